@@ -1,0 +1,75 @@
+"""Shape and dtype checks that every attention function shares."""
+
+import torch
+from torch import Tensor
+
+
+def check_float(**tensors: Tensor) -> None:
+    """Raise TypeError unless every tensor has a floating dtype."""
+    for name, tensor in tensors.items():
+        if not isinstance(tensor, Tensor):
+            raise TypeError(f"{name} must be a torch.Tensor, got {type(tensor).__name__}")
+        if not tensor.is_floating_point():
+            raise TypeError(f"{name} must have a floating dtype, got {tensor.dtype}")
+
+
+def check_query_key(query: Tensor, key: Tensor) -> None:
+    """Raise unless query (..., L, d_k) and key (..., S, d_k) can be scored against each other."""
+    check_float(query=query, key=key)
+    for name, tensor in (("query", query), ("key", key)):
+        if tensor.dim() < 2:
+            raise ValueError(
+                f"{name} needs at least two axes (length, width), got {_shape(tensor)}"
+            )
+    if query.shape[-1] != key.shape[-1]:
+        raise ValueError(
+            "query and key need the same width in their last axis, "
+            f"got {query.shape[-1]} and {key.shape[-1]}"
+        )
+    if query.shape[-1] == 0:
+        raise ValueError("query and key need a width of at least 1, got 0")
+    _check_leading(query=query, key=key)
+
+
+def check_query_key_value(query: Tensor, key: Tensor, value: Tensor) -> None:
+    """Raise unless the three fit together: one value for each key, broadcastable leading axes."""
+    check_query_key(query, key)
+    check_float(value=value)
+    if value.dim() < 2:
+        raise ValueError(f"value needs at least two axes (length, width), got {_shape(value)}")
+    if key.shape[-2] != value.shape[-2]:
+        raise ValueError(
+            f"key and value need the same number of keys, got {key.shape[-2]} and {value.shape[-2]}"
+        )
+    _check_leading(query=query, key=key, value=value)
+
+
+def check_mask(attn_mask: Tensor, shape: torch.Size) -> None:
+    """Raise unless the mask is boolean and broadcasts to the scores' shape (..., L, S)."""
+    if not isinstance(attn_mask, Tensor):
+        raise TypeError(f"attn_mask must be a torch.Tensor, got {type(attn_mask).__name__}")
+    if attn_mask.dtype != torch.bool:
+        raise TypeError(
+            f"attn_mask must be boolean (True = may attend), got dtype {attn_mask.dtype}"
+        )
+    try:
+        broadcast = torch.broadcast_shapes(attn_mask.shape, shape)
+    except RuntimeError:
+        broadcast = None
+    if broadcast != shape:
+        raise ValueError(
+            f"attn_mask must broadcast to the scores' shape {tuple(shape)}, "
+            f"got {tuple(attn_mask.shape)}"
+        )
+
+
+def _check_leading(**tensors: Tensor) -> None:
+    try:
+        torch.broadcast_shapes(*(tensor.shape[:-2] for tensor in tensors.values()))
+    except RuntimeError:
+        named = ", ".join(f"{name} {_shape(tensor)}" for name, tensor in tensors.items())
+        raise ValueError(f"leading axes must broadcast against each other, got {named}") from None
+
+
+def _shape(tensor: Tensor) -> str:
+    return str(tuple(tensor.shape))

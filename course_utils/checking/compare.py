@@ -1,0 +1,163 @@
+"""Compare two results, and say in words how one differs from the other."""
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+
+# Relative rounding forgiven by default: torch.testing's own for 32 and 64 bits; for 16 bits room
+# for a sum whose every step is rounded, since a loop is as right as a matrix product.
+_ROUNDING = {torch.float64: 1e-7, torch.float32: 1e-5, torch.float16: 0.02, torch.bfloat16: 0.1}
+
+
+def kind_problem(got: Any, want: Any, name: str = "the result") -> tuple[str, str] | None:
+    """Return (status, what a learner reads) where `got` is of another kind or shape than `want`."""
+    if isinstance(want, tuple):
+        return _sequence_problem(got, want)
+    if isinstance(want, Tensor):
+        return _tensor_problem(got, want, name)
+    kind = type(want)
+    right = isinstance(got, kind) and (kind is bool or not isinstance(got, bool))
+    if right or (kind is float and isinstance(got, int) and not isinstance(got, bool)):
+        return None
+    extra = " Does `.item()` help?" if isinstance(got, Tensor) and got.numel() == 1 else ""
+    return (
+        "wrong_type",
+        f"{_cap(name)} must be Python's `{kind.__name__}`, got {describe(got)}.{extra}",
+    )
+
+
+def _sequence_problem(got: Any, want: tuple[Any, ...]) -> tuple[str, str] | None:
+    count = len(want)
+    if not isinstance(got, list | tuple):
+        return "wrong_type", f"The result must be a tuple of {count} tensors, got {describe(got)}."
+    if len(got) != count:
+        return (
+            "wrong_type",
+            f"The result must be a tuple of {count} tensors, got {len(got)} of them.",
+        )
+    for index, (one, other) in enumerate(zip(got, want, strict=True)):
+        problem = kind_problem(one, other, f"part {index} of the result")
+        if problem:
+            return problem
+    return None
+
+
+def _tensor_problem(got: Any, want: Tensor, name: str) -> tuple[str, str] | None:
+    if got is None:
+        return "wrong_type", "The function returned nothing. Is a `return` missing at its end?"
+    if not isinstance(got, Tensor):
+        return "wrong_type", f"{_cap(name)} must be a torch.Tensor, got {describe(got)}."
+    if got.shape != want.shape:
+        return "wrong_shape", (
+            f"{_cap(name)} must have the shape {tuple(want.shape)}, got {tuple(got.shape)}."
+        )
+    if got.dtype != want.dtype:
+        return "wrong_type", f"{_cap(name)} must keep the dtype {want.dtype}, got {got.dtype}."
+    if got.layout != torch.strided or got.device != want.device:
+        return "wrong_type", (
+            f"{_cap(name)} must be an ordinary dense tensor on the {want.device}, "
+            f"got {got.layout} on {got.device}."
+        )
+    return None
+
+
+def describe(value: Any) -> str:
+    """Name what kind of thing a value is, briefly."""
+    if value is None:
+        return "None (is a `return` missing?)"
+    if isinstance(value, Tensor):
+        return f"a tensor of shape {tuple(value.shape)} and dtype {value.dtype}"
+    kind = type(value).__name__
+    if isinstance(value, list | tuple):
+        return f"a {kind} of {len(value)}"
+    module = type(value).__module__
+    article = "an" if kind[:1].lower() in "aeiou" else "a"
+    return f"a {module}.{kind}" if module == "numpy" else f"{article} {kind}"
+
+
+def equal(got: Any, want: Any, tolerance: float | None = None, absolute: float = 1e-9) -> bool:
+    """Say whether two results are the same up to rounding; NaN equals NaN, and kinds count."""
+    if kind_problem(got, want) is not None:
+        return False
+    if isinstance(want, tuple):
+        return all(
+            equal(one, other, tolerance, absolute) for one, other in zip(got, want, strict=True)
+        )
+    if isinstance(want, Tensor):
+        return not bool(_wrong(got, want, tolerance).any())
+    if isinstance(want, float):
+        return (math.isnan(got) and math.isnan(want)) or math.isclose(
+            got, want, rel_tol=tolerance or 1e-7, abs_tol=absolute
+        )
+    return bool(got == want)
+
+
+def _wrong(got: Tensor, want: Tensor, tolerance: float | None) -> Tensor:
+    got, want = got.detach(), want.detach()
+    if not want.is_floating_point():
+        return got != want
+    rounding = _ROUNDING.get(want.dtype, 1e-5) if tolerance is None else tolerance
+    got, want = got.double(), want.double()
+    # Measured against the row's size too: a small entry of a large sum is all rounding.
+    finite = want.abs().nan_to_num(posinf=0.0, neginf=0.0)
+    size = finite.amax(dim=-1, keepdim=True) if want.dim() and want.shape[-1] else finite
+    close = (got - want).abs() <= rounding * torch.maximum(finite, 0.1 * size + 1e-6)
+    return ~(close | (got == want) | (got.isnan() & want.isnan()))
+
+
+def first_difference(got: Any, want: Any, tolerance: float | None = None) -> str:
+    """Say where two results of the same kind differ first, with both values."""
+    if isinstance(want, tuple):
+        for part, (one, other) in enumerate(zip(got, want, strict=True)):
+            if not equal(one, other, tolerance):
+                return f"In part {part} of the result: {first_difference(one, other, tolerance)}"
+    if not isinstance(want, Tensor):
+        return f"Expected {_show(want)}, got {_show(got)}."
+    wrong = _wrong(got, want, tolerance)
+    index = tuple(int(i) for i in wrong.nonzero()[0])
+    where = f"index [{', '.join(map(str, index))}]" if index else "the single value"
+    text = (
+        f"{int(wrong.sum())} of {wrong.numel()} values differ, the first at {where}: "
+        f"expected {_show(want[index].item())}, got {_show(got[index].item())}."
+    )
+    relation = _relation(got.detach(), want.detach(), tolerance)
+    return f"{text} {relation}" if relation else text
+
+
+def _relation(got: Tensor, want: Tensor, tolerance: float | None) -> str:
+    """Name a simple relation between all values of two tensors, if there is one."""
+    if not want.is_floating_point() or want.numel() < 2 or not bool(got.isfinite().all()):
+        return ""
+    if equal(-got, want, tolerance):
+        return "Every value has the wrong sign."
+    where = want.abs() > 0.01 * want.abs().max()
+    factor = (got[where] / want[where]).median() if bool(where.any()) else torch.tensor(0.0)
+    if float(factor) and equal(got / factor, want, tolerance):
+        return f"Every value is {float(factor):.4g} times what was expected."
+    if equal(got - (got - want).median(), want, tolerance):
+        return f"Every value is off by the same {float((got - want).median()):.4g}."
+    if want.dim() >= 2 and want.shape[-1] == want.shape[-2] and equal(got.mT, want, tolerance):
+        return "The last two axes are swapped."
+    return ""
+
+
+def _show(value: Any) -> str:
+    return f"{value:.5g}" if isinstance(value, float) else str(value)
+
+
+def _cap(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def named_tensors(names: Sequence[str], args: Sequence[Any]) -> str:
+    """List the shapes of the arguments: "query (2, 3, 5, 4), key (2, 3, 7, 4)"."""
+    parts = []
+    for name, arg in zip(names, args, strict=False):
+        shown = str(tuple(arg.shape)) if isinstance(arg, Tensor) else type(arg).__name__
+        if isinstance(arg, bool | int | float):
+            shown = str(arg)
+        parts.append(f"{name} {shown}" if isinstance(arg, Tensor) else f"{name}={shown}")
+    return ", ".join(parts)

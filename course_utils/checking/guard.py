@@ -1,0 +1,96 @@
+"""Call a learner's function so that nothing it does can harm the notebook around it.
+
+An endless loop is stopped, `sys.exit` leaves nothing, output is kept and counted, and whatever the
+call changed in torch, in the random state or in torch's settings is put back and named.
+"""
+
+import contextlib
+import io
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from course_utils.checking.deadline import EndlessError, arm
+from course_utils.checking.exercise import Trace
+from course_utils.checking.world import Recorder, World
+
+KEPT_OUTPUT = 400
+SECONDS = 5.0
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of one call.
+
+    Attributes:
+        kind: "returned", "raised", "exited" or "endless".
+        value: What it returned.
+        error: What it raised.
+        trace: What was seen on the way.
+        changed: What it changed outside itself, e.g. "torch.softmax".
+        printed: The beginning of what it printed.
+        printed_length: How many characters it printed.
+    """
+
+    kind: str
+    value: Any = None
+    error: BaseException | None = None
+    trace: Trace = field(default_factory=Trace)
+    changed: tuple[str, ...] = ()
+    printed: str = ""
+    printed_length: int = 0
+
+
+def call(fn: Callable[..., Any], args: tuple[Any, ...], seconds: float = SECONDS) -> Outcome:
+    """Return what `fn(*args)` does; raise nothing that it raises, except a user's own interrupt."""
+    output, recorder, world = _Output(), Recorder(), World()
+    try:
+        with contextlib.ExitStack() as stack:
+            stack.enter_context(warnings.catch_warnings())
+            warnings.simplefilter("ignore")
+            stack.enter_context(contextlib.redirect_stdout(output))
+            stack.enter_context(contextlib.redirect_stderr(output))
+            stack.enter_context(recorder)
+            kind, value, error = _run(fn, args, seconds)
+    finally:
+        changed, moved = world.restore()
+    trace = Trace(frozenset(recorder.calls), recorder.used_autograd, moved)
+    return Outcome(kind, value, error, trace, changed, output.kept, output.length)
+
+
+def _run(
+    fn: Callable[..., Any], args: tuple[Any, ...], seconds: float
+) -> tuple[str, Any, BaseException | None]:
+    disarm = arm(seconds)
+    try:
+        try:
+            return "returned", fn(*args), None
+        finally:
+            disarm()
+    except EndlessError as caught:
+        disarm()
+        return "endless", None, caught
+    except KeyboardInterrupt:
+        raise
+    except SystemExit as caught:
+        return "exited", None, caught
+    except BaseException as caught:
+        return "raised", None, caught
+
+
+class _Output(io.TextIOBase):
+    """Keeps the first characters written to it and counts the rest."""
+
+    def __init__(self) -> None:
+        self.kept = ""
+        self.length = 0
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, text: str) -> int:
+        if self.length < KEPT_OUTPUT:
+            self.kept += text[: KEPT_OUTPUT - self.length]
+        self.length += len(text)
+        return len(text)

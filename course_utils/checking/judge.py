@@ -1,0 +1,187 @@
+"""Judge an answer: walk the cases from easy to hard and name the first mistake that shows.
+
+At the first wrong case, the mistake is the misconception whose own output equals the answer's
+there; if several do, the one that agrees with the answer on most of the other cases.
+"""
+
+import inspect
+import time
+from collections.abc import Callable
+from typing import Any
+
+from course_utils.checking.compare import describe
+from course_utils.checking.costs import cost_problem, count_cost
+from course_utils.checking.exercise import Case, Exercise, Misconception
+from course_utils.checking.gradient import gradient_problem, observe_gradient, same_gradients
+from course_utils.checking.guard import SECONDS
+from course_utils.checking.observe import Observation, behaves_alike, is_stub, observe, problem
+from course_utils.checking.report import Report
+
+BUDGET = 10.0  # seconds for all calls of one check
+
+
+def judge(exercise: Exercise, answer: Any) -> Report:
+    """Return the verdict on an answer; raise nothing that the answer raises, change nothing."""
+    return _Judgement(exercise, answer).verdict()
+
+
+class _Judgement:
+    def __init__(self, exercise: Exercise, answer: Any) -> None:
+        self.exercise = exercise
+        self.answer = answer
+        self.until = time.monotonic() + BUDGET
+        self.note: str | None = None
+
+    def verdict(self) -> Report:
+        return (
+            self._not_callable()
+            or self._first_wrong_case()
+            or self._gradients()
+            or self._costs()
+            or self._report("passed", self._praise(), note=self.note)
+        )
+
+    def _not_callable(self) -> Report | None:
+        name = self.exercise.name
+        if self.answer is None or self.answer is ...:
+            return self._report("not_attempted", f"There is no `{name}` yet.")
+        if not callable(self.answer):
+            return self._report(
+                "wrong_type",
+                f"`check` needs the function itself, got {describe(self.answer)}. "
+                f'Write `check("{name}", {name})`, without calling it.',
+            )
+        if is_stub(self.answer):
+            return self._report("not_attempted", "The function has no body yet.")
+        return self._bad_signature()
+
+    def _bad_signature(self) -> Report | None:
+        try:
+            signature = inspect.signature(self.answer)
+        except (TypeError, ValueError):
+            return None
+        for index, case in enumerate(self.exercise.cases):
+            if case.run is not None:
+                continue
+            args = case.arguments(index)
+            try:
+                signature.bind(*args)
+            except TypeError as error:
+                says = (
+                    f"The function cannot be called with {len(args)} arguments ({error}). "
+                    f"It must have the signature `{self.exercise.signature}`."
+                )
+                return self._report("crashed", says)
+        return None
+
+    def _first_wrong_case(self) -> Report | None:
+        for index, case in enumerate(self.exercise.cases):
+            seen = self._try(index)
+            self.note = self.note or _printed(seen)
+            for mistake in self.exercise.misconceptions:
+                if mistake.sign and mistake.sign(seen.outcome.trace):
+                    return self._named(mistake, case)
+            want = case.use(self.exercise.reference)(*case.arguments(index))
+            found = problem(self.exercise, seen, want, case)
+            if found is None:
+                continue
+            if found[0] == "not_attempted" and index == 0:
+                return self._report(*found)
+            named = self._recognise(index, seen)
+            if named:
+                return self._named(named, case)
+            status = "crashed" if found[0] == "not_attempted" else found[0]
+            return self._report(status, found[1], case=case.name, note=self.note)
+        return None
+
+    def _try(self, index: int) -> Observation:
+        """Run the answer on a case, within what is left of its time."""
+        left = max(0.2, min(SECONDS, self.until - time.monotonic()))
+        return observe(self.exercise, self.answer, self.exercise.cases[index], index, left)
+
+    def _observe(self, fn: Callable[..., Any], index: int) -> Observation:
+        return observe(self.exercise, fn, self.exercise.cases[index], index, SECONDS)
+
+    def _recognise(self, index: int, seen: Observation) -> Misconception | None:
+        """Return the misconception that does what the answer did on this case."""
+        if seen.outcome.kind in ("endless", "exited"):
+            return None
+        alike = [m for m in self.exercise.misconceptions if self._alike(m, index, seen)]
+        if len(alike) > 1:
+            others = [i for i in range(len(self.exercise.cases)) if i != index]
+            answers = {i: self._try(i) for i in others}
+            alike.sort(key=lambda m: -sum(self._alike(m, i, answers[i]) for i in others))
+        return alike[0] if alike else None
+
+    def _alike(self, mistake: Misconception, index: int, seen: Observation) -> bool:
+        if mistake.sign:
+            return False
+        case = self.exercise.cases[index]
+        return any(
+            behaves_alike(seen, self._observe(version, index), case) for version in mistake.versions
+        )
+
+    def _gradients(self) -> Report | None:
+        if self.exercise.gradient == "none":
+            return None
+        for index, case in enumerate(self.exercise.cases):
+            if not case.gradient:
+                continue
+            got, args = observe_gradient(self.answer, case, index, SECONDS)
+            want, _ = observe_gradient(self.exercise.reference, case, index, SECONDS)
+            says = gradient_problem(self.exercise, got, want, args)
+            if says:
+                return self._lost_gradient(says, case, index, got.value)
+        return None
+
+    def _lost_gradient(self, says: str, case: Case, index: int, got: Any) -> Report:
+        wanted = self.exercise.reference(*case.arguments(index))
+        for mistake in self.exercise.misconceptions:
+            for version in mistake.versions:
+                value = self._observe(version, index)
+                if mistake.sign or problem(self.exercise, value, wanted, case):
+                    continue
+                own, _ = observe_gradient(version, case, index, SECONDS)
+                if own.kind == "returned" and same_gradients(own.value, got):
+                    return self._report("misconception", mistake.says, mistake.name, case.name)
+        return self._report("no_gradient", says, case=case.name)
+
+    def _costs(self) -> Report | None:
+        for cost in self.exercise.costs:
+            says = cost_problem(cost, self.answer)
+            if says is None:
+                continue
+            for mistake in self.exercise.misconceptions:
+                if count_cost(cost, mistake.wrong) == count_cost(cost, self.answer):
+                    return self._report("misconception", mistake.says, mistake.name)
+            return self._report("too_costly", says)
+        return None
+
+    def _praise(self) -> str:
+        count = len(self.exercise.cases)
+        extra = "" if self.exercise.gradient == "none" else ", gradients included"
+        extra += " and the cost" if self.exercise.costs else ""
+        return f"Right in all {count} cases{extra}."
+
+    def _named(self, mistake: Misconception, case: Case) -> Report:
+        return self._report("misconception", mistake.says, mistake.name, case.name, self.note)
+
+    def _report(
+        self,
+        status: str,
+        says: str,
+        misconception: str | None = None,
+        case: str | None = None,
+        note: str | None = None,
+    ) -> Report:
+        return Report(self.exercise.name, status, says, misconception, case, note)
+
+
+def _printed(seen: Observation) -> str | None:
+    """Return what a learner should know of the output that was held back."""
+    length, kept = seen.outcome.printed_length, seen.outcome.printed.strip()
+    if not kept:
+        return None
+    if length > len(seen.outcome.printed):
+        return f"The call printed {length:,} characters; they begin: {kept[:200]}"
+    return f"The call printed: {kept}"

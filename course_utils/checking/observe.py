@@ -1,0 +1,130 @@
+"""Run a function on one case and say what is wrong with what it did, if anything."""
+
+import dis
+import traceback
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from torch import Tensor
+
+from course_utils.checking.compare import equal, first_difference, kind_problem, named_tensors
+from course_utils.checking.exercise import Case, Exercise
+from course_utils.checking.guard import Outcome, call
+
+Problem = tuple[str, str]  # a status, and what a learner reads
+
+
+@dataclass(frozen=True)
+class Observation:
+    """What a function did on one case, and the arguments as they were before."""
+
+    outcome: Outcome
+    args: tuple[Any, ...]
+    changed_inputs: tuple[str, ...]
+
+
+def observe(
+    exercise: Exercise, fn: Callable[..., Any], case: Case, seed: int, seconds: float
+) -> Observation:
+    """Call the function on fresh arguments of the case."""
+    used, kept = case.arguments(seed), case.arguments(seed)
+    outcome = call(case.use(fn), used, seconds)
+    changed = [
+        name
+        for name, one, other in zip(exercise.parameters, used, kept, strict=False)
+        if isinstance(other, Tensor) and not _untouched(one, other)
+    ]
+    return Observation(outcome, kept, tuple(changed))
+
+
+def _untouched(now: Tensor, before: Tensor) -> bool:
+    same_kind = now.shape == before.shape and now.dtype == before.dtype
+    return same_kind and bool(((now == before) | (now.isnan() & before.isnan())).all())
+
+
+def problem(exercise: Exercise, seen: Observation, want: Any, case: Case) -> Problem | None:
+    """Return the first thing that is wrong with an observation, or None."""
+    outcome = seen.outcome
+    if outcome.kind != "returned":
+        return _unfinished(exercise, seen)
+    if outcome.value is None and isinstance(want, Tensor | tuple | float | int):
+        return "wrong_type", "The function returned nothing. Is a `return` missing at its end?"
+    wrong_kind = kind_problem(outcome.value, want)
+    if wrong_kind:
+        return wrong_kind
+    if seen.changed_inputs:
+        names = " and ".join(f"`{name}`" for name in seen.changed_inputs)
+        return "changed_input", (
+            f"The call changed its input {names} in place, so the caller's data are lost. "
+            "Which line writes into a tensor instead of making a new one?"
+        )
+    if outcome.changed:
+        return "changed_input", (
+            f"The call replaced {', '.join(outcome.changed)} for everybody else in this notebook. "
+            "It was put back. A function may change nothing outside itself."
+        )
+    if not equal(outcome.value, want, case.tolerance, case.absolute):
+        return _wrong_value(exercise, seen, want, case)
+    return None
+
+
+def _wrong_value(exercise: Exercise, seen: Observation, want: Any, case: Case) -> Problem:
+    got = seen.outcome.value
+    for law in exercise.properties:
+        broken = law.broken(seen.args, got)
+        if broken:
+            return "broken_property", f"{broken} The law: {law.name}."
+    return "different", first_difference(got, want, case.tolerance)
+
+
+def _unfinished(exercise: Exercise, seen: Observation) -> Problem:
+    outcome = seen.outcome
+    if outcome.kind == "endless":
+        return "crashed", (
+            "The call did not come to an end and was stopped. Is there a loop whose condition "
+            "never becomes false?"
+        )
+    if outcome.kind == "exited":
+        return "crashed", (
+            "The function called `sys.exit` (or `exit`), which would end the notebook. "
+            "A function gives its result back with `return`."
+        )
+    if isinstance(outcome.error, NotImplementedError):
+        return "not_attempted", "The function still raises NotImplementedError: it waits for you."
+    return "crashed", _crash(exercise, seen)
+
+
+def _crash(exercise: Exercise, seen: Observation) -> str:
+    error = seen.outcome.error
+    try:
+        message = str(error).strip().split("\n")[0][:300]
+    except Exception:
+        message = "(its message cannot be shown)"
+    text = f"{type(error).__name__}: {message}" if message else type(error).__name__
+    frames = traceback.extract_tb(error.__traceback__) if error is not None else []
+    own = [f for f in frames if "course_utils" not in f.filename and "torch" not in f.filename]
+    if own and own[-1].line:
+        text += f"\nIt happened in the line `{own[-1].line}`."
+    return f"{text}\nThe arguments were {named_tensors(exercise.parameters, seen.args)}."
+
+
+def is_stub(fn: Callable[..., Any]) -> bool:
+    """Say whether a function's body does nothing at all: only `pass`, `...` or a docstring."""
+    code = getattr(fn, "__code__", None)
+    idle = {"RESUME", "NOP", "LOAD_CONST", "RETURN_VALUE", "RETURN_CONST", "COPY_FREE_VARS"}
+    if code is None or not {step.opname for step in dis.get_instructions(code)} <= idle:
+        return False
+    return all(isinstance(c, str) or c is None or c is Ellipsis for c in code.co_consts)
+
+
+def behaves_alike(one: Observation, other: Observation, case: Case) -> bool:
+    """Say whether two functions did the same on a case: the same value, error and side effects."""
+    a, b = one.outcome, other.outcome
+    if (a.kind, one.changed_inputs, a.changed) != (b.kind, other.changed_inputs, b.changed):
+        return False
+    if a.kind == "raised":
+        return type(a.error) is type(b.error) and str(a.error) == str(b.error)
+    if a.kind != "returned":
+        return False
+    return equal(a.value, b.value, case.tolerance, case.absolute)

@@ -1,0 +1,116 @@
+"""What a learner sees of a verdict: a card in Jupyter, plain text elsewhere."""
+
+import html
+import re
+from dataclasses import dataclass
+
+STATUSES = {
+    "passed": "Passed",
+    "not_attempted": "Not attempted yet",
+    "crashed": "It stopped with an error",
+    "wrong_type": "The wrong kind of result",
+    "wrong_shape": "The wrong shape",
+    "changed_input": "It changed something outside itself",
+    "no_gradient": "The gradient is lost or wrong",
+    "too_costly": "Right values, but too costly",
+    "misconception": "Not yet",
+    "broken_property": "Not yet",
+    "different": "Not yet",
+}
+_COLOURS = {"passed": "#2e8540", "not_attempted": "#767676"}
+_MARKS = {"passed": "✓", "not_attempted": "○"}
+
+
+class NotPassedError(ValueError):
+    """An answer that had to pass did not."""
+
+
+@dataclass(frozen=True)
+class Report:
+    """The verdict on one answer.
+
+    Attributes:
+        exercise: The exercise's name.
+        status: One of the keys of STATUSES.
+        says: What a learner reads.
+        misconception: The name of the mistake, where it was recognised.
+        case: What was special about the inputs on which it showed.
+        note: What else was noticed, though it decided nothing.
+    """
+
+    exercise: str
+    status: str
+    says: str
+    misconception: str | None = None
+    case: str | None = None
+    note: str | None = None
+
+    @property
+    def passed(self) -> bool:
+        """Whether the answer is right."""
+        return self.status == "passed"
+
+    def require(self) -> None:
+        """Raise NotPassedError with the verdict's text unless the answer passed (for graders)."""
+        if not self.passed:
+            raise NotPassedError(str(self))
+
+    @property
+    def headline(self) -> str:
+        """The verdict in a few words."""
+        words = STATUSES[self.status]
+        return f"{words}: {self.misconception}" if self.misconception else words
+
+    def __str__(self) -> str:
+        parts = [f"{self.exercise}: {self.headline}", self.says]
+        if self.case:
+            parts.append(f"Seen with: {self.case}.")
+        if self.note:
+            parts.append(self.note)
+        return "\n".join(parts)
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def _repr_html_(self) -> str:
+        paragraphs = [self.says]
+        small = [f"Seen with: {self.case}."] if self.case else []
+        small += [self.note] if self.note else []
+        return card(
+            title=f"{_MARKS.get(self.status, '✗')} {self.headline}",
+            label=self.exercise,
+            paragraphs=paragraphs,
+            small=small,
+            colour=_COLOURS.get(self.status, "#c05717"),
+        )
+
+
+def card(
+    title: str,
+    label: str,
+    paragraphs: list[str],
+    small: list[str] | None = None,
+    colour: str = "#3b78b5",
+    code: str = "",
+) -> str:
+    """Return a card as HTML that takes its text colour and background from the page around it."""
+    mark, _, words = title.partition(" ")
+    parts = [
+        f'<div style="border:1px solid {colour};border-left-width:.5em;border-radius:.3em;'
+        'padding:.6em 1em;margin:.3em 0;max-width:46em;line-height:1.5">',
+        f'<p style="margin:0 0 .35em"><strong><span aria-hidden="true">{_inline(mark)} </span>'
+        f"{_inline(words)}</strong> &nbsp;<code>{_inline(label)}</code></p>",
+    ]
+    for text in paragraphs:
+        lines = "<br>".join(_inline(line) for line in text.split("\n"))
+        parts.append(f'<p style="margin:0 0 .35em">{lines}</p>')
+    if code:
+        parts.append(f'<pre style="overflow-x:auto" tabindex="0">{html.escape(code)}</pre>')
+    for text in small or []:
+        parts.append(f'<p style="margin:0;font-size:.9em">{_inline(text)}</p>')
+    return "".join([*parts, "</div>"])
+
+
+def _inline(text: str) -> str:
+    """Escape text; what stands between backticks becomes code."""
+    return re.sub(r"`([^`]+)`", r"<code>\1</code>", html.escape(text, quote=False))

@@ -1,0 +1,121 @@
+"""What a learner's call may not change for good: torch itself, its settings, the random state."""
+
+import builtins
+import math
+import random
+import sys
+from collections.abc import Callable
+from types import ModuleType
+from typing import Any
+
+import torch
+import torch.autograd.forward_ad as forward_ad
+import torch.nn.functional as functional
+from torch.overrides import TorchFunctionMode
+
+_GUARDED: tuple[tuple[str, Any], ...] = (
+    ("torch", torch),
+    ("torch.nn.functional", functional),
+    ("torch.nn", torch.nn),
+    ("torch.linalg", torch.linalg),
+    ("torch.special", torch.special),
+    ("torch.autograd", torch.autograd),
+    ("torch.Tensor", torch.Tensor),
+    ("math", math),
+    ("builtins", builtins),
+)
+_MISSING = object()
+# Bound here, so that a call that replaces them in torch cannot hide what it changed.
+_default_dtype, _set_default_dtype = torch.get_default_dtype, torch.set_default_dtype
+_is_grad_enabled, _set_grad_enabled = torch.is_grad_enabled, torch._C._set_grad_enabled
+
+
+class World:
+    """A snapshot of the global state, to be put back after a call."""
+
+    def __init__(self) -> None:
+        self._names = {label: dict(vars(owner)) for label, owner in _GUARDED}
+        self._random = (torch.get_rng_state(), random.getstate(), _numpy_state())
+        self._dtype = _default_dtype()
+        self._grad = _is_grad_enabled()
+        self._threads = torch.get_num_threads()
+
+    def restore(self) -> tuple[tuple[str, ...], bool]:
+        """Put everything back; name what was changed, and say if torch's random state moved."""
+        changed: list[str] = []
+        if _default_dtype() != self._dtype:
+            _set_default_dtype(self._dtype)
+            changed.append("torch's default dtype")
+        if _is_grad_enabled() != self._grad:
+            _set_grad_enabled(self._grad)
+            changed.append("torch's gradient mode")
+        for label, owner in _GUARDED:
+            changed += self._mend(label, owner)
+        if torch.get_num_threads() != self._threads:
+            torch.set_num_threads(self._threads)
+        moved = not torch.equal(torch.get_rng_state(), self._random[0])
+        torch.set_rng_state(self._random[0])
+        random.setstate(self._random[1])
+        if self._random[2] is not None:
+            sys.modules["numpy"].random.set_state(self._random[2])
+        return tuple(changed), moved
+
+    def _mend(self, label: str, owner: Any) -> list[str]:
+        before, after = self._names[label], vars(owner)
+        # A new name in a module is a lazy import; in a class it hides an inherited method.
+        new = [] if isinstance(owner, ModuleType) else [n for n in after if n not in before]
+        wrong = [n for n, was in before.items() if after.get(n, _MISSING) is not was]
+        for name in new:
+            delattr(owner, name)
+        for name in wrong:
+            setattr(owner, name, before[name])
+        return [f"{label}.{name}" for name in (*new, *wrong) if not _is_lazy(before.get(name))]
+
+
+def _is_lazy(value: Any) -> bool:
+    return isinstance(value, ModuleType)
+
+
+def _numpy_state() -> Any:
+    numpy = sys.modules.get("numpy")
+    return None if numpy is None else numpy.random.get_state()
+
+
+class Recorder(TorchFunctionMode):
+    """Notes the names of the torch functions that are called, and whether autograd ran."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.calls: set[str] = set()
+        self.used_autograd = False
+
+    def __torch_function__(
+        self, func: Any, types: Any, args: Any = (), kwargs: Any = None
+    ) -> object:
+        self.calls.add(getattr(func, "__name__", ""))
+        return func(*args, **(kwargs or {}))
+
+    def __enter__(self) -> "Recorder":
+        # All ways to a derivative end in one of these names, which Python looks up at each call.
+        self._doors: list[tuple[Any, str, Callable[..., Any]]] = []
+        for owner, name in (
+            (torch.autograd, "_engine_run_backward"),
+            (torch.autograd.graph, "_engine_run_backward"),
+            (forward_ad, "make_dual"),
+        ):
+            self._doors.append((owner, name, getattr(owner, name)))
+            setattr(owner, name, self._noting(getattr(owner, name)))
+        super().__enter__()  # type: ignore[no-untyped-call]
+        return self
+
+    def __exit__(self, *exc: Any) -> None:
+        super().__exit__(*exc)  # type: ignore[no-untyped-call]
+        for owner, name, original in self._doors:
+            setattr(owner, name, original)
+
+    def _noting(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        def noted(*args: Any, **kwargs: Any) -> Any:
+            self.used_autograd = True
+            return original(*args, **kwargs)
+
+        return noted

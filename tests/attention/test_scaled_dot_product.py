@@ -1,0 +1,211 @@
+import math
+
+import pytest
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+from torch.nn.attention import SDPBackend, sdpa_kernel
+
+from course_utils.attention import (
+    attention_backward,
+    attention_weights,
+    scaled_dot_product_attention,
+    softmax_jacobian,
+    stable_softmax,
+)
+
+LENGTHS = [(3, 5), (5, 5), (7, 4), (1, 6), (6, 1), (1, 1)]
+LEADING = [(), (2,), (2, 3), (2, 1, 4)]
+
+
+def draw(*shape: int, seed: int = 0, dtype: torch.dtype = torch.float64) -> Tensor:
+    g = torch.Generator().manual_seed(seed + sum(shape))
+    return torch.randn(shape, generator=g, dtype=dtype)
+
+
+def inputs(leading: tuple[int, ...], num_queries: int, num_keys: int) -> tuple[Tensor, ...]:
+    shapes = ((num_queries, 4), (num_keys, 4), (num_keys, 6))
+    return tuple(draw(*leading, *shape, seed=i).requires_grad_() for i, shape in enumerate(shapes))
+
+
+def torch_attention(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, scale: float | None):
+    with sdpa_kernel(SDPBackend.MATH):
+        return F.scaled_dot_product_attention(q, k, v, attn_mask=mask, scale=scale)
+
+
+def assert_same_function(ours, theirs, given: tuple[Tensor, ...]) -> None:
+    """Compare outputs and the gradients of a random loss."""
+    out, want = ours(*given), theirs(*given)
+    torch.testing.assert_close(out, want)
+    grad_out = draw(*out.shape, seed=9)
+    got = torch.autograd.grad(out, given, grad_out)
+    torch.testing.assert_close(got, torch.autograd.grad(want, given, grad_out))
+
+
+@pytest.mark.parametrize("leading", LEADING)
+@pytest.mark.parametrize(("num_queries", "num_keys"), LENGTHS)
+def test_agrees_with_torch_without_a_mask(leading, num_queries, num_keys) -> None:
+    given = inputs(leading, num_queries, num_keys)
+    assert_same_function(
+        scaled_dot_product_attention, lambda q, k, v: torch_attention(q, k, v, None, None), given
+    )
+
+
+@pytest.mark.parametrize("leading", LEADING)
+@pytest.mark.parametrize(("num_queries", "num_keys"), LENGTHS)
+def test_agrees_with_torch_under_masks_with_empty_rows(leading, num_queries, num_keys) -> None:
+    given = inputs(leading, num_queries, num_keys)
+    mask = draw(*leading, num_queries, num_keys, seed=5) > 0
+    mask[..., 0, :] = False
+    assert_same_function(
+        lambda q, k, v: scaled_dot_product_attention(q, k, v, mask),
+        lambda q, k, v: torch_attention(q, k, v, mask, None),
+        given,
+    )
+
+
+@pytest.mark.parametrize("shape", [(5, 7), (1, 7), (7,), (2, 1, 1, 7), (3, 5, 7), (2, 3, 5, 1)])
+def test_masks_broadcast_as_torch_s_do(shape) -> None:
+    given = inputs((2, 3), 5, 7)
+    mask = draw(*shape, seed=3) > -0.5
+    assert_same_function(
+        lambda q, k, v: scaled_dot_product_attention(q, k, v, mask),
+        lambda q, k, v: torch_attention(q, k, v, mask.expand(2, 3, 5, 7), None),
+        given,
+    )
+
+
+@pytest.mark.parametrize("scale", [0.0, 0.3, 1.0, -2.0])
+def test_scale_multiplies_as_torch_s_does(scale) -> None:
+    given = inputs((2,), 3, 5)
+    assert_same_function(
+        lambda q, k, v: scaled_dot_product_attention(q, k, v, scale=scale),
+        lambda q, k, v: torch_attention(q, k, v, None, scale),
+        given,
+    )
+
+
+def test_agrees_with_a_loop_over_queries_and_keys() -> None:
+    q, k, v = (x.detach() for x in inputs((), 3, 5))
+    rows = []
+    for i in range(3):
+        powers = [math.exp(float(q[i] @ k[j]) / math.sqrt(4)) for j in range(5)]
+        rows.append(sum(p / sum(powers) * v[j] for j, p in enumerate(powers)))
+    torch.testing.assert_close(scaled_dot_product_attention(q, k, v), torch.stack(rows))
+
+
+def test_the_output_is_the_weights_times_the_values() -> None:
+    q, k, v = inputs((2, 3), 4, 7)
+    torch.testing.assert_close(attention_weights(q, k) @ v, scaled_dot_product_attention(q, k, v))
+
+
+def test_a_query_that_may_see_nothing_gives_zeros_and_zero_gradient() -> None:
+    q, k, v = inputs((), 3, 5)
+    mask = torch.ones(3, 5, dtype=torch.bool)
+    mask[1] = False
+    out = scaled_dot_product_attention(q, k, v, mask)
+    assert not out[1].any()
+    (grad,) = torch.autograd.grad(out.sum(), q)
+    assert grad.isfinite().all()
+    assert not grad[1].any()
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32])
+def test_low_precision_is_as_exact_as_torch_s_own(dtype) -> None:
+    given = [x.detach() for x in inputs((2, 3), 33, 65)]
+    exact = scaled_dot_product_attention(*given)
+    low = [x.to(dtype) for x in given]
+    ours = (scaled_dot_product_attention(*low).double() - exact).abs().max()
+    theirs = (torch_attention(*low, None, None).double() - exact).abs().max()
+    assert scaled_dot_product_attention(*low).dtype == dtype
+    assert ours <= 2 * theirs
+
+
+@pytest.mark.parametrize("leading", LEADING)
+@pytest.mark.parametrize(("num_queries", "num_keys"), LENGTHS)
+def test_backward_equals_autograd(leading, num_queries, num_keys) -> None:
+    given = inputs(leading, num_queries, num_keys)
+    out = scaled_dot_product_attention(*given)
+    grad_out = draw(*out.shape, seed=8)
+    want = torch.autograd.grad(out, given, grad_out)
+    torch.testing.assert_close(attention_backward(*given, grad_out), want)
+
+
+def test_softmax_agrees_with_torch_and_survives_the_extremes() -> None:
+    scores = draw(4, 3, 5)
+    torch.testing.assert_close(stable_softmax(scores), scores.softmax(-1))
+    large = 1e4 * scores
+    torch.testing.assert_close(stable_softmax(large), large.softmax(-1))
+
+
+def test_softmax_of_an_empty_row_is_zero_with_zero_gradient() -> None:
+    scores = draw(2, 4)
+    scores[1] = -torch.inf
+    scores.requires_grad_()
+    weights = stable_softmax(scores)
+    assert not weights[1].any()
+    (grad,) = torch.autograd.grad(weights, scores, draw(2, 4, seed=2))
+    assert grad.isfinite().all()
+    assert not grad[1].any()
+
+
+def test_softmax_of_nothing_is_nothing() -> None:
+    assert stable_softmax(torch.zeros(2, 0)).shape == (2, 0)
+
+
+@pytest.mark.parametrize("leading", LEADING)
+def test_jacobian_equals_autograd(leading) -> None:
+    scores = draw(*leading, 5)
+    jacobian = softmax_jacobian(scores.softmax(-1))
+    flat = scores.reshape(-1, 5)
+    want = [torch.autograd.functional.jacobian(lambda s: s.softmax(-1), row) for row in flat]
+    torch.testing.assert_close(jacobian.reshape(-1, 5, 5), torch.stack(want))
+
+
+Q, K, V = torch.zeros(2, 3, 4), torch.zeros(2, 5, 4), torch.zeros(2, 5, 6)
+
+
+@pytest.mark.parametrize(
+    ("call", "kind", "message"),
+    [
+        (lambda: attention_weights(Q, torch.zeros(2, 5, 3)), ValueError, "got 4 and 3"),
+        (
+            lambda: attention_weights(Q[0, 0], K),
+            ValueError,
+            r"query needs at least two axes.*\(4,\)",
+        ),
+        (lambda: attention_weights(Q.long(), K), TypeError, "query must have a floating dtype"),
+        (lambda: attention_weights([1.0], K), TypeError, "query must be a torch.Tensor, got list"),
+        (lambda: attention_weights(Q[..., :0], K[..., :0]), ValueError, "at least 1, got 0"),
+        (lambda: attention_weights(Q, torch.zeros(3, 5, 4)), ValueError, "leading axes must"),
+        (
+            lambda: scaled_dot_product_attention(Q, K, V[:, :3]),
+            ValueError,
+            "key and value need the same number of keys, got 5 and 3",
+        ),
+        (lambda: scaled_dot_product_attention(Q, K, V[0, 0]), ValueError, "value needs at least"),
+        (
+            lambda: scaled_dot_product_attention(Q, K, V, torch.zeros(3, 5)),
+            TypeError,
+            "attn_mask must be boolean .* got dtype torch.float32",
+        ),
+        (lambda: scaled_dot_product_attention(Q, K, V, True), TypeError, "got bool"),
+        (
+            lambda: scaled_dot_product_attention(Q, K, V, torch.ones(3, 4, dtype=torch.bool)),
+            ValueError,
+            r"attn_mask must broadcast to the scores' shape \(2, 3, 5\), got \(3, 4\)",
+        ),
+        (lambda: attention_backward(Q, K, V, Q), ValueError, r"shape \(2, 3, 6\), got \(2, 3, 4\)"),
+        (
+            lambda: attention_backward(Q, K[:1], V[:1], torch.zeros(2, 3, 6)),
+            ValueError,
+            "the same leading axes",
+        ),
+        (lambda: stable_softmax(torch.tensor(1.0)), ValueError, "at least one axis, got a scalar"),
+        (lambda: stable_softmax(torch.arange(3)), TypeError, "scores must have a floating dtype"),
+        (lambda: softmax_jacobian(torch.tensor(1.0)), ValueError, "at least one axis"),
+    ],
+)
+def test_bad_input_is_named(call, kind, message) -> None:
+    with pytest.raises(kind, match=message):
+        call()
