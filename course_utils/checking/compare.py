@@ -12,10 +12,12 @@ from torch import Tensor
 _ROUNDING = {torch.float64: 1e-7, torch.float32: 1e-5, torch.float16: 0.02, torch.bfloat16: 0.1}
 
 
-def kind_problem(got: Any, want: Any, name: str = "the result") -> tuple[str, str] | None:
+def kind_problem(
+    got: Any, want: Any, name: str = "the result", parts: Sequence[str] = ()
+) -> tuple[str, str] | None:
     """Return (status, what a learner reads) where `got` is of another kind or shape than `want`."""
     if isinstance(want, tuple):
-        return _sequence_problem(got, want)
+        return _sequence_problem(got, want, parts)
     if isinstance(want, Tensor):
         return _tensor_problem(got, want, name)
     kind = type(want)
@@ -29,38 +31,42 @@ def kind_problem(got: Any, want: Any, name: str = "the result") -> tuple[str, st
     )
 
 
-def _sequence_problem(got: Any, want: tuple[Any, ...]) -> tuple[str, str] | None:
-    count = len(want)
+def _sequence_problem(
+    got: Any, want: tuple[Any, ...], parts: Sequence[str]
+) -> tuple[str, str] | None:
+    names = _part_names(len(want), parts)
+    listed = f" ({', '.join(names)})" if parts else ""
+    rule = f"The result must be a tuple of {len(want)} tensors{listed}"
     if not isinstance(got, list | tuple):
-        return "wrong_type", f"The result must be a tuple of {count} tensors, got {describe(got)}."
-    if len(got) != count:
-        return (
-            "wrong_type",
-            f"The result must be a tuple of {count} tensors, got {len(got)} of them.",
-        )
-    for index, (one, other) in enumerate(zip(got, want, strict=True)):
-        problem = kind_problem(one, other, f"part {index} of the result")
+        return "wrong_type", f"{rule}, got {describe(got)}."
+    if len(got) != len(want):
+        return "wrong_type", f"{rule}, got {len(got)} of them."
+    for name, one, other in zip(names, got, want, strict=True):
+        problem = kind_problem(one, other, name)
         if problem:
             return problem
     return None
 
 
+def _part_names(count: int, parts: Sequence[str]) -> list[str]:
+    return [f"`{part}`" for part in parts] or [f"result number {i + 1}" for i in range(count)]
+
+
 def _tensor_problem(got: Any, want: Tensor, name: str) -> tuple[str, str] | None:
-    if got is None:
-        return "wrong_type", "The function returned nothing. Is a `return` missing at its end?"
     if not isinstance(got, Tensor):
-        return "wrong_type", f"{_cap(name)} must be a torch.Tensor, got {describe(got)}."
+        alone = isinstance(got, list | tuple) and any(isinstance(part, Tensor) for part in got)
+        extra = " Return the one tensor alone." if alone else ""
+        return "wrong_type", f"{_cap(name)} must be a torch.Tensor, got {describe(got)}.{extra}"
+    if got.is_nested or got.layout != torch.strided or got.device != want.device:
+        return "wrong_type", (
+            f"{_cap(name)} must be an ordinary dense tensor on the {want.device}, got another kind."
+        )
     if got.shape != want.shape:
         return "wrong_shape", (
             f"{_cap(name)} must have the shape {tuple(want.shape)}, got {tuple(got.shape)}."
         )
     if got.dtype != want.dtype:
         return "wrong_type", f"{_cap(name)} must keep the dtype {want.dtype}, got {got.dtype}."
-    if got.layout != torch.strided or got.device != want.device:
-        return "wrong_type", (
-            f"{_cap(name)} must be an ordinary dense tensor on the {want.device}, "
-            f"got {got.layout} on {got.device}."
-        )
     return None
 
 
@@ -108,20 +114,24 @@ def _wrong(got: Tensor, want: Tensor, tolerance: float | None) -> Tensor:
     return ~(close | (got == want) | (got.isnan() & want.isnan()))
 
 
-def first_difference(got: Any, want: Any, tolerance: float | None = None) -> str:
+def first_difference(
+    got: Any, want: Any, tolerance: float | None = None, parts: Sequence[str] = ()
+) -> str:
     """Say where two results of the same kind differ first, with both values."""
     if isinstance(want, tuple):
-        for part, (one, other) in enumerate(zip(got, want, strict=True)):
+        names = _part_names(len(want), parts)
+        for name, one, other in zip(names, got, want, strict=True):
             if not equal(one, other, tolerance):
-                return f"In part {part} of the result: {first_difference(one, other, tolerance)}"
+                return f"In {name}: {first_difference(one, other, tolerance)}"
     if not isinstance(want, Tensor):
-        return f"Expected {_show(want)}, got {_show(got)}."
+        return "Expected {}, got {}.".format(*_show(want, got))
     wrong = _wrong(got, want, tolerance)
     index = tuple(int(i) for i in wrong.nonzero()[0])
     where = f"index [{', '.join(map(str, index))}]" if index else "the single value"
+    shown = _show(want[index].item(), got[index].item())
     text = (
         f"{int(wrong.sum())} of {wrong.numel()} values differ, the first at {where}: "
-        f"expected {_show(want[index].item())}, got {_show(got[index].item())}."
+        f"expected {shown[0]}, got {shown[1]}."
     )
     relation = _relation(got.detach(), want.detach(), tolerance)
     return f"{text} {relation}" if relation else text
@@ -129,7 +139,11 @@ def first_difference(got: Any, want: Any, tolerance: float | None = None) -> str
 
 def _relation(got: Tensor, want: Tensor, tolerance: float | None) -> str:
     """Name a simple relation between all values of two tensors, if there is one."""
-    if not want.is_floating_point() or want.numel() < 2 or not bool(got.isfinite().all()):
+    if not want.is_floating_point() or not bool(got.isfinite().all()):
+        return ""
+    if want.dtype == torch.float64 and equal(got, want, 1e-5):
+        return "So small an error is float32's: was a part computed in lower precision?"
+    if want.numel() < 2:
         return ""
     if equal(-got, want, tolerance):
         return "Every value has the wrong sign."
@@ -144,8 +158,15 @@ def _relation(got: Tensor, want: Tensor, tolerance: float | None) -> str:
     return ""
 
 
-def _show(value: Any) -> str:
-    return f"{value:.5g}" if isinstance(value, float) else str(value)
+def _show(want: Any, got: Any) -> tuple[str, str]:
+    """Write two numbers with as many digits as it takes to tell them apart."""
+    if not isinstance(want, float) or not isinstance(got, float):
+        return str(want), str(got)
+    for digits in (5, 9, 17):
+        shown = f"{want:.{digits}g}", f"{got:.{digits}g}"
+        if shown[0] != shown[1]:
+            break
+    return shown
 
 
 def _cap(text: str) -> str:
@@ -157,7 +178,7 @@ def named_tensors(names: Sequence[str], args: Sequence[Any]) -> str:
     parts = []
     for name, arg in zip(names, args, strict=False):
         shown = str(tuple(arg.shape)) if isinstance(arg, Tensor) else type(arg).__name__
-        if isinstance(arg, bool | int | float):
+        if arg is None or isinstance(arg, bool | int | float):
             shown = str(arg)
         parts.append(f"{name} {shown}" if isinstance(arg, Tensor) else f"{name}={shown}")
     return ", ".join(parts)

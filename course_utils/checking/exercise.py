@@ -21,7 +21,7 @@ class Trace:
     Attributes:
         calls: Names of the torch functions that were called, e.g. "scaled_dot_product_attention".
         used_autograd: Whether derivatives were taken inside the call.
-        used_global_random: Whether torch's own random state moved.
+        used_global_random: Whether a global random state moved: torch's, numpy's or Python's.
     """
 
     calls: frozenset[str] = frozenset()
@@ -36,18 +36,20 @@ class Case:
     Attributes:
         name: What is special about it, as a learner reads it.
         make: Makes the positional arguments from a generator of its own.
-        gradient: Whether the gradient is compared here too.
+        gradient: "equal" compares the gradient here too, "finite" only asks for one.
         tolerance: Relative rounding that is forgiven; None is the dtype's own.
         absolute: Absolute rounding that is forgiven in numbers.
         run: How to use the function, if not by one plain call: takes it and the arguments.
+        says: What to say where it shows, if the values compared are none that a learner returned.
     """
 
     name: str
     make: Callable[[torch.Generator], tuple[Any, ...]]
-    gradient: bool = False
+    gradient: str = ""
     tolerance: float | None = None
     absolute: float = 1e-9
     run: Callable[..., Any] | None = None
+    says: str | None = None
 
     def use(self, fn: Function) -> Function:
         """Return what is really called: the function, or the case's own way to use it."""
@@ -69,6 +71,7 @@ class Misconception:
         says: What was seen, and a question that leads on; never the answer.
         sign: For a right value by the wrong way: whether a trace betrays it.
         also: Other ways to write the same mistake, where they come out differently.
+        fits: For a family of mistakes: whether one of them turns the arguments into the value.
     """
 
     name: str
@@ -76,6 +79,7 @@ class Misconception:
     says: str
     sign: Callable[[Trace], bool] | None = None
     also: tuple[Function, ...] = ()
+    fits: Callable[[tuple[Any, ...], Any], bool] | None = None
 
     @property
     def versions(self) -> tuple[Function, ...]:
@@ -107,6 +111,7 @@ class Cost:
         make: Makes the arguments of a size.
         exponent: The largest growth exponent that is allowed.
         says: What to ask when it grows faster.
+        mistake: The misconception that only a growth beyond this limit can mean, if there is one.
     """
 
     name: str
@@ -115,6 +120,7 @@ class Cost:
     make: Callable[[int, torch.Generator], tuple[Any, ...]]
     exponent: float
     says: str
+    mistake: Misconception | None = None
 
 
 @dataclass(frozen=True)
@@ -132,10 +138,10 @@ class Exercise:
         hints: From a nudge to nearly the answer.
         properties: Laws of the output.
         costs: Limits on what the answer may count.
-        gradient: "equal" compares the gradients, "finite" only asks for them, "none" ignores them.
         difficulty: From 1 to 5.
         importance: From 1 to 5.
         minutes: How long it takes.
+        parts: Names of the results, where there are several.
     """
 
     name: str
@@ -148,10 +154,10 @@ class Exercise:
     hints: tuple[str, ...]
     properties: tuple[Property, ...] = ()
     costs: tuple[Cost, ...] = ()
-    gradient: str = "equal"
     difficulty: int = 2
     importance: int = 3
     minutes: int = 10
+    parts: tuple[str, ...] = ()
 
     @property
     def parameters(self) -> tuple[str, ...]:

@@ -125,7 +125,7 @@ class Overview:
     def _repr_html_(self) -> str:
         passed = sum(state == "passed" for _, _, state in self.rows)
         body = "".join(
-            f"<tr><td>{n:02d}</td><td><code>{name}</code></td><td>{state}</td></tr>"
+            f"<tr><td>{n:02d}</td><td><code>{name}</code>&emsp;</td><td>{state}</td></tr>"
             for n, name, state in self.rows
         )
         return (

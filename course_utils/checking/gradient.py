@@ -23,7 +23,7 @@ def observe_gradient(
 
     def run(*given: Any) -> Any:
         leaves = [g.requires_grad_() for g in given if _is_float(g)]
-        outs = [out for out in tree_leaves(fn(*given)) if _is_float(out)]
+        outs = [out for out in tree_leaves(case.use(fn)(*given)) if _is_float(out)]
         if not all(out.requires_grad for out in outs):
             return DETACHED
         generator = torch.Generator().manual_seed(seed)
@@ -36,7 +36,7 @@ def observe_gradient(
 
 
 def gradient_problem(
-    exercise: Exercise, got: Outcome, want: Outcome, args: tuple[Any, ...]
+    exercise: Exercise, case: Case, got: Outcome, want: Outcome, args: tuple[Any, ...]
 ) -> str | None:
     """Say what is wrong with the gradients, or None."""
     if got.kind != "returned":
@@ -49,7 +49,7 @@ def gradient_problem(
         )
     names = [n for n, a in zip(exercise.parameters, args, strict=False) if _is_float(a)]
     for name, one, other in zip(names, got.value, want.value, strict=True):
-        found = _one_problem(name, one, other, exercise.gradient == "equal")
+        found = _one_problem(name, one, other, case.gradient == "equal")
         if found:
             return found
     return None

@@ -1,12 +1,11 @@
 """Judge an answer: walk the cases from easy to hard and name the first mistake that shows.
 
 At the first wrong case, the mistake is the misconception whose own output equals the answer's
-there; if several do, the one that agrees with the answer on most of the other cases.
+there; else the law that is broken; else the first value that differs.
 """
 
 import inspect
 import time
-from collections.abc import Callable
 from typing import Any
 
 from course_utils.checking.compare import describe
@@ -14,7 +13,8 @@ from course_utils.checking.costs import cost_problem, count_cost
 from course_utils.checking.exercise import Case, Exercise, Misconception
 from course_utils.checking.gradient import gradient_problem, observe_gradient, same_gradients
 from course_utils.checking.guard import SECONDS
-from course_utils.checking.observe import Observation, behaves_alike, is_stub, observe, problem
+from course_utils.checking.observe import Observation, is_stub, observe, problem
+from course_utils.checking.recognise import Recogniser
 from course_utils.checking.report import Report
 
 BUDGET = 10.0  # seconds for all calls of one check
@@ -31,6 +31,7 @@ class _Judgement:
         self.answer = answer
         self.until = time.monotonic() + BUDGET
         self.note: str | None = None
+        self.recogniser = Recogniser(exercise, self._try)
 
     def verdict(self) -> Report:
         return (
@@ -68,7 +69,7 @@ class _Judgement:
                 signature.bind(*args)
             except TypeError as error:
                 says = (
-                    f"The function cannot be called with {len(args)} arguments ({error}). "
+                    f"The function cannot be called as the exercise says ({error}). "
                     f"It must have the signature `{self.exercise.signature}`."
                 )
                 return self._report("crashed", says)
@@ -87,7 +88,7 @@ class _Judgement:
                 continue
             if found[0] == "not_attempted" and index == 0:
                 return self._report(*found)
-            named = self._recognise(index, seen)
+            named = self.recogniser.find(index, seen)
             if named:
                 return self._named(named, case)
             status = "crashed" if found[0] == "not_attempted" else found[0]
@@ -99,46 +100,22 @@ class _Judgement:
         left = max(0.2, min(SECONDS, self.until - time.monotonic()))
         return observe(self.exercise, self.answer, self.exercise.cases[index], index, left)
 
-    def _observe(self, fn: Callable[..., Any], index: int) -> Observation:
-        return observe(self.exercise, fn, self.exercise.cases[index], index, SECONDS)
-
-    def _recognise(self, index: int, seen: Observation) -> Misconception | None:
-        """Return the misconception that does what the answer did on this case."""
-        if seen.outcome.kind in ("endless", "exited"):
-            return None
-        alike = [m for m in self.exercise.misconceptions if self._alike(m, index, seen)]
-        if len(alike) > 1:
-            others = [i for i in range(len(self.exercise.cases)) if i != index]
-            answers = {i: self._try(i) for i in others}
-            alike.sort(key=lambda m: -sum(self._alike(m, i, answers[i]) for i in others))
-        return alike[0] if alike else None
-
-    def _alike(self, mistake: Misconception, index: int, seen: Observation) -> bool:
-        if mistake.sign:
-            return False
-        case = self.exercise.cases[index]
-        return any(
-            behaves_alike(seen, self._observe(version, index), case) for version in mistake.versions
-        )
-
     def _gradients(self) -> Report | None:
-        if self.exercise.gradient == "none":
-            return None
         for index, case in enumerate(self.exercise.cases):
             if not case.gradient:
                 continue
             got, args = observe_gradient(self.answer, case, index, SECONDS)
             want, _ = observe_gradient(self.exercise.reference, case, index, SECONDS)
-            says = gradient_problem(self.exercise, got, want, args)
+            says = gradient_problem(self.exercise, case, got, want, args)
             if says:
                 return self._lost_gradient(says, case, index, got.value)
         return None
 
     def _lost_gradient(self, says: str, case: Case, index: int, got: Any) -> Report:
-        wanted = self.exercise.reference(*case.arguments(index))
+        wanted = case.use(self.exercise.reference)(*case.arguments(index))
         for mistake in self.exercise.misconceptions:
             for version in mistake.versions:
-                value = self._observe(version, index)
+                value = self.recogniser.run(version, index)
                 if mistake.sign or problem(self.exercise, value, wanted, case):
                     continue
                 own, _ = observe_gradient(version, case, index, SECONDS)
@@ -151,15 +128,21 @@ class _Judgement:
             says = cost_problem(cost, self.answer)
             if says is None:
                 continue
+            counts = count_cost(cost, self.answer)
+            if counts is None:
+                return self._report("too_costly", says)
+            if cost.mistake:
+                return self._report("misconception", cost.mistake.says, cost.mistake.name)
             for mistake in self.exercise.misconceptions:
-                if count_cost(cost, mistake.wrong) == count_cost(cost, self.answer):
+                if counts in [count_cost(cost, version) for version in mistake.versions]:
                     return self._report("misconception", mistake.says, mistake.name)
             return self._report("too_costly", says)
         return None
 
     def _praise(self) -> str:
         count = len(self.exercise.cases)
-        extra = "" if self.exercise.gradient == "none" else ", gradients included"
+        graded = any(case.gradient for case in self.exercise.cases)
+        extra = ", gradients included" if graded else ""
         extra += " and the cost" if self.exercise.costs else ""
         return f"Right in all {count} cases{extra}."
 

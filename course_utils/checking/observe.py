@@ -10,7 +10,7 @@ from torch import Tensor
 
 from course_utils.checking.compare import equal, first_difference, kind_problem, named_tensors
 from course_utils.checking.exercise import Case, Exercise
-from course_utils.checking.guard import Outcome, call
+from course_utils.checking.guard import SECONDS, Outcome, call
 
 Problem = tuple[str, str]  # a status, and what a learner reads
 
@@ -40,6 +40,7 @@ def observe(
 
 def _untouched(now: Tensor, before: Tensor) -> bool:
     same_kind = now.shape == before.shape and now.dtype == before.dtype
+    same_kind = same_kind and now.requires_grad == before.requires_grad
     return same_kind and bool(((now == before) | (now.isnan() & before.isnan())).all())
 
 
@@ -48,9 +49,9 @@ def problem(exercise: Exercise, seen: Observation, want: Any, case: Case) -> Pro
     outcome = seen.outcome
     if outcome.kind != "returned":
         return _unfinished(exercise, seen)
-    if outcome.value is None and isinstance(want, Tensor | tuple | float | int):
+    if outcome.value is None:
         return "wrong_type", "The function returned nothing. Is a `return` missing at its end?"
-    wrong_kind = kind_problem(outcome.value, want)
+    wrong_kind = kind_problem(outcome.value, want, parts=exercise.parts)
     if wrong_kind:
         return wrong_kind
     if seen.changed_inputs:
@@ -71,26 +72,28 @@ def problem(exercise: Exercise, seen: Observation, want: Any, case: Case) -> Pro
 
 def _wrong_value(exercise: Exercise, seen: Observation, want: Any, case: Case) -> Problem:
     got = seen.outcome.value
+    if case.says is not None:
+        return "different", case.says
     for law in exercise.properties:
         broken = law.broken(seen.args, got)
         if broken:
             return "broken_property", f"{broken} The law: {law.name}."
-    return "different", first_difference(got, want, case.tolerance)
+    return "different", first_difference(got, want, case.tolerance, exercise.parts)
 
 
 def _unfinished(exercise: Exercise, seen: Observation) -> Problem:
     outcome = seen.outcome
     if outcome.kind == "endless":
         return "crashed", (
-            "The call did not come to an end and was stopped. Is there a loop whose condition "
-            "never becomes false?"
+            f"The call did not come to an end within {SECONDS:g} seconds and was stopped. Is there "
+            "a loop whose condition never becomes false?"
         )
     if outcome.kind == "exited":
         return "crashed", (
             "The function called `sys.exit` (or `exit`), which would end the notebook. "
             "A function gives its result back with `return`."
         )
-    if isinstance(outcome.error, NotImplementedError):
+    if isinstance(outcome.error, NotImplementedError) and _own_words(outcome.error):
         return "not_attempted", "The function still raises NotImplementedError: it waits for you."
     return "crashed", _crash(exercise, seen)
 
@@ -99,7 +102,7 @@ def _crash(exercise: Exercise, seen: Observation) -> str:
     error = seen.outcome.error
     try:
         message = str(error).strip().split("\n")[0][:300]
-    except Exception:
+    except BaseException:
         message = "(its message cannot be shown)"
     text = f"{type(error).__name__}: {message}" if message else type(error).__name__
     frames = traceback.extract_tb(error.__traceback__) if error is not None else []
@@ -107,6 +110,11 @@ def _crash(exercise: Exercise, seen: Observation) -> str:
     if own and own[-1].line:
         text += f"\nIt happened in the line `{own[-1].line}`."
     return f"{text}\nThe arguments were {named_tensors(exercise.parameters, seen.args)}."
+
+
+def _own_words(error: NotImplementedError) -> bool:
+    """Tell a stub's own error from torch's, which says what it cannot do for which dtype."""
+    return "not implemented for" not in str(error) and "Could not run" not in str(error)
 
 
 def is_stub(fn: Callable[..., Any]) -> bool:

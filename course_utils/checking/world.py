@@ -2,9 +2,10 @@
 
 import builtins
 import math
+import operator
 import random
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from types import ModuleType
 from typing import Any
 
@@ -41,7 +42,7 @@ class World:
         self._threads = torch.get_num_threads()
 
     def restore(self) -> tuple[tuple[str, ...], bool]:
-        """Put everything back; name what was changed, and say if torch's random state moved."""
+        """Put everything back; name what was changed, and say if a random state moved."""
         changed: list[str] = []
         if _default_dtype() != self._dtype:
             _set_default_dtype(self._dtype)
@@ -53,15 +54,25 @@ class World:
             changed += self._mend(label, owner)
         if torch.get_num_threads() != self._threads:
             torch.set_num_threads(self._threads)
-        moved = not torch.equal(torch.get_rng_state(), self._random[0])
+        moved = self._random_moved()
         torch.set_rng_state(self._random[0])
         random.setstate(self._random[1])
         if self._random[2] is not None:
             sys.modules["numpy"].random.set_state(self._random[2])
         return tuple(changed), moved
 
+    def _random_moved(self) -> bool:
+        same_torch = torch.equal(torch.get_rng_state(), self._random[0])
+        numpy, before = _numpy_state(), self._random[2]
+        same_numpy = before is None or (
+            numpy[2] == before[2] and bool((numpy[1] == before[1]).all())
+        )
+        return not (same_torch and same_numpy and random.getstate() == self._random[1])
+
     def _mend(self, label: str, owner: Any) -> list[str]:
         before, after = self._names[label], vars(owner)
+        if list(after) == list(before) and _same(after.values(), before.values()):
+            return []
         # A new name in a module is a lazy import; in a class it hides an inherited method.
         new = [] if isinstance(owner, ModuleType) else [n for n in after if n not in before]
         wrong = [n for n, was in before.items() if after.get(n, _MISSING) is not was]
@@ -70,6 +81,10 @@ class World:
         for name in wrong:
             setattr(owner, name, before[name])
         return [f"{label}.{name}" for name in (*new, *wrong) if not _is_lazy(before.get(name))]
+
+
+def _same(some: Iterable[Any], others: Iterable[Any]) -> bool:
+    return all(map(operator.is_, some, others))
 
 
 def _is_lazy(value: Any) -> bool:

@@ -3,21 +3,40 @@
 Counts are the same on every machine, so an exponent fitted to them judges the code and not the day.
 """
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Sequence
 from typing import Any
 
+import torch
 from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 from torch.utils.flop_counter import FlopCounterMode
 
 
+def _matrix_vector(matrix: Sequence[int], vector: Sequence[int], *rest: Any, **more: Any) -> int:
+    return 2 * math.prod(matrix)
+
+
+def _added_matrix_vector(start: Any, matrix: Sequence[int], *rest: Any, **more: Any) -> int:
+    return 2 * math.prod(matrix)
+
+
+# torch's counter knows products of matrices only; a hidden layer times a vector is one of these.
+_VECTOR_PRODUCTS = {
+    torch.ops.aten.mv: _matrix_vector,
+    torch.ops.aten.dot: _matrix_vector,
+    torch.ops.aten.addmv: _added_matrix_vector,
+}
+
+
 def count_flops(fn: Callable[..., object], *args: object) -> int:
     """Count the floating-point operations of the matrix products in `fn(*args)`, 2 a multiply-add.
 
-    Element-wise work is not counted, as is usual: it is a lower order of the same sizes.
+    A product with a vector counts like any other. Element-wise work is not counted, as is usual:
+    it is a lower order of the same sizes.
     """
-    with FlopCounterMode(display=False) as counter:
+    with FlopCounterMode(display=False, custom_mapping=_VECTOR_PRODUCTS) as counter:
         fn(*args)
     return int(counter.get_total_flops())
 

@@ -30,11 +30,28 @@ def test_the_reference_passes(exercise: Exercise) -> None:
 def test_a_misconception_is_caught_as_itself_and_nothing_else(
     exercise: Exercise, mistake: Misconception
 ) -> None:
-    for version in mistake.versions:
-        report = judge(exercise, version)
-        assert report.status == "misconception"
-        assert report.misconception == mistake.name
-        assert report.says == mistake.says
+    report = judge(exercise, mistake.wrong)
+    assert report.status == "misconception"
+    assert report.misconception == mistake.name
+    assert report.says == mistake.says
+
+
+@pytest.mark.thorough
+@each_exercise
+def test_every_other_way_to_write_a_misconception_is_caught_as_it(exercise: Exercise) -> None:
+    for mistake in exercise.misconceptions:
+        for version in mistake.also:
+            assert judge(exercise, version).misconception == mistake.name
+
+
+@pytest.mark.thorough
+@each_exercise
+def test_a_misconception_is_no_mere_crash(exercise: Exercise) -> None:
+    for mistake in exercise.misconceptions:
+        for version in mistake.versions:
+            cases = enumerate(exercise.cases)
+            kinds = (observe(exercise, version, case, i, 5.0).outcome.kind for i, case in cases)
+            assert "returned" in kinds, mistake.name
 
 
 @pytest.mark.parametrize(

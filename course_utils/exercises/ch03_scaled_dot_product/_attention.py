@@ -38,6 +38,7 @@ def build(
     after: Callable[[Tensor, Tensor], Tensor] = lambda weights, mask: weights,
     take: Callable[..., Tensor] = _take,
     scale_last: bool = False,
+    scale_late: bool = False,
 ) -> Function:
     """Return attention with some of its steps exchanged.
 
@@ -49,6 +50,7 @@ def build(
         after: What a mask does to the weights.
         take: The output from weights, query, key and value.
         scale_last: Scale the weights instead of the scores.
+        scale_late: Scale the scores only after the mask.
     """
 
     def attend(
@@ -59,9 +61,11 @@ def build(
         scale: float | None = None,
     ) -> Tensor:
         used = pick(scale, factor(query, key, value))
-        scores = query @ key.mT * (1.0 if scale_last else used)
+        scores = query @ key.mT * (1.0 if scale_last or scale_late else used)
         if attn_mask is not None:
             scores = hide(scores, attn_mask)
+        if scale_late:
+            scores = (scores * used).nan_to_num(nan=-torch.inf, neginf=-torch.inf)
         weights = turn(scores) * (used if scale_last else 1.0)
         if attn_mask is not None:
             weights = after(weights, attn_mask)
@@ -79,6 +83,18 @@ def build_weights(**steps: Any) -> Function:
         return weights
 
     return weigh
+
+
+def no_empty(weights: Tensor, mask: Tensor) -> Tensor:
+    """Set the rows of queries that may see nothing to zero."""
+    return weights * mask.any(-1, keepdim=True)
+
+
+def renormalised(weights: Tensor, mask: Tensor, epsilon: float | None = None) -> Tensor:
+    """Hide weights and divide the rest by its sum, with an epsilon or with care for sums of 0."""
+    rest = weights * mask
+    total = rest.sum(-1, keepdim=True)
+    return rest / (torch.where(total == 0, 1.0, total) if epsilon is None else total + epsilon)
 
 
 def torch_softmax(scores: Tensor) -> Tensor:
@@ -100,3 +116,16 @@ def over_columns(turn: Callable[[Tensor], Tensor]) -> Callable[[Tensor], Tensor]
 def over_pairs(scores: Tensor) -> Tensor:
     """Share 1 out among all pairs of one table."""
     return stable_softmax(scores.flatten(-2)).view(scores.shape)
+
+
+def scale_that_explains(result: Function, got: Tensor) -> bool:
+    """Say whether some scale turns `result(scale)` into what was got: searched, then refined."""
+    grid = torch.cat([-torch.logspace(-3, 1, 60), torch.zeros(1), torch.logspace(-3, 1, 60)])
+    for _ in range(6):
+        errors = [float((result(float(scale)) - got).abs().max()) for scale in grid]
+        if not errors or min(errors) != min(errors):
+            return False
+        best = min(range(len(errors)), key=errors.__getitem__)
+        low, high = grid[max(best - 1, 0)], grid[min(best + 1, len(grid) - 1)]
+        grid = torch.linspace(float(low), float(high), 41, dtype=torch.float64)
+    return min(errors) < 1e-6 * float(got.abs().max() + 1)

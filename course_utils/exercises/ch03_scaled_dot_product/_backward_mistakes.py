@@ -1,163 +1,59 @@
-"""What goes wrong in attention's backward pass: each mistake as something to run."""
+"""What goes wrong in attention's backward pass: the whole, and its scale."""
 
 import math
-from typing import Any
 
 import torch
-from torch import Tensor
 
 from course_utils.attention import stable_softmax
-from course_utils.checking.exercise import Function, Misconception
+from course_utils.checking.exercise import Misconception
+from course_utils.exercises.ch03_scaled_dot_product._backward_passes import (
+    autograd,
+    build,
+    eighth,
+    forward_instead,
+    lower,
+    one,
+    root_of,
+    scale_one_side,
+    summed,
+    value_from_output,
+    value_from_scores,
+)
 
-Three = tuple[Tensor, Tensor, Tensor]
-
-
-def _through_softmax(weights: Tensor, grad: Tensor) -> Tensor:
-    return weights * (grad - (weights * grad).sum(-1, keepdim=True))
-
-
-def build(
-    forward: Any = lambda d_k: 1 / math.sqrt(d_k),
-    backward: Any = lambda d_k: 1 / math.sqrt(d_k),
-    softmax: Any = stable_softmax,
-    through: Any = _through_softmax,
-    value_weights: Any = lambda weights, grad_scores: weights,
-    finish: Any = lambda dq, dk, dv: (dq, dk, dv),
-) -> Function:
-    """Return the backward pass with some of its steps exchanged."""
-
-    def wrong(query: Tensor, key: Tensor, value: Tensor, grad_out: Tensor) -> Any:
-        d_k = query.shape[-1]
-        weights = softmax(query @ key.mT * forward(d_k))
-        grad_scores = through(weights, grad_out @ value.mT)
-        scaled = grad_scores * backward(d_k)
-        grad_value = value_weights(weights, grad_scores).mT @ grad_out
-        return finish(scaled @ key, scaled.mT @ query, grad_value)
-
-    return wrong
-
-
-def _autograd(query: Tensor, key: Tensor, value: Tensor, grad_out: Tensor) -> Any:
-    with torch.enable_grad():
-        given = [x.detach().requires_grad_() for x in (query, key, value)]
-        out = torch.softmax(given[0] @ given[1].mT / math.sqrt(query.shape[-1]), -1) @ given[2]
-        return torch.autograd.grad(out, given, grad_out)
-
-
-def _forward_instead(query: Tensor, key: Tensor, value: Tensor, grad_out: Tensor) -> Tensor:
-    return stable_softmax(query @ key.mT / math.sqrt(query.shape[-1])) @ value
-
-
-def _scale_one_side(index: int) -> Function:
-    def finish(dq: Tensor, dk: Tensor, dv: Tensor) -> Three:
-        root = math.sqrt(dq.shape[-1])
-        return (dq * root, dk, dv) if index == 0 else (dq, dk * root, dv)
-
-    return build(finish=finish)
-
-
-def _one(d_k: int) -> float:
-    return 1.0
-
-
-_SAYS_AXIS = "The sum that the softmax subtracts runs over the wrong axis. Over what does a row "
-
-MISCONCEPTIONS = (
+WHOLE = (
     Misconception(
         "autograd inside",
-        _autograd,
+        autograd,
         "Autograd did the work. The point is to write it: start from grad_out and walk the "
         "forward pass backwards.",
-        sign=lambda trace: trace.used_autograd,
+        sign=lambda trace: trace.used_autograd or "_softmax_backward_data" in trace.calls,
     ),
     Misconception(
-        "half the Jacobian",
-        build(through=lambda w, g: g * w * (1 - w)),
-        "Only the diagonal of the softmax's Jacobian was used. A score also changes the other "
-        "weights of its row: which term is missing?",
-        also=(build(through=lambda w, g: g * w * (1 - w).square()),),
+        "every sign flipped",
+        build(finish=lambda dq, dk, dv: (-dq, -dk, -dv)),
+        "All gradients point the other way. Is a gradient asked for, or a step down along it?",
     ),
     Misconception(
-        "the softmax forgotten",
-        build(through=lambda w, g: g),
-        "The gradient of the weights was used as that of the scores. What stands between scores "
-        "and weights?",
-        also=(
-            build(through=lambda w, g: w * g),
-            build(through=lambda w, g: g - (w * g).sum(-1, True)),
-        ),
+        "grad_out ignored",
+        lambda q, k, v, g: build()(q, k, v, torch.ones_like(g)),
+        "Another grad_out gives the same answer: ones were put in its place. What does the chain "
+        "rule start from?",
     ),
     Misconception(
-        "no scale on the way back",
-        build(backward=_one),
-        "The gradients of query and key are √d_k times too large. The scores were scaled on the "
-        "way there; what does the chain rule do with a factor?",
+        "always causal",
+        build(softmax=lambda s: stable_softmax(s.masked_fill(~lower(s), -torch.inf))),
+        "The backward pass is that of causal attention. This exercise has no mask.",
     ),
     Misconception(
-        "no scale on the way there",
-        build(forward=_one),
-        "The weights that the backward pass uses are not those of the forward pass: they are "
-        "those of unscaled scores.",
-    ),
-    Misconception(
-        "no scale at all",
-        build(forward=_one, backward=_one),
-        "This is the backward pass of attention without a scale. Where does 1/√d_k enter, there "
-        "and back?",
-    ),
-    Misconception(
-        "divided by d_k",
-        build(forward=lambda d: 1 / d, backward=lambda d: 1 / d),
-        "The scale is 1/d_k where it should be its root's inverse.",
-        also=(build(backward=lambda d: 1 / d), build(forward=lambda d: 1 / d)),
-    ),
-    Misconception(
-        "multiplied by the root of d_k on the way back",
-        build(backward=math.sqrt),
-        "The scale was undone instead of applied: a factor stays the same factor in the chain "
-        "rule.",
-    ),
-    Misconception(
-        "scale on one of the two only",
-        _scale_one_side(0),
-        "One of the gradients of query and key is √d_k times too large, the other right. Both "
-        "come from the same scaled scores.",
-        also=(_scale_one_side(1),),
-    ),
-    Misconception(
-        "row sum over the wrong axis",
-        build(through=lambda w, g: w * (g - (w * g).sum(-2, keepdim=True))),
-        _SAYS_AXIS + "of weights share 1 out?",
-    ),
-    Misconception(
-        "row sum without the weights",
-        build(through=lambda w, g: w * (g - g.sum(-1, keepdim=True))),
-        "What is subtracted from a row's gradient must be its average under the weights. Which "
-        "factor is missing in the sum?",
-        also=(build(through=lambda w, g: w * (g - g.mean(-1, keepdim=True))),),
-    ),
-    Misconception(
-        "row sum with the wrong sign",
-        build(through=lambda w, g: w * (g + (w * g).sum(-1, keepdim=True))),
-        "The average of the row's gradient was added. If one score rises, do the other weights "
-        "rise or fall?",
-        also=(build(through=lambda w, g: -_through_softmax(w, g)),),
-    ),
-    Misconception(
-        "softmax over the queries",
-        build(softmax=lambda s: torch.softmax(s, -2)),
-        "The weights were computed over the wrong axis: the columns sum to 1 instead of the rows.",
-        also=(
-            build(
-                softmax=lambda s: torch.softmax(s, -2),
-                through=lambda w, g: w * (g - (w * g).sum(-2, keepdim=True)),
-            ),
-        ),
+        "the batch summed",
+        build(finish=summed),
+        "The gradients of all sequences or heads were added together. Each has its own inputs: "
+        "over which axes may be summed?",
     ),
     Misconception(
         "gradients in another order",
         build(finish=lambda dq, dk, dv: (dk, dq, dv)),
-        "The gradients come back in another order than query, key, value.",
+        "The gradients come back in another order. In which order were their tensors given?",
         also=(
             build(finish=lambda dq, dk, dv: (dv, dk, dq)),
             build(finish=lambda dq, dk, dv: (dq, dv, dk)),
@@ -166,18 +62,73 @@ MISCONCEPTIONS = (
         ),
     ),
     Misconception(
-        "value's gradient from the wrong table",
+        "the value's gradient wrong",
         build(value_weights=lambda weights, grad_scores: grad_scores),
-        "The gradient of the values was taken through the gradient of the scores. The output is "
-        "weights times values: what multiplies the values?",
+        "The gradients of query and key are right, that of the value is not. The output is weights "
+        "times values and nothing else: what multiplies grad_out on the way back to the values?",
         also=(
             build(value_weights=lambda w, g: torch.ones_like(w)),
+            value_from_output,
+            value_from_scores,
+            build(finish=lambda dq, dk, dv: (dq, dk, dv / math.sqrt(dq.shape[-1]))),
             build(value_weights=lambda w, g: torch.ones_like(w) / w.shape[-1]),
         ),
     ),
     Misconception(
         "the output instead of the gradients",
-        _forward_instead,
+        forward_instead,
         "This is the forward pass. Its output's gradient is given: three gradients are asked for.",
+    ),
+    Misconception(
+        "the root of the wrong size",
+        build(forward=root_of("v", -1), backward=root_of("v", -1)),
+        "The scale is a root, but not of the width of query and key. Over how many products does "
+        "one score sum?",
+        also=tuple(
+            build(**steps)
+            for root in (root_of("k", -2), root_of("q", -2), root_of("v", -1), eighth)
+            for steps in ({"forward": root, "backward": root}, {"backward": root})
+        ),
+    ),
+    Misconception(
+        "no scale on the way back",
+        build(backward=one),
+        "The gradients of query and key are √d_k times too large. The scores were scaled on the "
+        "way there; what does the chain rule do with a factor?",
+    ),
+    Misconception(
+        "no scale on the way there",
+        build(forward=one),
+        "The weights that the backward pass uses are those of unscaled scores. Which weights did "
+        "the forward pass use?",
+    ),
+    Misconception(
+        "no scale at all",
+        build(forward=one, backward=one),
+        "This is the backward pass of attention without a scale. Where does 1/√d_k enter, there "
+        "and back?",
+    ),
+    Misconception(
+        "divided by d_k",
+        build(forward=lambda q, k, v: 1 / q.shape[-1], backward=lambda q, k, v: 1 / q.shape[-1]),
+        "The scale is 1/d_k somewhere. d_k is the variance of q·k: what should a score be divided "
+        "by, there and back?",
+        also=(
+            build(backward=lambda q, k, v: 1 / q.shape[-1]),
+            build(forward=lambda q, k, v: 1 / q.shape[-1]),
+        ),
+    ),
+    Misconception(
+        "multiplied by the root of d_k on the way back",
+        build(backward=lambda q, k, v: math.sqrt(q.shape[-1])),
+        "The scale was undone instead of applied: a factor stays the same factor in the chain "
+        "rule.",
+    ),
+    Misconception(
+        "scale on one of the two only",
+        scale_one_side(0),
+        "One of the gradients of query and key is √d_k times too large, the other right. Do not "
+        "both come from the same scaled scores?",
+        also=(scale_one_side(1),),
     ),
 )

@@ -7,16 +7,17 @@ from torch import Tensor
 
 from course_utils.attention import stable_softmax
 from course_utils.checking.exercise import Function, Misconception
-from course_utils.exercises.ch03_scaled_dot_product._attention import build, torch_softmax
+from course_utils.exercises.ch03_scaled_dot_product._attention import (
+    build,
+    hide,
+    no_empty,
+    renormalised,
+    torch_softmax,
+)
 
 
 def _filled(number: float, turn: Callable[[Tensor], Tensor] = stable_softmax) -> Function:
     return build(hide=lambda scores, mask: scores.masked_fill(~mask, number), turn=turn)
-
-
-def _additive(scores: Tensor, mask: Tensor) -> Tensor:
-    bias = torch.zeros_like(scores).masked_fill(~mask, -torch.inf)
-    return scores + bias
 
 
 def _hide_queries(scores: Tensor, mask: Tensor) -> Tensor:
@@ -28,12 +29,10 @@ def _transposed(scores: Tensor, mask: Tensor) -> Tensor:
     return scores.masked_fill(~mask.mT, -torch.inf)
 
 
-def _uniform(weights: Tensor, mask: Tensor) -> Tensor:
-    return weights.nan_to_num(nan=1.0 / weights.shape[-1])
-
-
-def _lowest(scores: Tensor, mask: Tensor) -> Tensor:
-    return scores.masked_fill(~mask, torch.finfo(scores.dtype).min)
+def _first_mask(scores: Tensor, mask: Tensor) -> Tensor:
+    while mask.dim() > 2:
+        mask = mask[0]
+    return hide(scores, mask)
 
 
 def _always_causal(
@@ -88,6 +87,17 @@ MASK = (
         "must a key be taken out so that the rest share 1?",
     ),
     Misconception(
+        "mask after the softmax, then divided again",
+        build(hide=lambda s, m: s, after=renormalised),
+        "Hidden weights were set to 0 after the softmax and the rest divided by its sum. Where the "
+        "hidden keys have by far the best scores, nothing is left to divide. Which step comes "
+        "first?",
+        also=(
+            build(hide=lambda s, m: s, after=lambda w, m: renormalised(w, m, 1e-9)),
+            build(hide=lambda s, m: s, after=lambda w, m: renormalised(w, m, 0.0)),
+        ),
+    ),
+    Misconception(
         "fill that is not low enough",
         _filled(-1e4),
         "A hidden key won, because the visible scores were lower still than the number that was "
@@ -99,27 +109,40 @@ MASK = (
             _filled(-1e4, torch_softmax),
             build(hide=lambda s, m: s + (~m).to(s.dtype) * -1e4),
             build(hide=lambda s, m: s + (~m).to(s.dtype) * -1e3),
+            build(hide=lambda s, m: s.masked_fill(~m, -1e4), after=no_empty),
+            build(hide=lambda s, m: s.masked_fill(~m, -1e3), after=no_empty),
         ),
     ),
     Misconception(
-        "NaN on an empty row",
-        build(turn=torch_softmax),
-        "A query that may see nothing got NaN: its maximum is -inf, and -inf - (-inf) is no "
-        "number. What should it get?",
-        also=(build(hide=_additive, turn=torch_softmax),),
+        "mask times infinity",
+        build(hide=lambda s, m: s + (1 - m.to(s.dtype)) * -torch.inf, turn=torch_softmax),
+        "0 times infinity is NaN, so every visible score is lost. How else can -inf be put where "
+        "the mask is False?",
+        also=(build(hide=lambda s, m: s + (1 - m.to(s.dtype)) * -torch.inf),),
     ),
     Misconception(
-        "uniform on an empty row",
-        _filled(-1e9),
-        "A query that may see nothing got the mean of everything that it may not see: all its "
-        "scores are equally low. What should it get?",
-        also=(build(hide=_lowest), build(turn=torch_softmax, after=_uniform)),
+        "mask before the scale",
+        build(scale_late=True, hide=lambda s, m: s.masked_fill(~m, -1e9), after=no_empty),
+        "The hidden scores were scaled after they had been filled in, so a scale of 0 or below "
+        "brings them back. Which of the two steps must come last?",
+        also=(build(scale_late=True),),
     ),
     Misconception(
-        "NaN repaired too late",
-        build(hide=_additive, turn=lambda s: torch_softmax(s).nan_to_num()),
-        "The values are right, but the gradient of a query that may see nothing is NaN: it was "
-        "made on the way and replaced only afterwards. Can it be avoided instead?",
+        "one mask for all queries",
+        build(hide=lambda s, m: hide(s, m.expand(s.shape).all(-2, keepdim=True))),
+        "All queries were given the same mask. The mask has a row for each query: which axis was "
+        "merged or dropped?",
+        also=(
+            build(hide=lambda s, m: hide(s, m.expand(s.shape).any(-2, keepdim=True))),
+            build(hide=lambda s, m: hide(s, m[..., :1, :])),
+            build(hide=lambda s, m: hide(s, m[..., -1:, :])),
+        ),
+    ),
+    Misconception(
+        "one mask for all batches",
+        build(hide=_first_mask),
+        "Every sequence or head was given the mask of the first one. What do the leading axes of "
+        "the mask say?",
     ),
     Misconception(
         "mask transposed",

@@ -1,4 +1,4 @@
-"""What goes wrong in a softmax: each mistake as something to run."""
+"""What goes wrong in a softmax anywhere: the axis, the exponential, the sum."""
 
 import math
 
@@ -7,39 +7,51 @@ import torch
 from course_utils.attention import stable_softmax
 from course_utils.checking.exercise import Misconception
 from course_utils.exercises.ch03_scaled_dot_product._softmaxes import (
-    clipped,
-    global_shift_unguarded,
     linear,
     one_hot,
     plain,
+    powers_of,
     powers_only,
-    shift_over_wrong_axis,
+    scaled_by_some_factor,
     shifted_by,
     sum_without_keepdim,
-    uniform_when_empty,
-    unshifted,
-    with_epsilon,
 )
 
-INF = torch.inf
-
-MISCONCEPTIONS = (
+MISTAKES = (
     Misconception(
-        "no shift before exp",
-        unshifted,
-        "Small scores come out right, large ones do not: exp(10000) is more than any float "
-        "holds. What may you subtract from a whole row without changing its weights?",
+        "softmax applied twice",
+        lambda s: plain(stable_softmax(s)),
+        "The weights are nearly even: a softmax was taken of what had been through one. How often "
+        "are scores turned into shares?",
+        also=(lambda s: stable_softmax(stable_softmax(s)),),
+    ),
+    Misconception(
+        "one more in the denominator",
+        lambda s: s.exp() / (1.0 + s.exp().sum(-1, keepdim=True)),
+        "The row sums to less than 1, as if an invisible key with score 0 took a share too. What "
+        "does the sum in the denominator run over?",
+    ),
+    Misconception(
+        "length instead of sum",
+        lambda s: torch.nn.functional.normalize(powers_of(s), dim=-1),
+        "The squares of a row sum to 1, not the weights themselves. Which sum makes shares?",
+    ),
+    Misconception(
+        "weights rounded",
+        lambda s: stable_softmax(s).round(decimals=4) + 0.0 * s.nan_to_num(neginf=0.0),
+        "The weights are rounded to a few digits. What reads them next has to work with the loss.",
         also=(
-            lambda s: s.exp() / s.exp().sum(-1, keepdim=True),
-            lambda s: shifted_by(s, s.nan_to_num(neginf=0.0).mean(-1, keepdim=True)),
-            lambda s: shifted_by(s, s.amin(-1, keepdim=True)),
+            lambda s: stable_softmax(s).round(decimals=3),
+            lambda s: stable_softmax(s).round(decimals=2),
+            lambda s: stable_softmax(s).round(decimals=6),
         ),
     ),
     Misconception(
-        "scores clipped",
-        lambda s: clipped(s, 80.0),
-        "Two large scores that differ by 1 get the same weight. Is the difference between "
-        "them lost before exp? Subtracting keeps differences, clipping does not.",
+        "random numbers inside",
+        lambda s: torch.dropout(stable_softmax(s), 0.1, True),
+        "Two calls with the same scores differ: something random, such as dropout, happens inside. "
+        "Do the rows still sum to 1 after it?",
+        sign=lambda trace: trace.used_global_random,
     ),
     Misconception(
         "softmax over the wrong axis",
@@ -64,44 +76,16 @@ MISCONCEPTIONS = (
         "All entries together sum to 1. Each row should: what must the sum run over?",
     ),
     Misconception(
-        "one maximum for the whole tensor",
-        lambda s: shifted_by(s, s.amax()),
-        "Rows far below the largest score of the tensor vanish: all their exponentials are 0. "
-        "Whose maximum does a row need?",
-        also=(global_shift_unguarded,),
-    ),
-    Misconception(
-        "maximum over the wrong axis",
-        shift_over_wrong_axis,
-        "The shift differs inside one row, so it does not cancel. Over which axis must the "
-        "maximum be taken?",
-        also=(lambda s: shifted_by(s, s.amax(-2, keepdim=True)),),
-    ),
-    Misconception(
-        "NaN on an empty row",
-        plain,
-        "A row of -inf became NaN: its maximum is -inf too, and -inf - (-inf) is no number. "
-        "What should a row that may choose nothing give?",
-    ),
-    Misconception(
-        "uniform on an empty row",
-        uniform_when_empty,
-        "A row of -inf became uniform weights: it attends to everything that it may not see. "
-        "What should a row that may choose nothing give?",
-        also=(lambda s: plain(s).nan_to_num(nan=1.0 / s.shape[-1]),),
-    ),
-    Misconception(
-        "NaN repaired too late",
-        lambda s: plain(s).nan_to_num(),
-        "The values are right, but the gradient of an empty row is NaN: it was made on the "
-        "way and replaced only afterwards. Can the NaN be avoided instead of repaired?",
-        also=(lambda s: torch.where((s == -INF).all(-1, keepdim=True), 0.0, plain(s)),),
+        "the scores returned",
+        lambda s: s.clone(),
+        "These are the scores. What turns a row of numbers of any sign into shares of a whole?",
     ),
     Misconception(
         "never divided by the sum",
         torch.exp,
         "The rows do not sum to 1. What turns positive numbers into shares of a whole?",
         also=(
+            powers_of,
             powers_only,
             lambda s: s.exp() / s.exp().amax(-1, keepdim=True),
         ),
@@ -132,9 +116,11 @@ MISCONCEPTIONS = (
         "was divided before exp?",
         also=(
             lambda s: stable_softmax(s / s.shape[-1]),
+            lambda s: stable_softmax(s / 8.0),
             lambda s: stable_softmax(s / s.amax(-1, keepdim=True)),
             lambda s: stable_softmax((s - s.mean(-1, keepdim=True)) / s.std(-1, keepdim=True)),
         ),
+        fits=scaled_by_some_factor,
     ),
     Misconception(
         "sign of the scores flipped",
@@ -160,20 +146,10 @@ MISCONCEPTIONS = (
         "largest get?",
     ),
     Misconception(
-        "epsilon in the denominator",
-        lambda s: with_epsilon(s, 1e-6),
-        "The rows sum to a little less than 1, since something small is added to every "
-        "denominator. Which rows need help, and which are safe as they are?",
-        also=(
-            lambda s: with_epsilon(s, 1e-3),
-            lambda s: with_epsilon(s, 1e-4),
-            lambda s: with_epsilon(s, 1e-5),
-        ),
-    ),
-    Misconception(
-        "sum without keepdim",
+        "without keepdim",
         sum_without_keepdim,
-        "The sums lost their axis, so they line up with the wrong axis of the scores. Which "
-        "argument of `sum` keeps it?",
+        "The maxima or the sums lost their axis, so they line up with the wrong axis of the "
+        "scores. Which argument of `amax` and `sum` keeps it?",
+        also=(lambda s: (s - s.amax(-1)).exp() / (s - s.amax(-1)).exp().sum(-1, keepdim=True),),
     ),
 )

@@ -76,3 +76,30 @@ def shift_over_wrong_axis(scores: Tensor) -> Tensor:
     """Maxima of columns."""
     powers = (scores - scores.amax(0, keepdim=True)).exp()
     return powers / powers.sum(-1, keepdim=True)
+
+
+def bare_shift(scores: Tensor, shift: Tensor) -> Tensor:
+    """Softmax after a shift, with no care for infinities."""
+    powers = (scores - shift).exp()
+    return powers / powers.sum(-1, keepdim=True)
+
+
+def emptied(scores: Tensor, empty: Tensor) -> Tensor:
+    """Softmax in which some rows are taken for rows without a choice."""
+    return torch.softmax(scores.masked_fill(empty, 0.0), -1).masked_fill(empty, 0.0)
+
+
+def powers_of(scores: Tensor) -> Tensor:
+    """Exponentials after the right shift."""
+    peak = scores.amax(-1, keepdim=True)
+    return (scores - peak.masked_fill(peak == -INF, 0.0)).exp()
+
+
+def scaled_by_some_factor(args: tuple[Tensor, ...], weights: Tensor) -> bool:
+    """Say whether the weights are those of the same scores times some number but 1."""
+    scores, logs = args[0], weights.detach().log()
+    if scores.shape[-1] < 3 or not bool(logs.isfinite().all() & scores.isfinite().all()):
+        return False
+    x, y = (z.double() - z.double().mean(-1, keepdim=True) for z in (scores, logs))
+    factor = (x * y).sum() / x.square().sum()
+    return bool(((factor * x - y).abs() < 1e-6).all() & ((factor - 1).abs() > 1e-3))

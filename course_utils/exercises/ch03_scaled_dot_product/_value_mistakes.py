@@ -1,13 +1,14 @@
 """What goes wrong with the values of attention, and by taking another way."""
 
 import math
+from collections.abc import Callable
 
 import torch
 from torch import Tensor
 
 from course_utils.attention import stable_softmax
-from course_utils.checking.exercise import Misconception, Trace
-from course_utils.exercises.ch03_scaled_dot_product._attention import build
+from course_utils.checking.exercise import Function, Misconception, Trace
+from course_utils.exercises.ch03_scaled_dot_product._attention import build, hide, root
 
 _OPERATORS = {
     "scaled_dot_product_attention",
@@ -28,15 +29,57 @@ def _torch_inside(
     return attend(query, key, value, attn_mask=attn_mask, scale=scale)
 
 
+def _scored_by(product: Callable[[Tensor, Tensor, Tensor], Tensor]) -> Function:
+    def attend(
+        query: Tensor,
+        key: Tensor,
+        value: Tensor,
+        attn_mask: Tensor | None = None,
+        scale: float | None = None,
+    ) -> Tensor:
+        scores = product(query, key, value) * (root(query, key, value) if scale is None else scale)
+        if attn_mask is not None:
+            scores = hide(scores, attn_mask)
+        return stable_softmax(scores) @ value
+
+    return attend
+
+
+def _linear_attention(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    attn_mask: Tensor | None = None,
+    scale: float | None = None,
+) -> Tensor:
+    query, key = (torch.nn.functional.elu(x) + 1 for x in (query, key))
+    return query @ (key.mT @ value) / (query @ key.sum(-2).unsqueeze(-1))
+
+
+def _cosine(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    attn_mask: Tensor | None = None,
+    scale: float | None = None,
+    default: float | None = None,
+) -> Tensor:
+    unit = torch.nn.functional.normalize
+    used = default if scale is None else scale
+    out: Tensor = build()(unit(query, dim=-1), unit(key, dim=-1), value, attn_mask, used)
+    return out
+
+
 def _calls_operator(trace: Trace) -> bool:
-    return bool(_OPERATORS & trace.calls)
+    hidden = any("scaled_dot_product" in name for name in trace.calls)
+    return hidden or bool(_OPERATORS & trace.calls)
 
 
 WAY = (
     Misconception(
         "PyTorch's own attention inside",
         _torch_inside,
-        "The values are right, but PyTorch's own attention made them. The point is to write it: "
+        "PyTorch's own attention did the work. The point is to write it: "
         "which three steps does it hide?",
         sign=_calls_operator,
     ),
@@ -74,14 +117,65 @@ VALUES = (
         also=(build(take=lambda w, q, k, v: v.sum(-2, keepdim=True).expand(*w.shape[:-1], -1)),),
     ),
     Misconception(
+        "weights transposed",
+        build(take=lambda w, q, k, v: w.mT @ v),
+        "The values are added up along the wrong axis of the weights: each column was taken for a "
+        "query. Which axis of the weights meets the keys of the values?",
+    ),
+    Misconception(
+        "something added to the average",
+        build(take=lambda w, q, k, v: w @ v + q),
+        "The output is more than an average of the values: another input was added to it. A "
+        "residual connection stands around attention, not inside.",
+        also=(
+            build(take=lambda w, q, k, v: w @ v + v),
+            build(take=lambda w, q, k, v: w @ v + k),
+        ),
+    ),
+    Misconception(
         "divided by the number of keys",
         build(take=lambda w, q, k, v: w @ v / k.shape[-2]),
         "The output is an average divided once more. What do the weights of a row already sum to?",
     ),
     Misconception(
         "query and key swapped",
-        build(take=lambda w, q, k, v: stable_softmax(k @ q.mT / q.shape[-1] ** 0.5).mT @ v),
-        "The softmax ran over the queries, for the keys did the asking. Which of the two owns a "
-        "row of the weights?",
+        _scored_by(lambda q, k, v: k @ q.mT),
+        "The keys did the asking: scores and weights have a row for each key. Which of the two "
+        "owns a row?",
+        also=(build(take=lambda w, q, k, v: stable_softmax(k @ q.mT / q.shape[-1] ** 0.5).mT @ v),),
+    ),
+    Misconception(
+        "the wrong two compared",
+        _scored_by(lambda q, k, v: q @ q.mT),
+        "The scores do not come from queries and keys: one of the three was used twice or in "
+        "another's place. Which two are compared with each other?",
+        also=(
+            _scored_by(lambda q, k, v: k @ k.mT),
+            _scored_by(lambda q, k, v: q @ v.mT),
+            _scored_by(lambda q, k, v: v @ k.mT),
+            _scored_by(lambda q, k, v: v @ v.mT),
+            lambda q, k, v, attn_mask=None, scale=None: build()(q, v, k, attn_mask, scale),
+            lambda q, k, v, attn_mask=None, scale=None: build()(v, k, q, attn_mask, scale),
+        ),
+    ),
+    Misconception(
+        "another kind of attention",
+        _linear_attention,
+        "No table of weights stands between queries and values: the product of keys and values "
+        "was taken first. Where is the softmax over the keys?",
+        also=(
+            lambda q, k, v, attn_mask=None, scale=None: torch.softmax(q, -1) @ (k.mT @ v),
+            lambda q, k, v, attn_mask=None, scale=None: q @ (k.mT @ v),
+            lambda q, k, v, attn_mask=None, scale=None: (
+                torch.softmax(q, -1) @ (torch.softmax(k, -2).mT @ v)
+            ),
+        ),
+    ),
+    Misconception(
+        "cosine similarity",
+        _cosine,
+        "The lengths of query and key play no part: these are cosines. Does a dot product divide "
+        "by the lengths?",
+        also=(lambda q, k, v, attn_mask=None, scale=None: _cosine(q, k, v, attn_mask, scale, 1.0),),
     ),
 )

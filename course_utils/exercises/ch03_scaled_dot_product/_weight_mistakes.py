@@ -1,8 +1,4 @@
-"""What goes wrong on the way from scores to weights: the scale and the softmax.
-
-Both exercises on attention share these. `make` builds a function of the exercise's own signature
-with some of its steps exchanged.
-"""
+"""What goes wrong between scores and weights. `make` is as in `_scale_mistakes`."""
 
 import math
 from collections.abc import Callable
@@ -17,73 +13,7 @@ from course_utils.exercises.ch03_scaled_dot_product._attention import (
     over_pairs,
     torch_softmax,
 )
-
-
-def scale_mistakes(make: Callable[..., Function]) -> tuple[Misconception, ...]:
-    """Return the mistakes with the scale."""
-    return (
-        Misconception(
-            "no scale",
-            make(factor=lambda q, k, v: 1.0),
-            "The weights are those of unscaled scores: too sharp, and sharper still with a larger "
-            "width. By what does q·k grow with d_k?",
-        ),
-        Misconception(
-            "divided by d_k",
-            make(factor=lambda q, k, v: 1 / q.shape[-1]),
-            "The weights are too even: the scores are divided by too much. d_k is the variance of "
-            "q·k; what is its standard deviation?",
-        ),
-        Misconception(
-            "multiplied by the root of d_k",
-            make(factor=lambda q, k, v: math.sqrt(q.shape[-1])),
-            "The scale makes the scores larger, not smaller. Which way should it push them?",
-            also=(make(factor=lambda q, k, v: float(q.shape[-1])),),
-        ),
-        Misconception(
-            "the root of the wrong size",
-            make(factor=lambda q, k, v: 1 / math.sqrt(k.shape[-2])),
-            "The scale is a root, but not of the width of query and key. Over how many products "
-            "does one score sum?",
-            also=(
-                make(factor=lambda q, k, v: 1 / math.sqrt(q.shape[-2])),
-                make(factor=lambda q, k, v: 1 / math.sqrt(q.shape[0])),
-                make(factor=lambda q, k, v: 1 / math.sqrt(q.shape[1])),
-                make(factor=lambda q, k, v: 1 / k.shape[-2]),
-                make(factor=lambda q, k, v: 1 / math.sqrt(2 * q.shape[-1])),
-                make(factor=lambda q, k, v: q.shape[-1] ** -0.25),
-            ),
-        ),
-        Misconception(
-            "scale after softmax",
-            make(scale_last=True),
-            "The weights of a row sum to the scale, not to 1: it was applied to the weights "
-            "themselves. Which numbers is it meant to keep small?",
-        ),
-        Misconception(
-            "a scale of 0.0 taken for none",
-            make(pick=lambda given, right: given or right),
-            "scale=0.0 was replaced by the default. In Python 0.0 is false: what does `scale or "
-            "...` do with it, and what asks for None alone?",
-        ),
-        Misconception(
-            "scale divides",
-            make(pick=lambda given, right: right if given is None else 1 / (given or 1e-30)),
-            "A given scale divides the scores here. It is a factor, as PyTorch's is: what does "
-            "scale=0.3 do to a score of 1?",
-        ),
-        Misconception(
-            "scale on top of the default",
-            make(pick=lambda given, right: right if given is None else given * right),
-            "A given scale and 1/√d_k are both applied. Which one should stand when the caller "
-            "gives a scale?",
-        ),
-        Misconception(
-            "scale ignored",
-            make(pick=lambda given, right: right),
-            "A given scale changes nothing. Where is the argument used?",
-        ),
-    )
+from course_utils.exercises.ch03_scaled_dot_product._softmaxes import unshifted
 
 
 def softmax_mistakes(make: Callable[..., Function]) -> tuple[Misconception, ...]:
@@ -94,13 +24,17 @@ def softmax_mistakes(make: Callable[..., Function]) -> tuple[Misconception, ...]
             make(turn=over_columns(stable_softmax)),
             "The columns of the weights sum to 1, not the rows: keys choose among queries. Who "
             "shares its attention out among whom?",
-            also=(make(turn=over_columns(torch_softmax)),),
+            also=(
+                make(turn=over_columns(torch_softmax)),
+                make(turn=over_columns(stable_softmax), factor=lambda q, k, v: 1.0),
+                make(turn=over_columns(stable_softmax), factor=lambda q, k, v: 1 / q.shape[-1]),
+            ),
         ),
         Misconception(
-            "softmax over the first axis",
+            "softmax over an axis counted from the front",
             make(turn=lambda s: torch.softmax(s, 0)),
-            "The weights sum to 1 over the first axis: over the batch, where there is one. Which "
-            "axis holds the keys, counted from the end?",
+            "The weights sum to 1 over an axis that is the right one for some numbers of axes "
+            "only. Which axis holds the keys, counted from the end?",
             also=(
                 make(turn=lambda s: torch.softmax(s, 1)),
                 make(turn=lambda s: torch.softmax(s, 2)),
@@ -130,6 +64,19 @@ def softmax_mistakes(make: Callable[..., Function]) -> tuple[Misconception, ...]
             ),
         ),
         Misconception(
+            "relu before the softmax",
+            make(turn=lambda s: stable_softmax(torch.where(s == -torch.inf, s, s.relu()))),
+            "All negative scores count as 0. A softmax takes scores of any sign: what did the relu "
+            "throw away?",
+            also=(make(turn=lambda s: stable_softmax(s.relu())),),
+        ),
+        Misconception(
+            "softmax applied twice",
+            make(turn=lambda s: stable_softmax(stable_softmax(s))),
+            "The weights are nearly even: a softmax was taken of what had been through one. How "
+            "often are scores turned into shares?",
+        ),
+        Misconception(
             "all weight on the best key",
             make(turn=one_hot),
             "Each query takes everything from its best key. Softmax is soft: what "
@@ -146,6 +93,7 @@ def softmax_mistakes(make: Callable[..., Function]) -> tuple[Misconception, ...]
             make(turn=lambda s: s.exp() / s.exp().sum(-1, keepdim=True)),
             "Scores in the thousands give NaN: their exponentials overflow. What does a stable "
             "softmax subtract first?",
+            also=(make(turn=unshifted),),
         ),
         Misconception(
             "sign of the scores flipped",

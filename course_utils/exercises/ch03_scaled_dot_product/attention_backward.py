@@ -8,7 +8,10 @@ from torch import Tensor
 from course_utils.attention import attention_backward
 from course_utils.checking.exercise import Case, Exercise
 from course_utils.checking.inputs import normal, strided
-from course_utils.exercises.ch03_scaled_dot_product._backward_mistakes import MISCONCEPTIONS
+from course_utils.exercises.ch03_scaled_dot_product._backward_mistakes import WHOLE
+from course_utils.exercises.ch03_scaled_dot_product._backward_softmax_mistakes import (
+    THROUGH_SOFTMAX,
+)
 
 
 def _inputs(
@@ -45,17 +48,17 @@ EXERCISE = Exercise(
     minutes=20,
     difficulty=4,
     importance=4,
-    gradient="finite",
+    parts=("grad_query", "grad_key", "grad_value"),
     cases=(
         Case(
             "2 queries, 3 keys, widths 4 and 5",
             _inputs(queries=2, keys=3, d_k=4, d_v=5),
-            gradient=True,
+            gradient="equal",
         ),
         Case(
             "a batch of shape (2, 3): 5 queries, 7 keys",
             _inputs(2, 3, queries=5, keys=7, d_k=6, d_v=4),
-            gradient=True,
+            gradient="equal",
         ),
         Case("more queries than keys", _inputs(2, queries=8, keys=3, d_k=5, d_v=6)),
         Case("saturated weights", _inputs(2, queries=3, keys=4, d_k=6, d_v=3, size=20.0)),
@@ -64,7 +67,7 @@ EXERCISE = Exercise(
         Case("three leading axes", _inputs(2, 1, 2, queries=3, keys=5, d_k=2, d_v=4)),
         Case("float32", _inputs(2, queries=4, keys=6, d_k=8, d_v=3, dtype="float32")),
     ),
-    misconceptions=MISCONCEPTIONS,
+    misconceptions=(*WHOLE, *THROUGH_SOFTMAX),
     hints=(
         "Compute the forward pass once more: scores, weights. Then go back one step at a time.",
         "out = weights @ value is a matrix product. Its two gradients are weightsᵀ @ grad_out and "

@@ -1,0 +1,49 @@
+# Two commands: `make learn` opens the course, `make test` checks everything. Both install what is missing.
+# Settings: PYTHON=/path/to/python3.12  BROWSER=none  PORT=9000  TORCH=gpu
+
+PY := .venv/bin/python
+SETUP := sh tools/setup.sh --torch "$(TORCH)"
+PYTEST := $(PY) -m pytest -n 2
+NBVAL := -p tools.nbval_kernels --nbval-current-env
+export PYTHON
+test check: export OMP_NUM_THREADS := 1
+
+.PHONY: learn test check install gates format notebooks book serve mutants
+.NOTPARALLEL:
+
+learn:
+	@$(SETUP) && $(PY) -m tools.start_lab --browser "$(BROWSER)" --port "$(PORT)"
+
+test: gates book
+	$(PYTEST) --dist loadfile $(NBVAL) --nbval solutions
+	$(PYTEST) --dist loadfile $(NBVAL) --nbval-lax notebooks
+	$(PYTEST) --dist loadfile
+
+check: gates
+	$(PYTEST) --dist worksteal -m "not browser and not thorough" --ignore=tests/notebooks --ignore=tests/site
+
+install:
+	@$(SETUP) --extras test,book
+
+gates: install
+	$(PY) -m ruff check .
+	$(PY) -m ruff format --check .
+	$(PY) -m mypy
+	$(PY) -m tools.node_tests
+	$(PY) -m tools.build_notebooks --check
+
+format: install
+	$(PY) -m ruff check --fix .
+	$(PY) -m ruff format .
+
+notebooks: install
+	$(PY) -m tools.build_notebooks
+
+book: install
+	$(PY) site/build.py --edition $(or $(EDITION),learner)
+
+serve: book
+	$(PY) -m http.server --bind 127.0.0.1 --directory _build/html$(if $(filter instructor,$(EDITION)),-instructor) $(or $(PORT),8000)
+
+mutants: install
+	$(PY) -m tools.mutants

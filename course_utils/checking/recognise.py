@@ -1,0 +1,114 @@
+"""Find the misconception that explains what an answer did on a case.
+
+It does what the answer did there. A match can be chance where little can be told apart: where both
+only failed, gave nothing but NaN, or were compared loosely. So a candidate is dropped if it goes
+wrong on a case that the answer gets right, unless it also explains a second wrong case exactly.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+
+import torch
+from torch import Tensor
+
+from course_utils.checking.exercise import Case, Exercise, Function, Misconception
+from course_utils.checking.guard import SECONDS
+from course_utils.checking.observe import Observation, behaves_alike, observe, problem
+
+_KNOWN: dict[tuple[int, int], tuple[Case, Function, Observation]] = {}
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A version of a misconception that did what the answer did on one case."""
+
+    mistake: Misconception
+    agrees: int
+    contradicted: bool
+
+
+class Recogniser:
+    """What an answer did on every case, and which misconception does the same."""
+
+    def __init__(self, exercise: Exercise, attempt: Callable[[int], Observation]) -> None:
+        self.exercise = exercise
+        self.attempt = attempt
+
+    @cached_property
+    def answers(self) -> list[Observation]:
+        """What the answer does on each case."""
+        return [self.attempt(index) for index in range(len(self.exercise.cases))]
+
+    @cached_property
+    def right(self) -> list[bool]:
+        """On which cases the answer is right."""
+        return [self.is_right(index, seen) for index, seen in enumerate(self.answers)]
+
+    def is_right(self, index: int, seen: Observation) -> bool:
+        """Say whether nothing is wrong with what was seen on a case."""
+        want = self.run(self.exercise.reference, index).outcome.value
+        return problem(self.exercise, seen, want, self.exercise.cases[index]) is None
+
+    def find(self, index: int, seen: Observation) -> Misconception | None:
+        """Return the misconception that explains a case on which the answer is wrong."""
+        if seen.outcome.kind in ("endless", "exited"):
+            return None
+        case = self.exercise.cases[index]
+        found = [
+            self._candidate(mistake, version, index)
+            for mistake in self.exercise.misconceptions
+            if mistake.sign is None
+            for version in mistake.versions
+            if behaves_alike(seen, self.run(version, index), case)
+        ]
+        clear = _says_much(seen, case)
+        kept = [c for c in found if not c.contradicted or (clear and c.agrees > 1)]
+        if seen.outcome.kind == "raised":
+            kept = [c for c in kept if 2 * c.agrees >= self.right.count(False)]
+        if kept:
+            return max(kept, key=lambda c: (not c.contradicted, c.agrees)).mistake
+        return self._fitting(seen)
+
+    def run(self, fn: Function, index: int) -> Observation:
+        """Run one of the exercise's own functions on a case, once for all."""
+        case = self.exercise.cases[index]
+        known = _KNOWN.get((id(case), id(fn)))
+        if known is None:
+            known = (case, fn, observe(self.exercise, fn, case, index, SECONDS))
+            _KNOWN[id(case), id(fn)] = known  # holds both, so that their ids stay theirs
+        return known[2]
+
+    def _candidate(self, mistake: Misconception, version: Function, index: int) -> Candidate:
+        agrees, contradicted = 1, False
+        for other, case in enumerate(self.exercise.cases):
+            if other == index:
+                continue
+            own = self.run(version, other)
+            if self.right[other]:
+                contradicted = contradicted or not self.is_right(other, own)
+            else:
+                agrees += behaves_alike(self.answers[other], own, case)
+        return Candidate(mistake, agrees, contradicted)
+
+    def _fitting(self, seen: Observation) -> Misconception | None:
+        value = seen.outcome.value
+        if not isinstance(value, Tensor) or seen.changed_inputs:
+            return None
+        for mistake in self.exercise.misconceptions:
+            if mistake.fits is not None and mistake.fits(seen.args, value):
+                return mistake
+        return None
+
+
+def _says_much(seen: Observation, case: Case) -> bool:
+    """Say whether equal results can hardly be chance: exact, and all numbers."""
+    value = seen.outcome.value
+    parts = value if isinstance(value, list | tuple) else [value]
+    numbers = all(_is_finite(part) for part in parts)
+    return seen.outcome.kind == "returned" and case.tolerance is None and numbers
+
+
+def _is_finite(part: object) -> bool:
+    dense = isinstance(part, Tensor) and part.layout == torch.strided and not part.is_nested
+    return isinstance(part, Tensor) and dense and bool(part.isfinite().all())

@@ -1,0 +1,15 @@
+"""Measuring: what a function costs, how a quantity grows, and what was recorded."""
+
+from course_utils.measure.cost import count_flops, largest_tensor
+from course_utils.measure.fit import PowerLaw, fit_power_law
+from course_utils.measure.record import read_record
+from course_utils.measure.variance import dot_product_variance
+
+__all__ = [
+    "PowerLaw",
+    "count_flops",
+    "dot_product_variance",
+    "fit_power_law",
+    "largest_tensor",
+    "read_record",
+]

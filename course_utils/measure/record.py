@@ -1,0 +1,25 @@
+"""Read what the scripts in `benchmarks/` recorded: numbers that take too long for a notebook."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+RESULTS = Path(__file__).resolve().parents[2] / "benchmarks" / "results"
+
+
+def read_record(name: str, folder: Path = RESULTS) -> dict[str, Any]:
+    """Return a recorded measurement with its date, versions, seeds and command.
+
+    Args:
+        name: The record's name, without `.json`.
+        folder: Where the records lie.
+
+    Raises:
+        ValueError: There is no record of that name.
+    """
+    path = folder / f"{name}.json"
+    if not path.is_file():
+        known = ", ".join(sorted(found.stem for found in folder.glob("*.json"))) or "none"
+        raise ValueError(f"name must be one of the records ({known}), got {name!r}")
+    record: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    return record

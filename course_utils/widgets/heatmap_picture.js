@@ -1,0 +1,157 @@
+// Where everything in a heatmap stands, and its drawing as SVG: on the page above the cells, or as a file.
+import { escape, format, inkOn, mark, viridis } from "./shared.js";
+import { textWidth } from "./heatmap_words.js";
+
+const MAX_CELL = 56;
+const MAX_PLOT = 540;
+
+/** Write every how many labels so that they do not touch. */
+export function stepFor(room, cell, positions) {
+  const least = Math.ceil(room / cell);
+  if (!positions || least <= 1) return least;
+  const power = 10 ** Math.floor(Math.log10(least));
+  return [1, 2, 5, 10].map((n) => n * power).find((n) => n >= least);
+}
+
+/** Sizes and places, in CSS pixels, of everything in the picture. */
+export function layout(width, rowLabels, columnLabels) {
+  const [rows, columns] = [rowLabels.length, columnLabels.length];
+  const left = 26 + Math.max(...rowLabels.map(textWidth));
+  const room = Math.max(80, Math.min(MAX_PLOT, width - left - 14));
+  const square = Math.min(MAX_CELL, room / columns, MAX_PLOT / rows);
+  const crisp = (size) => (size > 6 ? Math.floor(size) : size);
+  const cellWidth = crisp(Math.max(square, Math.min(MAX_CELL, room / columns, 110 / columns)));
+  const cellHeight = crisp(Math.max(square, Math.min(MAX_CELL, 110 / rows)));
+  const widest = Math.max(...columnLabels.map(textWidth));
+  const upright = widest + 4 <= cellWidth;
+  const top = 22 + (upright ? 16 : widest + 4);
+  const [w, h] = [cellWidth * columns, cellHeight * rows];
+  return {
+    left,
+    top,
+    cellWidth,
+    cellHeight,
+    w,
+    h,
+    upright,
+    rows,
+    columns,
+    width: Math.max(left + w + 10, left + 170),
+    height: top + h + 42,
+  };
+}
+
+/** The cell at a point of the plot, kept inside it. */
+export function cellAt(x, y, { rows, columns, cellWidth, cellHeight }) {
+  const clip = (i, n) => Math.min(n - 1, Math.max(0, Math.floor(i)));
+  return [clip(y / cellHeight, rows), clip(x / cellWidth, columns)];
+}
+
+/** Where a key takes the focused cell; null for keys that mean nothing here. */
+export function moved(key, control, [row, column], rows, columns) {
+  const steps = {
+    ArrowUp: [-1, 0],
+    ArrowDown: [1, 0],
+    ArrowLeft: [0, -1],
+    ArrowRight: [0, 1],
+    PageUp: [-10, 0],
+    PageDown: [10, 0],
+    Home: [control ? -rows : 0, -columns],
+    End: [control ? rows : 0, columns],
+  };
+  const step = steps[key];
+  const clip = (i, n) => Math.min(n - 1, Math.max(0, i));
+  return step ? [clip(row + step[0], rows), clip(column + step[1], columns)] : null;
+}
+
+/** Axes, labels, values where they fit, and the colour bar, as SVG marks; the cells lie below them. */
+export function drawing(view) {
+  const { at, rowLabels, columnLabels, values, range, queries, keys } = view;
+  const { left, top, cellWidth, cellHeight, w, h, upright, rows, columns } = at;
+  const out = [];
+  const text = (x, y, inside, more = {}) => out.push(mark("text", { x, y, ...more }, escape(inside)));
+  text(left + w / 2, 12, "key", { class: "muted", "text-anchor": "middle" });
+  text(0, 0, "query", {
+    class: "muted",
+    "text-anchor": "middle",
+    transform: `translate(11 ${top + h / 2}) rotate(-90)`,
+  });
+  const rowStep = stepFor(15, cellHeight, !queries);
+  for (let r = 0; r < rows; r += rowStep) {
+    text(left - 5, top + (r + 0.5) * cellHeight + 4, rowLabels[r], { "text-anchor": "end" });
+  }
+  const columnStep = stepFor(upright ? 1 : 15, cellWidth, !keys);
+  for (let c = 0; c < columns; c += columnStep) {
+    const x = left + Math.max((c + 0.5) * cellWidth, upright ? 0 : 8);
+    if (upright) text(x, top - 6, columnLabels[c], { "text-anchor": "middle" });
+    else
+      text(0, 0, columnLabels[c], { transform: `translate(${(x + 4).toFixed(1)} ${top - 5}) rotate(-90)` });
+  }
+  if (Math.min(cellWidth, cellHeight) >= 14) {
+    const lines = [];
+    for (let r = 1; r < rows; r++) lines.push(`M${left} ${top + r * cellHeight}h${w}`);
+    for (let c = 1; c < columns; c++) lines.push(`M${left + c * cellWidth} ${top}v${h}`);
+    out.push(mark("path", { class: "gaps", d: lines.join("") }));
+  }
+  if (cellWidth >= 36 && cellHeight >= 20) {
+    values.forEach((value, i) => {
+      const finite = Number.isFinite(value);
+      const ink = finite ? inkOn(viridis((value - range.low) / (range.high - range.low))) : "#000";
+      const short = finite
+        ? value.toFixed(2).replace("-", "−")
+        : Number.isNaN(value)
+          ? "NaN"
+          : value > 0
+            ? "∞"
+            : "−∞";
+      text(
+        left + ((i % columns) + 0.5) * cellWidth,
+        top + (Math.floor(i / columns) + 0.5) * cellHeight + 4,
+        short,
+        {
+          "text-anchor": "middle",
+          style: `fill:${ink}${finite ? "" : ";stroke:#c8c8c8;stroke-width:4;paint-order:stroke"}`,
+        },
+      );
+    });
+  }
+  const y = top + h + 14;
+  for (let i = 0; i < 40; i++) {
+    out.push(mark("rect", { x: left + i * 4, y, width: 4.5, height: 9, fill: `rgb(${viridis(i / 39)})` }));
+  }
+  text(left, y + 23, format(range.low));
+  text(left + 160, y + 23, format(range.high), { "text-anchor": "end" });
+  return out.join("");
+}
+
+/** The picture as a file of its own: small ones all vectors, large ones with the cells as one image. */
+export function svgFile(view, title, image) {
+  const { left, top, cellWidth, cellHeight, w, h, columns, width, height } = view.at;
+  const cells = image
+    ? mark("image", { href: image, x: left, y: top, width: w, height: h, preserveAspectRatio: "none" })
+    : [...view.values]
+        .map((value, i) => {
+          const [x, y] = [left + (i % columns) * cellWidth, top + Math.floor(i / columns) * cellHeight];
+          const fill = Number.isFinite(value)
+            ? `rgb(${viridis((value - view.range.low) / (view.range.high - view.range.low))})`
+            : "#c8c8c8";
+          const box = mark("rect", { x, y, width: cellWidth, height: cellHeight, fill });
+          return Number.isFinite(value)
+            ? box
+            : box +
+                mark("path", { d: `M${x} ${y + cellHeight}l${cellWidth} ${-cellHeight}`, stroke: "#464646" });
+        })
+        .join("");
+  const style =
+    "text{font:12px Arial,Helvetica,sans-serif;fill:#1b1f24}.muted{fill:#545d68}.gaps{stroke:#fff;fill:none}.title{font-size:15px;font-weight:bold}";
+  const rise = title ? 30 : 6;
+  const size = { width: Math.max(width, title ? title.length * 8.5 + 16 : 0) + 8, height: height + rise };
+  return mark(
+    "svg",
+    { xmlns: "http://www.w3.org/2000/svg", ...size, viewBox: `0 0 ${size.width} ${size.height}` },
+    mark("style", {}, style) +
+      mark("rect", { width: "100%", height: "100%", fill: "#fff" }) +
+      (title ? mark("text", { class: "title", x: 8, y: 20 }, escape(title)) : "") +
+      mark("g", { transform: `translate(0 ${rise})` }, cells + drawing(view)),
+  );
+}

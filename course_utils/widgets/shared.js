@@ -1,0 +1,99 @@
+// What both widgets need. A widget's module is one text: _assets.py puts this file in the place of
+// the line that imports it.
+
+/** Every fifth of matplotlib's 256 viridis colours; straight lines between them are off by less than 1/255. */
+const VIRIDIS =
+  "44015446085c471063481769481d6f482475472a7a46307e453781433d844142873f48893d4e8a" +
+  "3a538b38598c355e8d33638d31688e2e6d8e2c718e2a768e297b8e27808e25848e23898e218e8d" +
+  "20928c1f978b1e9c891fa18821a58524aa8328ae802eb37c35b7793dbc7446c06f50c46a5ac864" +
+  "65cb5e70cf577cd25089d54895d840a2da37b0dd2fbddf26cae11fd8e219e5e419f1e51dfde725";
+const STOPS = Uint8Array.from(VIRIDIS.match(/../g), (pair) => parseInt(pair, 16));
+
+/** @param {number} t from 0 to 1, clipped @returns {[number, number, number]} red, green, blue to 255 */
+export function viridis(t) {
+  const at = Math.min(1, Math.max(0, t)) * (STOPS.length / 3 - 1);
+  const i = Math.min(Math.floor(at), STOPS.length / 3 - 2);
+  return [0, 1, 2].map((k) => Math.round(STOPS[3 * i + k] * (1 - at + i) + STOPS[3 * i + 3 + k] * (at - i)));
+}
+
+/** Black or white, whichever reads better on a colour: never under 4.58:1. */
+export function inkOn(rgb) {
+  const [r, g, b] = rgb.map((c) => ((c /= 255) <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4));
+  return 0.2126 * r + 0.7152 * g + 0.0722 * b > 0.179 ? "#000" : "#fff";
+}
+
+/** A number to three significant digits, as short as it can be read. */
+export function format(x) {
+  if (Number.isNaN(x)) return "not a number";
+  if (!Number.isFinite(x)) return x > 0 ? "infinity" : "−infinity";
+  const size = Math.abs(x);
+  let text;
+  if (size === 0) text = "0";
+  else if (size < 1e-4 || size >= 1e6) text = size.toExponential(1).replace("e+", "e").replace("e-", "e−");
+  else if (size >= 999.5) text = String(Math.round(size));
+  else text = size.toPrecision(3);
+  return (x < 0 ? "−" : "") + text;
+}
+
+const ESCAPES = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" };
+
+/** Text made safe inside SVG or HTML; characters that XML forbids are dropped. */
+export function escape(text) {
+  return String(text)
+    .replace(/[\0-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]/g, "")
+    .replace(/[&<>"]/g, (c) => ESCAPES[c]);
+}
+
+/** One SVG element as text. */
+export function mark(tag, attributes = {}, inside = "") {
+  const said = Object.entries(attributes).map(
+    ([name, value]) => ` ${name}="${typeof value === "number" ? +value.toFixed(2) : escape(value)}"`,
+  );
+  return `<${tag}${said.join("")}>${inside}</${tag}>`;
+}
+
+/** One HTML element; functions become listeners, the rest properties or attributes. */
+export function make(tag, properties = {}, ...children) {
+  const element = document.createElement(tag);
+  for (const [name, value] of Object.entries(properties)) {
+    if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
+    else if (name.includes("-") || name === "role" || name === "for") element.setAttribute(name, value);
+    else element[name] = value;
+  }
+  element.append(...children);
+  return element;
+}
+
+/** A prefix for ids that no other widget on the page has. */
+export function uniqueId() {
+  return `acw-${Math.random().toString(36).slice(2, 10)}`;
+}
+
+/** Listen to changes of a model's traits, once per burst of them; returns what stops it. */
+export function watch(model, names, update) {
+  let waiting = false;
+  let stopped = false;
+  const changed = () => {
+    if (waiting) return;
+    waiting = true;
+    queueMicrotask(() => {
+      waiting = false;
+      if (!stopped) update();
+    });
+  };
+  for (const name of names) model.on(`change:${name}`, changed);
+  return () => {
+    stopped = true;
+    for (const name of names) model.off(`change:${name}`, changed);
+  };
+}
+
+/** Set traits at once and tell Python when the reader pauses, not at every pixel of a slider. */
+export function writer(model) {
+  let timer;
+  return (traits) => {
+    for (const [name, value] of Object.entries(traits)) model.set(name, value);
+    clearTimeout(timer);
+    timer = setTimeout(() => model.save_changes(), 120);
+  };
+}

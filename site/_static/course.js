@@ -1,0 +1,56 @@
+// Small repairs to what the theme and Sphinx put on a page.
+
+// The theme's fixed label hides from screen readers what the button itself says; its sidebar is no
+// landmark; and the empty corner of a table is no heading of anything.
+function repairMarkup() {
+  for (const button of document.querySelectorAll("button.search-button-field[aria-label]")) {
+    button.removeAttribute("aria-label");
+  }
+  const sidebar = document.getElementById("pst-primary-sidebar");
+  sidebar?.setAttribute("role", "region");
+  sidebar?.setAttribute("aria-label", "Course");
+  for (const corner of document.querySelectorAll("article th")) {
+    if (!corner.textContent.trim()) corner.replaceWith(document.createElement("td"));
+  }
+}
+
+// What is too wide for its column scrolls by itself, and is reachable by keyboard to be scrolled.
+function fitWideParts() {
+  for (const formula of document.querySelectorAll("mjx-container:not([display])")) {
+    const room = formula.parentElement.closest("p, li, dd, div").clientWidth;
+    formula.classList.toggle("wide", formula.firstElementChild.getBoundingClientRect().width > room);
+  }
+  const scrollers = "div.math, mjx-container.wide, .pst-scrollable-table-container";
+  for (const box of document.querySelectorAll(scrollers)) {
+    if (box.scrollWidth > box.clientWidth) box.tabIndex = 0;
+    else box.removeAttribute("tabindex");
+  }
+}
+
+// On paper nothing unfolds, and dark pages waste ink.
+function makeReadyForPaper() {
+  const root = document.documentElement.dataset;
+  const theme = root.theme;
+  const folded = [...document.querySelectorAll("article details:not([open])")];
+  root.theme = "light";
+  for (const details of folded) details.open = true;
+  const undo = () => {
+    root.theme = theme;
+    for (const details of folded) details.open = false;
+  };
+  addEventListener("afterprint", undo, { once: true });
+}
+
+// Opened from a folder, a page may not read its neighbours: the search shows no excerpts there.
+if (location.protocol === "file:" && typeof DOCUMENTATION_OPTIONS !== "undefined") {
+  DOCUMENTATION_OPTIONS.SHOW_SEARCH_SUMMARY = false;
+}
+
+addEventListener("DOMContentLoaded", repairMarkup);
+addEventListener("load", () => {
+  fitWideParts();
+  globalThis.MathJax?.startup?.promise?.then(fitWideParts);
+});
+addEventListener("resize", fitWideParts);
+addEventListener("toggle", fitWideParts, true); // what was folded had no width
+addEventListener("beforeprint", makeReadyForPaper);

@@ -1,0 +1,74 @@
+"""What `book.yml` says, in the form that the site's build needs.
+
+`book.yml` has Jupyter Book 2's form and speaks of files as they lie in the repository. The site
+shows `site/glossary.md` as `glossary` and `notebooks/03_x.ipynb` as `notebooks/03_x`.
+"""
+
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+import yaml
+
+Entry = dict[str, Any]
+
+
+def project(root: Path) -> Entry:
+    """Return the `project` part of `book.yml` below `root`."""
+    project: Entry = yaml.safe_load((root / "book.yml").read_text(encoding="utf-8"))["project"]
+    return project
+
+
+def page(file: str) -> str:
+    """Return where a file of the repository stands in the site's tree, `site/` being its top."""
+    return file.removeprefix("site/")
+
+
+def files(toc: list[Entry]) -> list[str]:
+    """Return every file that a table of contents names, in reading order."""
+    found = []
+    for entry in toc:
+        found += [entry["file"]] if "file" in entry else []
+        found += files(entry.get("children", []))
+    return found
+
+
+def external_toc(toc: list[Entry]) -> Entry:
+    """Translate a table of contents of Jupyter Book 2 into one of sphinx-external-toc.
+
+    Args:
+        toc: Entries with `file`, `url` or `title`, and `children`. The first is the front page. A
+            `title` beside a file stands for the page's own in the contents; without one it captions
+            the entries below.
+
+    Raises:
+        ValueError: The first entry is no file, or another is neither page, address nor caption.
+    """
+    if not toc or "file" not in toc[0]:
+        raise ValueError("book.yml: the table of contents must begin with the front page's file")
+    parts: list[Entry] = []
+    for entry in toc[1:]:
+        if "file" in entry or "url" in entry:
+            parts.append({"chapters": [_chapter(entry)]})
+        elif entry.get("children"):
+            chapters = [_chapter(child) for child in entry["children"]]
+            parts.append({"caption": entry["title"], "chapters": chapters})
+        else:
+            raise ValueError(f"book.yml: an entry needs file, url or children, got {entry}")
+    return {"format": "jb-book", "root": _docname(toc[0]["file"]), "parts": parts}
+
+
+def _chapter(entry: Entry) -> Entry:
+    if "url" in entry:
+        return {key: entry[key] for key in ("url", "title") if key in entry}
+    if "file" not in entry:
+        raise ValueError(f"book.yml: below a caption an entry needs file or url, got {entry}")
+    chapter: Entry = {"file": _docname(entry["file"])}
+    if "title" in entry:
+        chapter["title"] = entry["title"]
+    if entry.get("children"):
+        chapter["sections"] = [_chapter(child) for child in entry["children"]]
+    return chapter
+
+
+def _docname(file: str) -> str:
+    return str(PurePosixPath(page(file)).with_suffix(""))

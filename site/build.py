@@ -1,0 +1,127 @@
+"""Build the course's site: `python site/build.py [--edition learner|instructor] [--clean]`.
+
+The pages that `book.yml` names are laid out below `_build/site`, then Sphinx makes the site.
+Any warning is an error. The learner's edition runs `notebooks/` and goes to `_build/html`; the
+instructor's shows `solutions/` with the outputs stored there and goes to `_build/html-instructor`.
+"""
+
+import argparse
+import hashlib
+import os
+import shutil
+import sys
+import tomllib
+from pathlib import Path
+
+import book
+import yaml
+from sphinx.cmd.build import main as sphinx_build
+
+ROOT = Path(__file__).resolve().parent.parent
+OUT = {"learner": "html", "instructor": "html-instructor"}
+
+
+def source(file: str, edition: str) -> Path:
+    """Return what an edition shows where `book.yml` names `file`."""
+    solved = ROOT / "solutions" / Path(file).name
+    return solved if edition == "instructor" and file.startswith("notebooks/") else ROOT / file
+
+
+def lay_out(edition: str, folder: Path) -> None:
+    """Make `folder` hold the edition's pages and its table of contents, writing only what changed.
+
+    Raises:
+        FileNotFoundError: `book.yml` names pages that are not there.
+    """
+    toc = book.project(ROOT)["toc"]
+    pages = {folder / book.page(file): source(file, edition) for file in book.files(toc)}
+    absent = [str(path.relative_to(ROOT)) for path in pages.values() if not path.is_file()]
+    if absent:
+        raise FileNotFoundError(f"book.yml names files that are not there: {', '.join(absent)}")
+    wanted = {path: file.read_bytes() for path, file in pages.items()}
+    wanted[folder / "_toc.yml"] = yaml.safe_dump(book.external_toc(toc), sort_keys=False).encode()
+    for old in folder.rglob("*"):
+        if old.is_file() and old not in wanted:
+            old.unlink()
+    for path, content in wanted.items():
+        if not path.is_file() or path.read_bytes() != content:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(content)
+
+
+def results_folder(work: Path) -> Path:
+    """Return where results of running notebooks are kept: a new place when the package changes.
+
+    The keeper of results compares notebooks only, and a notebook's outputs depend on `course_utils`
+    as much as on its own cells (a widget's JavaScript is part of them).
+    """
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    digest = hashlib.sha256(repr(project["dependencies"]).encode())
+    for path in sorted((ROOT / "course_utils").rglob("*")):
+        if path.suffix in {".py", ".js", ".css", ".json"}:
+            digest.update(path.relative_to(ROOT).as_posix().encode() + b"\0" + path.read_bytes())
+    kept = work / "results" / digest.hexdigest()[:16]
+    for old in (work / "results").glob("*"):
+        if old != kept:
+            shutil.rmtree(old)
+    return kept
+
+
+def prepare_kernels(work: Path) -> None:
+    """Let the notebooks' kernels use one thread, say little, and keep off the user's own files."""
+    progress = work / "progress.json"
+    progress.unlink(missing_ok=True)
+    profile = work / "ipython" / "profile_default"
+    profile.mkdir(parents=True, exist_ok=True)
+    quiet = 'get_config().IPKernelApp.log_level = "ERROR"\n'
+    (profile / "ipython_kernel_config.py").write_text(quiet, encoding="utf-8")
+    os.environ |= {
+        "ATTENTION_COURSE_PROGRESS": str(progress),
+        "IPYTHONDIR": str(work / "ipython"),
+        "OMP_NUM_THREADS": "1",
+    }
+
+
+def build(edition: str) -> int:
+    """Build one edition into `_build` and return Sphinx's exit status."""
+    work = ROOT / "_build" / "site"
+    folder = work / edition / "pages"
+    folder.mkdir(parents=True, exist_ok=True)
+    lay_out(edition, folder)
+    prepare_kernels(work)
+    pages_read = work / edition / "doctrees"
+    status = sphinx_build(
+        [
+            *("-b", "html", "--fail-on-warning", "--keep-going", "--nitpicky", "--quiet"),
+            *("-c", str(ROOT / "site"), "-d", str(pages_read), "-t", edition),
+            *("-D", f"nb_execution_cache_path={results_folder(work)}"),
+            *(str(folder), str(ROOT / "_build" / OUT[edition])),
+        ]
+    )
+    if status != 0:
+        # Sphinx warns of a page only when it reads it: the next build must read all, or it passes.
+        shutil.rmtree(pages_read, ignore_errors=True)
+    return status
+
+
+def main() -> int:
+    """Read the command line and build."""
+    parser = argparse.ArgumentParser(description="Build the course's site into _build.")
+    parser.add_argument("--edition", choices=OUT, default="learner")
+    parser.add_argument("--clean", action="store_true", help="forget earlier builds and results")
+    arguments = parser.parse_args()
+    if arguments.clean:
+        for stale in (ROOT / "_build" / "site", ROOT / "_build" / OUT[arguments.edition]):
+            shutil.rmtree(stale, ignore_errors=True)
+    try:
+        status = build(arguments.edition)
+    except (FileNotFoundError, ValueError) as error:
+        sys.stderr.write(f"{error}\n")
+        return 2
+    if status == 0:
+        print(f"site: {ROOT / '_build' / OUT[arguments.edition] / 'index.html'}")
+    return status
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,152 @@
+# ---
+# jupyter:
+#   jupytext:
+#     text_representation:
+#       extension: .py
+#       format_name: percent
+#   kernelspec:
+#     display_name: Python 3
+#     language: python
+#     name: python3
+# ---
+
+# %% [markdown]
+"""
+# Start here
+
+Attention is the part of a Transformer that decides what looks at what. In this course you run every such mechanism, measure what it costs and does, and then write it yourself. Nothing needs a graphics card or a network.
+
+*You will be able to*
+
+1. run a notebook and find your way in it;
+2. have an answer judged, ask for a hint, and see your progress.
+
+*You need* some Python with PyTorch tensors, and five minutes.
+"""
+
+# %% [markdown]
+"""
+## Run a cell
+
+Click the cell below and press **Shift+Enter**: it runs, and the next one is selected. Do the same with every cell from here on.
+
+Without a mouse: **Esc**, then the arrow keys, moves between cells; **Enter** goes into one; **Ctrl+Enter** runs it and stays. In a picture, **Tab** moves between its controls and the arrow keys turn them.
+"""
+
+# %%
+import os
+import tempfile
+from pathlib import Path
+
+import torch
+
+from course_utils import check, hint, progress
+
+# This page only shows how things work: what happens here is not kept as your progress.
+os.environ["ATTENTION_COURSE_PROGRESS"] = str(Path(tempfile.mkdtemp(), "progress.jsonl"))
+
+# %% [markdown]
+"""
+## How an exercise works
+
+An exercise is a function with a hole in it, and `check` judges what you put there. This one is the first of chapter 03: turn each row of scores into weights that sum to 1.
+"""
+
+
+# %%
+def stable_softmax(scores):
+    """Turn each row of scores into weights that are not negative and sum to 1."""
+    raise NotImplementedError
+
+
+check("stable_softmax", stable_softmax)
+
+
+# %% [markdown]
+"""
+Now an answer. It is the formula as most books print it, and it divides each row by its sum. **Before you run it:** will it pass?
+"""
+
+
+# %%
+def stable_softmax(scores):
+    weights = torch.exp(scores)
+    return weights / weights.sum(dim=-1, keepdim=True)
+
+
+check("stable_softmax", stable_softmax)
+
+# %% [markdown]
+"""
+The checker has seen this mistake before: it names it, says on which input it shows, and leaves you with a question. When the question is not enough, ask for a hint; each call goes one step further.
+"""
+
+# %%
+hint("stable_softmax")
+
+
+# %% [markdown]
+r"""
+PyTorch has a softmax that survives large scores. A row with nothing in it but $-\infty$ still needs care: it is to give zeros. In chapter 03 you write all of it yourself; here we let PyTorch do the first part.
+"""
+
+
+# %%
+def stable_softmax(scores):
+    empty = (scores == -torch.inf).all(dim=-1, keepdim=True)
+    weights = torch.softmax(scores.masked_fill(empty, 0.0), dim=-1)
+    return weights.masked_fill(empty, 0.0)
+
+
+check("stable_softmax", stable_softmax)
+
+# %% [markdown]
+"""
+Any right way passes: loops, library calls, one line or twenty. After a real attempt of your own, `solution("stable_softmax")` shows one way among several. And this is how far you are (on this page; your own progress begins with the first exercise of a chapter):
+"""
+
+# %%
+progress(3)
+
+# %% [markdown]
+"""
+## The chapters
+
+| | chapter |
+|---|---|
+| 01 | The bottleneck: why one vector is not enough |
+| 02 | Additive and multiplicative attention |
+| 03 | [Scaled dot-product attention, and why √d_k](03_scaled_dot_product.ipynb) |
+| 04 | Queries, keys, values |
+| 05 | Multi-head attention |
+| 06 | Masks |
+| 07 | Where am I? Positional encodings |
+| 08 | Cheaper attention |
+| 09 | Flash attention: tiling on the GPU |
+| 10 | The KV cache: generating one token at a time |
+
+Chapter 03 is there; the others are planned.
+"""
+
+# %% [markdown]
+"""
+| | chapter |
+|---|---|
+| 11 | The whole Transformer |
+| 12 | Training it, and what it costs |
+| 13 | Reading attention |
+| 14 | Seeing and crossing: vision and cross-modal attention |
+| 15 | Why it works: theory you can run |
+| 16 | Long context, many devices |
+| 17 | Beyond attention |
+| 18 | Fact-check clinic and field guide |
+
+These are planned too. **Go on with [chapter 03](03_scaled_dot_product.ipynb).**
+"""
+
+# %% [markdown]
+"""
+## If something does not work
+
+Run `%run -m course_utils doctor` in a new cell: it says what is there, what is missing and how to mend it. If a notebook behaves oddly, *Kernel*, *Restart Kernel and Run All Cells* often helps.
+"""

@@ -1,0 +1,89 @@
+"""The site, built once and served here alone, and a browser whose every request is seen."""
+
+import functools
+import http.server
+import os
+import shutil
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from filelock import FileLock
+from playwright.sync_api import Browser, Route, sync_playwright
+from site_support import MODES, ROOT, Visit, build
+
+FLAGS = [
+    *("--no-sandbox", "--disable-gpu", "--disable-background-networking"),
+    *("--disable-component-update", "--disable-sync", "--no-first-run", "--disable-quic"),
+]
+
+
+@pytest.fixture(scope="session")
+def site() -> Path:
+    """The learner's edition."""
+    (ROOT / "_build").mkdir(exist_ok=True)
+    with FileLock(ROOT / "_build" / "site.lock"):
+        done = build(ROOT)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return ROOT / "_build" / "html"
+
+
+@pytest.fixture(scope="session")
+def address(site: Path) -> Iterator[str]:
+    """Where the site is served."""
+
+    class Quiet(http.server.SimpleHTTPRequestHandler):
+        def log_message(self, *_: object) -> None:
+            pass
+
+    handler = functools.partial(Quiet, directory=str(site))
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    """Chromium without a window."""
+    found = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
+    with sync_playwright() as playwright:
+        path = found or playwright.chromium.executable_path
+        if not Path(path).exists():
+            pytest.skip("no Chromium: the site is not looked at")
+        chromium = playwright.chromium.launch(executable_path=path, args=FLAGS)
+        yield chromium
+        chromium.close()
+
+
+@pytest.fixture
+def visit(browser: Browser) -> Iterator[Callable[..., Visit]]:
+    """Return a function that opens an address in a mode and lets it reach its own host only."""
+    contexts = []
+
+    def open_page(url: str, mode: str = "light") -> Visit:
+        width, scheme = MODES[mode]
+        context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)
+        context.set_default_timeout(10_000)
+        contexts.append(context)
+        seen = Visit(context.new_page())
+        own = "file://" if url.startswith("file:") else url[: url.index("/", 8) + 1]
+
+        def watch(route: Route) -> None:
+            if route.request.url.startswith((own, "blob:", "data:")):
+                route.continue_()
+            else:
+                seen.outside.append(route.request.url)
+                route.abort()
+
+        seen.page.route("**/*", watch)
+        seen.page.on("console", lambda said: said.type == "error" and seen.errors.append(said.text))
+        seen.page.on("pageerror", lambda error: seen.errors.append(str(error)))
+        seen.page.goto(url, wait_until="load")
+        seen.settle()
+        return seen
+
+    yield open_page
+    for context in contexts:
+        context.close()

@@ -1,0 +1,140 @@
+"""What the build does with book.yml, and what it refuses."""
+
+import json
+import shutil
+import site
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from site_support import ROOT, build, load
+
+book = load("book")
+TOC = book.project(ROOT)["toc"]
+NOTEBOOK = {
+    "cells": [{"cell_type": "markdown", "id": "a", "metadata": {}, "source": "# A\n\nText."}],
+    "metadata": {"kernelspec": {"name": "python3", "display_name": "Python 3"}},
+    "nbformat": 4,
+    "nbformat_minor": 5,
+}
+
+
+@pytest.fixture
+def small(tmp_path: Path) -> Path:
+    """A course of two pages with the real site's settings."""
+    ignore = shutil.ignore_patterns("__pycache__", "vendor")
+    shutil.copytree(ROOT / "site", tmp_path / "site", ignore=ignore)
+    shutil.copy(ROOT / "pyproject.toml", tmp_path)
+    config = (ROOT / "book.yml").read_text(encoding="utf-8")
+    toc = "  toc:\n    - file: site/index.md\n    - file: notebooks/a.ipynb\n"
+    (tmp_path / "book.yml").write_text(config[: config.index("  toc:")] + toc, encoding="utf-8")
+    front = "---\nfile_format: mystnb\nkernelspec: {name: python3}\n---\n"
+    front += "# Front\n\n[A](/notebooks/a.ipynb)\n"
+    (tmp_path / "site" / "index.md").write_text(front, encoding="utf-8")
+    for folder, text in {"notebooks": "Text.", "solutions": "Solved."}.items():
+        (tmp_path / folder).mkdir()
+        notebook = json.dumps(NOTEBOOK).replace("Text.", text)
+        (tmp_path / folder / "a.ipynb").write_text(notebook, encoding="utf-8")
+    (tmp_path / "course_utils").mkdir()
+    return tmp_path
+
+
+def test_toc_is_translated() -> None:
+    toc = [
+        {"file": "site/index.md"},
+        {"title": "Chapters", "children": [{"file": "notebooks/03_a.ipynb", "title": "03 A"}]},
+        {"file": "site/glossary.md", "children": [{"url": "https://a.org", "title": "Away"}]},
+    ]
+    assert book.external_toc(toc) == {
+        "format": "jb-book",
+        "root": "index",
+        "parts": [
+            {"caption": "Chapters", "chapters": [{"file": "notebooks/03_a", "title": "03 A"}]},
+            {
+                "chapters": [
+                    {"file": "glossary", "sections": [{"url": "https://a.org", "title": "Away"}]}
+                ]
+            },
+        ],
+    }
+    assert book.files(toc) == ["site/index.md", "notebooks/03_a.ipynb", "site/glossary.md"]
+
+
+@pytest.mark.parametrize(
+    "toc",
+    [
+        [],
+        [{"title": "No page first"}],
+        [{"file": "a.md"}, {"title": "Empty"}],
+        [{"file": "a.md"}, {"title": "Nested", "children": [{"title": "caption below a caption"}]}],
+    ],
+)
+def test_toc_without_pages_is_refused(toc: list[dict[str, object]]) -> None:
+    with pytest.raises(ValueError, match=r"^book\.yml: "):
+        book.external_toc(toc)
+
+
+def test_every_notebook_is_in_the_contents_and_on_the_map() -> None:
+    notebooks = {f"notebooks/{path.name}" for path in (ROOT / "notebooks").glob("*.ipynb")}
+    assert notebooks == {file for file in book.files(TOC) if file.startswith("notebooks/")}
+    front = (ROOT / "site" / "index.md").read_text(encoding="utf-8")
+    assert {name for name in notebooks if f"](/{name})" not in front} == set()
+
+
+def test_folder_does_not_hide_pythons_site_module() -> None:
+    assert Path(site.__file__).parent != ROOT / "site"
+    assert not list((ROOT / "site").glob("__init__.py"))
+    command = [sys.executable, "-S", "-c", "import site; print(site.__file__)"]
+    found = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    assert Path(found.strip()) == Path(site.__file__)
+
+
+def test_editions_show_their_own_notebooks_and_write_them_once(small: Path) -> None:
+    assert build(small).returncode == 0
+    assert build(small, "--edition", "instructor").returncode == 0
+    learner = (small / "_build/html/notebooks/a.html").read_text()
+    instructor = (small / "_build/html-instructor/notebooks/a.html").read_text()
+    assert "Text." in learner
+    assert "Solved." not in learner
+    assert "Solved." in instructor
+    assert "fa-rocket" not in learner  # no repository to launch from
+    page = small / "_build/html/notebooks/a.html"
+    written = page.stat().st_mtime_ns
+    assert build(small).returncode == 0
+    assert page.stat().st_mtime_ns == written
+
+
+def test_faults_stop_the_build_again_and_again(small: Path) -> None:
+    with (small / "site" / "index.md").open("a") as front:
+        front.write("\n[nowhere](/notebooks/b.ipynb)\n")
+    cell = {"cell_type": "code", "id": "b", "metadata": {}, "source": "1 / 0"}
+    cell |= {"outputs": [], "execution_count": None}
+    failing = NOTEBOOK | {"cells": [*NOTEBOOK["cells"], cell]}
+    (small / "notebooks" / "a.ipynb").write_text(json.dumps(failing), encoding="utf-8")
+    for _ in range(2):
+        done = build(small)
+        assert done.returncode == 1
+        assert "notebooks/b.ipynb" in done.stderr
+        assert "ZeroDivisionError" in done.stderr
+
+
+def test_absent_page_is_named(small: Path) -> None:
+    (small / "notebooks" / "a.ipynb").unlink()
+    done = build(small)
+    assert done.returncode == 2
+    assert done.stderr == "book.yml names files that are not there: notebooks/a.ipynb\n"
+
+
+def test_launch_buttons_stand_where_book_yml_names_a_repository(small: Path) -> None:
+    config = small / "book.yml"
+    launch = """  github: https://github.com/owner/name
+  options:
+    launch: {binderhub_url: "https://mybinder.org", colab_url: "https://colab.org"}
+"""
+    config.write_text(config.read_text().replace("project:\n", f"project:\n{launch}", 1))
+    assert build(small).returncode == 0
+    shown = (small / "_build/html/notebooks/a.html").read_text()
+    assert "https://mybinder.org/v2/gh/owner/name/main?urlpath=lab/tree/notebooks/a.ipynb" in shown
+    assert "https://colab.org/github/owner/name/blob/main/notebooks/a.ipynb" in shown
+    assert "fa-rocket" not in (small / "_build/html/index.html").read_text()

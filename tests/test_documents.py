@@ -1,0 +1,44 @@
+"""README and CONTRIBUTING speak of what is there."""
+
+import re
+
+import pytest
+
+from course_utils.environment import ROOT
+
+DOCUMENTS = ("README.md", "CONTRIBUTING.md")
+PATH = re.compile(r"`((?:[\w.-]+/)+[\w.-]*|[\w-]+\.(?:py|toml|yml|txt|md))`")
+
+
+def text(name: str) -> str:
+    return (ROOT / name).read_text(encoding="utf-8")
+
+
+def test_every_link_leads_somewhere() -> None:
+    links = re.findall(r"\]\((?!https?:)([^)#]+)\)", "".join(map(text, DOCUMENTS)))
+    assert links
+    assert [link for link in links if not (ROOT / link).exists()] == []
+
+
+@pytest.mark.parametrize("document", DOCUMENTS)
+def test_every_path_that_is_named_exists(document: str) -> None:
+    patterns = ("NN_", "NAME")
+    named = [path for path in PATH.findall(text(document)) if not any(p in path for p in patterns)]
+    assert len(named) > 5
+    assert [path for path in named if not (ROOT / path).exists()] == []
+
+
+@pytest.mark.parametrize("document", DOCUMENTS)
+def test_every_command_is_a_target(document: str) -> None:
+    targets = re.findall(r"^([a-z]+):", text("Makefile"), re.MULTILINE)
+    named = set(re.findall(r"\bmake ([a-z]+)\b", " ".join(re.findall(r"`[^`]+`", text(document)))))
+    assert named
+    assert named <= set(targets)
+
+
+def test_map_of_chapters_is_true() -> None:
+    rows = re.findall(r"^\| (\d\d) \| .* \| (\**\w+\**) \|$", text("README.md"), re.MULTILINE)
+    assert [number for number, _ in rows] == [f"{number:02}" for number in range(1, 19)]
+    there = {number for number, state in rows if state == "**there**"}
+    built = {path.name[:2] for path in (ROOT / "notebooks").glob("*.ipynb")} - {"00"}
+    assert there == built

@@ -1,0 +1,129 @@
+"""The two notebooks of a chapter: what they hold and when they are made again."""
+
+import json
+import re
+
+import nbformat
+import pytest
+from small_course import SMALL, Course
+
+
+def test_the_learner_finds_stubs_and_no_solution(built: Course) -> None:
+    cells = built.cells("notebooks")
+    assert "    # Multiply x by the factor\n    raise NotImplementedError" in cells[2].source
+    assert len(cells) == 4
+    assert "by * x" not in built.path("notebooks").read_text()
+    assert all(not cell.get("outputs") for cell in cells)
+
+
+def test_the_solutions_are_executed(built: Course) -> None:
+    cells = built.cells("solutions")
+    assert "SOLUTION" not in built.path("solutions").read_text()
+    assert cells[4].outputs[0].text == "twice 42\n"
+    assert [cell.execution_count for cell in cells[1:]] == [1, 2, 3, 4]
+
+
+def test_notebooks_are_valid_and_name_no_version(built: Course) -> None:
+    for kind in ("notebooks", "solutions"):
+        notebook = nbformat.read(built.path(kind), as_version=4)
+        nbformat.validate(notebook)
+        assert notebook.metadata.language_info == {"name": "python"}
+        assert len({cell.id for cell in notebook.cells}) == len(notebook.cells)
+
+
+def test_building_again_changes_no_byte_and_executes_nothing(built: Course) -> None:
+    before = {path: path.read_bytes() for path in built.root.rglob("*.ipynb")}
+    result = built.build()
+    assert "executing" not in result.out
+    assert {path: path.read_bytes() for path in built.root.rglob("*.ipynb")} == before
+    assert built.build("--check").status == 0
+
+
+def test_executing_again_changes_no_byte(built: Course) -> None:
+    before = built.path("solutions").read_bytes()
+    assert "executing" in built.build("--execute").out
+    assert built.path("solutions").read_bytes() == before
+
+
+def test_prose_is_changed_without_executing_and_code_is_not(built: Course) -> None:
+    ids = [cell.id for cell in built.cells("solutions")]
+    built.write(SMALL.replace("# # Double", "# # Nearly double") + "\n# %% [markdown]\n# End.\n")
+    assert "executing" not in built.build().out
+    cells = built.cells("solutions")
+    assert cells[0].source == "# Nearly double a number"
+    assert cells[4].outputs[0].text == "twice 42\n"
+    assert [cell.id for cell in cells][1:5] == ids[1:]
+    built.write(SMALL.replace("21", "4"))
+    assert "executing" in built.build().out
+    assert built.cells("solutions")[4].outputs[0].text == "twice 8\n"
+
+
+@pytest.mark.parametrize(
+    ("last", "line", "says"),
+    [
+        ("twice(None)", 13, "cell 5 (`twice(None)`) raised TypeError: unsupported operand"),
+        ("while True: pass", 21, "cell 5 (`while True: pass`) did not end within 1 s"),
+        ("import os; os._exit(1)", 21, "ended the kernel"),
+    ],
+)
+def test_a_cell_that_fails_is_named_and_nothing_is_written(
+    course: Course, last: str, line: int, says: str
+) -> None:
+    course.write(SMALL.replace('print("twice", twice(21))', last))
+    result = course.build("--timeout", "1")
+    assert result.status == 1
+    assert says in result.err
+    assert result.err.startswith(f"solutions/03_small.py:{line}: ")
+    assert not list(course.root.rglob("*.ipynb"))
+
+
+def test_a_warning_is_not_stored(course: Course) -> None:
+    course.write("# %%\nimport warnings\n\nwarnings.warn('oh', stacklevel=1)\n")
+    result = course.build()
+    assert result.status == 1
+    assert "cell 1 (`import warnings`) prints a path of the machine that ran it" in result.err
+    assert "UserWarning: oh" in result.err
+    assert not list(course.root.rglob("*.ipynb"))
+
+
+def test_chapters_are_chosen_by_number_or_name(course: Course) -> None:
+    course.write("# %% [markdown]\n# # One\n", "01_one")
+    course.write("# %% [markdown]\n# # Two\n", "02_two")
+    assert course.build("02").status == 0
+    assert [path.name for path in course.root.glob("notebooks/*")] == ["02_two.ipynb"]
+    assert course.build("solutions/01_one.py").status == 0
+    with pytest.raises(SystemExit, match="2"):
+        course.build("05")
+
+
+WIDGETS = """# %%
+import ipywidgets as widgets
+from tqdm import tqdm
+
+# %%
+widgets.HBox([widgets.IntSlider(3), widgets.Output()])
+
+# %%
+for step in tqdm(range(3), desc="train"):
+    print(step)
+
+# %%
+widgets.Label("x")
+"""
+
+
+def test_widgets_keep_their_state_under_names_that_never_change(course: Course) -> None:
+    course.write(WIDGETS)
+    course.build()
+    first = course.path("solutions").read_text()
+    course.build("--execute")
+    assert course.path("solutions").read_text() == first
+    notebook = json.loads(first)
+    (models,) = notebook["metadata"]["widgets"].values()
+    shown = re.findall(r'"model_id": "(\w+)"', first)
+    inside = re.findall(r"IPY_MODEL_(\w+)", first)
+    assert len(shown) == 2
+    assert len(inside) > 4
+    assert set(shown + inside) <= set(models["state"])
+    bar = notebook["cells"][2]["outputs"][0]
+    assert bar["text"] == ["train: 100%|██████████| 3/3\n"]

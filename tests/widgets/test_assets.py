@@ -1,0 +1,51 @@
+"""A widget's module is one text that imports nothing and that the page and Python agree on."""
+
+import json
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from course_utils.widgets import Heatmap, ScaleExplorer, heatmap, scale_explorer
+from course_utils.widgets._assets import module
+
+WIDGETS = [(Heatmap, "heatmap"), (ScaleExplorer, "scale_explorer")]
+
+
+@pytest.mark.parametrize(("kind", "name"), WIDGETS)
+def test_the_module_stands_alone_and_stays_small(kind: type, name: str) -> None:
+    text = module(f"{name}.js")
+    assert kind._esm == text
+    assert not re.search(r"^import ", text, re.MULTILINE)
+    assert not re.search(r"export (async )?function render\b|export \{", text)
+    assert "http" not in text.replace("http://www.w3.org/2000/svg", "")
+    assert len(text.encode()) < 25_000
+
+
+@pytest.mark.skipif(shutil.which("node") is None, reason="node is not installed")
+@pytest.mark.parametrize(("kind", "name"), WIDGETS)
+def test_the_module_holds_all_that_its_files_export(kind: type, name: str, tmp_path: Path) -> None:
+    """Putting files together and leaving comments out changes nothing."""
+    (tmp_path / "module.mjs").write_text(module(f"{name}.js"), encoding="utf-8")
+    here = Path(module.__code__.co_filename).parent
+    program = """
+        const [whole, ...parts] = await Promise.all(process.argv.slice(1).map((p) => import(p)));
+        const names = parts.flatMap((part) => Object.keys(part));
+        const lost = names.filter((name) => typeof whole[name] === "undefined");
+        console.log(JSON.stringify({ lost, twice: names.length - new Set(names).size }));
+    """
+    parts = [here / "shared.js", *sorted(here.glob(f"{name}_*.js"))]
+    done = subprocess.run(
+        ["node", "--input-type=module", "-e", program, tmp_path / "module.mjs", *parts],
+        capture_output=True, text=True, check=True, timeout=30,
+    )  # fmt: skip
+    assert json.loads(done.stdout) == {"lost": [], "twice": 0}
+
+
+@pytest.mark.parametrize("widget", [heatmap([[1.0]]), scale_explorer()], ids=repr)
+def test_every_trait_that_the_page_reads_is_sent(widget: Heatmap | ScaleExplorer) -> None:
+    read = set(re.findall(r'model\.get\("(\w+)"\)', widget._esm))
+    assert read
+    assert read <= set(widget.get_state())

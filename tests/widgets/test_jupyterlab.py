@@ -1,0 +1,149 @@
+"""Both widgets alive in JupyterLab: a notebook is run, then used with the keyboard alone."""
+
+import json
+import os
+import secrets
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+from widget_page import ROOT
+
+pytestmark = pytest.mark.browser
+
+SOURCE = """\
+import numpy as np
+from course_utils.widgets import heatmap, scale_explorer
+show = heatmap(np.eye(4, 5)[None].repeat(2, 0) * [[[0.25]], [[0.75]]], list("abcd"))
+show
+"""
+
+
+def notebook() -> dict[str, Any]:
+    cells = [SOURCE, "scale_explorer()", "print('chosen', show.head, show.cell)"]
+    return {
+        "nbformat": 4,
+        "nbformat_minor": 5,
+        "metadata": {"kernelspec": {"name": "python3", "display_name": "Python 3"}},
+        "cells": [
+            {"cell_type": "code", "id": f"cell-{i}", "source": source, "metadata": {},
+             "outputs": [], "execution_count": None}
+            for i, source in enumerate(cells)
+        ],
+    }  # fmt: skip
+
+
+def free_port() -> int:
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        return int(found.getsockname()[1])
+
+
+def wait_until_it_answers(server: subprocess.Popen[bytes], url: str) -> None:
+    for _ in range(300):
+        assert server.poll() is None, "JupyterLab stopped"
+        try:
+            with urllib.request.urlopen(url, timeout=5):
+                return
+        except (urllib.error.URLError, ConnectionError, TimeoutError):
+            time.sleep(0.1)
+    pytest.fail("JupyterLab did not answer within 30 s")
+
+
+@dataclass(frozen=True)
+class Lab:
+    """A running JupyterLab and where it keeps its settings."""
+
+    address: str
+    settings: Path
+
+    def choose(self, theme: str) -> None:
+        """Set the theme, as its settings menu does."""
+        kept = self.settings / "@jupyterlab" / "apputils-extension" / "themes.jupyterlab-settings"
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        kept.write_text(json.dumps({"theme": f"JupyterLab {theme}"}), encoding="utf-8")
+
+
+@pytest.fixture(scope="module")
+def lab(tmp_path_factory: pytest.TempPathFactory, browser: Browser) -> Iterator[Lab]:
+    """A JupyterLab of this test's own: nothing of the user's is read or written."""
+    home = tmp_path_factory.mktemp("lab")
+    (home / "work").mkdir()
+    for theme in ("Light", "Dark"):
+        text = json.dumps(notebook())
+        (home / "work" / f"{theme}.ipynb").write_text(text, encoding="utf-8")
+    own = {f"JUPYTER_{name}_DIR": str(home / name) for name in ("CONFIG", "DATA", "RUNTIME")}
+    port, token = free_port(), secrets.token_hex(8)
+    own["JUPYTERLAB_SETTINGS_DIR"] = str(home / "settings")
+    own["JUPYTERLAB_WORKSPACES_DIR"] = str(home / "workspaces")
+    own |= {"HOME": str(home), "IPYTHONDIR": str(home), "JUPYTER_TOKEN": token}
+    server = subprocess.Popen(
+        [sys.executable, "-m", "jupyterlab", "--no-browser", "--allow-root",
+         "--ip=127.0.0.1", f"--port={port}", f"--ServerApp.root_dir={home / 'work'}",
+         "--LabApp.expose_app_in_browser=True", "--LabApp.news_url=",
+         "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate"],
+        env=os.environ | own | {"PYTHONPATH": str(ROOT)}, cwd=home,
+        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+    )  # fmt: skip
+    try:
+        address = f"http://127.0.0.1:{port}/lab/tree/NAME.ipynb?reset&token={token}"
+        wait_until_it_answers(server, f"http://127.0.0.1:{port}/api?token={token}")
+        yield Lab(address, home / "settings")
+    finally:
+        server.terminate()
+        server.wait(timeout=20)
+
+
+def run_all(page: Page, lab: Lab, theme: str) -> None:
+    """Open the notebook in a theme and run every cell of it."""
+    lab.choose(theme)
+    page.goto(lab.address.replace("NAME", theme))
+    page.wait_for_function("globalThis.jupyterapp", timeout=30_000)
+    page.evaluate("jupyterapp.restored")
+    page.locator(".jp-Notebook .jp-CodeCell").first.wait_for()
+    page.get_by_text("Python 3 (ipykernel) | Idle").wait_for(timeout=30_000)
+    page.evaluate("jupyterapp.commands.execute('notebook:run-all-cells')")
+    page.locator(".acw-explorer").wait_for(timeout=30_000)
+
+
+@pytest.mark.parametrize("theme", ["Light", "Dark"])
+def test_widgets_live_in_jupyterlab(browser: Browser, lab: Lab, theme: str) -> None:
+    page = browser.new_page(viewport={"width": 1200, "height": 1900})
+    wrong: list[str] = []
+    page.on("pageerror", lambda error: wrong.append(str(error)))
+    run_all(page, lab, theme)
+    paper = page.evaluate("getComputedStyle(document.querySelector('.acw')).backgroundColor")
+    assert paper == ("rgb(21, 25, 31)" if theme == "Dark" else "rgb(255, 255, 255)")
+
+    slider = page.get_by_label("d_k", exact=True)
+    slider.focus()
+    slider.press("End")
+    expect(page.locator(".acw-said")).to_contain_text("d_k = 1024, not divided")
+    page.get_by_label("divide by √d_k").press("Space")
+    expect(page.locator(".acw-said")).to_contain_text("d_k = 1024, divided by")
+
+    plot = page.locator(".acw-plot")
+    plot.focus()
+    for key in ("ArrowDown", "ArrowDown", "ArrowRight"):
+        plot.press(key)
+    expect(page.locator(".acw-readout")).to_contain_text("attends 0 to key 1")
+    expect(plot).to_be_focused()
+    page.get_by_role("radio", name="Head 1").check()
+    expect(page.locator(".acw-readout")).to_contain_text("0.750 to key 2")
+    page.wait_for_timeout(300)
+    page.locator(".jp-CodeCell").nth(2).locator(".cm-content").click()
+    page.evaluate("jupyterapp.commands.execute('notebook:run-cell')")
+    expect(page.locator(".jp-OutputArea-output").last).to_contain_text("chosen 1 [2, 1]")
+    if folder := os.environ.get("SCREENSHOTS"):
+        page.screenshot(path=Path(folder) / f"lab-{theme.lower()}.png")
+    page.close()
+    assert wrong == []

@@ -1,0 +1,127 @@
+"""Build the notebooks of the course from their sources, or check that they are up to date.
+
+Each chapter has one source, `solutions/NN_topic.py` (py:percent), and two notebooks made from it:
+
+- `solutions/NN_topic.ipynb` holds the solutions and its outputs. It is executed only when its code
+  changed; a change of prose keeps the outputs and takes no time.
+- `notebooks/NN_topic.ipynb` is what a learner opens: regions (see `notebook_regions`) are stubs,
+  cells tagged `solution` are left out, there are no outputs.
+
+    python -m tools.build_notebooks                 build what is not up to date
+    python -m tools.build_notebooks 03 --execute    build one chapter, execute it in any case
+    python -m tools.build_notebooks --check         write nothing, fail on any fault
+
+The same source gives the same bytes. What a cell's header may carry:
+
+    # %% exercise="name"                      an exercise; the next cell is check("name", name)
+    # %% tags=["solution"]                    only in the solutions notebook
+    # %% tags=["nbval-ignore-output"] reason="the time varies"
+    # %% mystnb={"image": {"alt": "what the figure shows"}}
+
+Stored outputs carry no times, no random names of widgets and no paths, so that executing the same
+code again gives the same bytes too, and `pytest --nbval` (see `nbval_kernels`) reproduces them.
+
+Exit status: 0 when all is well, 1 when a rule is broken, a cell fails or (with --check) a notebook
+is not what its source gives, 2 when the command makes no sense.
+"""
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from tools.notebook_files import build, check, find_sources, stray
+from tools.notebook_rules import SignatureOf, asked_twice, faults
+from tools.notebook_run import NotebookError
+from tools.notebook_source import Chapter, read_chapter
+
+_ROOT = Path(__file__).resolve().parents[1]
+
+
+def exercise_signature(name: str) -> str:
+    """Return the signature of an exercise of the course; imported late, for torch comes with it."""
+    from course_utils.exercises import find
+
+    return find(name).signature
+
+
+def main(argv: Sequence[str] | None = None, signature_of: SignatureOf = exercise_signature) -> int:
+    """Run the command line and return the exit status."""
+    parser = _parser()
+    options = parser.parse_args(argv)
+    root: Path = options.root.resolve()
+    sources = find_sources(root)
+    chosen = [path for path in sources if not options.chapters or _is_one(path, options.chapters)]
+    for name in options.chapters:
+        if not any(_is_one(path, [name]) for path in sources):
+            parser.error(f"no source solutions/NN_topic.py for {name!r}")
+    chapters, broken = _read(root, chosen, signature_of)
+    if options.check:
+        broken += [line for chapter in chapters for line in check(root, chapter)]
+        broken += [] if options.chapters else stray(root)
+    if broken:
+        print("\n".join(broken), file=sys.stderr)
+        return 1
+    if options.check:
+        print(f"{len(chapters)} chapters, {2 * len(chapters)} notebooks: all up to date")
+        return 0
+    return _build(root, chapters, options)
+
+
+def _build(root: Path, chapters: Sequence[Chapter], options: argparse.Namespace) -> int:
+    try:
+        for chapter in chapters:
+            for line in build(root, chapter, options.execute, options.overwrite, options.timeout):
+                print(line, flush=True)
+    except NotebookError as error:
+        print(f"{error}\nNothing was written for this chapter.", file=sys.stderr)
+        return 1
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m tools.build_notebooks",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    add = parser.add_argument
+    add("chapters", nargs="*", help="numbers or names, as 03 or 03_topic; none means all")
+    add("--check", action="store_true", help="execute nothing, write nothing, fail on any fault")
+    add("--execute", action="store_true", help="execute even where no code changed")
+    add("--overwrite", action="store_true", help="replace a learner's notebook that holds work")
+    add(
+        "--timeout",
+        type=int,
+        default=120,
+        metavar="S",
+        help="seconds a cell may take (%(default)s)",
+    )
+    add("--root", type=Path, default=_ROOT, help=argparse.SUPPRESS)
+    return parser
+
+
+def _is_one(path: Path, names: Sequence[str]) -> bool:
+    return any(path.stem == Path(name).stem or path.stem[:2] == name for name in names)
+
+
+def _read(
+    root: Path, sources: Sequence[Path], signature_of: SignatureOf
+) -> tuple[list[Chapter], list[str]]:
+    """Return the chapters that could be read, and every broken rule as file:line: what."""
+    chapters: list[Chapter] = []
+    broken: list[str] = []
+    for path in sources:
+        try:
+            chapter = read_chapter(path)
+        except ValueError as error:
+            broken.append(f"{path.relative_to(root)}:{error}")
+            continue
+        chapters.append(chapter)
+        broken += [f"{chapter.file}:{line}: {says}" for line, says in faults(chapter, signature_of)]
+    broken += [f"{chapter.file}:{line}: {says}" for chapter, line, says in asked_twice(chapters)]
+    return chapters, broken
+
+
+if __name__ == "__main__":
+    sys.exit(main())

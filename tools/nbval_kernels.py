@@ -1,0 +1,39 @@
+"""pytest plugin: nbval runs a notebook in the surroundings in which the builder executed it.
+
+    python -m pytest -p tools.nbval_kernels --nbval --nbval-current-env solutions/*.ipynb
+
+Every notebook's kernel gets one thread, a progress file of its own that nobody keeps, and no
+settings of the person at the machine. Without this, what one notebook records shows in the next,
+and the outputs are not those that were stored. The time that a progress bar took is left out of the
+comparison, as it is left out of what is stored.
+"""
+
+import os
+import shutil
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from tools.notebook_outputs import BAR_TIMING
+from tools.notebook_run import kernel_environment
+
+_scratch = pytest.StashKey[Path]()
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Make the folder that holds what the kernels write, for as long as the tests run."""
+    folder = tempfile.mkdtemp(prefix="attention-course-")
+    config.stash[_scratch] = Path(folder)
+    config.add_cleanup(lambda: shutil.rmtree(folder, ignore_errors=True))
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Set the surroundings before the first cell of a notebook starts its kernel."""
+    notebook = item.parent
+    if notebook is not None and getattr(notebook, "kernel", notebook) is None:
+        own = tempfile.mkdtemp(dir=item.config.stash[_scratch])
+        os.environ.update(kernel_environment(Path(own)))
+        patterns: dict[str, str] = getattr(notebook, "sanitize_patterns", {})
+        patterns[BAR_TIMING.pattern] = ""

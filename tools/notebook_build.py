@@ -1,0 +1,65 @@
+"""Make a chapter's two notebooks from its source: the solutions' and the learner's."""
+
+import hashlib
+from collections.abc import Iterable
+from typing import Any
+
+import nbformat as _untyped
+from nbformat import NotebookNode
+
+from tools.notebook_source import Chapter
+
+_nbformat: Any = _untyped  # its functions carry no types
+_METADATA = {
+    "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
+    "language_info": {"name": "python"},
+}
+
+
+def solution_notebook(chapter: Chapter) -> NotebookNode:
+    """Return the notebook with every solution in place, not yet executed."""
+    return _notebook((cell.kind, cell.solved(), cell.metadata) for cell in chapter.cells)
+
+
+def learner_notebook(chapter: Chapter) -> NotebookNode:
+    """Return the notebook with stubs for solutions and without the cells tagged `solution`."""
+    return _notebook(
+        (cell.kind, cell.stubbed(), cell.metadata)
+        for cell in chapter.cells
+        if "solution" not in cell.tags
+    )
+
+
+def to_text(notebook: NotebookNode) -> str:
+    """Return the text of a notebook's file, the same for the same content."""
+    return str(_nbformat.writes(notebook, version=4)).rstrip("\n") + "\n"
+
+
+def from_text(text: str) -> NotebookNode:
+    """Read the text of a notebook's file.
+
+    Raises:
+        ValueError: The text is no notebook.
+    """
+    try:
+        notebook: NotebookNode = _nbformat.reads(text, as_version=4)
+    except (AttributeError, KeyError, TypeError, _nbformat.ValidationError) as error:
+        raise ValueError(f"the text must be a notebook's, got {error}") from error
+    return notebook
+
+
+def _notebook(cells: Iterable[tuple[str, str, dict[str, Any]]]) -> NotebookNode:
+    notebook: NotebookNode = _nbformat.v4.new_notebook(metadata=_METADATA)
+    seen: dict[str, int] = {}
+    make = {
+        "code": _nbformat.v4.new_code_cell,
+        "markdown": _nbformat.v4.new_markdown_cell,
+        "raw": _nbformat.v4.new_raw_cell,
+    }
+    for kind, source, metadata in cells:
+        # A hash of the content alone: a cell put in elsewhere changes no other cell's id.
+        digest = hashlib.sha256(f"{kind}\n{source}".encode()).hexdigest()[:12]
+        seen[digest] = seen.get(digest, 0) + 1
+        name = digest if seen[digest] == 1 else f"{digest}-{seen[digest]}"
+        notebook.cells.append(make[kind](source, metadata=metadata, id=name))
+    return notebook

@@ -1,0 +1,96 @@
+"""Execute a solutions notebook in a kernel of its own, and say where it fails."""
+
+import os
+import re
+import tempfile
+from pathlib import Path
+
+from nbclient import NotebookClient
+from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
+from nbformat import NotebookNode
+
+from tools.notebook_outputs import code_cells, describe
+from tools.notebook_source import Chapter
+
+_ANSI = re.compile(r"\x1b\[[0-9;]*m")
+_FRAME = re.compile(r"Cell In\[(\d+)\], line (\d+)")
+_TRACEBACK_LINES = 12
+
+
+class NotebookError(RuntimeError):
+    """A cell failed, did not end, or took the kernel with it."""
+
+
+def execute(notebook: NotebookNode, chapter: Chapter, folder: Path, timeout: int) -> None:
+    """Run every cell in order and leave the outputs in the notebook.
+
+    Args:
+        notebook: The solutions notebook made from `chapter`, changed in place.
+        chapter: The source, for the lines that a failure is told with.
+        folder: Where the notebook lies; its kernel starts there.
+        timeout: Seconds that one cell may take.
+
+    Raises:
+        NotebookError: A cell raised, took too long, or the kernel died.
+    """
+    current = [0]
+    with tempfile.TemporaryDirectory() as scratch:
+        client = NotebookClient(
+            notebook,
+            timeout=timeout,
+            kernel_name="python3",
+            record_timing=False,
+            extra_arguments=["--log-level=CRITICAL"],
+            resources={"metadata": {"path": str(folder)}},
+            on_cell_start=lambda cell, cell_index: current.__setitem__(0, cell_index),
+        )
+        try:
+            client.execute(env={**os.environ, **kernel_environment(Path(scratch))})
+        except CellTimeoutError as error:
+            says = f"did not end within {timeout} s"
+            raise NotebookError(_told(notebook, chapter, current[0], says)) from error
+        except DeadKernelError as error:
+            says = "ended the kernel: memory, a crash, or os._exit"
+            raise NotebookError(_told(notebook, chapter, current[0], says)) from error
+        except CellExecutionError as error:
+            says = f"raised {error.ename}: {error.evalue}\n{_ending(error.traceback)}"
+            line = _failing_line(notebook, chapter, error.traceback)
+            raise NotebookError(_told(notebook, chapter, current[0], says, line)) from error
+
+
+def kernel_environment(scratch: Path) -> dict[str, str]:
+    """Return what is set for the kernel of a notebook, so that it runs alike everywhere.
+
+    Args:
+        scratch: An empty folder for what the kernel writes.
+    """
+    return {
+        "OMP_NUM_THREADS": "1",
+        "ATTENTION_COURSE_PROGRESS": str(scratch / "progress.json"),
+        "IPYTHONDIR": str(scratch / "ipython"),
+        "MPLBACKEND": "module://matplotlib_inline.backend_inline",
+    }
+
+
+def _told(
+    notebook: NotebookNode, chapter: Chapter, index: int, says: str, line: int | None = None
+) -> str:
+    return f"{chapter.file}:{line or chapter.cells[index].line}: {describe(notebook, index)} {says}"
+
+
+def _ending(traceback: str) -> str:
+    lines = _ANSI.sub("", traceback).strip().splitlines()
+    return "\n".join(f"    {line}" for line in lines[-_TRACEBACK_LINES:])
+
+
+def _failing_line(notebook: NotebookNode, chapter: Chapter, traceback: str) -> int | None:
+    """Return the line of the source that the innermost frame in a cell stands for."""
+    frames = _FRAME.findall(_ANSI.sub("", traceback))
+    if not frames:
+        return None
+    count, line = int(frames[-1][0]), int(frames[-1][1])
+    cells = [cell for cell in chapter.cells if cell.kind == "code"]
+    if not (0 < count <= len(code_cells(notebook))):
+        return None
+    lines = cells[count - 1].solved_lines()
+    return lines[line - 1] if 0 < line <= len(lines) else None

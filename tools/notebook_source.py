@@ -1,0 +1,114 @@
+"""Read a chapter's source: its cells, each with where it stands in the file."""
+
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import jupytext  # type: ignore[import-untyped]
+
+from tools.notebook_regions import MARK, Region, find_regions
+
+_HEADER = re.compile(r"^# %%+(\s|$)")
+_PERCENT = {"extension": ".py", "format_name": "percent", "comment_magics": False}
+_JUPYTEXT_ONLY = ("lines_to_next_cell", "lines_to_end_of_cell_marker", "cell_marker")
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One cell of a source; `line` is where its text begins in the file, counted from 1."""
+
+    kind: str
+    source: str
+    metadata: dict[str, Any]
+    line: int
+    regions: tuple[Region, ...] = ()
+    problems: tuple[tuple[int, str], ...] = field(default=())
+
+    @property
+    def tags(self) -> list[str]:
+        """The cell's tags, none where it has none."""
+        tags = self.metadata.get("tags", [])
+        return list(tags) if isinstance(tags, list) else [str(tags)]
+
+    @property
+    def exercise(self) -> str | None:
+        """The name of the exercise that the cell asks for."""
+        name = self.metadata.get("exercise")
+        return None if name is None else str(name)
+
+    def solved(self) -> str:
+        """Return the text without the marks."""
+        lines = self.source.split("\n")
+        return "\n".join(lines[line - self.line] for line in self.solved_lines())
+
+    def solved_lines(self) -> list[int]:
+        """Return the line in the file of each line of `solved`."""
+        marks = {index for region in self.regions for index in (region.begin, region.end)}
+        count = self.source.count("\n") + 1
+        return [self.line + index for index in range(count) if index not in marks]
+
+    def stubbed(self) -> str:
+        """Return the text with every region replaced by what is to be done there."""
+        lines = self.source.split("\n")
+        for region in reversed(self.regions):
+            lines[region.begin : region.end + 1] = region.stub()
+        return "\n".join(lines)
+
+
+@dataclass(frozen=True)
+class Chapter:
+    """A source file `NN_topic.py`, read."""
+
+    path: Path
+    cells: tuple[Cell, ...]
+
+    @property
+    def name(self) -> str:
+        """The stem that source and notebooks share, `NN_topic`."""
+        return self.path.stem
+
+    @property
+    def file(self) -> str:
+        """How messages call the source: its folder and name."""
+        return "/".join(self.path.parts[-2:])
+
+
+def read_chapter(path: Path) -> Chapter:
+    """Read a py:percent source.
+
+    Raises:
+        ValueError: The file's cells cannot be told apart. The message begins with the line.
+    """
+    text = path.read_text(encoding="utf-8")
+    lines = text.split("\n")
+    headers = [number for number, line in enumerate(lines, start=1) if _HEADER.match(line)]
+    notebook = jupytext.reads(text, fmt=_PERCENT)
+    for header, node in zip(headers, notebook.cells, strict=False):
+        if re.search(r"^(# )?%%( |$)", node.source, re.MULTILINE):
+            raise ValueError(f"{header}: the cell does not end: a quote in it must be closed")
+    if len(notebook.cells) != len(headers):
+        raise ValueError("1: only the file's header may stand before the first line `# %%`")
+    cells = []
+    for header, node in zip(headers, notebook.cells, strict=True):
+        metadata = {k: v for k, v in node.metadata.items() if k not in _JUPYTEXT_ONLY}
+        begin = header + 1
+        quote = () if node.cell_type == "code" else ('"""', 'r"""')
+        while begin < len(lines) and lines[begin - 1].strip() in ("", *quote):
+            begin += 1
+        source = node.source.strip("\n")
+        code = node.cell_type == "code"
+        regions, problems = find_regions(source) if code else ([], _prose_marks(source))
+        shifted = tuple((begin + index, says) for index, says in problems)
+        cells.append(
+            Cell(node.cell_type, source, metadata, begin, tuple(regions), shifted),
+        )
+    return Chapter(path, tuple(cells))
+
+
+def _prose_marks(source: str) -> list[tuple[int, str]]:
+    return [
+        (index, "a solution mark must stand in a code cell")
+        for index, line in enumerate(source.split("\n"))
+        if MARK.match(line)
+    ]
