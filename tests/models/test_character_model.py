@@ -72,6 +72,7 @@ def test_scale_multiplies_the_scores() -> None:
     torch.testing.assert_close(flat[0, 3, :4], torch.full((4,), 0.25))
 
 
+@pytest.mark.thorough
 def test_training_learns_a_text_that_has_a_rule() -> None:
     model, text = small_model(), cyclic_text()
     before = next_character_loss(model, text.validation, windows=20)

@@ -80,9 +80,9 @@ MISCONCEPTIONS = (
     Misconception(
         "uniform instead of normal numbers",
         drawn(torch.rand),
-        "The answer is too small, or scatters too little: the numbers are drawn from an interval, "
-        "not from a normal distribution. Which function draws unit normals?",
-        also=(drawn(centred), drawn(uniform_of_variance_one), drawn(signs)),
+        "The answer is too small: the numbers are drawn from an interval, not from a normal "
+        "distribution. Which function draws unit normals?",
+        also=(drawn(centred),),
     ),
     Misconception(
         "summed over the samples",
@@ -98,9 +98,10 @@ MISCONCEPTIONS = (
     Misconception(
         "other pairs than asked for",
         all_pairs,
-        "The estimates scatter less or more than `num_samples` independent pairs can explain. How "
-        "many pairs are drawn, and is each vector used once?",
+        "The estimates scatter less or more from seed to seed than `num_samples` independent dot "
+        "products can explain. How many are taken, and is each vector used in one of them only?",
         also=(
+            lambda d, n, g: elementwise(d, n, g) * d,
             lambda d, n, g: dot_product_variance(d, 4 * n, g),
             lambda d, n, g: dot_product_variance(d, max(2, n // 4), g),
             lambda d, n, g: dot_product_variance(d, max(2, n // 2), g),
@@ -113,13 +114,18 @@ MISCONCEPTIONS = (
         also=(lambda d, n, g: dot_product_variance(d, 100, g),),
     ),
     Misconception(
-        "no dot product taken",
+        "the wrong distribution",
         lambda d, n, g: float((torch.randn(n, generator=g) * math.sqrt(d)).var()),
-        "The estimates scatter as if no product of two normals had been drawn: the theory was "
-        "put in where the experiment should be. What does one pair give?",
+        "At width 1 the estimates scatter too little for products of two unit normals. Either "
+        "other numbers were drawn, or the theory was put in where the product should be.",
+        also=(drawn(uniform_of_variance_one), drawn(signs)),
+    ),
+    Misconception(
+        "no dot product taken",
+        lambda d, n, g: float(torch.randn(n, d, generator=g).square().sum(-1).mean()),
+        "The answer is near d_k, but no dot product of two vectors went into it. What does one "
+        "pair give, and over what is the variance taken?",
         also=(
-            lambda d, n, g: elementwise(d, n, g) * d,
-            lambda d, n, g: float(torch.randn(n, d, generator=g).square().sum(-1).mean()),
             lambda d, n, g: d * (1 + 0.01 * float(torch.randn((), generator=g))),
             lambda d, n, g: row_variances(d, n, g),
         ),

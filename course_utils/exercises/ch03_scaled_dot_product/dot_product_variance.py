@@ -38,7 +38,7 @@ def _average(fn: Function, d_k: int, num_samples: int, g: torch.Generator) -> fl
 
 def _scatter(fn: Function, d_k: int, num_samples: int, g: torch.Generator) -> float:
     """How much the estimates scatter tells how many pairs they used, and of which kind."""
-    return float(_estimates(fn, d_k, num_samples, 300).std())
+    return float(_estimates(fn, d_k, num_samples, 450).std())
 
 
 def _whole_numbers(fn: Function, d_k: int, num_samples: int, g: torch.Generator) -> bool:
@@ -90,7 +90,7 @@ EXERCISE = Exercise(
             "by the same share. What divides the sum, and what multiplies it?",
         ),
         Case(
-            "how 300 estimates from 40 samples scatter",
+            "how 450 estimates from 40 samples scatter",
             _arguments(16, 40),
             run=_scatter,
             tolerance=0.25,
@@ -98,10 +98,10 @@ EXERCISE = Exercise(
             "independent pairs explain. How many pairs are drawn, and how?",
         ),
         Case(
-            "how 300 estimates at width 1 scatter",
-            _arguments(1, 40),
+            "how 450 estimates at width 1 scatter",
+            _arguments(1, 100),
             run=_scatter,
-            tolerance=0.35,
+            tolerance=0.33,
             says="At width 1 the estimates scatter otherwise than those from products of two unit "
             "normals. Is a product of two normals really drawn?",
         ),
