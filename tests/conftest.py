@@ -21,7 +21,8 @@ def browser() -> Iterator[Browser]:
     with sync_playwright() as playwright:
         path = found or playwright.chromium.executable_path
         if not Path(path).exists():
-            pytest.skip(f"no Chromium at {path} (set CHROMIUM): nothing was seen in a browser")
+            missing = pytest.fail if os.environ.get("CI") else pytest.skip
+            missing(f"no Chromium at {path} (set CHROMIUM): nothing was seen in a browser")
         chromium = playwright.chromium.launch(executable_path=path, args=FLAGS.split())
         yield chromium
         chromium.close()
