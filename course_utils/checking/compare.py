@@ -57,7 +57,8 @@ def _tensor_problem(got: Any, want: Tensor, name: str) -> tuple[str, str] | None
         alone = isinstance(got, list | tuple) and any(isinstance(part, Tensor) for part in got)
         extra = " Return the one tensor alone." if alone else ""
         return "wrong_type", f"{_cap(name)} must be a torch.Tensor, got {describe(got)}.{extra}"
-    if got.is_nested or got.layout != torch.strided or got.device != want.device:
+    plain = not got.is_nested and not got.is_quantized and got.layout == torch.strided
+    if not plain or got.device != want.device:
         return "wrong_type", (
             f"{_cap(name)} must be an ordinary dense tensor on the {want.device}, got another kind."
         )

@@ -70,6 +70,7 @@ class Misconception:
         wrong: What somebody who believes it would write.
         says: What was seen, and a question that leads on; never the answer.
         sign: For a right value by the wrong way: whether a trace betrays it.
+        forbidden: Whether the sign counts even where the value is right.
         also: Other ways to write the same mistake, where they come out differently.
         fits: For a family of mistakes: whether one of them turns the arguments into the value.
     """
@@ -78,6 +79,7 @@ class Misconception:
     wrong: Function
     says: str
     sign: Callable[[Trace], bool] | None = None
+    forbidden: bool = True
     also: tuple[Function, ...] = ()
     fits: Callable[[tuple[Any, ...], Any], bool] | None = None
 

@@ -79,11 +79,16 @@ class _Judgement:
         for index, case in enumerate(self.exercise.cases):
             seen = self._try(index)
             self.note = self.note or _printed(seen)
-            for mistake in self.exercise.misconceptions:
-                if mistake.sign and mistake.sign(seen.outcome.trace):
-                    return self._named(mistake, case)
+            betrayed = [
+                mistake
+                for mistake in self.exercise.misconceptions
+                if mistake.sign and mistake.sign(seen.outcome.trace)
+            ]
             want = case.use(self.exercise.reference)(*case.arguments(index))
             found = problem(self.exercise, seen, want, case)
+            for mistake in betrayed:
+                if mistake.forbidden or found is not None:
+                    return self._named(mistake, case)
             if found is None:
                 continue
             if found[0] == "not_attempted" and index == 0:
@@ -91,8 +96,9 @@ class _Judgement:
             named = self.recogniser.find(index, seen)
             if named:
                 return self._named(named, case)
-            status = "crashed" if found[0] == "not_attempted" else found[0]
-            return self._report(status, found[1], case=case.name, note=self.note)
+            if found[0] == "not_attempted":
+                found = ("crashed", "For this input the function raises NotImplementedError still.")
+            return self._report(*found, case=case.name, note=self.note)
         return None
 
     def _try(self, index: int) -> Observation:

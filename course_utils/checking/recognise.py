@@ -12,6 +12,7 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
+from course_utils.checking.compare import kind_problem
 from course_utils.checking.exercise import Case, Exercise, Function, Misconception
 from course_utils.checking.guard import SECONDS
 from course_utils.checking.observe import Observation, behaves_alike, observe, problem
@@ -68,7 +69,7 @@ class Recogniser:
             kept = [c for c in kept if 2 * c.agrees >= self.right.count(False)]
         if kept:
             return max(kept, key=lambda c: (not c.contradicted, c.agrees)).mistake
-        return self._fitting(seen)
+        return self._fitting(index, seen)
 
     def run(self, fn: Function, index: int) -> Observation:
         """Run one of the exercise's own functions on a case, once for all."""
@@ -91,9 +92,10 @@ class Recogniser:
                 agrees += behaves_alike(self.answers[other], own, case)
         return Candidate(mistake, agrees, contradicted)
 
-    def _fitting(self, seen: Observation) -> Misconception | None:
+    def _fitting(self, index: int, seen: Observation) -> Misconception | None:
         value = seen.outcome.value
-        if not isinstance(value, Tensor) or seen.changed_inputs:
+        want = self.run(self.exercise.reference, index).outcome.value
+        if value is None or kind_problem(value, want) or seen.changed_inputs:
             return None
         for mistake in self.exercise.misconceptions:
             if mistake.fits is not None and mistake.fits(seen.args, value):
@@ -110,5 +112,6 @@ def _says_much(seen: Observation, case: Case) -> bool:
 
 
 def _is_finite(part: object) -> bool:
-    dense = isinstance(part, Tensor) and part.layout == torch.strided and not part.is_nested
-    return isinstance(part, Tensor) and dense and bool(part.isfinite().all())
+    if not isinstance(part, Tensor) or part.is_nested or part.layout != torch.strided:
+        return False
+    return part.device.type == "cpu" and not part.is_quantized and bool(part.isfinite().all())

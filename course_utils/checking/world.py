@@ -21,6 +21,7 @@ _GUARDED: tuple[tuple[str, Any], ...] = (
     ("torch.linalg", torch.linalg),
     ("torch.special", torch.special),
     ("torch.autograd", torch.autograd),
+    ("torch.testing", torch.testing),
     ("torch.Tensor", torch.Tensor),
     ("math", math),
     ("builtins", builtins),

@@ -14,22 +14,6 @@ from torch.utils._pytree import tree_leaves
 from torch.utils.flop_counter import FlopCounterMode
 
 
-def _matrix_vector(matrix: Sequence[int], vector: Sequence[int], *rest: Any, **more: Any) -> int:
-    return 2 * math.prod(matrix)
-
-
-def _added_matrix_vector(start: Any, matrix: Sequence[int], *rest: Any, **more: Any) -> int:
-    return 2 * math.prod(matrix)
-
-
-# torch's counter knows products of matrices only; a hidden layer times a vector is one of these.
-_VECTOR_PRODUCTS = {
-    torch.ops.aten.mv: _matrix_vector,
-    torch.ops.aten.dot: _matrix_vector,
-    torch.ops.aten.addmv: _added_matrix_vector,
-}
-
-
 def count_flops(fn: Callable[..., object], *args: object) -> int:
     """Count the floating-point operations of the matrix products in `fn(*args)`, 2 a multiply-add.
 
@@ -66,6 +50,22 @@ class _LargestTensor(TorchDispatchMode):
                 bytes_held = leaf.untyped_storage().nbytes()
                 self.elements = max(self.elements, bytes_held // leaf.element_size())
         return out
+
+
+# torch's own counter sees products of two matrices only, not those with a vector.
+def _matrix_vector(matrix: Sequence[int], vector: Sequence[int], *rest: Any, **more: Any) -> int:
+    return 2 * math.prod(matrix)
+
+
+def _added_matrix_vector(start: Any, matrix: Sequence[int], *rest: Any, **more: Any) -> int:
+    return 2 * math.prod(matrix)
+
+
+_VECTOR_PRODUCTS = {
+    torch.ops.aten.mv: _matrix_vector,
+    torch.ops.aten.dot: _matrix_vector,
+    torch.ops.aten.addmv: _added_matrix_vector,
+}
 
 
 def _storage(tensor: Tensor) -> int:

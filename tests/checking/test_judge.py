@@ -10,6 +10,7 @@ from toy import TOY, double
 
 from course_utils.checking.judge import judge
 from course_utils.checking.report import NotPassedError, Report
+from course_utils.exercises import find
 
 
 def verdict(answer: object) -> Report:
@@ -57,6 +58,7 @@ def test_a_missing_case_is_no_missing_attempt() -> None:
     report = verdict(half_done)
     assert report.status == "crashed"
     assert report.case == "a table"
+    assert "For this input" in report.says
 
 
 @pytest.mark.parametrize(
@@ -195,6 +197,34 @@ def test_what_an_answer_replaces_is_put_back_and_named(answer, name) -> None:
     assert report.status == "changed_input"
     assert name in report.says
     assert before == (torch.softmax, torch.Tensor.softmax, F.softmax, torch.get_default_dtype())
+
+
+ODD_TENSORS = (
+    lambda x: torch.empty(x.shape, dtype=x.dtype, device="meta"),
+    lambda x: x.to_sparse(),
+    lambda x: torch.quantize_per_tensor(x.float(), 0.1, 0, torch.qint8),
+    lambda x: torch.nested.as_nested_tensor([x.flatten(), x.flatten()]),
+    lambda x: x + 0j,
+    lambda x: torch.tensor(0.5, dtype=x.dtype),
+)
+
+
+@pytest.mark.parametrize("name", ["stable_softmax", "attention_weights"])
+@pytest.mark.parametrize("odd", ODD_TENSORS)
+def test_odd_tensors_get_a_verdict_and_no_error(name, odd) -> None:
+    report = judge(find(name), lambda x, *rest: odd(x))
+    assert report.status in ("wrong_type", "wrong_shape")
+
+
+def test_a_seed_set_inside_is_put_back_and_harms_no_right_answer() -> None:
+    def seeded(scores):
+        torch.manual_seed(3)
+        empty = (scores == -torch.inf).all(-1, keepdim=True)
+        return torch.softmax(scores.masked_fill(empty, 0.0), -1).masked_fill(empty, 0.0)
+
+    before = torch.get_rng_state()
+    assert judge(find("stable_softmax"), seeded).passed
+    assert torch.equal(before, torch.get_rng_state())
 
 
 def test_random_numbers_and_grad_mode_outside_stay_as_they_were() -> None:

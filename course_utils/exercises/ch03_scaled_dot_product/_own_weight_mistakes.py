@@ -90,6 +90,7 @@ OWN = (
         "Two calls with the same inputs differ: something random, such as dropout, happens "
         "inside. Do the rows still sum to 1 after it?",
         sign=lambda trace: trace.used_global_random,
+        forbidden=False,
     ),
     Misconception(
         "query and key swapped",

@@ -52,6 +52,7 @@ MISTAKES = (
         "Two calls with the same scores differ: something random, such as dropout, happens inside. "
         "Do the rows still sum to 1 after it?",
         sign=lambda trace: trace.used_global_random,
+        forbidden=False,
     ),
     Misconception(
         "softmax over the wrong axis",

@@ -89,6 +89,7 @@ WAY = (
         "Two calls with the same inputs differ: something random, such as dropout, happens "
         "inside. Do the weights still sum to 1 after it?",
         sign=lambda trace: trace.used_global_random,
+        forbidden=False,
     ),
 )
 
