@@ -1,5 +1,7 @@
 """The course's face: what a learner imports. Nothing heavy is loaded before it is used."""
 
+from __future__ import annotations
+
 import importlib
 from typing import TYPE_CHECKING, Any
 
