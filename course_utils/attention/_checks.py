@@ -28,7 +28,7 @@ def check_query_key(query: Tensor, key: Tensor) -> None:
         )
     if query.shape[-1] == 0:
         raise ValueError("query and key need a width of at least 1, got 0")
-    _check_leading(query=query, key=key)
+    check_leading(query=query, key=key)
 
 
 def check_query_key_value(query: Tensor, key: Tensor, value: Tensor) -> None:
@@ -41,7 +41,7 @@ def check_query_key_value(query: Tensor, key: Tensor, value: Tensor) -> None:
         raise ValueError(
             f"key and value need the same number of keys, got {key.shape[-2]} and {value.shape[-2]}"
         )
-    _check_leading(query=query, key=key, value=value)
+    check_leading(query=query, key=key, value=value)
 
 
 def check_mask(attn_mask: Tensor, shape: torch.Size) -> None:
@@ -63,7 +63,8 @@ def check_mask(attn_mask: Tensor, shape: torch.Size) -> None:
         )
 
 
-def _check_leading(**tensors: Tensor) -> None:
+def check_leading(**tensors: Tensor) -> None:
+    """Raise ValueError unless the axes before the last two broadcast."""
     try:
         torch.broadcast_shapes(*(tensor.shape[:-2] for tensor in tensors.values()))
     except RuntimeError:

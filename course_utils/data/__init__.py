@@ -1,5 +1,14 @@
 """Data that needs no download."""
 
+from course_utils.data.date_formats import (
+    HELD_OUT_LOCALES,
+    LOCALES,
+    WrittenDate,
+    date_styles,
+    write_date,
+)
+from course_utils.data.dates import DateTokens, field_mask, is_held_out, sample_dates
+from course_utils.data.sequences import Pairs, repeat_pairs
 from course_utils.data.text import (
     ALPHABET,
     CharacterText,
@@ -8,12 +17,30 @@ from course_utils.data.text import (
     encode,
     random_windows,
 )
+from course_utils.data.tokenizer import END, FIRST_SYMBOL, PAD, START, UNKNOWN, CharacterTokenizer
 
 __all__ = [
     "ALPHABET",
+    "END",
+    "FIRST_SYMBOL",
+    "HELD_OUT_LOCALES",
+    "LOCALES",
+    "PAD",
+    "START",
+    "UNKNOWN",
     "CharacterText",
+    "CharacterTokenizer",
+    "DateTokens",
+    "Pairs",
+    "WrittenDate",
     "character_text",
+    "date_styles",
     "decode",
     "encode",
+    "field_mask",
+    "is_held_out",
     "random_windows",
+    "repeat_pairs",
+    "sample_dates",
+    "write_date",
 ]

@@ -1,5 +1,7 @@
 """Measuring: what a function costs, how a quantity grows, and what was recorded."""
 
+from course_utils.measure.accuracy import exact_match
+from course_utils.measure.additive_flops import additive_flops
 from course_utils.measure.cost import count_flops, largest_tensor
 from course_utils.measure.fit import PowerLaw, fit_power_law
 from course_utils.measure.record import read_record
@@ -7,8 +9,10 @@ from course_utils.measure.variance import dot_product_variance
 
 __all__ = [
     "PowerLaw",
+    "additive_flops",
     "count_flops",
     "dot_product_variance",
+    "exact_match",
     "fit_power_law",
     "largest_tensor",
     "read_record",

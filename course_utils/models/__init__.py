@@ -6,10 +6,51 @@ from course_utils.models.character_model import (
     train_character_model,
     weight_on_previous,
 )
+from course_utils.models.contexts import (
+    AttentionContext,
+    Context,
+    Encoded,
+    FixedContext,
+    LocalMonotonicContext,
+    LocalPredictiveContext,
+)
+from course_utils.models.recurrent import encode, rnn_step
+from course_utils.models.scores import AdditiveScore, ConcatScore, GeneralScore
+from course_utils.models.seq2seq import Decoder, Encoder, LuongDecoder, Seq2Seq, Written
+from course_utils.models.seq2seq_training import (
+    field_mass,
+    sequence_loss,
+    source_gradients,
+    token_accuracy,
+    train_seq2seq,
+    write_all,
+)
 
 __all__ = [
+    "AdditiveScore",
+    "AttentionContext",
     "CharacterModel",
+    "ConcatScore",
+    "Context",
+    "Decoder",
+    "Encoded",
+    "Encoder",
+    "FixedContext",
+    "GeneralScore",
+    "LocalMonotonicContext",
+    "LocalPredictiveContext",
+    "LuongDecoder",
+    "Seq2Seq",
+    "Written",
+    "encode",
+    "field_mass",
     "next_character_loss",
+    "rnn_step",
+    "sequence_loss",
+    "source_gradients",
+    "token_accuracy",
     "train_character_model",
+    "train_seq2seq",
     "weight_on_previous",
+    "write_all",
 ]

@@ -8,6 +8,9 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from tests.exercises.right_ways_ch01 import RIGHT_WAYS_CH01
+from tests.exercises.right_ways_ch02 import RIGHT_WAYS_CH02
+
 INF = torch.inf
 
 
@@ -263,6 +266,8 @@ partial_weights = functools.partial(weights_by_einsum)
 partial_weights.__name__ = "partial_weights"
 
 RIGHT_WAYS: dict[str, tuple[Callable[..., object], ...]] = {
+    **RIGHT_WAYS_CH01,
+    **RIGHT_WAYS_CH02,
     "stable_softmax": (
         softmax_by_rows,
         softmax_by_logsumexp,

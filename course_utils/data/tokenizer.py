@@ -1,0 +1,62 @@
+"""Characters as numbers, with the four numbers that every sequence task of the course shares."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import torch
+from jaxtyping import Int
+from torch import Tensor
+
+PAD, START, END, UNKNOWN = range(4)
+FIRST_SYMBOL = 4
+
+
+class CharacterTokenizer:
+    """Number the characters of an alphabet; what is outside it becomes UNKNOWN.
+
+    Args:
+        alphabet: The characters, each once, in the order of their numbers.
+
+    Raises:
+        ValueError: A character stands in the alphabet twice.
+    """
+
+    def __init__(self, alphabet: str) -> None:
+        if len(set(alphabet)) != len(alphabet):
+            twice = sorted({found for found in alphabet if alphabet.count(found) > 1})
+            raise ValueError(f"alphabet must hold each character once, got twice {twice}")
+        self.alphabet = alphabet
+        self._number = {found: index for index, found in enumerate(alphabet, FIRST_SYMBOL)}
+
+    @classmethod
+    def of(cls, texts: Iterable[str]) -> CharacterTokenizer:
+        """Return a tokenizer for the characters that occur in `texts`, in code point order."""
+        return cls("".join(sorted(set().union(*texts))))
+
+    def __len__(self) -> int:
+        return FIRST_SYMBOL + len(self.alphabet)
+
+    def encode(self, text: str, *, marks: bool = False) -> list[int]:
+        """Return one number a character, between START and END where `marks` is set."""
+        numbers = [self._number.get(character, UNKNOWN) for character in text]
+        return [START, *numbers, END] if marks else numbers
+
+    def decode(self, tokens: Iterable[int]) -> str:
+        """Return the text up to END; PAD and START write nothing, UNKNOWN a replacement sign."""
+        written = []
+        for token in map(int, tokens):
+            if token == END:
+                break
+            if token >= FIRST_SYMBOL:
+                written.append(self.alphabet[token - FIRST_SYMBOL])
+            elif token == UNKNOWN:
+                written.append("\N{REPLACEMENT CHARACTER}")
+        return "".join(written)
+
+
+def pad(sequences: Sequence[Sequence[int]]) -> Int[Tensor, "N longest"]:
+    """Return the sequences as the rows of one tensor, filled up with PAD on the right."""
+    longest = max(map(len, sequences), default=0)
+    rows = [[*sequence, *[PAD] * (longest - len(sequence))] for sequence in sequences]
+    return torch.tensor(rows, dtype=torch.long).view(len(sequences), longest)

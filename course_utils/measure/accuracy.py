@@ -1,0 +1,39 @@
+"""How often a whole sequence is right.
+
+Source: the "exact match" of Rajpurkar et al. 2016, SQuAD, https://arxiv.org/abs/1606.05250,
+    here over tokens
+Differs: positions where the target is padding do not count, whatever was predicted there.
+Same contract as: a loop over sequences and positions
+"""
+
+import torch
+from jaxtyping import Int
+from torch import Tensor
+
+
+def exact_match(
+    predicted: Int[Tensor, "batch T"], target: Int[Tensor, "batch T"], pad_id: int
+) -> float:
+    """Return the share of sequences that are right at every position that counts.
+
+    Args:
+        predicted: The tokens that a model gave.
+        target: The tokens that are right.
+        pad_id: The target token at positions that do not count.
+
+    Raises:
+        TypeError: The tokens are no integers.
+        ValueError: The shapes differ, or there is no sequence.
+    """
+    for name, tokens in (("predicted", predicted), ("target", target)):
+        if tokens.is_floating_point() or tokens.dtype == torch.bool:
+            raise TypeError(f"{name} must hold integers, got dtype {tokens.dtype}")
+    if predicted.shape != target.shape or target.dim() != 2:
+        raise ValueError(
+            "predicted and target need the same two axes (batch, T), "
+            f"got {tuple(predicted.shape)} and {tuple(target.shape)}"
+        )
+    if target.shape[0] == 0:
+        raise ValueError("a share needs at least one sequence, got 0")
+    right = (predicted == target) | (target == pad_id)
+    return float(right.all(dim=1).double().mean())

@@ -1,0 +1,150 @@
+"""What a decoder sees of the source at each step: one vector for all, or an average made for it.
+
+Source: Sutskever et al. 2014, Sequence to Sequence Learning with Neural Networks,
+    https://arxiv.org/abs/1409.3215, and Cho et al. 2014, https://arxiv.org/abs/1406.1078 (fixed);
+    Bahdanau et al. 2015, https://arxiv.org/abs/1409.0473, appendix A.1.2 (additive, the keys'
+    projection kept); Luong et al. 2015, https://arxiv.org/abs/1508.04025 (the other scores, local).
+Ours / theirs: state = s_{t-1} (Bahdanau) or h_t (Luong);  states = h_j, h̄_s;  memory is what is
+    worked out once a sentence
+Differs: all of them plug into the same decoder, so that a comparison has one cause.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import torch
+from jaxtyping import Bool, Float
+from torch import Tensor, nn
+
+from course_utils.attention import (
+    attend,
+    local_monotonic_weights,
+    local_predictive_weights,
+    predicted_centre,
+)
+
+Score = Callable[[Tensor, Tensor], Tensor]
+
+
+class Encoded(NamedTuple):
+    """What an encoder made of a source.
+
+    Attributes:
+        states: One for each symbol; those of padding are zero.
+        summary: One for the whole: the last state of each direction.
+        mask: True where a symbol is real.
+    """
+
+    states: Float[Tensor, "B S width"]
+    summary: Float[Tensor, "B width"]
+    mask: Bool[Tensor, "B S"]
+
+
+class Context(nn.Module):
+    """The part two decoders differ in: `remember` runs once a sentence, `forward` at each step."""
+
+    def remember(self, encoded: Encoded) -> Any:
+        """Return whatever can be worked out before the first step."""
+        raise NotImplementedError
+
+    def forward(
+        self, state: Float[Tensor, "B width"], memory: Any, step: int
+    ) -> tuple[Float[Tensor, "B width"], Float[Tensor, "B S"] | None]:
+        """Return the context for this step and the weights that made it, None without any."""
+        raise NotImplementedError
+
+
+class FixedContext(Context):
+    """The summary at every step, whatever is asked."""
+
+    def remember(self, encoded: Encoded) -> Tensor:
+        """Keep the summary alone."""
+        return encoded.summary
+
+    def forward(self, state: Tensor, memory: Tensor, step: int) -> tuple[Tensor, None]:
+        """Return the summary."""
+        return memory, None
+
+
+class AttentionContext(Context):
+    """An average of the encoder's states, weighted by a score.
+
+    Args:
+        score: `score(query (B, L, d_q), key (B, S, d_k)) -> (B, L, S)`: a function or a module. If
+            it has a method `project`, that is applied to the keys once a sentence.
+    """
+
+    def __init__(self, score: Score) -> None:
+        super().__init__()
+        self.score = score
+
+    def remember(self, encoded: Encoded) -> tuple[Encoded, Tensor]:
+        """Keep the states, and the keys as the score wants them."""
+        project = getattr(self.score, "project", None)
+        return encoded, encoded.states if project is None else project(encoded.states)
+
+    def forward(
+        self, state: Tensor, memory: tuple[Encoded, Tensor], step: int
+    ) -> tuple[Tensor, Tensor]:
+        """Return the average and its weights."""
+        encoded, key = memory
+        scores = self.score(state.unsqueeze(1), key)
+        context, weights = self.weigh(scores, state, encoded, step)
+        return context.squeeze(1), weights.squeeze(1)
+
+    def weigh(
+        self, scores: Tensor, state: Tensor, encoded: Encoded, step: int
+    ) -> tuple[Tensor, Tensor]:
+        """Return the average and its weights, given the scores (B, 1, S)."""
+        return attend(scores, encoded.states, encoded.mask)
+
+
+class LocalMonotonicContext(AttentionContext):
+    """Attention to the keys around the step's own number (local-m).
+
+    Args:
+        score: As for AttentionContext.
+        half_width: How far the window reaches to each side.
+    """
+
+    def __init__(self, score: Score, half_width: int) -> None:
+        super().__init__(score)
+        self.half_width = half_width
+
+    def weigh(
+        self, scores: Tensor, state: Tensor, encoded: Encoded, step: int
+    ) -> tuple[Tensor, Tensor]:
+        """Return the average over the window, and its weights."""
+        weights = local_monotonic_weights(_hide(scores, encoded), self.half_width, offset=step)
+        return weights @ encoded.states, weights
+
+
+class LocalPredictiveContext(AttentionContext):
+    """Attention around a place that the decoder's state predicts (local-p).
+
+    Args:
+        score: As for AttentionContext.
+        width: Width of the state.
+        half_width: Luong's D; the Gaussian's deviation is half of it.
+    """
+
+    def __init__(self, score: Score, width: int, half_width: int) -> None:
+        super().__init__(score)
+        self.half_width = half_width
+        self.W_p = nn.Parameter(torch.randn(width, width) * width**-0.5)
+        self.v_p = nn.Parameter(torch.randn(width) * width**-0.5)
+
+    def weigh(
+        self, scores: Tensor, state: Tensor, encoded: Encoded, step: int
+    ) -> tuple[Tensor, Tensor]:
+        """Return the damped average and its weights, which sum to less than 1."""
+        lengths = encoded.mask.sum(dim=1)
+        centre = predicted_centre(state.unsqueeze(1), self.W_p, self.v_p, lengths)
+        weights = local_predictive_weights(_hide(scores, encoded), centre, self.half_width / 2)
+        return weights @ encoded.states, weights
+
+
+def _hide(scores: Tensor, encoded: Encoded) -> Tensor:
+    return scores.masked_fill(~encoded.mask.unsqueeze(1), -torch.inf)
