@@ -4,8 +4,8 @@ Source: Bahdanau et al. 2015, Neural Machine Translation by Jointly Learning to 
     Translate, appendix A.1.2, https://arxiv.org/abs/1409.0473 (additive);
     Luong et al. 2015, Effective Approaches to Attention-based Neural Machine Translation,
     section 3.1 and Eq. 8, https://arxiv.org/abs/1508.04025 (dot, general, concat, location)
-Ours / theirs: query = s_{i-1} (Bahdanau), h_t (Luong);  key = h_j, h̄_s;  W_q, W_k, v = W_a, U_a, v_a;
-    general's and location's W = W_a;  concat's W, v = W_a, v_a
+Ours / theirs: query = s_{i-1} (Bahdanau), h_t (Luong);  key = h_j, h̄_s;
+    W_q, W_k, v = W_a, U_a, v_a;  general's and location's W = W_a;  concat's W, v = W_a, v_a
 Differs: matrices multiply from the right, x @ W, so ours are the transposes of theirs. All queries
     and keys of a batch are scored at once, and nothing is scaled. Luong's query is the decoder's
     current state, Bahdanau's the previous one: the caller decides.
