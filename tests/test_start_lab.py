@@ -79,6 +79,7 @@ def test_lab_asks_nothing_of_the_network() -> None:
     assert "--ServerApp.open_browser=False" not in start_lab.lab_command(8888, browser=True)
 
 
+@pytest.mark.thorough
 def test_real_lab_serves_the_first_page_and_stops_when_told(busy: int) -> None:
     free = next(port for port in range(busy + 1, 65535) if start_lab.is_free(port))
     command = [sys.executable, "-m", "tools.start_lab", "--browser", "none", "--port", str(free)]

@@ -58,6 +58,7 @@ def test_prose_is_changed_without_executing_and_code_is_not(built: Course) -> No
     assert built.cells("solutions")[4].outputs[0].text == "twice 8\n"
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("last", "line", "says"),
     [
@@ -112,6 +113,7 @@ widgets.Label("x")
 """
 
 
+@pytest.mark.thorough
 def test_widgets_keep_their_state_under_names_that_never_change(course: Course) -> None:
     course.write(WIDGETS)
     course.build()

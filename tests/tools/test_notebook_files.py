@@ -37,6 +37,7 @@ def error_output() -> nbformat.NotebookNode:
     return nbformat.v4.new_output("error", ename="ValueError", evalue="no", traceback=[])
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("change", "says"),
     [
