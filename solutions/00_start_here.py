@@ -114,8 +114,8 @@ progress(3)
 
 | | chapter |
 |---|---|
-| 01 | The bottleneck: why one vector is not enough |
-| 02 | Additive and multiplicative attention |
+| 01 | [The bottleneck: why one vector is not enough](01_bottleneck.ipynb) |
+| 02 | [Additive and multiplicative attention](02_additive_multiplicative.ipynb) |
 | 03 | [Scaled dot-product attention, and why √d_k](03_scaled_dot_product.ipynb) |
 | 04 | Queries, keys, values |
 | 05 | Multi-head attention |
@@ -125,7 +125,7 @@ progress(3)
 | 09 | Flash attention: tiling on the GPU |
 | 10 | The KV cache: generating one token at a time |
 
-Chapter 03 is there; the others are planned.
+Chapters 01 to 03 are there; the others are planned.
 """
 
 # %% [markdown]
@@ -141,7 +141,7 @@ Chapter 03 is there; the others are planned.
 | 17 | Beyond attention |
 | 18 | Fact-check clinic and field guide |
 
-These are planned too. **Go on with [chapter 03](03_scaled_dot_product.ipynb).**
+These are planned too. **Go on with [chapter 01](01_bottleneck.ipynb).**
 """
 
 # %% [markdown]

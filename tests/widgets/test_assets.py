@@ -8,10 +8,22 @@ from pathlib import Path
 
 import pytest
 
-from course_utils.widgets import Heatmap, ScaleExplorer, heatmap, scale_explorer
+from course_utils.widgets import (
+    AlignmentExplorer,
+    Heatmap,
+    LengthExplorer,
+    ScaleExplorer,
+    heatmap,
+    scale_explorer,
+)
 from course_utils.widgets._assets import module
 
-WIDGETS = [(Heatmap, "heatmap"), (ScaleExplorer, "scale_explorer")]
+WIDGETS = [
+    (Heatmap, "heatmap"),
+    (ScaleExplorer, "scale_explorer"),
+    (LengthExplorer, "length_explorer"),
+    (AlignmentExplorer, "alignment_explorer"),
+]
 
 
 @pytest.mark.parametrize(("kind", "name"), WIDGETS)

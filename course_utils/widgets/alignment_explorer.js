@@ -1,0 +1,191 @@
+// Where a model looked for each character it wrote, without a kernel: controls and picture.
+import { make, uniqueId, watch, writer } from "./shared.js";
+import { inside, largest, partAt, pieces, rowsOf, sentence, shown, signs } from "./alignment_explorer_words.js";
+
+function render({ model, el }) {
+  const id = uniqueId();
+  const write = writer(model);
+  let view,
+    hovered = null;
+
+  const choice = (name, words, options) => {
+    const select = make(
+      "select",
+      { id: `${id}-${name}`, onchange: () => write({ [name]: select.selectedIndex }) },
+      ...options.map((textContent) => make("option", { textContent })),
+    );
+    return { select, row: make("span", {}, make("label", { for: `${id}-${name}` }, words), select) };
+  };
+  const sources = model.get("sources");
+  const score = choice("score", "Score", model.get("scores"));
+  const date = choice(
+    "date",
+    "Date",
+    sources.map((source) => `${source.locale}: \u2068${source.text}\u2069`),
+  );
+  const native = make("p", { className: "acw-native", dir: "auto" });
+  const source = make("div", { className: "acw-source", "aria-hidden": "true", dir: "ltr" });
+  const target = make("div", {
+    className: "acw-target",
+    dir: "ltr",
+    role: "group",
+    "aria-label": "Written characters. Arrow keys move from one to the next.",
+  });
+  const readout = make("p", { className: "acw-readout", "aria-live": "polite" });
+  const table = make("table");
+  const details = make(
+    "details",
+    { ontoggle: () => fillTable() },
+    make("summary", { textContent: "Every character, as a table" }),
+    make("div", { className: "acw-scroll", tabIndex: 0, role: "group", "aria-label": "Every character" }, table),
+  );
+  const step = (words, by) =>
+    make("button", {
+      type: "button",
+      textContent: words,
+      onclick: () => write({ date: (model.get("date") + by + sources.length) % sources.length }),
+    });
+  const root = make(
+    "div",
+    {
+      className: "acw acw-alignment",
+      role: "group",
+      "aria-label": "Alignments of dates",
+      "data-lm-suppress-shortcuts": "true",
+    },
+    make("div", { className: "acw-bar" }, score.row, date.row, step("Previous", -1), step("Next", 1)),
+    make("p", { className: "acw-head", textContent: "It read; below, sign by sign in reading order" }),
+    native,
+    source,
+    make("p", { className: "acw-head", textContent: "It wrote: point at a character, or use the arrow keys" }),
+    target,
+    readout,
+    details,
+  );
+
+  /** Another score or date. */
+  function load() {
+    const [s, d] = [model.get("score"), model.get("date")];
+    const data = model.get("data");
+    const bytes = new Uint8Array(data.buffer ?? data, data.byteOffset ?? 0, data.byteLength);
+    const written = model.get("written");
+    view = { source: sources[d], text: written[s][d], rows: rowsOf(bytes, sources, written, s, d) };
+    score.select.selectedIndex = s;
+    date.select.selectedIndex = d;
+    native.textContent = view.source.text;
+    native.lang = view.source.locale.replace("_", "-");
+    const all = signs(view.source.text);
+    view.cells = all.map((sign) =>
+      make(
+        "span",
+        { className: "acw-sign" },
+        make("b"),
+        make("i", {}),
+        make("span", { textContent: shown(sign) }),
+      ),
+    );
+    view.pieces = pieces(view.source);
+    view.boxes = view.pieces.map(({ name, start, end }) =>
+      make(
+        "span",
+        { className: name ? "acw-field" : "acw-gap" },
+        make("span", { className: "acw-signs" }, ...view.cells.slice(start, end)),
+        make("small", { textContent: name ?? "" }),
+      ),
+    );
+    source.replaceChildren(...view.boxes);
+    target.replaceChildren(
+      ...signs(view.text).map((sign, place) => {
+        const wrong = sign !== view.source.iso[place];
+        return make("button", {
+          type: "button",
+          className: wrong ? "wrong" : "",
+          textContent: sign,
+          "aria-label": `${sign}${partAt(place) ? `, ${partAt(place)}` : ", hyphen"}${wrong ? ", wrong" : ""}`,
+          onpointerenter: (event) => event.pointerType !== "touch" && point((hovered = place)),
+          onpointerleave: () => point((hovered = null)),
+          onfocus: () => choose(place),
+          onclick: () => choose(place),
+        });
+      }),
+    );
+    hovered = null;
+    point();
+    fillTable();
+  }
+
+  function choose(place) {
+    hovered = null;
+    if (place !== model.get("place")) write({ place });
+    point();
+  }
+
+  /** Light the source up for the character pointed at, else for the chosen one. */
+  function point() {
+    const place = Math.min(hovered ?? model.get("place"), view.rows.length - 1);
+    if (place < 0) return;
+    const row = view.rows[place];
+    view.cells.forEach((cell, i) => {
+      cell.children[0].textContent = row[i] >= 5 ? row[i] : "";
+      cell.style.setProperty("--n", row[i]);
+    });
+    const part = partAt(place);
+    view.boxes.forEach((box, i) => box.classList.toggle("here", view.pieces[i].name === part && part !== null));
+    [...target.children].forEach((button, i) => {
+      button.setAttribute("aria-pressed", String(i === place));
+      button.tabIndex = i === place ? 0 : -1;
+    });
+    const now = sentence(view.source, view.text, view.rows, place, model.get("scores")[model.get("score")]);
+    if (readout.textContent !== now) readout.textContent = now;
+  }
+
+  function fillTable() {
+    if (!details.open) return;
+    const all = signs(view.source.text);
+    const cells = (tag, ...texts) =>
+      texts.map((textContent) => make(tag, { textContent, ...(tag === "th" && { scope: "col" }) }));
+    table.replaceChildren(
+      make("caption", { textContent: "Weights in percent" }),
+      make("thead", {}, make("tr", {}, ...cells("th", "wrote", "part", "largest shares", "inside its part"))),
+      make(
+        "tbody",
+        {},
+        ...view.rows.map((row, place) => {
+          const part = partAt(place);
+          const shares = largest(row, 3).map((i) => `\u2068${shown(all[i])}\u2069 ${row[i]}`);
+          return make(
+            "tr",
+            {},
+            ...cells(
+              "td",
+              signs(view.text)[place],
+              part ?? "–",
+              shares.join(", "),
+              part ? inside(row, view.source.spans[part]) : "–",
+            ),
+          );
+        }),
+      ),
+    );
+  }
+
+  target.addEventListener("keydown", (event) => {
+    if (event.altKey || event.metaKey || event.ctrlKey) return;
+    const last = view.rows.length - 1;
+    const now = model.get("place");
+    const to = { ArrowLeft: now - 1, ArrowRight: now + 1, Home: 0, End: last }[event.key];
+    if (to === undefined) return;
+    event.preventDefault();
+    target.children[Math.min(last, Math.max(0, to))].focus();
+  });
+
+  el.append(root);
+  load();
+  const stops = [watch(model, ["score", "date"], load), watch(model, ["place"], () => point())];
+  return () => {
+    stops.forEach((stop) => stop());
+    root.remove();
+  };
+}
+
+export default { render };

@@ -1,0 +1,103 @@
+"""The picture of chapter 02: where a model looked in the source for each character it wrote."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import anywidget
+import traitlets
+
+from course_utils.widgets._assets import module, style
+
+_WANTED = ("text", "iso", "locale", "spans")
+
+
+class AlignmentExplorer(anywidget.AnyWidget):
+    """The widget that ``alignment_explorer`` makes; its traits follow what the reader chooses."""
+
+    _esm = module("alignment_explorer.js")
+    _css = style("alignment_explorer.css")
+
+    sources: "traitlets.List[dict[str, Any]]" = traitlets.List(
+        help="For each date its text, iso, locale and spans."
+    ).tag(sync=True)
+    scores: "traitlets.List[str]" = traitlets.List(help="Names of the scores.").tag(sync=True)
+    written: "traitlets.List[list[str]]" = traitlets.List(
+        help="For each score what it wrote, a text a date."
+    ).tag(sync=True)
+    data = traitlets.Bytes(
+        help="Weights in percent, a byte each: score, date, written character, source character."
+    ).tag(sync=True)
+    score = traitlets.Int(0, help="The scoring function shown.").tag(sync=True)
+    date = traitlets.Int(0, help="The date shown.").tag(sync=True)
+    place = traitlets.Int(0, help="The written character asked about.").tag(sync=True)
+
+    @traitlets.validate("score", "date", "place")
+    def _known(self, proposal: dict[str, Any]) -> int:
+        name, value = proposal["trait"].name, int(proposal["value"])
+        longest = max((len(text) for run in self.written for text in run), default=0)
+        counts = {"score": len(self.scores), "date": len(self.sources), "place": longest}
+        if not 0 <= value < max(1, counts[name]):
+            raise ValueError(f"{name} must be in 0..{counts[name] - 1}, got {value}")
+        return value
+
+    def __repr__(self) -> str:
+        """Say how much is shown; the same in every run."""
+        return f"AlignmentExplorer({len(self.scores)} scores, {len(self.sources)} dates)"
+
+
+def alignment_explorer(
+    record: Mapping[str, Any],
+    *,
+    locales: Sequence[str] | None = None,
+    score: str = "additive",
+) -> AlignmentExplorer:
+    """Show recorded alignments: choose a score and a date, then point at a written character.
+
+    Args:
+        record: As ``course_utils.measure.read_record("chapter_02_alignments")`` returns it. Runs
+            without weights are left out.
+        locales: Show the first recorded date of each of these; None shows all dates.
+        score: The scoring function shown first.
+
+    Raises:
+        TypeError: ``record`` is no mapping, or ``locales`` is one string.
+        ValueError: The record lacks a part, a locale or the score is not in it, or a percentage
+            does not lie between 0 and 100.
+    """
+    if not isinstance(record, Mapping):
+        raise TypeError(f"record must be a mapping, got {type(record).__name__}")
+    if isinstance(locales, str):
+        raise TypeError(f"locales must be a sequence of strings, got {locales!r}")
+    if not {"sources", "runs"} <= record.keys():
+        raise ValueError(f"record must hold sources and runs, got {sorted(record)}")
+    chosen = _choose([source["locale"] for source in record["sources"]], locales)
+    runs = [run for run in record["runs"] if all("percent" in row for row in run["written"])]
+    names = [run["context"] for run in runs]
+    if score not in names:
+        raise ValueError(f"score must be one of {', '.join(names)}, got {score!r}")
+    rows = [[run["written"][index] for index in chosen] for run in runs]
+    return AlignmentExplorer(
+        sources=[{name: record["sources"][index][name] for name in _WANTED} for index in chosen],
+        scores=names,
+        written=[[row["text"] for row in run] for run in rows],
+        data=_pack(
+            value for run in rows for row in run for line in row["percent"] for value in line
+        ),
+        score=names.index(score),
+    )
+
+
+def _choose(known: list[str], wanted: Sequence[str] | None) -> list[int]:
+    if wanted is None:
+        return list(range(len(known)))
+    missing = sorted(set(wanted) - set(known))
+    if missing:
+        raise ValueError(f"locales must be in the record, got {missing}")
+    return [known.index(locale) for locale in wanted]
+
+
+def _pack(values: Iterable[int]) -> bytes:
+    percent = list(values)
+    if any(not 0 <= value <= 100 for value in percent):
+        raise ValueError("percentages must lie between 0 and 100")
+    return bytes(percent)

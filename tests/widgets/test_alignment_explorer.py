@@ -1,0 +1,136 @@
+"""What alignment_explorer accepts, refuses and shows, in Python and on a page without a kernel."""
+
+import json
+import re
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, expect
+from widget_page import ROOT, saved
+
+from course_utils.measure import read_record
+from course_utils.widgets import alignment_explorer
+
+AXE = ROOT / "node_modules" / "axe-core" / "axe.min.js"
+Show = Callable[..., Page]
+
+
+def record(**changes: Any) -> dict[str, Any]:
+    source = {
+        "text": "3 v 42", "iso": "42-05-03", "locale": "xx_XX", "style": "long",
+        "spans": {"day": [0, 1], "month": [2, 3], "year": [4, 6]},
+    }  # fmt: skip
+    run = {
+        "context": "dot",
+        "seed": 0,
+        "written": [{"text": "42", "percent": [[100, *[0] * 5]] * 2}],
+    }
+    fixed = {"context": "fixed", "seed": 0, "written": [{"text": "42"}]}
+    return {"sources": [source], "runs": [fixed, run], **changes}
+
+
+def test_runs_without_weights_are_left_out() -> None:
+    widget = alignment_explorer(record(), score="dot")
+    assert repr(widget) == "AlignmentExplorer(1 scores, 1 dates)"
+    assert (widget.scores, widget.written) == (["dot"], [["42"]])
+    assert widget.data == bytes([100, 0, 0, 0, 0, 0] * 2)
+
+
+def test_one_byte_a_weight_and_no_more() -> None:
+    widget = alignment_explorer(read_record("chapter_02_alignments"))
+    lengths = [len(source["text"]) for source in widget.sources]
+    wrote = [[len(text) for text in run] for run in widget.written]
+    assert len(widget.data) == sum(
+        rows * length for run in wrote for rows, length in zip(run, lengths, strict=True)
+    )
+
+
+def test_twenty_dates_stay_small_in_a_notebook() -> None:
+    known = read_record("chapter_02_alignments")
+    locales = [source["locale"] for source in known["sources"][:20]]
+    widget = alignment_explorer(known, locales=locales)
+    state = saved([widget])
+    assert len(json.dumps(state.get("state", state)[widget.model_id])) < 60_000
+
+
+def test_every_trait_that_the_page_reads_is_sent() -> None:
+    widget = alignment_explorer(record(), score="dot")
+    read = set(re.findall(r'model\.get\("(\w+)"\)', widget._esm))
+    assert read <= set(widget.get_state())
+    assert len(read) == 7
+
+
+def test_the_module_stands_alone_and_stays_small() -> None:
+    text = alignment_explorer(record(), score="dot")._esm
+    assert not re.search(r"^import ", text, re.MULTILINE)
+    assert len(text.encode()) < 25_000
+
+
+def above() -> dict[str, Any]:
+    wrong = record()
+    wrong["runs"][1]["written"][0]["percent"][0] = [101] * 6
+    return wrong
+
+
+@pytest.mark.parametrize(
+    ("given", "options", "error", "says"),
+    [
+        ([], {}, TypeError, "record must be a mapping, got list"),
+        ({"runs": []}, {}, ValueError, r"record must hold sources and runs, got \['runs'\]"),
+        (record(), {}, ValueError, "score must be one of dot, got 'additive'"),
+        (record(), {"score": "fixed"}, ValueError, "score must be one of dot, got 'fixed'"),
+        (record(), {"locales": ["yy"]}, ValueError, r"locales must be in the record, got \['yy'\]"),
+        (record(), {"locales": "xx_XX"}, TypeError, "locales must be a sequence of strings"),
+        (above(), {"score": "dot"}, ValueError, "percentages must lie between 0 and 100"),
+    ],
+)
+def test_wrong_arguments_are_said(
+    given: Any, options: dict[str, Any], error: type[Exception], says: str
+) -> None:
+    with pytest.raises(error, match=says):
+        alignment_explorer(given, **options)
+
+
+@pytest.mark.parametrize("name", ["score", "date", "place"])
+def test_a_choice_outside_is_refused(name: str) -> None:
+    widget = alignment_explorer(record(), score="dot")
+    with pytest.raises(ValueError, match=f"{name} must be in 0"):
+        setattr(widget, name, 7)
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("over", ["http", "file"])
+def test_it_lives_without_a_kernel(open_page: Show, over: str) -> None:
+    page = open_page([alignment_explorer(read_record("chapter_02_alignments"))], over=over)
+    readout = page.locator(".acw-readout")
+    page.locator(".acw-target button").nth(5).hover()
+    expect(readout).to_contain_text("additive wrote '0' (character 6, month) with")
+    page.get_by_role("combobox", name="Score").select_option("dot")
+    page.get_by_role("combobox", name="Date").select_option(index=1)
+    page.locator(".acw-target button").first.focus()
+    page.keyboard.press("End")
+    expect(readout).to_contain_text("dot wrote '4' (character 10, day)")
+    expect(page.locator(".acw-field.here")).to_contain_text("day")
+    page.get_by_role("button", name="Previous").press("Enter")
+    expect(page.locator(".acw-native")).to_have_text("tue, feb 27, 1906")
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize(
+    ("theme", "scheme", "width"), [("light", "dark", 900), ("dark", "light", 390)]
+)
+def test_axe_finds_nothing_and_nothing_runs_out_of_the_page(
+    open_page: Show, theme: str, scheme: str, width: int
+) -> None:
+    if not AXE.exists():
+        pytest.skip("axe-core is not installed: run npm ci")
+    known = read_record("chapter_02_alignments")
+    shown = [alignment_explorer(known), alignment_explorer(known, locales=["he_IL", "es_ES"])]
+    page = open_page(shown, theme=theme, scheme=scheme, width=width)
+    for summary in page.locator("summary").all():
+        summary.click()
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    page.add_script_tag(content=AXE.read_text(encoding="utf-8"))
+    found = page.evaluate("async () => (await axe.run('.acw')).violations")
+    assert found == [], json.dumps(found, indent=1)

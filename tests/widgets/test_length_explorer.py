@@ -1,0 +1,89 @@
+"""What length_explorer accepts, refuses, keeps for the page, and shows there without a kernel."""
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, expect
+from widget_page import ROOT
+
+from course_utils.widgets import LengthExplorer, length_explorer
+
+AXE = ROOT / "node_modules" / "axe-core" / "axe.min.js"
+CURVES = {"fixed": {2: [1.0, 0.8], 20: [0.2]}, "attention": {2: [1.0], 20: [0.9, 1.0]}}
+
+
+def sample(source: str, fixed: str, attention: str) -> tuple[str, dict[str, str]]:
+    return source, {"fixed": fixed, "attention": attention}
+
+
+SAMPLES = [sample("12", "12", "12"), sample("34", "3", "34"), sample("5" * 14, "5" * 9, "5" * 14)]
+
+
+def explorer(**changes: Any) -> LengthExplorer:
+    return length_explorer(**{"samples": SAMPLES, "curves": CURVES, **changes})
+
+
+def test_it_opens_at_the_median_length_and_says_so() -> None:
+    assert repr(explorer()) == "LengthExplorer(3 samples of fixed and attention, length=2)"
+    assert explorer(length=14).length == 14
+
+
+def test_the_page_gets_what_each_model_wrote_and_the_range_of_its_runs() -> None:
+    widget = explorer(trained=10)
+    assert widget.samples[1] == ["34", "3", "34"]
+    assert widget.names == ["fixed", "attention"]
+    assert widget.curves[0] == [[2, 0.8, pytest.approx(0.9), 1.0], [20, 0.2, 0.2, 0.2]]
+    assert widget.trained == 10
+
+
+@pytest.mark.parametrize(
+    ("changes", "says"),
+    [
+        ({"curves": {"fixed": {2: [1.0]}}}, r"curves must be of two models, got \['fixed'\]"),
+        ({"samples": []}, "samples must hold at least one source"),
+        ({"samples": [sample("", "", "")]}, "none that is empty"),
+        ({"samples": [("1", {"fixed": "1"})]}, r"written by \['fixed', 'attention'\], got"),
+        ({"curves": {**CURVES, "fixed": {2: [1.5]}}}, r"from 0 to 1, got \[1\.5\] for fixed at 2"),
+        ({"curves": {**CURVES, "fixed": {2: []}}}, r"from 0 to 1, got \[\] for fixed at 2"),
+        ({"curves": {**CURVES, "fixed": {}}}, "at least one length, got none for fixed"),
+        ({"length": 3}, r"length must be that of a sample, one of \[2, 14\], got 3"),
+    ],
+)
+def test_wrong_arguments_are_said(changes: dict[str, Any], says: str) -> None:
+    with pytest.raises(ValueError, match=says):
+        explorer(**changes)
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("over", ["http", "file"])
+def test_it_lives_without_a_kernel(open_page: Callable[..., Page], over: str) -> None:
+    page = open_page([explorer(length=2)], over=over)
+    said = page.locator(".acw-said")
+    expect(said).to_have_text("2 symbols. Right: fixed 2, attention 2. No error.")
+    page.get_by_role("button", name="Another example").click()
+    expect(said).to_have_text(
+        "2 symbols. Right: fixed 1, attention 2. First error: fixed at symbol 2."
+    )
+    slider = page.get_by_role("slider", name="source length")
+    slider.focus()
+    slider.press("ArrowRight")
+    expect(said).to_contain_text("14 symbols. Right: fixed 9, attention 14.")
+    expect(page.locator("mark")).to_have_count(5)
+    expect(page.get_by_role("button", name="Another example")).to_be_disabled()
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize(("theme", "width"), [("light", 900), ("dark", 390)])
+def test_axe_finds_nothing_and_nothing_runs_out_of_the_page(
+    open_page: Callable[..., Page], theme: str, width: int
+) -> None:
+    if not AXE.exists():
+        pytest.skip("axe-core is not installed: run npm ci")
+    page = open_page([explorer(length=14, trained=10)], theme=theme, width=width)
+    page.locator("summary").click()
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    page.add_script_tag(content=AXE.read_text(encoding="utf-8"))
+    found = page.evaluate("async () => (await axe.run('.acw')).violations")
+    assert found == [], json.dumps(found, indent=1)
