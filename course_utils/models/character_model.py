@@ -18,6 +18,7 @@ from torch.nn import functional as F
 
 from course_utils.attention import scaled_dot_product_attention
 from course_utils.data import CharacterText, random_windows
+from course_utils.models.training import descend
 
 Start = Literal["unit variance", "gpt"]
 GPT_STD = 0.02
@@ -122,20 +123,14 @@ def train_character_model(
     """
     generator = torch.Generator().manual_seed(seed)
     optimiser = torch.optim.AdamW(model.parameters(), lr=learning_rate)
-    schedule = torch.optim.lr_scheduler.OneCycleLR(
-        optimiser, learning_rate, total_steps=steps, pct_start=0.1, cycle_momentum=False
-    )
-    losses = []
-    for _ in progress(range(steps)):
+
+    def draw_loss() -> Tensor:
         inputs, targets = random_windows(text.train, model.length, batch, generator)
-        loss = F.cross_entropy(model(inputs).flatten(0, 1), targets.flatten())
-        optimiser.zero_grad()
-        loss.backward()
-        nn.utils.clip_grad_norm_(model.parameters(), 1.0)
-        optimiser.step()
-        schedule.step()
-        losses.append(loss.item())
-    return losses
+        return F.cross_entropy(model(inputs).flatten(0, 1), targets.flatten())
+
+    return descend(
+        model, draw_loss, optimiser, steps=steps, learning_rate=learning_rate, progress=progress
+    )
 
 
 @torch.no_grad()

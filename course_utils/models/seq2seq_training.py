@@ -6,11 +6,12 @@ from collections.abc import Callable, Iterable, Iterator
 
 import torch
 from jaxtyping import Bool, Float, Int
-from torch import Tensor, nn
+from torch import Tensor
 from torch.nn import functional as F
 
 from course_utils.data import FIRST_SYMBOL, PAD, Pairs
 from course_utils.models.seq2seq import Seq2Seq, Written
+from course_utils.models.training import descend
 
 POOL = 32  # batches that are sorted by length together
 
@@ -51,21 +52,15 @@ def train_seq2seq(
         raise ValueError(f"pairs must fill a batch of {batch}, got {len(pairs)}")
     generator = torch.Generator().manual_seed(seed)
     optimiser = torch.optim.Adam(model.parameters(), lr=learning_rate)
-    schedule = torch.optim.lr_scheduler.OneCycleLR(
-        optimiser, learning_rate, total_steps=steps, pct_start=0.1, cycle_momentum=False
-    )
-    losses = []
     batches = _batches(pairs.source_mask.sum(dim=1), batch, generator)
-    for _ in progress(range(steps)):
+
+    def draw_loss() -> Tensor:
         drawn = pairs[next(batches)]
-        loss = sequence_loss(model(drawn.source, drawn.target), drawn.target)
-        optimiser.zero_grad()
-        loss.backward()
-        nn.utils.clip_grad_norm_(model.parameters(), 1.0)
-        optimiser.step()
-        schedule.step()
-        losses.append(loss.item())
-    return losses
+        return sequence_loss(model(drawn.source, drawn.target), drawn.target)
+
+    return descend(
+        model, draw_loss, optimiser, steps=steps, learning_rate=learning_rate, progress=progress
+    )
 
 
 def _batches(lengths: Tensor, batch: int, generator: torch.Generator) -> Iterator[Tensor]:
