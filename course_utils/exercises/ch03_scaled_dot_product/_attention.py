@@ -21,6 +21,10 @@ def root(query: Tensor, key: Tensor, value: Tensor) -> float:
     return 1 / math.sqrt(query.shape[-1])
 
 
+def _score(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
+    return query @ key.mT
+
+
 def _take(weights: Tensor, query: Tensor, key: Tensor, value: Tensor) -> Tensor:
     return weights @ value
 
@@ -31,6 +35,7 @@ def pick(given: float | None, default: float) -> float:
 
 
 def build(
+    score: Callable[[Tensor, Tensor, Tensor], Tensor] = _score,
     factor: Callable[..., float] = root,
     pick: Callable[[float | None, float], float] = pick,
     hide: Callable[[Tensor, Tensor], Tensor] = hide,
@@ -43,6 +48,7 @@ def build(
     """Return attention with some of its steps exchanged.
 
     Args:
+        score: The unscaled scores from query, key and value.
         factor: The default scale from query, key and value.
         pick: The scale to use, from what was given and the default.
         hide: What a mask does to the scores.
@@ -61,7 +67,7 @@ def build(
         scale: float | None = None,
     ) -> Tensor:
         used = pick(scale, factor(query, key, value))
-        scores = query @ key.mT * (1.0 if scale_last or scale_late else used)
+        scores = score(query, key, value) * (1.0 if scale_last or scale_late else used)
         if attn_mask is not None:
             scores = hide(scores, attn_mask)
         if scale_late:

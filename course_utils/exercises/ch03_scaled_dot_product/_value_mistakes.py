@@ -1,14 +1,13 @@
 """What goes wrong with the values of attention, and by taking another way."""
 
 import math
-from collections.abc import Callable
 
 import torch
 from torch import Tensor
 
 from course_utils.attention import stable_softmax
-from course_utils.checking.exercise import Function, Misconception, Trace
-from course_utils.exercises.ch03_scaled_dot_product._attention import build, hide, root
+from course_utils.checking.exercise import Misconception, Trace
+from course_utils.exercises.ch03_scaled_dot_product._attention import build
 
 _OPERATORS = {
     "scaled_dot_product_attention",
@@ -29,22 +28,6 @@ def _torch_inside(
     return attend(query, key, value, attn_mask=attn_mask, scale=scale)
 
 
-def _scored_by(product: Callable[[Tensor, Tensor, Tensor], Tensor]) -> Function:
-    def attend(
-        query: Tensor,
-        key: Tensor,
-        value: Tensor,
-        attn_mask: Tensor | None = None,
-        scale: float | None = None,
-    ) -> Tensor:
-        scores = product(query, key, value) * (root(query, key, value) if scale is None else scale)
-        if attn_mask is not None:
-            scores = hide(scores, attn_mask)
-        return stable_softmax(scores) @ value
-
-    return attend
-
-
 def _linear_attention(
     query: Tensor,
     key: Tensor,
@@ -56,18 +39,9 @@ def _linear_attention(
     return query @ (key.mT @ value) / (query @ key.sum(-2).unsqueeze(-1))
 
 
-def _cosine(
-    query: Tensor,
-    key: Tensor,
-    value: Tensor,
-    attn_mask: Tensor | None = None,
-    scale: float | None = None,
-    default: float | None = None,
-) -> Tensor:
+def _cosine(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
     unit = torch.nn.functional.normalize
-    used = default if scale is None else scale
-    out: Tensor = build()(unit(query, dim=-1), unit(key, dim=-1), value, attn_mask, used)
-    return out
+    return unit(query, dim=-1) @ unit(key, dim=-1).mT
 
 
 def _calls_operator(trace: Trace) -> bool:
@@ -140,21 +114,21 @@ VALUES = (
     ),
     Misconception(
         "query and key swapped",
-        _scored_by(lambda q, k, v: k @ q.mT),
+        build(score=lambda q, k, v: k @ q.mT),
         "The keys did the asking: scores and weights have a row for each key. Which of the two "
         "owns a row?",
         also=(build(take=lambda w, q, k, v: stable_softmax(k @ q.mT / q.shape[-1] ** 0.5).mT @ v),),
     ),
     Misconception(
         "the wrong two compared",
-        _scored_by(lambda q, k, v: q @ q.mT),
+        build(score=lambda q, k, v: q @ q.mT),
         "The scores do not come from queries and keys: one of the three was used twice or in "
         "another's place. Which two are compared with each other?",
         also=(
-            _scored_by(lambda q, k, v: k @ k.mT),
-            _scored_by(lambda q, k, v: q @ v.mT),
-            _scored_by(lambda q, k, v: v @ k.mT),
-            _scored_by(lambda q, k, v: v @ v.mT),
+            build(score=lambda q, k, v: k @ k.mT),
+            build(score=lambda q, k, v: q @ v.mT),
+            build(score=lambda q, k, v: v @ k.mT),
+            build(score=lambda q, k, v: v @ v.mT),
             lambda q, k, v, attn_mask=None, scale=None: build()(q, v, k, attn_mask, scale),
             lambda q, k, v, attn_mask=None, scale=None: build()(v, k, q, attn_mask, scale),
         ),
@@ -174,9 +148,9 @@ VALUES = (
     ),
     Misconception(
         "cosine similarity",
-        _cosine,
+        build(score=_cosine),
         "The lengths of query and key play no part: these are cosines. Does a dot product divide "
         "by the lengths?",
-        also=(lambda q, k, v, attn_mask=None, scale=None: _cosine(q, k, v, attn_mask, scale, 1.0),),
+        also=(build(score=_cosine, factor=lambda q, k, v: 1.0),),
     ),
 )
