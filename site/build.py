@@ -1,19 +1,25 @@
 """Build the course's site: `python site/build.py [--edition learner|instructor] [--clean]`.
 
 The pages that `book.yml` names are laid out below `_build/site`, then Sphinx makes the site.
-Any warning is an error. The learner's edition runs `notebooks/` and goes to `_build/html`; the
-instructor's shows `solutions/` with the outputs stored there and goes to `_build/html-instructor`.
+Any warning is an error. The learner's edition shows `notebooks/` as they look after a run and goes
+to `_build/html`; the instructor's shows `solutions/` and goes to `_build/html-instructor`. No
+notebook is run here: the outputs are those stored in `solutions/`, which the tests reproduce.
 """
 
 import argparse
 import hashlib
+import multiprocessing
 import os
 import shutil
 import sys
 import tomllib
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
 from pathlib import Path
 
 import book
+import learner
+import nbformat
 import yaml
 from sphinx.cmd.build import main as sphinx_build
 
@@ -21,10 +27,22 @@ ROOT = Path(__file__).resolve().parent.parent
 OUT = {"learner": "html", "instructor": "html-instructor"}
 
 
-def source(file: str, edition: str) -> Path:
-    """Return what an edition shows where `book.yml` names `file`."""
+def page(file: str, edition: str) -> bytes:
+    """Return what an edition shows where `book.yml` names `file`.
+
+    Raises:
+        ValueError: The two notebooks of a chapter were not built together.
+    """
+    if not file.startswith("notebooks/"):
+        return (ROOT / file).read_bytes()
     solved = ROOT / "solutions" / Path(file).name
-    return solved if edition == "instructor" and file.startswith("notebooks/") else ROOT / file
+    if edition == "instructor":
+        return solved.read_bytes()
+    both = [nbformat.read(path, as_version=4) for path in (ROOT / file, solved)]
+    try:
+        return nbformat.writes(learner.with_outputs(*both)).encode()
+    except ValueError as error:
+        raise ValueError(f"{file}: {error}") from None
 
 
 def lay_out(edition: str, folder: Path) -> None:
@@ -34,11 +52,13 @@ def lay_out(edition: str, folder: Path) -> None:
         FileNotFoundError: `book.yml` names pages that are not there.
     """
     toc = book.project(ROOT)["toc"]
-    pages = {folder / book.page(file): source(file, edition) for file in book.files(toc)}
-    absent = [str(path.relative_to(ROOT)) for path in pages.values() if not path.is_file()]
+    absent = [file for file in book.files(toc) if not (ROOT / file).is_file()]
     if absent:
         raise FileNotFoundError(f"book.yml names files that are not there: {', '.join(absent)}")
-    wanted = {path: file.read_bytes() for path, file in pages.items()}
+    # A process of its own: a check needs torch, and Sphinx looks at everything that is imported.
+    with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as pool:
+        pages = pool.map(partial(page, edition=edition), book.files(toc))
+        wanted = dict(zip([folder / book.page(f) for f in book.files(toc)], pages, strict=True))
     wanted[folder / "_toc.yml"] = yaml.safe_dump(book.external_toc(toc), sort_keys=False).encode()
     for old in folder.rglob("*"):
         if old.is_file() and old not in wanted:
@@ -98,6 +118,10 @@ def build(edition: str) -> int:
             *(str(folder), str(ROOT / "_build" / OUT[edition])),
         ]
     )
+    if edition == "learner":
+        # What a reader downloads is the notebook to work in, without outputs.
+        for copy in (ROOT / "_build" / OUT[edition] / "_sources" / "notebooks").glob("*.ipynb"):
+            shutil.copyfile(ROOT / "notebooks" / copy.name, copy)
     if status != 0:
         # Sphinx warns of a page only when it reads it: the next build must read all, or it passes.
         shutil.rmtree(pages_read, ignore_errors=True)

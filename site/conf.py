@@ -28,10 +28,10 @@ myst_heading_anchors = 3
 bibtex_bibfiles = [str(ROOT / name) for name in settings["bibliography"]]
 bibtex_reference_style = "author_year"
 
-# A learner's page shows what a run of it shows; the instructor's carry their own outputs.
-# A cell that fails is a warning, so an error in the end, and the other notebooks still run.
+# The notebooks come with their outputs; the front page's few cells are run.
+# A cell that fails is a warning, so an error in the end.
 nb_execution_mode = "cache"
-nb_execution_excludepatterns = ["notebooks/*"] if instructor else []
+nb_execution_excludepatterns = ["notebooks/*"]
 nb_execution_timeout = 300
 nb_execution_show_tb = True
 nb_kernel_rgx_aliases = {".*": "python3"}

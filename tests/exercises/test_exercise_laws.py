@@ -23,6 +23,7 @@ def test_the_reference_passes(exercise: Exercise) -> None:
     assert report.passed, report.says
 
 
+@pytest.mark.thorough
 @each_exercise
 def test_a_misconception_is_caught_as_itself_and_nothing_else(exercise: Exercise) -> None:
     # One test an exercise: what its mistakes do on its cases is computed once and kept.

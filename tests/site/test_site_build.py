@@ -107,16 +107,23 @@ def test_editions_show_their_own_notebooks_and_write_them_once(small: Path) -> N
 
 def test_faults_stop_the_build_again_and_again(small: Path) -> None:
     with (small / "site" / "index.md").open("a") as front:
-        front.write("\n[nowhere](/notebooks/b.ipynb)\n")
-    cell = {"cell_type": "code", "id": "b", "metadata": {}, "source": "1 / 0"}
-    cell |= {"outputs": [], "execution_count": None}
-    failing = NOTEBOOK | {"cells": [*NOTEBOOK["cells"], cell]}
-    (small / "notebooks" / "a.ipynb").write_text(json.dumps(failing), encoding="utf-8")
+        front.write("\n[nowhere](/notebooks/b.ipynb)\n\n```{code-cell} ipython3\n1 / 0\n```\n")
     for _ in range(2):
         done = build(small)
         assert done.returncode == 1
         assert "notebooks/b.ipynb" in done.stderr
         assert "ZeroDivisionError" in done.stderr
+
+
+def test_learner_s_cell_without_stored_outputs_is_named(small: Path) -> None:
+    cell = {"cell_type": "code", "id": "b", "metadata": {}, "source": "1 + 1"}
+    cell |= {"outputs": [], "execution_count": None}
+    changed = NOTEBOOK | {"cells": [*NOTEBOOK["cells"], cell]}
+    (small / "notebooks" / "a.ipynb").write_text(json.dumps(changed), encoding="utf-8")
+    done = build(small)
+    assert done.returncode == 2
+    assert done.stderr.startswith("notebooks/a.ipynb: no executed cell of its solutions is")
+    assert "`1 + 1`: run `make notebooks`" in done.stderr
 
 
 def test_absent_page_is_named(small: Path) -> None:
