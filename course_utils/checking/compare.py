@@ -89,8 +89,8 @@ def equal(got: Any, want: Any, tolerance: float | None = None, absolute: float =
     """Say whether two results are the same up to rounding; NaN equals NaN, and kinds count."""
     if kind_problem(got, want) is not None:
         return False
-    if isinstance(want, tuple):
-        return all(
+    if isinstance(want, tuple | list):
+        return len(got) == len(want) and all(
             equal(one, other, tolerance, absolute) for one, other in zip(got, want, strict=True)
         )
     if isinstance(want, Tensor):

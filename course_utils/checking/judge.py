@@ -113,6 +113,8 @@ class _Judgement:
             got, args = observe_gradient(self.answer, case, index, SECONDS)
             want, _ = observe_gradient(self.exercise.reference, case, index, SECONDS)
             says = gradient_problem(self.exercise, case, got, want, args)
+            if says and got.kind != "returned":
+                return self._report("no_gradient", says, case=case.name)
             if says:
                 return self._lost_gradient(says, case, index, got.value)
         return None

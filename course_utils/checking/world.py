@@ -6,6 +6,7 @@ import operator
 import random
 import sys
 from collections.abc import Callable, Iterable
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -27,6 +28,7 @@ _GUARDED: tuple[tuple[str, Any], ...] = (
     ("builtins", builtins),
 )
 _MISSING = object()
+_TORCH = str(Path(torch.__file__).parent)
 # Bound here, so that a call that replaces them in torch cannot hide what it changed.
 _default_dtype, _set_default_dtype = torch.get_default_dtype, torch.set_default_dtype
 _is_grad_enabled, _set_grad_enabled = torch.is_grad_enabled, torch._C._set_grad_enabled
@@ -76,7 +78,7 @@ class World:
             return []
         # A new name in a module is a lazy import; in a class it hides an inherited method.
         new = [] if isinstance(owner, ModuleType) else [n for n in after if n not in before]
-        wrong = [n for n, was in before.items() if after.get(n, _MISSING) is not was]
+        wrong = [n for n, was in before.items() if not _is_same(after.get(n, _MISSING), was)]
         for name in new:
             delattr(owner, name)
         for name in wrong:
@@ -86,6 +88,14 @@ class World:
 
 def _same(some: Iterable[Any], others: Iterable[Any]) -> bool:
     return all(map(operator.is_, some, others))
+
+
+def _is_same(now: Any, was: Any) -> bool:
+    """Say whether a name holds what it held; torch wraps some functions of its own on an import."""
+    if now is was:
+        return True
+    made_in = getattr(getattr(now, "__code__", None), "co_filename", "")
+    return getattr(now, "__wrapped__", None) is was and made_in.startswith(_TORCH)
 
 
 def _is_lazy(value: Any) -> bool:

@@ -1,4 +1,6 @@
 import functools
+import subprocess
+import sys
 import threading
 import time
 
@@ -98,6 +100,17 @@ def test_a_wrong_gradient_is_named_too() -> None:
     report = verdict(lambda x: 2 * x.detach() + (x - x.detach()))
     assert report.status == "no_gradient"
     assert "Every value is 0.5 times" in report.says
+
+
+def test_an_answer_that_fails_only_where_a_gradient_is_asked_for_gets_a_verdict() -> None:
+    def softmax_repaired_in_place(scores):
+        weights = torch.softmax(scores, dim=-1)
+        weights[weights.isnan()] = 0.0
+        return weights
+
+    report = judge(find("stable_softmax"), softmax_repaired_in_place)
+    assert report.status == "no_gradient"
+    assert "inplace operation" in report.says
 
 
 def test_of_two_mistakes_that_look_alike_the_one_that_fits_everywhere_is_named() -> None:
@@ -214,6 +227,21 @@ ODD_TENSORS = (
 def test_odd_tensors_get_a_verdict_and_no_error(name, odd) -> None:
     report = judge(find(name), lambda x, *rest: odd(x))
     assert report.status in ("wrong_type", "wrong_shape")
+
+
+@pytest.mark.thorough
+def test_what_torch_wraps_itself_on_a_late_import_is_no_change_of_the_answer_s() -> None:
+    # In a fresh process: counting FLOPs imports torch._dynamo, which wraps torch.manual_seed.
+    code = """
+import torch
+from course_utils.checking.world import World
+world, before = World(), torch.manual_seed
+import torch._dynamo
+assert torch.manual_seed is not before
+print(world.restore())
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.stdout == "((), False)\n", done.stderr
 
 
 def test_a_seed_set_inside_is_put_back_and_harms_no_right_answer() -> None:
