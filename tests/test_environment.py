@@ -10,7 +10,7 @@ import yaml
 from course_utils.environment import NEWEST, OLDEST, ROOT, read_pins, read_pyproject
 
 CONDA_NAMES = {"pytorch-cpu": "torch", "matplotlib-base": "matplotlib", "seaborn-base": "seaborn"}
-EXTRAS = ("test", "book")
+EXTRAS = ("test", "book", "bench")
 
 
 @pytest.fixture(scope="module")
@@ -85,3 +85,17 @@ def test_node_packages_are_pinned_and_name_no_server() -> None:
 def test_package_json_leaves_the_kind_of_scripts_alone() -> None:
     """With "type" here Node.js misreads JupyterLab's own scripts below .venv."""
     assert "type" not in json.loads((ROOT / "package.json").read_text(encoding="utf-8"))
+
+
+def test_the_course_itself_uses_no_package_that_only_tests_and_benchmarks_need() -> None:
+    extra = set(read_pins(ROOT, EXTRAS)) - set(read_pins(ROOT))
+    names = "|".join(name.replace("-", "_") for name in extra)
+    files = [*(ROOT / "course_utils").rglob("*.py"), *(ROOT / "solutions").glob("*.py")]
+    found = [
+        (path.name, line)
+        for path in files
+        for line in path.read_text(encoding="utf-8").splitlines()
+        if re.match(rf"\s*(from|import) ({names})\b", line)
+    ]
+    assert len(files) > 50
+    assert found == []

@@ -6,14 +6,19 @@ from torch import Tensor
 from course_utils.attention._checks import check_float, check_leading
 
 
+def check_sequence(**sequences: Tensor) -> None:
+    """Raise unless every sequence (..., length, width) is floating and has both axes."""
+    check_float(**sequences)
+    for name, sequence in sequences.items():
+        if sequence.dim() < 2:
+            raise ValueError(
+                f"{name} needs at least two axes (length, width), got {tuple(sequence.shape)}"
+            )
+
+
 def check_pair(query: Tensor, key: Tensor) -> None:
     """Raise unless query (..., L, d_q) and key (..., S, d_k) can meet; their widths may differ."""
-    check_float(query=query, key=key)
-    for name, tensor in (("query", query), ("key", key)):
-        if tensor.dim() < 2:
-            raise ValueError(
-                f"{name} needs at least two axes (length, width), got {tuple(tensor.shape)}"
-            )
+    check_sequence(query=query, key=key)
     check_leading(query=query, key=key)
 
 

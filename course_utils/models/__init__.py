@@ -25,10 +25,12 @@ from course_utils.models.seq2seq_training import (
     train_seq2seq,
     write_all,
 )
+from course_utils.models.small_transformer import Block, SmallTransformer
 
 __all__ = [
     "AdditiveScore",
     "AttentionContext",
+    "Block",
     "CharacterModel",
     "ConcatScore",
     "Context",
@@ -41,6 +43,7 @@ __all__ = [
     "LocalPredictiveContext",
     "LuongDecoder",
     "Seq2Seq",
+    "SmallTransformer",
     "Written",
     "encode",
     "field_mass",

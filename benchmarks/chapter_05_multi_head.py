@@ -1,0 +1,139 @@
+"""Time the course's multi-head attention beside the libraries that readers would use instead.
+
+Method: width 512, 8 heads, float32, one thread, weights copied so that all compute the same. Each
+peer is compared with the course's module (one product for queries, keys and values, then torch's
+attention) in rounds: a round times every candidate once, in a new order, over as many calls as
+take a tenth of a second, by CPU time (`time.process_time`), in which waiting for other programs
+does not count. The ratio is the median over the rounds of ours / peer: below 1, ours is faster.
+x-transformers has no biases, and is compared with our module without them.
+
+`agreement` is the largest difference from our output, and with the backward pass also from our
+gradient of the input, relative to the largest entry. It takes a quarter of an hour on one core, and
+needs the extra [bench]:
+
+    sh tools/setup.sh --extras bench
+    .venv/bin/python benchmarks/chapter_05_multi_head.py
+"""
+
+from __future__ import annotations
+
+import argparse
+import platform
+import random
+import re
+import statistics
+import time
+from collections.abc import Callable
+from functools import partial
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import torch
+from multi_head_peers import HEADS, OURS, WIDTH, Call, candidates
+from recording import RESULTS, write_record
+from torch import Tensor, nn
+from tqdm import tqdm
+
+FORWARD = ((8, 64), (4, 256), (1, 1024), (1, 4096))
+BACKWARD = FORWARD[:3]
+SHOWN = (
+    "{pass:20} {mask:6} B{batch} T{length:<5}{what:42} {ours_over_this:.2f}   agree {agreement:.0e}"
+)
+Row = dict[str, Any]
+
+
+def forward(module: nn.Module, call: Call, x: Tensor) -> tuple[Tensor, ...]:
+    """Run as in inference."""
+    with torch.inference_mode():
+        return (call(x),)
+
+
+def forward_and_backward(module: nn.Module, call: Call, x: Tensor) -> tuple[Tensor, ...]:
+    """Run as in training: the output, and the gradients of the input and of every parameter."""
+    x = x.detach().requires_grad_()
+    out = call(x)
+    slope = torch.linspace(-1, 1, WIDTH).expand_as(out)
+    gradients = torch.autograd.grad(out, [x, *module.parameters()], slope)
+    return out, gradients[0]
+
+
+def timed(run: Callable[[], object], calls: int) -> float:
+    """Return the CPU seconds of one call."""
+    start = time.process_time()
+    for _ in range(calls):
+        run()
+    return (time.process_time() - start) / calls
+
+
+def difference(got: tuple[Tensor, ...], want: tuple[Tensor, ...]) -> float:
+    """Return the largest difference between two runs, relative to the largest entry."""
+    pairs = zip(got, want, strict=True)
+    return max(float((a - b).detach().abs().max() / b.detach().abs().max()) for a, b in pairs)
+
+
+def compare(batch: int, length: int, causal: bool, backward: bool, rounds: int) -> list[Row]:
+    """Time all candidates at one size; one record a candidate."""
+    x = torch.randn(batch, length, WIDTH, generator=torch.Generator().manual_seed(1))
+    work = forward_and_backward if backward else forward
+    found = candidates(causal, length)
+    runs = {name: partial(work, *one, x) for name, one in found.items()}
+    for module, _ in found.values():
+        module.train(backward)
+    reference = {n: n if n in OURS else OURS["x-transformers" in n] for n in runs}
+    agreement = {name: difference(run(), runs[reference[name]]()) for name, run in runs.items()}
+    calls = {name: max(1, round(0.1 / timed(run, 2))) for name, run in runs.items()}
+    seconds: dict[str, list[float]] = {name: [] for name in runs}
+    for number in range(rounds):
+        for name in random.Random(number).sample(list(runs), len(runs)):
+            seconds[name].append(timed(runs[name], calls[name]))
+    records = []
+    for name, measured in seconds.items():
+        own = seconds[reference[name]]
+        ratio = statistics.median(a / b for a, b in zip(own, measured, strict=True))
+        records.append({
+            "batch": batch, "length": length, "mask": "causal" if causal else "none",
+            "pass": "forward and backward" if backward else "forward", "what": name,
+            "ours_over_this": round(ratio, 3), "agreement": float(f"{agreement[name]:.1e}"),
+            "milliseconds": [round(1e3 * one, 3) for one in measured],
+        })  # fmt: skip
+    return records
+
+
+def processor() -> str:
+    """Return the processor's name and its kind of vectors: the ratios depend on them."""
+    listed = Path("/proc/cpuinfo")
+    found = re.search(r"model name\s*: (.+)", listed.read_text()) if listed.exists() else None
+    name = found[1] if found else platform.processor()
+    return f"{name}, {torch.backends.cpu.get_cpu_capability()}"
+
+
+def main() -> None:
+    """Time every size and write one JSON file."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rounds", type=int, default=21, help="repeats of each (default 21)")
+    parser.add_argument("--out", type=Path, default=RESULTS, help="folder to write to")
+    options = parser.parse_args()
+    torch.set_num_threads(1)
+    cases = [(*size, causal, False) for causal in (False, True) for size in FORWARD]
+    cases += [(*size, causal, True) for causal in (False, True) for size in BACKWARD]
+    runs = []
+    for case in tqdm(cases, ncols=80):
+        for record in compare(*case, options.rounds):
+            runs.append(record)
+            if record["what"] not in OURS:
+                tqdm.write(SHOWN.format(**record))
+    write_record(
+        options.out / "chapter_05_multi_head.json",
+        what="CPU time of multi-head attention, ours over each peer's, and the largest difference",
+        command=f"python benchmarks/chapter_05_multi_head.py --rounds {options.rounds}",
+        settings={
+            "d_model": WIDTH, "num_heads": HEADS, "dtype": "float32", "processor": processor(),
+        },
+        runs=runs,
+        versions={name: version(name) for name in ("transformers", "x-transformers")},
+    )  # fmt: skip
+
+
+if __name__ == "__main__":
+    main()

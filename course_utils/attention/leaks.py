@@ -1,0 +1,68 @@
+"""A test that finds out, from outside, whether an attention reads the future.
+
+Source: its definition: output i is causal if it is the same for all inputs that agree up to i
+Ours / theirs: attention = any function of one sequence; position i's future is i + 1 and later
+Differs: changes that are only rounding count as none.
+Same contract as: a causal layer's outputs for a prefix stay what they were when the text goes on
+"""
+
+from collections.abc import Callable
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from course_utils.attention._mask_checks import check_at_least
+
+_SIZES = (1.0, 100.0)  # a leak by a small factor shows when what leaks is changed by much
+_ROUNDING = 16 * torch.finfo(torch.float32).eps
+
+Attention = Callable[[Float[Tensor, "1 L d_model"]], Float[Tensor, "1 L d_v"]]
+
+
+def leaks_future(attention: Attention, num_positions: int, d_model: int) -> bool:
+    """Say whether any output depends on the input at any later position.
+
+    Args:
+        attention: Takes float32 (1, num_positions, d_model), gives (1, num_positions, d_v), and the
+            same for the same input. It need not be differentiable.
+        num_positions: How long the sequence is.
+        d_model: How wide each position is.
+
+    Raises:
+        TypeError: The attention cannot be called or gives no tensor, or a size is no int.
+        ValueError: A size is below 1, or the output has not one row for each position.
+    """
+    if not callable(attention):
+        raise TypeError(f"attention must be callable, got {type(attention).__name__}")
+    check_at_least(1, num_positions=num_positions, d_model=d_model)
+    generator = torch.Generator().manual_seed(0)
+    x = torch.randn(1, num_positions, d_model, generator=generator, dtype=torch.float32)
+    out = _output(attention, x)
+    for size in _SIZES:
+        for start in range(1, num_positions):
+            noise = torch.randn(x.shape, generator=generator, dtype=torch.float32)
+            noise[:, :start] = 0.0
+            changed = x + size * noise
+            if _differs(out[:, :start], _output(attention, changed)[:, :start]):
+                return True
+    return False
+
+
+def _output(attention: Attention, x: Tensor) -> Tensor:
+    # A clone goes in and one is kept: the attention may write into its input or give back a view.
+    with torch.no_grad():
+        out = attention(x.clone())
+    if not isinstance(out, Tensor):
+        raise TypeError(f"attention must return a torch.Tensor, got {type(out).__name__}")
+    if out.dim() != 3 or out.shape[:2] != x.shape[:2]:
+        raise ValueError(f"attention must return (1, {x.shape[1]}, d_v), got {tuple(out.shape)}")
+    return out.clone()
+
+
+def _differs(one: Tensor, other: Tensor) -> bool:
+    """Say whether any row changed by more than rounding, measured against that row's size."""
+    size = one.abs().nan_to_num(nan=0.0, posinf=0.0)
+    room = _ROUNDING * size.amax(dim=-1, keepdim=True) if one.shape[-1] else size
+    same = ((one - other).abs() <= room) | (one == other) | (one.isnan() & other.isnan())
+    return not bool(same.all())

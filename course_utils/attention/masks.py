@@ -1,0 +1,81 @@
+"""Masks that only ask where a query and a key stand: causal, padding, sliding window.
+
+Source: Vaswani et al. 2017, Attention Is All You Need, section 3.2.3 (causal),
+    https://arxiv.org/abs/1706.03762; Jiang et al. 2023, Mistral 7B, section 2 (window),
+    https://arxiv.org/abs/2310.06825
+Ours / theirs: True = may attend;  offset = number of keys before the first query;  window = W
+Differs: the alignment for L != S is said by `offset` and never guessed.
+Same contract as: `is_causal=True` of torch's SDPA, which is offset 0 (upper left), also for L != S
+"""
+
+import torch
+from jaxtyping import Bool, Int
+from torch import Tensor
+
+from course_utils.attention._mask_checks import check_at_least, check_integers, check_whole
+
+
+def causal_mask(num_queries: int, num_keys: int, offset: int = 0) -> Bool[Tensor, "L S"]:
+    """Return the mask in which query i sees the keys up to i + offset.
+
+    Args:
+        num_queries: How many queries there are.
+        num_keys: How many keys there are.
+        offset: Where the first query stands among the keys: `num_keys - num_queries` when the keys
+            of earlier steps were kept. Where i + offset is below 0, a query sees nothing.
+
+    Raises:
+        TypeError: An argument is no int.
+        ValueError: A size is negative.
+    """
+    own, place = _positions(num_queries, num_keys, offset)
+    return place <= own
+
+
+def padding_mask(lengths: Int[Tensor, " batch"], num_keys: int) -> Bool[Tensor, "batch 1 1 S"]:
+    """Return the mask in which every query of a sequence sees its real keys, the first ones.
+
+    Args:
+        lengths: How many keys of each sequence are real.
+        num_keys: How many keys there are, padding included.
+
+    Raises:
+        TypeError: The lengths are no integer tensor, or num_keys is no int.
+        ValueError: The lengths have not one axis, or one of them is not from 0 to num_keys.
+    """
+    check_at_least(0, num_keys=num_keys)
+    check_integers(("batch",), lengths=lengths)
+    outside = lengths[(lengths < 0) | (lengths > num_keys)]
+    if len(outside):
+        raise ValueError(
+            f"lengths must lie between 0 and num_keys = {num_keys}, got {outside[0].item()}"
+        )
+    real = torch.arange(num_keys, device=lengths.device) < lengths.unsqueeze(-1)
+    return real[:, None, None, :]
+
+
+def window_mask(
+    num_queries: int, num_keys: int, window: int, offset: int = 0
+) -> Bool[Tensor, "L S"]:
+    """Return the causal mask in which a query sees the last `window` keys, its own among them.
+
+    Args:
+        num_queries: How many queries there are.
+        num_keys: How many keys there are.
+        window: How many keys a query sees at most, counting the one at i + offset.
+        offset: Where the first query stands among the keys.
+
+    Raises:
+        TypeError: An argument is no int.
+        ValueError: A size is negative, or the window is below 1.
+    """
+    check_at_least(1, window=window)
+    own, place = _positions(num_queries, num_keys, offset)
+    return (place <= own) & (place > own - window)
+
+
+def _positions(num_queries: int, num_keys: int, offset: int) -> tuple[Tensor, Tensor]:
+    """Return where each query stands, as a column, and where each key does."""
+    check_at_least(0, num_queries=num_queries, num_keys=num_keys)
+    check_whole(offset=offset)
+    return torch.arange(num_queries).unsqueeze(-1) + offset, torch.arange(num_keys)

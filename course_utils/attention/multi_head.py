@@ -1,0 +1,141 @@
+"""Multi-head attention, written three ways that agree.
+
+Source: Vaswani et al. 2017, Attention Is All You Need, section 3.2.2, https://arxiv.org/abs/1706.03762
+Ours / theirs: num_heads = h;  W_q[:, h·d_k:(h + 1)·d_k] = W_h^Q, and so for W_k and W_v;  W_o = W^O
+Differs: takes a mask; a query that may see no key gets zeros from every head, before W_o.
+Same contract as: torch.nn.functional.multi_head_attention_forward without biases
+"""
+
+import torch
+from jaxtyping import Bool, Float
+from torch import Tensor
+from torch.nn import functional as F
+
+from course_utils.attention._checks import check_mask
+from course_utils.attention._head_checks import check_num_heads, check_projection, check_streams
+from course_utils.attention.heads import merge_heads, split_heads
+from course_utils.attention.scaled_dot_product import scaled_dot_product_attention
+
+
+def multi_head_attention(
+    query: Float[Tensor, "B L d_model"],
+    key: Float[Tensor, "B S d_model"],
+    value: Float[Tensor, "B S d_model"],
+    W_q: Float[Tensor, "d_model d_model"],
+    W_k: Float[Tensor, "d_model d_model"],
+    W_v: Float[Tensor, "d_model d_model"],
+    W_o: Float[Tensor, "d_model d_model"],
+    num_heads: int,
+    attn_mask: Bool[Tensor, "#B #H #L #S"] | None = None,
+) -> Float[Tensor, "B L d_model"]:
+    """Return what all heads found, side by side and mixed by the output projection.
+
+    All heads are computed at once: to the matrix product, a head is one more leading axis.
+
+    Args:
+        query: The stream that asks.
+        key: The stream that is asked.
+        value: The stream that hands over, as long as `key`.
+        W_q: Makes the queries of all heads, applied as query @ W_q.
+        W_k: Makes the keys of all heads.
+        W_v: Makes the values of all heads.
+        W_o: Mixes the heads' outputs.
+        num_heads: How many heads share the width.
+        attn_mask: True where a query may attend; (L, S), (H, L, S), (B, 1, L, S) or (B, H, L, S).
+
+    Raises:
+        TypeError: An input is no floating tensor, the mask is not boolean, or `num_heads` no int.
+        ValueError: Sizes do not fit together.
+    """
+    _check(query, key, value, W_q, W_k, W_v, W_o, num_heads)
+    heads = scaled_dot_product_attention(
+        split_heads(query @ W_q, num_heads),
+        split_heads(key @ W_k, num_heads),
+        split_heads(value @ W_v, num_heads),
+        attn_mask,
+    )
+    return merge_heads(heads) @ W_o
+
+
+def multi_head_attention_loop(
+    query: Float[Tensor, "B L d_model"],
+    key: Float[Tensor, "B S d_model"],
+    value: Float[Tensor, "B S d_model"],
+    W_q: Float[Tensor, "d_model d_model"],
+    W_k: Float[Tensor, "d_model d_model"],
+    W_v: Float[Tensor, "d_model d_model"],
+    W_o: Float[Tensor, "d_model d_model"],
+    num_heads: int,
+    attn_mask: Bool[Tensor, "#B #H #L #S"] | None = None,
+) -> Float[Tensor, "B L d_model"]:
+    """Return the same as `multi_head_attention`, one head after another, as the paper writes it.
+
+    Args, errors and result are those of `multi_head_attention`.
+    """
+    _check(query, key, value, W_q, W_k, W_v, W_o, num_heads)
+    if attn_mask is not None:
+        shape = torch.Size((query.shape[0], num_heads, query.shape[1], key.shape[1]))
+        check_mask(attn_mask, shape)
+    out = []
+    w_q, w_k, w_v = (weight.chunk(num_heads, dim=1) for weight in (W_q, W_k, W_v))
+    for h in range(num_heads):
+        mask = None if attn_mask is None else _of_head(attn_mask, h)
+        out.append(scaled_dot_product_attention(query @ w_q[h], key @ w_k[h], value @ w_v[h], mask))
+    return torch.cat(out, dim=-1) @ W_o
+
+
+def multi_head_attention_fused(
+    x: Float[Tensor, "B L d_model"],
+    W_qkv: Float[Tensor, "d_model 3*d_model"],
+    W_o: Float[Tensor, "d_model d_model"],
+    num_heads: int,
+    attn_mask: Bool[Tensor, "#B #H L L"] | None = None,
+) -> Float[Tensor, "B L d_model"]:
+    """Return self-attention with one product for all projections, and no matrix of weights.
+
+    Args:
+        x: The stream that asks, is asked and hands over.
+        W_qkv: W_q, W_k and W_v side by side.
+        W_o: Mixes the heads' outputs.
+        num_heads: How many heads share the width.
+        attn_mask: True where a query may attend; (L, L), (H, L, L), (B, 1, L, L) or (B, H, L, L).
+
+    Raises:
+        TypeError: An input is no floating tensor, the mask is not boolean, or `num_heads` no int.
+        ValueError: Sizes do not fit together.
+    """
+    check_streams(x=x)
+    batch, length, d_model = x.shape
+    check_num_heads(num_heads, d_model)
+    check_projection("W_qkv", W_qkv, d_model, 3 * d_model)
+    check_projection("W_o", W_o, d_model)
+    if attn_mask is not None:
+        check_mask(attn_mask, torch.Size((batch, num_heads, length, length)))
+    query, key, value = (split_heads(part, num_heads) for part in (x @ W_qkv).chunk(3, dim=-1))
+    return merge_heads(F.scaled_dot_product_attention(query, key, value, attn_mask)) @ W_o
+
+
+def _of_head(attn_mask: Tensor, head: int) -> Tensor:
+    """Return one head's mask, with the axes (L, S) or (B, L, S)."""
+    if attn_mask.dim() < 3:
+        return attn_mask
+    return attn_mask.select(-3, head if attn_mask.shape[-3] > 1 else 0)
+
+
+def _check(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    W_q: Tensor,
+    W_k: Tensor,
+    W_v: Tensor,
+    W_o: Tensor,
+    num_heads: int,
+) -> None:
+    check_streams(query=query, key=key, value=value)
+    check_projection("W_q", W_q, query.shape[-1])
+    check_projection("W_k", W_k, key.shape[-1], W_q.shape[1])
+    check_projection("W_v", W_v, value.shape[-1])
+    check_num_heads(num_heads, W_q.shape[1])
+    check_num_heads(num_heads, W_v.shape[1])
+    check_projection("W_o", W_o, W_v.shape[1])

@@ -1,0 +1,163 @@
+"""Multi-head attention as a module: the projections are learned, the rest are functions.
+
+Source: Vaswani et al. 2017, Attention Is All You Need, section 3.2.2, https://arxiv.org/abs/1706.03762
+Ours / theirs: the parameters have the names and layout of torch.nn.MultiheadAttention, so a
+    state_dict of one loads into the other; in_proj_weight holds W_qᵀ, W_kᵀ and W_vᵀ as rows
+Differs: masks are boolean and True = may attend (theirs: True = may not); batch first; no dropout;
+    weights are a method of their own; single heads can be left out
+"""
+
+import math
+from collections.abc import Iterable
+
+import torch
+from jaxtyping import Bool, Float
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from course_utils.attention._checks import check_mask
+from course_utils.attention._head_checks import check_keep, check_num_heads, check_streams
+from course_utils.attention.heads import merge_heads, split_heads
+from course_utils.attention.softmax import stable_softmax
+
+
+class MultiHeadAttention(nn.Module):
+    """Multi-head attention with learned projections.
+
+    Args:
+        d_model: Width of the stream that asks, and of the output.
+        num_heads: How many heads share it.
+        bias: Whether all four projections add a bias.
+        d_key: Width of the stream that is asked; None is `d_model`.
+        d_value: Width of the stream that hands over; None is `d_model`.
+
+    Raises:
+        TypeError: `num_heads` is no int.
+        ValueError: The heads do not divide the width.
+    """
+
+    def __init__(
+        self,
+        d_model: int,
+        num_heads: int,
+        *,
+        bias: bool = True,
+        d_key: int | None = None,
+        d_value: int | None = None,
+    ) -> None:
+        super().__init__()
+        check_num_heads(num_heads, d_model)
+        self.num_heads = num_heads
+        widths = tuple(d_model if width is None else width for width in (None, d_key, d_value))
+        same = widths == (d_model, d_model, d_model)
+        self.in_proj_weight = _matrix(3 * d_model, d_model) if same else None
+        self.q_proj_weight = None if same else _matrix(d_model, widths[0])
+        self.k_proj_weight = None if same else _matrix(d_model, widths[1])
+        self.v_proj_weight = None if same else _matrix(d_model, widths[2])
+        self.in_proj_bias = nn.Parameter(torch.zeros(3 * d_model)) if bias else None
+        self.out_proj = nn.Linear(d_model, d_model, bias=bias)
+        if bias:
+            nn.init.zeros_(self.out_proj.bias)
+
+    def forward(
+        self,
+        query: Float[Tensor, "B L d_model"],
+        key: Float[Tensor, "B S d_key"] | None = None,
+        value: Float[Tensor, "B S d_value"] | None = None,
+        attn_mask: Bool[Tensor, "#B #H #L #S"] | None = None,
+        keep: Bool[Tensor, " H"] | None = None,
+        is_causal: bool = False,
+    ) -> Float[Tensor, "B L d_model"]:
+        """Return what the heads found, mixed by the output projection.
+
+        Args:
+            query: The stream that asks.
+            key: The stream that is asked; None is `query`.
+            value: The stream that hands over; None is `key`.
+            attn_mask: True where a query may attend.
+            keep: True for each head that may speak; None keeps all.
+            is_causal: Whether no query sees a later key: a causal `attn_mask`, without its cost.
+
+        Raises:
+            TypeError: An input is no floating tensor, or a mask is not boolean.
+            ValueError: Sizes do not fit together.
+        """
+        key = query if key is None else key
+        queries, keys, values = self._project(query, key, key if value is None else value)
+        if attn_mask is not None:
+            check_mask(attn_mask, _score_shape(queries, keys))
+        if is_causal:
+            _check_causal(queries, keys, attn_mask)
+        heads = F.scaled_dot_product_attention(
+            queries, keys, values, attn_mask, is_causal=is_causal
+        )
+        if keep is not None:
+            check_keep(keep, self.num_heads)
+            heads = heads.masked_fill(~keep[:, None, None], 0.0)
+        out: Tensor = self.out_proj(merge_heads(heads))
+        return out
+
+    def weights(
+        self,
+        query: Float[Tensor, "B L d_model"],
+        key: Float[Tensor, "B S d_key"] | None = None,
+        attn_mask: Bool[Tensor, "#B #H #L #S"] | None = None,
+    ) -> Float[Tensor, "B H L S"]:
+        """Return each head's weights: what `forward` uses and never holds.
+
+        Args:
+            query: The stream that asks.
+            key: The stream that is asked; None is `query`.
+            attn_mask: True where a query may attend.
+
+        Raises:
+            TypeError: An input is no floating tensor, or the mask is not boolean.
+            ValueError: Sizes do not fit together.
+        """
+        queries, keys = self._project(query, query if key is None else key)
+        scores = queries @ keys.mT / math.sqrt(queries.shape[-1])
+        if attn_mask is not None:
+            check_mask(attn_mask, scores.shape)
+            scores = scores.masked_fill(~attn_mask, -torch.inf)
+        return stable_softmax(scores)
+
+    def _project(self, *streams: Tensor) -> list[Tensor]:
+        """Return the heads' queries, keys and, where a third stream is given, values."""
+        check_streams(**dict(zip(("query", "key", "value"), streams, strict=False)))
+        parts: Iterable[Tensor]
+        if self.in_proj_weight is not None and all(stream is streams[0] for stream in streams):
+            # Self-attention: one product instead of one for each role.
+            rows = len(streams) * self.out_proj.in_features
+            bias = None if self.in_proj_bias is None else self.in_proj_bias[:rows]
+            parts = F.linear(streams[0], self.in_proj_weight[:rows], bias).chunk(len(streams), -1)
+        else:
+            projections = zip(streams, self._weights(), self._biases(), strict=False)
+            parts = (F.linear(stream, weight, bias) for stream, weight, bias in projections)
+        return [split_heads(part, self.num_heads) for part in parts]
+
+    def _weights(self) -> tuple[Tensor, ...]:
+        if self.in_proj_weight is not None:
+            return self.in_proj_weight.chunk(3)
+        return self.q_proj_weight, self.k_proj_weight, self.v_proj_weight  # type: ignore[return-value]
+
+    def _biases(self) -> tuple[Tensor | None, ...]:
+        return (None,) * 3 if self.in_proj_bias is None else self.in_proj_bias.chunk(3)
+
+
+def _matrix(rows: int, columns: int) -> nn.Parameter:
+    return nn.Parameter(nn.init.xavier_uniform_(torch.empty(rows, columns)))
+
+
+def _score_shape(queries: Tensor, keys: Tensor) -> torch.Size:
+    return torch.Size((*queries.shape[:-1], keys.shape[-2]))
+
+
+def _check_causal(queries: Tensor, keys: Tensor, attn_mask: Tensor | None) -> None:
+    """Raise where `is_causal` would leave open what is meant."""
+    if attn_mask is not None:
+        raise ValueError("is_causal needs attn_mask to be None, got both: combine them in one mask")
+    if queries.shape[-2] != keys.shape[-2]:
+        raise ValueError(
+            "is_causal needs as many queries as keys, "
+            f"got {queries.shape[-2]} and {keys.shape[-2]}: pass a mask that says its offset"
+        )

@@ -1,0 +1,117 @@
+import pytest
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from course_utils.attention import project_qkv, split_fused_qkv
+
+LEADING = [(), (2,), (2, 4)]
+
+
+def draw(*shape: int, seed: int = 0) -> Tensor:
+    g = torch.Generator().manual_seed(seed + sum(shape))
+    return torch.randn(shape, generator=g, dtype=torch.float64)
+
+
+def inputs(leading: tuple[int, ...], length: int = 5) -> tuple[Tensor, ...]:
+    shapes = ((*leading, length, 4), (4, 3), (4, 3), (4, 6))
+    return tuple(draw(*shape, seed=i).requires_grad_() for i, shape in enumerate(shapes))
+
+
+def assert_same(got: tuple[Tensor, ...], want: tuple[Tensor, ...], given) -> None:
+    """Compare outputs and the gradients of a random loss."""
+    torch.testing.assert_close(got, want)
+    grads = [draw(*out.shape, seed=9 + i) for i, out in enumerate(want)]
+    torch.testing.assert_close(
+        torch.autograd.grad(got, given, grads), torch.autograd.grad(want, given, grads)
+    )
+
+
+@pytest.mark.parametrize("leading", LEADING)
+@pytest.mark.parametrize("length", [1, 5])
+def test_projections_agree_with_torch_s_linear(leading, length) -> None:
+    given = inputs(leading, length)
+    x, *matrices = given
+    assert_same(project_qkv(*given), tuple(F.linear(x, W.T) for W in matrices), given)
+
+
+def test_projections_agree_with_a_loop_over_positions_and_columns() -> None:
+    given = inputs((2,))
+    x, *matrices = given
+    for out, W in zip(project_qkv(*given), matrices, strict=True):
+        for b in range(2):
+            for i in range(5):
+                column = [sum(x[b, i, d] * W[d, j] for d in range(4)) for j in range(W.shape[1])]
+                torch.testing.assert_close(out[b, i], torch.stack(column))
+
+
+@pytest.mark.parametrize("num_heads", [1, 2, 3, 6])
+@pytest.mark.parametrize("leading", LEADING)
+def test_the_split_agrees_with_a_loop_over_heads(leading, num_heads) -> None:
+    qkv = draw(*leading, 5, 18).requires_grad_()
+    d_k = 6 // num_heads
+    want = []
+    for third in range(3):
+        starts = [third * 6 + head * d_k for head in range(num_heads)]
+        want.append(torch.stack([qkv[..., start : start + d_k] for start in starts], dim=-3))
+    assert_same(split_fused_qkv(qkv, num_heads), tuple(want), (qkv,))
+
+
+def test_one_fused_product_equals_three_separate_ones_in_every_head() -> None:
+    x, (W_q, W_k, W_v) = draw(2, 5, 6), (draw(6, 6, seed=i) for i in range(3))
+    fused = split_fused_qkv(x @ torch.cat([W_q, W_k, W_v], dim=1), num_heads=3)
+    separate = project_qkv(x, W_q, W_k, W_v)
+    for all_heads, whole in zip(fused, separate, strict=True):
+        for head in range(3):
+            torch.testing.assert_close(all_heads[:, head], whole[..., 2 * head : 2 * head + 2])
+
+
+def test_the_split_has_the_layout_of_torch_s_in_proj_weight() -> None:
+    mha = torch.nn.MultiheadAttention(6, 3, bias=False, batch_first=True, dtype=torch.float64)
+    x = draw(2, 5, 6)
+    query, key, value = split_fused_qkv(F.linear(x, mha.in_proj_weight), 3)
+    heads = F.scaled_dot_product_attention(query, key, value)
+    out = mha.out_proj(heads.transpose(1, 2).flatten(-2))
+    torch.testing.assert_close(out, mha(x, x, x)[0])
+
+
+def test_the_split_copies_nothing() -> None:
+    qkv = draw(2, 5, 18)
+    for part in split_fused_qkv(qkv, 3):
+        assert part.untyped_storage().data_ptr() == qkv.untyped_storage().data_ptr()
+
+
+X, W_Q, W_V = torch.zeros(2, 5, 4), torch.zeros(4, 3), torch.zeros(4, 6)
+
+
+@pytest.mark.parametrize(
+    ("call", "kind", "message"),
+    [
+        (lambda: project_qkv(X[0, 0], W_Q, W_Q, W_V), ValueError, "x needs at least two axes"),
+        (lambda: project_qkv(X.long(), W_Q, W_Q, W_V), TypeError, "x must have a floating dtype"),
+        (
+            lambda: project_qkv(X, W_Q.T, W_Q, W_V),
+            ValueError,
+            r"W_q must have the shape \(4, any\), a row for each feature of x, got \(3, 4\)",
+        ),
+        (
+            lambda: project_qkv(X, W_Q, W_V, W_V),
+            ValueError,
+            r"W_k must have the shape \(4, 3\), a row for each feature of x, got \(4, 6\)",
+        ),
+        (lambda: project_qkv(X, W_Q, W_Q, W_V.T), ValueError, "W_v must have the shape"),
+        (lambda: project_qkv(X, W_Q, W_Q, W_V.int()), TypeError, "W_v must have a floating dtype"),
+        (lambda: split_fused_qkv(torch.zeros(18), 3), ValueError, "qkv needs at least two axes"),
+        (lambda: split_fused_qkv(X, 0), ValueError, "num_heads must be at least 1, got 0"),
+        (
+            lambda: split_fused_qkv(torch.zeros(5, 18), 4),
+            ValueError,
+            r"width of qkv must be a multiple of 3 \* num_heads = 12, got 18",
+        ),
+        (lambda: split_fused_qkv(torch.zeros(5, 0), 2), ValueError, "multiple of .* = 6, got 0"),
+        (lambda: split_fused_qkv(torch.zeros(5, 6).long(), 2), TypeError, "floating dtype"),
+    ],
+)
+def test_bad_input_is_named(call, kind, message) -> None:
+    with pytest.raises(kind, match=message):
+        call()

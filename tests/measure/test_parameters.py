@@ -1,0 +1,51 @@
+import pytest
+import torch
+
+from course_utils.measure import mha_parameters, qkv_parameters
+
+
+def learned(*modules: torch.nn.Module) -> int:
+    return sum(p.numel() for module in modules for p in module.parameters())
+
+
+@pytest.mark.parametrize("bias", [True, False])
+@pytest.mark.parametrize("sizes", [(10, 3, 4, 5), (7, 1, 2, 3), (6, 4, 5, 5), (1, 1, 1, 1)])
+def test_qkv_agrees_with_building_every_head(sizes, bias) -> None:
+    d_model, num_heads, d_k, d_v = sizes
+    heads = [
+        torch.nn.Linear(d_model, width, bias=bias)
+        for _ in range(num_heads)
+        for width in (d_k, d_k, d_v)
+    ]
+    assert qkv_parameters(*sizes, bias) == learned(*heads)
+
+
+@pytest.mark.parametrize("bias", [True, False])
+@pytest.mark.parametrize(("d_model", "num_heads"), [(12, 1), (12, 3), (12, 12), (20, 4)])
+def test_mha_agrees_with_torch_s_module(d_model, num_heads, bias) -> None:
+    module = torch.nn.MultiheadAttention(d_model, num_heads, bias=bias)
+    assert mha_parameters(d_model, num_heads, bias) == learned(module)
+
+
+def test_the_published_counts_of_bert_base() -> None:
+    """1,769,472 in each layer and 21.2 million in twelve, without biases."""
+    assert qkv_parameters(768, 12, 64, 64, bias=False) == 1_769_472
+    assert round(12 * 1_769_472 / 1e6, 1) == 21.2
+
+
+def test_a_count_is_an_int() -> None:
+    assert type(qkv_parameters(4, 2, 2, 2, True)) is int
+    assert type(mha_parameters(4, 2, True)) is int
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: qkv_parameters(4, 0, 2, 2, True), r"sizes must be at least 1, got \(4, 0, 2, 2\)"),
+        (lambda: mha_parameters(0, 1, True), r"sizes must be at least 1, got \(0, 1\)"),
+        (lambda: mha_parameters(10, 4, True), "divide d_model, got 4 heads and a width of 10"),
+    ],
+)
+def test_bad_sizes_are_named(call, message) -> None:
+    with pytest.raises(ValueError, match=message):
+        call()

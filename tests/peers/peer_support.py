@@ -1,0 +1,80 @@
+"""What the comparisons with other people's code share: inputs, masks, and the comparison itself."""
+
+from collections.abc import Callable, Iterable
+
+import torch
+from torch import Tensor
+
+from course_utils.attention import causal_mask, combine_masks, padding_mask
+
+BATCH, HEADS, WIDTH = 2, 4, 32  # with the lengths below, all sizes differ
+LENGTHS = [(3, 5), (5, 5), (7, 3), (1, 6), (6, 1), (1, 1)]
+MASKS = [
+    "none",
+    "queries",
+    "heads",
+    "padding",
+    "queries and padding",
+    "heads and padding",
+    "causal",
+    "causal and padding",
+]
+Tensors = tuple[Tensor, ...]
+
+
+def draw(*shape: int, seed: int = 0) -> Tensor:
+    generator = torch.Generator().manual_seed(seed + sum(shape))
+    return torch.randn(shape, generator=generator, dtype=torch.float64)
+
+
+def draw_mask(*shape: int) -> Tensor:
+    """Return a random mask that leaves every query its first key."""
+    mask = draw(*shape, seed=5) > 0
+    mask[..., 0] = True
+    return mask
+
+
+def draw_lengths(num_keys: int) -> Tensor:
+    """Return how many keys of each sequence are real: all, and about half."""
+    return torch.tensor([num_keys, (num_keys + 1) // 2])
+
+
+def as_tuple(out: Tensor | Iterable[Tensor]) -> Tensors:
+    return (out,) if isinstance(out, Tensor) else tuple(out)
+
+
+def results(call: Callable[..., Tensor | Tensors], given: Tensors, wanted: Tensors) -> Tensors:
+    """Return the outputs, and the gradients of one random loss of all of them."""
+    out = as_tuple(call(*given))
+    slopes = [draw(*one.shape, seed=9) for one in out]
+    return *(one.detach() for one in out), *torch.autograd.grad(out, wanted, slopes)
+
+
+def assert_same_function(ours: Callable, theirs: Callable, given: Tensors) -> None:
+    """Compare outputs, and the gradients of everything given."""
+    given = tuple(one.detach().requires_grad_() for one in given)
+    torch.testing.assert_close(results(ours, given, given), results(theirs, given, given))
+
+
+def masks(kind: str, num_queries: int, num_keys: int) -> tuple[Tensor | None, dict]:
+    """Return one mask twice: as we take it, and as PyTorch's module does, True = hidden."""
+    pattern, parts = None, []
+    if "queries" in kind:
+        pattern = draw_mask(num_queries, num_keys)
+    elif "heads" in kind:
+        pattern = draw_mask(BATCH, HEADS, num_queries, num_keys)
+    elif "causal" in kind:
+        pattern = causal_mask(num_queries, num_keys)
+    theirs: dict = {"is_causal": True} if "causal" in kind else {}
+    if pattern is not None:
+        parts.append(pattern)
+        theirs["attn_mask"] = ~(pattern.flatten(0, 1) if "heads" in kind else pattern)
+    if "padding" in kind:
+        parts.append(padding_mask(draw_lengths(num_keys), num_keys))
+        theirs["key_padding_mask"] = ~parts[-1].flatten(1)
+    return combine_masks(*parts) if parts else None, theirs
+
+
+def streams(num_queries: int, num_keys: int, d_key: int = WIDTH, d_value: int = WIDTH, **_):
+    sizes = ((num_queries, WIDTH), (num_keys, d_key), (num_keys, d_value))
+    return tuple(draw(BATCH, *size, seed=i).requires_grad_() for i, size in enumerate(sizes))
