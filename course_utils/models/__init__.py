@@ -14,6 +14,7 @@ from course_utils.models.contexts import (
     LocalMonotonicContext,
     LocalPredictiveContext,
 )
+from course_utils.models.positioned_transformer import PositionedTransformer
 from course_utils.models.recurrent import encode, rnn_step
 from course_utils.models.scores import AdditiveScore, ConcatScore, GeneralScore
 from course_utils.models.seq2seq import Decoder, Encoder, LuongDecoder, Seq2Seq, Written
@@ -42,6 +43,7 @@ __all__ = [
     "LocalMonotonicContext",
     "LocalPredictiveContext",
     "LuongDecoder",
+    "PositionedTransformer",
     "Seq2Seq",
     "SmallTransformer",
     "Written",

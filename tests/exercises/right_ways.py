@@ -10,6 +10,10 @@ from torch import Tensor, nn
 
 from tests.exercises.right_ways_ch01 import RIGHT_WAYS_CH01
 from tests.exercises.right_ways_ch02 import RIGHT_WAYS_CH02
+from tests.exercises.right_ways_ch04 import RIGHT_WAYS_CH04
+from tests.exercises.right_ways_ch05 import RIGHT_WAYS_CH05
+from tests.exercises.right_ways_ch06 import RIGHT_WAYS_CH06
+from tests.exercises.right_ways_ch07 import RIGHT_WAYS_CH07
 
 INF = torch.inf
 
@@ -268,6 +272,10 @@ partial_weights.__name__ = "partial_weights"
 RIGHT_WAYS: dict[str, tuple[Callable[..., object], ...]] = {
     **RIGHT_WAYS_CH01,
     **RIGHT_WAYS_CH02,
+    **RIGHT_WAYS_CH04,
+    **RIGHT_WAYS_CH05,
+    **RIGHT_WAYS_CH06,
+    **RIGHT_WAYS_CH07,
     "stable_softmax": (
         softmax_by_rows,
         softmax_by_logsumexp,

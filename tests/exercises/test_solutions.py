@@ -8,7 +8,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from course_utils import attention
+from course_utils import attention, positions
 from course_utils.checking.exercise import Exercise
 from course_utils.checking.face import solution
 from course_utils.checking.judge import judge
@@ -28,7 +28,7 @@ def test_some_exercises_are_taught() -> None:
 
 @each_taught
 def test_the_chapter_s_own_solution_passes(exercise: Exercise) -> None:
-    names = {"torch": torch, "math": math, "F": F, "attention": attention}
+    names = {"torch": torch, "math": math, "F": F, "attention": attention, "positions": positions}
     exec(solution(exercise.name, anyway=True).code, names)
     report = judge(exercise, names[exercise.name])
     assert report.passed, report.says

@@ -1,0 +1,51 @@
+"""Checks that the position schemes share."""
+
+import math
+
+import torch
+from torch import Tensor
+
+
+def check_count(name: str, value: int, least: int = 1) -> None:
+    """Raise unless the value is a whole number of at least `least`."""
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise TypeError(f"{name} must be an int, got {type(value).__name__}")
+    if value < least:
+        raise ValueError(f"{name} must be at least {least}, got {value}")
+
+
+def check_width(name: str, width: int) -> None:
+    """Raise unless the width is even: positions are encoded in pairs of features."""
+    check_count(name, width, 2)
+    if width % 2:
+        raise ValueError(f"{name} must be even, got {width}")
+
+
+def check_base(base: float) -> None:
+    """Raise unless the base of the frequencies is a positive number."""
+    if not (base > 0 and math.isfinite(base)):
+        raise ValueError(f"base must be a positive number, got {base}")
+
+
+def check_numbers(name: str, positions: Tensor) -> None:
+    """Raise TypeError unless it is a tensor of whole or real numbers."""
+    if not isinstance(positions, Tensor):
+        raise TypeError(f"{name} must be a torch.Tensor, got {type(positions).__name__}")
+    if positions.dtype.is_complex or positions.dtype == torch.bool:
+        raise TypeError(f"{name} must be whole or real numbers, got dtype {positions.dtype}")
+
+
+def check_whole(name: str, positions: Tensor) -> None:
+    """Raise TypeError unless it is a tensor of whole numbers."""
+    check_numbers(name, positions)
+    if positions.is_floating_point():
+        raise TypeError(f"{name} must be whole numbers, got dtype {positions.dtype}")
+
+
+def check_positions(name: str, positions: Tensor, length: int, batch: int | None = None) -> None:
+    """Raise unless there is one position for each of `length` tokens, alike or for each batch."""
+    check_numbers(name, positions)
+    fits = [(length,)] if batch is None else [(length,), (batch, length)]
+    if tuple(positions.shape) not in fits:
+        shapes = " or ".join(map(str, fits))
+        raise ValueError(f"{name} must have the shape {shapes}, got {tuple(positions.shape)}")

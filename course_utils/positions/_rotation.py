@@ -1,0 +1,44 @@
+"""Turning pairs of features in their planes: what both pairings of RoPE and its tables share."""
+
+import torch
+from jaxtyping import Float, Shaped
+from torch import Tensor
+
+
+def frequencies(width: int, base: float) -> Float[Tensor, " half_width"]:
+    """Return base^(-2i/width) for each pair i, in float64."""
+    pair = torch.arange(width // 2, dtype=torch.float64)
+    return torch.as_tensor(base, dtype=torch.float64) ** (-2 * pair / width)
+
+
+def angles(
+    positions: Shaped[Tensor, "*axes"], frequencies: Float[Tensor, " half_width"]
+) -> Float[Tensor, "*axes half_width"]:
+    """Return position times frequency, in float64.
+
+    In float32 a product of thousands keeps three or four digits after the point, and the
+    cosine needs the digits after the point.
+    """
+    return positions.to(torch.float64).unsqueeze(-1) * frequencies.to(positions.device)
+
+
+def per_head(table: Float[Tensor, "*B L half_width"], x: Tensor) -> Tensor:
+    """Give a table of one row for each token of each sequence the axes of the heads."""
+    if table.dim() < 3:
+        return table
+    return table.view(table.shape[0], *(1 for _ in range(x.dim() - 3)), *table.shape[1:])
+
+
+def turn_interleaved(x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
+    """Turn the pairs (0, 1), (2, 3), ..."""
+    u, v = x[..., 0::2], x[..., 1::2]
+    return torch.stack((u * cos - v * sin, u * sin + v * cos), dim=-1).flatten(-2)
+
+
+def turn_split_halves(x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
+    """Turn the pairs (0, d/2), (1, d/2 + 1), ..."""
+    u, v = x.chunk(2, dim=-1)
+    return torch.cat((u * cos - v * sin, u * sin + v * cos), dim=-1)
+
+
+TURNS = {"interleaved": turn_interleaved, "split halves": turn_split_halves}

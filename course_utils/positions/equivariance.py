@@ -1,0 +1,48 @@
+"""Does a layer know the order of its tokens? A test that a learner writes.
+
+Source: the definition, f(Px) = P f(x); Lee et al. 2019, Set Transformer, section 2,
+    https://arxiv.org/abs/1810.00825
+Ours / theirs: permutation = π;  x[:, permutation] = Px
+Differs: one permutation is tried, so True is evidence and False is proof.
+Same contract as: comparing the two outputs by torch.testing.assert_close
+"""
+
+from collections.abc import Callable
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from course_utils.attention._checks import check_float
+from course_utils.positions._checks import check_whole
+
+Layer = Callable[[Float[Tensor, "B L d"]], Float[Tensor, "B L d"]]
+
+
+def is_permutation_equivariant(
+    layer: Layer, x: Float[Tensor, "B L d"], permutation: Int[Tensor, " L"]
+) -> bool:
+    """Say whether shuffling the tokens only shuffles the layer's output.
+
+    Args:
+        layer: Any function of a batch of sequences.
+        x: The sequences.
+        permutation: Which token comes to each place.
+
+    Raises:
+        TypeError: x is no floating tensor, or the permutation no whole numbers.
+        ValueError: x has not three axes, or the permutation does not hold each place once.
+    """
+    check_float(x=x)
+    check_whole("permutation", permutation)
+    if x.dim() != 3:
+        raise ValueError(f"x must have the axes (batch, length, width), got {tuple(x.shape)}")
+    places = torch.arange(x.shape[1], device=permutation.device)
+    if permutation.shape != places.shape or not torch.equal(permutation.sort().values, places):
+        raise ValueError(
+            f"permutation must hold each of 0 to {x.shape[1] - 1} once, got {permutation.tolist()}"
+        )
+    got, wanted = layer(x[:, permutation]), layer(x)[:, permutation]
+    # Sums in another order differ in their last digits; half of the digits is far from that.
+    room = torch.finfo(wanted.dtype).eps ** 0.5 * wanted.abs().max()
+    return bool(((got - wanted).abs() <= room).all())

@@ -1,0 +1,52 @@
+"""Learned positions: one free vector for each position up to a longest one.
+
+Source: Gehring et al. 2017, Convolutional Sequence to Sequence Learning, section 3.1,
+    https://arxiv.org/abs/1705.03122; used in BERT and GPT-2
+Ours / theirs: table.weight = p_1, ..., p_m
+Differs: positions count from 0.
+Same contract as: torch.nn.Embedding looked up at the positions and added
+"""
+
+from torch import Tensor, nn
+
+from course_utils.positions._checks import check_count, check_positions, check_whole
+from course_utils.positions.scheme import PositionScheme
+
+
+class LearnedPositions(PositionScheme):
+    """Adds a learned vector for each position to the stream.
+
+    Args:
+        max_length: How many positions there are; none beyond them has a vector.
+        d_model: Width of the stream.
+        std: How widely the vectors are drawn; GPT-2 and BERT take 0.02.
+
+    Raises:
+        TypeError: A size is no int.
+        ValueError: A size is below 1.
+    """
+
+    def __init__(self, max_length: int, d_model: int, *, std: float = 0.02) -> None:
+        super().__init__()
+        check_count("max_length", max_length)
+        check_count("d_model", d_model)
+        self.table = nn.Embedding(max_length, d_model)
+        nn.init.normal_(self.table.weight, std=std)
+
+    def embed(self, x: Tensor, positions: Tensor) -> Tensor:
+        """Return the stream plus the vectors.
+
+        Raises:
+            TypeError: Positions are no whole numbers.
+            ValueError: Positions do not fit the stream, or one has no vector.
+        """
+        check_whole("positions", positions)
+        check_positions("positions", positions, x.shape[-2], len(x))
+        rows = self.table.num_embeddings
+        if positions.numel() and not 0 <= int(positions.min()) <= int(positions.max()) < rows:
+            low, high = int(positions.min()), int(positions.max())
+            raise ValueError(
+                f"positions must lie between 0 and {rows - 1}, got {low} to {high}: "
+                "a learned table has nothing to say beyond its end"
+            )
+        return x + self.table(positions)  # type: ignore[no-any-return]

@@ -1,0 +1,93 @@
+"""Rotary position embedding (RoPE): queries and keys are turned by their positions.
+
+Source: Su et al. 2021, RoFormer: Enhanced Transformer with Rotary Position Embedding, Eq. 13-15
+    and 34, https://arxiv.org/abs/2104.09864
+Ours / theirs: positions = m, n;  base^(-2i/d_k) = θ_i with i from 1;  (u, v) = (x_{2i-1}, x_{2i})
+Differs: i counts from 0. RoFormer pairs neighbours, as `rope_interleaved`; GPT-NeoX and Llama's
+    weights at Hugging Face pair feature i with i + d_k/2, as `rope_split_halves`. The two are one
+    mechanism with the features in another order, see rope_pairings.py. Values are never turned.
+Same contract as: Hugging Face's apply_rotary_pos_emb of Llama (split halves) and of Cohere
+    (interleaved); GPT-NeoX turns only the first features of each head
+"""
+
+from typing import Any
+
+from jaxtyping import Float, Shaped
+from torch import Tensor
+
+from course_utils.attention._checks import check_float
+from course_utils.positions._checks import check_base, check_positions, check_width
+from course_utils.positions._rotation import (
+    angles,
+    frequencies,
+    per_head,
+    turn_interleaved,
+    turn_split_halves,
+)
+from course_utils.positions.rope_table import RopeTable
+from course_utils.positions.scheme import PositionScheme
+
+
+def rope_interleaved(
+    x: Float[Tensor, "B H L d_k"], positions: Shaped[Tensor, "*B L"], base: float = 10000.0
+) -> Float[Tensor, "B H L d_k"]:
+    """Return queries or keys with each pair (2i, 2i+1) turned by position · base^(-2i/d_k).
+
+    Args:
+        x: Queries or keys.
+        positions: Where each token stands, for all sequences or for each; whole or real numbers.
+        base: The last pairs turn nearly `base` times slower than the first.
+
+    Raises:
+        TypeError: x is no floating tensor, or positions are no numbers.
+        ValueError: The width is odd, positions do not fit, or the base is not positive.
+    """
+    return turn_interleaved(x, *_cos_sin(x, positions, base))
+
+
+def rope_split_halves(
+    x: Float[Tensor, "B H L d_k"], positions: Shaped[Tensor, "*B L"], base: float = 10000.0
+) -> Float[Tensor, "B H L d_k"]:
+    """Return queries or keys with each pair (i, i + d_k/2) turned by position · base^(-2i/d_k).
+
+    Args:
+        x: Queries or keys.
+        positions: Where each token stands, for all sequences or for each; whole or real numbers.
+        base: The last pairs turn nearly `base` times slower than the first.
+
+    Raises:
+        TypeError: x is no floating tensor, or positions are no numbers.
+        ValueError: The width is odd, positions do not fit, or the base is not positive.
+    """
+    return turn_split_halves(x, *_cos_sin(x, positions, base))
+
+
+class RotaryPositions(PositionScheme):
+    """RoPE as a scheme: every layer turns its queries and keys.
+
+    Args:
+        d_k: Width of a query or key.
+        base: The base of the frequencies.
+        **table: What else `RopeTable` takes: pairing, frequencies, magnitude.
+    """
+
+    def __init__(self, d_k: int, base: float = 10000.0, **table: Any) -> None:
+        super().__init__()
+        self.table = RopeTable(d_k, base, **table)
+
+    def turn(
+        self, query: Tensor, key: Tensor, query_positions: Tensor, key_positions: Tensor
+    ) -> tuple[Tensor, Tensor]:
+        """Return queries and keys, each turned by its position."""
+        return self.table.turn(query, query_positions), self.table.turn(key, key_positions)
+
+
+def _cos_sin(x: Tensor, positions: Tensor, base: float) -> tuple[Tensor, Tensor]:
+    check_float(x=x)
+    if x.dim() < 2:
+        raise ValueError(f"x needs at least two axes (length, width), got {tuple(x.shape)}")
+    check_width("the width of x", x.shape[-1])
+    check_base(base)
+    check_positions("positions", positions, x.shape[-2], x.shape[0] if x.dim() > 2 else None)
+    turned = per_head(angles(positions, frequencies(x.shape[-1], base)), x)
+    return turned.cos().to(x.dtype), turned.sin().to(x.dtype)

@@ -1,0 +1,62 @@
+"""The two pairings of RoPE are one mechanism with the features in another order.
+
+Source: the conversion of Llama's weights at Hugging Face, convert_llama_weights_to_hf.py,
+    https://github.com/huggingface/transformers
+Ours / theirs: to_split_halves(weight, num_heads, dim=0) = permute(weight)
+Differs: reorders along any axis, so that it takes ours (x @ W), torch's (weight of a Linear), a
+    bias, or queries and keys themselves.
+Same contract as: rope_split_halves(to_split_halves(x)) = to_split_halves(rope_interleaved(x))
+"""
+
+from jaxtyping import Shaped
+from torch import Tensor
+
+from course_utils.positions._checks import check_count, check_width
+
+
+def to_split_halves(
+    features: Shaped[Tensor, "..."], num_heads: int = 1, dim: int = -1
+) -> Shaped[Tensor, "..."]:
+    """Reorder the features of each head from pairs (2i, 2i+1) to pairs (i, i + d_k/2).
+
+    Done to the projections of queries and of keys, it turns a model with one pairing into the
+    same model with the other.
+
+    Args:
+        features: A projection, its bias, or queries and keys.
+        num_heads: How many heads lie side by side in the axis.
+        dim: The axis of the features: -1 in x @ W, 0 in the weight of a torch Linear.
+
+    Raises:
+        TypeError: num_heads is no int.
+        ValueError: The axis does not hold an even width for each head.
+    """
+    return _reordered(features, num_heads, dim, (-1, 2))
+
+
+def to_interleaved(
+    features: Shaped[Tensor, "..."], num_heads: int = 1, dim: int = -1
+) -> Shaped[Tensor, "..."]:
+    """Reorder the features of each head from pairs (i, i + d_k/2) to pairs (2i, 2i+1).
+
+    Args:
+        features: A projection, its bias, or queries and keys.
+        num_heads: How many heads lie side by side in the axis.
+        dim: The axis of the features: -1 in x @ W, 0 in the weight of a torch Linear.
+
+    Raises:
+        TypeError: num_heads is no int.
+        ValueError: The axis does not hold an even width for each head.
+    """
+    return _reordered(features, num_heads, dim, (2, -1))
+
+
+def _reordered(features: Tensor, num_heads: int, dim: int, pairs: tuple[int, int]) -> Tensor:
+    check_count("num_heads", num_heads)
+    size = features.shape[dim]
+    if size % num_heads:
+        raise ValueError(f"num_heads must divide the axis of {size} features, got {num_heads}")
+    check_width("the width of a head", size // num_heads)
+    last = features.movedim(dim, -1)
+    swapped = last.reshape(*last.shape[:-1], num_heads, *pairs).transpose(-1, -2)
+    return swapped.flatten(-3).movedim(-1, dim)

@@ -1,0 +1,113 @@
+"""Cosines and sines of RoPE, made once for the positions seen so far, with any frequencies.
+
+Source: Su et al. 2021, RoFormer, Eq. 34, https://arxiv.org/abs/2104.09864
+Ours / theirs: frequencies = θ
+Differs: the table grows when a later position comes, and is no buffer: a model cast to bfloat16
+    would cast a buffer too, and then position 257 could not be told from 256.
+Same contract as: rope_interleaved and rope_split_halves, position by position
+"""
+
+from typing import Literal, get_args
+
+import torch
+from jaxtyping import Float, Shaped
+from torch import Tensor
+
+from course_utils.attention._checks import check_float
+from course_utils.positions._checks import check_base, check_positions, check_width
+from course_utils.positions._rotation import TURNS, angles, frequencies, per_head
+
+Pairing = Literal["interleaved", "split halves"]
+
+
+def rope_frequencies(d_k: int, base: float = 10000.0) -> Float[Tensor, " half_width"]:
+    """Return base^(-2i/d_k) for each pair i: radians a position, in float64.
+
+    Args:
+        d_k: Width of a query or key.
+        base: The first pair turns 1 radian a position, the last nearly 1/base.
+
+    Raises:
+        TypeError: The width is no int.
+        ValueError: The width is odd, or the base is not positive.
+    """
+    check_width("d_k", d_k)
+    check_base(base)
+    return frequencies(d_k, base)
+
+
+class RopeTable:
+    """Turns queries and keys, and remembers the cosines and sines of whole positions.
+
+    Args:
+        d_k: Width of a query or key.
+        base: The base of the frequencies.
+        pairing: "interleaved" or "split halves".
+        frequencies: Radians a position for each pair, in place of the base's own: how positions
+            are interpolated, and what YaRN changes.
+        magnitude: Factor on the turned vectors (YaRN's; 1 elsewhere).
+
+    Raises:
+        ValueError: The width is odd, the base is not positive, the pairing has another name, or
+            there is not one frequency for each pair.
+    """
+
+    def __init__(
+        self,
+        d_k: int,
+        base: float = 10000.0,
+        *,
+        pairing: Pairing = "split halves",
+        frequencies: Float[Tensor, " half_width"] | None = None,
+        magnitude: float = 1.0,
+    ) -> None:
+        own = rope_frequencies(d_k, base)
+        if pairing not in get_args(Pairing):
+            raise ValueError(f"pairing must be one of {get_args(Pairing)}, got {pairing!r}")
+        if frequencies is not None and frequencies.shape != own.shape:
+            raise ValueError(
+                f"frequencies must have the shape {tuple(own.shape)}, "
+                f"got {tuple(frequencies.shape)}"
+            )
+        self.d_k, self.pairing, self.magnitude = d_k, pairing, magnitude
+        self.frequencies = own if frequencies is None else frequencies.to(torch.float64)
+        self._rows: dict[tuple[torch.device, torch.dtype], tuple[Tensor, Tensor]] = {}
+
+    def turn(
+        self, x: Float[Tensor, "B H L d_k"], positions: Shaped[Tensor, "*B L"]
+    ) -> Float[Tensor, "B H L d_k"]:
+        """Return queries or keys, turned by their positions.
+
+        Args:
+            x: Queries or keys.
+            positions: Where each token stands; whole numbers from 0 are looked up, others computed.
+
+        Raises:
+            TypeError: x is no floating tensor, or positions are no numbers.
+            ValueError: The width is another, or positions do not fit.
+        """
+        check_float(x=x)
+        if x.dim() < 2 or x.shape[-1] != self.d_k:
+            raise ValueError(
+                f"x must have the axes (..., length, {self.d_k}), got {tuple(x.shape)}"
+            )
+        check_positions("positions", positions, x.shape[-2], x.shape[0] if x.dim() > 2 else None)
+        cos, sin = (per_head(table, x) for table in self._cos_sin(x, positions))
+        return TURNS[self.pairing](x, cos, sin)
+
+    def _cos_sin(self, x: Tensor, positions: Tensor) -> tuple[Tensor, Tensor]:
+        if positions.is_floating_point() or not positions.numel() or int(positions.min()) < 0:
+            return self._made(positions, x.dtype)
+        last = int(positions.max())
+        place = (x.device, x.dtype)
+        if place not in self._rows or last >= len(self._rows[place][0]):
+            # Twice as far as asked: a decoder that goes on by one makes few tables.
+            every = torch.arange(2 * (last + 1), device=x.device)
+            self._rows[place] = self._made(every, x.dtype)
+        cos, sin = self._rows[place]
+        return cos[positions], sin[positions]
+
+    def _made(self, positions: Tensor, dtype: torch.dtype) -> tuple[Tensor, Tensor]:
+        turned = angles(positions, self.frequencies)
+        cos, sin = turned.cos() * self.magnitude, turned.sin() * self.magnitude
+        return cos.to(dtype), sin.to(dtype)

@@ -1,0 +1,139 @@
+"""Shaw's relative positions: a learned vector for each clipped distance, met by keys and values.
+
+Source: Shaw et al. 2018, Self-Attention with Relative Position Representations, Eq. 3-5,
+    https://arxiv.org/abs/1803.02155
+Ours / theirs: relative_embedding = w^K or w^V;  max_distance = k;  a = a_ij
+Differs: the vectors are shared by all heads and, in the scheme, by all layers. Each query meets the
+    2k + 1 vectors once and picks, as in their section 3.3: no tensor of shape (L, S, d_k) is made.
+Same contract as: a loop over queries and keys, q·(k + a_ij) · scale and Σ_j w_ij (v_j + a_ij)
+"""
+
+import math
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from course_utils.attention._checks import check_float, check_query_key
+from course_utils.positions._checks import check_count, check_whole
+from course_utils.positions.scheme import PositionScheme, relative_positions
+
+
+def shaw_scores(
+    query: Float[Tensor, "B H L d_k"],
+    key: Float[Tensor, "B H S d_k"],
+    relative_embedding: Float[Tensor, "two_max_distance_plus_1 d_k"],
+    max_distance: int,
+    scale: float | None = None,
+) -> Float[Tensor, "B H L S"]:
+    """Return scale · (q·k + q·a), with a for the distance from query to key, both from 0.
+
+    Args:
+        query: What each position asks for.
+        key: What each position offers.
+        relative_embedding: Row max_distance + r is for a key r places after the query.
+        max_distance: Distances beyond it count as it.
+        scale: Factor on the scores; None is 1/√d_k.
+
+    Raises:
+        TypeError: An input is no floating tensor, or max_distance no int.
+        ValueError: Sizes do not fit together, or max_distance is negative.
+    """
+    check_query_key(query, key)
+    _check_table(relative_embedding, max_distance, query.shape[-1])
+    if scale is None:
+        scale = 1.0 / math.sqrt(query.shape[-1])
+    row = _row(*_counted(query.shape[-2], key.shape[-2], query.device), max_distance)
+    query = query * scale
+    return query @ key.mT + _met(query, relative_embedding, row)
+
+
+def shaw_values(
+    weights: Float[Tensor, "B H L S"],
+    relative_embedding: Float[Tensor, "two_max_distance_plus_1 d_v"],
+    max_distance: int,
+) -> Float[Tensor, "B H L d_v"]:
+    """Return what is added to the average of the values: Σ_j w_ij a_ij.
+
+    Args:
+        weights: How much each query takes from each key.
+        relative_embedding: Row max_distance + r is for a key r places after the query.
+        max_distance: Distances beyond it count as it.
+
+    Raises:
+        TypeError: An input is no floating tensor, or max_distance no int.
+        ValueError: Sizes do not fit together, or max_distance is negative.
+    """
+    check_float(weights=weights)
+    if weights.dim() < 2:
+        raise ValueError(f"weights need at least two axes (L, S), got {tuple(weights.shape)}")
+    _check_table(relative_embedding, max_distance, relative_embedding.shape[-1])
+    row = _row(*_counted(weights.shape[-2], weights.shape[-1], weights.device), max_distance)
+    return _gathered(weights, row, len(relative_embedding)) @ relative_embedding
+
+
+class ShawPositions(PositionScheme):
+    """Adds to scores and values what a learned vector for each clipped distance says.
+
+    Args:
+        d_k: Width of a query, key or value.
+        max_distance: Distances beyond it count as it.
+
+    Raises:
+        TypeError: A size is no int.
+        ValueError: The width is below 1, or max_distance is negative.
+    """
+
+    def __init__(self, d_k: int, max_distance: int) -> None:
+        super().__init__()
+        check_count("d_k", d_k)
+        check_count("max_distance", max_distance, 0)
+        self.max_distance = max_distance
+        rows = 2 * max_distance + 1
+        self.for_keys = nn.Parameter(torch.randn(rows, d_k) / math.sqrt(d_k))
+        self.for_values = nn.Parameter(torch.randn(rows, d_k) / math.sqrt(d_k))
+
+    def bias(
+        self, query: Tensor, key: Tensor, query_positions: Tensor, key_positions: Tensor
+    ) -> Tensor:
+        """Return q·a / √d_k for each pair."""
+        row = _row(query_positions, key_positions, self.max_distance)
+        return _met(query / math.sqrt(query.shape[-1]), self.for_keys, row)
+
+    def value_term(self, weights: Tensor, query_positions: Tensor, key_positions: Tensor) -> Tensor:
+        """Return the average of the vectors for values, weighted as the values are."""
+        row = _row(query_positions, key_positions, self.max_distance)
+        return _gathered(weights, row, len(self.for_values)) @ self.for_values
+
+
+def _counted(num_queries: int, num_keys: int, device: torch.device) -> tuple[Tensor, Tensor]:
+    return torch.arange(num_queries, device=device), torch.arange(num_keys, device=device)
+
+
+def _row(query_positions: Tensor, key_positions: Tensor, max_distance: int) -> Tensor:
+    """Return which row of the table belongs to each pair."""
+    check_whole("query_positions", query_positions)
+    check_whole("key_positions", key_positions)
+    steps = relative_positions(query_positions, key_positions)
+    return steps.clamp(-max_distance, max_distance) + max_distance
+
+
+def _met(query: Tensor, table: Tensor, row: Tensor) -> Tensor:
+    met = query @ table.mT  # (..., L, 2k + 1): every query with every vector
+    return met.gather(-1, row.expand(*met.shape[:-2], *row.shape[-2:]))
+
+
+def _gathered(weights: Tensor, row: Tensor, rows: int) -> Tensor:
+    """Add up the weights of all keys that share a vector."""
+    total = weights.new_zeros(*weights.shape[:-1], rows)
+    return total.scatter_add(-1, row.expand(weights.shape), weights)
+
+
+def _check_table(table: Tensor, max_distance: int, width: int) -> None:
+    check_float(relative_embedding=table)
+    check_count("max_distance", max_distance, 0)
+    wanted = (2 * max_distance + 1, width)
+    if tuple(table.shape) != wanted:
+        raise ValueError(
+            f"relative_embedding must have the shape {wanted}, got {tuple(table.shape)}"
+        )

@@ -1,0 +1,78 @@
+"""YaRN: slow pairs of RoPE are interpolated, fast ones left alone, and the scores sharpened.
+
+Source: Peng et al. 2023, YaRN: Efficient Context Window Extension of Large Language Models,
+    sections 3.2-3.4, https://arxiv.org/abs/2309.00071
+Ours / theirs: factor = s;  trained_length = L;  fast, slow = β, α;  magnitude = √(1/t)
+Differs: between fast and slow pairs the mix is linear in the number of the pair, as in the authors'
+    code and in transformers; the paper's Eq. 18 makes it linear in the number of turns.
+Same contract as: transformers' rope type "yarn"
+"""
+
+import math
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from course_utils.positions._checks import check_count
+from course_utils.positions.rope_table import rope_frequencies
+
+
+def yarn_frequencies(
+    d_k: int,
+    *,
+    factor: float,
+    trained_length: int,
+    base: float = 10000.0,
+    fast: float = 32.0,
+    slow: float = 1.0,
+) -> Float[Tensor, " half_width"]:
+    """Return the frequencies: pairs with few turns in the trained range are slowed by `factor`.
+
+    Args:
+        d_k: Width of a query or key.
+        factor: How many times longer than in training.
+        trained_length: How many positions the model was trained on.
+        base: The base of training.
+        fast: Pairs that make at least so many turns in the trained range stay as they are.
+        slow: Pairs that make at most so many are interpolated like linear scaling does.
+
+    Raises:
+        TypeError: A size is no int.
+        ValueError: The factor is below 1, a size does not fit, or fast is not above slow.
+    """
+    own = rope_frequencies(d_k, base)
+    check_count("trained_length", trained_length)
+    if not base > 1:
+        raise ValueError(f"base must be above 1, got {base}")
+    if not fast > slow > 0:
+        raise ValueError(f"fast must be above slow, and slow above 0, got {fast} and {slow}")
+    _check_factor(factor)
+
+    def pair_with(turns: float) -> float:
+        ratio = trained_length / (turns * 2 * math.pi)
+        return d_k * math.log(ratio) / (2 * math.log(base))
+
+    low = max(math.floor(pair_with(fast)), 0)
+    high = min(math.ceil(pair_with(slow)), d_k - 1)
+    width = max(high - low, 0.001)
+    slowed = ((torch.arange(d_k // 2, dtype=torch.float64) - low) / width).clamp(0, 1)
+    return own * (1 - slowed) + own / factor * slowed
+
+
+def yarn_magnitude(factor: float) -> float:
+    """Return the factor on turned queries and keys, 0.1 · ln(factor) + 1; scores get its square.
+
+    Args:
+        factor: How many times longer than in training.
+
+    Raises:
+        ValueError: The factor is below 1.
+    """
+    _check_factor(factor)
+    return 0.1 * math.log(factor) + 1.0
+
+
+def _check_factor(factor: float) -> None:
+    if not factor >= 1:
+        raise ValueError(f"factor must be at least 1, got {factor}")

@@ -1,0 +1,149 @@
+"""RoPE and its scaling against Hugging Face's: the same numbers, and the same gradients."""
+
+import pytest
+import torch
+from torch import Tensor
+from transformers import GPTNeoXConfig, LlamaConfig
+from transformers.modeling_rope_utils import ROPE_INIT_FUNCTIONS
+from transformers.models.cohere import modeling_cohere
+from transformers.models.gpt_neox import modeling_gpt_neox
+from transformers.models.llama import modeling_llama
+
+from course_utils.attention import merge_heads, scaled_dot_product_attention, split_heads
+from course_utils.positions import (
+    RopeTable,
+    ntk_base,
+    rope_frequencies,
+    rope_interleaved,
+    rope_split_halves,
+    to_interleaved,
+    to_split_halves,
+    yarn_frequencies,
+    yarn_magnitude,
+)
+
+PLACES = torch.tensor([[0, 1, 2, 3, 4], [7, 3, 300, 5, 11]])
+
+
+def draw(*shape: int, seed: int = 0, dtype: torch.dtype = torch.float64) -> Tensor:
+    g = torch.Generator().manual_seed(seed)
+    return torch.randn(shape, generator=g, dtype=torch.float64).to(dtype).requires_grad_()
+
+
+def assert_same(ours: Tensor, theirs: Tensor, *given: Tensor, **room: float) -> None:
+    """Compare values, and the gradients of a random loss."""
+    torch.testing.assert_close(ours, theirs, **room)
+    grad_out = draw(*ours.shape, seed=9, dtype=ours.dtype)
+    got = torch.autograd.grad(ours, given, grad_out, retain_graph=True)
+    torch.testing.assert_close(got, torch.autograd.grad(theirs, given, grad_out), **room)
+
+
+def llama(rope: dict[str, object], heads: int = 3, d_k: int = 8) -> LlamaConfig:
+    rope = {"rope_theta": 10000.0, **rope}
+    return LlamaConfig(
+        hidden_size=heads * d_k,
+        num_attention_heads=heads,
+        num_key_value_heads=heads,
+        max_position_embeddings=64,
+        rope_parameters=rope,
+        attn_implementation="eager",
+    )
+
+
+@pytest.mark.parametrize("base", [10000.0, 500.0])
+def test_split_halves_are_llama_s(base) -> None:
+    q, k = draw(2, 3, 5, 8, seed=1, dtype=torch.float32), draw(2, 4, 5, 8, dtype=torch.float32)
+    config = llama({"rope_type": "default", "rope_theta": base})
+    cos, sin = modeling_llama.LlamaRotaryEmbedding(config)(q, PLACES)
+    theirs = modeling_llama.apply_rotary_pos_emb(q, k, cos, sin)
+    room = {"rtol": 1e-4, "atol": 1e-4}  # theirs multiplies position and frequency in float32
+    assert_same(rope_split_halves(q, PLACES, base), theirs[0], q, **room)
+    assert_same(rope_split_halves(k, PLACES, base), theirs[1], k, **room)
+
+
+def test_given_the_same_angles_the_rotations_agree_to_the_last_digits() -> None:
+    q, k = draw(2, 3, 5, 8, seed=1), draw(2, 4, 5, 8)
+    angles = PLACES.double().unsqueeze(-1) * rope_frequencies(8)
+    both = torch.cat((angles, angles), dim=-1)
+    theirs = modeling_llama.apply_rotary_pos_emb(q, k, both.cos(), both.sin())
+    assert_same(rope_split_halves(q, PLACES), theirs[0], q)
+    assert_same(rope_split_halves(k, PLACES), theirs[1], k)
+
+
+def test_interleaved_is_cohere_s() -> None:
+    q, k = draw(2, 3, 5, 8, seed=1, dtype=torch.float32), draw(2, 4, 5, 8, dtype=torch.float32)
+    angles = (PLACES.double().unsqueeze(-1) * rope_frequencies(8)).repeat_interleave(2, dim=-1)
+    cos, sin = angles.cos().float(), angles.sin().float()
+    theirs = modeling_cohere.apply_rotary_pos_emb(q, k, cos, sin)
+    assert_same(rope_interleaved(q, PLACES), theirs[0], q)
+    assert_same(rope_interleaved(k, PLACES), theirs[1], k)
+
+
+def test_gpt_neox_turns_the_first_quarter_of_each_head() -> None:
+    config = GPTNeoXConfig(hidden_size=48, num_attention_heads=3, attn_implementation="eager")
+    config.rope_parameters = {
+        "rope_type": "default",
+        "rope_theta": 10000.0,
+        "partial_rotary_factor": 0.25,
+    }
+    q = draw(2, 3, 5, 16, dtype=torch.float32)
+    cos, sin = modeling_gpt_neox.GPTNeoXRotaryEmbedding(config)(q, PLACES)
+    theirs, _ = modeling_gpt_neox.apply_rotary_pos_emb(q, q, cos, sin)
+    ours = torch.cat((rope_split_halves(q[..., :4], PLACES), q[..., 4:]), dim=-1)
+    assert_same(ours, theirs, q, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("pairing", ["split halves", "interleaved"])
+def test_a_whole_llama_attention_in_either_pairing(pairing) -> None:
+    config = llama({"rope_type": "default"})
+    torch.manual_seed(0)
+    theirs = modeling_llama.LlamaAttention(config, 0)
+    x, places = draw(2, 5, 24, dtype=torch.float32), torch.arange(5)
+    positions = modeling_llama.LlamaRotaryEmbedding(config)(x, places.unsqueeze(0))
+    causal = torch.ones(5, 5, dtype=torch.bool).tril()
+    additive = torch.zeros(1, 1, 5, 5).masked_fill(~causal, -torch.inf)
+    wanted = theirs(x, position_embeddings=positions, attention_mask=additive)[0]
+    W_q, W_k, W_v, W_o = (
+        getattr(theirs, f"{name}_proj").weight.mT for name in ("q", "k", "v", "o")
+    )
+    if pairing == "interleaved":
+        W_q, W_k = to_interleaved(W_q, 3), to_interleaved(W_k, 3)
+        torch.testing.assert_close(to_split_halves(W_q, 3), theirs.q_proj.weight.mT)
+    rope = rope_interleaved if pairing == "interleaved" else rope_split_halves
+    q, k, v = (split_heads(x @ W, 3) for W in (W_q, W_k, W_v))
+    heads = scaled_dot_product_attention(rope(q, places), rope(k, places), v, causal)
+    assert_same(merge_heads(heads) @ W_o, wanted, x)
+
+
+@pytest.mark.parametrize("factor", [1.0, 2.0, 8.0, 40.0])
+def test_linear_scaling_is_transformers_own(factor) -> None:
+    config = llama({"rope_type": "linear", "factor": factor}, d_k=64)
+    theirs, magnitude = ROPE_INIT_FUNCTIONS["linear"](config)
+    torch.testing.assert_close((rope_frequencies(64) / factor).float(), theirs)
+    assert magnitude == 1.0
+
+
+@pytest.mark.parametrize("length", [65, 128, 1000])
+def test_the_ntk_aware_base_is_transformers_dynamic_one(length) -> None:
+    config = llama({"rope_type": "dynamic", "factor": 1.0}, d_k=64)
+    theirs, _ = ROPE_INIT_FUNCTIONS["dynamic"](config, seq_len=length)
+    ours = rope_frequencies(64, ntk_base(10000.0, 64, length / 64))
+    torch.testing.assert_close(ours.float(), theirs)
+
+
+@pytest.mark.parametrize("d_k", [8, 64, 128])
+@pytest.mark.parametrize("factor", [2.0, 16.0])
+@pytest.mark.parametrize("trained", [64, 2048, 8192])
+@pytest.mark.parametrize("fast", [32.0, 8.0])
+def test_yarn_is_transformers_own(d_k, factor, trained, fast) -> None:
+    rope = {"rope_type": "yarn", "factor": factor, "beta_fast": fast}
+    config = llama({**rope, "original_max_position_embeddings": trained}, d_k=d_k)
+    theirs, magnitude = ROPE_INIT_FUNCTIONS["yarn"](config)
+    ours = yarn_frequencies(d_k, factor=factor, trained_length=trained, fast=fast)
+    torch.testing.assert_close(ours.float(), theirs)
+    assert yarn_magnitude(factor) == pytest.approx(magnitude)
+    q = draw(2, 3, 5, d_k, dtype=torch.float32)
+    cos, sin = modeling_llama.LlamaRotaryEmbedding(config)(q, PLACES)
+    turned, _ = modeling_llama.apply_rotary_pos_emb(q, q, cos, sin)
+    table = RopeTable(d_k, frequencies=ours, magnitude=yarn_magnitude(factor))
+    assert_same(table.turn(q, PLACES), turned, q, rtol=1e-4, atol=1e-4)

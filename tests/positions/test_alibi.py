@@ -1,0 +1,72 @@
+import pytest
+import torch
+
+from course_utils.positions import AlibiPositions, alibi_bias, alibi_slopes
+
+
+@pytest.mark.parametrize(
+    ("heads", "wanted"),
+    [
+        (1, [2**-8]),
+        (2, [2**-4, 2**-8]),
+        (8, [2**-i for i in range(1, 9)]),
+        (3, [2**-4, 2**-8, 2**-2]),
+        (6, [2**-2, 2**-4, 2**-6, 2**-8, 2**-1, 2**-3]),
+        (12, [*(2**-i for i in range(1, 9)), 2**-0.5, 2**-1.5, 2**-2.5, 2**-3.5]),
+    ],
+)
+def test_slopes_by_hand(heads, wanted) -> None:
+    torch.testing.assert_close(alibi_slopes(heads), torch.tensor(wanted), rtol=1e-6, atol=0)
+
+
+@pytest.mark.parametrize("heads", range(1, 41))
+def test_every_number_of_heads_has_as_many_different_slopes_below_1(heads) -> None:
+    slopes = alibi_slopes(heads)
+    assert slopes.shape == (heads,)
+    assert len(slopes.unique()) == heads
+    assert bool(((slopes > 0) & (slopes < 1)).all())
+
+
+@pytest.mark.parametrize(("queries", "keys"), [(4, 4), (3, 7), (6, 2), (1, 5), (1, 1)])
+def test_the_bias_agrees_with_a_loop(queries, keys) -> None:
+    bias, slopes = alibi_bias(3, queries, keys), alibi_slopes(3)
+    assert bias.shape == (3, queries, keys)
+    for head in range(3):
+        for i in range(queries):
+            for j in range(keys):
+                distance = abs(i + keys - queries - j)
+                assert bias[head, i, j].item() == pytest.approx(-float(slopes[head]) * distance)
+
+
+def test_the_last_query_sees_the_same_bias_alone() -> None:
+    torch.testing.assert_close(alibi_bias(5, 1, 9), alibi_bias(5, 9, 9)[:, -1:])
+
+
+def test_the_scheme_s_bias_is_the_function_s() -> None:
+    scheme = AlibiPositions(3)
+    q, at, of = torch.zeros(2, 3, 4, 5), torch.arange(6, 10), torch.arange(10)
+    torch.testing.assert_close(scheme.bias(q, q, at, of), alibi_bias(3, 4, 10))
+    each = scheme.bias(q, q, at.expand(2, 4), of.expand(2, 10))
+    torch.testing.assert_close(each, alibi_bias(3, 4, 10).expand(2, 3, 4, 10))
+    low = q.bfloat16()
+    assert scheme.bias(low, low, at, of).dtype == torch.bfloat16
+
+
+def test_nothing_is_learned_and_nothing_is_saved() -> None:
+    scheme = AlibiPositions(4)
+    assert list(scheme.parameters()) == []
+    assert scheme.state_dict() == {}
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "says"),
+    [
+        (lambda: alibi_slopes(0), ValueError, "num_heads must be at least 1, got 0"),
+        (lambda: alibi_slopes(8.0), TypeError, "num_heads must be an int, got float"),
+        (lambda: alibi_bias(2, 0, 3), ValueError, "num_queries must be at least 1, got 0"),
+        (lambda: alibi_bias(2, 3, 0), ValueError, "num_keys must be at least 1, got 0"),
+    ],
+)
+def test_wrong_sizes_are_refused(call, error, says) -> None:
+    with pytest.raises(error, match=says):
+        call()

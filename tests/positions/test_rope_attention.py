@@ -1,0 +1,68 @@
+import math
+
+import pytest
+import torch
+from torch import Tensor
+
+from course_utils.attention import scaled_dot_product_attention
+from course_utils.positions import rope_interleaved, rope_interleaved_attention
+
+
+def draw(*shape: int, seed: int = 0) -> Tensor:
+    return torch.randn(shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
+
+
+def given(num_queries: int, num_keys: int) -> tuple[Tensor, Tensor, Tensor]:
+    return (
+        draw(2, 3, num_queries, 6),
+        draw(2, 3, num_keys, 6, seed=1),
+        draw(2, 3, num_keys, 5, seed=2),
+    )
+
+
+@pytest.mark.parametrize(("num_queries", "num_keys"), [(4, 7), (5, 5), (6, 2), (1, 4)])
+def test_agrees_with_a_loop_over_pairs_of_tokens(num_queries, num_keys) -> None:
+    q, k, v = given(num_queries, num_keys)
+    at, of = torch.arange(num_queries) + 3, torch.arange(num_keys)
+    scores = torch.empty(2, 3, num_queries, num_keys, dtype=torch.float64)
+    for i in range(num_queries):
+        for j in range(num_keys):
+            # Only the key is turned, by its distance from the query.
+            turned = rope_interleaved(k[:, :, j : j + 1], of[j : j + 1] - at[i])
+            scores[..., i, j] = (q[:, :, i] * turned[:, :, 0]).sum(-1) / math.sqrt(6)
+    wanted = torch.softmax(scores, dim=-1) @ v
+    torch.testing.assert_close(rope_interleaved_attention(q, k, v, at, of), wanted)
+
+
+def test_moving_all_tokens_alike_changes_nothing() -> None:
+    q, k, v = given(4, 7)
+    at, of = torch.arange(3, 7), torch.arange(7)
+    torch.testing.assert_close(
+        rope_interleaved_attention(q, k, v, at + 500, of + 500),
+        rope_interleaved_attention(q, k, v, at, of),
+    )
+
+
+def test_at_one_place_it_is_plain_attention() -> None:
+    q, k, v = given(4, 7)
+    here = torch.full((7,), 12)
+    torch.testing.assert_close(
+        rope_interleaved_attention(q, k, v, here[:4], here), scaled_dot_product_attention(q, k, v)
+    )
+
+
+def test_a_step_after_a_cache_gives_the_last_row() -> None:
+    q, k, v = given(7, 7)
+    places = torch.arange(7)
+    step = rope_interleaved_attention(q[:, :, 6:], k, v, places[6:], places, 50.0)
+    torch.testing.assert_close(
+        step, rope_interleaved_attention(q, k, v, places, places, 50.0)[:, :, 6:]
+    )
+
+
+def test_sizes_that_do_not_fit_are_refused() -> None:
+    q, k, v = given(4, 7)
+    with pytest.raises(ValueError, match=r"positions must have the shape \(7,\) or \(2, 7\)"):
+        rope_interleaved_attention(q, k, v, torch.arange(4), torch.arange(4))
+    with pytest.raises(ValueError, match="key and value need the same number of keys"):
+        rope_interleaved_attention(q, k, v[:, :, :3], torch.arange(4), torch.arange(7))
