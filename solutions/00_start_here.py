@@ -117,15 +117,15 @@ progress(3)
 | 01 | [The bottleneck: why one vector is not enough](01_bottleneck.ipynb) |
 | 02 | [Additive and multiplicative attention](02_additive_multiplicative.ipynb) |
 | 03 | [Scaled dot-product attention, and why √d_k](03_scaled_dot_product.ipynb) |
-| 04 | Queries, keys, values |
-| 05 | Multi-head attention |
-| 06 | Masks |
+| 04 | [Queries, keys, values](04_queries_keys_values.ipynb) |
+| 05 | [Multi-head attention](05_multi_head.ipynb) |
+| 06 | [Masks](06_masks.ipynb) |
 | 07 | Where am I? Positional encodings |
 | 08 | Cheaper attention |
 | 09 | Flash attention: tiling on the GPU |
 | 10 | The KV cache: generating one token at a time |
 
-Chapters 01 to 03 are there; the others are planned.
+Chapters 01 to 06 are there; the others are planned.
 """
 
 # %% [markdown]

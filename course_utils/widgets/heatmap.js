@@ -2,7 +2,8 @@
 import { format, make, uniqueId, watch, writer } from "./shared.js";
 import { colourRange, decode, extent, ranking, raster } from "./heatmap_values.js";
 import { labels, naming, sentence, summary, textWidth } from "./heatmap_words.js";
-import { cellAt, drawing, layout, moved, svgFile } from "./heatmap_picture.js";
+import { cellAt, moved } from "./heatmap_moves.js";
+import { drawing, layout, svgFile } from "./heatmap_picture.js";
 
 const THUMB = 68;
 

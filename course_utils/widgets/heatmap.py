@@ -72,7 +72,7 @@ def as_names(names: Sequence[str] | None, count: int, what: str, one: str) -> li
     return list(names)
 
 
-def _encode(stack: NDArray[np.float32]) -> tuple[bytes, str]:
+def encode_values(stack: NDArray[np.float32]) -> tuple[bytes, str]:
     """Return the bytes that the page reads and how: float32, or float16 where there are many.
 
     float16 keeps three significant digits, which is what is shown, at half the size.
@@ -166,7 +166,7 @@ def heatmap(
         raise TypeError(f"title must be a string, got {title!r:.60}")
     if color_range not in _RANGES:
         raise ValueError(f"color_range must be one of {', '.join(_RANGES)}, got {color_range!r}")
-    data, encoding = _encode(stack)
+    data, encoding = encode_values(stack)
     return Heatmap(
         data=data,
         encoding=encoding,

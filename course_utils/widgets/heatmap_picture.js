@@ -1,17 +1,10 @@
 // Where everything in a heatmap stands, and its drawing as SVG: on the page above the cells, or as a file.
 import { escape, format, inkOn, mark, viridis } from "./shared.js";
+import { stepFor } from "./heatmap_moves.js";
 import { textWidth } from "./heatmap_words.js";
 
 const MAX_CELL = 56;
 const MAX_PLOT = 540;
-
-/** Write every how many labels so that they do not touch. */
-export function stepFor(room, cell, positions) {
-  const least = Math.ceil(room / cell);
-  if (!positions || least <= 1) return least;
-  const power = 10 ** Math.floor(Math.log10(least));
-  return [1, 2, 5, 10].map((n) => n * power).find((n) => n >= least);
-}
 
 /** Sizes and places, in CSS pixels, of everything in the picture. */
 export function layout(width, rowLabels, columnLabels) {
@@ -39,29 +32,6 @@ export function layout(width, rowLabels, columnLabels) {
     width: Math.max(left + w + 10, left + 170),
     height: top + h + 42,
   };
-}
-
-/** The cell at a point of the plot, kept inside it. */
-export function cellAt(x, y, { rows, columns, cellWidth, cellHeight }) {
-  const clip = (i, n) => Math.min(n - 1, Math.max(0, Math.floor(i)));
-  return [clip(y / cellHeight, rows), clip(x / cellWidth, columns)];
-}
-
-/** Where a key takes the focused cell; null for keys that mean nothing here. */
-export function moved(key, control, [row, column], rows, columns) {
-  const steps = {
-    ArrowUp: [-1, 0],
-    ArrowDown: [1, 0],
-    ArrowLeft: [0, -1],
-    ArrowRight: [0, 1],
-    PageUp: [-10, 0],
-    PageDown: [10, 0],
-    Home: [control ? -rows : 0, -columns],
-    End: [control ? rows : 0, columns],
-  };
-  const step = steps[key];
-  const clip = (i, n) => Math.min(n - 1, Math.max(0, i));
-  return step ? [clip(row + step[0], rows), clip(column + step[1], columns)] : null;
 }
 
 /** Axes, labels, values where they fit, and the colour bar, as SVG marks; the cells lie below them. */

@@ -10,8 +10,11 @@ import pytest
 
 from course_utils.widgets import (
     AlignmentExplorer,
+    HeadGrid,
     Heatmap,
     LengthExplorer,
+    MaskPlayground,
+    ProjectionToy,
     ScaleExplorer,
     heatmap,
     scale_explorer,
@@ -23,6 +26,9 @@ WIDGETS = [
     (ScaleExplorer, "scale_explorer"),
     (LengthExplorer, "length_explorer"),
     (AlignmentExplorer, "alignment_explorer"),
+    (HeadGrid, "head_grid"),
+    (ProjectionToy, "projection_toy"),
+    (MaskPlayground, "mask_playground"),
 ]
 
 

@@ -1,0 +1,290 @@
+// All heads of a layer side by side: one cell in all of them, heads on and off, without a kernel.
+import { make, uniqueId, watch, writer } from "./shared.js";
+import { colourRange, decode, extent, largestInRow, raster } from "./heatmap_values.js";
+import { labels, naming, textWidth } from "./heatmap_words.js";
+import { cellAt, moved } from "./heatmap_moves.js";
+import { gridLayout, ofHead, shares } from "./head_grid_values.js";
+import { barDrawing, cross, legend, mapLabels } from "./head_grid_picture.js";
+import { brief, cellSentence, offSentence, percent } from "./head_grid_words.js";
+
+const svg = (className) => {
+  const element = document.createElementNS("http://www.w3.org/2000/svg", "svg");
+  element.setAttribute("class", className);
+  return element;
+};
+
+function render({ model, el }) {
+  const id = uniqueId();
+  const write = writer(model);
+  let view,
+    hovered = null;
+
+  const title = make("p", { className: "acw-title" });
+  const layers = make("select", { id: `${id}-layer`, onchange: () => write({ layer: layers.selectedIndex }) });
+  const layerField = make("span", {}, make("label", { for: `${id}-layer` }, "Layer"), layers);
+  const setAll = (words, missing) =>
+    make("button", { type: "button", textContent: words, onclick: () => writeOff(missing()) });
+  const switches = make(
+    "span",
+    { className: "acw-switches" },
+    setAll("All on", () => []),
+    setAll("All off", () => view.heads.map((_, head) => head)),
+  );
+  const grid = make("div", {
+    className: "acw-grid",
+    tabIndex: 0,
+    role: "application",
+    "aria-roledescription": "grid of heads",
+    "aria-describedby": `${id}-readout`,
+  });
+  const scale = svg("acw-legend");
+  scale.setAttribute("aria-hidden", "true");
+  const readout = make("p", { className: "acw-readout", id: `${id}-readout`, "aria-live": "polite" });
+  const said = make("p", { className: "acw-said", "aria-live": "polite" });
+  const bars = svg("acw-bars");
+  bars.setAttribute("role", "img");
+  const change = make(
+    "figure",
+    {},
+    make("figcaption", { textContent: "How far each query's output moves" }),
+    said,
+    bars,
+  );
+  const table = make("table");
+  const details = make(
+    "details",
+    { ontoggle: () => fillTable() },
+    make("summary", { textContent: "This query in every head, as a table" }),
+    make("div", { className: "acw-scroll", tabIndex: 0, role: "group", "aria-label": "Every head" }, table),
+  );
+  const root = make(
+    "div",
+    { className: "acw acw-headgrid", role: "group", "data-lm-suppress-shortcuts": "true" },
+    title,
+    make("div", { className: "acw-bar" }, layerField, switches, scale),
+    grid,
+    readout,
+    change,
+    details,
+  );
+
+  const cell = () => hovered ?? model.get("cell");
+  const missing = () =>
+    model
+      .get("off")
+      .filter(([layer]) => layer === model.get("layer"))
+      .map(([, head]) => head)
+      .sort((a, b) => a - b);
+  function writeOff(heads) {
+    const layer = model.get("layer");
+    write({ off: [...model.get("off").filter((one) => one[0] !== layer), ...heads.map((h) => [layer, h])] });
+  }
+  function toggle(head) {
+    const now = missing();
+    writeOff(now.includes(head) ? now.filter((one) => one !== head) : [...now, head]);
+  }
+
+  /** New data: decode, and make one card for each head. */
+  function load() {
+    const shape = model.get("shape");
+    const [, heads, rows, columns] = shape;
+    const values = decode(model.get("data"), model.get("encoding"));
+    const parts = decode(model.get("parts"), model.get("parts_encoding"));
+    const [queries, keys, names] = [model.get("query_tokens"), model.get("key_tokens"), model.get("head_names")];
+    const extents = extent(values);
+    view = {
+      shape,
+      values,
+      queries,
+      keys,
+      names,
+      range: colourRange("auto", extents, extents),
+      parts: parts.length ? parts : null,
+      partsShape: [...shape.slice(0, 3), parts.length / (shape[0] * heads * rows)],
+      rowLabels: labels(queries, rows),
+      columnLabels: labels(keys, columns),
+    };
+    view.heads = names.map((name, head) => card(name, head));
+    grid.replaceChildren(...view.heads.map((one) => one.card));
+    title.textContent = model.get("title");
+    title.hidden = !model.get("title");
+    root.setAttribute("aria-label", model.get("title") || "Heads side by side");
+    layers.replaceChildren(...model.get("layer_names").map((name) => make("option", { textContent: name })));
+    layerField.hidden = shape[0] < 2;
+    switches.hidden = change.hidden = !view.parts;
+    scale.innerHTML = legend(view.range);
+    grid.setAttribute(
+      "aria-label",
+      `${heads} heads, ${rows} queries by ${columns} keys. Arrow keys move one cell in all heads.`,
+    );
+    show();
+  }
+
+  function card(name, head) {
+    const canvas = make("canvas");
+    const marks = svg("acw-marks");
+    const map = make("div", { className: "acw-map", "aria-hidden": "true" }, canvas, marks);
+    const state = make("span", { className: "acw-state", "aria-hidden": "true" });
+    const value = make("div", { className: "acw-value" });
+    const press = { type: "button", onclick: () => toggle(head) };
+    const button = view.parts ? make("button", press, name, state) : make("b", {}, name);
+    map.addEventListener("pointermove", (event) => hover(under(event, canvas)));
+    map.addEventListener("pointerleave", () => hover(null));
+    map.addEventListener("click", (event) => write({ cell: under(event, canvas) }));
+    return {
+      canvas,
+      marks,
+      map,
+      state,
+      value,
+      button,
+      card: make("div", { className: "acw-card" }, make("div", { className: "acw-head" }, button), map, value),
+    };
+  }
+
+  /** Another layer. */
+  function show() {
+    const [, , rows, columns] = view.shape;
+    layers.selectedIndex = model.get("layer");
+    view.maps = view.heads.map((_, head) => ofHead(view.values, view.shape, model.get("layer"), head));
+    view.heads.forEach(({ canvas }, head) => {
+      // One pixel a cell, enlarged by the browser; very large maps keep the largest of a few cells.
+      [canvas.width, canvas.height] = [Math.min(columns, 512), Math.min(rows, 512)];
+      const pixels = raster(view.maps[head], rows, columns, canvas.height, canvas.width, view.range);
+      canvas.getContext("2d")?.putImageData(new ImageData(pixels, canvas.width, canvas.height), 0, 0);
+    });
+    fit();
+    turn();
+  }
+
+  /** Another width. */
+  function fit() {
+    const [, heads, rows, columns] = view.shape;
+    const widest = Math.max(...view.rowLabels.map(textWidth));
+    view.at = gridLayout(grid.clientWidth || 640, heads, rows, columns, widest * 0.92 + 8);
+    const { across, card, left, w, h } = view.at;
+    const top = Math.min(64, Math.max(...view.columnLabels.map(textWidth)) * 0.92 + 6);
+    view.at.top = top;
+    grid.style.gridTemplateColumns = `repeat(${across}, ${card}px)`;
+    const drawn = mapLabels(view);
+    for (const { canvas, marks, map } of view.heads) {
+      Object.assign(canvas.style, { left: `${left}px`, top: `${top}px`, width: `${w}px`, height: `${h}px` });
+      map.style.height = `${top + h}px`;
+      marks.setAttribute("width", card);
+      marks.setAttribute("height", top + h);
+      marks.innerHTML = `${drawn}<g class="cross"></g>`;
+    }
+    point();
+    drawBars();
+  }
+
+  /** Put the cross and the words on the cell under the pointer, else on the chosen one. */
+  function point() {
+    const [row, column] = cell();
+    const at = view.maps.map((map) => map[row * view.shape[3] + column]);
+    const drawn = cross(view, row, column);
+    view.heads.forEach(({ marks, value }, head) => {
+      marks.lastElementChild.innerHTML = drawn;
+      value.textContent = brief(at[head]);
+    });
+    const now = cellSentence(at, view.names, view.queries, view.keys, [row, column]);
+    if (readout.textContent !== now) readout.textContent = now;
+    bars.querySelectorAll("[data-query]").forEach((bar, query) => bar.classList.toggle("here", query === row));
+    if (details.open) fillTable();
+  }
+
+  /** Heads went on or off. */
+  function turn() {
+    const gone = missing();
+    view.heads.forEach(({ card, button, state }, head) => {
+      const isOff = gone.includes(head);
+      card.classList.toggle("off", isOff);
+      if (!view.parts) return;
+      button.setAttribute("aria-pressed", String(!isOff));
+      state.textContent = isOff ? "off" : "on";
+    });
+    if (!view.parts) return;
+    view.far = shares(view.parts, view.partsShape, model.get("layer"), gone);
+    said.textContent = offSentence(gone, view.names, view.far, view.queries);
+    bars.setAttribute("aria-label", said.textContent);
+    drawBars();
+    if (details.open) fillTable();
+  }
+
+  function drawBars() {
+    if (!view.parts || !view.far) return;
+    const drawn = barDrawing(grid.clientWidth || 640, view.far, view.rowLabels, !view.queries);
+    bars.setAttribute("viewBox", `0 0 ${drawn.width} ${drawn.height}`);
+    bars.setAttribute("width", drawn.width);
+    bars.setAttribute("height", drawn.height);
+    bars.innerHTML = drawn.inside;
+    bars.querySelectorAll("[data-query]").forEach((bar, q) => bar.classList.toggle("here", q === cell()[0]));
+  }
+
+  function fillTable() {
+    if (!details.open) return;
+    const [row, column] = cell();
+    const [columns, layer] = [view.shape[3], model.get("layer")];
+    const gone = missing();
+    const cells = (tag, ...texts) =>
+      texts.map((textContent) => make(tag, { textContent, ...(tag === "th" && { scope: "col" }) }));
+    const head = ["head", `weight on ${naming(view.keys, column)}`, "looks most at"];
+    const line = (name, i) => {
+      const best = largestInRow(view.maps[i], row, columns);
+      const most = best === null ? "–" : `${naming(view.keys, best)}, ${brief(view.maps[i][row * columns + best])}`;
+      const own = [name, brief(view.maps[i][row * columns + column]), most];
+      if (!view.parts) return own;
+      const alone = shares(view.parts, view.partsShape, layer, [i])[row];
+      return [...own, percent(alone), gone.includes(i) ? "off" : "on"];
+    };
+    if (view.parts) head.push("output moves without it by", "now");
+    table.replaceChildren(
+      make("caption", { textContent: `query ${naming(view.queries, row)}` }),
+      make("thead", {}, make("tr", {}, ...cells("th", ...head))),
+      make("tbody", {}, ...view.names.map((name, i) => make("tr", {}, ...cells("td", ...line(name, i))))),
+    );
+  }
+
+  const under = (event, canvas) => {
+    const box = canvas.getBoundingClientRect();
+    return cellAt(event.clientX - box.left, event.clientY - box.top, view.at);
+  };
+  function hover(at) {
+    hovered = at;
+    point();
+  }
+  grid.addEventListener("keydown", (event) => {
+    if (event.altKey || event.metaKey) return;
+    const to = moved(event.key, event.ctrlKey, model.get("cell"), view.shape[2], view.shape[3]);
+    if (!to) return;
+    event.preventDefault();
+    hovered = null;
+    write({ cell: to });
+  });
+
+  el.append(root);
+  load();
+  const given = ["data", "shape", "parts", "query_tokens", "key_tokens", "title", "head_names", "layer_names"];
+  const stops = [
+    watch(model, given, load),
+    watch(model, ["layer"], show),
+    watch(model, ["off"], turn),
+    watch(model, ["cell"], () => point()),
+  ];
+  let seen = grid.clientWidth;
+  const observer =
+    globalThis.ResizeObserver &&
+    new ResizeObserver(() => {
+      if (grid.clientWidth === seen) return;
+      seen = grid.clientWidth;
+      requestAnimationFrame(fit);
+    });
+  observer?.observe(grid);
+  return () => {
+    stops.forEach((stop) => stop());
+    observer?.disconnect();
+    root.remove();
+  };
+}
+
+export default { render };

@@ -1,0 +1,1252 @@
+# ---
+# jupyter:
+#   jupytext:
+#     text_representation:
+#       extension: .py
+#       format_name: percent
+#   kernelspec:
+#     display_name: Python 3
+#     language: python
+#     name: python3
+# ---
+
+# %% [markdown]
+r"""
+# Run many attentions side by side: multi-head attention
+
+*You will be able to*
+
+1. split a stream into heads and merge them again without shuffling a number;
+2. write multi-head attention three ways that agree, with masks for all, a head or a sequence, and check it against PyTorch;
+3. count its parameters and operations, and say what the number of heads changes and what it does not;
+4. say what several heads can do that one cannot, and what limits each;
+5. switch off heads of a trained model and measure what each was for.
+
+*You need* chapter 03 for attention and chapter 04 for where queries, keys and values come from. The five exercises ask for 47 minutes together; reading takes as long.
+"""
+
+# %%
+import math
+import sys
+from functools import partial
+
+import torch
+from matplotlib import pyplot as plt
+from torch import nn
+from torch.nn import functional as F
+from torch.utils.benchmark import Timer
+from tqdm import tqdm
+
+from course_utils import attention, check, hint, matrix_plotting, measure, plotting  # noqa: F401
+from course_utils.models import SmallTransformer
+from course_utils.models.training import descend
+from course_utils.widgets import head_grid, heatmap_figure
+
+plotting.use_style()
+torch.set_num_threads(1)
+torch.set_printoptions(precision=4, sci_mode=False)
+
+# %% [markdown]
+r"""
+## 1. What one average forgets
+
+Attention gives each query *one* weighted average of the values. Suppose a position must know the letter on its left **and** the letter on its right. Let a letter's value be (1, 0) for *a* and (0, 1) for *b*, and let one head look half to the left and half to the right.
+
+**Predict.** What does the position get between *a* and *b*? And between *b* and *a*? Then give it two heads, one for each side.
+"""
+
+# %%
+a, b = torch.tensor([1.0, 0.0]), torch.tensor([0.0, 1.0])
+for left, right, name in ((a, b, "a ? b"), (b, a, "b ? a")):
+    value = torch.stack([left, right])
+    one_head = torch.tensor([[0.5, 0.5]]) @ value
+    two_heads = torch.cat([torch.tensor([[1.0, 0.0]]) @ value, torch.tensor([[0.0, 1.0]]) @ value])
+    print(f"{name}   one head {one_head.flatten().tolist()}   ", end="")
+    print(f"two heads {two_heads.flatten().tolist()}")
+
+# %% [markdown]
+r"""
+<details><summary>Answer</summary>
+
+One head gives (0.5, 0.5) both times: the average has forgotten which letter stood where. Two heads, each with an average of its own, keep both.
+
+Unequal weights, say 0.7 and 0.3, would leave a trace of the order, but then one side speaks louder for no reason of its own, and everything downstream has to decode it. Section 10 trains models with one head and with several, and shows what becomes of this.
+
+</details>
+
+So let several attentions run side by side. Each has its own small queries, keys and values; their outputs stand side by side in one wider vector. Each of these attentions is a **head**.
+"""
+
+# %% [markdown]
+r"""
+## 2. Cut the width, not the sequence
+
+With $H$ heads, a stream of width $d_{model}$ is cut into $H$ slices of width $d_k = d_{model}/H$. Head $h$ owns the channels $h\,d_k$ to $(h+1)\,d_k - 1$ of **every** position. Nothing is computed; the same numbers get one more axis, and the axes change places:
+
+$$(B,\ L,\ d_{model}) \;\xrightarrow{\text{cut}}\; (B,\ L,\ H,\ d_k) \;\xrightarrow{\text{transpose}}\; (B,\ H,\ L,\ d_k)$$
+
+In the stream below, 3 positions of 4 channels, the tens are the position and the ones the channel.
+
+**Predict.** Which numbers does head 0 of 2 own? What comes out if someone goes to $(B, H, L, d_k)$ in one step, with `view`?
+"""
+
+# %%
+position, channel = torch.arange(3.0), torch.arange(4.0)
+x = (10 * position[:, None] + channel)[None]
+heads = x.view(1, 3, 2, 2).transpose(1, 2)
+shuffled = x.view(1, 2, 3, 2)
+print("the stream\n", x[0])
+print("head 0, cut and transposed\n", heads[0, 0])
+print("head 0, by view alone\n", shuffled[0, 0])
+
+# %% mystnb={"image": {"alt": "A stream of 3 positions by 4 channels. Cut and transposed, head 0 holds channels 0 and 1 of all three positions and head 1 channels 2 and 3. By view alone, head 0 holds both halves of position 0 and one half of position 1."}}
+widths = {"width_ratios": (4, 2, 2)}
+figure, grid = plt.subplots(2, 3, figsize=(plotting.WIDTH, 3.9), gridspec_kw=widths)
+plotting.headline(
+    figure,
+    "One colour is one position: cut, each head has\nall three; by view alone, a head is half of them",
+)
+names = [f"position {i}" for i in range(3)]
+for row, (parts, how) in zip(grid, ((heads, "cut"), (shuffled, "view")), strict=True):
+    panels = (("stream", x[0]), (f"head 0, {how}", parts[0, 0]), (f"head 1, {how}", parts[0, 1]))
+    for panel, (title, matrix) in zip(row, panels, strict=True):
+        rows = names if panel is row[0] else None
+        matrix_plotting.weight_map(panel, matrix, title=title, rows=rows, top=26, decimals=0)
+
+# %% [markdown]
+r"""
+<details><summary>Answer</summary>
+
+Head 0 owns channels 0 and 1: the numbers 0, 1, 10, 11, 20, 21. `view` alone keeps the order in memory, where the channels of one position lie together. Its "head 0" is all of position 0 and half of position 1. All shapes are right, nothing fails, the loss even falls: a mistake that only a look at the numbers finds.
+
+</details>
+
+On the way back there is a second trap, and it is the kinder one.
+
+**Predict.** `heads.view(1, 3, 4)` on the transposed tensor: which of three things happens, the right stream, a shuffled one, or an error? And `heads.reshape(1, 3, 4)`?
+"""
+
+# %%
+try:
+    heads.view(1, 3, 4)
+except RuntimeError as error:
+    print("view:", str(error).split(" (")[0])
+print("reshape alone:\n", heads.reshape(1, 3, 4)[0])
+print("transpose back, then reshape:\n", heads.transpose(1, 2).reshape(1, 3, 4)[0])
+
+# %% [markdown]
+r"""
+<details><summary>Answer</summary>
+
+`view` refuses, because the transposed numbers do not lie in memory in that order. `reshape` copies them into the order of the *axes*, head after head: no error, and the stream is shuffled. Transpose back first; then both the order and the shape are right.
+
+</details>
+"""
+
+# %% [markdown]
+r"""
+### Exercise: `split_heads`
+
+*Difficulty 2/5 · importance 5/5 · 8 minutes*
+
+Write `split_heads(x, num_heads) -> heads`.
+
+- `x` is `(B, L, d_model)`, the result `(B, H, L, d_k)` with $d_k$ = d_model / num_heads.
+- Head $h$ owns the channels $h\,d_k$ to $(h+1)\,d_k - 1$ of every position.
+- Any sizes, `num_heads` = 1 too. `x` need not lie in memory row by row.
+
+The check sends numbers that say where they came from.
+"""
+
+
+# %% exercise="split_heads"
+def split_heads(x, num_heads):
+    """Give each head its own slice of the width."""
+    ### BEGIN SOLUTION: Cut the last axis in two, then bring the heads before the positions.
+    apart = x.unflatten(-1, (num_heads, -1))
+    return apart.permute(0, 2, 1, 3)
+    ### END SOLUTION
+
+
+# %%
+check("split_heads", split_heads)
+# hint("split_heads")  # remove the first # for a hint; each call gives one more
+
+# %% [markdown]
+r"""
+### Exercise: `merge_heads`
+
+*Difficulty 2/5 · importance 5/5 · 6 minutes*
+
+Write `merge_heads(heads) -> x`: the way back, from `(B, H, L, d_k)` to `(B, L, H·d_k)`.
+
+- `merge_heads(split_heads(x, num_heads))` is `x`, for every number of heads.
+"""
+
+
+# %% exercise="merge_heads"
+def merge_heads(heads):
+    """Lay the heads side by side again."""
+    ### BEGIN SOLUTION: Undo the two steps of the split, the last one first.
+    apart = heads.permute(0, 2, 1, 3)
+    return apart.reshape(*apart.shape[:2], -1)
+    ### END SOLUTION
+
+
+# %%
+check("merge_heads", merge_heads)
+# hint("merge_heads")
+
+# %% [markdown]
+r"""
+**Find the error.** A published class takes a query of one length and keys of another, and splits all three with the sizes of the *query*: `K.view(B, L, H, d_k)`, where $B, L$ come from `query.shape`.
+
+**Predict.** 5 queries and 9 keys: what happens? And a query batch of 4 × 6 with a memory of 2 × 12?
+"""
+
+
+# %%
+def split_as_published(key, query, num_heads):
+    """Cut the keys with the sizes of the query."""
+    batch, length, d_model = query.shape
+    return key.view(batch, length, num_heads, d_model // num_heads).transpose(1, 2)
+
+
+memory = torch.arange(2 * 12.0)[:, None].expand(24, 8).reshape(2, 12, 8).clone()
+try:
+    split_as_published(torch.zeros(2, 9, 8), torch.zeros(2, 5, 8), 2)
+except RuntimeError as error:
+    print("5 queries, 9 keys:", error)
+wrong = split_as_published(memory, torch.zeros(4, 6, 8), 2)
+print("4 x 6 queries, 2 x 12 keys: no error, shape", tuple(wrong.shape))
+print("rows of the memory that query batch 1 sees:", wrong[1, 0, :, 0].int().tolist())
+
+# %% [markdown]
+r"""
+<details><summary>Answer</summary>
+
+The first fails, with a message about sizes. The second runs, because $4\cdot6 = 2\cdot12$: batch 1 of the queries silently gets the second half of the *first* memory. Cut every tensor with its own sizes. `split_heads` cannot make this mistake, because it sees one tensor.
+
+</details>
+
+**Check yourself.** Which line gives head 1 of 2 from a stream `x` of width 8?
+
+- A. `x[:, 1::2]`
+- B. `x[..., 1::2]`
+- C. `x[..., 4:]`
+
+<details><summary>Answer</summary>
+
+- A is wrong: it takes every second *position*.
+- B is wrong: these are the odd channels, an interleaved layout. A model could live with it, but no weights of another library would fit.
+- **C is right**: the second half of the channels, of every position.
+
+</details>
+"""
+
+# %% [markdown]
+r"""
+## 3. The whole formula
+
+$$\mathrm{head}_h = \mathrm{Attention}(QW_h^Q,\ KW_h^K,\ VW_h^V), \qquad \mathrm{MultiHead}(Q, K, V) = [\mathrm{head}_1 \,\cdots\, \mathrm{head}_H]\; W^O$$
+
+| | shape | |
+|---|---|---|
+| $W_h^Q$, $W_h^K$ | $d_{model} \times d_k$ | what head $h$ compares |
+| $W_h^V$ | $d_{model} \times d_v$ | what head $h$ hands over |
+| $\mathrm{head}_h$ | $L \times d_v$ | what head $h$ found |
+| $W^O$ | $H d_v \times d_{model}$ | how the heads' findings are used |
+
+Usually $d_k = d_v = d_{model}/H$. Then the $H$ small matrices $W_h^Q$, side by side, are one square matrix $W^Q$, and head $h$ owns $d_k$ of its **columns**. In $W^O$ it owns $d_v$ of the **rows**.
+"""
+
+# %% [markdown]
+r"""
+Side by side and then one matrix is the same as a matrix for each head and then a sum:
+
+$$[\mathrm{head}_1 \cdots \mathrm{head}_H]\,W^O = \sum_h \mathrm{head}_h\, W^O_{\text{rows of } h}$$
+
+**Predict.** Until which step are the heads independent of each other? What would be lost if the heads were simply added, without $W^O$?
+"""
+
+# %% mystnb={"image": {"alt": "Head 0 and head 1, each 3 by 2, side by side make a 3 by 4 matrix; times the 4 by 4 matrix W_o this gives the 3 by 4 output."}}
+generator = torch.Generator().manual_seed(5)
+one, two = torch.randn(2, 3, 2, generator=generator)
+W_o = torch.randn(4, 4, generator=generator)
+merged = torch.cat([one, two], dim=-1)
+matrix_plotting.matrix_flow(
+    [
+        [("head 0", one), ("head 1", two), ("side by side", merged)],
+        [("side by side", merged), ("W_o", W_o), ("output", merged @ W_o)],
+    ],
+    joins=[["|", "="], ["·", "="]],
+    between="then mixed by the output projection",
+)
+torch.testing.assert_close(merged @ W_o, one @ W_o[:2] + two @ W_o[2:])
+
+# %% [markdown]
+r"""
+<details><summary>Answer</summary>
+
+Up to $W^O$: no head sees what another does, so all of them can be computed at the same time. $W^O$ mixes them. Added without it, the heads would have to agree on what each channel means, and the sum would forget who said what; $W^O$ gives every head its own way into the stream.
+
+</details>
+
+The paper's formula is a loop over heads. To a matrix product a head is one more leading axis: no loop is needed. The three projections of a self-attention can be one product with $[W^Q\ W^K\ W^V]$. Three ways, one function:
+"""
+
+
+# %%
+def mha_loop(x, W_q, W_k, W_v, W_o, num_heads):
+    """Return self-attention one head after another, as the paper writes it."""
+    heads = []
+    for q, k, v in zip(*(W.chunk(num_heads, dim=1) for W in (W_q, W_k, W_v)), strict=True):
+        heads.append(attention.scaled_dot_product_attention(x @ q, x @ k, x @ v))
+    return torch.cat(heads, dim=-1) @ W_o
+
+
+def mha_batched(x, W_q, W_k, W_v, W_o, num_heads):
+    """Return the same with the heads as an axis."""
+    split = partial(attention.split_heads, num_heads=num_heads)
+    heads = attention.scaled_dot_product_attention(split(x @ W_q), split(x @ W_k), split(x @ W_v))
+    return attention.merge_heads(heads) @ W_o
+
+
+def mha_fused(x, W_qkv, W_o, num_heads):
+    """Return the same with one projection, and PyTorch's attention."""
+    parts = (x @ W_qkv).chunk(3, dim=-1)
+    q, k, v = (attention.split_heads(part, num_heads) for part in parts)
+    return attention.merge_heads(F.scaled_dot_product_attention(q, k, v)) @ W_o
+
+
+# %% [markdown]
+"""
+**Predict.** In float64, how far apart are the three? And which wrong version below is close to them: the split by `view` alone, the scale of the whole width, or no $W^O$?
+"""
+
+# %%
+x = torch.randn(2, 5, 12, generator=generator, dtype=torch.float64)
+weights = [torch.randn(12, 12, generator=generator, dtype=x.dtype) / 12**0.5 for _ in range(4)]
+loop = mha_loop(x, *weights, num_heads=3)
+rest = {
+    "batched": mha_batched(x, *weights, num_heads=3),
+    "fused": mha_fused(x, torch.cat(weights[:3], dim=1), weights[3], num_heads=3),
+}
+for name, out in rest.items():
+    difference = (out - loop).abs().max().item()
+    print(f"{name:8} and loop: {'equal to rounding' if difference < 1e-12 else difference}")
+
+# %%
+q, k, v = (x @ W for W in weights[:3])
+right, viewed = ([t.view(2, 5, 3, 4).transpose(1, 2) for t in (q, k, v)],
+                 [t.view(2, 3, 5, 4) for t in (q, k, v)])  # fmt: skip
+attend, W_o = attention.scaled_dot_product_attention, weights[3]
+wrong = {
+    "view alone": attend(*viewed).reshape(2, 5, 12) @ W_o,
+    "merge by reshape alone": attend(*right).reshape(2, 5, 12) @ W_o,
+    "scale of the whole width": attention.merge_heads(attend(*right, scale=12**-0.5)) @ W_o,
+    "no W_o": attention.merge_heads(attend(*right)),
+}
+for name, out in wrong.items():
+    print(f"{name:25} off by {((out - loop).norm() / loop.norm()):.0%} of the output")
+
+# %% [markdown]
+r"""
+<details><summary>Answer</summary>
+
+The three forms differ by rounding alone. Of the wrong ones, the scale $1/\sqrt{d_{model}}$ is the closest and the most dangerous: weights that are a little too flat look like weights. The scale belongs to one head, $1/\sqrt{d_k}$, because its scores are sums of $d_k$ products.
+
+</details>
+"""
+
+# %% [markdown]
+r"""
+**Check yourself.** A class with a single fused projection (no biases, no mask argument) is offered as a "drop-in" for one with four separate projections with biases, at width 512. How many parameters differ, and where can it not be dropped in?
+
+<details><summary>Answer</summary>
+
+$3\cdot512 = 1536$: the biases of $Q$, $K$ and $V$. Without a mask it cannot serve in a decoder. The fused *projection* is not to blame: it computes the same function. Section 6 prints the counts.
+
+</details>
+"""
+
+# %% [markdown]
+r"""
+## 4. One mask, three shapes
+
+The scores are $(B, H, L, S)$. A mask broadcasts to them, and shapes line up from the right:
+
+| mask | who shares it | lines up as |
+|---|---|---|
+| $(L, S)$ | all sequences, all heads | $(1, 1, L, S)$ |
+| $(H, L, S)$ | all sequences; a head has its own | $(1, H, L, S)$ |
+| $(B, 1, L, S)$ | all heads; a sequence has its own | as written |
+| $(B, L, S)$ | *nobody: a trap* | $(1, B, L, S)$, an error or worse |
+
+**Predict.** Someone has a mask for each of 3 sequences, shape (3, L, S), and a layer of 2 heads. What happens? And with 3 heads?
+"""
+
+# %%
+B, L, S, d_model = 3, 4, 4, 12
+x = torch.randn(B, L, d_model, generator=generator)
+weights = [torch.randn(d_model, d_model, generator=generator) / d_model**0.5 for _ in range(4)]
+mask = torch.rand(B, L, S, generator=generator) < 0.6
+mask[..., 0] = True
+mha = attention.multi_head_attention
+try:
+    mha(x, x, x, *weights, 2, mask)
+except ValueError as error:
+    print("2 heads:", error)
+silent, meant = mha(x, x, x, *weights, 3, mask), mha(x, x, x, *weights, 3, mask[:, None])
+print("3 heads: no error; as meant?", torch.allclose(silent, meant))
+
+# %% [markdown]
+r"""
+<details><summary>Answer</summary>
+
+With 2 heads it fails, and says so. With 3 heads it runs: each *head* silently gets the mask of one *sequence*. Always give a mask of sequences its axis of heads: `mask[:, None]`.
+
+</details>
+
+**Find the error.** A published class writes `mask.unsqueeze(1).repeat(1, h, 1, 1)` and then fills scores where the mask is 0. Its text says that it "accepts a mask".
+
+**Predict.** It gets the causal mask of every textbook, $(S, S)$, with $S = 10$ and $h = 8$. Which size does `repeat` make, and what replaces the line so that masks with 2, 3 and 4 axes work?
+"""
+
+# %%
+scores = torch.zeros(2, 8, 10, 10)
+causal = torch.ones(10, 10).tril()
+repeated = causal.unsqueeze(1).repeat(1, 8, 1, 1)
+print("repeat makes", tuple(repeated.shape))
+try:
+    scores.masked_fill(repeated == 0, -torch.inf)
+except RuntimeError as error:
+    print("error:", error)
+for shape in ((10, 10), (8, 10, 10), (2, 1, 10, 10)):
+    print(
+        shape,
+        "needs no line at all:",
+        tuple(scores.masked_fill(torch.zeros(shape) == 0, 0.0).shape),
+    )
+
+# %% [markdown]
+r"""
+<details><summary>Answer</summary>
+
+$(1, 80, 1, 10)$: a mask without a batch has its axes taken for others, and 80 does not fit 8 heads. With a mask $(B, S, S)$ the line works, and copies the mask $h$ times for nothing. Delete the line. Broadcasting does it, as long as callers put the axis where it belongs.
+
+</details>
+"""
+
+# %% [markdown]
+r"""
+### Exercise: `multi_head_attention`
+
+*Difficulty 3/5 · importance 5/5 · 20 minutes*
+
+Write `multi_head_attention(query, key, value, W_q, W_k, W_v, W_o, num_heads, attn_mask=None) -> out`.
+
+- `query` is `(B, L, d_model)`, `key` and `value` `(B, S, d_model)`; all four matrices are `(d_model, d_model)`, applied as `x @ W`. The result is `(B, L, d_model)`.
+- Head $h$ owns columns $h\,d_k$ to $(h+1)\,d_k - 1$ of the first three, and those rows of `W_o`.
+- `attn_mask` is boolean, True = may attend: `(L, S)`, `(H, L, S)` or `(B, 1, L, S)`.
+- A query that may see nothing gets zeros from its head, before `W_o`.
+
+You may use your own functions and `F.scaled_dot_product_attention`.
+"""
+
+
+# %% exercise="multi_head_attention"
+def multi_head_attention(query, key, value, W_q, W_k, W_v, W_o, num_heads, attn_mask=None):
+    """Return what all heads found, mixed by the output projection."""
+
+    ### BEGIN SOLUTION: Project, cut into heads, attend with the mask, lay side by side, mix.
+    def cut(x):
+        return x.unflatten(-1, (num_heads, -1)).permute(0, 2, 1, 3)
+
+    heads = F.scaled_dot_product_attention(
+        cut(query @ W_q), cut(key @ W_k), cut(value @ W_v), attn_mask=attn_mask
+    )
+    return torch.einsum("bhld,hdm->blm", heads, W_o.unflatten(0, (num_heads, -1)))
+    ### END SOLUTION
+
+
+# %%
+check("multi_head_attention", multi_head_attention)
+# hint("multi_head_attention")
+
+# %% [markdown]
+"""
+**Check yourself.** Someone forgets the heads' axis in the softmax and writes `softmax(scores, dim=1)` on scores of shape (B, H, L, S). What do the weights of one query and one key sum to, and over what?
+
+<details><summary>Answer</summary>
+
+To 1 over the *heads*. The heads now compete for each pair, and a query's weights over its keys sum to anything. With one head every weight is exactly 1. Row sums show it, as in chapter 03.
+
+</details>
+"""
+
+# %% [markdown]
+r"""
+## 5. PyTorch's own, with the same weights
+
+`nn.MultiheadAttention` is what most models were trained with. The course's module `MultiHeadAttention` gives its parameters the same names and layout, so a `state_dict` of one loads into the other. Two things differ:
+
+- **its masks are inverted**: True means *may not* attend;
+- a mask for each head has the shape $(B\cdot H, L, S)$, without an axis of its own.
+
+**Predict.** Same weights, same input. Do outputs and weights agree without a mask, with one for all, and with one for each head?
+"""
+
+# %%
+torch.manual_seed(0)
+theirs = nn.MultiheadAttention(12, 3, batch_first=True, dtype=torch.float64)
+ours = attention.MultiHeadAttention(12, 3).double()
+ours.load_state_dict(theirs.state_dict())
+x = torch.randn(2, 4, 12, dtype=torch.float64)
+context = torch.randn(2, 7, 12, dtype=torch.float64)
+for_all, for_each = torch.rand(4, 7) < 0.6, torch.rand(3, 4, 7) < 0.6
+for_all[:, 0] = for_each[..., 0] = True
+masks = {"none": (None, None), "(L, S)": (for_all, ~for_all)}
+masks["(H, L, S)"] = (for_each, (~for_each).repeat(2, 1, 1))
+
+# %%
+for name, (mask, inverted) in masks.items():
+    out, weights = theirs(x, context, context, attn_mask=inverted, average_attn_weights=False)
+    torch.testing.assert_close(ours(x, context, attn_mask=mask), out)
+    torch.testing.assert_close(ours.weights(x, context, attn_mask=mask), weights)
+    print(f"mask {name:10} outputs and weights agree; weights {tuple(weights.shape)}")
+theirs.load_state_dict(ours.state_dict())
+print("and the weights load back into theirs")
+
+# %% [markdown]
+r"""
+<details><summary>Answer</summary>
+
+They agree, all three. Without `average_attn_weights=False` theirs would return the *mean* over heads, (2, 4, 7): the one picture in which the difference between heads cannot be seen.
+
+</details>
+
+**Predict.** Now query 2 may see nothing. What does PyTorch's module return for it? Does it depend on whether one asks for the weights?
+"""
+
+# %%
+for_all[2] = False
+for need_weights in (True, False):
+    out, _ = theirs(x, context, context, attn_mask=~for_all, need_weights=need_weights)
+    kind = "nan" if out[:, 2].isnan().all() else "numbers"
+    print(f"theirs, need_weights={need_weights!s:5}: row 2 is {kind}")
+out = ours(x, context, attn_mask=for_all)
+print(
+    "ours: row 2 is the output projection's bias:",
+    torch.equal(out[:, 2], ours.out_proj.bias.expand(2, -1)),
+)
+
+# %% [markdown]
+r"""
+<details><summary>Answer</summary>
+
+It does: `nan` when the weights are wanted, numbers when they are not. Two ways of computing lie behind one name, and only one guards the empty row. Here every head gives zeros, and the output projection adds its bias.
+
+</details>
+
+A few shapes that published classes show for their own modules, on this one:
+"""
+
+# %%
+print("sequences, length, width, heads     output         weights")
+for shape, num_heads in (((2, 10, 512), 8), ((2, 10, 64), 4), ((2, 50, 512), 8)):
+    module = attention.MultiHeadAttention(shape[-1], num_heads)
+    x = torch.randn(shape)
+    sizes = (tuple(module(x).shape), tuple(module.weights(x).shape))
+    print(f"{(*shape, num_heads)!s:35} {sizes[0]!s:14} {sizes[1]}")
+out = module(torch.randn(2, 10, 512), torch.randn(2, 7, 512))
+print("10 queries, 7 keys:", tuple(out.shape))
+try:
+    attention.MultiHeadAttention(512, 7)
+except ValueError as error:
+    print("7 heads:", error)
+
+# %% [markdown]
+r"""
+The last line comes from the constructor. A published class without that check accepts 7 heads for a width of 512, trains nothing, and fails at the first call with a message about shapes.
+
+Must the heads divide the width? For $d_k = d_{model}/H$, yes. In general $d_k$ is free: T5's largest model has 128 heads of width 128 on a stream of width 1024 (Raffel et al., 2020), and its $W^O$ is $16384 \times 1024$.
+
+Dropout also differs between published classes: on the weights, on the output, or both; 0.1 is the common rate. In `eval()` none of it matters, and there they agree.
+"""
+
+# %% [markdown]
+r"""
+## 6. What it costs
+
+**Predict.** A layer of width 512 with biases. How many parameters does it have with 1 head, with 8, with 16? How many operations for 100 positions?
+"""
+
+# %%
+print("heads   d_k   width 64   width 512, biases   operations, width 512, 100 positions")
+x = torch.empty(1, 100, 512, device="meta")  # shapes without numbers: enough for counting
+square = torch.empty(512, 512, device="meta")
+for num_heads in (1, 2, 4, 8, 16):
+    narrow = measure.mha_parameters(64, num_heads, True)
+    module = attention.MultiHeadAttention(512, num_heads)
+    wide = sum(parameter.numel() for parameter in module.parameters())
+    flops = measure.count_flops(mha, x, x, x, *[square] * 4, num_heads)
+    print(f"{num_heads:5} {512 // num_heads:5} {narrow:10,} {wide:19,} {flops:14,}")
+
+# %% [markdown]
+r"""
+<details><summary>Answer</summary>
+
+The number of heads cancels: more heads are narrower heads. Both the parameters, $4\,(d_{model}^2 + d_{model})$, and the operations stay what they were. Heads are free in both.
+
+</details>
+
+**Find the error.** "A single head needs $3d^2$ parameters, multi-head attention $4d^2$: only 33 % more, for $h$ times the representational capacity."
+
+**Predict.** Two slips: in what is compared, and in what is promised. Find both before you go on.
+"""
+
+# %%
+d = 512
+print(f"Q, K, V alone: {3 * d * d:,}   with W_o: {4 * d * d:,}")
+print(f"W_o is {1 / 3:.0%} of the others, {1 / 4:.0%} of the layer")
+fused = 4 * d * d + d  # a bias on the output projection only
+print(f"with four biases {measure.mha_parameters(d, 8, True):,}; fused, one bias {fused:,}", end="")
+print(f"; difference {measure.mha_parameters(d, 8, True) - fused:,}")
+
+# %% [markdown]
+r"""
+<details><summary>Answer</summary>
+
+The 33 % are the price of $W^O$, which a single head may have too: the table above has it with one head. And no measure of capacity is multiplied by $h$. There are $h$ patterns instead of one, each with scores of a lower rank. Section 7 looks at that.
+
+</details>
+"""
+
+# %% [markdown]
+r"""
+### Exercise: `mha_parameters`
+
+*Difficulty 1/5 · importance 3/5 · 5 minutes*
+
+Write `mha_parameters(d_model, num_heads, bias) -> int`: how many numbers the four projections hold, with $d_k = d_v$ = d_model / num_heads. With `bias`, each projection adds a learned vector.
+"""
+
+
+# %% exercise="mha_parameters"
+def mha_parameters(d_model, num_heads, bias):
+    """Count the parameters of multi-head attention."""
+    ### BEGIN SOLUTION: Four square matrices; with biases, one more row in each.
+    rows = d_model + 1 if bias else d_model
+    return 4 * rows * d_model
+    ### END SOLUTION
+
+
+# %%
+check("mha_parameters", mha_parameters)
+# hint("mha_parameters")
+
+# %% [markdown]
+r"""
+**Is it as fast, too?** Operations count what is computed, not what is read and started. A loop starts three small products for each head; the batched form starts three large ones; the fused form reads the input once. Very narrow heads make long rows of short sums.
+
+**Predict.** For 4 sequences of 128 positions, width 256: the order of the three forms, at 8 heads and at 64? These are ratios on the machine that ran this cell; on yours they will differ, and on a GPU much more.
+"""
+
+# %% tags=["nbval-ignore-output"] reason="times differ between machines and runs"
+x = torch.randn(4, 128, 256, generator=generator)
+weights = [torch.randn(256, 256, generator=generator) / 16 for _ in range(4)]
+fused = torch.cat(weights[:3], dim=1).contiguous()
+print("heads     loop   batched   fused     (time of fused with 8 heads = 1)")
+unit = None
+for num_heads in (8, 1, 64):
+    calls = (partial(mha_loop, x, *weights, num_heads), partial(mha_batched, x, *weights, num_heads),
+             partial(mha_fused, x, fused, weights[3], num_heads))  # fmt: skip
+    times = [
+        Timer("f()", globals={"f": f}).blocked_autorange(min_run_time=0.3).median for f in calls
+    ]
+    unit = unit or times[-1]
+    print(f"{num_heads:5}", *(f"{time / unit:8.2f}" for time in times))
+
+# %% [markdown]
+r"""
+<details><summary>Answer</summary>
+
+Look at your own table. The three forms compute the same numbers with the same operations; what differs is overhead, and how often memory is read. Two published sentences to hold against it: "the fused projection is more efficient" (by how much depends on the machine) and "smaller heads are faster" (at a fixed width they cost the same operations, and very small ones tend to be *slower*).
+
+</details>
+"""
+
+# %% [markdown]
+r"""
+## 7. What one narrow head cannot do
+
+The scores of a head are $QK^\top$ with $Q$ and $K$ of width $d_k$: a matrix of rank at most $d_k$, however long the sequence.
+
+**Predict.** 64 positions, width 64. What is the rank of one head's score matrix for 1, 2, 4 and 8 heads?
+"""
+
+# %%
+x = torch.randn(1, 64, 64, generator=generator, dtype=torch.float64)
+W_q, W_k = torch.randn(2, 64, 64, generator=generator, dtype=torch.float64)
+for num_heads in (1, 2, 4, 8):
+    q, k = (attention.split_heads(x @ W, num_heads) for W in (W_q, W_k))
+    ranks = torch.linalg.matrix_rank(q @ k.mT)[0]
+    print(f"{num_heads} heads of width {64 // num_heads:2}: ranks {ranks.tolist()}")
+
+# %% [markdown]
+r"""
+So with more heads there are more score matrices, and each is simpler (Bhojanapalli et al., 2020, call it the low-rank bottleneck). How much simpler? Take a random 64×64 matrix of scores that somebody wants. The best that rank $d_k$ can do is known: keep the $d_k$ largest singular values (Eckart and Young). No training can do better.
+
+**Predict.** How much of a random matrix does rank 8 miss: 10 %, 40 % or 80 % of its length? And is every *pattern of attention* as hard as a random matrix?
+"""
+
+# %%
+wanted = torch.randn(64, 64, generator=generator, dtype=torch.float64)
+singular = torch.linalg.svdvals(wanted)
+missed = [math.sqrt((singular[r:] ** 2).sum() / (singular**2).sum()) for r in range(65)]
+angle = torch.arange(64, dtype=torch.float64) * (2 * math.pi / 64)
+circle = torch.stack([angle.cos(), angle.sin()], dim=-1)  # width 2: a point of a circle
+turned = circle.roll(1, dims=0)  # position i asks for the point of position i - 1
+sharp = attention.attention_weights(60 * turned, 60 * circle)
+print(f"rank 8 misses {missed[8]:.0%} of a random matrix")
+on_previous = sharp.diagonal(offset=-1).min().item()
+print(f"a head of width 2 puts at least {on_previous:.3f} on the previous of 64 positions")
+
+# %% mystnb={"image": {"alt": "Share of a random 64 by 64 matrix that the best matrix of a given rank misses: 1 at rank 0, falling smoothly to 0 at rank 64, with about 0.8 at rank 8."}}
+axes = plotting.new_figure(
+    "Heads of width 8 miss most of a random\n64×64 matrix of scores, however trained",
+    "rank = width d_k of the head",
+    "missed share of its length",
+)
+plotting.line(axes, range(65), missed, "best possible", "blue", (30, 0.52))
+for num_heads in (16, 8, 4, 2):
+    width = 64 // num_heads
+    axes.plot(width, missed[width], "o", color=plotting.COLOURS["orange"])
+    axes.text(
+        width + 1.2, missed[width] + 0.03, f"{num_heads} heads", color=plotting.COLOURS["orange"]
+    )
+_ = axes.set(ylim=(0, 1.05), xticks=range(0, 65, 8))
+
+# %% [markdown]
+r"""
+<details><summary>Answer</summary>
+
+About 80 %. A random matrix is the hardest case, though. "The previous position" needs width 2 only: put the positions on a circle, and let each ask for the point one step back; the softmax makes a soft preference as sharp as the vectors are long. Rank limits how many unrelated wishes one head can hold, not how sharp a simple one is. So neither "many heads" nor "wide heads" wins by itself: published models settle near widths of 64 to 128.
+
+</details>
+"""
+
+# %% [markdown]
+r"""
+## 8. A task with four questions
+
+Do heads really come to do different things? Take sequences of 12 letters *a* to *d*, one of them a capital. Every inner position must answer four questions at once:
+
+| question | what answers it |
+|---|---|
+| which letter is before me? | a place relative to mine |
+| which letter is after me? | the same, other side |
+| which letter comes first? | a fixed place |
+| which letter is the capital? | a content, wherever it is |
+
+The model is one layer: tokens and places, one multi-head attention, a linear readout. The feed-forward layer is left out, so that what the heads find can be read off directly. Chance is 25 %.
+"""
+
+
+# %%
+QUESTIONS = ("before", "after", "first", "capital")
+LETTERS, LENGTH = 4, 12
+
+
+def draw(count, generator):
+    """Draw sequences with one capital, and the four answers at each inner position."""
+    letters = torch.randint(LETTERS, (count, LENGTH), generator=generator)
+    place = torch.randint(1, LENGTH - 1, (count, 1), generator=generator)
+    tokens = letters.scatter_add(1, place, torch.full_like(place, LETTERS))
+    everywhere = torch.ones(1, LENGTH, dtype=torch.long)
+    first, capital = letters[:, :1] * everywhere, letters.gather(1, place) * everywhere
+    answers = torch.stack([letters.roll(1, 1), letters.roll(-1, 1), first, capital], dim=-1)
+    return tokens, answers[:, 1:-1]
+
+
+def written(tokens):
+    """Return the letters of one sequence."""
+    return ["abcdABCD"[token] for token in tokens.tolist()]
+
+
+# %%
+def answer_scores(model, tokens, keep=None):
+    """Return a score for each letter, question and inner position."""
+    scores = model(tokens, keep=None if keep is None else keep[None])
+    return scores[:, 1:-1].unflatten(-1, (len(QUESTIONS), LETTERS))
+
+
+def train(model, seed, name, steps=600):
+    """Train in place on sequences drawn from the seed."""
+    generator = torch.Generator().manual_seed(seed)
+
+    def draw_loss():
+        tokens, answers = draw(64, generator)
+        return F.cross_entropy(answer_scores(model, tokens).flatten(0, 2), answers.flatten())
+
+    rate = 3e-3
+    optimiser = torch.optim.AdamW(model.parameters(), lr=rate)
+    look = "{desc}: {percentage:3.0f}%|{bar:20}| {n_fmt}/{total_fmt} [{elapsed}<{remaining}]"
+    bar = partial(tqdm, desc=name, bar_format=look, mininterval=1, file=sys.stdout)
+    descend(model, draw_loss, optimiser, steps=steps, learning_rate=rate, progress=bar)
+    return model
+
+
+# %%
+def new_model(num_heads, seed):
+    """Return an untrained layer of width 64; its number of parameters is the same for all."""
+    torch.manual_seed(seed)
+    sizes = {"d_model": 64, "num_layers": 1, "max_length": LENGTH, "d_ff": 0}
+    return SmallTransformer(len(QUESTIONS) * LETTERS, num_heads=num_heads, **sizes)
+
+
+@torch.no_grad()
+def accuracy(model, keep=None, count=1000):
+    """Return the share of right answers to each question, on sequences never trained on."""
+    tokens, answers = draw(count, torch.Generator().manual_seed(99))
+    return (answer_scores(model, tokens, keep).argmax(dim=-1) == answers).float().mean(dim=(0, 1))
+
+
+# %%
+tokens, answers = draw(1, torch.Generator().manual_seed(8))
+print("sequence  ", *written(tokens[0]))
+for question, column in zip(QUESTIONS, answers[0].T, strict=True):
+    print(f"{question:10}", " ", *written(column))
+
+# %% [markdown]
+"""
+**Predict.** Four heads, four questions. Will each head take one question, will each take part in all, or will it differ from seed to seed? Nothing in the loss asks heads to differ.
+"""
+
+# %%
+trained = {}
+for seed in (0, 1, 2):
+    trained[4, seed] = train(new_model(4, seed), seed, f"4 heads, seed {seed}")
+for (_, seed), model in trained.items():
+    answered = int((accuracy(model) > 0.99).sum())
+    print(f"seed {seed}: {answered} of 4 questions answered in more than 99 % of all places")
+
+# %% [markdown]
+r"""
+## 9. Switch heads off
+
+To learn what a head is for, take it away: set its output to zero, leave everything else as it is, and measure again. This is an **ablation** (for heads: Michel et al., 2019). Before $W^O$ the heads still stand side by side, so this is where one can be taken out.
+"""
+
+# %% [markdown]
+"""
+### Exercise: `ablate_heads`
+
+*Difficulty 2/5 · importance 4/5 · 8 minutes*
+
+Write `ablate_heads(head_outputs, W_o, keep) -> out`.
+
+- `head_outputs` is `(B, H, L, d_k)`, `W_o` is `(H·d_k, d_model)`, `keep` is boolean `(H,)`: True = this head speaks.
+- Silence the others, merge, and apply `W_o` as `merged @ W_o`. The result is `(B, L, d_model)`.
+- No head kept gives zeros.
+"""
+
+
+# %% exercise="ablate_heads"
+def ablate_heads(head_outputs, W_o, keep):
+    """Return the output in which only the kept heads speak."""
+    ### BEGIN SOLUTION: Zeros for the silent heads, the rest side by side, then the output matrix.
+    heard = torch.where(keep[:, None, None], head_outputs, torch.zeros_like(head_outputs))
+    batch, _, length, _ = heard.shape
+    return heard.permute(0, 2, 1, 3).reshape(batch, length, -1) @ W_o
+    ### END SOLUTION
+
+
+# %%
+check("ablate_heads", ablate_heads)
+# hint("ablate_heads")
+
+# %% [markdown]
+r"""
+**Check yourself.** Instead of the head's output you could zero a part of $W^O$. Which part, and what would the other choice do?
+
+<details><summary>Answer</summary>
+
+The head's $d_k$ **rows**: row $c$ of $W^O$ says where channel $c$ of the merged heads goes. Zeroing $d_k$ *columns* instead silences $d_k$ channels of the output, of all heads together.
+
+</details>
+"""
+
+# %%
+outputs = torch.randn(2, 4, 5, 3, generator=generator)
+W_o = torch.randn(12, 12, generator=generator)
+kept = torch.tensor([True, False, True, True])
+without_rows, without_columns = W_o.clone(), W_o.clone()
+without_rows[3:6], without_columns[:, 3:6] = 0.0, 0.0
+ablated = attention.ablate_heads(outputs, W_o, kept)
+merged = attention.merge_heads(outputs)
+print(
+    "rows of head 1 zeroed:   the same", torch.allclose(merged @ without_rows, ablated, atol=1e-5)
+)
+print(
+    "columns zeroed instead:  the same",
+    torch.allclose(merged @ without_columns, ablated, atol=1e-5),
+)
+
+# %% [markdown]
+"""
+Now the trained models. For each seed and head: how many percentage points does each question lose when this head alone is off? The last line of each block switches all of them off.
+
+**Predict.** Which pattern do you expect in each block of four lines? And what is left with no head at all: 25 % for every question?
+"""
+
+# %% tags=["nbval-ignore-output"] reason="training differs in the last digits between machines"
+everyone = torch.ones(4, dtype=torch.bool)
+lost = {}
+for (_, seed), model in trained.items():
+    full = accuracy(model)
+    alone = torch.eye(4, dtype=torch.bool)
+    lost[seed] = torch.stack([full - accuracy(model, everyone & ~off) for off in alone])
+    print(f"seed {seed}     " + "".join(f"{question:>9}" for question in QUESTIONS))
+    for head, row in enumerate(lost[seed].clamp(min=0)):
+        print(f"  head {head} off" + "".join(f"{100 * share:9.0f}" for share in row))
+    rest = accuracy(model, ~everyone)
+    print("  left, none" + "".join(f"{100 * share:9.0f}" for share in rest))
+
+# %% mystnb={"image": {"alt": "Four groups of bars, one for each head switched off. In each group one of the four questions falls to chance or a little above it, a different one in each group; the other three stay at 100 percent."}}
+full, chance = accuracy(trained[4, 0]), 1 / LETTERS
+figure, panels = plt.subplots(1, 4, figsize=(plotting.WIDTH, 3.2), sharey=True)
+plotting.headline(figure, "Without one head, one question is lost,\neach head's own")
+colours = list(plotting.COLOURS.values())
+for head, panel in enumerate(panels):
+    panel.bar(range(4), 100 * (full - lost[0][head]), color=colours)
+    panel.axhline(100 * chance, color=plotting.QUIET, linewidth=1, linestyle="--")
+    panel.set_xticks(range(4), QUESTIONS, rotation=60, ha="right", rotation_mode="anchor")
+    panel.set_title(f"no head {head}", loc="center")
+panels[0].set(ylabel="right answers (%)", ylim=(0, 104))
+_ = figure.supxlabel("dashed: chance", fontsize=11, color=plotting.QUIET)
+
+# %% [markdown]
+r"""
+<details><summary>Answer</summary>
+
+Each head took one question for itself, in each of the three seeds; which head takes which depends on the seed alone. Without its head a question falls to chance or a little above it, and the others hardly notice.
+
+With no head at all nothing passes between positions, and three questions are at chance. *capital* keeps a little more: the capital itself knows that it is one. One inner position of ten is right for sure and the others guess: $0.1 + 0.9\cdot0.25 \approx 0.33$.
+
+</details>
+
+**Predict.** Sketch the four maps of weights of one sequence, row = who asks: *before*, *after*, *first*, *capital*.
+"""
+
+# %% mystnb={"image": {"alt": "Four heat maps of one sequence of twelve letters, one a capital. One head looks at the letter before (a line below the diagonal), one at the letter after (a line above it), one at the first position and one at the capital (vertical lines)."}}
+tokens, _ = draw(1, torch.Generator().manual_seed(8))
+letters = written(tokens[0])
+maps = trained[4, 0].weights(tokens)[0][0]
+names = [f"head {head}: {QUESTIONS[row.argmax()]}" for head, row in enumerate(lost[0])]
+heatmap_figure(maps, letters, letters, title="Each head learned one relation", head_names=names)
+
+# %% [markdown]
+"""
+<details><summary>Answer</summary>
+
+A line below the diagonal, a line above it, and two vertical stripes: the first column, and the column of the capital. The stripe of the capital moves with every sequence; the others do not. The outermost rows are not trained, because those positions answer no question.
+
+</details>
+
+Now by hand. Point at a cell, or walk with the arrow keys: it is marked in all heads. Switch a head off, and the bars show how far the output of each position moves. A head's contribution is its output times its own rows of $W^O$; the bars compare what is missing with the sum of all.
+"""
+
+# %% tags=["nbval-ignore-output"] reason="a widget has a new id in every run, and its weights come from the training above"
+model = trained[4, 0]
+block = model.blocks[0]
+with torch.no_grad():
+    stream = block.attention_norm(model.token(tokens) + model.position.weight[:LENGTH])
+    alone = torch.eye(4, dtype=torch.bool)
+    parts = [block.attention(stream, keep=one) - block.attention.out_proj.bias for one in alone]
+head_grid(
+    maps,
+    letters,
+    letters,
+    contributions=torch.cat(parts),
+    title="One layer, four heads",
+    head_names=names,
+)
+
+# %% [markdown]
+"""
+**Predict**, then try: switch off the head for *first*. Does the output of every position move equally far? Which positions hardly move? Then leave only one head on.
+
+<details><summary>Answer</summary>
+
+Every position that answers questions needs every head, so all inner bars are of a similar height. The bars say how far the output *moves*, not how much accuracy is lost: both outermost positions move too, and nobody asks them anything. An ablation in the task's own currency, as in the table above, is the stronger evidence.
+
+</details>
+"""
+
+# %% [markdown]
+r"""
+## 10. One wide head, several narrow ones
+
+All models of this size have the same number of parameters. Only the cut differs: one head of width 64, two of 32, eight of 8.
+
+**Predict.** Section 1 said that one average forgets which neighbour was which. How many of the four questions does a single head of width 64 answer? And two heads?
+"""
+
+# %% tags=["nbval-ignore-output"] reason="training differs in the last digits between machines"
+for num_heads, seed in ((1, 0), (1, 1), (2, 0), (2, 1), (8, 0)):
+    name = f"{num_heads} heads, seed {seed}"
+    trained[num_heads, seed] = train(new_model(num_heads, seed), seed, name)
+print("heads  seed  parameters" + "".join(f"{question:>9}" for question in QUESTIONS))
+for (num_heads, seed), model in sorted(trained.items()):
+    size = sum(parameter.numel() for parameter in model.parameters())
+    shares = "".join(f"{share:9.0%}" for share in accuracy(model))
+    print(f"{num_heads:5}  {seed:4}  {size:10,}{shares}")
+
+# %% [markdown]
+r"""
+<details><summary>Answer</summary>
+
+One wide head answers *first*, *capital* and **one** of the two neighbours. The capital and the first place are marked, by a token and a place of their own, so a head can average them in and the readout can still tell them apart. The neighbours carry no such mark. Two heads can do all four, one neighbour each, and did so in one of the two seeds. Four and eight always did.
+
+More width did not help; one more average did. The limit is that of one average with a linear readout: a feed-forward layer could decode unequal weights.
+
+</details>
+"""
+
+# %% [markdown]
+r"""
+**Why do heads differ at all?** All heads compute the same formula, and the loss treats them alike. What tells them apart?
+
+**Predict.** Start a model of four heads with all heads *equal*: head 0's columns of $W^Q, W^K, W^V$ and rows of $W^O$, four times. After training, how many questions does it answer?
+"""
+
+# %%
+clones = new_model(4, 0)
+layer = clones.blocks[0].attention
+with torch.no_grad():
+    columns = layer.in_proj_weight.view(3, 4, 16, 64)  # stored transposed: W_q, W_k, W_v; heads
+    columns.copy_(columns[:, :1].clone().expand_as(columns))
+    rows = layer.out_proj.weight.view(64, 4, 16)
+    rows.copy_(rows[:, :1].clone().expand_as(rows))
+train(clones, 0, "4 equal heads")
+maps = clones.weights(tokens)[0][0]
+print("answered above 90 %:", int((accuracy(clones) > 0.9).sum()), "of 4")
+print("largest difference between the heads' weights:", f"{(maps - maps[0]).abs().max():.3f}")
+
+# %% [markdown]
+r"""
+<details><summary>Answer</summary>
+
+As many as one head: three. Equal heads get equal gradients, so they stay equal for ever, and four equal heads are one. Nothing but the random start makes them differ, and then each step makes them differ more, because a question that one head answers no longer pulls at the others.
+
+</details>
+"""
+
+# %% [markdown]
+r"""
+## 11. How many heads are needed?
+
+The model with eight heads has more of them than questions.
+
+**Predict.** Switch its heads off one after another, always the one that costs least *now*. How many can go before the accuracy falls? Do the same for the model with four heads.
+"""
+
+
+# %%
+def prune(model, num_heads):
+    """Switch heads off one by one, always the least needed; return the accuracy after each."""
+    keep = torch.ones(num_heads, dtype=torch.bool)
+    curve = [accuracy(model).mean().item()]
+    while keep.any():
+        choices = {}
+        for head in keep.nonzero()[:, 0].tolist():
+            rest = keep.clone()
+            rest[head] = False
+            choices[head] = accuracy(model, rest, count=300).mean().item()
+        keep[max(choices, key=choices.get)] = False
+        curve.append(accuracy(model, keep).mean().item())
+    return curve
+
+
+# %% mystnb={"image": {"alt": "Mean accuracy against the number of heads switched off. With eight heads it stays at 100 percent until four are off and then falls by 15 to 20 points with each. With four heads it falls from the first."}}
+axes = plotting.new_figure(
+    "Eight heads, four questions: four can go\nfor nothing, then each one counts",
+    "heads switched off, the least needed first",
+    "right answers (%)",
+)
+for num_heads, colour, at in ((8, "blue", (4.6, 99)), (4, "orange", (0.15, 60))):
+    curve = [100 * share for share in prune(trained[num_heads, 0], num_heads)]
+    plotting.line(axes, range(num_heads + 1), curve, f"{num_heads} heads", colour, at, "o-")
+axes.axhline(100 * chance, color=plotting.QUIET, linewidth=1, linestyle="--")
+axes.text(0.1, 100 * chance + 3, "chance", color=plotting.INK)
+_ = axes.set_ylim(0, 106)
+
+# %% [markdown]
+r"""
+<details><summary>Answer</summary>
+
+Of eight, four; of four, none. Redundant heads are the rule in larger models too. Michel et al. (2019) removed a large share of the heads of trained models at test time, and in some layers all but one, with little loss. Voita et al. (2019) pruned 38 of the 48 heads of a translation encoder for 0.15 BLEU; those that stay longest have roles that can be named: neighbouring positions, syntax, rare words. Clark et al. (2019) found such roles in BERT.
+
+</details>
+"""
+
+# %% [markdown]
+"""
+**Check yourself.** Each single head of the eight costs almost nothing. May one conclude that none of them matters?
+
+<details><summary>Answer</summary>
+
+No. Two heads that do the same work each look useless while the other is there; without both the work is not done. Ablating one at a time measures what is not backed up, not what is used.
+
+</details>
+"""
+
+# %% [markdown]
+r"""
+## 12. How many do models have?
+
+| model | width | heads | width of a head |
+|---|---|---|---|
+| Transformer, base (Vaswani et al., 2017) | 512 | 8 | 64 |
+| BERT-base (Devlin et al., 2019) | 768 | 12 | 64 |
+| GPT-3 175B (Brown et al., 2020) | 12288 | 96 | 128 |
+| LLaMA 7B (Touvron et al., 2023a) | 4096 | 32 | 128 |
+| LLaMA-2 70B (Touvron et al., 2023b) | 8192 | 64 | 128 |
+| T5-11B (Raffel et al., 2020) | 1024 | 128 | 128, free of the width |
+
+"""
+
+# %% [markdown]
+r"""
+**Find the error.** Two published rules of thumb: "8 to 16 heads for large models" and "$h = d_{model}/64$".
+
+**Predict.** Which rows obey the second? From which year on does it fail?
+"""
+
+# %%
+table = {"base": (512, 8), "BERT": (768, 12), "GPT-3": (12288, 96), "LLaMA 7B": (4096, 32)}
+table |= {"LLaMA-2 70B": (8192, 64), "T5-11B": (1024, 128)}
+for name, (d_model, num_heads) in table.items():
+    rule = d_model // 64
+    print(
+        f"{name:12} {num_heads:4} heads; d_model / 64 = {rule:4}",
+        "" if rule == num_heads else " no",
+    )
+
+# %% [markdown]
+r"""
+<details><summary>Answer</summary>
+
+Only the first two. 8 to 16 was the scale of 2017 to 2019; large models have 32 to 128 heads. Heads of width 128 have been common since 2020. What holds up is weaker: the number of heads grows about in proportion to the width, with heads of 64 to 128.
+
+</details>
+"""
+
+# %% [markdown]
+r"""
+## 13. What published texts say, once more
+
+Right, wrong, or right under a condition? Decide before you open the answers.
+
+1. "Heads run in parallel, on different representation subspaces."
+2. "Different heads capture distinct patterns."
+3. "More expressive without dramatic growth in parameters."
+4. "The ensemble of heads makes the model robust."
+5. "The cost of all heads is similar to one head of full width."
+6. "The number of heads should divide the width."
+7. "The class with a loop over heads is the same as the batched one."
+"""
+
+# %% [markdown]
+r"""
+<details><summary>Answers</summary>
+
+1. Right for the computation, up to $W^O$. The subspaces *may* differ; nothing makes them (section 10, equal heads).
+2. Seen in trained models, also here; not guaranteed, and many heads repeat each other.
+3. Right, and too modest: no growth at all (section 6).
+4. Not shown. Redundancy was observed; that it is the cause of robustness was not.
+5. Right; the operations are identical.
+6. Right if $d_k = d_{model}/H$; a choice, not a law (T5).
+7. Right, to rounding; slower by the overhead of its loop.
+
+</details>
+"""
+
+# %% [markdown]
+r"""
+## Recap
+
+1. Cut the width into heads, then transpose: $(B, L, d_{model}) \to (B, L, H, d_k) \to (B, H, L, d_k)$. `view` alone shuffles, silently. Back: transpose, then reshape.
+2. Loop, batched and fused are one function. Masks broadcast to $(B, H, L, S)$: $(L, S)$ for all, $(H, L, S)$ a head, $(B, 1, L, S)$ a sequence. PyTorch's module inverts its masks.
+3. $4\,d_{model}^2$ parameters and the same operations, whatever the number of heads.
+4. An average forgets who said what; several heads keep several things. Each head's scores have rank at most $d_k$.
+5. Ablation: zero a head before $W^O$ and measure. Ours took one question each; of eight, four could go.
+"""
+
+# %% [markdown]
+r"""
+**Next**: chapter 06 builds the masks, and finds out what happens when one leaks.
+
+## Go further
+
+- Vaswani et al. (2017), section 3.2.2: multi-head attention.
+- Michel et al. (2019): are sixteen heads really better than one?
+- Voita et al. (2019): which heads stay when most are pruned.
+- Clark et al. (2019): what the heads of BERT look at.
+- Bhojanapalli et al. (2020): the low-rank bottleneck.
+- Raffel et al. (2020): T5, heads whose width is free.
+- Devlin et al. (2019), Brown et al. (2020), Touvron et al. (2023a, 2023b): the sizes in section 12.
+"""
+
+# %% [markdown]
+"""
+<details><summary>BibTeX</summary>
+
+```bibtex
+@inproceedings{vaswani2017attention,
+  title = {Attention Is All You Need},
+  author = {Vaswani, Ashish and Shazeer, Noam and Parmar, Niki and Uszkoreit, Jakob and Jones, Llion and Gomez, Aidan N. and Kaiser, Lukasz and Polosukhin, Illia},
+  booktitle = {Advances in Neural Information Processing Systems},
+  year = {2017}, url = {https://arxiv.org/abs/1706.03762}}
+@inproceedings{michel2019sixteen,
+  title = {Are Sixteen Heads Really Better than One?},
+  author = {Michel, Paul and Levy, Omer and Neubig, Graham},
+  booktitle = {Advances in Neural Information Processing Systems},
+  year = {2019}, url = {https://arxiv.org/abs/1905.10650}}
+@inproceedings{voita2019analyzing,
+  title = {Analyzing Multi-Head Self-Attention: Specialized Heads Do the Heavy Lifting, the Rest Can Be Pruned},
+  author = {Voita, Elena and Talbot, David and Moiseev, Fedor and Sennrich, Rico and Titov, Ivan},
+  booktitle = {ACL}, year = {2019}, url = {https://arxiv.org/abs/1905.09418}}
+@inproceedings{clark2019what,
+  title = {What Does {BERT} Look At? An Analysis of {BERT}'s Attention},
+  author = {Clark, Kevin and Khandelwal, Urvashi and Levy, Omer and Manning, Christopher D.},
+  booktitle = {BlackboxNLP}, year = {2019}, url = {https://arxiv.org/abs/1906.04341}}
+@inproceedings{bhojanapalli2020lowrank,
+  title = {Low-Rank Bottleneck in Multi-head Attention Models},
+  author = {Bhojanapalli, Srinadh and Yun, Chulhee and Rawat, Ankit Singh and Reddi, Sashank J. and Kumar, Sanjiv},
+  booktitle = {ICML}, year = {2020}, url = {https://arxiv.org/abs/2002.07028}}
+@article{raffel2020exploring,
+  title = {Exploring the Limits of Transfer Learning with a Unified Text-to-Text Transformer},
+  author = {Raffel, Colin and Shazeer, Noam and Roberts, Adam and Lee, Katherine and Narang, Sharan and Matena, Michael and Zhou, Yanqi and Li, Wei and Liu, Peter J.},
+  journal = {Journal of Machine Learning Research}, volume = {21}, number = {140}, year = {2020}, url = {https://arxiv.org/abs/1910.10683}}
+@inproceedings{devlin2019bert,
+  title = {{BERT}: Pre-training of Deep Bidirectional Transformers for Language Understanding},
+  author = {Devlin, Jacob and Chang, Ming-Wei and Lee, Kenton and Toutanova, Kristina},
+  booktitle = {NAACL}, year = {2019}, url = {https://arxiv.org/abs/1810.04805}}
+@inproceedings{brown2020language,
+  title = {Language Models are Few-Shot Learners},
+  author = {Brown, Tom B. and others},
+  booktitle = {Advances in Neural Information Processing Systems},
+  year = {2020}, url = {https://arxiv.org/abs/2005.14165}}
+@misc{touvron2023llama,
+  title = {{LLaMA}: Open and Efficient Foundation Language Models},
+  author = {Touvron, Hugo and others}, year = {2023}, url = {https://arxiv.org/abs/2302.13971}}
+@misc{touvron2023llama2,
+  title = {Llama 2: Open Foundation and Fine-Tuned Chat Models},
+  author = {Touvron, Hugo and others}, year = {2023}, url = {https://arxiv.org/abs/2307.09288}}
+```
+
+</details>
+"""

@@ -1,0 +1,92 @@
+"""Masks, weights and code that Python and the mask playground must agree on.
+
+`PYTHONPATH=. python tests/widgets/mask_playground_cases.py` rewrites mask_playground_cases.json.
+"""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from course_utils import attention
+
+PATH = Path(__file__).with_name("mask_playground_cases.json")
+USUAL = {
+    "tokens": ["a", "b", "c", "d", "e", "f", "g"], "on": ["causal"], "num_queries": 7, "offset": 0,
+    "window": 3, "pads": 2, "left": False, "prefix": 3, "second": 4,
+}  # fmt: skip
+CHANGES: list[dict[str, Any]] = [
+    {},
+    {"on": []},
+    {"offset": 2},
+    {"offset": -3},
+    {"num_queries": 2},
+    {"num_queries": 2, "offset": 5},
+    {"num_queries": 4, "offset": 3, "on": ["window"]},
+    {"on": ["causal", "window"], "window": 1, "offset": 1},
+    {"on": ["prefix"]},
+    {"on": ["causal", "prefix"]},
+    {"on": ["causal", "window", "prefix"], "window": 2},
+    {"on": ["causal", "prefix"], "prefix": 0},
+    {"on": ["padding"]},
+    {"on": ["causal", "padding"], "left": True},
+    {"on": ["padding"], "pads": 7},
+    {"on": ["documents"], "second": 1},
+    {"on": ["causal", "documents"], "num_queries": 5, "offset": 2},
+    {"on": ["causal", "window", "padding", "prefix", "documents"], "num_queries": 6, "offset": 1},
+]
+
+
+def scores_of(num_queries: int, num_keys: int) -> Tensor:
+    """The fixed scores of the last queries, as the playground's words say them."""
+    place = torch.arange(num_keys)[-num_queries:, None]
+    key = torch.arange(num_keys)
+    whole = (5 * place**2 + 3 * key**2 + 7 * place * key + 2 * key) % 13
+    return whole.double() / 3 - 2
+
+
+def loop_mask(view: dict[str, Any]) -> Tensor:
+    """The mask by the definition of each rule, pair by pair."""
+    keys, on = len(view["tokens"]), view["on"]
+    mask = torch.zeros(view["num_queries"], keys, dtype=torch.bool)
+    for i in range(view["num_queries"]):
+        place, end = i + keys - view["num_queries"], i + view["offset"]
+        for j in range(keys):
+            real = j >= view["pads"] if view["left"] else j < keys - view["pads"]
+            past = j <= end or not {"causal", "window"} & set(on)
+            near = "window" not in on or j > end - view["window"]
+            open_to_all = "prefix" in on and j < view["prefix"]
+            together = (j < view["second"]) == (place < view["second"])
+            mask[i, j] = (
+                ((past and near) or open_to_all)
+                and (real or "padding" not in on)
+                and (together or "documents" not in on)
+            )
+    return mask
+
+
+def run(code: str, shape: tuple[int, int]) -> Tensor:
+    """Run the code that the playground shows, and return its mask."""
+    names: dict[str, Any] = {"torch": torch, **vars(attention)}
+    exec(code, names)
+    return torch.broadcast_to(names["mask"], shape)
+
+
+def cases() -> list[dict[str, Any]]:
+    made = []
+    for changes in CHANGES:
+        view = USUAL | changes
+        mask = loop_mask(view)
+        weights = attention.masked_softmax(scores_of(*mask.shape), mask)
+        made.append({"view": view, "mask": mask.int().tolist(), "weights": weights.tolist()})
+    return made
+
+
+def text() -> str:
+    return "[\n" + ",\n".join(json.dumps(case) for case in cases()) + "\n]\n"
+
+
+if __name__ == "__main__":
+    PATH.write_text(text(), encoding="utf-8")
