@@ -120,12 +120,12 @@ progress(3)
 | 04 | [Queries, keys, values](04_queries_keys_values.ipynb) |
 | 05 | [Multi-head attention](05_multi_head.ipynb) |
 | 06 | [Masks](06_masks.ipynb) |
-| 07 | Where am I? Positional encodings |
+| 07 | [Where am I? Positional encodings](07_positions.ipynb) |
 | 08 | Cheaper attention |
 | 09 | Flash attention: tiling on the GPU |
 | 10 | The KV cache: generating one token at a time |
 
-Chapters 01 to 06 are there; the others are planned.
+Chapters 01 to 07 are there; the others are planned.
 """
 
 # %% [markdown]

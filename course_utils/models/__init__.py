@@ -14,6 +14,14 @@ from course_utils.models.contexts import (
     LocalMonotonicContext,
     LocalPredictiveContext,
 )
+from course_utils.models.length_task import (
+    LengthTask,
+    copy_task,
+    judge_on_task,
+    text_task,
+    train_on_task,
+)
+from course_utils.models.named_schemes import rescaled_rope
 from course_utils.models.positioned_transformer import PositionedTransformer
 from course_utils.models.recurrent import encode, rnn_step
 from course_utils.models.scores import AdditiveScore, ConcatScore, GeneralScore
@@ -40,6 +48,7 @@ __all__ = [
     "Encoder",
     "FixedContext",
     "GeneralScore",
+    "LengthTask",
     "LocalMonotonicContext",
     "LocalPredictiveContext",
     "LuongDecoder",
@@ -47,14 +56,19 @@ __all__ = [
     "Seq2Seq",
     "SmallTransformer",
     "Written",
+    "copy_task",
     "encode",
     "field_mass",
+    "judge_on_task",
     "next_character_loss",
+    "rescaled_rope",
     "rnn_step",
     "sequence_loss",
     "source_gradients",
+    "text_task",
     "token_accuracy",
     "train_character_model",
+    "train_on_task",
     "train_seq2seq",
     "weight_on_previous",
     "write_all",

@@ -5,28 +5,37 @@ and an import of the file later would put the module in the function's place.
 """
 
 from course_utils.widgets.alignment_explorer import AlignmentExplorer, alignment_explorer
+from course_utils.widgets.extrapolation_explorer import (
+    ExtrapolationExplorer,
+    extrapolation_explorer,
+)
 from course_utils.widgets.head_grid import HeadGrid, head_grid
 from course_utils.widgets.heatmap import Heatmap, heatmap
 from course_utils.widgets.heatmap_figure import heatmap_figure
 from course_utils.widgets.length_explorer import LengthExplorer, length_explorer
 from course_utils.widgets.mask_playground import MaskPlayground, mask_playground
 from course_utils.widgets.projection_toy import ProjectionToy, projection_toy
+from course_utils.widgets.rope_clock import RopeClock, rope_clock
 from course_utils.widgets.scale_explorer import ScaleExplorer, scale_explorer
 
 __all__ = [
     "AlignmentExplorer",
+    "ExtrapolationExplorer",
     "HeadGrid",
     "Heatmap",
     "LengthExplorer",
     "MaskPlayground",
     "ProjectionToy",
+    "RopeClock",
     "ScaleExplorer",
     "alignment_explorer",
+    "extrapolation_explorer",
     "head_grid",
     "heatmap",
     "heatmap_figure",
     "length_explorer",
     "mask_playground",
     "projection_toy",
+    "rope_clock",
     "scale_explorer",
 ]

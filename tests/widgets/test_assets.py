@@ -10,11 +10,13 @@ import pytest
 
 from course_utils.widgets import (
     AlignmentExplorer,
+    ExtrapolationExplorer,
     HeadGrid,
     Heatmap,
     LengthExplorer,
     MaskPlayground,
     ProjectionToy,
+    RopeClock,
     ScaleExplorer,
     heatmap,
     scale_explorer,
@@ -29,6 +31,8 @@ WIDGETS = [
     (HeadGrid, "head_grid"),
     (ProjectionToy, "projection_toy"),
     (MaskPlayground, "mask_playground"),
+    (RopeClock, "rope_clock"),
+    (ExtrapolationExplorer, "extrapolation_explorer"),
 ]
 
 

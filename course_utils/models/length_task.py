@@ -1,0 +1,174 @@
+"""Train short, test long: tasks on which a model is judged at lengths that it never saw.
+
+Source: the question of Press et al. 2022, Train Short, Test Long, section 2,
+    https://arxiv.org/abs/2108.12409
+Differs: the last tokens of the same sequences are judged at every length, so that only the number
+    of tokens before them changes; their perplexity is over all tokens.
+"""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Bool, Int
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from course_utils.attention import causal_mask, window_mask
+from course_utils.data import CharacterText, random_windows
+from course_utils.models.training import descend
+
+IGNORED = -100  # torch's own mark of a target that does not count
+Batch = tuple[Int[Tensor, "N L"], Int[Tensor, "N L"]]
+
+
+@dataclass(frozen=True)
+class LengthTask:
+    """What to predict, at which length it is learnt, and what is judged.
+
+    Attributes:
+        num_tokens: Size of the vocabulary.
+        trained: How many tokens a training sequence has.
+        judged: How many tokens at the end of a sequence are judged.
+        draw: Returns a training batch, tokens and targets, from a generator.
+        test: Long sequences and their targets; a shorter test takes their last tokens.
+    """
+
+    num_tokens: int
+    trained: int
+    judged: int
+    draw: Callable[[torch.Generator], Batch]
+    test: Batch
+
+
+def text_task(
+    text: CharacterText,
+    *,
+    trained: int = 64,
+    longest: int = 512,
+    windows: int = 96,
+    batch: int = 16,
+) -> LengthTask:
+    """Predict the next character of a text.
+
+    Args:
+        text: What to learn and what to judge.
+        trained: Characters in a training window.
+        longest: Characters in a test window.
+        windows: How many test windows, spread evenly over the validation part.
+        batch: Windows in a training batch.
+
+    Raises:
+        ValueError: The validation part is shorter than one test window.
+    """
+    spare = len(text.validation) - longest - 1
+    if spare < 0:
+        raise ValueError(
+            f"validation must hold more than {longest} characters, got {len(text.validation)}"
+        )
+    starts = torch.linspace(0, spare, windows, dtype=torch.float64).long()
+    places = starts.unsqueeze(1) + torch.arange(longest)
+    return LengthTask(
+        num_tokens=text.num_characters,
+        trained=trained,
+        judged=trained // 2,
+        draw=lambda generator: random_windows(text.train, trained, batch, generator),
+        test=(text.validation[places], text.validation[places + 1]),
+    )
+
+
+def copy_task(
+    *, trained: int = 32, longest: int = 256, offset: int = 3, symbols: int = 10,
+    sequences: int = 128, batch: int = 16,
+) -> LengthTask:  # fmt: skip
+    """Say which symbol stood `offset` places ago, in sequences without any pattern.
+
+    Args:
+        trained: Symbols in a training sequence.
+        longest: Symbols in a test sequence.
+        offset: How far back to look.
+        symbols: How many there are; guessing is right once in so many times.
+        sequences: How many test sequences.
+        batch: Sequences in a training batch.
+    """
+
+    def draw(count: int, length: int, generator: torch.Generator) -> Batch:
+        tokens = torch.randint(symbols, (count, length), generator=generator)
+        targets = tokens.roll(offset, dims=1)
+        targets[:, :offset] = IGNORED
+        return tokens, targets
+
+    return LengthTask(
+        num_tokens=symbols,
+        trained=trained,
+        judged=trained // 2,
+        draw=lambda generator: draw(batch, trained, generator),
+        test=draw(sequences, longest, torch.Generator().manual_seed(1)),
+    )
+
+
+def train_on_task(
+    model: nn.Module,
+    task: LengthTask,
+    *,
+    steps: int,
+    seed: int,
+    window: int | None = None,
+    learning_rate: float = 5e-3,
+    progress: Callable[[Iterable[int]], Iterable[int]] = iter,
+) -> list[float]:
+    """Train in place on sequences of the trained length; return the loss of each step.
+
+    Args:
+        model: Takes tokens and a mask.
+        task: What to learn.
+        steps: Number of updates.
+        seed: Decides which sequences are seen, and nothing else.
+        window: How many tokens a query sees, its own among them; None is all up to its own.
+        learning_rate: The highest rate, reached after a tenth of the steps.
+        progress: Wraps the step numbers, for example in a tqdm bar.
+    """
+    generator = torch.Generator().manual_seed(seed)
+    optimiser = torch.optim.Adam(model.parameters(), lr=learning_rate)
+    mask = _mask(task.trained, window)
+
+    def draw_loss() -> Tensor:
+        tokens, targets = task.draw(generator)
+        return F.cross_entropy(model(tokens, mask).flatten(0, 1), targets.flatten())
+
+    return descend(
+        model, draw_loss, optimiser, steps=steps, learning_rate=learning_rate, progress=progress
+    )
+
+
+@torch.no_grad()
+def judge_on_task(
+    model: nn.Module, task: LengthTask, length: int, window: int | None = None
+) -> tuple[float, float]:
+    """Return the mean loss in nats and the share of right guesses on the last tokens.
+
+    Args:
+        model: Takes tokens and a mask.
+        task: What it learnt.
+        length: How many tokens it reads; the judged ones are the same at every length.
+        window: As in training.
+
+    Raises:
+        ValueError: The length is below the judged tokens or above the test's.
+    """
+    longest = task.test[0].shape[1]
+    if not task.judged <= length <= longest:
+        raise ValueError(f"length must lie between {task.judged} and {longest}, got {length}")
+    mask, losses, right = _mask(length, window), [], []
+    for tokens, targets in zip(*(part.split(16) for part in task.test), strict=True):
+        scores = model(tokens[:, -length:], mask)[:, -task.judged :].flatten(0, 1)
+        wanted = targets[:, -task.judged :].flatten()
+        losses.append(F.cross_entropy(scores, wanted, reduction="none"))
+        right.append(scores.argmax(dim=-1) == wanted)
+    return torch.cat(losses).mean().item(), torch.cat(right).double().mean().item()
+
+
+def _mask(length: int, window: int | None) -> Bool[Tensor, "L L"]:
+    if window is None:
+        return causal_mask(length, length)
+    return window_mask(length, length, window)

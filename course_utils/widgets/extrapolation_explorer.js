@@ -1,0 +1,144 @@
+// Which scheme of positions still works at which length: the controls, the picture and the tables.
+import { make, uniqueId, watch, writer } from "./shared.js";
+import { WIDE, looks, nearest, panel, point, ranking, sentence, times, two } from "./extrapolation_explorer_drawing.js";
+
+function render({ model, el }) {
+  const id = uniqueId();
+  const write = writer(model);
+  const tasks = model.get("tasks");
+  const groups = model.get("groups");
+  const styles = looks(groups);
+
+  const task = make(
+    "select",
+    { id: `${id}-task`, onchange: () => write({ task: +task.value }) },
+    ...tasks.map(({ name }, i) => make("option", { value: i, textContent: name })),
+  );
+  const length = make("input", {
+    id: `${id}-length`, type: "range", min: 0, max: tasks[0].lengths.length - 1, step: 1,
+    oninput: () => write({ index: +length.value }),
+  });
+  const output = make("output", { htmlFor: length.id });
+  const boxes = new Map();
+  const choose = (name, wanted) => {
+    const chosen = model.get("chosen").filter((one) => one !== name);
+    write({ chosen: wanted ? [...chosen, name] : chosen });
+  };
+  const box = (name) => {
+    const input = make("input", { type: "checkbox", onchange: () => choose(name, input.checked) });
+    boxes.set(name, input);
+    const sign = drawing("-7 -7 14 14");
+    sign.setAttribute("aria-hidden", "true");
+    sign.innerHTML = point(0, 0, styles.get(name));
+    return make("label", {}, input, sign, name);
+  };
+  const fields = groups.map(([title, names]) =>
+    make("fieldset", {}, make("legend", { textContent: title }), ...names.map(box)),
+  );
+  const said = make("p", { className: "acw-said", "aria-live": "polite" });
+  const caption = make("figcaption");
+  const picture = drawing(`0 0 ${WIDE} 284`);
+  picture.setAttribute("role", "img");
+  const follow = (event) => {
+    const { left, width } = picture.getBoundingClientRect();
+    if (!width) return;
+    const index = nearest(tasks[model.get("task")], ((event.clientX - left) / width) * WIDE);
+    if (index !== model.get("index")) write({ index });
+  };
+  picture.addEventListener("pointermove", follow);
+  picture.addEventListener("pointerdown", follow);
+  const here = make("table", { className: "acw-here" });
+  const every = make("table");
+  const root = make(
+    "div",
+    {
+      className: "acw acw-extrapolation",
+      role: "group",
+      "aria-label": "Train short, test long",
+      "data-lm-suppress-shortcuts": "true",
+    },
+    make(
+      "div",
+      { className: "acw-controls" },
+      make("label", { for: task.id, textContent: "task" }),
+      task,
+      make("label", { for: length.id, textContent: "tokens read" }),
+      length,
+      output,
+    ),
+    make("div", { className: "acw-groups" }, ...fields),
+    said,
+    make("div", { className: "acw-both" }, make("figure", {}, caption, picture), here),
+    make(
+      "details",
+      {},
+      make("summary", { textContent: "Every scheme at every length, as a table" }),
+      make("div", { className: "acw-scroll", tabIndex: 0, role: "group", "aria-label": "All numbers" }, every),
+    ),
+  );
+
+  const fill = (target, words, head, rows) =>
+    target.replaceChildren(
+      make("caption", { textContent: words }),
+      make("thead", {}, make("tr", {}, ...head.map((textContent) => make("th", { scope: "col", textContent })))),
+      make(
+        "tbody",
+        {},
+        ...rows.map(([first, ...rest]) =>
+          make(
+            "tr",
+            {},
+            make("th", { scope: "row", textContent: first }),
+            ...rest.map((textContent) => make("td", { textContent })),
+          ),
+        ),
+      ),
+    );
+
+  function update() {
+    const number = model.get("task");
+    const now = tasks[number];
+    const [chosen, index] = [model.get("chosen"), model.get("index")];
+    const tokens = now.lengths[index];
+    task.value = number;
+    length.value = index;
+    length.setAttribute("aria-valuetext", `${tokens} tokens, ${times(tokens, now.trained)}`);
+    output.textContent = tokens;
+    for (const [name, input] of boxes) input.checked = chosen.includes(name);
+    said.textContent = sentence(now, chosen, index);
+    caption.textContent = `${now.what}, ${now.lower ? "lower" : "higher"} is better; line: mean of the runs, band: all runs`;
+    picture.innerHTML = panel(now, chosen, index, styles);
+    picture.setAttribute("aria-label", `${now.what} against tokens read; the numbers are in the tables`);
+    fill(
+      here,
+      `At ${tokens}, best first`,
+      ["scheme", "mean", "runs"],
+      ranking(now, chosen, index).map((one) => [one.name, two(one.mean), `${two(one.low)} to ${two(one.high)}`]),
+    );
+    fill(
+      every,
+      `${now.name}: ${now.what}, mean of the runs (lowest to highest); trained at ${now.trained}`,
+      ["scheme", ...now.lengths],
+      now.curves.map(([name, points]) => [
+        name,
+        ...points.map(([low, mean, high]) => `${two(mean)} (${two(low)} to ${two(high)})`),
+      ]),
+    );
+  }
+
+  el.append(root);
+  update();
+  const stop = watch(model, ["task", "chosen", "index"], update);
+  return () => {
+    stop();
+    root.remove();
+  };
+}
+
+function drawing(viewBox) {
+  const picture = document.createElementNS("http://www.w3.org/2000/svg", "svg");
+  picture.setAttribute("viewBox", viewBox);
+  return picture;
+}
+
+export default { render };
