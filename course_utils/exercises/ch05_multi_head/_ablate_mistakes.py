@@ -128,6 +128,7 @@ SIZE = (
             build(silence=lambda heads, keep: heads.masked_fill(~keep[:, None, None], -torch.inf)),
             build(silence=lambda heads, keep: heads.masked_fill(~keep[:, None, None], 1.0)),
             build(silence=lambda heads, keep: heads.masked_fill(~keep[:, None, None], 1e-9)),
+            build(silence=lambda heads, keep: heads.masked_fill(~keep[:, None, None], torch.nan)),
             build(silence=lambda heads, keep: heads - (~keep[:, None, None]).to(heads.dtype)),
         ),
     ),

@@ -16,6 +16,11 @@ def _as_sequence(mask: Tensor, shape: Shape) -> Tensor:
     return mask.unsqueeze(1) if mask.dim() == 3 else mask
 
 
+def _as_sequence_where_it_fits(mask: Tensor, shape: Shape) -> Tensor:
+    """Do so only where there are as many sequences as heads."""
+    return _as_sequence(mask, shape) if len(mask) == shape[0] else mask
+
+
 def _as_head(mask: Tensor, shape: Shape) -> Tensor:
     """Drop the axis of size 1 of (B, 1, L, S), so that what is left is read as (H, L, S)."""
     return mask.squeeze(1) if mask.dim() == 4 else mask
@@ -91,6 +96,7 @@ HEAD_MASKS = (
         "A mask of shape (H, L, S) was given one axis more in the middle, so it is read as (B, 1, "
         "L, S): each sequence got a head's mask. Shapes line up from the right: which axis of the "
         "scores does the first of three meet?",
+        also=(build(lay=_as_sequence_where_it_fits),),
     ),
     Misconception(
         "a sequence's mask read as a head's",
@@ -102,6 +108,7 @@ HEAD_MASKS = (
         "the first head's mask for all",
         build(lay=_first_head),
         "All heads use the mask of the first one. A mask (H, L, S) has one for each.",
+        also=(build(lay=lambda mask, shape: mask[:, :1] if mask.dim() == 4 else mask),),
     ),
     Misconception(
         "the heads' masks merged",

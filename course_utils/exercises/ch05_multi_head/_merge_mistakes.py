@@ -47,7 +47,13 @@ MISCONCEPTIONS = (
         lambda heads: heads.mean(1),
         "The heads were averaged, so one width d_k is left of all of them. They lie side by side "
         "in the stream: how wide is it?",
-        also=(tiled(lambda heads: heads.mean(1)), lambda heads: heads.amax(1)),
+        also=(tiled(lambda heads: heads.mean(1)),),
+    ),
+    Misconception(
+        "the largest of the heads",
+        lambda heads: heads.amax(1),
+        "Of all heads only the largest number was kept, as pooling does. They lie side by side in "
+        "the stream: how wide is it?",
     ),
     Misconception(
         "heads lost",
@@ -65,6 +71,7 @@ MISCONCEPTIONS = (
         "transposed but not merged",
         build(lay=lambda turned, heads: turned),
         "Heads and positions changed places, but there are still four axes. Which two become one?",
+        also=(lambda heads: torch.stack(heads.unbind(1), -1), lambda heads: heads.mT),
     ),
     Misconception(
         "joined along the positions",
@@ -79,6 +86,16 @@ MISCONCEPTIONS = (
         "The heads were joined with the sequences, as if there were H times more of them. Along "
         "which axis are they neighbours in the stream?",
         also=(lambda heads: torch.cat(heads.unbind(1), 0),),
+    ),
+    Misconception(
+        "sequences joined",
+        build(lay=lambda turned, heads: turned.flatten(-2).flatten(0, 1)),
+        "The sequences of the batch were joined with each other: an axis is gone, or as wide as "
+        "the whole batch. The batch stays the first axis; which two axes meet?",
+        also=(
+            lambda heads: torch.cat(heads.unbind(0), -1),
+            lambda heads: torch.cat(heads.unbind(0), 1),
+        ),
     ),
     Misconception(
         "positions joined with the features",

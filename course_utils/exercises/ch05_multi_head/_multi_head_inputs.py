@@ -51,9 +51,18 @@ def self_attention(g: torch.Generator) -> tuple[Any, ...]:
 
 def against_the_mask(g: torch.Generator) -> tuple[Any, ...]:
     """Make scores of about -20,000 where the mask allows and +20,000 where it forbids."""
+    return _pushed(g, visible=-1.0, hidden=1.0)
+
+
+def far_below(g: torch.Generator) -> tuple[Any, ...]:
+    """Make scores of about -40,000 where the mask allows and -60,000 where it forbids."""
+    return _pushed(g, visible=-2.0, hidden=-3.0)
+
+
+def _pushed(g: torch.Generator, visible: float, hidden: float) -> tuple[Any, ...]:
     query, key, value, *weights, num_heads = made(queries=3, keys=6, d_k=4)(g)
     mask = torch.tensor([True, False, True, True, False, False])
-    direction = torch.where(mask, -1.0, 1.0).double().unsqueeze(-1)
+    direction = torch.where(mask, visible, hidden).double().unsqueeze(-1)
     eye = torch.eye(query.shape[-1], dtype=query.dtype)
     query, key = query.abs() + 1.0, key + 1e4 * direction
     return query, key, value, eye, eye.clone(), *weights[2:], num_heads, mask.expand(3, 6).clone()

@@ -2,6 +2,11 @@
 
 from course_utils.exercises.ch05_multi_head._parameter_wrong import biases_by, build, mistake
 
+
+def _nothing_without(d_model: int, num_heads: int, bias: bool) -> int:
+    return 4 * d_model * d_model + 4 * d_model if bias else 0
+
+
 BIASES = (
     mistake(
         "bias ignored",
@@ -12,6 +17,12 @@ BIASES = (
         "bias the wrong way round",
         "There are more parameters without a bias than with one. What does True mean?",
         (build(reads=lambda bias: not bias),),
+    ),
+    mistake(
+        "nothing without a bias",
+        "Without a bias the count is 0. `a + b if bias else 0` reads as `(a + b) if bias else 0`: "
+        "what belongs inside parentheses?",
+        (_nothing_without,),
     ),
     mistake(
         "bias counted once",

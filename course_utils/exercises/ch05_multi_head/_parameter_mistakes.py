@@ -41,6 +41,7 @@ MATRICES = (
         matrices_by(lambda d, h, d_k: 5 * d * d),
         matrices_by(lambda d, h, d_k: 6 * d * d),
         matrices_by(lambda d, h, d_k: 8 * d * d),
+        matrices_by(lambda d, h, d_k: 4 * d * d + 2 * d),
         biases_by(lambda d, h, d_k: 6 * d),
         (build(finish=lambda total: 2 * total),),
     ),

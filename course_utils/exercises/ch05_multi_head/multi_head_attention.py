@@ -10,6 +10,7 @@ from course_utils.checking.laws import is_other
 from course_utils.exercises.ch03_scaled_dot_product._attention import scale_that_explains
 from course_utils.exercises.ch05_multi_head._between_mistakes import BETWEEN
 from course_utils.exercises.ch05_multi_head._cut_mistakes import CUTS
+from course_utils.exercises.ch05_multi_head._head_fill_mistakes import FILLS
 from course_utils.exercises.ch05_multi_head._head_mask_mistakes import HEAD_MASKS
 from course_utils.exercises.ch05_multi_head._head_mistakes import HEADS
 from course_utils.exercises.ch05_multi_head._inside_mistakes import INSIDE
@@ -20,6 +21,7 @@ from course_utils.exercises.ch05_multi_head._multi_head_inputs import (
     empty_in_one_head,
     empty_rows,
     empty_sequence,
+    far_below,
     low_precision,
     made,
     self_attention,
@@ -103,6 +105,7 @@ EXERCISE = Exercise(
         Case("a mask of shape (2, 1, 1, 7), as for padding", with_mask(2, 1, 1, 7)),
         Case("a mask of shape (2, 3, 5, 7), one for each pair", with_mask(2, 3, 5, 7)),
         Case("hidden keys with by far the best scores", against_the_mask),
+        Case("all scores far below zero", far_below),
         Case("a query that may see nothing", empty_rows, gradient="equal"),
         Case("a mask of shape (5, 7) with an empty row", empty_for_all, gradient="finite"),
         Case("a query that may see nothing in some heads", empty_in_one_head, gradient="equal"),
@@ -119,6 +122,7 @@ EXERCISE = Exercise(
         *HEADS,
         *INSIDE,
         _OTHER_SCALE,
+        *FILLS,
         *HEAD_MASKS,
     ),
     properties=(

@@ -113,6 +113,19 @@ IDS = (
         ),
     ),
     Misconception(
+        "document 0 open to all",
+        by(lambda q, k: (q == k) | (k == 0)),
+        "The document with the number 0 is read by all others. An id is only a name: is there "
+        "anything about 0 in the rule?",
+        also=(by(lambda q, k: (q == k) | (q == 0)), by(lambda q, k: (q == k) | (q * k == 0))),
+    ),
+    Misconception(
+        "last document left out",
+        lambda document_ids: _without(lambda ids: ids == ids.max())(document_ids),
+        "The document with the largest number sees nothing. Which is the last number that "
+        "`range(n)` gives?",
+    ),
+    Misconception(
         "negative ids read as padding",
         _without(lambda ids: ids < 0),
         "Documents with a negative number were hidden. No id means padding here; an id is only a "
@@ -133,6 +146,9 @@ IDS = (
         also=(
             by(lambda q, k: q.float() == k.float()),
             by(lambda q, k: torch.isclose(q.double(), k.double())),
+            _of(lambda ids: ids.to(torch.int8)),
+            _of(lambda ids: ids.to(torch.int16)),
+            _of(lambda ids: ids.to(torch.int32)),
         ),
     ),
     Misconception(

@@ -47,7 +47,10 @@ LOOKS = (
         build(change=one, look=lambda out, start: out),
         "The whole output was compared, with the positions that may change. Which part of it has "
         "to stay the same?",
-        also=(build(look=lambda out, start: out),),
+        also=(
+            build(look=lambda out, start: out),
+            build(change=one, look=lambda out, start: out, starts=range),
+        ),
     ),
     Misconception(
         "only the first output is looked at",
@@ -111,8 +114,16 @@ LOOKS = (
         also=(
             build(change=one, decide=all),
             build(differs=lambda a, b: bool((a != b).all())),
-            build(decide=_last),
+            build(differs=lambda a, b: bool((a > b).all())),
+            build(change=one, differs=lambda a, b: bool((a != b).all())),
         ),
+    ),
+    Misconception(
+        "only the last comparison counts",
+        build(decide=_last),
+        "Each round overwrites the verdict of the round before, so a leak found early is "
+        "forgotten. What should happen as soon as one leak is found?",
+        also=(build(change=one, decide=_last),),
     ),
     Misconception(
         "answer inverted",

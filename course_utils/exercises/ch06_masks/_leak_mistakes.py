@@ -8,9 +8,11 @@ from torch import Tensor
 from course_utils.checking.exercise import Misconception
 from course_utils.exercises.ch06_masks._leak_tests import (
     build,
+    by_more_than,
     one,
     shared_memory,
     unrestored,
+    unrestored_noise,
 )
 
 
@@ -34,6 +36,22 @@ def _poisoned(x: Tensor, start: int) -> Tensor:
 
 def _reordered(order: Callable[[Tensor], Tensor]) -> Callable[[Tensor, int], Tensor]:
     return lambda x, start: torch.cat([x[:, :start], order(x[:, start:])], 1)
+
+
+def _rolled(rest: Tensor) -> Tensor:
+    return rest.roll(1, 1)
+
+
+def _first_feature(x: Tensor, start: int) -> Tensor:
+    changed = x.clone()
+    changed[:, start:, 0] += 1.0
+    return changed
+
+
+def _last_feature(x: Tensor, start: int) -> Tensor:
+    changed = x.clone()
+    changed[:, start:, -1] += 1.0
+    return changed
 
 
 def _is_nan(one: Tensor, other: Tensor) -> bool:
@@ -64,6 +82,7 @@ CHANGES = (
         unrestored,
         "When a position is changed, those before it still carry their earlier changes, and "
         "outputs of the past move for that reason. What must every round start from?",
+        also=(unrestored_noise,),
     ),
     Misconception(
         "only the last position is changed",
@@ -111,8 +130,17 @@ CHANGES = (
         "The later positions changed places only. What adds up over them stays, such as a mean, "
         "and a last position alone cannot be shuffled. What change leaves nothing as it was?",
         also=(
-            build(change=lambda x, start: torch.cat([x[:, :start], x[:, start:].roll(1, 1)], 1)),
+            build(change=_reordered(_rolled)),
+            build(change=_reordered(_rolled), differs=by_more_than(1e-6)),
+            build(change=_reordered(lambda rest: rest.flip(1)), differs=by_more_than(1e-6)),
         ),
+    ),
+    Misconception(
+        "one feature of the input is changed",
+        build(change=_first_feature),
+        "One feature of the later positions was changed, so a leak of any other is not found. "
+        "Which numbers of a position can an attention read?",
+        also=(build(change=_last_feature),),
     ),
     Misconception(
         "the future is poisoned with NaN or inf",

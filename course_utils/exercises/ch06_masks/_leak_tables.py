@@ -44,6 +44,16 @@ def one_column_each(test: Function, layer: Layer, n: int, d: int) -> Tensor:
     return torch.tensor([_verdict(test, layer, leaks_in(c)) for c in range(layer.d_v)])
 
 
+def one_feature_each(test: Function, layer: Layer, n: int, d: int) -> Tensor:
+    """Return a verdict for each feature of the input: the leak is of that one alone."""
+
+    def leaks_of(feature: int) -> Attention:
+        table = step_ahead(n, 1.0)
+        return lambda x: layer.mean(x) + table @ x[..., feature : feature + 1]
+
+    return torch.tensor([_verdict(test, layer, leaks_of(f)) for f in range(d)])
+
+
 def smaller_and_smaller(test: Function, layer: Layer, n: int, d: int) -> Tensor:
     """Return a verdict for each size of a leak of one step; the outputs lie near 0.5."""
 
@@ -100,6 +110,14 @@ TABLES = (
         one_column_each,
         "A leak into some columns of the output is found, into others it is not. Which entries of "
         "an output are compared?",
+    ),
+    _table(
+        "a leak of one feature of the input",
+        5,
+        4,
+        one_feature_each,
+        "A leak of some features of the next position is found, of others it is not. Which numbers "
+        "of a later position are changed?",
     ),
     _table(
         "smaller and smaller leaks",

@@ -112,6 +112,17 @@ def unrestored(attention: Attention, num_positions: int, d_model: int) -> bool:
     return False
 
 
+def unrestored_noise(attention: Attention, num_positions: int, d_model: int) -> bool:
+    """Write each change into the input itself and compare with the first output."""
+    x = noise(num_positions, d_model)
+    out = attention(x)
+    for start in range(1, num_positions):
+        x[:, start:] = noise(num_positions, d_model, seed=start)[:, start:]
+        if exactly(out[:, :start], attention(x)[:, :start]):
+            return True
+    return False
+
+
 def shared_memory(attention: Attention, num_positions: int, d_model: int) -> bool:
     """Change the input itself, under another name."""
     x = noise(num_positions, d_model)

@@ -32,8 +32,14 @@ def _typed(dtype: torch.dtype, inverted: bool = False) -> Callable[[Tensor], Ten
     return lambda mask: (~mask if inverted else mask).to(dtype)
 
 
-def wrong_kinds(right: Function) -> tuple[Misconception, ...]:
-    """Return the mistakes about what a mask holds, for any mask."""
+def _unfilled(axis: int, index: int) -> Callable[[Tensor], Tensor]:
+    return lambda mask: mask.index_fill(axis, torch.tensor([index % mask.shape[axis]]), False)
+
+
+def wrong_kinds(
+    right: Function, looped: tuple[int, ...] = (0, -2, -1)
+) -> tuple[Misconception, ...]:
+    """Return the mistakes about what a mask holds, for any mask with these axes to loop over."""
     return (
         Misconception(
             "numbers instead of booleans",
@@ -65,6 +71,13 @@ def wrong_kinds(right: Function) -> tuple[Misconception, ...]:
             then(right, torch.logical_not),
             "True and False are exchanged: True marks what is hidden. Some libraries mean it so; "
             "here, as in torch's SDPA, what does True allow?",
+        ),
+        Misconception(
+            "a loop that leaves one out",
+            then(right, _unfilled(0, -1)),
+            "One row or column of the mask was never filled, all else is right. Which numbers does "
+            "your `range` give?",
+            also=tuple(then(right, _unfilled(axis, index)) for axis in looped for index in (0, -1)),
         ),
     )
 

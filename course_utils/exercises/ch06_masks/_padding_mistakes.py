@@ -51,7 +51,19 @@ def _both_sides(lengths: Tensor, num_keys: int) -> Tensor:
 
 
 MISCONCEPTIONS = (
-    *wrong_kinds(padding_mask),
+    *wrong_kinds(padding_mask, looped=(0,)),
+    Misconception(
+        "padded keys marked",
+        _by(lambda n, j, S: j > n),
+        "True marks padding, all but its first key. Which keys may be attended to, and which "
+        "number has the last of them?",
+    ),
+    Misconception(
+        "lengths added up",
+        _by(lambda n, j, S: j < n.cumsum(0)),
+        "The lengths before a sequence were counted with its own. Does each sequence start a new "
+        "row, or go on where the last one ended?",
+    ),
     Misconception(
         "one padded key taken for real",
         _by(lambda n, j, S: j <= n),
@@ -150,6 +162,7 @@ MISCONCEPTIONS = (
         lambda mask: mask.movedim(0, 2),
         lambda mask: mask.expand(-1, -1, mask.shape[-1], -1),
         lambda mask: mask[:, 0, 0].mT,
+        lambda mask: mask.movedim(-1, 1),
         torch.flatten,
     ),
 )

@@ -85,6 +85,26 @@ MISCONCEPTIONS = (
         also=(_by(lambda i, j, p: (j < p) & (i < p)),),
     ),
     Misconception(
+        "keys of the prefix hidden",
+        _by(lambda i, j, p: (j >= p) & (j <= i)),
+        "Nobody sees the keys of the prefix, and its queries see nothing. Are those keys closed to "
+        "all, or open to all?",
+        also=(_by(lambda i, j, p: (j > p) & (j <= i)),),
+    ),
+    Misconception(
+        "past beyond the prefix lost",
+        _by(lambda i, j, p: (j < p) | (j == i)),
+        "Beyond the prefix a query sees itself, but none of those between. Which keys are in its "
+        "past?",
+    ),
+    Misconception(
+        "one key opened instead of the prefix",
+        _by(lambda i, j, p: (j == p) | (j <= i)),
+        "A single key was opened to all, the one whose number is the length. Which keys come "
+        "before that one?",
+        also=(_by(lambda i, j, p: (j == p - 1) | (j <= i)),),
+    ),
+    Misconception(
         "own key hidden beyond the prefix",
         _by(lambda i, j, p: (j < p) | (j < i)),
         "Beyond the prefix a query does not see its own key. Which comparison allows equality?",
@@ -122,6 +142,7 @@ MISCONCEPTIONS = (
         "Which part is known from the start?",
         also=(
             _by(lambda i, j, p: (j <= i) | (j >= p)),
+            _by(lambda i, j, p: (j <= i) | (j > p)),
             _by(lambda i, j, p: (j <= i) | ((i >= p) & (j >= p))),
         ),
     ),
@@ -147,6 +168,13 @@ MISCONCEPTIONS = (
         "nothing hidden",
         _by(lambda i, j, p: j >= 0),
         "Every query sees every key. Which keys are neither in the prefix nor in the past?",
+    ),
+    Misconception(
+        "two masks added",
+        lambda n, p: prefix_mask(n, 0).float() + (torch.arange(n) < p).float(),
+        "Sums of masks hold 2 where both are True, and they are numbers. Which operator joins "
+        "booleans?",
+        also=(lambda n, p: prefix_mask(n, 0).long() + (torch.arange(n) < p).long(),),
     ),
     wrong_axes(
         prefix_mask,

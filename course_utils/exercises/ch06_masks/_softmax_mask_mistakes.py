@@ -122,7 +122,7 @@ MASK = (
         "A hidden key won, because the visible scores were lower still than the number that was "
         "filled in. Which number is lower than every score?",
         also=(
-            build(hide=fill(-1e4), after=masked),
+            *(build(hide=hidden(-1e4), after=masked) for hidden in (fill, add)),
             build(hide=fill(-65504.0), after=no_empty),
             *(
                 build(hide=hidden(number), after=after)

@@ -8,6 +8,7 @@ from course_utils.attention import stable_softmax
 from course_utils.checking.exercise import Misconception
 from course_utils.exercises.ch06_masks._masked_softmaxes import (
     INF,
+    add,
     build,
     fill,
     hide,
@@ -28,7 +29,28 @@ SHARES = (
             build(turn=lambda s: torch.softmax(s, 0)),
             build(turn=lambda s: torch.softmax(s, 1)),
             build(hide=fill(-1e9), turn=over_columns(plain)),
+            build(turn=lambda s: torch.softmax(s, 0).nan_to_num()),
+            build(turn=lambda s: torch.softmax(s, 1).nan_to_num()),
+            build(turn=lambda s: torch.softmax(s, 2).nan_to_num()),
         ),
+    ),
+    Misconception(
+        "hidden scores raised",
+        build(hide=fill(INF), turn=plain),
+        "A large number was put in the place of hidden scores, and it has no minus: they win. "
+        "Towards which end must a score go for its weight to be 0?",
+        also=(build(hide=fill(1e9), turn=plain), build(hide=add(INF), turn=plain)),
+    ),
+    Misconception(
+        "logarithm of the sum rounded",
+        lambda scores, attn_mask: (
+            (scores - hide(scores, attn_mask).logsumexp(-1, keepdim=True))
+            .exp()
+            .masked_fill(~attn_mask, 0.0)
+        ),
+        "It is right until the scores are large: next to a score of ten thousand, half precision "
+        "cannot hold the logarithm of a sum. What can be taken from the scores that it holds "
+        "exactly?",
     ),
     Misconception(
         "one softmax over everything",
@@ -46,6 +68,13 @@ SHARES = (
         "logarithm of the weights",
         build(turn=lambda s: torch.log_softmax(s, -1)),
         "These are logarithms of weights: they are negative. What is still to be done?",
+        also=(
+            build(
+                hide=lambda s, m: hide(s, m).masked_fill(~m.any(-1, True), 0.0),
+                turn=lambda s: torch.log_softmax(s, -1),
+                after=masked,
+            ),
+        ),
     ),
     Misconception(
         "all weight on the largest score",

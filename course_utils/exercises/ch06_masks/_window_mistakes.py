@@ -43,6 +43,36 @@ EDGES = (
         also=(_by(lambda i, j, w: (j <= i) & (j > i - w + 2)),),
     ),
     Misconception(
+        "half the window",
+        _by(lambda i, j, w: (j <= i) & (j >= i - w // 2)),
+        "The window was halved, as for one that reaches to both sides. A causal one lies wholly in "
+        "the past: how many keys does each query see with window 4?",
+        also=(
+            _by(lambda i, j, w: (j <= i) & (j > i - w // 2)),
+            _by(lambda i, j, w: (j <= i) & (j > i - (w + 1) // 2)),
+        ),
+    ),
+    Misconception(
+        "one key of the future seen",
+        _by(lambda i, j, w: (j <= i + 1) & (j > i - w)),
+        "Each query sees the next key, the one to be predicted. The later edge is the causal "
+        "mask's: where does it stand?",
+        also=(
+            _by(lambda i, j, w: (j <= i + 1) & (j > i + 1 - w)),
+            _by(lambda i, j, w: (j < i + w) & (j > i)),
+        ),
+    ),
+    Misconception(
+        "earlier edge with the wrong sign",
+        _by(lambda i, j, w: (j <= i) & (j >= i + w - 1)),
+        "With window 3 no query sees anything: both edges were moved the same way, and a key must "
+        "pass both. On which side of the own key does the window begin?",
+        also=(
+            _by(lambda i, j, w: (j <= i) & (j >= i + w)),
+            _by(lambda i, j, w: (j <= i) & (j > i + w)),
+        ),
+    ),
+    Misconception(
         "own key left out",
         _by(lambda i, j, w: (j < i) & (j >= i - w)),
         "The window ends before the query's own key. A query may see itself: which of the two "

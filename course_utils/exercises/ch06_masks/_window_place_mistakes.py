@@ -39,10 +39,23 @@ def _counted_from_the_end(num_queries: int, num_keys: int, window: int, offset: 
     return mask
 
 
+def _clamped(num_queries: int, num_keys: int, window: int, offset: int = 0) -> Tensor:
+    own = (torch.arange(num_queries).unsqueeze(-1) + offset).clamp(min=0)
+    place = torch.arange(num_keys)
+    return (place <= own) & (place > own - window)
+
+
 def _sliced(num_queries: int, num_keys: int, window: int, offset: int = 0) -> Tensor:
     mask = torch.zeros(num_queries, num_keys, dtype=torch.bool)
     for i in range(num_queries):
         mask[i, max(0, i + offset - window + 1) : i + offset + 1] = True
+    return mask
+
+
+def _sliced_at_both_ends(L: int, S: int, window: int, offset: int = 0) -> Tensor:
+    mask = torch.zeros(L, S, dtype=torch.bool)
+    for i in range(L):
+        mask[i, i + offset - window + 1 : i + offset + 1] = True
     return mask
 
 
@@ -91,14 +104,23 @@ PLACES = (
         _sized(lambda L, S, w, o: (L, S, w, max(o, 0))),
         "It is right while the offset is 0 or more. With a negative one the first queries stand "
         "before all keys and see none. What does yours make of it?",
-        also=(_sized(lambda L, S, w, o: (L, S, w, abs(o))),),
+        also=(_sized(lambda L, S, w, o: (L, S, w, abs(o))), _clamped),
+    ),
+    Misconception(
+        "window and offset exchanged",
+        lambda num_queries, num_keys, offset, window=1: (
+            causal_mask(num_queries, num_keys, offset)
+            & ~causal_mask(num_queries, num_keys, offset - window)
+        ),
+        "What was given as the window moved the diagonal, as an offset does. In which order do the "
+        "arguments come?",
     ),
     Misconception(
         "negative index counted from the end",
         _counted_from_the_end,
         "An index or the end of a slice became negative, and Python counts such a place from the "
         "end of the row: a query sees keys that it should not. Where does the table begin?",
-        also=(_sliced,),
+        also=(_sliced, _sliced_at_both_ends),
     ),
     Misconception(
         "empty rows filled",

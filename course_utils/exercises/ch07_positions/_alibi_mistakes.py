@@ -41,6 +41,12 @@ SLOPE = (
         build(slope=_geometric(1)),
     ),
     of(
+        "slopes in order of size",
+        "The right slopes in another order: `alibi_slopes` puts those that fill the gaps last.",
+        build(slope=lambda n: alibi_slopes(n).sort(descending=True).values),
+        build(slope=lambda n: alibi_slopes(n).sort().values),
+    ),
+    of(
         "halved from head to head",
         "The slopes are 1/2, 1/4, 1/8, ... for every number of heads. That is right for 8 only.",
         build(slope=lambda n: torch.tensor([2.0**-h for h in range(1, n + 1)])),

@@ -1,9 +1,18 @@
 """What goes wrong with the distances of ALiBi's bias: each mistake as something to run."""
 
+from collections.abc import Callable
+
 import torch
+from torch import Tensor
 
 from course_utils.exercises.ch07_positions._alibi_wrong import build, fell, of
 from course_utils.positions import alibi_slopes
+
+
+def _hidden_from(last: float) -> Callable[[Tensor, int], Tensor]:
+    """Return the penalty that hides all keys up to this distance, which is negative ahead."""
+    return lambda distance, keys: torch.where(distance <= last, -torch.inf, -distance)
+
 
 PLACE = (
     of(
@@ -19,6 +28,26 @@ PLACE = (
         build(first=lambda queries, keys: 0),
         build(first=lambda queries, keys: 0, penalty=lambda d, k: -d.abs()),
         build(first=lambda queries, keys: 0, penalty=lambda d, k: -d.clamp(min=0)),
+        build(first=lambda queries, keys: 0, penalty=_hidden_from(-1.0)),
+    ),
+    of(
+        "queries and keys exchanged",
+        "Rows and columns changed places: a row belongs to a query, a column to a key.",
+        lambda h, q, k: build()(h, q, k).mT,
+        lambda h, q, k: build()(h, k, q),
+    ),
+    of(
+        "as many rows as columns",
+        "The table is a square of one of the two lengths. Rows belong to queries, columns to keys.",
+        lambda h, q, k: build()(h, k, k),
+        lambda h, q, k: build()(h, q, q),
+    ),
+    of(
+        "the query's own key hidden",
+        "A query's own key holds -inf, so the first query sees nothing. Where does the future "
+        "begin: at the diagonal, or one behind it?",
+        build(penalty=_hidden_from(0.0)),
+        build(first=lambda queries, keys: 0, penalty=_hidden_from(0.0)),
     ),
     of(
         "aligned by queries less keys",
@@ -42,6 +71,7 @@ PLACE = (
         lambda h, q, k: (
             alibi_slopes(h)[:, None, None] * (torch.arange(float(k)) - (k - 1)).expand(h, q, k)
         ),
+        lambda h, q, k: alibi_slopes(h)[:, None, None] * torch.arange(float(k)),
     ),
     of(
         "keys' positions as a penalty",
@@ -62,6 +92,7 @@ PLACE = (
         "With more keys than queries `tril` without an offset takes the past away too. At which "
         "diagonal do the queries' own keys lie?",
         build(penalty=lambda d, k: (-d).tril()),
+        build(penalty=lambda d, k: -d + torch.full_like(d, -torch.inf).triu(1)),
     ),
     of(
         "the past left alone",

@@ -2,12 +2,18 @@
 
 import math
 
+from torch import Tensor
+
 from course_utils.checking.exercise import Function
 from course_utils.exercises.ch07_positions._bucket_wrong import build, logarithmic, of
 
 
 def _wide(wide: Function) -> Function:
     return build(wide=wide)
+
+
+def _beyond(distance: Tensor, exact: int) -> Tensor:
+    return (distance - exact).clamp(min=1).double()
 
 
 FAR = (
@@ -18,6 +24,7 @@ FAR = (
         _wide(lambda d, e, n, m: logarithmic(d, e, n - 1, m)),
         _wide(lambda d, e, n, m: logarithmic(d, e, n + 1, m)),
         _wide(lambda d, e, n, m: e + (logarithmic(d, e, n, m) - e) * (n - e - 1) / (n - e)),
+        _wide(lambda d, e, n, m: logarithmic(d, e, 2 * e, m)),
         _wide(lambda d, e, n, m: logarithmic(d + 1, e, n, m)),
         _wide(lambda d, e, n, m: logarithmic(d, e, n, m) + 1),
         _wide(lambda d, e, n, m: logarithmic(d, e, n, m) - 1),
@@ -50,16 +57,9 @@ FAR = (
         _wide(lambda d, e, n, m: e + d.clamp(min=1).double().log() / math.log(m) * (n - e)),
         _wide(lambda d, e, n, m: e + d.clamp(min=1).double().log() / math.log(m / e) * (n - e)),
         _wide(lambda d, e, n, m: e + (d.clamp(min=1).double() / e).log() / math.log(m) * (n - e)),
-        _wide(
-            lambda d, e, n, m: (
-                e + (d - e + 1).clamp(min=1).double().log() / math.log(m / e) * (n - e)
-            )
-        ),
-        _wide(
-            lambda d, e, n, m: (
-                e + (d - e + 1).clamp(min=1).double().log() / math.log(m - e + 1) * (n - e)
-            )
-        ),
+        _wide(lambda d, e, n, m: e + _beyond(d, e).log() / math.log(m - e) * (n - e)),
+        _wide(lambda d, e, n, m: e + _beyond(d + 1, e).log() / math.log(m / e) * (n - e)),
+        _wide(lambda d, e, n, m: e + _beyond(d + 1, e).log() / math.log(m - e + 1) * (n - e)),
     ),
     of(
         "no quotient of logarithms",
@@ -103,6 +103,11 @@ FAR = (
         "Every max_distance gives the same buckets. At which distance should the wide ones end?",
         lambda s, n, m, both: build()(s, n, 128, both),
         _wide(lambda d, e, n, m: logarithmic(d, e, n, 8 * e)),
+    ),
+    of(
+        "num_buckets ignored",
+        "Every number of buckets gives the same ones. Where is the argument used?",
+        lambda s, n, m, both: build()(s, 32, m, both),
     ),
     of(
         "the ends multiplied by all buckets",

@@ -41,11 +41,23 @@ DIRECTION = (
         build(halve=lambda n, both: n, first=lambda b, given: given // 2),
     ),
     of(
+        "buckets halved once more",
+        "Each direction has half of the buckets that it should have: they were halved once too "
+        "often.",
+        lambda s, n, m, both: build()(s, n // 2, m, both),
+    ),
+    of(
         "no direction at all",
         "Keys before and after the query share buckets although `bidirectional` is True.",
         build(upper=lambda s: s > 10**9),
         lambda s, n, m, both: build()(-s.abs(), n, m, False),
         lambda s, n, m, both: build()(s, n, m, False),
+        build(steps=lambda s: s.abs()),
+    ),
+    of(
+        "`bidirectional` the wrong way round",
+        "With `bidirectional` only the past is told apart, and without it both directions are.",
+        lambda s, n, m, both: build()(s, n, m, not both),
     ),
     of(
         "later keys folded onto the past",
@@ -91,6 +103,7 @@ NEAR = (
         build(exact=lambda n: max(n // 4, 1)),
         build(exact=lambda n: 3 * n // 4),
         build(exact=lambda n: max(n // 3, 1)),
+        build(exact=lambda n: 1),
     ),
     of(
         "all distances exact",

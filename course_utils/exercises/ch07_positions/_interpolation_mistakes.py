@@ -40,8 +40,9 @@ def _of(name: str, says: str, *versions: Function) -> Misconception:
     return Misconception(name, versions[0], says, also=versions[1:])
 
 
-def _whole(p: Tensor) -> Tensor:
-    return p.floor()
+def _counted(p: Tensor) -> Tensor:
+    """Count along the last axis, whatever the positions are."""
+    return torch.arange(p.shape[-1], dtype=p.dtype).expand(p.shape) if p.dim() else p - p
 
 
 MISCONCEPTIONS = (
@@ -73,10 +74,22 @@ MISCONCEPTIONS = (
         build(right, when=lambda trained, target: target < trained),
     ),
     _of(
+        "the two lengths exchanged",
+        "The trained length was taken for the target, and the target for the trained one. In which "
+        "order do the arguments come?",
+        build(lambda p, t, g: p.clone(), otherwise=lambda p, t, g: p * (g / t)),
+    ),
+    _of(
+        "a factor written into the code",
+        "The factor is the same for all lengths. It is made of the two that are given.",
+        build(lambda p, trained, target: p / 2),
+        build(lambda p, trained, target: p / 4),
+    ),
+    _of(
         "cut to whole numbers",
         "The results are whole numbers, so neighbours fall together. RoPE takes positions "
         "between whole ones: that is the point.",
-        build(lambda p, trained, target: _whole(p * trained / target)),
+        build(lambda p, trained, target: (p * trained / target).floor()),
         build(lambda p, trained, target: (p * trained / target).round()),
         build(lambda p, trained, target: (p * trained / target).ceil()),
     ),
@@ -115,11 +128,20 @@ MISCONCEPTIONS = (
         build(lambda p, t, g: torch.where(p < t, p, t + (p - t) * t / g)),
     ),
     _of(
-        "the last position mapped to the last",
-        "The factor is (trained - 1)/(target - 1). The exercise's is trained/target.",
+        "one too many or too few in the factor",
+        "The factor is (trained - 1)/(target - 1), which maps the last position to the last, or "
+        "has such a 1 in one of its lengths. The exercise's is trained/target.",
         build(lambda p, trained, target: p * ((trained - 1) / (target - 1))),
-        build(lambda p, trained, target: (p + 1) * (trained / target) - 1),
+        build(lambda p, trained, target: p * ((trained - 1) / target)),
+        build(lambda p, trained, target: p * (trained / (target - 1))),
+        build(lambda p, trained, target: p * (trained / (target + 1))),
+    ),
+    _of(
+        "position 0 moved",
+        "Position 0 does not stay at 0: something was added before the factor and taken away after "
+        "it, as for the centres of pixels. Here positions are only multiplied.",
         build(lambda p, trained, target: (p + 0.5) * (trained / target) - 0.5),
+        build(lambda p, trained, target: (p + 1) * (trained / target) - 1),
     ),
     _of(
         "scaled by the largest position",
@@ -132,10 +154,12 @@ MISCONCEPTIONS = (
         lambda p, t, g: build(right)(p, t, g) if p.max() >= t else p.clone(),
     ),
     _of(
-        "divided by the target only",
-        "Positions became shares of the target length. They should fill the trained range.",
+        "one of the two lengths left out",
+        "Only one of the two lengths is used: positions became shares of it, or multiples. What "
+        "brings the target length to the trained one?",
         build(lambda p, trained, target: p / target),
         build(lambda p, trained, target: p / trained),
+        build(lambda p, trained, target: p * trained),
     ),
     _of(
         "the root of the factor",
@@ -154,9 +178,11 @@ MISCONCEPTIONS = (
         lambda p, t, g: (
             torch.arange(p.numel(), dtype=_real(p).dtype).view(p.shape) * min(1.0, t / g)
         ),
+        build(lambda p, t, g: _counted(p) * t / g),
+        build(lambda p, t, g: (p - p[..., :1] if p.dim() else p - p) * t / g),
     ),
     _of(
-        "negative or zero where the target is not longer",
+        "changed where the target is not longer",
         "Where the target is no longer than the trained length, positions must stay as they are.",
         build(right, otherwise=lambda p, t, g: torch.zeros_like(p)),
         build(right, otherwise=lambda p, t, g: p * (g / t)),

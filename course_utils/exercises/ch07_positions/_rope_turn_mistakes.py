@@ -47,8 +47,14 @@ def sign_mistakes(pairing: str) -> tuple[Misconception, ...]:
             "one of them is subtracted: which?",
             lambda u, v, c, s: (u * c + v * s, u * s + v * c),
             lambda u, v, c, s: (u * c - v * s, v * c - u * s),
+        ),
+        other(
+            "a reflection instead of a rotation",
+            "Every pair keeps its length but is mirrored: one of its members has the wrong sign. "
+            "What should become of (u, v) at position 0?",
             lambda u, v, c, s: (u * c + v * s, u * s - v * c),
             lambda u, v, c, s: (v * s - u * c, u * s + v * c),
+            lambda u, v, c, s: (u * c - v * s, -u * s - v * c),
         ),
         other(
             "sin and cos swapped",

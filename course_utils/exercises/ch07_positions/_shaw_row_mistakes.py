@@ -110,6 +110,12 @@ ROWS = (
         _moved(lambda queries, keys: -1),
     ),
     of(
+        "max_distance written into the code",
+        "Every `max_distance` cuts at the same distance. Where is the argument used?",
+        _row(lambda steps, reach: (steps.clamp(-2, 2) + 2).clamp(max=2 * reach)),
+        _row(lambda steps, reach: (steps.clamp(-2, 2) + reach).clamp(0, 2 * reach)),
+    ),
+    of(
         "one vector for all distances",
         "All pairs get the same vector, whatever their distance. Which row of the table belongs "
         "to which?",

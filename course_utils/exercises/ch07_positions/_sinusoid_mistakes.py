@@ -129,6 +129,7 @@ ANGLES = (
         "positions and features exchanged",
         _exchanged,
         "The angles run along the wrong axis: a row belongs to a position, a column to a feature.",
+        also=(lambda n, d, base=10000.0: build()(n, d, base).mT,),
     ),
     Misconception(
         "positions in reverse",

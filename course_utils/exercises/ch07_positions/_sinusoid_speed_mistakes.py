@@ -6,7 +6,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from course_utils.checking.exercise import Misconception
+from course_utils.checking.exercise import Function, Misconception
 from course_utils.exercises.ch07_positions._sinusoid_wrong import (
     build,
     by_feature,
@@ -20,6 +20,14 @@ def _other_angles(args: tuple[Any, ...], pe: Tensor) -> bool:
     sin, cos = pe.double().unflatten(-1, (-1, 2)).unbind(-1)
     on_the_circle = bool(((sin.square() + cos.square() - 1).abs() < 1e-3).all())
     return on_the_circle and bool((sin[0].abs() < 1e-3).all() and (cos[0] > 0.9).all())
+
+
+def _default(number: float) -> Function:
+    return lambda num_positions, d_model, base=number: build()(num_positions, d_model, base)
+
+
+def _fairseq(d_model: int) -> Tensor:
+    return pairs(d_model) / max(d_model / 2 - 1, 1)
 
 
 EXPONENTS = (
@@ -72,10 +80,13 @@ EXPONENTS = (
     ),
     Misconception(
         "fairseq's exponent",
-        build(exponent=lambda d: pairs(d) / max(d / 2 - 1, 1)),
+        build(exponent=_fairseq),
         "The last wavelength is exactly 2π·base: i was divided by d_model/2 - 1, as fairseq and "
         "tensor2tensor do. Vaswani's formula divides 2i by d_model.",
-        also=(build(exponent=lambda d: 2 * pairs(d) / max(d - 1, 1)),),
+        also=(
+            build(exponent=lambda d: 2 * pairs(d) / max(d - 1, 1)),
+            build(exponent=_fairseq, join=lambda s, c: torch.cat((s, c), dim=-1)),
+        ),
     ),
     Misconception(
         "multiplied by the power instead of divided",
@@ -95,10 +106,36 @@ EXPONENTS = (
         also=(
             build(angle=lambda p, e, base: p[:, None] * torch.exp(-e)),
             build(angle=lambda p, e, base: p[:, None] / (1 + base * e)),
-            build(angle=lambda p, e, base: p[:, None] * torch.exp2(-e * math.log(base))),
-            build(angle=lambda p, e, base: p[:, None] * torch.exp(-e * math.log10(base))),
             build(angle=lambda p, e, base: p[:, None] / (base * e + 1e-9)),
             build(angle=lambda p, e, base: p[:, None] / (1 + e)),
+        ),
+    ),
+    Misconception(
+        "the logarithm to another base",
+        build(angle=lambda p, e, base: p[:, None] * torch.exp(-e * math.log10(base))),
+        "The base is written as exp(log(base)), with an exp and a log that do not undo each other. "
+        "Which logarithm belongs to `exp`?",
+        also=(
+            build(angle=lambda p, e, base: p[:, None] * torch.exp2(-e * math.log(base))),
+            build(angle=lambda p, e, base: p[:, None] * torch.exp(-e * math.log2(base))),
+            build(angle=lambda p, e, base: p[:, None] * 10 ** (-e * math.log(base))),
+        ),
+    ),
+    Misconception(
+        "another default base",
+        _default(1000.0),
+        "Right where a base is given. Without one the table is that of another base: what is the "
+        "default?",
+        also=(_default(100.0), _default(1e5), _default(5e5), _default(1e6)),
+    ),
+    Misconception(
+        "angles of other frequencies",
+        build(exponent=lambda d: 2 * pairs(d) / 512),
+        "Each pair is a sine and a cosine, but of other angles than p / base^(2i/d_model): print "
+        "those of position 1. Is the width written into the code, or a number rounded?",
+        also=(
+            build(exponent=lambda d: 2 * pairs(d) / 64),
+            build(exponent=lambda d: pairs(d) / (2 * d)),
         ),
         fits=_other_angles,
     ),

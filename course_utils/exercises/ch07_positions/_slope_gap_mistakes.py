@@ -51,6 +51,11 @@ GAPS = (
         build(power=lambda n: 1 << max((n - 1).bit_length() - 1, 0)),
     ),
     of(
+        "heads left without a slope",
+        "There are fewer slopes than heads: those above the power of two have none.",
+        build(rest=lambda twice, count: []),
+    ),
+    of(
         "gaps left empty",
         "The additional heads have a slope of 0, or continue the series below 2⁻⁸.",
         build(rest=lambda twice, count: [0.0] * count),
