@@ -4,10 +4,13 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
 from ipywidgets.embed import embed_data
+from playwright.sync_api import Page
 
 ROOT = Path(__file__).parents[2]
 HOST = ROOT / "site" / "_static" / "anywidget-host.js"
+AXE = ROOT / "node_modules" / "axe-core" / "axe.min.js"
 KIND = "application/vnd.jupyter.widget-"
 
 
@@ -38,3 +41,13 @@ def static_page(widgets: list[Any], theme: str | None = None) -> str:
 {views}</main>
 {script("state", saved(widgets))}
 <script>{HOST.read_text(encoding="utf-8")}</script></body></html>"""
+
+
+def assert_readable(page: Page, width: int) -> None:
+    """Fail where axe finds something in a widget, or the page is wider than its window."""
+    if not AXE.exists():
+        pytest.skip("axe-core is not installed: run npm ci")
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    page.add_script_tag(content=AXE.read_text(encoding="utf-8"))
+    found = page.evaluate("async () => (await axe.run('.acw')).violations")
+    assert found == [], json.dumps(found, indent=1)
