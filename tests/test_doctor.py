@@ -17,6 +17,8 @@ from course_utils import doctor
 from course_utils.doctor import Finding
 from course_utils.environment import ROOT, probe, read_pins
 
+pytestmark = pytest.mark.thorough  # every test starts processes
+
 PINS = {"torch": "2.13.0", "numpy": "2.3.5", "tqdm": "4.70.1"}
 
 

@@ -13,6 +13,8 @@ from course_utils.environment import STAMP, fault, read_stamp
 from tools import setup_env, setup_pip
 from tools.setup_pip import SetupError
 
+pytestmark = pytest.mark.thorough  # every test starts processes
+
 Call = tuple[tuple[str, ...], str]
 
 

@@ -7,6 +7,8 @@ import nbformat
 import pytest
 from small_course import SMALL, Course
 
+pytestmark = pytest.mark.thorough  # every test starts processes
+
 
 def test_the_learner_finds_stubs_and_no_solution(built: Course) -> None:
     cells = built.cells("notebooks")
