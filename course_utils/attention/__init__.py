@@ -2,18 +2,29 @@
 
 from course_utils.attention.attend import attend, context_vector
 from course_utils.attention.cross_attention import cross_attention
+from course_utils.attention.cross_covariance import cross_covariance_attention
+from course_utils.attention.grouped_query import grouped_query_attention
 from course_utils.attention.heads import (
     ablate_heads,
     merge_heads,
     split_heads,
 )
+from course_utils.attention.latent import latent_attention, latent_attention_absorbed
+from course_utils.attention.latent_module import LatentAttention
 from course_utils.attention.leaks import leaks_future
+from course_utils.attention.linear import (
+    causal_linear_attention,
+    linear_attention,
+    recurrent_linear_attention,
+)
+from course_utils.attention.linformer import linformer_attention
 from course_utils.attention.local import (
     local_monotonic_weights,
     local_predictive_weights,
     predicted_centre,
 )
 from course_utils.attention.lookup import soft_lookup
+from course_utils.attention.lsh import lsh_attention, lsh_buckets
 from course_utils.attention.masked_softmax import additive_mask, masked_softmax
 from course_utils.attention.masks import causal_mask, padding_mask, window_mask
 from course_utils.attention.multi_head import (
@@ -22,7 +33,9 @@ from course_utils.attention.multi_head import (
     multi_head_attention_loop,
 )
 from course_utils.attention.multi_head_module import MultiHeadAttention
+from course_utils.attention.performer import causal_performer_attention, performer_attention
 from course_utils.attention.projections import project_qkv, split_fused_qkv
+from course_utils.attention.random_features import orthogonal_projection, positive_random_features
 from course_utils.attention.scaled_dot_product import (
     attention_backward,
     attention_weights,
@@ -35,10 +48,18 @@ from course_utils.attention.scoring import (
     general_score,
     location_score,
 )
+from course_utils.attention.sliding_window import (
+    blocked_window_attention,
+    global_window_attention,
+    sliding_window_attention,
+)
 from course_utils.attention.softmax import softmax_jacobian, stable_softmax
+from course_utils.attention.sparse import block_sparse_attention, fixed_mask, strided_mask
+from course_utils.attention.sparse_softmax import entmax, sparsemax
 from course_utils.attention.structured_masks import combine_masks, document_mask, prefix_mask
 
 __all__ = [
+    "LatentAttention",
     "MultiHeadAttention",
     "ablate_heads",
     "additive_mask",
@@ -46,32 +67,54 @@ __all__ = [
     "attend",
     "attention_backward",
     "attention_weights",
+    "block_sparse_attention",
+    "blocked_window_attention",
+    "causal_linear_attention",
     "causal_mask",
+    "causal_performer_attention",
     "combine_masks",
     "concat_score",
     "context_vector",
     "cross_attention",
+    "cross_covariance_attention",
     "document_mask",
     "dot_score",
+    "entmax",
+    "fixed_mask",
     "general_score",
+    "global_window_attention",
+    "grouped_query_attention",
+    "latent_attention",
+    "latent_attention_absorbed",
     "leaks_future",
+    "linear_attention",
+    "linformer_attention",
     "local_monotonic_weights",
     "local_predictive_weights",
     "location_score",
+    "lsh_attention",
+    "lsh_buckets",
     "masked_softmax",
     "merge_heads",
     "multi_head_attention",
     "multi_head_attention_fused",
     "multi_head_attention_loop",
+    "orthogonal_projection",
     "padding_mask",
+    "performer_attention",
+    "positive_random_features",
     "predicted_centre",
     "prefix_mask",
     "project_qkv",
+    "recurrent_linear_attention",
     "scaled_dot_product_attention",
+    "sliding_window_attention",
     "soft_lookup",
     "softmax_jacobian",
+    "sparsemax",
     "split_fused_qkv",
     "split_heads",
     "stable_softmax",
+    "strided_mask",
     "window_mask",
 ]

@@ -17,10 +17,11 @@ from torch.utils.flop_counter import FlopCounterMode
 def count_flops(fn: Callable[..., object], *args: object) -> int:
     """Count the floating-point operations of the matrix products in `fn(*args)`, 2 a multiply-add.
 
-    A product with a vector counts like any other. Element-wise work is not counted, as is usual:
+    A product with a vector counts like any other, and so do those inside of torch's own attention:
+    all of its scores, also where a mask hides them. Element-wise work is not counted, as is usual:
     it is a lower order of the same sizes.
     """
-    with FlopCounterMode(display=False, custom_mapping=_VECTOR_PRODUCTS) as counter:
+    with FlopCounterMode(display=False, custom_mapping=_PRODUCTS) as counter:
         fn(*args)
     return int(counter.get_total_flops())
 
@@ -44,7 +45,12 @@ class _LargestTensor(TorchDispatchMode):
     def __torch_dispatch__(
         self, func: Any, types: Any, args: Any = (), kwargs: Any = None
     ) -> object:
-        out = func(*args, **(kwargs or {}))
+        kwargs = kwargs or {}
+        with self:  # in inference mode composed operations arrive whole, and hide what they make
+            out = func.decompose(*args, **kwargs)
+        if out is not NotImplemented:
+            return out
+        out = func(*args, **kwargs)
         for leaf in tree_leaves(out):
             if isinstance(leaf, Tensor) and _storage(leaf) not in self._given:
                 bytes_held = leaf.untyped_storage().nbytes()
@@ -52,7 +58,7 @@ class _LargestTensor(TorchDispatchMode):
         return out
 
 
-# torch's own counter sees products of two matrices only, not those with a vector.
+# torch's own counter sees neither products with a vector nor its attention on a CPU.
 def _matrix_vector(matrix: Sequence[int], vector: Sequence[int], *rest: Any, **more: Any) -> int:
     return 2 * math.prod(matrix)
 
@@ -61,10 +67,23 @@ def _added_matrix_vector(start: Any, matrix: Sequence[int], *rest: Any, **more: 
     return 2 * math.prod(matrix)
 
 
-_VECTOR_PRODUCTS = {
+def _attention(query: Sequence[int], key: Sequence[int], *rest: Any, **more: Any) -> int:
+    return 4 * math.prod(query) * key[-2]
+
+
+def _attention_backward(
+    grad: Any, query: Sequence[int], key: Sequence[int], *rest: Any, **more: Any
+) -> int:
+    # The scores once more, and a product each for weights, queries, keys and values.
+    return 10 * math.prod(query) * key[-2]
+
+
+_PRODUCTS = {
     torch.ops.aten.mv: _matrix_vector,
     torch.ops.aten.dot: _matrix_vector,
     torch.ops.aten.addmv: _added_matrix_vector,
+    torch.ops.aten._scaled_dot_product_flash_attention_for_cpu: _attention,
+    torch.ops.aten._scaled_dot_product_flash_attention_for_cpu_backward: _attention_backward,
 }
 
 

@@ -67,6 +67,14 @@ def fit_power_law(x: Sequence[float], y: Sequence[float]) -> PowerLaw:
     return PowerLaw(exponent, math.sqrt(variance / spread), math.exp(intercept))
 
 
+def fit_exponent(x: Sequence[float], y: Sequence[float]) -> float:
+    """Return the exponent alone of the power law that fits best: 1 is linear, 2 quadratic.
+
+    Args and errors are those of `fit_power_law`.
+    """
+    return fit_power_law(x, y).exponent
+
+
 def _checked(name: str, values: Sequence[float]) -> np.ndarray:
     array = np.asarray(values, dtype=np.float64)
     if array.ndim != 1:

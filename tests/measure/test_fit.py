@@ -3,7 +3,7 @@ import math
 import numpy as np
 import pytest
 
-from course_utils.measure import PowerLaw, fit_power_law
+from course_utils.measure import PowerLaw, fit_exponent, fit_power_law
 
 X = [1.0, 2.0, 5.0, 11.0, 40.0]
 
@@ -16,6 +16,16 @@ def test_an_exact_law_is_found_without_error(exponent: float, prefactor: float) 
     assert law.exponent == pytest.approx(exponent, abs=1e-12)
     assert law.prefactor == pytest.approx(prefactor)
     assert law.error == pytest.approx(0.0, abs=1e-12)
+
+
+def test_the_exponent_alone_is_that_of_the_law() -> None:
+    y = [2.0, 7.0, 40.0, 130.0, 900.0]
+    assert fit_exponent(X, y) == fit_power_law(X, y).exponent
+    assert fit_exponent([512, 1024, 2048], [4 * n * n for n in (512, 1024, 2048)]) == pytest.approx(
+        2
+    )
+    with pytest.raises(ValueError, match="at least 3 points, got 2"):
+        fit_exponent([1.0, 2.0], [1.0, 2.0])
 
 
 def test_agrees_with_numpy_polyfit_and_its_covariance() -> None:

@@ -1,0 +1,68 @@
+"""Compare calls by CPU time, in rounds, so that a busy machine disturbs all of them alike."""
+
+from __future__ import annotations
+
+import platform
+import random
+import re
+import statistics
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import torch
+from torch.profiler import ProfilerActivity, profile
+
+Call = Callable[[], object]
+Seconds = dict[str, list[float]]
+
+
+def timed(run: Call, calls: int) -> float:
+    """Return the CPU seconds of one call; waiting for other programs does not count."""
+    start = time.process_time()
+    for _ in range(calls):
+        run()
+    return (time.process_time() - start) / calls
+
+
+def in_rounds(runs: Mapping[str, Call], rounds: int, seconds: float = 0.05) -> Seconds:
+    """Time every call once a round, in a new order each, over at least so many seconds."""
+    for run in runs.values():
+        run()
+    calls = {name: max(1, round(seconds / timed(run, 1))) for name, run in runs.items()}
+    measured: Seconds = {name: [] for name in runs}
+    for number in range(rounds):
+        for name in random.Random(number).sample(list(runs), len(runs)):
+            measured[name].append(timed(runs[name], calls[name]))
+    return measured
+
+
+def ratio(one: list[float], other: list[float]) -> float:
+    """Return the median over the rounds of one / other."""
+    return round(statistics.median(a / b for a, b in zip(one, other, strict=True)), 3)
+
+
+def milliseconds(measured: list[float]) -> float:
+    """Return the median in milliseconds."""
+    return round(1e3 * statistics.median(measured), 4)
+
+
+def peak_bytes(run: Call) -> int:
+    """Return the most memory that torch held at once during the call, beyond what was there."""
+    with profile(activities=[ProfilerActivity.CPU], profile_memory=True) as profiler:
+        run()
+    events = profiler.profiler.kineto_results.events()
+    changes = [(e.start_ns(), e.nbytes()) for e in events if e.name() == "[memory]"]
+    held = peak = 0
+    for _, change in sorted(changes, key=lambda one: one[0]):
+        held += change
+        peak = max(peak, held)
+    return peak
+
+
+def processor() -> str:
+    """Return the processor's name and its kind of vectors: the ratios depend on them."""
+    listed = Path("/proc/cpuinfo")
+    found = re.search(r"model name\s*: (.+)", listed.read_text()) if listed.exists() else None
+    name = found[1] if found else platform.processor()
+    return f"{name}, {torch.backends.cpu.get_cpu_capability()}"

@@ -1,0 +1,114 @@
+"""Multi-head latent attention as a module, with its two forms and what it keeps of a token.
+
+Source: DeepSeek-AI 2024, DeepSeek-V2, section 2.1, https://arxiv.org/abs/2405.04434
+Ours / theirs: q_proj = (W^Q, W^QR);  down_proj = (W^DKV, W^KR);  W_uk, W_uv = W^UK, W^UV;
+    out_proj = W^O;  d_latent, d_rope = d_c, d_h^R
+Differs: as in `latent_attention`; no biases, as theirs.
+Same contract as: `latent_attention` between learned projections
+"""
+
+import math
+from collections.abc import Callable
+
+import torch
+from jaxtyping import Bool, Float
+from torch import Tensor, nn
+
+from course_utils.attention._head_checks import check_num_heads, check_streams
+from course_utils.attention._mask_checks import check_at_least
+from course_utils.attention.heads import merge_heads, split_heads
+from course_utils.attention.latent import latent_attention, latent_attention_absorbed
+
+Rotate = Callable[[Tensor], Tensor]
+
+
+class LatentAttention(nn.Module):
+    """Latent attention with learned projections.
+
+    Args:
+        d_model: Width of the stream, and of all heads together.
+        num_heads: How many heads share it.
+        d_latent: Width of what is kept of a token, instead of 2 · d_model.
+        d_rope: Width of the rotated part of queries and of the one shared key.
+
+    Raises:
+        TypeError: A size is no int.
+        ValueError: The heads do not divide the width, or a size is too small.
+    """
+
+    def __init__(self, d_model: int, num_heads: int, *, d_latent: int, d_rope: int = 0) -> None:
+        super().__init__()
+        check_num_heads(num_heads, d_model)
+        check_at_least(1, d_latent=d_latent)
+        check_at_least(0, d_rope=d_rope)
+        d_k = d_model // num_heads
+        self.num_heads, self.d_k, self.d_latent = num_heads, d_k, d_latent
+        self.q_proj = nn.Linear(d_model, num_heads * (d_k + d_rope), bias=False)
+        self.down_proj = nn.Linear(d_model, d_latent + d_rope, bias=False)
+        self.W_uk = nn.Parameter(torch.randn(num_heads, d_latent, d_k) / math.sqrt(d_latent))
+        self.W_uv = nn.Parameter(torch.randn(num_heads, d_latent, d_k) / math.sqrt(d_latent))
+        self.out_proj = nn.Linear(d_model, d_model, bias=False)
+
+    def forward(
+        self,
+        x: Float[Tensor, "B L d_model"],
+        attn_mask: Bool[Tensor, "#B #H #L #L"] | None = None,
+        rotate: Rotate | None = None,
+    ) -> Float[Tensor, "B L d_model"]:
+        """Return what the heads found, with keys and values made for every head.
+
+        Args:
+            x: The stream that asks, is asked and hands over.
+            attn_mask: True where a query may attend.
+            rotate: Turns vectors (..., L, d_rope) by their positions; None leaves them.
+
+        Raises:
+            TypeError: An input is no floating tensor, or the mask is not boolean.
+            ValueError: Sizes do not fit together.
+        """
+        query, cache = self._query(x, rotate), self.compress(x, rotate)
+        return self._out(latent_attention(query, cache, self.W_uk, self.W_uv, attn_mask))
+
+    def decode(
+        self,
+        x: Float[Tensor, "B L d_model"],
+        cache: Float[Tensor, "B S r+d_rope"],
+        attn_mask: Bool[Tensor, "#B #H #L #S"] | None = None,
+        rotate: Rotate | None = None,
+    ) -> Float[Tensor, "B L d_model"]:
+        """Return the same for new tokens whose past, and they themselves, are in the cache.
+
+        Args:
+            x: The stream at the new tokens.
+            cache: What `compress` gave for all tokens so far, side by side.
+            attn_mask: True where a query may attend.
+            rotate: As in `forward`, at the new tokens' positions.
+
+        Raises:
+            TypeError: An input is no floating tensor, or the mask is not boolean.
+            ValueError: Sizes do not fit together.
+        """
+        query = self._query(x, rotate)
+        return self._out(latent_attention_absorbed(query, cache, self.W_uk, self.W_uv, attn_mask))
+
+    def compress(
+        self, x: Float[Tensor, "B L d_model"], rotate: Rotate | None = None
+    ) -> Float[Tensor, "B L r+d_rope"]:
+        """Return all that is kept of each token: its latent vector and its rotated key."""
+        check_streams(x=x)
+        return _rotated(self.down_proj(x), self.d_latent, rotate)
+
+    def _query(self, x: Tensor, rotate: Rotate | None) -> Tensor:
+        check_streams(x=x)
+        return _rotated(split_heads(self.q_proj(x), self.num_heads), self.d_k, rotate)
+
+    def _out(self, heads: Tensor) -> Tensor:
+        out: Tensor = self.out_proj(merge_heads(heads))
+        return out
+
+
+def _rotated(x: Tensor, start: int, rotate: Rotate | None) -> Tensor:
+    """Return x with the features from `start` on turned."""
+    if rotate is None:
+        return x
+    return torch.cat((x[..., :start], rotate(x[..., start:])), dim=-1)

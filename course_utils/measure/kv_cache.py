@@ -1,0 +1,36 @@
+"""How many bytes keys and values of earlier tokens take while text is generated.
+
+Source: Shazeer 2019, Fast Transformer Decoding, section 2.4, https://arxiv.org/abs/1911.02150,
+    where these bytes are what a step has to read
+Ours / theirs: num_kv_heads = h, or 1 where heads share;  d_k = k = v;  num_tokens = n;  batch = b
+Differs: counts all layers, and bytes instead of numbers.
+"""
+
+
+def kv_cache_bytes(
+    num_layers: int,
+    num_kv_heads: int,
+    d_k: int,
+    num_tokens: int,
+    batch: int,
+    bytes_per_element: int,
+) -> int:
+    """Count the bytes of the keys and values, both as wide as d_k, of every token in every layer.
+
+    Args:
+        num_layers: How many layers keep their own.
+        num_kv_heads: How many heads of keys and values a layer has; query heads do not count.
+        d_k: Width of a key, and of a value, in one head.
+        num_tokens: How many tokens each sequence has.
+        batch: How many sequences there are.
+        bytes_per_element: 4 for float32, 2 for float16.
+
+    Raises:
+        ValueError: num_tokens is negative, or another argument below 1.
+    """
+    sizes = (num_layers, num_kv_heads, d_k, batch, bytes_per_element)
+    if min(sizes) < 1:
+        raise ValueError(f"sizes must be at least 1, got {sizes}")
+    if num_tokens < 0:
+        raise ValueError(f"num_tokens must be at least 0, got {num_tokens}")
+    return 2 * num_layers * num_kv_heads * d_k * num_tokens * batch * bytes_per_element
