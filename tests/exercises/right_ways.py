@@ -14,6 +14,7 @@ from tests.exercises.right_ways_ch04 import RIGHT_WAYS_CH04
 from tests.exercises.right_ways_ch05 import RIGHT_WAYS_CH05
 from tests.exercises.right_ways_ch06 import RIGHT_WAYS_CH06
 from tests.exercises.right_ways_ch07 import RIGHT_WAYS_CH07
+from tests.exercises.right_ways_ch08 import RIGHT_WAYS_CH08
 
 INF = torch.inf
 
@@ -276,6 +277,7 @@ RIGHT_WAYS: dict[str, tuple[Callable[..., object], ...]] = {
     **RIGHT_WAYS_CH05,
     **RIGHT_WAYS_CH06,
     **RIGHT_WAYS_CH07,
+    **RIGHT_WAYS_CH08,
     "stable_softmax": (
         softmax_by_rows,
         softmax_by_logsumexp,
