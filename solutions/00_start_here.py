@@ -121,11 +121,11 @@ progress(3)
 | 05 | [Multi-head attention](05_multi_head.ipynb) |
 | 06 | [Masks](06_masks.ipynb) |
 | 07 | [Where am I? Positional encodings](07_positions.ipynb) |
-| 08 | Cheaper attention |
+| 08 | [Cheaper attention](08_cheaper_attention.ipynb) |
 | 09 | Flash attention: tiling on the GPU |
 | 10 | The KV cache: generating one token at a time |
 
-Chapters 01 to 07 are there; the others are planned.
+Chapters 01 to 08 are there; the others are planned.
 """
 
 # %% [markdown]

@@ -23,6 +23,7 @@ from course_utils.models.length_task import (
 )
 from course_utils.models.named_schemes import rescaled_rope
 from course_utils.models.positioned_transformer import PositionedTransformer
+from course_utils.models.recall import RecallModel, judge_recall, recall_batch, train_recall
 from course_utils.models.recurrent import encode, rnn_step
 from course_utils.models.scores import AdditiveScore, ConcatScore, GeneralScore
 from course_utils.models.seq2seq import Decoder, Encoder, LuongDecoder, Seq2Seq, Written
@@ -53,6 +54,7 @@ __all__ = [
     "LocalPredictiveContext",
     "LuongDecoder",
     "PositionedTransformer",
+    "RecallModel",
     "Seq2Seq",
     "SmallTransformer",
     "Written",
@@ -60,7 +62,9 @@ __all__ = [
     "encode",
     "field_mass",
     "judge_on_task",
+    "judge_recall",
     "next_character_loss",
+    "recall_batch",
     "rescaled_rope",
     "rnn_step",
     "sequence_loss",
@@ -69,6 +73,7 @@ __all__ = [
     "token_accuracy",
     "train_character_model",
     "train_on_task",
+    "train_recall",
     "train_seq2seq",
     "weight_on_previous",
     "write_all",

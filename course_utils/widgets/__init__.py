@@ -17,6 +17,7 @@ from course_utils.widgets.mask_playground import MaskPlayground, mask_playground
 from course_utils.widgets.projection_toy import ProjectionToy, projection_toy
 from course_utils.widgets.rope_clock import RopeClock, rope_clock
 from course_utils.widgets.scale_explorer import ScaleExplorer, scale_explorer
+from course_utils.widgets.variant_explorer import VariantExplorer, variant_explorer
 
 __all__ = [
     "AlignmentExplorer",
@@ -28,6 +29,7 @@ __all__ = [
     "ProjectionToy",
     "RopeClock",
     "ScaleExplorer",
+    "VariantExplorer",
     "alignment_explorer",
     "extrapolation_explorer",
     "head_grid",
@@ -38,4 +40,5 @@ __all__ = [
     "projection_toy",
     "rope_clock",
     "scale_explorer",
+    "variant_explorer",
 ]

@@ -18,6 +18,7 @@ from course_utils.widgets import (
     ProjectionToy,
     RopeClock,
     ScaleExplorer,
+    VariantExplorer,
     heatmap,
     scale_explorer,
 )
@@ -33,6 +34,7 @@ WIDGETS = [
     (MaskPlayground, "mask_playground"),
     (RopeClock, "rope_clock"),
     (ExtrapolationExplorer, "extrapolation_explorer"),
+    (VariantExplorer, "variant_explorer"),
 ]
 
 

@@ -1,0 +1,188 @@
+"""Associative recall: which value stood beside this key? A small model with any cheap attention.
+
+Source: the task is multi-query associative recall, Arora et al. 2024, Zoology, section 3,
+    https://arxiv.org/abs/2312.04927; the mixing of neighbours is the short convolution that they
+    give every model
+Differs: all pairs come first, then each key is asked for once, in a new order; no positions are
+    encoded, so a model that learnt on short lists can be asked long ones
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from course_utils.attention import (
+    causal_linear_attention,
+    grouped_query_attention,
+    merge_heads,
+    sliding_window_attention,
+    split_heads,
+)
+from course_utils.attention.masks import causal_mask
+from course_utils.models.training import descend
+
+SYMBOLS, WINDOW = 64, 16
+D_MODEL, LAYERS = 64, 2
+Attend = Callable[[Tensor, Tensor, Tensor], Tensor]
+
+
+def recall_batch(
+    num_pairs: int, sequences: int, generator: torch.Generator
+) -> tuple[Int[Tensor, "N 3*num_pairs"], Int[Tensor, "N num_pairs"]]:
+    """Draw lists of pairs, with each key asked for once behind them, and the values asked for.
+
+    Args:
+        num_pairs: How many pairs a list has; no key stands in it twice.
+        sequences: How many lists to draw.
+        generator: The only source of randomness.
+
+    Raises:
+        ValueError: There are more pairs than keys, or none.
+    """
+    if not 1 <= num_pairs <= SYMBOLS:
+        raise ValueError(f"num_pairs must be from 1 to {SYMBOLS}, got {num_pairs}")
+    keys = torch.rand(sequences, SYMBOLS, generator=generator).argsort(dim=-1)[:, :num_pairs]
+    values = torch.randint(SYMBOLS, keys.shape, generator=generator)
+    order = torch.rand(keys.shape, generator=generator).argsort(dim=-1)
+    pairs = torch.stack((keys, values + SYMBOLS), dim=-1).flatten(1)
+    return torch.cat((pairs, keys.gather(1, order)), dim=-1), values.gather(1, order)
+
+
+class RecallModel(nn.Module):
+    """Two layers of attention and feed-forward over the tokens of a recall task.
+
+    Whatever sharing heads of keys and values saves goes into wider feed-forward layers: all models
+    have the same number of parameters.
+
+    Args:
+        kind: "full", "window" (16 keys) or "linear".
+        num_heads: Query heads.
+        num_kv_heads: Heads of keys and values; fewer only where the kind is "full".
+
+    Raises:
+        ValueError: The kind is unknown or shares no heads, or heads do not divide each other or
+            the width.
+    """
+
+    def __init__(self, kind: str, num_heads: int = 4, num_kv_heads: int | None = None) -> None:
+        super().__init__()
+        num_kv_heads = num_heads if num_kv_heads is None else num_kv_heads
+        if kind not in _ATTEND:
+            raise ValueError(f"kind must be one of {', '.join(_ATTEND)}, got {kind!r}")
+        if D_MODEL % num_heads or num_heads % num_kv_heads:
+            raise ValueError(
+                f"num_heads must divide {D_MODEL} and num_kv_heads divide it, "
+                f"got {num_heads} and {num_kv_heads}"
+            )
+        if kind != "full" and num_kv_heads != num_heads:
+            raise ValueError(
+                f"num_kv_heads must be num_heads where the kind is {kind!r}, got {num_kv_heads}"
+            )
+        self.token = nn.Embedding(2 * SYMBOLS, D_MODEL)
+        self.layers = nn.ModuleList(_Layer(kind, num_heads, num_kv_heads) for _ in range(LAYERS))
+        self.norm = nn.LayerNorm(D_MODEL)
+        self.out = nn.Linear(D_MODEL, SYMBOLS)
+
+    def forward(self, tokens: Int[Tensor, "N L"]) -> Float[Tensor, "N L values"]:
+        """Return a score for each value at every position."""
+        x = self.token(tokens)
+        for layer in self.layers:
+            x = layer(x)
+        scores: Tensor = self.out(self.norm(x))
+        return scores
+
+
+class _Layer(nn.Module):
+    def __init__(self, kind: str, num_heads: int, num_kv_heads: int) -> None:
+        super().__init__()
+        self.attend, self.num_heads, self.num_kv_heads = _ATTEND[kind], num_heads, num_kv_heads
+        d_kv = D_MODEL // num_heads * num_kv_heads
+        d_ff = 4 * D_MODEL + D_MODEL - d_kv  # what narrower keys and values leave over
+        self.norm = nn.LayerNorm(D_MODEL)
+        self.before = nn.Parameter(0.1 * torch.randn(D_MODEL))
+        self.query = nn.Linear(D_MODEL, D_MODEL, bias=False)
+        self.key, self.value = (nn.Linear(D_MODEL, d_kv, bias=False) for _ in range(2))
+        self.merge = nn.Linear(D_MODEL, D_MODEL, bias=False)
+        self.feed_forward = nn.Sequential(
+            nn.LayerNorm(D_MODEL),
+            nn.Linear(D_MODEL, d_ff, bias=False),
+            nn.GELU(),
+            nn.Linear(d_ff, D_MODEL, bias=False),
+        )
+
+    def forward(self, x: Tensor) -> Tensor:
+        y = self.norm(x)
+        y = y + self.before * F.pad(y, (0, 0, 1, -1))  # each token also knows the one before it
+        query = split_heads(self.query(y), self.num_heads)
+        key, value = (split_heads(part(y), self.num_kv_heads) for part in (self.key, self.value))
+        x = x + self.merge(merge_heads(self.attend(query, key, value)))
+        out: Tensor = x + self.feed_forward(x)
+        return out
+
+
+def train_recall(
+    model: nn.Module,
+    *,
+    steps: int,
+    seed: int,
+    pairs: tuple[int, int] = (2, 16),
+    batch: int = 32,
+    learning_rate: float = 3e-3,
+    progress: Callable[[Iterable[int]], Iterable[int]] = iter,
+) -> list[float]:
+    """Train in place; return the loss of each step.
+
+    Args:
+        model: Takes tokens.
+        steps: Number of updates.
+        seed: Decides which lists are seen, and nothing else.
+        pairs: Fewest and most pairs of a training list; every batch draws its own number.
+        batch: Lists in a training batch.
+        learning_rate: The highest rate, reached after a tenth of the steps.
+        progress: Wraps the step numbers, for example in a tqdm bar.
+    """
+    generator = torch.Generator().manual_seed(seed)
+    optimiser = torch.optim.Adam(model.parameters(), lr=learning_rate)
+
+    def draw_loss() -> Tensor:
+        number = int(torch.randint(pairs[0], pairs[1] + 1, (), generator=generator))
+        tokens, wanted = recall_batch(number, batch, generator)
+        scores = model(tokens)[:, -number:]
+        return F.cross_entropy(scores.flatten(0, 1), wanted.flatten())
+
+    return descend(
+        model, draw_loss, optimiser, steps=steps, learning_rate=learning_rate, progress=progress
+    )
+
+
+@torch.no_grad()
+def judge_recall(
+    model: nn.Module, num_pairs: Sequence[int], sequences: int = 64
+) -> dict[int, float]:
+    """Return the share of values recalled, for lists of each length; the same lists every time."""
+    found = {}
+    for number in num_pairs:
+        generator = torch.Generator().manual_seed(1000 + number)
+        tokens, wanted = recall_batch(number, sequences, generator)
+        right = model(tokens)[:, -number:].argmax(dim=-1) == wanted
+        found[number] = right.double().mean().item()
+    return found
+
+
+def _full(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
+    length = query.shape[-2]
+    return grouped_query_attention(query, key, value, causal_mask(length, length))
+
+
+def _window(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
+    return sliding_window_attention(query, key, value, WINDOW)
+
+
+_ATTEND: dict[str, Attend] = {
+    "full": _full,
+    "window": _window,
+    "linear": causal_linear_attention,
+}

@@ -1,0 +1,147 @@
+// The variant explorer: controls, who sees whom, what it costs, and the recorded times.
+import { make, uniqueId, watch, writer } from "./shared.js";
+import { VARIANTS, bytes, costs, operations, plain, share } from "./variant_explorer_costs.js";
+import { CURVE, drawCurves, drawPattern, pattern } from "./variant_explorer_picture.js";
+
+const SIZES = ["length", "d_k", "num_heads", "num_kv_heads", "window"];
+const LABELS = { length: "tokens n", d_k: "head width d_k", num_heads: "heads", num_kv_heads: "key/value heads", window: "window" };
+const POWERS = { length: [7, 17], d_k: [4, 7], num_heads: [0, 5], num_kv_heads: [0, 5], window: [4, 12] };
+const WINDOW_IS = { window: "window", strided: "stride", fixed: "block" };
+
+/** What is recorded of a variant at a length, as words. */
+export function recorded(variant, curves, length) {
+  const { curve, against } = VARIANTS[variant];
+  const at = (name) => (curves[name] ?? []).find(([n]) => n === length)?.[1];
+  const [ours, theirs] = [at(curve), at(against)];
+  if (ours === undefined) return `No time was recorded for ${length} tokens.`;
+  const time = `Recorded: ${+ours.toPrecision(3)} ms`;
+  if (theirs === undefined) return `${time}.`;
+  const times = ours <= theirs ? `${+(theirs / ours).toPrecision(2)} times faster` : `${+(ours / theirs).toPrecision(2)} times slower`;
+  return `${time}, ${times} than ${against}.`;
+}
+
+/** The picture in words. */
+export function sentence(variant, sizes, curves) {
+  const [ours, theirs] = [costs(variant, sizes), plain(variant, sizes)];
+  const cache = ours.cache === null ? "it cannot generate" : `${share(ours.cache, theirs.cache)} of its cache`;
+  const does =
+    variant === "full"
+      ? "the measure for all others"
+      : `${share(ours.flops, theirs.flops)} of plain attention's operations, ${share(ours.table, theirs.table)} of its weights, ${cache}`;
+  const { name } = VARIANTS[variant];
+  return `${name[0].toUpperCase()}${name.slice(1)}, ${sizes.length} tokens: ${does}. ${recorded(variant, curves, sizes.length)}`;
+}
+
+/** The rows of the table. */
+export function rows(variant, sizes) {
+  const [ours, theirs] = [costs(variant, sizes), plain(variant, sizes)];
+  return [
+    ["operations", operations(ours.flops), operations(theirs.flops), share(ours.flops, theirs.flops)],
+    ["weights or state", bytes(ours.table), bytes(theirs.table), share(ours.table, theirs.table)],
+    ours.cache === null
+      ? ["kept while generating", "not causal", bytes(theirs.cache), "–"]
+      : ["kept while generating", bytes(ours.cache), bytes(theirs.cache), share(ours.cache, theirs.cache)],
+  ];
+}
+
+function render({ model, el }) {
+  const id = uniqueId();
+  const write = writer(model);
+  const choice = make(
+    "select",
+    { id: `${id}-variant`, onchange: () => write({ variant: choice.value }) },
+    ...Object.entries(VARIANTS).map(([value, { name }]) => make("option", { value, textContent: name })),
+  );
+  const sliders = {};
+  const fields = SIZES.map((name) => {
+    const [min, max] = POWERS[name];
+    const input = make("input", {
+      id: `${id}-${name}`, type: "range", min, max, step: 1,
+      oninput: () => write({ [name]: 2 ** Number(input.value) }),
+    });
+    const output = make("output", { htmlFor: input.id });
+    const label = make("label", { for: input.id, textContent: LABELS[name] });
+    sliders[name] = { input, output, label };
+    return make("div", { className: "acw-field" }, label, input, output);
+  });
+  const said = make("p", { className: "acw-said", "aria-live": "polite" });
+  const seen = make("figcaption");
+  const squares = drawing("0 0 264 264");
+  const times = make("figcaption", {
+    textContent: "recorded: milliseconds of one processor thread, both axes logarithmic; 4 heads of 64, window 128, whatever is set above",
+  });
+  const lines = drawing(`0 0 ${CURVE.wide} 276`);
+  const body = make("tbody");
+  const head = ["one layer, float32", "this", "plain", "share"];
+  const table = make(
+    "table",
+    {},
+    make("thead", {}, make("tr", {}, ...head.map((textContent) => make("th", { scope: "col", textContent })))),
+    body,
+  );
+  const root = make(
+    "div",
+    { className: "acw acw-variant", role: "group", "aria-label": "Variants of attention", "data-lm-suppress-shortcuts": "true" },
+    make(
+      "div",
+      { className: "acw-controls" },
+      make("div", { className: "acw-field" }, make("label", { for: choice.id, textContent: "variant" }), choice),
+      ...fields,
+    ),
+    said,
+    make("div", { className: "acw-both" }, make("figure", {}, seen, squares), make("figure", {}, times, lines)),
+    make("div", { className: "acw-scroll", tabIndex: 0, role: "group", "aria-label": "Costs" }, table),
+  );
+
+  function update() {
+    const variant = model.get("variant");
+    const sizes = Object.fromEntries(SIZES.map((name) => [name, model.get(name)]));
+    sizes.num_kv_heads = Math.min(sizes.num_kv_heads, sizes.num_heads);
+    choice.value = variant;
+    for (const name of SIZES) {
+      const { input, output, label } = sliders[name];
+      if (name === "num_kv_heads") input.max = Math.log2(sizes.num_heads);
+      input.value = Math.log2(sizes[name]);
+      input.setAttribute("aria-valuetext", sizes[name]);
+      output.textContent = sizes[name];
+      if (name === "window") label.textContent = WINDOW_IS[variant] ?? "window";
+    }
+    sliders.num_kv_heads.input.disabled = variant !== "grouped";
+    sliders.window.input.disabled = !(variant in WINDOW_IS);
+    const curves = model.get("curves");
+    said.textContent = sentence(variant, sizes, curves);
+    const { says } = pattern(variant, sizes);
+    seen.textContent = says;
+    squares.innerHTML = drawPattern(variant, sizes);
+    squares.setAttribute("aria-label", `Who sees whom: ${says}`);
+    lines.innerHTML = drawCurves(variant, curves, sizes.length);
+    lines.setAttribute("aria-label", `Recorded times. ${recorded(variant, curves, sizes.length)}`);
+    body.replaceChildren(
+      ...rows(variant, sizes).map(([first, ...rest]) =>
+        make(
+          "tr",
+          {},
+          make("th", { scope: "row", textContent: first }),
+          ...rest.map((textContent) => make("td", { textContent })),
+        ),
+      ),
+    );
+  }
+
+  el.append(root);
+  update();
+  const stop = watch(model, ["variant", ...SIZES, "curves"], update);
+  return () => {
+    stop();
+    root.remove();
+  };
+}
+
+function drawing(viewBox) {
+  const picture = document.createElementNS("http://www.w3.org/2000/svg", "svg");
+  picture.setAttribute("viewBox", viewBox);
+  picture.setAttribute("role", "img");
+  return picture;
+}
+
+export default { render };

@@ -1,0 +1,1660 @@
+# ---
+# jupyter:
+#   jupytext:
+#     text_representation:
+#       extension: .py
+#       format_name: percent
+#   kernelspec:
+#     display_name: Python 3
+#     language: python
+#     name: python3
+# ---
+
+# %% [markdown]
+r"""
+# Make attention cheaper, and measure what it costs
+
+*You will be able to*
+
+1. say of each cheaper attention which bill it lowers: parameters, operations, memory, or the bytes kept while generating;
+2. write it so that it really costs less, and prove that by counting;
+3. fit the exponent of a measured cost, and read off where a variant begins to pay;
+4. say what each variant gives up, and measure that too;
+5. judge a published comparison table.
+
+*You need* chapters 05 (heads) and 06 (masks). The eleven exercises ask for 146 minutes together; reading and running take about as long.
+"""
+
+# %% [markdown]
+"""
+How to read: before each experiment stands a question. Write your guess down, run the cell, then open the answer.
+
+$n$ tokens, $H$ query heads, $H_{kv}$ heads of keys and values, width $d_k$ of one head, and $d$ of the whole stream.
+
+Numbers that take a quarter of an hour to measure were recorded beforehand, by the scripts in `benchmarks/`. The cells below read those records, and repeat a small part of them live.
+"""
+
+# %%
+import math
+import sys
+import time
+from functools import partial
+from statistics import mean, median
+
+import torch
+from matplotlib import pyplot as plt
+from torch.nn import functional as F
+from tqdm import tqdm
+
+from course_utils import attention, check, hint, measure, plotting  # noqa: F401
+from course_utils.models import RecallModel, judge_recall, recall_batch, train_recall
+from course_utils.widgets import variant_explorer
+
+plotting.use_style()
+torch.set_num_threads(1)
+torch.set_printoptions(precision=3, sci_mode=False, linewidth=100)
+costs = measure.read_record("chapter_08_cheaper")
+recalls = measure.read_record("chapter_08_recall")
+
+# %% [markdown]
+r"""
+## 1. Which bill?
+
+"Attention is quadratic, and that is the bottleneck." The first half is right. Whether it is *the* bottleneck depends on what else the layer does: four projections, $8nd^2$ operations, and a feed-forward layer, $16nd^2$, against $4n^2d$ for scores and averages.
+
+A published table of costs lists attention and feed-forward alone; it leaves out the projections, and writes $n^2$ for the memory where $H$ heads hold $Hn^2$ numbers.
+
+**Predict.** For a width of 512: from which length on does attention cost more than its own projections? And more than everything else together?
+"""
+
+# %%
+d = 512
+stream, square, wide = (torch.empty(*s, device="meta") for s in ((1, d), (d, d), (d, 4 * d)))
+print("     n   attention   projections   feed-forward   (Gflop)   share of attention")
+for n in (256, 1024, 2048, 3072, 8192, 32768):
+    x = stream.expand(n, d)
+    core = measure.count_flops(attention.scaled_dot_product_attention, x, x, x)
+    projections = 4 * measure.count_flops(torch.matmul, x, square)
+    feed_forward = 2 * measure.count_flops(torch.matmul, x, wide)
+    share = core / (core + projections + feed_forward)
+    print(f"{n:6} {core / 1e9:11.2f} {projections / 1e9:13.2f} {feed_forward / 1e9:14.2f}", end="")
+    print(f" {share:30.0%}")
+
+# %% [markdown]
+r"""
+<details><summary>Answer</summary>
+
+$4n^2d = 8nd^2$ at $n = 2d = 1024$; $4n^2d = 24nd^2$ at $n = 6d = 3072$. Below a few thousand tokens, making attention cheaper leaves most of the bill as it is. Far above, it is nearly the whole bill: 91 % at 32,768.
+
+</details>
+
+There are four different bills, and each family of this chapter lowers some of them:
+
+| bill | grows with | lowered by |
+|---|---|---|
+| parameters | $d^2$ | shared heads, latent vectors |
+| operations | $n^2$ | windows, patterns, kernels, hashing |
+| numbers held at once | $n^2$ | the same, and tiles (chapter 09) |
+| keys and values kept while generating | $n H_{kv}$ | shared heads, latent vectors, windows, kernels |
+"""
+
+# %% [markdown]
+"""
+**Check yourself.** A model answers one user at a time, with texts of 500 tokens. Its attention is replaced by one of linear cost. What does the user notice?
+
+- A. answers come many times faster
+- B. hardly anything
+- C. the model needs far less memory for its parameters
+
+<details><summary>Answer</summary>
+
+- A is wrong: at 500 tokens attention is a small share of the operations.
+- **B is right.** The table above has the share.
+- C is wrong: the number of projections is the same.
+
+</details>
+"""
+
+# %% [markdown]
+r"""
+## 2. Share keys and values
+
+While a model generates, the keys and values of all earlier tokens are kept, so that they need not be computed again (chapter 10). Every new token reads all of them. **Multi-query attention** (MQA; Shazeer, 2019) keeps one head of keys and values for all query heads. **Grouped-query attention** (GQA; Ainslie et al., 2023) keeps $H_{kv}$ of them: 1 is MQA, $H$ is multi-head attention (MHA). Query head $h$ reads head $\lfloor h / (H/H_{kv}) \rfloor$: neighbours share.
+
+**Predict.** Width 512, 8 heads, biases everywhere. MQA shares 7 of 8 key and value heads. Does it save 7/8 of the parameters? And of the operations?
+"""
+
+
+# %%
+def shared_parameters(num_kv_heads, d_model=512, num_heads=8):
+    """Return how many numbers the four projections learn, biases included."""
+    d_kv = d_model // num_heads * num_kv_heads
+    return 2 * (d_model + 1) * (d_model + d_kv)
+
+
+shared = partial(torch.empty, device="meta")
+print("heads of keys and values   parameters   fewer   Gflop at 1024 tokens")
+for num_kv_heads in (8, 4, 2, 1):
+    key = shared(1, num_kv_heads, 1024, 64)
+    call = partial(attention.grouped_query_attention, shared(1, 8, 1024, 64), key, key)
+    count = shared_parameters(num_kv_heads)
+    print(f"{num_kv_heads:24} {count:12,} {1 - count / shared_parameters(8):7.2%}", end="")
+    print(f" {measure.count_flops(call) / 1e9:21.2f}")
+
+# %% [markdown]
+r"""
+<details><summary>Answer</summary>
+
+43.75 % fewer parameters: query and output projection stay as they are. The operations do not change at all. Every query still meets every key; a published table that gives MHA, GQA and MQA the same $O(n^2d)$ is right. What is saved is *reading*: the cache.
+
+</details>
+
+The cache holds, for each token, keys *and* values of every layer: $2 \cdot \text{layers} \cdot H_{kv} \cdot d_k$ numbers.
+"""
+
+# %% [markdown]
+r"""
+### Exercise: `kv_cache_bytes`
+
+*Difficulty 1/5 · importance 4/5 · 5 minutes*
+
+Write `kv_cache_bytes(num_layers, num_kv_heads, d_k, num_tokens, batch, bytes_per_element) -> int`.
+
+- Keys and values are kept, both of width `d_k`, in every layer.
+- `num_tokens` is the number of tokens of one sequence, `batch` the number of sequences.
+
+The check uses sizes that are all different.
+"""
+
+
+# %% exercise="kv_cache_bytes"
+def kv_cache_bytes(num_layers, num_kv_heads, d_k, num_tokens, batch, bytes_per_element):
+    """Count the bytes of all keys and values that are kept."""
+    ### BEGIN SOLUTION: Count the numbers kept of one token, then all tokens of all sequences.
+    numbers_per_token = num_layers * num_kv_heads * (d_k + d_k)
+    return numbers_per_token * num_tokens * batch * bytes_per_element
+    ### END SOLUTION
+
+
+# %%
+check("kv_cache_bytes", kv_cache_bytes)
+# hint("kv_cache_bytes")  # remove the first # for a hint; each call gives one more
+
+# %% [markdown]
+r"""
+**Find the error.** "Grouped-query attention, as used in LLaMA-2 and Mistral." "Multi-query attention, as used in PaLM, StarCoder and Falcon." The sizes below are those of the published configurations and papers: layers, key/value heads, width of a head.
+
+**Predict.** The 70-billion-parameter Llama 2 is ten times as large as the 7-billion one. Whose cache is larger, for each token?
+"""
+
+# %%
+models = {
+    "Llama 2 7B": (32, 32, 128), "Llama 2 13B": (40, 40, 128), "Llama 2 70B": (80, 8, 128),
+    "Mistral 7B": (32, 8, 128), "PaLM 540B": (118, 1, 256), "StarCoder 15B": (40, 1, 128),
+    "Falcon 7B": (32, 1, 64), "Falcon 40B": (60, 8, 64),
+}  # fmt: skip
+print("16 bits a number    KiB a token   GiB for 8 texts of 4096")
+for name, sizes in models.items():
+    one = measure.kv_cache_bytes(*sizes, num_tokens=1, batch=1, bytes_per_element=2)
+    many = measure.kv_cache_bytes(*sizes, num_tokens=4096, batch=8, bytes_per_element=2)
+    print(f"{name:14} {one / 2**10:16.0f} {many / 2**30:22.2f}")
+
+# %% [markdown]
+"""
+<details><summary>Answer</summary>
+
+The smaller model's: 512 KiB against 320. Of the Llama 2 family only the 34B and 70B models group their heads; 7B and 13B are plain multi-head. And of the Falcons only the 7B shares one head; the 40B has 8 groups.
+
+</details>
+
+Now the function. The usual listing copies each shared head for every query head that reads it, with `repeat_interleave`, and calls ordinary attention. The result is right, and the saving is gone: the copies are as large as the cache that was to be avoided. `expand` copies nothing by itself; the matrix product behind it does so in secret.
+"""
+
+# %% [markdown]
+r"""
+### Exercise: `grouped_query_attention`
+
+*Difficulty 4/5 · importance 5/5 · 20 minutes*
+
+Write `grouped_query_attention(query, key, value, attn_mask=None) -> out`.
+
+- `query` is `(B, H, L, d_k)`, `key` is `(B, H_kv, S, d_k)`, `value` is `(B, H_kv, S, d_v)`; the result is `(B, H, L, d_v)`.
+- Query head `h` reads key/value head `h // (H / H_kv)`.
+- `attn_mask` is boolean and broadcasts to `(B, H, L, S)`; a query that may see nothing gives zeros.
+- No new tensor may hold keys or values once for each query head. Views are free; a broadcast inside a matrix product copies in secret.
+
+The check counts. SDPA may be used; its flag `enable_gqa` is the exercise itself and is named, not passed.
+"""
+
+
+# %% exercise="grouped_query_attention"
+def grouped_query_attention(query, key, value, attn_mask=None):
+    """Attend with fewer heads of keys and values than of queries."""
+    ### BEGIN SOLUTION: Give the queries an axis for the group, and fold it into their rows.
+    batch, num_heads, length, d_k = query.shape
+    num_kv_heads, num_keys = key.shape[1], key.shape[2]
+    rows = query.reshape(batch, num_kv_heads, -1, d_k)  # (B, H_kv, group * L, d_k)
+    scores = rows @ key.transpose(-2, -1) / math.sqrt(d_k)
+    scores = scores.reshape(batch, num_heads, length, num_keys)
+    if attn_mask is not None:
+        scores = scores.masked_fill(~attn_mask, -torch.inf)
+    weights = attention.stable_softmax(scores).reshape(batch, num_kv_heads, -1, num_keys)
+    return (weights @ value).reshape(batch, num_heads, length, -1)
+    ### END SOLUTION
+
+
+# %%
+check("grouped_query_attention", grouped_query_attention)
+# hint("grouped_query_attention")
+
+# %% [markdown]
+r"""
+**What it gains while generating.** One new token, 16 query heads of width 64, recorded on one processor core. Three ways: the queries of a group as rows of one product (*ours*), SDPA's `enable_gqa`, and copies.
+
+**Predict.** With 4 of 16 heads the cache is a quarter. Which of the three ways takes a quarter of the time?
+"""
+
+# %%
+for length in (2048, 8192):
+    print(f"{length} tokens kept; time beside SDPA with all 16 heads = 1")
+    for way in ("ours", "enable_gqa", "repeated"):
+        rows = [r for r in costs["decoding"] if (r["length"], r["way"]) == (length, way)]
+        shown = "  ".join(f"{r['kv_heads']:2}: {r['over_sdpa_16']:.2f}" for r in rows)
+        print(f"   {way:11} {shown}")
+
+# %% mystnb={"image": {"alt": "Time for one new token against the number of key and value heads, 16 down to 1, at 8192 tokens, in units of plain SDPA with 16 heads. Ours falls to a fraction; enable_gqa falls and levels off; copies stay at about twice the time."}}
+axes = plotting.new_figure(
+    "Fewer heads to read take less time,\nunless they are copied first",
+    "heads of keys and values, for 16 query heads",
+    "time, plain SDPA = 1",
+)
+for way, colour in (("repeated", "orange"), ("enable_gqa", "pink"), ("ours", "blue")):
+    rows = [r for r in costs["decoding"] if (r["length"], r["way"]) == (8192, way)]
+    heads, share = ([r[name] for r in rows] for name in ("kv_heads", "over_sdpa_16"))
+    shift = {"enable_gqa": 0.06, "ours": -0.06}.get(way, 0)
+    plotting.line(axes, heads, share, way, colour, (0.9, share[-1] + shift), "o-")
+plotting.power_axis(axes, [1, 2, 4, 8, 16])
+axes.set(xlim=(18, 0.3), ylim=(0, None))
+
+# %% [markdown]
+r"""
+<details><summary>Answer</summary>
+
+None exactly, and ours is the one that keeps falling down to a single head: what is read once serves a whole group, as rows of one matrix product. `enable_gqa` soon levels off. Copying never gains: it writes the large tensor that was to be avoided.
+
+So "MQA is 2 to 4 times faster" and, in the same text, "1.3 to 1.5 times" can both be right or wrong: it depends on how it is written, on the length, and on whether one speaks of one new token or of a whole text. A whole text costs the same operations as before.
+
+</details>
+
+The promise "minimal loss of quality" is section 15's business.
+"""
+
+# %% [markdown]
+r"""
+## 3. Keep one short vector
+
+**Multi-head latent attention** (MLA; DeepSeek-AI, 2024) keeps neither keys nor values, but one latent vector $c$ of width $r$ for each token, from which every head makes both: $k = W_{uk}^\top c$, $v = W_{uv}^\top c$. While generating, nothing needs to be made:
+
+$$q\cdot(W_{uk}^\top c) = (W_{uk}\,q)\cdot c .$$
+
+The matrix moves to the query, of which there is one, instead of to all the keys. The cache itself then serves as keys and values of a multi-query attention. A rotation by position (chapter 07) between the two matrices would stop this, so a few more features, rotated and shared by all heads, are kept beside $c$.
+
+**Predict.** Width 512, 8 heads, $r = 128$, 32 rotated features. How many numbers of each token are kept, beside MHA and MQA?
+"""
+
+# %%
+torch.manual_seed(0)
+latent = attention.LatentAttention(512, 8, d_latent=128, d_rope=32).double()
+x = torch.randn(1, 300, 512, dtype=torch.float64)
+made = latent(x, attention.causal_mask(300, 300))
+cache = latent.compress(x)
+absorbed = latent.decode(x[:, -1:], cache)
+print("the two forms agree:", torch.allclose(made[:, -1:], absorbed))
+numbers = sum(weight.numel() for weight in latent.parameters())
+print("latent: kept of a token", cache.shape[-1], f"  parameters {numbers:,}")
+for name, kv_heads in (("MHA", 8), ("2 of 8", 2), ("MQA", 1)):
+    without_bias = 2 * 512 * 512 * (8 + kv_heads) // 8
+    print(f"{name:6}: kept of a token {2 * 64 * kv_heads:4}   parameters {without_bias:,}")
+
+# %% [markdown]
+r"""
+<details><summary>Answer</summary>
+
+160, against 1024 for MHA and 128 for MQA. But unlike MQA every head makes keys and values of its own. DeepSeek-V2 keeps $512 + 64$ numbers a layer, which makes 67.5 KiB a token in its 60 layers at 16 bits; its 128 heads would need 3.75 MiB.
+
+</details>
+
+**Predict.** One new token, 4096 tokens kept: which is quickest, and what happens if keys and values are made of the latent vectors at every step? (Sixteen heads of width 64; the latent vector has 256.)
+"""
+
+
+# %%
+def cpu_milliseconds(calls, rounds=5):
+    """Return the median processor time of each call, all of them measured in turns."""
+    spent = {name: [] for name in calls}
+    with torch.inference_mode():
+        for _ in range(rounds):
+            for name, call in calls.items():
+                start = time.process_time()
+                call()
+                spent[name].append(1e3 * (time.process_time() - start))
+    return {name: median(times) for name, times in spent.items()}
+
+
+# %%
+generator = torch.Generator().manual_seed(0)
+draw = partial(torch.randn, generator=generator)
+query, key, value = draw(1, 16, 1, 64), draw(1, 16, 4096, 64), draw(1, 16, 4096, 64)
+cache, W_uk, W_uv = draw(1, 4096, 256), draw(16, 256, 64) / 16, draw(16, 256, 64) / 16
+grouped, made = attention.grouped_query_attention, (query, cache, W_uk, W_uv)
+calls = {
+    f"{kv} of 16": partial(grouped, query, key[:, :kv].clone(), value[:, :kv].clone())
+    for kv in (16, 4, 1)
+} | {
+    "latent": partial(attention.latent_attention_absorbed, *made),
+    "latent, keys made": partial(attention.latent_attention, *made),
+}
+for name, kept in zip(calls, (2048, 512, 128, 256, 256), strict=True):
+    print(f"{name:18} kept of a token {kept:5}", end="")
+    print(f"   Mflop {measure.count_flops(calls[name]) / 1e6:7.1f}")
+
+# %% tags=["nbval-ignore-output"] reason="a timing"
+times = cpu_milliseconds(calls)
+print("time, MHA = 1")
+print("   ".join(f"{name}: {one / times['16 of 16']:.2f}" for name, one in times.items()))
+
+# %% [markdown]
+"""
+<details><summary>Answer</summary>
+
+MQA. Shared heads save reading, not operations; the latent form even needs more of them, on a shorter row, and keeps a separate view for each head. Making keys and values of the whole past for one new token costs many times plain MHA: the trick of the latent form is not the short vector alone, it is never to unfold it.
+
+</details>
+"""
+
+# %% [markdown]
+r"""
+## 4. A window
+
+Most of what a token needs stands near it. A **window** lets each query see the last $w$ keys only, its own among them (Mistral; Jiang et al., 2023). A published listing builds the mask of such a window, adds it to the full table of scores, and prints: "Sliding window: $O(n\cdot w)$, vs $O(n^2)$ for standard". The line is a string constant in the program.
+
+**Predict.** Count instead: operations and the largest tensor, for the mask on all scores and for a banded computation, as $n$ doubles.
+"""
+
+# %%
+window = 128
+print("           mask on all scores         in runs of queries      (width 64, window 128)")
+print("     n   Mflop   largest tensor   Mflop   largest tensor")
+for n in (512, 1024, 2048, 4096):
+    tensors = torch.zeros(3, 1, 1, n, 64).unbind()
+    dense = (attention.scaled_dot_product_attention, *tensors, attention.window_mask(n, n, window))
+    banded = (attention.sliding_window_attention, *tensors, window)
+    print(f"{n:6}", end="")
+    for call in (dense, banded):
+        flops, largest = measure.count_flops(*call) / 1e6, measure.largest_tensor(*call)
+        print(f" {flops:7.0f} {largest:16,}", end="" if call is dense else "\n")
+
+# %% [markdown]
+"""
+<details><summary>Answer</summary>
+
+Both numbers of the mask grow by 4 at each doubling: it computes every score and then hides most of them. A mask saves nothing by itself (chapter 06). The runs grow by 2 in operations, and hold the output as their largest tensor.
+
+</details>
+
+How the runs work: 64 queries at a time need the keys from the first one's window to their own, $64 + w - 1$ of them. Inside, one small band mask is the same for every run.
+
+An alternative gathers $w$ keys for *each* query into a tensor of $n \cdot w \cdot d_k$ numbers. It is linear in $n$ too, and copies each key $w$ times: right complexity, poor constant.
+"""
+
+# %% [markdown]
+r"""
+### Exercise: `sliding_window_attention`
+
+*Difficulty 4/5 · importance 5/5 · 25 minutes*
+
+Write `sliding_window_attention(query, key, value, window) -> out`.
+
+- All are `(B, H, L, d)`; the result has the shape of `value`.
+- Query `i` sees the keys `j` with `i - window < j <= i`: causal, its own key counts.
+- `window` may exceed `L`; then this is causal attention.
+- At a fixed window, neither the largest tensor nor the operations may grow faster than `L`.
+
+The check compares values at lengths that the runs do not divide, and counts at two lengths. Blocks handed to SDPA are welcome.
+"""
+
+
+# %% exercise="sliding_window_attention"
+def sliding_window_attention(query, key, value, window):
+    """Attend to the last `window` keys, without ever making a table of all pairs."""
+    ### BEGIN SOLUTION: Walk in runs of queries; hand each run only the keys one of them may see.
+    length, run, outs = query.shape[-2], 64, []
+    for start in range(0, length, run):
+        stop, first = min(start + run, length), max(0, start - window + 1)
+        place = torch.arange(first, stop, device=query.device)
+        own = torch.arange(start, stop, device=query.device)[:, None]
+        seen = (place <= own) & (place > own - window)
+        near = (part[..., first:stop, :] for part in (key, value))
+        outs.append(attention.scaled_dot_product_attention(query[..., start:stop, :], *near, seen))
+    return torch.cat(outs, dim=-2)
+    ### END SOLUTION
+
+
+# %%
+check("sliding_window_attention", sliding_window_attention)
+# hint("sliding_window_attention")
+
+# %% [markdown]
+r"""
+**How many keys is a window of 256?** Three conventions stand in print: half of $w$ to each side (Longformer; in code `w // 2`); $w$ to each side; the last $w$, causal (Mistral).
+
+**Predict.** How many keys does an inner query see under each, and which of the masks suits a model that generates text?
+"""
+
+# %%
+back = torch.arange(2048)[:, None] - torch.arange(2048)
+conventions = {
+    "w // 2 to each side": back.abs() <= 256 // 2,
+    "w to each side": back.abs() <= 256,
+    "the last w, causal": (back >= 0) & (back < 256),
+}
+for name, mask in conventions.items():
+    print(f"{name:20} {mask[1024].sum():4} keys; sees the future: {bool(mask.triu(1).any())}")
+
+# %% [markdown]
+"""
+<details><summary>Answer</summary>
+
+257, 513 and 256. Only the last is causal. The first, named *local attention mask* in a published text and recommended there for language models, shows every token 128 of its successors; it must be combined with a causal mask. Its example also calls a `model` that is never defined.
+
+</details>
+
+**Does a window forget all that lies before it?** One layer does. The next layer reads tokens that have themselves read theirs.
+
+**Predict.** Window 4, eight layers: how far back can the last token be influenced from?
+"""
+
+# %%
+mask = attention.window_mask(64, 64, 4).float()
+reach = mask.clone()
+for layer in range(1, 9):
+    print(f"layers {layer}: {int((reach[-1] > 0).sum()):2} keys reach the last token")
+    reach = reach @ mask
+
+# %% [markdown]
+r"""
+<details><summary>Answer</summary>
+
+25: each layer adds $w - 1 = 3$. So $\ell$ layers reach $\ell(w-1) + 1$ tokens. Reaching is not recalling: what comes from afar has passed through every layer's vectors on the way. Section 15 shows how little of it may survive.
+
+</details>
+
+**Longformer** (Beltagy et al., 2020) adds a few **global** tokens, which see everything and are seen by all: any two tokens are then two steps apart. **BigBird** (Zaheer et al., 2020) adds random blocks besides. Both cost $n \cdot (w + g)$.
+
+What the banded computation gains in time was recorded, beside PyTorch's own functions.
+"""
+
+# %%
+print("times slower than the window      causal SDPA   SDPA with mask   compiled FlexAttention")
+for row in costs["window"]:
+    slower = row["times_slower"]
+    flex = f"{slower['flex']:.1f}" if "flex" in slower else "-"
+    print(f"window {row['window']:4}, {row['length']:6} tokens {slower['causal']:16.1f}", end="")
+    print(f" {slower['masked']:14.1f} {flex:>16}")
+laws = {row["lengths"]: row for row in costs["exponents"] if row["what"] == "sliding window"}
+law, runs = laws["4096 on"], [run for run in costs["runs"] if run["what"] == "sliding window"]
+print(f"window from 4096 on: exponent of time {law['milliseconds']:.2f},", end="")
+print(f" of peak memory {law['peak_bytes']:.2f}; peak at {runs[-1]['length']} tokens", end="")
+print(f" {runs[-1]['peak_bytes'] / 2**20:.0f} MiB, of which the output takes 16")
+
+# %% [markdown]
+"""
+**Check yourself.** Why does SDPA with a window mask lose against SDPA with `is_causal=True`, although it hides far more?
+
+<details><summary>Answer</summary>
+
+A flag lets the function skip what is hidden: half of all pairs. A mask is data. Every score is computed, every entry of the mask is read, and it is as large as the table of scores that SDPA does not make.
+
+</details>
+"""
+
+# %% [markdown]
+r"""
+## 5. Fixed patterns
+
+Child et al. (2019) keep long range without keeping all pairs. Of two heads, one looks at the last $s$ keys and one at every $s$-th key before: the **strided** pattern. Or one looks at its own block and one at the last keys of every earlier block, which have to sum their block up: the **fixed** pattern. Together two steps reach everything. With $s \approx \sqrt n$, each query sees about $2\sqrt n$ keys, hence $O(n\sqrt n)$.
+"""
+
+# %% [markdown]
+r"""
+### Exercise: `strided_mask`
+
+*Difficulty 2/5 · importance 3/5 · 8 minutes*
+
+Write `strided_mask(num_positions, stride) -> mask`, boolean, True = may attend.
+
+- Causal.
+- Query `i` sees key `j` where `i - j < stride`, or where `i - j` is a multiple of `stride`.
+"""
+
+
+# %% exercise="strided_mask"
+def strided_mask(num_positions, stride):
+    """Say who sees whom: the last keys, and every stride-th one before."""
+    ### BEGIN SOLUTION: Look at how far back each key lies, and join the two heads' sets.
+    positions = torch.arange(num_positions)
+    distance = positions[:, None] - positions[None, :]
+    near, far = distance < stride, distance.remainder(stride) == 0
+    return torch.logical_and(distance >= 0, torch.logical_or(near, far))
+    ### END SOLUTION
+
+
+# %%
+check("strided_mask", strided_mask)
+# hint("strided_mask")
+
+# %% [markdown]
+r"""
+### Exercise: `fixed_mask`
+
+*Difficulty 2/5 · importance 3/5 · 8 minutes*
+
+Write `fixed_mask(num_positions, block, summary) -> mask`, boolean, True = may attend.
+
+- Causal.
+- Query `i` sees key `j` of its own block (`i // block == j // block`), and the last `summary` keys of every block.
+"""
+
+
+# %% exercise="fixed_mask"
+def fixed_mask(num_positions, block, summary):
+    """Say who sees whom: the own block, and what sums up each block."""
+    ### BEGIN SOLUTION: Compare block numbers, and find each key's place in its block.
+    positions = torch.arange(num_positions)
+    number, place = positions // block, positions % block
+    own_block = number[:, None] == number[None, :]
+    sums_up = (place >= block - summary)[None, :]
+    return (own_block | sums_up).tril()
+    ### END SOLUTION
+
+
+# %%
+check("fixed_mask", fixed_mask)
+# hint("fixed_mask")
+
+# %% mystnb={"image": {"alt": "Six tables of who sees whom among 32 tokens. Window: a band below the diagonal. Longformer: a band to both sides, two full rows and columns. BigBird: the same with scattered blocks. Strided: a band, and lines parallel to it. Fixed: triangles along the diagonal, and vertical lines. Hash buckets: scattered entries below the diagonal."}}
+generator = torch.Generator().manual_seed(2)
+back = torch.arange(32)[:, None] - torch.arange(32)
+both_ways = (back.abs() <= 3) | (torch.arange(32) < 2) | (torch.arange(32) < 2)[:, None]
+scattered = (torch.rand(8, 8, generator=generator) < 0.12).repeat_interleave(4, 0)
+vectors = torch.randn(32, 8, generator=generator)
+bucket = attention.lsh_buckets(vectors, torch.randn(8, 2, generator=generator))
+patterns = {
+    "window": attention.window_mask(32, 32, 6), "window + global": both_ways,
+    "... + random": both_ways | scattered.repeat_interleave(4, 1),
+    "strided": attention.strided_mask(32, 6), "fixed": attention.fixed_mask(32, 6, 1),
+    "hash buckets": (bucket[:, None] == bucket) & (back >= 0),
+}  # fmt: skip
+figure, panels = plt.subplots(2, 3, figsize=(plotting.WIDTH, 4.3))
+plotting.headline(figure, "Who sees whom: a row for each query")
+for panel, (name, mask) in zip(panels.flat, patterns.items(), strict=True):
+    panel.imshow(~mask, cmap="gray", vmin=-0.25, vmax=1.05)
+    panel.set(xticks=[], yticks=[], title=f"{name}\n{mask.float().mean():.0%} of all pairs")
+
+# %% [markdown]
+r"""
+**Predict.** Set the stride to $\sqrt n$. Which exponent does the number of pairs have? And if the machine computes whole blocks of $16 \times 16$, touched or not at all: what share of the blocks does each pattern touch?
+"""
+
+# %%
+lengths = [256, 576, 1024, 2304, 4096]
+made = {
+    "strided": lambda n: attention.strided_mask(n, math.isqrt(n)),
+    "fixed": lambda n: attention.fixed_mask(n, math.isqrt(n), 1),
+}
+for name, make in made.items():
+    law = measure.fit_power_law(lengths, [make(n).sum().item() for n in lengths])
+    mask = make(4096)
+    touched = mask.view(256, 16, 256, 16).any(dim=3).any(dim=1)
+    print(f"{name:8} pairs: {law}; of 4096: {mask.float().mean():.1%} of the pairs,", end="")
+    print(f" {touched.float().mean():.1%} of the blocks")
+wider = attention.fixed_mask(4096, 64, 16)
+touched = wider.view(256, 16, 256, 16).any(dim=3).any(dim=1)
+print(f"fixed, 16 summaries a block instead of 1: {wider.float().mean():.1%} of the pairs,", end="")
+print(f" {touched.float().mean():.1%} of the blocks")
+
+# %% [markdown]
+r"""
+<details><summary>Answer</summary>
+
+1.5, as $n\sqrt n$ says. But hardware works in blocks, and thin lines touch many of them: both patterns cost six to eight times what they use. The fixed one's columns stand still, so sixteen summaries side by side cost not one block more than a single one. The strided one's lines run diagonally and leave no such room. BigBird's randomness is one of whole blocks for the same reason.
+
+</details>
+
+`block_sparse_attention` computes just the touched blocks. The mask itself, $n^2$ booleans, is given to both.
+"""
+
+# %%
+n, block = 1024, 8
+mask = attention.fixed_mask(n, 32, 8)
+q, k, v = torch.randn(3, 1, 2, n, 64, generator=generator).unbind()
+dense = (attention.scaled_dot_product_attention, q, k, v, mask)
+sparse = (attention.block_sparse_attention, q, k, v, mask, block)
+print("the same:", torch.allclose(*(call[0](*call[1:]) for call in (dense, sparse)), atol=1e-5))
+for name, call in (("mask on all scores", dense), ("touched blocks", sparse)):
+    print(f"{name:18} {measure.count_flops(*call) / 1e6:6.0f} Mflop", end="")
+    print(f"   largest new tensor {measure.largest_tensor(*call):,}")
+
+# %% [markdown]
+r"""
+## 6. Sparse weights are not cheap weights
+
+"Learnable sparsity: the attention weights predict a sparsity mask." That is not what Correia et al. (2019) do. They replace the softmax by **entmax**, whose weights can be exactly 0. Its shape α is learned for each head: α = 1 is softmax, α = 2 is **sparsemax**, the nearest point of the simplex (Martins and Astudillo, 2016).
+
+**Predict.** Scores 1.2, 1.0 and -1. Sparsemax subtracts a threshold and cuts off at 0, and the rest must sum to 1. Work it out by hand. How much cheaper than softmax is it?
+"""
+
+# %%
+scores = torch.tensor([1.2, 1.0, -1.0])
+print("softmax   ", torch.softmax(scores, dim=-1))
+for alpha in (1.2, 1.5):
+    print("entmax", alpha, attention.entmax(scores, alpha))
+print("sparsemax ", attention.sparsemax(scores))
+rows = 2 * torch.randn(200, 512, generator=generator)
+for alpha in (1.2, 1.5, 2.0):
+    kept = (attention.entmax(rows, alpha) > 0).float().mean()
+    print(f"alpha {alpha}: {kept:.1%} of 512 keys get any weight")
+
+# %% [markdown]
+r"""
+<details><summary>Answer</summary>
+
+The threshold is 0.6: $1.2 - 0.6 = 0.6$ and $1.0 - 0.6 = 0.4$; -1 falls below it. And it saves nothing: every one of the $n^2$ scores is computed before one knows which are cut off. Such weights are easier to read, not cheaper. The published table's $O(nkd)$ for "sparse (learned)" would need an oracle that names the $k$ keys beforehand; section 10 has a gamble on one.
+
+</details>
+
+α gets a gradient like any other parameter, and a head can so learn how sharply to look.
+"""
+
+# %%
+alpha = torch.tensor(1.5, requires_grad=True)
+target = torch.tensor([0.5, 0.3, 0.2])
+for _ in range(200):
+    loss = (attention.entmax(scores, alpha) - target).square().sum()
+    (slope,) = torch.autograd.grad(loss, alpha)
+    alpha = (alpha - 0.5 * slope).clamp(min=1.01).detach().requires_grad_()
+print(f"alpha learned: {alpha:.2f}, weights", attention.entmax(scores, alpha).detach())
+
+# %% [markdown]
+r"""
+## 7. Another kernel, and the products the other way round
+
+The weight of a key is $e^{q\cdot k/\sqrt{d_k}}$, divided by the sum over all keys. Replace the exponential by a product of features, $\varphi(q)\cdot\varphi(k)$ (Katharopoulos et al., 2020):
+
+$$\text{out}_i = \frac{\sum_j \varphi(q_i)\cdot\varphi(k_j)\; v_j}{\sum_j \varphi(q_i)\cdot\varphi(k_j)} = \frac{\varphi(q_i)^\top \bigl(\sum_j \varphi(k_j)\,v_j^\top\bigr)}{\varphi(q_i)^\top \sum_j \varphi(k_j)} .$$
+
+The sum in brackets is one table of $d_k \times d_v$ numbers, the same for all queries. $Q(K^\top V)$ instead of $(QK^\top)V$: no $n \times n$ weights. Here $\varphi(x) = \mathrm{elu}(x) + 1$, which is positive.
+
+**Predict.** For which $n$ does this take fewer operations than $4n^2d_k$?
+"""
+
+# %%
+n, d_k = 200, 64
+q, k, v = torch.randn(3, n, d_k, dtype=torch.float64, generator=generator).unbind()
+fq, fk = F.elu(q) + 1, F.elu(k) + 1
+weights = fq @ fk.mT
+by_weights = weights / weights.sum(dim=-1, keepdim=True) @ v
+ours = attention.linear_attention(q, k, v)
+print("the same as with n x n weights:", torch.allclose(by_weights, ours))
+print("   n   softmax   linear   (Mflop)")
+for n in (32, 64, 128, 1024):
+    q, k, v = torch.zeros(3, n, d_k).unbind()
+    counts = (
+        measure.count_flops(fn, q, k, v) / 1e6
+        for fn in (attention.scaled_dot_product_attention, attention.linear_attention)
+    )
+    print("{:4} {:9.2f} {:8.2f}".format(n, *counts))
+
+# %% [markdown]
+r"""
+<details><summary>Answer</summary>
+
+For $n > d_k$: $4n^2d_k$ against about $4nd_k^2$. The normaliser costs a little more. A published table says $O(nd^2)$; with $H$ heads it is $H n d_k^2 = n\,d\,d_k$, a factor of $H$ less.
+
+</details>
+"""
+
+# %% [markdown]
+r"""
+### Exercise: `linear_attention`
+
+*Difficulty 3/5 · importance 5/5 · 15 minutes*
+
+Write `linear_attention(query, key, value) -> out`.
+
+- `(..., L, d_k)`, `(..., S, d_k)`, `(..., S, d_v)` give `(..., L, d_v)`.
+- $\varphi = \mathrm{elu} + 1$; no scale, nothing added to the denominator, all keys are seen.
+- Cost: nothing of size $L \times S$, and operations that grow with $L$ and $S$ only linearly.
+"""
+
+
+# %% exercise="linear_attention"
+def linear_attention(query, key, value):
+    """Average the values with weights φ(q)·φ(k), without making the weights."""
+    ### BEGIN SOLUTION: Sum up keys with values once, then let every query read the sum.
+    asked, offered = (F.elu(part) + 1 for part in (query, key))
+    state = offered.transpose(-2, -1) @ value
+    total = offered.sum(dim=-2, keepdim=True).transpose(-2, -1)
+    return (asked @ state) / (asked @ total)
+    ### END SOLUTION
+
+
+# %%
+check("linear_attention", linear_attention)
+# hint("linear_attention")
+
+# %% [markdown]
+r"""
+**Find the error.** "Linear attention approximates softmax attention." The same queries and keys, made four times as long: the softmax becomes sharp. Does the other kernel follow?
+
+**Predict.** The largest weight of a row of 64, on average: softmax and elu + 1, before and after.
+"""
+
+# %%
+q, k = torch.randn(2, 64, 64, generator=generator).unbind()
+for factor in (1, 4):
+    soft = attention.attention_weights(factor * q, factor * k)
+    kernel = (F.elu(factor * q) + 1) @ (F.elu(factor * k) + 1).mT
+    kernel = kernel / kernel.sum(dim=-1, keepdim=True)
+    tops = (weights.amax(dim=-1).mean() for weights in (soft, kernel))
+    print("times {}: largest weight, softmax {:.2f}   elu + 1 {:.3f}".format(factor, *tops))
+
+# %% [markdown]
+r"""
+<details><summary>Answer</summary>
+
+It does not: 0.026, where 64 equal weights would be 0.016 each. This kernel is exact *for itself*. It is no approximation of the softmax, and it cannot point at one key among many. Section 8 has one that does approximate.
+
+</details>
+
+**Causal.** The two sums now run over $j \le i$: they are a running state. A **recurrent** form adds one token at a time, which makes this Transformer an RNN with a state of $d_k \times d_v$ numbers. The textbook's **all states** at once, by `cumsum`, holds $n$ of those. In **chunks** of 64: weights inside a chunk, a state for what came before.
+"""
+
+
+# %%
+def all_states(query, key, value):
+    """Return causal linear attention from a running sum of every state, as textbooks write it."""
+    query, key = F.elu(query) + 1, F.elu(key) + 1
+    states = (key[..., None] * value[..., None, :]).cumsum(dim=-3)
+    total = (query * key.cumsum(dim=-2)).sum(dim=-1, keepdim=True)
+    return (query[..., None, :] @ states)[..., 0, :] / total
+
+
+q, k, v = torch.randn(3, 1, 4, 500, 64, dtype=torch.float64, generator=generator).unbind()
+chunks = attention.causal_linear_attention(q, k, v)
+forms = {"recurrent": attention.recurrent_linear_attention, "all states": all_states}
+for name, form in forms.items():
+    print(f"{name:10} equals chunks: {torch.allclose(form(q, k, v), chunks)}", end="")
+    print(f"   largest tensor {measure.largest_tensor(form, q, k, v):,}")
+print(f"chunks {'':20} largest tensor", end="")
+print(f" {measure.largest_tensor(attention.causal_linear_attention, q, k, v):,}")
+
+# %% [markdown]
+"""
+**Predict.** All three are linear in the number of tokens. By how much do their times differ at 8192 tokens, and which of them beat causal SDPA, which is quadratic?
+"""
+
+# %%
+print("times of chunks = 1    recurrent   all states   causal SDPA")
+for row in costs["causal_linear"]:
+    slower = row["times_slower"]
+    print(f"{row['length']:11} tokens", end="")
+    print("".join(f"{slower[name]:13.1f}" for name in ("recurrent", "states", "causal")))
+
+# %% [markdown]
+r"""
+<details><summary>Answer</summary>
+
+The same complexity class with constants far apart. The textbook form moves $n \cdot d_k \cdot d_v$ numbers through memory, and a recurrence of $n$ tiny steps pays for every call; at these lengths both lose to quadratic SDPA, or hardly win. An exponent is a statement about the far end. Where it begins to matter is for the constant to say.
+
+</details>
+"""
+
+# %% [markdown]
+r"""
+### Exercise: `causal_linear_attention`
+
+*Difficulty 5/5 · importance 5/5 · 25 minutes*
+
+Write `causal_linear_attention(query, key, value) -> out`.
+
+- As before, but query `i` sees keys `j ≤ i` only, in numerator *and* denominator.
+- In the forward pass no single tensor may hold more than 64 states of $d_k \times d_v$, or weights of $64 \times 64$, for each batch entry and head.
+
+A loop over tokens passes, and one over chunks is many times faster.
+"""
+
+
+# %% exercise="causal_linear_attention"
+def causal_linear_attention(query, key, value):
+    """Let each query read the running sums of its past and itself."""
+    ### BEGIN SOLUTION: Small causal weights inside a chunk, a state for all before it.
+    asked, offered = F.elu(query) + 1, F.elu(key) + 1
+    carried = torch.cat([value, torch.ones_like(value[..., :1])], dim=-1)  # a column for the total
+    state, outs = 0.0, []
+    chunks = (part.split(64, dim=-2) for part in (asked, offered, carried))
+    for q, k, v in zip(*chunks, strict=True):
+        before = q @ state if outs else 0.0
+        outs.append(before + (q @ k.transpose(-2, -1)).tril() @ v)
+        state = state + k.transpose(-2, -1) @ v
+    sums = torch.cat(outs, dim=-2)
+    return sums[..., :-1] / sums[..., -1:]
+    ### END SOLUTION
+
+
+# %%
+check("causal_linear_attention", causal_linear_attention)
+# hint("causal_linear_attention")
+
+# %% [markdown]
+"""
+**Check yourself.** A published class of linear attention takes no mask and sums over all keys; its text recommends it for language models. What does the test for leaks (chapter 06) say, and can a mask be added?
+
+<details><summary>Answer</summary>
+
+It leaks: each output holds all keys, the later ones too. A mask cannot be added, for there are no weights to hide. The causal form is another algorithm. Its reward is the constant state while generating.
+
+</details>
+"""
+
+# %%
+for name in ("linear_attention", "causal_linear_attention"):
+    fn = getattr(attention, name)
+    leaks = attention.leaks_future(lambda x, fn=fn: fn(x, x, x), 9, 8)
+    print(f"{name}: leaks the future: {leaks}")
+
+# %% [markdown]
+r"""
+## 8. Random features: an approximation of the softmax
+
+For a normal vector $\omega$, $\;\mathbb E\,[e^{\omega\cdot x}\,e^{\omega\cdot y}] = e^{|x+y|^2/2}$. Therefore
+
+$$e^{x\cdot y} = \mathbb E\bigl[\,e^{\omega\cdot x - |x|^2/2}\;\, e^{\omega\cdot y - |y|^2/2}\,\bigr].$$
+
+The mean over $m$ random $\omega$ is a dot product of $m$ features: the **Performer** (Choromanski et al., 2021) estimates softmax attention at the cost of linear attention. The features are positive, so no weight can be negative and no sum cancel to nothing, as sines and cosines would allow.
+
+The scale: $q\cdot k/\sqrt{d_k}$ is $x\cdot y$ with $x = q/d_k^{1/4}$ and $y = k/d_k^{1/4}$.
+"""
+
+# %% [markdown]
+r"""
+### Exercise: `positive_random_features`
+
+*Difficulty 3/5 · importance 3/5 · 10 minutes*
+
+Write `positive_random_features(x, projection) -> features`.
+
+- `x` is `(..., L, d)`, `projection` is `(m, d)`, the result `(..., L, m)`.
+- Feature $j$ is $\exp(w_j\cdot x' - |x'|^2/2)/\sqrt m$ with $x' = x/d^{1/4}$ and $w_j$ row $j$ of the projection.
+- Nothing is subtracted to keep the exponents small.
+"""
+
+
+# %% exercise="positive_random_features"
+def positive_random_features(x, projection):
+    """Return features whose products estimate exp(q·k/√d)."""
+    ### BEGIN SOLUTION: Shrink x, project it, subtract half its squared length, exponentiate.
+    num_features, d = projection.shape
+    small = x * d**-0.25
+    along = torch.einsum("...d,md->...m", small, projection)
+    return (along - (small**2).sum(-1, keepdim=True) / 2).exp() * num_features**-0.5
+    ### END SOLUTION
+
+
+# %%
+check("positive_random_features", positive_random_features)
+# hint("positive_random_features")
+
+# %% [markdown]
+r"""
+**Predict.** The error of an average falls as $m^{-1/2}$: four times the features, half the error. Does it for queries and keys of any length? (128 tokens of width 64; the components of queries and keys have standard deviation 1, then a half, then a quarter.)
+"""
+
+# %%
+features, trials = (16, 64, 256, 1024, 4096), 8
+q, k, v = torch.randn(3, 128, 64, generator=generator).unbind()
+errors = {}
+for size in (0.25, 0.5, 1.0):
+    exact = attention.scaled_dot_product_attention(size * q, size * k, v)
+    errors[size] = [
+        median(
+            ((attention.performer_attention(size * q, size * k, v, rows) - exact).norm()
+             / exact.norm()).item()
+            for rows in (attention.orthogonal_projection(m, 64, generator) for _ in range(trials))
+        )
+        for m in features
+    ]  # fmt: skip
+    law = measure.fit_power_law(features, errors[size])
+    print(f"queries and keys times {size}: exponent {law.exponent:.1f},", end="")
+    print(f" error with 256 features {errors[size][2]:.1f}")
+
+# %% mystnb={"image": {"alt": "Relative error of the output against the number of random features, log axes, 16 to 4096. Short queries and keys: a straight fall to a few per cent. Twice as long: a slower fall. Of unit variance: the error stays above one and hardly falls."}}
+axes = plotting.new_figure(
+    "Random features estimate a flat softmax well,\nand a sharp one hardly at all",
+    "random features",
+    "relative error of the output",
+)
+plotting.power_axis(axes, features)
+axes.set(yscale="log")
+for (size, line), colour in zip(errors.items(), ("blue", "green", "orange"), strict=True):
+    name = f"q, k × {size:g}"
+    plotting.line(axes, features, line, name, colour, (16, line[0] * 1.35), "o-")
+axes.axhline(1, color=plotting.QUIET, linewidth=1)
+axes.set_ylim(top=4)
+
+# %% [markdown]
+r"""
+<details><summary>Answer</summary>
+
+Only for short ones. The estimate of a single exponential is unbiased at every $m$, but its variance grows exponentially with $|x + y|^2$: the mean is carried by rare, huge terms. Where the softmax is sharp, and sharp is what trained heads often are, thousands of features do not help. An exponent of -0.5 is promised for the far end alone.
+
+</details>
+"""
+
+# %% [markdown]
+r"""
+## 9. Mix the keys before they are asked
+
+**Linformer** (Wang et al., 2020) replaces the $n$ keys by $r$ mixtures of them, and the values likewise, with learned matrices $E, F$ of $n \times r$. The softmax then has $r$ entries: $O(nr)$.
+
+**Find the error.** A published text writes $K' = KE$ with $E \in \mathbb R^{n\times k}$.
+
+**Predict.** With $K$ of shape $n \times d$: does it multiply? What must stand there?
+"""
+
+# %%
+K, E = torch.zeros(200, 64), torch.zeros(200, 16)
+try:
+    K @ E
+except RuntimeError as error:
+    print(error)
+print("Eᵀ K", tuple((E.mT @ K).shape), "  a square K (200 x 200) hides it:", end=" ")
+print(tuple((torch.zeros(200, 200) @ E).shape))
+
+# %% [markdown]
+r"""
+<details><summary>Answer</summary>
+
+$K' = E^\top K$: the mixture runs over the tokens. $E$ has a row for each position, so it belongs to one length $n$; and each mixture holds later tokens too, so a causal model cannot use it.
+
+</details>
+"""
+
+# %% [markdown]
+r"""
+### Exercise: `linformer_attention`
+
+*Difficulty 3/5 · importance 3/5 · 10 minutes*
+
+Write `linformer_attention(query, key, value, E, F) -> out`.
+
+- `query` is `(..., L, d_k)`, `key` `(..., S, d_k)`, `value` `(..., S, d_v)`, `E` and `F` are `(S, r)`.
+- Keys become $E^\top K$, values $F^\top V$; then scaled attention over the `r` mixtures.
+- Cost: nothing of size $L \times S$.
+
+Here `F` is the second matrix, and hides `torch.nn.functional`.
+"""
+
+
+# %% exercise="linformer_attention"
+def linformer_attention(query, key, value, E, F):
+    """Attend to mixtures of the keys and values."""
+    ### BEGIN SOLUTION: Mix over the tokens, then attend to the mixtures as usual.
+    mixed_keys = E.transpose(0, 1) @ key
+    mixed_values = F.transpose(0, 1) @ value
+    scores = query @ mixed_keys.transpose(-2, -1) * query.shape[-1] ** -0.5
+    return scores.softmax(dim=-1) @ mixed_values
+    ### END SOLUTION
+
+
+# %%
+check("linformer_attention", linformer_attention)
+# hint("linformer_attention")
+
+# %% [markdown]
+"""
+**Predict.** Without any training, let each mixture be the mean of 8 neighbours. For which sequence is that a good summary: random tokens, or tokens that change slowly?
+"""
+
+# %%
+n, r = 512, 64
+average = torch.eye(r).repeat_interleave(n // r, dim=0) / (n // r)
+random = torch.randn(3, n, 32, generator=generator)
+steps = torch.randn(3, n, 32, generator=generator).cumsum(dim=1)
+slow = steps / steps.std(dim=1, keepdim=True)
+for name, (q, k, v) in {"random": random, "slow": slow}.items():
+    exact = attention.scaled_dot_product_attention(q, k, v)
+    mixed = attention.linformer_attention(q, k, v, average, average)
+    print(f"{name:6} tokens: relative error {(mixed - exact).norm() / exact.norm():.2f}")
+
+# %% [markdown]
+r"""
+<details><summary>Answer</summary>
+
+Slow ones, where neighbours say the same thing. That is the bet of a low-rank summary: there is less in $n$ keys than $n$ keys' worth.
+
+</details>
+
+## 10. Ask only where it will be worth it
+
+The softmax gives nearly everything to the few keys nearest to the query. **Reformer** (Kitaev et al., 2020) looks for them by hashing: nearby vectors often fall into the same bucket, and a query meets only its bucket. For a random matrix $R$ of $d \times n_b/2$, the bucket is the largest entry of $[xR;\,-xR]$: which of $n_b$ random directions is nearest.
+"""
+
+# %% [markdown]
+r"""
+### Exercise: `lsh_buckets`
+
+*Difficulty 2/5 · importance 3/5 · 8 minutes*
+
+Write `lsh_buckets(x, rotations) -> bucket`.
+
+- `x` is `(..., L, d)`, `rotations` is `(d, n/2)` for `n` buckets; the result is long, `(..., L)`.
+- The bucket is the place of the largest entry of $[xR;\,-xR]$, the smallest place on ties.
+"""
+
+
+# %% exercise="lsh_buckets"
+def lsh_buckets(x, rotations):
+    """Return the number of each vector's bucket."""
+    ### BEGIN SOLUTION: Project, append the negatives, take the place of the largest.
+    projected = torch.einsum("...d,dh->...h", x, rotations)
+    both_signs = torch.cat([projected, projected.neg()], dim=-1)
+    return both_signs.argmax(dim=-1)
+    ### END SOLUTION
+
+
+# %%
+check("lsh_buckets", lsh_buckets)
+# hint("lsh_buckets")
+
+# %% [markdown]
+r"""
+**Find the error.** A published text gives the hash as $\arg\max(x;\,-x)\cdot R$.
+
+**Predict.** In which order must one compute? And how much more often do near vectors meet than random ones, with 16 buckets?
+"""
+
+# %%
+generator = torch.Generator().manual_seed(10)
+x, noise = torch.randn(2, 20_000, 64, generator=generator).unbind()
+rotations = torch.randn(64, 8, generator=generator)
+ours = attention.lsh_buckets(x, rotations)
+largest = torch.cat([x, -x], dim=-1).argmax(dim=-1)  # what the printed formula computes first
+print("buckets:", ours.unique().numel(), "  by the printed formula:", largest.unique().numel())
+print("cosine of two vectors    in the same bucket")
+for cosine in (0.0, 0.5, 0.8, 0.9, 0.99):
+    near = cosine * x + (1 - cosine**2) ** 0.5 * noise
+    same = (attention.lsh_buckets(near, rotations) == ours).float().mean()
+    print(f"{cosine:21} {same:21.2f}")
+
+# %% [markdown]
+r"""
+<details><summary>Answer</summary>
+
+Project first. As printed, the largest entry of $(x; -x)$ depends on no random matrix: 128 fixed buckets for width 64, and multiplying the *place* by $R$ means nothing.
+
+Random pairs meet once in sixteen times, near ones (cosine 0.9) ten times as often. That is still not always, so Reformer hashes in several rounds. It also needs queries and keys to be the same vectors, or they would never meet. Sorting makes the buckets cheap to find, $O(n\log n)$; hashing itself costs $n \cdot n_b$ products, so with $n_b \propto n$ buckets it is quadratic again, with a small constant.
+
+</details>
+"""
+
+# %%
+q, v = torch.randn(2, 1, 1, 1024, 64, generator=generator).unbind()
+centres = torch.randn(64, 64, generator=generator)
+q = centres[torch.randint(64, (1024,), generator=generator)] + 0.3 * q  # tokens of 64 kinds
+back = torch.ones(1024, 1024).tril(-1).bool()
+exact = attention.scaled_dot_product_attention(q * 8, F.normalize(q, dim=-1), v, back)
+for rounds in (1, 2, 4, 8):
+    rotations = torch.randn(rounds, 64, 16, generator=generator)
+    found = attention.lsh_attention(q, v, rotations, reach=64)
+    error = (found - exact)[..., 64:, :].norm() / exact[..., 64:, :].norm()
+    print(f"{rounds} rounds: relative error {error:.1f}")
+
+# %% [markdown]
+r"""
+<details><summary>What the rounds buy</summary>
+
+Tokens of 64 kinds, and a softmax that wants those of its own kind: each further round finds some of the keys that the others missed. On tokens without such groups there is nothing to find, and the error stays large.
+
+</details>
+"""
+
+# %% [markdown]
+r"""
+## 11. Features attend to features
+
+**Cross-covariance attention** (XCA; El-Nouby et al., 2021) turns the table round: its weights are $d_k \times d_k$. Feature $i$ of the output is a mixture of the value's features; which features to mix is decided by how alike they are over all tokens:
+
+$$A = \mathrm{softmax}(\hat Q^\top \hat K \cdot \text{temperature}),\qquad \text{out} = V A^\top .$$
+
+The columns of $\hat Q$ and $\hat K$ have length 1 over the tokens. The cost is $4nd_k^2$ a head, linear in $n$. No token looks at another one: a token knows of the others only through $A$.
+"""
+
+# %% [markdown]
+r"""
+### Exercise: `cross_covariance_attention`
+
+*Difficulty 3/5 · importance 3/5 · 12 minutes*
+
+Write `cross_covariance_attention(query, key, value, temperature) -> out`.
+
+- All are `(B, H, L, d)`. Queries and keys are L2-normalised over the tokens.
+- The weights, `(d, d)`, are a softmax over the key's features of $\hat q^\top\hat k\,\cdot$ temperature. The temperature multiplies; it is a number or has the shape `(H, 1, 1)`.
+- `out[l, i]` is the sum over `j` of `weights[i, j] * value[l, j]`.
+"""
+
+
+# %% exercise="cross_covariance_attention"
+def cross_covariance_attention(query, key, value, temperature):
+    """Mix the features of each token's value by how alike features are over all tokens."""
+    ### BEGIN SOLUTION: Normalise over the tokens, compare features, mix the value's features.
+    unit_query, unit_key = (F.normalize(part, dim=-2) for part in (query, key))
+    alike = torch.einsum("bhli,bhlj->bhij", unit_query, unit_key)
+    weights = torch.softmax(alike * temperature, dim=-1)
+    return torch.einsum("bhij,bhlj->bhli", weights, value)
+    ### END SOLUTION
+
+
+# %%
+check("cross_covariance_attention", cross_covariance_attention)
+# hint("cross_covariance_attention")
+
+# %% [markdown]
+"""
+**Check yourself.** The tokens are put into another order. What becomes of the output of XCA, and what of the weights?
+
+<details><summary>Answer</summary>
+
+The weights stay as they are: sums over tokens do not mind the order. The output rows move along with their tokens. And since every weight depends on every token, the later ones too, XCA is no attention for a causal model.
+
+</details>
+"""
+
+# %% [markdown]
+r"""
+## 12. How far from the softmax?
+
+Some variants promise another function (a window, another kernel), some an estimate of the same one. All of them can be compared with exact softmax attention on the same tokens, and with the plainest guess of all: the mean of all values. The tokens here change slowly, and share nothing with those more than 64 places away.
+
+**Predict.** As queries and keys grow, the softmax gets sharp. Which variants become better, which worse?
+"""
+
+# %%
+generator = torch.Generator().manual_seed(12)
+walk = torch.randn(2, 1, 1, 576, 64, generator=generator).cumsum(dim=-2)
+walk = walk[..., 64:, :] - walk[..., :-64, :]
+q, v = (walk / walk.std(dim=-2, keepdim=True)).unbind()  # and k = q: like looks for like
+rows = attention.orthogonal_projection(256, 64, generator)
+average = torch.eye(16).repeat_interleave(32, dim=0) / 32
+guesses = {
+    "window of 65": lambda q, k: attention.global_window_attention(q, k, v, 32, 0),
+    "16 mixtures": lambda q, k: attention.linformer_attention(q, k, v, average, average),
+    "256 random features": lambda q, k: attention.performer_attention(q, k, v, rows),
+    "elu + 1": lambda q, k: attention.linear_attention(q, k, v),
+    "mean of all values": lambda q, k: v.mean(dim=-2, keepdim=True).expand_as(v),
+}
+sizes, errors = (0.125, 0.25, 0.5, 1.0, 2.0), {name: [] for name in guesses}
+for size in sizes:
+    exact = attention.scaled_dot_product_attention(size * q, size * q, v)
+    for name, guess in guesses.items():
+        error = (guess(size * q, size * q) - exact).norm() / exact.norm()
+        errors[name].append(error.item())
+
+# %% mystnb={"image": {"alt": "Relative error against exact softmax attention, as queries and keys grow. The window starts worst and becomes the best; random features start best and become worst; elu plus one stays near the mean of all values; the mixtures lie lowest."}}
+axes = plotting.new_figure(
+    "Sharp attention suits a window,\nflat attention random features",
+    "factor on queries and keys",
+    "relative error",
+)
+colours, styles = ("blue", "pink", "green", "orange", "orange"), ("o-", "s-", "^-", "v-", "--")
+for (name, line), colour, style in zip(errors.items(), colours, styles, strict=True):
+    shift = {"mean of all values": 0.04, "elu + 1": -0.04, "window of 65": 0.04}.get(name, 0)
+    plotting.line(axes, sizes, line, name, colour, (2.15, line[-1] + shift), style)
+    print(f"{name:20}", "  ".join(f"{error:.2f}" for error in line))
+axes.set(ylim=(0, 1.15), xscale="log", xlim=(0.115, 7))
+axes.set_xticks(sizes, [f"{size:g}" for size in sizes])
+axes.set_xticks([], minor=True)
+
+# %% [markdown]
+r"""
+<details><summary>Answer</summary>
+
+Here like tokens are near tokens. The sharper the softmax, the more of it lies in the window: its error falls from beyond the plot's edge to nothing. Random features and mixtures are good while the softmax is flat, when the mean of all values is no bad guess either, and get worse as it sharpens. Elu + 1 barely beats that mean throughout, which supports section 7: it approximates something else.
+
+"Approximate: yes" in a column of a table says little. *How* wrong depends on the data.
+
+</details>
+"""
+
+# %% [markdown]
+"""
+## 13. What it costs, measured
+
+Each variant at six lengths, 4 heads of width 64, one processor thread, time as processor time, window 128, 256 features or mixtures. A law $c\\,n^a$ is a straight line of slope $a$ on logarithmic axes.
+
+**Predict.** The theory says 1 for the kernels, windows and mixtures, 2 for the softmax. Which of the measured *times* will miss their exponent, while operations hit it?
+"""
+
+# %%
+print(f"{'exponents, 512 to 8192 tokens':36} theory   time   FLOPs   largest tensor")
+for row in costs["exponents"]:
+    if row["lengths"] == "512 to 8192":
+        print(f"{row['what']:36} {row['theory']:6}", end="")
+        print(f"{row['milliseconds']:7.2f} {row['flops']:7.2f} {row['largest_tensor']:16.2f}")
+
+# %% [markdown]
+r"""
+<details><summary>Answer</summary>
+
+Those with large tensors. What outgrows the caches costs more for each number, so the written-out softmax grows faster than its operations. A fixed price for each call does the reverse: causal SDPA stays below 2.
+
+Three more lines need a second look. *SDPA under a mask* makes a copy of it, of $n^2$ numbers; without one its largest tensor is the output. *Performer*'s is a table of features that at first outweighs everything else. *LSH* with $n/64$ buckets is of order $n^2$, for its hash, and measures near 1: the quadratic part is still small at 8192.
+
+An exponent needs its range of lengths beside it.
+
+</details>
+"""
+
+
+# %%
+def end_labels(axes, names):
+    """Write each line's name beside its right end, moved apart as little as needed."""
+    lines = sorted(axes.get_lines(), key=lambda one: one.get_ydata()[-1])
+    low, high = (math.log10(limit) for limit in axes.get_ylim())
+    ends = [(math.log10(line.get_ydata()[-1]) - low) / (high - low) for line in lines]
+    for _ in range(300):
+        for i in range(len(ends) - 1):
+            overlap = 0.075 - (ends[i + 1] - ends[i])
+            if overlap > 0:
+                ends[i], ends[i + 1] = ends[i] - overlap / 2, ends[i + 1] + overlap / 2
+    for line, height in zip(lines, ends, strict=True):
+        last = (line.get_xdata()[-1], line.get_ydata()[-1])
+        axes.annotate(
+            names[line.get_label()], last, (1.05, height), textcoords=axes.transAxes, fontsize=9.5,
+            va="center", color=line.get_color(), annotation_clip=False,
+            arrowprops={"arrowstyle": "-", "color": plotting.QUIET, "linewidth": 0.5},
+        )  # fmt: skip
+
+
+# %%
+looks = {
+    "softmax, written out": ("orange", "o-"), "SDPA, causal": ("orange", "s--"),
+    "sliding window": ("blue", "o-"), "fixed pattern, blocks of √n": ("blue", "s--"),
+    "linear": ("green", "o-"), "causal linear, chunks": ("green", "s--"),
+    "causal linear, all states": ("green", "^:"), "Performer": ("pink", "o-"),
+    "Linformer": ("pink", "s--"), "LSH, n/64 buckets, 2 rounds": ("pink", "^:"),
+    "cross-covariance": ("pink", "v-"),
+}  # fmt: skip
+short = {
+    **{what: what for what in looks}, "fixed pattern, blocks of √n": "fixed pattern",
+    "causal linear, chunks": "linear, causal, chunks", "cross-covariance": "XCA",
+    "causal linear, all states": "linear, all states", "LSH, n/64 buckets, 2 rounds": "LSH",
+}  # fmt: skip
+apart = ("softmax, written out", "SDPA, causal", "causal linear, all states", "Performer",
+         "LSH, n/64 buckets, 2 rounds")  # fmt: skip
+named = {
+    "milliseconds": short,
+    "flops": {**short, "SDPA, causal": "softmax, SDPA", "linear": "linear, XCA"},
+    "largest_tensor": {**{what: short[what] for what in apart}, "SDPA, causal": "all others"},
+}
+del named["flops"]["softmax, written out"], named["flops"]["cross-covariance"]
+
+# %% mystnb={"image": {"alt": "Three plots against the number of tokens, 512 to 16384, all axes logarithmic: milliseconds, operations, and numbers in the largest tensor. Written-out softmax rises with slope two in all three. SDPA has its slope in time and operations and the least memory. Windows, kernels and Linformer rise with slope one; the causal kernel with all states is linear too, needs the fewest operations, and yet the most time and memory at most lengths."}}
+panels = plotting.new_panels(
+    "The exponent decides far away, the constant nearby", "tokens",
+    ("milliseconds", "operations", "largest tensor, numbers"), height=10,
+)  # fmt: skip
+for panel, (quantity, names) in zip(panels, named.items(), strict=True):
+    for what in names:
+        points = [run for run in costs["runs"] if run["what"] == what]
+        n, y = ([run[which] for run in points] for which in ("length", quantity))
+        colour, style = looks[what]
+        plotting.line(panel, n, y, what, colour, style=style, markersize=4, linewidth=1.3)
+    panel.set(yscale="log")
+    end_labels(panel, names)
+plotting.power_axis(panels[-1], [512, 1024, 2048, 4096, 8192, 16384])
+panels[-1].set_xticklabels(["512", "1k", "2k", "4k", "8k", "16k"])
+
+# %% [markdown]
+"""
+**Where does it begin to pay?** Read off against PyTorch's own exact attention: causal variants against causal SDPA, the others against SDPA over all pairs. Between two measured lengths the lines are taken as straight.
+"""
+
+
+# %%
+def milliseconds(what):
+    """Return the recorded times of a variant, by length."""
+    return {run["length"]: run["milliseconds"] for run in costs["runs"] if run["what"] == what}
+
+
+def crossover(what, against):
+    """Say from which length on a variant is faster than another."""
+    ours, theirs = milliseconds(what), milliseconds(against)
+    lengths = [n for n in ours if n in theirs]
+    lead = [math.log(ours[n] / theirs[n]) for n in lengths]
+    last = max((i for i, gap in enumerate(lead) if gap > 0), default=-1)
+    if last == len(lengths) - 1:
+        return f"not up to {lengths[-1]}"
+    if last == -1:
+        return f"below {lengths[0]}"
+    share = lead[last] / (lead[last] - lead[last + 1])
+    return f"about {lengths[last] * (lengths[last + 1] / lengths[last]) ** share:.0f}"
+
+
+causal = ("sliding window", "fixed pattern, blocks of √n", "causal linear, chunks",
+          "causal linear, recurrent", "causal linear, all states", "Performer, causal",
+          "LSH, n/64 buckets, 2 rounds", "LSH, 64 buckets, 2 rounds")  # fmt: skip
+full = ("window and 16 global tokens", "linear", "Performer", "Linformer", "cross-covariance")
+
+# %%
+for against, names in (("SDPA, causal", causal), ("SDPA", full)):
+    print(f"faster than {against} from")
+    for what in names:
+        print(f"   {what:30} {crossover(what, against)}")
+
+# %% [markdown]
+"""
+A published text draws its lines by length alone: "full attention below 2048 tokens, sparse above 4096, linear above 16,000". The table above has no such lines; each variant has one of its own, and it moves with the machine. On a GPU, exact attention in tiles (chapter 09) moves them all to the right.
+
+Your own machine, a few variants and lengths:
+"""
+
+# %% tags=["nbval-ignore-output"] reason="timings"
+lengths, live = (1024, 2048, 4096, 8192), {}
+for n in lengths:
+    q, k, v = torch.randn(3, 1, 4, n, 64, generator=generator).unbind()
+    times = cpu_milliseconds({
+        "SDPA, causal": partial(F.scaled_dot_product_attention, q, k, v, is_causal=True),
+        "sliding window": partial(attention.sliding_window_attention, q, k, v, 128),
+        "causal linear, chunks": partial(attention.causal_linear_attention, q, k, v),
+        "linear": partial(attention.linear_attention, q, k, v),
+    }, rounds=3)  # fmt: skip
+    for name, one in times.items():
+        live.setdefault(name, []).append(one)
+for name, points in live.items():
+    print(f"{name:22}", "  ".join(f"{one:6.1f}" for one in points), "ms  ", end="")
+    print(measure.fit_power_law(lengths, points))
+
+# %% [markdown]
+r"""
+## 14. Try it
+
+Choose a variant and the sizes: who sees whom (drawn for 24 tokens), what it costs beside plain multi-head attention, and the recorded times.
+
+**Predict.** Take the window, then the linear kernel, and let $n$ grow: which of the three bills (operations, table of weights or states, cache) stop growing?
+"""
+
+# %% tags=["nbval-ignore-output"] reason="a widget has a new id in every run"
+variant_explorer(costs["runs"])
+
+# %% [markdown]
+"""
+<details><summary>Answer</summary>
+
+With a window the cache stops at $w$ keys; operations and weights go on with $n$. With the kernel the table of weights is a state of fixed size, and the state is all that is kept; only the operations grow. Operations never stop: every token has to be read once.
+
+</details>
+"""
+
+# %% [markdown]
+r"""
+## 15. What was given up
+
+A task that has one right answer: a list of pairs, key and value, then keys in a new order. *Which value stood beside this key?*
+
+`k₁ v₁ k₂ v₂ k₃ v₃ · k₃ → v₃, k₁ → v₁, …`
+
+It is called associative recall, and language models do it whenever a name comes back (Arora et al., 2024). Seven small models with the same number of parameters learn it on lists of 2 to 16 pairs. What shared heads save in parameters goes into the feed-forward layers. All of them get to know the token just before each, so that pairs can be told from neighbours.
+"""
+
+# %%
+tokens, wanted = recall_batch(3, 1, torch.Generator().manual_seed(3))
+pairs, asked = tokens[0, :6].view(3, 2).tolist(), tokens[0, 6:].tolist()
+print("pairs ", "  ".join(f"k{key} v{value - 64}" for key, value in pairs))
+answers = zip(asked, wanted[0].tolist(), strict=True)
+print("asked ", "  ".join(f"k{key} → v{value}" for key, value in answers))
+
+# %% [markdown]
+"""
+**Predict**, for 16 pairs and for 64, four times as many as in training: how much do full attention, shared heads, a window of 16 tokens, and the linear kernel recall? Does the number of heads matter to the linear one?
+"""
+
+
+# %%
+def recalled(model):
+    """Return what each of a model's seeds recalls, by number of pairs."""
+    runs = [run["recalled"] for run in recalls["runs"] if run["model"] == model]
+    return {int(pairs): [run[pairs] for run in runs] for pairs in runs[0]}
+
+
+names = list(dict.fromkeys(run["model"] for run in recalls["runs"]))
+parameters = {run["parameters"] for run in recalls["runs"]}
+print("parameters of every model:", *parameters, "  seeds:", len(recalls["runs"]) // len(names))
+heads = ("4 pairs", "16 pairs", "32 pairs", "64 pairs")
+print(f"{'share recalled: mean (range)':28}" + "".join(f"{text:>18}" for text in heads))
+for name in names:
+    seeds = recalled(name).values()
+    shown = (f"{mean(s):.2f} ({min(s):.2f}-{max(s):.2f})" for s in seeds)
+    print(f"{name:28}" + "".join(f"{text:>18}" for text in shown))
+
+# %% mystnb={"image": {"alt": "Share of values recalled against the number of pairs, 4 to 64. Full attention, grouped and multi-query stay at one. Linear attention with one head falls slowly, with four heads a little faster, with sixteen steeply. The window of 16 is right for 4 pairs and almost at chance for 64."}}
+axes = plotting.new_figure(
+    "Sharing heads costs nothing here;\na window or a small state forgets", "pairs in the list",
+    "share recalled",
+)  # fmt: skip
+looks = {
+    "full, 4 heads": ("full, shared", "orange", (71, 1.0), "s--"),
+    "linear, 1 head": ("linear, 1 head", "green", (71, 0.81), "o-"),
+    "linear, 4 heads": ("linear, 4 heads", "green", (71, 0.54), "s--"),
+    "linear, 16 heads": ("linear, 16 heads", "green", (71, 0.18), "^:"),
+    "window of 16, 4 heads": ("window of 16", "blue", (71, 0.04), "o-"),
+}
+for model, (name, colour, at, style) in looks.items():
+    samples = recalled(model)
+    plotting.band(axes, list(samples), list(samples.values()), name, colour, at, style)
+axes.axvline(16, color=plotting.QUIET, linewidth=1)
+axes.text(16.6, 1.08, "longest list in training", color=plotting.QUIET, fontsize=10)
+plotting.power_axis(axes, [4, 16, 32, 64])
+axes.set(ylim=(0, 1.14), xlim=(3.6, 190))
+
+# %% [markdown]
+r"""
+<details><summary>Answer</summary>
+
+- Full attention, grouped and multi-query recall everything, four times beyond the lists of their training. On this task "minimal loss" is no loss; the papers report a small one on real text, and groups were introduced to win it back.
+- The window knows what it still sees. With two layers it reaches some 30 tokens back, and most of a longer list lies before that.
+- The linear kernel has one table of $d_k \times d_v$ numbers a head for all pairs. One head of width 64 holds 4096 numbers a layer, 16 heads of width 4 hold 256. *The state is the memory*: cut it into heads and it shrinks.
+
+</details>
+
+The same training live, for one seed of one model:
+"""
+
+# %% tags=["nbval-ignore-output"] reason="training differs in the last digits between machines"
+torch.manual_seed(0)
+model = RecallModel("linear", num_heads=1)
+bar = partial(tqdm, desc="linear, 1 head", ncols=70, mininterval=2, file=sys.stdout)
+train_recall(model, steps=1000, seed=0, progress=bar)
+found = judge_recall(model, (4, 16, 32, 64))
+print("live    ", {pairs: round(share, 2) for pairs, share in found.items()})
+print("recorded", {pairs: round(s[0], 2) for pairs, s in recalled("linear, 1 head").items()})
+
+# %% [markdown]
+r"""
+**Check yourself.** Multi-query attention has one head of keys and values, linear attention here has one head too. Both shrink what is kept. Why does only the second forget?
+
+<details><summary>Answer</summary>
+
+Multi-query attention still keeps one key and one value *for each token*; its memory grows with the list. The linear state has the same size after 4 pairs and after 64: pairs lie on top of each other in it, and a kernel that cannot point (section 7) reads all of them at once.
+
+</details>
+"""
+
+# %% [markdown]
+r"""
+## 16. A published table, measured again
+
+The text's columns: time and space as formulas; quality as *Excellent* (MHA, Flash), *Very good* (MQA, GQA), *Good* (window, learned sparsity), *Fair* (linear); and speeds at 2048 tokens. No experiment stands behind the last two.
+
+**Predict.** Which of its four speeds survive? MQA 1.3 to 1.5 times faster, GQA 1.1 to 1.3, linear 2 to 4, Flash 2 to 4.
+"""
+
+# %%
+decode = {(r["kv_heads"], r["way"]): r["over_sdpa_16"] for r in costs["decoding"]
+          if r["length"] == 2048}  # fmt: skip
+written, sdpa, linear = (
+    milliseconds(name)[2048] for name in ("softmax, written out", "SDPA", "linear")
+)
+print("2048 tokens; times faster            printed     measured")
+print(f"MQA, one new token                   1.3-1.5     {1 / decode[1, 'ours']:.1f}")
+print(f"GQA, 4 of 16 heads, one new token    1.1-1.3     {1 / decode[4, 'ours']:.1f}")
+print(f"MQA, keys copied for every head      1.3-1.5     {1 / decode[1, 'repeated']:.1f}")
+print(f"linear, beside written-out softmax   2-4         {written / linear:.1f}")
+print(f"linear, beside SDPA                  2-4         {sdpa / linear:.1f}")
+print(f"tiles (SDPA), beside written out     2-4         {written / sdpa:.1f}")
+
+# %%
+rows = {row["what"]: row for row in costs["exponents"] if row["lengths"] == "512 to 8192"}
+kept = {"full": "512 n", "grouped-query": "256 n", "multi-query": "128 n", "window": "512 x 128",
+        "linear": "4 x 64 x 65"}  # fmt: skip
+twins = {"full": "SDPA, causal", "grouped-query": "grouped-query, 1 of 4 heads",
+         "multi-query": "grouped-query, 1 of 4 heads", "window": "sliding window",
+         "linear": "causal linear, chunks"}  # fmt: skip
+print("4 heads of 64  exponent of               kept while      recalled of")
+print("               time   largest tensor     generating      16    64 pairs")
+for kind, model in zip(kept, (*names[:4], "linear, 4 heads"), strict=True):
+    row, seeds = rows[twins[kind]], recalled(model)
+    print(f"{kind:14} {row['milliseconds']:4.2f} {row['largest_tensor']:12.2f}", end="")
+    print(f"{kept[kind]:>19} {mean(seeds[16]):11.2f} {mean(seeds[64]):6.2f}")
+
+# %% [markdown]
+r"""
+<details><summary>Answer</summary>
+
+None of the four is a property of the mechanism. Each depends on what is compared (a new token or a whole text), with what (a written-out softmax or PyTorch's own), how it is written, and how long the text is. Qualities depend on the task: *Good* is 0.03 for a window where the answer lies far back, and would be 1 where it lies near.
+
+The sliding window's $O(nwd)$ in that table is right, for a banded computation; the class printed beside it is quadratic. Linear attention's $O(nd)$ of space lacks the state, constant in $n$.
+
+</details>
+"""
+
+# %% [markdown]
+"""
+**Find the error.** A published text files six models: *sparse*: Longformer, BigBird; *linear*: Performer, Linformer; *hierarchical*: Reformer, Funnel Transformer. Another table lists "kernelized" beside "linear" as a method of its own. Which of them stand in the wrong place?
+
+<details><summary>Answer</summary>
+
+Reformer is sparse, with a pattern chosen by hashing. Funnel (Dai et al., 2020) is hierarchical: it pools tokens, so that deeper layers have fewer. Linformer is of linear cost and no kernel: it makes a low-rank summary of the sequence. And "kernelized" *is* "linear".
+
+Two more answers to length are no variants of attention at all: look up passages from a store and read only those (retrieval), and keep fewer activations in training (checkpointing, chapter 12).
+
+</details>
+"""
+
+# %% [markdown]
+r"""
+**Judge.** Right, wrong, or right under a condition?
+
+1. "Local attention reduces $O(n^2)$ to $O(nw)$."
+2. "Linear attention: $O(n)$, but with approximations."
+3. "Grouped and multi-query attention make attention itself cheaper."
+4. "Attention is the first bottleneck of real systems."
+5. "Reformer: $O(n\log n)$."
+"""
+
+# %% [markdown]
+r"""
+<details><summary>Answers</summary>
+
+1. If the band is computed alone. As a mask it saves nothing (section 4).
+2. $O(n d_k^2)$ a head; elu + 1 approximates nothing, Performer does (sections 7, 8).
+3. The same operations; fewer bytes to read (section 2).
+4. From some $2d$ to $6d$ tokens on; below, the projections and feed-forward layers are (section 1). While generating, reading weights and cache counts most.
+5. For the sorting, with few enough buckets; not for the hashing (section 10).
+
+</details>
+"""
+
+# %% [markdown]
+r"""
+## 17. Which one?
+
+| you need | take | you pay with |
+|---|---|---|
+| texts of some thousand tokens | exact attention, tiled (chapter 09) | nothing |
+| many users, long answers | grouped-query heads | nothing seen in section 15 |
+| a small cache of every token | multi-query, or a latent vector | shared heads, or operations |
+| long texts, near matters | a window, beside a few full layers | recall beyond its reach |
+| constant memory | a causal kernel, few wide heads | recall beyond its state |
+| flat weights, not causal | random features, mixtures | sharp attention |
+| large images | cross-covariance | tokens looking at tokens |
+
+And measure: your lengths, your machine, a task that shows what is lost.
+"""
+
+# %% [markdown]
+r"""
+## Recap
+
+1. Shared heads and latent vectors lower what is *kept and read*; windows, patterns, kernels and hashing lower *operations and memory*. Below some $2d$ tokens neither is the larger part of the bill.
+2. A mask on all scores saves nothing. Count FLOPs and the largest tensor at several lengths: the exponent shows whether a variant is what it says.
+3. An exponent belongs to a range of lengths, and says nothing of the constant: the sum of all states is linear, and loses to the quadratic for long.
+"""
+
+# %% [markdown]
+"""
+4. Sharing heads recalled everything. A window forgets what lies before it; a kernel what exceeds its state; random features and mixtures fail where attention is sharp.
+5. A table without an experiment is an opinion.
+
+**Next**: chapter 09 keeps attention exact, and makes it cheap by never storing the table.
+"""
+
+# %% [markdown]
+"""
+## Go further
+
+- Shazeer (2019), Ainslie et al. (2023): shared keys and values. DeepSeek-AI (2024): latent vectors.
+- Child et al. (2019), Beltagy et al. (2020), Zaheer et al. (2020), Jiang et al. (2023): patterns and windows.
+- Martins and Astudillo (2016), Correia et al. (2019): sparse weights.
+- Katharopoulos et al. (2020), Choromanski et al. (2021): kernels. Wang et al. (2020): mixtures of keys.
+- Kitaev et al. (2020): hashing. El-Nouby et al. (2021): features that attend. Dai et al. (2020): fewer tokens with depth.
+- Arora et al. (2024): recall, and the trade between it and the size of the state.
+- Tay et al. (2022): a survey of them all.
+"""
+
+# %% [markdown]
+"""
+<details><summary>BibTeX</summary>
+
+```bibtex
+@misc{shazeer2019fast, title = {Fast Transformer Decoding: One Write-Head is All You Need}, author = {Shazeer, Noam}, year = {2019}, url = {https://arxiv.org/abs/1911.02150}}
+@inproceedings{ainslie2023gqa, title = {GQA: Training Generalized Multi-Query Transformer Models from Multi-Head Checkpoints}, author = {Ainslie, Joshua and Lee-Thorp, James and de Jong, Michiel and Zemlyanskiy, Yury and Lebr{\'o}n, Federico and Sanghai, Sumit}, booktitle = {EMNLP}, year = {2023}, url = {https://arxiv.org/abs/2305.13245}}
+@misc{deepseek2024v2, title = {DeepSeek-V2: A Strong, Economical, and Efficient Mixture-of-Experts Language Model}, author = {{DeepSeek-AI}}, year = {2024}, url = {https://arxiv.org/abs/2405.04434}}
+@misc{child2019generating, title = {Generating Long Sequences with Sparse Transformers}, author = {Child, Rewon and Gray, Scott and Radford, Alec and Sutskever, Ilya}, year = {2019}, url = {https://arxiv.org/abs/1904.10509}}
+@misc{beltagy2020longformer, title = {Longformer: The Long-Document Transformer}, author = {Beltagy, Iz and Peters, Matthew E. and Cohan, Arman}, year = {2020}, url = {https://arxiv.org/abs/2004.05150}}
+@inproceedings{zaheer2020big, title = {Big Bird: Transformers for Longer Sequences}, author = {Zaheer, Manzil and Guruganesh, Guru and Dubey, Kumar Avinava and Ainslie, Joshua and Alberti, Chris and Ontanon, Santiago and Pham, Philip and Ravula, Anirudh and Wang, Qifan and Yang, Li and Ahmed, Amr}, booktitle = {NeurIPS}, year = {2020}, url = {https://arxiv.org/abs/2007.14062}}
+@misc{jiang2023mistral, title = {Mistral 7B}, author = {Jiang, Albert Q. and others}, year = {2023}, url = {https://arxiv.org/abs/2310.06825}}
+@inproceedings{martins2016sparsemax, title = {From Softmax to Sparsemax: A Sparse Model of Attention and Multi-Label Classification}, author = {Martins, Andr{\'e} F. T. and Astudillo, Ram{\'o}n Fernandez}, booktitle = {ICML}, year = {2016}, url = {https://arxiv.org/abs/1602.02068}}
+@inproceedings{correia2019adaptively, title = {Adaptively Sparse Transformers}, author = {Correia, Gon{\c{c}}alo M. and Niculae, Vlad and Martins, Andr{\'e} F. T.}, booktitle = {EMNLP}, year = {2019}, url = {https://arxiv.org/abs/1909.00015}}
+@inproceedings{katharopoulos2020transformers, title = {Transformers are RNNs: Fast Autoregressive Transformers with Linear Attention}, author = {Katharopoulos, Angelos and Vyas, Apoorv and Pappas, Nikolaos and Fleuret, Fran{\c{c}}ois}, booktitle = {ICML}, year = {2020}, url = {https://arxiv.org/abs/2006.16236}}
+@inproceedings{choromanski2021rethinking, title = {Rethinking Attention with Performers}, author = {Choromanski, Krzysztof and others}, booktitle = {ICLR}, year = {2021}, url = {https://arxiv.org/abs/2009.14794}}
+@misc{wang2020linformer, title = {Linformer: Self-Attention with Linear Complexity}, author = {Wang, Sinong and Li, Belinda Z. and Khabsa, Madian and Fang, Han and Ma, Hao}, year = {2020}, url = {https://arxiv.org/abs/2006.04768}}
+@inproceedings{kitaev2020reformer, title = {Reformer: The Efficient Transformer}, author = {Kitaev, Nikita and Kaiser, {\L}ukasz and Levskaya, Anselm}, booktitle = {ICLR}, year = {2020}, url = {https://arxiv.org/abs/2001.04451}}
+@inproceedings{elnouby2021xcit, title = {XCiT: Cross-Covariance Image Transformers}, author = {El-Nouby, Alaaeldin and others}, booktitle = {NeurIPS}, year = {2021}, url = {https://arxiv.org/abs/2106.09681}}
+@inproceedings{dai2020funnel, title = {Funnel-Transformer: Filtering out Sequential Redundancy for Efficient Language Processing}, author = {Dai, Zihang and Lai, Guokun and Yang, Yiming and Le, Quoc V.}, booktitle = {NeurIPS}, year = {2020}, url = {https://arxiv.org/abs/2006.03236}}
+@inproceedings{arora2024zoology, title = {Zoology: Measuring and Improving Recall in Efficient Language Models}, author = {Arora, Simran and Eyuboglu, Sabri and Timalsina, Aman and Johnson, Isys and Poli, Michael and Zou, James and Rudra, Atri and R{\'e}, Christopher}, booktitle = {ICLR}, year = {2024}, url = {https://arxiv.org/abs/2312.04927}}
+@article{tay2022efficient, title = {Efficient Transformers: A Survey}, author = {Tay, Yi and Dehghani, Mostafa and Bahri, Dara and Metzler, Donald}, journal = {ACM Computing Surveys}, year = {2022}, url = {https://arxiv.org/abs/2009.06732}}
+```
+
+</details>
+"""
