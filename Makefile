@@ -20,7 +20,7 @@ test: gates book
 	$(PYTEST) --dist loadfile
 
 check: gates
-	$(PYTEST) --dist worksteal -m "not browser and not thorough" --ignore=tests/notebooks --ignore=tests/site
+	$(PYTEST) --dist worksteal -m "not browser and not thorough" $(addprefix --ignore=tests/,notebooks peers site)
 
 install:
 	@$(SETUP) --extras test,book

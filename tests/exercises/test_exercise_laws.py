@@ -51,6 +51,7 @@ def test_a_misconception_is_no_mere_crash(exercise: Exercise) -> None:
             assert "returned" in kinds, mistake.name
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("exercise", "way"), EACH_RIGHT_WAY, ids=[f"{e.name}: {w.__name__}" for e, w in EACH_RIGHT_WAY]
 )
