@@ -18,12 +18,6 @@ needs the extra [bench]:
 from __future__ import annotations
 
 import argparse
-import platform
-import random
-import re
-import statistics
-import time
-from collections.abc import Callable
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
@@ -32,6 +26,7 @@ from typing import Any
 import torch
 from multi_head_peers import HEADS, OURS, WIDTH, Call, candidates
 from recording import RESULTS, write_record
+from timing import in_rounds, processor, ratio
 from torch import Tensor, nn
 from tqdm import tqdm
 
@@ -58,14 +53,6 @@ def forward_and_backward(module: nn.Module, call: Call, x: Tensor) -> tuple[Tens
     return out, gradients[0]
 
 
-def timed(run: Callable[[], object], calls: int) -> float:
-    """Return the CPU seconds of one call."""
-    start = time.process_time()
-    for _ in range(calls):
-        run()
-    return (time.process_time() - start) / calls
-
-
 def difference(got: tuple[Tensor, ...], want: tuple[Tensor, ...]) -> float:
     """Return the largest difference between two runs, relative to the largest entry."""
     pairs = zip(got, want, strict=True)
@@ -82,30 +69,17 @@ def compare(batch: int, length: int, causal: bool, backward: bool, rounds: int) 
         module.train(backward)
     reference = {n: n if n in OURS else OURS["x-transformers" in n] for n in runs}
     agreement = {name: difference(run(), runs[reference[name]]()) for name, run in runs.items()}
-    calls = {name: max(1, round(0.1 / timed(run, 2))) for name, run in runs.items()}
-    seconds: dict[str, list[float]] = {name: [] for name in runs}
-    for number in range(rounds):
-        for name in random.Random(number).sample(list(runs), len(runs)):
-            seconds[name].append(timed(runs[name], calls[name]))
+    seconds = in_rounds(runs, rounds, seconds=0.1)
     records = []
     for name, measured in seconds.items():
-        own = seconds[reference[name]]
-        ratio = statistics.median(a / b for a, b in zip(own, measured, strict=True))
         records.append({
             "batch": batch, "length": length, "mask": "causal" if causal else "none",
             "pass": "forward and backward" if backward else "forward", "what": name,
-            "ours_over_this": round(ratio, 3), "agreement": float(f"{agreement[name]:.1e}"),
+            "ours_over_this": ratio(seconds[reference[name]], measured),
+            "agreement": float(f"{agreement[name]:.1e}"),
             "milliseconds": [round(1e3 * one, 3) for one in measured],
         })  # fmt: skip
     return records
-
-
-def processor() -> str:
-    """Return the processor's name and its kind of vectors: the ratios depend on them."""
-    listed = Path("/proc/cpuinfo")
-    found = re.search(r"model name\s*: (.+)", listed.read_text()) if listed.exists() else None
-    name = found[1] if found else platform.processor()
-    return f"{name}, {torch.backends.cpu.get_cpu_capability()}"
 
 
 def main() -> None:
