@@ -1,7 +1,22 @@
-"""Shape and dtype checks that every attention function shares."""
+"""Checks of numbers, shapes and dtypes that the references share."""
 
 import torch
 from torch import Tensor
+
+
+def check_whole(**numbers: int) -> None:
+    """Raise TypeError unless every number is an int (True and False are none)."""
+    for name, number in numbers.items():
+        if not isinstance(number, int) or isinstance(number, bool):
+            raise TypeError(f"{name} must be an int, got {type(number).__name__}")
+
+
+def check_at_least(least: int, **numbers: int) -> None:
+    """Raise unless every number is an int that is not smaller than `least`."""
+    check_whole(**numbers)
+    for name, number in numbers.items():
+        if number < least:
+            raise ValueError(f"{name} must be at least {least}, got {number}")
 
 
 def check_float(**tensors: Tensor) -> None:
@@ -44,14 +59,18 @@ def check_query_key_value(query: Tensor, key: Tensor, value: Tensor) -> None:
     check_leading(query=query, key=key, value=value)
 
 
+def check_boolean(**masks: Tensor) -> None:
+    """Raise TypeError unless every mask is a boolean tensor."""
+    for name, mask in masks.items():
+        if not isinstance(mask, Tensor):
+            raise TypeError(f"{name} must be a torch.Tensor, got {type(mask).__name__}")
+        if mask.dtype != torch.bool:
+            raise TypeError(f"{name} must be boolean (True = may attend), got dtype {mask.dtype}")
+
+
 def check_mask(attn_mask: Tensor, shape: torch.Size) -> None:
     """Raise unless the mask is boolean and broadcasts to the scores' shape (..., L, S)."""
-    if not isinstance(attn_mask, Tensor):
-        raise TypeError(f"attn_mask must be a torch.Tensor, got {type(attn_mask).__name__}")
-    if attn_mask.dtype != torch.bool:
-        raise TypeError(
-            f"attn_mask must be boolean (True = may attend), got dtype {attn_mask.dtype}"
-        )
+    check_boolean(attn_mask=attn_mask)
     try:
         broadcast = torch.broadcast_shapes(attn_mask.shape, shape)
     except RuntimeError:

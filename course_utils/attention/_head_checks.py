@@ -3,13 +3,12 @@
 import torch
 from torch import Tensor
 
-from course_utils.attention._checks import check_float
+from course_utils.attention._checks import check_float, check_whole
 
 
 def check_num_heads(num_heads: int, d_model: int) -> None:
     """Raise unless `num_heads` is a positive int that divides the width of the stream."""
-    if isinstance(num_heads, bool) or not isinstance(num_heads, int):
-        raise TypeError(f"num_heads must be an int, got {type(num_heads).__name__}")
+    check_whole(num_heads=num_heads)
     if num_heads < 1 or d_model % num_heads:
         raise ValueError(
             f"num_heads must be at least 1 and divide the width {d_model}, got {num_heads}"

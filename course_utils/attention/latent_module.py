@@ -14,8 +14,8 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
+from course_utils.attention._checks import check_at_least
 from course_utils.attention._head_checks import check_num_heads, check_streams
-from course_utils.attention._mask_checks import check_at_least
 from course_utils.attention.heads import merge_heads, split_heads
 from course_utils.attention.latent import latent_attention, latent_attention_absorbed
 

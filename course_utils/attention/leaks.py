@@ -13,7 +13,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from course_utils.attention._mask_checks import check_at_least
+from course_utils.attention._checks import check_at_least
 
 _SIZES = (1.0, 10.0, 100.0)  # a leak by a small factor shows when what leaks is changed by much
 _OVERFLOWS = 100.0  # where exponentials may become inf, and a hidden inf times 0 is NaN

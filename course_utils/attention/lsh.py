@@ -16,8 +16,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 from torch.nn import functional as F
 
-from course_utils.attention._checks import check_float, check_query_key_value
-from course_utils.attention._mask_checks import check_at_least
+from course_utils.attention._checks import check_at_least, check_float, check_query_key_value
 from course_utils.attention._score_checks import check_sequence
 
 

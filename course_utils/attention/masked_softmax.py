@@ -11,8 +11,7 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from course_utils.attention._checks import check_float, check_mask
-from course_utils.attention._mask_checks import check_boolean
+from course_utils.attention._checks import check_boolean, check_float, check_mask
 
 
 def masked_softmax(

@@ -12,7 +12,8 @@ import torch
 from jaxtyping import Bool, Int
 from torch import Tensor
 
-from course_utils.attention._mask_checks import check_at_least, check_integers, check_whole
+from course_utils.attention._checks import check_at_least, check_whole
+from course_utils.attention._mask_checks import check_integers
 
 
 def causal_mask(num_queries: int, num_keys: int, offset: int = 0) -> Bool[Tensor, "L S"]:

@@ -18,6 +18,7 @@ from torch.nn import functional as F
 from course_utils.attention._checks import check_mask
 from course_utils.attention._head_checks import check_keep, check_num_heads, check_streams
 from course_utils.attention.heads import merge_heads, split_heads
+from course_utils.attention.masked_softmax import masked_softmax
 from course_utils.attention.softmax import stable_softmax
 
 
@@ -116,10 +117,7 @@ class MultiHeadAttention(nn.Module):
         """
         queries, keys = self._project(query, query if key is None else key)
         scores = queries @ keys.mT / math.sqrt(queries.shape[-1])
-        if attn_mask is not None:
-            check_mask(attn_mask, scores.shape)
-            scores = scores.masked_fill(~attn_mask, -torch.inf)
-        return stable_softmax(scores)
+        return stable_softmax(scores) if attn_mask is None else masked_softmax(scores, attn_mask)
 
     def _project(self, *streams: Tensor) -> list[Tensor]:
         """Return the heads' queries, keys and, where a third stream is given, values."""

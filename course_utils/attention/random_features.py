@@ -15,8 +15,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from course_utils.attention._checks import check_float
-from course_utils.attention._mask_checks import check_at_least
+from course_utils.attention._checks import check_at_least, check_float
 from course_utils.attention._score_checks import check_sequence
 
 

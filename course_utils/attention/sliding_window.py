@@ -18,9 +18,9 @@ from jaxtyping import Float
 from torch import Tensor
 from torch.nn import functional as F
 
+from course_utils.attention._checks import check_at_least
 from course_utils.attention._chunks import ROWS, joined, windows
 from course_utils.attention._efficient_checks import check_heads, check_same_length
-from course_utils.attention._mask_checks import check_at_least
 from course_utils.attention.softmax import stable_softmax
 
 

@@ -15,9 +15,8 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 from torch.nn import functional as F
 
-from course_utils.attention._checks import check_mask, check_query_key_value
+from course_utils.attention._checks import check_at_least, check_mask, check_query_key_value
 from course_utils.attention._chunks import joined
-from course_utils.attention._mask_checks import check_at_least
 
 
 def strided_mask(num_positions: int, stride: int) -> Bool[Tensor, "L L"]:

@@ -15,7 +15,8 @@ import torch
 from jaxtyping import Bool, Int
 from torch import Tensor
 
-from course_utils.attention._mask_checks import check_at_least, check_boolean, check_integers
+from course_utils.attention._checks import check_at_least, check_boolean
+from course_utils.attention._mask_checks import check_integers
 from course_utils.attention.masks import causal_mask
 
 

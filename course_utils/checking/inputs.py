@@ -1,7 +1,15 @@
 """Inputs for cases: seeded, float64 unless said, and never square by accident."""
 
+from collections.abc import Callable
+from typing import Any
+
 import torch
 from torch import Tensor
+
+
+def given(*numbers: Any) -> Callable[[torch.Generator], tuple[Any, ...]]:
+    """Make a case of these numbers, which need no generator."""
+    return lambda generator: numbers
 
 
 def normal(

@@ -5,18 +5,12 @@ import math
 import torch
 from torch import Tensor
 
-
-def check_count(name: str, value: int, least: int = 1) -> None:
-    """Raise unless the value is a whole number of at least `least`."""
-    if isinstance(value, bool) or not isinstance(value, int):
-        raise TypeError(f"{name} must be an int, got {type(value).__name__}")
-    if value < least:
-        raise ValueError(f"{name} must be at least {least}, got {value}")
+from course_utils.attention._checks import check_at_least
 
 
 def check_width(name: str, width: int) -> None:
     """Raise unless the width is even: positions are encoded in pairs of features."""
-    check_count(name, width, 2)
+    check_at_least(2, **{name: width})
     if width % 2:
         raise ValueError(f"{name} must be even, got {width}")
 

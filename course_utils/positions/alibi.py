@@ -13,7 +13,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from course_utils.positions._checks import check_count
+from course_utils.attention._checks import check_at_least
 from course_utils.positions.scheme import PositionScheme, relative_positions
 
 
@@ -30,7 +30,7 @@ def alibi_slopes(num_heads: int) -> Float[Tensor, " H"]:
         TypeError: The number is no int.
         ValueError: It is below 1.
     """
-    check_count("num_heads", num_heads)
+    check_at_least(1, num_heads=num_heads)
     power = 1 << (num_heads.bit_length() - 1)
     between = _geometric(2 * power)[0::2]
     slopes = torch.cat((_geometric(power), between[: num_heads - power]))
@@ -49,8 +49,8 @@ def alibi_bias(num_heads: int, num_queries: int, num_keys: int) -> Float[Tensor,
         TypeError: A size is no int.
         ValueError: A size is below 1.
     """
-    check_count("num_queries", num_queries)
-    check_count("num_keys", num_keys)
+    check_at_least(1, num_queries=num_queries)
+    check_at_least(1, num_keys=num_keys)
     place = torch.arange(num_keys)
     own = torch.arange(num_queries) + num_keys - num_queries
     return _penalty(alibi_slopes(num_heads), relative_positions(own, place))

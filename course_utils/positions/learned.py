@@ -9,7 +9,8 @@ Same contract as: torch.nn.Embedding looked up at the positions and added
 
 from torch import Tensor, nn
 
-from course_utils.positions._checks import check_count, check_positions, check_whole
+from course_utils.attention._checks import check_at_least
+from course_utils.positions._checks import check_positions, check_whole
 from course_utils.positions.scheme import PositionScheme
 
 
@@ -28,8 +29,8 @@ class LearnedPositions(PositionScheme):
 
     def __init__(self, max_length: int, d_model: int, *, std: float = 0.02) -> None:
         super().__init__()
-        check_count("max_length", max_length)
-        check_count("d_model", d_model)
+        check_at_least(1, max_length=max_length)
+        check_at_least(1, d_model=d_model)
         self.table = nn.Embedding(max_length, d_model)
         nn.init.normal_(self.table.weight, std=std)
 

@@ -11,7 +11,8 @@ Same contract as: rope_split_halves(to_split_halves(x)) = to_split_halves(rope_i
 from jaxtyping import Shaped
 from torch import Tensor
 
-from course_utils.positions._checks import check_count, check_width
+from course_utils.attention._checks import check_at_least
+from course_utils.positions._checks import check_width
 
 
 def to_split_halves(
@@ -52,7 +53,7 @@ def to_interleaved(
 
 
 def _reordered(features: Tensor, num_heads: int, dim: int, pairs: tuple[int, int]) -> Tensor:
-    check_count("num_heads", num_heads)
+    check_at_least(1, num_heads=num_heads)
     size = features.shape[dim]
     if size % num_heads:
         raise ValueError(f"num_heads must divide the axis of {size} features, got {num_heads}")

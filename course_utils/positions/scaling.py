@@ -15,7 +15,8 @@ import torch
 from jaxtyping import Float, Shaped
 from torch import Tensor
 
-from course_utils.positions._checks import check_base, check_count, check_numbers, check_width
+from course_utils.attention._checks import check_at_least
+from course_utils.positions._checks import check_base, check_numbers, check_width
 
 
 def interpolate_positions(
@@ -33,8 +34,8 @@ def interpolate_positions(
         ValueError: A length is below 1.
     """
     check_numbers("positions", positions)
-    check_count("trained_length", trained_length)
-    check_count("target_length", target_length)
+    check_at_least(1, trained_length=trained_length)
+    check_at_least(1, target_length=target_length)
     real = positions if positions.is_floating_point() else positions.to(torch.get_default_dtype())
     if target_length <= trained_length:
         return real.clone()
@@ -55,7 +56,7 @@ def ntk_base(base: float, d_k: int, factor: float) -> float:
     """
     check_base(base)
     check_width("d_k", d_k)
-    check_count("d_k", d_k, 4)
+    check_at_least(4, d_k=d_k)
     if not factor >= 1:
         raise ValueError(f"factor must be at least 1, got {factor}")
     return float(base * factor ** (d_k / (d_k - 2)))

@@ -14,8 +14,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from course_utils.attention._checks import check_float, check_query_key
-from course_utils.positions._checks import check_count, check_whole
+from course_utils.attention._checks import check_at_least, check_float, check_query_key
+from course_utils.positions._checks import check_whole
 from course_utils.positions.scheme import PositionScheme, relative_positions
 
 
@@ -86,8 +86,8 @@ class ShawPositions(PositionScheme):
 
     def __init__(self, d_k: int, max_distance: int) -> None:
         super().__init__()
-        check_count("d_k", d_k)
-        check_count("max_distance", max_distance, 0)
+        check_at_least(1, d_k=d_k)
+        check_at_least(0, max_distance=max_distance)
         self.max_distance = max_distance
         rows = 2 * max_distance + 1
         self.for_keys = nn.Parameter(torch.randn(rows, d_k) / math.sqrt(d_k))
@@ -131,7 +131,7 @@ def _gathered(weights: Tensor, row: Tensor, rows: int) -> Tensor:
 
 def _check_table(table: Tensor, max_distance: int, width: int) -> None:
     check_float(relative_embedding=table)
-    check_count("max_distance", max_distance, 0)
+    check_at_least(0, max_distance=max_distance)
     wanted = (2 * max_distance + 1, width)
     if tuple(table.shape) != wanted:
         raise ValueError(

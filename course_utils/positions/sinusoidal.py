@@ -13,9 +13,9 @@ import torch
 from jaxtyping import Float, Shaped
 from torch import Tensor
 
+from course_utils.attention._checks import check_at_least
 from course_utils.positions._checks import (
     check_base,
-    check_count,
     check_positions,
     check_width,
 )
@@ -37,7 +37,7 @@ def sinusoidal_encoding(
         TypeError: A size is no int.
         ValueError: There is no position, the width is odd, or the base is not positive.
     """
-    check_count("num_positions", num_positions)
+    check_at_least(1, num_positions=num_positions)
     return _encoded(torch.arange(num_positions), d_model, base).to(torch.get_default_dtype())
 
 

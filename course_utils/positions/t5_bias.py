@@ -14,7 +14,8 @@ import torch
 from jaxtyping import Int
 from torch import Tensor, nn
 
-from course_utils.positions._checks import check_count, check_whole
+from course_utils.attention._checks import check_at_least
+from course_utils.positions._checks import check_whole
 from course_utils.positions.scheme import PositionScheme, relative_positions
 
 
@@ -38,8 +39,8 @@ def t5_bucket(
         ValueError: There are too few buckets, or max_distance ends before the exact ones do.
     """
     check_whole("relative_position", relative_position)
-    check_count("num_buckets", num_buckets, 4 if bidirectional else 2)
-    check_count("max_distance", max_distance)
+    check_at_least(4 if bidirectional else 2, num_buckets=num_buckets)
+    check_at_least(1, max_distance=max_distance)
     steps = relative_position.long()
     if bidirectional:
         num_buckets //= 2
@@ -83,7 +84,7 @@ class T5Positions(PositionScheme):
         bidirectional: bool = False,
     ) -> None:
         super().__init__()
-        check_count("num_heads", num_heads)
+        check_at_least(1, num_heads=num_heads)
         t5_bucket(torch.zeros(1).long(), num_buckets, max_distance, bidirectional)
         self.sizes = (num_buckets, max_distance, bidirectional)
         self.table = nn.Embedding(num_buckets, num_heads)

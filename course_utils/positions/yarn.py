@@ -14,7 +14,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from course_utils.positions._checks import check_count
+from course_utils.attention._checks import check_at_least
 from course_utils.positions.rope_table import rope_frequencies
 
 
@@ -42,7 +42,7 @@ def yarn_frequencies(
         ValueError: The factor is below 1, a size does not fit, or fast is not above slow.
     """
     own = rope_frequencies(d_k, base)
-    check_count("trained_length", trained_length)
+    check_at_least(1, trained_length=trained_length)
     if not base > 1:
         raise ValueError(f"base must be above 1, got {base}")
     if not fast > slow > 0:

@@ -1,15 +1,9 @@
 """Exercise: count what additive scoring costs."""
 
-from typing import Any
-
 from course_utils.checking.exercise import Case, Exercise
+from course_utils.checking.inputs import given
 from course_utils.exercises.ch02_additive_multiplicative._flops_mistakes import MISCONCEPTIONS
 from course_utils.measure.additive_flops import additive_flops
-
-
-def _given(*sizes: Any) -> Any:
-    return lambda g: sizes
-
 
 EXERCISE = Exercise(
     name="additive_flops",
@@ -21,17 +15,17 @@ EXERCISE = Exercise(
     difficulty=2,
     importance=3,
     cases=(
-        Case("once each: 3 queries, 5 keys, widths 2, 7, 11", _given(3, 5, 2, 7, 11, True)),
-        Case("for every pair: 3 queries, 5 keys, widths 2, 7, 11", _given(3, 5, 2, 7, 11, False)),
-        Case("more queries than keys", _given(13, 4, 6, 9, 5, True)),
-        Case("more queries than keys, for every pair", _given(13, 4, 6, 9, 5, False)),
-        Case("one query and one key", _given(1, 1, 3, 4, 2, True)),
-        Case("one query and one key, for every pair", _given(1, 1, 3, 4, 2, False)),
-        Case("one query: a decoder's step", _given(1, 50, 512, 256, 128, True)),
-        Case("50 queries, 50 keys, widths of 512 and 256", _given(50, 50, 512, 512, 256, True)),
-        Case("the same for every pair", _given(50, 50, 512, 512, 256, False)),
-        Case("thousands of keys: more than 32 bits", _given(4000, 6000, 1024, 768, 512, False)),
-        Case("no key at all", _given(4, 0, 3, 5, 2, True)),
+        Case("once each: 3 queries, 5 keys, widths 2, 7, 11", given(3, 5, 2, 7, 11, True)),
+        Case("for every pair: 3 queries, 5 keys, widths 2, 7, 11", given(3, 5, 2, 7, 11, False)),
+        Case("more queries than keys", given(13, 4, 6, 9, 5, True)),
+        Case("more queries than keys, for every pair", given(13, 4, 6, 9, 5, False)),
+        Case("one query and one key", given(1, 1, 3, 4, 2, True)),
+        Case("one query and one key, for every pair", given(1, 1, 3, 4, 2, False)),
+        Case("one query: a decoder's step", given(1, 50, 512, 256, 128, True)),
+        Case("50 queries, 50 keys, widths of 512 and 256", given(50, 50, 512, 512, 256, True)),
+        Case("the same for every pair", given(50, 50, 512, 512, 256, False)),
+        Case("thousands of keys: more than 32 bits", given(4000, 6000, 1024, 768, 512, False)),
+        Case("no key at all", given(4, 0, 3, 5, 2, True)),
     ),
     misconceptions=MISCONCEPTIONS,
     hints=(

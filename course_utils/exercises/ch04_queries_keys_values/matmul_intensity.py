@@ -1,16 +1,10 @@
 """Exercise: how much Q Kᵀ computes for each byte that it moves."""
 
-from typing import Any
-
 from course_utils.checking.exercise import Case, Exercise
+from course_utils.checking.inputs import given
 from course_utils.exercises.ch04_queries_keys_values._intensity_mistakes import BYTES, WORK
 from course_utils.exercises.ch04_queries_keys_values._intensity_unit_mistakes import UNITS
 from course_utils.measure.roofline import matmul_intensity
-
-
-def _given(*sizes: Any) -> Any:
-    return lambda g: sizes
-
 
 EXERCISE = Exercise(
     name="matmul_intensity",
@@ -22,18 +16,18 @@ EXERCISE = Exercise(
     difficulty=2,
     importance=3,
     cases=(
-        Case("inputs only: 7 queries, 11 keys, width 19, 4 bytes", _given(7, 11, 19, 4, False)),
-        Case("the same with the output", _given(7, 11, 19, 4, True)),
-        Case("more queries than keys, 2 bytes", _given(11, 4, 6, 2, False)),
-        Case("the same with the output again", _given(11, 4, 6, 2, True)),
-        Case("8 bytes", _given(6, 10, 3, 8, False)),
-        Case("8 bytes, with the output", _given(6, 10, 3, 8, True)),
-        Case("one query: a step of generating", _given(1, 1000, 64, 2, False)),
-        Case("one query, with the output", _given(1, 1000, 64, 2, True)),
-        Case("1 byte and width 1", _given(4, 9, 1, 1, True)),
-        Case("512 queries and keys in half precision", _given(512, 512, 64, 2, False)),
-        Case("the same with the output, once more", _given(512, 512, 64, 2, True)),
-        Case("far more keys than queries", _given(300, 20_000, 128, 2, True)),
+        Case("inputs only: 7 queries, 11 keys, width 19, 4 bytes", given(7, 11, 19, 4, False)),
+        Case("the same with the output", given(7, 11, 19, 4, True)),
+        Case("more queries than keys, 2 bytes", given(11, 4, 6, 2, False)),
+        Case("the same with the output again", given(11, 4, 6, 2, True)),
+        Case("8 bytes", given(6, 10, 3, 8, False)),
+        Case("8 bytes, with the output", given(6, 10, 3, 8, True)),
+        Case("one query: a step of generating", given(1, 1000, 64, 2, False)),
+        Case("one query, with the output", given(1, 1000, 64, 2, True)),
+        Case("1 byte and width 1", given(4, 9, 1, 1, True)),
+        Case("512 queries and keys in half precision", given(512, 512, 64, 2, False)),
+        Case("the same with the output, once more", given(512, 512, 64, 2, True)),
+        Case("far more keys than queries", given(300, 20_000, 128, 2, True)),
     ),
     misconceptions=(*WORK, *BYTES, *UNITS),
     hints=(

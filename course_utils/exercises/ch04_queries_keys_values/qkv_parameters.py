@@ -1,16 +1,10 @@
 """Exercise: count what the three projections learn."""
 
-from typing import Any
-
 from course_utils.checking.exercise import Case, Exercise
+from course_utils.checking.inputs import given
 from course_utils.exercises.ch04_queries_keys_values._parameter_bias_mistakes import BIASES, WHAT
 from course_utils.exercises.ch04_queries_keys_values._parameter_mistakes import WIDTHS
 from course_utils.measure.parameters import qkv_parameters
-
-
-def _given(*sizes: Any) -> Any:
-    return lambda g: sizes
-
 
 EXERCISE = Exercise(
     name="qkv_parameters",
@@ -22,18 +16,18 @@ EXERCISE = Exercise(
     difficulty=1,
     importance=3,
     cases=(
-        Case("d_model 20, 4 heads of widths 6 and 11", _given(20, 4, 6, 11, False)),
-        Case("the same with biases", _given(20, 4, 6, 11, True)),
-        Case("values narrower than keys", _given(13, 5, 8, 3, False)),
-        Case("the same with biases again", _given(13, 5, 8, 3, True)),
-        Case("one head", _given(9, 1, 6, 4, True)),
-        Case("one head without biases", _given(9, 1, 6, 4, False)),
-        Case("BERT-base: 12 heads of width 64", _given(768, 12, 64, 64, False)),
-        Case("BERT-base with biases", _given(768, 12, 64, 64, True)),
-        Case("heads that do not divide d_model", _given(20, 7, 2, 5, True)),
-        Case("everything 1", _given(1, 1, 1, 1, True)),
+        Case("d_model 20, 4 heads of widths 6 and 11", given(20, 4, 6, 11, False)),
+        Case("the same with biases", given(20, 4, 6, 11, True)),
+        Case("values narrower than keys", given(13, 5, 8, 3, False)),
+        Case("the same with biases again", given(13, 5, 8, 3, True)),
+        Case("one head", given(9, 1, 6, 4, True)),
+        Case("one head without biases", given(9, 1, 6, 4, False)),
+        Case("BERT-base: 12 heads of width 64", given(768, 12, 64, 64, False)),
+        Case("BERT-base with biases", given(768, 12, 64, 64, True)),
+        Case("heads that do not divide d_model", given(20, 7, 2, 5, True)),
+        Case("everything 1", given(1, 1, 1, 1, True)),
         # Above 2**24 and odd, so that float32 cannot hold it; small enough to make the layers.
-        Case("more than float32 counts one by one", _given(1000, 33, 127, 255, True)),
+        Case("more than float32 counts one by one", given(1000, 33, 127, 255, True)),
     ),
     misconceptions=(*WIDTHS, *BIASES, *WHAT),
     hints=(

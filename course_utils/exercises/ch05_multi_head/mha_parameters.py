@@ -1,15 +1,9 @@
 """Exercise: count what multi-head attention learns."""
 
-from typing import Any
-
 from course_utils.checking.exercise import Case, Exercise
+from course_utils.checking.inputs import given
 from course_utils.exercises.ch05_multi_head._parameter_mistakes import MISCONCEPTIONS
 from course_utils.measure import mha_parameters
-
-
-def _given(*sizes: Any) -> Any:
-    return lambda g: sizes
-
 
 EXERCISE = Exercise(
     name="mha_parameters",
@@ -21,17 +15,17 @@ EXERCISE = Exercise(
     difficulty=1,
     importance=3,
     cases=(
-        Case("width 35, 5 heads, no bias", _given(35, 5, False)),
-        Case("width 35, 5 heads, with bias", _given(35, 5, True)),
-        Case("width 35, 7 heads, no bias", _given(35, 7, False)),
-        Case("width 22, 11 heads, with bias", _given(22, 11, True)),
-        Case("one head, no bias", _given(7, 1, False)),
-        Case("one head, with bias", _given(6, 1, True)),
-        Case("heads of width 1", _given(5, 5, True)),
-        Case("the base size of 2017: width 512, 8 heads", _given(512, 8, False)),
-        Case("width 768, 12 heads, with bias", _given(768, 12, True)),
-        Case("width 768, 6 heads, with bias", _given(768, 6, True)),
-        Case("one of everything", _given(1, 1, True)),
+        Case("width 35, 5 heads, no bias", given(35, 5, False)),
+        Case("width 35, 5 heads, with bias", given(35, 5, True)),
+        Case("width 35, 7 heads, no bias", given(35, 7, False)),
+        Case("width 22, 11 heads, with bias", given(22, 11, True)),
+        Case("one head, no bias", given(7, 1, False)),
+        Case("one head, with bias", given(6, 1, True)),
+        Case("heads of width 1", given(5, 5, True)),
+        Case("the base size of 2017: width 512, 8 heads", given(512, 8, False)),
+        Case("width 768, 12 heads, with bias", given(768, 12, True)),
+        Case("width 768, 6 heads, with bias", given(768, 6, True)),
+        Case("one of everything", given(1, 1, True)),
     ),
     misconceptions=MISCONCEPTIONS,
     hints=(

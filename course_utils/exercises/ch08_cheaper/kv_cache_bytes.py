@@ -1,15 +1,9 @@
 """Exercise: the bytes that keys and values of earlier tokens take."""
 
-from typing import Any
-
 from course_utils.checking.exercise import Case, Exercise
+from course_utils.checking.inputs import given
 from course_utils.exercises.ch08_cheaper._cache_mistakes import MISCONCEPTIONS
 from course_utils.measure import kv_cache_bytes
-
-
-def _given(*sizes: int) -> Any:
-    return lambda g: sizes
-
 
 EXERCISE = Exercise(
     name="kv_cache_bytes",
@@ -23,19 +17,19 @@ EXERCISE = Exercise(
     difficulty=1,
     importance=4,
     cases=(
-        Case("3 layers, 5 heads of width 7, 11 tokens, 13 sequences", _given(3, 5, 7, 11, 13, 4)),
-        Case("6 layers, one head, 9 tokens, 7 sequences", _given(6, 1, 10, 9, 7, 2)),
-        Case("one layer, one sequence", _given(1, 3, 5, 17, 1, 2)),
-        Case("numbers of one byte", _given(5, 3, 8, 21, 7, 1)),
-        Case("numbers of 8 bytes", _given(5, 3, 9, 6, 7, 8)),
-        Case("one token", _given(4, 6, 5, 1, 3, 2)),
-        Case("no token yet", _given(4, 6, 5, 0, 3, 2)),
-        Case("one of everything", _given(1, 1, 1, 1, 1, 1)),
-        Case("32 layers, 8 heads of width 128, 4,096 tokens", _given(32, 8, 128, 4096, 1, 2)),
+        Case("3 layers, 5 heads of width 7, 11 tokens, 13 sequences", given(3, 5, 7, 11, 13, 4)),
+        Case("6 layers, one head, 9 tokens, 7 sequences", given(6, 1, 10, 9, 7, 2)),
+        Case("one layer, one sequence", given(1, 3, 5, 17, 1, 2)),
+        Case("numbers of one byte", given(5, 3, 8, 21, 7, 1)),
+        Case("numbers of 8 bytes", given(5, 3, 9, 6, 7, 8)),
+        Case("one token", given(4, 6, 5, 1, 3, 2)),
+        Case("no token yet", given(4, 6, 5, 0, 3, 2)),
+        Case("one of everything", given(1, 1, 1, 1, 1, 1)),
+        Case("32 layers, 8 heads of width 128, 4,096 tokens", given(32, 8, 128, 4096, 1, 2)),
         Case(
-            "80 layers, 64 heads, 16 sequences of 32,768 tokens", _given(80, 64, 128, 32768, 16, 2)
+            "80 layers, 64 heads, 16 sequences of 32,768 tokens", given(80, 64, 128, 32768, 16, 2)
         ),
-        Case("a count that float32 cannot hold", _given(61, 7, 127, 30011, 3, 3)),
+        Case("a count that float32 cannot hold", given(61, 7, 127, 30011, 3, 3)),
     ),
     misconceptions=MISCONCEPTIONS,
     hints=(
