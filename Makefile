@@ -8,7 +8,7 @@ NBVAL := -p tools.nbval_kernels --nbval-current-env
 export PYTHON
 test check: export OMP_NUM_THREADS := 1
 
-.PHONY: learn test check install gates format notebooks book serve mutants
+.PHONY: learn test check install gates format notebooks book serve grade-demo mutants
 .NOTPARALLEL:
 
 learn:
@@ -23,7 +23,7 @@ check: gates
 	$(PYTEST) --dist worksteal -m "not browser and not thorough" $(addprefix --ignore=tests/,notebooks peers site)
 
 install:
-	@$(SETUP) --extras test,book
+	@$(SETUP) --extras test,book,grade
 
 gates: install
 	$(PY) -m ruff check .
@@ -44,6 +44,9 @@ book: install
 
 serve: book
 	$(PY) -m http.server --bind 127.0.0.1 --directory _build/html$(if $(filter instructor,$(EDITION)),-instructor) $(or $(PORT),8000)
+
+grade-demo: install
+	$(PY) -m tools.grade_demo
 
 mutants: install
 	$(PY) -m tools.mutants

@@ -26,8 +26,10 @@ is not what its source gives, 2 when the command makes no sense.
 """
 
 import argparse
+import contextlib
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from tools.notebook_files import build, check, find_sources, stray
@@ -45,7 +47,18 @@ def exercise_signature(name: str) -> str:
     return find(name).signature
 
 
-def main(argv: Sequence[str] | None = None, signature_of: SignatureOf = exercise_signature) -> int:
+def exercise_points(name: str) -> int:
+    """Return how many points an exercise of the course brings."""
+    from course_utils.exercises import find
+
+    return find(name).points
+
+
+def main(
+    argv: Sequence[str] | None = None,
+    signature_of: SignatureOf = exercise_signature,
+    points_of: Callable[[str], int] = exercise_points,
+) -> int:
     """Run the command line and return the exit status."""
     parser = _parser()
     options = parser.parse_args(argv)
@@ -56,6 +69,7 @@ def main(argv: Sequence[str] | None = None, signature_of: SignatureOf = exercise
         if not any(_is_one(path, [name]) for path in sources):
             parser.error(f"no source solutions/NN_topic.py for {name!r}")
     chapters, broken = _read(root, chosen, signature_of)
+    chapters = [_with_points(chapter, points_of) for chapter in chapters]
     if options.check:
         broken += [line for chapter in chapters for line in check(root, chapter)]
         broken += [] if options.chapters else stray(root)
@@ -66,6 +80,14 @@ def main(argv: Sequence[str] | None = None, signature_of: SignatureOf = exercise
         print(f"{len(chapters)} chapters, {2 * len(chapters)} notebooks: all up to date")
         return 0
     return _build(root, chapters, options)
+
+
+def _with_points(chapter: Chapter, points_of: Callable[[str], int]) -> Chapter:
+    points = {}
+    for name in [cell.exercise for cell in chapter.cells if cell.exercise is not None]:
+        with contextlib.suppress(KeyError):  # an unknown one is a broken rule, told by `faults`
+            points[name] = points_of(name)
+    return replace(chapter, points=points)
 
 
 def _build(root: Path, chapters: Sequence[Chapter], options: argparse.Namespace) -> int:

@@ -1,31 +1,35 @@
 """Make a chapter's two notebooks from its source: the solutions' and the learner's."""
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import nbformat as _untyped
 from nbformat import NotebookNode
 
-from tools.notebook_source import Chapter
+from tools.notebook_source import Cell, Chapter
 
 _nbformat: Any = _untyped  # its functions carry no types
 _METADATA = {
     "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
     "language_info": {"name": "python"},
 }
+_UNGRADED = {"schema_version": 3, "grade": False, "solution": False, "locked": False, "task": False}
 
 
 def solution_notebook(chapter: Chapter) -> NotebookNode:
-    """Return the notebook with every solution in place, not yet executed."""
-    return _notebook((cell.kind, cell.solved(), cell.metadata) for cell in chapter.cells)
+    """Return the notebook with every solution in place between its marks, not yet executed.
+
+    With the marks and the cells' metadata, nbgrader takes it for the source of an assignment.
+    """
+    return _notebook((cell.kind, cell.source, metadata) for cell, metadata in _graded(chapter))
 
 
 def learner_notebook(chapter: Chapter) -> NotebookNode:
     """Return the notebook with stubs for solutions and without the cells tagged `solution`."""
     return _notebook(
-        (cell.kind, cell.stubbed(), cell.metadata)
-        for cell in chapter.cells
+        (cell.kind, cell.stubbed(), metadata)
+        for cell, metadata in _graded(chapter)
         if "solution" not in cell.tags
     )
 
@@ -46,6 +50,21 @@ def from_text(text: str) -> NotebookNode:
     except (AttributeError, KeyError, TypeError, _nbformat.ValidationError) as error:
         raise ValueError(f"the text must be a notebook's, got {error}") from error
     return notebook
+
+
+def _graded(chapter: Chapter) -> Iterator[tuple[Cell, dict[str, Any]]]:
+    """Yield each cell with its metadata, and nbgrader's for an exercise and for its check."""
+    asked: str | None = None
+    for cell in chapter.cells:
+        metadata = dict(cell.metadata)
+        if cell.exercise is not None:
+            metadata["nbgrader"] = _UNGRADED | {"grade_id": cell.exercise, "solution": True}
+            asked = cell.exercise
+        elif asked is not None and cell.kind == "code":
+            more = {"grade": True, "locked": True, "points": chapter.points.get(asked, 0)}
+            metadata["nbgrader"] = _UNGRADED | {"grade_id": f"check-{asked}"} | more
+            asked = None
+        yield cell, metadata
 
 
 def _notebook(cells: Iterable[tuple[str, str, dict[str, Any]]]) -> NotebookNode:

@@ -92,5 +92,5 @@ def _failing_line(notebook: NotebookNode, chapter: Chapter, traceback: str) -> i
     cells = [cell for cell in chapter.cells if cell.kind == "code"]
     if not (0 < count <= len(code_cells(notebook))):
         return None
-    lines = cells[count - 1].solved_lines()
-    return lines[line - 1] if 0 < line <= len(lines) else None
+    cell = cells[count - 1]
+    return cell.line + line - 1 if 0 < line <= cell.source.count("\n") + 1 else None

@@ -1,6 +1,7 @@
 """Read a chapter's source: its cells, each with where it stands in the file."""
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -39,14 +40,9 @@ class Cell:
 
     def solved(self) -> str:
         """Return the text without the marks."""
-        lines = self.source.split("\n")
-        return "\n".join(lines[line - self.line] for line in self.solved_lines())
-
-    def solved_lines(self) -> list[int]:
-        """Return the line in the file of each line of `solved`."""
         marks = {index for region in self.regions for index in (region.begin, region.end)}
-        count = self.source.count("\n") + 1
-        return [self.line + index for index in range(count) if index not in marks]
+        lines = self.source.split("\n")
+        return "\n".join(line for index, line in enumerate(lines) if index not in marks)
 
     def stubbed(self) -> str:
         """Return the text with every region replaced by what is to be done there."""
@@ -58,10 +54,11 @@ class Cell:
 
 @dataclass(frozen=True)
 class Chapter:
-    """A source file `NN_topic.py`, read."""
+    """A source file `NN_topic.py`, read; and how many points each of its exercises brings."""
 
     path: Path
     cells: tuple[Cell, ...]
+    points: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def name(self) -> str:

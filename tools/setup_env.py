@@ -142,7 +142,7 @@ def main(arguments: list[str] | None = None) -> int:
         print(f"The course needs Python 3.11 to 3.14; this is {platform.python_version()}.")
         return 1
     parser = argparse.ArgumentParser(description="Make .venv and install the pinned packages.")
-    parser.add_argument("--extras", default="", help="test, book or both: test,book")
+    parser.add_argument("--extras", default="", help="groups of pyproject.toml: test,book")
     parser.add_argument("--torch", default="", choices=["", "cpu", "gpu"], help="which build")
     given = parser.parse_args(arguments)
     try:

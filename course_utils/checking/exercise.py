@@ -144,6 +144,8 @@ class Exercise:
         importance: From 1 to 5.
         minutes: How long it takes.
         parts: Names of the results, where there are several.
+        inputs: Names of what the cases make, where that is not what the function takes.
+        lacks: Says what a machine lacks to run any answer, or None.
     """
 
     name: str
@@ -160,9 +162,18 @@ class Exercise:
     importance: int = 3
     minutes: int = 10
     parts: tuple[str, ...] = ()
+    inputs: tuple[str, ...] = ()
+    lacks: Callable[[], str | None] | None = None
+
+    @property
+    def points(self) -> int:
+        """How many points it brings where it is graded: as many as it is difficult."""
+        return self.difficulty
 
     @property
     def parameters(self) -> tuple[str, ...]:
-        """The names of the arguments, in order."""
+        """The names of what the cases make, in order."""
+        if self.inputs:
+            return self.inputs
         inside = self.signature.partition("(")[2].rpartition(")")[0]
         return tuple(part.partition("=")[0].strip() for part in inside.split(","))

@@ -1,5 +1,6 @@
 """What a learner calls: check, hint, solution, progress."""
 
+import os
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -36,14 +37,19 @@ class Note:
 def check(exercise: str, answer: Any) -> Report:
     """Judge an answer to an exercise and remember the verdict.
 
+    Where nbgrader runs or validates a notebook, an answer that does not pass raises, as it expects.
+
     Args:
         exercise: The exercise's name, which is also the name of the function to write.
         answer: The function itself, not its result.
 
     Raises:
         KeyError: No exercise has that name; the message lists the near ones.
+        NotPassedError: nbgrader is running the notebook, and the answer does not pass.
     """
     report = judge(find(exercise), answer)
+    if os.environ.get("NBGRADER_EXECUTION"):
+        report.require()
     Journal().add("check", exercise, status=report.status, misconception=report.misconception)
     return report
 

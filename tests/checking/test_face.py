@@ -8,6 +8,7 @@ import torch
 import course_utils
 from course_utils import check, hint, progress, solution
 from course_utils.checking import face
+from course_utils.checking.report import NotPassedError
 
 
 @pytest.fixture(autouse=True)
@@ -23,6 +24,14 @@ def test_a_verdict_is_remembered() -> None:
     )
     assert right.passed
     assert "1 of 6 exercises passed" in str(progress(3))
+
+
+def test_nbgrader_sees_an_error_where_an_answer_does_not_pass(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("NBGRADER_EXECUTION", "validate")
+    with pytest.raises(NotPassedError, match="softmax_jacobian: Not yet"):
+        check("softmax_jacobian", lambda w: torch.diag_embed(w))
 
 
 def test_an_unknown_name_lists_the_near_ones() -> None:

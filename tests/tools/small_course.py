@@ -18,6 +18,10 @@ def signature_of(name: str) -> str:
     return SIGNATURES[name]
 
 
+def points_of(name: str) -> int:
+    return len(name)
+
+
 SMALL = '''# %% [markdown]
 # # Double a number
 
@@ -62,7 +66,7 @@ class Course:
 
     def build(self, *arguments: str) -> Result:
         self.capsys.readouterr()
-        status = main(["--root", str(self.root), *arguments], signature_of)
+        status = main(["--root", str(self.root), *arguments], signature_of, points_of)
         return Result(status, *self.capsys.readouterr())
 
     def path(self, kind: str, name: str = "03_small") -> Path:

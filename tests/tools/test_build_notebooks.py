@@ -20,9 +20,18 @@ def test_the_learner_finds_stubs_and_no_solution(built: Course) -> None:
 
 def test_the_solutions_are_executed(built: Course) -> None:
     cells = built.cells("solutions")
-    assert "SOLUTION" not in built.path("solutions").read_text()
     assert cells[4].outputs[0].text == "twice 42\n"
     assert [cell.execution_count for cell in cells[1:]] == [1, 2, 3, 4]
+
+
+def test_nbgrader_finds_what_to_clear_what_to_lock_and_the_points(built: Course) -> None:
+    for kind in ("notebooks", "solutions"):
+        asked, checked = (cell.metadata.nbgrader for cell in built.cells(kind)[2:4])
+        assert (asked.grade_id, asked.solution, asked.locked) == ("twice", True, False)
+        assert (checked.grade_id, checked.grade, checked.locked) == ("check-twice", True, True)
+        assert checked.points == len("twice")
+    assert "### BEGIN SOLUTION" in built.cells("solutions")[2].source
+    assert all("nbgrader" not in cell.metadata for cell in built.cells("solutions")[:2])
 
 
 def test_notebooks_are_valid_and_name_no_version(built: Course) -> None:

@@ -51,12 +51,11 @@ def test_every_region_becomes_its_task_and_a_raise_at_its_own_indent() -> None:
     compile(stubbed, "cell", "exec")
 
 
-def test_the_solution_keeps_all_but_the_marks_and_knows_their_lines() -> None:
+def test_a_solution_is_all_but_the_marks() -> None:
     solved = TWO_METHODS.solved().split("\n")
     assert "SOLUTION" not in TWO_METHODS.solved()
     assert len(solved) == TWO_METHODS.source.count("\n") + 1 - 4
-    line = TWO_METHODS.solved_lines()[solved.index("            result = doubled")]
-    assert TWO_METHODS.source.split("\n")[line - 10] == "            result = doubled"
+    assert "            result = doubled" in solved
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,167 @@
+"""Turn arguments and results into bytes and back, so that reading them can run no code.
+
+Pickle would let whoever wrote the bytes run anything in whoever reads them, and one side here is
+a stranger's function. The form is JSON for what is small, followed by the memory of the tensors.
+"""
+
+import base64
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+
+LIMIT = 2**30  # bytes of one message
+_DTYPES = {
+    str(dtype): dtype
+    for dtype in (
+        *(torch.float64, torch.float32, torch.float16, torch.bfloat16),
+        *(torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8, torch.bool),
+        *(torch.complex64, torch.complex128),
+    )
+}
+_PLAIN = (bool, int, float, str, type(None))
+
+
+@dataclass(frozen=True)
+class Foreign:
+    """Stands for a value of a kind that does not travel; `kind` names it."""
+
+    kind: str
+
+
+@dataclass(frozen=True)
+class Handle:
+    """Stands for a function that stayed on the other side."""
+
+    number: int
+
+
+class Writer:
+    """Collects a message: a tree of plain values, and the memory of each tensor once."""
+
+    def __init__(self, keep: Callable[[Callable[..., Any]], int] | None = None) -> None:
+        self.keep = keep
+        self.blobs: list[bytes] = []
+        self.places: dict[int, int] = {}
+
+    def tree(self, value: Any) -> Any:
+        """Return a value as what JSON can hold."""
+        if type(value) in _PLAIN:
+            return repr(value) if isinstance(value, float) else {"is": value}
+        if isinstance(value, list | tuple):
+            kind = "list" if isinstance(value, list) else "tuple"
+            return {kind: [self.tree(part) for part in value]}
+        if isinstance(value, dict) and all(isinstance(key, str) for key in value):
+            return {"dict": {key: self.tree(part) for key, part in value.items()}}
+        if isinstance(value, Tensor) and _is_ordinary(value):
+            return {"tensor": self._tensor(value)}
+        if isinstance(value, torch.Generator):
+            state = value.get_state().numpy().tobytes()
+            return {"generator": base64.b64encode(state).decode()}
+        if callable(value) and self.keep is not None:
+            return {"function": self.keep(value)}
+        return {"foreign": f"{type(value).__module__}.{type(value).__qualname__}"}
+
+    def _tensor(self, tensor: Tensor) -> list[Any]:
+        storage = tensor.untyped_storage()
+        place = self.places.get(storage.data_ptr()) if len(storage) else None
+        if place is None:
+            place = len(self.blobs)
+            memory = torch.empty(0, dtype=torch.uint8).set_(storage)
+            self.blobs.append(memory.numpy().tobytes())
+            self.places[storage.data_ptr()] = place
+        layout = (tuple(tensor.shape), tensor.stride(), tensor.storage_offset())
+        return [str(tensor.dtype), *layout, place, tensor.requires_grad]
+
+    def message(self, value: Any) -> bytes:
+        """Return the bytes of a whole message.
+
+        Raises:
+            ValueError: They would be too many.
+        """
+        head = json.dumps({"value": self.tree(value), "sizes": list(map(len, self.blobs))}).encode()
+        parts = [len(head).to_bytes(8, "big"), head, *self.blobs]
+        if sum(map(len, parts)) > LIMIT:
+            raise ValueError(f"a message must have at most {LIMIT} bytes, got more")
+        return b"".join(parts)
+
+
+def encode(value: Any, keep: Callable[[Callable[..., Any]], int] | None = None) -> bytes:
+    """Return the bytes of a value: numbers, text, tensors, generators, lists, tuples and dicts.
+
+    Args:
+        value: What to write. Whatever cannot travel becomes a `Foreign` at the other end.
+        keep: Keeps a function and numbers it; without it functions do not travel.
+
+    Raises:
+        ValueError: The message would be too long.
+    """
+    return Writer(keep).message(value)
+
+
+def decode(message: bytes, stub: Callable[[int], Any] = Handle) -> Any:
+    """Return the value that `encode` wrote; the bytes may come from anybody.
+
+    Args:
+        message: The bytes.
+        stub: Makes what stands for a function of the other side.
+
+    Raises:
+        ValueError: The bytes are no such message.
+    """
+    try:
+        size = int.from_bytes(message[:8], "big")
+        head = json.loads(message[8 : 8 + size])
+        blobs, at = [], 8 + size
+        for length in head["sizes"]:
+            blobs.append(bytearray(message[at : at + length]))
+            at += length
+        storages = [torch.frombuffer(b, dtype=torch.uint8) if b else _nothing() for b in blobs]
+        return _value(head["value"], storages, stub)
+    except (LookupError, TypeError, AttributeError, RuntimeError, ValueError) as error:
+        raise ValueError(f"a message must be one that `encode` wrote, got {error}") from None
+
+
+def _value(tree: Any, storages: list[Tensor], stub: Callable[[int], Any]) -> Any:
+    if isinstance(tree, str):
+        return float(tree)
+    ((kind, inside),) = tree.items()
+    if kind == "is":
+        return inside
+    if kind in ("list", "tuple"):
+        parts = [_value(part, storages, stub) for part in inside]
+        return parts if kind == "list" else tuple(parts)
+    if kind == "dict":
+        return {key: _value(part, storages, stub) for key, part in inside.items()}
+    if kind == "tensor":
+        return _tensor(inside, storages)
+    if kind == "generator":
+        state = bytearray(base64.b64decode(inside))
+        generator = torch.Generator()
+        generator.set_state(torch.frombuffer(state, dtype=torch.uint8))
+        return generator
+    return stub(int(inside)) if kind == "function" else Foreign(str(inside))
+
+
+def _tensor(inside: list[Any], storages: list[Tensor]) -> Tensor:
+    name, shape, stride, offset, place, requires_grad = inside
+    dtype = _DTYPES[name]
+    memory = storages[place]
+    whole = memory[: memory.numel() // dtype.itemsize * dtype.itemsize].view(dtype)
+    tensor: Tensor = whole.as_strided(tuple(shape), tuple(stride), offset)
+    return tensor.requires_grad_() if requires_grad else tensor
+
+
+def _nothing() -> Tensor:
+    return torch.empty(0, dtype=torch.uint8)
+
+
+def _is_ordinary(tensor: Tensor) -> bool:
+    """Say whether it is a dense tensor in the computer's own memory, and nothing made of one."""
+    plain = type(tensor) is Tensor or type(tensor) is torch.nn.Parameter
+    plain = plain and tensor.layout == torch.strided and tensor.device.type == "cpu"
+    plain = plain and not (tensor.is_nested or tensor.is_quantized or tensor.is_neg())
+    return plain and not tensor.is_conj() and str(tensor.dtype) in _DTYPES

@@ -1,0 +1,107 @@
+"""What nbgrader runs in place of a submitted notebook: the course's own judge, behind walls.
+
+nbgrader's own step runs a whole submission in a kernel with the grader's rights and believes what
+its cells say. This one runs no cell; it has each exercise judged by `course_utils.grading`, in a
+process apart, and writes the verdict under the exercise's check, where nbgrader reads the points
+and the feedback shows the words.
+"""
+
+import json
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import nbformat
+from nbformat import NotebookNode
+from nbgrader.api import Gradebook  # type: ignore[import-untyped]
+from nbgrader.preprocessors import NbGraderPreprocessor  # type: ignore[import-untyped]
+from nbgrader.utils import is_grade  # type: ignore[import-untyped]
+
+from course_utils.checking.report import Report
+
+_CHECK = "check-"
+
+
+class MendCells(NbGraderPreprocessor):  # type: ignore[misc]
+    """Gives a submitted notebook's cells the metadata with which they were handed out.
+
+    nbgrader stops grading everybody when one notebook's metadata are not as it left them. What a
+    learner deleted is put back afterwards, by `OverwriteCells.add_missing_cells`.
+    """
+
+    def preprocess(self, nb: Any, resources: Any) -> tuple[Any, Any]:
+        """Mend the first cell of each name; all others lose what they claim to be."""
+        about = resources["nbgrader"]
+        with Gradebook(about["db_url"]) as book:
+            handed_out = _handed_out(book.find_notebook(about["notebook"], about["assignment"]))
+        for cell in nb.cells:
+            claimed = cell.metadata.pop("nbgrader", None)
+            name = claimed.get("grade_id") if isinstance(claimed, dict) else None
+            known = handed_out.get(name) if isinstance(name, str) else None
+            if known is not None and known.cell_type == cell.cell_type:
+                cell.metadata["nbgrader"] = handed_out.pop(name)
+        return nb, resources
+
+
+def _handed_out(notebook: Any) -> dict[str, Any]:
+    """Return the metadata of each cell of nbgrader's, by name."""
+    points = {cell.name: cell.max_score for cell in notebook.grade_cells}
+    solutions = {cell.name for cell in notebook.solution_cells}
+    tasks = {cell.name for cell in notebook.task_cells}
+    return {
+        cell.name: NotebookNode(
+            schema_version=3,
+            grade_id=cell.name,
+            cell_type=cell.cell_type,
+            locked=cell.locked,
+            checksum=cell.checksum,
+            grade=cell.name in points,
+            solution=cell.name in solutions,
+            task=cell.name in tasks,
+            **({"points": points[cell.name]} if cell.name in points else {}),
+        )
+        for cell in notebook.source_cells
+    }
+
+
+class JudgeAnswers(NbGraderPreprocessor):  # type: ignore[misc]
+    """Puts the verdict on each exercise under its check."""
+
+    def preprocess(self, nb: Any, resources: Any) -> tuple[Any, Any]:
+        """Judge every exercise whose check the notebook holds."""
+        checks = {
+            cell.metadata.nbgrader["grade_id"].removeprefix(_CHECK): cell
+            for cell in nb.cells
+            if is_grade(cell) and cell.metadata.nbgrader["grade_id"].startswith(_CHECK)
+        }
+        reports = _judged(nb, list(checks)) if checks else {}
+        for name, cell in checks.items():
+            report = reports.get(name)
+            if report is None:
+                report = Report(name, "crashed", "The grader ended before it came to a verdict.")
+            cell.outputs = [_output(report)]
+            cell.execution_count = None
+        return nb, resources
+
+
+def _judged(notebook: Any, names: list[str]) -> dict[str, Report]:
+    with tempfile.TemporaryDirectory(prefix="grading-") as folder:
+        path = Path(folder) / "submitted.ipynb"
+        path.write_text(json.dumps(notebook), encoding="utf-8")
+        asked = [part for name in names for part in ("--exercise", name)]
+        command = [sys.executable, "-m", "course_utils.grading", "--json", *asked, str(path)]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+    reports = [Report(**json.loads(line)) for line in done.stdout.splitlines()]
+    return {report.exercise: report for report in reports}
+
+
+def _output(report: Report) -> Any:
+    if report.passed:
+        data = {"text/html": report._repr_html_(), "text/plain": str(report)}
+        return nbformat.v4.new_output("display_data", data=data)
+    lines = str(report).split("\n")
+    return nbformat.v4.new_output(
+        "error", ename="NotPassed", evalue=report.headline, traceback=lines
+    )

@@ -1,0 +1,79 @@
+"""Find a learner's function in a notebook, with all that it needs and nothing else.
+
+A notebook also trains, draws, and may set traps; a function is judged by itself. So its
+definition is taken, and with it the definitions, imports and constants that it names, from
+wherever they stand, in the notebook's order. Statements that only do something are left behind.
+"""
+
+import ast
+import symtable
+from collections.abc import Iterable
+
+_COMPOUND = (ast.If, ast.Try, ast.With)
+
+
+def slice_for(name: str, cells: Iterable[str]) -> str | None:
+    """Return the source of what defines a name in a notebook, or None where nothing does.
+
+    Args:
+        name: The function that the exercise asks for.
+        cells: The text of the code cells, in order. A cell that is no Python is passed over.
+    """
+    statements = [statement for cell in cells for statement in _statements(cell)]
+    binds = [_bound(statement) for statement in statements]
+    if not any(name in names for names in binds):
+        return None
+    wanted, seen, taken = {name}, set(), set()
+    while wanted:
+        current = wanted.pop()
+        seen.add(current)
+        for index, names in enumerate(binds):
+            if current in names and index not in taken:
+                taken.add(index)
+                wanted |= _looked_up(statements[index]) - seen
+    return "\n\n".join(ast.unparse(statements[index]) for index in sorted(taken)) + "\n"
+
+
+def _statements(cell: str) -> list[ast.stmt]:
+    # What only a notebook understands (%magic, !shell) is left out.
+    lines = ["" if line.lstrip().startswith(("%", "!")) else line for line in cell.split("\n")]
+    try:
+        tree = ast.parse("\n".join(lines))
+        ast.unparse(tree)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return []
+    return tree.body
+
+
+def _bound(statement: ast.stmt) -> set[str]:
+    """Return the names to which a statement gives a meaning."""
+    if isinstance(statement, ast.Import | ast.ImportFrom):
+        return {(alias.asname or alias.name).partition(".")[0] for alias in statement.names}
+    if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+        return {statement.name}
+    if isinstance(statement, _COMPOUND):
+        return {name for inner in statement.body for name in _bound(inner)}
+    if not isinstance(statement, ast.Assign | ast.AnnAssign | ast.AugAssign):
+        return set()
+    targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
+    inside = [node for target in targets for node in ast.walk(target)]
+    return {n.id for n in inside if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+
+
+def _looked_up(statement: ast.stmt) -> set[str]:
+    """Return the names that a statement, or a function in it, looks up in the notebook."""
+    try:
+        tables = [symtable.symtable(ast.unparse(statement), "notebook", "exec")]
+    except SyntaxError:
+        return set()
+    names = set()
+    while tables:
+        table = tables.pop()
+        tables += table.get_children()
+        outermost = table.get_type() == "module"
+        names |= {
+            symbol.get_name()
+            for symbol in table.get_symbols()
+            if symbol.is_referenced() and (outermost or symbol.is_global())
+        }
+    return names

@@ -1,0 +1,159 @@
+"""The process in which a stranger's function runs, and what it does for the judge outside.
+
+Nothing that is said here is believed where it can be checked: the judge compares the values itself.
+Only what cannot be seen from outside, the cost and the way, is judged in here, and not believed if
+anything that judges was touched meanwhile.
+"""
+
+import contextlib
+import linecache
+import os
+import tempfile
+import types
+from collections.abc import Callable
+from dataclasses import asdict
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.utils._pytree import tree_flatten
+
+from course_utils.checking.judge import judge
+from course_utils.exercises import find
+from course_utils.grading import walls
+from course_utils.grading.codec import Foreign, decode, encode
+from course_utils.grading.untouched import Untouched
+
+_FILE = "<the submitted notebook>"
+
+
+def serve(connection: Connection, name: str, source: str, folder: str, seconds: int) -> None:
+    """Run the submitted source behind walls and do what the judge asks until it hangs up.
+
+    Args:
+        connection: To the judge.
+        name: The exercise, and the function to be judged.
+        source: What defines it.
+        folder: The one place where it may write.
+        seconds: Of processor time, for all together.
+    """
+    _leave_the_grader(connection.fileno())
+    exercise = find(name)
+    untouched = Untouched(exercise)
+    torch.set_num_threads(1)
+    os.chdir(folder)
+    tempfile.tempdir = folder
+    walls.limit_resources(seconds)
+    walls.forbid_writing_outside(Path(folder))
+    walls.forbid_by_audit(Path(folder))
+    channel = _Channel(connection)
+    try:
+        answer = _load(name, source)
+    except BaseException as error:
+        channel.reply("raised", *_told(error))
+        return
+    channel.reply("ready")
+    work: dict[str, Callable[..., Any]] = {
+        "judge": lambda: _judged(exercise, answer, untouched),
+        "disown": lambda: _disown(exercise.reference),
+        "call": lambda *args: channel.called(answer, args),
+        "grad": channel.gradients,
+    }
+    with contextlib.suppress(EOFError, OSError):
+        while True:
+            kind, *given = channel.receive()
+            try:
+                channel.reply("done", work[kind](*given))
+            except BaseException as error:
+                channel.reply("raised", *_told(error))
+
+
+def _load(name: str, source: str) -> Any:
+    """Return the function; tracebacks and Triton find its lines."""
+    linecache.cache[_FILE] = (len(source), None, source.splitlines(keepends=True), _FILE)
+    module = types.ModuleType("submitted")
+    exec(compile(source, _FILE, "exec"), vars(module))
+    return vars(module)[name]
+
+
+def _judged(exercise: Any, answer: Any, untouched: Untouched) -> dict[str, Any]:
+    report = judge(exercise, answer)
+    changed = untouched.changes()
+    if report.passed and changed:
+        says = f"While it was graded, the submission changed {', '.join(changed[:3])}."
+        return {**asdict(report), "status": "changed_input", "says": says}
+    return asdict(report)
+
+
+def _disown(reference: Callable[..., Any]) -> None:
+    """Take the course's own solution out of an answer's reach, under all its names."""
+
+    def refuse(*args: Any, **kwargs: Any) -> Any:
+        raise RuntimeError("this function is what the exercise asks for: write your own")
+
+    if isinstance(reference, types.FunctionType) and not reference.__code__.co_freevars:
+        reference.__code__ = refuse.__code__
+        reference.__defaults__, reference.__kwdefaults__ = None, None
+
+
+class _Channel:
+    """Speaks with the judge; keeps the last call for its gradients."""
+
+    def __init__(self, connection: Connection) -> None:
+        self.connection = connection
+        self.leaves: list[Tensor] = []
+        self.outs: list[Tensor] = []
+
+    def receive(self) -> Any:
+        return decode(self.connection.recv_bytes(), self._stub)
+
+    def reply(self, *value: Any) -> None:
+        self.connection.send_bytes(encode(value))
+
+    def _stub(self, number: int) -> Callable[..., Any]:
+        """Make what calls a function of the judge's; it holds nothing of it."""
+
+        def ask(*args: Any, **kwargs: Any) -> Any:
+            self.reply("ask", number, args, kwargs)
+            kind, value = self.receive()
+            if kind != "answer":
+                raise RuntimeError(str(value))
+            return value
+
+        return ask
+
+    def called(self, answer: Callable[..., Any], args: tuple[Any, ...]) -> tuple[Any, Any]:
+        """Return what the answer returns, and the arguments as they are afterwards."""
+        tensors = [leaf for leaf in tree_flatten(list(args))[0] if isinstance(leaf, Tensor)]
+        self.leaves = [tensor for tensor in tensors if tensor.requires_grad]
+        value = answer(*args)
+        self.outs = [
+            leaf
+            for leaf in tree_flatten(value)[0]
+            if isinstance(leaf, Tensor) and leaf.requires_grad
+        ]
+        return value, [arg if not callable(arg) else Foreign("function") for arg in args]
+
+    def gradients(self, *grads: Tensor) -> list[Tensor | None]:
+        """Return the gradients that reach the arguments of the last call."""
+        return list(torch.autograd.grad(self.outs, self.leaves, grads, allow_unused=True))
+
+
+def _told(error: BaseException) -> tuple[str, str]:
+    try:
+        return type(error).__name__, str(error)[:2000]
+    except BaseException:
+        return type(error).__name__, ""
+
+
+def _leave_the_grader(kept: int) -> None:
+    """Be a group of its own, which can be ended as one; hold none of its files, print to nobody."""
+    with contextlib.suppress(AttributeError, OSError):
+        os.setsid()
+    nowhere = os.open(os.devnull, os.O_RDWR)
+    for stream in (0, 1, 2):
+        os.dup2(nowhere, stream)
+    os.closerange(3, kept)
+    os.closerange(kept + 1, max(kept + 1, 256))
