@@ -22,6 +22,7 @@ def write_record(
     settings: Mapping[str, Any],
     runs: Sequence[Mapping[str, Any]],
     versions: Mapping[str, str] | None = None,
+    machine: str = f"{platform.machine()}, 1 thread",
     **more: Any,
 ) -> None:
     """Write one JSON file with one run a line, so that two records can be compared by eye."""
@@ -31,7 +32,7 @@ def write_record(
         "command": command,
         "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
         "versions": {**own, **(versions or {})},
-        "machine": f"{platform.machine()}, 1 thread",
+        "machine": machine,
         "settings": settings,
     }
     lines = [f" {json.dumps(name)}: {_compact(value)}" for name, value in head.items()]

@@ -11,7 +11,6 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import torch
-from torch.profiler import ProfilerActivity, profile
 
 Call = Callable[[], object]
 Seconds = dict[str, list[float]]
@@ -45,19 +44,6 @@ def ratio(one: list[float], other: list[float]) -> float:
 def milliseconds(measured: list[float]) -> float:
     """Return the median in milliseconds."""
     return round(1e3 * statistics.median(measured), 4)
-
-
-def peak_bytes(run: Call) -> int:
-    """Return the most memory that torch held at once during the call, beyond what was there."""
-    with profile(activities=[ProfilerActivity.CPU], profile_memory=True) as profiler:
-        run()
-    events = profiler.profiler.kineto_results.events()
-    changes = [(e.start_ns(), e.nbytes()) for e in events if e.name() == "[memory]"]
-    held = peak = 0
-    for _, change in sorted(changes, key=lambda one: one[0]):
-        held += change
-        peak = max(peak, held)
-    return peak
 
 
 def processor() -> str:

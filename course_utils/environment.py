@@ -10,6 +10,7 @@ import hashlib
 import json
 import os
 import subprocess
+import sys
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[1]
 OLDEST, NEWEST = (3, 11), (3, 14)
 STAMP = "course-setup.json"
+_ONLY_LINUX = "; sys_platform == 'linux'"
 
 _PROBE = """
 import importlib.metadata, importlib.util, json, os, platform, re, sys
@@ -57,7 +59,7 @@ def read_pyproject(root: Path) -> dict[str, Any]:
 
 
 def read_pins(root: Path, extras: tuple[str, ...] = ()) -> dict[str, str]:
-    """Return name and version of every package that pyproject.toml pins.
+    """Return name and version of every package that pyproject.toml pins for this system.
 
     Args:
         root: The folder of the course.
@@ -67,7 +69,9 @@ def read_pins(root: Path, extras: tuple[str, ...] = ()) -> dict[str, str]:
     wanted = list(project["dependencies"])
     for extra in extras:
         wanted += project["optional-dependencies"][extra]
-    return dict(line.split("==", 1) for line in wanted)
+    parts = (line.partition(_ONLY_LINUX) for line in wanted)
+    pins = [pin for pin, marked, _ in parts if not marked or sys.platform == "linux"]
+    return dict(pin.split("==", 1) for pin in pins)
 
 
 def fingerprint(root: Path) -> str:

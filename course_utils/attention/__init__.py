@@ -1,6 +1,7 @@
 """Reference implementations, one mechanism a file, in the order of teaching."""
 
 from course_utils.attention.attend import attend, context_vector
+from course_utils.attention.block_pool import BlockPool
 from course_utils.attention.cross_attention import cross_attention
 from course_utils.attention.cross_covariance import cross_covariance_attention
 from course_utils.attention.grouped_query import grouped_query_attention
@@ -9,6 +10,7 @@ from course_utils.attention.heads import (
     merge_heads,
     split_heads,
 )
+from course_utils.attention.kv_cache import KVCache, append_kv, decode_step
 from course_utils.attention.latent import latent_attention, latent_attention_absorbed
 from course_utils.attention.latent_module import LatentAttention
 from course_utils.attention.leaks import leaks_future
@@ -33,9 +35,13 @@ from course_utils.attention.multi_head import (
     multi_head_attention_loop,
 )
 from course_utils.attention.multi_head_module import MultiHeadAttention
+from course_utils.attention.online_softmax import merge_partials, online_softmax_step
+from course_utils.attention.paged_cache import PagedCache, paged_gather
 from course_utils.attention.performer import causal_performer_attention, performer_attention
 from course_utils.attention.projections import project_qkv, split_fused_qkv
+from course_utils.attention.quantized_cache import QuantizedCache, quantize_kv
 from course_utils.attention.random_features import orthogonal_projection, positive_random_features
+from course_utils.attention.rolling_cache import RollingCache, rolling_cache_positions
 from course_utils.attention.scaled_dot_product import (
     attention_backward,
     attention_weights,
@@ -57,13 +63,21 @@ from course_utils.attention.softmax import softmax_jacobian, stable_softmax
 from course_utils.attention.sparse import block_sparse_attention, fixed_mask, strided_mask
 from course_utils.attention.sparse_softmax import entmax, sparsemax
 from course_utils.attention.structured_masks import combine_masks, document_mask, prefix_mask
+from course_utils.attention.tiled import tiled_attention, tiled_attention_backward
+from course_utils.attention.tiled_autograd import recomputed_attention
 
 __all__ = [
+    "BlockPool",
+    "KVCache",
     "LatentAttention",
     "MultiHeadAttention",
+    "PagedCache",
+    "QuantizedCache",
+    "RollingCache",
     "ablate_heads",
     "additive_mask",
     "additive_score",
+    "append_kv",
     "attend",
     "attention_backward",
     "attention_weights",
@@ -77,6 +91,7 @@ __all__ = [
     "context_vector",
     "cross_attention",
     "cross_covariance_attention",
+    "decode_step",
     "document_mask",
     "dot_score",
     "entmax",
@@ -96,17 +111,23 @@ __all__ = [
     "lsh_buckets",
     "masked_softmax",
     "merge_heads",
+    "merge_partials",
     "multi_head_attention",
     "multi_head_attention_fused",
     "multi_head_attention_loop",
+    "online_softmax_step",
     "orthogonal_projection",
     "padding_mask",
+    "paged_gather",
     "performer_attention",
     "positive_random_features",
     "predicted_centre",
     "prefix_mask",
     "project_qkv",
+    "quantize_kv",
+    "recomputed_attention",
     "recurrent_linear_attention",
+    "rolling_cache_positions",
     "scaled_dot_product_attention",
     "sliding_window_attention",
     "soft_lookup",
@@ -116,5 +137,7 @@ __all__ = [
     "split_heads",
     "stable_softmax",
     "strided_mask",
+    "tiled_attention",
+    "tiled_attention_backward",
     "window_mask",
 ]

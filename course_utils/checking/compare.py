@@ -36,7 +36,8 @@ def _sequence_problem(
 ) -> tuple[str, str] | None:
     names = _part_names(len(want), parts)
     listed = f" ({', '.join(names)})" if parts else ""
-    rule = f"The result must be a tuple of {len(want)} tensors{listed}"
+    kind = "tensors" if want and isinstance(want[0], Tensor) else "numbers"
+    rule = f"The result must be a tuple of {len(want)} {kind}{listed}"
     if not isinstance(got, list | tuple):
         return "wrong_type", f"{rule}, got {describe(got)}."
     if len(got) != len(want):

@@ -36,6 +36,7 @@ class _Judgement:
     def verdict(self) -> Report:
         return (
             self._not_callable()
+            or self._not_here()
             or self._first_wrong_case()
             or self._gradients()
             or self._costs()
@@ -55,6 +56,10 @@ class _Judgement:
         if is_stub(self.answer):
             return self._report("not_attempted", "The function has no body yet.")
         return self._bad_signature()
+
+    def _not_here(self) -> Report | None:
+        missing = self.exercise.lacks and self.exercise.lacks()
+        return self._report("crashed", missing) if missing else None
 
     def _bad_signature(self) -> Report | None:
         try:
@@ -133,10 +138,10 @@ class _Judgement:
 
     def _costs(self) -> Report | None:
         for cost in self.exercise.costs:
-            says = cost_problem(cost, self.answer)
+            counts = count_cost(cost, self.answer)
+            says = cost_problem(cost, counts)
             if says is None:
                 continue
-            counts = count_cost(cost, self.answer)
             if counts is None:
                 return self._report("too_costly", says)
             if cost.mistake:

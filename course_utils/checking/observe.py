@@ -106,7 +106,8 @@ def _crash(exercise: Exercise, seen: Observation) -> str:
         message = "(its message cannot be shown)"
     text = f"{type(error).__name__}: {message}" if message else type(error).__name__
     frames = traceback.extract_tb(error.__traceback__) if error is not None else []
-    own = [f for f in frames if "course_utils" not in f.filename and "torch" not in f.filename]
+    others = ("course_utils", "torch", "triton", "numpy", "contextlib")
+    own = [f for f in frames if not any(name in f.filename for name in others)]
     if own and own[-1].line:
         text += f"\nIt happened in the line `{own[-1].line}`."
     return f"{text}\nThe arguments were {named_tensors(exercise.parameters, seen.args)}."

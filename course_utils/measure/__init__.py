@@ -2,28 +2,39 @@
 
 from course_utils.measure.accuracy import exact_match
 from course_utils.measure.additive_flops import additive_flops
+from course_utils.measure.attention_flops import attention_flops
 from course_utils.measure.cost import count_flops, largest_tensor
 from course_utils.measure.fit import PowerLaw, fit_exponent, fit_power_law
-from course_utils.measure.kv_cache import kv_cache_bytes
+from course_utils.measure.kv_cache import cache_fits, kv_cache_bytes
+from course_utils.measure.memory import peak_memory
 from course_utils.measure.parameters import mha_parameters, qkv_parameters
 from course_utils.measure.record import read_record
 from course_utils.measure.roofline import attainable_flops, matmul_bytes, matmul_intensity
+from course_utils.measure.tile_trace import TileTrace, trace_torch, trace_triton
+from course_utils.measure.traffic import hbm_traffic
 from course_utils.measure.variance import dot_product_variance
 
 __all__ = [
     "PowerLaw",
+    "TileTrace",
     "additive_flops",
     "attainable_flops",
+    "attention_flops",
+    "cache_fits",
     "count_flops",
     "dot_product_variance",
     "exact_match",
     "fit_exponent",
     "fit_power_law",
+    "hbm_traffic",
     "kv_cache_bytes",
     "largest_tensor",
     "matmul_bytes",
     "matmul_intensity",
     "mha_parameters",
+    "peak_memory",
     "qkv_parameters",
     "read_record",
+    "trace_torch",
+    "trace_triton",
 ]

@@ -58,13 +58,19 @@ class _LargestTensor(TorchDispatchMode):
         return out
 
 
-# torch's own counter sees neither products with a vector nor its attention on a CPU.
+# torch's own counter sees no product with a vector, none in place, and no attention on a CPU.
 def _matrix_vector(matrix: Sequence[int], vector: Sequence[int], *rest: Any, **more: Any) -> int:
     return 2 * math.prod(matrix)
 
 
 def _added_matrix_vector(start: Any, matrix: Sequence[int], *rest: Any, **more: Any) -> int:
     return 2 * math.prod(matrix)
+
+
+def _added_product(
+    start: Any, first: Sequence[int], second: Sequence[int], *rest: Any, **more: Any
+) -> int:
+    return 2 * math.prod(first) * second[-1]
 
 
 def _attention(query: Sequence[int], key: Sequence[int], *rest: Any, **more: Any) -> int:
@@ -82,6 +88,9 @@ _PRODUCTS = {
     torch.ops.aten.mv: _matrix_vector,
     torch.ops.aten.dot: _matrix_vector,
     torch.ops.aten.addmv: _added_matrix_vector,
+    torch.ops.aten.addmv_: _added_matrix_vector,
+    torch.ops.aten.addmm_: _added_product,
+    torch.ops.aten.baddbmm_: _added_product,
     torch.ops.aten._scaled_dot_product_flash_attention_for_cpu: _attention,
     torch.ops.aten._scaled_dot_product_flash_attention_for_cpu_backward: _attention_backward,
 }

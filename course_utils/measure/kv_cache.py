@@ -6,6 +6,8 @@ Ours / theirs: num_kv_heads = h, or 1 where heads share;  d_k = k = v;  num_toke
 Differs: counts all layers, and bytes instead of numbers.
 """
 
+GIB = 2**30
+
 
 def kv_cache_bytes(
     num_layers: int,
@@ -34,3 +36,25 @@ def kv_cache_bytes(
     if num_tokens < 0:
         raise ValueError(f"num_tokens must be at least 0, got {num_tokens}")
     return 2 * num_layers * num_kv_heads * d_k * num_tokens * batch * bytes_per_element
+
+
+def cache_fits(
+    gib: float, num_layers: int, num_kv_heads: int, d_k: int, bytes_per_element: int, batch: int
+) -> int:
+    """Count the whole tokens of each sequence whose keys and values fit into `gib` GiB.
+
+    Args:
+        gib: Memory in units of 2^30 bytes.
+        num_layers: How many layers keep their own.
+        num_kv_heads: How many heads of keys and values a layer has.
+        d_k: Width of a key, and of a value, in one head.
+        bytes_per_element: 4 for float32, 2 for float16.
+        batch: How many sequences share the memory.
+
+    Raises:
+        ValueError: gib is negative, or another argument below 1.
+    """
+    if not gib >= 0:
+        raise ValueError(f"gib must be at least 0, got {gib}")
+    of_one_token = kv_cache_bytes(num_layers, num_kv_heads, d_k, 1, batch, bytes_per_element)
+    return int(gib * GIB) // of_one_token

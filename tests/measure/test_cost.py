@@ -13,6 +13,18 @@ def test_a_matrix_product_costs_two_flops_a_multiply_add() -> None:
     assert count_flops(torch.matmul, torch.ones(3, 5), torch.ones(5, 7)) == 2 * 3 * 5 * 7
 
 
+@pytest.mark.parametrize(
+    ("start", "first", "second"),
+    [((3, 7), (3, 5), (5, 7)), ((2, 3, 7), (2, 3, 5), (2, 5, 7)), ((3,), (3, 5), (5,))],
+    ids=["addmm_", "baddbmm_", "addmv_"],
+)
+def test_a_product_costs_the_same_in_place(start, first, second, request) -> None:
+    name = request.node.callspec.id
+    start, first, second = (torch.ones(shape) for shape in (start, first, second))
+    expected = count_flops(torch.matmul, first, second)
+    assert count_flops(getattr(start, name), first, second) == expected
+
+
 def test_attention_costs_four_n_squared_d() -> None:
     x = torch.ones(64, 16)
     assert count_flops(scaled_dot_product_attention, x, x, x) == 4 * 64 * 64 * 16

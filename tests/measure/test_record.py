@@ -22,5 +22,8 @@ def test_an_unknown_name_is_refused_with_the_known_ones(tmp_path: Path) -> None:
 @pytest.mark.parametrize("path", sorted(RESULTS.glob("*.json")), ids=lambda path: path.stem)
 def test_every_record_of_the_course_says_where_it_comes_from(path: Path) -> None:
     record = read_record(path.stem)
+    if record.get("status", "").startswith("not yet measured"):
+        assert record["runs"] == []
+        return
     assert record["command"].startswith("python benchmarks/")
     assert {"date", "versions", "machine", "runs"} <= record.keys()

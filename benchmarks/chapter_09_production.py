@@ -1,0 +1,121 @@
+"""Measure the attention functions that PyTorch brings, and what a compiler makes of a written one.
+
+Method: one thread, float32, one sequence, 8 heads of width 64. Calls are compared in rounds: a
+round times each of them once, in a new order, by CPU time (`time.process_time`). A ratio is the
+median over the rounds. The peak is the most that torch's allocator held beyond the inputs. `fused`
+says how many attentions torch.compile recognised in the code and replaced by its own. It takes two
+minutes on one core and needs a C++ compiler.
+
+    .venv/bin/python benchmarks/chapter_09_production.py
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import torch
+from recording import RESULTS, write_record
+from timing import Call, in_rounds, milliseconds, processor, ratio
+from torch import Tensor
+from torch._dynamo.utils import counters
+from torch.nn import functional as F
+from torch.nn.attention import SDPBackend, sdpa_kernel
+from torch.nn.attention.flex_attention import create_block_mask, flex_attention
+
+from course_utils.attention import causal_mask
+from course_utils.measure import peak_memory
+
+HEADS, WIDTH = 8, 64
+
+
+def written_out(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
+    """Return attention as its formula stands."""
+    return torch.softmax(query @ key.mT / math.sqrt(WIDTH), dim=-1) @ value
+
+
+def written_causal(query: Tensor, key: Tensor, value: Tensor, mask: Tensor) -> Tensor:
+    """Return the same with a mask, as listings have it."""
+    scores = (query @ key.mT / math.sqrt(WIDTH)).masked_fill(~mask, -torch.inf)
+    return torch.softmax(scores, dim=-1) @ value
+
+
+def selected(backend: SDPBackend, *tensors: Tensor) -> Tensor:
+    """Return SDPA by the backend that is asked for."""
+    with sdpa_kernel(backend):
+        return F.scaled_dot_product_attention(*tensors)
+
+
+def compiled(fn: Callable[..., Tensor], *args: Any, **more: Any) -> tuple[Call, int]:
+    """Return a compiled call, and how many attentions the compiler recognised in it."""
+    counters.clear()
+    made = partial(torch.compile(fn, dynamic=False), *args, **more)
+    made()
+    return made, counters["inductor"]["fuse_attention"]
+
+
+def ways(length: int) -> tuple[dict[str, Call], dict[str, int]]:
+    """Return every way to attend, and what the compiler recognised."""
+    generator = torch.Generator().manual_seed(0)
+    given = torch.randn(3, 1, HEADS, length, WIDTH, generator=generator).unbind()
+    mask = causal_mask(length, length)
+    blocks = torch.compile(create_block_mask)(
+        lambda b, h, q, k: q >= k, None, None, length, length, device="cpu"
+    )
+    made = {
+        "written out, compiled": compiled(written_out, *given),
+        "written out, causal mask, compiled": compiled(written_causal, *given, mask),
+        "FlexAttention, causal, compiled": compiled(flex_attention, *given, block_mask=blocks),
+    }
+    calls: dict[str, Call] = {
+        "SDPA": partial(F.scaled_dot_product_attention, *given),
+        "SDPA, FLASH_ATTENTION selected": partial(selected, SDPBackend.FLASH_ATTENTION, *given),
+        "SDPA, MATH selected": partial(selected, SDPBackend.MATH, *given),
+        "SDPA, is_causal": partial(F.scaled_dot_product_attention, *given, is_causal=True),
+        "SDPA, causal mask": partial(F.scaled_dot_product_attention, *given, attn_mask=mask),
+        "written out": partial(written_out, *given),
+        "written out, causal mask": partial(written_causal, *given, mask),
+    }
+    calls |= {name: call for name, (call, _) in made.items()}
+    return calls, {name: fused for name, (_, fused) in made.items()}
+
+
+def main() -> None:
+    """Measure and write the record."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--length", type=int, default=2048)
+    parser.add_argument("--rounds", type=int, default=9)
+    parser.add_argument("--out", type=Path, default=RESULTS / "chapter_09_production.json")
+    options = parser.parse_args()
+    torch.set_num_threads(1)
+    with torch.inference_mode():
+        calls, fused = ways(options.length)
+        seconds = in_rounds(calls, options.rounds)
+        runs = [
+            {
+                "way": name,
+                "milliseconds": milliseconds(seconds[name]),
+                "over_sdpa": ratio(seconds[name], seconds["SDPA"]),
+                "peak_bytes": peak_memory(call),
+                **({"fused": fused[name]} if name in fused else {}),
+            }
+            for name, call in calls.items()
+        ]
+    write_record(
+        options.out,
+        what="PyTorch's own attention functions, and attention that torch.compile is given",
+        command="python benchmarks/chapter_09_production.py",
+        settings={
+            "length": options.length, "heads": HEADS, "width": WIDTH, "rounds": options.rounds,
+            "processor": processor(),
+        },
+        runs=runs,
+    )  # fmt: skip
+
+
+if __name__ == "__main__":
+    main()

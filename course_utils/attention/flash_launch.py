@@ -1,0 +1,169 @@
+"""Launch the flash kernels: how the work is cut, and what a kernel is handed.
+
+Source: the tutorial "Fused Attention" of Triton, which cuts likewise,
+    https://triton-lang.org/main/getting-started/tutorials/06-fused-attention.html
+Differs: how to cut is looked up and never searched for while the program runs, so that each call
+    takes the time of any other and the same kernel runs on every machine.
+"""
+
+from contextlib import AbstractContextManager
+from typing import Any, NamedTuple
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from course_utils.attention import flash_kernels as kernels
+from course_utils.attention.triton_interpreter import TensorDescriptor, interpreter
+
+
+class Tiling(NamedTuple):
+    """How a kernel is cut: rows and keys of a tile, warps of a program, loads under way."""
+
+    block_q: int
+    block_k: int
+    num_warps: int
+    num_stages: int
+
+
+class Tilings(NamedTuple):
+    """One tiling for each kernel."""
+
+    forward: Tiling
+    query: Tiling
+    key_value: Tiling
+
+
+# By bytes of a number and width. With these no kernel lacks registers on a Hopper GPU, which
+# tools/compile_flash.py has the compiler say. float32 has no tensor cores here, and small tiles.
+TILINGS = {
+    (2, 64): Tilings(Tiling(128, 128, 8, 3), Tiling(128, 128, 8, 2), Tiling(64, 128, 8, 2)),
+    (2, 128): Tilings(Tiling(128, 128, 8, 2), Tiling(128, 64, 8, 2), Tiling(64, 128, 8, 2)),
+    (4, 64): Tilings(Tiling(16, 32, 8, 2), Tiling(16, 32, 8, 2), Tiling(32, 16, 4, 2)),
+    (4, 128): Tilings(Tiling(16, 16, 8, 2), Tiling(16, 16, 8, 2), Tiling(32, 16, 8, 2)),
+}
+ON_CPU = Tilings(*[Tiling(64, 64, 1, 1)] * 3)
+
+
+def gpu_tilings(dtype: torch.dtype, width: int) -> Tilings:
+    """Return how the kernels are cut on a GPU."""
+    return TILINGS[dtype.itemsize, 64 if width <= 64 else 128]
+
+
+def _tilings(query: Tensor) -> Tilings:
+    return gpu_tilings(query.dtype, query.shape[-1]) if query.is_cuda else ON_CPU
+
+
+def flash_forward(
+    query: Float[Tensor, "B H L d"],
+    key: Float[Tensor, "B H_kv S d"],
+    value: Float[Tensor, "B H_kv S d"],
+    scale: float,
+    is_causal: bool = False,
+    tilings: Tilings | None = None,
+    tile: Any = kernels.flash_forward_tile,
+) -> tuple[Float[Tensor, "B H L d"], Float[Tensor, "B H L"]]:
+    """Return the output and, to base 2, the logsumexp of the scaled scores.
+
+    Args:
+        query: What each position asks for; d is a multiple of 8.
+        key: What each position offers.
+        value: What each position hands over.
+        scale: Factor on the scores.
+        is_causal: Whether query i sees only the keys 0 to i.
+        tilings: How to cut the work; None looks it up.
+        tile: What works one tile of keys in: `flash_forward_tile`, or a learner's.
+    """
+    out = torch.empty(query.shape, dtype=query.dtype, device=query.device)
+    lse = torch.empty(query.shape[:3], device=query.device)
+    if not query.numel() or not key.numel():
+        return out.zero_(), lse.fill_(-torch.inf)
+    query, key, value = (_aligned(x) for x in (query, key, value))
+    cut = (tilings or _tilings(query)).forward
+    with _on(query):
+        kernels.forward_kernel[_grid(query, cut.block_q)](
+            *_tiles(cut.block_q, query), *_tiles(cut.block_k, key, value),
+            *_tiles(cut.block_q, out), lse, scale, query.shape[2], key.shape[2],
+            query.shape[1] // key.shape[1], is_causal, tile, **_options(cut, query),
+        )  # fmt: skip
+    return out, lse
+
+
+def flash_backward(
+    query: Float[Tensor, "B H L d"],
+    key: Float[Tensor, "B H_kv S d"],
+    value: Float[Tensor, "B H_kv S d"],
+    out: Float[Tensor, "B H L d"],
+    lse: Float[Tensor, "B H L"],
+    grad_out: Float[Tensor, "B H L d"],
+    scale: float,
+    is_causal: bool = False,
+    tilings: Tilings | None = None,
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Return the gradients of query, key and value.
+
+    Args:
+        query: The forward pass's, and so are key, value, scale, is_causal and tilings.
+        key: What each position offered.
+        value: What each position handed over.
+        out: What `flash_forward` returned, and so is lse.
+        lse: To base 2.
+        grad_out: The loss's slope in each entry of the output.
+        scale: Factor on the scores.
+        is_causal: Whether query i saw only the keys 0 to i.
+        tilings: How to cut the work; None looks it up.
+    """
+    dq, dk, dv = (torch.empty(x.shape, dtype=x.dtype, device=x.device) for x in (query, key, value))
+    if not query.numel() or not key.numel():
+        return dq.zero_(), dk.zero_(), dv.zero_()
+    query, key, value, grad_out = (_aligned(x) for x in (query, key, value, grad_out))
+    delta = torch.empty_like(lse)
+    numbers = (scale, query.shape[2], key.shape[2], query.shape[1] // key.shape[1], is_causal)
+    _, cut, other = tilings or _tilings(query)
+    with _on(query):
+        kernels.backward_query_kernel[_grid(query, cut.block_q)](
+            *_tiles(cut.block_q, query), *_tiles(cut.block_k, key, value),
+            *_tiles(cut.block_q, out, grad_out, dq), lse, delta, *numbers, **_options(cut, query),
+        )  # fmt: skip
+        kernels.backward_key_value_kernel[_grid(key, other.block_k)](
+            *_tiles(other.block_q, query), *_tiles(other.block_k, key, value),
+            *_tiles(other.block_q, grad_out), *_tiles(other.block_k, dk, dv), lse, delta, *numbers,
+            **_options(other, query),
+        )  # fmt: skip
+    return dq, dk, dv
+
+
+def _on(tensor: Tensor) -> AbstractContextManager[Any]:
+    """Return where the kernels run: on the tensor's own GPU, or in the interpreter."""
+    return torch.cuda.device(tensor.device) if tensor.is_cuda else interpreter()
+
+
+def _grid(tensor: Tensor, block: int) -> tuple[int, int, int]:
+    """One program a tile of rows, a head and a sequence."""
+    batch, heads, length, _ = tensor.shape
+    return -(-length // block), heads, batch
+
+
+def _tiles(rows: int, *tensors: Tensor) -> list[Any]:
+    """Return descriptors by which a kernel reads or writes so many rows of a head at once."""
+    block = [1, 1, rows, _padded(tensors[0])]
+    return [TensorDescriptor.from_tensor(tensor, block) for tensor in tensors]
+
+
+def _padded(tensor: Tensor) -> int:
+    """Return the width of a tile: a power of 2, and what the tensor lacks is filled with zeros."""
+    return max(16, 1 << (tensor.shape[-1] - 1).bit_length())
+
+
+def _options(cut: Tiling, query: Tensor) -> dict[str, int]:
+    names = {"BLOCK_Q": cut.block_q, "BLOCK_K": cut.block_k, "D": _padded(query)}
+    return {**names, "num_warps": cut.num_warps, "num_stages": cut.num_stages}
+
+
+def _aligned(tensor: Tensor) -> Tensor:
+    """Return the tensor as a GPU's copy engine takes it: rows apart by multiples of 16 bytes."""
+    *apart, last = tensor.stride()
+    steps = [step * tensor.itemsize for step in apart] + [tensor.data_ptr()]
+    if last == 1 and min(apart) > 0 and not any(step % 16 for step in steps):
+        return tensor
+    return tensor.clone(memory_format=torch.contiguous_format)

@@ -1,0 +1,125 @@
+"""Exact attention, a tile of scores at a time: forward, and backward from out and lse alone.
+
+Source: Dao 2023, FlashAttention-2, algorithms 1 and 2, https://arxiv.org/abs/2307.08691
+Ours / theirs: block_q, block_k = B_r, B_c;  lse = L;  delta = D
+Differs: the heads go through the loop together, and nothing is said of what lies in fast memory.
+Same contract as: torch.nn.functional.scaled_dot_product_attention, whose causal mask is aligned to
+    the top left: query i sees the keys 0 to i, also where L and S differ
+"""
+# ruff: noqa: E741 (l is the papers' letter)
+
+import math
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from course_utils.attention._checks import check_float
+from course_utils.attention._tiles import check_tiled, mask_future, num_visible, tiles
+from course_utils.attention.online_softmax import online_softmax_step
+
+
+def tiled_attention(
+    query: Float[Tensor, "B H L d_k"],
+    key: Float[Tensor, "B H S d_k"],
+    value: Float[Tensor, "B H S d_v"],
+    block_q: int,
+    block_k: int,
+    is_causal: bool = False,
+) -> tuple[Float[Tensor, "B H L d_v"], Float[Tensor, "B H L"]]:
+    """Return attention, and the logsumexp of each query's scaled scores.
+
+    No more than block_q × block_k scores of a head exist at once, and tiles that lie wholly in the
+    future are never computed. Autograd works, and keeps every tile: see `tiled_autograd`.
+
+    Args:
+        query: What each position asks for.
+        key: What each position offers.
+        value: What each position hands over.
+        block_q: How many queries a tile has; may exceed L.
+        block_k: How many keys a tile has; may exceed S.
+        is_causal: Whether query i sees only the keys 0 to i.
+
+    Raises:
+        TypeError: An input is no floating tensor, or a block size no int.
+        ValueError: Sizes do not fit together, or a block size is below 1.
+    """
+    check_tiled(query, key, value, block_q, block_k)
+    scale = 1.0 / math.sqrt(query.shape[-1])
+    out = query.new_empty(*query.shape[:-1], value.shape[-1])
+    lse = query.new_empty(query.shape[:-1])
+    for rows in tiles(query.shape[-2], block_q):
+        q = query[..., rows, :] * scale
+        m = q.new_full(q.shape[:-1], -torch.inf)
+        l, acc = q.new_zeros(m.shape), q.new_zeros(*m.shape, value.shape[-1])
+        for keys in tiles(num_visible(key.shape[-2], rows, is_causal), block_k):
+            scores = q @ key[..., keys, :].mT
+            if is_causal:
+                scores = mask_future(scores, rows, keys)
+            m, l, acc = online_softmax_step(m, l, acc, scores, value[..., keys, :])
+        out[..., rows, :] = acc / l.masked_fill(l == 0.0, 1.0).unsqueeze(-1)  # no key: zeros
+        lse[..., rows] = m + l.log()
+    return out, lse
+
+
+def tiled_attention_backward(
+    query: Float[Tensor, "B H L d_k"],
+    key: Float[Tensor, "B H S d_k"],
+    value: Float[Tensor, "B H S d_v"],
+    out: Float[Tensor, "B H L d_v"],
+    lse: Float[Tensor, "B H L"],
+    grad_out: Float[Tensor, "B H L d_v"],
+    block_q: int,
+    block_k: int,
+    is_causal: bool = False,
+) -> tuple[Float[Tensor, "B H L d_k"], Float[Tensor, "B H S d_k"], Float[Tensor, "B H S d_v"]]:
+    """Return the gradients of query, key and value; each tile's weights are computed again.
+
+    Args:
+        query: The forward pass's query.
+        key: The forward pass's key.
+        value: The forward pass's value.
+        out: What the forward pass returned.
+        lse: The logsumexp that the forward pass returned.
+        grad_out: The loss's slope in each entry of the output.
+        block_q: How many queries a tile has.
+        block_k: How many keys a tile has.
+        is_causal: Whether query i saw only the keys 0 to i.
+
+    Raises:
+        TypeError: An input is no floating tensor, or a block size no int.
+        ValueError: Sizes do not fit together, or a block size is below 1.
+    """
+    check_tiled(query, key, value, block_q, block_k)
+    _check_forward(query, value, out, lse, grad_out)
+    scale = 1.0 / math.sqrt(query.shape[-1])
+    dq, dk, dv = (torch.zeros_like(x) for x in (query, key, value))
+    # The mean of the weights' gradients under the weights: rowsum(P · dP) = rowsum(dO · O).
+    delta = (grad_out * out).sum(dim=-1, keepdim=True)
+    for rows in tiles(query.shape[-2], block_q):
+        q, grad = query[..., rows, :] * scale, grad_out[..., rows, :]
+        for keys in tiles(num_visible(key.shape[-2], rows, is_causal), block_k):
+            k, v = key[..., keys, :], value[..., keys, :]
+            scores = q @ k.mT
+            if is_causal:
+                scores = mask_future(scores, rows, keys)
+            weights = torch.exp(scores - lse[..., rows].unsqueeze(-1))
+            grad_scores = weights * (grad @ v.mT - delta[..., rows, :])
+            dq[..., rows, :].add_(grad_scores @ k * scale)
+            dk[..., keys, :].add_(grad_scores.mT @ q)  # q is scaled already
+            dv[..., keys, :].add_(weights.mT @ grad)
+    return dq, dk, dv
+
+
+def _check_forward(
+    query: Tensor, value: Tensor, out: Tensor, lse: Tensor, grad_out: Tensor
+) -> None:
+    check_float(out=out, lse=lse, grad_out=grad_out)
+    expected = (*query.shape[:-1], value.shape[-1])
+    for name, tensor, shape in (
+        ("out", out, expected),
+        ("lse", lse, expected[:-1]),
+        ("grad_out", grad_out, expected),
+    ):
+        if tuple(tensor.shape) != shape:
+            raise ValueError(f"{name} must have the shape {shape}, got {tuple(tensor.shape)}")

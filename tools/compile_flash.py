@@ -1,0 +1,156 @@
+"""Compile the flash kernels for a Hopper GPU, on a machine without one, and say what came out.
+
+Triton compiles for any target; only launching takes a driver. So a stand-in names the target, and
+every kernel goes the way of a real call up to its launch, with the tilings that a real call takes.
+
+    .venv/bin/python -m tools.compile_flash
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import re
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
+from pathlib import Path
+from typing import Any, NamedTuple
+from unittest import mock
+
+import torch
+
+SHARED_LIMIT = 232_448  # bytes of shared memory that one program may have on an H100 or H200
+WIDTHS = {
+    torch.bfloat16: (16, 32, 64, 128),
+    torch.float16: (64, 128),
+    torch.float32: (16, 32, 64, 128),
+}
+
+
+class Compiled(NamedTuple):
+    """What the compiler said of one kernel."""
+
+    kernel: str
+    dtype: str
+    width: int
+    is_causal: bool
+    length: int
+    registers: int
+    spilled: int
+    shared: int
+    wgmma: bool
+    tma: bool
+    serialized: bool
+
+
+class _Hopper:
+    """A driver that knows its target and nothing else."""
+
+    def get_current_target(self) -> Any:
+        from triton.backends.compiler import GPUTarget
+
+        return GPUTarget("cuda", 90, 32)
+
+    def get_current_device(self) -> int:
+        return 0
+
+    def get_current_stream(self, device: int) -> int:
+        return 0
+
+
+@contextmanager
+def compiling() -> Iterator[list[tuple[str, Any]]]:
+    """Compile what is launched in place of launching it; yield the list of names and kernels."""
+    import triton
+    from triton.runtime.jit import JITFunction
+
+    launch, kernels = JITFunction.run, []
+
+    def warm_up(self: Any, *args: Any, **options: Any) -> None:
+        kernels.append((self.fn.__name__, launch(self, *args, **{**options, "warmup": True})))
+
+    triton.runtime.driver.set_active(_Hopper())
+    with (
+        mock.patch.object(JITFunction, "run", warm_up),
+        mock.patch("course_utils.attention.flash_launch._on", return_value=nullcontext()),
+    ):
+        yield kernels
+
+
+def compile_all(
+    dtype: torch.dtype, width: int, is_causal: bool, length: int, num_kv_heads: int
+) -> list[Compiled]:
+    """Compile all three kernels as a call with these arguments and two heads would."""
+    from course_utils.attention.flash_launch import flash_backward, flash_forward, gpu_tilings
+
+    query = torch.zeros(1, 2, length, width, dtype=dtype)
+    key = query[:, :num_kv_heads]
+    cut = gpu_tilings(dtype, width)
+    with compiling() as kernels:
+        out, lse = flash_forward(query, key, key, 0.1, is_causal, cut)
+        flash_backward(query, key, key, out, lse, query, 0.1, is_causal, cut)
+    of = (str(dtype).removeprefix("torch."), width, is_causal, length)
+    return [Compiled(name, *of, **_facts(kernel)) for name, kernel in kernels]
+
+
+def _facts(kernel: Any) -> dict[str, Any]:
+    ptx: str = kernel.asm["ptx"]
+    said = _assemble(ptx)
+    registers = re.search(r"Used (\d+) registers", said)
+    spills = re.findall(r"(\d+) bytes spill (?:stores|loads)", said)
+    if registers is None or not spills:
+        raise ValueError(f"ptxas must say how many registers it used, got {said!r}")
+    return {
+        "registers": int(registers[1]),
+        "spilled": sum(map(int, spills)),
+        "shared": int(kernel.metadata.shared),
+        "wgmma": "wgmma.mma_async" in ptx,
+        "tma": "cp.async.bulk.tensor" in ptx,
+        "serialized": "serialized" in said,
+    }
+
+
+def _assemble(ptx: str) -> str:
+    import triton
+
+    with tempfile.TemporaryDirectory() as folder:
+        source = Path(folder) / "kernel.ptx"
+        source.write_text(ptx, encoding="utf-8")
+        ptxas = Path(triton.__file__).parent / "backends" / "nvidia" / "bin" / "ptxas"
+        command = [str(ptxas), "-v", "--gpu-name", "sm_90a", str(source), "-o", f"{source}.cubin"]
+        return subprocess.run(command, capture_output=True, text=True, check=True).stderr
+
+
+def main() -> None:
+    """Print what the compiler says of every kernel that a call may take."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--dtype", help="only this dtype, e.g. bfloat16")
+    parser.add_argument("--width", type=int, help="only this width of a head")
+    parser.add_argument("--json", action="store_true", help="one JSON object a line")
+    options = parser.parse_args()
+    if os.environ.get("TRITON_INTERPRET"):
+        parser.error("TRITON_INTERPRET must not be set: it makes triton interpret, not compile")
+    for dtype, width in [(dtype, width) for dtype, widths in WIDTHS.items() for width in widths]:
+        name = str(dtype).removeprefix("torch.")
+        if options.dtype not in (None, name) or options.width not in (None, width):
+            continue
+        for is_causal in (False, True):
+            for length, num_kv_heads in ((1024, 2), (1000, 1)):
+                for one in compile_all(dtype, width, is_causal, length, num_kv_heads):
+                    print(json.dumps(one._asdict()) if options.json else _row(one), flush=True)
+
+
+def _row(one: Compiled) -> str:
+    flags = [name for name in ("wgmma", "tma", "serialized") if getattr(one, name)]
+    return (
+        f"{one.kernel:26} {one.dtype:8} {one.width:3} {'causal' if one.is_causal else 'full':6} "
+        f"{one.length:4}  {one.registers:3} registers, {one.spilled} bytes spilled, "
+        f"{one.shared:6} bytes shared, {', '.join(flags)}"
+    )
+
+
+if __name__ == "__main__":
+    main()
