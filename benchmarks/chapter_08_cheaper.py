@@ -11,12 +11,16 @@ Four tables: `runs` has every variant at every length, `exponents` the power law
 an hour on one core; FlexAttention needs a C++ compiler, and is left out without one.
 
     .venv/bin/python benchmarks/chapter_08_cheaper.py
+
+`--renew` measures named variants, or decoding, anew and leaves the rest of the record as it is.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import shutil
+from collections.abc import Collection
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -24,13 +28,13 @@ from typing import Any
 import torch
 from cheaper_variants import FEATURES, HEADS, MIXTURES, REACH, THEORY, WINDOW, inputs, variants
 from recording import RESULTS, write_record
-from timing import Call, in_rounds, milliseconds, peak_bytes, processor, ratio
+from timing import Call, in_rounds, milliseconds, processor, ratio
 from torch.nn import functional as F
 from torch.nn.attention.flex_attention import create_block_mask, flex_attention
 from tqdm import tqdm
 
 from course_utils.attention import grouped_query_attention, sliding_window_attention, window_mask
-from course_utils.measure import count_flops, fit_power_law, largest_tensor
+from course_utils.measure import count_flops, fit_power_law, largest_tensor, peak_memory
 
 LENGTHS = (512, 1024, 2048, 4096, 8192, 16384)
 FROM = {"512 to 8192": (512, 8192), "1024 on": (1024, 16384), "4096 on": (4096, 16384)}
@@ -39,18 +43,18 @@ DECODE_HEADS = 16
 Row = dict[str, Any]
 
 
-def growth(rounds: int) -> list[Row]:
-    """Return each variant's time, FLOPs, largest tensor and peak at each length."""
+def growth(rounds: int, names: Collection[str] = tuple(THEORY)) -> list[Row]:
+    """Return the named variants' time, FLOPs, largest tensor and peak at each length."""
     rows = []
     for length in tqdm(LENGTHS, desc="growth", ncols=80):
-        calls = variants(length)
+        calls = {name: call for name, call in variants(length).items() if name in names}
         seconds = in_rounds(calls, rounds)
         for name, call in calls.items():
             bare = partial(call.func, **call.keywords)  # views of what is given cost nothing
             rows.append({
                 "what": name, "length": length, "milliseconds": milliseconds(seconds[name]),
                 "flops": count_flops(call), "largest_tensor": largest_tensor(bare, *call.args),
-                "peak_bytes": peak_bytes(call),
+                "peak_bytes": peak_memory(call),
             })  # fmt: skip
     return rows
 
@@ -63,17 +67,12 @@ def exponents(runs: list[Row]) -> list[Row]:
             points = [r for r in runs if r["what"] == name and low <= r["length"] <= high]
             if len(points) < 3 or points[-1]["length"] < min(high, THEORY[name][1]):
                 continue
-            row: Row = {"what": name, "lengths": span, "theory": theory}
-            for quantity in QUANTITIES:
-                law = fit_power_law([p["length"] for p in points], [p[quantity] for p in points])
-                row[quantity] = round(law.exponent, 3)
-            row["error_of_time"] = round(
-                fit_power_law(
-                    [p["length"] for p in points], [p["milliseconds"] for p in points]
-                ).error,
-                3,
-            )
-            rows.append(row)
+            lengths = [p["length"] for p in points]
+            laws = {what: fit_power_law(lengths, [p[what] for p in points]) for what in QUANTITIES}
+            fitted = {what: round(law.exponent, 3) for what, law in laws.items()}
+            error = round(laws["milliseconds"].error, 3)
+            row = {"what": name, "lengths": span, "theory": theory}
+            rows.append({**row, **fitted, "error_of_time": error})
     return rows
 
 
@@ -165,26 +164,46 @@ def compared(calls: dict[str, Call], rounds: int, row: Row) -> Row:
     return row
 
 
+def renewed(
+    record: dict[str, Any], options: argparse.Namespace
+) -> tuple[list[Row], dict[str, list[Row]]]:
+    """Return the runs and tables of a record, with what was asked for measured anew."""
+    fresh = growth(options.rounds, options.renew) if {*options.renew} & {*THEORY} else []
+    kept = [run for run in record["runs"] if run["what"] not in options.renew]
+    order = list(THEORY)
+    runs = sorted(kept + fresh, key=lambda run: (run["length"], order.index(run["what"])))
+    tables = {name: record[name] for name in ("window", "causal_linear", "decoding")}
+    if "decoding" in options.renew:
+        tables["decoding"] = decoding(options.rounds)
+    return runs, {"exponents": exponents(runs), **tables}
+
+
 def main() -> None:
     """Measure everything and write one JSON file."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=7, help="repeats of each (default 7)")
+    parser.add_argument("--renew", nargs="+", default=[], choices=[*THEORY, "decoding"])
     parser.add_argument("--out", type=Path, default=RESULTS, help="folder to write to")
     options = parser.parse_args()
     torch.set_num_threads(1)
+    path = options.out / "chapter_08_cheaper.json"
     with torch.inference_mode():
-        runs = growth(options.rounds)
-        tables = {
-            "exponents": exponents(runs), "window": window_gain(options.rounds),
-            "causal_linear": linear_gain(options.rounds), "decoding": decoding(options.rounds),
-        }  # fmt: skip
+        if options.renew:
+            runs, tables = renewed(json.loads(path.read_text("utf-8")), options)
+        else:
+            runs = growth(options.rounds)
+            tables = {
+                "exponents": exponents(runs), "window": window_gain(options.rounds),
+                "causal_linear": linear_gain(options.rounds), "decoding": decoding(options.rounds),
+            }  # fmt: skip
     write_record(
-        options.out / "chapter_08_cheaper.json",
+        path,
         what="growth of every cheaper attention with length, and its gain over torch's own",
         command=f"python benchmarks/chapter_08_cheaper.py --rounds {options.rounds}",
         settings={
             "heads": HEADS, "d_k": 64, "window": WINDOW, "features": FEATURES,
             "mixtures": MIXTURES, "reach": REACH, "dtype": "float32", "processor": processor(),
+            "renewed": options.renew,
         },
         runs=runs,
         **tables,

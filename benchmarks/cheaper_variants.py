@@ -27,6 +27,7 @@ from course_utils.attention import (
     recurrent_linear_attention,
     scaled_dot_product_attention,
     sliding_window_attention,
+    strided_mask,
     window_mask,
 )
 
@@ -45,6 +46,7 @@ THEORY: dict[str, tuple[float, int]] = {
     "sliding window": (1, 16384),
     "sliding window, blocked": (1, 16384),
     "window and 16 global tokens": (1, 16384),
+    "strided pattern, stride √n": (1.5, 8192),
     "fixed pattern, blocks of √n": (1.5, 8192),
     "linear": (1, 16384),
     "causal linear, chunks": (1, 16384),
@@ -96,6 +98,9 @@ def variants(length: int) -> dict[str, Call]:
         "sliding window": partial(sliding_window_attention, q, k, v, WINDOW),
         "sliding window, blocked": partial(blocked_window_attention, q, k, v, WINDOW),
         "window and 16 global tokens": partial(global_window_attention, q, k, v, WINDOW // 2, 16),
+        "strided pattern, stride √n": partial(
+            block_sparse_attention, q, k, v, strided_mask(length, root), 8
+        ),
         "fixed pattern, blocks of √n": partial(
             block_sparse_attention, q, k, v, fixed_mask(length, root, 8), 8
         ),

@@ -20,6 +20,12 @@ export function recorded(variant, curves, length) {
   return `${time}, ${times} than ${against}.`;
 }
 
+/** What the recorded times are, and the sizes they were taken with. */
+export function measuredWith(variant) {
+  const sizes = ["4 heads of 64", VARIANTS[variant].sizes].filter(Boolean).join(", ");
+  return `recorded: milliseconds of one processor thread, both axes logarithmic; ${sizes}, whatever is set above`;
+}
+
 /** The picture in words. */
 export function sentence(variant, sizes, curves) {
   const [ours, theirs] = [costs(variant, sizes), plain(variant, sizes)];
@@ -67,9 +73,7 @@ function render({ model, el }) {
   const said = make("p", { className: "acw-said", "aria-live": "polite" });
   const seen = make("figcaption");
   const squares = drawing("0 0 264 264");
-  const times = make("figcaption", {
-    textContent: "recorded: milliseconds of one processor thread, both axes logarithmic; 4 heads of 64, window 128, whatever is set above",
-  });
+  const times = make("figcaption");
   const lines = drawing(`0 0 ${CURVE.wide} 276`);
   const body = make("tbody");
   const head = ["one layer, float32", "this", "plain", "share"];
@@ -114,6 +118,7 @@ function render({ model, el }) {
     seen.textContent = says;
     squares.innerHTML = drawPattern(variant, sizes);
     squares.setAttribute("aria-label", `Who sees whom: ${says}`);
+    times.textContent = measuredWith(variant);
     lines.innerHTML = drawCurves(variant, curves, sizes.length);
     lines.setAttribute("aria-label", `Recorded times. ${recorded(variant, curves, sizes.length)}`);
     body.replaceChildren(

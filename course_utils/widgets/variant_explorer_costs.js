@@ -6,14 +6,15 @@ export const SUMMARY = 8;
 export const ROUNDS = 2;
 export const REACH = 64;
 
-/** Each variant: its name, how its recorded curve is called, and what that is compared with. */
+/** Each variant: its name, how its recorded curve is called, with which sizes it was
+ * recorded besides heads and width, and what it is compared with. */
 export const VARIANTS = {
   full: { name: "multi-head (full)", curve: "SDPA, causal", against: "softmax, written out" },
   grouped: { name: "grouped-query", curve: "grouped-query, 1 of 4 heads", against: "SDPA" },
   latent: { name: "latent", curve: "latent, absorbed, width 128", against: "SDPA" },
-  window: { name: "sliding window", curve: "sliding window", against: "SDPA, causal" },
-  strided: { name: "strided pattern", against: "SDPA, causal" },
-  fixed: { name: "fixed pattern", curve: "fixed pattern, blocks of √n", against: "SDPA, causal" },
+  window: { name: "sliding window", curve: "sliding window", sizes: "window 128", against: "SDPA, causal" },
+  strided: { name: "strided pattern", curve: "strided pattern, stride √n", sizes: "stride √n", against: "SDPA, causal" },
+  fixed: { name: "fixed pattern", curve: "fixed pattern, blocks of √n", sizes: "blocks of √n", against: "SDPA, causal" },
   linear: { name: "linear kernel", curve: "causal linear, chunks", against: "SDPA, causal" },
   performer: { name: "Performer", curve: "Performer, causal", against: "SDPA, causal" },
   linformer: { name: "Linformer", curve: "Linformer", against: "SDPA" },

@@ -65,7 +65,7 @@ export function drawPattern(variant, sizes) {
     }
   }
   const top = mark("text", { x: 20, y: 13, class: "muted" }, escape(`${across} →`));
-  const side = mark("text", { x: 0, y: 0, class: "muted", transform: "translate(12 20) rotate(90)" }, escape(`${down} →`));
+  const side = mark("text", { x: 0, y: 0, class: "muted", transform: "translate(6 20) rotate(90)" }, escape(`${down} →`));
   return cells.join("") + top + side;
 }
 

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
-import widget, { recorded, rows, sentence } from "../../course_utils/widgets/variant_explorer.js";
+import widget, { measuredWith, recorded, rows, sentence } from "../../course_utils/widgets/variant_explorer.js";
 import {
   VARIANTS, bytes, costs, isCausal, operations, pairs, plain, share,
 } from "../../course_utils/widgets/variant_explorer_costs.js";
@@ -86,6 +86,14 @@ test("the words name costs and recorded times", () => {
   assert.match(sentence("xca", sizes, curves), /it cannot generate\. No time was recorded for 4096 tokens\.$/);
   assert.equal(recorded("window", { "sliding window": [[512, 2]] }, 512), "Recorded: 2 ms.");
   assert.match(recorded("window", { ...curves, "sliding window": [[512, 6]] }, 512), /2 times slower/);
+});
+
+test("every variant has a recorded curve, and the sizes it was taken with are said", () => {
+  const record = JSON.parse(readFileSync(new URL("../../benchmarks/results/chapter_08_cheaper.json", import.meta.url)));
+  const names = new Set(record.runs.map(({ what }) => what));
+  for (const { curve, against } of Object.values(VARIANTS)) assert.ok(names.has(curve) && names.has(against), curve);
+  assert.match(measuredWith("strided"), /4 heads of 64, stride √n, whatever is set above$/);
+  assert.match(measuredWith("xca"), /4 heads of 64, whatever is set above$/);
 });
 
 test("every variant has its picture, and a pattern shows what its mask holds", () => {

@@ -31,9 +31,9 @@ def _bits(a: Tensor) -> Tensor:
     return ((a > 0) * 2 ** torch.arange(a.shape[-1])).sum(-1)
 
 
-def _sign_of_the_largest(a: Tensor) -> Tensor:
+def _steepest(a: Tensor, below: float) -> Tensor:
     best = a.abs().argmax(-1, keepdim=True)
-    return (best + a.shape[-1] * (a.gather(-1, best) < 0)).squeeze(-1)
+    return (best + a.shape[-1] * (a.gather(-1, best) < below)).squeeze(-1)
 
 
 MISCONCEPTIONS = (
@@ -114,11 +114,15 @@ MISCONCEPTIONS = (
         ),
     ),
     Misconception(
-        "the largest index on ties",
+        "another index on ties",
         _build(choose=_last_of_equals),
         "Where several directions are equally near, another than the first was taken. A vector of "
         "zeros is equally near to all: which index does it get?",
-        also=(_build(join=lambda a: a, choose=_sign_of_the_largest),),
+        also=(
+            _build(join=lambda a: a, choose=lambda a: _steepest(a, 0.0)),
+            _build(choose=lambda a: a.topk(1, -1).indices.squeeze(-1)),
+            _build(join=lambda a: a, choose=lambda a: _steepest(a, 1e-300)),
+        ),
     ),
     Misconception(
         "counted from 1",

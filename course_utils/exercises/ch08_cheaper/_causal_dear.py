@@ -53,13 +53,18 @@ def _long_runs(run: int) -> Function:
     return wrong
 
 
+def _share_of_length(parts: int) -> Function:
+    """Walk in runs whose length is a share of the sequence's."""
+    return lambda query, key, value: _long_runs(-(-query.shape[-2] // parts))(query, key, value)
+
+
 ALL_WEIGHTS = Misconception(
     "a table of too many weights",
     Linear(torch.tril).build(),
     "The values are right, but a table of more than 64 × 64 weights is held for a batch and head: "
     "all queries against all keys, or too long a run of them. What can carry over from one run of "
     "queries to the next, so that short runs are enough?",
-    also=(_long_runs(96), _long_runs(128)),
+    also=(_long_runs(96), _long_runs(128), *(_share_of_length(parts) for parts in (2, 4, 8))),
 )
 EVERY_STATE = Misconception(
     "every state kept",

@@ -8,7 +8,7 @@ from torch import Tensor
 
 from course_utils.attention import causal_linear_attention
 from course_utils.checking.exercise import Function, Misconception
-from course_utils.exercises.ch08_cheaper._linear import Linear, Map
+from course_utils.exercises.ch08_cheaper._linear import Linear, Map, phi
 
 _build = Linear(torch.tril).build
 _RUNS = (2, 3, 4, 5, 8, 16, 32, 64)
@@ -41,6 +41,26 @@ def _last_block_only(run: int) -> Map:
     return _by_blocks(lambda ahead, future: (ahead <= 1) & ~future, run)
 
 
+def _own_block_twice(run: int) -> Map:
+    """Add the own block once by its state, all of it, and once by its weights."""
+    return _by_blocks(lambda ahead, future: (ahead >= 0) + ((ahead == 0) & ~future).double(), run)
+
+
+def _cut_off(run: int, top: bool = True) -> Function:
+    """Hand the state on as a constant: right values, and no gradient through the past."""
+
+    def wrong(query: Tensor, key: Tensor, value: Tensor) -> Any:
+        q, k = phi(query), phi(key)
+        block = torch.arange(query.shape[-2]) // run
+        own = block.unsqueeze(-1) == block
+        weights = (q @ k.mT).tril()
+        tied, cut = weights * own, (q @ k.detach().mT).tril() * ~own
+        above = tied @ value + (cut @ value.detach() if top else weights @ value - tied @ value)
+        return above / (tied + cut).sum(-1, keepdim=True)
+
+    return wrong
+
+
 def _rest_dropped(run: int) -> Function:
     def wrong(query: Tensor, key: Tensor, value: Tensor) -> Any:
         out = causal_linear_attention(query, key, value)
@@ -65,7 +85,8 @@ RUNS = (
         "both of them need?",
         also=(
             *(_build(bottom=_own_block(n)) for n in _RUNS if n != 4),
-            *(_build(top=_own_block(n)) for n in _RUNS),
+            *(_build(top=_own_block(n)) for n in (1, *_RUNS)),
+            _build(bottom=_own_block(1)),
         ),
     ),
     Misconception(
@@ -104,6 +125,22 @@ RUNS = (
         also=tuple(
             _build(top=_last_block_only(n), bottom=_last_block_only(n)) for n in _RUNS if n != 4
         ),
+    ),
+    Misconception(
+        "the own run counted twice",
+        _build(top=_own_block_twice(4), bottom=_own_block_twice(4)),
+        "The state held the own run already when its queries read it, the future of the run too, "
+        "and the run's own weights were added besides. In which order is a run read and added?",
+        also=tuple(
+            _build(top=_own_block_twice(n), bottom=_own_block_twice(n)) for n in _RUNS if n != 4
+        ),
+    ),
+    Misconception(
+        "the state cut off between runs",
+        _cut_off(64),
+        "The values are right, but the state is handed on as a constant, so no gradient reaches "
+        "the keys of earlier runs. What cuts it off?",
+        also=(*(_cut_off(n) for n in _RUNS if n != 64), *(_cut_off(n, top=False) for n in _RUNS)),
     ),
     Misconception(
         "queries left over",

@@ -73,6 +73,9 @@ NORMS = (
             both(lambda x: x / x.std(-2, keepdim=True)),
             both(lambda x: unit(x - x.mean(-2, keepdim=True))),
             both(lambda x: x.softmax(-2)),
+            both(lambda x: (x - x.mean(-2, keepdim=True)) / x.std(-2, keepdim=True)),
+            both(lambda x: unit(F.normalize(x, dim=-1))),
+            both(lambda x: x / x.norm()),
             both(lambda x: x / x.square().mean(-2, keepdim=True).sqrt()),
         ),
     ),
@@ -85,6 +88,7 @@ NORMS = (
             both(lambda x: x / (x.norm(dim=-2, keepdim=True) + 1e-5)),
             both(lambda x: x / (x.norm(dim=-2, keepdim=True) + 1e-3)),
             both(lambda x: x / (x.square().sum(-2, keepdim=True) + 1e-6).sqrt()),
+            both(lambda x: x / (x.square().sum(-2, keepdim=True) + 1e-5).sqrt()),
         ),
     ),
     Misconception(

@@ -37,6 +37,8 @@ TEMPERATURE = (
             build(sharpen=lambda s, t, q: s / math.sqrt(q.shape[-1])),
             build(sharpen=lambda s, t, q: s * t * math.sqrt(q.shape[-1])),
             build(sharpen=lambda s, t, q: s * t**2),
+            build(sharpen=lambda s, t, q: s * t**0.5),
+            build(sharpen=lambda s, t, q: s * math.e**t),
         ),
     ),
     Misconception(

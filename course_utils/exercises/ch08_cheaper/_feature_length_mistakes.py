@@ -20,6 +20,7 @@ LENGTHS = (
             build(half=lambda x, w, given: x.norm(dim=-1, keepdim=True)),
             build(half=lambda x, w, given: 0.5 * x.square().mean(-1, keepdim=True)),
             build(half=lambda x, w, given: 0.25 * x.square().sum(-1, keepdim=True)),
+            build(half=lambda x, w, given: x.square().sum(-1, keepdim=True) / 2**0.5),
             build(half=lambda x, w, given: 2 * x.square().sum(-1, keepdim=True)),
             build(half=lambda x, w, given: 0.5 * x.sum(-1, keepdim=True)),
             build(half=lambda x, w, given: 0.5 * x.abs().sum(-1, keepdim=True)),

@@ -45,6 +45,8 @@ MISCONCEPTIONS = (
             build(root=lambda x: float(x.shape[-1])),
             build(root=lambda x: x.shape[-1] ** 0.125),
             build(root=lambda x: x.shape[-1] ** -0.25),
+            build(root=lambda x: x.shape[-1] / 4),  # d**1/4
+            build(root=lambda x: x.shape[-1] * 4.0),  # x / d**1/4
             build(root=lambda x: x.shape[-2] ** 0.25),
             build(root=lambda x: x.shape[0] ** 0.25),
         ),
@@ -107,6 +109,15 @@ MISCONCEPTIONS = (
         ),
     ),
     Misconception(
+        "√m inside the exponential",
+        lambda x, projection: build(mean=lambda x, w: 1.0)(x, projection).pow(
+            projection.shape[0] ** -0.5
+        ),
+        "The exponent was divided by √m, and not the feature. φ(q)·φ(k) is to be a mean of m "
+        "products: what has to be divided?",
+        also=(build(turn=lambda a, h: torch.exp(a) / math.sqrt(a.shape[-1]) - h),),
+    ),
+    Misconception(
         "projection transposed",
         build(product=lambda x, w: x @ w),
         "The columns of the projection were taken for the random vectors. It is (m, d): which of "
@@ -133,8 +144,9 @@ MISCONCEPTIONS = (
         "0. No stabiliser is asked for here.",
         also=tuple(
             build(turn=lambda a, h, small=small: torch.exp(a - h) + small)  # type: ignore[misc]
-            for small in (1e-3, 1e-6)
-        ),
+            for small in (1e-3, 1e-5, 1e-6)
+        )
+        + tuple(lambda x, w, small=small: build()(x, w) + small for small in (1e-3, 1e-4, 1e-6)),
     ),
     Misconception(
         "another function than exp",
@@ -149,6 +161,8 @@ MISCONCEPTIONS = (
             build(turn=lambda a, h: a - h),
             build(turn=lambda a, h: torch.exp(a) - h),
             build(turn=lambda a, h: torch.pow(2.0, a - h)),
+            build(turn=lambda a, h: torch.nn.functional.elu(a) + 1),
+            build(turn=lambda a, h: torch.relu(a) + 1e-3, mean=lambda x, w: 1.0),
         ),
     ),
     Misconception(
@@ -159,6 +173,11 @@ MISCONCEPTIONS = (
         also=(
             build(product=lambda x, w: x @ w.mT / math.sqrt(w.shape[0])),
             build(product=lambda x, w: x @ w.mT / math.sqrt(w.shape[1])),
+            build(
+                product=lambda x, w: (
+                    x @ torch.nn.functional.normalize(w, dim=-1).mT * math.sqrt(w.shape[1])
+                )
+            ),
             build(root=lambda x: x.norm(dim=-1, keepdim=True)),
             build(product=lambda x, w: x @ torch.nn.functional.normalize(w, dim=0).mT),
         ),

@@ -17,6 +17,25 @@ FIXED = (
         "the future instead of the past",
         "Each query sees keys after its own. On which side of the diagonal does the past stand?",
         lambda i, j, b, c: (j >= i) & ((i // b == j // b) | (j % b >= b - c)),
+        lambda i, j, b, c: (j >= i) & ((i // b == j // b) | (i % b >= b - c)),
+    ),
+    mistake(
+        "one key of the future seen",
+        "Each query sees the next key too. On which diagonal does the past end?",
+        lambda i, j, b, c: (j <= i + 1) & ((i // b == j // b) | (j % b >= b - c)),
+    ),
+    mistake(
+        "the strided pattern",
+        "These are a window and every block-th key before it: the strided pattern. In the fixed "
+        "one, blocks stand still and all queries see the same far keys.",
+        lambda i, j, b, c: (j <= i) & ((i - j < b) | ((i - j) % b == 0)),
+    ),
+    mistake(
+        "places compared instead of blocks",
+        "Keys at the query's own place in their block are seen, and not its block. Which of "
+        "quotient and remainder is the number of a block?",
+        lambda i, j, b, c: (j <= i) & ((i % b == j % b) | (j % b >= b - c)),
+        lambda i, j, b, c: (j <= i) & ((i / b == j / b) | (j % b >= b - c)),
     ),
     mistake(
         "only the own block",

@@ -14,7 +14,17 @@ from course_utils.exercises.ch03_scaled_dot_product._value_mistakes import VALUE
 from course_utils.exercises.ch03_scaled_dot_product._weight_mistakes import softmax_mistakes
 from course_utils.exercises.ch08_cheaper._grouped import build, inside, right
 from course_utils.exercises.ch08_cheaper._grouped_mistakes import SHARING
+from course_utils.exercises.ch08_cheaper._grouped_row_mistakes import ROWS
 from course_utils.exercises.ch08_cheaper._lifted import lifted
+
+
+def _by_group_width(
+    query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None = None
+) -> Any:
+    """Scale as if the heads of a group were one wide head."""
+    width = query.shape[-1] * query.shape[1] // key.shape[1]
+    return inside(factor=lambda *_: 1 / math.sqrt(width))(query, key, value, attn_mask)
+
 
 SCALE = (
     Misconception(
@@ -42,6 +52,7 @@ SCALE = (
             inside(factor=lambda q, k, v: 1 / math.sqrt(k.shape[-2])),
             inside(factor=lambda q, k, v: 1 / math.sqrt(q.shape[1] * q.shape[-1])),
             inside(factor=lambda q, k, v: q.shape[-1] ** -0.25),
+            _by_group_width,
         ),
     ),
     Misconception(
@@ -117,6 +128,7 @@ REPEATED = Misconception(
 
 MISCONCEPTIONS = (
     *SHARING,
+    *ROWS,
     *SCALE,
     *SOFTMAX,
     *lifted((*VALUES, *MASK, *EMPTY_ROWS), lambda fn: build(attend=fn), ("mask before the scale",)),

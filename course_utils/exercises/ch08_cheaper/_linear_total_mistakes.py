@@ -73,6 +73,13 @@ def total_mistakes(linear: Linear) -> tuple[Misconception, ...]:
             ),
         ),
         Misconception(
+            "a mean below",
+            build(divide=lambda t, b, q, k: t * k.shape[-2] / b),
+            "The sum above is divided by a mean, so the weights sum to the number of keys. What "
+            "do sum and mean differ by?",
+            also=(build(divide=lambda t, b, q, k: t * k.shape[-1] / b),),
+        ),
+        Misconception(
             "raw keys below",
             build(divide=lambda t, b, q, k: t / linear.order(phi(q) @ k.mT).sum(-1, keepdim=True)),
             "The sum below takes keys or queries without φ, so it is not the sum of the weights "

@@ -103,6 +103,7 @@ MIXING = (
             both(lambda x, matrix: matrix.mT @ x / math.sqrt(matrix.shape[0])),
             both(lambda x, matrix: matrix.mT @ x / math.sqrt(matrix.shape[1])),
             both(lambda x, matrix: (matrix / matrix.norm(dim=0)).mT @ x),
+            both(lambda x, matrix: (matrix / matrix.sum(0)).mT @ x),
         ),
     ),
     Misconception(
@@ -137,7 +138,7 @@ SCALE = (
         "divides its scores?",
     ),
     Misconception(
-        "the root of r",
+        "the root of the wrong size",
         inside(factor=lambda q, k, v: 1 / math.sqrt(k.shape[-2])),
         "The scale is a root, but not of the width of a key. Over how many products does one score "
         "sum?",

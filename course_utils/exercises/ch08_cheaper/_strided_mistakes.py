@@ -21,6 +21,19 @@ STRIDED = (
         lambda i, j, s: (j >= i) & ((j - i < s) | ((j - i) % s == 0)),
     ),
     mistake(
+        "one key of the future seen",
+        "Each query sees the next key too. On which diagonal does the past end?",
+        lambda i, j, s: (j <= i + 1) & ((i - j < s) | ((i - j) % s == 0)),
+        lambda i, j, s: (j <= i + 1) & (((i - j).abs() < s) | ((i - j) % s == 0)),
+    ),
+    mistake(
+        "half the near part",
+        "Only half of the near keys are seen. A causal stretch of `stride` keys lies wholly in the "
+        "past: how many are near with stride 4?",
+        lambda i, j, s: (j <= i) & ((i - j < s // 2) | ((i - j) % s == 0)),
+        lambda i, j, s: (j <= i) & ((i - j <= s // 2) | ((i - j) % s == 0)),
+    ),
+    mistake(
         "only the last keys",
         "Each query sees the last `stride` keys alone: that is a window. Which keys further back "
         "belong to the pattern?",
@@ -50,6 +63,7 @@ STRIDED = (
         lambda i, j, s: (j <= i) & ((i - j < s) | ((i - j + 1) % s == 0)),
         lambda i, j, s: (j <= i) & ((i - j < s) | ((i - j - 1) % s == 0)),
         lambda i, j, s: (j <= i) & ((i - j < s) | ((i - j) % (s + 1) == 0)),
+        lambda i, j, s: (j <= i) & ((i - j < s) | ((i - j) % max(1, s - 1) == 0)),
         lambda i, j, s: (j <= i) & ((i - j <= s) | ((i - j) % (s + 1) == 0)),
     ),
     mistake(
