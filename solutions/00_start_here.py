@@ -122,10 +122,10 @@ progress(3)
 | 06 | [Masks](06_masks.ipynb) |
 | 07 | [Where am I? Positional encodings](07_positions.ipynb) |
 | 08 | [Cheaper attention](08_cheaper_attention.ipynb) |
-| 09 | Flash attention: tiling on the GPU |
-| 10 | The KV cache: generating one token at a time |
+| 09 | [Flash attention: tiling on the GPU](09_flash_attention.ipynb) |
+| 10 | [The KV cache: generating one token at a time](10_kv_cache.ipynb) |
 
-Chapters 01 to 08 are there; the others are planned.
+Chapters 01 to 10 are there; the others are planned.
 """
 
 # %% [markdown]

@@ -1,5 +1,6 @@
 """Data that needs no download."""
 
+from course_utils.data.byte_pair import BytePairs
 from course_utils.data.date_formats import (
     HELD_OUT_LOCALES,
     LOCALES,
@@ -28,6 +29,7 @@ __all__ = [
     "PAD",
     "START",
     "UNKNOWN",
+    "BytePairs",
     "CharacterText",
     "CharacterTokenizer",
     "DateTokens",

@@ -14,6 +14,11 @@ from course_utils.models.contexts import (
     LocalMonotonicContext,
     LocalPredictiveContext,
 )
+from course_utils.models.generate import generate, left_pad, stream_tokens
+from course_utils.models.gpt import GPT
+from course_utils.models.gpt2_weights import from_gpt2, to_gpt2
+from course_utils.models.gpt_text import TokenText, next_token_loss, token_text, train_gpt
+from course_utils.models.greedy import greedy_decode
 from course_utils.models.length_task import (
     LengthTask,
     copy_task,
@@ -21,10 +26,13 @@ from course_utils.models.length_task import (
     text_task,
     train_on_task,
 )
+from course_utils.models.llama import Llama, from_llama, to_llama
+from course_utils.models.model_cache import ModelCache
 from course_utils.models.named_schemes import rescaled_rope
 from course_utils.models.positioned_transformer import PositionedTransformer
 from course_utils.models.recall import RecallModel, judge_recall, recall_batch, train_recall
 from course_utils.models.recurrent import encode, rnn_step
+from course_utils.models.sampling import draw_tokens, token_probabilities
 from course_utils.models.scores import AdditiveScore, ConcatScore, GeneralScore
 from course_utils.models.seq2seq import Decoder, Encoder, LuongDecoder, Seq2Seq, Written
 from course_utils.models.seq2seq_training import (
@@ -38,6 +46,7 @@ from course_utils.models.seq2seq_training import (
 from course_utils.models.small_transformer import Block, SmallTransformer
 
 __all__ = [
+    "GPT",
     "AdditiveScore",
     "AttentionContext",
     "Block",
@@ -50,28 +59,44 @@ __all__ = [
     "FixedContext",
     "GeneralScore",
     "LengthTask",
+    "Llama",
     "LocalMonotonicContext",
     "LocalPredictiveContext",
     "LuongDecoder",
+    "ModelCache",
     "PositionedTransformer",
     "RecallModel",
     "Seq2Seq",
     "SmallTransformer",
+    "TokenText",
     "Written",
     "copy_task",
+    "draw_tokens",
     "encode",
     "field_mass",
+    "from_gpt2",
+    "from_llama",
+    "generate",
+    "greedy_decode",
     "judge_on_task",
     "judge_recall",
+    "left_pad",
     "next_character_loss",
+    "next_token_loss",
     "recall_batch",
     "rescaled_rope",
     "rnn_step",
     "sequence_loss",
     "source_gradients",
+    "stream_tokens",
     "text_task",
+    "to_gpt2",
+    "to_llama",
     "token_accuracy",
+    "token_probabilities",
+    "token_text",
     "train_character_model",
+    "train_gpt",
     "train_on_task",
     "train_recall",
     "train_seq2seq",

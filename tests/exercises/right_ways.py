@@ -15,6 +15,8 @@ from tests.exercises.right_ways_ch05 import RIGHT_WAYS_CH05
 from tests.exercises.right_ways_ch06 import RIGHT_WAYS_CH06
 from tests.exercises.right_ways_ch07 import RIGHT_WAYS_CH07
 from tests.exercises.right_ways_ch08 import RIGHT_WAYS_CH08
+from tests.exercises.right_ways_ch09 import RIGHT_WAYS_CH09
+from tests.exercises.right_ways_ch10 import RIGHT_WAYS_CH10
 
 INF = torch.inf
 
@@ -278,6 +280,8 @@ RIGHT_WAYS: dict[str, tuple[Callable[..., object], ...]] = {
     **RIGHT_WAYS_CH06,
     **RIGHT_WAYS_CH07,
     **RIGHT_WAYS_CH08,
+    **RIGHT_WAYS_CH09,
+    **RIGHT_WAYS_CH10,
     "stable_softmax": (
         softmax_by_rows,
         softmax_by_logsumexp,

@@ -1,0 +1,99 @@
+"""Memory in blocks of equal size, handed out to sequences as they grow and taken back.
+
+Source: Kwon et al. 2023, Efficient Memory Management for Large Language Model Serving with
+    PagedAttention, sections 4.2 and 4.3, https://arxiv.org/abs/2309.06180
+Ours / theirs: pool = physical KV blocks;  num_users = the reference count of a block
+"""
+
+import torch
+
+from course_utils.attention._cache_checks import check_storage
+from course_utils.attention._checks import check_at_least
+
+
+class BlockPool:
+    """Blocks of slots for keys and values, handed out and taken back.
+
+    Attributes:
+        key: (num_blocks, block_size, H_kv, d_k).
+        value: The same.
+        num_users: How many sequences hold each block.
+    """
+
+    def __init__(
+        self,
+        num_blocks: int,
+        block_size: int,
+        num_kv_heads: int,
+        d_k: int,
+        *,
+        dtype: torch.dtype = torch.float32,
+        device: torch.device | str | None = None,
+    ) -> None:
+        """Take the memory of all blocks.
+
+        Raises:
+            TypeError: A size is no int, or the dtype is not floating.
+            ValueError: A size is below 1.
+        """
+        check_at_least(1, num_blocks=num_blocks, block_size=block_size)
+        check_at_least(1, num_kv_heads=num_kv_heads, d_k=d_k)
+        check_storage(dtype)
+        shape = (num_blocks, block_size, num_kv_heads, d_k)
+        self.key = torch.zeros(shape, dtype=dtype, device=device)
+        self.value = torch.zeros(shape, dtype=dtype, device=device)
+        self.num_users = [0] * num_blocks
+        self._free = list(range(num_blocks))[::-1]
+
+    @property
+    def block_size(self) -> int:
+        """How many tokens a block holds."""
+        return self.key.shape[1]
+
+    @property
+    def num_free(self) -> int:
+        """How many blocks nobody holds."""
+        return len(self._free)
+
+    def check_free(self, count: int) -> None:
+        """Raise unless `count` blocks are free.
+
+        Raises:
+            TypeError: The count is no int.
+            ValueError: Fewer blocks are free.
+        """
+        check_at_least(0, count=count)
+        if count > len(self._free):
+            raise ValueError(f"the pool must have {count} free blocks, got {len(self._free)}")
+
+    def own(self, block: int) -> int:
+        """Return a block with the same contents that nobody else holds: itself, or a copy."""
+        if self.num_users[block] == 1:
+            return block
+        (copy,) = self.take(1)
+        self.key[copy], self.value[copy] = self.key[block], self.value[block]
+        self.release([block])
+        return copy
+
+    def take(self, count: int) -> list[int]:
+        """Hand out `count` free blocks.
+
+        Raises:
+            ValueError: There are fewer; then none is handed out.
+        """
+        self.check_free(count)
+        blocks = [self._free.pop() for _ in range(count)]
+        self.share(blocks)
+        return blocks
+
+    def share(self, blocks: list[int]) -> None:
+        """Count one more user for each of these blocks."""
+        for block in blocks:
+            self.num_users[block] += 1
+
+    def release(self, blocks: list[int]) -> None:
+        """Count one user less; a block without users is free again."""
+        for block in blocks:
+            self.num_users[block] -= 1
+            if not self.num_users[block]:
+                self._free.append(block)

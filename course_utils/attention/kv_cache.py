@@ -1,0 +1,144 @@
+"""The KV cache of one layer: what earlier tokens computed is kept and read again.
+
+Source: Shazeer 2019, Fast Transformer Decoding, section 2.4 (incremental decoding),
+    https://arxiv.org/abs/1911.02150
+Ours / theirs: S_max = slots taken at the start;  length = how many of them are filled;  T = new
+    tokens of a step, any number: a prompt at once, a prompt in pieces, or one token
+Differs: the memory is taken once and written in place. The usual `torch.cat` makes a new tensor at
+    every token, and so copies all that it kept.
+Same contract as: causal SDPA over all tokens so far, of which the last T rows are returned
+"""
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from course_utils.attention._cache_checks import (
+    check_first,
+    check_length,
+    check_new,
+    check_query,
+    check_room,
+    check_storage,
+)
+from course_utils.attention._checks import check_at_least
+from course_utils.attention._last_queries import attend_last
+
+
+def append_kv(
+    cache_key: Float[Tensor, "B H S_max d"],
+    cache_value: Float[Tensor, "B H S_max d"],
+    length: int,
+    key: Float[Tensor, "B H T d"],
+    value: Float[Tensor, "B H T d"],
+) -> int:
+    """Write the keys and values of T new tokens behind the first `length`, in place.
+
+    Args:
+        cache_key: The slots for keys; only those of the new tokens are written.
+        cache_value: The slots for values.
+        length: How many slots are filled.
+        key: What the new tokens offer.
+        value: What they hand over.
+
+    Returns:
+        How many slots are filled now.
+
+    Raises:
+        TypeError: The dtypes differ, or the length is no int.
+        ValueError: Shapes do not fit, the length lies outside the cache, or the new tokens do not
+            fit behind it. Nothing is written then.
+    """
+    check_new(cache_key, key, value)
+    check_length(length, cache_key.shape[2])
+    check_room(length, key.shape[2], cache_key.shape[2])
+    end = length + key.shape[2]
+    # Without detach, the cache would keep the graph of every step that ever wrote to it.
+    cache_key[:, :, length:end] = key.detach()
+    cache_value[:, :, length:end] = value.detach()
+    return end
+
+
+def decode_step(
+    query: Float[Tensor, "B H T d"],
+    cache_key: Float[Tensor, "B H_kv S_max d"],
+    cache_value: Float[Tensor, "B H_kv S_max d"],
+    length: int,
+) -> Float[Tensor, "B H T d"]:
+    """Return causal attention of the T newest positions to the first `length` slots of a cache.
+
+    Args:
+        query: What the positions length - T to length - 1 ask for; H_kv divides H.
+        cache_key: The slots for keys; those past `length` are not read, whatever they hold.
+        cache_value: The slots for values.
+        length: How many slots are filled, those of the T newest positions among them.
+
+    Raises:
+        TypeError: The dtypes differ, or the length is no int.
+        ValueError: Shapes do not fit, or T does not lie between 1 and the length.
+    """
+    check_length(length, cache_key.shape[2])
+    check_query(query, cache_key, length)
+    return attend_last(query, cache_key[:, :, :length], cache_value[:, :, :length])
+
+
+class KVCache:
+    """Keys and values of one layer, in memory that is taken once.
+
+    Attributes:
+        length: How many tokens were appended so far.
+        key: The slots for keys, (B, H_kv, max_length, d_k); the first `length` are filled.
+        value: The slots for values, the same.
+    """
+
+    def __init__(
+        self,
+        batch: int,
+        num_kv_heads: int,
+        max_length: int,
+        d_k: int,
+        *,
+        dtype: torch.dtype = torch.float32,
+        device: torch.device | str | None = None,
+    ) -> None:
+        """Take the memory for `max_length` tokens in each of `batch` sequences.
+
+        Raises:
+            TypeError: A size is no int, or the dtype is not floating.
+            ValueError: A size is below 1.
+        """
+        check_at_least(1, batch=batch, num_kv_heads=num_kv_heads, max_length=max_length, d_k=d_k)
+        check_storage(dtype)
+        shape = (batch, num_kv_heads, max_length, d_k)
+        self.key = torch.zeros(shape, dtype=dtype, device=device)
+        self.value = torch.zeros(shape, dtype=dtype, device=device)
+        self.length = 0
+
+    @property
+    def num_bytes(self) -> int:
+        """How many bytes the slots take, filled or not."""
+        return self.key.nbytes + self.value.nbytes
+
+    def append(self, key: Float[Tensor, "B H_kv T d"], value: Float[Tensor, "B H_kv T d"]) -> None:
+        """Keep the keys and values of T new tokens; errors are those of `append_kv`."""
+        self.length = append_kv(self.key, self.value, self.length, key, value)
+
+    def attend(
+        self, query: Float[Tensor, "B H T d"], first: Int[Tensor, " B"] | None = None
+    ) -> Float[Tensor, "B H T d"]:
+        """Return causal attention of the queries of the last T tokens to all tokens so far.
+
+        Args:
+            query: What the last T appended tokens ask for; H_kv divides H.
+            first: Where each sequence of a batch begins, if shorter ones were padded on the left;
+                no query attends to a key before it.
+
+        Raises:
+            TypeError: The dtypes differ, or `first` holds no integers.
+            ValueError: Shapes do not fit, or T does not lie between 1 and the length.
+        """
+        check_query(query, self.key, self.length)
+        if first is not None:
+            check_first(first, self.key.shape[0])
+        key, value = self.key[:, :, : self.length], self.value[:, :, : self.length]
+        return attend_last(query, key, value, first)

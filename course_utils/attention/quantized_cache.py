@@ -1,0 +1,117 @@
+"""A cache of one byte a number: keys and values rounded to 255 steps, each row on its own scale.
+
+Source: Dettmers et al. 2022, LLM.int8(): 8-bit Matrix Multiplication for Transformers at Scale,
+    section 2.1 (absmax quantisation), https://arxiv.org/abs/2208.07339
+Ours / theirs: scale = max|x| / 127, their 1 / s;  q = their int8 matrix
+Differs: it is keys and values that are rounded, not the operands of a product, and each token has
+    a scale in each head, so that a token is rounded the same whatever comes after it.
+Same contract as: KVCache over x̂ = q · scale in place of x, and |x̂ - x| <= scale / 2
+"""
+
+import torch
+from jaxtyping import Float, Int8
+from torch import Tensor
+
+from course_utils.attention._cache_checks import check_new, check_query, check_room, check_storage
+from course_utils.attention._checks import check_at_least, check_float
+from course_utils.attention._last_queries import attend_last
+
+STEPS = 127  # on each side of zero: -128 is left out, so that the sign is only a sign
+
+
+def quantize_kv(
+    x: Float[Tensor, "B H S d"],
+) -> tuple[Int8[Tensor, "B H S d"], Float[Tensor, "B H S 1"]]:
+    """Return x in whole steps from -127 to 127, and the size of a step for each token and head.
+
+    Args:
+        x: Keys or values; none of them infinite.
+
+    Raises:
+        TypeError: x is no floating tensor.
+    """
+    check_float(x=x)
+    scale = x.abs().amax(dim=-1, keepdim=True) / STEPS
+    scale = torch.where(scale == 0, 1.0, scale)
+    q = (x.detach() / scale.detach()).round().clamp(-STEPS, STEPS)
+    return q.to(torch.int8), scale
+
+
+class QuantizedCache:
+    """Keys and values of one layer as int8, in memory that is taken once.
+
+    Attributes:
+        length: How many tokens were appended so far.
+        key: The steps of the keys, int8 (B, H_kv, max_length, d_k).
+        key_scale: The size of a step, (B, H_kv, max_length, 1).
+        value: The steps of the values.
+        value_scale: The size of a step of the values.
+    """
+
+    def __init__(
+        self,
+        batch: int,
+        num_kv_heads: int,
+        max_length: int,
+        d_k: int,
+        *,
+        dtype: torch.dtype = torch.float32,
+        device: torch.device | str | None = None,
+    ) -> None:
+        """Take the memory for `max_length` tokens; `dtype` is that of what comes in and goes out.
+
+        Raises:
+            TypeError: A size is no int, or the dtype is not floating.
+            ValueError: A size is below 1.
+        """
+        check_at_least(1, batch=batch, num_kv_heads=num_kv_heads, max_length=max_length, d_k=d_k)
+        check_storage(dtype)
+        shape = (batch, num_kv_heads, max_length)
+        self.key = torch.zeros((*shape, d_k), dtype=torch.int8, device=device)
+        self.value = torch.zeros_like(self.key)
+        self.key_scale = torch.ones((*shape, 1), dtype=dtype, device=device)
+        self.value_scale = torch.ones_like(self.key_scale)
+        self.length = 0
+
+    @property
+    def num_bytes(self) -> int:
+        """How many bytes the slots take, filled or not, scales included."""
+        parts = (self.key, self.value, self.key_scale, self.value_scale)
+        return sum(part.nbytes for part in parts)
+
+    def append(self, key: Float[Tensor, "B H_kv T d"], value: Float[Tensor, "B H_kv T d"]) -> None:
+        """Keep the keys and values of T new tokens, rounded.
+
+        Raises:
+            TypeError: The dtypes differ from the cache's.
+            ValueError: Shapes do not fit, or the cache is full; it stays as it was.
+        """
+        check_new(self._like, key, value)
+        check_room(self.length, key.shape[2], self.key.shape[2])
+        new = slice(self.length, self.length + key.shape[2])
+        self.key[:, :, new], self.key_scale[:, :, new] = quantize_kv(key.detach())
+        self.value[:, :, new], self.value_scale[:, :, new] = quantize_kv(value.detach())
+        self.length += key.shape[2]
+
+    def attend(self, query: Float[Tensor, "B H T d"]) -> Float[Tensor, "B H T d"]:
+        """Return causal attention of the queries of the last T tokens to the rounded tokens so far.
+
+        The steps become numbers again for the call: what is saved is memory, not work.
+
+        Args:
+            query: What the last T appended tokens ask for; H_kv divides H.
+
+        Raises:
+            TypeError: The dtypes differ.
+            ValueError: Shapes do not fit, or T does not lie between 1 and the length.
+        """
+        check_query(query, self._like, self.length)
+        filled = slice(0, self.length)
+        key = self.key[:, :, filled] * self.key_scale[:, :, filled]
+        value = self.value[:, :, filled] * self.value_scale[:, :, filled]
+        return attend_last(query, key, value)
+
+    @property
+    def _like(self) -> Tensor:
+        """A tensor without memory of its own with the shape and dtype of what comes in."""
+        return self.key_scale.expand(self.key.shape)

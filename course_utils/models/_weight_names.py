@@ -1,0 +1,41 @@
+"""Renaming the weights of one model as those of another."""
+
+import re
+from collections.abc import Mapping
+
+from torch import Tensor
+
+Names = Mapping[str, str]
+
+
+def renamed(
+    weights: Mapping[str, Tensor], around: Names, layers: tuple[str, str], in_layer: Names
+) -> dict[str, Tensor]:
+    """Return the weights under their new names.
+
+    Args:
+        weights: A state_dict.
+        around: New names of what stands outside of the layers, by the old ones.
+        layers: Where the layers stand, in the old model and in the new one.
+        in_layer: New names of what each layer has, by the old ones.
+
+    Raises:
+        ValueError: A weight is in neither table.
+    """
+    found = {}
+    for name, weight in weights.items():
+        part, _, kind = name.rpartition(".")
+        layer = re.fullmatch(rf"{re.escape(layers[0])}\.(\d+)\.(.+)", part)
+        if part in around:
+            new = around[part]
+        elif layer is not None and layer[2] in in_layer:
+            new = f"{layers[1]}.{layer[1]}.{in_layer[layer[2]]}"
+        else:
+            raise ValueError(f"weights must be those of the model to rename, got also {name!r}")
+        found[f"{new}.{kind}"] = weight
+    return found
+
+
+def turned_round(names: Names) -> dict[str, str]:
+    """Return the old names by the new ones."""
+    return {new: old for old, new in names.items()}

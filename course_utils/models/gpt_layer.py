@@ -1,0 +1,143 @@
+"""One layer of a GPT: attention to the past, which a cache may keep, then a feed-forward layer.
+
+Source: Radford et al. 2019, Language Models are Unsupervised Multitask Learners, section 2.3;
+    shared key/value heads: Ainslie et al. 2023, GQA, section 2.2, https://arxiv.org/abs/2305.13245
+Ours / theirs: in_proj = c_attn;  attention_norm, feed_forward_norm = ln_1, ln_2
+Differs: the parts are handed in, so that Llama is the same layer with other parts.
+"""
+
+from collections.abc import Callable
+from typing import cast
+
+import torch
+from jaxtyping import Float, Int, Shaped
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from course_utils.attention import causal_mask, merge_heads, window_mask
+from course_utils.attention._checks import check_at_least
+from course_utils.attention._head_checks import check_num_heads
+from course_utils.attention.kv_cache import KVCache
+from course_utils.models.model_cache import LayerCache
+from course_utils.positions import PositionScheme
+
+
+def linear(width_in: int, width_out: int, *, bias: bool = True) -> nn.Linear:
+    """Return torch's Linear with its matrix the other way round in memory, as GPT-2 keeps it.
+
+    It is the same function under the same names. But a product with a single row, which is all
+    that a decoding step asks for, then reads the matrix in the order in which it lies.
+
+    Args:
+        width_in: Width of what it is given.
+        width_out: Width of what it returns.
+        bias: Whether it adds a bias.
+    """
+    made = nn.Linear(width_in, width_out, bias=bias)
+    made.weight = nn.Parameter(made.weight.detach().T.contiguous().T)
+    return made
+
+
+class CausalAttention(nn.Module):
+    """Self-attention in which heads may share keys and values.
+
+    Args:
+        d_model: Width of the stream.
+        num_heads: Query heads.
+        num_kv_heads: Heads of keys and values; they divide the query heads.
+        window: How many tokens a query sees, its own among them; None is all up to its own.
+        bias: Whether the projections add a bias.
+
+    Raises:
+        TypeError: A number is no int.
+        ValueError: The query heads do not divide the width, the others not them, or the window is
+            below 1.
+    """
+
+    def __init__(
+        self,
+        d_model: int,
+        num_heads: int,
+        num_kv_heads: int,
+        window: int | None = None,
+        *,
+        bias: bool = True,
+    ) -> None:
+        super().__init__()
+        check_num_heads(num_heads, d_model)
+        check_at_least(1, num_kv_heads=num_kv_heads, window=1 if window is None else window)
+        if num_heads % num_kv_heads:
+            raise ValueError(f"num_kv_heads must divide num_heads {num_heads}, got {num_kv_heads}")
+        self.d_k, self.window = d_model // num_heads, window
+        self.num_heads, self.num_kv_heads = num_heads, num_kv_heads
+        self.in_proj = linear(d_model, (num_heads + 2 * num_kv_heads) * self.d_k, bias=bias)
+        self.out_proj = linear(d_model, d_model, bias=bias)
+
+    def forward(
+        self,
+        x: Float[Tensor, "B T d_model"],
+        scheme: PositionScheme,
+        positions: Shaped[Tensor, "*B T"],
+        first: Int[Tensor, " B"] | None = None,
+        cache: LayerCache | None = None,
+        fresh: bool = True,
+    ) -> Float[Tensor, "B T d_model"]:
+        """Return what each token finds up to its own place.
+
+        Args:
+            x: The stream of the tokens.
+            scheme: Turns queries and keys.
+            positions: Where the tokens stand.
+            first: How many tokens at the left of each sequence are padding.
+            cache: Takes the keys and values, without their gradients.
+            fresh: Whether there is nothing before these tokens; otherwise it is in the cache.
+        """
+        heads = self.in_proj(x).view(*x.shape[:2], -1, self.d_k).transpose(1, 2)
+        sizes = (self.num_heads, self.num_kv_heads, self.num_kv_heads)
+        query, key, value = heads.split_with_sizes(sizes, dim=1)
+        query, key = scheme.turn(query, key, positions, positions)
+        if cache is not None:
+            cache.append(key.detach(), value.detach())
+        if cache is None or fresh:
+            found = self._attend(query, key, value, first)
+        elif first is not None:
+            found = cast(KVCache, cache).attend(query, first)  # a ModelCache has seen to that
+        else:
+            found = cache.attend(query)
+        return self.out_proj(merge_heads(found))  # type: ignore[no-any-return]
+
+    def _attend(self, query: Tensor, key: Tensor, value: Tensor, first: Tensor | None) -> Tensor:
+        length, mask = query.shape[2], None
+        if self.window is not None and self.window < length:
+            mask = window_mask(length, length, self.window).to(query.device)
+        if first is not None:
+            real = torch.arange(length, device=query.device) >= first.view(-1, 1, 1, 1)
+            mask = real & (causal_mask(length, length).to(real.device) if mask is None else mask)
+        return F.scaled_dot_product_attention(
+            query, key, value, mask, is_causal=mask is None,
+            enable_gqa=self.num_kv_heads < self.num_heads,
+        )  # fmt: skip
+
+
+class GPTLayer(nn.Module):
+    """Attention, then a feed-forward layer; each is normed before it and added to the stream.
+
+    Args:
+        attention: What reads other tokens.
+        feed_forward: What works on each token alone.
+        norm: Makes a norm; each of the two parts has its own.
+    """
+
+    def __init__(
+        self, attention: CausalAttention, feed_forward: nn.Module, norm: Callable[[], nn.Module]
+    ) -> None:
+        super().__init__()
+        self.attention_norm, self.attention = norm(), attention
+        self.feed_forward_norm, self.feed_forward = norm(), feed_forward
+
+    def forward(
+        self, x: Float[Tensor, "B T d_model"], *where: object
+    ) -> Float[Tensor, "B T d_model"]:
+        """Return the stream after the layer; `where` is what the attention asks for besides."""
+        x = x + self.attention(self.attention_norm(x), *where)
+        return x + self.feed_forward(self.feed_forward_norm(x))  # type: ignore[no-any-return]

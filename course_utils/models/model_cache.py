@@ -1,0 +1,68 @@
+"""What a whole model keeps between tokens: one cache a layer.
+
+Source: Pope et al. 2022, Efficiently Scaling Transformer Inference, section 2,
+    https://arxiv.org/abs/2211.05102
+Ours / theirs: layers = the KV cache of each layer
+Differs: any mixture of the course's caches fits, since all of them append and attend.
+"""
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from course_utils.attention.kv_cache import KVCache
+
+
+class LayerCache(Protocol):
+    """What a layer asks of its cache: KVCache, RollingCache, PagedCache and QuantizedCache."""
+
+    @property
+    def length(self) -> int:
+        """How many tokens were appended so far."""
+
+    @property
+    def num_bytes(self) -> int:
+        """How many bytes are held."""
+
+    def append(
+        self, key: Float[Tensor, "B H_kv T d_k"], value: Float[Tensor, "B H_kv T d_k"]
+    ) -> None:
+        """Keep the keys and values of the next tokens."""
+
+    def attend(self, query: Float[Tensor, "B H T d_k"]) -> Float[Tensor, "B H T d_k"]:
+        """Return what the queries of the last tokens find, each among the tokens up to its own."""
+
+
+class ModelCache:
+    """The caches of all layers, and where each sequence of a padded batch begins.
+
+    Args:
+        layers: One cache for each layer of the model.
+        first: How many tokens at the left of each sequence are padding; None is no padding. Only
+            a KVCache can leave them out.
+
+    Raises:
+        ValueError: There is no layer, or padding in another cache than a KVCache.
+    """
+
+    def __init__(
+        self, layers: Sequence[LayerCache], first: Int[Tensor, " B"] | None = None
+    ) -> None:
+        if not layers:
+            raise ValueError("layers must hold one cache for each layer, got none")
+        others = {type(one).__name__ for one in layers if not isinstance(one, KVCache)}
+        if first is not None and others:
+            raise ValueError(f"padding needs a KVCache in every layer, got {min(others)}")
+        self.layers, self.first = list(layers), first
+
+    @property
+    def length(self) -> int:
+        """How many tokens were read so far."""
+        return self.layers[0].length
+
+    @property
+    def num_bytes(self) -> int:
+        """How many bytes the caches of all layers hold."""
+        return sum(layer.num_bytes for layer in self.layers)

@@ -1,0 +1,88 @@
+"""Choosing the next token: temperature, top-k and top-p.
+
+Source: top-p is Holtzman et al. 2020, The Curious Case of Neural Text Degeneration, section 3.1,
+    https://arxiv.org/abs/1904.09751; top-k is Fan et al. 2018, Hierarchical Neural Story
+    Generation, section 5.4, https://arxiv.org/abs/1805.04833
+Ours / theirs: top_k = k;  top_p = p;  the kept tokens = V^(p)
+Differs: both may be given; the share of top_p is then counted among the top_k.
+Same contract as: the TemperatureLogitsWarper, TopKLogitsWarper and TopPLogitsWarper of Hugging
+    Face, one after the other
+"""
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from course_utils.attention._checks import check_at_least
+
+
+def token_probabilities(
+    logits: Float[Tensor, "B num_tokens"],
+    *,
+    temperature: float = 1.0,
+    top_k: int | None = None,
+    top_p: float | None = None,
+) -> Float[Tensor, "B num_tokens"]:
+    """Return the probabilities from which the next token is drawn.
+
+    Args:
+        logits: The scores of all tokens.
+        temperature: Divides the scores: below 1 the likely tokens gain, above 1 the others. 0
+            leaves the likeliest token alone, the first of equal ones.
+        top_k: How many of the likeliest tokens stay; None is all. Equal to the last one stay too.
+        top_p: The fewest likeliest tokens that have at least this share together stay; None is all.
+
+    Raises:
+        TypeError: top_k is no int.
+        ValueError: The temperature is negative, top_k below 1, or top_p not in (0, 1].
+    """
+    if not 0 <= temperature < float("inf"):
+        raise ValueError(f"temperature must be at least 0 and finite, got {temperature}")
+    if top_p is not None and not 0 < top_p <= 1:
+        raise ValueError(f"top_p must be above 0 and at most 1, got {top_p}")
+    if top_k is not None:
+        check_at_least(1, top_k=top_k)
+    if temperature == 0:
+        likeliest = logits.argmax(dim=-1, keepdim=True)
+        return torch.zeros_like(logits).scatter(-1, likeliest, 1.0)
+    logits = logits / temperature
+    if top_k is not None and top_k < logits.shape[-1]:
+        last = logits.topk(top_k).values[..., -1:]
+        logits = logits.masked_fill(logits < last, -torch.inf)
+    if top_p is not None:
+        logits = logits.masked_fill(_beyond_share(logits, top_p), -torch.inf)
+    return logits.softmax(dim=-1)
+
+
+def draw_tokens(
+    logits: Float[Tensor, "B num_tokens"],
+    generator: torch.Generator | None = None,
+    *,
+    temperature: float = 1.0,
+    top_k: int | None = None,
+    top_p: float | None = None,
+) -> Int[Tensor, " B"]:
+    """Draw a token for each row.
+
+    Args:
+        logits: The scores of all tokens.
+        generator: The only source of randomness; not asked where the temperature is 0.
+        temperature: As in `token_probabilities`, like the next two.
+        top_k: How many of the likeliest tokens stay.
+        top_p: The share that stays.
+
+    Raises:
+        TypeError: As `token_probabilities`.
+        ValueError: As `token_probabilities`.
+    """
+    if temperature == 0:
+        return logits.argmax(dim=-1)
+    chances = token_probabilities(logits, temperature=temperature, top_k=top_k, top_p=top_p)
+    return torch.multinomial(chances, 1, generator=generator).squeeze(-1)
+
+
+def _beyond_share(logits: Tensor, top_p: float) -> Tensor:
+    """Return True for each token that is not needed: those likelier have the share already."""
+    chances, order = logits.softmax(dim=-1).sort(dim=-1, descending=True, stable=True)
+    likelier = chances.cumsum(dim=-1) - chances
+    return torch.zeros_like(logits, dtype=torch.bool).scatter(-1, order, likelier >= top_p)

@@ -1,0 +1,194 @@
+// The decode stepper: generate token by token and see what is computed, kept, and paid for.
+import { make, uniqueId, watch, writer } from "./shared.js";
+import { KINDS, keptHeads, stateAt, stepAt, steps } from "./decode_stepper_steps.js";
+import { BARS, barWords, contents, drawBars, rows, sentence } from "./decode_stepper_picture.js";
+
+const FIELDS = {
+  prompt: { label: "prompt", min: 1 },
+  chunk: { label: "fed at once", min: 1, only: ["mha", "gqa", "mqa", "window"] },
+  window: { label: "window", min: 1, max: 16, only: ["window"] },
+  num_sinks: { label: "sinks", min: 0, max: 4, only: ["window"] },
+  num_layers: { label: "layers", min: 1, max: 96 },
+  num_heads: { label: "heads", powers: [0, 5] },
+  num_kv_heads: { label: "key/value heads", powers: [0, 5], only: ["gqa"] },
+  d_k: { label: "head width d_k", powers: [4, 8] },
+  bytes_per_element: { label: "bytes a number", powers: [0, 2] },
+};
+const BEAT = 900;
+
+function render({ model, el }) {
+  const id = uniqueId();
+  const write = writer(model);
+  const tokens = model.get("tokens");
+  let timer = null;
+
+  const read = () => {
+    const sizes = Object.fromEntries(Object.keys(FIELDS).map((name) => [name, model.get(name)]));
+    sizes.total = tokens.length;
+    sizes.prompt = Math.min(sizes.prompt, tokens.length - 1);
+    sizes.chunk = Math.min(sizes.chunk, sizes.prompt);
+    sizes.num_kv_heads = Math.min(sizes.num_kv_heads, sizes.num_heads);
+    return sizes;
+  };
+  const reached = () => {
+    const [kind, sizes] = [model.get("kind"), read()];
+    const of = steps(kind, sizes).length;
+    return { kind, sizes, of, count: Math.min(model.get("step"), of) };
+  };
+  const go = (by) => {
+    const { count, of } = reached();
+    write({ step: Math.max(0, Math.min(of, count + by)) });
+  };
+  /** Change what is kept, or how the prompt is fed, and stay at the same position. */
+  const change = (traits) => {
+    const { kind, sizes, count } = reached();
+    const { last } = stateAt(kind, sizes, count);
+    for (const [name, value] of Object.entries(traits)) model.set(name, value);
+    const now = reached();
+    write({ ...traits, step: stepAt(now.kind, now.sizes, last) });
+  };
+
+  const button = (words, label, onclick) => make("button", { type: "button", textContent: words, "aria-label": label, onclick });
+  const play = button("Play", "Play", () => (timer ? pause() : start()));
+  const buttons = {
+    first: button("Start", "Back to the start", () => (pause(), write({ step: 0 }))),
+    back: button("Back", "One step back", () => (pause(), go(-1))),
+    next: button("Step", "One step on", () => (pause(), go(1))),
+  };
+  const place = make("input", {
+    type: "range", min: 0, "aria-label": "step",
+    oninput() {
+      const step = Number(place.value); // before the pause, which draws the old step once more
+      pause();
+      write({ step });
+    },
+  });
+  function pause() {
+    clearTimeout(timer);
+    timer = null;
+    update();
+  }
+  function start() {
+    const { count, of } = reached();
+    if (count === of) write({ step: 0 });
+    timer = setTimeout(beat, BEAT);
+    update();
+  }
+  function beat() {
+    go(1);
+    const { count, of } = reached();
+    if (count === of) pause();
+    else timer = setTimeout(beat, BEAT);
+  }
+
+  const choice = make(
+    "select",
+    { id: `${id}-kind`, onchange: () => change({ kind: choice.value }) },
+    ...Object.entries(KINDS).map(([value, textContent]) => make("option", { value, textContent })),
+  );
+  const sliders = Object.entries(FIELDS).map(([name, { label, powers, min, max }]) => {
+    const input = make("input", {
+      id: `${id}-${name}`, type: "range", step: 1, min: powers?.[0] ?? min, max: powers?.[1] ?? max ?? tokens.length - 1,
+      oninput: () => change({ [name]: powers ? 2 ** Number(input.value) : Number(input.value) }),
+    });
+    const output = make("output", { htmlFor: input.id });
+    const row = make("div", { className: "acw-field" }, make("label", { for: input.id, textContent: label }), input, output);
+    return { name, input, output, row };
+  });
+  const said = make("p", { className: "acw-said" });
+  const strip = make("div", { className: "acw-strip", "aria-hidden": "true" });
+  const holding = make("p", { className: "acw-holding" });
+  const cache = make("div", { className: "acw-slots", "aria-hidden": "true" });
+  const legend = make("figcaption");
+  const bars = document.createElementNS("http://www.w3.org/2000/svg", "svg");
+  bars.setAttribute("viewBox", `0 0 ${BARS.wide} ${BARS.high}`);
+  bars.setAttribute("role", "img");
+  const body = make("tbody");
+  const head = ["", "this step", "so far", "so far, no cache"];
+  const table = make(
+    "table",
+    {},
+    make("thead", {}, make("tr", {}, ...head.map((textContent, i) => make(i ? "th" : "td", i ? { scope: "col", textContent } : {})))),
+    body,
+  );
+  const root = make(
+    "div",
+    { className: "acw acw-decode", role: "group", "aria-label": "Decode stepper", "data-lm-suppress-shortcuts": "true" },
+    make(
+      "div",
+      { className: "acw-controls" },
+      make("div", { className: "acw-field" }, make("label", { for: choice.id, textContent: "kept" }), choice),
+      ...sliders.map(({ row }) => row),
+    ),
+    make("div", { className: "acw-bar" }, buttons.first, buttons.back, buttons.next, play, place),
+    said, strip, holding, cache,
+    make("figure", {}, legend, bars),
+    make("div", { className: "acw-scroll", tabIndex: 0, role: "group", "aria-label": "Costs" }, table),
+  );
+
+  const square = (name, ...parts) => make("span", { className: name }, ...parts);
+  const small = (textContent) => make("small", { textContent });
+
+  function update() {
+    const { kind, sizes, of, count } = reached();
+    const at = stateAt(kind, sizes, count);
+    choice.value = kind;
+    for (const { name, input, output } of sliders) {
+      const { powers, only } = FIELDS[name];
+      if (name === "chunk") input.max = sizes.prompt;
+      if (name === "num_kv_heads") input.max = Math.log2(sizes.num_heads);
+      input.value = powers ? Math.log2(sizes[name]) : sizes[name];
+      input.disabled = Boolean(only) && !only.includes(kind);
+      input.setAttribute("aria-valuetext", sizes[name]);
+      output.textContent = sizes[name];
+    }
+    place.max = of;
+    place.value = count;
+    place.setAttribute("aria-valuetext", `step ${count} of ${of}`);
+    buttons.first.disabled = buttons.back.disabled = count === 0;
+    buttons.next.disabled = count === of;
+    play.textContent = timer ? "Pause" : "Play";
+    play.setAttribute("aria-label", play.textContent);
+    // Whoever listens is told of a step taken by hand; a play would talk without a stop.
+    said.setAttribute("aria-live", timer ? "off" : "polite");
+    said.textContent = sentence(kind, sizes, count);
+    strip.replaceChildren(
+      ...tokens.map((token, p) => {
+        const known = p < Math.max(sizes.prompt, at.last);
+        const fed = p >= at.first && p < at.last;
+        const next = p === at.last && at.last >= sizes.prompt;
+        return square(`token${fed ? " fed" : known ? " known" : next ? " next" : " later"}`, small(p), known || next ? token : "·");
+      }),
+    );
+    holding.textContent = contents(kind, sizes, count);
+    const heads = keptHeads(kind, sizes);
+    cache.replaceChildren(
+      ...at.held.map((p, slot) => {
+        const sink = kind === "window" && slot < sizes.num_sinks;
+        const state = p === null ? "empty" : p >= at.first && p < at.last ? "new" : "held";
+        const rows = Array.from({ length: heads }, () => square("head"));
+        return square(`slot ${state}${sink ? " sink" : ""}`, square("position", p ?? "–"), ...rows, ...(sink ? [small("sink")] : []));
+      }),
+    );
+    cache.classList.toggle("acw-thin", heads > 8);
+    legend.textContent = barWords(kind, sizes);
+    bars.innerHTML = drawBars(kind, sizes, count);
+    bars.setAttribute("aria-label", `${legend.textContent}. ${said.textContent}`);
+    body.replaceChildren(
+      ...rows(kind, sizes, count).map(([first, ...rest]) =>
+        make("tr", {}, make("th", { scope: "row", textContent: first }), ...rest.map((textContent) => make("td", { textContent }))),
+      ),
+    );
+  }
+
+  el.append(root);
+  update();
+  const stop = watch(model, ["kind", "step", ...Object.keys(FIELDS)], update);
+  return () => {
+    clearTimeout(timer);
+    stop();
+    root.remove();
+  };
+}
+
+export default { render };

@@ -1,0 +1,1417 @@
+# ---
+# jupyter:
+#   jupytext:
+#     text_representation:
+#       extension: .py
+#       format_name: percent
+#   kernelspec:
+#     display_name: Python 3
+#     language: python
+#     name: python3
+# ---
+
+# %% [markdown]
+r"""
+# Tile attention: keep it exact, and never store the table
+
+*You will be able to*
+
+1. say whether arithmetic or memory holds an attention back, from a roofline with its ceilings;
+2. compute a softmax over keys that come a tile at a time, and merge results over different keys;
+3. tile the forward and the backward pass, exactly, in memory that grows with $n$;
+4. count what each order of the loops moves between memory and chip;
+5. write the inner loop of a GPU kernel, run it on a CPU, and judge a published measurement.
+
+*You need* chapters 03 (the backward pass), 04 (the roofline) and 06 (masks). No GPU. The six exercises ask for 117 minutes together; reading and running take about as long.
+"""
+
+# %% [markdown]
+"""
+How to read: before each experiment stands a question. Write your guess down, run the cell, then open the answer.
+
+$L$ queries, $S$ keys, $n$ where both are equal; $d$ is the width of one head.
+
+The chapter is about exact attention. Every number that it computes is the one that chapter 03 computes, up to rounding. What changes is the order of the work, and what is kept.
+"""
+
+# %%
+import math
+import time
+import warnings
+from functools import partial
+from pathlib import Path
+
+import torch
+from torch.nn import functional as F
+from torch.nn.attention import SDPBackend, sdpa_kernel
+
+from course_utils import attention, check, hint, measure, plotting  # noqa: F401
+from course_utils.attention import flash_kernels
+from course_utils.attention.flash_triton import flash_attention
+from course_utils.attention.triton_interpreter import tl  # None without triton: section 9 says so
+from course_utils.widgets import tile_stepper
+
+plotting.use_style()
+torch.set_num_threads(1)
+torch.set_printoptions(precision=4, sci_mode=False, linewidth=100)
+tiled_record, gpu_record = (measure.read_record(n) for n in ("chapter_09_tiled", "flash_gpu"))
+
+# %% [markdown]
+r"""
+## 1. What a GPU waits for
+
+A GPU has a large memory and small ones. The figures are an A100's, from its data sheet and from Dao et al. (2022):
+
+| memory | size | bytes a second |
+|---|---|---|
+| HBM, the large memory | 40 GB | $1.555\cdot10^{12}$ |
+| shared memory (SRAM), on the chip | 192 KB for each of 108 processors | about $19\cdot10^{12}$ |
+
+A published text advises to "optimise for L1/L2 cache usage". A cache decides by itself what it keeps. A kernel decides what lies in shared memory and registers, and that is what this chapter uses.
+
+The arithmetic has two speeds as well: $312\cdot10^{12}$ operations a second for 16-bit matrix products, $19.5\cdot10^{12}$ for everything else in 32 bits.
+"""
+
+# %% [markdown]
+r"""
+The usual attention is three kernels. Each reads its inputs from HBM and writes its output there: scores, then weights, then the average.
+
+**Predict.** $n = 4096$, $d = 64$, 16 bits a number. Which of the three takes longest: the first product, the softmax (6 operations a score, chapter 03), or the second product?
+"""
+
+
+# %%
+PRODUCTS, ELEMENTWISE, HBM, SRAM = 312e12, 19.5e12, 1.555e12, 19e12  # an A100, a second
+
+
+def kernels(n, d):
+    """Return for each kernel: operations of products, other operations, bytes moved."""
+    table, matrix = 2 * n * n, 2 * n * d  # bytes of n × n and n × d numbers
+    return {
+        "QKᵀ": (2 * n * n * d, 0, 2 * matrix + table),
+        "softmax": (0, 6 * n * n, table + table),
+        "weights · V": (2 * n * n * d, 0, table + matrix + matrix),
+        "all in one kernel": (4 * n * n * d, 6 * n * n, 4 * matrix),
+    }
+
+
+# %%
+print("n = 4096, d = 64     microseconds, at least, for")
+print("                   products   other operations   traffic     operations per byte")
+for name, (products, other, moved) in kernels(4096, 64).items():
+    times = (products / PRODUCTS, other / ELEMENTWISE, moved / HBM)
+    shown = "".join(f"{1e6 * one:13.1f}" for one in times)
+    print(f"{name:17} {shown} {(products + other) / moved:17.1f}")
+waits = [max(p / PRODUCTS, e / ELEMENTWISE, b / HBM) for p, e, b in kernels(4096, 64).values()]
+print(f"three kernels {1e6 * sum(waits[:3]):.0f} µs, one {1e6 * waits[3]:.0f} µs:", end="")
+print(f" {sum(waits[:3]) / waits[3]:.1f} times less")
+
+# %% [markdown]
+r"""
+<details><summary>Answer</summary>
+
+The softmax, with 2 % of all operations: it reads and writes the whole table. All three kernels wait for HBM. One kernel that never writes the table waits for arithmetic instead.
+
+These are bounds. No kernel reaches them, and the last line supposes that $Q$, $K$ and $V$ are read once. Section 8 counts what really moves.
+
+</details>
+
+The roofline of chapter 04, with both ceilings (products, other arithmetic) and both slopes (HBM, shared memory):
+"""
+
+# %% mystnb={"image": {"alt": "Roofline of an A100 on logarithmic axes with two slopes and two ceilings. The slope of HBM meets the ceiling of matrix products at 201 operations per byte, that of shared memory at 16. On the HBM slope lie softmax at 1.5, at 2.3 teraflops, and the first product at 62, at 96 teraflops. One kernel for everything, at 2096, lies on the ceiling."}}
+title = "Three kernels wait for memory, one for arithmetic"
+axes = plotting.new_figure(title, "operations per byte", "Tflop/s, at most")
+slopes = (("HBM", HBM, (7, 5), "-"), ("shared memory", SRAM, (0.06, 90), "--"))
+for name, slope, at, style in slopes:
+    roof = [0.02, PRODUCTS / slope, 20_000]
+    bounds = [measure.attainable_flops(x, PRODUCTS, slope) / 1e12 for x in roof]
+    axes.plot(roof, bounds, style, color=plotting.INK)
+    axes.text(*at, name)
+axes.axhline(ELEMENTWISE / 1e12, color=plotting.QUIET, linestyle=":")
+axes.text(400, ELEMENTWISE / 1e12 * 1.15, "no products", color=plotting.QUIET)
+for name, (products, other, moved) in kernels(4096, 64).items():
+    x = (products + other) / moved
+    y = measure.attainable_flops(x, PRODUCTS if products else ELEMENTWISE, HBM) / 1e12
+    axes.plot(x, y, "o", color=plotting.COLOURS["orange"], markersize=8)
+    if name != "weights · V":
+        axes.annotate(name, (x, y), (9, -14) if y < 300 else (-58, -18), textcoords="offset points")
+plotting.power_axis(axes, [1, 10, 100, 1000])
+plotting.power_axis(axes, [1, 10, 100], "y")
+_ = axes.set(xlim=(0.05, 20_000), ylim=(0.3, 600))
+
+# %% [markdown]
+r"""
+**Find the error.** "On an A100, a batch of 32 with $n = 512$ and $d = 64$: scaled dot-product attention takes 0.8 ms, achieving 250 TFLOPS, 80 % of the peak. Additive attention takes 15 ms at 15 TFLOPS, 5 % of the peak, with 1000 times as many operations. A speed-up of 19."
+
+**Predict.** Check with one multiplication each: operations = speed × time. Which of the six figures can stand together?
+"""
+
+# %%
+work = 32 * 4 * 512 * 512 * 64
+print(f"dot product: {work / 1e9:.2f} Gflop, in 0.8 ms {work / 0.8e-3 / 1e12:.1f} Tflop/s;", end="")
+print(f" at 250 Tflop/s it takes {work / 250e12 * 1e6:.1f} µs")
+for projected_once in (False, True):
+    one = measure.additive_flops(512, 512, 512, 512, 256, projected_once)
+    how = "once" if projected_once else "for every pair"
+    print(f"additive, projected {how}: {32 * one / 1e9:.1f} Gflop, in 15 ms", end="")
+    print(f" {32 * one / 15e-3 / 1e12:.1f} Tflop/s")
+print(f"speed × time: {250e12 * 0.8e-3 / 1e9:.0f} and {15e12 * 15e-3 / 1e9:.0f} Gflop")
+print(f"shares of the peak {250 / 312:.1%}, {15 / 312:.1%}; 15 / 0.8 = {15 / 0.8}")
+
+# %% [markdown]
+r"""
+<details><summary>Answer</summary>
+
+The shares of the peak and the ratio are right. Nothing else fits. 2.15 Gflop in 0.8 ms are 2.7 Tflop/s (21.5 with 8 heads, 32 with 12), and 250 Tflop/s would take 8.6 µs: a factor of 93. Neither count of the additive operations gives 15 Tflop/s. And speed × time says that both did the *same* work, 200 and 225 Gflop, which contradicts the factor 1000.
+
+A time without a device, sizes and a command cannot be checked. A time with operations beside it can.
+
+</details>
+
+The same text has $QK^\top$ at $n = 512$, $d = 64$ do "67 MFLOPs" on 131 KB of 16-bit inputs, "511 operations per byte: this keeps the GPU busy". Chapter 04 took it apart; here it is again, with the whole of attention beside it.
+"""
+
+# %%
+product, matrix = 2 * 512 * 512 * 64, 2 * 512 * 64  # operations; bytes of n × d numbers
+inputs_only, with_scores = (measure.matmul_intensity(512, 512, 64, 2, c) for c in (False, True))
+print(f"QKᵀ: {product / 1e6:.1f} Mflop on {2 * matrix / 1e3:.0f} KB of inputs", end="")
+print(f" = {inputs_only:.0f} per byte, with the scores written {with_scores:.1f}")
+print(f"attention in one kernel: {2 * product / (4 * matrix):.0f} per byte;", end="")
+print(f" the ridge is at {PRODUCTS / HBM:.0f}")
+
+# %% [markdown]
+r"""
+67 million belong to both products together, and 511 forgets that the scores leave the chip. Written, $QK^\top$ lies at 51, below the ridge: the GPU is not kept busy. In one kernel attention has $4n^2d$ operations on $4nd$ numbers, $n/2$ per byte in 16 bits. At 512 tokens that is 256, above the ridge, and for the first time a longer text helps.
+"""
+
+# %% [markdown]
+"""
+**Check yourself.** A GPU with twice the arithmetic and the same HBM is built. What happens to attention in three kernels, for $d = 64$?
+
+- A. it takes half the time
+- B. it takes the same time
+- C. it takes half the time for long texts only
+
+<details><summary>Answer</summary>
+
+- A is wrong: the three kernels do not wait for arithmetic.
+- **B is right.** Traffic decides, and it is unchanged.
+- C is wrong: with the table written, operations per byte stay below $d = 64$ at any length (chapter 04).
+
+</details>
+"""
+
+# %% [markdown]
+r"""
+## 2. A softmax that reads its row once
+
+To keep the table on the chip, it must be made in pieces, and each piece must be done with before the next comes. The softmax stands in the way: its denominator needs the whole row, and so does the maximum that keeps it from overflowing.
+
+Milakov and Gimelshein (2018) keep two numbers for a row: the largest score so far, $m$, and $l = \sum_j e^{s_j - m}$. With values, a third (Rabe and Staats, 2021; Dao et al., 2022): $\mathrm{acc} = \sum_j e^{s_j - m}\,v_j$. When a new tile raises the maximum to $m'$,
+
+$$\sum_j e^{s_j - m'} = e^{m - m'} \sum_j e^{s_j - m},$$
+
+so one factor repairs both sums. At the end the output is $\mathrm{acc} / l$.
+"""
+
+# %% [markdown]
+r"""
+By hand: scores 1, 2 | 4, 0 | 3, 3 in three tiles, values 1 to 6.
+
+After the first tile $m = 2$ and $l = e^{-1} + 1 = 1.3679$.
+
+**Predict.** By what are $l$ and acc multiplied when the second tile comes? And the third?
+"""
+
+# %%
+scores, value = torch.tensor([[1.0, 2, 4, 0, 3, 3]]), torch.arange(1.0, 7)[:, None]
+m, l, acc = torch.tensor([-torch.inf]), torch.zeros(1), torch.zeros(1, 1)
+for tile, part in zip(scores.split(2, dim=1), value.split(2), strict=True):
+    before = m
+    m, l, acc = attention.online_softmax_step(m, l, acc, tile, part)
+    factor = (before - m).exp().item()
+    print(f"tile {tile[0].tolist()}: factor {factor:.4f}, m {m.item():.0f},", end="")
+    print(f" l {l.item():.4f}, acc {acc.item():.4f}, acc / l {(acc / l).item():.4f}")
+print(f"softmax(scores) · values = {(scores.softmax(-1) @ value).item():.4f}")
+
+# %% [markdown]
+r"""
+<details><summary>Answer</summary>
+
+By $e^{2 - 4} = 0.1353$, then by $e^0 = 1$: a maximum that stays changes nothing. The first factor is $e^{-\infty} = 0$, and there is nothing yet to be multiplied.
+
+At every moment acc / l is the exact attention over the keys seen so far.
+
+</details>
+
+The same for a row of 64 keys, in tiles of 4:
+"""
+
+# %% mystnb={"image": {"alt": "Three plots over the number of keys seen, in tiles of 4 up to 64. The running maximum m rises in a few steps and then stays. l grows and drops where m rises. The output acc over l moves at every tile and lies on the exact attention over the keys seen so far."}}
+generator = torch.Generator().manual_seed(5)
+scores, value = torch.randn(2, 64, generator=generator)
+scores, value = 1.5 * scores[None], value[:, None]
+m, l, acc = torch.tensor([-torch.inf]), torch.zeros(1), torch.zeros(1, 1)
+track = []
+for start in range(0, 64, 4):
+    tile = slice(start, start + 4)
+    m, l, acc = attention.online_softmax_step(m, l, acc, scores[:, tile], value[tile])
+    exact = scores[:, : start + 4].softmax(-1) @ value[: start + 4]
+    track.append([start + 4, m.item(), l.item(), (acc / l).item(), exact.item()])
+seen, *lines = zip(*track, strict=True)
+panels = plotting.new_panels("l falls where m rises, and acc / l is always exact", "keys seen",
+                             ["m", "l", "acc / l"], height=5.2)  # fmt: skip
+for panel, values in zip(panels, lines, strict=False):
+    plotting.line(panel, seen, values, "online", "blue", style="o-", markersize=4)
+name, at = "x: softmax of all so far", (31, 0.8 * min(lines[3]))
+plotting.line(panels[2], seen, lines[3], name, "orange", at, "x", markersize=9)
+
+# %% [markdown]
+r"""
+### Exercise: `online_softmax_step`
+
+*Difficulty 3/5 · importance 5/5 · 15 minutes*
+
+Write `online_softmax_step(m, l, acc, scores, value) -> (m, l, acc)`.
+
+- `m` and `l` are `(..., L)`, `acc` is `(..., L, d_v)`; `scores` `(..., L, T)`, scaled and masked; `value` `(..., T, d_v)`.
+- The state starts as (-inf, 0, 0). `m` is the exact running maximum; `acc` is not divided by `l`.
+- A row of -inf leaves its state as it was, also the state (-inf, 0, 0). No `nan` anywhere.
+
+The check walks over many tiles: scores of thousands, rows that see nothing, half precision.
+"""
+
+
+# %% exercise="online_softmax_step"
+def online_softmax_step(m, l, acc, scores, value):
+    """Work one more tile of keys into the state of every query."""
+    ### BEGIN SOLUTION: Find the new maximum, shrink the old sums to it, add the tile's.
+    new_m = torch.maximum(m, scores.max(dim=-1).values)
+    safe = torch.where(new_m == -torch.inf, 0.0, new_m)  # -inf - -inf would be nan
+    shrink = torch.exp(m - safe)
+    powers = torch.exp(scores - safe[..., None])
+    return new_m, l * shrink + powers.sum(dim=-1), acc * shrink[..., None] + powers @ value
+    ### END SOLUTION
+
+
+# %%
+check("online_softmax_step", online_softmax_step)
+# hint("online_softmax_step")  # remove the first # for a hint; each call gives one more
+
+# %% [markdown]
+"""
+**Check yourself.** Someone leaves the maximum out: $m = 0$ always, plain powers of the scores, added up. Exact arithmetic gives the same output. What is lost?
+
+- A. nothing, for trained models
+- B. large scores overflow, and rows of very low ones divide zero by zero
+- C. the result depends on the order of the tiles
+
+<details><summary>Answer</summary>
+
+- A is wrong: trained heads have large scores; that is how they become sure.
+- **B is right.** In float32 $e^{89}$ is infinite, in float16 $e^{12}$ is.
+- C is wrong: sums do not depend on the order, up to rounding.
+
+</details>
+"""
+
+# %% [markdown]
+r"""
+## 3. Merge what others have computed
+
+The state of two sets of keys can be merged, whoever computed them. Two numbers of a query are enough: its output and the logarithm of its denominator,
+
+$$\mathrm{lse} = \log \sum_j e^{s_j} = m + \log l .$$
+
+Two outputs weigh as their denominators do: $\text{out} = \sigma\,\text{out}_a + (1 - \sigma)\,\text{out}_b$ with $\sigma = e^{\mathrm{lse}_a} / (e^{\mathrm{lse}_a} + e^{\mathrm{lse}_b})$.
+
+**Predict.** A colleague merges two halves of the keys by the mean of their outputs. When is that right?
+"""
+
+# %%
+query, key, value = torch.randn(3, 1, 2, 60, 16, generator=generator, dtype=torch.float64).unbind()
+exact = F.scaled_dot_product_attention(query, key, value)
+for name, factor in (("keys all alike", 1.0), ("second half 8 times as long", 8.0)):
+    k = key.clone()
+    k[..., 30:, :] *= factor
+    parts = [attention.tiled_attention(query, k[..., s, :], value[..., s, :], 60, 30)
+             for s in (slice(0, 30), slice(30, 60))]  # fmt: skip
+    exact = F.scaled_dot_product_attention(query, k, value)
+    merged, _ = attention.merge_partials(*parts[0], *parts[1])
+    mean = (parts[0][0] + parts[1][0]) / 2
+    print(f"{name:28} error of the mean {(mean - exact).abs().max():.2f},", end="")
+    print(f" of the merge below 1e-14: {bool((merged - exact).abs().max() < 1e-14)}")
+
+# %% [markdown]
+r"""
+<details><summary>Answer</summary>
+
+Where both halves have the same denominator, which is next to never. The mean forgets how much each half mattered.
+
+</details>
+
+Merging lets keys be split: over processors of one GPU, when a single new token faces a long cache (*flash-decoding*; Dao et al., 2023), or over many GPUs (ring attention, chapter 16).
+"""
+
+# %% [markdown]
+r"""
+### Exercise: `merge_partials`
+
+*Difficulty 3/5 · importance 4/5 · 12 minutes*
+
+Write `merge_partials(out_a, lse_a, out_b, lse_b) -> (out, lse)`.
+
+- `out_a` and `out_b` are `(..., L, d_v)`, `lse_a` and `lse_b` `(..., L)`.
+- A part that saw no key has `lse = -inf`. Its `out` is ignored, whatever stands there, `nan` too.
+- If both are empty: zeros, and -inf.
+
+Large values of `lse` must not overflow, and gradients must be finite.
+"""
+
+
+# %% exercise="merge_partials"
+def merge_partials(out_a, lse_a, out_b, lse_b):
+    """Merge attention over two sets of keys into attention over both."""
+    ### BEGIN SOLUTION: Turn both lse into shares, drop what saw nothing, add.
+    top = torch.maximum(lse_a, lse_b)
+    nothing = top == -torch.inf
+    top = torch.where(nothing, 0.0, top)
+    power_a, power_b = torch.exp(lse_a - top), torch.exp(lse_b - top)
+    total = (power_a + power_b).masked_fill(nothing, 1.0)
+    a, b = (
+        out.masked_fill((lse == -torch.inf)[..., None], 0.0)
+        for out, lse in ((out_a, lse_a), (out_b, lse_b))
+    )
+    out = (power_a / total)[..., None] * a + (power_b / total)[..., None] * b
+    return out, (top + total.log()).masked_fill(nothing, -torch.inf)
+    ### END SOLUTION
+
+
+# %%
+check("merge_partials", merge_partials)
+# hint("merge_partials")
+
+# %% [markdown]
+r"""
+## 4. Tiles
+
+Cut the queries into blocks of $B_q$ and the keys into blocks of $B_k$. A tile is the scores of one block of each; it lives on the chip and is forgotten. Two orders of the loops are in use:
+
+- **keys outside** (FlashAttention; Dao et al., 2022): a block of keys and values is read once, and meets all queries. The state of every query goes to HBM and back for each block. That paper stores acc already divided by $l$; the count is the same.
+- **queries outside** (FlashAttention-2; Dao, 2023): a block of queries keeps its state on the chip and walks over all keys, which are read again for each block. Only out and lse are written.
+"""
+
+# %% [markdown]
+"""
+Walk through it. The scores are multiples of one half, so each step can be checked by hand.
+
+**Predict**, before you press Step: with blocks of 3, how many steps have the 7 × 8 scores? Which order moves fewer numbers? Then choose *causal*: which tiles disappear?
+"""
+
+# %% tags=["nbval-ignore-output"] reason="a widget has a new id in every run"
+tile_stepper()
+
+# %% [markdown]
+"""
+<details><summary>Answer</summary>
+
+Nine tiles, ragged at the right and at the bottom, and with queries outside three steps more that write the results. Queries outside move 193 numbers, keys outside 300, and the table written out 314. A causal mask drops the tiles whose first key comes after their last query; in tiles on the diagonal it still hides single scores.
+
+Set the keys a block to 1: keys outside then move 720, more than twice the table. With one query a block, queries outside move 385. Tiles pay by their size.
+
+</details>
+"""
+
+# %% [markdown]
+r"""
+### Exercise: `tiled_attention`
+
+*Difficulty 4/5 · importance 5/5 · 30 minutes*
+
+Write `tiled_attention(query, key, value, block_q, block_k, is_causal=False) -> (out, lse)`.
+
+- `query` is `(B, H, L, d)`, `key` and `value` have $S$ rows. Scores are scaled by $1/\sqrt d$; `lse` `(B, H, L)` is the logsumexp of the scaled scores.
+- Blocks need not divide the lengths, and may exceed them.
+- Causal: query `i` sees the keys `j <= i`, also where $L \ne S$.
+
+The check counts: of one head and sequence no more than `block_q * block_k` scores may exist at a time, and tiles wholly in the future must not be computed. An attention function on the whole input is no tiling and is named as such.
+"""
+
+
+# %% exercise="tiled_attention"
+def tiled_attention(query, key, value, block_q, block_k, is_causal=False):
+    """Return attention and the logsumexp of the scores, made tile by tile."""
+    ### BEGIN SOLUTION: For each block of queries, walk over the visible blocks of keys.
+    num_keys, scale, first = key.shape[-2], query.shape[-1] ** -0.5, 0
+    outs, lses = [], []
+    for q in query.split(block_q, dim=-2):
+        rows = torch.arange(first, first + q.shape[-2])[:, None]
+        state = (q.new_full(q.shape[:-1], -torch.inf), q.new_zeros(q.shape[:-1]),
+                 q.new_zeros(*q.shape[:-1], value.shape[-1]))  # fmt: skip
+        for start in range(0, num_keys, block_k):
+            columns = torch.arange(start, min(start + block_k, num_keys))
+            if is_causal and start > rows[-1]:
+                break
+            k, v = (x[..., start : start + block_k, :] for x in (key, value))
+            scores = scale * q @ k.mT
+            if is_causal:
+                scores = scores.masked_fill(columns > rows, -torch.inf)
+            state = attention.online_softmax_step(*state, scores, v)
+        m, l, acc = state
+        outs.append(acc / l[..., None])
+        lses.append(m + l.log())
+        first += q.shape[-2]
+    return torch.cat(outs, dim=-2), torch.cat(lses, dim=-1)
+    ### END SOLUTION
+
+
+# %%
+check("tiled_attention", tiled_attention)
+# hint("tiled_attention")
+
+# %% [markdown]
+"""
+**How exact is exact?** 100 queries, 130 keys, 32-bit numbers, six sizes of blocks in each direction, causal and not, against SDPA in 64 bits.
+
+**Predict.** Do small tiles, with many more rescalings, lose digits?
+"""
+
+# %%
+query, key, value = (
+    torch.randn(1, 3, n, 32, generator=generator, dtype=torch.float64) for n in (100, 130, 130)
+)
+single = [x.float() for x in (query, key, value)]
+sizes, errors = (3, 7, 16, 50, 128, 200), {}
+for is_causal in (False, True):
+    exact = F.scaled_dot_product_attention(query, key, value, is_causal=is_causal)
+    for block_q in sizes:
+        for block_k in sizes:
+            out, _ = attention.tiled_attention(*single, block_q, block_k, is_causal)
+            errors[is_causal, block_q, block_k] = (out - exact).abs().max().item()
+plain = F.scaled_dot_product_attention(*single)
+plain = (plain - F.scaled_dot_product_attention(query, key, value)).abs().max().item()
+print(f"{len(errors)} cases; all errors below 2e-6: {max(errors.values()) < 2e-6}")
+print(f"at most five times the error of SDPA in 32 bits: {max(errors.values()) < 5 * plain}")
+
+# %% [markdown]
+r"""
+<details><summary>Answer</summary>
+
+No. Every factor $e^{m - m'}$ is at most 1, so earlier rounding errors shrink with it. *Exact* means: the same formula, no approximation, other rounding. Two results need not agree bit by bit, and a test must not ask for that.
+
+</details>
+"""
+
+# %% [markdown]
+r"""
+## 5. Find the bug
+
+A published text explains flash attention with this function. It runs, the shapes are right, the weights of every tile sum to 1.
+
+**Predict.** Four things are wrong. Before running anything: give all values the number 1. What must attention return, and what does this return?
+"""
+
+
+# %%
+def flash_attention_concept(q, k, v, block_size=64):
+    """Return what a published listing calls flash attention; wrong in four ways."""
+    seq_len = q.size(1)
+    output = torch.zeros_like(q)
+    for i in range(0, seq_len, block_size):
+        for j in range(0, seq_len, block_size):
+            q_block = q[:, i : i + block_size]
+            k_block = k[:, j : j + block_size]
+            v_block = v[:, j : j + block_size]
+            scores = torch.matmul(q_block, k_block.transpose(-2, -1))
+            attn = F.softmax(scores, dim=-1)
+            output[:, i : i + block_size] += torch.matmul(attn, v_block)
+    return output
+
+
+for n in (64, 128, 256, 512):
+    q, k = torch.randn(2, 1, n, 32, generator=generator).unbind()
+    ones = flash_attention_concept(q, k, torch.ones(1, n, 32))
+    print(f"n = {n:3}: values of 1 become {ones.mean():.3f}; tiles of keys: {n // 64}")
+
+# %% [markdown]
+"""
+<details><summary>Answer</summary>
+
+A weighted average of ones is 1. Here it is the number of tiles: each tile is normalised by itself, and then they are added up. The total weight of a query grows with the length of the text.
+
+It is right only where all keys fit in one tile, which is where nobody needs it.
+
+</details>
+
+**Predict.** At $n = 64$, one tile, is it right now? And what happens to keys beyond the number of queries?
+"""
+
+# %%
+q, k, v = torch.randn(3, 1, 64, 32, generator=generator).unbind()
+one_tile = flash_attention_concept(q, k, v)
+for scale in (1.0, 32**-0.5):
+    error = (one_tile - F.scaled_dot_product_attention(q, k, v, scale=scale)).abs().max()
+    print(f"one tile, beside attention with scale {scale:.4f}: largest difference {error:.1f}")
+k, v = torch.randn(2, 1, 128, 32, generator=generator).unbind()
+first = flash_attention_concept(q, k, v)
+k[:, 64:] = v[:, 64:] = 1000.0
+print("keys 64 to 127 replaced; same output:", torch.equal(flash_attention_concept(q, k, v), first))
+try:
+    flash_attention_concept(q, k, v[..., :16])
+except RuntimeError as error:
+    print("values of width 16:", str(error)[:60], "...")
+
+# %% [markdown]
+r"""
+<details><summary>Answer</summary>
+
+1. Tiles are normalised one by one and summed.
+2. The scale $1/\sqrt d$ is missing: with one tile it equals attention with scale 1.
+3. Both loops run over the length of the queries, so later keys are never seen.
+4. The output is made like the query, so values of another width do not fit.
+
+</details>
+
+There is a test that needs no reference at all. Attention does not care in which order keys and values come, as long as they move together.
+"""
+
+
+# %%
+def repaired(q, k, v, block_size=64):
+    """Return the same loop with the state carried along."""
+    output = q.new_empty(*q.shape[:-1], v.shape[-1])
+    for i in range(0, q.shape[1], block_size):
+        q_block = q[:, i : i + block_size] * q.shape[-1] ** -0.5
+        m, l = q_block.new_full(q_block.shape[:-1], -torch.inf), torch.zeros(q_block.shape[:-1])
+        acc = q_block.new_zeros(*m.shape, v.shape[-1])
+        for j in range(0, k.shape[1], block_size):
+            scores = q_block @ k[:, j : j + block_size].mT
+            m, l, acc = attention.online_softmax_step(m, l, acc, scores, v[:, j : j + block_size])
+        output[:, i : i + block_size] = acc / l[..., None]
+    return output
+
+
+q, k, v = (torch.randn(1, n, w, generator=generator) for n, w in ((64, 32), (200, 32), (200, 16)))
+order = torch.randperm(200, generator=generator)
+shuffled = repaired(q, k[:, order], v[:, order])
+same = partial(torch.allclose, atol=1e-5)
+print("repaired, right:", same(repaired(q, k, v), F.scaled_dot_product_attention(q, k, v)))
+print("repaired, keys shuffled, the same:", same(shuffled, repaired(q, k, v)))
+q, k, v = torch.randn(3, 1, 200, 32, generator=generator).unbind()
+shuffled = flash_attention_concept(q, k[:, order], v[:, order])
+print("published, keys shuffled, the same:", same(shuffled, flash_attention_concept(q, k, v)))
+
+# %% [markdown]
+"""
+The listing's comment says that the real thing needs CUDA kernels. The *algorithm* does not: what you just ran is plain PyTorch, and exact. The *speed* on a GPU does: only a kernel decides what stays on the chip. Section 9 writes one.
+
+**Check yourself.** Which single test would have found the first bug at once?
+
+- A. comparing shapes
+- B. values of 1
+- C. a run at n = 64
+
+<details><summary>Answer</summary>
+
+- A is wrong: all shapes were right.
+- **B is right**, at any length above one tile.
+- C is wrong: with one tile the bug does not show. A test must be larger than the tile.
+
+</details>
+"""
+
+# %% [markdown]
+r"""
+## 6. Backwards, without the table
+
+Chapter 03 wrote the backward pass with the weights $P$ at hand:
+
+$$dV = P^\top dO, \qquad dP = dO\,V^\top, \qquad dS = P \circ (dP - D), \qquad dQ = dS\,K/\sqrt d, \quad dK = dS^\top Q/\sqrt d$$
+
+with $D_i = \sum_j P_{ij}\,dP_{ij}$, a sum over the whole row. Two things save it from needing the table:
+
+- $P_{ij} = e^{s_{ij} - \mathrm{lse}_i}$: with lse kept, any tile of weights can be made again, and it comes out normalised;
+- $D_i = \sum_j P_{ij}\, dO_i \cdot v_j = dO_i \cdot \sum_j P_{ij} v_j = dO_i \cdot O_i$: a row of $dO \circ O$, known before the loop begins.
+
+**Predict.** The forward pass costs two products for each tile. How many does the backward pass cost?
+"""
+
+# %% [markdown]
+r"""
+<details><summary>Answer</summary>
+
+Five: the scores again, $dP$, and one each for $dV$, $dQ$, $dK$. That is 2.5 times the forward pass, one product more than with the stored table. Operations are cheap, traffic is not: it is faster all the same on a GPU.
+
+</details>
+
+### Exercise: `tiled_attention_backward`
+
+*Difficulty 5/5 · importance 4/5 · 30 minutes*
+
+Write `tiled_attention_backward(query, key, value, out, lse, grad_out, block_q, block_k, is_causal=False) -> (dq, dk, dv)`.
+
+- `out` and `lse` come from the forward pass, `grad_out` is the gradient of the loss by `out`.
+- The limits are those of `tiled_attention`: one tile at a time, none in the future. A visible tile may be computed twice.
+"""
+
+
+# %% exercise="tiled_attention_backward"
+def tiled_attention_backward(
+    query, key, value, out, lse, grad_out, block_q, block_k, is_causal=False
+):
+    """Return the gradients of query, key and value, each tile of weights made again."""
+    ### BEGIN SOLUTION: Compute D for all rows; per tile: weights from lse, then the five products.
+    scale, length = query.shape[-1] ** -0.5, query.shape[-2]
+    dq, dk, dv = torch.zeros_like(query), torch.zeros_like(key), torch.zeros_like(value)
+    D = (grad_out * out).sum(dim=-1, keepdim=True)
+    for i in range(0, length, block_q):
+        rows = slice(i, min(i + block_q, length))
+        q, grad = scale * query[..., rows, :], grad_out[..., rows, :]
+        for j in range(0, key.shape[-2], block_k):
+            if is_causal and j >= rows.stop:
+                break
+            keys = slice(j, j + block_k)
+            k, v = key[..., keys, :], value[..., keys, :]
+            weights = torch.exp(q @ k.mT - lse[..., rows, None])
+            if is_causal:
+                weights = weights.tril(i - j)  # key j + c is seen by query i + r if c <= r + i - j
+            dv[..., keys, :] += weights.mT @ grad
+            slope = weights * (grad @ v.mT - D[..., rows, :])
+            dq[..., rows, :] += scale * slope @ k
+            dk[..., keys, :] += slope.mT @ q
+    return dq, dk, dv
+    ### END SOLUTION
+
+
+# %%
+check("tiled_attention_backward", tiled_attention_backward)
+# hint("tiled_attention_backward")
+
+# %% [markdown]
+"""
+**Check yourself.** Why is lse kept, and not $m$ and $l$? And why does no one keep the weights' maximum for the backward pass?
+
+<details><summary>Answer</summary>
+
+One number does the work of two: the exponent of a normalised weight is s - lse, and it is never above 0, because no weight exceeds 1. So it cannot overflow either, and the maximum has no task left.
+
+</details>
+"""
+
+# %% [markdown]
+r"""
+## 7. Memory and time, measured
+
+Four ways to the same result: the table written out; the tiled loop under autograd, as any PyTorch code; the same loop with the backward pass of section 6 (`recomputed_attention`, an autograd function that keeps out and lse); and SDPA.
+
+**Predict.** Forward *and backward*: which of the four need memory of order $n^2$?
+"""
+
+
+# %%
+def written_out(q, k, v):
+    """Return attention with the whole table made."""
+    return torch.softmax(q @ k.mT / math.sqrt(q.shape[-1]), dim=-1) @ v
+
+
+def with_backward(fn):
+    """Return a function that runs `fn` forward and backward."""
+    return lambda *tensors: torch.autograd.grad(fn(*tensors).sum(), tensors)
+
+
+# %% tags=["nbval-ignore-output"] reason="how much SDPA needs inside depends on the processor"
+ways = {
+    "written out": written_out,
+    "tiled, under autograd": lambda q, k, v: attention.tiled_attention(q, k, v, 256, 256)[0],
+    "tiled, recomputed": attention.recomputed_attention,
+    "SDPA": F.scaled_dot_product_attention,
+}
+print("MiB above the inputs, 2 heads of width 64")
+print(f"{'':24}{'forward':^24}{'forward and backward':^24}")
+print(f"{'n':22}" + "".join(f"{n:8}" for n in (1024, 2048, 4096) * 2))
+for name, way in ways.items():
+    peaks = []
+    for fn in (way, with_backward(way)):
+        for n in (1024, 2048, 4096):
+            tensors = torch.randn(3, 1, 2, n, 64, generator=generator).unbind()
+            tensors = [x.requires_grad_(fn is not way) for x in tensors]
+            peaks.append(measure.peak_memory(fn, *tensors))
+    print(f"{name:22}" + "".join(f"{peak / 2**20:8.1f}" for peak in peaks))
+
+# %% [markdown]
+r"""
+<details><summary>Answer</summary>
+
+Two: the table written out, as expected, and the tiled loop *under autograd*. Autograd keeps what each operation saw, so it keeps every tile: forward the loop is cheap, for training it saves nothing. Tiles without recomputation are half of the idea.
+
+The other two grow with $n$. Operations are of order $n^2d$ in all four; memory is what falls.
+
+</details>
+
+The same was recorded beforehand at more lengths, with the time of each way beside SDPA's:
+"""
+
+
+# %% mystnb={"image": {"alt": "Peak memory of forward and backward against the number of tokens, 512 to 8192, both axes logarithmic. The written-out table and the tiled loop under autograd rise with slope two, two and a half times apart at 4096 tokens. Recomputed tiles and SDPA rise with slope one, together; there they are thirty times lower."}}
+def recorded(what, training, is_causal, quantity):
+    """Return a recorded quantity of one way, by length."""
+    wanted = (what, training, is_causal)
+    keys = ("what", "training", "is_causal")
+    runs = [run for run in tiled_record["runs"] if tuple(run[k] for k in keys) == wanted]
+    return {run["length"]: run[quantity] for run in runs}
+
+
+axes = plotting.new_figure("Under autograd, tiles need n² as well", "tokens", "peak MiB, training")
+looks = {"written out": ("orange", "o-", 1.35), "tiled": ("pink", "s--", 0.7),
+         "SDPA": ("green", "o-", 1.35), "recomputed": ("blue", "s--", 0.7)}  # fmt: skip
+for what, (colour, style, shift) in looks.items():
+    peaks = {n: peak / 2**20 for n, peak in recorded(what, True, False, "peak_bytes").items()}
+    name = {"tiled": "tiled, autograd"}.get(what, what)
+    at = (1.08 * max(peaks), shift * peaks[max(peaks)])
+    plotting.line(axes, list(peaks), list(peaks.values()), name, colour, at, style)
+axes.set(xlim=(450, 30_000))
+plotting.power_axis(axes, [512, 1024, 2048, 4096, 8192])
+plotting.power_axis(axes, [10, 100, 1000], "y")
+
+# %%
+print(f"{'exponents from 1024 tokens on':32} time    peak memory")
+for law in tiled_record["exponents"]:
+    if not law["is_causal"]:
+        what = f"{law['what']}, {'training' if law['training'] else 'forward'}"
+        print(f"{what:30} {law['milliseconds']:6.2f} {law['peak_bytes']:13.2f}")
+peaks = {what: recorded(what, False, False, "peak_bytes")[4096] for what in looks}
+output = 4 * 4096 * 64 * 4
+print("forward at 4096 tokens, MiB beyond the output:", end="")
+print("".join(f"  {what} {(peak - output) / 2**20:.1f}" for what, peak in peaks.items()))
+
+# %% [markdown]
+"""
+**Predict.** SDPA on a CPU is the same loop, written in C++. How many times its time does the loop in plain PyTorch take? (*recomputed* works in place and one head after the other, in one tile of memory that stays in the cache.)
+"""
+
+# %%
+print("time, SDPA = 1" + " " * 15 + "".join(f"{n:7}" for n in (512, 1024, 2048, 4096, 8192)))
+for training in (False, True):
+    for is_causal in (False, True):
+        print(f"{'training' if training else 'forward'}{', causal' if is_causal else ''}")
+        for what in ("written out", "tiled", "recomputed"):
+            ratios = recorded(what, training, is_causal, "over_sdpa").values()
+            print(f"   {what:26}" + "".join(f"{one:7.2f}" for one in ratios))
+print(tiled_record["date"], tiled_record["settings"]["processor"])
+
+# %%
+tiles = {(row["block_q"], row["block_k"]): row for row in tiled_record["tiles"]}
+block_ks = sorted({block_k for _, block_k in tiles})
+print("time at 2048 tokens, SDPA = 1; recomputed, by keys a tile:")
+print("queries a tile" + "".join(f"{block_k:8}" for block_k in block_ks))
+for block_q in sorted({block_q for block_q, _ in tiles}):
+    print(f"{block_q:14}" + "".join(f"{tiles[block_q, k]['recomputed']:8.2f}" for k in block_ks))
+
+# %% [markdown]
+r"""
+<details><summary>Answer</summary>
+
+Less than twice: what a tile costs in Python is little beside its products. Worked over, about 1.3 times on all pairs. The written-out table takes several times as long, and with a causal mask about ten times, because it computes the hidden half as well.
+
+Small tiles pay for many calls, and a block of few queries reads all keys for little work. From some $256 \times 512$ on little changes. On a GPU shared memory and registers end this growth: a tile that does not fit is no tile.
+
+</details>
+"""
+
+# %% [markdown]
+r"""
+**Find the error.** "Based on production deployments":
+
+| model | length | attention memory | total memory | throughput |
+|---|---|---|---|---|
+| 125M | 512 | 1.0 MB | 500 MB | 1000 tok/s |
+| 350M | 1024 | 4.0 MB | 1.4 GB | 800 tok/s |
+| 1.3B | 2048 | 16.0 MB | 5.2 GB | 400 tok/s |
+| 6.7B | 4096 | 64.0 MB | 25.0 GB | 200 tok/s |
+
+**Predict.** Which property of the model does the third column depend on? And which formula gives the fourth?
+"""
+
+# %%
+print("parameters  n     n² · 4   one layer, all heads   all layers   parameters · 4")
+models = [(125e6, 12, 12, 512), (350e6, 24, 16, 1024), (1.3e9, 24, 32, 2048), (6.7e9, 32, 32, 4096)]
+for parameters, layers, heads, n in models:
+    one = n * n * 4 / 2**20
+    print(f"{parameters / 1e6:6.0f}M {n:6} {one:5.0f} MiB {heads * one:14.0f} MiB", end="")
+    print(f" {layers * heads * one / 1024:14.2f} GiB {parameters * 4 / 1e9:10.1f} GB", end="")
+    print(f" = {parameters * 4 / 2**30:.1f} GiB")
+print(f"batch 32, 12 heads, n = 512, 32 bits: {32 * 12 * 512**2 * 4:,} bytes")
+
+# %% [markdown]
+r"""
+<details><summary>Answer</summary>
+
+On none. It is $4n^2$ bytes: one head of one layer of one sequence. With the heads and layers of models of these sizes (GPT-3's table; Brown et al., 2020) the weights of one layer take 12 to 2048 MiB, those of all layers up to 64 GiB, if they are stored. The fourth column is four bytes a parameter, with no activations, optimiser or cache, and its last row changes the unit: 26.8 GB are 25.0 GiB. The throughputs name no device, batch or precision. Nothing here was measured.
+
+A text that prints 402 MB for a batch of 32, 12 heads and 512 tokens is right.
+
+</details>
+"""
+
+# %% [markdown]
+r"""
+## 8. Count what moves
+
+Count what is read from HBM and written to it, for one head, if nothing is cached on the way.
+
+- Three kernels: $Q$, $K$, $V$ are read and the output is written ($4nd$); scores and weights are each written and read ($4n^2$).
+- Keys outside, algorithm 1 of Dao et al. (2022): the chip holds $M$ numbers, a quarter of them keys: $B_c = \lceil M / 4d \rceil$ keys a block, $T_c = \lceil n / B_c \rceil$ blocks. $K$ and $V$ are read once. For each block, $Q$ is read, the output is read and written, and so are $m$ and $l$.
+
+**Predict.** Double the chip. By what does the traffic of each fall?
+"""
+
+# %% [markdown]
+r"""
+### Exercise: `hbm_traffic`
+
+*Difficulty 2/5 · importance 4/5 · 10 minutes*
+
+Write `hbm_traffic(num_tokens, d, sram_elements) -> (standard, flash)`: the numbers moved by the two, as Python `int`s.
+
+- `standard` is $4nd + 4n^2$.
+- `flash` is algorithm 1 as counted above, with blocks rounded up.
+"""
+
+
+# %% exercise="hbm_traffic"
+def hbm_traffic(num_tokens, d, sram_elements):
+    """Return the numbers that plain attention and algorithm 1 move between HBM and chip."""
+    ### BEGIN SOLUTION: Count the blocks of keys, then what is moved once and what for each block.
+    block = math.ceil(sram_elements / (4 * d))
+    num_blocks = math.ceil(num_tokens / block)
+    matrix = num_tokens * d
+    standard = 4 * matrix + 4 * num_tokens * num_tokens
+    for_each_block = matrix + 2 * matrix + 2 * (2 * num_tokens)  # Q; output; m and l
+    return standard, 2 * matrix + num_blocks * for_each_block
+    ### END SOLUTION
+
+
+# %%
+check("hbm_traffic", hbm_traffic)
+# hint("hbm_traffic")
+
+# %% [markdown]
+r"""
+With queries outside the roles change: $Q$ is read once, out and lse are written once, and $K$ and $V$ are read for each block of queries, $2nd + n + T_r \cdot 2nd$.
+"""
+
+
+# %% mystnb={"image": {"alt": "Numbers moved against the size of the chip, for 4096 tokens of width 64, both axes logarithmic. The written-out table stays at 68 million. Keys outside falls from above it to near the floor of one million, about in proportion to the chip; queries outside lies below it by a factor of one and a half. A line marks the 192 kilobytes of one processor."}}
+def queries_outside(n, d, sram_elements):
+    """Return the numbers moved when a block of queries keeps its state on the chip."""
+    num_blocks = math.ceil(n / math.ceil(sram_elements / (4 * d)))
+    return 2 * n * d + n + num_blocks * 2 * n * d
+
+
+n, d, chips = 4096, 64, [2**k for k in range(11, 21)]
+axes = plotting.new_figure("A larger chip moves less, until all fits",
+                           "numbers that the chip holds", "numbers moved")  # fmt: skip
+counts = [measure.hbm_traffic(n, d, chip) for chip in chips]
+plotting.line(axes, chips, [one for one, _ in counts], "three kernels", "orange", (2**16.8, 9.5e7))
+plotting.line(axes, chips, [one for _, one in counts], "keys outside", "blue", (2**17, 2e7), "o-")
+plotting.line(axes, chips, [queries_outside(n, d, chip) for chip in chips], "queries outside",
+              "green", (2**11, 6e6), "s-")  # fmt: skip
+axes.axhline(4 * n * d, color=plotting.QUIET, linestyle=":")
+axes.text(2**11, 4 * n * d * 1.15, "inputs and output once", color=plotting.QUIET)
+axes.axvline(192 * 1024 // 2, color=plotting.QUIET, linewidth=1)
+axes.text(1.05e5, 3.2e8, "192 KB of 16 bits", color=plotting.QUIET, fontsize=10)
+axes.set_yscale("log")
+plotting.power_axis(axes, chips[::3])
+
+# %%
+chip = 192 * 1024 // 2  # numbers of 16 bits
+standard, keys_outside = measure.hbm_traffic(n, d, chip)
+ours = queries_outside(n, d, chip)
+for name, moved in (("three kernels", standard), ("keys outside", keys_outside),
+                    ("queries outside", ours), ("inputs and output once", 4 * n * d)):  # fmt: skip
+    print(f"{name:23} {moved:12,} numbers, {2 * moved / HBM * 1e6:5.1f} µs on HBM,", end="")
+    print(f" {4 * n * n * d / (2 * moved):6.0f} operations per byte")
+
+# %% [markdown]
+r"""
+<details><summary>Answer</summary>
+
+Plain attention does not care. Algorithm 1 falls to nearly half (on a very small chip it loses, as in section 4), as long as $T_c$ is large: $O(n^2 d^2 / M)$, against $O(nd + n^2)$. That is the paper's theorem: fewer by about $M/d^2$.
+
+At 192 KB both orders wait for arithmetic (13.8 µs, section 1) and no longer for HBM. Queries outside move less, and need no exchange between the processors that work on different queries; FlashAttention-2 and all later ones use this order.
+
+</details>
+
+These are formulas. Does the code do what they say? A tracer watches the tensors that `tiled_attention` reads and writes, tile by tile, and counts the bytes.
+"""
+
+# %%
+n, d = 512, 32
+q, k, v = torch.randn(3, 1, 1, n, d, generator=generator).unbind()
+traced = partial(measure.trace_torch, sram_elements=4 * 128 * 128)
+print("numbers moved                 traced    formula")
+for block in (32, 64, 128):
+    trace = traced(attention.tiled_attention, q, k, v, block, block)
+    print(f"queries outside, {block:3} a block {trace.bytes_moved // 4:8,}", end="")
+    print(f" {queries_outside(n, d, 4 * d * block):10,}")
+trace = traced(written_out, q, k, v)
+print(f"written out {trace.bytes_moved // 4:26,} {measure.hbm_traffic(n, d, 1)[0]:10,}")
+
+# %% [markdown]
+r"""
+**Predict.** The tiles agree. `written_out` moves more than $4nd + 4n^2$. How many kernels has it?
+
+<details><summary>Answer</summary>
+
+Four. The division by $\sqrt d$ is a kernel of its own that reads and writes the table once more: $4nd + 6n^2$. Scaling the query first, or *fusing* the scale into a product, saves a third. "Use fused operations" is good advice, and this is what it is worth.
+
+</details>
+
+**Check yourself.** Flash attention needs more operations than the written-out table for training (section 6). Why is it faster?
+
+<details><summary>Answer</summary>
+
+Because operations were not what took the time. On the A100 of section 1 a byte of traffic costs as much time as 201 operations of a product.
+
+</details>
+"""
+
+# %% [markdown]
+r"""
+## 9. The kernel
+
+On a GPU the loop over queries is not a loop. Each block of queries of each head is a **program** of its own, and hundreds run at the same time. A *kernel* is the text of one program. Its variables lie in registers and shared memory; only what it loads and stores touches HBM. Triton (Tillet et al., 2019) writes such a program in Python's syntax; a tile is the smallest thing that it speaks of.
+
+The kernels of this chapter are in `course_utils/attention/flash_kernels.py`, forward and backward. The same source is compiled on a GPU, and *interpreted* on a CPU, slowly, with every number at hand. The forward one is the loop that you know:
+"""
+
+# %% tags=["nbval-ignore-output"] reason="it follows the text of the kernel"
+source = Path(flash_kernels.__file__).read_text(encoding="utf-8")
+start = source.index("def forward_kernel(")
+print(source[start : source.index("\n\n\n", start)])
+
+# %% [markdown]
+r"""
+New against section 4:
+
+- The maximum is taken of scaled scores, and exponentials are powers of 2: $e^x = 2^{x \log_2 e}$, so the scale carries the factor $\log_2 e$. A GPU has an instruction for $2^x$ alone, and few units for it: an H100 does $989\cdot10^{12}$ operations of 16-bit products a second and $3.9\cdot10^{12}$ exponentials (Shah et al., 2024).
+- Two loops: tiles that every query sees whole, and the last ones, where the diagonal or a ragged end needs a comparison.
+- Products take 16-bit numbers and add in 32 bits; state is kept in 32 bits.
+"""
+
+# %% [markdown]
+r"""
+### Exercise: `flash_forward_tile`
+
+*Difficulty 4/5 · importance 4/5 · 20 minutes*
+
+Write `flash_forward_tile(m, l, acc, q, k, v, columns, limit, scale_log2) -> (m, l, acc)`, the inside of both loops, in Triton's language. No decorator: the check makes a kernel of it.
+
+- `m`, `l`, `acc`: as in section 2, to base 2, in 32 bits. `q`, `k`, `v`: tiles already loaded; rows beyond the end are zeros.
+- `columns`: the positions of the keys. Row `i` may see those below `limit[i]`; `None` where every row sees the whole tile.
+- `scale_log2`: $\log_2(e)/\sqrt d$.
+- You need `tl.dot`, `tl.trans`, `tl.where`, `tl.maximum`, `tl.max`, `tl.sum`, `tl.exp2`. `tl.dot` wants both sides in one type, and adds to a third argument.
+"""
+
+
+# %% exercise="flash_forward_tile"
+def flash_forward_tile(m, l, acc, q, k, v, columns, limit, scale_log2):
+    """Work one tile of keys and values into what a tile of queries has seen so far."""
+    ### BEGIN SOLUTION: Score the tile, hide what lies beyond limit, rescale what is there, add.
+    scores = tl.dot(q, tl.trans(k)) * scale_log2
+    if limit is not None:
+        scores = tl.where(columns[None, :] < limit[:, None], scores, float("-inf"))
+    m_new = tl.maximum(m, tl.max(scores, 1))
+    weights = tl.exp2(scores - m_new[:, None])
+    shrink = tl.exp2(m - m_new)
+    acc = tl.dot(weights.to(v.dtype), v, acc * shrink[:, None])
+    return m_new, l * shrink + tl.sum(weights, 1), acc
+    ### END SOLUTION
+
+
+# %%
+check("flash_forward_tile", flash_forward_tile)
+# hint("flash_forward_tile")
+
+# %% [markdown]
+"""
+**Now all of it**, forward and backward, as an autograd function. Ragged lengths, fewer queries than keys, four query heads on two of keys and values, causal and not, against SDPA in 64 bits.
+
+**Predict.** The interpreter computes in 32 bits. Which will be more exact, the output or the gradients?
+"""
+
+
+# %%
+def slopes(out, inputs):
+    """Return the gradients of the sum of an output."""
+    return torch.autograd.grad(out.sum(), inputs)
+
+
+def worst_errors(fn, dtype, shape=(1, 4, 70), num_keys=101, d=32):
+    """Return the largest errors of output and gradients beside SDPA in 64 bits."""
+    batch, heads, length = shape
+    sizes = ((heads, length), (heads // 2, num_keys), (heads // 2, num_keys))
+    low = [torch.randn(batch, *s, d, generator=generator).to(dtype).requires_grad_() for s in sizes]
+    high = [x.detach().double().requires_grad_() for x in low]
+    found = []
+    for is_causal in (False, True):
+        ours = fn(*low, is_causal)
+        exact = F.scaled_dot_product_attention(*high, is_causal=is_causal, enable_gqa=True)
+        pairs = [(ours, exact), *zip(slopes(ours, low), slopes(exact, high), strict=True)]
+        found.append([(a - b).abs().max().item() for a, b in pairs])
+    return [max(column) for column in zip(*found, strict=True)]
+
+
+# %% tags=["nbval-ignore-output"] reason="triton may be missing, and the last digits depend on the processor"
+try:
+    for dtype in (torch.float32, torch.float16):
+        errors = worst_errors(flash_attention, dtype)
+        names = ("out", "dQ", "dK", "dV")
+        print(f"{dtype}:", "  ".join(f"{n} {e:.0e}" for n, e in zip(names, errors, strict=True)))
+except ImportError as missing:
+    print(f"The kernel was not run. {missing}")
+
+# %% [markdown]
+r"""
+<details><summary>Answer</summary>
+
+The output: the gradients are sums of more terms. In 32 bits all stay near $10^{-6}$; 16-bit inputs and weights leave about $10^{-3}$.
+
+If the cell says that the kernel was not run, triton is missing; it exists for Linux only. Nothing else in this chapter needs it.
+
+</details>
+
+And the tracer of section 8, on the kernel this time:
+"""
+
+# %% tags=["nbval-ignore-output"] reason="triton may be missing"
+try:
+    q, k, v = torch.randn(3, 1, 1, 512, 32, generator=generator).unbind()
+    trace = measure.trace_triton(flash_attention, q, k, v)
+    print(f"kernel, 512 tokens of width 32: {trace.bytes_moved // 4:,} numbers moved")
+    print(f"queries outside, 64 a block:    {queries_outside(512, 32, 4 * 32 * 64):,}")
+except ImportError:
+    print("The kernel was not traced: it needs triton.")
+
+# %% [markdown]
+r"""
+<details><summary>Note</summary>
+
+The two counts are the same: the interpreted kernel really moves what the formula says, so a count on paper was a count of the program.
+
+</details>
+
+**What an interpreter cannot tell.** Whether the compiled kernel fits: its tiles into shared memory, its state into registers. The course's tests therefore *compile* the kernels for an H100-class GPU, which needs no GPU, and fail if they use more than 227 KiB of shared memory, spill one register to memory, or miss the instructions for matrix products.
+"""
+
+# %% [markdown]
+r"""
+**Check yourself.** Where in the kernel is the $n \times n$ table?
+
+- A. in shared memory
+- B. in HBM, but only once
+- C. nowhere
+
+<details><summary>Answer</summary>
+
+- A is wrong: at 4096 tokens it takes 32 MiB for one head, and shared memory holds 192 KB.
+- B is wrong: the only stores are out and lse.
+- **C is right.** Tiles of it exist in registers, for as long as one turn of the loop.
+
+</details>
+"""
+
+# %% [markdown]
+r"""
+## 10. Measured on a GPU
+
+A kernel is written for speed, so the last word is a measurement, and a measurement needs its circumstances: device, versions, date, command, sizes, all repeats, and the rivals in the same run. `benchmarks/flash_gpu.py` records them: ours, SDPA's backends selected one by one, FlexAttention and the written-out table; forward and backward, widths 64 and 128, 512 to 16,384 tokens, each result checked against 64 bits first.
+
+The record, as it stands:
+"""
+
+# %% mystnb={"image": {"alt": "Tflop/s against the number of tokens, forward and backward, for the kernel of this chapter, SDPA's backends, FlexAttention and the written-out table, as far as they were recorded."}}
+names = ("status", "machine", "date", "versions", "command")
+print(*(gpu_record[name] for name in names if name in gpu_record), sep="\n")
+rows = [run for run in gpu_record["runs"] if run["width"] == 128 and not run["is_causal"]]
+if rows:
+    kinds, styles = ("forward", "backward"), ("o-", "s-", "^-", "o--", "s--", "^--")
+    panels = plotting.new_panels("All pairs, heads of width 128, bfloat16", "tokens",
+                                 [f"{kind}, Tflop/s" for kind in kinds])  # fmt: skip
+    for panel, kind in zip(panels, kinds, strict=True):
+        for what, style in zip(dict.fromkeys(run["what"] for run in rows), styles, strict=False):
+            points = {r["length"]: r.get(f"{kind}_tflops") for r in rows if r["what"] == what}
+            panel.plot(list(points), list(points.values()), style, label=what)
+        plotting.power_axis(panel, sorted({run["length"] for run in rows}))
+    panels[0].legend(fontsize=9)
+
+# %%
+longest = max((run["length"] for run in gpu_record["runs"]), default=0)
+for run in gpu_record["runs"]:
+    if run["what"] == "ours" and run["length"] == longest:
+        same = ("width", "length", "is_causal")
+        rivals = [r for r in gpu_record["runs"] if all(r[k] == run[k] for k in same)]
+        print(f"width {run['width']}{', causal' if run['is_causal'] else ''}, {longest} tokens:")
+        for kind in ("forward_tflops", "backward_tflops"):
+            shown = (f"{r['what']} {r[kind]:.0f}" for r in rivals if kind in r)
+            print(f"   {kind}", "  ".join(shown))
+
+# %% [markdown]
+r"""
+This course draws nothing that was not measured. While the line above says that nothing was, these published figures are what to hold a measurement against:
+
+- FlashAttention (Dao et al., 2022), end to end: 15 % faster for BERT-large at 512 tokens, 3 times for GPT-2 at 1024, 2.4 times for texts of 1000 to 4000.
+- FlashAttention-2 (Dao, 2023): 50 to 73 % of an A100's peak.
+- FlashAttention-3 (Shah et al., 2024): up to 740 Tflop/s in 16 bits on an H100, 75 % of its peak; FlashAttention-2 reaches 35 % there.
+
+"2 to 4 times faster on long sequences" is the authors' figure for A100s, beside their baselines. On another device, length or baseline it is another number.
+
+With a CUDA device, the next cells measure your own:
+"""
+
+
+# %%
+def selected(backend, *tensors):
+    """Return SDPA by the backend that is asked for, or raise."""
+    with sdpa_kernel(backend):
+        return F.scaled_dot_product_attention(*tensors)
+
+
+def gpu_seconds(call, repeats=20):
+    """Return the median time of a call on a CUDA device, after a first one that compiles."""
+    call()
+    times = []
+    for _ in range(repeats):
+        start, stop = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+        start.record()
+        call()
+        stop.record()
+        torch.cuda.synchronize()
+        times.append(start.elapsed_time(stop) / 1000)
+    return sorted(times)[repeats // 2]
+
+
+# %% tags=["nbval-ignore-output"] reason="runs on a CUDA device only, and then times it"
+if torch.cuda.is_available():
+    q, k, v = torch.randn(3, 1, 16, 8192, 128, device="cuda", dtype=torch.bfloat16).unbind()
+    flops = measure.attention_flops(1, 16, 8192, 8192, 128, 128)
+    calls = {"ours": partial(flash_attention, q, k, v)}
+    for backend in (SDPBackend.FLASH_ATTENTION, SDPBackend.CUDNN_ATTENTION):
+        calls[backend.name] = partial(selected, backend, q, k, v)
+    print(torch.cuda.get_device_name(), "16 heads of width 128, 8192 tokens, bfloat16, forward")
+    for name, call in calls.items():
+        print(f"{name:18} {flops / gpu_seconds(call) / 1e12:6.0f} Tflop/s")
+else:
+    print("No CUDA device here: nothing was measured.")
+
+# %% [markdown]
+r"""
+## 11. In production, call a function
+
+Nobody ships the loop of section 4. `F.scaled_dot_product_attention` chooses among backends: flash, memory-efficient, cuDNN's on a GPU, *math* (the table written out) anywhere. FlexAttention (Dong et al., 2024) compiles a kernel around a mask or score function of yours. `torch.compile` tries to recognise attention in your code.
+
+**Predict.** Of the ways below, recorded on one core at 2048 tokens, 8 heads of width 64: which write the table? Does the compiler recognise a written-out attention? And one with a mask?
+"""
+
+# %%
+production = measure.read_record("chapter_09_production")
+print(f"{'time, SDPA = 1':36}          peak MiB   recognised")
+for run in production["runs"]:
+    asked = run["way"].startswith("written out") and "fused" in run
+    fused = ("yes" if run["fused"] else "no") if asked else ""
+    print(f"{run['way']:36} {run['over_sdpa']:6.2f} {run['peak_bytes'] / 2**20:10.0f}   {fused}")
+print(production["date"], production["versions"], production["settings"]["processor"])
+
+# %% [markdown]
+r"""
+<details><summary>Answer</summary>
+
+- Those with 100 MiB and more. *Math* is the written-out table under another name; without a choice it is not taken here.
+- `is_causal=True` skips tiles in the future; the same mask as a tensor is read, for nothing (chapter 08 met this too).
+- Plain softmax(QKᵀ/√d)V is recognised and becomes SDPA. With `masked_fill` it is not, and the table is back. What a compiler recognises depends on how it is spelt.
+- FlexAttention is told the mask as a function, and skips whole blocks.
+
+So: SDPA with its flag; FlexAttention for other masks; a kernel of your own for what neither can say.
+
+</details>
+
+A backend can be demanded. If it cannot serve, that is an error, and not a silent table:
+"""
+
+# %%
+q, k, v = torch.randn(3, 1, 2, 1024, 64, generator=generator).unbind()
+for backend in (SDPBackend.FLASH_ATTENTION, SDPBackend.MATH):
+    made = measure.largest_tensor(selected, backend, q, k, v)
+    print(f"{backend.name:16} largest tensor {made:9,}")
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")  # they say why: this one wants values as wide as the keys
+    try:
+        selected(SDPBackend.FLASH_ATTENTION, q, k, v[..., :32])
+    except RuntimeError as error:
+        print("values of another width:", str(error).split(".")[0])
+
+# %% [markdown]
+r"""
+**Find the error.** A listing prints "Attention Speed Benchmark (1000 forward passes)" and times layers of multi-head, multi-query, grouped-query and linear attention at 512 tokens. Its loop runs 100 times on a GPU and 10 times on a CPU.
+
+**Predict.** The banner is wrong; read the code, not the banner. But what would you conclude about a model that *generates* from the times?
+"""
+
+
+# %%
+def layer(x, num_kv_heads, attend):
+    """Return one attention layer: projections of 8 query heads of width 64, and the output's."""
+    widths = [512, 64 * num_kv_heads, 64 * num_kv_heads]
+    parts = (x @ torch.zeros(512, sum(widths))).split(widths, dim=-1)
+    heads = (part.unflatten(-1, (-1, 64)).transpose(1, 2) for part in parts)
+    return attend(*heads).transpose(1, 2).flatten(2) @ torch.zeros(512, 512)
+
+
+def cpu_milliseconds(calls, rounds=5):
+    """Return the median processor time of each call, all of them measured in turns."""
+    spent = {name: [] for name in calls}
+    for _ in range(rounds):
+        for name, call in calls.items():
+            start = time.process_time()
+            call()
+            spent[name].append(1e3 * (time.process_time() - start))
+    return {name: sorted(times)[rounds // 2] for name, times in spent.items()}
+
+
+# %% tags=["nbval-ignore-output"] reason="timings"
+x = torch.randn(4, 512, 512, generator=generator)
+grouped, linear = attention.grouped_query_attention, attention.linear_attention
+times = cpu_milliseconds({
+    "MHA": partial(layer, x, 8, grouped), "GQA, 4": partial(layer, x, 4, grouped),
+    "MQA": partial(layer, x, 1, grouped), "linear": partial(layer, x, 8, linear),
+})  # fmt: skip
+print("   ".join(f"{name} {1 / (times['MHA'] / one):.2f}" for name, one in times.items()))
+
+# %% [markdown]
+"""
+<details><summary>Answer</summary>
+
+Nothing. The loop feeds whole texts, as in training or in reading a prompt. There every query meets every key whatever the heads share, and sharing saves two projections. What generating costs is reading the cache for one token at a time, and there sharing counts (chapters 08 and 10).
+
+</details>
+"""
+
+# %% [markdown]
+"""
+## 12. What published texts say, once more
+
+Right, wrong, or right under a condition?
+
+1. "Flash attention reduces memory from O(n²) to O(n)."
+2. "Flash attention: O(n²d) time, O(n) space, exact."
+3. "Memory-efficient by kernel fusion."
+4. "Matrix products reach 80 to 90 % of a GPU's peak; element-wise operations have 1 to 5 operations per byte."
+5. "tanh needs exponentials and is slow beside multiply-adds."
+6. "Attention uses 75 % of a GPU, an LSTM 5 %."
+7. "Modern GPUs are often limited by memory bandwidth."
+8. "On TPUs, use the matrix multiplication units."
+9. "Profile memory during development."
+10. "Scaled dot-product attention prevails because its regular products use a GPU well, and allow optimisations such as FlashAttention."
+"""
+
+# %% [markdown]
+r"""
+<details><summary>Answers, 1 to 5</summary>
+
+1. Right, beyond inputs and output; operations stay $O(n^2d)$.
+2. Right; exact up to rounding (section 4).
+3. Half of it. Fusion without tiles and online softmax would not fit on the chip, and training needs recomputation (sections 6, 7).
+4. Large square products can. Those of width 64 that write their table cannot (section 1). A softmax in 16 bits has 1.5, so the second half is right.
+5. Right on a GPU, by a ratio that depends on it: exponentials have units of their own (section 9). Additive attention's larger bill is moving $n^2 d_a$ numbers.
+
+</details>
+"""
+
+# %% [markdown]
+r"""
+<details><summary>Answers, 6 to 10</summary>
+
+6. Without sizes and device, no statement. The same holds for a table that gives scoring functions 15-25 %, 50-70 % or 80-90 % of a GPU.
+7. Right: whatever has fewer operations per byte than the ridge, 201 on the A100.
+8. Right: a TPU's arithmetic is a large array for matrix products, and wants large tiles too.
+9. Right. Section 7 did: under autograd the loop had lost its advantage, and no line of its code shows that.
+10. Right under a condition: written as three kernels it does not use a GPU well. The optimisation is what made it so.
+
+</details>
+"""
+
+# %% [markdown]
+r"""
+## Recap
+
+1. Attention in three kernels waits for HBM, which the table crosses four times. One kernel waits for arithmetic; on paper that is 6.4 times less.
+2. A softmax can be computed over tiles: keep $m$ and $l$ and acc, and multiply the old sums by $e^{m - m'}$ when the maximum rises. Out and lse merge with those of other keys.
+3. Tiles change no result and no count of operations. Tiles normalised one by one and summed are not attention: values of 1 show it.
+"""
+
+# %% [markdown]
+r"""
+4. The backward pass makes each tile of weights again from lse. Without that, autograd keeps all tiles, and memory is $n^2$ as before.
+5. Traffic falls in proportion to the chip, $O(n^2d^2/M)$. Queries outside write nothing but results.
+6. A kernel is that loop as one program for each block of queries. Its speed is a property of a device, a length and a baseline: measure, and record all of it.
+
+**Next**: chapter 10 generates text one token at a time, where one query meets a long cache and no tile of queries is left.
+"""
+
+# %% [markdown]
+"""
+## Go further
+
+- Milakov and Gimelshein (2018): the online softmax. Rabe and Staats (2021): attention in constant extra memory.
+- Dao et al. (2022), Dao (2023), Shah et al. (2024): FlashAttention, its second order of loops, and what the next GPU needed.
+- Dao et al. (2023): keys split for decoding.
+- Tillet et al. (2019): Triton; its tutorial *Fused Attention* is the next kernel to read.
+- Dong et al. (2024): FlexAttention. Williams et al. (2009): the roofline.
+- Brown et al. (2020): the sizes in section 7's table.
+"""
+
+# %% [markdown]
+r"""
+<details><summary>BibTeX</summary>
+
+```bibtex
+@article{milakov2018online,
+  title = {Online normalizer calculation for softmax}, author = {Milakov, Maxim and Gimelshein, Natalia},
+  journal = {arXiv preprint arXiv:1805.02867}, year = {2018}, url = {https://arxiv.org/abs/1805.02867}}
+@article{rabe2021self,
+  title = {Self-attention Does Not Need O(n^2) Memory}, author = {Rabe, Markus N. and Staats, Charles},
+  journal = {arXiv preprint arXiv:2112.05682}, year = {2021}, url = {https://arxiv.org/abs/2112.05682}}
+@inproceedings{dao2022flashattention,
+  title = {FlashAttention: Fast and Memory-Efficient Exact Attention with IO-Awareness},
+  author = {Dao, Tri and Fu, Daniel Y. and Ermon, Stefano and Rudra, Atri and R{\'e}, Christopher},
+  booktitle = {Advances in Neural Information Processing Systems}, year = {2022}, url = {https://arxiv.org/abs/2205.14135}}
+@inproceedings{dao2024flashattention2,
+  title = {FlashAttention-2: Faster Attention with Better Parallelism and Work Partitioning}, author = {Dao, Tri},
+  booktitle = {International Conference on Learning Representations}, year = {2024}, url = {https://arxiv.org/abs/2307.08691}}
+@inproceedings{shah2024flashattention3,
+  title = {FlashAttention-3: Fast and Accurate Attention with Asynchrony and Low-precision},
+  author = {Shah, Jay and Bikshandi, Ganesh and Zhang, Ying and Thakkar, Vijay and Ramani, Pradeep and Dao, Tri},
+  booktitle = {Advances in Neural Information Processing Systems}, year = {2024}, url = {https://arxiv.org/abs/2407.08608}}
+@misc{dao2023flashdecoding,
+  title = {Flash-Decoding for long-context inference}, author = {Dao, Tri and Haziza, Daniel and Massa, Francisco and Sizov, Grigory},
+  year = {2023}, url = {https://pytorch.org/blog/flash-decoding/}}
+@inproceedings{tillet2019triton,
+  title = {Triton: An Intermediate Language and Compiler for Tiled Neural Network Computations},
+  author = {Tillet, Philippe and Kung, H. T. and Cox, David},
+  booktitle = {Machine Learning and Programming Languages}, year = {2019}, doi = {10.1145/3315508.3329973}}
+@misc{dong2024flex,
+  title = {Flex Attention: A Programming Model for Generating Optimized Attention Kernels},
+  author = {Dong, Juechu and Feng, Boyuan and Guessous, Driss and Liang, Yanbo and He, Horace},
+  year = {2024}, url = {https://arxiv.org/abs/2412.05496}}
+@article{williams2009roofline,
+  title = {Roofline: An Insightful Visual Performance Model for Multicore Architectures},
+  author = {Williams, Samuel and Waterman, Andrew and Patterson, David},
+  journal = {Communications of the ACM}, volume = {52}, number = {4}, pages = {65--76}, year = {2009}, doi = {10.1145/1498765.1498785}}
+@inproceedings{brown2020language,
+  title = {Language Models are Few-Shot Learners}, author = {Brown, Tom B. and others},
+  booktitle = {Advances in Neural Information Processing Systems}, year = {2020}, url = {https://arxiv.org/abs/2005.14165}}
+```
+
+</details>
+"""

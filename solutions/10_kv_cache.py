@@ -1,0 +1,1435 @@
+# ---
+# jupyter:
+#   jupytext:
+#     text_representation:
+#       extension: .py
+#       format_name: percent
+#   kernelspec:
+#     display_name: Python 3
+#     language: python
+#     name: python3
+# ---
+
+# %% [markdown]
+r"""
+# Generate one token at a time, and keep what was computed
+
+*You will be able to*
+
+1. write prefill and decoding with a cache, and prove that they equal a model without one;
+2. say what one more token costs, in operations and in time, and how that grows;
+3. work out how large a cache is, and what shared heads, windows and fewer bits save;
+4. roll a cache, page it, round it, and measure what each gives up;
+5. find the faults of a cache by running it.
+
+*You need* chapters 03 (attention), 05 (heads), 06 (masks) and the first two sections of 08. The seven exercises ask for 95 minutes together; reading and running take about as long.
+"""
+
+# %% [markdown]
+"""
+How to read: before each experiment stands a question. Write your guess down, run the cell, then open the answer.
+
+$B$ sequences, $H$ query heads, $H_{kv}$ heads of keys and values, $T$ new tokens in a step, $n$ tokens so far, width $d_k$ of one head and $d$ of the stream.
+
+Times that need a quiet machine were recorded beforehand, by a script in `benchmarks/`. The cells below read that record, and repeat a small part of it live.
+"""
+
+# %%
+import math
+import sys
+import time
+from functools import partial
+from statistics import mean, median
+
+import torch
+from torch import nn
+from torch.nn import functional as F
+from tqdm import tqdm
+
+from course_utils import attention, check, hint, measure, models, plotting  # noqa: F401
+from course_utils.attention import BlockPool, KVCache, PagedCache, QuantizedCache, RollingCache
+from course_utils.data import character_text
+from course_utils.models import GPT, ModelCache, generate, left_pad, stream_tokens
+from course_utils.positions import rope_interleaved
+from course_utils.widgets import decode_stepper
+
+plotting.use_style()
+torch.set_num_threads(1)
+torch.set_printoptions(precision=3, sci_mode=False, linewidth=100)
+record = measure.read_record("chapter_10_decode")
+
+# %% [markdown]
+r"""
+## 1. What does the next token change?
+
+A language model reads tokens and scores what comes next. To write a text it is called again and again: take a token, append it, read the whole text once more. Nearly all of that work has been done before.
+
+**Predict.** A causal model of two layers has read ten tokens. Now an eleventh is appended, and all eleven are read. In the second layer, how many of the first ten rows of keys are different from before? And in a model without a causal mask?
+"""
+
+# %%
+torch.manual_seed(0)
+generator = torch.Generator().manual_seed(0)
+sizes = {"d_model": 64, "num_heads": 4, "num_layers": 2, "max_length": 96}
+toy = GPT(50, **sizes, num_kv_heads=2, positions="rope").double()
+tokens = torch.randint(50, (1, 11), generator=generator)
+_, ten = toy(tokens[:, :10])
+_, eleven = toy(tokens)
+for number in range(2):
+    before, after = (cache.layers[number].key[0, 0] for cache in (ten, eleven))
+    changed = (before[:10] - after[:10]).abs().amax(dim=-1) > 1e-12
+    print(f"causal, layer {number + 1}: {changed.sum()} of 10 rows of keys changed")
+
+# %%
+x = torch.randn(11, 8, dtype=torch.float64, generator=generator)
+read = [attention.scaled_dot_product_attention(part, part, part) for part in (x[:10], x)]
+changed = (read[0] - read[1][:10]).abs().amax(dim=-1) > 1e-12
+print(f"no mask, what layer 2 is made of: {changed.sum()} of 10 rows changed")
+
+# %% [markdown]
+r"""
+<details><summary>Answer</summary>
+
+None in the causal model: no row has ever looked at a later one, so nothing that comes later can change it. All of them without the mask.
+
+So the past can be kept. The new token needs one row: its own query against all keys, its own among them. That is the **KV cache**, and it is no approximation.
+
+</details>
+"""
+
+# %% [markdown]
+r"""
+**Check yourself.** Keys and values of earlier tokens are kept. Why not their queries?
+
+- A. They would take too much memory.
+- B. They change when a token is appended.
+- C. Nobody asks for them again.
+
+<details><summary>Answer</summary>
+
+- A is wrong: a query is as large as a key.
+- B is wrong: a query is a row like any other.
+- **C is right.** A token's query serves to find what that token takes from others. That was done when the token was read; later tokens bring queries of their own.
+
+</details>
+"""
+
+# %% [markdown]
+r"""
+Two phases follow, with different costs. **Prefill** reads the prompt: many tokens at once, large matrix products. **Decoding** adds one token after the other, and each step multiplies every weight of the model with a single row.
+
+**Step through it.** Press *Step*. Each row of blocks is a head of keys and values, each column a slot. Change what is kept, and watch three things: which positions are held, how many bytes they take, and how many operations a step needs.
+
+**Predict**, before you choose *nothing*: after the prompt of 8, how many tokens will the model have read in all when position 22 has been written? And with a cache?
+"""
+
+# %% tags=["nbval-ignore-output"] reason="a widget has a new id in every run"
+decode_stepper(kind="mha", prompt=8)
+
+# %% [markdown]
+r"""
+<details><summary>Answer</summary>
+
+With a cache 22: each token once, and the last one is never read, since nothing follows it. Without one, $8 + 9 + \dots + 22 = 225$.
+
+Shared heads lower the bytes much, and the operations a little. A window lowers both bytes and operations once it is full: its oldest column is written over, while the *sinks* of section 8 stay. The prompt in pieces costs what it costs at once.
+
+</details>
+"""
+
+# %% [markdown]
+r"""
+## 2. Write behind the last one
+
+The simplest cache appends with `torch.cat`. That makes a new tensor at each token and copies all that was kept. The other way takes the memory once, with room for $S_{max}$ tokens, and writes into it.
+
+**Predict.** Width 64, one head, 1024 tokens. How many numbers does each way write, in all?
+"""
+
+# %%
+room, width = 1024, 64
+by_cat = sum(length * width for length in range(1, room + 1))
+in_place = room * width
+print(f"with cat {by_cat:,}   in place {in_place:,}   ratio {by_cat / in_place}")
+
+# %% [markdown]
+r"""
+<details><summary>Answer</summary>
+
+$\tfrac{n(n+1)}{2}$ rows against $n$: 512.5 times as many at 1024 tokens. Copying is quadratic work that the cache was to avoid. It is cheap work, so the clock sees it late; section 5 has the slope.
+
+</details>
+
+Writing in place has its price: the caller must know how many slots are filled, and what is behind them is garbage that nobody may read.
+"""
+
+# %% [markdown]
+r"""
+### Exercise: `append_kv`
+
+*Difficulty 2/5 · importance 5/5 · 10 minutes*
+
+Write `append_kv(cache_key, cache_value, length, key, value) -> int`.
+
+- `cache_key` and `cache_value` are `(B, H, S_max, d)`; their first `length` slots are filled.
+- `key` and `value` are `(B, H, T, d)`, of any number of new tokens. Write them behind, in place, and touch no other slot.
+- Return the new length. An exact fill is allowed.
+- If the new tokens do not fit, raise `ValueError` and leave the cache as it was.
+"""
+
+
+# %% exercise="append_kv"
+def append_kv(cache_key, cache_value, length, key, value):
+    """Write the keys and values of new tokens behind those that are kept."""
+    ### BEGIN SOLUTION: Check the room first, then write one slice of each cache.
+    end = length + key.shape[2]
+    if end > cache_key.shape[2]:
+        raise ValueError(f"the cache has {cache_key.shape[2]} slots, got {end} tokens")
+    cache_key[:, :, length:end] = key.detach()
+    cache_value[:, :, length:end] = value.detach()
+    return end
+    ### END SOLUTION
+
+
+# %%
+check("append_kv", append_kv)
+# hint("append_kv")  # remove the first # for a hint; each call gives one more
+
+# %% [markdown]
+r"""
+**Check yourself.** A listing has no check for room. It wraps around: `slot = position % S_max`. What happens at token $S_{max} + 1$?
+
+- A. An `IndexError`.
+- B. The model goes on, with its first token forgotten and its mask wrong.
+- C. The same as with a check.
+
+<details><summary>Answer</summary>
+
+- A is wrong: the index is valid, that is the trouble.
+- **B is right.** Text keeps coming, and it is worse. A ring can be meant: then the mask must know which position stands in which slot (section 8).
+- C is wrong: a full cache is an error that only the caller can settle, so it must be said.
+
+</details>
+"""
+
+# %% [markdown]
+r"""
+## 3. Attend from the end
+
+$T$ queries stand at the last $T$ of $n$ positions. The query at row $i$ stands at position $n - T + i$, and sees the keys $j \le n - T + i$.
+
+**Predict.** PyTorch's `is_causal=True` puts the triangle at the top left. With 3 queries and 8 keys, how many keys does the last query see? How many should it?
+"""
+
+# %%
+query, key, value = (torch.randn(1, 1, n, 4, generator=generator) for n in (3, 8, 8))
+one_hot = torch.eye(8).expand(1, 1, 8, 8)
+top_left = F.scaled_dot_product_attention(query, key, one_hot, is_causal=True)
+print("is_causal:", (top_left > 0).sum(dim=-1).flatten().tolist(), "keys seen")
+last = attention.causal_mask(3, 8, offset=5)
+right = F.scaled_dot_product_attention(query, key, one_hot, last)
+print("offset 5: ", (right > 0).sum(dim=-1).flatten().tolist())
+print(last.int())
+
+# %% [markdown]
+r"""
+<details><summary>Answer</summary>
+
+3, and it should see 8. With a single new token no mask is needed at all, since the last position sees everything. So a cache with a top-left mask passes every test that adds one token at a time, and fails on the first prompt that comes in two pieces.
+
+</details>
+"""
+
+# %% [markdown]
+r"""
+### Exercise: `decode_step`
+
+*Difficulty 3/5 · importance 5/5 · 20 minutes*
+
+Write `decode_step(query, cache_key, cache_value, length) -> out`.
+
+- `query` is `(B, H, T, d)`; its rows stand at the positions `length - T` to `length - 1`, with $1 \le T \le$ `length`.
+- The caches are `(B, H, S_max, d)`. Keys and values of all `length` tokens are in them already.
+- Causal, scaled by $1/\sqrt d$; the result is `(B, H, T, d)`.
+- Slots past `length` may hold anything, `nan` too. A mask does not help there: $0 \cdot$ `nan` is `nan`.
+"""
+
+
+# %% exercise="decode_step"
+def decode_step(query, cache_key, cache_value, length):
+    """Attend from the newest positions to all that is filled."""
+    ### BEGIN SOLUTION: Cut the filled slots out, and shift the triangle to the last rows.
+    num_new = query.shape[2]
+    key, value = cache_key[:, :, :length], cache_value[:, :, :length]
+    place = torch.arange(length, device=query.device)
+    seen = place <= place[length - num_new :, None]
+    scores = query @ key.mT / math.sqrt(query.shape[-1])
+    return torch.softmax(scores.masked_fill(~seen, -torch.inf), dim=-1) @ value
+    ### END SOLUTION
+
+
+# %%
+check("decode_step", decode_step)
+# hint("decode_step")
+
+# %% [markdown]
+r"""
+**The proof that matters.** A prompt may be read at once or in pieces; serving systems cut long ones so that nobody else has to wait (*chunked prefill*). Whatever the split, the result must be that of the model without a cache, to rounding.
+
+**Predict.** 24 tokens, float64, four kinds of cache. Which of them must agree with the model without a cache, and with what must the others agree?
+"""
+
+
+# %%
+def caches_of(model, kind):
+    """Return an empty cache of one kind for each layer of `model`."""
+    heads, d_k = model.layers[0].attention.num_kv_heads, model.layers[0].attention.d_k
+    like = {"dtype": model.token.weight.dtype}
+    make = {
+        "preallocated": lambda: KVCache(1, heads, 96, d_k, **like),
+        "paged": lambda: PagedCache(BlockPool(24, 4, heads, d_k, **like), 1),
+        "window 7, 2 sinks": lambda: RollingCache(1, heads, d_k, window=7, num_sinks=2, **like),
+        "int8": lambda: QuantizedCache(1, heads, 96, d_k, **like),
+    }[kind]
+    return ModelCache([make() for _ in model.layers])
+
+
+def read_in_pieces(model, tokens, pieces, cache):
+    """Return the logits of all tokens, read piece by piece."""
+    return torch.cat([model(part, cache)[0] for part in tokens.split(pieces, dim=1)], dim=1)
+
+
+# %%
+tokens = torch.randint(50, (1, 24), generator=generator)
+whole = toy.logits(tokens)
+splits = [[24], [1] * 24, [5, 1, 9, 9], [23, 1], [2, 22]]
+for kind in ("preallocated", "paged", "window 7, 2 sinks", "int8"):
+    read = [read_in_pieces(toy, tokens, split, caches_of(toy, kind)) for split in splits]
+    among = max((one - read[0]).abs().max().item() for one in read)
+    beside = max((one - whole).abs().max().item() for one in read)
+    print(f"{kind:18} any split = one prefill: {among < 1e-12}", end="   ")
+    print(f"= no cache: {beside < 1e-12}", "" if beside < 1e-12 else f"({beside:.2g} away)")
+
+# %% [markdown]
+r"""
+<details><summary>Answer</summary>
+
+Preallocated and paged caches agree with the model. The window and int8 change what is read, so they agree with themselves only: with any split of the same text. A window's own reference is attention under its mask; the tests of this course compare with that too.
+
+</details>
+
+**Find the error.** "The cache holds 20 tokens. For the next one I call the model with it, at position 0, since it is the only row." This model rotates queries and keys by position (chapter 07).
+"""
+
+# %%
+same = torch.ones(1, 1, 21, 16, dtype=torch.float64)  # one content everywhere: position decides
+keys = rope_interleaved(same, torch.arange(21))
+for name, position in (("position 20", 20), ("restarted at 0", 0)):
+    query = rope_interleaved(same[:, :, :1], torch.tensor([position]))
+    scores = (query @ keys.mT).flatten()
+    print(f"{name:15} best match: key {scores.argmax().item():2}", end="   ")
+    print("last three scores", [round(score, 1) for score in scores[-3:].tolist()])
+
+# %% [markdown]
+r"""
+<details><summary>Answer</summary>
+
+A token matches its own place best. At position 0 the new query takes the *first* key for its own, and its true neighbours for tokens 18, 19 and 20 places ahead. Nothing fails: shapes fit, text comes out. The new token's position is the number of tokens kept, and the cache knows it.
+
+</details>
+"""
+
+# %% [markdown]
+r"""
+## 4. The loop, and a published cache
+
+With a model that takes a cache and hands it back, writing greedily is four lines: read the prompt, take the likeliest token, feed that one alone, repeat.
+"""
+
+# %% [markdown]
+r"""
+### Exercise: `greedy_decode`
+
+*Difficulty 3/5 · importance 5/5 · 20 minutes*
+
+Write `greedy_decode(model, prompt, num_tokens) -> tokens`.
+
+- `model(tokens, cache)` takes tokens `(B, T)` and a cache, or `None` at the start. It returns scores `(B, T, V)` and the cache.
+- `prompt` is `(B, P)`; return the `(B, num_tokens)` *new* tokens, each the likeliest after all before it.
+- `num_tokens` may be 0.
+
+The check counts: each token may be fed once. Whether the last new one is fed does not matter.
+"""
+
+
+# %% exercise="greedy_decode"
+def greedy_decode(model, prompt, num_tokens):
+    """Return the tokens that follow the prompt if each is the likeliest."""
+    ### BEGIN SOLUTION: Feed the prompt, then only ever the token that was written last.
+    written, cache, fed = [prompt[:, :0]], None, prompt
+    for _ in range(num_tokens):
+        scores, cache = model(fed, cache)
+        fed = scores[:, -1].argmax(dim=-1, keepdim=True)
+        written.append(fed)
+    return torch.cat(written, dim=1)
+    ### END SOLUTION
+
+
+# %%
+check("greedy_decode", greedy_decode)
+# hint("greedy_decode")
+
+# %% [markdown]
+r"""
+**Find the faults.** This cache stands in a published text, under the heading *production optimisations*. The first cell is the listing, with names shortened; the second is what it should equal: causal attention of several heads with the same weights.
+
+**Predict.** There are five faults. Which do you see before anything runs?
+"""
+
+
+# %%
+class PublishedCache(nn.Module):
+    """The listing of a published text."""
+
+    def __init__(self, d_model, num_heads):
+        super().__init__()
+        self.num_heads, self.d_k = num_heads, d_model // num_heads
+        self.w_q, self.w_k, self.w_v, self.w_o = (nn.Linear(d_model, d_model) for _ in range(4))
+        self.kv_cache = None
+
+    def forward(self, x, use_cache=False):
+        if use_cache and self.kv_cache is not None:
+            cached_k, cached_v = self.kv_cache
+            q = self.w_q(x[:, -1:])
+            k = torch.cat([cached_k, self.w_k(x[:, -1:])], dim=1)
+            v = torch.cat([cached_v, self.w_v(x[:, -1:])], dim=1)
+            self.kv_cache = (k, v)
+        else:
+            q, k, v = self.w_q(x), self.w_k(x), self.w_v(x)
+            if use_cache:
+                self.kv_cache = (k, v)
+        weights = torch.softmax(q @ k.mT / math.sqrt(q.shape[-1]), dim=-1)
+        return weights @ v, weights
+
+
+# %%
+def in_heads(published, x):
+    """Return queries, keys and values (B, H, L, d_k), with the weights of the listing."""
+    parts = (published.w_q(x), published.w_k(x), published.w_v(x))
+    return [attention.split_heads(part, published.num_heads) for part in parts]
+
+
+def as_it_should_be(published, x):
+    """Return causal attention of all heads, and the output projection."""
+    found = F.scaled_dot_product_attention(*in_heads(published, x), is_causal=True)
+    return published.w_o(attention.merge_heads(found))
+
+
+# %%
+torch.manual_seed(1)
+published = PublishedCache(64, 8).double()
+x = torch.randn(1, 6, 64, dtype=torch.float64, generator=generator)
+with torch.no_grad():
+    wanted = as_it_should_be(published, x)
+    out, weights = published(x[:, :3], use_cache=True)
+    away = (out - wanted[:, :3]).abs().max()
+    print("1. weights", tuple(weights.shape), "for 8 heads")
+    future = weights.triu(1).sum().item() / 3
+    print(f"2. share of the future in the prompt's weights {future:.2f}")
+print(f"away from what it should be: {away:.2f}; largest number there {wanted.abs().max():.2f}")
+
+# %%
+with torch.no_grad():
+    step, _ = published(x[:, 3:], use_cache=True)
+    kept = published.kv_cache[0].shape[1]
+    print("3. three more tokens:", step.shape[1], "row out,", kept, "positions kept")
+    published(x[:, :3], use_cache=True)
+    print("4. another prompt of three:", published.kv_cache[0].shape[1], "positions kept")
+    try:
+        published(torch.cat([x, x]), use_cache=True)
+    except RuntimeError as error:
+        print("   two texts at once:", type(error).__name__)
+
+# %% [markdown]
+r"""
+<details><summary>Answers</summary>
+
+1. *No heads.* `num_heads` is never used; the scale becomes $1/\sqrt d$ instead of $1/\sqrt{d_k}$.
+2. *No causal mask in the prompt.* Rows see the future, so what deeper layers keep of them is wrong.
+3. *Tokens are dropped.* `x[:, -1:]` keeps the last of the new tokens, whatever their number. It works for one at a time only.
+4. *State leaks.* The cache lives in the module, so the next user's prompt is read as a continuation of the last one's. A prompt of another batch size crashes.
+5. *No output projection*: `w_o` is never used. And a tuple comes back where one tensor is expected.
+
+The heading is right: a cache does avoid computing again. The listing does not do it.
+
+</details>
+"""
+
+# %% [markdown]
+r"""
+**The repair** takes the state out of the module, splits heads before it keeps anything, feeds all new tokens, and masks by position.
+"""
+
+
+# %%
+def attend_with_cache(published, x, cache):
+    """Append all of x to the cache, and attend from there."""
+    query, key, value = in_heads(published, x)
+    cache.append(key, value)
+    return published.w_o(attention.merge_heads(cache.attend(query)))
+
+
+# %%
+with torch.no_grad():
+    for split in ([6], [3, 3], [3, 2, 1], [1] * 6):
+        cache = KVCache(1, 8, 6, 8, dtype=torch.float64)
+        parts = [attend_with_cache(published, part, cache) for part in x.split(split, dim=1)]
+        away = (torch.cat(parts, dim=1) - wanted).abs().max()
+        print(split, f"away by less than 1e-14: {away < 1e-14}")
+
+# %% [markdown]
+r"""
+**What a cache must refuse.** A full cache, another number of heads, another dtype, a negative length: each must be an error that says so, and leave the cache as it was. A step that failed halfway, with keys written and the length not, would be worse than a crash.
+"""
+
+# %%
+cache = KVCache(1, 8, 6, 8)
+new = torch.randn(1, 8, 4, 8, generator=generator)
+cache.append(new, new)
+attempts = {
+    "full": lambda: cache.append(new, new),
+    "heads": lambda: cache.append(new[:, :2], new[:, :2]),
+    "dtype": lambda: cache.append(new, new.double()),
+    "length": lambda: attention.append_kv(cache.key, cache.value, -1, new, new),
+}
+
+# %%
+before = cache.key.clone(), cache.value.clone(), cache.length
+for name, attempt in attempts.items():
+    try:
+        attempt()
+    except (ValueError, TypeError) as error:
+        print(f"{name}: {type(error).__name__}: {error}")
+same = torch.equal(cache.key, before[0]) and torch.equal(cache.value, before[1])
+print("as it was:", same and cache.length == before[2])
+
+# %% [markdown]
+r"""
+## 5. What one more token costs
+
+Count first, on a model of width 256 with four layers.
+
+**Predict.** From position 64 to 1024: by which factor do the operations for one more token grow, with a cache and without?
+"""
+
+# %%
+torch.manual_seed(0)
+POSITIONS = (64, 128, 256, 512, 1024)
+model = GPT(512, d_model=256, num_heads=8, num_layers=4, max_length=1024)
+counted = {"cache": [], "no cache": []}
+for n in POSITIONS:
+    written = torch.zeros(1, n, dtype=torch.long)
+    _, cache = model(written[:, 1:])
+    counted["cache"].append(measure.count_flops(model, written[:, :1], cache))
+    counted["no cache"].append(measure.count_flops(model.logits, written))
+for name, flops in counted.items():
+    print(f"{name:9}", "  ".join(f"{one / 1e6:8.1f}" for one in flops), "Mflop", end="   ")
+    print(f"exponent {measure.fit_exponent(POSITIONS, flops):.2f}")
+
+# %% [markdown]
+r"""
+<details><summary>Answer</summary>
+
+By 1.6 with the cache: one row through all weights is most of it, and attention to the past, which does grow, is a smaller part. By 25 without: sixteen times as many rows, and the table of scores besides.
+
+</details>
+
+**Predict.** A published text says that the cache turns "$O(n^2)$ into $O(n)$ per token". Look at attention alone. And what is the exponent of a whole text?
+"""
+
+
+# %%
+def attention_flops(n, cached):
+    """Count one layer's scores and averages for the token at position n."""
+    key = torch.empty(1, 8, n, 32, device="meta")
+    query = key[:, :, -1:] if cached else key
+    return measure.count_flops(F.scaled_dot_product_attention, query, key, key)
+
+
+for cached in (True, False):
+    one = [attention_flops(n, cached) for n in POSITIONS]
+    each = [attention_flops(n, cached) for n in range(1, 513)]
+    texts = [sum(each[:n]) for n in POSITIONS[:4]]
+    exponents = measure.fit_exponent(POSITIONS, one), measure.fit_exponent(POSITIONS[:4], texts)
+    print(f"cache: {cached!s:5}  exponent of one token {exponents[0]:.2f}", end="")
+    print(f", of a whole text {exponents[1]:.2f}")
+without, kept = sum(n * n for n in range(1, 1001)), sum(range(1, 1001))
+print(f"1000 tokens: {without:,} pairs, or {kept:,}: {without / kept:.0f} times")
+
+# %% [markdown]
+r"""
+<details><summary>Answer</summary>
+
+One token: exponent 1 with the cache, 2 without. The text is right about a token. A whole text stays quadratic *with* the cache, and would be cubic without it; at 1000 tokens that is a factor of 667. And the memory now grows with the text, which it did not before.
+
+</details>
+"""
+
+# %% [markdown]
+r"""
+**And the clock?** Recorded on one thread, with the same model: one more token at each position. *Concatenated* is the same with `torch.cat` at every token; GQA has 2 heads of keys and values, MQA one.
+
+**Predict.** From position 128 to 4096, how many times slower does a token get: with nothing kept, concatenated, preallocated?
+"""
+
+
+# %%
+def recorded(way, what="milliseconds"):
+    """Return what was recorded of one way, by position."""
+    return [run[what] for run in record["runs"] if run["way"] == way]
+
+
+WAYS = ("no cache", "concatenated", "MHA", "GQA", "MQA")
+places = recorded("MHA", "position")
+print("ms at position", "".join(f"{place:9}" for place in places), "  slowed by")
+for way in WAYS:
+    times = recorded(way)
+    print(f"{way:14}", "".join(f"{one:9.2f}" for one in times), f"{times[-1] / times[0]:10.1f}")
+
+# %% mystnb={"image": {"alt": "Two panels over position, both logarithmic. Tokens a second: without a cache it falls steeply from the first position on; with a cache it stays nearly level and falls only at the far end, for shared heads last. Operations for one more token: a steep line without a cache, nearly level lines with one."}}
+panels = plotting.new_panels(
+    "A token without a cache grows dear\nfrom the start", "position", ["tokens a second", "Mflop"]
+)
+looks = {"no cache": "orange", "concatenated": "pink", "MHA": "blue", "MQA": "green"}
+for way, colour in looks.items():
+    rates = recorded(way, "tokens_a_second")
+    plotting.line(panels[0], places, rates, way, colour, (4700, rates[-1]), "o-")
+for way, colour, name in (("no cache", "orange", "no cache"), ("MHA", "blue", "any cache")):
+    mflop = [flops / 1e6 for flops in recorded(way, "flops")]
+    plotting.line(panels[1], places, mflop, name, colour, (4700, mflop[-1]), "o-")
+for panel in panels:
+    panel.set(yscale="log", xlim=(110, 13000))
+    plotting.power_axis(panel, places)
+
+# %%
+lines = {row["way"]: row for row in record["lines"]}
+print("               ms a 1000 positions   below no cache   exponents: time   operations")
+for way in WAYS:
+    row = lines[way]
+    print(f"{way:14} {row['milliseconds_a_1000_positions']:19.2f}", end="")
+    print(f" {row['slope_below_no_cache']:14.0f} x", end="")
+    print(f" {row['exponent_of_time']:17.2f} {row['exponent_of_flops']:12.2f}")
+
+# %% [markdown]
+r"""
+<details><summary>Answer</summary>
+
+- *No cache*: in step with the position, and worse at the end, where the table of scores grows with its square.
+- *Preallocated*: hardly slower, until attention to the past weighs as much as the rest of the model. With shared heads that comes later.
+- *Concatenated*: the same operations, and a steeper line. Copying is no operation, so only the clock sees it.
+
+So the answer to "how much faster is MQA?" is a position: near the start nothing, far out a lot. A published table gives one number for each, without batch, device or position.
+
+</details>
+"""
+
+# %% [markdown]
+r"""
+**Beside a library.** The same weights in Hugging Face's GPT-2 and in ours, a prompt of 16, greedy, one thread; theirs with the faster of its two caches.
+
+**Predict.** Both multiply the same matrices. Can either be much faster? At which size?
+"""
+
+# %%
+print("width  layers  batch   tokens a second: ours, theirs   times   same tokens")
+for row in record["generate"]:
+    rates = row["tokens_a_second"]
+    print(f"{row['d_model']:5} {row['layers']:7} {row['batch']:6}", end="")
+    print(f" {rates['ours']:22} {rates[row['faster_of_theirs']]:7}", end="")
+    print(f" {row['times_faster']:7.2f}   {row['same_tokens']}")
+
+# %% [markdown]
+r"""
+<details><summary>Answer</summary>
+
+Ours is well ahead at small widths, and hardly at the size of GPT-2 small (the last line). The matrix products are the same, so they cannot be the reason. A step of a small model is some hundred calls of small functions; a library that can do far more has more around each. That is overhead, and it fades as the matrices grow. Nobody should choose a library by the first lines of this table.
+
+</details>
+"""
+
+
+# %% [markdown]
+r"""
+**Prefill and decoding do the same work.** 256 tokens, read at once or one after the other with a cache. The numbers that come out are equal (section 3).
+
+**Predict.** Are the operations equal too? And the time?
+"""
+
+# %%
+written = torch.randint(512, (1, 256), generator=generator)
+
+
+def one_by_one():
+    """Read all tokens, one at a time."""
+    cache = model.new_cache(1)
+    for token in written.unbind(dim=1):
+        model(token[:, None], cache)
+
+
+at_once, alone = (measure.count_flops(fn) for fn in (lambda: model.logits(written), one_by_one))
+print(f"at once {at_once / 1e9:.2f} Gflop, one by one {alone / 1e9:.2f} Gflop")
+
+
+# %% tags=["nbval-ignore-output"] reason="timings"
+def seconds(fn):
+    """Return the processor time of one call, the median of three."""
+    spent = []
+    with torch.inference_mode():
+        for _ in range(3):
+            start = time.process_time()
+            fn()
+            spent.append(time.process_time() - start)
+    return median(spent)
+
+
+ratio = seconds(one_by_one) / seconds(lambda: model.logits(written))
+print(f"one by one takes {ratio:.1f} times as long")
+
+# %% [markdown]
+r"""
+<details><summary>Answer</summary>
+
+Nearly equal: at once, the scores above the diagonal are counted too. The times are far apart. At once, each weight is read from memory once for 256 rows; one by one, it is read 256 times for one row each, and every small call has its overhead. Decoding is limited by reading, not by computing. Everything in this chapter that reads less makes it faster, or leaves room for more texts at once.
+
+</details>
+"""
+
+# %% [markdown]
+r"""
+**Copying shared heads.** The usual listing of grouped-query attention repeats each key and value head for all queries that read it. The result is right.
+
+**Predict.** 16 query heads share 2 heads of keys and values; 4096 tokens are kept, and one is new. How large is the largest tensor each way makes?
+"""
+
+
+# %%
+def repeated(query, key, value, length):
+    """Attend as most listings do: copy each head of keys and values eight times."""
+    copies = (part[:, :, :length].repeat_interleave(8, dim=1) for part in (key, value))
+    return F.scaled_dot_product_attention(query, *copies)
+
+
+# %%
+query = torch.randn(1, 16, 1, 64, generator=generator)
+key, value = torch.randn(2, 1, 2, 4096, 64, generator=generator)
+given = (query, key, value, 4096)
+print("same result:", torch.allclose(repeated(*given), attention.decode_step(*given), atol=1e-6))
+print(f"numbers in the keys that are kept: {key.numel():,}")
+for name, way in (("repeated", repeated), ("grouped", attention.decode_step)):
+    print(f"largest tensor made, {name}: {measure.largest_tensor(way, *given):,}")
+
+# %% [markdown]
+r"""
+<details><summary>Answer</summary>
+
+The copy makes a tensor eight times as large as the keys that are kept, at every token. A step that adds one row is limited by what it must read and write, so the gain of shared heads is gone. As rows of one product, the eight queries of a group read each key once. Chapter 08 has the times.
+
+</details>
+"""
+
+# %% [markdown]
+r"""
+## 6. What the cache weighs
+
+Chapter 08 counted: $2 \cdot \text{layers} \cdot H_{kv} \cdot d_k$ numbers a token. A published table gives, for a token and a layer, $2 H d_k$ for MHA, $2 d_k$ for MQA and $8 d_k$ for GQA with four groups. The numbers are right. Its heading, *parameter efficiency*, is not: these are no parameters.
+
+**Find the error.** The same family of texts lists, for a model of a billion parameters and 2048 tokens: parameters 4 GB (2 GB at 16 bits), attention weights 16 MB a layer, activations 1 to 3 GB, cache about 500 MB. Take 24 layers, 16 heads and a width of 2048.
+"""
+
+# %%
+layers, heads, width, n = 24, 16, 2048, 2048
+print(f"parameters: {1e9 * 4 / 1e9:.0f} GB, {1e9 * 2 / 1e9:.0f} GB at 16 bits")
+table = n * n * 4 / 2**20
+print(f"weights of a layer: {table:.0f} MiB for one head, {heads * table:.0f} MiB for all {heads}")
+for bytes_per_element in (4, 2):
+    for kv_heads in (16, 2):
+        size = measure.kv_cache_bytes(layers, kv_heads, width // heads, n, 1, bytes_per_element)
+        print(f"cache, {kv_heads:2} heads kept, {bytes_per_element} bytes: {size / 2**20:.0f} MiB")
+
+# %% [markdown]
+r"""
+<details><summary>Answer</summary>
+
+- Parameters: right.
+- Attention weights: 16 MiB is one head of one sequence. It is 256 MiB for 16 heads, times the sequences; or nothing at all, where a fused kernel never stores them (chapter 09).
+- Activations: cannot be checked. They depend on width, layers, batch, and on what is computed again.
+- Cache: 384 MiB at 16 bits or 768 at 32, so the order is right, *for one sequence*. The text does not say that it grows with the batch, nor that shared heads divide it by 8.
+
+</details>
+"""
+
+# %% [markdown]
+r"""
+### Exercise: `cache_fits`
+
+*Difficulty 1/5 · importance 4/5 · 5 minutes*
+
+Write `cache_fits(gib, num_layers, num_kv_heads, d_k, bytes_per_element, batch) -> int`.
+
+- How many whole tokens of *each* sequence fit into `gib` GiB ($2^{30}$ bytes), if `batch` sequences are kept?
+- Keys and values are kept, both of width `d_k`, in every layer. `gib` may be a fraction.
+"""
+
+
+# %% exercise="cache_fits"
+def cache_fits(gib, num_layers, num_kv_heads, d_k, bytes_per_element, batch):
+    """Return how many tokens of each sequence have room."""
+    ### BEGIN SOLUTION: Work out what one token of every sequence takes, and divide downwards.
+    per_token = 2 * num_layers * num_kv_heads * d_k * bytes_per_element * batch
+    return int(gib * 2**30 // per_token)
+    ### END SOLUTION
+
+
+# %%
+check("cache_fits", cache_fits)
+# hint("cache_fits")
+
+# %% [markdown]
+r"""
+**Predict.** Llama 2 70B has 80 layers, 8 heads of keys and values of width 128, and 64 query heads. 16 GiB are left beside the weights, 16 bits a number. How many tokens of one text have room, and how many if every query head had its own keys and values?
+"""
+
+# %%
+for kv_heads in (64, 8, 1):
+    one = measure.kv_cache_bytes(80, kv_heads, 128, 1, 1, 2)
+    room = measure.cache_fits(16, 80, kv_heads, 128, 2, 1)
+    users = measure.cache_fits(16, 80, kv_heads, 128, 2, 8)
+    print(f"{kv_heads:2} heads: {one / 2**10:6.0f} KiB a token, room for {room:7,}", end="")
+    print(f"; for 8 users {users:6,} each")
+
+# %% [markdown]
+r"""
+<details><summary>Answer</summary>
+
+52,428, and 6,553 with all 64 heads. The model kept its query heads and gave its users eight times the room.
+
+</details>
+"""
+
+# %% [markdown]
+r"""
+## 7. A model that talks
+
+Now a model that has learned something: two layers of width 96, four heads, RoPE (chapter 07). It reads Python's own help pages, cut into 512 *byte pairs*: pieces of text that often stand together (Sennrich et al., 2016). It trains for about half a minute.
+
+**Predict.** A model that knows nothing has a loss of $\ln 512 = 6.24$ nats a token. To what does half a minute bring it: about 5, 4 or 3? And will the text be words?
+"""
+
+# %% tags=["nbval-ignore-output"] reason="the text differs a little between Python versions"
+text = models.token_text(character_text())
+torch.manual_seed(0)
+gpt = GPT(512, d_model=96, num_heads=4, num_layers=2, max_length=256, positions="rope")
+bar = partial(tqdm, desc="training", ncols=70, mininterval=2, file=sys.stdout)
+losses = models.train_gpt(gpt, text.train, steps=500, seed=0, progress=bar)
+loss = models.next_token_loss(gpt, text.validation)
+bits = loss / math.log(2) / text.characters_per_token
+print(f"\nlast steps {mean(losses[-20:]):.2f} nats a token; pages not seen {loss:.2f}", end="")
+print(f", or {bits:.2f} bits a character")
+
+# %% [markdown]
+r"""
+<details><summary>Answer</summary>
+
+About 3 on pages that it has not seen: some 1.7 bits a character, where the text itself takes 8. Other seeds, and a training of more than twice the length, were recorded:
+
+</details>
+"""
+
+# %%
+trained = measure.read_record("chapter_10_training")["runs"]
+for run in trained:
+    print(f"{run['steps']:5} steps, seed {run['seed']}:", end=" ")
+    print(f"{run['loss']:.2f} nats a token, {run['bits_a_character']:.2f} bits a character")
+print("\n" + trained[-1]["sample"])
+
+# %% [markdown]
+r"""
+Mostly words, and sentences that begin and end. Nothing is meant by them. The text is longer than the 64 tokens that the model read at a time in training; it was written through a window, and section 8 says why.
+
+**Choosing a token.** The scores become probabilities; what is drawn depends on three knobs. The **temperature** $\tau$ divides the scores: below 1 the likely become likelier, and at 0 only the likeliest is left (*greedy*). **Top-k** keeps the $k$ likeliest, **top-p** as few as are needed to hold a share $p$ of the probability (Holtzman et al., 2020).
+
+**Predict.** Five tokens have the probabilities 0.5, 0.25, 0.15, 0.07, 0.03. Which survive top-k with $k = 2$? And top-p with $p = 0.8$?
+"""
+
+# %%
+scores = torch.tensor([[0.5, 0.25, 0.15, 0.07, 0.03]]).log()
+choices = [{}, {"temperature": 0.5}, {"temperature": 2.0}, {"temperature": 0}]
+for choice in [*choices, {"top_k": 2}, {"top_p": 0.8}]:
+    kept = models.token_probabilities(scores, **choice)
+    print(f"{choice!s:22}", [round(share, 2) for share in kept[0].tolist()])
+
+# %% [markdown]
+r"""
+<details><summary>Answer</summary>
+
+Two, and three: the first two hold 0.75, less than 0.8, so the third is needed. What survives is divided by its sum. Top-k keeps as many where the model is sure as where it is not; top-p keeps few where it is sure.
+
+</details>
+
+**Run it.** The text appears token by token, as it is written; each step feeds one token. (An interrupt ends it, and keeps what was written.)
+"""
+
+# %% tags=["nbval-ignore-output"] reason="the text differs a little between Python versions"
+prompt = text.tokenizer.encode("The statement")[None]
+draw = {"temperature": 0.5, "top_p": 0.9, "generator": torch.Generator().manual_seed(4)}
+print("The statement", end="")
+with torch.no_grad():
+    for token in stream_tokens(gpt, prompt, 60, **draw):
+        print(text.tokenizer.decode(token.tolist()), end="", flush=True)
+print("\n\n--- greedy ---")
+likeliest = generate(gpt, prompt, 40, temperature=0)
+print("The statement" + text.tokenizer.decode(likeliest[0].tolist()))
+
+# %% [markdown]
+r"""
+<details><summary>What to look at</summary>
+
+Greedy text tends to run in circles: once it repeats a phrase, the phrase's next word is the likeliest again. Drawing breaks the circle. Neither is more correct; the model is the same.
+
+</details>
+
+**An interrupt keeps what was written.** The stop button of a notebook raises `KeyboardInterrupt`; here a progress bar raises it after five tokens.
+"""
+
+
+# %%
+def impatient(places):
+    """Pass five places on, then do what the stop button does."""
+    yield from list(places)[:5]
+    raise KeyboardInterrupt
+
+
+start = torch.tensor([[3, 1, 4]])
+stopped = generate(toy, start, 12, temperature=0, progress=impatient)
+whole = generate(toy, start, 12, temperature=0)
+print(stopped.shape[1], "tokens, the first of", whole.shape[1], end=": ")
+print(torch.equal(stopped, whole[:, :5]))
+
+# %% [markdown]
+r"""
+**Several texts, one start.** Try `temperature=1.5`, or another prompt. The same generator gives the same text: randomness comes from there alone.
+"""
+
+# %% [markdown]
+r"""
+## 8. A window, and what it forgets
+
+A cache that grows with the text must end somewhere. A **rolling cache** keeps the last $w$ positions, each new one in the slot of the oldest, so that it never grows. Xiao et al. (2023) saw large models break down as soon as the *first* tokens left the cache: many heads put their spare weight there, which they call an **attention sink**. Keeping those few tokens for good repaired it.
+"""
+
+# %% [markdown]
+r"""
+### Exercise: `rolling_cache_positions`
+
+*Difficulty 2/5 · importance 3/5 · 10 minutes*
+
+Write `rolling_cache_positions(num_seen, window, num_sinks) -> list[int]`.
+
+- Of the positions 0 to `num_seen - 1`, the first `num_sinks` and the last `window` are held.
+- Ascending, and none twice. Both numbers may exceed `num_seen`.
+"""
+
+
+# %% exercise="rolling_cache_positions"
+def rolling_cache_positions(num_seen, window, num_sinks):
+    """List the positions that a rolling cache holds."""
+    ### BEGIN SOLUTION: Ask of each position whether it is among the first or the last.
+    oldest = num_seen - window
+    return [place for place in range(num_seen) if place < num_sinks or place >= oldest]
+    ### END SOLUTION
+
+
+# %%
+check("rolling_cache_positions", rolling_cache_positions)
+# hint("rolling_cache_positions")
+
+# %% [markdown]
+r"""
+**In which slot stands what?** The ring is out of order: its slots hold the positions 8, 9, 6, 7, say.
+
+**Predict.** Does one new query care? Do three new ones, read at once?
+"""
+
+# %%
+cache = RollingCache(1, 1, 1, window=4, num_sinks=1, dtype=torch.float64)
+for position in range(10):
+    number = torch.full((1, 1, 1, 1), float(position), dtype=torch.float64)
+    cache.append(number, number)
+print("values in the slots", cache.value.flatten().int().tolist())
+print("positions held     ", attention.rolling_cache_positions(10, 4, 1))
+even = torch.zeros(1, 1, 1, 1, dtype=torch.float64)
+print("even weights on them give", cache.attend(even).item(), "=", mean([0, 6, 7, 8, 9]))
+
+# %% [markdown]
+r"""
+<details><summary>Answer</summary>
+
+One query sees all that is held, and a softmax does not know an order, so the ring serves as it is. Rotated keys carry their position with them. Several new queries do care: the first of them still sees a key that the last one's key overwrites. They must be attended before the old ones are gone.
+
+</details>
+
+**A text longer than any in training.** Our model read 64 tokens at a time. Now 20 texts of 512, fed through three caches.
+
+**Predict.** The full cache forgets nothing. Is it the best? And do sinks help this model?
+"""
+
+# %%
+inputs, targets = (text.validation[start:][: 20 * 512].view(20, 512) for start in (0, 1))
+
+
+def loss_by_position(layer):
+    """Return the loss of each run of 64 positions, read through one cache a layer."""
+    cache = ModelCache([layer() for _ in gpt.layers])
+    with torch.no_grad():
+        logits = torch.cat([gpt(part, cache)[0] for part in inputs.split(64, dim=1)], dim=1)
+    each = F.cross_entropy(logits.flatten(0, 1), targets.flatten(), reduction="none")
+    return each.view(20, 8, 64).mean(dim=(0, 2)).tolist(), cache.num_bytes
+
+
+ways = {
+    "full": partial(KVCache, 20, 4, 512, 24),
+    "window 32": partial(RollingCache, 20, 4, 24, window=32),
+    "window 28, 4 sinks": partial(RollingCache, 20, 4, 24, window=28, num_sinks=4),
+}
+
+
+# %% tags=["nbval-ignore-output"] reason="the text differs a little between Python versions" mystnb={"image": {"alt": "Loss against position, from 64 to 512, for three caches. All are equal up to 64. From there the full cache rises by most of a nat; the windows stay level. With sinks the loss is a little higher than without."}}
+found = {name: loss_by_position(way) for name, way in ways.items()}
+axes = plotting.new_figure(
+    "Beyond the length of training,\na window beats the full cache", "position", "loss (nats)"
+)
+for (name, (each, size)), colour in zip(found.items(), plotting.COLOURS, strict=False):
+    print(f"{name:20} {size / 2**10:6.0f} KiB ", [round(one, 2) for one in each])
+    height = each[-1] + {"full": 0, "window 32": -0.06, "window 28, 4 sinks": 0.06}[name]
+    plotting.line(axes, range(64, 513, 64), each, name, colour, (524, height), "o-")
+_ = axes.set(xlim=(40, 720), xticks=range(64, 513, 64))
+
+# %%
+for run in trained:
+    print(f"recorded, {run['steps']:4} steps, seed {run['seed']}, texts of", end="")
+    for length, loss in run["loss_at"].items():
+        print(f"  {length}: full {loss['all']:.2f}, window {loss['rolling']:.2f}", end="")
+    print()
+
+# %% [markdown]
+r"""
+<details><summary>Answer</summary>
+
+The full cache is the worst. RoPE was never trained on distances beyond 63, and chapter 07 showed what comes of that. A window keeps every distance as in training, and goes on for ever in a sixteenth of the memory.
+
+Sinks do *not* help here; they cost a little. Even inside the first 64 positions it makes no difference whether the first tokens are kept. This small model has learned no sink, and its sinks stand at distances that it never saw. (The paper turns keys anew, by their place in the cache.) What large models need is a fact about large models: measure yours.
+
+</details>
+"""
+
+# %% [markdown]
+r"""
+**The same model, without an end.** 160 tokens, drawn with the same generator: once with all that was written kept, once with the last 48.
+"""
+
+# %% tags=["nbval-ignore-output"] reason="the text differs a little between Python versions"
+window = ModelCache([RollingCache(1, 4, 24, window=48) for _ in gpt.layers])
+for name, cache in (("everything kept", None), ("the last 48 kept", window)):
+    draw = {"temperature": 0.5, "top_p": 0.9, "generator": torch.Generator().manual_seed(2)}
+    written = generate(gpt, prompt, 160, cache=cache, **draw)[0].tolist()
+    print(f"--- {name}: tokens 100 to 160 ---\n{text.tokenizer.decode(written[100:])}\n")
+
+# %% [markdown]
+r"""
+## 9. Several texts at once
+
+A step multiplies every weight of the model with one row. With eight texts it is eight rows, and each weight is read once for all of them. That is why servers batch.
+
+Prompts differ in length. They are padded on the *left*, so that all of them end together and the next token of each stands in the same column. Then three things must be right: no query sees padding, positions count from the first real token, and the padding is not part of what is written.
+
+**Predict.** Three prompts of 5, 9 and 2 tokens, together and each alone. Which of the three texts come out the same, with the mask and without?
+"""
+
+# %%
+prompts = [torch.randint(50, (length,), generator=generator).tolist() for length in (5, 9, 2)]
+padded, first = left_pad(prompts)
+together = generate(toy, padded, 12, temperature=0, first=first)
+careless = generate(toy, padded, 12, temperature=0)
+for row, read in enumerate(prompts):
+    alone = generate(toy, torch.tensor([read]), 12, temperature=0)[0]
+    print(f"{len(read)} tokens, {first[row]} padded: with `first`", end=" ")
+    print(torch.equal(together[row], alone), " without", torch.equal(careless[row], alone))
+
+# %% [markdown]
+r"""
+<details><summary>Answer</summary>
+
+With it all three; without it only the longest, which has no padding. The model attends to the padding as to any token, and nothing fails.
+
+</details>
+
+**Predict.** Eight texts at once instead of one: how many times as many tokens a second, on one core?
+"""
+
+
+# %% tags=["nbval-ignore-output"] reason="timings"
+def tokens_a_second(batch, num_tokens=64):
+    """Return how many tokens are written in a second of processor time."""
+    start = time.process_time()
+    generate(gpt, prompt.expand(batch, -1), num_tokens, temperature=0)
+    return batch * num_tokens / (time.process_time() - start)
+
+
+rates = {batch: median(tokens_a_second(batch) for _ in range(3)) for batch in (1, 8)}
+print(f"8 at once write {rates[8] / rates[1]:.1f} times as many tokens a second as one")
+
+# %% [markdown]
+r"""
+<details><summary>Answer</summary>
+
+Several times as many. At this size most of a step is the overhead of calling some hundred small functions, which eight rows share. In a large model it is the reading of the weights. The cache, however, is eight times as large: that is what ends it.
+
+</details>
+"""
+
+# %% [markdown]
+r"""
+## 10. Pages
+
+A preallocated cache takes memory for the longest text that *might* come. Kwon et al. (2023) cut the memory into blocks of a few tokens. A sequence takes a block when it needs one; its **block table** says which blocks are its own, in its order.
+
+**Predict.** Three texts of 37, 5 and 100 tokens; each might have grown to 256. Blocks hold 16. What share of the memory holds something, both ways?
+"""
+
+# %%
+pool = BlockPool(64, 16, 2, 8)
+lengths = (37, 5, 100)
+texts = []
+for length in lengths:
+    texts.append(PagedCache(pool, 1))
+    part = torch.randn(1, 2, length, 8, generator=generator)
+    texts[-1].append(part, part)
+blocks = 64 - pool.num_free
+for way, slots in (("preallocated", 3 * 256), (f"{blocks} blocks", blocks * 16)):
+    print(f"{way:13} {sum(lengths) / slots:.0%} of {slots} slots hold a token")
+print("tables", [one.tables[0] for one in texts])
+
+# %% [markdown]
+r"""
+<details><summary>Answer</summary>
+
+18 %, and 81 %. Only the last block of a text has empty slots: at most 15 a text, however long it might have grown. A text that is finished gives its blocks back, and whoever comes next takes them, wherever they lie.
+
+</details>
+
+To be read, a text's blocks must be found.
+"""
+
+# %% [markdown]
+r"""
+### Exercise: `paged_gather`
+
+*Difficulty 3/5 · importance 3/5 · 15 minutes*
+
+Write `paged_gather(pool, block_table, length) -> keys`.
+
+- `pool` is `(num_blocks, block_size, H, d)`, `block_table` is `(n,)`, whole numbers; the result is `(length, H, d)`.
+- Token `i` stands in block `block_table[i // block_size]`, at slot `i % block_size`.
+- The table may be longer than needed; entries that are not needed may be -1. A block may occur twice.
+"""
+
+
+# %% exercise="paged_gather"
+def paged_gather(pool, block_table, length):
+    """Return the tokens of one sequence, side by side."""
+    ### BEGIN SOLUTION: Name the block and the slot of every token, and index once.
+    place = torch.arange(length, device=pool.device)
+    block_size = pool.shape[1]
+    return pool[block_table[place // block_size], place % block_size]
+    ### END SOLUTION
+
+
+# %%
+check("paged_gather", paged_gather)
+# hint("paged_gather")
+
+# %% [markdown]
+r"""
+**One prompt, many answers.** Four answers to a prompt of 40 tokens share its keys and values: their tables name the same blocks. Each block counts its users. Who wants to write into a shared block copies it first (**copy on write**).
+
+**Predict.** 40 tokens fill two blocks and half of a third. How many blocks do four forks hold together? And after each has written one token?
+"""
+
+# %%
+pool = BlockPool(64, 16, 2, 8)
+prompt_cache = PagedCache(pool, 1)
+part = torch.randn(1, 2, 40, 8, generator=generator)
+prompt_cache.append(part, part)
+print("the prompt:       ", 64 - pool.num_free, "blocks")
+answers = prompt_cache.fork(4)
+print("four forks:       ", 64 - pool.num_free, "blocks", answers.tables)
+prompt_cache.release()
+new = torch.randn(4, 2, 1, 8, generator=generator)
+answers.append(new, new)
+print("one token each:   ", 64 - pool.num_free, "blocks", answers.tables)
+print("four caches apart:", 4 * math.ceil(41 / 16), "blocks")
+
+# %% [markdown]
+r"""
+<details><summary>Answer</summary>
+
+Three, as many as the prompt alone; then six: the two full ones are shared for good, and each answer has a last block of its own. Three of them were copied; the last user had no one left to share with, and wrote in place. Apart it would be twelve.
+
+</details>
+
+**Live.** Four answers of the trained model to one prompt. The prompt is read once.
+"""
+
+# %%
+given = (
+    "The class statement is used to define a new class. When a function is called, its "
+    "arguments are evaluated first, and the body of the function is executed. The object"
+)
+prompt = text.tokenizer.encode(given)[None]
+shared = ModelCache([PagedCache(BlockPool(64, 8, 4, 24), 1) for _ in gpt.layers])
+with torch.no_grad():
+    gpt(prompt[:, :-1], shared)
+answers = ModelCache([layer.fork(4) for layer in shared.layers])
+
+# %% tags=["nbval-ignore-output"] reason="the text differs a little between Python versions"
+draw = {"temperature": 0.7, "top_p": 0.9, "generator": torch.Generator().manual_seed(1)}
+written = generate(gpt, prompt[:, -1:].expand(4, -1), 24, cache=answers, **draw)
+for row in written:
+    print("The object" + text.tokenizer.decode(row.tolist()).replace("\n", " "))
+used = 64 - answers.layers[0].pool.num_free
+apart = 4 * math.ceil(answers.length / 8)
+print(f"blocks of a layer: {used}, the prompt's own among them; four caches apart {apart}")
+
+# %% [markdown]
+r"""
+## 11. One byte a number
+
+A cache can be rounded. **int8** keeps whole numbers from -127 to 127, and a scale with which they become keys and values again. Which numbers share a scale is the whole question: one number far from the others makes the steps coarse for everyone on its scale.
+"""
+
+# %% [markdown]
+r"""
+### Exercise: `quantize_kv`
+
+*Difficulty 3/5 · importance 3/5 · 15 minutes*
+
+Write `quantize_kv(x) -> (q, scale)`.
+
+- `x` is `(B, H, S, d)`. Each token has a scale of its own in each head: `scale` is `(B, H, S, 1)`, the largest $|x|$ of the row divided by 127, and 1 where the row is all zero.
+- `q` is `int8`, the nearest whole number to `x / scale`, from -127 to 127.
+"""
+
+
+# %% exercise="quantize_kv"
+def quantize_kv(x):
+    """Return x in whole steps, and the size of a step for each token and head."""
+    ### BEGIN SOLUTION: Find the largest of each row, and round the rest in 127 steps of it.
+    scale = x.abs().amax(dim=-1, keepdim=True) / 127
+    scale = torch.where(scale == 0, torch.ones_like(scale), scale)
+    q = torch.round(x / scale).clamp(-127, 127).to(torch.int8)
+    return q, scale
+    ### END SOLUTION
+
+
+# %%
+check("quantize_kv", quantize_kv)
+# hint("quantize_kv")
+
+# %% [markdown]
+r"""
+**Predict.** Keys of variance 1; one token of 256 is 50 times as large. By how much are the *others* off, with one scale for the whole tensor and with one a token?
+"""
+
+# %%
+keys = torch.randn(1, 4, 256, 64, generator=generator)
+keys[:, :, 7] *= 50
+others = torch.arange(256) != 7
+for name, axes in (("one scale for all", (0, 1, 2, 3)), ("one a token and head", 3)):
+    step = keys.abs().amax(dim=axes, keepdim=True) / 127
+    off = (torch.round(keys / step) * step - keys)[:, :, others].abs()
+    print(f"{name:21} mean error {off.mean():.4f}", end="")
+    zeros = (torch.round(keys / step)[:, :, others] == 0).float().mean()
+    print(f"   rounded to zero {zeros:.0%}")
+for d_k in (24, 64, 128):
+    print(f"width {d_k:3}: {(d_k + 4) / (4 * d_k):.0%} of the bytes of float32", end="")
+    print(f", {(d_k + 2) / (2 * d_k):.0%} of float16 (with a scale as wide as the input)")
+
+# %% [markdown]
+r"""
+<details><summary>Answer</summary>
+
+With one scale for all, the outlier makes the step so large that nearly half of the other numbers become zero. A scale of its own for each token confines the damage, at the price of one more number a row: a quarter of float32 becomes 27 % at width 64.
+
+For keys, whose large numbers stand in a few channels, a scale for each *channel* across tokens is finer still (Liu et al., 2024). But a channel is not known until its last token has come, so the newest ones must wait unrounded.
+
+</details>
+
+**Predict.** What does the trained model lose, in nats a token?
+"""
+
+
+# %% tags=["nbval-ignore-output"] reason="the text differs a little between Python versions"
+def cached_loss(kind):
+    """Return the loss on pages not seen, read through a cache, and the cache's bytes."""
+    made = []
+
+    def caches(windows):
+        made.append(ModelCache([kind(windows, 4, 64, 24) for _ in gpt.layers]))
+        return made[0]
+
+    return models.next_token_loss(gpt, text.validation, caches=caches), made[0].num_bytes
+
+
+(plain, plain_bytes), (rounded, rounded_bytes) = map(cached_loss, (KVCache, QuantizedCache))
+print(f"float32 {plain:.4f} nats, int8 {rounded:.4f}: {rounded - plain:+.5f}", end="")
+print(f" with {rounded_bytes / plain_bytes:.0%} of the bytes")
+
+# %%
+for run in trained:
+    plain, rounded = (run["loss_through"][kind] for kind in ("float32", "int8"))
+    print(f"recorded, {run['steps']:4} steps, seed {run['seed']}: {rounded - plain:+.5f} nats")
+
+# %% [markdown]
+r"""
+<details><summary>Answer</summary>
+
+Next to nothing: a ten-thousandth of a nat at most, up or down, of a loss near 3. The cache takes 29 % of the bytes; at width 24 the scales weigh more than in large models.
+
+</details>
+"""
+
+# %% [markdown]
+r"""
+**Check yourself.** int8 keeps a quarter of the bytes. Is a step four times as fast?
+
+- A. Yes: four times fewer bytes are read.
+- B. It depends on who turns the steps back into numbers, and where.
+- C. No: int8 products are slower.
+
+<details><summary>Answer</summary>
+
+- A is wrong for this cache: it makes floats of all kept keys at every token, which reads and writes more than the plain one does. It saves memory, so more users have room.
+- **B is right.** A fused kernel reads the bytes and turns them into numbers where they are used; then a long text gains.
+- C is wrong: the products here are of floats, after all.
+
+</details>
+"""
+
+# %% [markdown]
+r"""
+## 12. What published texts say, once more
+
+Every line below stands in print. Right, wrong, or right under a condition?
+
+1. "Caching K and V avoids recomputation in generation."
+2. "KV caching, batching, 8-bit numbers and fused operations make inference fast." Each has a line, none has code.
+3. "With past keys and values in the cache, a new token costs $O(n)$ instead of $O(n^2)$."
+4. "Inference speed at 2048 tokens: MQA 1.3 to 1.5 times that of MHA, GQA 1.1 to 1.3, linear 2 to 4, Flash 2 to 4."
+5. "GQA repeats the groups to match the heads."
+6. "KV cache of a model with a billion parameters: about 500 MB."
+"""
+
+# %% [markdown]
+r"""
+<details><summary>Answers</summary>
+
+1. Right, for causal models (section 1). The class below that sentence was section 4's.
+2. Right under conditions: the cache saves operations, a batch shares the reading of the weights (section 9), 8 bits save memory first (section 11), and fusing is chapter 09.
+3. Right for attention, for one token (section 5).
+4. Cannot be checked: no batch, device or phase is given. Section 5 has ours, and they depend on the position.
+5. The result is right; the copy takes back what sharing had saved (section 5).
+6. The right order for one sequence at 16 bits and 2048 tokens (section 6).
+
+</details>
+"""
+
+# %% [markdown]
+r"""
+## Recap
+
+1. A causal model never changes its past, so keys and values can be kept. Prefill writes many, decoding one; queries stand at the last positions, and the mask's offset says so. Any split of a text gives the same result, to rounding.
+2. One token costs attention $O(n)$ instead of $O(n^2)$, and everything else a constant. A whole text stays quadratic.
+3. The cache holds $2 \cdot \text{layers} \cdot H_{kv} \cdot d_k$ numbers a token and sequence. Shared heads divide it, a window bounds it, fewer bits shrink it.
+"""
+
+# %% [markdown]
+r"""
+4. A window forgets, and outlives the length of training. Pages waste less than a block a text, and share prompts. int8 with a scale a token costs almost no loss here, and its gain is memory.
+5. Caches fail silently: dropped tokens, a top-left mask, positions that start again, state from another prompt. One test finds them all: read in pieces, compare with no cache.
+
+**Next**: chapter 11 builds the whole Transformer.
+"""
+
+# %% [markdown]
+"""
+## Go further
+
+- Shazeer (2019): why decoding is slow, and one head of keys and values.
+- Pope et al. (2023): prefill and decoding at scale.
+- Kwon et al. (2023): pages, sharing, and a server around them.
+- Xiao et al. (2024): windows with sinks.
+- Dettmers et al. (2022): int8, and the outliers.
+- Liu et al. (2024): two bits, keys by channel and values by token.
+- Holtzman et al. (2020): top-p, and why the likeliest text is a bad one.
+- Leviathan et al. (2023): a small model guesses ahead, and the large one checks several tokens in one step: `decode_step` with $T > 1$.
+- Agrawal et al. (2024): prompts in pieces, so that others need not wait.
+"""
+
+# %% [markdown]
+"""
+<details><summary>BibTeX</summary>
+
+```bibtex
+@misc{shazeer2019fast,
+  title = {Fast Transformer Decoding: One Write-Head is All You Need},
+  author = {Shazeer, Noam}, year = {2019}, url = {https://arxiv.org/abs/1911.02150}}
+@inproceedings{pope2023efficiently,
+  title = {Efficiently Scaling Transformer Inference},
+  author = {Pope, Reiner and Douglas, Sholto and Chowdhery, Aakanksha and Devlin, Jacob and Bradbury, James and Heek, Jonathan and Xiao, Kefan and Agrawal, Shivani and Dean, Jeff},
+  booktitle = {Proceedings of Machine Learning and Systems}, year = {2023}, url = {https://arxiv.org/abs/2211.05102}}
+@inproceedings{kwon2023efficient,
+  title = {Efficient Memory Management for Large Language Model Serving with PagedAttention},
+  author = {Kwon, Woosuk and Li, Zhuohan and Zhuang, Siyuan and Sheng, Ying and Zheng, Lianmin and Yu, Cody Hao and Gonzalez, Joseph E. and Zhang, Hao and Stoica, Ion},
+  booktitle = {Symposium on Operating Systems Principles}, year = {2023}, url = {https://arxiv.org/abs/2309.06180}}
+@inproceedings{xiao2024efficient,
+  title = {Efficient Streaming Language Models with Attention Sinks},
+  author = {Xiao, Guangxuan and Tian, Yuandong and Chen, Beidi and Han, Song and Lewis, Mike},
+  booktitle = {ICLR}, year = {2024}, url = {https://arxiv.org/abs/2309.17453}}
+@inproceedings{dettmers2022llm,
+  title = {LLM.int8(): 8-bit Matrix Multiplication for Transformers at Scale},
+  author = {Dettmers, Tim and Lewis, Mike and Belkada, Younes and Zettlemoyer, Luke},
+  booktitle = {Advances in Neural Information Processing Systems}, year = {2022}, url = {https://arxiv.org/abs/2208.07339}}
+@inproceedings{liu2024kivi,
+  title = {{KIVI}: A Tuning-Free Asymmetric 2bit Quantization for {KV} Cache},
+  author = {Liu, Zirui and Yuan, Jiayi and Jin, Hongye and Zhong, Shaochen and Xu, Zhaozhuo and Braverman, Vladimir and Chen, Beidi and Hu, Xia},
+  booktitle = {ICML}, year = {2024}, url = {https://arxiv.org/abs/2402.02750}}
+@inproceedings{holtzman2020curious,
+  title = {The Curious Case of Neural Text Degeneration},
+  author = {Holtzman, Ari and Buys, Jan and Du, Li and Forbes, Maxwell and Choi, Yejin},
+  booktitle = {ICLR}, year = {2020}, url = {https://arxiv.org/abs/1904.09751}}
+@inproceedings{sennrich2016neural,
+  title = {Neural Machine Translation of Rare Words with Subword Units},
+  author = {Sennrich, Rico and Haddow, Barry and Birch, Alexandra},
+  booktitle = {ACL}, year = {2016}, url = {https://arxiv.org/abs/1508.07909}}
+@inproceedings{leviathan2023fast,
+  title = {Fast Inference from Transformers via Speculative Decoding},
+  author = {Leviathan, Yaniv and Kalman, Matan and Matias, Yossi},
+  booktitle = {ICML}, year = {2023}, url = {https://arxiv.org/abs/2211.17192}}
+@inproceedings{agrawal2024taming,
+  title = {Taming Throughput-Latency Tradeoff in LLM Inference with Sarathi-Serve},
+  author = {Agrawal, Amey and Kedia, Nitin and Panwar, Ashish and Mohan, Jayashree and Kwatra, Nipun and Gulavani, Bhargav S. and Tumanov, Alexey and Ramjee, Ramachandran},
+  booktitle = {OSDI}, year = {2024}, url = {https://arxiv.org/abs/2403.02310}}
+```
+
+</details>
+"""
