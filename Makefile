@@ -8,7 +8,7 @@ NBVAL := -p tools.nbval_kernels --nbval-current-env
 export PYTHON
 test check: export OMP_NUM_THREADS := 1
 
-.PHONY: learn test check install gates format notebooks book serve grade-demo mutants
+.PHONY: learn test check install gates format notebooks book pdf serve grade-demo mutants bench
 .NOTPARALLEL:
 
 learn:
@@ -42,6 +42,9 @@ notebooks: install
 book: install
 	$(PY) site/build.py --edition $(or $(EDITION),learner)
 
+pdf: book
+	$(PY) site/pdf.py --edition $(or $(EDITION),learner)
+
 serve: book
 	$(PY) -m http.server --bind 127.0.0.1 --directory _build/html$(if $(filter instructor,$(EDITION)),-instructor) $(or $(PORT),8000)
 
@@ -50,3 +53,7 @@ grade-demo: install
 
 mutants: install
 	$(PY) -m tools.mutants
+
+bench:
+	@$(SETUP) --extras bench
+	$(PY) benchmarks/bench.py

@@ -812,7 +812,7 @@ for block_q in sorted({block_q for block_q, _ in tiles}):
 r"""
 <details><summary>Answer</summary>
 
-Less than twice: what a tile costs in Python is little beside its products. Worked over, about 1.3 times on all pairs. The written-out table takes several times as long, and with a causal mask about ten times, because it computes the hidden half as well.
+Less than twice: what a tile costs in Python is little beside its products. Worked over, less than 1.3 times on all pairs. The written-out table takes several times as long, and with a causal mask about ten times, because it computes the hidden half as well.
 
 Small tiles pay for many calls, and a block of few queries reads all keys for little work. From some $256 \times 512$ on little changes. On a GPU shared memory and registers end this growth: a tile that does not fit is no tile.
 

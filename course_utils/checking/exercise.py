@@ -146,6 +146,8 @@ class Exercise:
         parts: Names of the results, where there are several.
         inputs: Names of what the cases make, where that is not what the function takes.
         lacks: Says what a machine lacks to run any answer, or None.
+        callable_apart: Whether an answer can be called like a function of Python, and so from
+            another process; else it is judged where it is.
     """
 
     name: str
@@ -164,6 +166,7 @@ class Exercise:
     parts: tuple[str, ...] = ()
     inputs: tuple[str, ...] = ()
     lacks: Callable[[], str | None] | None = None
+    callable_apart: bool = True
 
     @property
     def points(self) -> int:

@@ -34,7 +34,7 @@ class Foreign:
 
 @dataclass(frozen=True)
 class Handle:
-    """Stands for a function that stayed on the other side."""
+    """Stands for a function, or another value, that stayed on the other side."""
 
     number: int
 
@@ -42,7 +42,7 @@ class Handle:
 class Writer:
     """Collects a message: a tree of plain values, and the memory of each tensor once."""
 
-    def __init__(self, keep: Callable[[Callable[..., Any]], int] | None = None) -> None:
+    def __init__(self, keep: Callable[[Any], int] | None = None) -> None:
         self.keep = keep
         self.blobs: list[bytes] = []
         self.places: dict[int, int] = {}
@@ -61,8 +61,10 @@ class Writer:
         if isinstance(value, torch.Generator):
             state = value.get_state().numpy().tobytes()
             return {"generator": base64.b64encode(state).decode()}
-        if callable(value) and self.keep is not None:
-            return {"function": self.keep(value)}
+        if isinstance(value, Handle):
+            return {"handle": value.number}
+        if self.keep is not None:
+            return {"function" if callable(value) else "handle": self.keep(value)}
         return {"foreign": f"{type(value).__module__}.{type(value).__qualname__}"}
 
     def _tensor(self, tensor: Tensor) -> list[Any]:
@@ -89,12 +91,13 @@ class Writer:
         return b"".join(parts)
 
 
-def encode(value: Any, keep: Callable[[Callable[..., Any]], int] | None = None) -> bytes:
+def encode(value: Any, keep: Callable[[Any], int] | None = None) -> bytes:
     """Return the bytes of a value: numbers, text, tensors, generators, lists, tuples and dicts.
 
     Args:
-        value: What to write. Whatever cannot travel becomes a `Foreign` at the other end.
-        keep: Keeps a function and numbers it; without it functions do not travel.
+        value: What to write.
+        keep: Keeps what cannot travel and numbers it: it becomes a `Handle` at the other end, or
+            the function that `decode` makes of it. Without `keep` it becomes a `Foreign`.
 
     Raises:
         ValueError: The message would be too long.
@@ -102,12 +105,15 @@ def encode(value: Any, keep: Callable[[Callable[..., Any]], int] | None = None) 
     return Writer(keep).message(value)
 
 
-def decode(message: bytes, stub: Callable[[int], Any] = Handle) -> Any:
+def decode(
+    message: bytes, stub: Callable[[int], Any] = Handle, kept: Callable[[int], Any] = Handle
+) -> Any:
     """Return the value that `encode` wrote; the bytes may come from anybody.
 
     Args:
         message: The bytes.
         stub: Makes what stands for a function of the other side.
+        kept: Makes what stands for another value, or finds one that comes home.
 
     Raises:
         ValueError: The bytes are no such message.
@@ -120,22 +126,22 @@ def decode(message: bytes, stub: Callable[[int], Any] = Handle) -> Any:
             blobs.append(bytearray(message[at : at + length]))
             at += length
         storages = [torch.frombuffer(b, dtype=torch.uint8) if b else _nothing() for b in blobs]
-        return _value(head["value"], storages, stub)
+        return _value(head["value"], storages, (stub, kept))
     except (LookupError, TypeError, AttributeError, RuntimeError, ValueError) as error:
         raise ValueError(f"a message must be one that `encode` wrote, got {error}") from None
 
 
-def _value(tree: Any, storages: list[Tensor], stub: Callable[[int], Any]) -> Any:
+def _value(tree: Any, storages: list[Tensor], made: tuple[Callable[[int], Any], ...]) -> Any:
     if isinstance(tree, str):
         return float(tree)
     ((kind, inside),) = tree.items()
     if kind == "is":
         return inside
     if kind in ("list", "tuple"):
-        parts = [_value(part, storages, stub) for part in inside]
+        parts = [_value(part, storages, made) for part in inside]
         return parts if kind == "list" else tuple(parts)
     if kind == "dict":
-        return {key: _value(part, storages, stub) for key, part in inside.items()}
+        return {key: _value(part, storages, made) for key, part in inside.items()}
     if kind == "tensor":
         return _tensor(inside, storages)
     if kind == "generator":
@@ -143,7 +149,9 @@ def _value(tree: Any, storages: list[Tensor], stub: Callable[[int], Any]) -> Any
         generator = torch.Generator()
         generator.set_state(torch.frombuffer(state, dtype=torch.uint8))
         return generator
-    return stub(int(inside)) if kind == "function" else Foreign(str(inside))
+    if kind in ("function", "handle"):
+        return made[kind == "handle"](int(inside))
+    return Foreign(str(inside))
 
 
 def _tensor(inside: list[Any], storages: list[Tensor]) -> Tensor:

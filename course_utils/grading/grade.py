@@ -35,7 +35,9 @@ def grade(exercise: str, cells: Sequence[str], seconds: int = SECONDS) -> Report
     if source is None:
         return Report(exercise, "not_attempted", f"No cell defines `{exercise}`.")
     report = _inside(found, source, seconds)
-    return _outside(found, source, seconds) or report if report.passed else report
+    if not report.passed or not found.callable_apart:
+        return report
+    return _outside(found, source, seconds) or report
 
 
 def _inside(exercise: Exercise, source: str, seconds: int) -> Report:

@@ -38,8 +38,8 @@ class MendCells(NbGraderPreprocessor):  # type: ignore[misc]
             handed_out = _handed_out(book.find_notebook(about["notebook"], about["assignment"]))
         for cell in nb.cells:
             claimed = cell.metadata.pop("nbgrader", None)
-            name = claimed.get("grade_id") if isinstance(claimed, dict) else None
-            known = handed_out.get(name) if isinstance(name, str) else None
+            name = str(claimed.get("grade_id")) if isinstance(claimed, dict) else ""
+            known = handed_out.get(name)
             if known is not None and known.cell_type == cell.cell_type:
                 cell.metadata["nbgrader"] = handed_out.pop(name)
         return nb, resources

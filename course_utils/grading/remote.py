@@ -6,7 +6,6 @@ import multiprocessing
 import os
 import signal
 import tempfile
-from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -33,7 +32,7 @@ class RemoteAnswer:
     """
 
     def __init__(self, name: str, source: str, seconds: int = 60) -> None:
-        self._given: list[Callable[..., Any]] = []
+        self._given: list[Any] = []  # what stays here, and is named by its number over there
         self._folder = tempfile.TemporaryDirectory(prefix="answer-", ignore_cleanup_errors=True)
         context = _context()
         self._connection, there = context.Pipe()
@@ -77,19 +76,20 @@ class RemoteAnswer:
         try:
             self._connection.send_bytes(encode((kind, *given), self._keep))
             return self._receive()
-        except (EOFError, OSError, ValueError) as error:
-            self.end()
-            raise LostError("the process of the answer has ended") from error
         except BaseException as error:
-            if not getattr(error, "told", False):
-                self.end()
+            if getattr(error, "told", False):
+                raise
+            self.end()
+            if isinstance(error, EOFError | OSError | ValueError):
+                raise LostError("the process of the answer has ended") from error
             raise
 
     def _receive(self, seconds: int | None = None) -> Any:
         while True:
             if not self._connection.poll(self._seconds if seconds is None else seconds):
                 raise EOFError
-            kind, *value = decode(self._connection.recv_bytes())
+            message = self._connection.recv_bytes()
+            kind, *value = decode(message, kept=self._given.__getitem__)
             if kind == "raised":
                 raise _rebuilt(*value)
             if kind != "ask":
@@ -102,10 +102,10 @@ class RemoteAnswer:
             reply = ("answer", self._given[number](*args, **kwargs))
         except Exception as error:
             reply = ("raised", f"{type(error).__name__}: {error}")
-        self._connection.send_bytes(encode(reply))
+        self._connection.send_bytes(encode(reply, self._keep))
 
-    def _keep(self, function: Callable[..., Any]) -> int:
-        self._given.append(function)
+    def _keep(self, value: Any) -> int:
+        self._given.append(value)
         return len(self._given) - 1
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -115,7 +115,7 @@ class RemoteAnswer:
         flat, _ = tree_flatten(list(args))
         leaves = [x for x in flat if isinstance(x, Tensor) and x.requires_grad]
         if not leaves or not torch.is_grad_enabled():
-            return self._call(args)
+            return self._call(args)[0]
         kept: list[Any] = []
         tensors = _Through.apply(self, args, kept, *leaves)  # type: ignore[no-untyped-call]
         values, spec, places = kept
@@ -123,12 +123,12 @@ class RemoteAnswer:
             values[place] = tensor
         return tree_unflatten(values, spec)
 
-    def _call(self, args: tuple[Any, ...]) -> Any:
-        value, after = self.request("call", *args)
+    def _call(self, args: tuple[Any, ...]) -> tuple[Any, int]:
+        value, after, number = self.request("call", *args)
         with torch.no_grad():
             for before, now in zip(args, after, strict=True):
                 _copy_change(before, now)
-        return value
+        return value, int(number)
 
 
 class _Through(torch.autograd.Function):
@@ -136,7 +136,8 @@ class _Through(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, remote: RemoteAnswer, args: Any, kept: list[Any], *leaves: Tensor) -> Any:
-        values, spec = tree_flatten(remote._call(args))
+        value, ctx.number = remote._call(args)
+        values, spec = tree_flatten(value)
         places = [i for i, value in enumerate(values) if isinstance(value, Tensor)]
         kept += [values, spec, places]
         ctx.remote = remote
@@ -149,7 +150,7 @@ class _Through(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> Any:
         wanted = [grad for grad, tied in zip(grads, ctx.tied, strict=True) if tied]
-        return (None, None, None, *ctx.remote.request("grad", *wanted))
+        return (None, None, None, *ctx.remote.request("grad", ctx.number, *wanted))
 
 
 def _copy_change(before: Any, now: Any) -> None:

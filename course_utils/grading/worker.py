@@ -99,12 +99,11 @@ def _disown(reference: Callable[..., Any]) -> None:
 
 
 class _Channel:
-    """Speaks with the judge; keeps the last call for its gradients."""
+    """Speaks with the judge; keeps calls for their gradients, since one may feed the next."""
 
     def __init__(self, connection: Connection) -> None:
         self.connection = connection
-        self.leaves: list[Tensor] = []
-        self.outs: list[Tensor] = []
+        self.calls: list[tuple[list[Tensor], list[Tensor]]] = []
 
     def receive(self) -> Any:
         return decode(self.connection.recv_bytes(), self._stub)
@@ -124,21 +123,25 @@ class _Channel:
 
         return ask
 
-    def called(self, answer: Callable[..., Any], args: tuple[Any, ...]) -> tuple[Any, Any]:
-        """Return what the answer returns, and the arguments as they are afterwards."""
-        tensors = [leaf for leaf in tree_flatten(list(args))[0] if isinstance(leaf, Tensor)]
-        self.leaves = [tensor for tensor in tensors if tensor.requires_grad]
+    def called(self, answer: Callable[..., Any], args: tuple[Any, ...]) -> tuple[Any, Any, int]:
+        """Return what the answer returns, the arguments afterwards, and the call's number."""
+        leaves = _tied(list(args))
         value = answer(*args)
-        self.outs = [
-            leaf
-            for leaf in tree_flatten(value)[0]
-            if isinstance(leaf, Tensor) and leaf.requires_grad
-        ]
-        return value, [arg if not callable(arg) else Foreign("function") for arg in args]
+        if leaves:
+            self.calls.append((leaves, _tied(value)))
+        after = [Foreign("function") if callable(arg) else arg for arg in args]
+        return value, after, len(self.calls) - 1
 
-    def gradients(self, *grads: Tensor) -> list[Tensor | None]:
-        """Return the gradients that reach the arguments of the last call."""
-        return list(torch.autograd.grad(self.outs, self.leaves, grads, allow_unused=True))
+    def gradients(self, number: int, *grads: Tensor) -> list[Tensor | None]:
+        """Return the gradients that reach the arguments of a call."""
+        leaves, outs = self.calls[number]
+        found = torch.autograd.grad(outs, leaves, grads, retain_graph=True, allow_unused=True)
+        return list(found)
+
+
+def _tied(values: Any) -> list[Tensor]:
+    """Return the tensors among values through which gradients flow."""
+    return [x for x in tree_flatten(values)[0] if isinstance(x, Tensor) and x.requires_grad]
 
 
 def _told(error: BaseException) -> tuple[str, str]:

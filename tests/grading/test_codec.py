@@ -69,6 +69,21 @@ def test_functions_stay_at_home_and_what_cannot_travel_is_named() -> None:
     assert decode(encode(object())) == Foreign("builtins.object")
 
 
+def test_what_stays_at_home_is_found_again_when_its_handle_comes_back() -> None:
+    kept: list[object] = []
+
+    def keep(value: object) -> int:
+        kept.append(value)
+        return len(kept) - 1
+
+    cache = object()
+    there = decode(encode({"cache": cache}, keep))
+    assert there == {"cache": Handle(0)}
+    assert decode(encode(there), kept=kept.__getitem__)["cache"] is cache
+    with pytest.raises(ValueError, match="a message must be"):
+        decode(encode(Handle(7)), kept=kept.__getitem__)
+
+
 @pytest.mark.parametrize(
     "message",
     [

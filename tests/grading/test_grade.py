@@ -11,6 +11,7 @@ from course_utils.exercises import find
 from course_utils.grading import grade
 from course_utils.grading.untouched import Untouched
 from course_utils.measure import cost
+from tools.grade_demo import answers_of
 
 pytestmark = pytest.mark.thorough  # every test starts processes
 
@@ -28,6 +29,18 @@ def test_right_wrong_untouched_and_absent_answers_get_their_own_verdicts() -> No
     assert grade("split_heads", ["split_heads = 1 / 0"]).says.endswith(
         "ZeroDivisionError: division by zero"
     )
+
+
+def test_answers_that_call_back_chain_write_in_place_or_are_no_python_are_graded_too() -> None:
+    answers = {
+        name: answer
+        for chapter in ("09_flash_attention", "10_kv_cache")
+        for name, answer in answers_of(chapter).items()
+    }
+    cells = ["import math\nimport torch\nfrom torch.nn import functional as F", *answers.values()]
+    cells.append("from course_utils.attention.triton_interpreter import tl")
+    for name in ("greedy_decode", "online_softmax_step", "append_kv", "flash_forward_tile"):
+        assert grade(name, cells).passed
 
 
 @pytest.mark.parametrize("name", HOSTILE)

@@ -39,6 +39,7 @@ EXERCISE = Exercise(
     importance=4,
     inputs=("query", "key", "value", "is_causal"),
     parts=("out = acc / l", "lse from m and l"),
+    callable_apart=False,
     lacks=lacking,
     cases=(
         Case("one tile of 16 keys, seen whole", made(16, 16, 16), run=in_tiles_of(16, 16)),
