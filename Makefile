@@ -53,6 +53,7 @@ grade-demo: install
 
 mutants: install
 	$(PY) -m tools.mutants
+	$(PY) -m tools.source_mutants
 
 bench:
 	@$(SETUP) --extras bench

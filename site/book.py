@@ -1,7 +1,8 @@
 """What `book.yml` says, in the form that the site's build needs.
 
 `book.yml` has Jupyter Book 2's form and speaks of files as they lie in the repository. The site
-shows `site/glossary.md` as `glossary` and `notebooks/03_x.ipynb` as `notebooks/03_x`.
+shows `site/glossary.md` as `glossary` and `notebooks/03_x.ipynb` as `notebooks/03_x`. Pages below
+`site/instructor/` are for the instructor's edition alone.
 """
 
 from pathlib import Path, PurePosixPath
@@ -25,11 +26,35 @@ def page(file: str) -> str:
 
 def files(toc: list[Entry]) -> list[str]:
     """Return every file that a table of contents names, in reading order."""
+    return [file for file, _ in titles(toc)]
+
+
+def titles(toc: list[Entry]) -> list[tuple[str, str]]:
+    """Return every file that a table of contents names, with the title that it has there or ""."""
     found = []
     for entry in toc:
-        found += [entry["file"]] if "file" in entry else []
-        found += files(entry.get("children", []))
+        found += [(entry["file"], entry.get("title", ""))] if "file" in entry else []
+        found += titles(entry.get("children", []))
     return found
+
+
+def is_notebook(file: str) -> bool:
+    """Say whether a file is a chapter's notebook."""
+    return file.startswith("notebooks/")
+
+
+def of_edition(toc: list[Entry], edition: str) -> list[Entry]:
+    """Return the table of contents that an edition has: the learner's lacks what is not for it."""
+    if edition == "instructor":
+        return toc
+    kept = []
+    for entry in toc:
+        if entry.get("file", "").startswith("site/instructor/"):
+            continue
+        children = of_edition(entry.get("children", []), edition)
+        if "file" in entry or "url" in entry or children or "children" not in entry:
+            kept.append({**entry, "children": children} if children else entry)
+    return kept
 
 
 def external_toc(toc: list[Entry]) -> Entry:

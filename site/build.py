@@ -14,35 +14,16 @@ import shutil
 import sys
 import tomllib
 from concurrent.futures import ProcessPoolExecutor
-from functools import partial
 from pathlib import Path
 
 import book
-import learner
-import nbformat
+import handouts
 import yaml
+from pages import all_pages
 from sphinx.cmd.build import main as sphinx_build
 
 ROOT = Path(__file__).resolve().parent.parent
 OUT = {"learner": "html", "instructor": "html-instructor"}
-
-
-def page(file: str, edition: str) -> bytes:
-    """Return what an edition shows where `book.yml` names `file`.
-
-    Raises:
-        ValueError: The two notebooks of a chapter were not built together.
-    """
-    if not file.startswith("notebooks/"):
-        return (ROOT / file).read_bytes()
-    solved = ROOT / "solutions" / Path(file).name
-    if edition == "instructor":
-        return solved.read_bytes()
-    both = [nbformat.read(path, as_version=4) for path in (ROOT / file, solved)]
-    try:
-        return nbformat.writes(learner.with_outputs(*both)).encode()
-    except ValueError as error:
-        raise ValueError(f"{file}: {error}") from None
 
 
 def lay_out(edition: str, folder: Path) -> None:
@@ -51,14 +32,16 @@ def lay_out(edition: str, folder: Path) -> None:
     Raises:
         FileNotFoundError: `book.yml` names pages that are not there.
     """
-    toc = book.project(ROOT)["toc"]
+    toc = book.of_edition(book.project(ROOT)["toc"], edition)
     absent = [file for file in book.files(toc) if not (ROOT / file).is_file()]
     if absent:
         raise FileNotFoundError(f"book.yml names files that are not there: {', '.join(absent)}")
     # A process of its own: a check needs torch, and Sphinx looks at everything that is imported.
     with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as pool:
-        pages = pool.map(partial(page, edition=edition), book.files(toc))
-        wanted = dict(zip([folder / book.page(f) for f in book.files(toc)], pages, strict=True))
+        made = pool.submit(all_pages, edition).result()
+    wanted = {folder / book.page(file): content for file, content in made.items()}
+    for picture in (ROOT / "site" / "images").glob("*.png"):
+        wanted[folder / "images" / picture.name] = picture.read_bytes()
     wanted[folder / "_toc.yml"] = yaml.safe_dump(book.external_toc(toc), sort_keys=False).encode()
     for old in folder.rglob("*"):
         if old.is_file() and old not in wanted:
@@ -118,10 +101,7 @@ def build(edition: str) -> int:
             *(str(folder), str(ROOT / "_build" / OUT[edition])),
         ]
     )
-    if edition == "learner":
-        # What a reader downloads is the notebook to work in, without outputs.
-        for copy in (ROOT / "_build" / OUT[edition] / "_sources" / "notebooks").glob("*.ipynb"):
-            shutil.copyfile(ROOT / "notebooks" / copy.name, copy)
+    handouts.put(ROOT, ROOT / "_build" / OUT[edition], edition)
     if status != 0:
         # Sphinx warns of a page only when it reads it: the next build must read all, or it passes.
         shutil.rmtree(pages_read, ignore_errors=True)
@@ -139,7 +119,7 @@ def main() -> int:
             shutil.rmtree(stale, ignore_errors=True)
     try:
         status = build(arguments.edition)
-    except (FileNotFoundError, ValueError) as error:
+    except (ChildProcessError, FileNotFoundError, ValueError) as error:
         sys.stderr.write(f"{error}\n")
         return 2
     if status == 0:

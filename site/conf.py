@@ -12,6 +12,7 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
 sys.path.insert(0, str(HERE))
 import book  # noqa: E402
+import handouts  # noqa: E402
 
 settings = book.project(ROOT)
 instructor = tags.has("instructor")  # type: ignore[name-defined]  # noqa: F821
@@ -63,20 +64,24 @@ html_theme_options: dict[str, Any] = {
 if "github" in settings:
     html_theme_options |= {
         "repository_url": settings["github"],
-        "repository_branch": "main",
+        "repository_branch": handouts.branch(settings),
         "use_repository_button": True,
         "use_issues_button": True,
         "launch_buttons": {"notebook_interface": "jupyterlab", **launch},
     }
 
 
-def _glossary(app: Sphinx, docname: str, source: list[str]) -> None:
-    """Let Sphinx read Jupyter Book 2's glossaries, where a definition begins with a colon."""
-    source[0] = re.sub(
+def _jupyter_book(app: Sphinx, docname: str, source: list[str]) -> None:
+    """Let Sphinx read what Jupyter Book 2 writes otherwise.
+
+    In its glossaries a definition begins with a colon; its bibliography lists all works unasked.
+    """
+    text = re.sub(
         r"(?ms)^(:{3,})\{glossary\}.*?^\1\s*$",
         lambda block: re.sub(r"(?m)^: +", "  ", block[0]),
         source[0],
     )
+    source[0] = text.replace("```{bibliography}\n", "```{bibliography}\n:all:\n")
 
 
 def _bibliography(app: Sphinx, doctree: nodes.document, docname: str) -> None:
@@ -89,15 +94,33 @@ def _bibliography(app: Sphinx, doctree: nodes.document, docname: str) -> None:
             shown += nodes.list_item("", *entry.children[1:], ids=entry["ids"])
 
 
-def _launch(app: Sphinx, page: str, template: str, context: dict[str, Any], _: object) -> None:
-    """Offer to launch notebooks only: the front page has code too, but is none."""
-    if not page.startswith("notebooks/") and "header_buttons" in context:
-        buttons = context["header_buttons"]
-        context["header_buttons"] = [b for b in buttons if b.get("label") != "launch-buttons"]
+def _buttons(app: Sphinx, page: str, template: str, context: dict[str, Any], _: object) -> None:
+    """Offer to launch notebooks only, to open Colab's own notebook, and to edit the true source."""
+    groups = {group.get("label"): group for group in context.get("header_buttons", [])}
+    launched = groups.get("launch-buttons")
+    if launched and not page.startswith("notebooks/"):
+        context["header_buttons"].remove(launched)  # the front page has code too, but is none
+    elif launched:
+        for button in launched["buttons"]:
+            if button["text"] == "Colab":
+                button["url"] = handouts.colab_address(settings, page)
+    edit = "github" in settings and handouts.edit_address(settings, page)
+    if edit and "source-buttons" in groups:
+        groups["source-buttons"]["buttons"].insert(
+            1,
+            {
+                "type": "link",
+                "url": edit,
+                "text": "Suggest edit",
+                "tooltip": "Suggest edit",
+                "icon": "fas fa-pencil-alt",
+                "label": "source-edit-button",
+            },
+        )
 
 
 def setup(app: Sphinx) -> None:
     """Join the build."""
-    app.connect("source-read", _glossary)
+    app.connect("source-read", _jupyter_book)
     app.connect("doctree-resolved", _bibliography)
-    app.connect("html-page-context", _launch, priority=900)  # after the theme
+    app.connect("html-page-context", _buttons, priority=900)  # after the theme

@@ -1,13 +1,14 @@
 """Print, for every exercise, each misconception and the verdict on it: the proof of the checkers.
 
 python tools/mutants.py              the table, and exit status 1 if one is not caught as itself
-python tools/mutants.py --markdown   the same as a Markdown page
+python tools/mutants.py --json       the same for programs, a line each; site/mistakes.py reads it
 python tools/mutants.py NAME ...     some exercises only
 """
 
 import argparse
+import json
 import sys
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 
 from course_utils.checking.exercise import Exercise
 from course_utils.checking.judge import judge
@@ -44,16 +45,13 @@ def rows(exercise: Exercise) -> list[Row]:
     return found
 
 
-def table(found: list[Row], markdown: bool) -> str:
-    """Lay the rows out as text or as Markdown."""
+def table(found: list[Row]) -> str:
+    """Lay the rows out as text."""
     head = ("exercise", "misconception", "versions", "caught", "as itself", "verdict")
     body = [
         (r.exercise, r.misconception, str(r.versions), str(r.caught), str(r.named), r.verdicts)
         for r in found
     ]
-    if markdown:
-        lines = [head, tuple("---" for _ in head), *body]
-        return "\n".join("| " + " | ".join(line) + " |" for line in lines)
     widths = [max(len(line[i]) for line in (head, *body)) for i in range(len(head))]
     lines = [head, *body]
     return "\n".join(
@@ -66,15 +64,20 @@ def main() -> int:
     """Run from the command line."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("names", nargs="*", help="exercises; all if none is named")
-    parser.add_argument("--markdown", action="store_true", help="print a Markdown table")
+    parser.add_argument("--json", action="store_true", help="print each row as a JSON list")
     options = parser.parse_args()
     try:
         chosen = [find(name) for name in options.names] or list(all_exercises())
     except KeyError as error:
         print(error.args[0], file=sys.stderr)
         return 2
+    if options.json:
+        for exercise in chosen:
+            for row in rows(exercise):
+                print(json.dumps(astuple(row), ensure_ascii=False), flush=True)
+        return 0
     found = [row for exercise in chosen for row in rows(exercise)]
-    print(table(found, options.markdown))
+    print(table(found))
     versions = sum(row.versions for row in found)
     named = sum(row.named for row in found)
     caught = sum(row.caught for row in found)

@@ -29,12 +29,14 @@ def stable_softmax(scores: Float[Tensor, "*batch S"]) -> Float[Tensor, "*batch S
         raise ValueError("scores need at least one axis, got a scalar")
     if scores.shape[-1] == 0:
         return scores.clone()
+    # Any shift cancels in the quotient; the maximum keeps exp at or below 1, and 0 serves for -inf.
     peak = scores.detach().amax(dim=-1, keepdim=True)
-    empty = peak == -torch.inf
-    if bool(empty.any()):  # -inf - -inf would be NaN, and its gradient too
-        return torch.softmax(scores.masked_fill(empty, 0.0), dim=-1).masked_fill(empty, 0.0)
-    # torch takes the peak off every score by itself: any shift cancels, and no power exceeds 1.
-    return torch.softmax(scores, dim=-1)
+    peak = peak.masked_fill(peak == -torch.inf, 0.0)
+    powers = (scores - peak).exp_()
+    total = powers.sum(dim=-1, keepdim=True)
+    total = total.masked_fill(total == 0.0, 1.0)
+    # Autograd needs the powers as they are; without it, no further table is made.
+    return powers / total if torch.is_grad_enabled() else powers.div_(total)
 
 
 def softmax_jacobian(weights: Float[Tensor, "*batch S"]) -> Float[Tensor, "*batch S S"]:

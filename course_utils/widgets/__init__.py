@@ -5,6 +5,7 @@ and an import of the file later would put the module in the function's place.
 """
 
 from course_utils.widgets.alignment_explorer import AlignmentExplorer, alignment_explorer
+from course_utils.widgets.decode_stepper import DecodeStepper, decode_stepper
 from course_utils.widgets.extrapolation_explorer import (
     ExtrapolationExplorer,
     extrapolation_explorer,
@@ -17,10 +18,12 @@ from course_utils.widgets.mask_playground import MaskPlayground, mask_playground
 from course_utils.widgets.projection_toy import ProjectionToy, projection_toy
 from course_utils.widgets.rope_clock import RopeClock, rope_clock
 from course_utils.widgets.scale_explorer import ScaleExplorer, scale_explorer
+from course_utils.widgets.tile_stepper import TileStepper, tile_stepper
 from course_utils.widgets.variant_explorer import VariantExplorer, variant_explorer
 
 __all__ = [
     "AlignmentExplorer",
+    "DecodeStepper",
     "ExtrapolationExplorer",
     "HeadGrid",
     "Heatmap",
@@ -29,8 +32,10 @@ __all__ = [
     "ProjectionToy",
     "RopeClock",
     "ScaleExplorer",
+    "TileStepper",
     "VariantExplorer",
     "alignment_explorer",
+    "decode_stepper",
     "extrapolation_explorer",
     "head_grid",
     "heatmap",
@@ -40,5 +45,6 @@ __all__ = [
     "projection_toy",
     "rope_clock",
     "scale_explorer",
+    "tile_stepper",
     "variant_explorer",
 ]

@@ -1,17 +1,12 @@
 // All heads of a layer side by side: one cell in all of them, heads on and off, without a kernel.
 import { make, uniqueId, watch, writer } from "./shared.js";
-import { colourRange, decode, extent, largestInRow, raster } from "./heatmap_values.js";
-import { labels, naming, textWidth } from "./heatmap_words.js";
-import { cellAt, moved } from "./heatmap_moves.js";
-import { gridLayout, ofHead, shares } from "./head_grid_values.js";
+import { colourRange, decode, extent, largestInRow, mapOf, raster } from "./heatmap_values.js";
+import { labels, naming, percent, textWidth } from "./heatmap_words.js";
+import { cellAt, steer } from "./heatmap_moves.js";
+import { choice, fill, offer, onWidth, svg } from "./heatmap_parts.js";
+import { gridLayout, shares } from "./head_grid_values.js";
 import { barDrawing, cross, legend, mapLabels } from "./head_grid_picture.js";
-import { brief, cellSentence, offSentence, percent } from "./head_grid_words.js";
-
-const svg = (className) => {
-  const element = document.createElementNS("http://www.w3.org/2000/svg", "svg");
-  element.setAttribute("class", className);
-  return element;
-};
+import { brief, cellSentence, offSentence } from "./head_grid_words.js";
 
 function render({ model, el }) {
   const id = uniqueId();
@@ -20,8 +15,7 @@ function render({ model, el }) {
     hovered = null;
 
   const title = make("p", { className: "acw-title" });
-  const layers = make("select", { id: `${id}-layer`, onchange: () => write({ layer: layers.selectedIndex }) });
-  const layerField = make("span", {}, make("label", { for: `${id}-layer` }, "Layer"), layers);
+  const layers = choice(`${id}-layer`, "Layer", (select) => write({ layer: select.selectedIndex }));
   const setAll = (words, missing) =>
     make("button", { type: "button", textContent: words, onclick: () => writeOff(missing()) });
   const switches = make(
@@ -38,10 +32,10 @@ function render({ model, el }) {
     "aria-describedby": `${id}-readout`,
   });
   const scale = svg("acw-legend");
-  scale.setAttribute("aria-hidden", "true");
   const readout = make("p", { className: "acw-readout", id: `${id}-readout`, "aria-live": "polite" });
   const said = make("p", { className: "acw-said", "aria-live": "polite" });
   const bars = svg("acw-bars");
+  bars.removeAttribute("aria-hidden");
   bars.setAttribute("role", "img");
   const change = make(
     "figure",
@@ -61,7 +55,7 @@ function render({ model, el }) {
     "div",
     { className: "acw acw-headgrid", role: "group", "data-lm-suppress-shortcuts": "true" },
     title,
-    make("div", { className: "acw-bar" }, layerField, switches, scale),
+    make("div", { className: "acw-bar" }, layers.field, switches, scale),
     grid,
     readout,
     change,
@@ -109,8 +103,7 @@ function render({ model, el }) {
     title.textContent = model.get("title");
     title.hidden = !model.get("title");
     root.setAttribute("aria-label", model.get("title") || "Heads side by side");
-    layers.replaceChildren(...model.get("layer_names").map((name) => make("option", { textContent: name })));
-    layerField.hidden = shape[0] < 2;
+    offer(layers, model.get("layer_names").map((name, layer) => [layer, name]));
     switches.hidden = change.hidden = !view.parts;
     scale.innerHTML = legend(view.range);
     grid.setAttribute(
@@ -128,9 +121,6 @@ function render({ model, el }) {
     const value = make("div", { className: "acw-value" });
     const press = { type: "button", onclick: () => toggle(head) };
     const button = view.parts ? make("button", press, name, state) : make("b", {}, name);
-    map.addEventListener("pointermove", (event) => hover(under(event, canvas)));
-    map.addEventListener("pointerleave", () => hover(null));
-    map.addEventListener("click", (event) => write({ cell: under(event, canvas) }));
     return {
       canvas,
       marks,
@@ -145,8 +135,8 @@ function render({ model, el }) {
   /** Another layer. */
   function show() {
     const [, , rows, columns] = view.shape;
-    layers.selectedIndex = model.get("layer");
-    view.maps = view.heads.map((_, head) => ofHead(view.values, view.shape, model.get("layer"), head));
+    layers.select.selectedIndex = model.get("layer");
+    view.maps = view.heads.map((_, head) => mapOf(view.values, view.shape, model.get("layer"), head));
     view.heads.forEach(({ canvas }, head) => {
       // One pixel a cell, enlarged by the browser; very large maps keep the largest of a few cells.
       [canvas.width, canvas.height] = [Math.min(columns, 512), Math.min(rows, 512)];
@@ -226,8 +216,6 @@ function render({ model, el }) {
     const [row, column] = cell();
     const [columns, layer] = [view.shape[3], model.get("layer")];
     const gone = missing();
-    const cells = (tag, ...texts) =>
-      texts.map((textContent) => make(tag, { textContent, ...(tag === "th" && { scope: "col" }) }));
     const head = ["head", `weight on ${naming(view.keys, column)}`, "looks most at"];
     const line = (name, i) => {
       const best = largestInRow(view.maps[i], row, columns);
@@ -238,28 +226,23 @@ function render({ model, el }) {
       return [...own, percent(alone), gone.includes(i) ? "off" : "on"];
     };
     if (view.parts) head.push("output moves without it by", "now");
-    table.replaceChildren(
-      make("caption", { textContent: `query ${naming(view.queries, row)}` }),
-      make("thead", {}, make("tr", {}, ...cells("th", ...head))),
-      make("tbody", {}, ...view.names.map((name, i) => make("tr", {}, ...cells("td", ...line(name, i))))),
-    );
+    fill(table, `query ${naming(view.queries, row)}`, head, view.names.map(line));
   }
 
-  const under = (event, canvas) => {
-    const box = canvas.getBoundingClientRect();
-    return cellAt(event.clientX - box.left, event.clientY - box.top, view.at);
-  };
-  function hover(at) {
-    hovered = at;
-    point();
-  }
-  grid.addEventListener("keydown", (event) => {
-    if (event.altKey || event.metaKey) return;
-    const to = moved(event.key, event.ctrlKey, model.get("cell"), view.shape[2], view.shape[3]);
-    if (!to) return;
-    event.preventDefault();
-    hovered = null;
-    write({ cell: to });
+  steer(grid, {
+    under: (event) => {
+      const here = view.heads.find(({ map }) => map.contains(event.target));
+      if (!here) return null;
+      const box = here.canvas.getBoundingClientRect();
+      return cellAt(event.clientX - box.left, event.clientY - box.top, view.at);
+    },
+    size: () => view.shape.slice(2),
+    chosen: () => model.get("cell"),
+    choose: (cell) => write({ cell }),
+    hover: (at) => {
+      hovered = at;
+      point();
+    },
   });
 
   el.append(root);
@@ -270,19 +253,10 @@ function render({ model, el }) {
     watch(model, ["layer"], show),
     watch(model, ["off"], turn),
     watch(model, ["cell"], () => point()),
+    onWidth(grid, () => fit()),
   ];
-  let seen = grid.clientWidth;
-  const observer =
-    globalThis.ResizeObserver &&
-    new ResizeObserver(() => {
-      if (grid.clientWidth === seen) return;
-      seen = grid.clientWidth;
-      requestAnimationFrame(fit);
-    });
-  observer?.observe(grid);
   return () => {
     stops.forEach((stop) => stop());
-    observer?.disconnect();
     root.remove();
   };
 }

@@ -3,58 +3,35 @@
 from collections.abc import Sequence
 from typing import Any
 
-import anywidget
 import numpy as np
 import traitlets
-from numpy.typing import NDArray
 
 from course_utils.widgets._assets import module, style
-from course_utils.widgets.heatmap import as_names, as_stack, encode_values
+from course_utils.widgets._weights import (
+    WeightsWidget,
+    as_stack,
+    encode_values,
+    pair_inside,
+    weights_traits,
+)
 
 
-class HeadGrid(anywidget.AnyWidget):
+class HeadGrid(WeightsWidget):
     """The widget that ``head_grid`` makes; its traits follow what the reader chooses."""
 
     _esm = module("head_grid.js")
     _css = style("head_grid.css")
 
-    data = traitlets.Bytes(help="The weights, little-endian, row by row.").tag(sync=True)
-    encoding = traitlets.Enum(("float32", "float16"), help="How to read them.").tag(sync=True)
-    shape: "traitlets.List[int]" = traitlets.List(help="Layers, heads, queries, keys.").tag(
-        sync=True
-    )
     parts = traitlets.Bytes(help="Each head's part of the output; may be empty.").tag(sync=True)
     parts_encoding = traitlets.Enum(("float32", "float16"), help="How to read them.").tag(sync=True)
-    query_tokens: "traitlets.List[str]" = traitlets.List(
-        allow_none=True, help="Names of the rows."
-    ).tag(sync=True)
-    key_tokens: "traitlets.List[str]" = traitlets.List(
-        allow_none=True, help="Names of the columns."
-    ).tag(sync=True)
-    head_names: "traitlets.List[str]" = traitlets.List(help="Names of the heads.").tag(sync=True)
-    layer_names: "traitlets.List[str]" = traitlets.List(help="Names of the layers.").tag(sync=True)
-    title = traitlets.Unicode(help="What stands above the picture.").tag(sync=True)
-    layer = traitlets.Int(0, help="The layer shown.").tag(sync=True)
-    cell = traitlets.List([0, 0], help="Query and key of the chosen cell.").tag(sync=True)
     off: "traitlets.List[list[int]]" = traitlets.List(
         help="The heads that are off, each as [layer, head]."
     ).tag(sync=True)
 
-    @traitlets.validate("layer")
-    def _known(self, proposal: dict[str, Any]) -> int:
-        value, count = int(proposal["value"]), self.shape[0] if self.shape else 1
-        if not 0 <= value < count:
-            raise ValueError(f"layer must be in 0..{count - 1}, got {value}")
-        return value
-
-    @traitlets.validate("cell")
-    def _inside(self, proposal: dict[str, Any]) -> list[int]:
-        return _pair(proposal["value"], self.shape[2:] or [1, 1], "cell must be [query, key]")
-
     @traitlets.validate("off")
     def _heads(self, proposal: dict[str, Any]) -> list[list[int]]:
         sizes = self.shape[:2] or [1, 1]
-        return [_pair(one, sizes, "off must hold [layer, head]") for one in proposal["value"]]
+        return [pair_inside(one, sizes, "off must hold [layer, head]") for one in proposal["value"]]
 
     def __repr__(self) -> str:
         """Say how much is shown; the same in every run."""
@@ -96,24 +73,11 @@ def head_grid(
         ValueError: A shape or a number of names does not fit.
     """
     stack = as_stack(weights)
-    layers, heads, queries, keys = stack.shape
-    if not isinstance(title, str):
-        raise TypeError(f"title must be a string, got {title!r:.60}")
-    data, encoding = encode_values(stack)
     parts, parts_encoding = _encode_parts(contributions, stack.shape)
     return HeadGrid(
-        shape=list(stack.shape),
-        data=data,
-        encoding=encoding,
+        **weights_traits([stack], query_tokens, key_tokens, title, head_names, layer_names),
         parts=parts,
         parts_encoding=parts_encoding,
-        query_tokens=as_names(query_tokens, queries, "query_tokens", "query"),
-        key_tokens=as_names(key_tokens, keys, "key_tokens", "key"),
-        head_names=as_names(head_names, heads, "head_names", "head")
-        or [f"Head {i}" for i in range(heads)],
-        layer_names=as_names(layer_names, layers, "layer_names", "layer")
-        or [f"Layer {i}" for i in range(layers)],
-        title=title,
     )
 
 
@@ -121,7 +85,7 @@ def _encode_parts(contributions: Any, shape: tuple[int, ...]) -> tuple[bytes, st
     """Return the contributions as bytes and how to read them; nothing where there are none."""
     if contributions is None:
         return b"", "float32"
-    parts: NDArray[np.float32] = as_stack(contributions)
+    parts = as_stack(contributions, "contributions")
     if parts.shape[:3] != shape[:3]:
         raise ValueError(
             "contributions must have the weights' layers, heads and queries, "
@@ -130,10 +94,3 @@ def _encode_parts(contributions: Any, shape: tuple[int, ...]) -> tuple[bytes, st
     if not np.isfinite(parts).all():
         raise ValueError("contributions must be finite numbers")
     return encode_values(parts)
-
-
-def _pair(value: Any, sizes: list[int], rule: str) -> list[int]:
-    pair = list(value)
-    if len(pair) != 2 or not all(0 <= i < size for i, size in zip(pair, sizes, strict=True)):
-        raise ValueError(f"{rule} inside {sizes}, got {pair}")
-    return pair

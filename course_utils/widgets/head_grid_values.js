@@ -1,11 +1,4 @@
-// What the head grid computes: one layer's slices, and how far the output moves without some heads.
-
-/** One head's values of one layer, without copying. @param {number[]} shape layers, heads, rows, columns */
-export function ofHead(values, shape, layer, head) {
-  const size = shape[2] * shape[3];
-  const start = (layer * shape[1] + head) * size;
-  return values.subarray(start, start + size);
-}
+// What the head grid computes: how far the output moves without some heads.
 
 /** The length of the sum of some heads' contributions to one query. */
 function length(parts, shape, layer, heads, query) {

@@ -1,12 +1,9 @@
 // What the head grid says: a cell in all heads, the heads that are off, and what their output was.
 import { mean } from "./head_grid_values.js";
-import { naming } from "./heatmap_words.js";
+import { naming, percent } from "./heatmap_words.js";
 import { format } from "./shared.js";
 
 const MOST = 6;
-
-export const percent = (share) =>
-  !Number.isFinite(share) ? "∞ %" : share > 0 && share < 0.005 ? "under 1 %" : `${Math.round(100 * share)} %`;
 
 /** A weight to three decimals; other numbers as everywhere. */
 export const brief = (x) => (x >= 0 && x <= 1 ? x.toFixed(3) : format(x));

@@ -1,4 +1,4 @@
-"""The heatmap's twin for print: the same picture as a matplotlib figure, all heads side by side."""
+"""The heatmap's twin for print: the same pictures as a matplotlib figure, all heads of a layer."""
 
 from collections.abc import Sequence
 from math import ceil
@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from course_utils.widgets.heatmap import as_names, as_stack
+from course_utils.widgets._weights import as_names, as_pair
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 _MOST_LABELS = 24
+_Scale = tuple[str, float, float]
 
 
 def heatmap_figure(
@@ -21,16 +22,23 @@ def heatmap_figure(
     query_tokens: Sequence[str] | None = None,
     key_tokens: Sequence[str] | None = None,
     *,
+    other: Any = None,
+    pair_names: Sequence[str] = ("first", "second"),
     title: str = "",
     head_names: Sequence[str] | None = None,
     layer: int = 0,
 ) -> "Figure":
     """Draw every head of one layer, with one colour scale for all.
 
+    Given `other`, each head is a row of three: the weights, the others, and the others less the
+    weights in colours of their own.
+
     Args:
         weights: As ``heatmap`` takes them.
         query_tokens: One string per row; positions when None.
         key_tokens: One string per column; positions when None.
+        other: Weights of the same shape to compare with.
+        pair_names: What `weights` and `other` are, in this order.
         title: Stands above the figure.
         head_names: One string per head; "Head 0", "Head 1", ... when None.
         layer: Which layer, where there are several.
@@ -39,37 +47,67 @@ def heatmap_figure(
         TypeError: Values are no real numbers, or names no strings.
         ValueError: A shape or a number of names does not fit, or there is no such layer.
     """
-    stack = as_stack(weights)
-    layers, heads, num_queries, num_keys = stack.shape
+    stacks = as_pair(weights, other)
+    layers, heads, num_queries, num_keys = stacks[0].shape
     if not 0 <= layer < layers:
         raise ValueError(f"layer must be in 0..{layers - 1}, got {layer}")
     queries = as_names(query_tokens, num_queries, "query_tokens", "query")
     keys = as_names(key_tokens, num_keys, "key_tokens", "key")
-    names = as_names(head_names, heads, "head_names", "head")
-    shown = stack[layer]
+    names = as_names(head_names, heads, "head_names", "head") or [f"Head {i}" for i in range(heads)]
+    pair = as_names(pair_names, 2, "pair_names", "stack") or []
+    maps = _maps([stack[layer] for stack in stacks], names, pair, np.stack(stacks))
     room = 0.07 * max(map(len, keys)) if keys else 0.1
-    figure, axes = _panels(heads, num_queries / num_keys, room)
-    for head, panel in enumerate(axes):
-        image = _panel(panel, shown[head], *_span(stack), queries, keys)
-        if heads > 1:
-            panel.set_title(names[head] if names else f"Head {head}", fontsize=9)
-    figure.colorbar(image, ax=axes, shrink=0.8, pad=0.02)
+    figure, axes = _panels(
+        len(maps), num_queries / num_keys, room, 3 if other is not None else None
+    )
+    scales: dict[str, tuple[Any, list[Axes]]] = {}
+    for panel, (name, values, scale) in zip(axes, maps, strict=True):
+        image = _panel(panel, values, scale, queries, keys)
+        scales.setdefault(scale[0], (image, []))[1].append(panel)
+        if len(maps) > 1:
+            panel.set_title(name, fontsize=9)
+    for image, panels in scales.values():
+        figure.colorbar(image, ax=panels, shrink=0.8, pad=0.02)
     if title:
         figure.suptitle(title)
     return figure
 
 
-def _panels(heads: int, shape: float, room: float) -> tuple["Figure", list["Axes"]]:
-    """Return a figure made for paper and one pair of axes per head.
+def _maps(
+    stacks: list[NDArray[np.float32]],
+    names: list[str],
+    pair: list[str],
+    everything: NDArray[np.float32],
+) -> list[tuple[str, NDArray[np.float32], _Scale]]:
+    """Return what to draw, row by row: a name, the values, and a colour map with its ends."""
+    plain = ("viridis", *_span(everything))
+    if len(stacks) == 1:
+        return [(name, values, plain) for name, values in zip(names, stacks[0], strict=True)]
+    apart = stacks[1] - stacks[0]
+    far = float(np.abs(apart[np.isfinite(apart)]).max(initial=0)) or 1.0
+    shown = [(stacks[0], plain), (stacks[1], plain), (apart, ("PuOr", -far, far))]
+    kinds = [pair[0], pair[1], f"{pair[1]} − {pair[0]}"]
+    return [
+        (f"{name}: {kind}" if len(names) > 1 else kind, values[head], scale)
+        for head, name in enumerate(names)
+        for kind, (values, scale) in zip(kinds, shown, strict=True)
+    ]
+
+
+def _panels(
+    heads: int, shape: float, room: float, across: int | None
+) -> tuple["Figure", list["Axes"]]:
+    """Return a figure made for paper and one pair of axes per map.
 
     Args:
         heads: How many panels.
         shape: Height of a panel by its width.
         room: Inches that the names of the keys take.
+        across: How many beside each other; None chooses.
     """
     from matplotlib.figure import Figure
 
-    columns = heads if heads <= 4 else min((4, 3), key=lambda n: -heads % n)
+    columns = across or (heads if heads <= 4 else min((4, 3), key=lambda n: -heads % n))
     rows = ceil(heads / columns)
     tall = min(max(shape, 0.25), 2.0)
     panel = 3.6 if columns == 1 else 1.9
@@ -103,15 +141,15 @@ def _span(stack: NDArray[np.float32]) -> tuple[float, float]:
 def _panel(
     axes: "Axes",
     values: NDArray[np.float32],
-    low: float,
-    high: float,
+    scale: _Scale,
     queries: list[str] | None,
     keys: list[str] | None,
 ) -> Any:
-    """Draw one head; cells that are not finite stay grey and hatched."""
+    """Draw one map; cells that are not finite stay grey and hatched."""
+    cmap, low, high = scale
     axes.patch.set(facecolor="0.85", hatch="////", edgecolor="0.4")
     shown = np.where(np.isfinite(values), values, np.nan)
-    image = axes.imshow(shown, cmap="viridis", vmin=low, vmax=high, aspect="auto",
+    image = axes.imshow(shown, cmap=cmap, vmin=low, vmax=high, aspect="auto",
                         interpolation="nearest")  # fmt: skip
     for axis, tokens in ((axes.xaxis, keys), (axes.yaxis, queries)):
         if tokens is not None:

@@ -30,3 +30,25 @@ export function moved(key, control, [row, column], rows, columns) {
   const clip = (i, n) => Math.min(n - 1, Math.max(0, i));
   return step ? [clip(row + step[0], rows), clip(column + step[1], columns)] : null;
 }
+
+/**
+ * Make a plot of cells follow the pointer and the keys: hovering shows, a click or a key chooses.
+ * @param {(event) => [number, number] | null} under the cell below the pointer, if any
+ * @param {(cell) => void} hover called with null when the pointer leaves
+ */
+export function steer(plot, { under, size, chosen, hover, choose }) {
+  plot.addEventListener("pointermove", (event) => hover(under(event)));
+  plot.addEventListener("pointerleave", () => hover(null));
+  plot.addEventListener("click", (event) => {
+    const cell = under(event);
+    if (cell) choose(cell);
+  });
+  plot.addEventListener("keydown", (event) => {
+    if (event.altKey || event.metaKey) return;
+    const cell = moved(event.key, event.ctrlKey, chosen(), ...size());
+    if (!cell) return;
+    event.preventDefault();
+    hover(null);
+    choose(cell);
+  });
+}

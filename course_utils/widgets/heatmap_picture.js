@@ -1,13 +1,16 @@
 // Where everything in a heatmap stands, and its drawing as SVG: on the page above the cells, or as a file.
-import { escape, format, inkOn, mark, viridis } from "./shared.js";
+import { escape, format, inkOn, mark } from "./shared.js";
 import { stepFor } from "./heatmap_moves.js";
+import { colour, shade } from "./heatmap_values.js";
 import { textWidth } from "./heatmap_words.js";
 
 const MAX_CELL = 56;
 const MAX_PLOT = 540;
+const NAME = 20;
+export const GAP = 16;
 
-/** Sizes and places, in CSS pixels, of everything in the picture. */
-export function layout(width, rowLabels, columnLabels) {
+/** Sizes and places, in CSS pixels, of everything in the picture; a named one has its name on top. */
+export function layout(width, rowLabels, columnLabels, named = false) {
   const [rows, columns] = [rowLabels.length, columnLabels.length];
   const left = 26 + Math.max(...rowLabels.map(textWidth));
   const room = Math.max(80, Math.min(MAX_PLOT, width - left - 14));
@@ -17,7 +20,7 @@ export function layout(width, rowLabels, columnLabels) {
   const cellHeight = crisp(Math.max(square, Math.min(MAX_CELL, 110 / rows)));
   const widest = Math.max(...columnLabels.map(textWidth));
   const upright = widest + 4 <= cellWidth;
-  const top = 22 + (upright ? 16 : widest + 4);
+  const top = (named ? NAME : 0) + 22 + (upright ? 16 : widest + 4);
   const [w, h] = [cellWidth * columns, cellHeight * rows];
   return {
     left,
@@ -40,7 +43,8 @@ export function drawing(view) {
   const { left, top, cellWidth, cellHeight, w, h, upright, rows, columns } = at;
   const out = [];
   const text = (x, y, inside, more = {}) => out.push(mark("text", { x, y, ...more }, escape(inside)));
-  text(left + w / 2, 12, "key", { class: "muted", "text-anchor": "middle" });
+  if (view.name) text(left, 13, view.name, { class: "name" });
+  text(left + w / 2, view.name ? 12 + NAME : 12, "key", { class: "muted", "text-anchor": "middle" });
   text(0, 0, "query", {
     class: "muted",
     "text-anchor": "middle",
@@ -66,9 +70,9 @@ export function drawing(view) {
   if (cellWidth >= 36 && cellHeight >= 20) {
     values.forEach((value, i) => {
       const finite = Number.isFinite(value);
-      const ink = finite ? inkOn(viridis((value - range.low) / (range.high - range.low))) : "#000";
+      const ink = finite ? inkOn(colour(range, value)) : "#000";
       const short = finite
-        ? value.toFixed(2).replace("-", "−")
+        ? value.toFixed(2).replace("-0.00", "0.00").replace("-", "−")
         : Number.isNaN(value)
           ? "NaN"
           : value > 0
@@ -87,41 +91,50 @@ export function drawing(view) {
   }
   const y = top + h + 14;
   for (let i = 0; i < 40; i++) {
-    out.push(mark("rect", { x: left + i * 4, y, width: 4.5, height: 9, fill: `rgb(${viridis(i / 39)})` }));
+    out.push(mark("rect", { x: left + i * 4, y, width: 4.5, height: 9, fill: `rgb(${shade(range, i / 39)})` }));
   }
   text(left, y + 23, format(range.low));
   text(left + 160, y + 23, format(range.high), { "text-anchor": "end" });
   return out.join("");
 }
 
-/** The picture as a file of its own: small ones all vectors, large ones with the cells as one image. */
-export function svgFile(view, title, image) {
-  const { left, top, cellWidth, cellHeight, w, h, columns, width, height } = view.at;
-  const cells = image
-    ? mark("image", { href: image, x: left, y: top, width: w, height: h, preserveAspectRatio: "none" })
-    : [...view.values]
-        .map((value, i) => {
-          const [x, y] = [left + (i % columns) * cellWidth, top + Math.floor(i / columns) * cellHeight];
-          const fill = Number.isFinite(value)
-            ? `rgb(${viridis((value - view.range.low) / (view.range.high - view.range.low))})`
-            : "#c8c8c8";
-          const box = mark("rect", { x, y, width: cellWidth, height: cellHeight, fill });
-          return Number.isFinite(value)
-            ? box
-            : box +
-                mark("path", { d: `M${x} ${y + cellHeight}l${cellWidth} ${-cellHeight}`, stroke: "#464646" });
-        })
-        .join("");
+/** One map's cells: rectangles, or one image where there are many. */
+function cells(view, image) {
+  const { left, top, cellWidth, cellHeight, w, h, columns } = view.at;
+  if (image) return mark("image", { href: image, x: left, y: top, width: w, height: h, preserveAspectRatio: "none" });
+  const drawn = Array.from(view.values, (value, i) => {
+    const [x, y] = [left + (i % columns) * cellWidth, top + Math.floor(i / columns) * cellHeight];
+    const fill = Number.isFinite(value) ? `rgb(${colour(view.range, value)})` : "#c8c8c8";
+    const box = mark("rect", { x, y, width: cellWidth, height: cellHeight, fill });
+    if (Number.isFinite(value)) return box;
+    return box + mark("path", { d: `M${x} ${y + cellHeight}l${cellWidth} ${-cellHeight}`, stroke: "#464646" });
+  });
+  return drawn.join("");
+}
+
+/**
+ * What is shown as a file of its own, maps from left to right: small ones all vectors, large ones with the
+ * cells as one image. @param {(string|null)[]} images one for each view
+ */
+export function svgFile(views, title, images) {
   const style =
-    "text{font:12px Arial,Helvetica,sans-serif;fill:#1b1f24}.muted{fill:#545d68}.gaps{stroke:#fff;fill:none}.title{font-size:15px;font-weight:bold}";
+    "text{font:12px Arial,Helvetica,sans-serif;fill:#1b1f24}.muted{fill:#545d68}.gaps{stroke:#fff;fill:none}" +
+    ".title{font-size:15px;font-weight:bold}.name{font-weight:bold}";
   const rise = title ? 30 : 6;
-  const size = { width: Math.max(width, title ? title.length * 8.5 + 16 : 0) + 8, height: height + rise };
+  let across = 0;
+  const maps = views.map((view, i) => {
+    const transform = `translate(${across} ${rise})`;
+    across += view.at.width + (i + 1 < views.length ? GAP : 0);
+    return mark("g", { transform }, cells(view, images[i]) + drawing(view));
+  });
+  const width = Math.max(across, title ? title.length * 8.5 + 16 : 0) + 8;
+  const size = { width, height: Math.max(...views.map((view) => view.at.height)) + rise };
   return mark(
     "svg",
     { xmlns: "http://www.w3.org/2000/svg", ...size, viewBox: `0 0 ${size.width} ${size.height}` },
     mark("style", {}, style) +
       mark("rect", { width: "100%", height: "100%", fill: "#fff" }) +
       (title ? mark("text", { class: "title", x: 8, y: 20 }, escape(title)) : "") +
-      mark("g", { transform: `translate(0 ${rise})` }, cells + drawing(view)),
+      maps.join(""),
   );
 }

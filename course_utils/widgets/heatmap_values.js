@@ -1,6 +1,12 @@
 // The values of a heatmap: how they are read from bytes, spanned by colours, and made into pixels.
 import { viridis } from "./shared.js";
 
+/** A part of what the colours span, 0 to 1, as red, green and blue; a range may have a scale of its own. */
+export const shade = (range, t) => (range.scale ?? viridis)(t);
+
+/** The colour of a finite value. */
+export const colour = (range, value) => shade(range, (value - range.low) / (range.high - range.low));
+
 /** Every float16 as a number; JavaScript's own Float16Array is too young to rely on. */
 export function halfTable() {
   return Float32Array.from({ length: 65536 }, (_, bits) => {
@@ -20,6 +26,13 @@ export function decode(view, encoding) {
   return Float32Array.from(new Uint16Array(bytes), (bits) => table[bits]);
 }
 
+/** One map of the stack, without copying. @param {number[]} shape layers, heads, rows, columns */
+export function mapOf(values, shape, layer, head) {
+  const size = shape[2] * shape[3];
+  const start = (layer * shape[1] + head) * size;
+  return values.subarray(start, start + size);
+}
+
 /** Least and largest finite value and how many are not finite. */
 export function extent(values) {
   let low = Infinity;
@@ -35,6 +48,17 @@ export function extent(values) {
   return strange === values.length ? { low: 0, high: 0, strange } : { low, high, strange };
 }
 
+/** Where the least and the largest finite value stand; -1 where there is none. */
+export function extremes(values) {
+  let [least, largest] = [-1, -1];
+  for (let i = 0; i < values.length; i++) {
+    if (!Number.isFinite(values[i])) continue;
+    if (least < 0 || values[i] < values[least]) least = i;
+    if (largest < 0 || values[i] > values[largest]) largest = i;
+  }
+  return { least, largest };
+}
+
 /** What the colours span. @param {"auto"|"unit"|"all"|"head"} mode @param all,head their extents */
 export function colourRange(mode, all, head) {
   const weights = all.low >= 0 && all.high <= 1;
@@ -46,12 +70,12 @@ export function colourRange(mode, all, head) {
 }
 
 /**
- * The picture as RGBA pixels. Where several cells share a pixel the largest is shown, so that a thin line
- * of large weights never vanishes; where one of them is not finite the pixel is part of a grey hatch.
+ * The picture as RGBA pixels. Where several cells share a pixel the largest is shown (of values on both sides
+ * of 0 the one farthest from it), so that a thin line of large weights never vanishes; where one of them is not finite the pixel is part of a grey hatch.
  */
 export function raster(values, rows, columns, height, width, range) {
   const pixels = new Uint8ClampedArray(4 * width * height);
-  const ramp = Array.from({ length: 256 }, (_, i) => viridis(i / 255));
+  const ramp = Array.from({ length: 256 }, (_, i) => shade(range, i / 255));
   const gain = 255 / (range.high - range.low);
   for (let y = 0; y < height; y++) {
     const top = Math.floor((y * rows) / height);
@@ -59,13 +83,13 @@ export function raster(values, rows, columns, height, width, range) {
     for (let x = 0; x < width; x++) {
       const left = Math.floor((x * columns) / width);
       const right = Math.max(left + 1, Math.floor(((x + 1) * columns) / width));
-      let largest = -Infinity;
+      let largest = range.signed ? 0 : -Infinity;
       let finite = true;
       for (let r = top; r < bottom; r++) {
         for (let c = left; c < right; c++) {
           const value = values[r * columns + c];
           if (value - value !== 0) finite = false;
-          else if (value > largest) largest = value;
+          else if (range.signed ? Math.abs(value) > Math.abs(largest) : value > largest) largest = value;
         }
       }
       const at = 4 * (y * width + x);

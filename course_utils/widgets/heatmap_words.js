@@ -1,5 +1,5 @@
 // What a heatmap says: tokens as they can be seen, and sentences about cells and heads.
-import { extent, largestInRow } from "./heatmap_values.js";
+import { extent, extremes, largestInRow } from "./heatmap_values.js";
 import { format } from "./shared.js";
 
 const MAX_LABEL = 14;
@@ -35,6 +35,10 @@ export function naming(tokens, index) {
     : String(index);
 }
 
+/** A share in whole per cent. */
+export const percent = (share) =>
+  !Number.isFinite(share) ? "∞ %" : share > 0 && share < 0.005 ? "under 1 %" : `${Math.round(100 * share)} %`;
+
 /** What is said of one cell. */
 export function sentence(view, row, column) {
   const { values, columns, queries, keys, weights } = view;
@@ -55,10 +59,7 @@ export function sentence(view, row, column) {
 export function summary(view, headCount, name) {
   const { values, rows, columns, queries, keys } = view;
   const { strange } = extent(values);
-  let best = -1;
-  values.forEach((x, i) => {
-    if (Number.isFinite(x) && (best < 0 || x > values[best])) best = i;
-  });
+  const best = extremes(values).largest;
   const many = (n, one, several) => `${n} ${n === 1 ? one : several}`;
   const size = `${headCount > 1 ? `${headCount} heads of ` : ""}${many(rows, "query", "queries")} by ${many(columns, "key", "keys")}. `;
   const top =

@@ -52,9 +52,13 @@ export function mark(tag, attributes = {}, inside = "") {
   return `<${tag}${said.join("")}>${inside}</${tag}>`;
 }
 
+const CONTROLS = ["button", "input", "select", "summary"];
+
 /** One HTML element; functions become listeners, the rest properties or attributes. */
 export function make(tag, properties = {}, ...children) {
   const element = document.createElement(tag);
+  // JupyterLab takes the arrow keys for its cells, unless the very element that has the focus says no.
+  if (CONTROLS.includes(tag) || properties.tabIndex === 0) element.setAttribute("data-lm-suppress-shortcuts", "true");
   for (const [name, value] of Object.entries(properties)) {
     if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
     else if (name.includes("-") || name === "role" || name === "for") element.setAttribute(name, value);

@@ -27,11 +27,11 @@ function fitWideParts() {
   }
 }
 
-// On paper nothing unfolds, and dark pages waste ink.
+// On paper nothing unfolds, and dark pages waste ink. Tables to look things up in stay folded.
 function makeReadyForPaper() {
   const root = document.documentElement.dataset;
   const theme = root.theme;
-  const folded = [...document.querySelectorAll("article details:not([open])")];
+  const folded = [...document.querySelectorAll("article details:not([open], .look-up)")];
   root.theme = "light";
   for (const details of folded) details.open = true;
   const undo = () => {

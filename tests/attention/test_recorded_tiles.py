@@ -26,7 +26,7 @@ def exponent(what: str, training: bool, is_causal: bool) -> float:
     [
         ("tiled", False, False, 2.0),
         ("tiled", False, True, 2.0),
-        ("recomputed", False, False, 1.3),
+        ("recomputed", False, False, 1.25),
         ("recomputed", False, True, 1.4),
         ("recomputed", True, False, 1.7),
         ("recomputed", True, True, 1.7),

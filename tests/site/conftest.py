@@ -12,19 +12,40 @@ from playwright.sync_api import Browser, Route
 from site_support import MODES, ROOT, Visit, build
 
 
+def _built(edition: str, folder: str) -> Path:
+    (ROOT / "_build").mkdir(exist_ok=True)
+    with FileLock(ROOT / "_build" / "site.lock"):
+        done = build(ROOT, "--edition", edition)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return ROOT / "_build" / folder
+
+
 @pytest.fixture(scope="session")
 def site() -> Path:
     """The learner's edition."""
-    (ROOT / "_build").mkdir(exist_ok=True)
-    with FileLock(ROOT / "_build" / "site.lock"):
-        done = build(ROOT)
-    assert done.returncode == 0, done.stdout + done.stderr
-    return ROOT / "_build" / "html"
+    return _built("learner", "html")
+
+
+@pytest.fixture(scope="session")
+def instructor_site() -> Path:
+    """The instructor's edition."""
+    return _built("instructor", "html-instructor")
 
 
 @pytest.fixture(scope="session")
 def address(site: Path) -> Iterator[str]:
     """Where the site is served."""
+    yield from served(site)
+
+
+@pytest.fixture(scope="session")
+def instructor_address(instructor_site: Path) -> Iterator[str]:
+    """Where the instructor's edition is served."""
+    yield from served(instructor_site)
+
+
+def served(site: Path) -> Iterator[str]:
+    """Serve a folder on a port of this machine."""
 
     class Quiet(http.server.SimpleHTTPRequestHandler):
         def log_message(self, *_: object) -> None:

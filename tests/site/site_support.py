@@ -1,10 +1,10 @@
 """What the tests of the site share: its build, its files, and a page with what goes wrong on it."""
 
-import importlib.util
+import importlib
 import subprocess
 import sys
 from dataclasses import dataclass, field
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from types import ModuleType
 
 from playwright.sync_api import Page
@@ -17,12 +17,21 @@ MODES = {"light": (1280, "light"), "dark": (1280, "dark"), "phone": (390, "light
 
 def load(name: str, folder: Path = ROOT / "site") -> ModuleType:
     """Import a file of the folder `site`, which is no package: Python has a module of that name."""
-    spec = importlib.util.spec_from_file_location(f"course_site_{name}", folder / f"{name}.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    sys.path.insert(0, str(folder))  # its files import each other by their bare names
+    try:
+        return importlib.import_module(name)
+    finally:
+        sys.path.remove(str(folder))
+
+
+book = load("book")
+TOC = book.project(ROOT)["toc"]
+
+
+def pages(edition: str = "learner") -> list[str]:
+    """Return the address below the site of every page of an edition, in reading order."""
+    files = book.files(book.of_edition(TOC, edition))
+    return [str(PurePosixPath(book.page(file)).with_suffix(".html")) for file in files]
 
 
 def build(root: Path, *options: str) -> subprocess.CompletedProcess[str]:

@@ -8,10 +8,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from site_support import ROOT, build, load
+import yaml
+from site_support import ROOT, TOC, book, build
 
-book = load("book")
-TOC = book.project(ROOT)["toc"]
 NOTEBOOK = {
     "cells": [{"cell_type": "markdown", "id": "a", "metadata": {}, "source": "# A\n\nText."}],
     "metadata": {"kernelspec": {"name": "python3", "display_name": "Python 3"}},
@@ -61,6 +60,17 @@ def test_toc_is_translated() -> None:
     assert book.files(toc) == ["site/index.md", "notebooks/03_a.ipynb", "site/glossary.md"]
 
 
+def test_pages_for_instructors_are_in_their_edition_alone() -> None:
+    toc = [
+        {"file": "site/index.md"},
+        {"title": "Reference", "children": [{"file": "a.md"}, {"file": "site/instructor/b.md"}]},
+        {"title": "For instructors", "children": [{"file": "site/instructor/c.md"}]},
+    ]
+    assert book.of_edition(toc, "instructor") == toc
+    kept = {"title": "Reference", "children": [{"file": "a.md"}]}
+    assert book.of_edition(toc, "learner") == [toc[0], kept]
+
+
 @pytest.mark.parametrize(
     "toc",
     [
@@ -73,6 +83,18 @@ def test_toc_is_translated() -> None:
 def test_toc_without_pages_is_refused(toc: list[dict[str, object]]) -> None:
     with pytest.raises(ValueError, match=r"^book\.yml: "):
         book.external_toc(toc)
+
+
+def test_book_yml_has_the_form_that_jupyter_book_reads() -> None:
+    whole = yaml.safe_load((ROOT / "book.yml").read_text(encoding="utf-8"))
+    assert yaml.safe_load((ROOT / "myst.yml").read_text(encoding="utf-8")) == {
+        "version": 1,
+        "extends": "book.yml",
+    }
+    assert (whole["version"], set(whole)) == (1, {"version", "project", "site"})
+    known = "title description authors copyright license bibliography toc github options"
+    assert set(whole["project"]) <= set(known.split())
+    assert set(whole["site"]) <= {"options", "template", "nav", "actions"}
 
 
 def test_every_notebook_is_in_the_contents_and_on_the_map() -> None:
@@ -137,11 +159,21 @@ def test_launch_buttons_stand_where_book_yml_names_a_repository(small: Path) -> 
     config = small / "book.yml"
     launch = """  github: https://github.com/owner/name
   options:
-    launch: {binderhub_url: "https://mybinder.org", colab_url: "https://colab.org"}
+    launch:
+      binderhub_url: "https://mybinder.org"
+      colab_url: "https://colab.org"
+      jupyterhub_url: "https://hub.org"
 """
     config.write_text(config.read_text().replace("project:\n", f"project:\n{launch}", 1))
     assert build(small).returncode == 0
     shown = (small / "_build/html/notebooks/a.html").read_text()
     assert "https://mybinder.org/v2/gh/owner/name/main?urlpath=lab/tree/notebooks/a.ipynb" in shown
-    assert "https://colab.org/github/owner/name/blob/main/notebooks/a.ipynb" in shown
-    assert "fa-rocket" not in (small / "_build/html/index.html").read_text()
+    assert "https://colab.org/github/owner/name/blob/gh-pages/colab/a.ipynb" in shown
+    assert (small / "_build/html/colab/a.ipynb").is_file()
+    assert "https://hub.org/hub/user-redirect/git-pull?" in shown
+    assert "urlpath=lab/tree/name/notebooks/a.ipynb" in shown
+    assert "https://github.com/owner/name/edit/main/solutions/a.py" in shown
+    assert "https://github.com/owner/name/issues/new?" in shown
+    front = (small / "_build/html/index.html").read_text()
+    assert "https://github.com/owner/name/edit/main/site/index.md" in front
+    assert "fa-rocket" not in front

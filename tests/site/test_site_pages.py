@@ -1,14 +1,27 @@
 """Every page in light, dark and at phone width: nothing asked of others, nothing broken."""
 
 from collections.abc import Callable
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
 import pytest
-from site_support import MODES, ROOT, Visit, load
+from site_support import MODES, ROOT, Visit, pages
 
-book = load("book")
-FILES = book.files(book.project(ROOT)["toc"])
-PAGES = [str(PurePosixPath(book.page(file)).with_suffix(".html")) for file in FILES]
+PAGES = pages()
+FOR_INSTRUCTORS = [name for name in pages("instructor") if name not in PAGES]
+# What somebody would look for who wants this chapter.
+TERMS = {
+    "00_start_here": "hint",
+    "01_bottleneck": "bottleneck",
+    "02_additive_multiplicative": "additive",
+    "03_scaled_dot_product": "temperature",
+    "04_queries_keys_values": "projections",
+    "05_multi_head": "heads",
+    "06_masks": "padding",
+    "07_positions": "sinusoidal",
+    "08_cheaper_attention": "window",
+    "09_flash_attention": "tiles",
+    "10_kv_cache": "cache",
+}
 CHAPTER = "notebooks/03_scaled_dot_product.html"
 AXE = ROOT / "node_modules" / "axe-core" / "axe.min.js"
 RUN_AXE = """async () => (await axe.run()).violations.map(
@@ -26,7 +39,19 @@ pytestmark = pytest.mark.browser
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("name", [*PAGES, "search.html?q=temperature"])
 def test_page(visit: Callable[..., Visit], address: str, name: str, mode: str) -> None:
-    seen = visit(f"{address}/{name}", mode)
+    look_at(visit(f"{address}/{name}", mode), mode)
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("name", FOR_INSTRUCTORS)
+def test_page_for_instructors(
+    visit: Callable[..., Visit], instructor_address: str, name: str, mode: str
+) -> None:
+    look_at(visit(f"{instructor_address}/{name}", mode), mode)
+
+
+def look_at(seen: Visit, mode: str) -> None:
+    """Find nothing asked of others, nothing broken and nothing that axe objects to."""
     page = seen.page
     assert page.evaluate("document.documentElement.dataset.theme") == MODES[mode][1]
     page.evaluate("document.querySelectorAll('details').forEach((folded) => (folded.open = true))")
@@ -55,28 +80,39 @@ def test_build_holds_no_page_beyond_those_looked_at(site: Path) -> None:
     assert {name for name in built if not name.startswith("_static/")} == {*PAGES, "search.html"}
 
 
-@pytest.mark.parametrize("files", [False, True], ids=["http", "file"])
-def test_search_finds_the_chapter(
-    visit: Callable[..., Visit], address: str, site: Path, files: bool
-) -> None:
-    seen = visit(f"{site.as_uri() if files else address}/search.html?q=temperature")
+def test_every_chapter_has_a_term_to_be_found_by() -> None:
+    assert {f"notebooks/{name}.html" for name in TERMS} >= {p for p in PAGES if "notebooks/" in p}
+
+
+@pytest.mark.parametrize("name", [n for n in TERMS if f"notebooks/{n}.html" in PAGES])
+def test_search_finds_the_chapter(visit: Callable[..., Visit], address: str, name: str) -> None:
+    seen = visit(f"{address}/search.html?q={TERMS[name]}")
+    seen.page.wait_for_selector(f"#search-results a[href*='notebooks/{name}.html']")
+    assert (seen.outside, seen.errors) == ([], [])
+
+
+def test_search_works_from_a_folder(visit: Callable[..., Visit], site: Path) -> None:
+    seen = visit(f"{site.as_uri()}/search.html?q=temperature")
     seen.page.wait_for_selector(f"#search-results a[href*='{CHAPTER}']")
     assert (seen.outside, seen.errors) == ([], [])
 
 
 def test_download_is_the_learners_notebook(visit: Callable[..., Visit], address: str) -> None:
     page = visit(f"{address}/{CHAPTER}").page
-    page.get_by_label("Download this page").click()
-    with page.expect_download() as download:
-        page.locator("a.btn-download-source-button").click()
     kept = ROOT / "notebooks" / "03_scaled_dot_product.ipynb"
-    assert Path(download.value.path()).read_bytes() == kept.read_bytes()
+    with page.expect_download() as below_title:
+        page.get_by_role("link", name="Download the notebook").click()
+    page.get_by_label("Download this page").click()
+    with page.expect_download() as in_menu:
+        page.locator("a.btn-download-source-button").click()
+    for download in (below_title, in_menu):
+        assert Path(download.value.path()).read_bytes() == kept.read_bytes()
 
 
 def test_paper_is_light_and_shows_answers(visit: Callable[..., Visit], address: str) -> None:
     page = visit(f"{address}/{CHAPTER}", "dark").page
     look = """() => [document.documentElement.dataset.theme,
-        document.querySelectorAll("article section > details:not([open])").length]"""
+        document.querySelectorAll("article section > details:not(.look-up, [open])").length]"""
     theme, folded = page.evaluate(look)
     assert folded > 0
     page.evaluate("dispatchEvent(new Event('beforeprint'))")

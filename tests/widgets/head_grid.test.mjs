@@ -27,11 +27,6 @@ test("heads that cancel move more than the whole output is long", () => {
   assert.match(drawn.inside, />300 %</);
 });
 
-test("a head's map is found in its layer", () => {
-  const all = Float32Array.from({ length: 24 }, (_, i) => i);
-  assert.deepEqual([...values.ofHead(all, [2, 3, 2, 2], 1, 2)], [20, 21, 22, 23]);
-});
-
 test("every grid fits its width, and rows of heads are even", () => {
   for (const width of [330, 640, 870]) {
     for (const heads of [1, 2, 5, 8, 12, 16]) {
@@ -64,10 +59,6 @@ test("the other sentence names the heads that are off and the position that need
     "Off: Head 0, Head 2. The output moves by 50 % of its length on average; most at query 'b' (1), 75 %.",
   );
   assert.match(words.offSentence([0, 1, 2], NAMES, [1, 1], null), /^All heads are off\. .* 100 %/);
-});
-
-test("shares are whole percents, and a little is not nothing", () => {
-  assert.deepEqual([0, 0.004, 0.006, 1.2, Infinity].map(words.percent), ["0 %", "under 1 %", "1 %", "120 %", "∞ %"]);
 });
 
 test("tokens stay text", () => {

@@ -65,7 +65,7 @@ test("pointing at one map shows its cell in every map, for as long as it lasts",
   assert.match(text(".acw-readout"), /key 'b' \(1\)/);
   for (const marks of el.querySelectorAll(".acw-marks .cross")) assert.match(marks.textContent, /b$/);
   assert.deepEqual(model.get("cell"), [0, 0]);
-  map.dispatchEvent(new window.MouseEvent("pointerleave"));
+  el.querySelector(".acw-grid").dispatchEvent(new window.MouseEvent("pointerleave"));
   assert.match(text(".acw-readout"), /key 'a' \(0\)/);
   map.dispatchEvent(new window.MouseEvent("click", at));
   await tick();
@@ -101,7 +101,7 @@ test("each layer has its own maps and its own heads off", async () => {
 });
 
 test("without contributions there is nothing to switch, and one layer needs no choice", () => {
-  const { el } = show({ parts: bytes([]), shape: [1, 2, 1, 2], data: bytes(WEIGHTS.slice(0, 4)), layer: 0 });
+  const { el } = show({ parts: bytes([]), shape: [1, 2, 1, 2], data: bytes(WEIGHTS.slice(0, 4)), layer_names: ["Layer 0"], layer: 0 });
   assert.equal(el.querySelectorAll(".acw-card button").length, 0);
   assert.ok(el.querySelector(".acw-switches").hidden);
   assert.ok(el.querySelector("figure").hidden);

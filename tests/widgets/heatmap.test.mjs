@@ -78,6 +78,16 @@ test("the extent leaves out what is not finite and counts it", () => {
   assert.deepEqual(heatmap.extent([NaN]), { low: 0, high: 0, strange: 1 });
 });
 
+test("a head's map is found in its layer", () => {
+  const all = Float32Array.from({ length: 24 }, (_, i) => i);
+  assert.deepEqual([...heatmap.mapOf(all, [2, 3, 2, 2], 1, 2)], [20, 21, 22, 23]);
+});
+
+test("shares are whole per cents, and a little is not nothing", () => {
+  const shares = [0, 0.004, 0.006, 1.2, Infinity];
+  assert.deepEqual(shares.map(heatmap.percent), ["0 %", "under 1 %", "1 %", "120 %", "∞ %"]);
+});
+
 test("colours span 0 to 1 for weights and the data for anything else", () => {
   const of = (low, high) => ({ low, high });
   const span = (...given) => Object.values(heatmap.colourRange(...given));
@@ -214,11 +224,30 @@ test("a saved file is one self-contained drawing", () => {
     columnLabels: ["0", "1"],
   };
   view.at = heatmap.layout(500, view.rowLabels, view.columnLabels);
-  const vectors = heatmap.svgFile(view, "A & B", null);
+  const vectors = heatmap.svgFile([view], "A & B", [null]);
   assert.match(vectors, /^<svg xmlns="http:\/\/www\.w3\.org\/2000\/svg" width="\d+/);
   assert.match(vectors, /A &amp; B.*&lt;a&gt;/);
   assert.equal(vectors.match(/<rect/g).length, 1 + 4 + 40);
-  const image = heatmap.svgFile(view, "", "data:image/png;base64,AA==");
+  const image = heatmap.svgFile([view], "", ["data:image/png;base64,AA=="]);
   assert.equal(image.match(/<image/g).length, 1);
   assert.doesNotMatch(image.replace("http://www.w3.org/2000/svg", ""), /https?:/);
+});
+
+test("two maps are saved beside each other, each with its name", () => {
+  const view = (name) => ({
+    name,
+    values: Float32Array.of(0.1, 0.9),
+    rows: 1,
+    columns: 2,
+    range: { low: 0, high: 1 },
+    rowLabels: ["0"],
+    columnLabels: ["0", "1"],
+    at: heatmap.layout(300, ["0"], ["0", "1"], true),
+  });
+  const [first, second] = [view("before"), view("after")];
+  const drawn = heatmap.svgFile([first, second], "", [null, null]);
+  assert.match(drawn, /class="name"[^>]*>before<.*class="name"[^>]*>after</);
+  const places = [...drawn.matchAll(/<g transform="translate\((\d+) 6\)">/g)].map((found) => Number(found[1]));
+  assert.deepEqual(places, [0, first.at.width + picture.GAP]);
+  assert.equal(first.at.top, heatmap.layout(300, ["0"], ["0", "1"]).top + 20);
 });

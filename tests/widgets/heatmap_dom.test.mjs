@@ -18,6 +18,9 @@ function show(changes = {}) {
     layer_names: ["Layer 0"],
     title: "Weights",
     color_range: "auto",
+    view: "first",
+    partner: [0, 1],
+    pair_names: [],
     layer: 0,
     head: 0,
     cell: [0, 0],
@@ -98,6 +101,60 @@ test("layers have a choice of their own and their own values", async () => {
   assert.match(read(), /0\.500/);
 });
 
+const field = (el, label) => {
+  const found = [...el.querySelectorAll(".acw-bar label")].find((one) => one.textContent === label);
+  return { field: found.parentElement, select: found.parentElement.querySelector("select") };
+};
+
+test("two heads are compared side by side, with one cell in both, or as a difference", async () => {
+  const { window, el, model, press, read } = show();
+  assert.ok(field(el, "Compared with").field.hidden);
+  const { select } = field(el, "View");
+  select.value = "side";
+  select.dispatchEvent(new window.Event("change"));
+  await tick();
+  assert.equal(el.querySelectorAll(".acw-map").length, 2);
+  assert.deepEqual([...el.querySelectorAll(".name")].map((name) => name.textContent), ["Head 0", "Head 1"]);
+  assert.equal(read(), "query 0 to key 'a' (0): Head 0 0.100, Head 1 0.500, difference +0.400.");
+  press("ArrowRight");
+  await tick();
+  const tags = [...el.querySelectorAll(".acw-map")].map((map) => [...map.querySelectorAll(".tag text")][1].textContent);
+  assert.deepEqual(tags, ["b", "b"]);
+  model.set("view", "difference");
+  await tick();
+  assert.equal(el.querySelectorAll(".acw-map").length, 1);
+  assert.equal(el.querySelector(".name").textContent, "Head 1 − Head 0");
+  assert.match(el.querySelector(".acw-plot").getAttribute("aria-label"), /^Weights · Head 1 − Head 0\. Arrow/);
+  assert.match(el.querySelector(".acw-note").textContent, /On average 52 % of a query's weight lies on other keys/);
+  const partner = field(el, "Compared with").select;
+  partner.selectedIndex = 0;
+  partner.dispatchEvent(new window.Event("change"));
+  await tick();
+  assert.deepEqual(model.get("partner"), [0, 0]);
+  assert.match(el.querySelector(".acw-note").textContent, /: no difference\.$/);
+});
+
+test("two stacks show the same head of both, and the table their differences", async () => {
+  const halves = { shape: [1, 1, 2, 3], head_names: ["Head 0"], pair_names: ["before", "after"] };
+  const { window, el, model, read } = show({ ...halves, view: "side" });
+  assert.equal(read(), "query 0 to key 'a' (0): before 0.100, after 0.500, difference +0.400.");
+  assert.ok(field(el, "Compared with").field.hidden);
+  const details = el.querySelector("details");
+  details.open = true;
+  details.dispatchEvent(new window.Event("toggle"));
+  const cells = [...details.querySelectorAll("tbody tr")].map((tr) => [...tr.children].map((td) => td.textContent));
+  assert.deepEqual(cells.map((row) => row.slice(1)), [
+    ["0.700", "0.250", "−0.450"],
+    ["0.100", "0.500", "+0.400"],
+    ["0.200", "0.250", "+0.0500"],
+  ]);
+  assert.equal(details.querySelector("summary").textContent, "Largest differences of this row, as a table");
+  model.set("view", "second");
+  await tick();
+  assert.match(read(), /^query 0 attends 0\.500 to key 'a'/);
+  assert.deepEqual([...el.querySelectorAll(".name")].map((name) => name.textContent), ["after"]);
+});
+
 test("controls without a choice are not shown", () => {
   const { el } = show({
     data: new DataView(Float32Array.of(-1, 2, 3, 4, 5, 6).buffer),
@@ -106,7 +163,7 @@ test("controls without a choice are not shown", () => {
   });
   assert.deepEqual(
     [...el.querySelectorAll(".acw-bar span")].map((field) => field.hidden),
-    [true, true],
+    [true, true, true, true],
   );
   assert.match(el.querySelector(".acw-note").textContent, /outside 0 to 1: the colours span −1\.00 to 6\.00/);
 });

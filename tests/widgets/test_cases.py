@@ -15,7 +15,7 @@ def test_the_shared_cases_are_what_python_computes() -> None:
             assert abs(kept[name] - made[name]) <= 1e-12
         for a, b in zip(kept["weights"], made["weights"], strict=True):
             assert abs(a - b) <= 1e-15
-    for name in ("variance", "uniform", "half", "viridis"):
+    for name in ("variance", "uniform", "half", "viridis", "puor", "pair"):
         assert stored[name] == fresh[name], f"{name}: run tests/widgets/widget_cases.py"
 
 

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from course_utils.widgets import Heatmap, heatmap
-from course_utils.widgets.heatmap import MAX_VALUES
+from course_utils.widgets._weights import MAX_VALUES
 
 
 def sent(widget: Heatmap) -> np.ndarray:
@@ -97,9 +97,17 @@ def test_state_is_json_but_for_the_bytes() -> None:
         ([[1.0]], {"head_names": ["a", "b"]}, ValueError, "one string per head, 1, got 2"),
         ([[1.0]], {"layer_names": []}, ValueError, "one string per layer, 1, got 0"),
         ([[1.0]], {"title": 3}, TypeError, "title must be a string, got 3"),
+        ([[1.0]], {"other": [[1.0, 2.0]]}, ValueError,
+         r"other must have the weights' shape, \(1, 1, 1, 1\).*got \(1, 1, 1, 2\)"),
+        ([[1.0]], {"other": [["a"]]}, TypeError, "other must be real numbers"),
+        (np.broadcast_to(0.0, (MAX_VALUES, 1)), {"other": np.broadcast_to(0.0, (MAX_VALUES, 1))},
+         ValueError, "weights and other must have at most 16,777,216 values, got 33,554,432"),
+        ([[1.0]], {"other": [[1.0]], "pair_names": ["a"]}, ValueError, "one string per stack, 2"),
+        ([[1.0]], {"view": "side"}, ValueError, "view must be one of first here, got 'side'"),
+        ([[[1.0]]] * 2, {"view": "second"}, ValueError, "one of first, side, difference here"),
         ([[1.0]], {"color_range": "log"}, ValueError, "one of auto, unit, all, head, got 'log'"),
     ],
-)
+)  # fmt: skip
 def test_wrong_arguments_are_said(
     weights: Any, more: dict[str, Any], error: type[Exception], says: str
 ) -> None:
@@ -114,5 +122,22 @@ def test_a_choice_that_does_not_exist_is_refused() -> None:
         widget.head = 3
     with pytest.raises(ValueError, match=r"layer must be in 0..1, got -1"):
         widget.layer = -1
-    with pytest.raises(ValueError, match=r"cell must be \[row, column\] inside \[4, 5\]"):
+    with pytest.raises(ValueError, match=r"cell must be \[query, key\] inside \[4, 5\]"):
         widget.cell = [4, 0]
+    with pytest.raises(ValueError, match=r"partner must be \[layer, head\] inside \[2, 3\]"):
+        widget.partner = [2, 0]
+
+
+def test_two_stacks_are_sent_one_after_the_other() -> None:
+    before, after = np.random.default_rng(2).random((2, 3, 4, 5)).astype(np.float32)
+    widget = heatmap(before, other=torch.tensor(after), pair_names=("before", "after"))
+    assert repr(widget) == "Heatmap(3 heads, 4 x 5, before and after)"
+    assert widget.view == "side"
+    both = np.frombuffer(widget.data, "<f4").reshape(2, 3, 4, 5)
+    np.testing.assert_array_equal(both, np.stack([before, after]))
+
+
+def test_a_head_is_compared_with_the_next_one_and_a_layer_with_the_next() -> None:
+    assert heatmap(np.zeros((2, 3, 4, 5)), view="side").partner == [0, 1]
+    assert heatmap(np.zeros((2, 1, 4, 5)), view="difference").partner == [1, 0]
+    assert heatmap(np.zeros((4, 5))).partner == [0, 0]

@@ -44,3 +44,26 @@ def test_long_token_lists_are_thinned() -> None:
     tokens = [f"t{i}" for i in range(200)]
     figure = heatmap_figure(np.eye(200), tokens, tokens)
     assert len(figure.axes[0].get_xticks()) <= 24
+
+
+def test_two_stacks_are_drawn_with_their_difference() -> None:
+    before, after = np.random.default_rng(1).random((2, 2, 3, 4)).astype(np.float32)
+    figure = heatmap_figure(before, other=after, pair_names=("before", "after"))
+    panels = [axes for axes in figure.axes if axes.images]
+    kinds = ("before", "after", "after − before")
+    assert [axes.get_title() for axes in panels] == [
+        f"Head {head}: {kind}" for head in range(2) for kind in kinds
+    ]
+    shown = [before[0], after[0], after[0] - before[0], before[1], after[1], after[1] - before[1]]
+    for axes, values in zip(panels, shown, strict=True):
+        np.testing.assert_array_equal(axes.images[0].get_array(), values)
+    low, high = panels[2].images[0].get_clim()
+    assert low == -high == -np.abs(after - before).max()
+    assert [axes.images[0].get_cmap().name for axes in panels[:3]] == ["viridis", "viridis", "PuOr"]
+    assert len(figure.axes) == 6 + 2
+
+
+def test_equal_stacks_of_one_head_are_printed(tmp_path: Path) -> None:
+    figure = heatmap_figure(np.eye(3), list("abc"), list("abc"), other=np.eye(3), title="same")
+    assert [axes.get_title() for axes in figure.axes[:3]] == ["first", "second", "second − first"]
+    figure.savefig(tmp_path / "figure.svg")

@@ -1,4 +1,4 @@
-"""Both widgets alive in JupyterLab: a notebook is run, then used with the keyboard alone."""
+"""Every widget alive in JupyterLab: a notebook is run and driven, and the kernel hears of it."""
 
 import json
 import os
@@ -16,20 +16,28 @@ from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
+from widget_drives import DRIVES
+from widget_hands import Hand, expect_said
 from widget_page import ROOT
 
 pytestmark = pytest.mark.browser
+HERE = Path(__file__).parent
 
-SOURCE = """\
-import numpy as np
-from course_utils.widgets import heatmap, scale_explorer
-show = heatmap(np.eye(4, 5)[None].repeat(2, 0) * [[[0.25]], [[0.75]]], list("abcd"))
-show
+START = """\
+import json
+from widget_drives import DRIVES
+shown = {name: drive.make() for name, drive in DRIVES.items()}
+"""
+END = """\
+print(json.dumps({
+    name: {trait: getattr(shown[name], trait) for trait in drive.traits}
+    for name, drive in DRIVES.items()
+}))
 """
 
 
 def notebook() -> dict[str, Any]:
-    cells = [SOURCE, "scale_explorer()", "print('chosen', show.head, show.cell)"]
+    cells = [START, *(f"shown[{name!r}]" for name in DRIVES), END]
     return {
         "nbformat": 4,
         "nbformat_minor": 5,
@@ -67,10 +75,16 @@ class Lab:
     settings: Path
 
     def choose(self, theme: str) -> None:
-        """Set the theme, as its settings menu does."""
-        kept = self.settings / "@jupyterlab" / "apputils-extension" / "themes.jupyterlab-settings"
-        kept.parent.mkdir(parents=True, exist_ok=True)
-        kept.write_text(json.dumps({"theme": f"JupyterLab {theme}"}), encoding="utf-8")
+        """Set the theme, as its settings menu does; no news, and no cell leaves the page."""
+        chosen = {
+            "apputils-extension/themes": {"theme": f"JupyterLab {theme}"},
+            "apputils-extension/notification": {"fetchNews": "false"},
+            "notebook-extension/tracker": {"windowingMode": "none"},
+        }
+        for name, setting in chosen.items():
+            kept = self.settings / "@jupyterlab" / f"{name}.jupyterlab-settings"
+            kept.parent.mkdir(parents=True, exist_ok=True)
+            kept.write_text(json.dumps(setting), encoding="utf-8")
 
 
 @pytest.fixture(scope="module")
@@ -91,7 +105,7 @@ def lab(tmp_path_factory: pytest.TempPathFactory, browser: Browser) -> Iterator[
          "--ip=127.0.0.1", f"--port={port}", f"--ServerApp.root_dir={home / 'work'}",
          "--LabApp.expose_app_in_browser=True", "--LabApp.news_url=",
          "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate"],
-        env=os.environ | own | {"PYTHONPATH": str(ROOT)}, cwd=home,
+        env=os.environ | own | {"PYTHONPATH": os.pathsep.join([str(ROOT), str(HERE)])}, cwd=home,
         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
     )  # fmt: skip
     try:
@@ -112,38 +126,36 @@ def run_all(page: Page, lab: Lab, theme: str) -> None:
     page.locator(".jp-Notebook .jp-CodeCell").first.wait_for()
     page.get_by_text("Python 3 (ipykernel) | Idle").wait_for(timeout=30_000)
     page.evaluate("jupyterapp.commands.execute('notebook:run-all-cells')")
-    page.locator(".acw-explorer").wait_for(timeout=30_000)
+    page.get_by_text("Python 3 (ipykernel) | Idle").wait_for(timeout=60_000)
+    page.wait_for_function(
+        f"document.querySelectorAll('.acw').length === {len(DRIVES)}", timeout=60_000
+    )
 
 
-@pytest.mark.parametrize("theme", ["Light", "Dark"])
-def test_widgets_live_in_jupyterlab(browser: Browser, lab: Lab, theme: str) -> None:
+@pytest.mark.parametrize(("theme", "hand"), [("Light", "keys"), ("Dark", "mouse")])
+def test_every_widget_lives_in_jupyterlab(
+    browser: Browser, lab: Lab, theme: str, hand: Hand
+) -> None:
     page = browser.new_page(viewport={"width": 1200, "height": 1900})
     wrong: list[str] = []
     page.on("pageerror", lambda error: wrong.append(str(error)))
+    page.on("console", lambda said: said.type == "error" and wrong.append(said.text))
     run_all(page, lab, theme)
     paper = page.evaluate("getComputedStyle(document.querySelector('.acw')).backgroundColor")
     assert paper == ("rgb(21, 25, 31)" if theme == "Dark" else "rgb(255, 255, 255)")
-
-    slider = page.get_by_label("d_k", exact=True)
-    slider.focus()
-    slider.press("End")
-    expect(page.locator(".acw-said")).to_contain_text("d_k = 1024, not divided")
-    page.get_by_label("divide by √d_k").press("Space")
-    expect(page.locator(".acw-said")).to_contain_text("d_k = 1024, divided by")
-
-    plot = page.locator(".acw-plot")
-    plot.focus()
-    for key in ("ArrowDown", "ArrowDown", "ArrowRight"):
-        plot.press(key)
-    expect(page.locator(".acw-readout")).to_contain_text("attends 0 to key 1")
-    expect(plot).to_be_focused()
-    page.get_by_role("radio", name="Head 1").check()
-    expect(page.locator(".acw-readout")).to_contain_text("0.750 to key 2")
+    roots = page.locator(".acw").all()
+    for (name, drive), root in zip(DRIVES.items(), roots, strict=True):
+        widget = drive.make()
+        for step in drive.steps(widget):
+            step.take(root, hand)
+        expect_said(root, drive.says(widget))
+        if folder := os.environ.get("SCREENSHOTS"):
+            root.screenshot(path=Path(folder) / f"lab-{theme.lower()}-{name}.png")
     page.wait_for_timeout(300)
-    page.locator(".jp-CodeCell").nth(2).locator(".cm-content").click()
+    page.locator(".jp-CodeCell").last.locator(".cm-content").click()
     page.evaluate("jupyterapp.commands.execute('notebook:run-cell')")
-    expect(page.locator(".jp-OutputArea-output").last).to_contain_text("chosen 1 [2, 1]")
-    if folder := os.environ.get("SCREENSHOTS"):
-        page.screenshot(path=Path(folder) / f"lab-{theme.lower()}.png")
+    heard = page.locator(".jp-OutputArea-output").last
+    expect(heard).to_contain_text('"view": "difference"')
+    assert json.loads(heard.inner_text()) == {n: drive.traits for n, drive in DRIVES.items()}
     page.close()
     assert wrong == []

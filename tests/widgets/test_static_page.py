@@ -36,22 +36,6 @@ def bare(text: str) -> str:
 
 
 @pytest.mark.parametrize("over", ["http", "file"])
-def test_the_explorer_lives_without_a_kernel(open_page: Show, over: str) -> None:
-    page = open_page([scale_explorer()], over=over)
-    said = page.locator(".acw-said")
-    expect(said).to_contain_text("d_k = 4, not divided")
-    slider = page.get_by_label("d_k", exact=True)
-    slider.focus()
-    slider.press("End")
-    expect(said).to_contain_text("d_k = 1024, not divided: the scores have variance 1")
-    dead = float(page.locator(".acw-numbers tbody tr").nth(2).locator("td").nth(1).inner_text())
-    page.get_by_label("divide by √d_k").press("Space")
-    expect(said).to_contain_text("d_k = 1024, divided by √d_k")
-    alive = float(page.locator(".acw-numbers tbody tr").nth(2).locator("td").nth(1).inner_text())
-    assert alive > 4 * dead
-
-
-@pytest.mark.parametrize("over", ["http", "file"])
 def test_the_heatmap_lives_without_a_kernel(open_page: Show, over: str) -> None:
     widget = sentence_map()
     page = open_page([widget], over=over)
@@ -70,7 +54,7 @@ def test_the_heatmap_lives_without_a_kernel(open_page: Show, over: str) -> None:
 def test_keyboard_alone_reaches_and_uses_everything(open_page: Show) -> None:
     page = open_page([sentence_map(), scale_explorer()])
     reached = []
-    for _ in range(14):
+    for _ in range(15):
         page.keyboard.press("Tab")
         reached.append(
             page.evaluate(
@@ -96,10 +80,8 @@ def test_keyboard_alone_reaches_and_uses_everything(open_page: Show) -> None:
             page.keyboard.press("ArrowLeft")
         if reached[-1].startswith("SUMMARY"):
             page.keyboard.press("Enter")
-        if len(reached) == 14:
-            break
     assert reached == [
-        *["SELECT select-one"] * 2, *["BUTTON button"] * 2, "DIV application", "INPUT radio",
+        *["SELECT select-one"] * 3, *["BUTTON button"] * 2, "DIV application", "INPUT radio",
         "SUMMARY ", "INPUT range", "INPUT checkbox", "BUTTON button", *["INPUT range"] * 2,
         "SUMMARY ", reached[-1],
     ]  # fmt: skip
@@ -151,20 +133,6 @@ def test_hover_over_8_heads_of_512_answers_within_a_frame(open_page: Show) -> No
     print(f"hover: median {statistics.median(times):.2f} ms, worst {max(times):.2f} ms")
     assert statistics.median(times) < 4
     assert statistics.quantiles(times, n=20)[-1] < 16.7
-
-
-def test_another_head_of_512_is_drawn_without_lag(open_page: Show) -> None:
-    page = open_page([heatmap(weights(8, 512, 512))])
-    took = page.evaluate(
-        """async () => {
-            const start = performance.now();
-            document.querySelectorAll("input[type=radio]")[5].click();
-            await new Promise((done) => requestAnimationFrame(() => setTimeout(done)));
-            return performance.now() - start;
-        }"""
-    )
-    print(f"another head: {took:.0f} ms")
-    assert took < 400
 
 
 def test_pictures_are_saved_without_a_kernel(open_page: Show, tmp_path: Path) -> None:

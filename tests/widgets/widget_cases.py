@@ -57,8 +57,22 @@ def half_case(bits: int) -> list[Any]:
     return [bits, as_json(float(np.array(bits, dtype=np.uint16).view(np.float16)))]
 
 
-def viridis_case(t: float) -> list[Any]:
-    return [t, [round(255 * part) for part in matplotlib.colormaps["viridis"](t)[:3]]]
+def colour_case(name: str, t: float) -> list[Any]:
+    return [t, [round(255 * part) for part in matplotlib.colormaps[name](t)[:3]]]
+
+
+def pair_case() -> dict[str, Any]:
+    """Two maps of weights, and the mean over the queries of their total variation distance."""
+    first = np.array([[0.5, 0.25, 0.25], [1, 0, 0], [0, 0, 0], [0.125, 0.125, 0.75]])
+    second = np.array([[0.25, 0.5, 0.25], [0, 0, 1], [0, 0, 0], [0.125, 0.125, 0.75]])
+    apart = second - first
+    return {
+        "first": first.ravel().tolist(),
+        "second": second.ravel().tolist(),
+        "columns": first.shape[1],
+        "difference": apart.ravel().tolist(),
+        "moved": float(np.abs(apart).sum(axis=1).mean() / 2),
+    }
 
 
 def cases() -> dict[str, Any]:
@@ -69,7 +83,9 @@ def cases() -> dict[str, Any]:
         "variance": {"values": values.tolist(), "variance": float(values.var(correction=0))},
         "uniform": [{"seed": s, "numbers": mulberry32(s, 6)} for s in (0, 1, 12, 2**31 - 1)],
         "half": [half_case(bits) for bits in halves],
-        "viridis": [viridis_case(i / 255) for i in range(256)],
+        "viridis": [colour_case("viridis", i / 255) for i in range(256)],
+        "puor": [colour_case("PuOr", i / 255) for i in range(0, 256, 5)],
+        "pair": pair_case(),
     }
 
 

@@ -1,0 +1,65 @@
+"""Tables of the page "The course against its peers", from the record of `make bench`."""
+
+import json
+from html import escape
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from blocks import block, table
+
+ROOT = Path(__file__).resolve().parent.parent
+RECORD = ROOT / "benchmarks" / "results" / "bench.json"
+RUNNING = ROOT / "site" / "running.json"
+
+
+def load() -> dict[str, Any]:
+    """Return the record."""
+    record: dict[str, Any] = json.loads(RECORD.read_text(encoding="utf-8"))
+    return record
+
+
+def markdown() -> str:
+    """Return the table of ratios, and a line that says how it came about."""
+    record = load()
+    rows = []
+    for run in record["runs"]:
+        times = f"{run['median']:.2f} ({run['low']:.2f} to {run['high']:.2f})"
+        aim = "" if run["aim"] is None else f"{run['aim']:.2g}, {_reached(run)}"
+        rows.append((f"{run['chapter']:02d}", escape(run["says"]), escape(run["peer"]), times, aim))
+    made = (
+        f"Recorded on {record['date']} with <code>{escape(record['command'])}</code>, "
+        f"PyTorch {record['versions']['torch']}, transformers "
+        f"{record['versions']['transformers']}, on {escape(record['settings']['processor'])}."
+    )
+    head = ("Chapter", "What", "Peer", "Times", "Aim")
+    return block(table(head, rows), f"<p>{made}</p>")
+
+
+def elsewhere() -> str:
+    """Return what a check, an import and the notebooks cost."""
+    record = load()
+    checks = sorted(run["seconds"] for run in record["checks"])
+    slowest = max(record["checks"], key=lambda run: run["seconds"])
+    imports = {run["import"]: run["seconds"] for run in record["imports"]}
+    running = json.loads(RUNNING.read_text(encoding="utf-8"))
+    longest = max(running, key=lambda name: running[name])
+    rows = [
+        ("a right answer, checked", f"{1e3 * median(checks):.0f} ms in the median of {len(checks)} "
+         f"exercises; at most {slowest['seconds']:.2f} s (<code>{slowest['exercise']}</code>)"),
+        ("<code>import course_utils</code>", _seconds(imports, "course_utils")),
+        ("<code>import course_utils.attention</code>",
+         f"{_seconds(imports, 'course_utils.attention')}, of which torch takes "
+         f"{_seconds(imports, 'torch')}"),
+        ("all notebooks, executed", f"{sum(running.values())} s; the longest is "
+         f"<code>{longest}</code> with {running[longest]} s"),
+    ]  # fmt: skip
+    return block(table(("What", "Processor time"), rows))
+
+
+def _reached(run: dict[str, Any]) -> str:
+    return "reached" if run["median"] >= run["aim"] else "missed"
+
+
+def _seconds(imports: dict[str, float], name: str) -> str:
+    return f"{imports[name] - imports['sys']:.2f} s"

@@ -1,0 +1,101 @@
+"""How long a page takes, said below its title: to read, to run, to do its exercises.
+
+Reading is counted: 200 words of text a minute, folded answers too, and 20 lines of code. Running is
+measured, in processor seconds (`tools/measure_running.py` writes `running.json`). What an exercise
+takes is its own `minutes`, the estimate that stands beside it in the chapter.
+"""
+
+import json
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from nbformat import NotebookNode
+
+RUNNING = Path(__file__).resolve().parent / "running.json"
+WORDS, LINES = 200, 20
+_WORD = re.compile(r"\w[\w'’-]*")
+_TITLE = re.compile(r"(?m)^# .*$")
+_BESIDE = re.compile(r"<[^>]+>|<!--.*?-->|\]\([^)]*\)|\{[\w:-]+\}|(?s:\A---\n.*?\n---\n)")
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What a page asks of its reader.
+
+    Attributes:
+        read: Minutes to read it.
+        exercises: How many there are.
+        do: Minutes that they take.
+        run: Processor seconds to run it, None where that was not measured.
+        points: What the exercises bring where they are graded.
+    """
+
+    read: int
+    exercises: int = 0
+    do: int = 0
+    run: int | None = None
+    points: int = 0
+
+
+def of_text(text: str) -> Facts:
+    """Return the facts of a page of text alone."""
+    return Facts(max(1, round(_words(text) / WORDS)))
+
+
+def of_notebook(notebook: NotebookNode, name: str) -> Facts:
+    """Return the facts of a chapter, from the notebook that the learner opens."""
+    from course_utils.exercises import find
+
+    words = sum(_words(cell.source) for cell in notebook.cells if cell.cell_type == "markdown")
+    code = [cell.source for cell in notebook.cells if cell.cell_type == "code"]
+    lines = sum(bool(line.strip()) for source in code for line in source.splitlines())
+    asked = [find(c.metadata["exercise"]) for c in notebook.cells if "exercise" in c.metadata]
+    return Facts(
+        read=max(1, round(words / WORDS + lines / LINES)),
+        exercises=len(asked),
+        do=sum(exercise.minutes for exercise in asked),
+        run=json.loads(RUNNING.read_text(encoding="utf-8")).get(name),
+        points=sum(exercise.points for exercise in asked),
+    )
+
+
+def _words(text: str) -> int:
+    return len(_WORD.findall(_BESIDE.sub(" ", text)))
+
+
+def told(facts: Facts, download: str = "", tables: bool = False) -> str:
+    """Return the line below the title, as HTML.
+
+    Args:
+        facts: What to tell.
+        download: The name of the notebook beside the page; empty where there is none.
+        tables: Whether the page has tables beyond what is counted, to look things up in.
+    """
+    parts = [f"{facts.read} min to read{', then tables to look things up in' if tables else ''}"]
+    if facts.exercises:
+        parts.append(f"{counted(facts.exercises, 'exercise')}, {facts.do} min")
+    if facts.run is not None:
+        parts.append(f"runs in {facts.run} s")
+    line = " · ".join(parts)
+    if download:
+        link = f'<a href="{download}" download>Download the notebook</a>'
+        line += f'<span class="no-paper"> · {link}</span>'
+    return f'<p class="page-facts">{line}</p>'
+
+
+def counted(number: int, noun: str) -> str:
+    """Return a number with its noun, "1 exercise" or "6 exercises"."""
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+def below_title(text: str, line: str) -> str:
+    """Put a line of HTML below a page's title.
+
+    Raises:
+        ValueError: The page has no title.
+    """
+    found = _TITLE.search(text)
+    if found is None:
+        raise ValueError("a page must begin with a title, `# ...`")
+    return f"{text[: found.end()]}\n\n{line}\n{text[found.end() :]}"

@@ -1,0 +1,29 @@
+"""Every widget is driven with the mouse and with the keyboard alone; its numbers are Python's."""
+
+from collections.abc import Callable
+
+import pytest
+from playwright.sync_api import Page
+from test_assets import WIDGETS
+from widget_drives import DRIVES
+from widget_hands import Hand, expect_said
+
+pytestmark = pytest.mark.browser
+
+
+def test_every_widget_has_a_drive() -> None:
+    assert set(DRIVES) == {kind.__name__ for kind, _ in WIDGETS}
+
+
+@pytest.mark.parametrize("over", ["http", "file"])
+@pytest.mark.parametrize("hand", ["mouse", "keys"])
+@pytest.mark.parametrize("name", DRIVES)
+def test_it_shows_what_python_says(
+    open_page: Callable[..., Page], name: str, hand: Hand, over: str
+) -> None:
+    drive = DRIVES[name]
+    widget = drive.make()
+    root = open_page([widget], over=over).locator(".acw")
+    for step in drive.steps(widget):
+        step.take(root, hand)
+    expect_said(root, drive.says(widget))

@@ -1,0 +1,156 @@
+"""For every widget: what a reader does, and what Python says that the page must then show.
+
+A drive reads the widget as it was made, so it fits a chapter's own as well as the ones made here.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import widget_expectations as said
+from widget_hands import Step, cell, pick, press, slide, tick, typed
+
+from course_utils import widgets
+from course_utils.measure import read_record
+
+Widget = Any
+
+
+@dataclass(frozen=True)
+class Drive:
+    """What is done with one kind of widget, and what must come of it."""
+
+    make: Callable[[], Widget]
+    steps: Callable[[Widget], list[Step]]
+    says: Callable[[Widget], list[str]]
+    traits: dict[str, Any] = field(default_factory=dict)
+
+
+def _weights(*shape: int) -> np.ndarray:
+    powers = np.exp(np.random.default_rng(0).normal(size=shape))
+    return powers / powers.sum(-1, keepdims=True)
+
+
+def _heatmap() -> Widget:
+    before, after = _weights(2, 3, 4, 5)
+    return widgets.heatmap(before, other=after, pair_names=("before", "after"), view="first")
+
+
+def _head_grid() -> Widget:
+    parts = np.random.default_rng(1).normal(size=(3, 4, 6))
+    return widgets.head_grid(_weights(3, 4, 5), contributions=parts)
+
+
+def _length() -> Widget:
+    written = [("12", "12", "12"), ("34", "3", "34"), ("5" * 14, "5" * 9, "5" * 14)]
+    samples = [(source, {"fixed": a, "attention": b}) for source, a, b in written]
+    return widgets.length_explorer(samples, {"fixed": {2: [0.8]}, "attention": {2: [1.0]}})
+
+
+def _extrapolation() -> Widget:
+    curves = {"none": {64: [2.0, 2.2], 128: [2.3]}, "RoPE": {64: [1.5], 128: [3.0, 3.5]}}
+    return widgets.extrapolation_explorer({"text": ("loss", curves)}, {"all": list(curves)})
+
+
+def _drag_first_row_of_w_key() -> Step:
+    """From (1, 0) to (-1.5, 0.5); a panel reaches 4.3 to each side, larger steps are 0.5."""
+
+    def drag(page: Any, handle: Any) -> None:
+        plane = handle.locator("xpath=ancestor::figure").locator(".acw-plane")
+        box = plane.bounding_box()
+        unit = box["width"] / 8.6
+        middle = (box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+        page.mouse.move(middle[0] + unit, middle[1])
+        page.mouse.down()
+        page.mouse.move(middle[0] - 1.5 * unit, middle[1] - 0.5 * unit, steps=5)
+        page.mouse.up()
+        page.mouse.move(0, 0)
+
+    return Step(
+        lambda root: root.get_by_role("slider", name="W_K, row 1"),
+        drag,
+        typed(*["Shift+ArrowLeft"] * 5, "Shift+ArrowUp"),
+    )
+
+
+def _sixth_character() -> Step:
+    """The arrow keys start from the character that has the focus, the first."""
+    return Step(
+        lambda root: root.locator(".acw-target button").first,
+        lambda page, first: first.locator("xpath=..").locator("button").nth(5).click(),
+        typed(*["ArrowRight"] * 5),
+    )
+
+
+DRIVES = {
+    "Heatmap": Drive(
+        _heatmap,
+        lambda widget: [pick("View", "difference"), cell(".acw-plot", widget.shape, 1, 2)],
+        said.difference_of_maps,
+        {"view": "difference", "cell": [1, 2]},
+    ),
+    "HeadGrid": Drive(
+        _head_grid,
+        lambda widget: [
+            cell(".acw-grid", widget.shape, 1, 2),
+            press(lambda root: root.locator(".acw-head button").first),
+        ],
+        said.without_the_first_head,
+        {"off": [[0, 0]], "cell": [1, 2]},
+    ),
+    "ScaleExplorer": Drive(
+        widgets.scale_explorer,
+        lambda _: [slide("d_k", "End"), tick("divide by √d_k")],
+        said.largest_width_scaled,
+        {"d_k": 1024, "scaled": True},
+    ),
+    "LengthExplorer": Drive(
+        _length, lambda _: [slide("source length", "End")], said.longest_copy, {"example": 0}
+    ),
+    "AlignmentExplorer": Drive(
+        lambda: widgets.alignment_explorer(read_record("chapter_02_alignments")),
+        lambda _: [pick("Score", "dot"), _sixth_character()],
+        said.sixth_character_with_dot,
+        {"score": 0, "place": 5},
+    ),
+    "ProjectionToy": Drive(
+        widgets.projection_toy,
+        lambda _: [_drag_first_row_of_w_key()],
+        said.keys_with_another_row,
+        {"w_key": [[-1.5, 0.5], [0.0, 1.0]]},
+    ),
+    "MaskPlayground": Drive(
+        widgets.mask_playground,
+        lambda _: [tick("window")],
+        said.causal_window,
+        {"on": ["causal", "window"]},
+    ),
+    "RopeClock": Drive(
+        widgets.rope_clock,
+        lambda _: [slide("query stands at", "End")],
+        said.query_at_the_end,
+        {"query_position": 63},
+    ),
+    "ExtrapolationExplorer": Drive(
+        _extrapolation, lambda _: [slide("tokens read", "End")], said.longest_text
+    ),
+    "VariantExplorer": Drive(
+        widgets.variant_explorer,
+        lambda _: [pick("variant", "sliding window"), slide("window", "Home")],
+        said.smallest_window,
+        {"variant": "window", "window": 16},
+    ),
+    "DecodeStepper": Drive(
+        widgets.decode_stepper,
+        lambda _: [pick("kept", "one head (MQA)"), slide("step", "End")],
+        said.all_generated_with_one_kept_head,
+        {"kind": "mqa"},
+    ),
+    "TileStepper": Drive(
+        widgets.tile_stepper,
+        lambda _: [tick("causal"), slide("step", "End")],
+        said.last_tile,
+        {"is_causal": True},
+    ),
+}

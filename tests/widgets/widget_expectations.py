@@ -1,0 +1,177 @@
+"""What Python says that each widget must show once it was driven; see widget_drives.py."""
+
+from typing import Any
+
+import mask_playground_cases
+import numpy as np
+import tile_stepper_cases
+import torch
+
+from course_utils.attention import (
+    attention_weights,
+    causal_mask,
+    masked_softmax,
+    project_qkv,
+    softmax_jacobian,
+    window_mask,
+)
+from course_utils.measure import kv_cache_bytes
+from course_utils.positions import rope_interleaved
+
+_HIDDEN_KEYS, _QUERIES, _PAIRS, _WIDEST = 32, 256, 2000, 1024
+
+
+def three(x: float) -> str:
+    """Three significant digits, as the widgets write them."""
+    return f"{x:#.3g}".removesuffix(".").replace("-", "−") if x else "0"
+
+
+def fixed(x: float, digits: int) -> str:
+    return f"{x:.{digits}f}".replace("-", "−")
+
+
+def values(widget: Any) -> np.ndarray:
+    """Return the weights that were sent: the stacks, layers, heads, queries, keys."""
+    kind = {"float32": "<f4", "float16": "<f2"}[widget.encoding]
+    return np.frombuffer(widget.data, kind).astype(float).reshape(-1, *widget.shape)
+
+
+def difference_of_maps(widget: Any) -> list[str]:
+    maps = values(widget)
+    second = maps[1, 0, 0] if widget.pair_names else maps[0, *widget.partner]
+    a, b = maps[0, 0, 0, 1, 2], second[1, 2]
+    one, two = widget.pair_names or widget.head_names[:2]
+    sign = "+" if b > a else ""
+    moved = np.abs(second - maps[0, 0, 0]).sum(-1).mean() / 2
+    return [
+        f"{one} {three(a)}, {two} {three(b)}, difference {sign}{three(b - a)}.",
+        f"On average {round(100 * moved)} % of a query's weight",
+    ]
+
+
+def without_the_first_head(widget: Any) -> list[str]:
+    heads, queries = widget.shape[1:3]
+    kind = {"float32": "<f4", "float16": "<f2"}[widget.parts_encoding]
+    parts = np.frombuffer(widget.parts, kind).astype(float).reshape(heads, queries, -1)
+    shares = np.linalg.norm(parts[0], axis=-1) / np.linalg.norm(parts.sum(0), axis=-1)
+    weight = values(widget)[0, 0, 0, 1, 2]
+    return [
+        f"Off: {widget.head_names[0]}. The output moves by {round(100 * shares.mean())} % of",
+        f"{widget.head_names[0]} {fixed(weight, 3)}",
+    ]
+
+
+def _normal(seed: int, count: int) -> np.ndarray:
+    """Draw as the explorer does: mulberry32, all numbers at once, then Box and Muller."""
+    steps = np.arange(1, count + 1, dtype=np.uint64) * 0x6D2B79F5 + seed
+    state = steps.astype(np.uint32)
+    t = (state ^ (state >> 15)) * (state | 1)
+    t ^= t + (t ^ (t >> 7)) * (t | 61)
+    even, odd = ((t ^ (t >> 14)) / 2**32).reshape(-1, 2).T
+    radius, angle = np.sqrt(-2 * np.log(1 - even)), 2 * np.pi * odd
+    return np.stack([radius * np.cos(angle), radius * np.sin(angle)], axis=1).ravel()
+
+
+def largest_width_scaled(widget: Any) -> list[str]:
+    sequences = 16
+    pairs, size = 2 * _PAIRS * _WIDEST, (_HIDDEN_KEYS + _QUERIES // sequences) * _WIDEST
+    drawn = _normal(widget.seed, pairs + sequences * size)
+    query, key = drawn[:pairs].reshape(_PAIRS, 2, _WIDEST).transpose(1, 0, 2)
+    scores = []
+    for block in drawn[pairs:].reshape(sequences, -1, _WIDEST):
+        keys, queries = block[:_HIDDEN_KEYS], block[_HIDDEN_KEYS:]
+        scores.append(queries @ keys[: widget.num_keys].T)
+    by = _WIDEST**0.5 * widget.temperature
+    weights = torch.tensor(np.concatenate(scores) / by).softmax(-1)
+    top = weights.max(-1).values.mean().item()
+    slopes = [torch.linalg.matrix_norm(softmax_jacobian(row)).item() for row in weights]
+    variance = ((query * key).sum(-1) / by).var()
+    return [
+        f"the scores have variance {three(variance)}",
+        f"largest weight is {three(top)}",
+        f"the gradient norm {three(sum(slopes) / len(slopes))}.",
+    ]
+
+
+def longest_copy(widget: Any) -> list[str]:
+    source, *copies = max(widget.samples, key=lambda sample: len(sample[0]))
+    right = [sum(a == b for a, b in zip(source, copy, strict=False)) for copy in copies]
+    counts = ", ".join(f"{name} {n}" for name, n in zip(widget.names, right, strict=True))
+    return [f"{len(source)} symbols. Right: {counts}."]
+
+
+def sixth_character_with_dot(widget: Any) -> list[str]:
+    assert widget.scores[0] == "dot"
+    text, wrote = widget.sources[0]["text"], widget.written[0][0]
+    row = widget.data[5 * len(text) : 6 * len(text)]
+    best = sorted(range(len(text)), key=lambda i: (-row[i], i))
+    took = [f"{row[i]} % from '{text[i].replace(' ', '␣')}' ({i + 1})" for i in best if row[i]]
+    return [f"dot wrote '{wrote[5]}' (character 6, month) with {', '.join(took[:3])}."]
+
+
+def keys_with_another_row(widget: Any) -> list[str]:
+    matrices = [widget.w_query, [[-1.5, 0.5], widget.w_key[1]], widget.w_value]
+    points, *matrices = (torch.tensor(one).double() for one in (widget.points, *matrices))
+    query, key, _ = project_qkv(points, *matrices)
+    weights = attention_weights(query, key)
+    return ["\t".join(f"{x:.2f}".removeprefix("0") for x in row) for row in weights.tolist()]
+
+
+def causal_window(widget: Any) -> list[str]:
+    queries, keys = widget.num_queries, len(widget.tokens)
+    mask = window_mask(queries, keys, widget.window, offset=widget.offset)
+    weights = masked_softmax(mask_playground_cases.scores_of(queries, keys), mask)
+    shown = [f"{x:.2f}".removeprefix("0") if x else "0" for x in weights[-1].tolist()]
+    return [f"{int(mask.sum())} of {mask.numel()} pairs may look", "\t".join(shown)]
+
+
+def query_at_the_end(widget: Any) -> list[str]:
+    at = torch.tensor([widget.last]), torch.tensor([widget.key_position])
+    query, key = (
+        rope_interleaved(torch.tensor([one]).double(), place, widget.base)
+        for one, place in zip((widget.query, widget.key), at, strict=True)
+    )
+    return [
+        f"Query at {widget.last}, key at {widget.key_position}",
+        f"q·k = {fixed((query @ key.T).item(), 3)};",
+    ]
+
+
+def longest_text(widget: Any) -> list[str]:
+    task = widget.tasks[0]
+    means = {name: points[-1][1] for name, points in task["curves"] if name in widget.chosen}
+    best = min(means.values()) if task["lower"] else max(means.values())
+    worst = max(means.values()) if task["lower"] else min(means.values())
+    first, last = ([name for name in means if means[name] == x] for x in (best, worst))
+    assert len(first) == len(last) == 1
+    return [
+        f"{task['lengths'][-1]} tokens read",
+        f"First {first[0]} with {task['what']} {best:.2f}, last {last[0]} with {worst:.2f}.",
+    ]
+
+
+def smallest_window(widget: Any) -> list[str]:
+    n, heads, d_k = widget.length, widget.num_heads, widget.d_k
+    pairs = int(window_mask(n, n, 16).sum())
+    kept = kv_cache_bytes(1, heads, d_k, 16, 1, 4)
+    return [f"{4 * d_k * heads * pairs / 1e6:.3g} Mflop", f"{kept // 1024} KiB"]
+
+
+def all_generated_with_one_kept_head(widget: Any) -> list[str]:
+    fed = len(widget.tokens) - 1
+    kept = kv_cache_bytes(widget.num_layers, 1, widget.d_k, fed, 1, widget.bytes_per_element)
+    return [f"{kept / 1024:.3g} KiB", f"position {fed} is predicted"]
+
+
+def last_tile(widget: Any) -> list[str]:
+    query, key, value = (
+        torch.tensor(one).double() for one in (widget.query, widget.key, widget.value)
+    )
+    blocks = widget.block_q, widget.block_k
+    end = tile_stepper_cases.states(query, key, value, *blocks, True)[-1]
+    sizes = (len(query), len(key), query.shape[1], value.shape[1])
+    moved = tile_stepper_cases.moved(sizes, blocks, True)[0]
+    acc = ", ".join(fixed(x, 2) for x in end["acc"][-1])
+    row = "\t".join([fixed(end["m"][-1], 2), fixed(end["l"][-1], 2), acc])
+    assert causal_mask(*sizes[:2])[-1].any()
+    return [row, f"\t{moved}"]

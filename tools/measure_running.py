@@ -1,0 +1,67 @@
+"""Measure how long each chapter runs, for the times that the site shows.
+
+    python -m tools.measure_running          every chapter
+    python -m tools.measure_running 03 05    some chapters only
+
+Executes the solutions notebooks as `build_notebooks` does, keeps none of their outputs, and writes
+processor seconds to `site/running.json`. Processor seconds are much the same on an idle machine and
+on a busy one; the time on the clock is not.
+
+Exit status: 0 when all were measured, 1 when a cell failed.
+"""
+
+import argparse
+import json
+import resource
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from tools.notebook_build import solution_notebook
+from tools.notebook_files import find_sources
+from tools.notebook_run import NotebookError, execute
+from tools.notebook_source import read_chapter
+
+_ROOT = Path(__file__).resolve().parents[1]
+RECORD = _ROOT / "site" / "running.json"
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line and return the exit status."""
+    parser = argparse.ArgumentParser(
+        prog="python -m tools.measure_running", description=(__doc__ or "").split("\n\n")[0]
+    )
+    parser.add_argument("chapters", nargs="*", help="numbers, as 03; none means all")
+    chosen = parser.parse_args(argv).chapters
+    sources = [p for p in find_sources(_ROOT) if not chosen or p.stem[:2] in chosen]
+    if not sources:
+        parser.error(f"no chapter has one of the numbers {', '.join(chosen)}")
+    for source in sources:
+        try:
+            measured = _record() | {source.stem: round(seconds(source))}
+        except NotebookError as error:
+            print(error, file=sys.stderr)
+            return 1
+        RECORD.write_text(json.dumps(dict(sorted(measured.items())), indent=1) + "\n")
+        print(f"{source.stem}: {measured[source.stem]} processor seconds", flush=True)
+    return 0
+
+
+def seconds(source: Path) -> float:
+    """Return how many processor seconds a chapter's kernel takes, from its start to its end."""
+    chapter = read_chapter(source)
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    execute(solution_notebook(chapter), chapter, _ROOT / "solutions", timeout=600)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+def _record() -> dict[str, int]:
+    if not RECORD.is_file():
+        return {}
+    record: dict[str, int] = json.loads(RECORD.read_text(encoding="utf-8"))
+    return record
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
