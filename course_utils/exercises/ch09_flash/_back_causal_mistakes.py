@@ -113,4 +113,10 @@ CAUSAL = (
         "What lies in the future got a weight that is not 0. Which score has the weight 0, and "
         "what would `masked_fill` put in the weights themselves?",
     ),
+    Misconception(
+        "hidden scores not low enough",
+        build(faint=-100.0),
+        "What lies in the future got a low score, but scores may be lower still, and then its "
+        "weight is large. Which number is below every score?",
+    ),
 )

@@ -10,6 +10,7 @@ from course_utils.checking.exercise import Function, Misconception
 from course_utils.exercises.ch09_flash._back_causal_mistakes import CAUSAL
 from course_utils.exercises.ch09_flash._back_place_mistakes import PLACES
 from course_utils.exercises.ch09_flash._back_softmax_mistakes import SOFTMAX
+from course_utils.exercises.ch09_flash._back_tensor_mistakes import TENSORS
 from course_utils.exercises.ch09_flash._back_way_mistakes import WAYS
 from course_utils.exercises.ch09_flash._walking_back import build
 
@@ -178,4 +179,4 @@ RETURNED = (
         "without saying of which type?",
     ),
 )
-MISCONCEPTIONS = (*WAYS, *SOFTMAX, *FACTORS, *RETURNED, *PLACES, *CAUSAL)
+MISCONCEPTIONS = (*WAYS, *SOFTMAX, *FACTORS, *RETURNED, *TENSORS, *PLACES, *CAUSAL)

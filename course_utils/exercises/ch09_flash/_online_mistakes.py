@@ -94,6 +94,7 @@ FACTORS = (
             build(fade_acc=_upside_down),
             build(fade_l=_upside_down),
             build(fade_acc=lambda m, n, s: 1 / fading(m, n, s)),
+            build(fade_l=lambda m, n, s: (n - m).exp(), fade_acc=lambda m, n, s: (n - m).exp()),
         ),
     ),
     Misconception(

@@ -108,6 +108,8 @@ ROWS = (
         also=(
             build(finish=lambda m, l, acc: (m.clamp(min=-1e4), l, acc)),
             build(finish=lambda m, l, acc: (m.nan_to_num(), l, acc)),
+            build(finish=lambda m, l, acc: (m.clamp(min=-1e9), l, acc)),
+            build(finish=lambda m, l, acc: (m.clamp(min=-1e30), l, acc)),
         ),
     ),
     Misconception(

@@ -5,7 +5,15 @@ from typing import Any
 from torch import Tensor
 
 from course_utils.checking.exercise import Function, Misconception
+from course_utils.exercises.ch09_flash._online import build as online
 from course_utils.exercises.ch09_flash._walking import Place, ahead, build, future
+
+# Steps that take the maximum as it is: NaN for a query that has seen nothing yet.
+_UNGUARDED = online(
+    fade_l=lambda old, new, scores: (old - new).exp(),
+    fade_acc=lambda old, new, scores: (old - new).exp(),
+    weigh=lambda old, new, scores: (scores - new.unsqueeze(-1)).exp(),
+)
 
 
 def _seen(rule: Function, skip: Function = lambda at: False) -> Function:
@@ -130,6 +138,7 @@ CAUSAL = (
             build(hidden=lambda i, j, at: (j >= i) & (j > 0)),
             build(hidden=lenient),
             build(hidden=lenient, skip=lambda at: at.k0 > at.q1),
+            build(hidden=lambda i, j, at: j >= i, step=_UNGUARDED),
         ),
     ),
     Misconception(
@@ -148,5 +157,12 @@ CAUSAL = (
         "What lies in the future got the score 0, or its weight was removed after it had been "
         "counted. A score of 0 has the exponential 1: which score has none?",
         also=(build(hide=_weights_zeroed_late, skip=lambda at: False),),
+    ),
+    Misconception(
+        "hidden scores not low enough",
+        build(hide=lambda scores, hidden: scores.masked_fill(hidden, -100.0)),
+        "What lies in the future got a low score, but scores may be lower still, and then the "
+        "future takes all the weight. Which number is below every score?",
+        also=(build(hide=lambda scores, hidden: scores.masked_fill(hidden, -1e4)),),
     ),
 )

@@ -62,6 +62,7 @@ def build(
     skip: Callable[[Place], bool] = ahead,
     hidden: Hidden = future,
     hide: Callable[[Tensor, Tensor], Tensor] = hide,
+    faint: float = -torch.inf,
     causal: Callable[[bool], bool] = bool,
     adds: tuple[Callable[[Tensor, Tensor], None], ...] = (add, add, add),
     sides: Callable[[Tensor, Tensor], tuple[Tensor, Tensor]] = lambda q, k: (k, q),
@@ -81,6 +82,7 @@ def build(
         skip: Whether a causal tile is left out.
         hidden: Which of a causal tile's weights are hidden.
         hide: What hiding does.
+        faint: The score of what is hidden.
         causal: What becomes of the flag.
         adds: How a tile's part joins dq, dk and dv.
         sides: What the scores' gradient meets for dq and for dk.
@@ -104,7 +106,10 @@ def build(
                 weights = weigh(q @ k.mT * scale(query, key, value, at), lse[:, :, a:b])
                 if causal(is_causal):
                     i, j = torch.arange(a, b).unsqueeze(-1), torch.arange(c, d)
-                    weights = hide(weights, hidden(i, j, at))
+                    away = hidden(i, j, at)
+                    weights = hide(weights, away)
+                    if faint > -torch.inf:
+                        weights = weights + away * weigh(torch.tensor(faint), lse[:, :, a:b])
                 ds = through(weights, grad @ v.mT, sums[:, :, a:b])
                 ds = ds * scale_back(query, key, value, at)
                 near_k, near_q = sides(q, k)

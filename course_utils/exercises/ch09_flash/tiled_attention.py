@@ -124,8 +124,8 @@ EXERCISE = Exercise(
         Case("scores of thousands", _made((5, 8), (2, 3), d=6, size=40.0)),
         Case("scores that rise by 300 a key", _made((4, 7), (3, 2), d=5, slope=300.0)),
         Case("scores that fall by 300 a key", _made((4, 7), (3, 2), True, d=5, slope=-300.0)),
-        Case("all scores near -2,000", _made((5, 6), (2, 4), d=4, level=-2000.0)),
-        Case("all scores near 2,000, causal", _made((5, 6), (2, 4), True, d=4, level=2000.0)),
+        Case("all scores near -20,000, causal", _made((5, 6), (2, 4), True, d=4, level=-2e4)),
+        Case("all scores near 2,000", _made((5, 6), (2, 4), d=4, level=2000.0)),
         Case("inputs that do not lie in memory row by row", _strided),
         Case(
             "what autograd finds",

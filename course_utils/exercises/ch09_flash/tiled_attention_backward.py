@@ -1,5 +1,6 @@
 """Exercise: the backward pass of attention, a tile at a time."""
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -51,7 +52,8 @@ def _made(
         query = normal(g, *heads, lengths[0], d, size=size)
         key = normal(g, *heads, lengths[1], d, size=size)
         if level:
-            query[..., 0], key[..., 0] = 1.0, level * d**0.5
+            top = (abs(level) * d**0.5) ** 0.5
+            query[..., 0], key[..., 0] = top, math.copysign(top, level)
         value, grad = (normal(g, *heads, lengths[i], d) for i in (1, 0))
         out, lse = tiled_attention(query, key, value, *lengths, *flag)
         parts = (query, key, value, out, lse, grad)
@@ -120,6 +122,7 @@ EXERCISE = Exercise(
         Case("scores of tens", _made((5, 8), (2, 3), d=6, size=2.5)),
         Case("scores of tens, causal", _made((6, 8), (2, 3), True, d=6, size=2.0)),
         Case("all scores near -2,000", _made((5, 6), (2, 4), d=4, level=-2000.0)),
+        Case("all scores near -800, causal", _made((5, 6), (2, 4), True, d=4, level=-800.0)),
         Case("all scores near 2,000", _made((5, 6), (2, 4), d=4, level=2000.0)),
         Case("a grad_out of thousands", _doubled),
         Case("inputs that do not lie in memory row by row", _strided),

@@ -134,6 +134,8 @@ WRITES = (
             build(of(lambda new: new[:, :1].expand_as(new))),
             build(of(lambda new: new.sum(1, keepdim=True).expand_as(new))),
             build(_first_head),
+            build(_first_head, write),
+            build(write, _first_head),
         ),
     ),
     Misconception(

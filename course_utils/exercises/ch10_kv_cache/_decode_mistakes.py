@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor
 
-from course_utils.checking.exercise import Misconception
+from course_utils.checking.exercise import Function, Misconception
 from course_utils.exercises.ch10_kv_cache._decode_wrong import build, everything, past
 
 
@@ -28,7 +28,25 @@ def _position_in_batch(own: Tensor, place: Tensor, new: int) -> Tensor:
     return place <= own - own[0]
 
 
+def _faintly(low: float) -> Function:
+    """Return attention that gives hidden scores a number in place of -inf."""
+
+    def attend(query: Tensor, key: Tensor, value: Tensor, mask: Tensor) -> Tensor:
+        scores = query @ key.mT * query.shape[-1] ** -0.5
+        weights = scores.masked_fill(~mask, low).softmax(-1)
+        return torch.matmul(weights, value)
+
+    return build(attend)
+
+
 SLOTS = (
+    Misconception(
+        "hidden scores not low enough",
+        _faintly(-100.0),
+        "Later positions got a low score, but scores may be lower still, and then the future takes "
+        "all the weight. Which number is below every score?",
+        also=(_faintly(-1e4),),
+    ),
     Misconception(
         "a chunk whose mask begins at the first key",
         build(sees=_position_in_batch),

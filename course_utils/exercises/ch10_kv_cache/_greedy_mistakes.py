@@ -31,6 +31,26 @@ def _prompt_then_last(model: Any, prompt: Tensor, num_tokens: int) -> Tensor:
     return torch.cat(written, dim=1)
 
 
+def _prompt_twice(model: Any, prompt: Tensor, num_tokens: int) -> Tensor:
+    """Fill the cache with the whole prompt, then begin with the whole prompt once more."""
+    _, cache = model(prompt, None)
+    new, written = prompt, [prompt[:, :0]]
+    for _ in range(num_tokens):
+        logits, cache = model(new, cache)
+        new = likeliest(logits)
+        written.append(new)
+    return torch.cat(written, dim=1)
+
+
+def _prompt_each_time(model: Any, prompt: Tensor, num_tokens: int) -> Tensor:
+    """Give the prompt to the cache at every step."""
+    cache, written = None, [prompt[:, :0]]
+    for _ in range(num_tokens):
+        logits, cache = model(prompt, cache)
+        written.append(likeliest(logits))
+    return torch.cat(written, dim=1)
+
+
 def _prompt_anew(model: Any, prompt: Tensor, num_tokens: int) -> Tensor:
     """Read the prompt afresh for each new token, and the new ones one by one behind it."""
     written = prompt[:, :0]
@@ -86,7 +106,7 @@ WRITING = (
         build(feed=lambda text, new: text),
         "The whole text was given to a cache that holds it already: the model sees its beginning "
         "twice. What does the cache not know yet?",
-        also=(_prompt_then_last,),
+        also=(_prompt_then_last, _prompt_twice, _prompt_each_time),
     ),
     Misconception(
         "the cache not passed on",

@@ -46,6 +46,13 @@ def _loud_future(g: torch.Generator) -> tuple[Any, ...]:
     return query.abs() + 0.5, key.abs() * 0.1 + 3.0 * rising, value, length
 
 
+def _far_below(g: torch.Generator) -> tuple[Any, ...]:
+    """Let all scores be lower than what is often taken for minus infinity."""
+    query, key, value, length = _made(3, 6)(g)
+    query[..., 0], key[..., 0] = 200.0, -200.0
+    return query, key, value, length
+
+
 def _tokens_first(g: torch.Generator) -> tuple[Any, ...]:
     *tensors, length = _made(2, 6, 8, (2, 5, 3))(g)
     return *(x.transpose(1, 2).contiguous().transpose(1, 2) for x in tensors), length
@@ -71,6 +78,7 @@ EXERCISE = Exercise(
         Case("one sequence, one head", _made(3, 5, 7, (1, 1, 2))),
         Case("later keys with by far the best scores", _loud_future),
         Case("scores of thousands", _made(2, 6, size=60.0)),
+        Case("all scores near -20,000", _far_below),
         Case("free slots that hold NaN, one query", _made(1, 4, free=torch.nan), gradient="equal"),
         Case("free slots that hold NaN, 3 queries", _made(3, 6, free=torch.nan)),
         Case("free slots that hold infinity", _made(2, 5, free=torch.inf)),

@@ -32,7 +32,7 @@ EXERCISE = Exercise(
         Case("a window of one", given(9, 1, 2)),
         Case("a window of one, no sinks", given(9, 1, 0)),
         Case("a window of one, one token, one sink", given(1, 1, 1)),
-        Case("1,000 seen, a window of 12, 4 sinks", given(1000, 12, 4)),
+        Case("300 seen, a window of 12, 4 sinks", given(300, 12, 4)),
     ),
     misconceptions=MISCONCEPTIONS,
     hints=(
