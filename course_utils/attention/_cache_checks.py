@@ -3,6 +3,7 @@
 import torch
 from torch import Tensor
 
+from course_utils.attention._checks import check_tensor
 from course_utils.attention._mask_checks import check_integers
 
 
@@ -10,6 +11,22 @@ def check_storage(dtype: torch.dtype) -> None:
     """Raise TypeError unless keys and values of this dtype can be attended to."""
     if not isinstance(dtype, torch.dtype) or not dtype.is_floating_point:
         raise TypeError(f"dtype must be a floating torch.dtype, got {dtype}")
+
+
+def check_slots(cache_key: Tensor, cache_value: Tensor) -> None:
+    """Raise unless both are tensors of one shape (B, H, S_max, d) and dtype."""
+    check_tensor(cache_key=cache_key, cache_value=cache_value)
+    shape = tuple(cache_key.shape)
+    if len(shape) != 4 or shape != cache_value.shape:
+        raise ValueError(
+            "cache_key and cache_value need the same four axes (B, H, S_max, d), "
+            f"got {shape} and {tuple(cache_value.shape)}"
+        )
+    if cache_key.dtype != cache_value.dtype:
+        raise TypeError(
+            "cache_key and cache_value need the same dtype, "
+            f"got {cache_key.dtype} and {cache_value.dtype}"
+        )
 
 
 def check_new(like: Tensor, key: Tensor, value: Tensor) -> None:

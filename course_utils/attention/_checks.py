@@ -19,11 +19,17 @@ def check_at_least(least: int, **numbers: int) -> None:
             raise ValueError(f"{name} must be at least {least}, got {number}")
 
 
-def check_float(**tensors: Tensor) -> None:
-    """Raise TypeError unless every tensor has a floating dtype."""
+def check_tensor(**tensors: Tensor) -> None:
+    """Raise TypeError unless every value is a tensor."""
     for name, tensor in tensors.items():
         if not isinstance(tensor, Tensor):
             raise TypeError(f"{name} must be a torch.Tensor, got {type(tensor).__name__}")
+
+
+def check_float(**tensors: Tensor) -> None:
+    """Raise TypeError unless every tensor has a floating dtype."""
+    check_tensor(**tensors)
+    for name, tensor in tensors.items():
         if not tensor.is_floating_point():
             raise TypeError(f"{name} must have a floating dtype, got {tensor.dtype}")
 
@@ -61,9 +67,8 @@ def check_query_key_value(query: Tensor, key: Tensor, value: Tensor) -> None:
 
 def check_boolean(**masks: Tensor) -> None:
     """Raise TypeError unless every mask is a boolean tensor."""
+    check_tensor(**masks)
     for name, mask in masks.items():
-        if not isinstance(mask, Tensor):
-            raise TypeError(f"{name} must be a torch.Tensor, got {type(mask).__name__}")
         if mask.dtype != torch.bool:
             raise TypeError(f"{name} must be boolean (True = may attend), got dtype {mask.dtype}")
 

@@ -15,6 +15,8 @@ def kernel_attention(
     query: Tensor, key: Tensor, value: Tensor, of_query: Features, of_key: Features
 ) -> Tensor:
     """Return the average of all values under the weights φ(q)·φ(k): sum the keys, then read."""
+    if key.shape[-2] == 0:
+        return no_keys(query, key, value)
     states, totals = [], []
     for k, v in pieces(LONG, key, value):
         k = of_key(widened(k))
@@ -49,6 +51,11 @@ def causal_kernel_attention(
             yield (top / bottom).to(query.dtype)
 
     return joined(read(), query.shape[-2], query, key, value)
+
+
+def no_keys(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
+    """Return what there is to average where there is no key: zeros."""
+    return query @ key.mT @ value
 
 
 def widened(x: Tensor) -> Tensor:

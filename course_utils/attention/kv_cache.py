@@ -19,6 +19,7 @@ from course_utils.attention._cache_checks import (
     check_new,
     check_query,
     check_room,
+    check_slots,
     check_storage,
 )
 from course_utils.attention._checks import check_at_least
@@ -49,6 +50,7 @@ def append_kv(
         ValueError: Shapes do not fit, the length lies outside the cache, or the new tokens do not
             fit behind it. Nothing is written then.
     """
+    check_slots(cache_key, cache_value)
     check_new(cache_key, key, value)
     check_length(length, cache_key.shape[2])
     check_room(length, key.shape[2], cache_key.shape[2])
@@ -77,6 +79,7 @@ def decode_step(
         TypeError: The dtypes differ, or the length is no int.
         ValueError: Shapes do not fit, or T does not lie between 1 and the length.
     """
+    check_slots(cache_key, cache_value)
     check_length(length, cache_key.shape[2])
     check_query(query, cache_key, length)
     return attend_last(query, cache_key[:, :, :length], cache_value[:, :, :length])

@@ -16,7 +16,12 @@ from torch.nn import functional as F
 from course_utils.attention._checks import check_query_key_value
 from course_utils.attention._chunks import pieces
 from course_utils.attention._efficient_checks import check_same_length
-from course_utils.attention._kernel import causal_kernel_attention, kernel_attention, widened
+from course_utils.attention._kernel import (
+    causal_kernel_attention,
+    kernel_attention,
+    no_keys,
+    widened,
+)
 
 
 def linear_attention(
@@ -68,6 +73,8 @@ def recurrent_linear_attention(
     Args, errors and result are those of `causal_linear_attention`.
     """
     check_same_length(query, key, value)
+    if key.shape[-2] == 0:
+        return no_keys(query, key, value)
     d_k, d_v = key.shape[-1], value.shape[-1]
     state, total = (widened(value).new_zeros(d_k, width) for width in (d_v, 1))
     out = []

@@ -14,7 +14,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from course_utils.attention._checks import check_float
+from course_utils.attention._checks import check_float, check_tensor
 from course_utils.attention._score_checks import check_matrix, check_vector
 from course_utils.attention.softmax import stable_softmax
 
@@ -65,7 +65,8 @@ def predicted_centre(
     if query.dim() != 3:
         raise ValueError(f"query must have the axes (batch, L, d_q), got {tuple(query.shape)}")
     check_matrix("W_p", W_p, rows=query.shape[-1], columns=v_p.shape[0], of="query")
-    if lengths.is_floating_point() or lengths.dtype == torch.bool:
+    check_tensor(lengths=lengths)
+    if lengths.is_floating_point() or lengths.is_complex() or lengths.dtype == torch.bool:
         raise TypeError(f"lengths must be integers, got dtype {lengths.dtype}")
     if lengths.shape != query.shape[:1]:
         raise ValueError(

@@ -66,6 +66,8 @@ def lsh_attention(
     check_at_least(1, reach=reach)
     leading = torch.broadcast_shapes(query.shape[:-2], value.shape[:-2])
     query, value = (x.expand(*leading, -1, -1) for x in (query, value))
+    if query.shape[-2] == 0:
+        return value.clone()
     found = [_one_round(query, value, rotation, reach) for rotation in rotations]
     outs, sizes = (torch.stack(parts) for parts in zip(*found, strict=True))
     return (torch.softmax(sizes, dim=0) * outs).sum(dim=0)

@@ -50,6 +50,6 @@ def additive_mask(mask: Bool[Tensor, "*axes"], dtype: torch.dtype) -> Float[Tens
         TypeError: The mask is not boolean, or the dtype is not a floating one.
     """
     check_boolean(mask=mask)
-    if not dtype.is_floating_point:
+    if not isinstance(dtype, torch.dtype) or not dtype.is_floating_point:
         raise TypeError(f"dtype must be a floating one, got {dtype}")
     return torch.zeros_like(mask, dtype=dtype).masked_fill(~mask, -torch.inf)

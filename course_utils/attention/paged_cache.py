@@ -16,7 +16,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from course_utils.attention._cache_checks import check_new, check_query
-from course_utils.attention._checks import check_at_least
+from course_utils.attention._checks import check_at_least, check_tensor
 from course_utils.attention._last_queries import attend_last
 from course_utils.attention._mask_checks import check_integers
 from course_utils.attention.block_pool import BlockPool
@@ -35,8 +35,14 @@ def paged_gather(
 
     Raises:
         TypeError: The table holds no integers, or the length is no int.
-        ValueError: The table is too short for the length, or names a block that does not exist.
+        ValueError: The pool has not four axes, or the table is too short for the length, or
+            names a block that does not exist.
     """
+    check_tensor(pool=pool)
+    if pool.dim() != 4:
+        raise ValueError(
+            f"pool must have the axes (num_blocks, block_size, H, d), got {tuple(pool.shape)}"
+        )
     check_integers(("n",), block_table=block_table)
     check_at_least(0, length=length)
     used = block_table[: -(-length // pool.shape[1])]

@@ -20,6 +20,7 @@ from course_utils.attention._kernel import (
     Features,
     causal_kernel_attention,
     kernel_attention,
+    no_keys,
     widened,
 )
 from course_utils.attention.random_features import log_features
@@ -46,6 +47,8 @@ def performer_attention(
         ValueError: Sizes do not fit together.
     """
     check_query_key_value(query, key, value)
+    if key.shape[-2] == 0:
+        return no_keys(query, key, value)
     return kernel_attention(query, key, value, *_features(key, projection))
 
 
@@ -60,6 +63,8 @@ def causal_performer_attention(
     Args, errors and result are those of `performer_attention`; L = S.
     """
     check_same_length(query, key, value)
+    if key.shape[-2] == 0:
+        return no_keys(query, key, value)
     return causal_kernel_attention(query, key, value, *_features(key, projection))
 
 

@@ -10,6 +10,7 @@ Same contract as: three torch.nn.functional.linear, with the matrices transposed
 from jaxtyping import Float
 from torch import Tensor
 
+from course_utils.attention._checks import check_at_least
 from course_utils.attention._score_checks import check_matrix, check_sequence
 
 
@@ -57,12 +58,11 @@ def split_fused_qkv(
         num_heads: How many heads share each third.
 
     Raises:
-        TypeError: The input is no floating tensor.
+        TypeError: The input is no floating tensor, or num_heads no int.
         ValueError: The last axis does not divide into three times num_heads equal parts.
     """
     check_sequence(qkv=qkv)
-    if num_heads < 1:
-        raise ValueError(f"num_heads must be at least 1, got {num_heads}")
+    check_at_least(1, num_heads=num_heads)
     if qkv.shape[-1] == 0 or qkv.shape[-1] % (3 * num_heads) != 0:
         raise ValueError(
             f"the width of qkv must be a multiple of 3 * num_heads = {3 * num_heads}, "

@@ -13,7 +13,12 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from course_utils.attention._checks import check_mask, check_query_key, check_query_key_value
+from course_utils.attention._checks import (
+    check_float,
+    check_mask,
+    check_query_key,
+    check_query_key_value,
+)
 from course_utils.attention.softmax import stable_softmax
 
 
@@ -88,6 +93,7 @@ def attention_backward(
         ValueError: Sizes do not fit together, or leading axes differ.
     """
     check_query_key_value(query, key, value)
+    check_float(grad_out=grad_out)
     expected = (*query.shape[:-1], value.shape[-1])
     if tuple(grad_out.shape) != expected:
         raise ValueError(

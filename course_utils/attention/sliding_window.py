@@ -87,7 +87,9 @@ def blocked_window_attention(
     _check(query, key, value)
     check_at_least(1, window=window)
     length = query.shape[-2]
-    size = min(window, max(length, 1))
+    if length == 0:
+        return query @ key.mT @ value
+    size = min(window, length)
     fill = -length % size  # rows that make the last block full; no real query sees them
     blocks = F.pad(query, (0, 0, 0, fill)).unflatten(-2, (-1, size))
     keys, values = (

@@ -29,11 +29,13 @@ def sparsemax(scores: Float[Tensor, "*batch S"]) -> Float[Tensor, "*batch S"]:
         ValueError: The scores have no axis to sum over.
     """
     z = _shifted(scores)
+    if z.shape[-1] == 0:
+        return z
     descending = z.sort(dim=-1, descending=True).values
     count = torch.arange(1, z.shape[-1] + 1, dtype=z.dtype, device=z.device)
     sums = descending.cumsum(dim=-1) - 1.0
     # The k largest are kept, for the largest k whose own threshold lies below the k-th.
-    kept = (count * descending > sums).sum(dim=-1, keepdim=True)
+    kept = (count * descending > sums).sum(dim=-1, keepdim=True).clamp_min(1)  # 0 under NaN
     threshold = sums.gather(-1, kept - 1) / kept
     return _empty_rows_to_zero((z - threshold).clamp_min(0.0), scores)
 
@@ -57,6 +59,8 @@ def entmax(scores: Float[Tensor, "*batch S"], alpha: float | Tensor) -> Float[Te
     if not bool((sharpness > 0).all()):
         raise ValueError(f"alpha must be above 1, got {alpha}")
     z = _shifted(scores, sharpness)
+    if z.shape[-1] == 0:
+        return z
     threshold, power = _bisected(z.detach(), 1.0 / sharpness.detach()), 1.0 / sharpness
     powers = _power(z - threshold, power)
     slope = (power * _power(z - threshold, power - 1.0)).sum(-1, keepdim=True).detach()
@@ -86,6 +90,8 @@ def _shifted(scores: Tensor, factor: float | Tensor = 1.0) -> Tensor:
     check_float(scores=scores)
     if scores.dim() == 0:
         raise ValueError("scores need at least one axis, got a scalar")
+    if scores.shape[-1] == 0:
+        return scores.clone()
     hidden = scores == -torch.inf
     empty = hidden.all(dim=-1, keepdim=True)
     peak = scores.detach().amax(dim=-1, keepdim=True).masked_fill(empty, 0.0)
@@ -96,4 +102,5 @@ def _shifted(scores: Tensor, factor: float | Tensor = 1.0) -> Tensor:
 
 def _empty_rows_to_zero(weights: Tensor, scores: Tensor) -> Tensor:
     empty = (scores == -torch.inf).all(dim=-1, keepdim=True)
-    return weights.masked_fill(empty, 0.0)
+    unknown = scores.isnan().any(dim=-1, keepdim=True)  # comparisons with NaN would hide it
+    return weights.masked_fill(empty, 0.0).masked_fill(unknown, torch.nan)

@@ -5,6 +5,7 @@ call changed in torch, in the random state or in torch's settings is put back an
 """
 
 import contextlib
+import importlib
 import io
 import warnings
 from collections.abc import Callable
@@ -44,6 +45,8 @@ class Outcome:
 
 def call(fn: Callable[..., Any], args: tuple[Any, ...], seconds: float = SECONDS) -> Outcome:
     """Return what `fn(*args)` does; raise nothing that it raises, except a user's own interrupt."""
+    # `torch.broadcast_shapes` reads it late; a deadline that stops it halfway leaves torch broken.
+    importlib.import_module("torch.fx.experimental.symbolic_shapes")
     output, recorder, world = _Output(), Recorder(), World()
     try:
         with contextlib.ExitStack() as stack:

@@ -10,6 +10,8 @@ import torch
 from jaxtyping import Int
 from torch import Tensor
 
+from course_utils.attention._checks import check_tensor, check_whole
+
 
 def exact_match(
     predicted: Int[Tensor, "batch T"], target: Int[Tensor, "batch T"], pad_id: int
@@ -22,11 +24,13 @@ def exact_match(
         pad_id: The target token at positions that do not count.
 
     Raises:
-        TypeError: The tokens are no integers.
+        TypeError: The tokens or pad_id are no integers.
         ValueError: The shapes differ, or there is no sequence.
     """
+    check_tensor(predicted=predicted, target=target)
+    check_whole(pad_id=pad_id)
     for name, tokens in (("predicted", predicted), ("target", target)):
-        if tokens.is_floating_point() or tokens.dtype == torch.bool:
+        if tokens.is_floating_point() or tokens.is_complex() or tokens.dtype == torch.bool:
             raise TypeError(f"{name} must hold integers, got dtype {tokens.dtype}")
     if predicted.shape != target.shape or target.dim() != 2:
         raise ValueError(

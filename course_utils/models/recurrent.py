@@ -12,7 +12,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from course_utils.attention._checks import check_float
+from course_utils.attention._checks import check_float, check_tensor
 
 
 def rnn_step(
@@ -91,7 +91,8 @@ def _check_sizes(x: Tensor, W_xh: Tensor, W_hh: Tensor, b: Tensor) -> None:
 
 
 def _check_lengths(lengths: Tensor, x: Tensor) -> None:
-    if lengths.is_floating_point() or lengths.dtype == torch.bool:
+    check_tensor(lengths=lengths)
+    if lengths.is_floating_point() or lengths.is_complex() or lengths.dtype == torch.bool:
         raise TypeError(f"lengths must be integers, got dtype {lengths.dtype}")
     if lengths.shape != x.shape[:1]:
         raise ValueError(

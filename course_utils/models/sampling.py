@@ -13,7 +13,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from course_utils.attention._checks import check_at_least
+from course_utils.attention._checks import check_at_least, check_float
 
 
 def token_probabilities(
@@ -33,9 +33,13 @@ def token_probabilities(
         top_p: The fewest likeliest tokens that have at least this share together stay; None is all.
 
     Raises:
-        TypeError: top_k is no int.
-        ValueError: The temperature is negative, top_k below 1, or top_p not in (0, 1].
+        TypeError: The logits are no floating tensor, or top_k no int.
+        ValueError: The logits have no axis, the temperature is negative, top_k below 1, or top_p
+            not in (0, 1].
     """
+    check_float(logits=logits)
+    if logits.dim() == 0:
+        raise ValueError("logits need at least one axis, got a scalar")
     if not 0 <= temperature < float("inf"):
         raise ValueError(f"temperature must be at least 0 and finite, got {temperature}")
     if top_p is not None and not 0 < top_p <= 1:
@@ -73,11 +77,13 @@ def draw_tokens(
 
     Raises:
         TypeError: As `token_probabilities`.
-        ValueError: As `token_probabilities`.
+        ValueError: As `token_probabilities`, or the logits have not two axes.
     """
-    if temperature == 0:
-        return logits.argmax(dim=-1)
     chances = token_probabilities(logits, temperature=temperature, top_k=top_k, top_p=top_p)
+    if chances.dim() != 2:
+        raise ValueError(f"logits must have the axes (B, num_tokens), got {tuple(logits.shape)}")
+    if temperature == 0:
+        return chances.argmax(dim=-1)
     return torch.multinomial(chances, 1, generator=generator).squeeze(-1)
 
 

@@ -9,6 +9,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 from torch.nn import functional as F
 
+from course_utils.attention._mask_checks import check_integers
 from course_utils.data import FIRST_SYMBOL, PAD, Pairs
 from course_utils.models.seq2seq import Seq2Seq, Written
 from course_utils.models.training import descend
@@ -88,8 +89,20 @@ def write_all(model: Seq2Seq, pairs: Pairs, batch: int = 500) -> Written:
 
 
 def token_accuracy(predicted: Int[Tensor, "B L"], target: Int[Tensor, "B T"]) -> float:
-    """Return the share of symbols that are right, START, END and padding left out."""
+    """Return the share of symbols that are right, START, END and padding left out.
+
+    Raises:
+        TypeError: The symbols are no integers.
+        ValueError: The shapes do not fit: `target` has one column more, that of START.
+    """
+    check_integers(("B", "L"), predicted=predicted)
+    check_integers(("B", "T"), target=target)
     wanted = target[:, 1:]
+    if predicted.shape != wanted.shape:
+        raise ValueError(
+            f"predicted must have the shape {tuple(wanted.shape)}, one column less than target, "
+            f"got {tuple(predicted.shape)}"
+        )
     return (predicted == wanted)[wanted >= FIRST_SYMBOL].float().mean().item()
 
 

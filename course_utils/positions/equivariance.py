@@ -31,12 +31,15 @@ def is_permutation_equivariant(
 
     Raises:
         TypeError: x is no floating tensor, or the permutation no whole numbers.
-        ValueError: x has not three axes, or the permutation does not hold each place once.
+        ValueError: x has not three axes or is empty, or the permutation does not hold each place
+            once.
     """
     check_float(x=x)
     check_whole("permutation", permutation)
     if x.dim() != 3:
         raise ValueError(f"x must have the axes (batch, length, width), got {tuple(x.shape)}")
+    if x.numel() == 0:
+        raise ValueError(f"x must hold at least one number, got the shape {tuple(x.shape)}")
     places = torch.arange(x.shape[1], device=permutation.device)
     if permutation.shape != places.shape or not torch.equal(permutation.sort().values, places):
         raise ValueError(

@@ -67,7 +67,9 @@ def shaw_values(
     check_float(weights=weights)
     if weights.dim() < 2:
         raise ValueError(f"weights need at least two axes (L, S), got {tuple(weights.shape)}")
-    _check_table(relative_embedding, max_distance, relative_embedding.shape[-1])
+    check_float(relative_embedding=relative_embedding)
+    width = relative_embedding.shape[-1] if relative_embedding.dim() else 1
+    _check_table(relative_embedding, max_distance, width)
     row = _row(*_counted(weights.shape[-2], weights.shape[-1], weights.device), max_distance)
     return _gathered(weights, row, len(relative_embedding)) @ relative_embedding
 

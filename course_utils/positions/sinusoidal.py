@@ -13,7 +13,7 @@ import torch
 from jaxtyping import Float, Shaped
 from torch import Tensor
 
-from course_utils.attention._checks import check_at_least
+from course_utils.attention._checks import check_at_least, check_whole
 from course_utils.positions._checks import (
     check_base,
     check_positions,
@@ -55,6 +55,7 @@ def shift_matrix(
         TypeError: A size is no int.
         ValueError: The width is odd, or the base is not positive.
     """
+    check_whole(offset=offset)
     check_width("d_model", d_model)
     check_base(base)
     turned = torch.as_tensor(offset) * frequencies(d_model, base)

@@ -48,7 +48,7 @@ EXERCISE = Exercise(
         Case("4 heads, one query, 6 keys: a decoder's step", numbers(4, 1, 6)),
         _case("4 heads, 3 queries, 7 keys: after a cache of 4", 4, 3, 7),
         _case("2 heads, 6 queries, 3 keys", 2, 6, 3),
-        _case("6 heads, 4 queries, 9 keys", 6, 4, 9),
+        _case("7 heads, 4 queries, 9 keys", 7, 4, 9),
         _case("3 heads, 12 queries, 12 keys", 3, 12, 12),
         Case("one head, one query, one key", numbers(1, 1, 1)),
     ),

@@ -1,0 +1,165 @@
+"""Change each exercise's reference at every place in turn, and count what the checkers catch.
+
+python -m tools.source_mutants              all exercises
+python -m tools.source_mutants NAME ...     some exercises only
+python -m tools.source_mutants --json FILE  writes the counts and the survivors to a file, too
+
+A change that a checker lets pass is compared with the reference on inputs that the checker never
+sees. `equal_mutations.yml` says of every survivor why it may pass. The exit status is 1 where one
+has no reason, where a reason has no survivor any more, or where too few changes are caught.
+"""
+
+import argparse
+import functools
+import json
+import sys
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from course_utils.checking.exercise import Exercise
+from course_utils.checking.judge import judge
+from course_utils.exercises import all_exercises, find
+from tools.source_difference import Inputs
+from tools.source_mutations import Mutation, mutations
+
+REASONS = Path(__file__).with_name("equal_mutations.yml")
+GOAL = 0.99
+
+
+@dataclass(frozen=True)
+class Survivor:
+    """A change that a checker lets pass.
+
+    Attributes:
+        change: What was changed, in one line.
+        line: The statement that holds it, where the reference never runs it on any input tried.
+        differs: On which input it differs from the reference; empty where none was found.
+        reason: Why it may pass; empty where nobody has said.
+    """
+
+    change: str
+    line: str
+    differs: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class Row:
+    """What became of the changes of one reference."""
+
+    exercise: str
+    chapter: int
+    made: int
+    caught: int
+    survivors: tuple[Survivor, ...]
+
+    @property
+    def missed(self) -> int:
+        """How many changes of the function the checker lets pass."""
+        return sum(bool(survivor.differs) for survivor in self.survivors)
+
+
+@functools.cache
+def reasons() -> dict[str, dict[str, str]]:
+    """Return why each known survivor may pass, by exercise and change, or line never run."""
+    groups = yaml.safe_load(REASONS.read_text(encoding="utf-8")) or {}
+    return {
+        name: {
+            key: group["because"]
+            for group in listed
+            for key in (*group.get("changes", ()), *group.get("never_run", ()))
+        }
+        for name, listed in groups.items()
+    }
+
+
+def row(exercise: Exercise) -> Row:
+    """Judge every change of an exercise's reference."""
+    made = list(mutations(exercise.reference))
+    passed = [change for change in made if judge(exercise, change.function).passed]
+    inputs = Inputs(exercise)
+    survivors = tuple(_survivor(inputs, change) for change in passed)
+    return Row(exercise.name, exercise.chapter, len(made), len(made) - len(passed), survivors)
+
+
+def _survivor(inputs: Inputs, change: Mutation) -> Survivor:
+    line = "" if inputs.reaches(change.span) else change.line
+    differs = "" if line else inputs.difference(change.function) or ""
+    reason = reasons().get(inputs.exercise.name, {}).get(line or change.name, "")
+    return Survivor(change.name, line, differs, reason)
+
+
+def rate(rows: list[Row]) -> float:
+    """Return which share of the changes that change the function is caught."""
+    caught = sum(row.caught for row in rows)
+    return caught / max(1, caught + sum(row.missed for row in rows))
+
+
+def troubles(rows: list[Row]) -> Iterator[str]:
+    """Yield what is wrong with the rows, or with the reasons given for them."""
+    for one in rows:
+        unexplained = [survivor for survivor in one.survivors if not survivor.reason]
+        for line in dict.fromkeys(survivor.line for survivor in unexplained if survivor.line):
+            yield f"{one.exercise}: never runs: {line}"
+        for survivor in unexplained:
+            if not survivor.line:
+                where = survivor.differs and f"; differs on: {survivor.differs}"
+                yield f"{one.exercise}: survives: {survivor.change}{where}"
+        alive = {survivor.line or survivor.change for survivor in one.survivors}
+        for change in reasons().get(one.exercise, {}).keys() - alive:
+            yield f"{one.exercise}: {change}: has a reason, but does not survive"
+    if rate(rows) < GOAL:
+        yield f"{rate(rows):.2%} of the changes are caught, below {GOAL:.0%}"
+
+
+def shown(one: Row) -> str:
+    """Lay a row out as text."""
+    equal = len(one.survivors) - one.missed
+    return f"{one.exercise:32}{one.made:8}{one.caught:8}{equal:8}{one.missed:8}"
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run from the command line."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
+    parser.add_argument("names", nargs="*", help="exercises; all if none is named")
+    parser.add_argument("--json", type=Path, help="write the rows to this file, too")
+    options = parser.parse_args(arguments)
+    try:
+        chosen = [find(name) for name in options.names] or list(all_exercises())
+    except KeyError as error:
+        print(error.args[0], file=sys.stderr)
+        return 2
+    print(f"{'exercise':32}{'changes':>8}{'caught':>8}{'equal':>8}{'missed':>8}")
+    rows: list[Row] = []
+    for exercise in chosen:
+        if exercise.lacks and exercise.lacks():
+            continue
+        rows.append(row(exercise))
+        print(shown(rows[-1]), flush=True)
+    print("\n" + summary(rows))
+    if options.json:
+        data: list[Any] = [asdict(one) for one in rows]
+        text = json.dumps(data, indent=1, ensure_ascii=False)
+        options.json.write_text(text + "\n", encoding="utf-8")
+    found = list(troubles(rows))
+    print("\n".join(found), file=sys.stderr)
+    return 1 if found else 0
+
+
+def summary(rows: list[Row]) -> str:
+    """Say in one sentence what was counted."""
+    made = sum(one.made for one in rows)
+    caught = sum(one.caught for one in rows)
+    missed = sum(one.missed for one in rows)
+    return (
+        f"{len(rows)} exercises, {made} changes: {caught} caught, {missed} missed "
+        f"({rate(rows):.2%} caught), {made - caught - missed} equal on all inputs tried."
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,115 @@
+"""Small changes of a function's source, made systematically: each is a mistake nobody listed.
+
+A function is changed at one place at a time: in its own body, in that of a function of the same
+file that it uses, or of a private file of the package (`_kernel.py`). What checks arguments and
+raises is left alone.
+"""
+
+import ast
+import copy
+import inspect
+import itertools
+import linecache
+import sys
+import types
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from tools.source_changes import changes
+from tools.source_places import Place, Span, places, read
+
+_COUNT = itertools.count()
+
+
+@dataclass(frozen=True)
+class Mutation:
+    """One changed version of a function.
+
+    Attributes:
+        kind: What kind of mistake it is, e.g. "off by one".
+        before: The code that was changed.
+        after: What takes its place.
+        line: The first line of the statement that holds it.
+        span: The file, and the first and last of its lines that hold the statement.
+        function: The changed function.
+    """
+
+    kind: str
+    before: str
+    after: str
+    line: str
+    span: Span
+    function: Callable[..., Any]
+
+    @property
+    def name(self) -> str:
+        """What was changed, in one line."""
+        where = "" if self.line == self.before else f" in {self.line}"
+        return f"{self.before} -> {self.after}{where}"
+
+
+def mutations(function: Callable[..., Any]) -> Iterator[Mutation]:
+    """Yield every changed version of a function that can still be made a function."""
+    home, name = sys.modules[function.__module__], function.__name__
+    seen: set[str] = set()
+    for place in places(home, name):
+        for kind, node in changes(place.node, place.parameters):
+            before, after = ast.unparse(place.node), ast.unparse(node)
+            at = f"{getattr(place.node, 'lineno', 0)}.{getattr(place.node, 'col_offset', 0)}"
+            key = f"{place.module.__name__}:{at} {before} {after}"
+            if before == after or key in seen:
+                continue
+            seen.add(key)
+            made = _made(home, name, place, node)
+            if made is not None:
+                first, then = before.split("\n")[0], after.split("\n")[0]
+                yield Mutation(kind, first, then, place.line, place.span, made)
+
+
+def _made(
+    home: types.ModuleType, name: str, place: Place, node: ast.AST
+) -> Callable[..., Any] | None:
+    """Return the function with the node in that place, or None where that is no Python."""
+    try:
+        space = _executed(place.module, _Replace(place.node, node).visit(read(place.module)))
+        if place.module is not home:
+            helpers = {
+                key: space[value.__name__]
+                for key, value in vars(home).items()
+                if inspect.isfunction(value) and value.__module__ == place.module.__name__
+            }
+            space = _executed(home, read(home))
+            space.update(helpers)
+    except (SyntaxError, ValueError, TypeError, NameError):
+        return None
+    made: Any = space[name]
+    function: Callable[..., Any] = getattr(made, "fn", made)  # of a kernel, the plain function
+    return function
+
+
+def _executed(module: types.ModuleType, tree: ast.Module) -> dict[str, Any]:
+    """Run a file's changed source; Triton reads that again, so it must be found."""
+    text = ast.unparse(ast.fix_missing_locations(tree))
+    file = f"<change {next(_COUNT)} of {module.__name__}>"
+    linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
+    space = {**vars(module)}
+    exec(compile(text, file, "exec", dont_inherit=True), space)
+    return space
+
+
+class _Replace(ast.NodeTransformer):
+    def __init__(self, place: ast.AST, node: ast.AST) -> None:
+        self.at = _position(place)
+        self.text = ast.dump(place)
+        self.node = node
+
+    def visit(self, node: ast.AST) -> Any:
+        if _position(node) == self.at and ast.dump(node) == self.text:
+            return copy.deepcopy(self.node)
+        return super().visit(node)
+
+
+def _position(node: ast.AST) -> tuple[Any, ...]:
+    keys = ("lineno", "col_offset", "end_lineno", "end_col_offset")
+    return type(node), *(getattr(node, key, None) for key in keys)
