@@ -74,6 +74,9 @@ def lab_command(port: int, browser: bool) -> list[str]:
         "--ServerApp.answer_yes=True", "--log-level=ERROR", "--LabApp.log_level=ERROR",
         "--LabApp.extension_manager=readonly", "--KernelManager.transport_encryption=auto",
         "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate",
+        # Where nbgrader is installed, its panels would warn that this is no folder of a class.
+        *(f"--ServerApp.jpserver_extensions=nbgrader.server_extensions.{part}=False"
+          for part in ("formgrader", "validate_assignment", "assignment_list", "course_list")),
     ]  # fmt: skip
     if not browser:
         command.append("--ServerApp.open_browser=False")
