@@ -1,5 +1,6 @@
 """Stop a call that does not end by itself."""
 
+import contextlib
 import ctypes
 import signal
 import sys
@@ -64,20 +65,27 @@ def _watchdog(seconds: float) -> Callable[[], None]:
     """The same for other threads, and for systems without SIGALRM."""
     raise_in = ctypes.pythonapi.PyThreadState_SetAsyncExc
     caller = ctypes.c_ulong(threading.get_ident())
-    over, lock = threading.Event(), threading.Lock()
+    over, fired, lock = threading.Event(), threading.Event(), threading.Lock()
 
     def watch() -> None:
         wait = seconds
         while not over.wait(wait):
             with lock:
                 if not over.is_set():
+                    fired.set()
                     raise_in(caller, ctypes.py_object(EndlessError))
             wait = _AGAIN
 
     def disarm() -> None:
         with lock:
             over.set()
-            raise_in(caller, None)
+        if fired.is_set():
+            # The last exception may still be on its way. Withdrawing it would leave CPython 3.11 on
+            # the look-out for ever, slow, and hung under a debugger: so one is sent and awaited.
+            with contextlib.suppress(EndlessError):
+                raise_in(caller, ctypes.py_object(EndlessError))
+                while True:
+                    pass
 
     threading.Thread(target=watch, daemon=True).start()
     return disarm
