@@ -1,4 +1,4 @@
-"""A deadline leaves nothing behind: no late exception, no interpreter that stays on the look-out."""
+"""A deadline leaves nothing behind: no late exception, no interpreter on the look-out."""
 
 import sys
 import threading
