@@ -1,14 +1,15 @@
 # Two commands: `make learn` opens the course, `make test` checks everything. Both install what is missing.
-# Settings: PYTHON=/path/to/python3.12  BROWSER=none  PORT=9000  TORCH=gpu
+# Settings: PYTHON=/path/to/python3.12  BROWSER=none  PORT=9000  TORCH=gpu  SEED=7
 
 PY := .venv/bin/python
 SETUP := sh tools/setup.sh --torch "$(TORCH)"
 PYTEST := $(PY) -m pytest -n 2
 NBVAL := -p tools.nbval_kernels --nbval-current-env
+SEED ?= $(shell date +%s)
 export PYTHON
-test check: export OMP_NUM_THREADS := 1
+test check repeat: export OMP_NUM_THREADS := 1
 
-.PHONY: learn test check install gates format notebooks book pdf serve grade-demo mutants bench
+.PHONY: learn test check repeat install gates format notebooks book pdf serve grade-demo mutants bench
 .NOTPARALLEL:
 
 learn:
@@ -35,6 +36,13 @@ gates: install
 format: install
 	$(PY) -m ruff check --fix .
 	$(PY) -m ruff format .
+
+# The notebooks three times, the last time with two threads, then the tests in an order of chance.
+repeat: install
+	for threads in 1 1 2; do \
+	    NOTEBOOK_THREADS=$$threads $(PYTEST) --dist loadfile $(NBVAL) --nbval solutions || exit 1; \
+	done
+	$(PYTEST) --dist worksteal --random-order-bucket=global --random-order-seed=$(SEED)
 
 notebooks: install
 	$(PY) -m tools.build_notebooks

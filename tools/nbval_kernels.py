@@ -2,10 +2,10 @@
 
     python -m pytest -p tools.nbval_kernels --nbval --nbval-current-env solutions/*.ipynb
 
-Every notebook's kernel gets one thread, a progress file of its own that nobody keeps, and no
-settings of the person at the machine. Without this, what one notebook records shows in the next,
-and the outputs are not those that were stored. The time that a progress bar took is left out of the
-comparison, as it is left out of what is stored.
+Every notebook's kernel gets one thread (or NOTEBOOK_THREADS), a progress file of its own that
+nobody keeps, and no settings of the person at the machine. Without this, what one notebook records
+shows in the next, and the outputs are not those that were stored. The time that a progress bar took
+is left out of the comparison, as it is left out of what is stored.
 """
 
 import os

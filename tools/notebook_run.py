@@ -61,11 +61,13 @@ def execute(notebook: NotebookNode, chapter: Chapter, folder: Path, timeout: int
 def kernel_environment(scratch: Path) -> dict[str, str]:
     """Return what is set for the kernel of a notebook, so that it runs alike everywhere.
 
+    It starts with one thread, or with as many as the variable NOTEBOOK_THREADS says.
+
     Args:
         scratch: An empty folder for what the kernel writes.
     """
     return {
-        "OMP_NUM_THREADS": "1",
+        "OMP_NUM_THREADS": os.environ.get("NOTEBOOK_THREADS", "1"),
         "ATTENTION_COURSE_PROGRESS": str(scratch / "progress.json"),
         "IPYTHONDIR": str(scratch / "ipython"),
         "MPLBACKEND": "module://matplotlib_inline.backend_inline",
