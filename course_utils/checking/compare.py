@@ -95,7 +95,7 @@ def equal(got: Any, want: Any, tolerance: float | None = None, absolute: float =
             equal(one, other, tolerance, absolute) for one, other in zip(got, want, strict=True)
         )
     if isinstance(want, Tensor):
-        return not bool(_wrong(got, want, tolerance).any())
+        return torch.equal(got, want) or not bool(_wrong(got, want, tolerance).any())
     if isinstance(want, float):
         return (math.isnan(got) and math.isnan(want)) or math.isclose(
             got, want, rel_tol=tolerance or 1e-7, abs_tol=absolute

@@ -5,15 +5,32 @@ import ctypes
 import signal
 import sys
 import threading
+import time
 from collections.abc import Callable
 from types import FrameType
 from typing import Any
 
 _AGAIN = 0.05  # seconds after which a call that swallowed the first exception gets another
+_PATIENCE = 3.0  # how many times longer a call may take that waits most of the time
 
 
 class EndlessError(BaseException):
     """Raised into a call that takes too long; no `except Exception` catches it."""
+
+
+class Stopwatch:
+    """The time that a call has had: its thread's own, or a third of the clock's if that is more.
+
+    On a machine that is busy with other work, the clock runs on while the call does not.
+    """
+
+    def __init__(self) -> None:
+        self._own, self._clock = time.thread_time(), time.monotonic()
+
+    def seconds(self) -> float:
+        """Return the time since it was made, in the thread that made it."""
+        waited = (time.monotonic() - self._clock) / _PATIENCE
+        return max(time.thread_time() - self._own, waited)
 
 
 def arm(seconds: float) -> Callable[[], None]:
@@ -26,9 +43,11 @@ def arm(seconds: float) -> Callable[[], None]:
 
 
 def _alarm(seconds: float) -> Callable[[], None]:
-    tracing = sys.gettrace()
+    tracing, spent = sys.gettrace(), Stopwatch()
 
     def on_alarm(signum: int, frame: FrameType | None) -> None:
+        if spent.seconds() < 0.9 * seconds:
+            return  # the alarm rings again soon
         # A bare `except:` in a loop swallows the exception: then its next line raises another.
         while frame is not None and not _is_ours(frame):
             frame.f_trace = _raise_on_line

@@ -14,7 +14,7 @@ from typing import Any
 
 from course_utils.checking.deadline import EndlessError, arm
 from course_utils.checking.exercise import Trace
-from course_utils.checking.world import Recorder, World
+from course_utils.checking.world import Recorder, snapshot
 
 KEPT_OUTPUT = 400
 SECONDS = 5.0
@@ -47,17 +47,18 @@ def call(fn: Callable[..., Any], args: tuple[Any, ...], seconds: float = SECONDS
     """Return what `fn(*args)` does; raise nothing that it raises, except a user's own interrupt."""
     # `torch.broadcast_shapes` reads it late; a deadline that stops it halfway leaves torch broken.
     importlib.import_module("torch.fx.experimental.symbolic_shapes")
-    output, recorder, world = _Output(), Recorder(), World()
-    try:
-        with contextlib.ExitStack() as stack:
-            stack.enter_context(warnings.catch_warnings())
-            warnings.simplefilter("ignore")
-            stack.enter_context(contextlib.redirect_stdout(output))
-            stack.enter_context(contextlib.redirect_stderr(output))
-            stack.enter_context(recorder)
-            kind, value, error = _run(fn, args, seconds)
-    finally:
-        changed, moved = world.restore()
+    output, recorder = _Output(), Recorder()
+    with snapshot() as world:
+        try:
+            with contextlib.ExitStack() as stack:
+                stack.enter_context(warnings.catch_warnings())
+                warnings.simplefilter("ignore")
+                stack.enter_context(contextlib.redirect_stdout(output))
+                stack.enter_context(contextlib.redirect_stderr(output))
+                stack.enter_context(recorder)
+                kind, value, error = _run(fn, args, seconds)
+        finally:
+            changed, moved = world.restore()
     trace = Trace(frozenset(recorder.calls), recorder.used_autograd, moved)
     return Outcome(kind, value, error, trace, changed, output.kept, output.length)
 

@@ -5,31 +5,33 @@ there; else the law that is broken; else the first value that differs.
 """
 
 import inspect
-import time
 from typing import Any
 
 from course_utils.checking.compare import describe
 from course_utils.checking.costs import cost_problem, count_cost
-from course_utils.checking.exercise import Case, Exercise, Misconception
+from course_utils.checking.deadline import Stopwatch
+from course_utils.checking.exercise import Case, Cost, Exercise, Function, Misconception
 from course_utils.checking.gradient import gradient_problem, observe_gradient, same_gradients
 from course_utils.checking.guard import SECONDS
-from course_utils.checking.observe import Observation, is_stub, observe, problem
-from course_utils.checking.recognise import Recogniser
+from course_utils.checking.observe import Observation, is_right, is_stub, observe, problem
+from course_utils.checking.recognise import Recogniser, once
 from course_utils.checking.report import Report
+from course_utils.checking.world import one_world
 
 BUDGET = 10.0  # seconds for all calls of one check
 
 
 def judge(exercise: Exercise, answer: Any) -> Report:
     """Return the verdict on an answer; raise nothing that the answer raises, change nothing."""
-    return _Judgement(exercise, answer).verdict()
+    with one_world():
+        return _Judgement(exercise, answer).verdict()
 
 
 class _Judgement:
     def __init__(self, exercise: Exercise, answer: Any) -> None:
         self.exercise = exercise
         self.answer = answer
-        self.until = time.monotonic() + BUDGET
+        self.spent = Stopwatch()
         self.note: str | None = None
         self.recogniser = Recogniser(exercise, self._try)
 
@@ -69,9 +71,8 @@ class _Judgement:
         for index, case in enumerate(self.exercise.cases):
             if case.run is not None:
                 continue
-            args = case.arguments(index)
             try:
-                signature.bind(*args)
+                signature.bind(*self.recogniser.run(self.exercise.reference, index).args)
             except TypeError as error:
                 says = (
                     f"The function cannot be called as the exercise says ({error}). "
@@ -89,8 +90,7 @@ class _Judgement:
                 for mistake in self.exercise.misconceptions
                 if mistake.sign and mistake.sign(seen.outcome.trace)
             ]
-            want = case.use(self.exercise.reference)(*case.arguments(index))
-            found = problem(self.exercise, seen, want, case)
+            found = problem(self.exercise, seen, self.recogniser.want(index), case)
             for mistake in betrayed:
                 if mistake.forbidden or found is not None:
                     return self._named(mistake, case)
@@ -108,7 +108,7 @@ class _Judgement:
 
     def _try(self, index: int) -> Observation:
         """Run the answer on a case, within what is left of its time."""
-        left = max(0.2, min(SECONDS, self.until - time.monotonic()))
+        left = max(0.2, min(SECONDS, BUDGET - self.spent.seconds()))
         return observe(self.exercise, self.answer, self.exercise.cases[index], index, left)
 
     def _gradients(self) -> Report | None:
@@ -116,7 +116,7 @@ class _Judgement:
             if not case.gradient:
                 continue
             got, args = observe_gradient(self.answer, case, index, SECONDS)
-            want, _ = observe_gradient(self.exercise.reference, case, index, SECONDS)
+            want = self.recogniser.slopes(self.exercise.reference, index)
             says = gradient_problem(self.exercise, case, got, want, args)
             if says and got.kind != "returned":
                 return self._report("no_gradient", says, case=case.name)
@@ -125,13 +125,13 @@ class _Judgement:
         return None
 
     def _lost_gradient(self, says: str, case: Case, index: int, got: Any) -> Report:
-        wanted = case.use(self.exercise.reference)(*case.arguments(index))
+        wanted = self.recogniser.want(index)
         for mistake in self.exercise.misconceptions:
             for version in mistake.versions:
                 value = self.recogniser.run(version, index)
-                if mistake.sign or problem(self.exercise, value, wanted, case):
+                if mistake.sign or not is_right(value, wanted, case):
                     continue
-                own, _ = observe_gradient(version, case, index, SECONDS)
+                own = self.recogniser.slopes(version, index)
                 if own.kind == "returned" and same_gradients(own.value, got):
                     return self._report("misconception", mistake.says, mistake.name, case.name)
         return self._report("no_gradient", says, case=case.name)
@@ -147,7 +147,7 @@ class _Judgement:
             if cost.mistake:
                 return self._report("misconception", cost.mistake.says, cost.mistake.name)
             for mistake in self.exercise.misconceptions:
-                if counts in [count_cost(cost, version) for version in mistake.versions]:
+                if any(counts == _counts(cost, version) for version in mistake.versions):
                     return self._report("misconception", mistake.says, mistake.name)
             return self._report("too_costly", says)
         return None
@@ -171,6 +171,12 @@ class _Judgement:
         note: str | None = None,
     ) -> Report:
         return Report(self.exercise.name, status, says, misconception, case, note)
+
+
+def _counts(cost: Cost, version: Function) -> tuple[int, int] | None:
+    """Return what one of the exercise's own functions costs, counted once for all."""
+    counts: tuple[int, int] | None = once("cost", cost, version, lambda: count_cost(cost, version))
+    return counts
 
 
 def _printed(seen: Observation) -> str | None:

@@ -70,6 +70,15 @@ def problem(exercise: Exercise, seen: Observation, want: Any, case: Case) -> Pro
     return None
 
 
+def is_right(seen: Observation, want: Any, case: Case) -> bool:
+    """Say whether `problem` would find none, without putting it into words."""
+    outcome = seen.outcome
+    quiet = outcome.kind == "returned" and not seen.changed_inputs and not outcome.changed
+    if not quiet or outcome.value is None:
+        return False
+    return equal(outcome.value, want, case.tolerance, case.absolute)
+
+
 def _wrong_value(exercise: Exercise, seen: Observation, want: Any, case: Case) -> Problem:
     got = seen.outcome.value
     if case.says is not None:

@@ -7,17 +7,29 @@ wrong on a case that the answer gets right, unless it also explains a second wro
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
+from typing import Any
 
 import torch
 from torch import Tensor
 
 from course_utils.checking.compare import kind_problem
 from course_utils.checking.exercise import Case, Exercise, Function, Misconception
-from course_utils.checking.guard import SECONDS
-from course_utils.checking.observe import Observation, behaves_alike, observe, problem
+from course_utils.checking.gradient import observe_gradient
+from course_utils.checking.guard import SECONDS, Outcome
+from course_utils.checking.observe import Observation, behaves_alike, is_right, observe
 
-_KNOWN: dict[tuple[int, int], tuple[Case, Function, Observation]] = {}
+# What the exercises' own functions do, once for all. Each entry holds what its key stands for, so
+# that the ids stay theirs.
+_KNOWN: dict[tuple[str, int, int], tuple[Any, Function, Any]] = {}
+
+
+def once(what: str, subject: Any, fn: Function, make: Callable[[], Any]) -> Any:
+    """Return what `make` gives for one of an exercise's own functions, computed the first time."""
+    key = (what, id(subject), id(fn))
+    if key not in _KNOWN:
+        _KNOWN[key] = (subject, fn, make())
+    return _KNOWN[key][2]
 
 
 @dataclass(frozen=True)
@@ -48,8 +60,11 @@ class Recogniser:
 
     def is_right(self, index: int, seen: Observation) -> bool:
         """Say whether nothing is wrong with what was seen on a case."""
-        want = self.run(self.exercise.reference, index).outcome.value
-        return problem(self.exercise, seen, want, self.exercise.cases[index]) is None
+        return is_right(seen, self.want(index), self.exercise.cases[index])
+
+    def want(self, index: int) -> Any:
+        """Return what is right on a case."""
+        return self.run(self.exercise.reference, index).outcome.value
 
     def find(self, index: int, seen: Observation) -> Misconception | None:
         """Return the misconception that explains a case on which the answer is wrong."""
@@ -74,11 +89,17 @@ class Recogniser:
     def run(self, fn: Function, index: int) -> Observation:
         """Run one of the exercise's own functions on a case, once for all."""
         case = self.exercise.cases[index]
-        known = _KNOWN.get((id(case), id(fn)))
-        if known is None:
-            known = (case, fn, observe(self.exercise, fn, case, index, SECONDS))
-            _KNOWN[id(case), id(fn)] = known  # holds both, so that their ids stay theirs
-        return known[2]
+        make = partial(observe, self.exercise, fn, case, index, SECONDS)
+        seen: Observation = once("run", case, fn, make)
+        return seen
+
+    def slopes(self, fn: Function, index: int) -> Outcome:
+        """Return the gradients of one of the exercise's own functions on a case, once for all."""
+        case = self.exercise.cases[index]
+        outcome: Outcome = once(
+            "slopes", case, fn, lambda: observe_gradient(fn, case, index, SECONDS)[0]
+        )
+        return outcome
 
     def _candidate(self, mistake: Misconception, version: Function, index: int) -> Candidate:
         agrees, contradicted = 1, False
@@ -94,8 +115,7 @@ class Recogniser:
 
     def _fitting(self, index: int, seen: Observation) -> Misconception | None:
         value = seen.outcome.value
-        want = self.run(self.exercise.reference, index).outcome.value
-        if value is None or kind_problem(value, want) or seen.changed_inputs:
+        if value is None or kind_problem(value, self.want(index)) or seen.changed_inputs:
             return None
         for mistake in self.exercise.misconceptions:
             if mistake.fits is not None and mistake.fits(seen.args, value):

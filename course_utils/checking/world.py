@@ -1,11 +1,13 @@
 """What a learner's call may not change for good: torch itself, its settings, the random state."""
 
 import builtins
+import contextlib
 import math
 import operator
 import random
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextvars import ContextVar
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -35,7 +37,7 @@ _is_grad_enabled, _set_grad_enabled = torch.is_grad_enabled, torch._C._set_grad_
 
 
 class World:
-    """A snapshot of the global state, to be put back after a call."""
+    """A snapshot of the global state, to be put back after a call, and after the next."""
 
     def __init__(self) -> None:
         self._names = {label: dict(vars(owner)) for label, owner in _GUARDED}
@@ -76,6 +78,12 @@ class World:
         before, after = self._names[label], vars(owner)
         if list(after) == list(before) and _same(after.values(), before.values()):
             return []
+        changed = self._put_back(label, owner)
+        self._names[label] = dict(after)
+        return changed
+
+    def _put_back(self, label: str, owner: Any) -> list[str]:
+        before, after = self._names[label], vars(owner)
         # A new name in a module is a lazy import; in a class it hides an inherited method.
         new = [] if isinstance(owner, ModuleType) else [n for n in after if n not in before]
         wrong = [n for n, was in before.items() if not _is_same(after.get(n, _MISSING), was)]
@@ -84,6 +92,30 @@ class World:
         for name in wrong:
             setattr(owner, name, before[name])
         return [f"{label}.{name}" for name in (*new, *wrong) if not _is_lazy(before.get(name))]
+
+
+_shared: ContextVar[World | None] = ContextVar("_shared", default=None)
+
+
+@contextlib.contextmanager
+def one_world() -> Iterator[None]:
+    """Let the calls inside share one snapshot, which only they may disturb: it takes its time."""
+    token = _shared.set(World())
+    try:
+        yield
+    finally:
+        _shared.reset(token)
+
+
+@contextlib.contextmanager
+def snapshot() -> Iterator[World]:
+    """Give the snapshot for one call: the shared one, but a call inside the call takes its own."""
+    world = _shared.get() or World()
+    token = _shared.set(None)
+    try:
+        yield world
+    finally:
+        _shared.reset(token)
 
 
 def _same(some: Iterable[Any], others: Iterable[Any]) -> bool:
