@@ -9,6 +9,7 @@ every kernel goes the way of a real call up to its launch, with the tilings that
 from __future__ import annotations
 
 import argparse
+import hashlib
 import json
 import os
 import re
@@ -114,14 +115,23 @@ def _facts(kernel: Any) -> dict[str, Any]:
 
 
 def _assemble(ptx: str) -> str:
+    """Return what ptxas says of a kernel; Triton's cache, which keeps the kernel, keeps it too."""
     import triton
+    from triton.runtime.cache import get_cache_manager
 
+    key = hashlib.sha256(f"{triton.__version__} {ptx}".encode()).hexdigest()
+    cache = get_cache_manager(key)
+    kept = cache.get_file("ptxas.txt")
+    if kept is not None:
+        return Path(kept).read_text(encoding="utf-8")
     with tempfile.TemporaryDirectory() as folder:
         source = Path(folder) / "kernel.ptx"
         source.write_text(ptx, encoding="utf-8")
         ptxas = Path(triton.__file__).parent / "backends" / "nvidia" / "bin" / "ptxas"
         command = [str(ptxas), "-v", "--gpu-name", "sm_90a", str(source), "-o", f"{source}.cubin"]
-        return subprocess.run(command, capture_output=True, text=True, check=True).stderr
+        said = subprocess.run(command, capture_output=True, text=True, check=True).stderr
+    cache.put(said, "ptxas.txt", binary=False)
+    return said
 
 
 def main() -> None:

@@ -55,6 +55,7 @@ def demo(folder: Path) -> int:
     answers = answers_of(CHAPTER)
     try:
         course = Course(folder, CHAPTER)
+        course.make()
         course.submit("untouched", {})
         course.submit("right", answers)
         course.submit("two-mistakes", answers | MISTAKES)
@@ -92,11 +93,14 @@ class Course:
             os.environ["PATH"] = os.pathsep.join((programs, os.environ.get("PATH", "")))
         self.folder = folder
         self.chapter = chapter
-        shutil.copy(_ROOT / "tools" / "nbgrader_config.py", folder)
-        source = folder / "source" / chapter
+
+    def make(self) -> None:
+        """Fill the folder and make what is handed out."""
+        shutil.copy(_ROOT / "tools" / "nbgrader_config.py", self.folder)
+        source = self.folder / "source" / self.chapter
         source.mkdir(parents=True)
-        shutil.copy(_ROOT / "solutions" / f"{chapter}.ipynb", source)
-        self.run("generate_assignment", chapter)
+        shutil.copy(_ROOT / "solutions" / f"{self.chapter}.ipynb", source)
+        self.run("generate_assignment", self.chapter)
 
     def run(self, *command: str) -> None:
         """Run a step of nbgrader.

@@ -1,6 +1,7 @@
 """Where a function's source may be changed: its own body, and those of the functions it uses."""
 
 import ast
+import functools
 import inspect
 import sys
 import types
@@ -44,10 +45,10 @@ def places(home: types.ModuleType, name: str) -> Iterator[Place]:
     wanted, done = [(home, name)], set()
     while wanted:
         module, current = wanted.pop()
-        functions = {n.name: n for n in read(module).body if isinstance(n, ast.FunctionDef)}
         if (module, current) in done or "check" in current:
             continue
         done.add((module, current))
+        functions = _functions(module)
         if current not in functions:
             wanted.extend(_elsewhere(home, module, current))
             continue
@@ -61,8 +62,13 @@ def places(home: types.ModuleType, name: str) -> Iterator[Place]:
 
 
 def read(module: types.ModuleType) -> ast.Module:
-    """Return the source of a file."""
+    """Return the source of a file, to be changed at will."""
     return ast.parse(inspect.getsource(module))
+
+
+@functools.cache
+def _functions(module: types.ModuleType) -> dict[str, ast.FunctionDef]:
+    return {node.name: node for node in read(module).body if isinstance(node, ast.FunctionDef)}
 
 
 def _elsewhere(

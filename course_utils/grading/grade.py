@@ -25,7 +25,8 @@ def grade(exercise: str, cells: Sequence[str], seconds: int = SECONDS) -> Report
     Args:
         exercise: The exercise's name.
         cells: The text of the notebook's code cells, in order.
-        seconds: How long an answer may take in each of its two processes.
+        seconds: How long an answer may take in each of its two processes; what stands around
+            it may take as long, and at most `remote.LOADING`.
 
     Raises:
         KeyError: No exercise has that name.

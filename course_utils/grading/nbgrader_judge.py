@@ -6,11 +6,11 @@ process apart, and writes the verdict under the exercise's check, where nbgrader
 and the feedback shows the words.
 """
 
+import contextlib
 import json
 import subprocess
 import sys
-import tempfile
-from pathlib import Path
+from collections.abc import Iterator
 from typing import Any
 
 import nbformat
@@ -76,7 +76,7 @@ class JudgeAnswers(NbGraderPreprocessor):  # type: ignore[misc]
             for cell in nb.cells
             if is_grade(cell) and cell.metadata.nbgrader["grade_id"].startswith(_CHECK)
         }
-        reports = _judged(nb, list(checks)) if checks else {}
+        reports = _GRADER.judged(nb, list(checks)) if checks else {}
         for name, cell in checks.items():
             report = reports.get(name)
             if report is None:
@@ -86,15 +86,54 @@ class JudgeAnswers(NbGraderPreprocessor):  # type: ignore[misc]
         return nb, resources
 
 
-def _judged(notebook: Any, names: list[str]) -> dict[str, Report]:
-    with tempfile.TemporaryDirectory(prefix="grading-") as folder:
-        path = Path(folder) / "submitted.ipynb"
-        path.write_text(json.dumps(notebook), encoding="utf-8")
-        asked = [part for name in names for part in ("--exercise", name)]
-        command = [sys.executable, "-m", "course_utils.grading", "--json", *asked, str(path)]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-    reports = [Report(**json.loads(line)) for line in done.stdout.splitlines()]
-    return {report.exercise: report for report in reports}
+class Grader:
+    """The process that judges: one for all notebooks, since it takes seconds to get ready.
+
+    Args:
+        command: What starts it, see `course_utils.grading.serve`.
+    """
+
+    def __init__(self, *command: str) -> None:
+        self._command = command
+        self._process: subprocess.Popen[str] | None = None
+
+    def __enter__(self) -> "Grader":
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        if self._process is not None:
+            self._process.communicate()
+
+    def judged(self, notebook: Any, names: list[str]) -> dict[str, Report]:
+        """Return the verdicts by exercise; where the process ends, those that it gave before."""
+        reports = {}
+        with contextlib.suppress(OSError):
+            for report in self._ask(json.dumps({"notebook": notebook, "exercises": names})):
+                reports[report.exercise] = report
+        return reports
+
+    def _ask(self, question: str) -> Iterator[Report]:
+        # It is kept only after a whole answer: what is left unread would grade the next notebook.
+        process, self._process = self._process, None
+        if process is None or process.poll() is not None:
+            process = subprocess.Popen(
+                self._command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL, text=True,
+            )  # fmt: skip
+        try:
+            print(question, file=process.stdin, flush=True)
+            for line in process.stdout or ():
+                if line == "\n":
+                    self._process = process
+                    return
+                yield Report(**json.loads(line))
+        finally:
+            if self._process is None:
+                process.kill()
+                process.communicate()
+
+
+_GRADER = Grader(sys.executable, "-m", "course_utils.grading.serve")
 
 
 def _output(report: Report) -> Any:

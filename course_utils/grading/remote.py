@@ -15,7 +15,7 @@ from torch.utils._pytree import tree_flatten, tree_unflatten
 from course_utils.grading.codec import decode, encode
 from course_utils.grading.worker import serve
 
-LOADING = 20  # seconds for what stands around the function: imports, helpers, constants
+LOADING = 20  # seconds at most for what stands around the function: imports, helpers, constants
 
 
 class LostError(RuntimeError):
@@ -28,7 +28,7 @@ class RemoteAnswer:
     Args:
         name: The exercise, and the function in the source.
         source: What defines it.
-        seconds: How long all calls together may take.
+        seconds: How long all calls together may take, and loading the source.
     """
 
     def __init__(self, name: str, source: str, seconds: int = 60) -> None:
@@ -44,7 +44,7 @@ class RemoteAnswer:
 
     def __enter__(self) -> "RemoteAnswer":
         try:
-            self._receive(LOADING)
+            self._receive(min(LOADING, self._seconds))
         except (EOFError, OSError) as error:
             self.end()
             raise LostError("the process of the answer has ended") from error

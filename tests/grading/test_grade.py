@@ -8,7 +8,7 @@ from hostile import HOSTILE, RIGHT_MERGE, STUB, WRONG
 
 from course_utils.checking import compare
 from course_utils.exercises import find
-from course_utils.grading import grade
+from course_utils.grading.grade import grade
 from course_utils.grading.untouched import Untouched
 from course_utils.measure import cost
 from tools.grade_demo import answers_of
@@ -51,7 +51,8 @@ def test_hostile_submissions_get_nothing_and_honest_answers_beside_them_all(
     victim.parent.mkdir()
     victim.write_text("mine")
     cells = [f"VICTIM = {str(victim)!r}", *HOSTILE[name], RIGHT_MERGE]
-    assert not grade("split_heads", cells, seconds=20).passed
+    patience = 3 if name.startswith("never ends") else 20
+    assert not grade("split_heads", cells, patience).passed
     assert victim.read_text() == "mine"
     assert grade("merge_heads", cells).passed
 

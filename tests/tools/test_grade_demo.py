@@ -1,5 +1,7 @@
 """An assignment goes out, comes back, is graded, and every submission gets what it deserves."""
 
+import contextlib
+import io
 from pathlib import Path
 from typing import Any
 
@@ -26,27 +28,38 @@ def with_every_cell_twice(cells: list[Any]) -> None:
     cells += [type(cell)({**cell, "id": f"again{i}"}) for i, cell in enumerate(cells)]
 
 
-def test_the_demo_gives_the_points_it_expects(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main([]) == 0
-    told = capsys.readouterr().out
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, int, str]:
+    """The demo's folder after it has run, its exit status, and what it printed."""
+    folder = tmp_path_factory.mktemp("demo")
+    with contextlib.redirect_stdout(io.StringIO()) as told:
+        status = main(["--folder", str(folder)])
+    return folder, status, told.getvalue()
+
+
+def test_the_demo_gives_the_points_it_expects(demo: tuple[Path, int, str]) -> None:
+    _, status, told = demo
+    assert status == 0
     assert "two-mistakes    7 (expected 7): split_heads 0, merge_heads 2" in told
     assert "Feedback pages: 3" in told
 
 
-def test_notebooks_changed_by_hand_earn_what_their_answers_deserve(tmp_path: Path) -> None:
-    course, answers = Course(tmp_path, CHAPTER), answers_of(CHAPTER)
-    course.submit("two-mistakes", answers | MISTAKES)
+def test_notebooks_changed_by_hand_earn_what_their_answers_deserve(
+    demo: tuple[Path, int, str],
+) -> None:
+    course, answers = Course(demo[0], CHAPTER), answers_of(CHAPTER)
     course.submit("better-checks", MISTAKES, with_better_checks)
     course.submit("no-checks", MISTAKES, without_checks)
     course.submit("all-twice", answers | MISTAKES, with_every_cell_twice)
     course.submit("no-notebook", answers)
-    broken = tmp_path / "submitted" / "no-notebook" / CHAPTER / f"{CHAPTER}.ipynb"
+    broken = course.folder / "submitted" / "no-notebook" / CHAPTER / f"{CHAPTER}.ipynb"
     broken.write_text("{", encoding="utf-8")
     with pytest.raises(DemoError, match="no-notebook"):
         course.run("autograde", CHAPTER)
     points = {student: sum(each.values()) for student, each in course.points().items()}
     assert points.pop("no-notebook", 0) == 0
-    assert points == {"two-mistakes": 7, "better-checks": 0, "no-checks": 0, "all-twice": 7}
+    first = {"untouched": 0, "right": 10, "two-mistakes": 7}
+    assert points == first | {"better-checks": 0, "no-checks": 0, "all-twice": 7}
 
 
 def test_a_folder_with_something_in_it_is_not_touched(tmp_path: Path) -> None:
