@@ -4,8 +4,10 @@ The pages that `book.yml` names are laid out below `_build/site`, then Sphinx ma
 Any warning is an error. The learner's edition shows `notebooks/` as they look after a run and goes
 to `_build/html`; the instructor's shows `solutions/` and goes to `_build/html-instructor`. No
 notebook is run here: the outputs are those stored in `solutions/`, which the tests reproduce.
+Where nothing changed since the last good build, nothing is done.
 """
 
+# ruff: noqa: E402
 import argparse
 import hashlib
 import multiprocessing
@@ -14,7 +16,11 @@ import shutil
 import sys
 import tomllib
 from concurrent.futures import ProcessPoolExecutor
+from importlib.metadata import distributions
 from pathlib import Path
+
+# jsonschema would parse a grammar of addresses for a second or two; notebooks have no use for it.
+sys.modules.setdefault("rfc3987_syntax", None)
 
 import book
 import handouts
@@ -24,6 +30,22 @@ from sphinx.cmd.build import main as sphinx_build
 
 ROOT = Path(__file__).resolve().parent.parent
 OUT = {"learner": "html", "instructor": "html-instructor"}
+READ = ("site", "notebooks", "solutions", "course_utils", "tools", "benchmarks/results")
+
+
+def stamp(out: Path) -> str:
+    """Return a digest of all that a build reads, its programs too, and of which files it wrote."""
+    digest = hashlib.sha256(sys.version.encode())
+    digest.update(repr(sorted((d.name, d.version) for d in distributions())).encode())
+    paths = [ROOT / "book.yml", ROOT / "pyproject.toml"]
+    paths += [path for folder in READ for path in sorted((ROOT / folder).rglob("*"))]
+    for path in paths:
+        if path.is_file() and "__pycache__" not in path.parts:
+            digest.update(path.relative_to(ROOT).as_posix().encode() + b"\0" + path.read_bytes())
+    for path in sorted(out.rglob("*")):
+        found = path.stat()
+        digest.update(f"{path} {found.st_size} {found.st_mtime_ns}\n".encode())
+    return digest.hexdigest()
 
 
 def lay_out(edition: str, folder: Path) -> None:
@@ -88,7 +110,11 @@ def prepare_kernels(work: Path) -> None:
 def build(edition: str) -> int:
     """Build one edition into `_build` and return Sphinx's exit status."""
     work = ROOT / "_build" / "site"
-    folder = work / edition / "pages"
+    out = ROOT / "_build" / OUT[edition]
+    folder, kept = work / edition / "pages", work / edition / "stamp"
+    if kept.is_file() and kept.read_text(encoding="utf-8") == stamp(out):
+        return 0
+    kept.unlink(missing_ok=True)
     folder.mkdir(parents=True, exist_ok=True)
     lay_out(edition, folder)
     prepare_kernels(work)
@@ -98,11 +124,13 @@ def build(edition: str) -> int:
             *("-b", "html", "--fail-on-warning", "--keep-going", "--nitpicky", "--quiet"),
             *("-c", str(ROOT / "site"), "-d", str(pages_read), "-t", edition),
             *("-D", f"nb_execution_cache_path={results_folder(work)}"),
-            *(str(folder), str(ROOT / "_build" / OUT[edition])),
+            *(str(folder), str(out)),
         ]
     )
-    handouts.put(ROOT, ROOT / "_build" / OUT[edition], edition)
-    if status != 0:
+    handouts.put(ROOT, out, edition)
+    if status == 0:
+        kept.write_text(stamp(out), encoding="utf-8")
+    else:
         # Sphinx warns of a page only when it reads it: the next build must read all, or it passes.
         shutil.rmtree(pages_read, ignore_errors=True)
     return status

@@ -1,18 +1,16 @@
 """The site, built once and served here alone, and pages whose every request is seen."""
 
-import functools
-import http.server
-import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 from filelock import FileLock
-from playwright.sync_api import Browser, Route
-from site_support import MODES, ROOT, Visit, build
+from playwright.sync_api import BrowserContext, Request
+from site_support import ROOT, Visit, build
 
 
 def _built(edition: str, folder: str) -> Path:
+    """Build an edition; where another worker has done so, its build finds nothing to do."""
     (ROOT / "_build").mkdir(exist_ok=True)
     with FileLock(ROOT / "_build" / "site.lock"):
         done = build(ROOT, "--edition", edition)
@@ -33,58 +31,40 @@ def instructor_site() -> Path:
 
 
 @pytest.fixture(scope="session")
-def address(site: Path) -> Iterator[str]:
+def address(site: Path, serve: Callable[[Path], str]) -> str:
     """Where the site is served."""
-    yield from served(site)
+    return serve(site)
 
 
 @pytest.fixture(scope="session")
-def instructor_address(instructor_site: Path) -> Iterator[str]:
+def instructor_address(instructor_site: Path, serve: Callable[[Path], str]) -> str:
     """Where the instructor's edition is served."""
-    yield from served(instructor_site)
-
-
-def served(site: Path) -> Iterator[str]:
-    """Serve a folder on a port of this machine."""
-
-    class Quiet(http.server.SimpleHTTPRequestHandler):
-        def log_message(self, *_: object) -> None:
-            pass
-
-    handler = functools.partial(Quiet, directory=str(site))
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        yield f"http://127.0.0.1:{server.server_port}"
-        server.shutdown()
+    return serve(instructor_site)
 
 
 @pytest.fixture
-def visit(browser: Browser) -> Iterator[Callable[..., Visit]]:
-    """Return a function that opens an address in a mode and lets it reach its own host only."""
-    contexts = []
+def visit(context: BrowserContext) -> Iterator[Callable[..., Visit]]:
+    """Return a function that opens an address in a mode and sees what it asks of other hosts."""
+    pages = []
 
     def open_page(url: str, mode: str = "light") -> Visit:
-        width, scheme = MODES[mode]
-        context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)
-        context.set_default_timeout(10_000)
-        contexts.append(context)
-        seen = Visit(context.new_page())
+        page = context.new_page()
+        pages.append(page)
+        seen = Visit(page)
         own = "file://" if url.startswith("file:") else url[: url.index("/", 8) + 1]
 
-        def watch(route: Route) -> None:
-            if route.request.url.startswith((own, "blob:", "data:")):
-                route.continue_()
-            else:
-                seen.outside.append(route.request.url)
-                route.abort()
+        def watch(request: Request) -> None:
+            if not request.url.startswith((own, "blob:", "data:")):
+                seen.outside.append(request.url)
 
-        seen.page.route("**/*", watch)
-        seen.page.on("console", lambda said: said.type == "error" and seen.errors.append(said.text))
-        seen.page.on("pageerror", lambda error: seen.errors.append(str(error)))
-        seen.page.goto(url, wait_until="load")
+        page.on("request", watch)
+        page.on("console", lambda said: said.type == "error" and seen.errors.append(said.text))
+        page.on("pageerror", lambda error: seen.errors.append(str(error)))
+        seen.dress(mode)
+        page.goto(url, wait_until="load")
         seen.settle()
         return seen
 
     yield open_page
-    for context in contexts:
-        context.close()
+    for page in pages:
+        page.close()

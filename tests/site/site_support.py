@@ -10,8 +10,16 @@ from types import ModuleType
 from playwright.sync_api import Page
 
 ROOT = Path(__file__).resolve().parents[2]
-SETTLED = """() => !document.querySelector('script[type*="widget-view"]')
+WIDGETS_STAND = """() => !document.querySelector('script[type*="widget-view"]')
     && [...document.querySelectorAll('.course-widget')].every((widget) => widget.children.length)"""
+# After two frames, what hears of a new theme or width has redrawn itself; but the theme lets 300 ms
+# pass after a new width before it makes what now scrolls reachable by keyboard.
+MATHEMATICS_STANDS = """async (pause) => {
+    await globalThis.MathJax?.startup?.promise;
+    for (let i = 0; i < 2; i++) await new Promise(requestAnimationFrame);
+    await new Promise((done) => setTimeout(done, pause));
+}"""
+NOTHING_FADES = "() => document.getAnimations().every((one) => one.playState !== 'running')"
 MODES = {"light": (1280, "light"), "dark": (1280, "dark"), "phone": (390, "light")}
 
 
@@ -48,8 +56,19 @@ class Visit:
     outside: list[str] = field(default_factory=list)
     errors: list[str] = field(default_factory=list)
 
-    def settle(self) -> None:
-        """Wait until mathematics and widgets stand."""
-        self.page.wait_for_function(SETTLED)
-        self.page.evaluate("async () => { await globalThis.MathJax?.startup?.promise }")
-        self.page.wait_for_timeout(100)
+    def turn(self, mode: str) -> None:
+        """Give the window the width and the scheme of a mode, and wait for what follows."""
+        self.dress(mode)
+        self.settle(pause=350)
+
+    def dress(self, mode: str) -> None:
+        """Give the window the width and the scheme of a mode."""
+        width, scheme = MODES[mode]
+        self.page.emulate_media(color_scheme=scheme)
+        self.page.set_viewport_size({"width": width, "height": 900})
+
+    def settle(self, pause: int = 0) -> None:
+        """Wait until mathematics and widgets stand and no colour fades."""
+        self.page.wait_for_function(WIDGETS_STAND)
+        self.page.evaluate(MATHEMATICS_STANDS, pause)
+        self.page.wait_for_function(NOTHING_FADES)
