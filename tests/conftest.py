@@ -1,17 +1,23 @@
-"""What tests of every folder share: one browser for all."""
+"""What tests of every folder share: one browser for all, and folders served to it alone."""
 
+import functools
+import http.server
 import os
 import shutil
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, sync_playwright
+from peer_table import pytest_runtest_call as pytest_runtest_call
+from playwright.sync_api import Browser, BrowserContext, sync_playwright
 
-FLAGS = (
-    "--no-sandbox --disable-gpu --disable-background-networking --disable-component-update "
-    "--disable-sync --no-first-run --disable-quic"
-)
+FLAGS = [
+    *("--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-quic"),
+    *("--disable-component-update", "--disable-sync", "--no-first-run"),
+    "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",  # a page gets nothing from outside
+]
 
 
 @pytest.fixture(scope="session")
@@ -23,6 +29,41 @@ def browser() -> Iterator[Browser]:
         if not Path(path).exists():
             missing = pytest.fail if os.environ.get("CI") else pytest.skip
             missing(f"no Chromium at {path} (set CHROMIUM): nothing was seen in a browser")
-        chromium = playwright.chromium.launch(executable_path=path, args=FLAGS.split())
+        chromium = playwright.chromium.launch(executable_path=path, args=FLAGS)
         yield chromium
         chromium.close()
+
+
+@pytest.fixture(scope="session")
+def context(browser: Browser) -> Iterator[BrowserContext]:
+    """One for all pages: what they share is loaded once. Each page finds it as on a first visit."""
+    shared = browser.new_context()
+    shared.set_default_timeout(60_000)  # conditions are exact; how busy the machine is, is not
+    shared.add_init_script("try { localStorage.clear(); } catch {}")
+    yield shared
+    shared.close()
+
+
+class Quiet(http.server.SimpleHTTPRequestHandler):
+    """Serves files, keeps connections open and says nothing."""
+
+    protocol_version = "HTTP/1.1"
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+@pytest.fixture(scope="session")
+def serve() -> Iterator[Callable[[Path], str]]:
+    """Return a function that serves a folder on a port of this machine until the tests end."""
+    with ExitStack() as open_ones:
+
+        def address(folder: Path) -> str:
+            handler = functools.partial(Quiet, directory=str(folder))
+            server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
+            open_ones.enter_context(server)
+            threading.Thread(target=server.serve_forever, daemon=True).start()
+            open_ones.callback(server.shutdown)
+            return f"http://127.0.0.1:{server.server_port}"
+
+        yield address

@@ -2,8 +2,10 @@
 
 from collections.abc import Callable, Iterable
 
+import pytest
 import torch
-from torch import Tensor
+from torch import Tensor, nn
+from torch.nn import functional as F
 
 from course_utils.attention import causal_mask, combine_masks, padding_mask
 
@@ -78,3 +80,15 @@ def masks(kind: str, num_queries: int, num_keys: int) -> tuple[Tensor | None, di
 def streams(num_queries: int, num_keys: int, d_key: int = WIDTH, d_value: int = WIDTH, **_):
     sizes = ((num_queries, WIDTH), (num_keys, d_key), (num_keys, d_value))
     return tuple(draw(BATCH, *size, seed=i).requires_grad_() for i, size in enumerate(sizes))
+
+
+def in_its_own_precision(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let their softmax, which many models ask for in float32, keep the precision of its input."""
+    monkeypatch.setattr(F, "softmax", lambda x, dim, **_: x.softmax(dim))
+
+
+def seeded(module: nn.Module) -> nn.Module:
+    """Return the module in float64, every parameter drawn anew: norms and biases count too."""
+    for number, parameter in enumerate(module.parameters()):
+        parameter.data = draw(*parameter.shape, seed=number) / 3
+    return module.double()

@@ -1,39 +1,35 @@
-"""The cheaper attentions inside Hugging Face's models: Mistral, Longformer, DeepSeek, Reformer."""
+"""The cheaper attentions inside Hugging Face's models: Mistral, Longformer and Reformer."""
 
 import pytest
 import torch
-from peer_support import BATCH, assert_same_function, draw
-from torch import Tensor, nn
+from peer_support import BATCH, assert_same_function, draw, in_its_own_precision, seeded
+from torch import Tensor
 from torch.nn.attention import SDPBackend, sdpa_kernel
-from transformers import DeepseekV3Config, LongformerConfig, MistralConfig, ReformerConfig
+from transformers import LongformerConfig, MistralConfig, ReformerConfig
 from transformers.masking_utils import create_sliding_window_causal_mask
-from transformers.models.deepseek_v3 import modeling_deepseek_v3 as deepseek
 from transformers.models.longformer.modeling_longformer import LongformerSelfAttention
 from transformers.models.mistral import modeling_mistral as mistral
 from transformers.models.reformer.modeling_reformer import LSHSelfAttention
 
 from course_utils.attention import (
-    causal_mask,
     global_window_attention,
     grouped_query_attention,
-    latent_attention,
-    latent_attention_absorbed,
     lsh_buckets,
     merge_heads,
     sliding_window_attention,
     split_heads,
     window_mask,
 )
-from course_utils.positions import rope_interleaved, rope_split_halves
+from course_utils.positions import rope_frequencies, rope_split_halves
 
 HEADS, WIDTH, D_K = 4, 32, 8
 
 
-def seeded(module: nn.Module) -> nn.Module:
-    """Return the module in float64, every parameter drawn anew: norms and biases count too."""
-    for number, parameter in enumerate(module.parameters()):
-        parameter.data = draw(*parameter.shape, seed=number) / 3
-    return module.double()
+def turns(places: Tensor) -> tuple[Tensor, Tensor]:
+    """Return cosines and sines as their models hand them over, but not rounded to float32."""
+    angles = places.double().unsqueeze(-1) * rope_frequencies(D_K)
+    angles = torch.cat((angles, angles), dim=-1).unsqueeze(0)
+    return angles.cos(), angles.sin()
 
 
 @pytest.mark.parametrize("window", [1, 3, 9, 100])
@@ -50,19 +46,14 @@ def test_a_whole_mistral_attention_with_its_window(length, kv_heads, window) -> 
     )
     theirs = seeded(mistral.MistralAttention(config, layer_idx=0))
     places = torch.arange(length)
-    rotary = mistral.MistralRotaryEmbedding(config)(draw(1), places[None])
-    rotary = tuple(x.double() for x in rotary)
+    rotary = turns(places)
     x = draw(BATCH, length, WIDTH)
     mask = create_sliding_window_causal_mask(config, x, None, None)
-
-    def rotated(heads: Tensor) -> Tensor:
-        half = torch.cat((-heads[..., D_K // 2 :], heads[..., : D_K // 2]), dim=-1)
-        return heads * rotary[0] + half * rotary[1]  # with their angles, which are float32
 
     def projected(x: Tensor) -> list[Tensor]:
         layers = ((theirs.q_proj, HEADS), (theirs.k_proj, kv_heads), (theirs.v_proj, kv_heads))
         q, k, v = (split_heads(layer(x), heads) for layer, heads in layers)
-        return [rotated(q), rotated(k), v]
+        return [rope_split_halves(q, places), rope_split_halves(k, places), v]
 
     def in_chunks(x: Tensor) -> Tensor:
         q, *kv = projected(x)
@@ -76,18 +67,12 @@ def test_a_whole_mistral_attention_with_its_window(length, kv_heads, window) -> 
     for ours in (in_chunks, grouped):
         with sdpa_kernel(SDPBackend.MATH):
             assert_same_function(ours, lambda x: theirs(x, rotary, mask)[0], (x,))
-    torch.testing.assert_close(
-        rotated(draw(1, 1, length, D_K)),
-        rope_split_halves(draw(1, 1, length, D_K), places),
-        rtol=1e-4,
-        atol=1e-4,
-    )
 
 
 @pytest.mark.parametrize("num_global", [0, 1, 3])
 @pytest.mark.parametrize("length", [8, 32, 40])
 def test_a_window_with_global_tokens_is_longformer_s(length, num_global, monkeypatch) -> None:
-    monkeypatch.setattr(nn.functional, "softmax", lambda x, dim, **_: x.softmax(dim))  # not float32
+    in_its_own_precision(monkeypatch)
     config = LongformerConfig(
         hidden_size=WIDTH,
         num_attention_heads=HEADS,
@@ -113,45 +98,6 @@ def test_a_window_with_global_tokens_is_longformer_s(length, num_global, monkeyp
         return merge_heads(global_window_attention(*heads, 4, num_global))
 
     assert_same_function(ours, longformer, (draw(BATCH, length, WIDTH),))
-
-
-@pytest.mark.parametrize("form", [latent_attention, latent_attention_absorbed])
-@pytest.mark.parametrize("length", [1, 7])
-def test_latent_attention_is_deepseek_s_between_its_projections(form, length) -> None:
-    config = DeepseekV3Config(
-        hidden_size=WIDTH,
-        num_attention_heads=HEADS,
-        num_key_value_heads=HEADS,
-        q_lora_rank=None,
-        kv_lora_rank=12,
-        qk_nope_head_dim=6,
-        qk_rope_head_dim=4,
-        v_head_dim=5,
-        attn_implementation="sdpa",
-    )
-    theirs = deepseek.DeepseekV3Attention(config, layer_idx=0)
-    theirs.kv_a_layernorm = nn.RMSNorm(12)  # theirs rounds to float32
-    theirs, places = seeded(theirs), torch.arange(length)
-    base = config.rope_parameters["rope_theta"]
-    angles = places[:, None] * base ** -torch.tensor([0.0, 0.5], dtype=torch.float64)
-    angles = torch.cat((angles, angles), dim=-1)[None]
-    W_kv = theirs.kv_b_proj.weight.detach().view(HEADS, 6 + 5, 12).mT
-
-    def ours(x: Tensor) -> Tensor:
-        query = split_heads(theirs.q_proj(x), HEADS)
-        about, turned = query.split((6, 4), dim=-1)
-        query = torch.cat((about, rope_interleaved(turned, places, base)), dim=-1)
-        latent, rotated = theirs.kv_a_proj_with_mqa(x).split((12, 4), dim=-1)
-        rotated = rope_interleaved(rotated, places, base)
-        cache = torch.cat((theirs.kv_a_layernorm(latent), rotated), dim=-1)
-        heads = form(query, cache, *W_kv.split((6, 5), dim=-1), causal_mask(length, length))
-        return theirs.o_proj(merge_heads(heads))
-
-    seen = causal_mask(length, length)[None, None]
-    turn = angles.cos(), angles.sin()
-    with sdpa_kernel(SDPBackend.MATH):
-        x = draw(BATCH, length, WIDTH)
-        assert_same_function(ours, lambda x: theirs(x, turn, seen)[0], (x,))
 
 
 @pytest.mark.parametrize("buckets", [2, 8, 50])

@@ -77,6 +77,18 @@ def test_attends_as_flex_attention_does(ours, rule, length, monkeypatch) -> None
     torch.testing.assert_close(ours(*given), want)
 
 
+@pytest.mark.parametrize("length", [1, 64, 100])
+@pytest.mark.parametrize(("ours", "rule"), PATTERNS.values(), ids=PATTERNS)
+def test_has_the_gradients_of_sdpa_under_flex_attention_s_mask(ours, rule, length) -> None:
+    mask = flex_attention.create_mask(rule, 1, 1, length, length, device="cpu")
+
+    def theirs(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+        with sdpa_kernel(SDPBackend.MATH):
+            return F.scaled_dot_product_attention(q, k, v, mask)
+
+    assert_same_function(ours, theirs, inputs(length, length))
+
+
 @pytest.mark.parametrize("length", [64, 100])
 @pytest.mark.parametrize("name", ["strided", "fixed"])
 def test_touches_the_blocks_that_flex_attention_touches(name, length) -> None:

@@ -14,7 +14,15 @@ from transformers import (
 )
 from transformers.models.llama import modeling_llama
 
-from course_utils.models import GPT, Llama, generate, left_pad, token_probabilities
+from course_utils.models import (
+    GPT,
+    Llama,
+    generate,
+    greedy_decode,
+    left_pad,
+    stream_tokens,
+    token_probabilities,
+)
 from course_utils.models.gpt2_weights import from_gpt2, to_gpt2
 from course_utils.models.llama import from_llama, to_llama
 
@@ -120,6 +128,8 @@ def test_greedy_tokens_are_theirs(name, their_cache, monkeypatch) -> None:
     for _ in range(17):
         slow = torch.cat((slow, ours.logits(slow)[:, -1:].argmax(dim=-1)), dim=1)
     assert torch.equal(slow[:, 5:], want)
+    assert torch.equal(greedy_decode(ours, prompt, 17), want)
+    assert torch.equal(torch.stack([*stream_tokens(ours, prompt, 17, temperature=0.0)], 1), want)
     assert len(want.unique()) > 5  # and not one token again and again
 
 

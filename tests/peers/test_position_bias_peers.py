@@ -1,18 +1,31 @@
-"""T5's buckets, ALiBi and sinusoids against Hugging Face's: the same numbers and gradients."""
+"""Biases and tables of positions against Hugging Face's: the same numbers and gradients."""
 
 import pytest
 import torch
-from transformers import T5Config
+from peer_support import assert_same_function, seeded
+from peer_support import draw as draw_exact
+from torch import Tensor, nn
+from transformers import GPT2Config, GPT2Model, T5Config, Wav2Vec2BertConfig
 from transformers.models.bloom.modeling_bloom import build_alibi_tensor
 from transformers.models.marian.modeling_marian import MarianSinusoidalPositionalEmbedding
 from transformers.models.t5.modeling_t5 import T5Attention
+from transformers.models.wav2vec2_bert.modeling_wav2vec2_bert import Wav2Vec2BertSelfAttention
 
+from course_utils.attention import merge_heads, split_heads
 from course_utils.positions import (
+    AlibiPositions,
+    LearnedPositions,
+    ShawPositions,
+    SinusoidalPositions,
     T5Positions,
     alibi_bias,
     alibi_slopes,
+    shaw_scores,
+    shaw_values,
+    shift_matrix,
     sinusoidal_encoding,
     t5_bucket,
+    to_interleaved,
     to_split_halves,
 )
 
@@ -70,6 +83,81 @@ def test_bloom_s_bias_gives_the_same_weights_under_a_causal_mask() -> None:
     )
 
 
-def test_marian_s_sinusoids_are_ours_with_all_sines_first() -> None:
+def test_the_alibi_scheme_adds_the_bias() -> None:
+    places, q = torch.arange(7), torch.zeros(1, 6, 7, 4)
+    theirs = build_alibi_tensor(torch.ones(1, 7), 6, torch.float32).expand(-1, 7, -1)
+    ours = AlibiPositions(6).bias(q, q, places, places).tril()
+    own = theirs.diagonal(dim1=-2, dim2=-1).unsqueeze(-1)  # theirs counts from the first key
+    torch.testing.assert_close(ours, (theirs - own).tril())
+
+
+@pytest.mark.parametrize("offset", [-7, 0, 1, 20])
+def test_marian_s_sinusoids_are_ours_with_all_sines_first(offset) -> None:
     theirs = MarianSinusoidalPositionalEmbedding(50, 16).create_weight()
     torch.testing.assert_close(to_split_halves(sinusoidal_encoding(50, 16)), theirs)
+    stream = SinusoidalPositions().embed(torch.zeros(1, 50, 16), torch.arange(50))
+    torch.testing.assert_close(to_split_halves(stream[0]), theirs)
+    first, last = max(0, -offset), min(50, 50 - offset)
+    moved = to_interleaved(theirs[first:last]) @ shift_matrix(offset, 16)
+    torch.testing.assert_close(to_split_halves(moved), theirs[first + offset : last + offset])
+
+
+def test_learned_positions_are_gpt_2_s() -> None:
+    theirs = GPT2Model(GPT2Config(vocab_size=5, n_positions=9, n_embd=6, n_head=1, n_layer=0))
+    theirs = seeded(theirs).eval()
+    theirs.ln_f = nn.Identity()
+    ours = LearnedPositions(9, 6).double()
+    ours.table.load_state_dict(theirs.wpe.state_dict())
+    places, x = torch.tensor([[0, 1, 2], [6, 8, 7]]), draw_exact(2, 3, 6).requires_grad_()
+    out = ours.embed(x, places)
+    want = theirs(inputs_embeds=x, position_ids=places).last_hidden_state
+    torch.testing.assert_close(out, want)
+    slope = draw_exact(2, 3, 6, seed=9)
+    torch.testing.assert_close(
+        torch.autograd.grad(out, (x, ours.table.weight), slope),
+        torch.autograd.grad(want, (x, theirs.wpe.weight), slope),
+    )
+
+
+@pytest.mark.parametrize("reach", [0, 2, 9])
+@pytest.mark.parametrize("length", [1, 7])
+def test_shaw_s_scores_are_those_of_wav2vec2_bert(length, reach) -> None:
+    config = Wav2Vec2BertConfig(
+        hidden_size=24, num_attention_heads=3, position_embeddings_type="relative_key",
+        left_max_position_embeddings=reach, right_max_position_embeddings=reach,
+        attn_implementation="eager",
+    )  # fmt: skip
+    theirs = seeded(Wav2Vec2BertSelfAttention(config)).eval()
+    places, scheme = torch.arange(length), ShawPositions(8, reach).double()
+
+    def ours(x: Tensor, table: Tensor) -> tuple[Tensor, ...]:
+        q, k, v = (
+            split_heads(layer(x), 3)
+            for layer in (theirs.linear_q, theirs.linear_k, theirs.linear_v)
+        )
+        weights = shaw_scores(q, k, table, reach).softmax(dim=-1)
+        scheme.for_keys.data = table.detach()
+        scores = q @ k.mT * 8**-0.5 + scheme.bias(q, k, places, places)
+        torch.testing.assert_close(scores.softmax(dim=-1), weights)
+        return theirs.linear_out(merge_heads(weights @ v)), weights
+
+    def wav2vec2_bert(x: Tensor, table: Tensor) -> tuple[Tensor, ...]:
+        named = {"distance_embedding.weight": table}
+        return torch.func.functional_call(theirs, named, (x,))
+
+    given = draw_exact(2, length, 24), draw_exact(2 * reach + 1, 8)
+    assert_same_function(ours, wav2vec2_bert, given)
+
+
+@pytest.mark.parametrize(("num_queries", "num_keys", "reach"), [(4, 7, 2), (7, 3, 9), (1, 5, 0)])
+def test_shaw_s_values_agree_with_his_equation_3(num_queries, num_keys, reach) -> None:
+    def theirs(weights: Tensor, table: Tensor) -> Tensor:
+        rows = [
+            sum(weights[..., i, j, None] * table[max(-reach, min(reach, j - i)) + reach]
+                for j in range(num_keys))
+            for i in range(num_queries)
+        ]  # fmt: skip
+        return torch.stack(rows, dim=-2)
+
+    given = draw_exact(2, 3, num_queries, num_keys), draw_exact(2 * reach + 1, 5)
+    assert_same_function(lambda *x: shaw_values(*x, reach), theirs, given)

@@ -3,6 +3,8 @@
 import pytest
 import torch
 from torch import Tensor
+from torch.nn import functional as F
+from torch.nn.attention import SDPBackend, sdpa_kernel
 from transformers import GPTNeoXConfig, LlamaConfig
 from transformers.modeling_rope_utils import ROPE_INIT_FUNCTIONS
 from transformers.models.cohere import modeling_cohere
@@ -12,9 +14,12 @@ from transformers.models.llama import modeling_llama
 from course_utils.attention import merge_heads, scaled_dot_product_attention, split_heads
 from course_utils.positions import (
     RopeTable,
+    RotaryPositions,
+    interpolate_positions,
     ntk_base,
     rope_frequencies,
     rope_interleaved,
+    rope_interleaved_attention,
     rope_split_halves,
     to_interleaved,
     to_split_halves,
@@ -68,6 +73,7 @@ def test_given_the_same_angles_the_rotations_agree_to_the_last_digits() -> None:
     theirs = modeling_llama.apply_rotary_pos_emb(q, k, both.cos(), both.sin())
     assert_same(rope_split_halves(q, PLACES), theirs[0], q)
     assert_same(rope_split_halves(k, PLACES), theirs[1], k)
+    torch.testing.assert_close(RotaryPositions(8).turn(q, k, PLACES, PLACES), theirs)
 
 
 def test_interleaved_is_cohere_s() -> None:
@@ -77,6 +83,24 @@ def test_interleaved_is_cohere_s() -> None:
     theirs = modeling_cohere.apply_rotary_pos_emb(q, k, cos, sin)
     assert_same(rope_interleaved(q, PLACES), theirs[0], q)
     assert_same(rope_interleaved(k, PLACES), theirs[1], k)
+
+
+@pytest.mark.parametrize(("num_queries", "num_keys"), [(5, 5), (2, 5)])
+def test_attention_with_rope_is_sdpa_on_what_cohere_turns(num_queries, num_keys) -> None:
+    q, k = draw(2, 3, num_queries, 8, seed=1), draw(2, 3, num_keys, 8)
+    v, places = draw(2, 3, num_keys, 6, seed=2), PLACES[:, :num_keys]
+    own = places[:, -num_queries:]
+    out = rope_interleaved_attention(q, k, v, own, places)
+    turned = [cohere_s(x, places) for x, places in ((q, own), (k, places))]
+    with sdpa_kernel(SDPBackend.MATH):
+        assert_same(out, F.scaled_dot_product_attention(*turned, v), q, k, v)
+
+
+def cohere_s(x: Tensor, places: Tensor) -> Tensor:
+    """Return what their code turns by exact angles; it rounds what it turns to float32."""
+    angles = (places.unsqueeze(-1) * rope_frequencies(x.shape[-1])).repeat_interleave(2, dim=-1)
+    cos, sin = angles.cos().unsqueeze(1), angles.sin().unsqueeze(1)
+    return x * cos + modeling_cohere.rotate_half(x) * sin
 
 
 def test_gpt_neox_turns_the_first_quarter_of_each_head() -> None:
@@ -119,7 +143,10 @@ def test_a_whole_llama_attention_in_either_pairing(pairing) -> None:
 def test_linear_scaling_is_transformers_own(factor) -> None:
     config = llama({"rope_type": "linear", "factor": factor}, d_k=64)
     theirs, magnitude = ROPE_INIT_FUNCTIONS["linear"](config)
-    torch.testing.assert_close((rope_frequencies(64) / factor).float(), theirs)
+    places = interpolate_positions(torch.arange(60.0).double(), 64, int(64 * factor))
+    angles = places.unsqueeze(-1) * rope_frequencies(64)
+    wanted = torch.arange(60.0).double().unsqueeze(-1) * theirs.double()
+    torch.testing.assert_close(angles.float(), wanted.float())
     assert magnitude == 1.0
 
 
@@ -141,9 +168,16 @@ def test_yarn_is_transformers_own(d_k, factor, trained, fast) -> None:
     theirs, magnitude = ROPE_INIT_FUNCTIONS["yarn"](config)
     ours = yarn_frequencies(d_k, factor=factor, trained_length=trained, fast=fast)
     torch.testing.assert_close(ours.float(), theirs)
-    assert yarn_magnitude(factor) == pytest.approx(magnitude)
-    q = draw(2, 3, 5, d_k, dtype=torch.float32)
+    torch.testing.assert_close(yarn_magnitude(factor), magnitude)
+
+
+@pytest.mark.parametrize("d_k", [8, 64, 128])
+@pytest.mark.parametrize("factor", [2.0, 16.0])
+def test_yarn_turns_as_llama_does(d_k, factor) -> None:
+    rope = {"rope_type": "yarn", "factor": factor, "original_max_position_embeddings": 64}
+    config, q = llama(rope, d_k=d_k), draw(2, 3, 5, d_k, dtype=torch.float32)
     cos, sin = modeling_llama.LlamaRotaryEmbedding(config)(q, PLACES)
     turned, _ = modeling_llama.apply_rotary_pos_emb(q, q, cos, sin)
-    table = RopeTable(d_k, frequencies=ours, magnitude=yarn_magnitude(factor))
+    frequencies = yarn_frequencies(d_k, factor=factor, trained_length=64)
+    table = RopeTable(d_k, frequencies=frequencies, magnitude=yarn_magnitude(factor))
     assert_same(table.turn(q, PLACES), turned, q, rtol=1e-4, atol=1e-4)
