@@ -10,12 +10,14 @@ from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
 from numpy.typing import ArrayLike
 
+from course_utils._checked import checked
 from course_utils.plotting import PAPER, QUIET, WIDTH
 
 WEIGHT_COLOURS, SIGNED_COLOURS = "cividis", "RdBu_r"
 Step = tuple[str, ArrayLike]
 
 
+@checked(decimals=0, top=0.0)
 def weight_map(
     axes: Axes,
     matrix: ArrayLike,
@@ -40,9 +42,13 @@ def weight_map(
         top: The weight that gets the brightest colour.
 
     Raises:
+        TypeError: The matrix holds something that is no number.
         ValueError: The matrix has not two axes.
     """
-    values = np.asarray(matrix, dtype=np.float64)
+    try:
+        values = np.asarray(matrix, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise TypeError(f"matrix must hold numbers, got {matrix!r:.60}") from None
     if values.ndim != 2:
         raise ValueError(f"matrix needs two axes, got shape {values.shape}")
     limit = float(np.nanmax(np.abs(values), initial=1e-12))
@@ -67,6 +73,7 @@ def weight_map(
     axes.tick_params(axis="y", labelrotation=0)
 
 
+@checked()
 def matrix_flow(
     rows: Sequence[Sequence[Step]], joins: Sequence[Sequence[str]], between: str = ""
 ) -> None:

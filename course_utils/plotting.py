@@ -20,6 +20,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import ArrayLike
 
+from course_utils._checked import checked
+
 COLOURS = {"blue": "#0072B2", "orange": "#BF5300", "green": "#007A59", "pink": "#B14E88"}
 INK, QUIET, PAPER = "#1A1A1A", "#595959", "#FFFFFF"
 WIDTH = 5.6  # inches, and 100 dots an inch: 560 px on a page, drawn at twice that for sharp screens
@@ -60,11 +62,13 @@ def use_style() -> None:
         set_matplotlib_formats("retina")  # type: ignore[no-untyped-call]
 
 
+@checked()
 def headline(figure: Figure, title: str) -> None:
     """Write what a figure shows above it, flush left."""
     figure.suptitle(title, x=0.01, ha="left", fontsize=13, fontweight="bold")
 
 
+@checked(height=0.1)
 def new_panels(
     title: str, x_label: str, y_labels: Sequence[str], height: float | None = None
 ) -> list[Axes]:
@@ -88,11 +92,13 @@ def new_panels(
     return panels
 
 
+@checked()
 def new_figure(title: str, x_label: str, y_label: str) -> Axes:
     """Return one plot whose title states the finding; see `new_panels`."""
     return new_panels(title, x_label, [y_label])[0]
 
 
+@checked()
 def power_axis(axes: Axes, values: Sequence[int], which: str = "x") -> None:
     """Make an axis logarithmic, with a tick that can be read at each of `values` and nowhere else.
 
@@ -112,13 +118,14 @@ def power_axis(axes: Axes, values: Sequence[int], which: str = "x") -> None:
     axis.set_minor_locator(mpl.ticker.NullLocator())
 
 
+@checked()
 def line(
     axes: Axes,
     x: ArrayLike,
     y: ArrayLike,
     name: str,
     colour: str,
-    at: tuple[float, float] | None = None,
+    at: Sequence[float] | None = None,
     style: str = "-",
     **options: Any,
 ) -> None:
@@ -135,22 +142,26 @@ def line(
         **options: Passed on to matplotlib.
 
     Raises:
-        ValueError: The colour is not one of the course's.
+        ValueError: The colour is not one of the course's, or x and y differ in shape.
     """
     if colour not in COLOURS:
         raise ValueError(f"colour must be one of {', '.join(COLOURS)}, got {colour!r}")
+    if np.shape(x) != np.shape(y):
+        raise ValueError(f"x and y must have one shape, got {np.shape(x)} and {np.shape(y)}")
     axes.plot(np.asarray(x), np.asarray(y), style, color=COLOURS[colour], label=name, **options)
     if at is not None:
-        axes.text(*at, name, color=COLOURS[colour], va="center", fontweight="bold")
+        left, middle = at
+        axes.text(left, middle, name, color=COLOURS[colour], va="center", fontweight="bold")
 
 
+@checked()
 def band(
     axes: Axes,
     x: Sequence[float],
     samples: Sequence[Sequence[float]],
     name: str,
     colour: str,
-    at: tuple[float, float] | None = None,
+    at: Sequence[float] | None = None,
     style: str = "o-",
 ) -> None:
     """Draw the mean of several runs as a line, and their whole range as a band.

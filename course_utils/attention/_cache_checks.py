@@ -7,10 +7,14 @@ from course_utils.attention._checks import check_tensor
 from course_utils.attention._mask_checks import check_integers
 
 
-def check_storage(dtype: torch.dtype) -> None:
-    """Raise TypeError unless keys and values of this dtype can be attended to."""
+def check_storage(dtype: torch.dtype, device: torch.device | str | None) -> None:
+    """Raise unless keys and values of this dtype can be attended to, and the device can be."""
     if not isinstance(dtype, torch.dtype) or not dtype.is_floating_point:
         raise TypeError(f"dtype must be a floating torch.dtype, got {dtype}")
+    try:
+        torch.device("cpu" if device is None else device)
+    except (RuntimeError, TypeError):
+        raise ValueError(f"device must be one that torch knows, got {device!r:.60}") from None
 
 
 def check_slots(cache_key: Tensor, cache_value: Tensor) -> None:

@@ -1,5 +1,7 @@
 """Checks of numbers, shapes and dtypes that the references share."""
 
+from numbers import Real
+
 import torch
 from torch import Tensor
 
@@ -19,6 +21,34 @@ def check_at_least(least: int, **numbers: int) -> None:
             raise ValueError(f"{name} must be at least {least}, got {number}")
 
 
+def check_number(**numbers: float) -> None:
+    """Raise TypeError unless every value is a real number (True and False are none)."""
+    for name, number in numbers.items():
+        if not isinstance(number, Real) or isinstance(number, bool):
+            raise TypeError(f"{name} must be a number, got {type(number).__name__}")
+
+
+def check_flag(**flags: bool) -> None:
+    """Raise TypeError unless every value is True or False."""
+    for name, flag in flags.items():
+        if not isinstance(flag, bool):
+            raise TypeError(f"{name} must be True or False, got {type(flag).__name__}")
+
+
+def check_instance(kind: type, **things: object) -> None:
+    """Raise TypeError unless everything is of this kind."""
+    for name, thing in things.items():
+        if not isinstance(thing, kind):
+            raise TypeError(f"{name} must be a {kind.__name__}, got {type(thing).__name__}")
+
+
+def check_callable(**functions: object) -> None:
+    """Raise TypeError unless everything can be called."""
+    for name, function in functions.items():
+        if not callable(function):
+            raise TypeError(f"{name} must be callable, got {type(function).__name__}")
+
+
 def check_tensor(**tensors: Tensor) -> None:
     """Raise TypeError unless every value is a tensor."""
     for name, tensor in tensors.items():
@@ -32,6 +62,18 @@ def check_float(**tensors: Tensor) -> None:
     for name, tensor in tensors.items():
         if not tensor.is_floating_point():
             raise TypeError(f"{name} must have a floating dtype, got {tensor.dtype}")
+
+
+def check_same_dtype(**tensors: Tensor) -> None:
+    """Raise TypeError unless all tensors are floating and of one dtype, as products need them."""
+    check_float(**tensors)
+    dtypes = {tensor.dtype for tensor in tensors.values()}
+    if len(dtypes) == 1:
+        return
+    device = next(iter(tensors.values())).device.type
+    if not torch.is_autocast_enabled(device):  # which mixes dtypes on purpose
+        named = ", ".join(f"{name} {tensor.dtype}" for name, tensor in tensors.items())
+        raise TypeError(f"all must have the same dtype, got {named}")
 
 
 def check_query_key(query: Tensor, key: Tensor) -> None:
@@ -49,6 +91,7 @@ def check_query_key(query: Tensor, key: Tensor) -> None:
         )
     if query.shape[-1] == 0:
         raise ValueError("query and key need a width of at least 1, got 0")
+    check_same_dtype(query=query, key=key)
     check_leading(query=query, key=key)
 
 
@@ -62,6 +105,7 @@ def check_query_key_value(query: Tensor, key: Tensor, value: Tensor) -> None:
         raise ValueError(
             f"key and value need the same number of keys, got {key.shape[-2]} and {value.shape[-2]}"
         )
+    check_same_dtype(query=query, value=value)
     check_leading(query=query, key=key, value=value)
 
 

@@ -2,12 +2,12 @@
 
 from torch import Tensor
 
-from course_utils.attention._checks import check_float, check_query_key_value
+from course_utils.attention._checks import check_query_key_value, check_same_dtype
 
 
 def check_heads(**tensors: Tensor) -> None:
     """Raise unless every tensor is floating and has the axes (B, heads, length, width)."""
-    check_float(**tensors)
+    check_same_dtype(**tensors)
     for name, tensor in tensors.items():
         if tensor.dim() != 4:
             raise ValueError(

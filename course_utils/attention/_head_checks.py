@@ -37,6 +37,21 @@ def check_streams(**streams: Tensor) -> None:
             )
 
 
+def check_fed(weight: Tensor, **streams: Tensor) -> None:
+    """Raise unless every stream is as wide as the rows of a Linear's weight, and of its dtype."""
+    check_streams(**streams)
+    for name, stream in streams.items():
+        if stream.shape[-1] != weight.shape[1]:
+            raise ValueError(
+                f"{name} must be {weight.shape[1]} wide, got shape {tuple(stream.shape)}"
+            )
+        # Autocast mixes dtypes on purpose.
+        if stream.dtype != weight.dtype and not torch.is_autocast_enabled(stream.device.type):
+            raise TypeError(
+                f"{name} must have the module's dtype {weight.dtype}, got {stream.dtype}"
+            )
+
+
 def check_projection(name: str, weight: Tensor, rows: int, columns: int | None = None) -> None:
     """Raise unless the matrix turns width `rows` into width `columns` as x @ weight."""
     check_float(**{name: weight})

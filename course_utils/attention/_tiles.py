@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor
 
-from course_utils.attention._checks import check_at_least
+from course_utils.attention._checks import check_at_least, check_flag
 from course_utils.attention._efficient_checks import check_grouped
 
 
@@ -25,7 +25,9 @@ def mask_future(scores: Tensor, rows: slice, keys: slice) -> Tensor:
     return scores
 
 
-def check_tiled(query: Tensor, key: Tensor, value: Tensor, block_q: int, block_k: int) -> None:
+def check_tiled(
+    query: Tensor, key: Tensor, value: Tensor, block_q: int, block_k: int, is_causal: bool
+) -> None:
     """Raise unless the three are (B, H, length, width), fit together, and blocks hold a row."""
     check_grouped(query, key, value)
     if query.shape[1] != key.shape[1]:
@@ -33,3 +35,4 @@ def check_tiled(query: Tensor, key: Tensor, value: Tensor, block_q: int, block_k
             f"query and key need the same number of heads, got {query.shape[1]} and {key.shape[1]}"
         )
     check_at_least(1, block_q=block_q, block_k=block_k)
+    check_flag(is_causal=is_causal)

@@ -11,7 +11,7 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from course_utils.attention._checks import check_float
+from course_utils.attention._checks import check_same_dtype
 from course_utils.attention._score_checks import check_key_mask
 from course_utils.attention.softmax import stable_softmax
 
@@ -32,7 +32,7 @@ def attend(
         TypeError: The scores or values are no floating tensor, or the mask is not boolean.
         ValueError: Sizes do not fit together.
     """
-    check_float(scores=scores, value=value)
+    check_same_dtype(scores=scores, value=value)
     for name, tensor in (("scores", scores), ("value", value)):
         if tensor.dim() < 2:
             raise ValueError(f"{name} needs at least two axes, got {tuple(tensor.shape)}")
@@ -60,7 +60,7 @@ def context_vector(
         TypeError: An input is no floating tensor.
         ValueError: There is not one weight for each state.
     """
-    check_float(weights=weights, states=states)
+    check_same_dtype(weights=weights, states=states)
     if states.dim() < 2 or weights.shape != states.shape[:-1]:
         raise ValueError(
             f"weights need one number for each state, got {tuple(weights.shape)} "

@@ -5,10 +5,12 @@ Source: Kwon et al. 2023, Efficient Memory Management for Large Language Model S
 Ours / theirs: pool = physical KV blocks;  num_users = the reference count of a block
 """
 
+from collections import Counter
+
 import torch
 
 from course_utils.attention._cache_checks import check_storage
-from course_utils.attention._checks import check_at_least
+from course_utils.attention._checks import check_at_least, check_instance, check_whole
 
 
 class BlockPool:
@@ -38,7 +40,7 @@ class BlockPool:
         """
         check_at_least(1, num_blocks=num_blocks, block_size=block_size)
         check_at_least(1, num_kv_heads=num_kv_heads, d_k=d_k)
-        check_storage(dtype)
+        check_storage(dtype, device)
         shape = (num_blocks, block_size, num_kv_heads, d_k)
         self.key = torch.zeros(shape, dtype=dtype, device=device)
         self.value = torch.zeros(shape, dtype=dtype, device=device)
@@ -67,7 +69,13 @@ class BlockPool:
             raise ValueError(f"the pool must have {count} free blocks, got {len(self._free)}")
 
     def own(self, block: int) -> int:
-        """Return a block with the same contents that nobody else holds: itself, or a copy."""
+        """Return a block with the same contents that nobody else holds: itself, or a copy.
+
+        Raises:
+            TypeError: The number is no int.
+            ValueError: Nobody holds such a block, or no other is free for a copy.
+        """
+        self._check_held([block])
         if self.num_users[block] == 1:
             return block
         (copy,) = self.take(1)
@@ -83,17 +91,42 @@ class BlockPool:
         """
         self.check_free(count)
         blocks = [self._free.pop() for _ in range(count)]
-        self.share(blocks)
+        for block in blocks:
+            self.num_users[block] = 1
         return blocks
 
     def share(self, blocks: list[int]) -> None:
-        """Count one more user for each of these blocks."""
+        """Count one more user for each of these blocks.
+
+        Raises:
+            TypeError: `blocks` is no list of ints.
+            ValueError: Nobody holds such a block; then none is counted.
+        """
+        self._check_held(blocks)
         for block in blocks:
             self.num_users[block] += 1
 
     def release(self, blocks: list[int]) -> None:
-        """Count one user less; a block without users is free again."""
+        """Count one user less; a block without users is free again.
+
+        Raises:
+            TypeError: `blocks` is no list of ints.
+            ValueError: Fewer users hold a block; then none is counted.
+        """
+        self._check_held(blocks)
+        for block, count in Counter(blocks).items():
+            if count > self.num_users[block]:
+                raise ValueError(
+                    f"block {block} must have {count} users to lose, got {self.num_users[block]}"
+                )
         for block in blocks:
             self.num_users[block] -= 1
             if not self.num_users[block]:
                 self._free.append(block)
+
+    def _check_held(self, blocks: list[int]) -> None:
+        check_instance(list, blocks=blocks)
+        for block in blocks:
+            check_whole(block=block)
+            if not 0 <= block < len(self.num_users) or not self.num_users[block]:
+                raise ValueError(f"a block must be one that is held, got {block}")

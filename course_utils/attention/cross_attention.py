@@ -11,7 +11,7 @@ Same contract as: torch.nn.MultiheadAttention with one head, kdim = vdim = d_c, 
 from jaxtyping import Float
 from torch import Tensor
 
-from course_utils.attention._checks import check_leading
+from course_utils.attention._checks import check_leading, check_same_dtype
 from course_utils.attention._score_checks import check_matrix, check_sequence
 from course_utils.attention.scaled_dot_product import scaled_dot_product_attention
 
@@ -41,4 +41,5 @@ def cross_attention(
     check_matrix("W_q", W_q, rows=x.shape[-1], of="x")
     check_matrix("W_k", W_k, rows=context.shape[-1], columns=W_q.shape[1], of="context")
     check_matrix("W_v", W_v, rows=context.shape[-1], of="context")
+    check_same_dtype(x=x, context=context, W_q=W_q, W_k=W_k, W_v=W_v)
     return scaled_dot_product_attention(x @ W_q, context @ W_k, context @ W_v)

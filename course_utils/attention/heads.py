@@ -9,7 +9,7 @@ Ours / theirs: num_heads = h = N_h, d_k = d_k = d_h, keep = ξ
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from course_utils.attention._checks import check_float
+from course_utils.attention._checks import check_float, check_same_dtype
 from course_utils.attention._head_checks import check_keep, check_num_heads
 
 
@@ -64,7 +64,7 @@ def ablate_heads(
         TypeError: An input is no floating tensor, or `keep` is not boolean.
         ValueError: Sizes do not fit together.
     """
-    check_float(head_outputs=head_outputs, W_o=W_o)
+    check_same_dtype(head_outputs=head_outputs, W_o=W_o)
     merged = merge_heads(head_outputs)
     check_keep(keep, head_outputs.shape[1])
     if W_o.dim() != 2 or W_o.shape[0] != merged.shape[-1]:

@@ -111,7 +111,7 @@ class KVCache:
             ValueError: A size is below 1.
         """
         check_at_least(1, batch=batch, num_kv_heads=num_kv_heads, max_length=max_length, d_k=d_k)
-        check_storage(dtype)
+        check_storage(dtype, device)
         shape = (batch, num_kv_heads, max_length, d_k)
         self.key = torch.zeros(shape, dtype=dtype, device=device)
         self.value = torch.zeros(shape, dtype=dtype, device=device)

@@ -14,7 +14,7 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from course_utils.attention._checks import check_float
+from course_utils.attention._checks import check_same_dtype
 from course_utils.attention._efficient_checks import check_heads
 from course_utils.attention.grouped_query import grouped_query_attention
 from course_utils.attention.scaled_dot_product import scaled_dot_product_attention
@@ -76,7 +76,7 @@ def latent_attention_absorbed(
 
 def _check(query: Tensor, cache: Tensor, W_uk: Tensor, W_uv: Tensor) -> None:
     check_heads(query=query)
-    check_float(cache=cache, W_uk=W_uk, W_uv=W_uv)
+    check_same_dtype(query=query, cache=cache, W_uk=W_uk, W_uv=W_uv)
     if cache.dim() != 3 or cache.shape[0] != query.shape[0]:
         raise ValueError(
             f"cache must have the axes ({query.shape[0]}, S, width), got {tuple(cache.shape)}"

@@ -14,8 +14,8 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
-from course_utils.attention._checks import check_at_least
-from course_utils.attention._head_checks import check_num_heads, check_streams
+from course_utils.attention._checks import check_at_least, check_callable
+from course_utils.attention._head_checks import check_fed, check_num_heads
 from course_utils.attention.heads import merge_heads, split_heads
 from course_utils.attention.latent import latent_attention, latent_attention_absorbed
 
@@ -38,6 +38,7 @@ class LatentAttention(nn.Module):
 
     def __init__(self, d_model: int, num_heads: int, *, d_latent: int, d_rope: int = 0) -> None:
         super().__init__()
+        check_at_least(1, d_model=d_model)
         check_num_heads(num_heads, d_model)
         check_at_least(1, d_latent=d_latent)
         check_at_least(0, d_rope=d_rope)
@@ -95,11 +96,11 @@ class LatentAttention(nn.Module):
         self, x: Float[Tensor, "B L d_model"], rotate: Rotate | None = None
     ) -> Float[Tensor, "B L r+d_rope"]:
         """Return all that is kept of each token: its latent vector and its rotated key."""
-        check_streams(x=x)
+        check_fed(self.down_proj.weight, x=x)
         return _rotated(self.down_proj(x), self.d_latent, rotate)
 
     def _query(self, x: Tensor, rotate: Rotate | None) -> Tensor:
-        check_streams(x=x)
+        check_fed(self.q_proj.weight, x=x)
         return _rotated(split_heads(self.q_proj(x), self.num_heads), self.d_k, rotate)
 
     def _out(self, heads: Tensor) -> Tensor:
@@ -111,4 +112,5 @@ def _rotated(x: Tensor, start: int, rotate: Rotate | None) -> Tensor:
     """Return x with the features from `start` on turned."""
     if rotate is None:
         return x
+    check_callable(rotate=rotate)
     return torch.cat((x[..., :start], rotate(x[..., start:])), dim=-1)

@@ -13,7 +13,7 @@ from jaxtyping import Float
 from torch import Tensor
 from torch.nn import functional
 
-from course_utils.attention._checks import check_query_key_value
+from course_utils.attention._checks import check_query_key_value, check_same_dtype
 from course_utils.attention._score_checks import check_matrix
 
 
@@ -40,4 +40,5 @@ def linformer_attention(
     check_query_key_value(query, key, value)
     check_matrix("E", E, rows=key.shape[-2], of="the keys' positions")
     check_matrix("F", F, rows=key.shape[-2], columns=E.shape[1], of="the values' positions")
+    check_same_dtype(key=key, E=E, F=F)
     return functional.scaled_dot_product_attention(query, E.mT @ key, F.mT @ value)

@@ -14,7 +14,14 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from course_utils.attention._checks import check_float, check_tensor
+from course_utils.attention._checks import (
+    check_at_least,
+    check_float,
+    check_number,
+    check_same_dtype,
+    check_tensor,
+    check_whole,
+)
 from course_utils.attention._score_checks import check_matrix, check_vector
 from course_utils.attention.softmax import stable_softmax
 
@@ -30,12 +37,12 @@ def local_monotonic_weights(
         offset: The position of the first query, for a decoder that takes one step at a time.
 
     Raises:
-        TypeError: The scores are no floating tensor.
+        TypeError: The scores are no floating tensor, or a number is no int.
         ValueError: The scores have fewer than two axes, or half_width is negative.
     """
     _check_scores(scores)
-    if half_width < 0:
-        raise ValueError(f"half_width must be at least 0, got {half_width}")
+    check_at_least(0, half_width=half_width)
+    check_whole(offset=offset)
     own = torch.arange(scores.shape[-2], device=scores.device).unsqueeze(-1) + offset
     place = torch.arange(scores.shape[-1], device=scores.device)
     outside = (place - own).abs() > half_width
@@ -65,6 +72,7 @@ def predicted_centre(
     if query.dim() != 3:
         raise ValueError(f"query must have the axes (batch, L, d_q), got {tuple(query.shape)}")
     check_matrix("W_p", W_p, rows=query.shape[-1], columns=v_p.shape[0], of="query")
+    check_same_dtype(query=query, W_p=W_p, v_p=v_p)
     check_tensor(lengths=lengths)
     if lengths.is_floating_point() or lengths.is_complex() or lengths.dtype == torch.bool:
         raise TypeError(f"lengths must be integers, got dtype {lengths.dtype}")
@@ -89,7 +97,7 @@ def local_predictive_weights(
         sigma: How wide it looks.
 
     Raises:
-        TypeError: An input is no floating tensor.
+        TypeError: An input is no floating tensor, or sigma no number.
         ValueError: Shapes do not fit together, or sigma is not above 0.
     """
     _check_scores(scores)
@@ -98,6 +106,7 @@ def local_predictive_weights(
         raise ValueError(
             f"centre must have the shape {tuple(scores.shape[:-1])}, got {tuple(centre.shape)}"
         )
+    check_number(sigma=sigma)
     if not sigma > 0:
         raise ValueError(f"sigma must be above 0, got {sigma}")
     place = torch.arange(scores.shape[-1], dtype=scores.dtype, device=scores.device)

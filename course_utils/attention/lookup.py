@@ -11,7 +11,7 @@ Same contract as: torch.nn.functional.scaled_dot_product_attention with scale = 
 from jaxtyping import Float
 from torch import Tensor
 
-from course_utils.attention._checks import check_query_key_value
+from course_utils.attention._checks import check_number, check_query_key_value
 from course_utils.attention.softmax import stable_softmax
 
 
@@ -32,10 +32,11 @@ def soft_lookup(
         temperature: How soft the choice is.
 
     Raises:
-        TypeError: An input is no floating tensor.
+        TypeError: An input is no floating tensor, or the temperature no number.
         ValueError: Sizes do not fit together, or the temperature is not above 0.
     """
     check_query_key_value(query, key, value)
+    check_number(temperature=temperature)
     if not temperature > 0:
         raise ValueError(f"temperature must be above 0, got {temperature}")
     return stable_softmax(query @ key.mT / temperature) @ value

@@ -16,7 +16,12 @@ from jaxtyping import Float, Int
 from torch import Tensor
 from torch.nn import functional as F
 
-from course_utils.attention._checks import check_at_least, check_float, check_query_key_value
+from course_utils.attention._checks import (
+    check_at_least,
+    check_float,
+    check_query_key_value,
+    check_same_dtype,
+)
 from course_utils.attention._score_checks import check_sequence
 
 
@@ -35,6 +40,7 @@ def lsh_buckets(
     """
     check_sequence(x=x)
     _check_rotations(rotations, x.shape[-1], 2)
+    check_same_dtype(x=x, rotations=rotations)
     along = x @ rotations
     return torch.cat((along, -along), dim=-1).argmax(dim=-1)
 
@@ -63,6 +69,7 @@ def lsh_attention(
     """
     check_query_key_value(query, query, value)
     _check_rotations(rotations, query.shape[-1], 3)
+    check_same_dtype(query=query, rotations=rotations)
     check_at_least(1, reach=reach)
     leading = torch.broadcast_shapes(query.shape[:-2], value.shape[:-2])
     query, value = (x.expand(*leading, -1, -1) for x in (query, value))

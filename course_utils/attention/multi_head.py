@@ -11,7 +11,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 from torch.nn import functional as F
 
-from course_utils.attention._checks import check_mask
+from course_utils.attention._checks import check_mask, check_same_dtype
 from course_utils.attention._head_checks import check_num_heads, check_projection, check_streams
 from course_utils.attention.heads import merge_heads, split_heads
 from course_utils.attention.scaled_dot_product import scaled_dot_product_attention
@@ -109,6 +109,7 @@ def multi_head_attention_fused(
     check_num_heads(num_heads, d_model)
     check_projection("W_qkv", W_qkv, d_model, 3 * d_model)
     check_projection("W_o", W_o, d_model)
+    check_same_dtype(x=x, W_qkv=W_qkv, W_o=W_o)
     if attn_mask is not None:
         check_mask(attn_mask, torch.Size((batch, num_heads, length, length)))
     query, key, value = (split_heads(part, num_heads) for part in (x @ W_qkv).chunk(3, dim=-1))
@@ -139,3 +140,4 @@ def _check(
     check_num_heads(num_heads, W_q.shape[1])
     check_num_heads(num_heads, W_v.shape[1])
     check_projection("W_o", W_o, W_v.shape[1])
+    check_same_dtype(query=query, key=key, value=value, W_q=W_q, W_k=W_k, W_v=W_v, W_o=W_o)

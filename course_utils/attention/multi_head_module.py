@@ -15,8 +15,8 @@ from jaxtyping import Bool, Float
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from course_utils.attention._checks import check_mask
-from course_utils.attention._head_checks import check_keep, check_num_heads, check_streams
+from course_utils.attention._checks import check_at_least, check_flag, check_mask
+from course_utils.attention._head_checks import check_fed, check_keep, check_num_heads
 from course_utils.attention.heads import merge_heads, split_heads
 from course_utils.attention.masked_softmax import masked_softmax
 from course_utils.attention.softmax import stable_softmax
@@ -33,8 +33,8 @@ class MultiHeadAttention(nn.Module):
         d_value: Width of the stream that hands over; None is `d_model`.
 
     Raises:
-        TypeError: `num_heads` is no int.
-        ValueError: The heads do not divide the width.
+        TypeError: A size is no int, or `bias` no bool.
+        ValueError: A size is below 1, or the heads do not divide the width.
     """
 
     def __init__(
@@ -47,7 +47,12 @@ class MultiHeadAttention(nn.Module):
         d_value: int | None = None,
     ) -> None:
         super().__init__()
+        check_at_least(1, d_model=d_model)
         check_num_heads(num_heads, d_model)
+        for name, width in (("d_key", d_key), ("d_value", d_value)):
+            if width is not None:
+                check_at_least(1, **{name: width})
+        check_flag(bias=bias)
         self.num_heads = num_heads
         widths = tuple(d_model if width is None else width for width in (None, d_key, d_value))
         same = widths == (d_model, d_model, d_model)
@@ -87,6 +92,7 @@ class MultiHeadAttention(nn.Module):
         queries, keys, values = self._project(query, key, key if value is None else value)
         if attn_mask is not None:
             check_mask(attn_mask, _score_shape(queries, keys))
+        check_flag(is_causal=is_causal)
         if is_causal:
             _check_causal(queries, keys, attn_mask)
         heads = F.scaled_dot_product_attention(
@@ -121,7 +127,9 @@ class MultiHeadAttention(nn.Module):
 
     def _project(self, *streams: Tensor) -> list[Tensor]:
         """Return the heads' queries, keys and, where a third stream is given, values."""
-        check_streams(**dict(zip(("query", "key", "value"), streams, strict=False)))
+        names = ("query", "key", "value")
+        for name, stream, weight in zip(names, streams, self._weights(), strict=False):
+            check_fed(weight, **{name: stream})
         parts: Iterable[Tensor]
         if self.in_proj_weight is not None and all(stream is streams[0] for stream in streams):
             # Self-attention: one product instead of one for each role.

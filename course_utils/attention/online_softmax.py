@@ -14,7 +14,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from course_utils.attention._checks import check_float
+from course_utils.attention._checks import check_float, check_same_dtype
 
 
 def online_softmax_step(
@@ -82,6 +82,7 @@ def merge_partials(
 
 def _check_step(m: Tensor, l: Tensor, acc: Tensor, scores: Tensor, value: Tensor) -> None:
     check_float(m=m, l=l, acc=acc, scores=scores, value=value)
+    check_same_dtype(m=m, scores=scores, value=value)
     fits = (
         acc.dim() >= 2
         and scores.dim() >= 2

@@ -16,7 +16,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from course_utils.attention._cache_checks import check_new, check_query
-from course_utils.attention._checks import check_at_least, check_tensor
+from course_utils.attention._checks import check_at_least, check_instance, check_tensor
 from course_utils.attention._last_queries import attend_last
 from course_utils.attention._mask_checks import check_integers
 from course_utils.attention.block_pool import BlockPool
@@ -71,9 +71,10 @@ class PagedCache:
         """Begin `batch` empty sequences, which hold no block yet.
 
         Raises:
-            TypeError: The batch is no int.
+            TypeError: The pool is no BlockPool, or the batch no int.
             ValueError: The batch is below 1.
         """
+        check_instance(BlockPool, pool=pool)
         check_at_least(1, batch=batch)
         self.pool = pool
         self.tables: list[list[int]] = [[] for _ in range(batch)]

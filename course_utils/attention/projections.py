@@ -10,7 +10,7 @@ Same contract as: three torch.nn.functional.linear, with the matrices transposed
 from jaxtyping import Float
 from torch import Tensor
 
-from course_utils.attention._checks import check_at_least
+from course_utils.attention._checks import check_at_least, check_same_dtype
 from course_utils.attention._score_checks import check_matrix, check_sequence
 
 
@@ -38,6 +38,7 @@ def project_qkv(
     check_matrix("W_q", W_q, rows=x.shape[-1], of="x")
     check_matrix("W_k", W_k, rows=x.shape[-1], columns=W_q.shape[1], of="x")
     check_matrix("W_v", W_v, rows=x.shape[-1], of="x")
+    check_same_dtype(x=x, W_q=W_q, W_k=W_k, W_v=W_v)
     return x @ W_q, x @ W_k, x @ W_v
 
 

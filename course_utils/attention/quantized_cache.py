@@ -65,7 +65,7 @@ class QuantizedCache:
             ValueError: A size is below 1.
         """
         check_at_least(1, batch=batch, num_kv_heads=num_kv_heads, max_length=max_length, d_k=d_k)
-        check_storage(dtype)
+        check_storage(dtype, device)
         shape = (batch, num_kv_heads, max_length)
         self.key = torch.zeros((*shape, d_k), dtype=torch.int8, device=device)
         self.value = torch.zeros_like(self.key)

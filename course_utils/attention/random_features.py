@@ -15,7 +15,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from course_utils.attention._checks import check_at_least, check_float
+from course_utils.attention._checks import check_at_least, check_float, check_instance
 from course_utils.attention._score_checks import check_sequence
 
 
@@ -46,10 +46,11 @@ def orthogonal_projection(
         generator: The only source of randomness.
 
     Raises:
-        TypeError: A size is no int.
+        TypeError: A size is no int, or the generator is none.
         ValueError: A size is below 1.
     """
     check_at_least(1, num_features=num_features, d=d)
+    check_instance(torch.Generator, generator=generator)
     blocks = []
     for _ in range(-(-num_features // d)):
         directions, triangle = torch.linalg.qr(torch.randn(d, d, generator=generator))

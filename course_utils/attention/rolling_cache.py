@@ -73,7 +73,7 @@ class RollingCache:
         """
         check_at_least(1, batch=batch, num_kv_heads=num_kv_heads, d_k=d_k, window=window)
         check_at_least(0, num_sinks=num_sinks)
-        check_storage(dtype)
+        check_storage(dtype, device)
         shape = (batch, num_kv_heads, num_sinks + window, d_k)
         self.key = torch.zeros(shape, dtype=dtype, device=device)
         self.value = torch.zeros(shape, dtype=dtype, device=device)

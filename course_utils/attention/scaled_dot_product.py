@@ -14,10 +14,11 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 
 from course_utils.attention._checks import (
-    check_float,
     check_mask,
+    check_number,
     check_query_key,
     check_query_key_value,
+    check_same_dtype,
 )
 from course_utils.attention.softmax import overwriting_softmax
 
@@ -35,7 +36,7 @@ def attention_weights(
         scale: Factor on the scores; None is 1/√d_k, and 0.0 is a factor like any other.
 
     Raises:
-        TypeError: An input is no floating tensor.
+        TypeError: An input is no floating tensor, or the scale no number.
         ValueError: The widths of query and key differ, or the leading axes do not broadcast.
     """
     check_query_key(query, key)
@@ -59,7 +60,7 @@ def scaled_dot_product_attention(
         scale: Factor on the scores; None is 1/√d_k.
 
     Raises:
-        TypeError: An input is no floating tensor, or the mask is not boolean.
+        TypeError: An input is no floating tensor, the mask not boolean, or the scale no number.
         ValueError: Sizes do not fit together.
     """
     check_query_key_value(query, key, value)
@@ -93,7 +94,7 @@ def attention_backward(
         ValueError: Sizes do not fit together, or leading axes differ.
     """
     check_query_key_value(query, key, value)
-    check_float(grad_out=grad_out)
+    check_same_dtype(query=query, grad_out=grad_out)
     expected = (*query.shape[:-1], value.shape[-1])
     if tuple(grad_out.shape) != expected:
         raise ValueError(
@@ -116,5 +117,6 @@ def attention_backward(
 def _scores(query: Tensor, key: Tensor, scale: float | None) -> Tensor:
     if scale is None:
         scale = 1.0 / math.sqrt(query.shape[-1])
+    check_number(scale=scale)
     # Scaling the query is the cheap side: L x d_k numbers instead of L x S.
     return (query * scale) @ key.mT

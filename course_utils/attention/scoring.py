@@ -16,7 +16,12 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from course_utils.attention._checks import check_float, check_query_key
+from course_utils.attention._checks import (
+    check_at_least,
+    check_float,
+    check_query_key,
+    check_same_dtype,
+)
 from course_utils.attention._score_checks import check_matrix, check_pair, check_vector
 
 
@@ -55,6 +60,7 @@ def general_score(
     """
     check_pair(query, key)
     check_matrix("W", W, rows=query.shape[-1], columns=key.shape[-1], of="query")
+    check_same_dtype(query=query, key=key, W=W)
     # The short side is projected: nearly always there are fewer queries at a time than keys.
     return (query @ W) @ key.mT
 
@@ -85,6 +91,7 @@ def additive_score(
     check_vector("v", v)
     check_matrix("W_q", W_q, rows=query.shape[-1], columns=v.shape[0], of="query")
     check_matrix("W_k", W_k, rows=key.shape[-1], columns=v.shape[0], of="key")
+    check_same_dtype(query=query, key=key, W_q=W_q, W_k=W_k, v=v)
     per_query = (query @ W_q).unsqueeze(-2)
     per_key = (key @ W_k).unsqueeze(-3)
     return torch.tanh(per_query + per_key) @ v
@@ -115,6 +122,7 @@ def concat_score(
     check_vector("v", v)
     width = query.shape[-1] + key.shape[-1]
     check_matrix("W", W, rows=width, columns=v.shape[0], of="query and key together")
+    check_same_dtype(query=query, key=key, W=W, v=v)
     W_q, W_k = W.split([query.shape[-1], key.shape[-1]])
     return additive_score(query, key, W_q, W_k, v)
 
@@ -130,15 +138,15 @@ def location_score(
         num_keys: How many keys there are; those beyond W's last column get -inf, as in Luong.
 
     Raises:
-        TypeError: An input is no floating tensor.
+        TypeError: An input is no floating tensor, or num_keys no int.
         ValueError: W does not fit the query, or num_keys is negative.
     """
     check_float(query=query, W=W)
     if query.dim() < 2:
         raise ValueError(f"query needs at least two axes (length, width), got {tuple(query.shape)}")
     check_matrix("W", W, rows=query.shape[-1], of="query")
-    if num_keys < 0:
-        raise ValueError(f"num_keys must be at least 0, got {num_keys}")
+    check_same_dtype(query=query, W=W)
+    check_at_least(0, num_keys=num_keys)
     scores = query @ W[:, :num_keys]
     missing = num_keys - scores.shape[-1]
     return torch.nn.functional.pad(scores, (0, missing), value=-torch.inf)

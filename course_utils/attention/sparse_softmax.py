@@ -13,7 +13,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from course_utils.attention._checks import check_float
+from course_utils.attention._checks import check_float, check_number
 
 _HALVINGS = 60  # of an interval of length 1: beyond the digits of float64
 
@@ -51,10 +51,12 @@ def entmax(scores: Float[Tensor, "*batch S"], alpha: float | Tensor) -> Float[Te
         alpha: Above 1; a tensor that broadcasts to the scores, (H, 1, 1) say, can be learned.
 
     Raises:
-        TypeError: The scores are no floating tensor.
-        ValueError: The scores have no axis to sum over, or an alpha is not above 1.
+        TypeError: The scores are no floating tensor, or alpha neither that nor a number.
+        ValueError: The scores have no axis to sum over, an alpha is not above 1, or their shape
+            does not fit.
     """
     check_float(scores=scores)
+    _check_alpha(alpha, scores)
     sharpness = torch.as_tensor(alpha, dtype=scores.dtype, device=scores.device) - 1.0
     if not bool((sharpness > 0).all()):
         raise ValueError(f"alpha must be above 1, got {alpha}")
@@ -98,6 +100,22 @@ def _shifted(scores: Tensor, factor: float | Tensor = 1.0) -> Tensor:
     z = (scores - peak).masked_fill(hidden, 0.0) * factor
     # No threshold lies below -1; -2 is out of its reach, and 0 serves where nothing is left.
     return z.clamp_min(-2.0).masked_fill(hidden & ~empty, -2.0)
+
+
+def _check_alpha(alpha: float | Tensor, scores: Tensor) -> None:
+    """Raise unless alpha is a number, or a floating tensor that broadcasts to the scores."""
+    if not isinstance(alpha, Tensor):
+        check_number(alpha=alpha)
+        return
+    check_float(alpha=alpha)
+    try:
+        fits = torch.broadcast_shapes(alpha.shape, scores.shape) == scores.shape
+    except RuntimeError:
+        fits = False
+    if not fits:
+        raise ValueError(
+            f"alpha must broadcast to the scores {tuple(scores.shape)}, got {tuple(alpha.shape)}"
+        )
 
 
 def _empty_rows_to_zero(weights: Tensor, scores: Tensor) -> Tensor:

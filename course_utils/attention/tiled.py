@@ -14,7 +14,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from course_utils.attention._checks import check_float
+from course_utils.attention._checks import check_float, check_same_dtype
 from course_utils.attention._tiles import check_tiled, mask_future, num_visible, tiles
 from course_utils.attention.online_softmax import online_softmax_step
 
@@ -41,10 +41,10 @@ def tiled_attention(
         is_causal: Whether query i sees only the keys 0 to i.
 
     Raises:
-        TypeError: An input is no floating tensor, or a block size no int.
+        TypeError: An input is no floating tensor, a block size no int, or is_causal no bool.
         ValueError: Sizes do not fit together, or a block size is below 1.
     """
-    check_tiled(query, key, value, block_q, block_k)
+    check_tiled(query, key, value, block_q, block_k, is_causal)
     scale = 1.0 / math.sqrt(query.shape[-1])
     out = query.new_empty(*query.shape[:-1], value.shape[-1])
     lse = query.new_empty(query.shape[:-1])
@@ -87,10 +87,10 @@ def tiled_attention_backward(
         is_causal: Whether query i saw only the keys 0 to i.
 
     Raises:
-        TypeError: An input is no floating tensor, or a block size no int.
+        TypeError: An input is no floating tensor, a block size no int, or is_causal no bool.
         ValueError: Sizes do not fit together, or a block size is below 1.
     """
-    check_tiled(query, key, value, block_q, block_k)
+    check_tiled(query, key, value, block_q, block_k, is_causal)
     _check_forward(query, value, out, lse, grad_out)
     scale = 1.0 / math.sqrt(query.shape[-1])
     dq, dk, dv = (torch.zeros_like(x) for x in (query, key, value))
@@ -115,6 +115,7 @@ def _check_forward(
     query: Tensor, value: Tensor, out: Tensor, lse: Tensor, grad_out: Tensor
 ) -> None:
     check_float(out=out, lse=lse, grad_out=grad_out)
+    check_same_dtype(query=query, out=out, grad_out=grad_out)
     expected = (*query.shape[:-1], value.shape[-1])
     for name, tensor, shape in (
         ("out", out, expected),

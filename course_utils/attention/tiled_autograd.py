@@ -45,10 +45,10 @@ def recomputed_attention(
         is_causal: Whether query i sees only the keys 0 to i.
 
     Raises:
-        TypeError: An input is no floating tensor.
+        TypeError: An input is no floating tensor, or is_causal no bool.
         ValueError: Sizes do not fit together.
     """
-    check_tiled(query, key, value, ROWS, KEYS)
+    check_tiled(query, key, value, ROWS, KEYS, is_causal)
     out: Tensor = _Recomputed.apply(query, key, value, is_causal)  # type: ignore[no-untyped-call]
     return out
 

@@ -14,7 +14,9 @@ import torch
 from jaxtyping import Int
 from torch import Tensor
 
+from course_utils._checked import checked
 from course_utils.data.text import ALPHABET, UNKNOWN
+from course_utils.data.tokenizer import numbers
 
 PIECE = re.compile(r" ?[A-Za-z]+| ?[0-9]+| ?[^\sA-Za-z0-9]+|\s+")
 Pair = tuple[str, str]
@@ -27,6 +29,7 @@ class BytePairs:
         merges: The pairs, in the order in which they were learnt.
     """
 
+    @checked()
     def __init__(self, merges: Sequence[Pair]) -> None:
         self.tokens = [*ALPHABET, *("".join(pair) for pair in merges)]
         self._number = {token: number for number, token in enumerate(self.tokens)}
@@ -34,6 +37,7 @@ class BytePairs:
         self._known: dict[str, list[int]] = {}
 
     @classmethod
+    @checked()
     def learn(cls, text: str, num_tokens: int) -> "BytePairs":
         """Merge the most frequent pair, of equal ones the first in the alphabet, again and again.
 
@@ -62,13 +66,15 @@ class BytePairs:
     def __len__(self) -> int:
         return len(self.tokens)
 
+    @checked()
     def encode(self, text: str) -> Int[Tensor, " length"]:
         """Turn text into numbers; a character outside the alphabet becomes a question mark."""
         return torch.tensor([number for piece in PIECE.findall(text) for number in self._of(piece)])
 
+    @checked()
     def decode(self, tokens: Iterable[int]) -> str:
         """Turn numbers back into text."""
-        return "".join(self.tokens[int(token)] for token in tokens)
+        return "".join(self.tokens[token] for token in numbers(tokens, len(self)))
 
     def _of(self, piece: str) -> list[int]:
         if piece not in self._known:

@@ -19,8 +19,10 @@ import functools
 import unicodedata
 from dataclasses import dataclass
 
-from babel import Locale
+from babel import Locale, UnknownLocaleError
 from babel.dates import DateTimeFormat, parse_pattern, tokenize_pattern
+
+from course_utils._checked import checked
 
 LOCALES = (
     "en_US", "en_GB", "de_DE", "nl_NL", "sv_SE", "da_DK", "fi_FI", "lv_LV", "lt_LT", "fr_FR",
@@ -64,11 +66,13 @@ class WrittenDate:
         return self.date.isoformat()
 
 
+@checked()
 def date_styles(locale: str) -> tuple[str, ...]:
     """Return the names of a locale's formats that say one date without doubt, each pattern once."""
     return tuple(_pieces_by_style(locale))
 
 
+@checked()
 def write_date(date: datetime.date, locale: str, style: str) -> WrittenDate:
     """Write a date as a locale does, and say where its day, month and year stand.
 
@@ -119,7 +123,10 @@ def _field_text(locale: str, letters: str, value: int) -> str:
 
 @functools.cache
 def _pieces_by_style(locale: str) -> dict[str, tuple[_Piece, ...]]:
-    known = Locale.parse(locale)
+    try:
+        known = Locale.parse(locale)
+    except (UnknownLocaleError, ValueError):
+        raise ValueError(f"locale must be one of CLDR's, such as 'pt_BR', got {locale!r}") from None
     patterns = {name: format.pattern for name, format in known.date_formats.items() if name}
     patterns |= {name: pattern.pattern for name, pattern in known.datetime_skeletons.items()}
     styles: dict[str, tuple[_Piece, ...]] = {}

@@ -2,14 +2,35 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterable, Sequence
 
 import torch
 from jaxtyping import Int
 from torch import Tensor
 
+from course_utils._checked import checked
+
 PAD, START, END, UNKNOWN = range(4)
 FIRST_SYMBOL = 4
+
+
+def numbers(tokens: Iterable[int], below: int) -> list[int]:
+    """Return the tokens as a list of ints.
+
+    Raises:
+        TypeError: One is no whole number.
+        ValueError: One lies outside of the alphabet.
+    """
+    try:
+        found = list(map(operator.index, tokens))
+    except TypeError:
+        raise TypeError(f"tokens must be whole numbers, got {tokens!r:.60}") from None
+    if found and not 0 <= min(found) <= max(found) < below:
+        raise ValueError(
+            f"tokens must lie between 0 and {below - 1}, got {min(found)} to {max(found)}"
+        )
+    return found
 
 
 class CharacterTokenizer:
@@ -22,6 +43,7 @@ class CharacterTokenizer:
         ValueError: A character stands in the alphabet twice.
     """
 
+    @checked()
     def __init__(self, alphabet: str) -> None:
         if len(set(alphabet)) != len(alphabet):
             twice = sorted({found for found in alphabet if alphabet.count(found) > 1})
@@ -30,22 +52,34 @@ class CharacterTokenizer:
         self._number = {found: index for index, found in enumerate(alphabet, FIRST_SYMBOL)}
 
     @classmethod
+    @checked()
     def of(cls, texts: Iterable[str]) -> CharacterTokenizer:
-        """Return a tokenizer for the characters that occur in `texts`, in code point order."""
-        return cls("".join(sorted(set().union(*texts))))
+        """Return a tokenizer for the characters that occur in `texts`, in code point order.
+
+        Raises:
+            TypeError: A text is no string.
+        """
+        found: set[str] = set()
+        for text in texts:
+            if not isinstance(text, str):
+                raise TypeError(f"texts must be strings, got {text!r:.60}")
+            found.update(text)
+        return cls("".join(sorted(found)))
 
     def __len__(self) -> int:
         return FIRST_SYMBOL + len(self.alphabet)
 
+    @checked()
     def encode(self, text: str, *, marks: bool = False) -> list[int]:
         """Return one number a character, between START and END where `marks` is set."""
         numbers = [self._number.get(character, UNKNOWN) for character in text]
         return [START, *numbers, END] if marks else numbers
 
+    @checked()
     def decode(self, tokens: Iterable[int]) -> str:
         """Return the text up to END; PAD and START write nothing, UNKNOWN a replacement sign."""
         written = []
-        for token in map(int, tokens):
+        for token in numbers(tokens, len(self)):
             if token == END:
                 break
             if token >= FIRST_SYMBOL:

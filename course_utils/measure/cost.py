@@ -13,6 +13,8 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 from torch.utils.flop_counter import FlopCounterMode
 
+from course_utils.attention._checks import check_callable
+
 
 def count_flops(fn: Callable[..., object], *args: object) -> int:
     """Count the floating-point operations of the matrix products in `fn(*args)`, 2 a multiply-add.
@@ -20,7 +22,11 @@ def count_flops(fn: Callable[..., object], *args: object) -> int:
     A product with a vector counts like any other, and so do those inside of torch's own attention:
     all of its scores, also where a mask hides them. Element-wise work is not counted, as is usual:
     it is a lower order of the same sizes.
+
+    Raises:
+        TypeError: `fn` cannot be called.
     """
+    check_callable(fn=fn)
     with FlopCounterMode(display=False, custom_mapping=_PRODUCTS) as counter:
         fn(*args)
     return int(counter.get_total_flops())
@@ -30,7 +36,11 @@ def largest_tensor(fn: Callable[..., object], *args: object) -> int:
     """Count the elements of the largest tensor that `fn(*args)` puts into new memory.
 
     Views cost nothing and are not counted; neither are the inputs.
+
+    Raises:
+        TypeError: `fn` cannot be called.
     """
+    check_callable(fn=fn)
     with _LargestTensor(args) as tracker:
         fn(*args)
     return int(tracker.elements)

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from course_utils._checked import checked
+
 
 @dataclass(frozen=True)
 class PowerLaw:
@@ -27,6 +29,7 @@ class PowerLaw:
     error: float
     prefactor: float
 
+    @checked()
     def __call__(self, x: float) -> float:
         """Return the law's value at x."""
         return float(self.prefactor * x**self.exponent)
@@ -47,6 +50,7 @@ def fit_power_law(x: Sequence[float], y: Sequence[float]) -> PowerLaw:
         y: As many positive values.
 
     Raises:
+        TypeError: x or y holds something that is no number.
         ValueError: The lengths differ, there are fewer than three points, a value is not
             positive and finite, or all x are equal.
     """
@@ -76,7 +80,10 @@ def fit_exponent(x: Sequence[float], y: Sequence[float]) -> float:
 
 
 def _checked(name: str, values: Sequence[float]) -> np.ndarray:
-    array = np.asarray(values, dtype=np.float64)
+    try:
+        array = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise TypeError(f"{name} must be a sequence of numbers, got {values!r:.60}") from None
     if array.ndim != 1:
         raise ValueError(f"{name} must be one-dimensional, got shape {array.shape}")
     wrong = ~(np.isfinite(array) & (array > 0))

@@ -6,6 +6,10 @@ Ours / theirs: num_kv_heads = h, or 1 where heads share;  d_k = k = v;  num_toke
 Differs: counts all layers, and bytes instead of numbers.
 """
 
+import math
+
+from course_utils.attention._checks import check_at_least, check_number
+
 GIB = 2**30
 
 
@@ -28,13 +32,12 @@ def kv_cache_bytes(
         bytes_per_element: 4 for float32, 2 for float16.
 
     Raises:
+        TypeError: An argument is no int.
         ValueError: num_tokens is negative, or another argument below 1.
     """
-    sizes = (num_layers, num_kv_heads, d_k, batch, bytes_per_element)
-    if min(sizes) < 1:
-        raise ValueError(f"sizes must be at least 1, got {sizes}")
-    if num_tokens < 0:
-        raise ValueError(f"num_tokens must be at least 0, got {num_tokens}")
+    check_at_least(1, num_layers=num_layers, num_kv_heads=num_kv_heads, d_k=d_k, batch=batch)
+    check_at_least(1, bytes_per_element=bytes_per_element)
+    check_at_least(0, num_tokens=num_tokens)
     return 2 * num_layers * num_kv_heads * d_k * num_tokens * batch * bytes_per_element
 
 
@@ -52,9 +55,11 @@ def cache_fits(
         batch: How many sequences share the memory.
 
     Raises:
+        TypeError: gib is no number, or another argument no int.
         ValueError: gib is negative, or another argument below 1.
     """
-    if not gib >= 0:
-        raise ValueError(f"gib must be at least 0, got {gib}")
+    check_number(gib=gib)
+    if not (gib >= 0 and math.isfinite(gib)):
+        raise ValueError(f"gib must be at least 0 and finite, got {gib}")
     of_one_token = kv_cache_bytes(num_layers, num_kv_heads, d_k, 1, batch, bytes_per_element)
     return int(gib * GIB) // of_one_token

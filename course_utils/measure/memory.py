@@ -9,13 +9,19 @@ from collections.abc import Callable
 
 from torch.profiler import ProfilerActivity, profile
 
+from course_utils.attention._checks import check_callable
+
 
 def peak_memory(fn: Callable[..., object], *args: object) -> int:
     """Return the most bytes that tensors held at once during `fn(*args)`, beyond what was there.
 
     What the call returns counts, and so does what torch's own operations need inside; the
     arguments do not. The number is the same in every run, on a CPU only.
+
+    Raises:
+        TypeError: `fn` cannot be called.
     """
+    check_callable(fn=fn)
     os.environ.setdefault("KINETO_LOG_LEVEL", "6")  # else the profiler announces itself on stderr
     with profile(activities=[ProfilerActivity.CPU], profile_memory=True) as profiler:
         fn(*args)

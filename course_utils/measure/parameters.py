@@ -5,6 +5,8 @@ Ours / theirs: num_heads = h;  W_q, W_k, W_v, W_o = W^Q, W^K, W^V, W^O
 Differs: counts a bias too, one number for each column of a matrix, where there is one.
 """
 
+from course_utils.attention._checks import check_at_least, check_flag
+
 
 def qkv_parameters(d_model: int, num_heads: int, d_k: int, d_v: int, bias: bool) -> int:
     """Count the numbers in the query, key and value projections of all heads, without W_o.
@@ -17,9 +19,11 @@ def qkv_parameters(d_model: int, num_heads: int, d_k: int, d_v: int, bias: bool)
         bias: Whether each projection adds a learned vector.
 
     Raises:
+        TypeError: A size is no int, or bias no bool.
         ValueError: A size is below 1.
     """
-    _check_sizes(d_model, num_heads, d_k, d_v)
+    check_at_least(1, d_model=d_model, num_heads=num_heads, d_k=d_k, d_v=d_v)
+    check_flag(bias=bias)
     columns = num_heads * (2 * d_k + d_v)
     return columns * (d_model + bool(bias))
 
@@ -35,9 +39,11 @@ def mha_parameters(d_model: int, num_heads: int, bias: bool) -> int:
         bias: Whether each projection adds a learned vector.
 
     Raises:
+        TypeError: A size is no int, or bias no bool.
         ValueError: A size is below 1, or the heads do not divide d_model.
     """
-    _check_sizes(d_model, num_heads)
+    check_at_least(1, d_model=d_model, num_heads=num_heads)
+    check_flag(bias=bias)
     if d_model % num_heads != 0:
         raise ValueError(
             f"num_heads must divide d_model, got {num_heads} heads and a width of {d_model}"
@@ -45,8 +51,3 @@ def mha_parameters(d_model: int, num_heads: int, bias: bool) -> int:
     d_head = d_model // num_heads
     output = d_model * (d_model + bool(bias))
     return qkv_parameters(d_model, num_heads, d_head, d_head, bias) + output
-
-
-def _check_sizes(*sizes: int) -> None:
-    if min(sizes) < 1:
-        raise ValueError(f"sizes must be at least 1, got {sizes}")

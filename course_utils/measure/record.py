@@ -4,9 +4,12 @@ import json
 from pathlib import Path
 from typing import Any
 
+from course_utils._checked import checked
+
 RESULTS = Path(__file__).resolve().parents[2] / "benchmarks" / "results"
 
 
+@checked()
 def read_record(name: str, folder: Path = RESULTS) -> dict[str, Any]:
     """Return a recorded measurement with its date, versions, seeds and command.
 

@@ -6,6 +6,8 @@ Ours / theirs: intensity = operational intensity;  bandwidth = peak memory bandw
 Differs: bytes are counted for an ideal cache: each input is read once, the output written once.
 """
 
+from course_utils.attention._checks import check_at_least, check_flag, check_number
+
 
 def matmul_bytes(
     num_queries: int, num_keys: int, d_k: int, bytes_per_element: int, count_output: bool
@@ -20,11 +22,12 @@ def matmul_bytes(
         count_output: Whether the scores go to memory; a fused kernel never writes them.
 
     Raises:
+        TypeError: A size is no int, or count_output no bool.
         ValueError: A size is below 1.
     """
-    sizes = (num_queries, num_keys, d_k, bytes_per_element)
-    if min(sizes) < 1:
-        raise ValueError(f"sizes must be at least 1, got {sizes}")
+    check_at_least(1, num_queries=num_queries, num_keys=num_keys, d_k=d_k)
+    check_at_least(1, bytes_per_element=bytes_per_element)
+    check_flag(count_output=count_output)
     elements = (num_queries + num_keys) * d_k
     if count_output:
         elements += num_queries * num_keys
@@ -44,6 +47,7 @@ def matmul_intensity(
         count_output: Whether the scores go to memory.
 
     Raises:
+        TypeError: A size is no int, or count_output no bool.
         ValueError: A size is below 1.
     """
     moved = matmul_bytes(num_queries, num_keys, d_k, bytes_per_element, count_output)
@@ -61,8 +65,10 @@ def attainable_flops(intensity: float, peak_flops: float, bandwidth: float) -> f
         bandwidth: Bytes per second that the memory can move.
 
     Raises:
+        TypeError: An argument is no number.
         ValueError: An argument is negative.
     """
+    check_number(intensity=intensity, peak_flops=peak_flops, bandwidth=bandwidth)
     given = (intensity, peak_flops, bandwidth)
     if min(given) < 0:
         raise ValueError(f"intensity, peak_flops and bandwidth must be at least 0, got {given}")

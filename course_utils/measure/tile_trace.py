@@ -19,7 +19,7 @@ from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
-from course_utils.attention._checks import check_at_least
+from course_utils.attention._checks import check_at_least, check_callable
 
 Moves = list[tuple[int, bool]]  # bytes, and whether they were stored
 
@@ -59,9 +59,10 @@ def trace_torch(fn: Callable[..., object], *args: object, sram_elements: int) ->
         sram_elements: How many elements the fast memory holds.
 
     Raises:
-        TypeError: `sram_elements` is no int.
+        TypeError: `fn` cannot be called, or `sram_elements` is no int.
         ValueError: It is below 1.
     """
+    check_callable(fn=fn)
     check_at_least(1, sram_elements=sram_elements)
     with _Watch(sram_elements) as watch:
         out = fn(*args)
@@ -75,8 +76,10 @@ def trace_triton(fn: Callable[..., object], *args: object) -> TileTrace:
     They must run in Triton's interpreter. Atomic operations are not counted.
 
     Raises:
+        TypeError: `fn` cannot be called.
         ValueError: No kernel ran in the interpreter.
     """
+    check_callable(fn=fn)
     builder = import_module("triton.runtime.interpreter").interpreter_builder
     moves: Moves = []
     load, store = builder.create_masked_load, builder.create_masked_store

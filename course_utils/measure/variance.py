@@ -7,6 +7,8 @@ Ours / theirs: query, key = q, k
 
 import torch
 
+from course_utils.attention._checks import check_at_least, check_instance
+
 
 def dot_product_variance(d_k: int, num_samples: int, generator: torch.Generator) -> float:
     """Estimate the variance of q·k from random pairs of unit normal vectors.
@@ -17,12 +19,12 @@ def dot_product_variance(d_k: int, num_samples: int, generator: torch.Generator)
         generator: The only source of randomness.
 
     Raises:
+        TypeError: A size is no int, or the generator is none.
         ValueError: d_k is below 1, or num_samples below 2.
     """
-    if d_k < 1:
-        raise ValueError(f"d_k must be at least 1, got {d_k}")
-    if num_samples < 2:
-        raise ValueError(f"a variance needs at least 2 samples, got {num_samples}")
+    check_at_least(1, d_k=d_k)
+    check_at_least(2, num_samples=num_samples)
+    check_instance(torch.Generator, generator=generator)
     query = torch.randn(num_samples, d_k, generator=generator)
     key = torch.randn(num_samples, d_k, generator=generator)
     return float((query * key).sum(dim=-1).var())

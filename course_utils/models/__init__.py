@@ -14,6 +14,7 @@ from course_utils.models.contexts import (
     LocalMonotonicContext,
     LocalPredictiveContext,
 )
+from course_utils.models.encoder import Encoder
 from course_utils.models.generate import generate, left_pad, stream_tokens
 from course_utils.models.gpt import GPT
 from course_utils.models.gpt2_weights import from_gpt2, to_gpt2
@@ -34,7 +35,7 @@ from course_utils.models.recall import RecallModel, judge_recall, recall_batch, 
 from course_utils.models.recurrent import encode, rnn_step
 from course_utils.models.sampling import draw_tokens, token_probabilities
 from course_utils.models.scores import AdditiveScore, ConcatScore, GeneralScore
-from course_utils.models.seq2seq import Decoder, Encoder, LuongDecoder, Seq2Seq, Written
+from course_utils.models.seq2seq import Decoder, LuongDecoder, Seq2Seq, Written
 from course_utils.models.seq2seq_training import (
     field_mass,
     sequence_loss,

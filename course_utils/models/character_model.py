@@ -16,8 +16,10 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from course_utils._checked import checked
 from course_utils.attention import scaled_dot_product_attention
 from course_utils.data import CharacterText, random_windows
+from course_utils.models._tokens import embedded
 from course_utils.models.training import descend
 
 Start = Literal["unit variance", "gpt"]
@@ -40,6 +42,7 @@ class CharacterModel(nn.Module):
         ValueError: `start` is not one of the two.
     """
 
+    @checked(num_characters=1, length=1, d_k=1, d_model=1)
     def __init__(
         self,
         *,
@@ -74,6 +77,7 @@ class CharacterModel(nn.Module):
             nn.init.normal_(self.query.weight, std=GPT_STD)
             nn.init.normal_(self.key.weight, std=GPT_STD)
 
+    @checked()
     def forward(self, tokens: Int[Tensor, "B L"]) -> Float[Tensor, "B L num_characters"]:
         """Return the logits of the next character at each position."""
         stream, query, key = self._read(tokens)
@@ -82,6 +86,7 @@ class CharacterModel(nn.Module):
         stream = stream + self.feed_forward(stream)
         return self.head(self.norm_out(stream))  # type: ignore[no-any-return]
 
+    @checked()
     def weights(self, tokens: Int[Tensor, "B L"]) -> Float[Tensor, "B L L"]:
         """Return how much each position takes from each earlier one."""
         _, query, key = self._read(tokens)
@@ -90,7 +95,11 @@ class CharacterModel(nn.Module):
         return self._attend(query, key, one_hot.expand(len(tokens), -1, -1))
 
     def _read(self, tokens: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        stream = self.character(tokens) + self.position.weight[: tokens.shape[-1]]
+        if tokens.shape[1] > self.length:
+            raise ValueError(
+                f"tokens must be at most {self.length} a sequence, got {tokens.shape[1]}"
+            )
+        stream = embedded(self.character, tokens) + self.position.weight[: tokens.shape[-1]]
         normed = self.norm_in(stream)
         return stream, self.query(normed), self.key(normed)
 
@@ -100,6 +109,7 @@ class CharacterModel(nn.Module):
         return scaled_dot_product_attention(query, key, value, earlier, self.scale)
 
 
+@checked(steps=1, batch=1, learning_rate=0.0)
 def train_character_model(
     model: CharacterModel,
     text: CharacterText,
@@ -134,6 +144,7 @@ def train_character_model(
 
 
 @torch.no_grad()
+@checked(windows=1)
 def next_character_loss(
     model: CharacterModel, tokens: Int[Tensor, " num_tokens"], windows: int = 64
 ) -> float:
@@ -147,6 +158,7 @@ def next_character_loss(
 
 
 @torch.no_grad()
+@checked(windows=1)
 def weight_on_previous(
     model: CharacterModel, tokens: Int[Tensor, " num_tokens"], windows: int = 64
 ) -> float:

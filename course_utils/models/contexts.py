@@ -18,6 +18,7 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
+from course_utils._checked import checked
 from course_utils.attention import (
     attend,
     local_monotonic_weights,
@@ -59,11 +60,15 @@ class Context(nn.Module):
 class FixedContext(Context):
     """The summary at every step, whatever is asked."""
 
+    @checked()
     def remember(self, encoded: Encoded) -> Tensor:
         """Keep the summary alone."""
         return encoded.summary
 
-    def forward(self, state: Tensor, memory: Tensor, step: int) -> tuple[Tensor, None]:
+    @checked(step=0)
+    def forward(
+        self, state: Float[Tensor, "B width"], memory: Float[Tensor, "B width"], step: int
+    ) -> tuple[Tensor, None]:
         """Return the summary."""
         return memory, None
 
@@ -76,17 +81,20 @@ class AttentionContext(Context):
             it has a method `project`, that is applied to the keys once a sentence.
     """
 
+    @checked()
     def __init__(self, score: Score) -> None:
         super().__init__()
         self.score = score
 
+    @checked()
     def remember(self, encoded: Encoded) -> tuple[Encoded, Tensor]:
         """Keep the states, and the keys as the score wants them."""
         project = getattr(self.score, "project", None)
         return encoded, encoded.states if project is None else project(encoded.states)
 
+    @checked(step=0)
     def forward(
-        self, state: Tensor, memory: tuple[Encoded, Tensor], step: int
+        self, state: Float[Tensor, "B width"], memory: tuple[Encoded, Tensor], step: int
     ) -> tuple[Tensor, Tensor]:
         """Return the average and its weights."""
         encoded, key = memory
@@ -94,8 +102,13 @@ class AttentionContext(Context):
         context, weights = self.weigh(scores, state, encoded, step)
         return context.squeeze(1), weights.squeeze(1)
 
+    @checked(step=0)
     def weigh(
-        self, scores: Tensor, state: Tensor, encoded: Encoded, step: int
+        self,
+        scores: Float[Tensor, "B 1 S"],
+        state: Float[Tensor, "B width"],
+        encoded: Encoded,
+        step: int,
     ) -> tuple[Tensor, Tensor]:
         """Return the average and its weights, given the scores (B, 1, S)."""
         return attend(scores, encoded.states, encoded.mask)
@@ -109,12 +122,18 @@ class LocalMonotonicContext(AttentionContext):
         half_width: How far the window reaches to each side.
     """
 
+    @checked(half_width=0)
     def __init__(self, score: Score, half_width: int) -> None:
         super().__init__(score)
         self.half_width = half_width
 
+    @checked(step=0)
     def weigh(
-        self, scores: Tensor, state: Tensor, encoded: Encoded, step: int
+        self,
+        scores: Float[Tensor, "B 1 S"],
+        state: Float[Tensor, "B width"],
+        encoded: Encoded,
+        step: int,
     ) -> tuple[Tensor, Tensor]:
         """Return the average over the window, and its weights."""
         weights = local_monotonic_weights(_hide(scores, encoded), self.half_width, offset=step)
@@ -130,14 +149,20 @@ class LocalPredictiveContext(AttentionContext):
         half_width: Luong's D; the Gaussian's deviation is half of it.
     """
 
+    @checked(width=1, half_width=1)
     def __init__(self, score: Score, width: int, half_width: int) -> None:
         super().__init__(score)
         self.half_width = half_width
         self.W_p = nn.Parameter(torch.randn(width, width) * width**-0.5)
         self.v_p = nn.Parameter(torch.randn(width) * width**-0.5)
 
+    @checked(step=0)
     def weigh(
-        self, scores: Tensor, state: Tensor, encoded: Encoded, step: int
+        self,
+        scores: Float[Tensor, "B 1 S"],
+        state: Float[Tensor, "B width"],
+        encoded: Encoded,
+        step: int,
     ) -> tuple[Tensor, Tensor]:
         """Return the damped average and its weights, which sum to less than 1."""
         lengths = encoded.mask.sum(dim=1)

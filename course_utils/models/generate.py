@@ -17,12 +17,14 @@ import torch
 from jaxtyping import Int
 from torch import Tensor
 
+from course_utils._checked import checked
 from course_utils.attention._checks import check_at_least
 from course_utils.models.gpt import GPT
 from course_utils.models.model_cache import ModelCache
 from course_utils.models.sampling import draw_tokens, token_probabilities
 
 
+@checked()
 def stream_tokens(
     model: GPT,
     prompt: Int[Tensor, "B P"],
@@ -74,6 +76,7 @@ def stream_tokens(
     )
 
 
+@checked()
 def generate(
     model: GPT, prompt: Int[Tensor, "B P"], num_tokens: int, **options: Any
 ) -> Int[Tensor, "B num_written"]:
@@ -96,6 +99,7 @@ def generate(
     return torch.cat(written, dim=1)
 
 
+@checked()
 def left_pad(
     prompts: Sequence[Sequence[int]], padding: int = 0
 ) -> tuple[Int[Tensor, "B longest"], Int[Tensor, " B"]]:
@@ -104,6 +108,9 @@ def left_pad(
     Args:
         prompts: Prompts of any lengths.
         padding: The token that fills the left; no sequence reads it.
+
+    Raises:
+        TypeError: A prompt is no sequence of ints, or padding no int.
     """
     longest = max(map(len, prompts), default=0)
     first = torch.tensor([longest - len(prompt) for prompt in prompts], dtype=torch.long)

@@ -15,9 +15,11 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
+from course_utils._checked import checked
 from course_utils.attention._checks import check_at_least
 from course_utils.attention.kv_cache import KVCache
 from course_utils.attention.rolling_cache import RollingCache
+from course_utils.models._tokens import embedded
 from course_utils.models.gpt_layer import CausalAttention, GPTLayer, linear
 from course_utils.models.model_cache import LayerCache, ModelCache
 from course_utils.positions import LearnedPositions, PositionScheme, RotaryPositions
@@ -47,6 +49,7 @@ class GPT(nn.Module):
 
     bias = True
 
+    @checked(d_model=1, d_ff=1)
     def __init__(
         self,
         num_tokens: int,
@@ -90,6 +93,7 @@ class GPT(nn.Module):
         """The longest sequence that the positions allow; None is any."""
         return self.max_length if isinstance(self.positions, LearnedPositions) else None
 
+    @checked()
     def forward(
         self, tokens: Int[Tensor, "B T"], cache: ModelCache | None = None
     ) -> tuple[Float[Tensor, "B T num_tokens"], ModelCache]:
@@ -110,6 +114,7 @@ class GPT(nn.Module):
         with torch.no_grad():
             return self._read(tokens, cache.first, cache, fresh=False), cache
 
+    @checked()
     def logits(
         self, tokens: Int[Tensor, "B T"], first: Int[Tensor, " B"] | None = None
     ) -> Float[Tensor, "B T num_tokens"]:
@@ -124,6 +129,7 @@ class GPT(nn.Module):
         """
         return self._read(tokens, first)
 
+    @checked()
     def new_cache(
         self, batch: int, max_length: int | None = None, first: Int[Tensor, " B"] | None = None
     ) -> ModelCache:
@@ -152,11 +158,15 @@ class GPT(nn.Module):
         cache: ModelCache | None = None,
         fresh: bool = True,
     ) -> Tensor:
+        if not tokens.numel():
+            raise ValueError(f"tokens must hold at least one, got the shape {tuple(tokens.shape)}")
+        if cache is not None and len(cache.layers) != len(self.layers):
+            raise ValueError(f"cache must hold {len(self.layers)} layers, got {len(cache.layers)}")
         start = 0 if cache is None else cache.length
         positions = torch.arange(start, start + tokens.shape[1], device=tokens.device)
         if first is not None:
             positions = (positions - first.unsqueeze(-1)).clamp_min(0)
-        x = self.positions.embed(self.token(tokens), positions)
+        x = self.positions.embed(embedded(self.token, tokens), positions)
         for number, layer in enumerate(self.layers):
             own = None if cache is None else cache.layers[number]
             x = layer(x, self.positions, positions, first, own, fresh)

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 
 from torch import Tensor
 
+from course_utils._checked import checked
 from course_utils.models._weight_names import renamed, turned_round
 
 AROUND = {
@@ -28,6 +29,7 @@ IN_LAYER = {
 }
 
 
+@checked()
 def from_gpt2(theirs: Mapping[str, Tensor]) -> dict[str, Tensor]:
     """Return what `GPT(...).load_state_dict` takes.
 
@@ -41,6 +43,7 @@ def from_gpt2(theirs: Mapping[str, Tensor]) -> dict[str, Tensor]:
     return _turned(renamed(theirs, turned_round(AROUND), layers, turned_round(IN_LAYER)), "layers")
 
 
+@checked()
 def to_gpt2(ours: Mapping[str, Tensor]) -> dict[str, Tensor]:
     """Return what `GPT2LMHeadModel(config).load_state_dict` takes.
 

@@ -17,6 +17,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from course_utils._checked import checked
 from course_utils.models._weight_names import renamed, turned_round
 from course_utils.models.gpt import GPT
 from course_utils.models.gpt_layer import linear
@@ -43,6 +44,7 @@ class Llama(GPT):
 
     bias = False
 
+    @checked()
     def __init__(self, num_tokens: int, **sizes: Any) -> None:
         super().__init__(num_tokens, positions="rope", **sizes)
 
@@ -53,6 +55,7 @@ class Llama(GPT):
         return _Gated(d_model, d_ff)
 
 
+@checked()
 def from_llama(theirs: Mapping[str, Tensor]) -> dict[str, Tensor]:
     """Return what `Llama(...).load_state_dict` takes.
 
@@ -71,6 +74,7 @@ def from_llama(theirs: Mapping[str, Tensor]) -> dict[str, Tensor]:
     return found
 
 
+@checked()
 def to_llama(ours: Mapping[str, Tensor]) -> dict[str, Tensor]:
     """Return what `LlamaForCausalLM(config).load_state_dict` takes.
 

@@ -7,14 +7,16 @@ Differs: any mixture of the course's caches fits, since all of them append and a
 """
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from course_utils._checked import checked
 from course_utils.attention.kv_cache import KVCache
 
 
+@runtime_checkable
 class LayerCache(Protocol):
     """What a layer asks of its cache: KVCache, RollingCache, PagedCache and QuantizedCache."""
 
@@ -47,6 +49,7 @@ class ModelCache:
         ValueError: There is no layer, or padding in another cache than a KVCache.
     """
 
+    @checked()
     def __init__(
         self, layers: Sequence[LayerCache], first: Int[Tensor, " B"] | None = None
     ) -> None:

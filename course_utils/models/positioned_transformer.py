@@ -14,8 +14,10 @@ import torch
 from jaxtyping import Bool, Float, Int, Shaped
 from torch import Tensor, nn
 
+from course_utils._checked import checked
 from course_utils.attention import MultiHeadAttention, merge_heads, stable_softmax
 from course_utils.attention._checks import check_mask
+from course_utils.models._tokens import embedded
 from course_utils.positions import PositionScheme
 
 
@@ -89,6 +91,7 @@ class PositionedTransformer(nn.Module):
         d_ff: Width of the feed-forward layers; None is 4·d_model.
     """
 
+    @checked(num_tokens=1, d_model=1, num_layers=1, d_ff=1)
     def __init__(
         self,
         num_tokens: int,
@@ -109,6 +112,7 @@ class PositionedTransformer(nn.Module):
         self.out = nn.Linear(d_model, num_tokens)
         self.positions = PositionScheme() if positions is None else positions
 
+    @checked()
     def forward(
         self,
         tokens: Int[Tensor, "B L"],
@@ -126,6 +130,7 @@ class PositionedTransformer(nn.Module):
         return scores
 
     @torch.no_grad()
+    @checked()
     def weights(
         self,
         tokens: Int[Tensor, "B L"],
@@ -146,7 +151,7 @@ class PositionedTransformer(nn.Module):
     ) -> tuple[Tensor, list[Tensor]]:
         if positions is None:
             positions = torch.arange(tokens.shape[1], device=tokens.device)
-        x = self.positions.embed(self.token(tokens), positions)
+        x = self.positions.embed(embedded(self.token, tokens), positions)
         found = []
         for block in self.blocks:
             x, weights = cast(PositionedBlock, block)(x, positions, self.positions, attn_mask)

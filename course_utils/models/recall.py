@@ -14,6 +14,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from course_utils._checked import checked
 from course_utils.attention import (
     causal_linear_attention,
     grouped_query_attention,
@@ -22,6 +23,7 @@ from course_utils.attention import (
     split_heads,
 )
 from course_utils.attention.masks import causal_mask
+from course_utils.models._tokens import embedded
 from course_utils.models.training import descend
 
 SYMBOLS, WINDOW = 64, 16
@@ -29,6 +31,7 @@ D_MODEL, LAYERS = 64, 2
 Attend = Callable[[Tensor, Tensor, Tensor], Tensor]
 
 
+@checked(sequences=0)
 def recall_batch(
     num_pairs: int, sequences: int, generator: torch.Generator
 ) -> tuple[Int[Tensor, "N 3*num_pairs"], Int[Tensor, "N num_pairs"]]:
@@ -67,6 +70,7 @@ class RecallModel(nn.Module):
             the width.
     """
 
+    @checked(num_heads=1, num_kv_heads=1)
     def __init__(self, kind: str, num_heads: int = 4, num_kv_heads: int | None = None) -> None:
         super().__init__()
         num_kv_heads = num_heads if num_kv_heads is None else num_kv_heads
@@ -86,9 +90,12 @@ class RecallModel(nn.Module):
         self.norm = nn.LayerNorm(D_MODEL)
         self.out = nn.Linear(D_MODEL, SYMBOLS)
 
+    @checked()
     def forward(self, tokens: Int[Tensor, "N L"]) -> Float[Tensor, "N L values"]:
         """Return a score for each value at every position."""
-        x = self.token(tokens)
+        if not tokens.numel():
+            raise ValueError(f"tokens must hold at least one, got the shape {tuple(tokens.shape)}")
+        x = embedded(self.token, tokens)
         for layer in self.layers:
             x = layer(x)
         scores: Tensor = self.out(self.norm(x))
@@ -123,6 +130,7 @@ class _Layer(nn.Module):
         return out
 
 
+@checked(steps=1, batch=1, learning_rate=0.0)
 def train_recall(
     model: nn.Module,
     *,
@@ -159,6 +167,7 @@ def train_recall(
 
 
 @torch.no_grad()
+@checked(sequences=1)
 def judge_recall(
     model: nn.Module, num_pairs: Sequence[int], sequences: int = 64
 ) -> dict[int, float]:

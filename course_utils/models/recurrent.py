@@ -12,7 +12,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from course_utils.attention._checks import check_float, check_tensor
+from course_utils.attention._checks import check_same_dtype, check_tensor
 
 
 def rnn_step(
@@ -35,7 +35,7 @@ def rnn_step(
         TypeError: An input is no floating tensor.
         ValueError: Sizes do not fit together.
     """
-    check_float(x=x, h=h, W_xh=W_xh, W_hh=W_hh, b=b)
+    check_same_dtype(x=x, h=h, W_xh=W_xh, W_hh=W_hh, b=b)
     _check_sizes(x, W_xh, W_hh, b)
     if h.shape != (x.shape[0], b.shape[0]):
         raise ValueError(f"h must have the shape {(x.shape[0], b.shape[0])}, got {tuple(h.shape)}")
@@ -64,7 +64,7 @@ def encode(
         TypeError: An input is no floating tensor, or the lengths are no integers.
         ValueError: Sizes do not fit together, or a length is not between 1 and S.
     """
-    check_float(x=x, W_xh=W_xh, W_hh=W_hh, b=b)
+    check_same_dtype(x=x, W_xh=W_xh, W_hh=W_hh, b=b)
     if x.dim() != 3:
         raise ValueError(f"x must have the axes (batch, S, d_in), got {tuple(x.shape)}")
     _check_sizes(x.flatten(0, 1), W_xh, W_hh, b)

@@ -13,7 +13,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from course_utils.attention._checks import check_at_least, check_float
+from course_utils.attention._checks import check_at_least, check_float, check_number
 
 
 def token_probabilities(
@@ -33,17 +33,20 @@ def token_probabilities(
         top_p: The fewest likeliest tokens that have at least this share together stay; None is all.
 
     Raises:
-        TypeError: The logits are no floating tensor, or top_k no int.
+        TypeError: The logits are no floating tensor, top_k no int, or another number none.
         ValueError: The logits have no axis, the temperature is negative, top_k below 1, or top_p
             not in (0, 1].
     """
     check_float(logits=logits)
     if logits.dim() == 0:
         raise ValueError("logits need at least one axis, got a scalar")
+    check_number(temperature=temperature)
     if not 0 <= temperature < float("inf"):
         raise ValueError(f"temperature must be at least 0 and finite, got {temperature}")
-    if top_p is not None and not 0 < top_p <= 1:
-        raise ValueError(f"top_p must be above 0 and at most 1, got {top_p}")
+    if top_p is not None:
+        check_number(top_p=top_p)
+        if not 0 < top_p <= 1:
+            raise ValueError(f"top_p must be above 0 and at most 1, got {top_p}")
     if top_k is not None:
         check_at_least(1, top_k=top_k)
     if temperature == 0:

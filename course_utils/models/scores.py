@@ -12,6 +12,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from course_utils._checked import checked
 from course_utils.attention import concat_score, general_score
 
 
@@ -23,6 +24,7 @@ class GeneralScore(nn.Module):
         d_k: Width of a key.
     """
 
+    @checked(d_q=1, d_k=1)
     def __init__(self, d_q: int, d_k: int) -> None:
         super().__init__()
         self.W = _matrix(d_q, d_k)
@@ -43,6 +45,7 @@ class ConcatScore(nn.Module):
         d_a: Width of the hidden layer.
     """
 
+    @checked(d_q=1, d_k=1, d_a=1)
     def __init__(self, d_q: int, d_k: int, d_a: int) -> None:
         super().__init__()
         self.W, self.v = _matrix(d_q + d_k, d_a), _vector(d_a)
@@ -63,14 +66,18 @@ class AdditiveScore(nn.Module):
         d_a: Width of the hidden layer.
     """
 
+    @checked(d_q=1, d_k=1, d_a=1)
     def __init__(self, d_q: int, d_k: int, d_a: int) -> None:
         super().__init__()
+        self.d_q, self.d_k, self.d_a = d_q, d_k, d_a
         self.W_q, self.W_k, self.v = _matrix(d_q, d_a), _matrix(d_k, d_a), _vector(d_a)
 
+    @checked()
     def project(self, key: Float[Tensor, "B S d_k"]) -> Float[Tensor, "B S d_a"]:
         """Return what `forward` takes for a key."""
         return key @ self.W_k
 
+    @checked()
     def forward(
         self, query: Float[Tensor, "B L d_q"], projected: Float[Tensor, "B S d_a"]
     ) -> Float[Tensor, "B L S"]:

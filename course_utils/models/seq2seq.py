@@ -14,45 +14,14 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import torch
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Float, Int
 from torch import Tensor, nn
-from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
+from course_utils._checked import checked
 from course_utils.data import END, PAD, START
+from course_utils.models._tokens import embedded
 from course_utils.models.contexts import Context, Encoded
-
-
-class Encoder(nn.Module):
-    """Read a source in one or both directions.
-
-    Args:
-        num_symbols: Size of the source's alphabet, marks included.
-        width: Width of a state, both directions together.
-        embedding: Width of a symbol.
-        bidirectional: Whether half of the width reads from the end.
-    """
-
-    def __init__(
-        self, *, num_symbols: int, width: int, embedding: int = 32, bidirectional: bool = True
-    ) -> None:
-        super().__init__()
-        self.embed = nn.Embedding(num_symbols, embedding)
-        each = width // 2 if bidirectional else width
-        self.gru = nn.GRU(embedding, each, batch_first=True, bidirectional=bidirectional)
-
-    def forward(self, source: Int[Tensor, "B S"]) -> Encoded:
-        """Return the states of the source's symbols and their summary."""
-        return self.read(self.embed(source), source != PAD)
-
-    def read(self, embedded: Float[Tensor, "B S e"], mask: Bool[Tensor, "B S"]) -> Encoded:
-        """Return the same for symbols that are vectors already."""
-        # Packing stops each sequence at its end, so that the way back starts at a real symbol.
-        packed = pack_padded_sequence(
-            embedded, mask.sum(dim=1), batch_first=True, enforce_sorted=False
-        )
-        states, last = self.gru(packed)
-        states, _ = pad_packed_sequence(states, batch_first=True, total_length=mask.shape[1])
-        return Encoded(states, torch.cat(tuple(last), dim=-1), mask)
+from course_utils.models.encoder import Encoder
 
 
 class Decoder(nn.Module):
@@ -64,19 +33,22 @@ class Decoder(nn.Module):
         embedding: Width of a symbol.
     """
 
+    @checked(width=1, embedding=1)
     def __init__(self, *, context: Context, width: int, embedding: int = 32) -> None:
         super().__init__()
-        self.context = context
+        self.context, self.width, self.embedding = context, width, embedding
         self.first = nn.Linear(width, width)
         self.cell = nn.GRUCell(embedding + width, width)
         self.num_features = 2 * width
 
+    @checked()
     def start(self, encoded: Encoded) -> Any:
         """Return what is carried into the first step."""
         return torch.tanh(self.first(encoded.summary))
 
+    @checked(number=0)
     def step(
-        self, symbol: Float[Tensor, "B e"], carried: Any, memory: Any, number: int
+        self, symbol: Float[Tensor, "B embedding"], carried: Any, memory: Any, number: int
     ) -> tuple[Float[Tensor, "B features"], Any, Tensor | None]:
         """Return the features to predict from, what to carry on, and the weights."""
         context, weights = self.context(carried, memory, number)
@@ -90,18 +62,21 @@ class LuongDecoder(Decoder):
     The attentional vector tanh([c_t; h_t] W_c) is predicted from, and fed into the next step.
     """
 
+    @checked(width=1, embedding=1)
     def __init__(self, *, context: Context, width: int, embedding: int = 32) -> None:
         super().__init__(context=context, width=width, embedding=embedding)
         self.attentional = nn.Linear(2 * width, width, bias=False)
         self.num_features = width
 
+    @checked()
     def start(self, encoded: Encoded) -> Any:
         """Return the first state and an attentional vector of zeros."""
         state = torch.tanh(self.first(encoded.summary))
         return state, torch.zeros_like(state)
 
+    @checked(number=0)
     def step(
-        self, symbol: Float[Tensor, "B e"], carried: Any, memory: Any, number: int
+        self, symbol: Float[Tensor, "B embedding"], carried: Any, memory: Any, number: int
     ) -> tuple[Float[Tensor, "B features"], Any, Tensor | None]:
         """Return the features to predict from, what to carry on, and the weights."""
         state, attentional = carried
@@ -136,6 +111,7 @@ class Seq2Seq(nn.Module):
         decoder: `Decoder` (Bahdanau's step) or `LuongDecoder`.
     """
 
+    @checked(num_source=1, num_target=1, width=2, embedding=1)
     def __init__(
         self,
         *,
@@ -155,22 +131,28 @@ class Seq2Seq(nn.Module):
         self.decoder = decoder(context=context, width=width, embedding=embedding)
         self.predict = nn.Linear(self.decoder.num_features, num_target)
 
+    @checked()
     def forward(
         self, source: Int[Tensor, "B S"], target: Int[Tensor, "B T"]
     ) -> Float[Tensor, "B L num_target"]:
         """Return the logits of target[:, 1:], each step fed the right symbol before (L = T - 1)."""
         return self.teach(self.encoder(source), target)
 
+    @checked()
     def teach(self, encoded: Encoded, target: Int[Tensor, "B T"]) -> Float[Tensor, "B L n"]:
         """Return the same for a source that is read already."""
+        if target.shape[1] < 2:
+            raise ValueError(f"target must hold START and a symbol, got {tuple(target.shape)}")
         carried, memory = self.decoder.start(encoded), self.decoder.context.remember(encoded)
+        symbols = embedded(self.embed, target[:, :-1], "target")
         features = []
-        for number, symbol in enumerate(self.embed(target[:, :-1]).unbind(dim=1)):
+        for number, symbol in enumerate(symbols.unbind(dim=1)):
             seen, carried, _ = self.decoder.step(symbol, carried, memory, number)
             features.append(seen)
         return self.predict(torch.stack(features, dim=1))  # type: ignore[no-any-return]
 
     @torch.no_grad()
+    @checked(max_length=1)
     def write(self, source: Int[Tensor, "B S"], max_length: int) -> Written:
         """Write greedily, each step fed the model's own last symbol, until END or max_length."""
         encoded = self.encoder(source)

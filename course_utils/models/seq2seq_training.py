@@ -9,6 +9,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 from torch.nn import functional as F
 
+from course_utils._checked import checked
 from course_utils.attention._mask_checks import check_integers
 from course_utils.data import FIRST_SYMBOL, PAD, Pairs
 from course_utils.models.seq2seq import Seq2Seq, Written
@@ -17,11 +18,29 @@ from course_utils.models.training import descend
 POOL = 32  # batches that are sorted by length together
 
 
+@checked()
 def sequence_loss(logits: Float[Tensor, "B L n"], target: Int[Tensor, "B T"]) -> Float[Tensor, ""]:
-    """Return the mean loss in nats over the target's symbols after START; padding has no part."""
-    return F.cross_entropy(logits.flatten(0, 1), target[:, 1:].flatten(), ignore_index=PAD)
+    """Return the mean loss in nats over the target's symbols after START; padding has no part.
+
+    Raises:
+        TypeError: The logits are not floating, or the target holds no integers.
+        ValueError: `target` has not one column more, that of START, or a symbol without a logit.
+    """
+    wanted = target[:, 1:].long()
+    if logits.shape[:2] != wanted.shape:
+        raise ValueError(
+            f"target must have one column more than logits, got {tuple(target.shape)} for "
+            f"{tuple(logits.shape)}"
+        )
+    if wanted.numel() and not 0 <= int(wanted.min()) <= int(wanted.max()) < logits.shape[2]:
+        raise ValueError(
+            f"target must lie between 0 and {logits.shape[2] - 1}, "
+            f"got {int(wanted.min())} to {int(wanted.max())}"
+        )
+    return F.cross_entropy(logits.flatten(0, 1), wanted.flatten(), ignore_index=PAD)
 
 
+@checked(steps=1, batch=1, learning_rate=0.0)
 def train_seq2seq(
     model: Seq2Seq,
     pairs: Pairs,
@@ -75,6 +94,7 @@ def _batches(lengths: Tensor, batch: int, generator: torch.Generator) -> Iterato
             yield drawn[number]
 
 
+@checked(batch=1)
 def write_all(model: Seq2Seq, pairs: Pairs, batch: int = 500) -> Written:
     """Write every source greedily, given as much room as the longest target takes."""
     length = pairs.target.shape[1] - 1
@@ -106,6 +126,7 @@ def token_accuracy(predicted: Int[Tensor, "B L"], target: Int[Tensor, "B T"]) ->
     return (predicted == wanted)[wanted >= FIRST_SYMBOL].float().mean().item()
 
 
+@checked()
 def source_gradients(model: Seq2Seq, pairs: Pairs, position: int = 0) -> Float[Tensor, "N S"]:
     """Return how strongly the loss of one target symbol pulls at each source symbol.
 
@@ -132,6 +153,7 @@ def source_gradients(model: Seq2Seq, pairs: Pairs, position: int = 0) -> Float[T
     return torch.linalg.vector_norm(gradient, dim=-1)  # type: ignore[no-any-return]
 
 
+@checked()
 def field_mass(weights: Float[Tensor, "N L S"], mask: Bool[Tensor, "N M S"]) -> float:
     """Return the share of attention that lies inside the mask, over the rows that have one.
 

@@ -12,7 +12,9 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
+from course_utils._checked import checked
 from course_utils.attention import MultiHeadAttention
+from course_utils.models._tokens import embedded
 
 
 class Block(nn.Module):
@@ -24,8 +26,10 @@ class Block(nn.Module):
         d_ff: Width of the hidden layer; 0 leaves the feed-forward layer out.
     """
 
+    @checked(d_model=1, d_ff=0)
     def __init__(self, d_model: int, num_heads: int, d_ff: int) -> None:
         super().__init__()
+        self.d_model = d_model
         self.attention_norm = nn.LayerNorm(d_model)
         self.attention = MultiHeadAttention(d_model, num_heads)
         self.feed_forward = None
@@ -34,6 +38,7 @@ class Block(nn.Module):
                 nn.LayerNorm(d_model), nn.Linear(d_model, d_ff), nn.GELU(), nn.Linear(d_ff, d_model)
             )
 
+    @checked()
     def forward(
         self,
         x: Float[Tensor, "B L d_model"],
@@ -44,6 +49,7 @@ class Block(nn.Module):
         x = x + self.attention(self.attention_norm(x), attn_mask=attn_mask, keep=keep)
         return x if self.feed_forward is None else x + self.feed_forward(x)
 
+    @checked()
     def weights(
         self, x: Float[Tensor, "B L d_model"], attn_mask: Bool[Tensor, "#B #H #L #L"] | None = None
     ) -> Float[Tensor, "B H L L"]:
@@ -63,6 +69,7 @@ class SmallTransformer(nn.Module):
         d_ff: Width of the feed-forward layers; None is 4·d_model, 0 leaves them out.
     """
 
+    @checked(num_tokens=1, d_model=1, num_layers=1, max_length=1, d_ff=0)
     def __init__(
         self,
         num_tokens: int,
@@ -81,6 +88,7 @@ class SmallTransformer(nn.Module):
         self.norm = nn.LayerNorm(d_model)
         self.out = nn.Linear(d_model, num_tokens)
 
+    @checked()
     def forward(
         self,
         tokens: Int[Tensor, "B L"],
@@ -104,6 +112,7 @@ class SmallTransformer(nn.Module):
         return scores
 
     @torch.no_grad()
+    @checked()
     def weights(
         self, tokens: Int[Tensor, "B L"], attn_mask: Bool[Tensor, "#B #H #L #L"] | None = None
     ) -> list[Float[Tensor, "B H L L"]]:
@@ -127,5 +136,5 @@ class SmallTransformer(nn.Module):
         length, longest = tokens.shape[-1], self.position.num_embeddings
         if length > longest:
             raise ValueError(f"sequences must have at most {longest} tokens, got {length}")
-        x: Tensor = self.token(tokens) + self.position(torch.arange(length, device=tokens.device))
+        x: Tensor = embedded(self.token, tokens) + self.position.weight[:length]
         return x

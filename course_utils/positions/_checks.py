@@ -5,7 +5,7 @@ import math
 import torch
 from torch import Tensor
 
-from course_utils.attention._checks import check_at_least
+from course_utils.attention._checks import check_at_least, check_number, check_tensor
 
 
 def check_width(name: str, width: int) -> None:
@@ -16,15 +16,15 @@ def check_width(name: str, width: int) -> None:
 
 
 def check_base(base: float) -> None:
-    """Raise unless the base of the frequencies is a positive number."""
+    """Raise unless the base of the frequencies is a positive, finite number."""
+    check_number(base=base)
     if not (base > 0 and math.isfinite(base)):
         raise ValueError(f"base must be a positive number, got {base}")
 
 
 def check_numbers(name: str, positions: Tensor) -> None:
     """Raise TypeError unless it is a tensor of whole or real numbers."""
-    if not isinstance(positions, Tensor):
-        raise TypeError(f"{name} must be a torch.Tensor, got {type(positions).__name__}")
+    check_tensor(**{name: positions})
     if positions.dtype.is_complex or positions.dtype == torch.bool:
         raise TypeError(f"{name} must be whole or real numbers, got dtype {positions.dtype}")
 

@@ -10,9 +10,10 @@ Same contract as: BLOOM's slopes at Hugging Face; its bias differs from ours by 
 """
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Shaped
 from torch import Tensor
 
+from course_utils._checked import checked
 from course_utils.attention._checks import check_at_least
 from course_utils.positions.scheme import PositionScheme, relative_positions
 
@@ -68,8 +69,13 @@ class AlibiPositions(PositionScheme):
         self.slopes: Tensor
         self.register_buffer("slopes", alibi_slopes(num_heads), persistent=False)
 
+    @checked()
     def bias(
-        self, query: Tensor, key: Tensor, query_positions: Tensor, key_positions: Tensor
+        self,
+        query: Float[Tensor, "B H L d_k"],
+        key: Float[Tensor, "B H _ d_k"],
+        query_positions: Shaped[Tensor, "*B L"],
+        key_positions: Shaped[Tensor, "*B S"],
     ) -> Tensor:
         """Return the penalties for each head and pair."""
         steps = relative_positions(query_positions, key_positions)

@@ -13,7 +13,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from course_utils.attention._checks import check_float
+from course_utils.attention._checks import check_callable, check_float
 from course_utils.positions._checks import check_whole
 
 Layer = Callable[[Float[Tensor, "B L d"]], Float[Tensor, "B L d"]]
@@ -30,10 +30,12 @@ def is_permutation_equivariant(
         permutation: Which token comes to each place.
 
     Raises:
-        TypeError: x is no floating tensor, or the permutation no whole numbers.
+        TypeError: layer cannot be called, x is no floating tensor, or the permutation no whole
+            numbers.
         ValueError: x has not three axes or is empty, or the permutation does not hold each place
             once.
     """
+    check_callable(layer=layer)
     check_float(x=x)
     check_whole("permutation", permutation)
     if x.dim() != 3:

@@ -7,9 +7,13 @@ Differs: positions count from 0.
 Same contract as: torch.nn.Embedding looked up at the positions and added
 """
 
+import math
+
+from jaxtyping import Float, Shaped
 from torch import Tensor, nn
 
-from course_utils.attention._checks import check_at_least
+from course_utils._checked import checked
+from course_utils.attention._checks import check_at_least, check_number
 from course_utils.positions._checks import check_positions, check_whole
 from course_utils.positions.scheme import PositionScheme
 
@@ -23,18 +27,23 @@ class LearnedPositions(PositionScheme):
         std: How widely the vectors are drawn; GPT-2 and BERT take 0.02.
 
     Raises:
-        TypeError: A size is no int.
-        ValueError: A size is below 1.
+        TypeError: A size is no int, or std no number.
+        ValueError: A size is below 1, or std below 0.
     """
 
     def __init__(self, max_length: int, d_model: int, *, std: float = 0.02) -> None:
         super().__init__()
         check_at_least(1, max_length=max_length)
         check_at_least(1, d_model=d_model)
+        check_number(std=std)
+        if not (std >= 0 and math.isfinite(std)):
+            raise ValueError(f"std must be at least 0 and finite, got {std}")
+        self.d_model = d_model
         self.table = nn.Embedding(max_length, d_model)
         nn.init.normal_(self.table.weight, std=std)
 
-    def embed(self, x: Tensor, positions: Tensor) -> Tensor:
+    @checked()
+    def embed(self, x: Float[Tensor, "B L d_model"], positions: Shaped[Tensor, "*B L"]) -> Tensor:
         """Return the stream plus the vectors.
 
         Raises:

@@ -76,7 +76,11 @@ class RotaryPositions(PositionScheme):
         self.table = RopeTable(d_k, base, **table)
 
     def turn(
-        self, query: Tensor, key: Tensor, query_positions: Tensor, key_positions: Tensor
+        self,
+        query: Float[Tensor, "B H L d_k"],
+        key: Float[Tensor, "B H S d_k"],
+        query_positions: Shaped[Tensor, "*B L"],
+        key_positions: Shaped[Tensor, "*B S"],
     ) -> tuple[Tensor, Tensor]:
         """Return queries and keys, each turned by its position."""
         return self.table.turn(query, query_positions), self.table.turn(key, key_positions)

@@ -13,7 +13,7 @@ import torch
 from jaxtyping import Float, Shaped
 from torch import Tensor
 
-from course_utils.attention._checks import check_float
+from course_utils.attention._checks import check_float, check_number
 from course_utils.positions._checks import check_base, check_positions, check_width
 from course_utils.positions._rotation import TURNS, angles, frequencies, per_head
 
@@ -48,6 +48,7 @@ class RopeTable:
         magnitude: Factor on the turned vectors (YaRN's; 1 elsewhere).
 
     Raises:
+        TypeError: A size or magnitude is no number, or the frequencies are no floating tensor.
         ValueError: The width is odd, the base is not positive, the pairing has another name, or
             there is not one frequency for each pair.
     """
@@ -62,8 +63,11 @@ class RopeTable:
         magnitude: float = 1.0,
     ) -> None:
         own = rope_frequencies(d_k, base)
-        if pairing not in get_args(Pairing):
+        check_number(magnitude=magnitude)
+        if not isinstance(pairing, str) or pairing not in get_args(Pairing):
             raise ValueError(f"pairing must be one of {get_args(Pairing)}, got {pairing!r}")
+        if frequencies is not None:
+            check_float(frequencies=frequencies)
         if frequencies is not None and frequencies.shape != own.shape:
             raise ValueError(
                 f"frequencies must have the shape {tuple(own.shape)}, "

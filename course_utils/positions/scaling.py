@@ -11,11 +11,13 @@ Differs: positions are not touched where the target is not longer. Both only cha
 Same contract as: transformers' rope types "linear" and "dynamic"
 """
 
+import math
+
 import torch
 from jaxtyping import Float, Shaped
 from torch import Tensor
 
-from course_utils.attention._checks import check_at_least
+from course_utils.attention._checks import check_at_least, check_number
 from course_utils.positions._checks import check_base, check_numbers, check_width
 
 
@@ -51,12 +53,13 @@ def ntk_base(base: float, d_k: int, factor: float) -> float:
         factor: How many times longer than in training.
 
     Raises:
-        TypeError: The width is no int.
+        TypeError: The width is no int, or another argument no number.
         ValueError: The width is odd or below 4, the base is not positive, the factor is below 1.
     """
     check_base(base)
     check_width("d_k", d_k)
     check_at_least(4, d_k=d_k)
-    if not factor >= 1:
-        raise ValueError(f"factor must be at least 1, got {factor}")
+    check_number(factor=factor)
+    if not (factor >= 1 and math.isfinite(factor)):
+        raise ValueError(f"factor must be at least 1 and finite, got {factor}")
     return float(base * factor ** (d_k / (d_k - 2)))

@@ -11,10 +11,17 @@ Same contract as: a loop over queries and keys, q·(k + a_ij) · scale and Σ_j 
 import math
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Shaped
 from torch import Tensor, nn
 
-from course_utils.attention._checks import check_at_least, check_float, check_query_key
+from course_utils._checked import checked
+from course_utils.attention._checks import (
+    check_at_least,
+    check_float,
+    check_number,
+    check_query_key,
+    check_same_dtype,
+)
 from course_utils.positions._checks import check_whole
 from course_utils.positions.scheme import PositionScheme, relative_positions
 
@@ -36,13 +43,15 @@ def shaw_scores(
         scale: Factor on the scores; None is 1/√d_k.
 
     Raises:
-        TypeError: An input is no floating tensor, or max_distance no int.
+        TypeError: An input is no floating tensor, max_distance no int, or scale no number.
         ValueError: Sizes do not fit together, or max_distance is negative.
     """
     check_query_key(query, key)
     _check_table(relative_embedding, max_distance, query.shape[-1])
+    check_same_dtype(query=query, relative_embedding=relative_embedding)
     if scale is None:
         scale = 1.0 / math.sqrt(query.shape[-1])
+    check_number(scale=scale)
     row = _row(*_counted(query.shape[-2], key.shape[-2], query.device), max_distance)
     query = query * scale
     return query @ key.mT + _met(query, relative_embedding, row)
@@ -70,6 +79,7 @@ def shaw_values(
     check_float(relative_embedding=relative_embedding)
     width = relative_embedding.shape[-1] if relative_embedding.dim() else 1
     _check_table(relative_embedding, max_distance, width)
+    check_same_dtype(weights=weights, relative_embedding=relative_embedding)
     row = _row(*_counted(weights.shape[-2], weights.shape[-1], weights.device), max_distance)
     return _gathered(weights, row, len(relative_embedding)) @ relative_embedding
 
@@ -90,19 +100,30 @@ class ShawPositions(PositionScheme):
         super().__init__()
         check_at_least(1, d_k=d_k)
         check_at_least(0, max_distance=max_distance)
-        self.max_distance = max_distance
+        self.max_distance, self.d_k = max_distance, d_k
         rows = 2 * max_distance + 1
         self.for_keys = nn.Parameter(torch.randn(rows, d_k) / math.sqrt(d_k))
         self.for_values = nn.Parameter(torch.randn(rows, d_k) / math.sqrt(d_k))
 
+    @checked()
     def bias(
-        self, query: Tensor, key: Tensor, query_positions: Tensor, key_positions: Tensor
+        self,
+        query: Float[Tensor, "B H L d_k"],
+        key: Float[Tensor, "B H S d_k"],
+        query_positions: Shaped[Tensor, "*B L"],
+        key_positions: Shaped[Tensor, "*B S"],
     ) -> Tensor:
         """Return q·a / √d_k for each pair."""
         row = _row(query_positions, key_positions, self.max_distance)
         return _met(query / math.sqrt(query.shape[-1]), self.for_keys, row)
 
-    def value_term(self, weights: Tensor, query_positions: Tensor, key_positions: Tensor) -> Tensor:
+    @checked()
+    def value_term(
+        self,
+        weights: Float[Tensor, "B H L S"],
+        query_positions: Shaped[Tensor, "*B L"],
+        key_positions: Shaped[Tensor, "*B S"],
+    ) -> Tensor:
         """Return the average of the vectors for values, weighted as the values are."""
         row = _row(query_positions, key_positions, self.max_distance)
         return _gathered(weights, row, len(self.for_values)) @ self.for_values

@@ -13,6 +13,7 @@ import torch
 from jaxtyping import Float, Shaped
 from torch import Tensor
 
+from course_utils._checked import checked
 from course_utils.attention._checks import check_at_least, check_whole
 from course_utils.positions._checks import (
     check_base,
@@ -78,7 +79,8 @@ class SinusoidalPositions(PositionScheme):
         check_base(base)
         self.base = base
 
-    def embed(self, x: Tensor, positions: Tensor) -> Tensor:
+    @checked()
+    def embed(self, x: Float[Tensor, "B L d_model"], positions: Shaped[Tensor, "*B L"]) -> Tensor:
         """Return the stream plus the encodings.
 
         Raises:

@@ -11,10 +11,11 @@ Same contract as: Hugging Face's T5Attention._relative_position_bucket and compu
 import math
 
 import torch
-from jaxtyping import Int
+from jaxtyping import Float, Int, Shaped
 from torch import Tensor, nn
 
-from course_utils.attention._checks import check_at_least
+from course_utils._checked import checked
+from course_utils.attention._checks import check_at_least, check_flag
 from course_utils.positions._checks import check_whole
 from course_utils.positions.scheme import PositionScheme, relative_positions
 
@@ -35,10 +36,11 @@ def t5_bucket(
             all of those share bucket 0.
 
     Raises:
-        TypeError: Distances are no whole numbers, or a size is no int.
+        TypeError: Distances are no whole numbers, or a size is no int, or bidirectional no bool.
         ValueError: There are too few buckets, or max_distance ends before the exact ones do.
     """
     check_whole("relative_position", relative_position)
+    check_flag(bidirectional=bidirectional)
     check_at_least(4 if bidirectional else 2, num_buckets=num_buckets)
     check_at_least(1, max_distance=max_distance)
     steps = relative_position.long()
@@ -89,8 +91,13 @@ class T5Positions(PositionScheme):
         self.sizes = (num_buckets, max_distance, bidirectional)
         self.table = nn.Embedding(num_buckets, num_heads)
 
+    @checked()
     def bias(
-        self, query: Tensor, key: Tensor, query_positions: Tensor, key_positions: Tensor
+        self,
+        query: Float[Tensor, "B H L d_k"],
+        key: Float[Tensor, "B H _ d_k"],
+        query_positions: Shaped[Tensor, "*B L"],
+        key_positions: Shaped[Tensor, "*B S"],
     ) -> Tensor:
         """Return the number of each pair's bucket, for each head."""
         steps = relative_positions(query_positions, key_positions)

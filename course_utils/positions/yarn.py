@@ -14,7 +14,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from course_utils.attention._checks import check_at_least
+from course_utils.attention._checks import check_at_least, check_number
 from course_utils.positions.rope_table import rope_frequencies
 
 
@@ -38,13 +38,14 @@ def yarn_frequencies(
         slow: Pairs that make at most so many are interpolated like linear scaling does.
 
     Raises:
-        TypeError: A size is no int.
+        TypeError: A size is no int, or another argument no number.
         ValueError: The factor is below 1, a size does not fit, or fast is not above slow.
     """
     own = rope_frequencies(d_k, base)
     check_at_least(1, trained_length=trained_length)
     if not base > 1:
         raise ValueError(f"base must be above 1, got {base}")
+    check_number(fast=fast, slow=slow)
     if not fast > slow > 0:
         raise ValueError(f"fast must be above slow, and slow above 0, got {fast} and {slow}")
     _check_factor(factor)
@@ -67,6 +68,7 @@ def yarn_magnitude(factor: float) -> float:
         factor: How many times longer than in training.
 
     Raises:
+        TypeError: The factor is no number.
         ValueError: The factor is below 1.
     """
     _check_factor(factor)
@@ -74,5 +76,6 @@ def yarn_magnitude(factor: float) -> float:
 
 
 def _check_factor(factor: float) -> None:
-    if not factor >= 1:
-        raise ValueError(f"factor must be at least 1, got {factor}")
+    check_number(factor=factor)
+    if not (factor >= 1 and math.isfinite(factor)):
+        raise ValueError(f"factor must be at least 1 and finite, got {factor}")

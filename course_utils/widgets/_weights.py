@@ -81,13 +81,10 @@ def as_names(names: Sequence[str] | None, count: int, what: str, one: str) -> li
         one: What each of them names.
 
     Raises:
-        TypeError: It is one string, or holds something that is no string.
         ValueError: There are more or fewer than ``count``.
     """
     if names is None:
         return None
-    if isinstance(names, str) or not all(isinstance(name, str) for name in names):
-        raise TypeError(f"{what} must be a sequence of strings, got {names!r:.60}")
     if len(names) != count:
         raise ValueError(f"{what} must have one string per {one}, {count}, got {len(names)}")
     return list(names)
@@ -160,12 +157,9 @@ def weights_traits(
     """Return the traits of a ``WeightsWidget`` for stacks of one shape, one after the other.
 
     Raises:
-        TypeError: A name or the title is no string.
         ValueError: A number of names does not fit.
     """
     layers, heads, queries, keys = stacks[0].shape
-    if not isinstance(title, str):
-        raise TypeError(f"title must be a string, got {title!r:.60}")
     data, encoding = encode_values(np.stack(stacks))
     return {
         "data": data,

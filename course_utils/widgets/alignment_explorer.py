@@ -6,6 +6,7 @@ from typing import Any
 import anywidget
 import traitlets
 
+from course_utils._checked import checked
 from course_utils.widgets._assets import module, style
 
 _WANTED = ("text", "iso", "locale", "spans")
@@ -45,6 +46,7 @@ class AlignmentExplorer(anywidget.AnyWidget):
         return f"AlignmentExplorer({len(self.scores)} scores, {len(self.sources)} dates)"
 
 
+@checked()
 def alignment_explorer(
     record: Mapping[str, Any],
     *,
@@ -64,10 +66,6 @@ def alignment_explorer(
         ValueError: The record lacks a part, a locale or the score is not in it, or a percentage
             does not lie between 0 and 100.
     """
-    if not isinstance(record, Mapping):
-        raise TypeError(f"record must be a mapping, got {type(record).__name__}")
-    if isinstance(locales, str):
-        raise TypeError(f"locales must be a sequence of strings, got {locales!r}")
     if not {"sources", "runs"} <= record.keys():
         raise ValueError(f"record must hold sources and runs, got {sorted(record)}")
     chosen = _choose([source["locale"] for source in record["sources"]], locales)

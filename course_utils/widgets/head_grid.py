@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import traitlets
 
+from course_utils._checked import checked
 from course_utils.widgets._assets import module, style
 from course_utils.widgets._weights import (
     WeightsWidget,
@@ -40,6 +41,7 @@ class HeadGrid(WeightsWidget):
         return f"HeadGrid({', '.join(parts)})"
 
 
+@checked()
 def head_grid(
     weights: Any,
     query_tokens: Sequence[str] | None = None,

@@ -5,6 +5,7 @@ from typing import Any
 
 import traitlets
 
+from course_utils._checked import checked
 from course_utils.widgets._assets import module, style
 from course_utils.widgets._weights import (
     WeightsWidget,
@@ -47,6 +48,7 @@ class Heatmap(WeightsWidget):
         return f"Heatmap({', '.join(parts)})"
 
 
+@checked()
 def heatmap(
     weights: Any,
     query_tokens: Sequence[str] | None = None,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from course_utils._checked import checked
 from course_utils.widgets._weights import as_names, as_pair
 
 if TYPE_CHECKING:
@@ -17,6 +18,7 @@ _MOST_LABELS = 24
 _Scale = tuple[str, float, float]
 
 
+@checked()
 def heatmap_figure(
     weights: Any,
     query_tokens: Sequence[str] | None = None,

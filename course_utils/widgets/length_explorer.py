@@ -6,6 +6,7 @@ from typing import Any
 import anywidget
 import traitlets
 
+from course_utils._checked import checked
 from course_utils.widgets._assets import module, style
 
 
@@ -41,6 +42,7 @@ class LengthExplorer(anywidget.AnyWidget):
         )
 
 
+@checked()
 def length_explorer(
     samples: Sequence[tuple[str, Mapping[str, str]]],
     curves: Mapping[str, Mapping[int, Sequence[float]]],

@@ -6,6 +6,7 @@ from typing import Any
 import anywidget
 import traitlets
 
+from course_utils._checked import checked
 from course_utils.widgets._assets import module, style
 
 RULES = ("causal", "window", "padding", "prefix", "documents")
@@ -64,6 +65,7 @@ class MaskPlayground(anywidget.AnyWidget):
         return f"MaskPlayground({self.num_queries} queries, {len(self.tokens)} keys: {rules})"
 
 
+@checked()
 def mask_playground(
     tokens: Sequence[str] = TOKENS,
     *,
@@ -88,9 +90,6 @@ def mask_playground(
         TypeError: ``tokens`` or ``on`` is one string, or a number is no int.
         ValueError: A number of tokens, a rule or a number is out of its range.
     """
-    for name, words in (("tokens", tokens), ("on", on)):
-        if isinstance(words, str) or not all(isinstance(word, str) for word in words):
-            raise TypeError(f"{name} must be a sequence of strings, got {words!r:.60}")
     if not 2 <= len(tokens) <= 12:
         raise ValueError(f"tokens must be 2 to 12 words, got {len(tokens)}")
     size = len(tokens)
@@ -99,9 +98,6 @@ def mask_playground(
         "offset": offset,
         "row": min(2, size - 1) if row is None else row,
     }
-    for name, value in numbers.items():
-        if isinstance(value, bool) or not isinstance(value, int):
-            raise TypeError(f"{name} must be an int, got {value!r:.60}")
     half = size // 2
     settings = {
         "window": min(3, size),

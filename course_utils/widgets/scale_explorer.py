@@ -5,6 +5,7 @@ from typing import Any
 import anywidget
 import traitlets
 
+from course_utils._checked import checked
 from course_utils.widgets._assets import module, style
 
 WIDTHS = tuple(2**power for power in range(11))
@@ -59,6 +60,7 @@ class ScaleExplorer(anywidget.AnyWidget):
         )
 
 
+@checked()
 def scale_explorer(
     *,
     d_k: int = 4,
@@ -83,13 +85,6 @@ def scale_explorer(
         TypeError: An argument is not of the kind named above.
         ValueError: An argument is out of its range.
     """
-    for name, value in (("d_k", d_k), ("num_keys", num_keys), ("seed", seed)):
-        if isinstance(value, bool) or not isinstance(value, int):
-            raise TypeError(f"{name} must be an int, got {value!r:.60}")
-    if isinstance(temperature, bool) or not isinstance(temperature, int | float):
-        raise TypeError(f"temperature must be a number, got {temperature!r:.60}")
-    if not isinstance(scaled, bool):
-        raise TypeError(f"scaled must be a bool, got {scaled!r:.60}")
     return ScaleExplorer(
         d_k=d_k, temperature=float(temperature), scaled=scaled, num_keys=num_keys, seed=seed
     )

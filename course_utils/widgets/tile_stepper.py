@@ -7,6 +7,7 @@ from typing import Any
 import anywidget
 import traitlets
 
+from course_utils._checked import checked
 from course_utils.widgets._assets import module, style
 
 LARGEST = 8
@@ -71,6 +72,7 @@ class TileStepper(anywidget.AnyWidget):
         )
 
 
+@checked()
 def tile_stepper(
     query: Sequence[Sequence[float]] = QUERY,
     key: Sequence[Sequence[float]] = KEY,

@@ -8,7 +8,8 @@ def draw(
     lengths: list[int], *, reverse: bool = False, seed: int = 0, num_symbols: int = 7
 ) -> Pairs:
     generator = torch.Generator().manual_seed(seed)
-    return repeat_pairs(torch.tensor(lengths), generator, num_symbols=num_symbols, reverse=reverse)
+    symbols = torch.tensor(lengths, dtype=torch.long)
+    return repeat_pairs(symbols, generator, num_symbols=num_symbols, reverse=reverse)
 
 
 @pytest.mark.parametrize("reverse", [False, True])

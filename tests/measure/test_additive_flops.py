@@ -56,5 +56,5 @@ def test_for_one_pair_precomputing_saves_nothing() -> None:
 
 
 def test_a_negative_size_is_refused() -> None:
-    with pytest.raises(ValueError, match="sizes must be at least 0"):
+    with pytest.raises(ValueError, match="must be at least 0, got -1"):
         additive_flops(3, -1, 2, 2, 2, True)

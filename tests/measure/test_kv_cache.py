@@ -26,7 +26,7 @@ def test_no_token_takes_no_byte() -> None:
 @pytest.mark.parametrize(
     ("sizes", "message"),
     [
-        ((0, 1, 1, 1, 1, 1), r"at least 1, got \(0, 1, 1, 1, 1\)"),
+        ((0, 1, 1, 1, 1, 1), "num_layers must be at least 1, got 0"),
         ((1, 1, 1, 1, 1, 0), "at least 1"),
         ((1, 1, 1, -1, 1, 1), "num_tokens must be at least 0, got -1"),
     ],
@@ -52,9 +52,9 @@ def test_an_exact_fill_counts() -> None:
 @pytest.mark.parametrize(
     ("gib", "sizes", "message"),
     [
-        (-0.5, (1, 1, 1, 1, 1), "gib must be at least 0, got -0.5"),
-        (float("nan"), (1, 1, 1, 1, 1), "gib must be at least 0, got nan"),
-        (1, (1, 0, 1, 1, 1), "sizes must be at least 1"),
+        (-0.5, (1, 1, 1, 1, 1), "gib must be at least 0 and finite, got -0.5"),
+        (float("nan"), (1, 1, 1, 1, 1), "gib must be at least 0 and finite, got nan"),
+        (1, (1, 0, 1, 1, 1), "num_kv_heads must be at least 1, got 0"),
     ],
 )
 def test_memory_that_cannot_be_is_refused(gib, sizes, message) -> None:

@@ -41,8 +41,8 @@ def test_a_count_is_an_int() -> None:
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: qkv_parameters(4, 0, 2, 2, True), r"sizes must be at least 1, got \(4, 0, 2, 2\)"),
-        (lambda: mha_parameters(0, 1, True), r"sizes must be at least 1, got \(0, 1\)"),
+        (lambda: qkv_parameters(4, 0, 2, 2, True), "num_heads must be at least 1, got 0"),
+        (lambda: mha_parameters(0, 1, True), "d_model must be at least 1, got 0"),
         (lambda: mha_parameters(10, 4, True), "divide d_model, got 4 heads and a width of 10"),
     ],
 )

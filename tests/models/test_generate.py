@@ -141,7 +141,7 @@ def test_no_new_tokens_are_none() -> None:
 @pytest.mark.parametrize(
     ("prompt", "options", "message"),
     [
-        ((4,), {}, r"prompt must have the axes \(B, P\) with P > 0, got \(4,\)"),
+        ((4,), {}, r"prompt must have the axes \(B, P\), got \(4,\)"),
         ((2, 0), {}, r"with P > 0, got \(2, 0\)"),
         ((2, 4), {"num_tokens": -1}, "num_tokens must be at least 0, got -1"),
         ((2, 4), {"num_tokens": 28}, "must fit in 30 learned positions, got 31"),

@@ -73,7 +73,7 @@ def test_the_new_base_slows_the_last_pair_by_the_factor_and_the_first_not_at_all
         (lambda: ntk_base(0.0, 8, 2.0), ValueError, "base must be a positive number, got 0.0"),
         (lambda: ntk_base(1e4, 7, 2.0), ValueError, "d_k must be even, got 7"),
         (lambda: ntk_base(1e4, 2, 2.0), ValueError, "d_k must be at least 4, got 2"),
-        (lambda: ntk_base(1e4, 8, 0.5), ValueError, "factor must be at least 1, got 0.5"),
+        (lambda: ntk_base(1e4, 8, 0.5), ValueError, "factor must be at least 1 and finite"),
     ],
 )
 def test_wrong_arguments_are_refused(call, error, says) -> None:

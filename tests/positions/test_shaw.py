@@ -98,7 +98,7 @@ def test_the_scheme_is_the_functions_wherever_the_tokens_stand() -> None:
         (lambda: ShawPositions(4, -2), ValueError, "max_distance must be at least 0, got -2"),
         (lambda: ShawPositions(4, 2.5), TypeError, "max_distance must be an int, got float"),
         (
-            lambda: ShawPositions(4, 2).bias(draw(3, 4), draw(3, 4), draw(3), torch.arange(3)),
+            lambda: ShawPositions(4, 2).bias(*[torch.ones(1, 1, 3, 4)] * 2, draw(3), draw(3)),
             TypeError,
             "query_positions must be whole numbers",
         ),

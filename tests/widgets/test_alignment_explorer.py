@@ -75,7 +75,7 @@ def above() -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("given", "options", "error", "says"),
     [
-        ([], {}, TypeError, "record must be a mapping, got list"),
+        ([], {}, TypeError, r"record must be a mapping, got \[\]"),
         ({"runs": []}, {}, ValueError, r"record must hold sources and runs, got \['runs'\]"),
         (record(), {}, ValueError, "score must be one of dot, got 'additive'"),
         (record(), {"score": "fixed"}, ValueError, "score must be one of dot, got 'fixed'"),

@@ -92,7 +92,7 @@ def test_state_is_json_but_for_the_bytes() -> None:
         ([["a"]], {}, TypeError, "must be real numbers, got an array of <U1"),
         (torch.ones(1, 1, dtype=torch.complex64), {}, TypeError, "got an array of complex64"),
         ([[1.0]], {"key_tokens": ["a", "b"]}, ValueError, "one string per key, 1, got 2"),
-        ([[1.0]], {"query_tokens": "a"}, TypeError, "sequence of strings, got 'a'"),
+        ([[1.0]], {"query_tokens": "a"}, TypeError, "sequence of strings or None, got 'a'"),
         ([[1.0]], {"query_tokens": [3]}, TypeError, r"query_tokens must.*got \[3\]"),
         ([[1.0]], {"head_names": ["a", "b"]}, ValueError, "one string per head, 1, got 2"),
         ([[1.0]], {"layer_names": []}, ValueError, "one string per layer, 1, got 0"),
