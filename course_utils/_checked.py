@@ -37,15 +37,13 @@ def checked(**least: float) -> Callable[[F], F]:
     """
 
     def decorate(function: F) -> F:
-        signature = inspect.signature(function)
+        names = tuple(inspect.signature(function).parameters)
         hints = functools.cache(lambda: _hints(function))
 
         @functools.wraps(function)
         def call(*args: Any, **kwargs: Any) -> Any:
-            try:
-                given = signature.bind(*args, **kwargs).arguments
-            except TypeError:  # Python says itself what is missing or too much
-                return function(*args, **kwargs)
+            # What is missing or too much, Python says itself.
+            given = dict(zip(names, args, strict=False)) | kwargs
             known = sizes_of(given.get("self"))
             for name, hint in hints().items():
                 if name in given:

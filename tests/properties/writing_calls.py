@@ -48,7 +48,7 @@ def _contexts():
         },
     }
     for kind, make in made.items():
-        for name in inputs.keys() & vars(kind).keys():
+        for name in sorted(inputs.keys() & vars(kind).keys()):
             yield Call(
                 vars(kind)[name],
                 lambda make=make, name=name: {"self": (self := make())} | inputs[name](self),
