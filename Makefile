@@ -18,7 +18,7 @@ learn:
 test: gates book
 	$(PYTEST) --dist loadfile $(NBVAL) --nbval solutions
 	$(PYTEST) --dist loadfile $(NBVAL) --nbval-lax notebooks
-	$(PYTEST) --dist loadfile
+	$(PYTEST) --dist worksteal
 
 check: gates
 	$(PYTEST) --dist worksteal -m "not browser and not thorough" $(addprefix --ignore=tests/,notebooks peers site)

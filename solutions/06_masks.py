@@ -294,7 +294,7 @@ axes = plotting.new_figure(
 looks = [("blue", (330, 0.75), "-"), ("orange", (10, 0.005), "-"), ("pink", (330, 0.05), "--")]
 for offset, (colour, at, style) in zip(row_models, looks, strict=True):
     curve = torch.tensor(row_models[offset][1]).unfold(0, 10, 10).mean(dim=-1)
-    plotting.line(axes, torch.arange(5, 500, 10), curve, names[offset], colour, at, style)
+    plotting.line(axes, 10 * torch.arange(len(curve)) + 5, curve, names[offset], colour, at, style)
 axes.axhline(7 * math.log(10) / 32, color=plotting.QUIET, linewidth=1)
 axes.text(262, 0.33, "floor: entropy of the data", color=plotting.QUIET)
 axes.set(yscale="log")

@@ -34,7 +34,17 @@ def test_the_reference_passes(exercise: Exercise) -> None:
     assert report.passed, report.says
 
 
+@pytest.fixture
+def told(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tell the judge what the catalogue knows: there are thousands of versions.
+
+    `make mutants` hands each in as a learner would.
+    """
+    monkeypatch.setattr("course_utils.checking.judge.observe", observe_once)
+
+
 @pytest.mark.thorough
+@pytest.mark.usefixtures("told")
 @each_exercise
 def test_a_misconception_is_caught_as_itself_and_nothing_else(exercise: Exercise) -> None:
     # One test an exercise: what its mistakes do on its cases is computed once and kept.
@@ -45,12 +55,9 @@ def test_a_misconception_is_caught_as_itself_and_nothing_else(exercise: Exercise
 
 
 @pytest.mark.thorough
+@pytest.mark.usefixtures("told")
 @each_exercise
-def test_every_other_way_to_write_a_misconception_is_caught_as_it(
-    exercise: Exercise, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    # Thousands of versions: what one does is told to the judge from what the catalogue knows of it.
-    monkeypatch.setattr("course_utils.checking.judge.observe", observe_once)
+def test_every_other_way_to_write_a_misconception_is_caught_as_it(exercise: Exercise) -> None:
     for mistake in exercise.misconceptions:
         for version in mistake.also:
             assert judge(exercise, version).misconception == mistake.name
