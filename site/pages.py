@@ -14,6 +14,7 @@ import instructor
 import learner
 import mistakes
 import nbformat
+import unlisted
 from nbformat import NotebookNode
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -77,6 +78,7 @@ def _tables(about: dict[str, facts.Facts], titles: dict[str, str]) -> dict[str, 
         "pacing": partial(instructor.pacing, about, titles),
         "weeks_8": partial(instructor.plan, about, titles, 8),
         "weeks_15": partial(instructor.plan, about, titles, 15),
+        "unlisted": partial(unlisted.markdown, titles),
         "compared": compared.markdown,
         "elsewhere": compared.elsewhere,
         "pitfalls": partial(instructor.pitfalls, titles),

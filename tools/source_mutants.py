@@ -15,9 +15,10 @@ import json
 import sys
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
+from datetime import date
 from pathlib import Path
-from typing import Any
 
+import torch
 import yaml
 
 from course_utils.checking.exercise import Exercise
@@ -142,12 +143,23 @@ def main(arguments: list[str] | None = None) -> int:
         print(shown(rows[-1]), flush=True)
     print("\n" + summary(rows))
     if options.json:
-        data: list[Any] = [asdict(one) for one in rows]
-        text = json.dumps(data, indent=1, ensure_ascii=False)
-        options.json.write_text(text + "\n", encoding="utf-8")
+        options.json.write_text(record(rows), encoding="utf-8")
     found = list(troubles(rows))
     print("\n".join(found), file=sys.stderr)
     return 1 if found else 0
+
+
+def record(rows: list[Row]) -> str:
+    """Return the rows as JSON, with how they came about; the site shows them."""
+    parts = [json.dumps(asdict(one), ensure_ascii=False) for one in rows]
+    made = {
+        "what": "changes of the references' source, and which of them the checkers let pass",
+        "command": "python -m tools.source_mutants --json benchmarks/results/source_mutants.json",
+        "date": date.today().isoformat(),
+        "versions": {"torch": torch.__version__.partition("+")[0]},
+    }
+    head = json.dumps(made, ensure_ascii=False, indent=1).removesuffix("\n}")
+    return head + ',\n "rows": [\n  ' + ",\n  ".join(parts) + "\n ]\n}\n"
 
 
 def summary(rows: list[Row]) -> str:
