@@ -21,7 +21,7 @@ test: gates book
 	$(PYTEST) --dist worksteal
 
 check: gates
-	$(PYTEST) --dist worksteal -m "not browser and not thorough" $(addprefix --ignore=tests/,notebooks peers site)
+	$(PYTEST) -p no:nbval --dist worksteal -m "not browser and not thorough" $(addprefix --ignore=tests/,notebooks peers properties site)
 
 install:
 	@$(SETUP) --extras test,book,grade

@@ -9,7 +9,7 @@ from typing import Any
 from blocks import block, code_words, table
 
 ROOT = Path(__file__).resolve().parent.parent
-RECORD = ROOT / "benchmarks" / "results" / "source_mutants.json"
+RECORD = ROOT / "site" / "unlisted.json"
 
 
 def load() -> dict[str, Any]:

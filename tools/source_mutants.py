@@ -154,7 +154,7 @@ def record(rows: list[Row]) -> str:
     parts = [json.dumps(asdict(one), ensure_ascii=False) for one in rows]
     made = {
         "what": "changes of the references' source, and which of them the checkers let pass",
-        "command": "python -m tools.source_mutants --json benchmarks/results/source_mutants.json",
+        "command": "python -m tools.source_mutants --json site/unlisted.json",
         "date": date.today().isoformat(),
         "versions": {"torch": torch.__version__.partition("+")[0]},
     }

@@ -14,6 +14,7 @@ def draw(*shape: int, seed: int = 0) -> Tensor:
     return torch.randn(shape, generator=g, dtype=torch.float64)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("lengths", LENGTHS)
 def test_attend_is_a_softmax_over_the_real_keys_alone(lengths) -> None:
     scores, value = draw(3, *lengths), draw(3, lengths[1], 4)

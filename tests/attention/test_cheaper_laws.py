@@ -137,6 +137,7 @@ def test_the_others_read_the_future(name) -> None:
     assert (EVERY[name](*given)[..., :100, :] - prefix).abs().max() > 1e-3
 
 
+@pytest.mark.thorough
 @each_linear
 @pytest.mark.parametrize("count", [count_flops, largest_tensor, elements_made])
 def test_counts_grow_no_faster_than_the_sequence(attend, count) -> None:

@@ -77,6 +77,7 @@ def test_output_and_gradients_equal_float64_sdpa(
     assert max(gradients) <= room_of_gradients
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("is_causal", [False, True])
 @pytest.mark.parametrize("width", [8, 20, 80, 128])
 def test_widths_that_are_no_power_of_two_are_filled_up(width: int, is_causal: bool) -> None:
@@ -149,6 +150,7 @@ def test_lse_is_the_logsumexp_of_the_scaled_scores_to_base_2() -> None:
     torch.testing.assert_close(lse.double() * math.log(2), scores.logsumexp(-1), rtol=0, atol=1e-6)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("block_q", "block_k"), [(16, 16), (16, 64), (64, 16), (32, 128)])
 @pytest.mark.parametrize("is_causal", [False, True])
 def test_the_result_does_not_depend_on_the_tiles(

@@ -43,6 +43,7 @@ def test_causal_agrees_with_a_loop_over_queries_and_their_past(attend, length) -
     assert_same_function(attend, loop, qkv((), length, length))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("leading", LEADING)
 @pytest.mark.parametrize("lengths", [(3, 5), (1500, 1030), (1024, 7), (2, 2048)])
 def test_pieces_add_up_to_the_table_at_once(leading, lengths) -> None:

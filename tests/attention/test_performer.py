@@ -77,6 +77,7 @@ def test_causal_agrees_with_a_loop_over_queries_and_their_past(length) -> None:
     )
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("leading", LEADING)
 @pytest.mark.parametrize("lengths", [(3, 5), (1100, 1030), (65, 65), (64, 64)])
 def test_pieces_add_up_to_the_table_at_once(leading, lengths) -> None:

@@ -46,6 +46,7 @@ def longformer_mask(length: int, half_width: int, num_global: int) -> Tensor:
     return ((own - place).abs() <= half_width) | (own < num_global) | (place < num_global)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("half_width", [0, 1, 5, 64, 300])
 @pytest.mark.parametrize("num_global", [0, 1, 3, 70, 400])
 @pytest.mark.parametrize("length", [1, 2, 64, 65, 67, 200])
@@ -72,6 +73,7 @@ def test_flops_are_those_of_the_band_and_not_of_the_square(window) -> None:
     assert flops < 0.1 * 4 * 8 * 4096**2
 
 
+@pytest.mark.thorough
 def test_a_mask_on_dense_scores_saves_nothing() -> None:
     """A published text claims length · window for this; its products and scores are all there."""
 

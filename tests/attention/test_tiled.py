@@ -23,6 +23,7 @@ def loop(query: Tensor, key: Tensor, value: Tensor, is_causal: bool) -> tuple[Te
     return torch.cat(rows, -2), torch.cat(sums, -1)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("is_causal", [False, True])
 @pytest.mark.parametrize("blocks", BLOCKS, ids=str)
 @pytest.mark.parametrize("lengths", LENGTHS, ids=str)
@@ -83,6 +84,7 @@ def backward(query: Tensor, key: Tensor, value: Tensor) -> object:
     return tiled_attention_backward(query, key, value, value, value[..., 0], value, 64, 32, True)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("call", "products"), [(lambda *x: tiled_attention(*x, 64, 32, True), 2), (backward, 5)]
 )

@@ -23,6 +23,7 @@ def written_out(is_causal: bool):
     return attend
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("is_causal", [False, True])
 @pytest.mark.parametrize("lengths", LENGTHS, ids=str)
 def test_output_and_gradients_are_those_of_attention(lengths, is_causal) -> None:
@@ -99,6 +100,7 @@ def square(length: int) -> tuple[Tensor, ...]:
     return (torch.zeros(1, 1, length, 8),) * 3
 
 
+@pytest.mark.thorough
 def test_autograd_keeps_every_tile_and_recomputing_none() -> None:
     tiled = trained(lambda *x: tiled_attention(*x, 256, 512)[0])
     assert growth(peak_memory, tiled, square) == pytest.approx(2, abs=0.1)

@@ -77,6 +77,7 @@ def test_ordinals_are_right_for_every_day() -> None:
     assert french == ["1er", *map(str, range(2, 32))]
 
 
+@pytest.mark.thorough
 def test_no_text_stands_for_two_dates() -> None:
     """Day and month up to 12 are the ones that could be mistaken for each other."""
     meaning: dict[str, str] = {}
@@ -93,6 +94,7 @@ def test_a_pattern_that_leaves_a_doubt_is_left_out(pattern: str) -> None:
     assert _pieces(pattern) is None
 
 
+@pytest.mark.thorough
 def test_of_all_languages_one_puts_the_month_before_the_day_where_digits_are_kept() -> None:
     month_first, kept = set(), 0
     for name in localedata.locale_identifiers():

@@ -25,6 +25,7 @@ def seeded(seed: int = 0) -> torch.Generator:
     return torch.Generator().manual_seed(seed)
 
 
+@pytest.mark.thorough
 def test_a_tenth_of_the_days_is_held_out() -> None:
     assert len(_days(True)) + len(_days(False)) == (LAST_DAY - FIRST_DAY).days + 1
     assert len(_days(True)) / len(_days(False)) == pytest.approx(1 / 9, rel=0.03)
@@ -55,6 +56,7 @@ def test_no_held_out_day_is_drawn_for_training_and_no_other_for_the_test() -> No
         assert {is_held_out(written.date) for written in drawn} == {held_out}
 
 
+@pytest.mark.thorough
 def test_no_text_of_the_test_stands_in_the_training_part() -> None:
     learnt = {written.text for written in sample_dates(20_000, seeded(1))}
     assert not learnt & {written.text for written in sample_dates(500, seeded(2), held_out=True)}

@@ -156,6 +156,7 @@ def test_the_global_random_state_stays(exercise: Exercise) -> None:
     assert torch.equal(before, torch.get_rng_state())
 
 
+@pytest.mark.thorough
 @each_exercise
 def test_a_verdict_takes_less_than_a_second(exercise: Exercise) -> None:
     judge(exercise, exercise.reference)
@@ -165,6 +166,7 @@ def test_a_verdict_takes_less_than_a_second(exercise: Exercise) -> None:
     assert (time.process_time() - start) / 2 < 1.0
 
 
+@pytest.mark.thorough
 @each_exercise
 def test_the_reference_changes_no_input(exercise: Exercise) -> None:
     for index, case in enumerate(exercise.cases):

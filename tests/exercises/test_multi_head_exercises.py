@@ -53,6 +53,7 @@ def test_torch_s_attention_may_stand_in_the_heads_but_not_for_all_of_them() -> N
     assert report.misconception == "PyTorch's own multi-head attention inside"
 
 
+@pytest.mark.thorough
 def test_a_layer_made_inside_is_no_random_number_in_the_output() -> None:
     """`nn.Linear` draws its first weights, but here they are replaced: the transpose is named."""
 

@@ -26,6 +26,7 @@ def test_some_exercises_are_taught() -> None:
     assert TAUGHT
 
 
+@pytest.mark.thorough
 @each_taught
 def test_the_chapter_s_own_solution_passes(exercise: Exercise) -> None:
     names = {"torch": torch, "math": math, "F": F, "attention": attention, "positions": positions}

@@ -73,6 +73,7 @@ NAMED = (
 )
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", PAIRINGS)
 @pytest.mark.parametrize(("wrong", "called"), NAMED, ids=[wrong.__name__ for wrong, _ in NAMED])
 def test_a_wrong_rotation_is_named(name, wrong, called) -> None:

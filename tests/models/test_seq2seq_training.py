@@ -30,6 +30,7 @@ def test_the_loss_is_the_mean_over_real_symbols() -> None:
     assert sequence_loss(logits, pairs.target).item() == pytest.approx(-sum(picked) / len(picked))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("kind", ["fixed", "dot", "luong"])
 def test_training_learns_to_say_one_or_two_symbols_again(kind: str) -> None:
     seq2seq = ALL[kind]()

@@ -48,6 +48,7 @@ def test_longer_sequences_than_positions_are_refused() -> None:
         small()(torch.zeros(1, 8).long())
 
 
+@pytest.mark.thorough
 def test_it_learns_to_copy_the_first_token() -> None:
     model = small()
     generator = torch.Generator().manual_seed(0)

@@ -88,7 +88,7 @@ def test_the_command_writes_what_it_found(
 ) -> None:
     file = tmp_path / "found.json"
     assert main(["dot_score", "--json", str(file)]) == 0
-    (one,) = json.loads(file.read_text(encoding="utf-8"))
+    (one,) = json.loads(file.read_text(encoding="utf-8"))["rows"]
     assert (one["exercise"], one["caught"]) == ("dot_score", one["made"])
     assert "dot_score" in capsys.readouterr().out
 

@@ -26,6 +26,7 @@ def test_a_layer_is_chosen() -> None:
         heatmap_figure(np.zeros((2, 1, 3, 4)), layer=2)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("shape", [(1, 1), (1, 40), (40, 1), (9, 2, 60)])
 def test_any_shape_is_printed(tmp_path: Path, shape: tuple[int, ...]) -> None:
     values = np.full(shape, 0.25)
