@@ -3,6 +3,7 @@
 Nothing here imports torch: what draws takes tensors too, and is loaded faster than that.
 """
 
+import functools
 import sys
 from typing import Any
 
@@ -31,12 +32,9 @@ def check_tensor(name: str, tensor: Any, kind: Any, known: Known) -> None:
         ValueError: Its axes are others, or a size is not the known one.
     """
     _check_dtype(name, tensor, kind, known)
-    axes = kind.dim_str.split()
-    fixed = [axis for axis in axes if not axis.startswith(("*", "..."))]
-    is_open, shape = len(fixed) < len(axes), tuple(tensor.shape)
-    may_lack = any(axis.startswith("#") for axis in axes)
-    most = len(shape) if is_open else len(fixed)
-    least = 0 if may_lack else len(fixed)
+    axes, fixed, least = _axes(kind)
+    shape = tuple(tensor.shape)
+    most = len(shape) if len(fixed) < len(axes) else len(fixed)
     if not least <= len(shape) <= most:
         raise ValueError(f"{name} must have the axes ({', '.join(axes)}), got {shape}")
     pairs = zip(reversed(fixed), reversed(shape), strict=False)
@@ -52,6 +50,14 @@ def check_tensor(name: str, tensor: Any, kind: Any, known: Known) -> None:
                 f"{name} must have the axes ({', '.join(axes)}) with {label} = {wanted}, "
                 f"got {shape}"
             )
+
+
+@functools.cache
+def _axes(kind: Any) -> tuple[list[str], list[str], int]:
+    """Return an annotation's axes, those of them that stand for one each, and how many must be."""
+    axes = kind.dim_str.split()
+    fixed = [axis for axis in axes if not axis.startswith(("*", "..."))]
+    return axes, fixed, 0 if any(axis.startswith("#") for axis in axes) else len(fixed)
 
 
 def _check_dtype(name: str, tensor: Any, kind: Any, known: Known) -> None:

@@ -3,12 +3,13 @@
 import torch
 from torch import Tensor
 
+from course_utils.attention._checks import check_tensor
+
 
 def check_integers(axes: tuple[str, ...], **tensors: Tensor) -> None:
     """Raise unless every tensor holds integers and has the axes that are named."""
     for name, tensor in tensors.items():
-        if not isinstance(tensor, Tensor):
-            raise TypeError(f"{name} must be a torch.Tensor, got {type(tensor).__name__}")
+        check_tensor(**{name: tensor})
         if tensor.is_floating_point() or tensor.is_complex() or tensor.dtype == torch.bool:
             raise TypeError(f"{name} must hold integers, got dtype {tensor.dtype}")
         if tensor.dim() != len(axes):

@@ -3,6 +3,12 @@
 from torch import Tensor, nn
 
 
+def check_some(tokens: Tensor) -> None:
+    """Raise ValueError unless there is at least one token."""
+    if not tokens.numel():
+        raise ValueError(f"tokens must hold at least one, got the shape {tuple(tokens.shape)}")
+
+
 def embedded(table: nn.Embedding, tokens: Tensor, name: str = "tokens") -> Tensor:
     """Return a row of the table for each token.
 

@@ -19,7 +19,7 @@ from course_utils._checked import checked
 from course_utils.attention._checks import check_at_least
 from course_utils.attention.kv_cache import KVCache
 from course_utils.attention.rolling_cache import RollingCache
-from course_utils.models._tokens import embedded
+from course_utils.models._tokens import check_some, embedded
 from course_utils.models.gpt_layer import CausalAttention, GPTLayer, linear
 from course_utils.models.model_cache import LayerCache, ModelCache
 from course_utils.positions import LearnedPositions, PositionScheme, RotaryPositions
@@ -158,8 +158,7 @@ class GPT(nn.Module):
         cache: ModelCache | None = None,
         fresh: bool = True,
     ) -> Tensor:
-        if not tokens.numel():
-            raise ValueError(f"tokens must hold at least one, got the shape {tuple(tokens.shape)}")
+        check_some(tokens)
         if cache is not None and len(cache.layers) != len(self.layers):
             raise ValueError(f"cache must hold {len(self.layers)} layers, got {len(cache.layers)}")
         start = 0 if cache is None else cache.length

@@ -23,7 +23,7 @@ from course_utils.attention import (
     split_heads,
 )
 from course_utils.attention.masks import causal_mask
-from course_utils.models._tokens import embedded
+from course_utils.models._tokens import check_some, embedded
 from course_utils.models.training import descend
 
 SYMBOLS, WINDOW = 64, 16
@@ -93,8 +93,7 @@ class RecallModel(nn.Module):
     @checked()
     def forward(self, tokens: Int[Tensor, "N L"]) -> Float[Tensor, "N L values"]:
         """Return a score for each value at every position."""
-        if not tokens.numel():
-            raise ValueError(f"tokens must hold at least one, got the shape {tuple(tokens.shape)}")
+        check_some(tokens)
         x = embedded(self.token, tokens)
         for layer in self.layers:
             x = layer(x)

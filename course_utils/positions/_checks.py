@@ -22,6 +22,13 @@ def check_base(base: float) -> None:
         raise ValueError(f"base must be a positive number, got {base}")
 
 
+def check_factor(factor: float) -> None:
+    """Raise unless the factor by which a text is longer is a finite number of at least 1."""
+    check_number(factor=factor)
+    if not (factor >= 1 and math.isfinite(factor)):
+        raise ValueError(f"factor must be at least 1 and finite, got {factor}")
+
+
 def check_numbers(name: str, positions: Tensor) -> None:
     """Raise TypeError unless it is a tensor of whole or real numbers."""
     check_tensor(**{name: positions})

@@ -11,14 +11,12 @@ Differs: positions are not touched where the target is not longer. Both only cha
 Same contract as: transformers' rope types "linear" and "dynamic"
 """
 
-import math
-
 import torch
 from jaxtyping import Float, Shaped
 from torch import Tensor
 
-from course_utils.attention._checks import check_at_least, check_number
-from course_utils.positions._checks import check_base, check_numbers, check_width
+from course_utils.attention._checks import check_at_least
+from course_utils.positions._checks import check_base, check_factor, check_numbers, check_width
 
 
 def interpolate_positions(
@@ -59,7 +57,5 @@ def ntk_base(base: float, d_k: int, factor: float) -> float:
     check_base(base)
     check_width("d_k", d_k)
     check_at_least(4, d_k=d_k)
-    check_number(factor=factor)
-    if not (factor >= 1 and math.isfinite(factor)):
-        raise ValueError(f"factor must be at least 1 and finite, got {factor}")
+    check_factor(factor)
     return float(base * factor ** (d_k / (d_k - 2)))

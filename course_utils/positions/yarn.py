@@ -15,6 +15,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from course_utils.attention._checks import check_at_least, check_number
+from course_utils.positions._checks import check_factor
 from course_utils.positions.rope_table import rope_frequencies
 
 
@@ -48,7 +49,7 @@ def yarn_frequencies(
     check_number(fast=fast, slow=slow)
     if not fast > slow > 0:
         raise ValueError(f"fast must be above slow, and slow above 0, got {fast} and {slow}")
-    _check_factor(factor)
+    check_factor(factor)
 
     def pair_with(turns: float) -> float:
         ratio = trained_length / (turns * 2 * math.pi)
@@ -71,11 +72,5 @@ def yarn_magnitude(factor: float) -> float:
         TypeError: The factor is no number.
         ValueError: The factor is below 1.
     """
-    _check_factor(factor)
+    check_factor(factor)
     return 0.1 * math.log(factor) + 1.0
-
-
-def _check_factor(factor: float) -> None:
-    check_number(factor=factor)
-    if not (factor >= 1 and math.isfinite(factor)):
-        raise ValueError(f"factor must be at least 1 and finite, got {factor}")

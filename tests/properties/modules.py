@@ -35,7 +35,8 @@ class Module:
         torch.manual_seed(0)
         return self.make().to(dtype)
 
-    def inputs(self, batch: int, *lengths: int, dtype: torch.dtype = torch.float64) -> list[Tensor]:
+    def inputs(self, batch: int, *each: int, dtype: torch.dtype = torch.float64) -> list[Tensor]:
+        lengths = each[: self.streams]
         g = torch.Generator().manual_seed(sum(lengths))
         if self.width:
             wide = [(batch, length, self.width) for length in lengths]

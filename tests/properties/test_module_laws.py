@@ -1,25 +1,18 @@
 """What every module does with drawn sizes, layouts and dtypes, with nothing, and with NaN."""
 
-from typing import Any
-
 import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from modules import MODULES, Module
 from refusal import call
-from test_public_functions import few, spread_out
-from torch import Tensor, nn
-from torch.utils._pytree import tree_leaves
+from test_public_functions import few, spread_out, tensors
+from torch import nn
 
 from course_utils import attention, models, positions
 
 each_module = pytest.mark.parametrize("module", MODULES, ids=lambda module: module.name)
 lengths = st.integers(2, 6)
-
-
-def tensors(found: Any) -> list[Tensor]:
-    return [part for part in tree_leaves(found) if isinstance(part, Tensor)]
 
 
 @pytest.mark.thorough
@@ -29,7 +22,7 @@ def tensors(found: Any) -> list[Tensor]:
 def test_each_sequence_of_a_batch_is_read_as_it_is_alone(
     module: Module, batch: int, length: int, other: int
 ) -> None:
-    made, given = module.build(), module.inputs(batch, *(length, other)[: module.streams])
+    made, given = module.build(), module.inputs(batch, length, other)
     kept = [x.clone() for x in given]
     together = tensors(module.run(made, *given))
     alone = tensors(module.run(made, *(x[-1:] for x in given)))
@@ -46,7 +39,7 @@ def test_each_sequence_of_a_batch_is_read_as_it_is_alone(
 def test_memory_layout_of_the_input_does_not_matter(
     module: Module, batch: int, length: int, other: int
 ) -> None:
-    made, given = module.build(), module.inputs(batch, *(length, other)[: module.streams])
+    made, given = module.build(), module.inputs(batch, length, other)
     plain = tensors(module.run(made, *given))
     spread = tensors(module.run(made, *map(spread_out, given)))
     torch.testing.assert_close(spread, plain)
@@ -58,7 +51,7 @@ def test_memory_layout_of_the_input_does_not_matter(
 def test_in_low_precision_the_dtype_stays_and_the_result_comes_near(
     module: Module, dtype: torch.dtype
 ) -> None:
-    given = module.inputs(2, *(5, 4)[: module.streams], dtype=dtype)
+    given = module.inputs(2, 5, 4, dtype=dtype)
     low = module.build().to(dtype)  # the exact module has the same rounded parameters
     exact = module.build().to(dtype).double()
     wide = [x.double() if x.is_floating_point() else x for x in given]
@@ -77,7 +70,7 @@ def test_in_low_precision_the_dtype_stays_and_the_result_comes_near(
 def test_batches_and_sequences_of_none_and_one_are_served_or_refused(
     module: Module, batch: int, length: int
 ) -> None:
-    given = dict(enumerate(module.inputs(batch, *(length, length)[: module.streams])))
+    given = dict(enumerate(module.inputs(batch, length, length)))
     made = module.build()
     found = call(lambda given: module.run(made, *given.values()), {"given": given})
     for part in tensors(found):
@@ -90,7 +83,7 @@ def test_batches_and_sequences_of_none_and_one_are_served_or_refused(
 )
 @pytest.mark.parametrize("bad", [torch.nan, torch.inf, -torch.inf])
 def test_what_is_no_number_stays_in_its_sequence(module: Module, bad: float) -> None:
-    made, given = module.build(), module.inputs(3, *(4, 5)[: module.streams])
+    made, given = module.build(), module.inputs(3, 4, 5)
     clean = tensors(module.run(made, *given))
     for x in given:
         x[0, 0, 0] = bad
@@ -106,7 +99,7 @@ def test_what_is_no_number_stays_in_its_sequence(module: Module, bad: float) -> 
 def test_a_stream_of_another_width_or_dtype_is_served_or_refused(module: Module) -> None:
     for change in (lambda x: x[..., :-2], lambda x: x.float(), lambda x: x.long()):
         for number in range(module.streams):
-            given = module.inputs(2, *(4, 5)[: module.streams])
+            given = module.inputs(2, 4, 5)
             given[number] = change(given[number])
             made = module.build()
             call(lambda given, made=made: module.run(made, *given), {"given": given})
@@ -120,7 +113,7 @@ def test_a_token_outside_of_the_vocabulary_is_refused(module: Module) -> None:
     tables = [part for part in made.modules() if isinstance(part, nn.Embedding)]
     for number in range(module.streams):
         for token in (-1, max(table.num_embeddings for table in tables)):
-            given = module.inputs(2, *(4, 5)[: module.streams])
+            given = module.inputs(2, 4, 5)
             given[number][0, 1] = token
             with pytest.raises(ValueError, match="must lie between 0 and"):
                 module.run(made, *given)
