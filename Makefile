@@ -3,11 +3,12 @@
 
 PY := .venv/bin/python
 SETUP := sh tools/setup.sh --torch "$(TORCH)"
-PYTEST := $(PY) -m pytest -n 2
+PYTEST := $(PY) -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 NBVAL := -p tools.nbval_kernels --nbval-current-env
 SEED ?= $(shell date +%s)
 export PYTHON
 test check repeat: export OMP_NUM_THREADS := 1
+unexport PYTHONDONTWRITEBYTECODE  # hundreds of Pythons start here: one compiles, all others read
 
 .PHONY: learn test check repeat install gates format notebooks book pdf serve grade-demo mutants bench
 .NOTPARALLEL:
@@ -16,9 +17,9 @@ learn:
 	@$(SETUP) && $(PY) -m tools.start_lab --browser "$(BROWSER)" --port "$(PORT)"
 
 test: gates book
-	$(PYTEST) --dist loadfile $(NBVAL) --nbval solutions
-	$(PYTEST) --dist loadfile $(NBVAL) --nbval-lax notebooks
-	$(PYTEST) --dist worksteal
+	$(PYTEST) $(NBVAL) --nbval solutions
+	$(PYTEST) $(NBVAL) --nbval-lax notebooks
+	$(PYTEST) -p no:nbval
 
 check: gates
 	$(PYTEST) -p no:nbval --dist worksteal -m "not browser and not thorough" $(addprefix --ignore=tests/,notebooks peers properties site)
@@ -40,9 +41,9 @@ format: install
 # The notebooks three times, the last time with two threads, then the tests in an order of chance.
 repeat: install
 	for threads in 1 1 2; do \
-	    NOTEBOOK_THREADS=$$threads $(PYTEST) --dist loadfile $(NBVAL) --nbval solutions || exit 1; \
+	    NOTEBOOK_THREADS=$$threads $(PYTEST) $(NBVAL) --nbval solutions || exit 1; \
 	done
-	$(PYTEST) --dist worksteal --random-order-bucket=global --random-order-seed=$(SEED)
+	$(PYTEST) -p no:nbval --dist worksteal --random-order-bucket=global --random-order-seed=$(SEED)
 
 notebooks: install
 	$(PY) -m tools.build_notebooks

@@ -22,7 +22,7 @@ from pypdf.generic import ArrayObject, DictionaryObject, NameObject, NumberObjec
 
 ROOT = Path(__file__).resolve().parent.parent
 SITES = {"learner": "html", "instructor": "html-instructor"}
-PROGRAMS = ("chromium", "chromium-browser", "google-chrome")
+PROGRAMS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
 HEADINGS = "article h1, article h2, article h3"
 # The theme fades unfolded answers in; mathematics and widgets draw themselves.
 READY = """async () => {

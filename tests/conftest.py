@@ -13,6 +13,8 @@ import pytest
 from peer_table import pytest_runtest_call as pytest_runtest_call
 from playwright.sync_api import Browser, BrowserContext, sync_playwright
 
+# The shell draws what the others draw, with half of their work: it has no window to keep.
+PROGRAMS = ("chromium-headless-shell", "chromium", "google-chrome")
 FLAGS = [
     *("--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-quic"),
     *("--disable-component-update", "--disable-sync", "--no-first-run"),
@@ -23,7 +25,8 @@ FLAGS = [
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
     """Chromium without a window; one per run, since Playwright starts only once in a thread."""
-    found = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
+    named = os.environ.get("CHROMIUM")
+    found = named or next(filter(None, map(shutil.which, PROGRAMS)), None)
     with sync_playwright() as playwright:
         path = found or playwright.chromium.executable_path
         if not Path(path).exists():

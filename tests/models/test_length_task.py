@@ -67,7 +67,7 @@ def test_the_same_last_tokens_are_judged_at_every_length() -> None:
         loss, right = judge_on_task(model, task, length)
         assert right == 1.0
         assert loss == pytest.approx(math.log1p(9 * math.exp(-20)), abs=1e-6)
-        assert torch.equal(model.seen, task.test[0][-16:, -length:])
+        assert torch.equal(model.seen, task.test[0][-len(model.seen) :, -length:])
 
 
 def test_a_guess_is_right_once_in_ten_times() -> None:

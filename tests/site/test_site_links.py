@@ -1,5 +1,6 @@
 """Every link of the built site leads to something that is there, in both editions."""
 
+import re
 from collections import defaultdict
 from html.parser import HTMLParser
 from pathlib import Path
@@ -56,5 +57,8 @@ def test_every_page_but_the_ends_has_a_page_before_and_after(site: Path) -> None
     names = pages()
     for index, name in enumerate(names):
         text = (site / name).read_text(encoding="utf-8")
-        assert ('class="left-prev"' in text) == (index > 0), name
-        assert ('class="right-next"' in text) == (index < len(names) - 1), name
+        around = {"left-prev": names[:index][-1:], "right-next": names[index + 1 :][:1]}
+        for kind, expected in around.items():
+            found = re.findall(rf'class="{kind}"\s+href="([^"]+)"', text)
+            there = [(site / name).parent.joinpath(target).resolve() for target in found]
+            assert there == [site / page for page in expected], (name, kind)
