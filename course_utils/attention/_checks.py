@@ -120,6 +120,8 @@ def check_boolean(**masks: Tensor) -> None:
 def check_mask(attn_mask: Tensor, shape: torch.Size) -> None:
     """Raise unless the mask is boolean and broadcasts to the scores' shape (..., L, S)."""
     check_boolean(attn_mask=attn_mask)
+    if attn_mask.shape == shape[len(shape) - attn_mask.dim() :]:
+        return
     try:
         broadcast = torch.broadcast_shapes(attn_mask.shape, shape)
     except RuntimeError:
@@ -133,8 +135,11 @@ def check_mask(attn_mask: Tensor, shape: torch.Size) -> None:
 
 def check_leading(**tensors: Tensor) -> None:
     """Raise ValueError unless the axes before the last two broadcast."""
+    first, *others = (tensor.shape[:-2] for tensor in tensors.values())
+    if all(other == first for other in others):  # as nearly always; the question below takes longer
+        return
     try:
-        torch.broadcast_shapes(*(tensor.shape[:-2] for tensor in tensors.values()))
+        torch.broadcast_shapes(first, *others)
     except RuntimeError:
         named = ", ".join(f"{name} {_shape(tensor)}" for name, tensor in tensors.items())
         raise ValueError(f"leading axes must broadcast against each other, got {named}") from None

@@ -151,7 +151,7 @@ class Recorder(TorchFunctionMode):
         self, func: Any, types: Any, args: Any = (), kwargs: Any = None
     ) -> object:
         self.calls.add(getattr(func, "__name__", ""))
-        return func(*args, **(kwargs or {}))
+        return func(*args, **kwargs) if kwargs else func(*args)
 
     def __enter__(self) -> "Recorder":
         # All ways to a derivative end in one of these names, which Python looks up at each call.

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from site_axe import AXE, RULES, RUN_AXE
 from site_support import MODES, ROOT, Visit, pages
 
 PAGES = pages()
@@ -23,41 +24,6 @@ TERMS = {
     "10_kv_cache": "cache",
 }
 CHAPTER = "notebooks/03_scaled_dot_product.html"
-AXE = ROOT / "node_modules" / "axe-core" / "axe.min.js"
-# axe takes seconds to weigh every glyph, though it judges none, and every word of code. So formulas
-# drawn as paths leave first, each kind of word is marked up once, and colours are weighed once for
-# all elements with one tag, class, parent and colours on the same grounds.
-RUN_AXE = """async (rules) => {
-    for (const drawn of document.querySelectorAll("mjx-container > svg")) {
-        if (!drawn.querySelector("text")) drawn.replaceChildren();
-    }
-    const words = new Set();
-    for (const word of document.querySelectorAll("pre span")) {
-        const kind = word.className + word.style.cssText;
-        if (words.has(kind)) word.replaceWith(...word.childNodes);
-        words.add(kind);
-    }
-    const looks = new Set();
-    const grounds = new Map();
-    for (const one of document.querySelectorAll("*")) {
-        const style = getComputedStyle(one);
-        const said = (names) => names.map((name) => style[name]).join();
-        grounds.set(one, grounds.get(one.parentElement)
-            + said(["backgroundColor", "backgroundImage", "opacity"]));
-        const look = [one.localName, one.className, one.parentElement?.localName,
-            said(["color", "fontSize", "fontWeight", "textDecorationLine"]), grounds.get(one)];
-        const isFirst = one.getClientRects().length > 0 && !looks.has(look.join());
-        one.toggleAttribute("data-look", isFirst);
-        if (isFirst) looks.add(look.join());
-    }
-    axe.configure({ rules: [
-        { id: "color-contrast", selector: "[data-look]" },
-        { id: "link-in-text-block", selector: "a[data-look]" },
-    ] });
-    const found = await axe.run({ ...rules, resultTypes: ["violations"], selectors: false });
-    return found.violations.map((one) =>
-        `${one.id} (${one.impact}): ${one.nodes[0].html.slice(0, 300)}`);
-}"""
 NAMELESS = """() => [...document.querySelectorAll("article img")]
     .filter((image) => !image.alt || image.alt.includes("_images/")).map((image) => image.src)"""
 SQUEEZED = """() => [...document.querySelectorAll("article img")].filter((image) => Math.abs(
@@ -104,9 +70,7 @@ def look_at(seen: Visit, mode: str) -> None:
     assert page.evaluate(NAMELESS) == [], mode  # a cell says its figure as mystnb.image.alt
     assert page.evaluate(SQUEEZED) == [], mode
     assert "\\(" not in page.title()  # menus, tabs and search results draw no formulas
-    # In the dark the same elements stand where they stand in light: their colours alone are new.
-    rules = {"runOnly": ["color-contrast", "link-in-text-block"]} if mode == "dark" else {}
-    assert page.evaluate(RUN_AXE, rules) == [], mode
+    assert page.evaluate(RUN_AXE, RULES.get(mode, {})) == [], mode
     assert (seen.outside, seen.errors) == ([], []), mode
 
 
