@@ -1,7 +1,8 @@
 """Measure what one more token costs, by its position, and beside Hugging Face's generate.
 
 Method: one thread, float32. Calls are compared in rounds: a round times each of them once, in a new
-order, by CPU time (`time.process_time`); a ratio is the median over the rounds.
+order, by CPU time (`time.process_time`); a ratio is the median over the rounds, and a time too. The
+positions have three times as many rounds as were asked for.
 
 `runs` has one decoding step at each position: the cache holds all tokens before it, takes one more,
 and is set back after it, so that every repeat does the same. `lines` are fitted to these times, and
@@ -12,7 +13,7 @@ tensors at every token; `no cache` reads all tokens again.
 same weights: `same_tokens` says that all wrote the same. The products are the same; ours gains by
 having less around them, and by the order in which the matrices lie in memory.
 
-It takes a quarter of an hour on one core, and needs the extra [bench]:
+It takes five minutes on one core, and needs the extra [bench]:
 
     sh tools/setup.sh --extras bench
     .venv/bin/python benchmarks/chapter_10_decode.py
@@ -64,6 +65,11 @@ class Concatenated:
         self.key, self.value, self.length = key, value, key.shape[2]
         self.longer = (key, value)
 
+    @property
+    def num_bytes(self) -> int:
+        """How many bytes the tensors of the last token take."""
+        return sum(one.nbytes for one in self.longer)
+
     def append(self, key: Tensor, value: Tensor) -> None:
         """Put the new ones behind the first `length`, in new tensors."""
         self.longer = (torch.cat((self.key, key), dim=2), torch.cat((self.value, value), dim=2))
@@ -101,17 +107,23 @@ def steps_at(position: int) -> dict[str, Call]:
 
 
 def by_position(rounds: int) -> list[Row]:
-    """Return the time and the FLOPs of one token at each position."""
+    """Return the time and the FLOPs of one token at each position.
+
+    All positions take turns in the same rounds: a slow minute of the machine falls on each of them.
+    """
+    calls = {
+        f"{way}, {position}": call
+        for position in POSITIONS for way, call in steps_at(position).items()
+    }  # fmt: skip
+    seconds = in_rounds(calls, rounds)
     rows = []
-    for position in tqdm(POSITIONS, desc="positions", ncols=80):
-        calls = steps_at(position)
-        seconds = in_rounds(calls, rounds)
-        for way, call in calls.items():
-            rows.append({
-                "way": way, "position": position, "milliseconds": milliseconds(seconds[way]),
-                "tokens_a_second": round(1e3 / milliseconds(seconds[way]), 1),
-                "flops": count_flops(call),
-            })  # fmt: skip
+    for name, call in tqdm(calls.items(), desc="positions", ncols=80):
+        way, position = name.split(", ")
+        rows.append({
+            "way": way, "position": int(position), "milliseconds": milliseconds(seconds[name]),
+            "tokens_a_second": round(1e3 / milliseconds(seconds[name]), 1),
+            "flops": count_flops(call),
+        })  # fmt: skip
     return rows
 
 
@@ -190,7 +202,7 @@ def main() -> None:
     torch.manual_seed(0)
     with torch.inference_mode():
         whole = beside(options.rounds)
-        runs = by_position(options.rounds)
+        runs = by_position(3 * options.rounds)
     write_record(
         options.out / "chapter_10_decode.json",
         what="the cost of a token by its position, and generation beside Hugging Face's",

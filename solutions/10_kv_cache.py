@@ -652,7 +652,7 @@ for row in record["generate"]:
 r"""
 <details><summary>Answer</summary>
 
-Ours is well ahead at small widths, and hardly at the size of GPT-2 small (the last line). The matrix products are the same, so they cannot be the reason. A step of a small model is some hundred calls of small functions; a library that can do far more has more around each. That is overhead, and it fades as the matrices grow. Nobody should choose a library by the first lines of this table.
+Ours is well ahead at small widths, and less so at the size of GPT-2 small (the last line). The products are the same. But a step of a small model is some hundred calls of small functions, and a library that can do far more has more around each. That is overhead, and it fades as the matrices grow. Part of what stays is the order of numbers in memory: a product with a single row takes as long as reading the matrix, and ours lie the way that it reads them (`linear` in `course_utils/models/gpt_layer.py`). Nobody should choose a library by the first lines of this table.
 
 </details>
 """

@@ -23,10 +23,12 @@ from course_utils.positions import PositionScheme
 
 
 def linear(width_in: int, width_out: int, *, bias: bool = True) -> nn.Linear:
-    """Return torch's Linear with its matrix the other way round in memory, as GPT-2 keeps it.
+    """Return torch's Linear with its matrix laid out for products with a single row.
 
-    It is the same function under the same names. But a product with a single row, which is all
-    that a decoding step asks for, then reads the matrix in the order in which it lies.
+    It is the same function under the same names. But such a product, which is all that a decoding
+    step asks for, reads the whole matrix for few sums, and is faster where the numbers of its
+    longer side lie next to each other: torch's own layout where it narrows, GPT-2's where it does
+    not.
 
     Args:
         width_in: Width of what it is given.
@@ -34,7 +36,8 @@ def linear(width_in: int, width_out: int, *, bias: bool = True) -> nn.Linear:
         bias: Whether it adds a bias.
     """
     made = nn.Linear(width_in, width_out, bias=bias)
-    made.weight = nn.Parameter(made.weight.detach().T.contiguous().T)
+    if width_out >= width_in:
+        made.weight = nn.Parameter(made.weight.detach().T.contiguous().T)
     return made
 
 

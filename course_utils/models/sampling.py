@@ -37,18 +37,7 @@ def token_probabilities(
         ValueError: The logits have no axis, the temperature is negative, top_k below 1, or top_p
             not in (0, 1].
     """
-    check_float(logits=logits)
-    if logits.dim() == 0:
-        raise ValueError("logits need at least one axis, got a scalar")
-    check_number(temperature=temperature)
-    if not 0 <= temperature < float("inf"):
-        raise ValueError(f"temperature must be at least 0 and finite, got {temperature}")
-    if top_p is not None:
-        check_number(top_p=top_p)
-        if not 0 < top_p <= 1:
-            raise ValueError(f"top_p must be above 0 and at most 1, got {top_p}")
-    if top_k is not None:
-        check_at_least(1, top_k=top_k)
+    _check_choice(logits, temperature, top_k, top_p)
     if temperature == 0:
         likeliest = logits.argmax(dim=-1, keepdim=True)
         return torch.zeros_like(logits).scatter(-1, likeliest, 1.0)
@@ -82,12 +71,30 @@ def draw_tokens(
         TypeError: As `token_probabilities`.
         ValueError: As `token_probabilities`, or the logits have not two axes.
     """
-    chances = token_probabilities(logits, temperature=temperature, top_k=top_k, top_p=top_p)
-    if chances.dim() != 2:
+    _check_choice(logits, temperature, top_k, top_p)
+    if logits.dim() != 2:
         raise ValueError(f"logits must have the axes (B, num_tokens), got {tuple(logits.shape)}")
     if temperature == 0:
-        return chances.argmax(dim=-1)
+        return logits.argmax(dim=-1)
+    chances = token_probabilities(logits, temperature=temperature, top_k=top_k, top_p=top_p)
     return torch.multinomial(chances, 1, generator=generator).squeeze(-1)
+
+
+def _check_choice(
+    logits: Tensor, temperature: float, top_k: int | None, top_p: float | None
+) -> None:
+    check_float(logits=logits)
+    if logits.dim() == 0:
+        raise ValueError("logits need at least one axis, got a scalar")
+    check_number(temperature=temperature)
+    if not 0 <= temperature < float("inf"):
+        raise ValueError(f"temperature must be at least 0 and finite, got {temperature}")
+    if top_p is not None:
+        check_number(top_p=top_p)
+        if not 0 < top_p <= 1:
+            raise ValueError(f"top_p must be above 0 and at most 1, got {top_p}")
+    if top_k is not None:
+        check_at_least(1, top_k=top_k)
 
 
 def _beyond_share(logits: Tensor, top_p: float) -> Tensor:
