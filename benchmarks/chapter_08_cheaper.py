@@ -37,6 +37,7 @@ from course_utils.attention import grouped_query_attention, sliding_window_atten
 from course_utils.measure import count_flops, fit_power_law, largest_tensor, peak_memory
 
 LENGTHS = (512, 1024, 2048, 4096, 8192, 16384)
+LINEAR_LENGTHS, DECODE_LENGTHS = (512, 1024, 2048, 4096, 8192), (512, 2048, 8192)
 FROM = {"512 to 8192": (512, 8192), "1024 on": (1024, 16384), "4096 on": (4096, 16384)}
 QUANTITIES = ("milliseconds", "flops", "largest_tensor", "peak_bytes")
 DECODE_HEADS = 16
@@ -113,7 +114,7 @@ def linear_gain(rounds: int) -> list[Row]:
         "recurrent": "causal linear, recurrent", "causal": "SDPA, causal",
     }  # fmt: skip
     rows = []
-    for length in tqdm((512, 1024, 2048, 4096, 8192), desc="linear", ncols=80):
+    for length in tqdm(LINEAR_LENGTHS, desc="linear", ncols=80):
         calls = variants(length)
         picked = {short: calls[name] for short, name in names.items()}
         rows.append(compared(picked, rounds, {"length": length}))
@@ -123,7 +124,7 @@ def linear_gain(rounds: int) -> list[Row]:
 def decoding(rounds: int) -> list[Row]:
     """Time attention for one new token, as key and value heads are shared by more query heads."""
     rows = []
-    for length in tqdm((512, 2048, 8192), desc="decoding", ncols=80):
+    for length in tqdm(DECODE_LENGTHS, desc="decoding", ncols=80):
         every, key, value = inputs(length, DECODE_HEADS)
         query, calls = every[:, :, -1:], {}
         for kv_heads in (16, 8, 4, 2, 1):

@@ -39,6 +39,7 @@ from course_utils.measure import fit_power_law, peak_memory
 
 HEADS, D_K, BLOCK = 4, 64, 256
 LENGTHS = (512, 1024, 2048, 4096, 8192)
+TILES = tuple(product((32, 64, 128, 256, 512, 1024), (32, 128, 512, 1024)))
 LONGEST_KEPT = 4096  # in training; what keeps n² numbers would need 10 GB at the next length
 Attention = Callable[[Tensor, Tensor, Tensor], Tensor]
 Row = dict[str, Any]
@@ -114,9 +115,8 @@ def exponents(runs: list[Row]) -> list[Row]:
 def tile_sizes(rounds: int) -> list[Row]:
     """Return what tiles of other sizes do to the time, at 2048 tokens."""
     query, key, value, _ = inputs(2048)
-    sizes = list(product((32, 64, 128, 256, 512, 1024), (32, 128, 512, 1024)))
     calls: dict[str, Call] = {"SDPA": partial(F.scaled_dot_product_attention, query, key, value)}
-    for rows, keys in sizes:
+    for rows, keys in TILES:
         calls[f"tiled {rows} {keys}"] = partial(tiled_attention, query, key, value, rows, keys)
         calls[f"recomputed {rows} {keys}"] = partial(with_tiles, rows, keys, query, key, value)
     seconds = in_rounds(calls, rounds)
@@ -128,7 +128,7 @@ def tile_sizes(rounds: int) -> list[Row]:
                 for name in ("tiled", "recomputed")
             },
         }
-        for rows, keys in sizes
+        for rows, keys in TILES
     ]  # fmt: skip
 
 

@@ -1,0 +1,94 @@
+"""Each benchmark is run from end to end, so small that its figures mean nothing."""
+
+import importlib.util
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from course_utils.measure import read_record
+from course_utils.measure.record import RESULTS
+
+pytestmark = pytest.mark.thorough
+FOLDER = RESULTS.parent
+RUN = """
+import importlib, json, sys
+name, small, *arguments = sys.argv[1:]
+module = importlib.import_module(name)
+for constant, value in json.loads(small).items():
+    assert hasattr(module, constant), f"{name} has no {constant} any more"
+    setattr(module, constant, value)
+sys.argv = [f"{name}.py", *arguments]
+module.main()
+"""
+STEPS: dict[str, Any] = {"steps": 2, "batch": 4, "learning_rate": 3e-3}
+# The constants of each script that say how much work it does, and its arguments.
+SMALL: dict[str, tuple[dict[str, Any], list[str]]] = {
+    "chapter_01_bottleneck": (
+        {"SIZES": [["fixed", 8], ["attention", 8]], "LENGTHS": [2, 3], "SETTINGS": STEPS,
+         "TESTED": 4, "LONG_STEPS": 3},
+        ["--seeds", "1", "--long"],
+    ),
+    "chapter_02_dates": ({"PAIRS": 2000, "TESTED": 64, "SETTINGS": STEPS}, ["--seeds", "1"]),
+    "chapter_03_scaling": (
+        {"STEPS": 1, "WIDTHS": [16], "RATES": [0.01], "WINDOWS": 4}, ["--seeds", "1"]
+    ),
+    "chapter_05_multi_head": ({"FORWARD": [[2, 8]], "BACKWARD": [[2, 8]]}, ["--rounds", "1"]),
+    "chapter_07_positions": ({"STEPS": 1, "TIMES": [1, 1.5]}, ["--seeds", "1"]),
+    "chapter_08_cheaper": (
+        {"LENGTHS": [128, 256, 512], "FROM": {"all": [128, 512]}, "LINEAR_LENGTHS": [256],
+         "DECODE_LENGTHS": [64]},
+        ["--rounds", "1"],
+    ),
+    "chapter_08_recall": ({"STEPS": 1, "ASKED": [4], "SEQUENCES": 4}, ["--seeds", "0"]),
+    "chapter_09_production": ({}, ["--length", "128", "--rounds", "1"]),
+    "chapter_09_tiled": (
+        {"HEADS": 1, "D_K": 4, "LENGTHS": [1024, 1536, 2048], "TILES": [[512, 512]]},
+        ["--rounds", "1"],
+    ),
+    "chapter_10_decode": (
+        {"POSITIONS": [16, 24, 32], "TOKENS": 50, "GENERATED": [[32, 1, 2, 50, 1, 4]]},
+        ["--rounds", "1"],
+    ),
+    "chapter_10_training": ({"SHORT": 1, "LONG": 2, "READ_AT": [64]}, ["--seeds", "1"]),
+}  # fmt: skip
+NEEDS = {"chapter_05_multi_head": "x_transformers"}  # of the extra [bench]
+TO_A_FILE = {"chapter_03_scaling", "chapter_07_positions", "chapter_08_recall",
+             "chapter_09_production"}  # fmt: skip
+
+
+def test_every_benchmark_stands_in_the_table() -> None:
+    assert {path.stem for path in FOLDER.glob("chapter_*.py")} == set(SMALL)
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_it_runs_from_end_to_end_and_writes_what_its_record_holds(
+    name: str, tmp_path: Path
+) -> None:
+    if name in NEEDS and not importlib.util.find_spec(NEEDS[name]):
+        pytest.skip(f"{NEEDS[name]} comes with the extra [bench]")
+    if name == "chapter_09_production" and not shutil.which("g++"):
+        pytest.skip("torch.compile needs a C++ compiler")
+    small, arguments = SMALL[name]
+    written = tmp_path / f"{name}.json"
+    out = written if name in TO_A_FILE else tmp_path
+    done = subprocess.run(
+        [sys.executable, "-c", RUN, name, json.dumps(small), *arguments, "--out", str(out)],
+        cwd=FOLDER, capture_output=True, text=True,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    got, recorded = (read_record(name, folder) for folder in (tmp_path, RESULTS))
+    assert list(got) == list(recorded)
+    assert _parts(got) == _parts(recorded)
+
+
+def _parts(record: dict[str, Any]) -> dict[str, set[str]]:
+    """Return what stands in the rows of each table of a record."""
+    return {
+        table: {name for row in rows for name in row}
+        for table, rows in record.items() if isinstance(rows, list)
+    }  # fmt: skip
