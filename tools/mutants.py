@@ -1,8 +1,8 @@
 """Print, for every exercise, each misconception and the verdict on it: the proof of the checkers.
 
-python tools/mutants.py              the table, and exit status 1 if one is not caught as itself
-python tools/mutants.py --json       the same for programs, a line each; site/mistakes.py reads it
-python tools/mutants.py NAME ...     some exercises only
+python -m tools.mutants              the table, and exit status 1 if one is not caught as itself
+python -m tools.mutants --json       the same for programs, a line each; site/mistakes.py reads it
+python -m tools.mutants NAME ...     some exercises only
 """
 
 import argparse
@@ -13,6 +13,7 @@ from dataclasses import astuple, dataclass
 from course_utils.checking.exercise import Exercise
 from course_utils.checking.judge import judge
 from course_utils.exercises import all_exercises, find
+from tools.each_exercise import each_exercise
 
 
 @dataclass(frozen=True)
@@ -25,6 +26,20 @@ class Row:
     caught: int
     named: int
     verdicts: str
+
+
+@dataclass(frozen=True)
+class Judged:
+    """What became of an exercise."""
+
+    rows: list[Row]
+    passed: bool  # the reference itself, as it must
+
+
+def judged(name: str) -> Judged:
+    """Judge every version of every misconception of an exercise, and its reference."""
+    exercise = find(name)
+    return Judged(rows(exercise), judge(exercise, exercise.reference).passed)
 
 
 def rows(exercise: Exercise) -> list[Row]:
@@ -67,28 +82,30 @@ def main() -> int:
     parser.add_argument("--json", action="store_true", help="print each row as a JSON list")
     options = parser.parse_args()
     try:
-        chosen = [find(name) for name in options.names] or list(all_exercises())
+        names = [find(name).name for name in options.names or [one.name for one in all_exercises()]]
     except KeyError as error:
         print(error.args[0], file=sys.stderr)
         return 2
-    if options.json:
-        for exercise in chosen:
-            for row in rows(exercise):
+    found: list[Row] = []
+    failed = []
+    for name, one in zip(names, each_exercise(judged, names), strict=True):
+        found += one.rows
+        failed += [] if one.passed else [name]
+        if options.json:
+            for row in one.rows:
                 print(json.dumps(astuple(row), ensure_ascii=False), flush=True)
+    if options.json:
         return 0
-    found = [row for exercise in chosen for row in rows(exercise)]
     print(table(found))
-    versions = sum(row.versions for row in found)
-    named = sum(row.named for row in found)
-    caught = sum(row.caught for row in found)
-    passed = [e.name for e in chosen if not judge(e, e.reference).passed]
+    versions, caught, named = (sum(getattr(row, of) for row in found)
+                               for of in ("versions", "caught", "named"))  # fmt: skip
     print(
-        f"\n{len(chosen)} exercises, {len(found)} misconceptions in {versions} versions: "
+        f"\n{len(names)} exercises, {len(found)} misconceptions in {versions} versions: "
         f"{caught} caught, {named} as themselves."
     )
-    if passed:
-        print(f"The reference itself fails: {', '.join(passed)}", file=sys.stderr)
-    return 0 if named == versions and not passed else 1
+    if failed:
+        print(f"The reference itself fails: {', '.join(failed)}", file=sys.stderr)
+    return 0 if named == versions and not failed else 1
 
 
 if __name__ == "__main__":

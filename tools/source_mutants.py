@@ -21,9 +21,9 @@ from pathlib import Path
 import torch
 import yaml
 
-from course_utils.checking.exercise import Exercise
 from course_utils.checking.judge import judge
 from course_utils.exercises import all_exercises, find
+from tools.each_exercise import each_exercise
 from tools.source_difference import Inputs
 from tools.source_mutations import Mutation, mutations
 
@@ -78,8 +78,9 @@ def reasons() -> dict[str, dict[str, str]]:
     }
 
 
-def row(exercise: Exercise) -> Row:
+def row(name: str) -> Row:
     """Judge every change of an exercise's reference."""
+    exercise = find(name)
     made = list(mutations(exercise.reference))
     passed = [change for change in made if judge(exercise, change.function).passed]
     inputs = Inputs(exercise)
@@ -130,17 +131,16 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--json", type=Path, help="write the rows to this file, too")
     options = parser.parse_args(arguments)
     try:
-        chosen = [find(name) for name in options.names] or list(all_exercises())
+        chosen = [find(name) for name in options.names] or all_exercises()
     except KeyError as error:
         print(error.args[0], file=sys.stderr)
         return 2
     print(f"{'exercise':32}{'changes':>8}{'caught':>8}{'equal':>8}{'missed':>8}")
     rows: list[Row] = []
-    for exercise in chosen:
-        if exercise.lacks and exercise.lacks():
-            continue
-        rows.append(row(exercise))
-        print(shown(rows[-1]), flush=True)
+    names = [one.name for one in chosen if not (one.lacks and one.lacks())]
+    for one in each_exercise(row, names):
+        rows.append(one)
+        print(shown(one), flush=True)
     print("\n" + summary(rows))
     if options.json:
         options.json.write_text(record(rows), encoding="utf-8")

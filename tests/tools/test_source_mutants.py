@@ -103,4 +103,4 @@ def test_an_unknown_name_is_answered_with_those_that_come_near(
 @pytest.mark.thorough
 @pytest.mark.parametrize("name", QUICK)
 def test_no_change_survives_without_a_reason(name: str) -> None:
-    assert not list(troubles([row(find(name))]))
+    assert not list(troubles([row(name)]))

@@ -1,0 +1,32 @@
+"""Work on many exercises at once, each in a process of its own, and say how far it is."""
+
+import multiprocessing
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from typing import TypeVar
+
+import torch
+from tqdm import tqdm
+
+Result = TypeVar("Result")
+
+
+def each_exercise(work: Callable[[str], Result], names: Sequence[str]) -> Iterator[Result]:
+    """Yield what `work` returns for each name, in their order.
+
+    A single exercise is worked on in this process. In a terminal, a bar counts those that are done.
+
+    Args:
+        work: A function of a module, which other processes can import.
+        names: The exercises' names.
+    """
+    if len(names) == 1:
+        yield work(names[0])
+        return
+    fresh = multiprocessing.get_context("spawn")  # nothing that torch has started is carried over
+    with ProcessPoolExecutor(initializer=_one_thread, mp_context=fresh) as pool:
+        yield from tqdm(pool.map(work, names), total=len(names), ncols=80, disable=None)
+
+
+def _one_thread() -> None:
+    torch.set_num_threads(1)
