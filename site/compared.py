@@ -26,14 +26,19 @@ def markdown() -> str:
     for run in record["runs"]:
         times = f"{run['median']:.2f} ({run['low']:.2f} to {run['high']:.2f})"
         aim = "" if run["aim"] is None else f"{run['aim']:.2g}, {_reached(run)}"
-        rows.append((f"{run['chapter']:02d}", escape(run["says"]), escape(run["peer"]), times, aim))
+        rows.append((f"{run['chapter']:02d}", escape(run["says"]), times, escape(run["peer"]), aim))
     made = (
         f"Recorded on {record['date']} with <code>{escape(record['command'])}</code>, "
         f"PyTorch {record['versions']['torch']}, transformers "
         f"{record['versions']['transformers']}, on {escape(record['settings']['processor'])}."
     )
-    head = ("Chapter", "What", "Peer", "Times", "Aim")
-    return block(table(head, rows), f"<p>{made}</p>")
+    missed = [
+        f"{escape(run['says'])} ({run['median']:.2f}, aimed at {run['aim']:.2g})"
+        for run in record["runs"] if run["aim"] is not None and _reached(run) == "missed"
+    ]  # fmt: skip
+    short = f"Missed: {'; '.join(missed)}." if missed else "No aim was missed."
+    head = ("Chapter", "What", "Times as fast", "as", "Aim")
+    return block(table(head, rows), f"<p>{made} {short}</p>")
 
 
 def elsewhere() -> str:
@@ -62,4 +67,5 @@ def _reached(run: dict[str, Any]) -> str:
 
 
 def _seconds(imports: dict[str, float], name: str) -> str:
-    return f"{imports[name] - imports['sys']:.2f} s"
+    seconds = imports[name] - imports["sys"]
+    return f"{seconds:.2f} s" if seconds >= 0.01 else "under 0.01 s"
