@@ -62,7 +62,7 @@ grade-demo: install
 
 mutants: install
 	$(PY) -m tools.mutants
-	$(PY) -m tools.source_mutants
+	$(PY) -m tools.source_mutants --json site/unlisted.json
 
 bench:
 	@$(SETUP) --extras bench
