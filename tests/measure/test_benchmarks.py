@@ -17,6 +17,8 @@ pytestmark = pytest.mark.thorough
 FOLDER = RESULTS.parent
 RUN = """
 import importlib, json, sys
+import timing
+timing.in_rounds.__defaults__ = (0.0,)  # each call is timed once
 name, small, *arguments = sys.argv[1:]
 module = importlib.import_module(name)
 for constant, value in json.loads(small).items():

@@ -66,6 +66,7 @@ EXERCISE = Exercise(
         Case("inputs that do not lie in memory row by row", _strided),
         Case("three leading axes", _inputs(2, 1, 2, queries=3, keys=5, d_k=2, d_v=4)),
         Case("float32", _inputs(2, queries=4, keys=6, d_k=8, d_v=3, dtype="float32")),
+        Case("4 everywhere: all fits any way round", _inputs(4, queries=4, keys=4, d_k=4, d_v=4)),
     ),
     misconceptions=(*WHOLE, *THROUGH_SOFTMAX),
     hints=(

@@ -75,6 +75,7 @@ EXERCISE = Exercise(
         Case("scale=2, a whole number", _with_scale(2)),
         Case("scores of thousands", _pair(2, queries=4, keys=5, d_k=9, size=60.0)),
         Case("one query and one key", _pair(3, queries=1, keys=1, d_k=4)),
+        Case("4 everywhere: all fits any way round", _pair(4, queries=4, keys=4, d_k=4)),
         Case("one query, 6 keys, width 1", _pair(queries=1, keys=6, d_k=1)),
         Case("inputs that do not lie in memory row by row", _strided),
         Case("three leading axes", _pair(2, 1, 3, queries=4, keys=2, d_k=5)),

@@ -89,6 +89,10 @@ EXERCISE = Exercise(
             "a mask of shape (3, 4, 6), one for each head",
             with_mask((3, 4, 6), 2, 3, queries=4, keys=6, d_k=5, d_v=2),
         ),
+        Case(
+            "a mask of shape (4, 4), and 4 everywhere: all fits any way round",
+            with_mask((4, 4), 4, 4, queries=4, keys=4, d_k=4, d_v=4),
+        ),
         Case("hidden keys with by far the best scores", against_the_mask),
         Case("a query that may see nothing", empty_row, gradient="equal"),
         Case("a mask and scale=0.7", with_scale(0.7, masked=True)),

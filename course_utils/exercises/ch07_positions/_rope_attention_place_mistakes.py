@@ -24,6 +24,11 @@ def _cut(at: Tensor, length: int) -> Tensor:
     return at[..., :length] if at.shape[-1] >= length else torch.arange(length)
 
 
+def _where_equal(wrong: Tensor, right: Tensor) -> Tensor:
+    """Take the wrong positions where there are as many."""
+    return wrong if wrong.shape == right.shape else right
+
+
 WHERE = (
     of(
         "positions ignored",
@@ -47,12 +52,14 @@ WHERE = (
         "than queries.",
         build(lambda q, k, v, at, of, b: (_r(q, at, b), _r(k, _cut(at, k.shape[-2]), b), v)),
         build(lambda q, k, v, at, of, b: (_r(q, at, b), _r(k, at, b), v)),
+        build(lambda q, k, v, at, of, b: (_r(q, at, b), _r(k, _where_equal(at, of), b), v)),
     ),
     of(
         "the keys' positions for the queries",
         "The queries are turned by positions of keys. Where do they stand after a cache?",
         build(lambda q, k, v, at, of, b: (_r(q, _cut(of, q.shape[-2]), b), _r(k, of, b), v)),
         build(lambda q, k, v, at, of, b: (_r(q, of, b), _r(k, of, b), v)),
+        build(lambda q, k, v, at, of, b: (_r(q, _where_equal(of, at), b), _r(k, of, b), v)),
         build(
             lambda q, k, v, at, of, b: (
                 _r(q, _cut(of, q.shape[-2]), b),

@@ -58,6 +58,12 @@ EXERCISE = Exercise(
         _case("one query: a decoder's step", (2, 3, 1, 6, 8, 2), [5], [0, 1, 2, 3, 4, 5]),
         _case("keys that do not start at 0", (1, 2, 4, 3, 6, 4), [9, 2, 7, 4], [4, 8, 6]),
         _case(
+            "4 everywhere, the keys at other positions",
+            (4, 4, 4, 4, 4, 4),
+            [7, 8, 9, 10],
+            [0, 3, 1, 5],
+        ),
+        _case(
             "positions of each sequence",
             (2, 3, 3, 4, 6, 4),
             [[4, 5, 6], [9, 2, 7]],

@@ -59,6 +59,7 @@ EXERCISE = Exercise(
         Case("scale=0.0", _made(2, 3, 4, 6, 5, 2, 0.0)),
         Case("scale=2, a whole number", _made(1, 2, 4, 6, 5, 2, 2)),
         Case("as many sequences as heads and queries", _made(3, 3, 3, 8, 5, 2)),
+        Case("5 everywhere: all fits any way round", _made(5, 5, 5, 5, 5, 2)),
         Case("one query, one key", _made(2, 3, 1, 1, 4, 2)),
         Case("inputs that do not lie in memory row by row", _strided),
         Case("float32", _made(2, 3, 5, 4, 6, 2, dtype="float32")),

@@ -62,6 +62,7 @@ EXERCISE = Exercise(
         Case("window 5 for length 5: plainly causal", _made(2, 3, 5, 4, window=5)),
         Case("window 9 for length 5", _made(2, 4, 5, 3, window=9), gradient="equal"),
         Case("window 6 for length 7", _made(2, 4, 7, 3, window=6)),
+        Case("4 everywhere: all fits any way round", _made(4, 4, 4, 4, window=2)),
         Case("length 1", _made(2, 3, 1, 4, window=3)),
         Case("scores of thousands", _made(2, 3, 8, 9, window=3, size=60.0)),
         Case("hidden keys with by far the best scores", _against_the_window),
