@@ -2,7 +2,6 @@
 
 import importlib.util
 import json
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -17,7 +16,8 @@ pytestmark = pytest.mark.thorough
 FOLDER = RESULTS.parent
 RUN = """
 import importlib, json, sys
-import timing
+import timing, torch
+torch.compile = lambda fn, **options: fn  # what is compiled is tested where it belongs
 timing.in_rounds.__defaults__ = (0.0,)  # each call is timed once
 name, small, *arguments = sys.argv[1:]
 module = importlib.import_module(name)
@@ -35,7 +35,7 @@ SMALL: dict[str, tuple[dict[str, Any], list[str]]] = {
          "TESTED": 4, "LONG_STEPS": 3},
         ["--seeds", "1", "--long"],
     ),
-    "chapter_02_dates": ({"PAIRS": 2000, "TESTED": 64, "SETTINGS": STEPS}, ["--seeds", "1"]),
+    "chapter_02_dates": ({"PAIRS": 600, "TESTED": 64, "SETTINGS": STEPS}, ["--seeds", "1"]),
     "chapter_03_scaling": (
         {"STEPS": 1, "WIDTHS": [16], "RATES": [0.01], "WINDOWS": 4}, ["--seeds", "1"]
     ),
@@ -49,7 +49,7 @@ SMALL: dict[str, tuple[dict[str, Any], list[str]]] = {
     "chapter_08_recall": ({"STEPS": 1, "ASKED": [4], "SEQUENCES": 4}, ["--seeds", "0"]),
     "chapter_09_production": ({}, ["--length", "128", "--rounds", "1"]),
     "chapter_09_tiled": (
-        {"HEADS": 1, "D_K": 4, "LENGTHS": [1024, 1536, 2048], "TILES": [[512, 512]]},
+        {"HEADS": 1, "D_K": 4, "LENGTHS": [1024, 1100, 1200], "TILES": [[512, 512]]},
         ["--rounds", "1"],
     ),
     "chapter_10_decode": (
@@ -73,8 +73,6 @@ def test_it_runs_from_end_to_end_and_writes_what_its_record_holds(
 ) -> None:
     if name in NEEDS and not importlib.util.find_spec(NEEDS[name]):
         pytest.skip(f"{NEEDS[name]} comes with the extra [bench]")
-    if name == "chapter_09_production" and not shutil.which("g++"):
-        pytest.skip("torch.compile needs a C++ compiler")
     small, arguments = SMALL[name]
     written = tmp_path / f"{name}.json"
     out = written if name in TO_A_FILE else tmp_path
