@@ -19,7 +19,7 @@ learn:
 test: gates book
 	$(PYTEST) $(NBVAL) --nbval solutions
 	$(PYTEST) $(NBVAL) --nbval-lax notebooks
-	$(PYTEST) -p no:nbval --dist worksteal
+	$(PYTEST) -p no:nbval -m "not benchmark"
 
 check: gates
 	$(PYTEST) -p no:nbval --dist worksteal -m "not browser and not thorough" $(addprefix --ignore=tests/,notebooks peers properties site)

@@ -1,4 +1,7 @@
-"""Each benchmark is run from end to end, so small that its figures mean nothing."""
+"""Each benchmark is run from end to end, so small that its figures mean nothing.
+
+This takes a minute and a half of processor time, so it is left to `make repeat`.
+"""
 
 import importlib.util
 import json
@@ -12,7 +15,7 @@ import pytest
 from course_utils.measure import read_record
 from course_utils.measure.record import RESULTS
 
-pytestmark = pytest.mark.thorough
+pytestmark = [pytest.mark.thorough, pytest.mark.benchmark]
 FOLDER = RESULTS.parent
 RUN = """
 import importlib, json, sys
