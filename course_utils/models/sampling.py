@@ -38,16 +38,7 @@ def token_probabilities(
             not in (0, 1].
     """
     _check_choice(logits, temperature, top_k, top_p)
-    if temperature == 0:
-        likeliest = logits.argmax(dim=-1, keepdim=True)
-        return torch.zeros_like(logits).scatter(-1, likeliest, 1.0)
-    logits = logits / temperature
-    if top_k is not None and top_k < logits.shape[-1]:
-        last = logits.topk(top_k).values[..., -1:]
-        logits = logits.masked_fill(logits < last, -torch.inf)
-    if top_p is not None:
-        logits = logits.masked_fill(_beyond_share(logits, top_p), -torch.inf)
-    return logits.softmax(dim=-1)
+    return _probabilities(logits, temperature, top_k, top_p)
 
 
 def draw_tokens(
@@ -76,7 +67,7 @@ def draw_tokens(
         raise ValueError(f"logits must have the axes (B, num_tokens), got {tuple(logits.shape)}")
     if temperature == 0:
         return logits.argmax(dim=-1)
-    chances = token_probabilities(logits, temperature=temperature, top_k=top_k, top_p=top_p)
+    chances = _probabilities(logits, temperature, top_k, top_p)
     return torch.multinomial(chances, 1, generator=generator).squeeze(-1)
 
 
@@ -95,6 +86,21 @@ def _check_choice(
             raise ValueError(f"top_p must be above 0 and at most 1, got {top_p}")
     if top_k is not None:
         check_at_least(1, top_k=top_k)
+
+
+def _probabilities(
+    logits: Tensor, temperature: float, top_k: int | None, top_p: float | None
+) -> Tensor:
+    if temperature == 0:
+        likeliest = logits.argmax(dim=-1, keepdim=True)
+        return torch.zeros_like(logits).scatter(-1, likeliest, 1.0)
+    logits = logits / temperature
+    if top_k is not None and top_k < logits.shape[-1]:
+        last = logits.topk(top_k).values[..., -1:]
+        logits = logits.masked_fill(logits < last, -torch.inf)
+    if top_p is not None:
+        logits = logits.masked_fill(_beyond_share(logits, top_p), -torch.inf)
+    return logits.softmax(dim=-1)
 
 
 def _beyond_share(logits: Tensor, top_p: float) -> Tensor:
