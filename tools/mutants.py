@@ -82,15 +82,17 @@ def main() -> int:
     parser.add_argument("--json", action="store_true", help="print each row as a JSON list")
     options = parser.parse_args()
     try:
-        names = [find(name).name for name in options.names or [one.name for one in all_exercises()]]
+        chosen = [find(name) for name in options.names] or all_exercises()
     except KeyError as error:
         print(error.args[0], file=sys.stderr)
         return 2
+    names = [exercise.name for exercise in chosen]
     found: list[Row] = []
     failed = []
     for name, one in zip(names, each_exercise(judged, names), strict=True):
         found += one.rows
-        failed += [] if one.passed else [name]
+        if not one.passed:
+            failed.append(name)
         if options.json:
             for row in one.rows:
                 print(json.dumps(astuple(row), ensure_ascii=False), flush=True)
