@@ -2,8 +2,8 @@
 
 Method: one thread; within a pair all calls run in rounds, each once a round in a new order, by CPU
 time, in which waiting for other programs does not count. A ratio is peer's time / our time in one
-round; the record holds the median over the rounds, the smallest and the largest. Besides: how long
-a check takes, what an import costs, and what was recorded of the notebooks' running time.
+round; the record holds the median over the rounds, the smallest and the largest; besides, what an
+import costs. How long a verdict takes is measured by `verdicts.py`.
 
     .venv/bin/python benchmarks/bench.py                       all; some ten minutes
     .venv/bin/python benchmarks/bench.py --pair window mha     some
@@ -16,7 +16,6 @@ import json
 import statistics
 import subprocess
 import sys
-import time
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -63,21 +62,6 @@ def apart(name: str, rounds: int) -> list[Row]:
     return rows
 
 
-def check_latency() -> list[Row]:
-    """Time the check of a right answer to every exercise, once the course has been read."""
-    from course_utils.checking.judge import judge
-    from course_utils.exercises import all_exercises
-
-    rows = []
-    for exercise in all_exercises():
-        judge(exercise, exercise.reference)
-        start = time.process_time()
-        judge(exercise, exercise.reference)
-        seconds = round(time.process_time() - start, 3)
-        rows.append({"exercise": exercise.name, "chapter": exercise.chapter, "seconds": seconds})
-    return rows
-
-
 def import_time(repeats: int = 5) -> list[Row]:
     """Time what an import costs in a fresh process, beside a process that imports nothing."""
     rows = []
@@ -117,7 +101,6 @@ def main() -> None:
         versions={name: version(name) for name in ("transformers",)},
         settings={"threads": 1, "rounds": options.rounds, "processor": processor()},
         runs=rows,
-        checks=check_latency(),
         imports=import_time(),
     )
 

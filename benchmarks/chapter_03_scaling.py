@@ -21,6 +21,7 @@ import torch
 from tqdm import tqdm
 
 from course_utils.data import CharacterText, character_text, random_windows
+from course_utils.measure.record import RESULTS
 from course_utils.models import (
     CharacterModel,
     next_character_loss,
@@ -28,7 +29,7 @@ from course_utils.models import (
     weight_on_previous,
 )
 
-RESULT = Path(__file__).parent / "results" / "chapter_03_scaling.json"
+RESULT = RESULTS / "chapter_03_scaling.json"
 LENGTH, STEPS, WINDOWS = 16, 300, 512
 WIDTHS = (16, 64, 256, 1024)
 STARTS = ("unit variance", "gpt")

@@ -11,7 +11,7 @@ from typing import Any
 
 import torch
 
-RESULTS = Path(__file__).parent / "results"
+RESULTS = Path(__file__).resolve().parents[1] / "course_utils" / "records"
 
 
 def write_record(

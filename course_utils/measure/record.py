@@ -4,12 +4,13 @@ import json
 from pathlib import Path
 from typing import Any
 
-from course_utils._checked import checked
+from course_utils.validation import (
+    check_instance,
+)
 
-RESULTS = Path(__file__).resolve().parents[2] / "benchmarks" / "results"
+RESULTS = Path(__file__).resolve().parents[1] / "records"
 
 
-@checked()
 def read_record(name: str, folder: Path = RESULTS) -> dict[str, Any]:
     """Return a recorded measurement with its date, versions, seeds and command.
 
@@ -20,6 +21,8 @@ def read_record(name: str, folder: Path = RESULTS) -> dict[str, Any]:
     Raises:
         ValueError: There is no record of that name.
     """
+    check_instance(str, name=name)
+    check_instance(Path, folder=folder)
     path = folder / f"{name}.json"
     if not path.is_file():
         known = ", ".join(sorted(found.stem for found in folder.glob("*.json"))) or "none"

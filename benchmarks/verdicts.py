@@ -1,0 +1,118 @@
+"""How long a verdict takes: the first in a fresh process, and later ones.
+
+Three answers to every exercise: a right one, one with its first listed mistake, and one that no
+mistake and no pair of mistakes explains, for which everything is tried. The first verdict is on the
+latter. Processor time beyond importing torch, one thread.
+
+    .venv/bin/python benchmarks/verdicts.py                 all, and the record is written
+    .venv/bin/python benchmarks/verdicts.py split_heads     some, only printed
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import torch
+from recording import RESULTS, write_record
+from timing import processor
+from torch.utils._pytree import tree_map
+
+Row = dict[str, Any]
+
+
+def spoiled(reference: Callable[..., Any]) -> Callable[..., Any]:
+    """Return an answer that is wrong in a way that nobody listed."""
+
+    def change(value: Any) -> Any:
+        if isinstance(value, torch.Tensor) and value.numel():
+            wrong = value.clone()
+            last = wrong.flatten()[-1]
+            changed = ~last if value.dtype == torch.bool else last * 3 + 1
+            return torch.where(wrong == last, changed.to(value.dtype), wrong)
+        if isinstance(value, bool):
+            return not value
+        return 7 * value + 3 if isinstance(value, int | float) else value
+
+    return lambda *args: tree_map(change, reference(*args))
+
+
+def measured(name: str) -> Row:
+    """Time the verdicts on an exercise's answers in this process."""
+    torch.set_num_threads(1)
+    start = time.process_time()
+    from course_utils.checking.judge import judge
+    from course_utils.exercises import find
+
+    exercise = find(name)
+    listed = next(m for m in exercise.mistakes if m.detects is None)
+    answers = {
+        "first": spoiled(exercise.reference),
+        "right": exercise.reference,
+        "named": exercise.versions(listed)[0],
+        "unnamed": spoiled(exercise.reference),
+    }
+    row: Row = {"exercise": name, "chapter": exercise.chapter}
+    for key, answer in answers.items():
+        judge(exercise, answer)
+        row[key] = round(time.process_time() - start, 3)
+        start = time.process_time()
+    return row
+
+
+def apart(name: str) -> Row:
+    """Measure an exercise in a process of its own."""
+    command = [sys.executable, __file__, "--inside", name]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    row: Row = json.loads(done.stdout.splitlines()[-1])
+    return row
+
+
+def summary(rows: list[Row]) -> str:
+    """Say the median and the largest of each column."""
+    lines = []
+    for key in ("first", "right", "named", "unnamed"):
+        slowest = max(rows, key=lambda row: row[key])
+        median = statistics.median(row[key] for row in rows)
+        most = f"{slowest[key]:.2f} s ({slowest['exercise']})"
+        lines.append(f"{key:8} median {median:.2f} s, at most {most}")
+    return "\n".join(lines)
+
+
+def main() -> None:
+    """Run from the command line."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n\n")[0])
+    parser.add_argument("names", nargs="*", help="exercises; none means all, with a record")
+    parser.add_argument("--out", type=Path, default=RESULTS, help="folder to write to")
+    parser.add_argument("--inside", help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.inside:
+        print(json.dumps(measured(options.inside)))
+        return
+    from course_utils.exercises import places
+
+    rows = []
+    line = "{exercise:32} {first:6.2f} {right:6.2f} {named:6.2f} {unnamed:6.2f}"
+    for name in options.names or places():
+        rows.append(apart(name))
+        print(line.format(**rows[-1]), flush=True)
+    print(summary(rows))
+    if not options.names:
+        write_record(
+            options.out / "verdicts.json",
+            what="processor seconds of a verdict, the import of torch not counted",
+            command="python benchmarks/verdicts.py",
+            settings={"threads": 1, "processor": processor()},
+            runs=rows,
+        )
+
+
+if __name__ == "__main__":
+    main()
