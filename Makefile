@@ -3,7 +3,8 @@
 
 PY := .venv/bin/python
 SETUP := sh tools/setup.sh --torch "$(TORCH)"
-PYTEST := $(PY) -m pytest -n 2 --dist loadfile --no-loadscope-reorder
+PARALLEL := -n 2 --dist loadfile --no-loadscope-reorder
+PYTEST := $(PY) -m pytest $(PARALLEL)
 NBVAL := -p tools.nbval_kernels --nbval-current-env
 SEED ?= $(shell date +%s)
 export PYTHON
@@ -18,11 +19,11 @@ learn:
 
 test: gates book
 	$(PYTEST) $(NBVAL) --nbval solutions
-	$(PYTEST) $(NBVAL) --nbval-lax notebooks
+	$(PY) -m tools.alone $(PARALLEL) $(NBVAL) --nbval-lax
 	$(PYTEST) -p no:nbval -m "not benchmark"
 
 check: gates
-	$(PYTEST) -p no:nbval --dist worksteal -m "not browser and not thorough" $(addprefix --ignore=tests/,notebooks peers properties site)
+	$(PYTEST) -p no:nbval --dist worksteal -m "not browser and not thorough" $(addprefix --ignore=tests/,notebooks peers properties book)
 
 install:
 	@$(SETUP) --extras test,book,grade
@@ -49,10 +50,10 @@ notebooks: install
 	$(PY) -m tools.build_notebooks
 
 book: install
-	$(PY) site/build.py --edition $(or $(EDITION),learner)
+	$(PY) -m book.build --edition $(or $(EDITION),learner)
 
 pdf: book
-	$(PY) site/pdf.py --edition $(or $(EDITION),learner)
+	$(PY) -m book.pdf --edition $(or $(EDITION),learner)
 
 serve: book
 	$(PY) -m http.server --bind 127.0.0.1 --directory _build/html$(if $(filter instructor,$(EDITION)),-instructor) $(or $(PORT),8000)
@@ -61,9 +62,10 @@ grade-demo: install
 	$(PY) -m tools.grade_demo
 
 mutants: install
-	$(PY) -m tools.mutants
-	$(PY) -m tools.source_mutants --json site/unlisted.json
+	$(PY) -m tools.mutation.misconceptions
+	$(PY) -m tools.mutation.run --json book/unlisted.json
 
 bench:
 	@$(SETUP) --extras bench
 	$(PY) benchmarks/bench.py
+	$(PY) benchmarks/verdicts.py

@@ -1,6 +1,7 @@
 """Say what the course needs, what is there, what is missing and how to mend it.
 
-`python -m course_utils doctor` runs with nothing installed but Python itself.
+It runs with nothing installed but Python itself. A finding has four parts: what it is about,
+"there" or in a word what is wrong, more about it, and what mends it.
 """
 
 from __future__ import annotations
@@ -12,43 +13,13 @@ import shutil
 import socket
 import subprocess
 import sys
-from dataclasses import dataclass
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
-from course_utils.environment import (
-    NEWEST,
-    OLDEST,
-    ROOT,
-    fault,
-    minor,
-    probe,
-    read_pins,
-    venv_python,
-)
+from course_utils.environment import NEWEST, OLDEST, ROOT, read_pins, read_stamp
 
-INSTALL, INSTALL_ALL = "make learn", "make install"
-NOTHING: dict[str, Any] = {"versions": {}, "torch_build": None}
-CHROMIUMS = ("chromium", "chromium-browser", "google-chrome")
-_PROGRESS = """
-from course_utils.checking.progress import journal_path
-print(journal_path().absolute())
-"""
-
-
-@dataclass(frozen=True)
-class Finding:
-    """One line of the report: a thing, how it is, and what mends it."""
-
-    name: str
-    status: str  # "there", or in one word what is wrong
-    detail: str = ""
-    mend: str = ""
-
-    @property
-    def well(self) -> bool:
-        """Whether nothing has to be mended."""
-        return self.status == "there"
+FITS = OLDEST <= sys.version_info[:2] <= NEWEST
+CHROMIUMS = ("chromium-headless-shell", "chromium", "google-chrome")
 
 
 def is_active() -> bool:
@@ -56,134 +27,82 @@ def is_active() -> bool:
     return sys.prefix != sys.base_prefix or os.environ.get("CONDA_PREFIX") == sys.prefix
 
 
-def better_python(root: Path = ROOT) -> Path | None:
-    """Return the interpreter of `.venv` where that, and not this one, is to be examined."""
-    inside = venv_python(root / ".venv")
-    return None if is_active() or probe(inside, []) is None else inside
-
-
-def look_at_python() -> Finding:
-    """Judge the version of the interpreter."""
-    version = platform.python_version()
-    detail = f"{version} at {sys.executable}"
-    if OLDEST <= minor(version) <= NEWEST:
-        return Finding("Python", "there", detail)
+def for_learners() -> Iterator[tuple[str, str, str, str]]:
+    """Find what is needed to take the course."""
     mend = "install Python 3.11 to 3.14, then: make learn PYTHON=/path/to/python3.12"
-    return Finding("Python", "unsuitable", detail, mend)
+    detail = f"{platform.python_version()} at {sys.executable}"
+    yield "Python", "there" if FITS else "unsuitable", detail, mend
+    if not FITS:  # without tomllib there are no pins to read
+        return
+    own = is_active() and not Path(sys.prefix).is_relative_to(ROOT)
+    if own or read_stamp(ROOT / ".venv").get("course") == str(ROOT):
+        needed = 1
+        yield "environment", "there", f"your own, {sys.prefix}" if own else ".venv", ""
+    else:
+        needed = 3
+        detail = "it is not there yet, or it was interrupted, or made in another folder"
+        yield "environment", "incomplete", detail, "make learn"
+    yield from packages(read_pins(ROOT), "make learn")
+    yield progress()
+    free = shutil.disk_usage(ROOT).free / 1e9
+    detail = f"{free:.1f} GB free, about {needed} GB needed"
+    yield "disk", "there" if free > needed else "too full", detail, "remove what you can spare"
+    with socket.socket() as caller:
+        busy = caller.connect_ex(("127.0.0.1", 8888)) == 0
+    yield "port 8888", "there", "busy; make learn takes the next free one" if busy else "free", ""
 
 
-def look_at_environment(root: Path) -> Finding:
-    """Judge `.venv`, or say that another environment is in use."""
-    if is_active() and not Path(sys.prefix).is_relative_to(root):
-        return Finding("environment", "there", f"your own, {sys.prefix}")
-    wrong = fault(root)
-    if wrong:
-        return Finding("environment", "incomplete", wrong, INSTALL)
-    return Finding("environment", "there", ".venv")
+def packages(pins: dict[str, str], mend: str) -> Iterator[tuple[str, str, str, str]]:
+    """Hold what is installed against its pins, and name the build of PyTorch."""
+    from importlib import metadata  # new in Python 3.8
 
-
-def look_at_packages(pins: dict[str, str], found: dict[str, Any], mend: str) -> list[Finding]:
-    """Judge each installed version against its pin."""
-    findings = []
     for name, pin in pins.items():
-        version = found["versions"].get(name)
-        if version is None:
-            findings.append(Finding(name, "missing", f"{pin} is pinned", mend))
-        elif version.partition("+")[0] != pin:
-            findings.append(Finding(name, "different", f"{version}, {pin} is pinned", mend))
+        there = next(iter(metadata.distributions(name=name)), None)
+        if there is None:
+            yield name, "missing", f"{pin} is pinned", mend
+        elif there.version.partition("+")[0] != pin:
+            yield name, "different", f"{there.version}, {pin} is pinned", mend
         else:
-            findings.append(Finding(name, "there", version))
-    return findings
+            yield name, "there", there.version, mend
+        if there and name == "torch":
+            said = Path(str(there.locate_file("torch/version.py"))).read_text(encoding="utf-8")
+            cuda = re.search(r"^cuda[^=]*= *'(.*)'", said, re.MULTILINE)
+            yield "PyTorch build", "there", f"CUDA {cuda[1]}" if cuda else "CPU", mend
 
 
-def look_at_torch_build(found: dict[str, Any]) -> Finding:
-    """Say whether PyTorch was built for the CPU or for a GPU."""
-    if found["torch_build"] is None:
-        return Finding("PyTorch build", "missing", "PyTorch is not installed", INSTALL)
-    return Finding("PyTorch build", "there", found["torch_build"])
+def progress() -> tuple[str, str, str, str]:
+    """Say where the learner's progress is kept, and whether it can be written there."""
+    try:
+        from course_utils.checking.progress import journal_path
+    except ImportError:
+        return "progress file", "unknown", "the course does not start yet", "make learn"
+    path = journal_path().absolute()
+    target = next(part for part in (path, *path.parents) if part.exists())
+    right = path.is_file() if target == path else target.is_dir()
+    status = "there" if right and os.access(target, os.W_OK) else "unwritable"
+    mend = "make it writable, or set ATTENTION_COURSE_PROGRESS to another file"
+    return "progress file", status, str(path), mend
 
 
-def look_at_tool(name: str, mend: str, *, names: tuple[str, ...] = (), oldest: int = 0) -> Finding:
+def for_builders() -> Iterator[tuple[str, str, str, str]]:
+    """Find what is needed only to test the course, to build its site and to change it."""
+    if FITS:
+        extra = read_pins(ROOT, "test", "book").items() - read_pins(ROOT).items()
+        yield from packages(dict(sorted(extra)), "make install")
+        yield tool("git", "install git; without it the course cannot be updated")
+        yield tool("node", "install Node.js 20 or newer (Debian: apt install nodejs)", oldest=20)
+        yield tool("npm", "comes with Node.js (Debian: apt install npm)")
+        yield tool("chromium", "install it (Debian: apt install chromium)", CHROMIUMS)
+
+
+def tool(
+    name: str, mend: str, names: tuple[str, ...] = (), oldest: int = 0
+) -> tuple[str, str, str, str]:
     """Look a program up on PATH and ask it for its version."""
     path = next(filter(None, map(shutil.which, names or (name,))), None)
     if path is None:
-        return Finding(name, "missing", "", mend)
-    try:
-        said = subprocess.run([path, "--version"], capture_output=True, text=True, timeout=20)
-    except (OSError, subprocess.SubprocessError):
-        return Finding(name, "broken", f"{path} does not start", mend)
-    version = re.search(r"\d+(\.\d+)*", said.stdout)
-    if version and int(version[0].split(".")[0]) < oldest:
-        return Finding(name, "too old", f"{version[0]}, {oldest} is needed", mend)
-    return Finding(name, "there", f"{version[0] if version else 'version unknown'} at {path}")
-
-
-def look_at_disk(root: Path, installed: bool) -> Finding:
-    """Judge the free space: 3 GB before the installation, 1 GB after it."""
-    free, needed = shutil.disk_usage(root).free / 1e9, 1 if installed else 3
-    detail = f"{free:.1f} GB free, about {needed} GB needed"
-    if free < needed:
-        return Finding("disk", "too full", detail, "remove what you can spare")
-    return Finding("disk", "there", detail)
-
-
-def look_at_progress() -> Finding:
-    """Say where the learner's progress is kept, and whether it can be written there."""
-    try:
-        command = [sys.executable, "-c", _PROGRESS]
-        said = subprocess.run(command, capture_output=True, text=True, cwd=ROOT)
-        path = Path(said.stdout.strip() or ".")
-    except OSError:
-        path = Path()
-    if path == Path():
-        return Finding("progress file", "unknown", "the course does not start yet", INSTALL)
-    folder = next(parent for parent in path.parents if parent.exists())
-    target = path if path.exists() else folder
-    if os.access(target, os.W_OK) and folder.is_dir() and not path.is_dir():
-        return Finding("progress file", "there", str(path))
-    mend = "make it writable, or set ATTENTION_COURSE_PROGRESS to another file"
-    return Finding("progress file", "unwritable", str(path), mend)
-
-
-def look_at_port(port: int = 8888) -> Finding:
-    """Say whether JupyterLab's usual port is free; a busy one is no fault, another is taken."""
-    with socket.socket() as caller:
-        caller.settimeout(1)
-        busy = caller.connect_ex(("127.0.0.1", port)) == 0
-    detail = "busy, so make learn takes the next free one" if busy else "free"
-    return Finding(f"port {port}", "there", detail)
-
-
-def learner_findings(root: Path = ROOT) -> list[Finding]:
-    """Return what is needed to take the course."""
-    first = look_at_python()
-    if not first.well:  # without tomllib there are no pins to read
-        return [first]
-    pins = read_pins(root)
-    found = probe(Path(sys.executable), list(pins)) or NOTHING
-    environment = look_at_environment(root)
-    return [
-        first,
-        environment,
-        *look_at_packages(pins, found, INSTALL),
-        look_at_torch_build(found),
-        look_at_progress(),
-        look_at_disk(root, environment.well),
-        look_at_port(),
-    ]
-
-
-def builder_findings(root: Path = ROOT) -> list[Finding]:
-    """Return what is needed only to test the course, to build its site and to change it."""
-    if not look_at_python().well:
-        return []
-    pins = read_pins(root, ("test", "book"))
-    extra = {name: pin for name, pin in pins.items() if name not in read_pins(root)}
-    found = probe(Path(sys.executable), list(extra)) or NOTHING
-    return [
-        *look_at_packages(extra, found, INSTALL_ALL),
-        look_at_tool("git", "install git; without it the course cannot be updated"),
-        look_at_tool("node", "install Node.js 20 or newer (Debian: apt install nodejs)", oldest=20),
-        look_at_tool("npm", "comes with Node.js (Debian: apt install npm)"),
-        look_at_tool("chromium", "install it (Debian: apt install chromium)", names=CHROMIUMS),
-    ]
+        return name, "missing", "", mend
+    said = subprocess.run([path, "--version"], capture_output=True, text=True).stdout
+    version = re.findall(r"\d+", said) or ["0"]
+    status = "too old" if int(version[0]) < oldest else "there"
+    return name, status, f"{'.'.join(version[:3])} at {path}", mend

@@ -4,81 +4,42 @@ import json
 import re
 from importlib.metadata import PackageNotFoundError, version
 
-import pytest
 import yaml
 
-from course_utils.environment import NEWEST, OLDEST, ROOT, read_pins, read_pyproject
+from course_utils.environment import NEWEST, OLDEST, ROOT, read_pins
 
-CONDA_NAMES = {"pytorch-cpu": "torch", "matplotlib-base": "matplotlib", "seaborn-base": "seaborn"}
 EXTRAS = ("test", "book", "grade", "bench")
+EXACT = re.compile(r"([\w.-]+)==([\w.]+)(?: ; (.*))?")
 
 
-@pytest.fixture(scope="module")
-def conda() -> dict[str, str]:
-    """The conda environment: name and version of each package, pip's part left out."""
-    lines = yaml.safe_load((ROOT / "environment.yml").read_text(encoding="utf-8"))["dependencies"]
-    pairs = [line.partition("=") for line in lines if isinstance(line, str)]
-    return {name: pin for name, _, pin in pairs}
+def test_conda_pins_what_pyproject_pins() -> None:
+    conda = yaml.safe_load((ROOT / "environment.yml").read_text(encoding="utf-8"))["dependencies"]
+    own = dict(line.split("=") for line in conda if isinstance(line, str) and line != "pip")
+    assert OLDEST <= tuple(map(int, own.pop("python").split("."))) <= NEWEST
+    assert "pytorch" not in own  # it may bring CUDA; triton: the course's own installation does
+    names = {"pytorch-cpu": "torch", "matplotlib-base": "matplotlib", "seaborn-base": "seaborn"}
+    pins = {name: pin for name, pin in read_pins(ROOT).items() if name != "triton"}
+    assert {names.get(name, name): pin for name, pin in own.items()} == pins
+    assert conda[-1] == {"pip": ["-e ."]}
 
 
-@pytest.fixture(scope="module")
-def constraints() -> dict[str, str]:
-    lines = (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines()
-    pairs = [line.split("==") for line in lines if not line.startswith("#")]
-    return {re.sub(r"[-_.]+", "-", name).lower(): pin for name, pin in pairs}
-
-
-def test_conda_pins_what_pyproject_pins(conda: dict[str, str]) -> None:
-    own = {CONDA_NAMES.get(name, name): pin for name, pin in conda.items()}
-    del own["python"], own["pip"]
-    assert own == read_pins(ROOT)
-
-
-def test_conda_takes_torch_without_cuda(conda: dict[str, str]) -> None:
-    assert "pytorch-cpu" in conda
-    assert not {"pytorch", "torch", "pytorch-gpu"} & set(conda)
-
-
-def test_conda_installs_the_course_itself_and_nothing_else_by_pip() -> None:
-    lines = yaml.safe_load((ROOT / "environment.yml").read_text(encoding="utf-8"))["dependencies"]
-    assert [line for line in lines if not isinstance(line, str)] == [{"pip": ["-e ."]}]
-
-
-def test_conda_has_a_python_that_the_course_supports(conda: dict[str, str]) -> None:
-    assert OLDEST <= tuple(map(int, conda["python"].split("."))) <= NEWEST
-    oldest = ".".join(map(str, OLDEST))
-    assert read_pyproject(ROOT)["project"]["requires-python"] == f">={oldest}"
-
-
-def test_every_pin_is_exact() -> None:
-    project = read_pyproject(ROOT)["project"]
-    for group in (project["dependencies"], *project["optional-dependencies"].values()):
-        exact = re.compile(r"[\w-]+==[\w.]+(; sys_platform == 'linux')?")
-        assert [line for line in group if not exact.fullmatch(line)] == []
-
-
-def test_what_is_for_linux_is_no_pin_elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sys.platform", "darwin")
-    elsewhere = read_pins(ROOT, EXTRAS)
-    monkeypatch.setattr("sys.platform", "linux")
-    assert set(read_pins(ROOT, EXTRAS)) - set(elsewhere) == {"triton"}
-
-
-def test_constraints_hold_every_pin(constraints: dict[str, str]) -> None:
-    for name, pin in read_pins(ROOT, EXTRAS).items():
-        assert constraints[name.lower()] == pin, name
-
-
-def test_constraints_are_what_is_installed(constraints: dict[str, str]) -> None:
-    differing = {}
-    for name, pin in constraints.items():
+def test_compiled_file_holds_every_pin_and_is_what_is_installed() -> None:
+    lines = (ROOT / "requirements.txt").read_text(encoding="utf-8").splitlines()
+    exact = [EXACT.fullmatch(line) for line in lines if not line.startswith("#")]
+    assert None not in exact  # no address, no option, no local build such as +cpu
+    compiled = {(match[1], match[2]) for match in exact if match}
+    names = {name for name, _ in compiled}
+    assert not any(name.startswith(("nvidia-", "cuda-")) for name in names)
+    for name, pin in read_pins(ROOT, *EXTRAS).items():
+        assert (name.lower(), pin) in compiled
+    differing = []
+    for name in names:
         try:
-            installed = version(name).partition("+")[0]
-        except PackageNotFoundError:  # for another system, or only to fetch the CPU build of torch
+            installed = (name, version(name).partition("+")[0])
+        except PackageNotFoundError:  # for another system
             continue
-        if installed != pin:
-            differing[name] = (pin, installed)
-    assert differing == {}
+        differing += [] if installed in compiled else [installed]
+    assert differing == []
 
 
 def test_node_packages_are_pinned_and_name_no_server() -> None:
@@ -96,7 +57,7 @@ def test_package_json_leaves_the_kind_of_scripts_alone() -> None:
 
 
 def test_the_course_itself_uses_no_package_that_only_tests_and_benchmarks_need() -> None:
-    extra = set(read_pins(ROOT, EXTRAS)) - set(read_pins(ROOT))
+    extra = set(read_pins(ROOT, *EXTRAS)) - set(read_pins(ROOT))
     names = "|".join(name.replace("-", "_") for name in extra)
     own = [*(ROOT / "course_utils").rglob("*.py"), *(ROOT / "solutions").glob("*.py")]
     # nbgrader's own plug-in, and what tries to import triton and says so where it is missing.

@@ -4,7 +4,7 @@ import os
 from pathlib import Path
 
 import pytest
-from setup_course import fake_python
+from test_setup import program
 
 from tools import node_tests
 
@@ -34,7 +34,7 @@ def test_skipping_is_said_and_fails_under_ci(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     for name, version in versions.items():
-        fake_python(programs / name, f"echo {version}")
+        program(programs / name, f"echo {version}")
     assert node_tests.main() == 0
     assert f"SKIPPED the JavaScript tests: {reason}" in capsys.readouterr().out
     monkeypatch.setenv("CI", "true")
@@ -50,9 +50,9 @@ def test_packages_are_installed_once_and_the_status_is_nodes(
     (root / "tests" / "one.test.mjs").touch()
     (root / "package-lock.json").touch()
     copy = "mkdir -p node_modules; : > node_modules/.package-lock.json; echo run >> npm-runs"
-    fake_python(programs / "npm", f"PATH=/bin:/usr/bin; {copy}")
+    program(programs / "npm", f"PATH=/bin:/usr/bin; {copy}")
     node = f'[ "$1" = --version ] && echo v20.1.0 && exit 0; echo "$@" > node-run; exit {status}'
-    fake_python(programs / "node", node)
+    program(programs / "node", node)
     monkeypatch.setattr(node_tests, "ROOT", root)
     assert [node_tests.main(), node_tests.main()] == [status, status]
     assert (root / "npm-runs").read_text(encoding="utf-8") == "run\n"

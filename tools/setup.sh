@@ -5,19 +5,13 @@
 fits='import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 14))'
 name='import platform; print(platform.python_version())'
 
-for candidate in ${PYTHON:+"$PYTHON"} python3.14 python3.13 python3.12 python3.11 python3 python; do
-    if "$candidate" -c "$fits" >/dev/null 2>&1; then
-        exec "$candidate" -m tools.setup_env "$@"
-    fi
+others="python3.13 python3.12 python3.11 python3 python"
+[ -z "${PYTHON:-}" ] || others=
+for candidate in "${PYTHON:-python3.14}" $others; do
+    "$candidate" -c "$fits" >/dev/null 2>&1 && exec "$candidate" -m tools.setup_env "$@"
     seen=$("$candidate" -c "$name" 2>/dev/null) && other="${other:-$candidate is Python $seen}"
-    [ -n "${PYTHON:-}" ] && break
 done
-
-if [ -n "${PYTHON:-}" ]; then
-    echo "PYTHON=$PYTHON cannot be used: ${other:-it does not start}." >&2
-else
-    echo "No suitable Python was found${other:+ ($other)}." >&2
-fi
+echo "${PYTHON:+PYTHON=$PYTHON cannot be used. }No suitable Python was found${other:+ ($other)}." >&2
 echo "The course needs Python 3.11, 3.12, 3.13 or 3.14. Install one of them, or name it:" >&2
 echo "    make learn PYTHON=/path/to/python3.12" >&2
 exit 1

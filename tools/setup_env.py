@@ -1,4 +1,4 @@
-"""Make `.venv` and install the pinned packages, or find in a moment that all of it is there.
+"""Make `.venv` and let uv install the pinned packages, or find in a moment that all is there.
 
 Run from the course's folder, with nothing but the standard library: `python -m tools.setup_env`.
 """
@@ -6,158 +6,175 @@ Run from the course's folder, with nothing but the standard library: `python -m 
 from __future__ import annotations  # an old Python has to get as far as the sentence in main()
 
 import argparse
+import ast
 import json
 import os
-import platform
+import re
 import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
 from pathlib import Path
 
-from course_utils.environment import (
-    NEWEST,
-    OLDEST,
-    ROOT,
-    STAMP,
-    fault,
-    fingerprint,
-    minor,
-    probe,
-    read_stamp,
-    venv_python,
-)
-from tools import setup_pip
-from tools.setup_pip import SetupError
+from course_utils.environment import NEWEST, OLDEST, ROOT, STAMP, read_pins, read_stamp, venv_python
 
+UV = "uv==0.13.9"  # for a machine that has none
 NEEDED_GB = {"cpu": 3, "gpu": 10}
-TO_FILL_UP_GB = 1
+CAUSES = {
+    r"No space left|os error 28\b|Errno 28|[Qq]uota exceeded": """\
+The disk is full. Make room (the course needs about 3 GB) and start again.""",
+    r"Read-only file system|Permission denied|Errno 13|Errno 30": """\
+A folder cannot be written. Copy the course to a folder of your own and start again.""",
+    r"ensurepip|No module named venv": """\
+This Python came without its `venv` module. On Debian and Ubuntu: sudo apt install python3-venv""",
+    r"(?i)error sending request|dns error|failed to fetch|network was disabled|in the cache"
+    r"|name resolution|NewConnectionError|failed to establish|timed out|ProxyError|SSLError"
+    r"|unreachable|connection refused|from versions: none": """\
+The packages could not be fetched: there is no way to the package index.
+Look at the network (and the proxy settings, HTTPS_PROXY) and start again;
+what has been fetched so far is kept.""",
+    r"No solution found|No matching distribution|requires a different Python": """\
+There is no build of a pinned package for this Python on this system.
+Python 3.11 to 3.14 on 64-bit Linux, macOS or Windows should have one;
+to name another Python: make learn PYTHON=/path/to/python3.12""",
+}
+# What pip calls a setting, what uv calls it, and what stands between two values of it.
+SETTINGS = {
+    "index-url": ("UV_DEFAULT_INDEX", ""),
+    "extra-index-url": ("UV_INDEX", " "),
+    "find-links": ("UV_FIND_LINKS", ","),
+    "cert": ("SSL_CERT_FILE", ""),
+    "proxy": ("ALL_PROXY", ""),
+}
 
 
-def check_room(root: Path, needed: int) -> None:
-    """Raise SetupError unless the folder can be written and its disk has `needed` GB free."""
+def explain(said: str) -> str:
+    """Return the sentence for what a tool complains of, or else its last lines."""
+    known = (sentence for pattern, sentence in CAUSES.items() if re.search(pattern, said))
+    return "\n" + next(known, "\n".join(["The installation failed:", *said.splitlines()[-12:]]))
+
+
+def run(*command: str, env: dict[str, str] | None = None) -> str:
+    """Return what a command says, shown on a terminal meanwhile; where it fails, exit with why."""
+    said = ""
+    with subprocess.Popen(
+        command, cwd=ROOT, env=env, text=True, errors="replace", stdout=-1, stderr=-2
+    ) as process:  # -1 is PIPE, -2 is STDOUT
+        for line in process.stdout or ():
+            said += line
+            if sys.stdout.isatty():
+                print(f"\r\033[K  {line.strip()[:70]}\r", end="", flush=True)
+    if process.returncode:
+        sys.exit(explain(said))
+    return said
+
+
+def starts(*command: str) -> str:
+    """Return what a program says, nothing where it does not start or fails."""
+    with suppress(OSError, SystemExit):
+        return run(*command)
+    return ""
+
+
+def check_room(needed: int) -> None:
+    """Exit unless the folder can be written and its disk has `needed` GB free."""
     try:
-        with tempfile.TemporaryFile(dir=root):
-            pass
+        tempfile.TemporaryFile(dir=ROOT).close()
     except OSError as error:
-        raise SetupError(
-            f"This folder cannot be written ({error.strerror}): {root}\n"
-            "Copy the course to a folder of your own and start again there."
-        ) from error
-    free = shutil.disk_usage(root).free / 1e9
+        why = f"This folder cannot be written ({error.strerror}): {ROOT}"
+        sys.exit(f"{why}\nCopy the course to one of your own and start again.")
+    free = shutil.disk_usage(ROOT).free / 1e9
     if free < needed:
-        raise SetupError(
-            f"The disk is too full: the course needs about {needed} GB, {free:.1f} GB are free.\n"
-            "Make room, or move the course to another disk, and start again."
-        )
+        sys.exit(f"The disk is too full: it has {free:.1f} GB free, {needed} are needed.")
 
 
-def make_venv(venv: Path) -> None:
-    """Make the virtual environment afresh with the Python that runs this."""
-    if venv.exists() and any(venv.iterdir()) and not (venv / "pyvenv.cfg").exists():
-        raise SetupError(f"{venv} is there but is no virtual environment: move it away first.")
-    command = [sys.executable, "-m", "venv", "--clear", str(venv)]
-    made = subprocess.run(command, capture_output=True, text=True)
-    said = made.stdout + made.stderr
-    if made.returncode and ("ensurepip" in said or "No module named venv" in said):
-        raise SetupError(
-            f"This Python came without its `venv` module: {sys.executable}\n"
-            f"On Debian and Ubuntu: sudo apt install python{sys.version_info[0]}."
-            f"{sys.version_info[1]}-venv\nThen start again."
-        )
-    if made.returncode:
-        raise SetupError(setup_pip.explain(said) or f"{venv} could not be made:\n{said.strip()}")
+def fits(python: Path) -> bool:
+    """Return whether an interpreter starts and has a version that is wanted."""
+    said = starts(str(python), "-c", "import sys; print(sys.version_info[:2])")
+    version = ast.literal_eval(said or "()")
+    named = os.environ.get("PYTHON")
+    return bool(version == sys.version_info[:2] if named else OLDEST <= version <= NEWEST)
 
 
-def asked_python() -> tuple[int, ...] | None:
-    """Return the version of the Python that PYTHON names, None where it names none."""
-    return minor(platform.python_version()) if os.environ.get("PYTHON") else None
+def pip_settings(python: Path) -> dict[str, str]:
+    """Return the environment for uv, which reads none of pip's settings: a mirror, a folder."""
+    listed = starts(str(python), "-m", "pip", "config", "list")
+    found = {"UV_INDEX_STRATEGY": "unsafe-best-match"}  # as pip chooses between two indexes
+    for name, value in re.findall(r"^\S+\.([a-z-]+)=(.+)$", listed, re.MULTILINE)[::-1]:
+        if name in SETTINGS:
+            variable, between = SETTINGS[name]
+            found[variable] = between.join(ast.literal_eval(value).split())
+    return {**found, **os.environ}
 
 
-def reusable(venv: Path, torch: str) -> bool:
-    """Return whether an incomplete `.venv` can be filled up; otherwise it is made afresh."""
-    found = probe(venv_python(venv), ["pip"])
-    if found is None or found["versions"]["pip"] is None:
-        return False
-    version, stamp = minor(found["python"]), read_stamp(venv)
-    return (
-        OLDEST <= version <= NEWEST
-        and version == (asked_python() or version)
-        and version == minor(stamp.get("python", found["python"]))
-        and torch == stamp.get("torch", "cpu")
+def install_cpu_torch(install: Callable[..., str], pin: str) -> None:
+    """Install the CPU build: from where pip looks, or PyTorch's own index, which uv knows."""
+    for build in ([f"{pin}+cpu"], ["--torch-backend=cpu", pin], ["--dry-run", pin]):
+        with suppress(SystemExit):
+            if "+ nvidia-" not in install(*build):  # the last: any build without CUDA will do
+                return
+    sys.exit(
+        "The CPU build of PyTorch could not be fetched: there is no way to its own index.\n"
+        "`make learn TORCH=gpu` takes the ordinary build, which also runs without a GPU\n"
+        "but needs about 10 GB."
     )
 
 
-def prepare(root: Path, extras: tuple[str, ...] = (), torch: str | None = None) -> None:
-    """Bring `.venv` to what pyproject.toml asks for, doing only what is missing.
-
-    Args:
-        root: The folder of the course.
-        extras: The optional groups wanted besides the learner's packages.
-        torch: "cpu", "gpu", or None for the build that is there (cpu at first).
-
-    Raises:
-        SetupError: With a sentence that says what to do.
-    """
-    venv = root / ".venv"
-    stamp = read_stamp(venv)
-    reason = fault(root, extras, torch)
-    if reason is None and asked_python() not in (None, minor(stamp["python"])):
-        reason = "PYTHON names another version"
-    if reason is None:
+def prepare(extras: list[str], torch: str = "") -> None:
+    """Bring `.venv` to what pyproject.toml asks for; or exit with what the reader has to do."""
+    venv, stamp = ROOT / ".venv", read_stamp(ROOT / ".venv")
+    python, torch = venv_python(venv), torch or stamp.get("torch", "cpu")
+    usable = stamp.get("torch") == torch and fits(python)
+    path = shutil.which("uv")
+    uv = [path] if path and starts(path, "--version") else [str(python), "-m", "uv"]
+    into = ("pip", "install", "--python", str(python), "-c", "requirements.txt")
+    wanted = ["-r", "pyproject.toml", *(f"--extra={extra}" for extra in extras)]
+    there = usable and stamp.get("course") == str(ROOT)
+    if there and "no changes" in starts(*uv, *into, "--offline", "--dry-run", *wanted):
         return
-    torch = torch or stamp.get("torch", "cpu")
-    extras = tuple(sorted({*extras, *stamp.get("extras", ())}))
-    fill_up = reusable(venv, torch)
-    check_room(root, TO_FILL_UP_GB if fill_up else NEEDED_GB[torch])
-    print(f"Preparing .venv: {reason}.", flush=True)
-    if not fill_up:
-        make_venv(venv)
+    check_room(1 if usable else NEEDED_GB[torch])
+    print("Preparing .venv; the first time this takes some minutes.", flush=True)
+    if not usable:
+        if venv.exists() and any(venv.iterdir()) and not (venv / "pyvenv.cfg").exists():
+            sys.exit(f"{venv} is no virtual environment: move it away first.")
+        run(sys.executable, "-m", "venv", "--clear", str(venv))
+    if len(uv) > 1:
+        run(str(python), "-m", "pip", "install", UV)
+    install = partial(run, *uv, *into, env=pip_settings(python))
+    install("--dry-run", *wanted)  # what cannot be had is said at once
     (venv / STAMP).unlink(missing_ok=True)
-    print("Installing the packages; the first time this takes some minutes.", flush=True)
-    setup_pip.install(root, venv_python(venv), extras, torch)
-    write_stamp(root, extras, torch)
+    try:
+        if torch == "cpu" and sys.platform == "linux":
+            install_cpu_torch(install, f"torch=={read_pins(ROOT)['torch']}")
+        install(*wanted, "-e", ".")
+    except SystemExit as why:
+        # uv changes nothing before it has fetched everything. After a full disk, as after an
+        # interruption, there is no stamp: the next start makes `.venv` afresh.
+        if usable and "disk is full" not in str(why):
+            (venv / STAMP).write_text(json.dumps(stamp), encoding="utf-8")
+        raise
+    done = json.dumps({"torch": torch, "course": str(ROOT)})
+    (venv / STAMP).write_text(done, encoding="utf-8")
 
 
-def write_stamp(root: Path, extras: tuple[str, ...], torch: str) -> None:
-    """Write down that the installation is complete, if it is."""
-    venv = root / ".venv"
-    found = probe(venv_python(venv), [])
-    done = {
-        "pins": fingerprint(root),
-        "python": found and found["python"],
-        "extras": extras,
-        "torch": torch,
-    }
-    (venv / STAMP).write_text(json.dumps(done, indent=1) + "\n", encoding="utf-8")
-    left = fault(root, extras, torch)
-    if left:
-        (venv / STAMP).unlink()
-        raise SetupError(f".venv was installed, and still {left}. Remove .venv and start again.")
-
-
-def main(arguments: list[str] | None = None) -> int:
+def main() -> None:
     """Run from the command line; the exit status is 1 where a sentence says what is wrong."""
     if not OLDEST <= sys.version_info[:2] <= NEWEST:
-        print(f"The course needs Python 3.11 to 3.14; this is {platform.python_version()}.")
-        return 1
-    parser = argparse.ArgumentParser(description="Make .venv and install the pinned packages.")
+        sys.exit("The course needs Python 3.11 to 3.14; this is {}.{}.".format(*sys.version_info))
+    parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--extras", default="", help="groups of pyproject.toml: test,book")
     parser.add_argument("--torch", default="", choices=["", "cpu", "gpu"], help="which build")
-    given = parser.parse_args(arguments)
+    given = parser.parse_args()
     try:
-        prepare(ROOT, tuple(filter(None, given.extras.split(","))), given.torch or None)
-    except SetupError as error:
-        print(f"\n{error}", file=sys.stderr)
-        return 1
+        prepare([extra for extra in given.extras.split(",") if extra], given.torch)
     except OSError as error:
-        print(f"\n{setup_pip.explain(str(error)) or error}", file=sys.stderr)
-        return 1
+        sys.exit(explain(str(error)))
     except KeyboardInterrupt:
-        print("\nInterrupted; the next start goes on from here.", file=sys.stderr)
-        return 130
-    return 0
+        sys.exit("\nInterrupted; the next start goes on with what has been fetched.")
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

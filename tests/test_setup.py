@@ -1,0 +1,158 @@
+"""`.venv` is made once; a broken one is mended; what goes wrong is said in a sentence."""
+
+import errno
+import json
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from course_utils.environment import ROOT, STAMP
+from tools import setup_env
+
+pytestmark = pytest.mark.thorough  # every test starts processes
+PYTHON = sys._base_executable  # it knows nothing of this repository and its .venv
+WELL = "echo Would make no changes"
+FAILS = 'case "$*" in *{}*) echo "{}"; exit 2;; esac'
+CHANGES = FAILS.format("--offline", "error: No solution found")
+Setup = Callable[..., tuple[str, list[str]]]
+
+
+def program(path: Path, script: str) -> None:
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(f"#!/bin/sh\n{script}\n", encoding="utf-8")
+    path.chmod(0o755)
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    """A complete course, as far as anything but uv can tell."""
+    root = tmp_path / "my course"
+    for name in ("tools/setup_env.py", "tools/setup.sh", "course_utils/environment.py"):
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(ROOT / name, root / name)
+        (root / name).with_name("__init__.py").touch()
+    shutil.copy(ROOT / "pyproject.toml", root)
+    subprocess.run([PYTHON, "-m", "venv", "--without-pip", root / ".venv"], check=True)
+    (root / ".venv" / STAMP).write_text(json.dumps({"torch": "cpu", "course": str(root)}))
+    return root
+
+
+@pytest.fixture
+def setup(root: Path) -> Setup:
+    """Sets up with a uv that is a script; returns what was said, and what uv was to install."""
+
+    def setup(uv: str, *options: str, status: int = 0) -> tuple[str, list[str]]:
+        asked = 'echo "${*#*requirements.txt }" >>calls\ntest "$1" = pip || exec echo uv 0.13.9'
+        program(root / "bin" / "uv", f"{asked}\n{uv}")
+        done = subprocess.run(
+            ["/bin/sh", "tools/setup.sh", *options], cwd=root, capture_output=True, text=True,
+            env={"PATH": f"{root}/bin:/bin", "PYTHON": PYTHON},
+        )  # fmt: skip
+        assert done.returncode == status, done.stderr
+        calls = (root / "calls").read_text().splitlines()
+        return done.stdout + done.stderr, [call for call in calls if call != "--version"]
+
+    return setup
+
+
+def test_complete_environment_is_left_alone_without_network(setup: Setup) -> None:
+    assert setup(WELL) == ("", ["--offline --dry-run -r pyproject.toml"])
+
+
+def test_what_is_missing_is_installed_and_torch_first(root: Path, setup: Setup) -> None:
+    course = "-r pyproject.toml --extra=test --extra=book"
+    torch = ["torch==2.13.0+cpu"] if sys.platform == "linux" else []
+    _, calls = setup(CHANGES, "--extras", "test,book")
+    assert calls[1:] == [f"--dry-run {course}", *torch, f"{course} -e ."]
+    assert (root / ".venv" / STAMP).exists()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere there is one build")
+def test_cpu_build_comes_from_its_own_index_or_the_other_is_offered(setup: Setup) -> None:
+    elsewhere = f"{CHANGES}\n{FAILS.format('+cpu', 'No solution found')}"
+    assert setup(elsewhere)[1][-2] == "--torch-backend=cpu torch==2.13.0"
+    cuda = f"{elsewhere}\n{FAILS.format('backend', 'dns error')}\necho ' + nvidia-cublas==1'"
+    assert "`make learn TORCH=gpu` takes the ordinary build" in setup(cuda, status=1)[0]
+
+
+@pytest.mark.parametrize(
+    ("uv", "sentence"),
+    [
+        ("error: failed to write: No space left on device (os error 28)", "The disk is full."),
+        ("error: Failed to create: Permission denied (os error 13)", "A folder cannot be written."),
+        ("cause: client error (Connect) cause: dns error", "there is no way to the package index"),
+        ("hint: Packages were unavailable because the network was disabled", "no way to the pack"),
+        ("error: No solution found when resolving", "There is no build of a pinned package"),
+        ("error: odd thing", "The installation failed:\nerror: odd thing"),
+    ],
+)
+def test_trouble_is_said_and_only_a_full_disk_does_harm(
+    root: Path, setup: Setup, uv: str, sentence: str
+) -> None:
+    assert sentence in setup(f"{CHANGES}\n{FAILS.format('-e*', uv)}", status=1)[0]
+    assert (root / ".venv" / STAMP).exists() == ("disk" not in sentence)
+
+
+@pytest.mark.parametrize("harm", ["interrupt", "break python", "move", "take the other build"])
+def test_what_is_wrong_is_mended(root: Path, setup: Setup, harm: str) -> None:
+    (root / ".venv" / "trace").touch()
+    if harm == "interrupt":
+        said, _ = setup(f'{CHANGES}\ncase "$*" in *"-e .") kill -INT $PPID;; esac', status=1)
+        assert "Interrupted; the next start goes on" in said
+    elif harm == "break python":
+        (root / ".venv" / "bin" / "python").unlink()
+    elif harm == "move":
+        root.joinpath(".venv", STAMP).write_text('{"torch": "cpu", "course": "/elsewhere"}')
+    _, calls = setup(WELL, *(["--torch", "gpu"] if "build" in harm else []))
+    assert calls[-1] == "-r pyproject.toml -e ."
+    assert (root / ".venv" / STAMP).exists()
+    assert (root / ".venv" / "trace").exists() == (harm == "move")
+
+
+def test_full_disk_read_only_folder_and_foreign_folder_are_said(
+    root: Path, setup: Setup, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (root / ".venv" / STAMP).unlink()
+    (root / ".venv" / "pyvenv.cfg").unlink()
+    assert "is no virtual environment: move it away first" in setup(WELL, status=1)[0]
+    with pytest.raises(SystemExit, match="The disk is too full: it has"):
+        setup_env.check_room(10**9)
+
+    def refuse(dir: Path) -> None:
+        raise OSError(errno.EROFS, "Read-only file system")
+
+    monkeypatch.setattr("tempfile.TemporaryFile", refuse)
+    with pytest.raises(SystemExit, match=r"cannot be written \(Read-only file system\)"):
+        setup_env.check_room(1)
+
+
+def test_pip_hands_its_index_to_uv_and_says_that_there_is_no_network(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for name, value in [("CONFIG_FILE", "/dev/null"), ("FIND_LINKS", ""), ("RETRIES", "0")]:
+        monkeypatch.setenv(f"PIP_{name}", value)
+    monkeypatch.setenv("PIP_INDEX_URL", "http://127.0.0.1:9/simple")
+    monkeypatch.delenv("PIP_NO_INDEX", raising=False)
+    assert setup_env.pip_settings(Path(sys.executable))["UV_DEFAULT_INDEX"].endswith(":9/simple")
+    with pytest.raises(SystemExit, match="no way to the package index"):
+        setup_env.run(sys.executable, "-m", "pip", "download", "--no-deps", "uv==0.0.0")
+
+
+def test_newest_suitable_python_is_taken_and_an_old_one_named(tmp_path: Path) -> None:
+    def chosen(**env: str) -> str:
+        command = ["/bin/sh", str(ROOT / "tools" / "setup.sh"), "--torch", "cpu"]
+        env = {"PATH": str(tmp_path), **env}
+        done = subprocess.run(command, capture_output=True, text=True, env=env)
+        return done.stdout or f"{done.returncode} {done.stderr}"
+
+    assert chosen().startswith("1 No suitable Python was found.\n")
+    program(tmp_path / "python3", 'case "$2" in *exit*) exit 1;; *) echo 3.9.18;; esac')
+    assert chosen().startswith("1 No suitable Python was found (python3 is Python 3.9.18).\n")
+    program(tmp_path / "python3.14", "exit 127")  # a version manager's stand-in
+    program(tmp_path / "python3.13", 'test "$1" = -c || echo chosen "$@"')
+    assert chosen() == "chosen -m tools.setup_env --torch cpu\n"
+    assert chosen(PYTHON="python3").startswith("1 PYTHON=python3 cannot be used. ")
