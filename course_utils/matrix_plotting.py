@@ -10,14 +10,12 @@ from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
 from numpy.typing import ArrayLike
 
-from course_utils._checked import checked
 from course_utils.plotting import PAPER, QUIET, WIDTH
 
 WEIGHT_COLOURS, SIGNED_COLOURS = "cividis", "RdBu_r"
 Step = tuple[str, ArrayLike]
 
 
-@checked(decimals=0, top=0.0)
 def weight_map(
     axes: Axes,
     matrix: ArrayLike,
@@ -42,7 +40,7 @@ def weight_map(
         top: The weight that gets the brightest colour.
 
     Raises:
-        TypeError: The matrix holds something that is no number.
+        TypeError: The matrix holds something that is not a number.
         ValueError: The matrix has not two axes.
     """
     try:
@@ -73,7 +71,6 @@ def weight_map(
     axes.tick_params(axis="y", labelrotation=0)
 
 
-@checked()
 def matrix_flow(
     rows: Sequence[Sequence[Step]], joins: Sequence[Sequence[str]], between: str = ""
 ) -> None:

@@ -20,8 +20,6 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import ArrayLike
 
-from course_utils._checked import checked
-
 COLOURS = {"blue": "#0072B2", "orange": "#BF5300", "green": "#007A59", "pink": "#B14E88"}
 INK, QUIET, PAPER = "#1A1A1A", "#595959", "#FFFFFF"
 WIDTH = 5.6  # inches, and 100 dots an inch: 560 px on a page, drawn at twice that for sharp screens
@@ -62,13 +60,11 @@ def use_style() -> None:
         set_matplotlib_formats("retina")  # type: ignore[no-untyped-call]
 
 
-@checked()
 def headline(figure: Figure, title: str) -> None:
     """Write what a figure shows above it, flush left."""
     figure.suptitle(title, x=0.01, ha="left", fontsize=13, fontweight="bold")
 
 
-@checked(height=0.1)
 def new_panels(
     title: str, x_label: str, y_labels: Sequence[str], height: float | None = None
 ) -> list[Axes]:
@@ -92,13 +88,11 @@ def new_panels(
     return panels
 
 
-@checked()
 def new_figure(title: str, x_label: str, y_label: str) -> Axes:
     """Return one plot whose title states the finding; see `new_panels`."""
     return new_panels(title, x_label, [y_label])[0]
 
 
-@checked()
 def power_axis(axes: Axes, values: Sequence[int], which: str = "x") -> None:
     """Make an axis logarithmic, with a tick that can be read at each of `values` and nowhere else.
 
@@ -118,7 +112,6 @@ def power_axis(axes: Axes, values: Sequence[int], which: str = "x") -> None:
     axis.set_minor_locator(mpl.ticker.NullLocator())
 
 
-@checked()
 def line(
     axes: Axes,
     x: ArrayLike,
@@ -154,10 +147,9 @@ def line(
         axes.text(left, middle, name, color=COLOURS[colour], va="center", fontweight="bold")
 
 
-@checked()
 def band(
     axes: Axes,
-    x: Sequence[float],
+    x: ArrayLike,
     samples: Sequence[Sequence[float]],
     name: str,
     colour: str,

@@ -9,9 +9,25 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
 
+import jaxtyping
 import pytest
 from peer_table import pytest_runtest_call as pytest_runtest_call
 from playwright.sync_api import Browser, BrowserContext, sync_playwright
+
+# What only the course itself calls checks nothing while it runs: here, calls of it are held to its
+# annotations, shapes and all. The hook reaches modules that are not imported yet.
+INTERNAL = [
+    "course_utils.data",
+    "course_utils.matrix_plotting",
+    "course_utils.plotting",
+    *(
+        f"course_utils.models.{name}"
+        for name in (
+            "gpt_text", "length_task", "named_schemes", "seq2seq_training", "training",
+        )
+    ),
+]  # fmt: skip
+jaxtyping.install_import_hook(INTERNAL, "beartype.beartype")
 
 # The shell draws what the others draw, with half of their work: it has no window to keep.
 PROGRAMS = ("chromium-headless-shell", "chromium", "google-chrome")

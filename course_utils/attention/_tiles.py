@@ -3,8 +3,7 @@
 import torch
 from torch import Tensor
 
-from course_utils.attention._checks import check_at_least, check_flag
-from course_utils.attention._efficient_checks import check_grouped
+from course_utils.validation import check_at_least, check_grouped, check_instance
 
 
 def tiles(length: int, size: int) -> list[slice]:
@@ -35,4 +34,4 @@ def check_tiled(
             f"query and key need the same number of heads, got {query.shape[1]} and {key.shape[1]}"
         )
     check_at_least(1, block_q=block_q, block_k=block_k)
-    check_flag(is_causal=is_causal)
+    check_instance(bool, is_causal=is_causal)

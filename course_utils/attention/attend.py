@@ -11,9 +11,12 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from course_utils.attention._checks import check_same_dtype
-from course_utils.attention._score_checks import check_key_mask
 from course_utils.attention.softmax import stable_softmax
+from course_utils.validation import (
+    check_boolean,
+    check_same_dtype,
+    check_shape,
+)
 
 
 def attend(
@@ -29,19 +32,17 @@ def attend(
         key_mask: True where a key is a real token, False where it is padding.
 
     Raises:
-        TypeError: The scores or values are no floating tensor, or the mask is not boolean.
+        TypeError: The scores or values are not floating-point tensors, or the mask is not boolean.
         ValueError: Sizes do not fit together.
     """
-    check_same_dtype(scores=scores, value=value)
-    for name, tensor in (("scores", scores), ("value", value)):
-        if tensor.dim() < 2:
-            raise ValueError(f"{name} needs at least two axes, got {tuple(tensor.shape)}")
+    check_same_dtype("... length width", scores=scores, value=value)
     if value.shape[-2] != scores.shape[-1]:
         raise ValueError(
             "scores and value need the same number of keys, "
             f"got {scores.shape[-1]} and {value.shape[-2]}"
         )
-    check_key_mask(key_mask, scores)
+    check_boolean("real", key_mask=key_mask)
+    check_shape(scores.shape[:-2] + scores.shape[-1:], key_mask=key_mask)
     hidden = ~key_mask.unsqueeze(-2)
     weights = stable_softmax(scores.masked_fill(hidden, -torch.inf))
     return weights @ value, weights
@@ -57,7 +58,7 @@ def context_vector(
         states: The encoder's states.
 
     Raises:
-        TypeError: An input is no floating tensor.
+        TypeError: An input is not a floating-point tensor.
         ValueError: There is not one weight for each state.
     """
     check_same_dtype(weights=weights, states=states)

@@ -9,8 +9,7 @@ from collections import Counter
 
 import torch
 
-from course_utils.attention._cache_checks import check_storage
-from course_utils.attention._checks import check_at_least, check_instance, check_whole
+from course_utils.validation import check_at_least, check_instance, check_int, check_storage
 
 
 class BlockPool:
@@ -35,7 +34,7 @@ class BlockPool:
         """Take the memory of all blocks.
 
         Raises:
-            TypeError: A size is no int, or the dtype is not floating.
+            TypeError: A size is not an int, or the dtype is not floating.
             ValueError: A size is below 1.
         """
         check_at_least(1, num_blocks=num_blocks, block_size=block_size)
@@ -61,7 +60,7 @@ class BlockPool:
         """Raise unless `count` blocks are free.
 
         Raises:
-            TypeError: The count is no int.
+            TypeError: The count is not an int.
             ValueError: Fewer blocks are free.
         """
         check_at_least(0, count=count)
@@ -72,7 +71,7 @@ class BlockPool:
         """Return a block with the same contents that nobody else holds: itself, or a copy.
 
         Raises:
-            TypeError: The number is no int.
+            TypeError: The number is not an int.
             ValueError: Nobody holds such a block, or no other is free for a copy.
         """
         self._check_held([block])
@@ -99,7 +98,7 @@ class BlockPool:
         """Count one more user for each of these blocks.
 
         Raises:
-            TypeError: `blocks` is no list of ints.
+            TypeError: `blocks` is not a list of ints.
             ValueError: Nobody holds such a block; then none is counted.
         """
         self._check_held(blocks)
@@ -110,7 +109,7 @@ class BlockPool:
         """Count one user less; a block without users is free again.
 
         Raises:
-            TypeError: `blocks` is no list of ints.
+            TypeError: `blocks` is not a list of ints.
             ValueError: Fewer users hold a block; then none is counted.
         """
         self._check_held(blocks)
@@ -127,6 +126,6 @@ class BlockPool:
     def _check_held(self, blocks: list[int]) -> None:
         check_instance(list, blocks=blocks)
         for block in blocks:
-            check_whole(block=block)
+            check_int(block=block)
             if not 0 <= block < len(self.num_users) or not self.num_users[block]:
                 raise ValueError(f"a block must be one that is held, got {block}")

@@ -11,9 +11,8 @@ Same contract as: torch.nn.MultiheadAttention with one head, kdim = vdim = d_c, 
 from jaxtyping import Float
 from torch import Tensor
 
-from course_utils.attention._checks import check_leading, check_same_dtype
-from course_utils.attention._score_checks import check_matrix, check_sequence
 from course_utils.attention.scaled_dot_product import scaled_dot_product_attention
+from course_utils.validation import check_float, check_leading, check_matrix, check_same_dtype
 
 
 def cross_attention(
@@ -33,10 +32,10 @@ def cross_attention(
         W_v: Makes a value of each position of the context, of any width.
 
     Raises:
-        TypeError: An input is no floating tensor.
+        TypeError: An input is not a floating-point tensor.
         ValueError: Sizes do not fit together, or the leading axes do not broadcast.
     """
-    check_sequence(x=x, context=context)
+    check_float("... length width", x=x, context=context)
     check_leading(x=x, context=context)
     check_matrix("W_q", W_q, rows=x.shape[-1], of="x")
     check_matrix("W_k", W_k, rows=context.shape[-1], columns=W_q.shape[1], of="context")

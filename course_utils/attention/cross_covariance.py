@@ -14,10 +14,9 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from course_utils.attention._checks import check_float
 from course_utils.attention._chunks import joined, pieces
-from course_utils.attention._efficient_checks import check_heads, check_same_length
 from course_utils.attention._kernel import LONG, widened
+from course_utils.validation import check_float, check_same_dtype, check_same_length
 
 _SMALLEST = 1e-12  # as torch.nn.functional.normalize: a feature that is 0 everywhere stays 0
 
@@ -39,7 +38,8 @@ def cross_covariance_attention(
         temperature: Factor on the scores; larger is sharper.
 
     Raises:
-        TypeError: An input is no floating tensor, or the temperature is neither number nor tensor.
+        TypeError: An input is not a floating-point tensor, or the temperature is neither number nor
+            tensor.
         ValueError: Sizes do not fit together.
     """
     _check(query, key, value, temperature)
@@ -61,7 +61,7 @@ def cross_covariance_attention(
 
 
 def _check(query: Tensor, key: Tensor, value: Tensor, temperature: float | Tensor) -> None:
-    check_heads(query=query, key=key, value=value)
+    check_same_dtype("B heads length width", query=query, key=key, value=value)
     check_same_length(query, key, value)
     if query.shape[-1] != value.shape[-1]:
         raise ValueError(

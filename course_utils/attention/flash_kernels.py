@@ -16,7 +16,7 @@ the comparison out.
 # mypy: allow-untyped-defs, allow-incomplete-defs, allow-untyped-decorators, allow-untyped-calls
 from __future__ import annotations
 
-from course_utils.attention.triton_interpreter import constexpr, jit, tl
+from course_utils.triton_interpreter import constexpr, jit, tl
 
 LOG2_E = constexpr(1.4426950408889634)
 PRECISION = constexpr("ieee")  # float32 is computed as float32, not as the tensor cores' tf32

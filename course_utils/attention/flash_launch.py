@@ -14,7 +14,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from course_utils.attention import flash_kernels as kernels
-from course_utils.attention.triton_interpreter import TensorDescriptor, interpreter
+from course_utils.triton_interpreter import TensorDescriptor, interpreter
 
 
 class Tiling(NamedTuple):

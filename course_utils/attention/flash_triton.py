@@ -19,9 +19,9 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 from torch.nn import functional as F
 
-from course_utils.attention._checks import check_flag
 from course_utils.attention.flash_launch import flash_backward, flash_forward
-from course_utils.attention.triton_interpreter import require_triton
+from course_utils.triton_interpreter import require_triton
+from course_utils.validation import check_instance
 
 DTYPES = (torch.float16, torch.bfloat16, torch.float32)
 MAX_WIDTH = 128
@@ -47,7 +47,7 @@ def flash_attention(
         ValueError: Sizes do not fit together, or the width exceeds 128.
     """
     _check(query, key, value)
-    check_flag(is_causal=is_causal)
+    check_instance(bool, is_causal=is_causal)
     require_triton()
     width, dtype = query.shape[-1], query.dtype
     if dtype == torch.bfloat16 and not query.is_cuda:

@@ -14,8 +14,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 from torch.nn import functional as F
 
-from course_utils.attention._checks import check_mask
-from course_utils.attention._efficient_checks import check_grouped
+from course_utils.validation import check_grouped, check_mask
 
 
 def grouped_query_attention(
@@ -33,7 +32,7 @@ def grouped_query_attention(
         attn_mask: True where a query may attend; it broadcasts to (B, H, L, S).
 
     Raises:
-        TypeError: An input is no floating tensor, or the mask is not boolean.
+        TypeError: An input is not a floating-point tensor, or the mask is not boolean.
         ValueError: Sizes do not fit together, or H_kv does not divide H.
     """
     check_grouped(query, key, value)

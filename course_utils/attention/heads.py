@@ -9,8 +9,13 @@ Ours / theirs: num_heads = h = N_h, d_k = d_k = d_h, keep = ξ
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from course_utils.attention._checks import check_float, check_same_dtype
-from course_utils.attention._head_checks import check_keep, check_num_heads
+from course_utils.validation import (
+    check_boolean,
+    check_float,
+    check_num_heads,
+    check_same_dtype,
+    check_shape,
+)
 
 
 def split_heads(x: Float[Tensor, "B L d_model"], num_heads: int) -> Float[Tensor, "B H L d_k"]:
@@ -21,7 +26,7 @@ def split_heads(x: Float[Tensor, "B L d_model"], num_heads: int) -> Float[Tensor
         num_heads: How many heads share it.
 
     Raises:
-        TypeError: `x` is no floating tensor, or `num_heads` no int.
+        TypeError: `x` is not a floating-point tensor, or `num_heads` is not an int.
         ValueError: `x` has not three axes, or the heads do not divide its width.
     """
     check_float(x=x)
@@ -39,7 +44,7 @@ def merge_heads(heads: Float[Tensor, "B H L d_k"]) -> Float[Tensor, "B L d_model
         heads: What each head has to say.
 
     Raises:
-        TypeError: `heads` is no floating tensor.
+        TypeError: `heads` is not a floating-point tensor.
         ValueError: `heads` has not four axes.
     """
     check_float(heads=heads)
@@ -61,12 +66,13 @@ def ablate_heads(
         keep: True for each head that speaks; the others are set to zero.
 
     Raises:
-        TypeError: An input is no floating tensor, or `keep` is not boolean.
+        TypeError: An input is not a floating-point tensor, or `keep` is not boolean.
         ValueError: Sizes do not fit together.
     """
     check_same_dtype(head_outputs=head_outputs, W_o=W_o)
     merged = merge_heads(head_outputs)
-    check_keep(keep, head_outputs.shape[1])
+    check_boolean("kept", keep=keep)
+    check_shape((head_outputs.shape[1],), keep=keep)
     if W_o.dim() != 2 or W_o.shape[0] != merged.shape[-1]:
         raise ValueError(
             f"W_o must have {merged.shape[-1]} rows, one for each channel of the merged heads, "

@@ -13,17 +13,18 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from course_utils.attention._cache_checks import (
-    check_first,
-    check_length,
+from course_utils.attention._last_queries import attend_last
+from course_utils.validation import (
+    check_at_least,
+    check_int,
+    check_integers,
     check_new,
     check_query,
     check_room,
-    check_slots,
+    check_same_dtype,
+    check_shape,
     check_storage,
 )
-from course_utils.attention._checks import check_at_least
-from course_utils.attention._last_queries import attend_last
 
 
 def append_kv(
@@ -46,13 +47,12 @@ def append_kv(
         How many slots are filled now.
 
     Raises:
-        TypeError: The dtypes differ, or the length is no int.
+        TypeError: The dtypes differ, or the length is not an int.
         ValueError: Shapes do not fit, the length lies outside the cache, or the new tokens do not
             fit behind it. Nothing is written then.
     """
-    check_slots(cache_key, cache_value)
+    _check_slots(cache_key, cache_value, length)
     check_new(cache_key, key, value)
-    check_length(length, cache_key.shape[2])
     check_room(length, key.shape[2], cache_key.shape[2])
     end = length + key.shape[2]
     # Without detach, the cache would keep the graph of every step that ever wrote to it.
@@ -76,11 +76,10 @@ def decode_step(
         length: How many slots are filled, those of the T newest positions among them.
 
     Raises:
-        TypeError: The dtypes differ, or the length is no int.
+        TypeError: The dtypes differ, or the length is not an int.
         ValueError: Shapes do not fit, or T does not lie between 1 and the length.
     """
-    check_slots(cache_key, cache_value)
-    check_length(length, cache_key.shape[2])
+    _check_slots(cache_key, cache_value, length)
     check_query(query, cache_key, length)
     return attend_last(query, cache_key[:, :, :length], cache_value[:, :, :length])
 
@@ -107,7 +106,7 @@ class KVCache:
         """Take the memory for `max_length` tokens in each of `batch` sequences.
 
         Raises:
-            TypeError: A size is no int, or the dtype is not floating.
+            TypeError: A size is not an int, or the dtype is not floating.
             ValueError: A size is below 1.
         """
         check_at_least(1, batch=batch, num_kv_heads=num_kv_heads, max_length=max_length, d_k=d_k)
@@ -137,11 +136,22 @@ class KVCache:
                 no query attends to a key before it.
 
         Raises:
-            TypeError: The dtypes differ, or `first` holds no integers.
+            TypeError: The dtypes differ, or `first` does not hold integers.
             ValueError: Shapes do not fit, or T does not lie between 1 and the length.
         """
         check_query(query, self.key, self.length)
         if first is not None:
-            check_first(first, self.key.shape[0])
+            check_integers("B", first=first)
+            check_shape((self.key.shape[0],), first=first)
         key, value = self.key[:, :, : self.length], self.value[:, :, : self.length]
         return attend_last(query, key, value, first)
+
+
+def _check_slots(cache_key: Tensor, cache_value: Tensor, length: int) -> None:
+    check_same_dtype("B H S_max d", cache_key=cache_key, cache_value=cache_value)
+    check_shape(tuple(cache_key.shape), cache_value=cache_value)
+    check_int(length=length)
+    if not 0 <= length <= cache_key.shape[2]:
+        raise ValueError(
+            f"length must lie between 0 and the {cache_key.shape[2]} slots, got {length}"
+        )

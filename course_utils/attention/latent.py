@@ -14,10 +14,9 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from course_utils.attention._checks import check_same_dtype
-from course_utils.attention._efficient_checks import check_heads
 from course_utils.attention.grouped_query import grouped_query_attention
 from course_utils.attention.scaled_dot_product import scaled_dot_product_attention
+from course_utils.validation import check_same_dtype
 
 
 def latent_attention(
@@ -39,7 +38,7 @@ def latent_attention(
         attn_mask: True where a query may attend; it broadcasts to (B, H, L, S).
 
     Raises:
-        TypeError: An input is no floating tensor, or the mask is not boolean.
+        TypeError: An input is not a floating-point tensor, or the mask is not boolean.
         ValueError: Sizes do not fit together.
     """
     _check(query, cache, W_uk, W_uv)
@@ -75,7 +74,7 @@ def latent_attention_absorbed(
 
 
 def _check(query: Tensor, cache: Tensor, W_uk: Tensor, W_uv: Tensor) -> None:
-    check_heads(query=query)
+    check_same_dtype("B heads length width", query=query)
     check_same_dtype(query=query, cache=cache, W_uk=W_uk, W_uv=W_uv)
     if cache.dim() != 3 or cache.shape[0] != query.shape[0]:
         raise ValueError(

@@ -14,10 +14,9 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
-from course_utils.attention._checks import check_at_least, check_callable
-from course_utils.attention._head_checks import check_fed, check_num_heads
 from course_utils.attention.heads import merge_heads, split_heads
 from course_utils.attention.latent import latent_attention, latent_attention_absorbed
+from course_utils.validation import check_at_least, check_callable, check_fed, check_num_heads
 
 Rotate = Callable[[Tensor], Tensor]
 
@@ -32,7 +31,7 @@ class LatentAttention(nn.Module):
         d_rope: Width of the rotated part of queries and of the one shared key.
 
     Raises:
-        TypeError: A size is no int.
+        TypeError: A size is not an int.
         ValueError: The heads do not divide the width, or a size is too small.
     """
 
@@ -64,7 +63,7 @@ class LatentAttention(nn.Module):
             rotate: Turns vectors (..., L, d_rope) by their positions; None leaves them.
 
         Raises:
-            TypeError: An input is no floating tensor, or the mask is not boolean.
+            TypeError: An input is not a floating-point tensor, or the mask is not boolean.
             ValueError: Sizes do not fit together.
         """
         query, cache = self._query(x, rotate), self.compress(x, rotate)
@@ -86,7 +85,7 @@ class LatentAttention(nn.Module):
             rotate: As in `forward`, at the new tokens' positions.
 
         Raises:
-            TypeError: An input is no floating tensor, or the mask is not boolean.
+            TypeError: An input is not a floating-point tensor, or the mask is not boolean.
             ValueError: Sizes do not fit together.
         """
         query = self._query(x, rotate)

@@ -13,7 +13,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from course_utils.attention._checks import check_at_least
+from course_utils.validation import check_at_least
 
 _SIZES = (1.0, 10.0, 100.0)  # a leak by a small factor shows when what leaks is changed by much
 _OVERFLOWS = 100.0  # where exponentials may become inf, and a hidden inf times 0 is NaN
@@ -33,7 +33,8 @@ def leaks_future(attention: Attention, num_positions: int, d_model: int) -> bool
         d_model: How wide each position is.
 
     Raises:
-        TypeError: The attention cannot be called or gives no tensor, or a size is no int.
+        TypeError: The attention cannot be called or does not return a tensor, or a size is not an
+            int.
         ValueError: A size is below 1, or the output has not one row for each position.
     """
     if not callable(attention):

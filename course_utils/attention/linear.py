@@ -13,15 +13,14 @@ from jaxtyping import Float
 from torch import Tensor
 from torch.nn import functional as F
 
-from course_utils.attention._checks import check_query_key_value
 from course_utils.attention._chunks import pieces
-from course_utils.attention._efficient_checks import check_same_length
 from course_utils.attention._kernel import (
     causal_kernel_attention,
     kernel_attention,
     no_keys,
     widened,
 )
+from course_utils.validation import check_query_key_value, check_same_length
 
 
 def linear_attention(
@@ -37,7 +36,7 @@ def linear_attention(
         value: What each position hands over.
 
     Raises:
-        TypeError: An input is no floating tensor.
+        TypeError: An input is not a floating-point tensor.
         ValueError: Sizes do not fit together.
     """
     check_query_key_value(query, key, value)

@@ -13,8 +13,7 @@ from jaxtyping import Float
 from torch import Tensor
 from torch.nn import functional
 
-from course_utils.attention._checks import check_query_key_value, check_same_dtype
-from course_utils.attention._score_checks import check_matrix
+from course_utils.validation import check_matrix, check_query_key_value, check_same_dtype
 
 
 def linformer_attention(
@@ -34,7 +33,7 @@ def linformer_attention(
         F: How much of each value goes into each mixture.
 
     Raises:
-        TypeError: An input is no floating tensor.
+        TypeError: An input is not a floating-point tensor.
         ValueError: Sizes do not fit together.
     """
     check_query_key_value(query, key, value)

@@ -14,16 +14,17 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from course_utils.attention._checks import (
+from course_utils.attention.softmax import stable_softmax
+from course_utils.validation import (
     check_at_least,
     check_float,
+    check_int,
+    check_integers,
+    check_matrix,
     check_number,
     check_same_dtype,
-    check_tensor,
-    check_whole,
+    check_shape,
 )
-from course_utils.attention._score_checks import check_matrix, check_vector
-from course_utils.attention.softmax import stable_softmax
 
 
 def local_monotonic_weights(
@@ -37,12 +38,12 @@ def local_monotonic_weights(
         offset: The position of the first query, for a decoder that takes one step at a time.
 
     Raises:
-        TypeError: The scores are no floating tensor, or a number is no int.
+        TypeError: The scores are not a floating-point tensor, or a number is not an int.
         ValueError: The scores have fewer than two axes, or half_width is negative.
     """
     _check_scores(scores)
     check_at_least(0, half_width=half_width)
-    check_whole(offset=offset)
+    check_int(offset=offset)
     own = torch.arange(scores.shape[-2], device=scores.device).unsqueeze(-1) + offset
     place = torch.arange(scores.shape[-1], device=scores.device)
     outside = (place - own).abs() > half_width
@@ -64,22 +65,15 @@ def predicted_centre(
         lengths: How many real keys each sequence has.
 
     Raises:
-        TypeError: An input is no floating tensor, or the lengths are no integers.
+        TypeError: An input is not a floating-point tensor, or the lengths are not integers.
         ValueError: Sizes do not fit together.
     """
-    check_float(query=query)
-    check_vector("v_p", v_p)
-    if query.dim() != 3:
-        raise ValueError(f"query must have the axes (batch, L, d_q), got {tuple(query.shape)}")
+    check_float("batch L d_q", query=query)
+    check_float("d_p", v_p=v_p)
     check_matrix("W_p", W_p, rows=query.shape[-1], columns=v_p.shape[0], of="query")
     check_same_dtype(query=query, W_p=W_p, v_p=v_p)
-    check_tensor(lengths=lengths)
-    if lengths.is_floating_point() or lengths.is_complex() or lengths.dtype == torch.bool:
-        raise TypeError(f"lengths must be integers, got dtype {lengths.dtype}")
-    if lengths.shape != query.shape[:1]:
-        raise ValueError(
-            f"lengths must have the shape {tuple(query.shape[:1])}, got {tuple(lengths.shape)}"
-        )
+    check_integers(lengths=lengths)
+    check_shape(query.shape[:1], lengths=lengths)
     share = torch.sigmoid(torch.tanh(query @ W_p) @ v_p)
     return lengths.to(query.dtype).unsqueeze(-1) * share
 
@@ -97,15 +91,12 @@ def local_predictive_weights(
         sigma: How wide it looks.
 
     Raises:
-        TypeError: An input is no floating tensor, or sigma no number.
+        TypeError: An input is not a floating-point tensor, or sigma is not a number.
         ValueError: Shapes do not fit together, or sigma is not above 0.
     """
     _check_scores(scores)
     check_float(centre=centre)
-    if centre.shape != scores.shape[:-1]:
-        raise ValueError(
-            f"centre must have the shape {tuple(scores.shape[:-1])}, got {tuple(centre.shape)}"
-        )
+    check_shape(scores.shape[:-1], centre=centre)
     check_number(sigma=sigma)
     if not sigma > 0:
         raise ValueError(f"sigma must be above 0, got {sigma}")

@@ -11,8 +11,8 @@ Same contract as: torch.nn.functional.scaled_dot_product_attention with scale = 
 from jaxtyping import Float
 from torch import Tensor
 
-from course_utils.attention._checks import check_number, check_query_key_value
 from course_utils.attention.softmax import stable_softmax
+from course_utils.validation import check_number, check_query_key_value
 
 
 def soft_lookup(
@@ -32,7 +32,7 @@ def soft_lookup(
         temperature: How soft the choice is.
 
     Raises:
-        TypeError: An input is no floating tensor, or the temperature no number.
+        TypeError: An input is not a floating-point tensor, or the temperature is not a number.
         ValueError: Sizes do not fit together, or the temperature is not above 0.
     """
     check_query_key_value(query, key, value)

@@ -16,13 +16,12 @@ from jaxtyping import Float, Int
 from torch import Tensor
 from torch.nn import functional as F
 
-from course_utils.attention._checks import (
+from course_utils.validation import (
     check_at_least,
     check_float,
     check_query_key_value,
     check_same_dtype,
 )
-from course_utils.attention._score_checks import check_sequence
 
 
 def lsh_buckets(
@@ -35,10 +34,10 @@ def lsh_buckets(
         rotations: Random directions as columns, half as many as there are buckets.
 
     Raises:
-        TypeError: An input is no floating tensor.
+        TypeError: An input is not a floating-point tensor.
         ValueError: x has fewer than two axes, or the directions are not as wide as x.
     """
-    check_sequence(x=x)
+    check_float("... length width", x=x)
     _check_rotations(rotations, x.shape[-1], 2)
     check_same_dtype(x=x, rotations=rotations)
     along = x @ rotations
@@ -64,7 +63,7 @@ def lsh_attention(
         reach: How many earlier keys of its bucket a query sees at most in a round.
 
     Raises:
-        TypeError: An input is no floating tensor, or the reach no int.
+        TypeError: An input is not a floating-point tensor, or the reach is not an int.
         ValueError: Sizes do not fit together, or the reach is below 1.
     """
     check_query_key_value(query, query, value)

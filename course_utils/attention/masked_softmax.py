@@ -11,7 +11,7 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from course_utils.attention._checks import check_boolean, check_float, check_mask
+from course_utils.validation import check_boolean, check_float, check_mask
 
 
 def masked_softmax(
@@ -26,7 +26,7 @@ def masked_softmax(
         attn_mask: True where the query may attend to the key.
 
     Raises:
-        TypeError: The scores are no floating tensor, or the mask is not boolean.
+        TypeError: The scores are not a floating-point tensor, or the mask is not boolean.
         ValueError: The scores have fewer than two axes, or the mask does not broadcast to them.
     """
     check_float(scores=scores)

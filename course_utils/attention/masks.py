@@ -12,8 +12,7 @@ import torch
 from jaxtyping import Bool, Int
 from torch import Tensor
 
-from course_utils.attention._checks import check_at_least, check_whole
-from course_utils.attention._mask_checks import check_integers
+from course_utils.validation import check_at_least, check_int, check_integers
 
 
 def causal_mask(num_queries: int, num_keys: int, offset: int = 0) -> Bool[Tensor, "L S"]:
@@ -26,7 +25,7 @@ def causal_mask(num_queries: int, num_keys: int, offset: int = 0) -> Bool[Tensor
             of earlier steps were kept. Where i + offset is below 0, a query sees nothing.
 
     Raises:
-        TypeError: An argument is no int.
+        TypeError: An argument is not an int.
         ValueError: A size is negative.
     """
     own, place = _positions(num_queries, num_keys, offset)
@@ -41,11 +40,11 @@ def padding_mask(lengths: Int[Tensor, " batch"], num_keys: int) -> Bool[Tensor, 
         num_keys: How many keys there are, padding included.
 
     Raises:
-        TypeError: The lengths are no integer tensor, or num_keys is no int.
+        TypeError: The lengths are not an integer tensor, or num_keys is not an int.
         ValueError: The lengths have not one axis, or one of them is not from 0 to num_keys.
     """
     check_at_least(0, num_keys=num_keys)
-    check_integers(("batch",), lengths=lengths)
+    check_integers("batch", lengths=lengths)
     outside = lengths[(lengths < 0) | (lengths > num_keys)]
     if len(outside):
         raise ValueError(
@@ -67,7 +66,7 @@ def window_mask(
         offset: Where the first query stands among the keys.
 
     Raises:
-        TypeError: An argument is no int.
+        TypeError: An argument is not an int.
         ValueError: A size is negative, or the window is below 1.
     """
     check_at_least(1, window=window)
@@ -78,5 +77,5 @@ def window_mask(
 def _positions(num_queries: int, num_keys: int, offset: int) -> tuple[Tensor, Tensor]:
     """Return where each query stands, as a column, and where each key does."""
     check_at_least(0, num_queries=num_queries, num_keys=num_keys)
-    check_whole(offset=offset)
+    check_int(offset=offset)
     return torch.arange(num_queries).unsqueeze(-1) + offset, torch.arange(num_keys)

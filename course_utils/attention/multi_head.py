@@ -11,10 +11,15 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 from torch.nn import functional as F
 
-from course_utils.attention._checks import check_mask, check_same_dtype
-from course_utils.attention._head_checks import check_num_heads, check_projection, check_streams
 from course_utils.attention.heads import merge_heads, split_heads
 from course_utils.attention.scaled_dot_product import scaled_dot_product_attention
+from course_utils.validation import (
+    check_float,
+    check_mask,
+    check_matrix,
+    check_num_heads,
+    check_same_dtype,
+)
 
 
 def multi_head_attention(
@@ -44,7 +49,8 @@ def multi_head_attention(
         attn_mask: True where a query may attend; (L, S), (H, L, S), (B, 1, L, S) or (B, H, L, S).
 
     Raises:
-        TypeError: An input is no floating tensor, the mask is not boolean, or `num_heads` no int.
+        TypeError: An input is not a floating-point tensor, the mask is not boolean, or `num_heads`
+            is not an int.
         ValueError: Sizes do not fit together.
     """
     _check(query, key, value, W_q, W_k, W_v, W_o, num_heads)
@@ -101,14 +107,15 @@ def multi_head_attention_fused(
         attn_mask: True where a query may attend; (L, L), (H, L, L), (B, 1, L, L) or (B, H, L, L).
 
     Raises:
-        TypeError: An input is no floating tensor, the mask is not boolean, or `num_heads` no int.
+        TypeError: An input is not a floating-point tensor, the mask is not boolean, or `num_heads`
+            is not an int.
         ValueError: Sizes do not fit together.
     """
-    check_streams(x=x)
+    check_float("B length width", x=x)
     batch, length, d_model = x.shape
     check_num_heads(num_heads, d_model)
-    check_projection("W_qkv", W_qkv, d_model, 3 * d_model)
-    check_projection("W_o", W_o, d_model)
+    check_matrix("W_qkv", W_qkv, rows=d_model, columns=3 * d_model, of="x")
+    check_matrix("W_o", W_o, rows=d_model, of="what the heads found")
     check_same_dtype(x=x, W_qkv=W_qkv, W_o=W_o)
     if attn_mask is not None:
         check_mask(attn_mask, torch.Size((batch, num_heads, length, length)))
@@ -133,11 +140,11 @@ def _check(
     W_o: Tensor,
     num_heads: int,
 ) -> None:
-    check_streams(query=query, key=key, value=value)
-    check_projection("W_q", W_q, query.shape[-1])
-    check_projection("W_k", W_k, key.shape[-1], W_q.shape[1])
-    check_projection("W_v", W_v, value.shape[-1])
+    check_float("B length width", query=query, key=key, value=value)
+    check_matrix("W_q", W_q, rows=query.shape[-1], of="query")
+    check_matrix("W_k", W_k, rows=key.shape[-1], columns=W_q.shape[1], of="key")
+    check_matrix("W_v", W_v, rows=value.shape[-1], of="value")
     check_num_heads(num_heads, W_q.shape[1])
     check_num_heads(num_heads, W_v.shape[1])
-    check_projection("W_o", W_o, W_v.shape[1])
+    check_matrix("W_o", W_o, rows=W_v.shape[1], of="what the heads found")
     check_same_dtype(query=query, key=key, value=value, W_q=W_q, W_k=W_k, W_v=W_v, W_o=W_o)

@@ -15,11 +15,18 @@ from jaxtyping import Bool, Float
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from course_utils.attention._checks import check_at_least, check_flag, check_mask
-from course_utils.attention._head_checks import check_fed, check_keep, check_num_heads
 from course_utils.attention.heads import merge_heads, split_heads
 from course_utils.attention.masked_softmax import masked_softmax
 from course_utils.attention.softmax import stable_softmax
+from course_utils.validation import (
+    check_at_least,
+    check_boolean,
+    check_fed,
+    check_instance,
+    check_mask,
+    check_num_heads,
+    check_shape,
+)
 
 
 class MultiHeadAttention(nn.Module):
@@ -33,7 +40,7 @@ class MultiHeadAttention(nn.Module):
         d_value: Width of the stream that hands over; None is `d_model`.
 
     Raises:
-        TypeError: A size is no int, or `bias` no bool.
+        TypeError: A size is not an int, or `bias` is not a bool.
         ValueError: A size is below 1, or the heads do not divide the width.
     """
 
@@ -52,7 +59,7 @@ class MultiHeadAttention(nn.Module):
         for name, width in (("d_key", d_key), ("d_value", d_value)):
             if width is not None:
                 check_at_least(1, **{name: width})
-        check_flag(bias=bias)
+        check_instance(bool, bias=bias)
         self.num_heads = num_heads
         widths = tuple(d_model if width is None else width for width in (None, d_key, d_value))
         same = widths == (d_model, d_model, d_model)
@@ -85,21 +92,22 @@ class MultiHeadAttention(nn.Module):
             is_causal: Whether no query sees a later key: a causal `attn_mask`, without its cost.
 
         Raises:
-            TypeError: An input is no floating tensor, or a mask is not boolean.
+            TypeError: An input is not a floating-point tensor, or a mask is not boolean.
             ValueError: Sizes do not fit together.
         """
         key = query if key is None else key
         queries, keys, values = self._project(query, key, key if value is None else value)
         if attn_mask is not None:
             check_mask(attn_mask, _score_shape(queries, keys))
-        check_flag(is_causal=is_causal)
+        check_instance(bool, is_causal=is_causal)
         if is_causal:
             _check_causal(queries, keys, attn_mask)
         heads = F.scaled_dot_product_attention(
             queries, keys, values, attn_mask, is_causal=is_causal
         )
         if keep is not None:
-            check_keep(keep, self.num_heads)
+            check_boolean("kept", keep=keep)
+            check_shape((self.num_heads,), keep=keep)
             heads = heads.masked_fill(~keep[:, None, None], 0.0)
         out: Tensor = self.out_proj(merge_heads(heads))
         return out
@@ -118,7 +126,7 @@ class MultiHeadAttention(nn.Module):
             attn_mask: True where a query may attend.
 
         Raises:
-            TypeError: An input is no floating tensor, or the mask is not boolean.
+            TypeError: An input is not a floating-point tensor, or the mask is not boolean.
             ValueError: Sizes do not fit together.
         """
         queries, keys = self._project(query, query if key is None else key)

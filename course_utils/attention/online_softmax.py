@@ -14,7 +14,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from course_utils.attention._checks import check_float, check_same_dtype
+from course_utils.validation import check_float, check_same_dtype
 
 
 def online_softmax_step(
@@ -34,7 +34,7 @@ def online_softmax_step(
         value: The tile's values.
 
     Raises:
-        TypeError: An input is no floating tensor.
+        TypeError: An input is not a floating-point tensor.
         ValueError: Sizes do not fit together.
     """
     _check_step(m, l, acc, scores, value)
@@ -62,7 +62,7 @@ def merge_partials(
         lse_b: The logsumexp of the other keys' scores.
 
     Raises:
-        TypeError: An input is no floating tensor.
+        TypeError: An input is not a floating-point tensor.
         ValueError: Sizes do not fit together.
     """
     _check_parts(out_a, lse_a, out_b, lse_b)

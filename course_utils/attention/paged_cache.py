@@ -15,11 +15,16 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from course_utils.attention._cache_checks import check_new, check_query
-from course_utils.attention._checks import check_at_least, check_instance, check_tensor
 from course_utils.attention._last_queries import attend_last
-from course_utils.attention._mask_checks import check_integers
 from course_utils.attention.block_pool import BlockPool
+from course_utils.validation import (
+    check_at_least,
+    check_instance,
+    check_integers,
+    check_new,
+    check_query,
+    check_tensor,
+)
 
 
 def paged_gather(
@@ -34,7 +39,7 @@ def paged_gather(
         length: How many tokens the sequence has.
 
     Raises:
-        TypeError: The table holds no integers, or the length is no int.
+        TypeError: The table does not hold integers, or the length is not an int.
         ValueError: The pool has not four axes, or the table is too short for the length, or
             names a block that does not exist.
     """
@@ -43,7 +48,7 @@ def paged_gather(
         raise ValueError(
             f"pool must have the axes (num_blocks, block_size, H, d), got {tuple(pool.shape)}"
         )
-    check_integers(("n",), block_table=block_table)
+    check_integers("n", block_table=block_table)
     check_at_least(0, length=length)
     used = block_table[: -(-length // pool.shape[1])]
     if length > len(used) * pool.shape[1]:
@@ -71,7 +76,7 @@ class PagedCache:
         """Begin `batch` empty sequences, which hold no block yet.
 
         Raises:
-            TypeError: The pool is no BlockPool, or the batch no int.
+            TypeError: The pool is not a BlockPool, or the batch is not an int.
             ValueError: The batch is below 1.
         """
         check_instance(BlockPool, pool=pool)
@@ -135,7 +140,7 @@ class PagedCache:
         Nothing is copied until one of the sharers writes.
 
         Raises:
-            TypeError: The number is no int.
+            TypeError: The number is not an int.
             ValueError: It is below 1.
         """
         check_at_least(1, copies=copies)

@@ -12,9 +12,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from course_utils.attention._checks import check_query_key_value
 from course_utils.attention._chunks import pieces
-from course_utils.attention._efficient_checks import check_same_length
 from course_utils.attention._kernel import (
     LONG,
     Features,
@@ -24,6 +22,7 @@ from course_utils.attention._kernel import (
     widened,
 )
 from course_utils.attention.random_features import log_features
+from course_utils.validation import check_query_key_value, check_same_length
 
 _FLOOR = -60.0  # e^-60 counts beside no other key, and is no 0/0 where there is no other
 
@@ -43,7 +42,7 @@ def performer_attention(
         projection: Random rows, as `orthogonal_projection` draws them; more of them err less.
 
     Raises:
-        TypeError: An input is no floating tensor.
+        TypeError: An input is not a floating-point tensor.
         ValueError: Sizes do not fit together.
     """
     check_query_key_value(query, key, value)

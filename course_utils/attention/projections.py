@@ -10,8 +10,7 @@ Same contract as: three torch.nn.functional.linear, with the matrices transposed
 from jaxtyping import Float
 from torch import Tensor
 
-from course_utils.attention._checks import check_at_least, check_same_dtype
-from course_utils.attention._score_checks import check_matrix, check_sequence
+from course_utils.validation import check_at_least, check_float, check_matrix, check_same_dtype
 
 
 def project_qkv(
@@ -31,10 +30,10 @@ def project_qkv(
         W_v: Makes a value of each position, of any width.
 
     Raises:
-        TypeError: An input is no floating tensor.
+        TypeError: An input is not a floating-point tensor.
         ValueError: Sizes do not fit together.
     """
-    check_sequence(x=x)
+    check_float("... length width", x=x)
     check_matrix("W_q", W_q, rows=x.shape[-1], of="x")
     check_matrix("W_k", W_k, rows=x.shape[-1], columns=W_q.shape[1], of="x")
     check_matrix("W_v", W_v, rows=x.shape[-1], of="x")
@@ -59,10 +58,10 @@ def split_fused_qkv(
         num_heads: How many heads share each third.
 
     Raises:
-        TypeError: The input is no floating tensor, or num_heads no int.
+        TypeError: The input is not a floating-point tensor, or num_heads is not an int.
         ValueError: The last axis does not divide into three times num_heads equal parts.
     """
-    check_sequence(qkv=qkv)
+    check_float("... length width", qkv=qkv)
     check_at_least(1, num_heads=num_heads)
     if qkv.shape[-1] == 0 or qkv.shape[-1] % (3 * num_heads) != 0:
         raise ValueError(

@@ -12,9 +12,15 @@ import torch
 from jaxtyping import Float, Int8
 from torch import Tensor
 
-from course_utils.attention._cache_checks import check_new, check_query, check_room, check_storage
-from course_utils.attention._checks import check_at_least, check_float
 from course_utils.attention._last_queries import attend_last
+from course_utils.validation import (
+    check_at_least,
+    check_float,
+    check_new,
+    check_query,
+    check_room,
+    check_storage,
+)
 
 STEPS = 127  # on each side of zero: -128 is left out, so that the sign is only a sign
 
@@ -28,7 +34,7 @@ def quantize_kv(
         x: Keys or values; none of them infinite.
 
     Raises:
-        TypeError: x is no floating tensor.
+        TypeError: x is not a floating-point tensor.
     """
     check_float(x=x)
     scale = x.abs().amax(dim=-1, keepdim=True) / STEPS
@@ -61,7 +67,7 @@ class QuantizedCache:
         """Take the memory for `max_length` tokens; `dtype` is that of what comes in and goes out.
 
         Raises:
-            TypeError: A size is no int, or the dtype is not floating.
+            TypeError: A size is not an int, or the dtype is not floating.
             ValueError: A size is below 1.
         """
         check_at_least(1, batch=batch, num_kv_heads=num_kv_heads, max_length=max_length, d_k=d_k)

@@ -15,8 +15,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from course_utils.attention._checks import check_at_least, check_float, check_instance
-from course_utils.attention._score_checks import check_sequence
+from course_utils.validation import check_at_least, check_float, check_instance
 
 
 def positive_random_features(
@@ -29,7 +28,7 @@ def positive_random_features(
         projection: Random rows, the same for queries and keys.
 
     Raises:
-        TypeError: An input is no floating tensor.
+        TypeError: An input is not a floating-point tensor.
         ValueError: x has fewer than two axes, or the projection is not as wide as x.
     """
     return torch.exp(log_features(x, projection)) / math.sqrt(projection.shape[0])
@@ -46,7 +45,7 @@ def orthogonal_projection(
         generator: The only source of randomness.
 
     Raises:
-        TypeError: A size is no int, or the generator is none.
+        TypeError: A size is not an int, or the generator is not a torch.Generator.
         ValueError: A size is below 1.
     """
     check_at_least(1, num_features=num_features, d=d)
@@ -63,7 +62,7 @@ def orthogonal_projection(
 
 def log_features(x: Tensor, projection: Tensor) -> Tensor:
     """Return the exponents of the features; a constant added to them cancels in attention."""
-    check_sequence(x=x)
+    check_float("... length width", x=x)
     check_float(projection=projection)
     if projection.dim() != 2 or projection.shape[-1] != x.shape[-1]:
         raise ValueError(

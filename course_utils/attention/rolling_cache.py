@@ -16,9 +16,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from course_utils.attention._cache_checks import check_new, check_query, check_storage
-from course_utils.attention._checks import check_at_least
 from course_utils.attention._last_queries import attend_groups, attend_last
+from course_utils.validation import check_at_least, check_new, check_query, check_storage
 
 ROWS = 64  # queries of a prompt that meet their keys together
 
@@ -32,7 +31,7 @@ def rolling_cache_positions(num_seen: int, window: int, num_sinks: int) -> list[
         num_sinks: How many of the first ones are kept.
 
     Raises:
-        TypeError: A number is no int.
+        TypeError: A number is not an int.
         ValueError: A number is negative.
     """
     check_at_least(0, num_seen=num_seen, window=window, num_sinks=num_sinks)
@@ -68,7 +67,7 @@ class RollingCache:
         """Take the memory for `num_sinks + window` tokens in each of `batch` sequences.
 
         Raises:
-            TypeError: A size is no int, or the dtype is not floating.
+            TypeError: A size is not an int, or the dtype is not floating.
             ValueError: num_sinks is negative, or another size below 1.
         """
         check_at_least(1, batch=batch, num_kv_heads=num_kv_heads, d_k=d_k, window=window)

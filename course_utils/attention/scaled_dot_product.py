@@ -13,14 +13,14 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from course_utils.attention._checks import (
+from course_utils.attention.softmax import stable_softmax
+from course_utils.validation import (
     check_mask,
     check_number,
     check_query_key,
     check_query_key_value,
     check_same_dtype,
 )
-from course_utils.attention.softmax import overwriting_softmax
 
 
 def attention_weights(
@@ -36,11 +36,11 @@ def attention_weights(
         scale: Factor on the scores; None is 1/√d_k, and 0.0 is a factor like any other.
 
     Raises:
-        TypeError: An input is no floating tensor, or the scale no number.
+        TypeError: An input is not a floating-point tensor, or the scale is not a number.
         ValueError: The widths of query and key differ, or the leading axes do not broadcast.
     """
     check_query_key(query, key)
-    return overwriting_softmax(_scores(query, key, scale))
+    return stable_softmax(_scores(query, key, scale))
 
 
 def scaled_dot_product_attention(
@@ -60,7 +60,8 @@ def scaled_dot_product_attention(
         scale: Factor on the scores; None is 1/√d_k.
 
     Raises:
-        TypeError: An input is no floating tensor, the mask not boolean, or the scale no number.
+        TypeError: An input is not a floating-point tensor, the mask is not boolean, or the scale is
+            not a number.
         ValueError: Sizes do not fit together.
     """
     check_query_key_value(query, key, value)
@@ -68,7 +69,7 @@ def scaled_dot_product_attention(
     if attn_mask is not None:
         check_mask(attn_mask, scores.shape)
         scores = scores.masked_fill(~attn_mask, -torch.inf)
-    return overwriting_softmax(scores) @ value
+    return stable_softmax(scores) @ value
 
 
 def attention_backward(
@@ -90,7 +91,7 @@ def attention_backward(
         grad_out: The loss's slope in each entry of the output.
 
     Raises:
-        TypeError: An input is no floating tensor.
+        TypeError: An input is not a floating-point tensor.
         ValueError: Sizes do not fit together, or leading axes differ.
     """
     check_query_key_value(query, key, value)
@@ -106,7 +107,7 @@ def attention_backward(
             f"got {tuple(query.shape)}, {tuple(key.shape)} and {tuple(value.shape)}"
         )
     scale = 1.0 / math.sqrt(query.shape[-1])
-    weights = overwriting_softmax(_scores(query, key, scale))
+    weights = stable_softmax(_scores(query, key, scale))
     grad_weights = grad_out @ value.mT
     # The softmax's Jacobian, applied without ever being built: w * (g - <w, g>).
     average = (weights * grad_weights).sum(dim=-1, keepdim=True)

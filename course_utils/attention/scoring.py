@@ -16,13 +16,14 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from course_utils.attention._checks import (
+from course_utils.validation import (
     check_at_least,
     check_float,
+    check_leading,
+    check_matrix,
     check_query_key,
     check_same_dtype,
 )
-from course_utils.attention._score_checks import check_matrix, check_pair, check_vector
 
 
 def dot_score(
@@ -35,7 +36,7 @@ def dot_score(
         key: The encoder's states, of the same width.
 
     Raises:
-        TypeError: An input is no floating tensor.
+        TypeError: An input is not a floating-point tensor.
         ValueError: The widths differ, or the leading axes do not broadcast.
     """
     check_query_key(query, key)
@@ -55,10 +56,11 @@ def general_score(
         W: Turns a query into what is looked for among the keys.
 
     Raises:
-        TypeError: An input is no floating tensor.
+        TypeError: An input is not a floating-point tensor.
         ValueError: W does not fit the widths, or the leading axes do not broadcast.
     """
-    check_pair(query, key)
+    check_float("... length width", query=query, key=key)
+    check_leading(query=query, key=key)
     check_matrix("W", W, rows=query.shape[-1], columns=key.shape[-1], of="query")
     check_same_dtype(query=query, key=key, W=W)
     # The short side is projected: nearly always there are fewer queries at a time than keys.
@@ -84,11 +86,12 @@ def additive_score(
         v: Makes one number of the hidden layer.
 
     Raises:
-        TypeError: An input is no floating tensor.
+        TypeError: An input is not a floating-point tensor.
         ValueError: Sizes do not fit together, or the leading axes do not broadcast.
     """
-    check_pair(query, key)
-    check_vector("v", v)
+    check_float("... length width", query=query, key=key)
+    check_leading(query=query, key=key)
+    check_float("d_a", v=v)
     check_matrix("W_q", W_q, rows=query.shape[-1], columns=v.shape[0], of="query")
     check_matrix("W_k", W_k, rows=key.shape[-1], columns=v.shape[0], of="key")
     check_same_dtype(query=query, key=key, W_q=W_q, W_k=W_k, v=v)
@@ -115,11 +118,12 @@ def concat_score(
         v: Makes one number of the hidden layer.
 
     Raises:
-        TypeError: An input is no floating tensor.
+        TypeError: An input is not a floating-point tensor.
         ValueError: Sizes do not fit together, or the leading axes do not broadcast.
     """
-    check_pair(query, key)
-    check_vector("v", v)
+    check_float("... length width", query=query, key=key)
+    check_leading(query=query, key=key)
+    check_float("d_a", v=v)
     width = query.shape[-1] + key.shape[-1]
     check_matrix("W", W, rows=width, columns=v.shape[0], of="query and key together")
     check_same_dtype(query=query, key=key, W=W, v=v)
@@ -138,12 +142,10 @@ def location_score(
         num_keys: How many keys there are; those beyond W's last column get -inf, as in Luong.
 
     Raises:
-        TypeError: An input is no floating tensor, or num_keys no int.
+        TypeError: An input is not a floating-point tensor, or num_keys is not an int.
         ValueError: W does not fit the query, or num_keys is negative.
     """
-    check_float(query=query, W=W)
-    if query.dim() < 2:
-        raise ValueError(f"query needs at least two axes (length, width), got {tuple(query.shape)}")
+    check_float("... length width", query=query)
     check_matrix("W", W, rows=query.shape[-1], of="query")
     check_same_dtype(query=query, W=W)
     check_at_least(0, num_keys=num_keys)

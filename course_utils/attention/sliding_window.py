@@ -18,10 +18,9 @@ from jaxtyping import Float
 from torch import Tensor
 from torch.nn import functional as F
 
-from course_utils.attention._checks import check_at_least
 from course_utils.attention._chunks import ROWS, joined, windows
-from course_utils.attention._efficient_checks import check_heads, check_same_length
 from course_utils.attention.softmax import stable_softmax
+from course_utils.validation import check_at_least, check_same_dtype, check_same_length
 
 
 def sliding_window_attention(
@@ -42,7 +41,7 @@ def sliding_window_attention(
         window: How many keys a query sees at most; it may exceed L, which is causal attention.
 
     Raises:
-        TypeError: An input is no floating tensor, or the window no int.
+        TypeError: An input is not a floating-point tensor, or the window is not an int.
         ValueError: Sizes do not fit together, or the window is below 1.
     """
     _check(query, key, value)
@@ -124,7 +123,7 @@ def global_window_attention(
         num_global: How many of the first tokens are global; it may exceed L.
 
     Raises:
-        TypeError: An input is no floating tensor, or a number no int.
+        TypeError: An input is not a floating-point tensor, or a number is not an int.
         ValueError: Sizes do not fit together, or a number is negative.
     """
     _check(query, key, value)
@@ -165,5 +164,5 @@ def _band(window: int, like: Tensor) -> Tensor:
 
 
 def _check(query: Tensor, key: Tensor, value: Tensor) -> None:
-    check_heads(query=query, key=key, value=value)
+    check_same_dtype("B heads length width", query=query, key=key, value=value)
     check_same_length(query, key, value)

@@ -11,7 +11,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from course_utils.attention._checks import check_float
+from course_utils.validation import check_float
 
 
 def stable_softmax(scores: Float[Tensor, "*batch S"]) -> Float[Tensor, "*batch S"]:
@@ -21,34 +21,18 @@ def stable_softmax(scores: Float[Tensor, "*batch S"]) -> Float[Tensor, "*batch S
         scores: Any real numbers, -inf for what may not be chosen.
 
     Raises:
-        TypeError: The scores are no floating tensor.
+        TypeError: The scores are not a floating-point tensor.
         ValueError: The scores have no axis to sum over.
     """
     check_float(scores=scores)
     if scores.dim() == 0:
         raise ValueError("scores need at least one axis, got a scalar")
-    return _normalised(scores, overwrite=False)
-
-
-def overwriting_softmax(scores: Float[Tensor, "*batch S"]) -> Float[Tensor, "*batch S"]:
-    """Do the same with scores that nobody reads again: their memory may become the weights'.
-
-    A new table costs as much time as two passes over it; see multi-head attention in `make bench`.
-
-    Args:
-        scores: Real numbers in memory of their own; without autograd they are lost.
-    """
-    return _normalised(scores, overwrite=not torch.is_grad_enabled())
-
-
-def _normalised(scores: Tensor, *, overwrite: bool) -> Tensor:
     if scores.shape[-1] == 0:
         return scores.clone()
     # Any shift cancels in the quotient; the maximum keeps exp at or below 1, and 0 serves for -inf.
     peak = scores.detach().amax(dim=-1, keepdim=True)
     peak = peak.masked_fill(peak == -torch.inf, 0.0)
-    shifted = scores.sub_(peak) if overwrite else scores - peak
-    powers = shifted.exp_()
+    powers = (scores - peak).exp_()
     total = powers.sum(dim=-1, keepdim=True)
     total = total.masked_fill(total == 0.0, 1.0)
     # Autograd needs the powers as they are; without it, no further table is made.
@@ -64,7 +48,7 @@ def softmax_jacobian(weights: Float[Tensor, "*batch S"]) -> Float[Tensor, "*batc
         weights: What a softmax over the last axis gave; a row of zeros has a slope of zero.
 
     Raises:
-        TypeError: The weights are no floating tensor.
+        TypeError: The weights are not a floating-point tensor.
         ValueError: The weights have no axis.
     """
     check_float(weights=weights)

@@ -15,8 +15,8 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 from torch.nn import functional as F
 
-from course_utils.attention._checks import check_at_least, check_mask, check_query_key_value
 from course_utils.attention._chunks import joined
+from course_utils.validation import check_at_least, check_mask, check_query_key_value
 
 
 def strided_mask(num_positions: int, stride: int) -> Bool[Tensor, "L L"]:
@@ -27,7 +27,7 @@ def strided_mask(num_positions: int, stride: int) -> Bool[Tensor, "L L"]:
         stride: A query i sees key j where i - j < stride, or where stride divides i - j.
 
     Raises:
-        TypeError: An argument is no int.
+        TypeError: An argument is not an int.
         ValueError: num_positions is negative, or the stride below 1.
     """
     check_at_least(1, stride=stride)
@@ -46,7 +46,7 @@ def fixed_mask(num_positions: int, block: int, summary: int) -> Bool[Tensor, "L 
         summary: How many positions at the end of a block everyone after them sees.
 
     Raises:
-        TypeError: An argument is no int.
+        TypeError: An argument is not an int.
         ValueError: num_positions is negative, block below 1, or summary not from 0 to block.
     """
     check_at_least(1, block=block)
@@ -80,7 +80,8 @@ def block_sparse_attention(
         block: How many queries and how many keys make a block.
 
     Raises:
-        TypeError: An input is no floating tensor, the mask not boolean, or `block` no int.
+        TypeError: An input is not a floating-point tensor, the mask is not boolean, or `block` is
+            not an int.
         ValueError: Sizes do not fit together, or `block` is below 1.
     """
     check_query_key_value(query, key, value)

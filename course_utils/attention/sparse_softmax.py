@@ -13,7 +13,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from course_utils.attention._checks import check_float, check_number
+from course_utils.validation import broadcast_shape, check_float, check_number
 
 _HALVINGS = 60  # of an interval of length 1: beyond the digits of float64
 
@@ -25,7 +25,7 @@ def sparsemax(scores: Float[Tensor, "*batch S"]) -> Float[Tensor, "*batch S"]:
         scores: Any real numbers, -inf for what may not be chosen.
 
     Raises:
-        TypeError: The scores are no floating tensor.
+        TypeError: The scores are not a floating-point tensor.
         ValueError: The scores have no axis to sum over.
     """
     z = _shifted(scores)
@@ -51,7 +51,8 @@ def entmax(scores: Float[Tensor, "*batch S"], alpha: float | Tensor) -> Float[Te
         alpha: Above 1; a tensor that broadcasts to the scores, (H, 1, 1) say, can be learned.
 
     Raises:
-        TypeError: The scores are no floating tensor, or alpha neither that nor a number.
+        TypeError: The scores are not a floating-point tensor, or alpha is neither that nor a
+            number.
         ValueError: The scores have no axis to sum over, an alpha is not above 1, or their shape
             does not fit.
     """
@@ -108,11 +109,7 @@ def _check_alpha(alpha: float | Tensor, scores: Tensor) -> None:
         check_number(alpha=alpha)
         return
     check_float(alpha=alpha)
-    try:
-        fits = torch.broadcast_shapes(alpha.shape, scores.shape) == scores.shape
-    except RuntimeError:
-        fits = False
-    if not fits:
+    if broadcast_shape(alpha.shape, scores.shape) != scores.shape:
         raise ValueError(
             f"alpha must broadcast to the scores {tuple(scores.shape)}, got {tuple(alpha.shape)}"
         )

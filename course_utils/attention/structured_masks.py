@@ -15,9 +15,8 @@ import torch
 from jaxtyping import Bool, Int
 from torch import Tensor
 
-from course_utils.attention._checks import check_at_least, check_boolean
-from course_utils.attention._mask_checks import check_integers
 from course_utils.attention.masks import causal_mask
+from course_utils.validation import broadcast_shape, check_at_least, check_boolean, check_integers
 
 
 def prefix_mask(num_positions: int, prefix_length: int) -> Bool[Tensor, "L L"]:
@@ -28,7 +27,7 @@ def prefix_mask(num_positions: int, prefix_length: int) -> Bool[Tensor, "L L"]:
         prefix_length: How many of the first positions everyone may read.
 
     Raises:
-        TypeError: An argument is no int.
+        TypeError: An argument is not an int.
         ValueError: The prefix is not from 0 to num_positions long.
     """
     check_at_least(0, num_positions=num_positions, prefix_length=prefix_length)
@@ -47,10 +46,10 @@ def document_mask(document_ids: Int[Tensor, "batch L"]) -> Bool[Tensor, "batch 1
         document_ids: Which document each position belongs to: equal numbers, same document.
 
     Raises:
-        TypeError: The ids are no integer tensor.
+        TypeError: The ids are not an integer tensor.
         ValueError: The ids have not two axes.
     """
-    check_integers(("batch", "L"), document_ids=document_ids)
+    check_integers("batch L", document_ids=document_ids)
     same = document_ids.unsqueeze(-1) == document_ids.unsqueeze(-2)
     length = document_ids.shape[-1]
     return (same & causal_mask(length, length).to(same.device)).unsqueeze(1)
@@ -69,9 +68,7 @@ def combine_masks(*masks: Bool[Tensor, "..."]) -> Bool[Tensor, "..."]:
     if not masks:
         raise ValueError("combine_masks needs at least one mask, got none")
     check_boolean(**{f"mask {number}": mask for number, mask in enumerate(masks, 1)})
-    try:
-        torch.broadcast_shapes(*(mask.shape for mask in masks))
-    except RuntimeError:
+    if broadcast_shape(*(mask.shape for mask in masks)) is None:
         shapes = ", ".join(str(tuple(mask.shape)) for mask in masks)
-        raise ValueError(f"masks must broadcast against each other, got {shapes}") from None
+        raise ValueError(f"masks must broadcast against each other, got {shapes}")
     return reduce(torch.logical_and, masks)

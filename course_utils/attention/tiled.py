@@ -14,9 +14,9 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from course_utils.attention._checks import check_float, check_same_dtype
 from course_utils.attention._tiles import check_tiled, mask_future, num_visible, tiles
 from course_utils.attention.online_softmax import online_softmax_step
+from course_utils.validation import check_float, check_same_dtype
 
 
 def tiled_attention(
@@ -41,7 +41,8 @@ def tiled_attention(
         is_causal: Whether query i sees only the keys 0 to i.
 
     Raises:
-        TypeError: An input is no floating tensor, a block size no int, or is_causal no bool.
+        TypeError: An input is not a floating-point tensor, a block size is not an int, or is_causal
+            is not a bool.
         ValueError: Sizes do not fit together, or a block size is below 1.
     """
     check_tiled(query, key, value, block_q, block_k, is_causal)
@@ -87,7 +88,8 @@ def tiled_attention_backward(
         is_causal: Whether query i saw only the keys 0 to i.
 
     Raises:
-        TypeError: An input is no floating tensor, a block size no int, or is_causal no bool.
+        TypeError: An input is not a floating-point tensor, a block size is not an int, or is_causal
+            is not a bool.
         ValueError: Sizes do not fit together, or a block size is below 1.
     """
     check_tiled(query, key, value, block_q, block_k, is_causal)

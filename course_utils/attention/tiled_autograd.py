@@ -45,7 +45,7 @@ def recomputed_attention(
         is_causal: Whether query i sees only the keys 0 to i.
 
     Raises:
-        TypeError: An input is no floating tensor, or is_causal no bool.
+        TypeError: An input is not a floating-point tensor, or is_causal is not a bool.
         ValueError: Sizes do not fit together.
     """
     check_tiled(query, key, value, ROWS, KEYS, is_causal)

@@ -14,7 +14,6 @@ import torch
 from jaxtyping import Int
 from torch import Tensor
 
-from course_utils._checked import checked
 from course_utils.data.text import ALPHABET, UNKNOWN
 from course_utils.data.tokenizer import numbers
 
@@ -29,7 +28,6 @@ class BytePairs:
         merges: The pairs, in the order in which they were learnt.
     """
 
-    @checked()
     def __init__(self, merges: Sequence[Pair]) -> None:
         self.tokens = [*ALPHABET, *("".join(pair) for pair in merges)]
         self._number = {token: number for number, token in enumerate(self.tokens)}
@@ -37,7 +35,6 @@ class BytePairs:
         self._known: dict[str, list[int]] = {}
 
     @classmethod
-    @checked()
     def learn(cls, text: str, num_tokens: int) -> "BytePairs":
         """Merge the most frequent pair, of equal ones the first in the alphabet, again and again.
 
@@ -66,13 +63,12 @@ class BytePairs:
     def __len__(self) -> int:
         return len(self.tokens)
 
-    @checked()
     def encode(self, text: str) -> Int[Tensor, " length"]:
         """Turn text into numbers; a character outside the alphabet becomes a question mark."""
-        return torch.tensor([number for piece in PIECE.findall(text) for number in self._of(piece)])
+        found = [number for piece in PIECE.findall(text) for number in self._of(piece)]
+        return torch.tensor(found, dtype=torch.long)
 
-    @checked()
-    def decode(self, tokens: Iterable[int]) -> str:
+    def decode(self, tokens: Iterable[int] | Int[Tensor, " length"]) -> str:
         """Turn numbers back into text."""
         return "".join(self.tokens[token] for token in numbers(tokens, len(self)))
 

@@ -22,8 +22,6 @@ from dataclasses import dataclass
 from babel import Locale, UnknownLocaleError
 from babel.dates import DateTimeFormat, parse_pattern, tokenize_pattern
 
-from course_utils._checked import checked
-
 LOCALES = (
     "en_US", "en_GB", "de_DE", "nl_NL", "sv_SE", "da_DK", "fi_FI", "lv_LV", "lt_LT", "fr_FR",
     "es_ES", "it_IT", "pt_BR", "ro_RO", "pl_PL", "cs_CZ", "hu_HU", "tr_TR", "id_ID", "vi_VN",
@@ -66,13 +64,11 @@ class WrittenDate:
         return self.date.isoformat()
 
 
-@checked()
 def date_styles(locale: str) -> tuple[str, ...]:
     """Return the names of a locale's formats that say one date without doubt, each pattern once."""
     return tuple(_pieces_by_style(locale))
 
 
-@checked()
 def write_date(date: datetime.date, locale: str, style: str) -> WrittenDate:
     """Write a date as a locale does, and say where its day, month and year stand.
 

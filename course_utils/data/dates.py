@@ -15,7 +15,6 @@ import torch
 from jaxtyping import Bool
 from torch import Tensor
 
-from course_utils._checked import checked
 from course_utils.data.date_formats import LOCALES, WrittenDate, date_styles, write_date
 from course_utils.data.sequences import Pairs
 from course_utils.data.tokenizer import CharacterTokenizer, pad
@@ -25,7 +24,6 @@ HELD_OUT_SHARE = 10
 ISO_PARTS = {"year": (0, 4), "month": (5, 7), "day": (8, 10)}
 
 
-@checked()
 def is_held_out(date: datetime.date) -> bool:
     """Say whether a day is kept from training; the same on every machine and in every version."""
     # The finaliser of SplitMix64: Python's own hash makes no promise, and a plain remainder
@@ -36,7 +34,6 @@ def is_held_out(date: datetime.date) -> bool:
     return (mixed ^ mixed >> 31) % HELD_OUT_SHARE == 0
 
 
-@checked(count=0)
 def sample_dates(
     count: int,
     generator: torch.Generator,
@@ -81,14 +78,12 @@ class DateTokens:
     target: CharacterTokenizer
 
     @classmethod
-    @checked()
     def of(cls, written: Sequence[WrittenDate]) -> DateTokens:
         """Return the tokens that these training dates need."""
         return cls(
             CharacterTokenizer.of(date.text for date in written), CharacterTokenizer("-0123456789")
         )
 
-    @checked()
     def pairs(self, written: Sequence[WrittenDate]) -> Pairs:
         """Return the dates as padded numbers."""
         return Pairs(
@@ -97,7 +92,6 @@ class DateTokens:
         )
 
 
-@checked()
 def field_mask(written: Sequence[WrittenDate], num_keys: int) -> Bool[Tensor, "N 10 num_keys"]:
     """Mark, for each character of YYYY-MM-DD, where the same field stands in the source.
 

@@ -13,7 +13,6 @@ import torch
 from jaxtyping import Bool, Int
 from torch import Tensor
 
-from course_utils._checked import checked
 from course_utils.data.tokenizer import END, FIRST_SYMBOL, PAD, START
 
 
@@ -32,7 +31,6 @@ class Pairs:
     def __len__(self) -> int:
         return len(self.source)
 
-    @checked()
     def __getitem__(self, index: Tensor | slice) -> Pairs:
         """Return some of the pairs, cut to the longest source and the longest target of them."""
         return Pairs(_cut(self.source[index]), _cut(self.target[index]))
@@ -43,7 +41,6 @@ class Pairs:
         return self.source != PAD
 
 
-@checked(num_symbols=1)
 def repeat_pairs(
     lengths: Int[Tensor, " N"],
     generator: torch.Generator,

@@ -14,7 +14,6 @@ import torch
 from jaxtyping import Int
 from torch import Tensor
 
-from course_utils._checked import checked
 from course_utils.data.tokenizer import numbers
 
 ALPHABET = "\n" + "".join(sorted(set(string.printable) - set(string.whitespace))) + " "
@@ -39,20 +38,18 @@ class CharacterText:
         return len(ALPHABET)
 
 
-@checked()
 def encode(text: str) -> Int[Tensor, " length"]:
     """Turn text into numbers; a character outside the alphabet becomes a question mark."""
     number = {character: index for index, character in enumerate(ALPHABET)}
-    return torch.tensor([number.get(character, number[UNKNOWN]) for character in text])
+    found = [number.get(character, number[UNKNOWN]) for character in text]
+    return torch.tensor(found, dtype=torch.long)
 
 
-@checked()
-def decode(tokens: Iterable[int]) -> str:
+def decode(tokens: Iterable[int] | Int[Tensor, " length"]) -> str:
     """Turn numbers back into text."""
     return "".join(ALPHABET[token] for token in numbers(tokens, len(ALPHABET)))
 
 
-@checked()
 def character_text(held_out: int = 5) -> CharacterText:
     """Return Python's help topics in alphabetical order, every `held_out`-th for validation.
 
@@ -71,7 +68,6 @@ def character_text(held_out: int = 5) -> CharacterText:
     return CharacterText(encode("".join(kept)), encode("".join(texts[held_out - 1 :: held_out])))
 
 
-@checked(length=1, count=0)
 def random_windows(
     tokens: Int[Tensor, " num_tokens"], length: int, count: int, generator: torch.Generator
 ) -> tuple[Int[Tensor, "count length"], Int[Tensor, "count length"]]:

@@ -9,17 +9,15 @@ import torch
 from jaxtyping import Int
 from torch import Tensor
 
-from course_utils._checked import checked
-
 PAD, START, END, UNKNOWN = range(4)
 FIRST_SYMBOL = 4
 
 
-def numbers(tokens: Iterable[int], below: int) -> list[int]:
+def numbers(tokens: Iterable[int] | Int[Tensor, " length"], below: int) -> list[int]:
     """Return the tokens as a list of ints.
 
     Raises:
-        TypeError: One is no whole number.
+        TypeError: One is not a whole number.
         ValueError: One lies outside of the alphabet.
     """
     try:
@@ -43,7 +41,6 @@ class CharacterTokenizer:
         ValueError: A character stands in the alphabet twice.
     """
 
-    @checked()
     def __init__(self, alphabet: str) -> None:
         if len(set(alphabet)) != len(alphabet):
             twice = sorted({found for found in alphabet if alphabet.count(found) > 1})
@@ -52,12 +49,11 @@ class CharacterTokenizer:
         self._number = {found: index for index, found in enumerate(alphabet, FIRST_SYMBOL)}
 
     @classmethod
-    @checked()
     def of(cls, texts: Iterable[str]) -> CharacterTokenizer:
         """Return a tokenizer for the characters that occur in `texts`, in code point order.
 
         Raises:
-            TypeError: A text is no string.
+            TypeError: A text is not a string.
         """
         found: set[str] = set()
         for text in texts:
@@ -69,14 +65,12 @@ class CharacterTokenizer:
     def __len__(self) -> int:
         return FIRST_SYMBOL + len(self.alphabet)
 
-    @checked()
     def encode(self, text: str, *, marks: bool = False) -> list[int]:
         """Return one number a character, between START and END where `marks` is set."""
         numbers = [self._number.get(character, UNKNOWN) for character in text]
         return [START, *numbers, END] if marks else numbers
 
-    @checked()
-    def decode(self, tokens: Iterable[int]) -> str:
+    def decode(self, tokens: Iterable[int] | Int[Tensor, " length"]) -> str:
         """Return the text up to END; PAD and START write nothing, UNKNOWN a replacement sign."""
         written = []
         for token in numbers(tokens, len(self)):

@@ -10,7 +10,7 @@ import torch
 from jaxtyping import Int
 from torch import Tensor
 
-from course_utils.attention._checks import check_tensor, check_whole
+from course_utils.validation import check_int, check_tensor
 
 
 def exact_match(
@@ -24,11 +24,11 @@ def exact_match(
         pad_id: The target token at positions that do not count.
 
     Raises:
-        TypeError: The tokens or pad_id are no integers.
+        TypeError: The tokens or pad_id are not integers.
         ValueError: The shapes differ, or there is no sequence.
     """
     check_tensor(predicted=predicted, target=target)
-    check_whole(pad_id=pad_id)
+    check_int(pad_id=pad_id)
     for name, tokens in (("predicted", predicted), ("target", target)):
         if tokens.is_floating_point() or tokens.is_complex() or tokens.dtype == torch.bool:
             raise TypeError(f"{name} must hold integers, got dtype {tokens.dtype}")

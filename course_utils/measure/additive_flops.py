@@ -6,7 +6,7 @@ Ours / theirs: num_queries, num_keys = T_y, T_x;  d_a = n'
 Differs: the projection of the query is computed once a query too; a tanh counts as 1.
 """
 
-from course_utils.attention._checks import check_at_least, check_flag
+from course_utils.validation import check_at_least, check_instance
 
 
 def additive_flops(
@@ -23,11 +23,11 @@ def additive_flops(
         precompute: Whether each query and each key is projected once, or again for every pair.
 
     Raises:
-        TypeError: A size is no int, or precompute no bool.
+        TypeError: A size is not an int, or precompute is not a bool.
         ValueError: A size is negative.
     """
     check_at_least(0, num_queries=num_queries, num_keys=num_keys, d_q=d_q, d_k=d_k, d_a=d_a)
-    check_flag(precompute=precompute)
+    check_instance(bool, precompute=precompute)
     pairs = num_queries * num_keys
     query_projections = num_queries if precompute else pairs
     key_projections = num_keys if precompute else pairs

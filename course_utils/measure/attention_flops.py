@@ -4,7 +4,7 @@ Source: Dao 2023, FlashAttention-2, section 4.1, https://arxiv.org/abs/2307.0869
 Ours / theirs: 2·L·S·(d_k + d_v) a head is 4 · seqlen² · head dimension where all sizes are equal
 """
 
-from course_utils.attention._checks import check_at_least
+from course_utils.validation import check_at_least
 
 
 def attention_flops(
@@ -21,7 +21,7 @@ def attention_flops(
         d_v: Width of a value.
 
     Raises:
-        TypeError: A size is no int.
+        TypeError: A size is not an int.
         ValueError: A size is below 1.
     """
     check_at_least(

@@ -13,7 +13,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 from torch.utils.flop_counter import FlopCounterMode
 
-from course_utils.attention._checks import check_callable
+from course_utils.validation import check_callable
 
 
 def count_flops(fn: Callable[..., object], *args: object) -> int:

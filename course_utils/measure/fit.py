@@ -12,7 +12,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from course_utils._checked import checked
+from course_utils.validation import (
+    check_number,
+)
 
 
 @dataclass(frozen=True)
@@ -29,9 +31,9 @@ class PowerLaw:
     error: float
     prefactor: float
 
-    @checked()
     def __call__(self, x: float) -> float:
         """Return the law's value at x."""
+        check_number(x=x)
         return float(self.prefactor * x**self.exponent)
 
     def __str__(self) -> str:
@@ -50,7 +52,7 @@ def fit_power_law(x: Sequence[float], y: Sequence[float]) -> PowerLaw:
         y: As many positive values.
 
     Raises:
-        TypeError: x or y holds something that is no number.
+        TypeError: x or y holds something that is not a number.
         ValueError: The lengths differ, there are fewer than three points, a value is not
             positive and finite, or all x are equal.
     """

@@ -8,7 +8,7 @@ Differs: counts all layers, and bytes instead of numbers.
 
 import math
 
-from course_utils.attention._checks import check_at_least, check_number
+from course_utils.validation import check_at_least, check_number
 
 GIB = 2**30
 
@@ -32,7 +32,7 @@ def kv_cache_bytes(
         bytes_per_element: 4 for float32, 2 for float16.
 
     Raises:
-        TypeError: An argument is no int.
+        TypeError: An argument is not an int.
         ValueError: num_tokens is negative, or another argument below 1.
     """
     check_at_least(1, num_layers=num_layers, num_kv_heads=num_kv_heads, d_k=d_k, batch=batch)
@@ -55,7 +55,7 @@ def cache_fits(
         batch: How many sequences share the memory.
 
     Raises:
-        TypeError: gib is no number, or another argument no int.
+        TypeError: gib is not a number, or another argument is not an int.
         ValueError: gib is negative, or another argument below 1.
     """
     check_number(gib=gib)

@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 from torch.profiler import ProfilerActivity, profile
 
-from course_utils.attention._checks import check_callable
+from course_utils.validation import check_callable
 
 
 def peak_memory(fn: Callable[..., object], *args: object) -> int:

@@ -5,7 +5,7 @@ Ours / theirs: num_heads = h;  W_q, W_k, W_v, W_o = W^Q, W^K, W^V, W^O
 Differs: counts a bias too, one number for each column of a matrix, where there is one.
 """
 
-from course_utils.attention._checks import check_at_least, check_flag
+from course_utils.validation import check_at_least, check_instance
 
 
 def qkv_parameters(d_model: int, num_heads: int, d_k: int, d_v: int, bias: bool) -> int:
@@ -19,11 +19,11 @@ def qkv_parameters(d_model: int, num_heads: int, d_k: int, d_v: int, bias: bool)
         bias: Whether each projection adds a learned vector.
 
     Raises:
-        TypeError: A size is no int, or bias no bool.
+        TypeError: A size is not an int, or bias is not a bool.
         ValueError: A size is below 1.
     """
     check_at_least(1, d_model=d_model, num_heads=num_heads, d_k=d_k, d_v=d_v)
-    check_flag(bias=bias)
+    check_instance(bool, bias=bias)
     columns = num_heads * (2 * d_k + d_v)
     return columns * (d_model + bool(bias))
 
@@ -39,11 +39,11 @@ def mha_parameters(d_model: int, num_heads: int, bias: bool) -> int:
         bias: Whether each projection adds a learned vector.
 
     Raises:
-        TypeError: A size is no int, or bias no bool.
+        TypeError: A size is not an int, or bias is not a bool.
         ValueError: A size is below 1, or the heads do not divide d_model.
     """
     check_at_least(1, d_model=d_model, num_heads=num_heads)
-    check_flag(bias=bias)
+    check_instance(bool, bias=bias)
     if d_model % num_heads != 0:
         raise ValueError(
             f"num_heads must divide d_model, got {num_heads} heads and a width of {d_model}"

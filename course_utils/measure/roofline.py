@@ -6,7 +6,7 @@ Ours / theirs: intensity = operational intensity;  bandwidth = peak memory bandw
 Differs: bytes are counted for an ideal cache: each input is read once, the output written once.
 """
 
-from course_utils.attention._checks import check_at_least, check_flag, check_number
+from course_utils.validation import check_at_least, check_instance, check_number
 
 
 def matmul_bytes(
@@ -22,12 +22,12 @@ def matmul_bytes(
         count_output: Whether the scores go to memory; a fused kernel never writes them.
 
     Raises:
-        TypeError: A size is no int, or count_output no bool.
+        TypeError: A size is not an int, or count_output is not a bool.
         ValueError: A size is below 1.
     """
     check_at_least(1, num_queries=num_queries, num_keys=num_keys, d_k=d_k)
     check_at_least(1, bytes_per_element=bytes_per_element)
-    check_flag(count_output=count_output)
+    check_instance(bool, count_output=count_output)
     elements = (num_queries + num_keys) * d_k
     if count_output:
         elements += num_queries * num_keys
@@ -47,7 +47,7 @@ def matmul_intensity(
         count_output: Whether the scores go to memory.
 
     Raises:
-        TypeError: A size is no int, or count_output no bool.
+        TypeError: A size is not an int, or count_output is not a bool.
         ValueError: A size is below 1.
     """
     moved = matmul_bytes(num_queries, num_keys, d_k, bytes_per_element, count_output)
@@ -65,7 +65,7 @@ def attainable_flops(intensity: float, peak_flops: float, bandwidth: float) -> f
         bandwidth: Bytes per second that the memory can move.
 
     Raises:
-        TypeError: An argument is no number.
+        TypeError: An argument is not a number.
         ValueError: An argument is negative.
     """
     check_number(intensity=intensity, peak_flops=peak_flops, bandwidth=bandwidth)

@@ -19,7 +19,7 @@ from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
-from course_utils.attention._checks import check_at_least, check_callable
+from course_utils.validation import check_at_least, check_callable
 
 Moves = list[tuple[int, bool]]  # bytes, and whether they were stored
 
@@ -59,7 +59,7 @@ def trace_torch(fn: Callable[..., object], *args: object, sram_elements: int) ->
         sram_elements: How many elements the fast memory holds.
 
     Raises:
-        TypeError: `fn` cannot be called, or `sram_elements` is no int.
+        TypeError: `fn` cannot be called, or `sram_elements` is not an int.
         ValueError: It is below 1.
     """
     check_callable(fn=fn)

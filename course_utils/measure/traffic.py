@@ -6,7 +6,7 @@ Ours / theirs: num_tokens = N;  sram_elements = M
 Differs: the paper gives orders of growth; here every load and store is counted.
 """
 
-from course_utils.attention._checks import check_at_least
+from course_utils.validation import check_at_least
 
 
 def hbm_traffic(num_tokens: int, d: int, sram_elements: int) -> tuple[int, int]:
@@ -23,7 +23,7 @@ def hbm_traffic(num_tokens: int, d: int, sram_elements: int) -> tuple[int, int]:
         sram_elements: How many elements the fast memory holds.
 
     Raises:
-        TypeError: A size is no int.
+        TypeError: A size is not an int.
         ValueError: A size is below 1.
     """
     check_at_least(1, num_tokens=num_tokens, d=d, sram_elements=sram_elements)

@@ -7,7 +7,7 @@ Ours / theirs: query, key = q, k
 
 import torch
 
-from course_utils.attention._checks import check_at_least, check_instance
+from course_utils.validation import check_at_least, check_instance
 
 
 def dot_product_variance(d_k: int, num_samples: int, generator: torch.Generator) -> float:
@@ -19,7 +19,7 @@ def dot_product_variance(d_k: int, num_samples: int, generator: torch.Generator)
         generator: The only source of randomness.
 
     Raises:
-        TypeError: A size is no int, or the generator is none.
+        TypeError: A size is not an int, or the generator is not a torch.Generator.
         ValueError: d_k is below 1, or num_samples below 2.
     """
     check_at_least(1, d_k=d_k)

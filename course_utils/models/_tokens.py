@@ -2,9 +2,14 @@
 
 from torch import Tensor, nn
 
+from course_utils.validation import (
+    check_integers,
+)
+
 
 def check_some(tokens: Tensor) -> None:
-    """Raise ValueError unless there is at least one token."""
+    """Raise unless there is at least one token."""
+    check_integers("B L", tokens=tokens)
     if not tokens.numel():
         raise ValueError(f"tokens must hold at least one, got the shape {tuple(tokens.shape)}")
 
@@ -13,8 +18,10 @@ def embedded(table: nn.Embedding, tokens: Tensor, name: str = "tokens") -> Tenso
     """Return a row of the table for each token.
 
     Raises:
-        ValueError: The table has no row for a token.
+        TypeError: The tokens are not integers.
+        ValueError: They have other axes than (B, L), or the table has no row for one.
     """
+    check_integers("B L", **{name: tokens})
     try:
         rows: Tensor = table(tokens.long())
     except IndexError:  # asked afterwards: while decoding, a look at every token would cost more

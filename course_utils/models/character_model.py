@@ -16,11 +16,15 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from course_utils._checked import checked
 from course_utils.attention import scaled_dot_product_attention
 from course_utils.data import CharacterText, random_windows
 from course_utils.models._tokens import embedded
 from course_utils.models.training import descend
+from course_utils.validation import (
+    check_at_least,
+    check_instance,
+    check_number,
+)
 
 Start = Literal["unit variance", "gpt"]
 GPT_STD = 0.02
@@ -42,7 +46,6 @@ class CharacterModel(nn.Module):
         ValueError: `start` is not one of the two.
     """
 
-    @checked(num_characters=1, length=1, d_k=1, d_model=1)
     def __init__(
         self,
         *,
@@ -54,6 +57,9 @@ class CharacterModel(nn.Module):
         d_model: int = 64,
     ) -> None:
         super().__init__()
+        check_at_least(1, num_characters=num_characters, length=length, d_k=d_k, d_model=d_model)
+        check_number(scale=1.0 if scale is None else scale)
+        check_instance(str, start=start)
         if start not in get_args(Start):
             raise ValueError(f"start must be one of {get_args(Start)}, got {start!r}")
         self.length, self.scale = length, scale
@@ -77,7 +83,6 @@ class CharacterModel(nn.Module):
             nn.init.normal_(self.query.weight, std=GPT_STD)
             nn.init.normal_(self.key.weight, std=GPT_STD)
 
-    @checked()
     def forward(self, tokens: Int[Tensor, "B L"]) -> Float[Tensor, "B L num_characters"]:
         """Return the logits of the next character at each position."""
         stream, query, key = self._read(tokens)
@@ -86,7 +91,6 @@ class CharacterModel(nn.Module):
         stream = stream + self.feed_forward(stream)
         return self.head(self.norm_out(stream))  # type: ignore[no-any-return]
 
-    @checked()
     def weights(self, tokens: Int[Tensor, "B L"]) -> Float[Tensor, "B L L"]:
         """Return how much each position takes from each earlier one."""
         _, query, key = self._read(tokens)
@@ -95,11 +99,11 @@ class CharacterModel(nn.Module):
         return self._attend(query, key, one_hot.expand(len(tokens), -1, -1))
 
     def _read(self, tokens: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        if tokens.shape[1] > self.length:
-            raise ValueError(
-                f"tokens must be at most {self.length} a sequence, got {tokens.shape[1]}"
-            )
-        stream = embedded(self.character, tokens) + self.position.weight[: tokens.shape[-1]]
+        stream = embedded(self.character, tokens)
+        length = stream.shape[1]
+        if length > self.length:
+            raise ValueError(f"tokens must be at most {self.length} a sequence, got {length}")
+        stream = stream + self.position.weight[:length]
         normed = self.norm_in(stream)
         return stream, self.query(normed), self.key(normed)
 
@@ -109,7 +113,6 @@ class CharacterModel(nn.Module):
         return scaled_dot_product_attention(query, key, value, earlier, self.scale)
 
 
-@checked(steps=1, batch=1, learning_rate=0.0)
 def train_character_model(
     model: CharacterModel,
     text: CharacterText,
@@ -144,7 +147,6 @@ def train_character_model(
 
 
 @torch.no_grad()
-@checked(windows=1)
 def next_character_loss(
     model: CharacterModel, tokens: Int[Tensor, " num_tokens"], windows: int = 64
 ) -> float:
@@ -158,7 +160,6 @@ def next_character_loss(
 
 
 @torch.no_grad()
-@checked(windows=1)
 def weight_on_previous(
     model: CharacterModel, tokens: Int[Tensor, " num_tokens"], windows: int = 64
 ) -> float:

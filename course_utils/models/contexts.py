@@ -18,12 +18,15 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
-from course_utils._checked import checked
 from course_utils.attention import (
     attend,
     local_monotonic_weights,
     local_predictive_weights,
     predicted_centre,
+)
+from course_utils.validation import (
+    check_at_least,
+    check_callable,
 )
 
 Score = Callable[[Tensor, Tensor], Tensor]
@@ -60,12 +63,10 @@ class Context(nn.Module):
 class FixedContext(Context):
     """The summary at every step, whatever is asked."""
 
-    @checked()
     def remember(self, encoded: Encoded) -> Tensor:
         """Keep the summary alone."""
         return encoded.summary
 
-    @checked(step=0)
     def forward(
         self, state: Float[Tensor, "B width"], memory: Float[Tensor, "B width"], step: int
     ) -> tuple[Tensor, None]:
@@ -81,18 +82,16 @@ class AttentionContext(Context):
             it has a method `project`, that is applied to the keys once a sentence.
     """
 
-    @checked()
     def __init__(self, score: Score) -> None:
         super().__init__()
+        check_callable(score=score)
         self.score = score
 
-    @checked()
     def remember(self, encoded: Encoded) -> tuple[Encoded, Tensor]:
         """Keep the states, and the keys as the score wants them."""
         project = getattr(self.score, "project", None)
         return encoded, encoded.states if project is None else project(encoded.states)
 
-    @checked(step=0)
     def forward(
         self, state: Float[Tensor, "B width"], memory: tuple[Encoded, Tensor], step: int
     ) -> tuple[Tensor, Tensor]:
@@ -102,7 +101,6 @@ class AttentionContext(Context):
         context, weights = self.weigh(scores, state, encoded, step)
         return context.squeeze(1), weights.squeeze(1)
 
-    @checked(step=0)
     def weigh(
         self,
         scores: Float[Tensor, "B 1 S"],
@@ -122,12 +120,11 @@ class LocalMonotonicContext(AttentionContext):
         half_width: How far the window reaches to each side.
     """
 
-    @checked(half_width=0)
     def __init__(self, score: Score, half_width: int) -> None:
         super().__init__(score)
+        check_at_least(0, half_width=half_width)
         self.half_width = half_width
 
-    @checked(step=0)
     def weigh(
         self,
         scores: Float[Tensor, "B 1 S"],
@@ -149,14 +146,13 @@ class LocalPredictiveContext(AttentionContext):
         half_width: Luong's D; the Gaussian's deviation is half of it.
     """
 
-    @checked(width=1, half_width=1)
     def __init__(self, score: Score, width: int, half_width: int) -> None:
         super().__init__(score)
+        check_at_least(1, width=width, half_width=half_width)
         self.half_width = half_width
         self.W_p = nn.Parameter(torch.randn(width, width) * width**-0.5)
         self.v_p = nn.Parameter(torch.randn(width) * width**-0.5)
 
-    @checked(step=0)
     def weigh(
         self,
         scores: Float[Tensor, "B 1 S"],

@@ -13,7 +13,6 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
-from course_utils._checked import checked
 from course_utils.data import PAD
 from course_utils.models._tokens import embedded as rows_of
 from course_utils.models.contexts import Encoded
@@ -29,21 +28,18 @@ class Encoder(nn.Module):
         bidirectional: Whether half of the width reads from the end.
     """
 
-    @checked(num_symbols=1, width=2, embedding=1)
     def __init__(
         self, *, num_symbols: int, width: int, embedding: int = 32, bidirectional: bool = True
     ) -> None:
         super().__init__()
-        self.embed, self.embedding = nn.Embedding(num_symbols, embedding), embedding
+        self.embed = nn.Embedding(num_symbols, embedding)
         each = width // 2 if bidirectional else width
         self.gru = nn.GRU(embedding, each, batch_first=True, bidirectional=bidirectional)
 
-    @checked()
     def forward(self, source: Int[Tensor, "B S"]) -> Encoded:
         """Return the states of the source's symbols and their summary."""
         return self.read(rows_of(self.embed, source, "source"), source != PAD)
 
-    @checked()
     def read(self, embedded: Float[Tensor, "B S embedding"], mask: Bool[Tensor, "B S"]) -> Encoded:
         """Return the same for symbols that are vectors already."""
         if not mask.numel() or not bool(mask.any(dim=1).all()):

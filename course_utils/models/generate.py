@@ -17,14 +17,18 @@ import torch
 from jaxtyping import Int
 from torch import Tensor
 
-from course_utils._checked import checked
-from course_utils.attention._checks import check_at_least
 from course_utils.models.gpt import GPT
 from course_utils.models.model_cache import ModelCache
 from course_utils.models.sampling import draw_tokens, token_probabilities
+from course_utils.validation import (
+    check_at_least,
+    check_callable,
+    check_instance,
+    check_int,
+    check_integers,
+)
 
 
-@checked()
 def stream_tokens(
     model: GPT,
     prompt: Int[Tensor, "B P"],
@@ -54,12 +58,22 @@ def stream_tokens(
         **choice: How a token is drawn: temperature (0 is always the likeliest), top_k, top_p.
 
     Raises:
-        TypeError: A number is no int.
+        TypeError: A number is not an int.
         ValueError: The prompt is empty, a choice is impossible, or there is no room.
     """
-    if prompt.dim() != 2 or not prompt.shape[1]:
+    check_instance(GPT, model=model)
+    check_integers("B P", prompt=prompt)
+    if not prompt.shape[1]:
         raise ValueError(f"prompt must have the axes (B, P) with P > 0, got {tuple(prompt.shape)}")
     check_at_least(0, num_tokens=num_tokens)
+    check_callable(progress=progress)
+    for kind, name, given in (
+        (int, "stop", stop),
+        (ModelCache, "cache", cache),
+        (torch.Generator, "generator", generator),
+    ):
+        if given is not None:
+            check_instance(kind, **{name: given})
     token_probabilities(torch.zeros(1, 1), **choice)  # raises before anything is read
     if cache is not None and first is not None:
         raise ValueError("first belongs to a new cache, got it together with one: set cache.first")
@@ -76,7 +90,6 @@ def stream_tokens(
     )
 
 
-@checked()
 def generate(
     model: GPT, prompt: Int[Tensor, "B P"], num_tokens: int, **options: Any
 ) -> Int[Tensor, "B num_written"]:
@@ -92,6 +105,7 @@ def generate(
         TypeError: As `stream_tokens`.
         ValueError: As `stream_tokens`.
     """
+    check_integers("B P", prompt=prompt)
     written = [prompt[:, :0]]
     with suppress(KeyboardInterrupt):
         for tokens in stream_tokens(model, prompt, num_tokens, **options):
@@ -99,7 +113,6 @@ def generate(
     return torch.cat(written, dim=1)
 
 
-@checked()
 def left_pad(
     prompts: Sequence[Sequence[int]], padding: int = 0
 ) -> tuple[Int[Tensor, "B longest"], Int[Tensor, " B"]]:
@@ -110,8 +123,14 @@ def left_pad(
         padding: The token that fills the left; no sequence reads it.
 
     Raises:
-        TypeError: A prompt is no sequence of ints, or padding no int.
+        TypeError: A prompt is not a sequence of ints, or padding is not an int.
     """
+    check_instance(Sequence, prompts=prompts)
+    check_int(padding=padding)
+    for number, prompt in enumerate(prompts):
+        check_instance(Sequence, **{f"prompt {number}": prompt})
+        for token in prompt:
+            check_int(**{f"a token of prompt {number}": token})
     longest = max(map(len, prompts), default=0)
     first = torch.tensor([longest - len(prompt) for prompt in prompts], dtype=torch.long)
     tokens = torch.full((len(prompts), longest), padding)

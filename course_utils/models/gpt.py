@@ -15,14 +15,18 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from course_utils._checked import checked
-from course_utils.attention._checks import check_at_least
 from course_utils.attention.kv_cache import KVCache
 from course_utils.attention.rolling_cache import RollingCache
 from course_utils.models._tokens import check_some, embedded
 from course_utils.models.gpt_layer import CausalAttention, GPTLayer, linear
 from course_utils.models.model_cache import LayerCache, ModelCache
 from course_utils.positions import LearnedPositions, PositionScheme, RotaryPositions
+from course_utils.validation import (
+    check_at_least,
+    check_instance,
+    check_integers,
+    check_shape,
+)
 
 Positions = Literal["learned", "rope"]
 
@@ -43,13 +47,12 @@ class GPT(nn.Module):
         d_ff: Width of the feed-forward layers; None is 4·d_model.
 
     Raises:
-        TypeError: A size is no int.
+        TypeError: A size is not an int.
         ValueError: A size is below 1, heads do not divide, or `positions` has another name.
     """
 
     bias = True
 
-    @checked(d_model=1, d_ff=1)
     def __init__(
         self,
         num_tokens: int,
@@ -65,6 +68,8 @@ class GPT(nn.Module):
     ) -> None:
         super().__init__()
         check_at_least(1, num_tokens=num_tokens, num_layers=num_layers, max_length=max_length)
+        check_at_least(1, d_model=d_model, d_ff=1 if d_ff is None else d_ff)
+        check_instance(str, positions=positions)
         if positions not in get_args(Positions):
             raise ValueError(f"positions must be one of {get_args(Positions)}, got {positions!r}")
         self.max_length, self.window = max_length, window
@@ -93,7 +98,6 @@ class GPT(nn.Module):
         """The longest sequence that the positions allow; None is any."""
         return self.max_length if isinstance(self.positions, LearnedPositions) else None
 
-    @checked()
     def forward(
         self, tokens: Int[Tensor, "B T"], cache: ModelCache | None = None
     ) -> tuple[Float[Tensor, "B T num_tokens"], ModelCache]:
@@ -108,13 +112,14 @@ class GPT(nn.Module):
             ValueError: There are no tokens, or more than the cache or the learned positions have
                 room for; the cache is as it was.
         """
+        check_some(tokens)
         if cache is None:
             cache = self.new_cache(len(tokens))
             return self._read(tokens, None, cache, fresh=True), cache
+        check_instance(ModelCache, cache=cache)
         with torch.no_grad():
             return self._read(tokens, cache.first, cache, fresh=False), cache
 
-    @checked()
     def logits(
         self, tokens: Int[Tensor, "B T"], first: Int[Tensor, " B"] | None = None
     ) -> Float[Tensor, "B T num_tokens"]:
@@ -127,9 +132,12 @@ class GPT(nn.Module):
         Raises:
             ValueError: There are more tokens than learned positions.
         """
+        check_some(tokens)
+        if first is not None:
+            check_integers("B", first=first)
+            check_shape(tokens.shape[:1], first=first)
         return self._read(tokens, first)
 
-    @checked()
     def new_cache(
         self, batch: int, max_length: int | None = None, first: Int[Tensor, " B"] | None = None
     ) -> ModelCache:
@@ -158,7 +166,6 @@ class GPT(nn.Module):
         cache: ModelCache | None = None,
         fresh: bool = True,
     ) -> Tensor:
-        check_some(tokens)
         if cache is not None and len(cache.layers) != len(self.layers):
             raise ValueError(f"cache must hold {len(self.layers)} layers, got {len(cache.layers)}")
         start = 0 if cache is None else cache.length

@@ -10,8 +10,10 @@ from collections.abc import Mapping
 
 from torch import Tensor
 
-from course_utils._checked import checked
 from course_utils.models._weight_names import renamed, turned_round
+from course_utils.validation import (
+    check_instance,
+)
 
 AROUND = {
     "token": "transformer.wte",
@@ -29,7 +31,6 @@ IN_LAYER = {
 }
 
 
-@checked()
 def from_gpt2(theirs: Mapping[str, Tensor]) -> dict[str, Tensor]:
     """Return what `GPT(...).load_state_dict` takes.
 
@@ -37,13 +38,13 @@ def from_gpt2(theirs: Mapping[str, Tensor]) -> dict[str, Tensor]:
         theirs: The state_dict of a GPT2LMHeadModel.
 
     Raises:
-        ValueError: A weight is none of such a model.
+        ValueError: A weight is not one of such a model.
     """
+    check_instance(Mapping, theirs=theirs)
     layers = ("transformer.h", "layers")
     return _turned(renamed(theirs, turned_round(AROUND), layers, turned_round(IN_LAYER)), "layers")
 
 
-@checked()
 def to_gpt2(ours: Mapping[str, Tensor]) -> dict[str, Tensor]:
     """Return what `GPT2LMHeadModel(config).load_state_dict` takes.
 
@@ -52,8 +53,9 @@ def to_gpt2(ours: Mapping[str, Tensor]) -> dict[str, Tensor]:
             embedding, theirs needs `GPT2Config(tie_word_embeddings=False)`.
 
     Raises:
-        ValueError: A weight is none of such a model.
+        ValueError: A weight is not one of such a model.
     """
+    check_instance(Mapping, ours=ours)
     layers = ("layers", "transformer.h")
     return _turned(renamed(ours, AROUND, layers, IN_LAYER), "transformer.h")
 

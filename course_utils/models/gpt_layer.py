@@ -15,11 +15,10 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from course_utils.attention import causal_mask, merge_heads, window_mask
-from course_utils.attention._checks import check_at_least
-from course_utils.attention._head_checks import check_num_heads
 from course_utils.attention.kv_cache import KVCache
 from course_utils.models.model_cache import LayerCache
 from course_utils.positions import PositionScheme
+from course_utils.validation import check_at_least, check_num_heads
 
 
 def linear(width_in: int, width_out: int, *, bias: bool = True) -> nn.Linear:
@@ -52,7 +51,7 @@ class CausalAttention(nn.Module):
         bias: Whether the projections add a bias.
 
     Raises:
-        TypeError: A number is no int.
+        TypeError: A number is not an int.
         ValueError: The query heads do not divide the width, the others not them, or the window is
             below 1.
     """

@@ -14,7 +14,6 @@ from jaxtyping import Int
 from torch import Tensor
 from torch.nn import functional as F
 
-from course_utils._checked import checked
 from course_utils.data import BytePairs, CharacterText, decode, random_windows
 from course_utils.models.gpt import GPT
 from course_utils.models.model_cache import ModelCache
@@ -38,7 +37,6 @@ class TokenText:
     characters_per_token: float
 
 
-@checked()
 def token_text(text: CharacterText, num_tokens: int = 512) -> TokenText:
     """Learn byte pairs from the training part and cut both parts into them.
 
@@ -55,7 +53,6 @@ def token_text(text: CharacterText, num_tokens: int = 512) -> TokenText:
     return TokenText(tokenizer, tokenizer.encode(learnt), validation, len(judged) / len(validation))
 
 
-@checked(steps=1, length=1, batch=1, learning_rate=0.0)
 def train_gpt(
     model: GPT,
     tokens: Int[Tensor, " num_tokens"],
@@ -92,7 +89,6 @@ def train_gpt(
 
 
 @torch.no_grad()
-@checked(length=1)
 def next_token_loss(
     model: GPT,
     tokens: Int[Tensor, " num_tokens"],

@@ -15,8 +15,7 @@ import torch
 from jaxtyping import Int
 from torch import Tensor
 
-from course_utils.attention._checks import check_at_least, check_callable
-from course_utils.attention._mask_checks import check_integers
+from course_utils.validation import check_at_least, check_callable, check_integers
 
 Model = Callable[[Tensor, Any], tuple[Tensor, Any]]
 
@@ -34,12 +33,12 @@ def greedy_decode(
         num_tokens: How many tokens to write.
 
     Raises:
-        TypeError: The model cannot be called, the prompt holds no integers, or num_tokens
-            is no int.
+        TypeError: The model cannot be called, the prompt does not hold integers, or num_tokens is
+            not an int.
         ValueError: The prompt is empty or has other axes, or num_tokens is negative.
     """
     check_callable(model=model)
-    check_integers(("B", "P"), prompt=prompt)
+    check_integers("B P", prompt=prompt)
     check_at_least(0, num_tokens=num_tokens)
     if not prompt.shape[1]:
         raise ValueError("prompt needs at least one token, got none")

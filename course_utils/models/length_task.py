@@ -14,7 +14,6 @@ from jaxtyping import Bool, Int
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from course_utils._checked import checked
 from course_utils.attention import causal_mask, window_mask
 from course_utils.data import CharacterText, random_windows
 from course_utils.models.training import descend
@@ -42,7 +41,6 @@ class LengthTask:
     test: Batch
 
 
-@checked(trained=1, longest=1, windows=1, batch=1)
 def text_task(
     text: CharacterText,
     *,
@@ -79,7 +77,6 @@ def text_task(
     )
 
 
-@checked(trained=1, longest=1, offset=0, symbols=1, sequences=1, batch=1)
 def copy_task(
     *, trained: int = 32, longest: int = 256, offset: int = 3, symbols: int = 10,
     sequences: int = 128, batch: int = 16,
@@ -110,7 +107,6 @@ def copy_task(
     )
 
 
-@checked(steps=1, window=1, learning_rate=0.0)
 def train_on_task(
     model: nn.Module,
     task: LengthTask,
@@ -146,7 +142,6 @@ def train_on_task(
 
 
 @torch.no_grad()
-@checked(length=1, window=1)
 def judge_on_task(
     model: nn.Module, task: LengthTask, length: int, window: int | None = None
 ) -> tuple[float, float]:

@@ -17,10 +17,12 @@ from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from course_utils._checked import checked
 from course_utils.models._weight_names import renamed, turned_round
 from course_utils.models.gpt import GPT
 from course_utils.models.gpt_layer import linear
+from course_utils.validation import (
+    check_instance,
+)
 
 AROUND = {"token": "model.embed_tokens", "last_norm": "model.norm", "out": "lm_head"}
 IN_LAYER = {
@@ -44,7 +46,6 @@ class Llama(GPT):
 
     bias = False
 
-    @checked()
     def __init__(self, num_tokens: int, **sizes: Any) -> None:
         super().__init__(num_tokens, positions="rope", **sizes)
 
@@ -55,7 +56,6 @@ class Llama(GPT):
         return _Gated(d_model, d_ff)
 
 
-@checked()
 def from_llama(theirs: Mapping[str, Tensor]) -> dict[str, Tensor]:
     """Return what `Llama(...).load_state_dict` takes.
 
@@ -63,8 +63,9 @@ def from_llama(theirs: Mapping[str, Tensor]) -> dict[str, Tensor]:
         theirs: The state_dict of a LlamaForCausalLM.
 
     Raises:
-        ValueError: A weight is none of such a model.
+        ValueError: A weight is not one of such a model.
     """
+    check_instance(Mapping, theirs=theirs)
     layers = ("model.layers", "layers")
     found = renamed(theirs, turned_round(AROUND), layers, turned_round(IN_LAYER))
     for query in [name for name in found if name.endswith("attention.q.weight")]:
@@ -74,7 +75,6 @@ def from_llama(theirs: Mapping[str, Tensor]) -> dict[str, Tensor]:
     return found
 
 
-@checked()
 def to_llama(ours: Mapping[str, Tensor]) -> dict[str, Tensor]:
     """Return what `LlamaForCausalLM(config).load_state_dict` takes.
 
@@ -82,8 +82,9 @@ def to_llama(ours: Mapping[str, Tensor]) -> dict[str, Tensor]:
         ours: The state_dict of a Llama.
 
     Raises:
-        ValueError: A weight is none of such a model.
+        ValueError: A weight is not one of such a model.
     """
+    check_instance(Mapping, ours=ours)
     parts = dict(ours)
     for name in [name for name in ours if name.endswith("attention.in_proj.weight")]:
         joined, stem = parts.pop(name), name.removesuffix("in_proj.weight")

@@ -12,8 +12,11 @@ from typing import Protocol, runtime_checkable
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from course_utils._checked import checked
 from course_utils.attention.kv_cache import KVCache
+from course_utils.validation import (
+    check_instance,
+    check_integers,
+)
 
 
 @runtime_checkable
@@ -49,10 +52,14 @@ class ModelCache:
         ValueError: There is no layer, or padding in another cache than a KVCache.
     """
 
-    @checked()
     def __init__(
         self, layers: Sequence[LayerCache], first: Int[Tensor, " B"] | None = None
     ) -> None:
+        check_instance(Sequence, layers=layers)
+        for number, one in enumerate(layers):
+            check_instance(LayerCache, **{f"layer {number}": one})
+        if first is not None:
+            check_integers("B", first=first)
         if not layers:
             raise ValueError("layers must hold one cache for each layer, got none")
         others = {type(one).__name__ for one in layers if not isinstance(one, KVCache)}

@@ -8,7 +8,6 @@ Differs: sizes that belong to a length (T5's max_distance, Shaw's clip) stay as 
 
 from collections.abc import Callable
 
-from course_utils._checked import checked
 from course_utils.positions import (
     AlibiPositions,
     LearnedPositions,
@@ -49,7 +48,6 @@ PI: positions interpolated; NTK: the NTK-aware base.
 """
 
 
-@checked(trained=1, target=1)
 def rescaled_rope(name: str, trained: int, target: int) -> RotaryPositions:
     """Return RoPE as it is stretched from one length to another, none where it is not longer.
 

@@ -14,11 +14,16 @@ import torch
 from jaxtyping import Bool, Float, Int, Shaped
 from torch import Tensor, nn
 
-from course_utils._checked import checked
 from course_utils.attention import MultiHeadAttention, merge_heads, stable_softmax
-from course_utils.attention._checks import check_mask
 from course_utils.models._tokens import embedded
 from course_utils.positions import PositionScheme
+from course_utils.validation import (
+    check_at_least,
+    check_instance,
+    check_mask,
+    check_num_heads,
+    check_positions,
+)
 
 
 class PositionedAttention(MultiHeadAttention):
@@ -91,7 +96,6 @@ class PositionedTransformer(nn.Module):
         d_ff: Width of the feed-forward layers; None is 4·d_model.
     """
 
-    @checked(num_tokens=1, d_model=1, num_layers=1, d_ff=1)
     def __init__(
         self,
         num_tokens: int,
@@ -103,16 +107,19 @@ class PositionedTransformer(nn.Module):
         d_ff: int | None = None,
     ) -> None:
         super().__init__()
+        check_num_heads(num_heads, d_model)
+        check_at_least(1, num_tokens=num_tokens, num_layers=num_layers)
         self.token = nn.Embedding(num_tokens, d_model)
         d_ff = 4 * d_model if d_ff is None else d_ff
+        check_at_least(1, d_ff=d_ff)
         self.blocks = nn.ModuleList(
             PositionedBlock(d_model, num_heads, d_ff) for _ in range(num_layers)
         )
         self.norm = nn.LayerNorm(d_model)
         self.out = nn.Linear(d_model, num_tokens)
         self.positions = PositionScheme() if positions is None else positions
+        check_instance(PositionScheme, positions=self.positions)
 
-    @checked()
     def forward(
         self,
         tokens: Int[Tensor, "B L"],
@@ -130,7 +137,6 @@ class PositionedTransformer(nn.Module):
         return scores
 
     @torch.no_grad()
-    @checked()
     def weights(
         self,
         tokens: Int[Tensor, "B L"],
@@ -149,9 +155,11 @@ class PositionedTransformer(nn.Module):
     def _read(
         self, tokens: Tensor, attn_mask: Tensor | None, positions: Tensor | None
     ) -> tuple[Tensor, list[Tensor]]:
+        x = embedded(self.token, tokens)
         if positions is None:
-            positions = torch.arange(tokens.shape[1], device=tokens.device)
-        x = self.positions.embed(embedded(self.token, tokens), positions)
+            positions = torch.arange(x.shape[1], device=x.device)
+        check_positions(x, positions=positions)
+        x = self.positions.embed(x, positions)
         found = []
         for block in self.blocks:
             x, weights = cast(PositionedBlock, block)(x, positions, self.positions, attn_mask)

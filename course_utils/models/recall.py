@@ -14,7 +14,6 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from course_utils._checked import checked
 from course_utils.attention import (
     causal_linear_attention,
     grouped_query_attention,
@@ -25,13 +24,16 @@ from course_utils.attention import (
 from course_utils.attention.masks import causal_mask
 from course_utils.models._tokens import check_some, embedded
 from course_utils.models.training import descend
+from course_utils.validation import (
+    check_at_least,
+    check_instance,
+)
 
 SYMBOLS, WINDOW = 64, 16
 D_MODEL, LAYERS = 64, 2
 Attend = Callable[[Tensor, Tensor, Tensor], Tensor]
 
 
-@checked(sequences=0)
 def recall_batch(
     num_pairs: int, sequences: int, generator: torch.Generator
 ) -> tuple[Int[Tensor, "N 3*num_pairs"], Int[Tensor, "N num_pairs"]]:
@@ -70,10 +72,11 @@ class RecallModel(nn.Module):
             the width.
     """
 
-    @checked(num_heads=1, num_kv_heads=1)
     def __init__(self, kind: str, num_heads: int = 4, num_kv_heads: int | None = None) -> None:
         super().__init__()
         num_kv_heads = num_heads if num_kv_heads is None else num_kv_heads
+        check_at_least(1, num_heads=num_heads, num_kv_heads=num_kv_heads)
+        check_instance(str, kind=kind)
         if kind not in _ATTEND:
             raise ValueError(f"kind must be one of {', '.join(_ATTEND)}, got {kind!r}")
         if D_MODEL % num_heads or num_heads % num_kv_heads:
@@ -90,7 +93,6 @@ class RecallModel(nn.Module):
         self.norm = nn.LayerNorm(D_MODEL)
         self.out = nn.Linear(D_MODEL, SYMBOLS)
 
-    @checked()
     def forward(self, tokens: Int[Tensor, "N L"]) -> Float[Tensor, "N L values"]:
         """Return a score for each value at every position."""
         check_some(tokens)
@@ -129,7 +131,6 @@ class _Layer(nn.Module):
         return out
 
 
-@checked(steps=1, batch=1, learning_rate=0.0)
 def train_recall(
     model: nn.Module,
     *,
@@ -166,7 +167,6 @@ def train_recall(
 
 
 @torch.no_grad()
-@checked(sequences=1)
 def judge_recall(
     model: nn.Module, num_pairs: Sequence[int], sequences: int = 64
 ) -> dict[int, float]:

@@ -12,7 +12,12 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from course_utils.attention._checks import check_same_dtype, check_tensor
+from course_utils.validation import (
+    check_axes,
+    check_integers,
+    check_same_dtype,
+    check_shape,
+)
 
 
 def rnn_step(
@@ -32,7 +37,7 @@ def rnn_step(
         b: One number for each feature of the state.
 
     Raises:
-        TypeError: An input is no floating tensor.
+        TypeError: An input is not a floating-point tensor.
         ValueError: Sizes do not fit together.
     """
     check_same_dtype(x=x, h=h, W_xh=W_xh, W_hh=W_hh, b=b)
@@ -61,7 +66,7 @@ def encode(
         b: One number for each feature of the state.
 
     Raises:
-        TypeError: An input is no floating tensor, or the lengths are no integers.
+        TypeError: An input is not a floating-point tensor, or the lengths are not integers.
         ValueError: Sizes do not fit together, or a length is not between 1 and S.
     """
     check_same_dtype(x=x, W_xh=W_xh, W_hh=W_hh, b=b)
@@ -80,23 +85,14 @@ def encode(
 
 
 def _check_sizes(x: Tensor, W_xh: Tensor, W_hh: Tensor, b: Tensor) -> None:
-    if x.dim() != 2 or b.dim() != 1:
-        raise ValueError(
-            f"x needs the axes (batch, d_in) and b one, got {tuple(x.shape)} and {tuple(b.shape)}"
-        )
-    wanted = {"W_xh": (x.shape[1], b.shape[0]), "W_hh": (b.shape[0], b.shape[0])}
-    for (name, shape), matrix in zip(wanted.items(), (W_xh, W_hh), strict=True):
-        if tuple(matrix.shape) != shape:
-            raise ValueError(f"{name} must have the shape {shape}, got {tuple(matrix.shape)}")
+    check_axes("batch d_in", x=x)
+    check_axes("d_h", b=b)
+    check_shape((x.shape[1], b.shape[0]), W_xh=W_xh)
+    check_shape((b.shape[0], b.shape[0]), W_hh=W_hh)
 
 
 def _check_lengths(lengths: Tensor, x: Tensor) -> None:
-    check_tensor(lengths=lengths)
-    if lengths.is_floating_point() or lengths.is_complex() or lengths.dtype == torch.bool:
-        raise TypeError(f"lengths must be integers, got dtype {lengths.dtype}")
-    if lengths.shape != x.shape[:1]:
-        raise ValueError(
-            f"lengths must have the shape {tuple(x.shape[:1])}, got {tuple(lengths.shape)}"
-        )
+    check_integers(lengths=lengths)
+    check_shape(x.shape[:1], lengths=lengths)
     if x.shape[1] == 0 or bool(((lengths < 1) | (lengths > x.shape[1])).any()):
         raise ValueError(f"lengths must lie between 1 and {x.shape[1]}, got {lengths.tolist()}")

@@ -13,7 +13,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from course_utils.attention._checks import check_at_least, check_float, check_number
+from course_utils.validation import check_at_least, check_float, check_number
 
 
 def token_probabilities(
@@ -33,7 +33,8 @@ def token_probabilities(
         top_p: The fewest likeliest tokens that have at least this share together stay; None is all.
 
     Raises:
-        TypeError: The logits are no floating tensor, top_k no int, or another number none.
+        TypeError: The logits are not a floating-point tensor, top_k is not an int, or another
+            argument is not a number.
         ValueError: The logits have no axis, the temperature is negative, top_k below 1, or top_p
             not in (0, 1].
     """

@@ -12,8 +12,11 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from course_utils._checked import checked
 from course_utils.attention import concat_score, general_score
+from course_utils.validation import (
+    check_at_least,
+    check_fed,
+)
 
 
 class GeneralScore(nn.Module):
@@ -24,9 +27,9 @@ class GeneralScore(nn.Module):
         d_k: Width of a key.
     """
 
-    @checked(d_q=1, d_k=1)
     def __init__(self, d_q: int, d_k: int) -> None:
         super().__init__()
+        check_at_least(1, d_q=d_q, d_k=d_k)
         self.W = _matrix(d_q, d_k)
 
     def forward(
@@ -45,9 +48,9 @@ class ConcatScore(nn.Module):
         d_a: Width of the hidden layer.
     """
 
-    @checked(d_q=1, d_k=1, d_a=1)
     def __init__(self, d_q: int, d_k: int, d_a: int) -> None:
         super().__init__()
+        check_at_least(1, d_q=d_q, d_k=d_k, d_a=d_a)
         self.W, self.v = _matrix(d_q + d_k, d_a), _vector(d_a)
 
     def forward(
@@ -66,22 +69,21 @@ class AdditiveScore(nn.Module):
         d_a: Width of the hidden layer.
     """
 
-    @checked(d_q=1, d_k=1, d_a=1)
     def __init__(self, d_q: int, d_k: int, d_a: int) -> None:
         super().__init__()
-        self.d_q, self.d_k, self.d_a = d_q, d_k, d_a
+        check_at_least(1, d_q=d_q, d_k=d_k, d_a=d_a)
         self.W_q, self.W_k, self.v = _matrix(d_q, d_a), _matrix(d_k, d_a), _vector(d_a)
 
-    @checked()
     def project(self, key: Float[Tensor, "B S d_k"]) -> Float[Tensor, "B S d_a"]:
         """Return what `forward` takes for a key."""
+        check_fed(self.W_k.mT, key=key)
         return key @ self.W_k
 
-    @checked()
     def forward(
         self, query: Float[Tensor, "B L d_q"], projected: Float[Tensor, "B S d_a"]
     ) -> Float[Tensor, "B L S"]:
         """Return the scores, given keys that are projected already."""
+        check_fed(self.W_q.mT, query=query)
         hidden = (query @ self.W_q).unsqueeze(-2) + projected.unsqueeze(-3)
         return torch.tanh(hidden) @ self.v
 

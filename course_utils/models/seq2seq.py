@@ -17,11 +17,17 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from course_utils._checked import checked
 from course_utils.data import END, PAD, START
 from course_utils.models._tokens import embedded
 from course_utils.models.contexts import Context, Encoded
 from course_utils.models.encoder import Encoder
+from course_utils.validation import (
+    check_at_least,
+    check_callable,
+    check_instance,
+    check_integers,
+    check_shape,
+)
 
 
 class Decoder(nn.Module):
@@ -33,20 +39,17 @@ class Decoder(nn.Module):
         embedding: Width of a symbol.
     """
 
-    @checked(width=1, embedding=1)
     def __init__(self, *, context: Context, width: int, embedding: int = 32) -> None:
         super().__init__()
-        self.context, self.width, self.embedding = context, width, embedding
+        self.context = context
         self.first = nn.Linear(width, width)
         self.cell = nn.GRUCell(embedding + width, width)
         self.num_features = 2 * width
 
-    @checked()
     def start(self, encoded: Encoded) -> Any:
         """Return what is carried into the first step."""
         return torch.tanh(self.first(encoded.summary))
 
-    @checked(number=0)
     def step(
         self, symbol: Float[Tensor, "B embedding"], carried: Any, memory: Any, number: int
     ) -> tuple[Float[Tensor, "B features"], Any, Tensor | None]:
@@ -62,19 +65,16 @@ class LuongDecoder(Decoder):
     The attentional vector tanh([c_t; h_t] W_c) is predicted from, and fed into the next step.
     """
 
-    @checked(width=1, embedding=1)
     def __init__(self, *, context: Context, width: int, embedding: int = 32) -> None:
         super().__init__(context=context, width=width, embedding=embedding)
         self.attentional = nn.Linear(2 * width, width, bias=False)
         self.num_features = width
 
-    @checked()
     def start(self, encoded: Encoded) -> Any:
         """Return the first state and an attentional vector of zeros."""
         state = torch.tanh(self.first(encoded.summary))
         return state, torch.zeros_like(state)
 
-    @checked(number=0)
     def step(
         self, symbol: Float[Tensor, "B embedding"], carried: Any, memory: Any, number: int
     ) -> tuple[Float[Tensor, "B features"], Any, Tensor | None]:
@@ -111,7 +111,6 @@ class Seq2Seq(nn.Module):
         decoder: `Decoder` (Bahdanau's step) or `LuongDecoder`.
     """
 
-    @checked(num_source=1, num_target=1, width=2, embedding=1)
     def __init__(
         self,
         *,
@@ -124,6 +123,11 @@ class Seq2Seq(nn.Module):
         decoder: Callable[..., Decoder] = Decoder,
     ) -> None:
         super().__init__()
+        check_at_least(1, num_source=num_source, num_target=num_target, embedding=embedding)
+        check_at_least(2, width=width)
+        check_instance(Context, context=context)
+        check_instance(bool, bidirectional=bidirectional)
+        check_callable(decoder=decoder)
         self.encoder = Encoder(
             num_symbols=num_source, width=width, embedding=embedding, bidirectional=bidirectional
         )
@@ -131,16 +135,16 @@ class Seq2Seq(nn.Module):
         self.decoder = decoder(context=context, width=width, embedding=embedding)
         self.predict = nn.Linear(self.decoder.num_features, num_target)
 
-    @checked()
     def forward(
         self, source: Int[Tensor, "B S"], target: Int[Tensor, "B T"]
     ) -> Float[Tensor, "B L num_target"]:
         """Return the logits of target[:, 1:], each step fed the right symbol before (L = T - 1)."""
         return self.teach(self.encoder(source), target)
 
-    @checked()
     def teach(self, encoded: Encoded, target: Int[Tensor, "B T"]) -> Float[Tensor, "B L n"]:
         """Return the same for a source that is read already."""
+        check_integers("B T", target=target)
+        check_shape((len(encoded.mask), target.shape[1]), target=target)
         if target.shape[1] < 2:
             raise ValueError(f"target must hold START and a symbol, got {tuple(target.shape)}")
         carried, memory = self.decoder.start(encoded), self.decoder.context.remember(encoded)
@@ -152,9 +156,9 @@ class Seq2Seq(nn.Module):
         return self.predict(torch.stack(features, dim=1))  # type: ignore[no-any-return]
 
     @torch.no_grad()
-    @checked(max_length=1)
     def write(self, source: Int[Tensor, "B S"], max_length: int) -> Written:
         """Write greedily, each step fed the model's own last symbol, until END or max_length."""
+        check_at_least(1, max_length=max_length)
         encoded = self.encoder(source)
         carried, memory = self.decoder.start(encoded), self.decoder.context.remember(encoded)
         token = torch.full((len(source),), START, device=source.device)

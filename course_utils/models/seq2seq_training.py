@@ -9,21 +9,19 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 from torch.nn import functional as F
 
-from course_utils._checked import checked
-from course_utils.attention._mask_checks import check_integers
 from course_utils.data import FIRST_SYMBOL, PAD, Pairs
 from course_utils.models.seq2seq import Seq2Seq, Written
 from course_utils.models.training import descend
+from course_utils.validation import check_integers
 
 POOL = 32  # batches that are sorted by length together
 
 
-@checked()
 def sequence_loss(logits: Float[Tensor, "B L n"], target: Int[Tensor, "B T"]) -> Float[Tensor, ""]:
     """Return the mean loss in nats over the target's symbols after START; padding has no part.
 
     Raises:
-        TypeError: The logits are not floating, or the target holds no integers.
+        TypeError: The logits are not floating, or the target does not hold integers.
         ValueError: `target` has not one column more, that of START, or a symbol without a logit.
     """
     wanted = target[:, 1:].long()
@@ -40,7 +38,6 @@ def sequence_loss(logits: Float[Tensor, "B L n"], target: Int[Tensor, "B T"]) ->
     return F.cross_entropy(logits.flatten(0, 1), wanted.flatten(), ignore_index=PAD)
 
 
-@checked(steps=1, batch=1, learning_rate=0.0)
 def train_seq2seq(
     model: Seq2Seq,
     pairs: Pairs,
@@ -94,7 +91,6 @@ def _batches(lengths: Tensor, batch: int, generator: torch.Generator) -> Iterato
             yield drawn[number]
 
 
-@checked(batch=1)
 def write_all(model: Seq2Seq, pairs: Pairs, batch: int = 500) -> Written:
     """Write every source greedily, given as much room as the longest target takes."""
     length = pairs.target.shape[1] - 1
@@ -112,11 +108,11 @@ def token_accuracy(predicted: Int[Tensor, "B L"], target: Int[Tensor, "B T"]) ->
     """Return the share of symbols that are right, START, END and padding left out.
 
     Raises:
-        TypeError: The symbols are no integers.
+        TypeError: The symbols are not integers.
         ValueError: The shapes do not fit: `target` has one column more, that of START.
     """
-    check_integers(("B", "L"), predicted=predicted)
-    check_integers(("B", "T"), target=target)
+    check_integers("B L", predicted=predicted)
+    check_integers("B T", target=target)
     wanted = target[:, 1:]
     if predicted.shape != wanted.shape:
         raise ValueError(
@@ -126,7 +122,6 @@ def token_accuracy(predicted: Int[Tensor, "B L"], target: Int[Tensor, "B T"]) ->
     return (predicted == wanted)[wanted >= FIRST_SYMBOL].float().mean().item()
 
 
-@checked()
 def source_gradients(model: Seq2Seq, pairs: Pairs, position: int = 0) -> Float[Tensor, "N S"]:
     """Return how strongly the loss of one target symbol pulls at each source symbol.
 
@@ -153,7 +148,6 @@ def source_gradients(model: Seq2Seq, pairs: Pairs, position: int = 0) -> Float[T
     return torch.linalg.vector_norm(gradient, dim=-1)  # type: ignore[no-any-return]
 
 
-@checked()
 def field_mass(weights: Float[Tensor, "N L S"], mask: Bool[Tensor, "N M S"]) -> float:
     """Return the share of attention that lies inside the mask, over the rows that have one.
 

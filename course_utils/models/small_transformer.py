@@ -12,9 +12,15 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
-from course_utils._checked import checked
 from course_utils.attention import MultiHeadAttention
 from course_utils.models._tokens import embedded
+from course_utils.validation import (
+    check_at_least,
+    check_boolean,
+    check_fed,
+    check_num_heads,
+    check_shape,
+)
 
 
 class Block(nn.Module):
@@ -26,10 +32,11 @@ class Block(nn.Module):
         d_ff: Width of the hidden layer; 0 leaves the feed-forward layer out.
     """
 
-    @checked(d_model=1, d_ff=0)
     def __init__(self, d_model: int, num_heads: int, d_ff: int) -> None:
         super().__init__()
-        self.d_model = d_model
+        check_num_heads(num_heads, d_model)
+        check_at_least(1, d_model=d_model)
+        check_at_least(0, d_ff=d_ff)
         self.attention_norm = nn.LayerNorm(d_model)
         self.attention = MultiHeadAttention(d_model, num_heads)
         self.feed_forward = None
@@ -38,7 +45,6 @@ class Block(nn.Module):
                 nn.LayerNorm(d_model), nn.Linear(d_model, d_ff), nn.GELU(), nn.Linear(d_ff, d_model)
             )
 
-    @checked()
     def forward(
         self,
         x: Float[Tensor, "B L d_model"],
@@ -46,14 +52,15 @@ class Block(nn.Module):
         keep: Bool[Tensor, " H"] | None = None,
     ) -> Float[Tensor, "B L d_model"]:
         """Return the stream after the block."""
+        check_fed(self.attention.out_proj.weight, x=x)
         x = x + self.attention(self.attention_norm(x), attn_mask=attn_mask, keep=keep)
         return x if self.feed_forward is None else x + self.feed_forward(x)
 
-    @checked()
     def weights(
         self, x: Float[Tensor, "B L d_model"], attn_mask: Bool[Tensor, "#B #H #L #L"] | None = None
     ) -> Float[Tensor, "B H L L"]:
         """Return the weights with which each head reads the stream."""
+        check_fed(self.attention.out_proj.weight, x=x)
         return self.attention.weights(self.attention_norm(x), attn_mask=attn_mask)
 
 
@@ -69,7 +76,6 @@ class SmallTransformer(nn.Module):
         d_ff: Width of the feed-forward layers; None is 4·d_model, 0 leaves them out.
     """
 
-    @checked(num_tokens=1, d_model=1, num_layers=1, max_length=1, d_ff=0)
     def __init__(
         self,
         num_tokens: int,
@@ -81,14 +87,16 @@ class SmallTransformer(nn.Module):
         d_ff: int | None = None,
     ) -> None:
         super().__init__()
+        check_at_least(1, num_tokens=num_tokens, d_model=d_model)
+        check_at_least(1, num_layers=num_layers, max_length=max_length)
         self.token = nn.Embedding(num_tokens, d_model)
         self.position = nn.Embedding(max_length, d_model)
         d_ff = 4 * d_model if d_ff is None else d_ff
         self.blocks = nn.ModuleList(Block(d_model, num_heads, d_ff) for _ in range(num_layers))
+        self.num_heads = num_heads
         self.norm = nn.LayerNorm(d_model)
         self.out = nn.Linear(d_model, num_tokens)
 
-    @checked()
     def forward(
         self,
         tokens: Int[Tensor, "B L"],
@@ -106,13 +114,15 @@ class SmallTransformer(nn.Module):
             ValueError: The sequences are longer than `max_length`.
         """
         x = self._embed(tokens)
+        if keep is not None:
+            check_boolean("kept", keep=keep)
+            check_shape((len(self.blocks), self.num_heads), keep=keep)
         for index, block in enumerate(self.blocks):
             x = block(x, attn_mask, None if keep is None else keep[index])
         scores: Tensor = self.out(self.norm(x))
         return scores
 
     @torch.no_grad()
-    @checked()
     def weights(
         self, tokens: Int[Tensor, "B L"], attn_mask: Bool[Tensor, "#B #H #L #L"] | None = None
     ) -> list[Float[Tensor, "B H L L"]]:
@@ -133,8 +143,7 @@ class SmallTransformer(nn.Module):
         return found
 
     def _embed(self, tokens: Tensor) -> Tensor:
-        length, longest = tokens.shape[-1], self.position.num_embeddings
-        if length > longest:
-            raise ValueError(f"sequences must have at most {longest} tokens, got {length}")
-        x: Tensor = embedded(self.token, tokens) + self.position.weight[:length]
-        return x
+        x, longest = embedded(self.token, tokens), self.position.num_embeddings
+        if x.shape[1] > longest:
+            raise ValueError(f"sequences must have at most {longest} tokens, got {x.shape[1]}")
+        return x + self.position.weight[: x.shape[1]]

@@ -1,14 +1,9 @@
 """The one training loop of the course's small models."""
 
-import os
 from collections.abc import Callable, Iterable
 
 import torch
 from torch import Tensor, nn
-
-# Where this variable holds a number, no training takes more steps: a notebook then only shows that
-# it runs, in a fraction of the time.
-MOST_STEPS = "ATTENTION_COURSE_STEPS"
 
 
 def descend(
@@ -37,7 +32,7 @@ def descend(
         optimiser, learning_rate, total_steps=steps, pct_start=0.1, cycle_momentum=False
     )
     losses = []
-    for _ in progress(range(min(steps, _most_steps(steps)))):
+    for _ in progress(range(steps)):
         loss = draw_loss()
         optimiser.zero_grad()
         loss.backward()
@@ -46,10 +41,3 @@ def descend(
         schedule.step()
         losses.append(loss.item())
     return losses
-
-
-def _most_steps(steps: int) -> int:
-    most = os.environ.get(MOST_STEPS, str(steps))
-    if not most.isdecimal() or int(most) == 0:
-        raise ValueError(f"{MOST_STEPS} must be a whole number above 0, got {most!r}")
-    return int(most)

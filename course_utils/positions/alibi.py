@@ -13,9 +13,11 @@ import torch
 from jaxtyping import Float, Shaped
 from torch import Tensor
 
-from course_utils._checked import checked
-from course_utils.attention._checks import check_at_least
 from course_utils.positions.scheme import PositionScheme, relative_positions
+from course_utils.validation import (
+    check_at_least,
+    check_float,
+)
 
 
 def alibi_slopes(num_heads: int) -> Float[Tensor, " H"]:
@@ -28,7 +30,7 @@ def alibi_slopes(num_heads: int) -> Float[Tensor, " H"]:
         num_heads: Number of heads.
 
     Raises:
-        TypeError: The number is no int.
+        TypeError: The number is not an int.
         ValueError: It is below 1.
     """
     check_at_least(1, num_heads=num_heads)
@@ -47,7 +49,7 @@ def alibi_bias(num_heads: int, num_queries: int, num_keys: int) -> Float[Tensor,
         num_keys: Number of keys.
 
     Raises:
-        TypeError: A size is no int.
+        TypeError: A size is not an int.
         ValueError: A size is below 1.
     """
     check_at_least(1, num_queries=num_queries)
@@ -69,7 +71,6 @@ class AlibiPositions(PositionScheme):
         self.slopes: Tensor
         self.register_buffer("slopes", alibi_slopes(num_heads), persistent=False)
 
-    @checked()
     def bias(
         self,
         query: Float[Tensor, "B H L d_k"],
@@ -78,6 +79,7 @@ class AlibiPositions(PositionScheme):
         key_positions: Shaped[Tensor, "*B S"],
     ) -> Tensor:
         """Return the penalties for each head and pair."""
+        check_float(query=query)
         steps = relative_positions(query_positions, key_positions)
         return _penalty(self.slopes.to(query.dtype), steps)
 

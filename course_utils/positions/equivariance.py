@@ -13,8 +13,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from course_utils.attention._checks import check_callable, check_float
-from course_utils.positions._checks import check_whole
+from course_utils.validation import check_callable, check_float, check_integers
 
 Layer = Callable[[Float[Tensor, "B L d"]], Float[Tensor, "B L d"]]
 
@@ -30,14 +29,14 @@ def is_permutation_equivariant(
         permutation: Which token comes to each place.
 
     Raises:
-        TypeError: layer cannot be called, x is no floating tensor, or the permutation no whole
-            numbers.
+        TypeError: layer cannot be called, x is not a floating-point tensor, or the permutation does
+            not hold integers.
         ValueError: x has not three axes or is empty, or the permutation does not hold each place
             once.
     """
     check_callable(layer=layer)
     check_float(x=x)
-    check_whole("permutation", permutation)
+    check_integers(permutation=permutation)
     if x.dim() != 3:
         raise ValueError(f"x must have the axes (batch, length, width), got {tuple(x.shape)}")
     if x.numel() == 0:

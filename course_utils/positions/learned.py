@@ -12,10 +12,14 @@ import math
 from jaxtyping import Float, Shaped
 from torch import Tensor, nn
 
-from course_utils._checked import checked
-from course_utils.attention._checks import check_at_least, check_number
-from course_utils.positions._checks import check_positions, check_whole
 from course_utils.positions.scheme import PositionScheme
+from course_utils.validation import (
+    check_at_least,
+    check_fed,
+    check_integers,
+    check_number,
+    check_positions,
+)
 
 
 class LearnedPositions(PositionScheme):
@@ -27,7 +31,7 @@ class LearnedPositions(PositionScheme):
         std: How widely the vectors are drawn; GPT-2 and BERT take 0.02.
 
     Raises:
-        TypeError: A size is no int, or std no number.
+        TypeError: A size is not an int, or std is not a number.
         ValueError: A size is below 1, or std below 0.
     """
 
@@ -38,20 +42,19 @@ class LearnedPositions(PositionScheme):
         check_number(std=std)
         if not (std >= 0 and math.isfinite(std)):
             raise ValueError(f"std must be at least 0 and finite, got {std}")
-        self.d_model = d_model
         self.table = nn.Embedding(max_length, d_model)
         nn.init.normal_(self.table.weight, std=std)
 
-    @checked()
     def embed(self, x: Float[Tensor, "B L d_model"], positions: Shaped[Tensor, "*B L"]) -> Tensor:
         """Return the stream plus the vectors.
 
         Raises:
-            TypeError: Positions are no whole numbers.
+            TypeError: Positions are not whole numbers.
             ValueError: Positions do not fit the stream, or one has no vector.
         """
-        check_whole("positions", positions)
-        check_positions("positions", positions, x.shape[-2], len(x))
+        check_fed(self.table.weight, x=x)
+        check_integers(positions=positions)
+        check_positions(x, positions=positions)
         rows = self.table.num_embeddings
         if positions.numel() and not 0 <= int(positions.min()) <= int(positions.max()) < rows:
             low, high = int(positions.min()), int(positions.max())

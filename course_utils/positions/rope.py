@@ -15,8 +15,6 @@ from typing import Any
 from jaxtyping import Float, Shaped
 from torch import Tensor
 
-from course_utils.attention._checks import check_float
-from course_utils.positions._checks import check_base, check_positions, check_width
 from course_utils.positions._rotation import (
     angles,
     frequencies,
@@ -26,6 +24,7 @@ from course_utils.positions._rotation import (
 )
 from course_utils.positions.rope_table import RopeTable
 from course_utils.positions.scheme import PositionScheme
+from course_utils.validation import check_even, check_float, check_positions, check_positive
 
 
 def rope_interleaved(
@@ -39,7 +38,7 @@ def rope_interleaved(
         base: The last pairs turn nearly `base` times slower than the first.
 
     Raises:
-        TypeError: x is no floating tensor, or positions are no numbers.
+        TypeError: x is not a floating-point tensor, or positions are not numbers.
         ValueError: The width is odd, positions do not fit, or the base is not positive.
     """
     return turn_interleaved(x, *_cos_sin(x, positions, base))
@@ -56,7 +55,7 @@ def rope_split_halves(
         base: The last pairs turn nearly `base` times slower than the first.
 
     Raises:
-        TypeError: x is no floating tensor, or positions are no numbers.
+        TypeError: x is not a floating-point tensor, or positions are not numbers.
         ValueError: The width is odd, positions do not fit, or the base is not positive.
     """
     return turn_split_halves(x, *_cos_sin(x, positions, base))
@@ -87,11 +86,9 @@ class RotaryPositions(PositionScheme):
 
 
 def _cos_sin(x: Tensor, positions: Tensor, base: float) -> tuple[Tensor, Tensor]:
-    check_float(x=x)
-    if x.dim() < 2:
-        raise ValueError(f"x needs at least two axes (length, width), got {tuple(x.shape)}")
-    check_width("the width of x", x.shape[-1])
-    check_base(base)
-    check_positions("positions", positions, x.shape[-2], x.shape[0] if x.dim() > 2 else None)
+    check_float("... length width", x=x)
+    check_even(**{"the width of x": x.shape[-1]})
+    check_positive(base=base)
+    check_positions(x, positions=positions)
     turned = per_head(angles(positions, frequencies(x.shape[-1], base)), x)
     return turned.cos().to(x.dtype), turned.sin().to(x.dtype)

@@ -32,7 +32,7 @@ def rope_interleaved_attention(
         base: The base of the frequencies.
 
     Raises:
-        TypeError: An input is no floating tensor, or positions are no numbers.
+        TypeError: An input is not a floating-point tensor, or positions are not numbers.
         ValueError: Sizes do not fit together, the width is odd, or the base is not positive.
     """
     turned_query = rope_interleaved(query, query_positions, base)

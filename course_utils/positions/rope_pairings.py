@@ -11,8 +11,7 @@ Same contract as: rope_split_halves(to_split_halves(x)) = to_split_halves(rope_i
 from jaxtyping import Shaped
 from torch import Tensor
 
-from course_utils.attention._checks import check_at_least, check_tensor, check_whole
-from course_utils.positions._checks import check_width
+from course_utils.validation import check_at_least, check_even, check_int, check_tensor
 
 
 def to_split_halves(
@@ -29,7 +28,7 @@ def to_split_halves(
         dim: The axis of the features: -1 in x @ W, 0 in the weight of a torch Linear.
 
     Raises:
-        TypeError: features is no tensor, or num_heads or dim no int.
+        TypeError: features is not a tensor, or num_heads or dim is not an int.
         ValueError: There is no such axis, or it does not hold an even width for each head.
     """
     return _reordered(features, num_heads, dim, (-1, 2))
@@ -46,7 +45,7 @@ def to_interleaved(
         dim: The axis of the features: -1 in x @ W, 0 in the weight of a torch Linear.
 
     Raises:
-        TypeError: features is no tensor, or num_heads or dim no int.
+        TypeError: features is not a tensor, or num_heads or dim is not an int.
         ValueError: There is no such axis, or it does not hold an even width for each head.
     """
     return _reordered(features, num_heads, dim, (2, -1))
@@ -55,7 +54,7 @@ def to_interleaved(
 def _reordered(features: Tensor, num_heads: int, dim: int, pairs: tuple[int, int]) -> Tensor:
     check_tensor(features=features)
     check_at_least(1, num_heads=num_heads)
-    check_whole(dim=dim)
+    check_int(dim=dim)
     if features.dim() == 0:
         raise ValueError("features need at least one axis, got a scalar")
     if not -features.dim() <= dim < features.dim():
@@ -63,7 +62,7 @@ def _reordered(features: Tensor, num_heads: int, dim: int, pairs: tuple[int, int
     size = features.shape[dim]
     if size % num_heads:
         raise ValueError(f"num_heads must divide the axis of {size} features, got {num_heads}")
-    check_width("the width of a head", size // num_heads)
+    check_even(**{"the width of a head": size // num_heads})
     last = features.movedim(dim, -1)
     swapped = last.reshape(*last.shape[:-1], num_heads, *pairs).transpose(-1, -2)
     return swapped.flatten(-3).movedim(-1, dim)

@@ -13,9 +13,14 @@ import torch
 from jaxtyping import Float, Shaped
 from torch import Tensor
 
-from course_utils.attention._checks import check_float, check_number
-from course_utils.positions._checks import check_base, check_positions, check_width
 from course_utils.positions._rotation import TURNS, angles, frequencies, per_head
+from course_utils.validation import (
+    check_even,
+    check_float,
+    check_number,
+    check_positions,
+    check_positive,
+)
 
 Pairing = Literal["interleaved", "split halves"]
 
@@ -28,11 +33,11 @@ def rope_frequencies(d_k: int, base: float = 10000.0) -> Float[Tensor, " half_wi
         base: The first pair turns 1 radian a position, the last nearly 1/base.
 
     Raises:
-        TypeError: The width is no int.
+        TypeError: The width is not an int.
         ValueError: The width is odd, or the base is not positive.
     """
-    check_width("d_k", d_k)
-    check_base(base)
+    check_even(d_k=d_k)
+    check_positive(base=base)
     return frequencies(d_k, base)
 
 
@@ -48,7 +53,8 @@ class RopeTable:
         magnitude: Factor on the turned vectors (YaRN's; 1 elsewhere).
 
     Raises:
-        TypeError: A size or magnitude is no number, or the frequencies are no floating tensor.
+        TypeError: A size or magnitude is not a number, or the frequencies are not a floating-point
+            tensor.
         ValueError: The width is odd, the base is not positive, the pairing has another name, or
             there is not one frequency for each pair.
     """
@@ -87,7 +93,7 @@ class RopeTable:
             positions: Where each token stands; whole numbers from 0 are looked up, others computed.
 
         Raises:
-            TypeError: x is no floating tensor, or positions are no numbers.
+            TypeError: x is not a floating-point tensor, or positions are not numbers.
             ValueError: The width is another, or positions do not fit.
         """
         check_float(x=x)
@@ -95,7 +101,7 @@ class RopeTable:
             raise ValueError(
                 f"x must have the axes (..., length, {self.d_k}), got {tuple(x.shape)}"
             )
-        check_positions("positions", positions, x.shape[-2], x.shape[0] if x.dim() > 2 else None)
+        check_positions(x, positions=positions)
         cos, sin = (per_head(table, x) for table in self._cos_sin(x, positions))
         return TURNS[self.pairing](x, cos, sin)
 

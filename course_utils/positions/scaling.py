@@ -15,8 +15,13 @@ import torch
 from jaxtyping import Float, Shaped
 from torch import Tensor
 
-from course_utils.attention._checks import check_at_least
-from course_utils.positions._checks import check_base, check_factor, check_numbers, check_width
+from course_utils.validation import (
+    check_at_least,
+    check_even,
+    check_factor,
+    check_positive,
+    check_real,
+)
 
 
 def interpolate_positions(
@@ -30,10 +35,10 @@ def interpolate_positions(
         target_length: How many it is to read.
 
     Raises:
-        TypeError: Positions are no numbers, or a length is no int.
+        TypeError: Positions are not numbers, or a length is not an int.
         ValueError: A length is below 1.
     """
-    check_numbers("positions", positions)
+    check_real(positions=positions)
     check_at_least(1, trained_length=trained_length)
     check_at_least(1, target_length=target_length)
     real = positions if positions.is_floating_point() else positions.to(torch.get_default_dtype())
@@ -51,11 +56,11 @@ def ntk_base(base: float, d_k: int, factor: float) -> float:
         factor: How many times longer than in training.
 
     Raises:
-        TypeError: The width is no int, or another argument no number.
+        TypeError: The width is not an int, or another argument is not a number.
         ValueError: The width is odd or below 4, the base is not positive, the factor is below 1.
     """
-    check_base(base)
-    check_width("d_k", d_k)
+    check_positive(base=base)
+    check_even(d_k=d_k)
     check_at_least(4, d_k=d_k)
     check_factor(factor)
     return float(base * factor ** (d_k / (d_k - 2)))

@@ -13,7 +13,7 @@ The base class does nothing at all four: it is the model without positions.
 from jaxtyping import Float, Shaped
 from torch import Tensor, nn
 
-from course_utils.positions._checks import check_numbers
+from course_utils.validation import check_real
 
 
 class PositionScheme(nn.Module):
@@ -69,11 +69,11 @@ def relative_positions(
         key_positions: Where each key stands.
 
     Raises:
-        TypeError: Positions are no tensors of numbers.
+        TypeError: Positions are not tensors of numbers.
         ValueError: They have neither the axes (length) nor (batch, length).
     """
     for name, given in (("query_positions", query_positions), ("key_positions", key_positions)):
-        check_numbers(name, given)
+        check_real(**{name: given})
         if given.dim() not in (1, 2):
             raise ValueError(
                 f"{name} must have the axes (length) or (batch, length), got {tuple(given.shape)}"

@@ -14,16 +14,17 @@ import torch
 from jaxtyping import Float, Shaped
 from torch import Tensor, nn
 
-from course_utils._checked import checked
-from course_utils.attention._checks import (
+from course_utils.positions.scheme import PositionScheme, relative_positions
+from course_utils.validation import (
     check_at_least,
     check_float,
+    check_integers,
     check_number,
+    check_positions,
     check_query_key,
     check_same_dtype,
+    check_shape,
 )
-from course_utils.positions._checks import check_whole
-from course_utils.positions.scheme import PositionScheme, relative_positions
 
 
 def shaw_scores(
@@ -43,7 +44,8 @@ def shaw_scores(
         scale: Factor on the scores; None is 1/√d_k.
 
     Raises:
-        TypeError: An input is no floating tensor, max_distance no int, or scale no number.
+        TypeError: An input is not a floating-point tensor, max_distance is not an int, or scale is
+            not a number.
         ValueError: Sizes do not fit together, or max_distance is negative.
     """
     check_query_key(query, key)
@@ -70,7 +72,7 @@ def shaw_values(
         max_distance: Distances beyond it count as it.
 
     Raises:
-        TypeError: An input is no floating tensor, or max_distance no int.
+        TypeError: An input is not a floating-point tensor, or max_distance is not an int.
         ValueError: Sizes do not fit together, or max_distance is negative.
     """
     check_float(weights=weights)
@@ -92,7 +94,7 @@ class ShawPositions(PositionScheme):
         max_distance: Distances beyond it count as it.
 
     Raises:
-        TypeError: A size is no int.
+        TypeError: A size is not an int.
         ValueError: The width is below 1, or max_distance is negative.
     """
 
@@ -100,12 +102,11 @@ class ShawPositions(PositionScheme):
         super().__init__()
         check_at_least(1, d_k=d_k)
         check_at_least(0, max_distance=max_distance)
-        self.max_distance, self.d_k = max_distance, d_k
+        self.max_distance = max_distance
         rows = 2 * max_distance + 1
         self.for_keys = nn.Parameter(torch.randn(rows, d_k) / math.sqrt(d_k))
         self.for_values = nn.Parameter(torch.randn(rows, d_k) / math.sqrt(d_k))
 
-    @checked()
     def bias(
         self,
         query: Float[Tensor, "B H L d_k"],
@@ -114,10 +115,14 @@ class ShawPositions(PositionScheme):
         key_positions: Shaped[Tensor, "*B S"],
     ) -> Tensor:
         """Return q·a / √d_k for each pair."""
+        check_same_dtype("B H length d_k", query=query, key=key)
+        check_same_dtype(query=query, table=self.for_keys)
+        check_positions(query, query_positions=query_positions)
+        check_positions(key, key_positions=key_positions)
+        check_shape((*query.shape[:3], self.for_keys.shape[1]), query=query)
         row = _row(query_positions, key_positions, self.max_distance)
         return _met(query / math.sqrt(query.shape[-1]), self.for_keys, row)
 
-    @checked()
     def value_term(
         self,
         weights: Float[Tensor, "B H L S"],
@@ -125,6 +130,10 @@ class ShawPositions(PositionScheme):
         key_positions: Shaped[Tensor, "*B S"],
     ) -> Tensor:
         """Return the average of the vectors for values, weighted as the values are."""
+        check_float("B H L S", weights=weights)
+        check_same_dtype(weights=weights, table=self.for_values)
+        check_positions(weights, query_positions=query_positions)
+        check_positions(weights.mT, key_positions=key_positions)
         row = _row(query_positions, key_positions, self.max_distance)
         return _gathered(weights, row, len(self.for_values)) @ self.for_values
 
@@ -135,8 +144,8 @@ def _counted(num_queries: int, num_keys: int, device: torch.device) -> tuple[Ten
 
 def _row(query_positions: Tensor, key_positions: Tensor, max_distance: int) -> Tensor:
     """Return which row of the table belongs to each pair."""
-    check_whole("query_positions", query_positions)
-    check_whole("key_positions", key_positions)
+    check_integers(query_positions=query_positions)
+    check_integers(key_positions=key_positions)
     steps = relative_positions(query_positions, key_positions)
     return steps.clamp(-max_distance, max_distance) + max_distance
 

@@ -13,15 +13,16 @@ import torch
 from jaxtyping import Float, Shaped
 from torch import Tensor
 
-from course_utils._checked import checked
-from course_utils.attention._checks import check_at_least, check_whole
-from course_utils.positions._checks import (
-    check_base,
-    check_positions,
-    check_width,
-)
 from course_utils.positions._rotation import angles, frequencies
 from course_utils.positions.scheme import PositionScheme
+from course_utils.validation import (
+    check_at_least,
+    check_even,
+    check_float,
+    check_int,
+    check_positions,
+    check_positive,
+)
 
 
 def sinusoidal_encoding(
@@ -35,7 +36,7 @@ def sinusoidal_encoding(
         base: Wavelengths go from 2π to nearly 2π · base.
 
     Raises:
-        TypeError: A size is no int.
+        TypeError: A size is not an int.
         ValueError: There is no position, the width is odd, or the base is not positive.
     """
     check_at_least(1, num_positions=num_positions)
@@ -53,12 +54,12 @@ def shift_matrix(
         base: The base of the encoding.
 
     Raises:
-        TypeError: A size is no int.
+        TypeError: A size is not an int.
         ValueError: The width is odd, or the base is not positive.
     """
-    check_whole(offset=offset)
-    check_width("d_model", d_model)
-    check_base(base)
+    check_int(offset=offset)
+    check_even(d_model=d_model)
+    check_positive(base=base)
     turned = torch.as_tensor(offset) * frequencies(d_model, base)
     cos, sin = turned.cos(), turned.sin()
     # The pair is (sine, cosine): sin(a + b) = sin a cos b + cos a sin b fills the first column.
@@ -76,25 +77,25 @@ class SinusoidalPositions(PositionScheme):
 
     def __init__(self, base: float = 10000.0) -> None:
         super().__init__()
-        check_base(base)
+        check_positive(base=base)
         self.base = base
 
-    @checked()
     def embed(self, x: Float[Tensor, "B L d_model"], positions: Shaped[Tensor, "*B L"]) -> Tensor:
         """Return the stream plus the encodings.
 
         Raises:
-            TypeError: Positions are no numbers.
+            TypeError: Positions are not numbers.
             ValueError: They do not fit the stream, or its width is odd.
         """
-        check_positions("positions", positions, x.shape[-2], len(x))
+        check_float("B length width", x=x)
+        check_positions(x, positions=positions)
         return x + _encoded(positions, x.shape[-1], self.base).to(x.dtype)
 
 
 def _encoded(
     positions: Shaped[Tensor, "*axes"], d_model: int, base: float
 ) -> Float[Tensor, "*axes d_model"]:
-    check_width("d_model", d_model)
-    check_base(base)
+    check_even(d_model=d_model)
+    check_positive(base=base)
     turned = angles(positions, frequencies(d_model, base))
     return torch.stack((turned.sin(), turned.cos()), dim=-1).flatten(-2)

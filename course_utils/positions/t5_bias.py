@@ -14,10 +14,13 @@ import torch
 from jaxtyping import Float, Int, Shaped
 from torch import Tensor, nn
 
-from course_utils._checked import checked
-from course_utils.attention._checks import check_at_least, check_flag
-from course_utils.positions._checks import check_whole
 from course_utils.positions.scheme import PositionScheme, relative_positions
+from course_utils.validation import (
+    check_at_least,
+    check_instance,
+    check_integers,
+    check_same_dtype,
+)
 
 
 def t5_bucket(
@@ -36,11 +39,12 @@ def t5_bucket(
             all of those share bucket 0.
 
     Raises:
-        TypeError: Distances are no whole numbers, or a size is no int, or bidirectional no bool.
+        TypeError: Distances are not whole numbers, or a size is not an int, or bidirectional is not
+            a bool.
         ValueError: There are too few buckets, or max_distance ends before the exact ones do.
     """
-    check_whole("relative_position", relative_position)
-    check_flag(bidirectional=bidirectional)
+    check_integers(relative_position=relative_position)
+    check_instance(bool, bidirectional=bidirectional)
     check_at_least(4 if bidirectional else 2, num_buckets=num_buckets)
     check_at_least(1, max_distance=max_distance)
     steps = relative_position.long()
@@ -73,7 +77,7 @@ class T5Positions(PositionScheme):
         bidirectional: Whether keys after the query have buckets of their own.
 
     Raises:
-        TypeError: A size is no int.
+        TypeError: A size is not an int.
         ValueError: A size is too small.
     """
 
@@ -91,7 +95,6 @@ class T5Positions(PositionScheme):
         self.sizes = (num_buckets, max_distance, bidirectional)
         self.table = nn.Embedding(num_buckets, num_heads)
 
-    @checked()
     def bias(
         self,
         query: Float[Tensor, "B H L d_k"],
@@ -100,6 +103,7 @@ class T5Positions(PositionScheme):
         key_positions: Shaped[Tensor, "*B S"],
     ) -> Tensor:
         """Return the number of each pair's bucket, for each head."""
+        check_same_dtype(query=query, table=self.table.weight)
         steps = relative_positions(query_positions, key_positions)
         numbers = self.table(t5_bucket(steps, *self.sizes))
         # (L, S, H) becomes (H, L, S), and (B, 1, L, S, H) becomes (B, H, L, S).

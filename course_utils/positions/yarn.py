@@ -14,9 +14,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from course_utils.attention._checks import check_at_least, check_number
-from course_utils.positions._checks import check_factor
 from course_utils.positions.rope_table import rope_frequencies
+from course_utils.validation import check_at_least, check_factor, check_number
 
 
 def yarn_frequencies(
@@ -39,7 +38,7 @@ def yarn_frequencies(
         slow: Pairs that make at most so many are interpolated like linear scaling does.
 
     Raises:
-        TypeError: A size is no int, or another argument no number.
+        TypeError: A size is not an int, or another argument is not a number.
         ValueError: The factor is below 1, a size does not fit, or fast is not above slow.
     """
     own = rope_frequencies(d_k, base)
@@ -69,7 +68,7 @@ def yarn_magnitude(factor: float) -> float:
         factor: How many times longer than in training.
 
     Raises:
-        TypeError: The factor is no number.
+        TypeError: The factor is not a number.
         ValueError: The factor is below 1.
     """
     check_factor(factor)

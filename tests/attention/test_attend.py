@@ -64,7 +64,11 @@ MASK = torch.ones(2, 5, dtype=torch.bool)
     [
         (lambda: attend(Q, K, MASK), ValueError, "same number of keys, got 4 and 5"),
         (lambda: attend(Q[..., 0], K, MASK), ValueError, "same number of keys"),
-        (lambda: attend(V, K, MASK), ValueError, "scores needs at least two axes"),
+        (
+            lambda: attend(V, K, MASK),
+            ValueError,
+            "scores must have the axes",
+        ),
         (lambda: attend(K.mT, K[..., :4], MASK.float()), TypeError, "key_mask must be boolean"),
         (lambda: attend(K.mT, K[..., :4], True), TypeError, "key_mask must be a torch.Tensor"),
         (

@@ -34,6 +34,13 @@ def assert_same_function(ours, theirs, given: tuple[Tensor, ...]) -> None:
 
 @pytest.mark.parametrize("leading", LEADING)
 @pytest.mark.parametrize(("length", "context_length"), LENGTHS)
+@pytest.mark.peer(
+    "04",
+    "`cross_attention`",
+    "SDPA on projected inputs; `nn.MultiheadAttention` with one head",
+    "float64 1e-7",
+    "outputs, gradients",
+)
 def test_agrees_with_torch_on_projected_inputs(leading, length, context_length) -> None:
     def torch_s(x, context, W_q, W_k, W_v):
         projected = F.linear(x, W_q.T), F.linear(context, W_k.T), F.linear(context, W_v.T)
@@ -43,6 +50,13 @@ def test_agrees_with_torch_on_projected_inputs(leading, length, context_length) 
     assert_same_function(cross_attention, torch_s, inputs(leading, length, context_length))
 
 
+@pytest.mark.peer(
+    "04",
+    "`cross_attention`",
+    "SDPA on projected inputs; `nn.MultiheadAttention` with one head",
+    "float64 1e-7",
+    "outputs, gradients",
+)
 def test_agrees_with_torch_s_module_of_one_head() -> None:
     d, d_c = 4, 6
     mha = torch.nn.MultiheadAttention(
@@ -93,8 +107,12 @@ W_Q, W_K, W_V = torch.zeros(4, 3), torch.zeros(6, 3), torch.zeros(6, 7)
 @pytest.mark.parametrize(
     ("call", "kind", "message"),
     [
-        (lambda: cross_attention(X[0, 0], C, W_Q, W_K, W_V), ValueError, "x needs at least two"),
-        (lambda: cross_attention(X, C[0, 0], W_Q, W_K, W_V), ValueError, "context needs at least"),
+        (lambda: cross_attention(X[0, 0], C, W_Q, W_K, W_V), ValueError, "x must have the axes"),
+        (
+            lambda: cross_attention(X, C[0, 0], W_Q, W_K, W_V),
+            ValueError,
+            "context must have the axes",
+        ),
         (lambda: cross_attention(X, C.long(), W_Q, W_K, W_V), TypeError, "context must have a"),
         (
             lambda: cross_attention(X, C[:1].expand(3, 5, 6), W_Q, W_K, W_V),

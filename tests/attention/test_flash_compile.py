@@ -56,13 +56,13 @@ def test_a_kernel_still_compiles_after_the_interpreter_has_run_and_so_do_other_t
     code = """
 import torch
 from course_utils.attention.flash_launch import Tiling, Tilings, flash_forward
-from tests.exercises.right_ways_ch09_kernel import RIGHT_WAYS_CH09_KERNEL
+from tests.exercises.right_ways_ch09 import RIGHT_WAYS_CH09
 from tools.compile_flash import compiling
 import triton
 query = torch.zeros(1, 1, 40, 16)
 flash_forward(query, query, query, 0.25)
 cut = Tilings(*[Tiling(16, 16, 4, 1)] * 3)
-for way in RIGHT_WAYS_CH09_KERNEL["flash_forward_tile"]:
+for way in RIGHT_WAYS_CH09["flash_forward_tile"]:
     tile = way if hasattr(way, "fn") else triton.jit(way)
     with compiling() as kernels:
         flash_forward(query, query, query, 0.25, True, cut, tile)

@@ -107,7 +107,7 @@ Q, K, V = torch.zeros(2, 3, 4), torch.zeros(2, 5, 4), torch.zeros(2, 5, 6)
         ((Q, K[..., :2], V), ValueError, "got 4 and 2"),
         ((Q, K, V[:, :4]), ValueError, "same number of keys, got 5 and 4"),
         ((Q, torch.zeros(3, 5, 4), V), ValueError, "leading axes must broadcast"),
-        ((Q[0, 0], K, V), ValueError, "query needs at least two axes"),
+        ((Q[0, 0], K, V), ValueError, "query must have the axes"),
     ],
 )
 def test_bad_input_is_named(attend, given, kind, message) -> None:

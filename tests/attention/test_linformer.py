@@ -23,6 +23,13 @@ def one_pair_at_a_time(q: Tensor, k: Tensor, v: Tensor, E: Tensor, F: Tensor) ->
 
 @pytest.mark.parametrize("num_queries", [1, 3, 7])
 @pytest.mark.parametrize("width", [1, 2, 7, 11])
+@pytest.mark.peer(
+    "08",
+    "`linformer_attention`",
+    "the paper's equation, in a loop",
+    "float64 1e-7",
+    "outputs, gradients",
+)
 def test_agrees_with_a_loop_over_positions_and_mixtures(num_queries, width) -> None:
     given = (*qkv((), num_queries, S), draw(S, width), draw(S, width, seed=1))
     assert_same_function(linformer_attention, one_pair_at_a_time, given)

@@ -96,7 +96,7 @@ QUERY, W_P, V_P, LENGTHS = torch.zeros(2, 3, 4), torch.zeros(4, 6), torch.zeros(
         (
             lambda: predicted_centre(QUERY, W_P, V_P, LENGTHS),
             TypeError,
-            "lengths must be integers, got dtype torch.float32",
+            "lengths must hold integers, got dtype torch.float32",
         ),
         (
             lambda: predicted_centre(QUERY, W_P, V_P, LENGTHS[:1].long()),

@@ -24,6 +24,7 @@ def inputs(num_queries: int, num_keys: int, leading: tuple[int, ...] = ()) -> tu
 @pytest.mark.parametrize("leading", [(), (2,), (2, 3)])
 @pytest.mark.parametrize("temperature", [0.3, 1.0, 5.0])
 @pytest.mark.parametrize(("num_queries", "num_keys"), LENGTHS)
+@pytest.mark.peer("04", "`soft_lookup`", "SDPA with a scale", "float64 1e-7", "outputs, gradients")
 def test_agrees_with_torch_s_scale_outputs_and_gradients(
     num_queries, num_keys, temperature, leading
 ) -> None:

@@ -37,6 +37,9 @@ def one_token_at_a_time(query: Tensor, value: Tensor, rotations: Tensor, reach: 
 @pytest.mark.parametrize("reach", [1, 3, 8, 50])
 @pytest.mark.parametrize("rounds", [1, 3])
 @pytest.mark.parametrize("length", [1, 2, 9, 24])
+@pytest.mark.peer(
+    "08", "`lsh_attention`", "its definition, in a loop", "float64 1e-7", "outputs, gradients"
+)
 def test_agrees_with_a_loop_over_queries_and_rounds(length, rounds, reach) -> None:
     rotations = draw(rounds, D, 2, seed=4)
     assert_same_function(
@@ -113,7 +116,11 @@ Q, V, R = torch.zeros(2, 5, D), torch.zeros(2, 5, DV), torch.zeros(2, D, 3)
 @pytest.mark.parametrize(
     ("call", "kind", "message"),
     [
-        (lambda: lsh_buckets(Q[0, 0], R[0]), ValueError, "x needs at least two axes"),
+        (
+            lambda: lsh_buckets(Q[0, 0], R[0]),
+            ValueError,
+            "x must have the axes",
+        ),
         (lambda: lsh_buckets(Q.long(), R[0]), TypeError, "x must have a floating dtype"),
         (lambda: lsh_buckets(Q, R[0].long()), TypeError, "rotations must have a floating dtype"),
         (lambda: lsh_buckets(Q, R[0].mT), ValueError, r"shape \(4, half\), got \(3, 4\)"),

@@ -61,6 +61,13 @@ def test_features_estimate_the_exponential_without_bias() -> None:
 
 
 @pytest.mark.parametrize("lengths", [(3, 5), (5, 3), (1, 4), (4, 1), (1, 1)])
+@pytest.mark.peer(
+    "08",
+    "`performer_attention`, `causal_performer_attention`, `positive_random_features`",
+    "the paper's equations, in a loop",
+    "float64 1e-7",
+    "outputs, gradients",
+)
 def test_agrees_with_a_loop_over_queries_and_keys(lengths) -> None:
     given = qkv((), *lengths, D)
     assert_same_function(
@@ -69,6 +76,13 @@ def test_agrees_with_a_loop_over_queries_and_keys(lengths) -> None:
 
 
 @pytest.mark.parametrize("length", [1, 2, 7])
+@pytest.mark.peer(
+    "08",
+    "`performer_attention`, `causal_performer_attention`, `positive_random_features`",
+    "the paper's equations, in a loop",
+    "float64 1e-7",
+    "outputs, gradients",
+)
 def test_causal_agrees_with_a_loop_over_queries_and_their_past(length) -> None:
     assert_same_function(
         lambda *x: causal_performer_attention(*x, PROJECTION),
@@ -145,7 +159,11 @@ G = torch.Generator()
 @pytest.mark.parametrize(
     ("call", "kind", "message"),
     [
-        (lambda: positive_random_features(Q[0, 0], W), ValueError, "x needs at least two axes"),
+        (
+            lambda: positive_random_features(Q[0, 0], W),
+            ValueError,
+            "x must have the axes",
+        ),
         (lambda: positive_random_features(Q.long(), W), TypeError, "x must have a floating"),
         (lambda: positive_random_features(Q, W.long()), TypeError, "projection must have a float"),
         (

@@ -29,6 +29,9 @@ def assert_same(got: tuple[Tensor, ...], want: tuple[Tensor, ...], given) -> Non
 
 @pytest.mark.parametrize("leading", LEADING)
 @pytest.mark.parametrize("length", [1, 5])
+@pytest.mark.peer(
+    "04", "`project_qkv`", "`F.linear`", "float64 1e-7", "queries, keys, values, gradients"
+)
 def test_projections_agree_with_torch_s_linear(leading, length) -> None:
     given = inputs(leading, length)
     x, *matrices = given
@@ -87,7 +90,11 @@ X, W_Q, W_V = torch.zeros(2, 5, 4), torch.zeros(4, 3), torch.zeros(4, 6)
 @pytest.mark.parametrize(
     ("call", "kind", "message"),
     [
-        (lambda: project_qkv(X[0, 0], W_Q, W_Q, W_V), ValueError, "x needs at least two axes"),
+        (
+            lambda: project_qkv(X[0, 0], W_Q, W_Q, W_V),
+            ValueError,
+            "x must have the axes",
+        ),
         (lambda: project_qkv(X.long(), W_Q, W_Q, W_V), TypeError, "x must have a floating dtype"),
         (
             lambda: project_qkv(X, W_Q.T, W_Q, W_V),
@@ -101,7 +108,11 @@ X, W_Q, W_V = torch.zeros(2, 5, 4), torch.zeros(4, 3), torch.zeros(4, 6)
         ),
         (lambda: project_qkv(X, W_Q, W_Q, W_V.T), ValueError, "W_v must have the shape"),
         (lambda: project_qkv(X, W_Q, W_Q, W_V.int()), TypeError, "W_v must have a floating dtype"),
-        (lambda: split_fused_qkv(torch.zeros(18), 3), ValueError, "qkv needs at least two axes"),
+        (
+            lambda: split_fused_qkv(torch.zeros(18), 3),
+            ValueError,
+            "qkv must have the axes",
+        ),
         (lambda: split_fused_qkv(X, 0), ValueError, "num_heads must be at least 1, got 0"),
         (
             lambda: split_fused_qkv(torch.zeros(5, 18), 4),

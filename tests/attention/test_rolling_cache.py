@@ -83,7 +83,7 @@ def test_a_query_stands_at_tokens_of_the_last_append() -> None:
     cache.append(key[:, :, :5], value[:, :, :5])
     cache.append(key[:, :, 5:], value[:, :, 5:])
     before = state(cache)
-    with pytest.raises(ValueError, match=r"query needs from 1 to 1 tokens, .* got 2"):
+    with pytest.raises(ValueError, match=r"query must have from 1 to 1 tokens, got 2"):
         cache.attend(query[:, :, -2:])
     assert same(state(cache), before)
 

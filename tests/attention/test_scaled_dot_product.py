@@ -44,6 +44,13 @@ def assert_same_function(ours, theirs, given: tuple[Tensor, ...]) -> None:
 
 @pytest.mark.parametrize("leading", LEADING)
 @pytest.mark.parametrize(("num_queries", "num_keys"), LENGTHS)
+@pytest.mark.peer(
+    "03",
+    "`scaled_dot_product_attention`, `attention_weights`",
+    "SDPA: masks, empty rows, leading axes, scales",
+    "float64 1e-7",
+    "outputs, gradients",
+)
 def test_agrees_with_torch_without_a_mask(leading, num_queries, num_keys) -> None:
     given = inputs(leading, num_queries, num_keys)
     assert_same_function(
@@ -53,6 +60,13 @@ def test_agrees_with_torch_without_a_mask(leading, num_queries, num_keys) -> Non
 
 @pytest.mark.parametrize("leading", LEADING)
 @pytest.mark.parametrize(("num_queries", "num_keys"), LENGTHS)
+@pytest.mark.peer(
+    "03",
+    "`scaled_dot_product_attention`, `attention_weights`",
+    "SDPA: masks, empty rows, leading axes, scales",
+    "float64 1e-7",
+    "outputs, gradients",
+)
 def test_agrees_with_torch_under_masks_with_empty_rows(leading, num_queries, num_keys) -> None:
     given = inputs(leading, num_queries, num_keys)
     mask = draw(*leading, num_queries, num_keys, seed=5) > 0
@@ -65,6 +79,13 @@ def test_agrees_with_torch_under_masks_with_empty_rows(leading, num_queries, num
 
 
 @pytest.mark.parametrize("shape", [(5, 7), (1, 7), (7,), (2, 1, 1, 7), (3, 5, 7), (2, 3, 5, 1)])
+@pytest.mark.peer(
+    "03",
+    "`scaled_dot_product_attention`, `attention_weights`",
+    "SDPA: masks, empty rows, leading axes, scales",
+    "float64 1e-7",
+    "outputs, gradients",
+)
 def test_masks_broadcast_as_torch_s_do(shape) -> None:
     given = inputs((2, 3), 5, 7)
     mask = draw(*shape, seed=3) > -0.5
@@ -76,6 +97,13 @@ def test_masks_broadcast_as_torch_s_do(shape) -> None:
 
 
 @pytest.mark.parametrize("scale", [0.0, 0.3, 1.0, -2.0])
+@pytest.mark.peer(
+    "03",
+    "`scaled_dot_product_attention`, `attention_weights`",
+    "SDPA: masks, empty rows, leading axes, scales",
+    "float64 1e-7",
+    "outputs, gradients",
+)
 def test_scale_multiplies_as_torch_s_does(scale) -> None:
     given = inputs((2,), 3, 5)
     assert_same_function(
@@ -123,6 +151,7 @@ def test_low_precision_is_as_exact_as_torch_s_own(dtype) -> None:
 
 @pytest.mark.parametrize("leading", LEADING)
 @pytest.mark.parametrize(("num_queries", "num_keys"), LENGTHS)
+@pytest.mark.peer("03", "`attention_backward`", "SDPA's autograd", "float64 1e-7", "gradients")
 def test_backward_equals_autograd(leading, num_queries, num_keys) -> None:
     given = inputs(leading, num_queries, num_keys)
     out = scaled_dot_product_attention(*given)
@@ -131,6 +160,7 @@ def test_backward_equals_autograd(leading, num_queries, num_keys) -> None:
     torch.testing.assert_close(attention_backward(*given, grad_out), want)
 
 
+@pytest.mark.peer("03", "`stable_softmax`", "`torch.softmax`", "float64 1e-7", "weights")
 def test_softmax_agrees_with_torch_and_survives_the_extremes() -> None:
     scores = draw(4, 3, 5)
     torch.testing.assert_close(stable_softmax(scores), scores.softmax(-1))
@@ -154,6 +184,13 @@ def test_softmax_of_nothing_is_nothing() -> None:
 
 
 @pytest.mark.parametrize("leading", LEADING)
+@pytest.mark.peer(
+    "03",
+    "`softmax_jacobian`",
+    "`torch.autograd.functional.jacobian`",
+    "float64 1e-7",
+    "the Jacobian, from gradients",
+)
 def test_jacobian_equals_autograd(leading) -> None:
     scores = draw(*leading, 5)
     jacobian = softmax_jacobian(scores.softmax(-1))
@@ -172,7 +209,7 @@ Q, K, V = torch.zeros(2, 3, 4), torch.zeros(2, 5, 4), torch.zeros(2, 5, 6)
         (
             lambda: attention_weights(Q[0, 0], K),
             ValueError,
-            r"query needs at least two axes.*\(4,\)",
+            r"query must have the axes .\.\.\., length, width..*\(4,\)",
         ),
         (lambda: attention_weights(Q.long(), K), TypeError, "query must have a floating dtype"),
         (lambda: attention_weights([1.0], K), TypeError, "query must be a torch.Tensor, got list"),
@@ -181,9 +218,13 @@ Q, K, V = torch.zeros(2, 3, 4), torch.zeros(2, 5, 4), torch.zeros(2, 5, 6)
         (
             lambda: scaled_dot_product_attention(Q, K, V[:, :3]),
             ValueError,
-            "key and value need the same number of keys, got 5 and 3",
+            "key and value must have the same number of keys, got 5 and 3",
         ),
-        (lambda: scaled_dot_product_attention(Q, K, V[0, 0]), ValueError, "value needs at least"),
+        (
+            lambda: scaled_dot_product_attention(Q, K, V[0, 0]),
+            ValueError,
+            "value must have the axes",
+        ),
         (
             lambda: scaled_dot_product_attention(Q, K, V, torch.zeros(3, 5)),
             TypeError,

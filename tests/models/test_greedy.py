@@ -1,7 +1,7 @@
 import pytest
 import torch
 
-from course_utils.exercises.ch10_kv_cache._toy import Toy
+from course_utils.exercises.ch10_kv_cache.greedy_decode import Toy
 from course_utils.models import greedy_decode
 
 

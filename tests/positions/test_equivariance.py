@@ -66,7 +66,7 @@ def test_the_answer_is_python_s_bool() -> None:
     [
         (torch.zeros(2, 5, 3).long(), SHUFFLED, TypeError, "x must have a floating dtype"),
         (torch.zeros(5, 3), SHUFFLED, ValueError, r"axes \(batch, length, width\), got \(5, 3\)"),
-        (torch.zeros(2, 5, 3), SHUFFLED.float(), TypeError, "permutation must be whole numbers"),
+        (torch.zeros(2, 5, 3), SHUFFLED.float(), TypeError, "permutation must hold integers"),
         (torch.zeros(2, 4, 3), SHUFFLED, ValueError, "each of 0 to 3 once, got"),
         (torch.zeros(2, 5, 3), torch.tensor([0, 0, 1, 2, 3]), ValueError, "each of 0 to 4 once"),
     ],

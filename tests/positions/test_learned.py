@@ -27,10 +27,14 @@ def test_no_position_is_an_empty_sequence() -> None:
 @pytest.mark.parametrize(
     ("positions", "error", "says"),
     [
-        (torch.tensor([0]), ValueError, r"axes \(\*B, L\) with L = 2, got \(1,\)"),
+        (
+            torch.tensor([0]),
+            ValueError,
+            "must have the shape .2,. or .1, 2., got",
+        ),
         (torch.tensor([0, 9]), ValueError, "positions must lie between 0 and 8, got 0 to 9"),
         (torch.tensor([-1, 2]), ValueError, "positions must lie between 0 and 8, got -1 to 2"),
-        (torch.tensor([0.0, 1.0]), TypeError, "positions must be whole numbers, got dtype torch.f"),
+        (torch.tensor([0.0, 1.0]), TypeError, "positions must hold integers, got dtype torch.f"),
     ],
 )
 def test_a_position_without_a_vector_is_refused(positions, error, says) -> None:

@@ -128,12 +128,18 @@ def test_any_axes_before_the_length_are_taken(rope) -> None:
     ("x", "positions", "base", "error", "says"),
     [
         (torch.zeros(1, 1, 2, 4).long(), torch.arange(2), 1e4, TypeError, "x must have a floating"),
-        (torch.zeros(4), torch.arange(4), 1e4, ValueError, r"x needs at least two axes .* \(4,\)"),
+        (
+            torch.zeros(4),
+            torch.arange(4),
+            1e4,
+            ValueError,
+            r"x must have the axes .*got \(4,\)",
+        ),
         (torch.zeros(2, 3), torch.arange(2), 1e4, ValueError, "the width of x must be even, got 3"),
         (torch.zeros(2, 4), torch.arange(2), 0.0, ValueError, "base must be a positive number"),
         (torch.zeros(2, 4), torch.arange(2), math.inf, ValueError, "positive number, got inf"),
         (torch.zeros(2, 4), [0, 1], 1e4, TypeError, "positions must be a torch.Tensor, got list"),
-        (torch.zeros(2, 4), torch.zeros(2) > 0, 1e4, TypeError, "whole or real numbers"),
+        (torch.zeros(2, 4), torch.zeros(2) > 0, 1e4, TypeError, "must hold real numbers"),
         (torch.zeros(2, 4), torch.arange(3), 1e4, ValueError, r"the shape \(2,\), got \(3,\)"),
         (
             torch.zeros(5, 3, 2, 4),

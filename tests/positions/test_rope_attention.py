@@ -64,5 +64,5 @@ def test_sizes_that_do_not_fit_are_refused() -> None:
     q, k, v = given(4, 7)
     with pytest.raises(ValueError, match=r"positions must have the shape \(7,\) or \(2, 7\)"):
         rope_interleaved_attention(q, k, v, torch.arange(4), torch.arange(4))
-    with pytest.raises(ValueError, match="key and value need the same number of keys"):
+    with pytest.raises(ValueError, match="key and value must have the same number of keys"):
         rope_interleaved_attention(q, k, v[:, :, :3], torch.arange(4), torch.arange(7))

@@ -58,7 +58,7 @@ def test_the_new_base_slows_the_last_pair_by_the_factor_and_the_first_not_at_all
         (
             lambda: interpolate_positions(torch.ones(2) > 0, 4, 8),
             TypeError,
-            "whole or real numbers, got dtype torch.bool",
+            "must hold real numbers, got dtype torch.bool",
         ),
         (
             lambda: interpolate_positions(torch.arange(2), 0, 8),

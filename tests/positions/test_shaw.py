@@ -85,7 +85,7 @@ def test_the_scheme_is_the_functions_wherever_the_tokens_stand() -> None:
         (
             lambda: shaw_scores(draw(2, 4), draw(3, 5), draw(5, 4), 2),
             ValueError,
-            "query and key need the same width",
+            "query and key must have the same width",
         ),
         (
             lambda: shaw_scores(draw(2, 4), draw(3, 4), torch.zeros(5, 4).long(), 2),
@@ -100,7 +100,7 @@ def test_the_scheme_is_the_functions_wherever_the_tokens_stand() -> None:
         (
             lambda: ShawPositions(4, 2).bias(*[torch.ones(1, 1, 3, 4)] * 2, draw(3), draw(3)),
             TypeError,
-            "query_positions must be whole numbers",
+            "query_positions must hold integers",
         ),
     ],
 )

@@ -83,7 +83,7 @@ def test_the_scheme_adds_the_rows_of_the_table() -> None:
         (
             lambda: SinusoidalPositions().embed(torch.zeros(2, 5, 4), torch.arange(2)),
             ValueError,
-            r"positions must have the axes \(\*B, L\) with L = 5, got \(2,\)",
+            r"positions must have the shape \(5,\) or \(2, 5\), got \(2,\)",
         ),
         (lambda: SinusoidalPositions(0.0), ValueError, "base must be a positive number, got 0.0"),
     ],

@@ -67,8 +67,8 @@ def test_the_scheme_adds_a_number_for_each_head_and_bucket() -> None:
 @pytest.mark.parametrize(
     ("arguments", "error", "says"),
     [
-        ((torch.zeros(2), 32, 128, True), TypeError, "relative_position must be whole numbers"),
-        ((torch.zeros(2) > 1, 32, 128, True), TypeError, "whole or real numbers, got dtype torch"),
+        ((torch.zeros(2), 32, 128, True), TypeError, "relative_position must hold integers"),
+        ((torch.zeros(2) > 1, 32, 128, True), TypeError, "must hold integers, got dtype torch"),
         (([1, 2], 32, 128, True), TypeError, "must be a torch.Tensor, got list"),
         ((torch.arange(3), 2, 128, True), ValueError, "num_buckets must be at least 4, got 2"),
         ((torch.arange(3), 1, 128, False), ValueError, "num_buckets must be at least 2, got 1"),

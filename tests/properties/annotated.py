@@ -111,6 +111,8 @@ def _drawn(
         return _tensor(list(expected(shape, sizes, leading)), kinds, dtype, g)
     if annotation is bool:
         return False
+    if annotation is float:
+        return 0.7
     if annotation is int:
         return sizes[_NAMES.get(name, name)]
     if annotation is torch.Generator:

@@ -1,9 +1,13 @@
 """The table of public functions: what their annotations do not tell of how to call them."""
 
+import inspect
+from collections.abc import Iterator
+from types import ModuleType
 from typing import Any
 
 import torch
 from annotated import Entry, Sizes
+from test_call_refusals import CALLS
 from torch import Tensor
 
 from course_utils import attention, measure, models, positions
@@ -31,50 +35,26 @@ def _positions(name: str) -> Any:
 
 SQUARE = {"S": 4, "L": 4}
 ATTENTION = (
-    Entry(attention.ablate_heads),
     Entry(attention.additive_mask, {"dtype": torch.float32}),
-    Entry(attention.additive_score),
     Entry(
         attention.append_kv,
         {"length": lambda s, g: s["S_max"] - s["T"]},
         writes=("cache_key", "cache_value"),
     ),
-    Entry(attention.attend),
-    Entry(attention.attention_backward),
-    Entry(attention.attention_weights),
     Entry(attention.block_sparse_attention, {"block": 2}, SQUARE),
     Entry(attention.blocked_window_attention, {"window": 2}),
-    Entry(attention.causal_linear_attention),
-    Entry(attention.causal_mask),
-    Entry(attention.causal_performer_attention),
-    Entry(attention.concat_score),
-    Entry(attention.context_vector),
     Entry(attention.cross_attention, {}, {"d": 3}),
     Entry(attention.cross_covariance_attention, {"temperature": 0.7}),
     Entry(attention.decode_step, {"length": lambda s, g: s["S_max"]}),
-    Entry(attention.document_mask),
-    Entry(attention.dot_score),
     Entry(attention.entmax, {"alpha": 1.5}),
     Entry(attention.fixed_mask, {"block": 2, "summary": 1}),
-    Entry(attention.general_score),
     Entry(attention.global_window_attention, {"half_width": 1, "num_global": 1}),
-    Entry(attention.grouped_query_attention),
-    Entry(attention.latent_attention),
-    Entry(attention.latent_attention_absorbed),
     Entry(attention.leaks_future, {"attention": lambda s, g: _identity}),
-    Entry(attention.linear_attention),
-    Entry(attention.linformer_attention),
     Entry(attention.local_monotonic_weights, {"half_width": 1}),
     Entry(attention.local_predictive_weights, {"sigma": 1.0}),
     Entry(attention.location_score, {}, {"positions": 9}),
     Entry(attention.lsh_attention, {"reach": 2}, smooth=False),
     Entry(attention.lsh_buckets, smooth=False),
-    Entry(attention.masked_softmax),
-    Entry(attention.merge_heads),
-    Entry(attention.merge_partials),
-    Entry(attention.multi_head_attention),
-    Entry(attention.multi_head_attention_fused),
-    Entry(attention.multi_head_attention_loop),
     Entry(
         attention.online_softmax_step,
         {"l": lambda s, g: torch.rand(s["B"], s["L"], generator=g)},
@@ -88,31 +68,18 @@ ATTENTION = (
         {"num_blocks": 3, "block_size": 2, "length": 3},
         apart=False,
     ),
-    Entry(attention.performer_attention),
-    Entry(attention.positive_random_features),
     Entry(attention.predicted_centre, {"lengths": _lengths(1)}),
     Entry(attention.prefix_mask, {"prefix_length": 1}),
-    Entry(attention.project_qkv),
     Entry(attention.quantize_kv, smooth=False),
-    Entry(attention.recomputed_attention),
-    Entry(attention.recurrent_linear_attention),
     Entry(attention.rolling_cache_positions, {"num_seen": 9, "window": 4, "num_sinks": 1}),
-    Entry(attention.scaled_dot_product_attention),
     Entry(attention.sliding_window_attention, {"window": 2}),
     Entry(attention.soft_lookup, {"temperature": 0.7}),
-    Entry(attention.softmax_jacobian),
-    Entry(attention.sparsemax),
-    Entry(attention.split_fused_qkv),
-    Entry(attention.split_heads),
-    Entry(attention.stable_softmax),
     Entry(attention.strided_mask, {"stride": 2}),
     Entry(attention.tiled_attention, {"block_q": 2, "block_k": 3}),
     Entry(attention.tiled_attention_backward, {"block_q": 2, "block_k": 3}, smooth=False),
     Entry(attention.window_mask, {"window": 2}),
 )
 POSITIONS = (
-    Entry(positions.alibi_bias),
-    Entry(positions.alibi_slopes),
     Entry(positions.interpolate_positions, {"trained_length": 4, "target_length": 8}),
     Entry(
         positions.is_permutation_equivariant,
@@ -127,7 +94,6 @@ POSITIONS = (
         positions.relative_positions,
         {"query_positions": _positions("L"), "key_positions": _positions("S")},
     ),
-    Entry(positions.rope_frequencies),
     Entry(positions.rope_interleaved, {"positions": _positions("L")}),
     Entry(
         positions.rope_interleaved_attention,
@@ -137,7 +103,6 @@ POSITIONS = (
     Entry(positions.shaw_scores, {"max_distance": 2}, {"two_max_distance_plus_1": 5}),
     Entry(positions.shaw_values, {"max_distance": 2}, {"two_max_distance_plus_1": 5}),
     Entry(positions.shift_matrix, {"offset": 3}),
-    Entry(positions.sinusoidal_encoding),
     Entry(
         positions.t5_bucket,
         {
@@ -156,7 +121,6 @@ MEASURE = (
     Entry(measure.attainable_flops, {"intensity": 2.0, "peak_flops": 9.0, "bandwidth": 3.0}),
     Entry(measure.attention_flops, {"batch": 2}),
     Entry(measure.cache_fits, {"gib": 2.0, "num_layers": 2, "bytes_per_element": 2, "batch": 1}),
-    Entry(measure.dot_product_variance),
     Entry(measure.exact_match, {"pad_id": 0}),
     Entry(measure.fit_exponent, {"x": [1.0, 2.0, 4.0], "y": [1.0, 4.0, 16.0]}),
     Entry(measure.fit_power_law, {"x": [1.0, 2.0, 4.0], "y": [1.0, 4.0, 16.0]}),
@@ -167,8 +131,6 @@ MEASURE = (
     ),
     Entry(measure.matmul_bytes, {"bytes_per_element": 2, "count_output": True}),
     Entry(measure.matmul_intensity, {"bytes_per_element": 2, "count_output": True}),
-    Entry(measure.mha_parameters),
-    Entry(measure.qkv_parameters),
 )
 MODELS = (
     Entry(models.draw_tokens, {"temperature": 0.0}, {"num_tokens": 5}),
@@ -178,9 +140,22 @@ MODELS = (
     Entry(models.token_accuracy, {"predicted": _written}, {"T": 4}),
     Entry(models.token_probabilities, sizes={"num_tokens": 5}),
 )
-ENTRIES = (*ATTENTION, *POSITIONS, *MEASURE, *MODELS)
+TOLD = (*ATTENTION, *POSITIONS, *MEASURE, *MODELS)
 # They take a module, a cache or a function, and are tested beside those.
 ELSEWHERE = {
     "combine_masks", "count_flops", "largest_tensor", "peak_memory", "read_record", "trace_torch",
     "trace_triton",
 }  # fmt: skip
+
+
+def _whose_annotations_tell_all(package: ModuleType) -> Iterator[Entry]:
+    known = {entry.name for entry in TOLD} | ELSEWHERE | {call.name for call in CALLS}
+    for name in package.__all__:
+        if inspect.isfunction(vars(package)[name]) and name not in known:
+            yield Entry(vars(package)[name])
+
+
+ENTRIES = (
+    *TOLD,
+    *(e for room in (attention, positions, measure) for e in _whose_annotations_tell_all(room)),
+)

@@ -1,10 +1,6 @@
-"""What modules, caches, training, data and pictures do with arguments of the wrong kind."""
-
-from collections.abc import Iterator
+"""What modules and caches, and what writes with them, do with arguments of the wrong kind."""
 
 import attention_calls
-import drawing_calls
-import matplotlib as mpl
 import model_calls
 import position_calls
 import pytest
@@ -13,16 +9,9 @@ from call_table import Call
 from refusal import WRONG, call, reshaped
 from torch import Tensor
 
-TABLES = (attention_calls, position_calls, model_calls, writing_calls, drawing_calls)
+TABLES = (attention_calls, position_calls, model_calls, writing_calls)
 CALLS = tuple(entry for table in TABLES for entry in table.CALLS)
 each_call = pytest.mark.parametrize("entry", CALLS, ids=lambda entry: entry.name)
-
-
-@pytest.fixture(autouse=True)
-def style() -> Iterator[None]:
-    """Put matplotlib's settings back, which the course's style changes."""
-    with mpl.rc_context():
-        yield
 
 
 @each_call

@@ -15,7 +15,11 @@ NEW = torch.zeros(2, 1, 1, 3)
 @pytest.mark.parametrize(
     ("call", "error", "says"),
     [
-        (lambda: attention.append_kv(SLOTS, SLOTS[0], 0, NEW, NEW), ValueError, "four axes"),
+        (
+            lambda: attention.append_kv(SLOTS, SLOTS[0], 0, NEW, NEW),
+            ValueError,
+            "must have the axes",
+        ),
         (lambda: attention.append_kv(None, SLOTS, 0, NEW, NEW), TypeError, "a torch.Tensor"),
         (lambda: attention.decode_step(NEW, SLOTS, SLOTS.double(), 2), TypeError, "same dtype"),
         (lambda: attention.paged_gather(NEW[0], torch.tensor([0]), 1), ValueError, "num_blocks"),

@@ -55,7 +55,10 @@ def lacking() -> str | None:
     """Say what this machine lacks to run a kernel at all, and how to get it; None if nothing."""
     if triton is not None:
         return None
-    return "This needs triton, which is not installed; for Linux: `pip install triton==3.7.1`."
+    return (
+        "This needs triton, which is not installed. On Linux with an x86-64 processor it belongs "
+        "to the course: `make learn` installs it. Elsewhere it does not exist."
+    )
 
 
 def require_triton() -> None:

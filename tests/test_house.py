@@ -1,0 +1,60 @@
+"""Who may import what of the package's parts, and that the test run checks the inner ones."""
+
+import ast
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from jaxtyping import TypeCheckError
+
+from course_utils import data, models, plotting
+
+ROOT = Path(__file__).resolve().parents[1] / "course_utils"
+
+
+def imported(path: Path) -> list[str]:
+    """Return the modules that a file imports, and what it takes from them, as dotted names."""
+    found = []
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            found += [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            above = path.relative_to(ROOT.parent).parts[: -node.level] if node.level else ()
+            module = ".".join([*above, *filter(None, [node.module])])
+            found += [f"{module}.{alias.name}" for alias in node.names]
+    return found
+
+
+def private_of_others(path: Path) -> list[str]:
+    """Return the private names of the course that a file takes from outside its own folder."""
+    own = ".".join(path.relative_to(ROOT.parent).parent.parts)
+    taken = []
+    for name in imported(path):
+        package, *inner = name.split(".")
+        hidden = [i for i, part in enumerate(inner, 1) if part.startswith("_") and part[1] != "_"]
+        if package == "course_utils" and hidden:
+            room = ".".join([package, *inner][: hidden[0]])
+            taken += [name] if own != room else []
+    return taken
+
+
+def test_no_package_imports_what_is_private_to_another() -> None:
+    found = {
+        str(path.relative_to(ROOT)): taken
+        for path in sorted(ROOT.rglob("*.py"))
+        if (taken := private_of_others(path))
+    }
+    assert found == {}
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: data.encode(3),
+        lambda: plotting.headline("figure", "title"),
+        lambda: models.copy_task(trained=4, longest=8.5),
+    ],
+)
+def test_what_only_the_course_calls_is_held_to_its_annotations(call: Callable[[], object]) -> None:
+    with pytest.raises(TypeCheckError):
+        call()
