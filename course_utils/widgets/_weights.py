@@ -8,6 +8,10 @@ import numpy as np
 import traitlets
 from numpy.typing import NDArray
 
+from course_utils.validation import (
+    check_strings,
+)
+
 MAX_VALUES = 2**24
 """More values than this make a notebook that no browser opens in comfort (64 MB of float32)."""
 
@@ -85,6 +89,7 @@ def as_names(names: Sequence[str] | None, count: int, what: str, one: str) -> li
     """
     if names is None:
         return None
+    check_strings(**{what: names})
     if len(names) != count:
         raise ValueError(f"{what} must have one string per {one}, {count}, got {len(names)}")
     return list(names)

@@ -6,7 +6,10 @@ from typing import Any
 import anywidget
 import traitlets
 
-from course_utils._checked import checked
+from course_utils.validation import (
+    check_instance,
+    check_strings,
+)
 from course_utils.widgets._assets import module, style
 
 _WANTED = ("text", "iso", "locale", "spans")
@@ -46,7 +49,6 @@ class AlignmentExplorer(anywidget.AnyWidget):
         return f"AlignmentExplorer({len(self.scores)} scores, {len(self.sources)} dates)"
 
 
-@checked()
 def alignment_explorer(
     record: Mapping[str, Any],
     *,
@@ -62,10 +64,13 @@ def alignment_explorer(
         score: The scoring function shown first.
 
     Raises:
-        TypeError: ``record`` is no mapping, or ``locales`` is one string.
+        TypeError: ``record`` is not a mapping, or ``locales`` is one string.
         ValueError: The record lacks a part, a locale or the score is not in it, or a percentage
             does not lie between 0 and 100.
     """
+    check_instance(Mapping, record=record)
+    if locales is not None:
+        check_strings(locales=locales)
     if not {"sources", "runs"} <= record.keys():
         raise ValueError(f"record must hold sources and runs, got {sorted(record)}")
     chosen = _choose([source["locale"] for source in record["sources"]], locales)

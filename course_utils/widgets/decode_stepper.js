@@ -1,5 +1,5 @@
 // The decode stepper: generate token by token and see what is computed, kept, and paid for.
-import { make, uniqueId, watch, writer } from "./shared.js";
+import { make, slider, uniqueId, watch, writer } from "./shared.js";
 import { KINDS, keptHeads, stateAt, stepAt, steps } from "./decode_stepper_steps.js";
 import { BARS, barWords, contents, drawBars, rows, sentence } from "./decode_stepper_picture.js";
 
@@ -87,13 +87,10 @@ function render({ model, el }) {
     ...Object.entries(KINDS).map(([value, textContent]) => make("option", { value, textContent })),
   );
   const sliders = Object.entries(FIELDS).map(([name, { label, powers, min, max }]) => {
-    const input = make("input", {
-      id: `${id}-${name}`, type: "range", step: 1, min: powers?.[0] ?? min, max: powers?.[1] ?? max ?? tokens.length - 1,
-      oninput: () => change({ [name]: powers ? 2 ** Number(input.value) : Number(input.value) }),
-    });
-    const output = make("output", { htmlFor: input.id });
-    const row = make("div", { className: "acw-field" }, make("label", { for: input.id, textContent: label }), input, output);
-    return { name, input, output, row };
+    const range = { min: powers?.[0] ?? min, max: powers?.[1] ?? max ?? tokens.length - 1 };
+    const made = slider(`${id}-${name}`, label, range, (value) => change({ [name]: powers ? 2 ** value : value }));
+    const row = make("div", { className: "acw-field" }, made.label, made.input, made.output);
+    return { name, ...made, row };
   });
   const said = make("p", { className: "acw-said" });
   const strip = make("div", { className: "acw-strip", "aria-hidden": "true" });

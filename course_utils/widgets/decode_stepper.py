@@ -6,7 +6,10 @@ from typing import Any
 import anywidget
 import traitlets
 
-from course_utils._checked import checked
+from course_utils.validation import (
+    check_int,
+    check_strings,
+)
 from course_utils.widgets._assets import module, style
 
 KINDS = ("none", "mha", "gqa", "mqa", "window")
@@ -80,7 +83,6 @@ class DecodeStepper(anywidget.AnyWidget):
         return f"DecodeStepper({self.kind}, {self.prompt} of {len(self.tokens)} tokens given)"
 
 
-@checked()
 def decode_stepper(
     tokens: Sequence[str] = tuple(TEXT.split()), *, kind: str = "mha", prompt: int = 8, **sizes: int
 ) -> DecodeStepper:
@@ -94,9 +96,10 @@ def decode_stepper(
             bytes_per_element, step.
 
     Raises:
-        TypeError: `tokens` is one string, or a size has an unknown name or is no int.
+        TypeError: `tokens` is one string, or a size has an unknown name or is not an int.
         ValueError: The kind does not exist, or a number is out of its range.
     """
+    check_strings(tokens=tokens)
     if not 2 <= len(tokens) <= 64:
         raise ValueError(f"tokens must be from 2 to 64, got {len(tokens)}")
     if kind not in KINDS:
@@ -106,7 +109,5 @@ def decode_stepper(
     known = {"step", *RANGES, *POWERS}
     if unknown := sorted(sizes.keys() - known):
         raise TypeError(f"sizes must be among {', '.join(sorted(known))}, got {unknown[0]!r}")
-    for name, size in sizes.items():
-        if not isinstance(size, int) or isinstance(size, bool):
-            raise TypeError(f"{name} must be an int, got {type(size).__name__}")
+    check_int(prompt=prompt, **sizes)
     return DecodeStepper(tokens=list(tokens), kind=kind, prompt=prompt, **{"chunk": prompt} | sizes)

@@ -1,5 +1,5 @@
 // Which scheme of positions still works at which length: the controls, the picture and the tables.
-import { make, uniqueId, watch, writer } from "./shared.js";
+import { fill, make, slider, uniqueId, watch, writer } from "./shared.js";
 import { WIDE, looks, nearest, panel, point, ranking, sentence, times, two } from "./extrapolation_explorer_drawing.js";
 
 function render({ model, el }) {
@@ -14,11 +14,9 @@ function render({ model, el }) {
     { id: `${id}-task`, onchange: () => write({ task: +task.value }) },
     ...tasks.map(({ name }, i) => make("option", { value: i, textContent: name })),
   );
-  const length = make("input", {
-    id: `${id}-length`, type: "range", min: 0, max: tasks[0].lengths.length - 1, step: 1,
-    oninput: () => write({ index: +length.value }),
-  });
-  const output = make("output", { htmlFor: length.id });
+  const reading = slider(`${id}-length`, "tokens read", { min: 0, max: tasks[0].lengths.length - 1 }, (index) =>
+    write({ index }),
+  );
   const boxes = new Map();
   const choose = (name, wanted) => {
     const chosen = model.get("chosen").filter((one) => one !== name);
@@ -62,9 +60,9 @@ function render({ model, el }) {
       { className: "acw-controls" },
       make("label", { for: task.id, textContent: "task" }),
       task,
-      make("label", { for: length.id, textContent: "tokens read" }),
-      length,
-      output,
+      reading.label,
+      reading.input,
+      reading.output,
     ),
     make("div", { className: "acw-groups" }, ...fields),
     said,
@@ -77,33 +75,15 @@ function render({ model, el }) {
     ),
   );
 
-  const fill = (target, words, head, rows) =>
-    target.replaceChildren(
-      make("caption", { textContent: words }),
-      make("thead", {}, make("tr", {}, ...head.map((textContent) => make("th", { scope: "col", textContent })))),
-      make(
-        "tbody",
-        {},
-        ...rows.map(([first, ...rest]) =>
-          make(
-            "tr",
-            {},
-            make("th", { scope: "row", textContent: first }),
-            ...rest.map((textContent) => make("td", { textContent })),
-          ),
-        ),
-      ),
-    );
-
   function update() {
     const number = model.get("task");
     const now = tasks[number];
     const [chosen, index] = [model.get("chosen"), model.get("index")];
     const tokens = now.lengths[index];
     task.value = number;
-    length.value = index;
-    length.setAttribute("aria-valuetext", `${tokens} tokens, ${times(tokens, now.trained)}`);
-    output.textContent = tokens;
+    reading.input.value = index;
+    reading.input.setAttribute("aria-valuetext", `${tokens} tokens, ${times(tokens, now.trained)}`);
+    reading.output.textContent = tokens;
     for (const [name, input] of boxes) input.checked = chosen.includes(name);
     said.textContent = sentence(now, chosen, index);
     caption.textContent = `${now.what}, ${now.lower ? "lower" : "higher"} is better; line: mean of the runs, band: all runs`;

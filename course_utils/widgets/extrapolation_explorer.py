@@ -6,7 +6,6 @@ from typing import Any
 import anywidget
 import traitlets
 
-from course_utils._checked import checked
 from course_utils.widgets._assets import module, style
 
 Curves = Mapping[str, Mapping[int, Sequence[float]]]
@@ -51,7 +50,6 @@ class ExtrapolationExplorer(anywidget.AnyWidget):
         return f"ExtrapolationExplorer({names}, {count} schemes)"
 
 
-@checked()
 def extrapolation_explorer(
     tasks: Mapping[str, tuple[str, Curves]],
     groups: Mapping[str, Sequence[str]],

@@ -1,9 +1,9 @@
 // All heads of a layer side by side: one cell in all of them, heads on and off, without a kernel.
-import { make, uniqueId, watch, writer } from "./shared.js";
-import { colourRange, decode, extent, largestInRow, mapOf, raster } from "./heatmap_values.js";
-import { labels, naming, percent, textWidth } from "./heatmap_words.js";
-import { cellAt, steer } from "./heatmap_moves.js";
-import { choice, fill, offer, onWidth, svg } from "./heatmap_parts.js";
+import { choice, fill, make, offer, onWidth, svg, uniqueId, watch, writer } from "./shared.js";
+import { cellAt, steer } from "./cells.js";
+import {
+  colourRange, decode, extent, labels, largestInRow, mapOf, naming, percent, raster, textWidth,
+} from "./heatmap_values.js";
 import { gridLayout, shares } from "./head_grid_values.js";
 import { barDrawing, cross, legend, mapLabels } from "./head_grid_picture.js";
 import { brief, cellSentence, offSentence } from "./head_grid_words.js";

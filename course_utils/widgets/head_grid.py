@@ -6,7 +6,9 @@ from typing import Any
 import numpy as np
 import traitlets
 
-from course_utils._checked import checked
+from course_utils.validation import (
+    check_instance,
+)
 from course_utils.widgets._assets import module, style
 from course_utils.widgets._weights import (
     WeightsWidget,
@@ -41,7 +43,6 @@ class HeadGrid(WeightsWidget):
         return f"HeadGrid({', '.join(parts)})"
 
 
-@checked()
 def head_grid(
     weights: Any,
     query_tokens: Sequence[str] | None = None,
@@ -71,9 +72,10 @@ def head_grid(
         layer_names: One string per layer; "Layer 0", "Layer 1", ... when None.
 
     Raises:
-        TypeError: Values are no real numbers, or names no strings.
+        TypeError: Values are not real numbers, or names are not strings.
         ValueError: A shape or a number of names does not fit.
     """
+    check_instance(str, title=title)
     stack = as_stack(weights)
     parts, parts_encoding = _encode_parts(contributions, stack.shape)
     return HeadGrid(

@@ -1,7 +1,7 @@
 // What is drawn above the cells of a head grid, its colour bar, and the bars of the output, as SVG marks.
 import { escape, format, mark, viridis } from "./shared.js";
-import { stepFor } from "./heatmap_moves.js";
-import { percent } from "./heatmap_words.js";
+import { stepFor } from "./cells.js";
+import { percent } from "./heatmap_values.js";
 
 /** Tokens at the edges of a map, as many as can be read. */
 export function mapLabels(view) {

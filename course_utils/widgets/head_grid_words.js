@@ -1,6 +1,6 @@
 // What the head grid says: a cell in all heads, the heads that are off, and what their output was.
 import { mean } from "./head_grid_values.js";
-import { naming, percent } from "./heatmap_words.js";
+import { naming, percent } from "./heatmap_values.js";
 import { format } from "./shared.js";
 
 const MOST = 6;

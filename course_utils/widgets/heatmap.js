@@ -1,16 +1,114 @@
-// A heatmap of attention weights that lives without a kernel: its controls, and what they do.
-import { format, make, uniqueId, watch, writer } from "./shared.js";
-import { ranking } from "./heatmap_values.js";
-import { naming, sentence, summary } from "./heatmap_words.js";
-import { pairRows, pairSentence, pairSummary, shareMoved } from "./heatmap_pair.js";
-import { kinds, look, mapName, spans, thumb, unpack } from "./heatmap_views.js";
-import { cellAt, steer } from "./heatmap_moves.js";
-import { GAP, layout, svgFile } from "./heatmap_picture.js";
-import { choice, fill, offer, onWidth } from "./heatmap_parts.js";
-import { paint, panel } from "./heatmap_panel.js";
-import { fileName, savePng, saveSvg } from "./heatmap_files.js";
+// A heatmap of attention weights that lives without a kernel: what it shows, its controls, and what they do.
+import { choice, fill, format, make, offer, onWidth, uniqueId, watch, writer } from "./shared.js";
+import { cellAt, steer } from "./cells.js";
+import {
+  colourRange, decode, difference, extent, labels, mapOf, naming, pairRows, pairSentence, pairSummary, ranking, sentence,
+  shareMoved, signedRange, summary,
+} from "./heatmap_values.js";
+import { GAP, layout, paint, panel, svgFile } from "./heatmap_picture.js";
 
 const THUMB = 68;
+
+/** The stacks in the data, one or two, and how far all their values and their differences reach. */
+function unpack(get) {
+  const shape = get("shape");
+  const all = decode(get("data"), get("encoding"));
+  const size = shape.reduce((product, n) => product * n);
+  const stacks = get("pair_names").length ? [all.subarray(0, size), all.subarray(size)] : [all];
+  const extents = extent(all);
+  const apart = stacks[1] ? extent(difference(...stacks)) : null;
+  return { shape, stacks, extents, apart, isWeights: extents.low >= 0 && extents.high <= 1 };
+}
+
+/** The name of a map by its layer and head, as far as there are several. */
+function mapName(get, layer, head) {
+  const [layers, heads] = get("shape");
+  return [layers > 1 && get("layer_names")[layer], heads > 1 && get("head_names")[head]].filter(Boolean).join(", ");
+}
+
+/** The maps on show, their colours and their title, by what the reader chose. */
+function look(get, held) {
+  const { shape, stacks, isWeights } = held;
+  const [kind, names] = [get("view"), get("pair_names")];
+  const here = [get("layer"), get("head")];
+  const there = stacks[1] ? here : get("partner");
+  const [queries, keys] = [get("query_tokens"), get("key_tokens")];
+  const common = { rows: shape[2], columns: shape[3], queries, keys, weights: isWeights };
+  Object.assign(common, { rowLabels: labels(queries, shape[2]), columnLabels: labels(keys, shape[3]) });
+  const headName = mapName(get, ...here);
+  const first = { ...common, values: mapOf(stacks[0], shape, ...here), name: names[0] ?? headName };
+  const partner = names[1] ?? mapName(get, ...there);
+  const second = { ...common, values: mapOf(stacks.at(-1), shape, ...there), name: partner };
+  const isPair = kind === "side" || kind === "difference";
+  const apart = isPair ? difference(first.values, second.values) : null;
+  const less = { ...first, values: apart };
+  const maps = { first: [first], second: [second], side: [first, second], difference: [less] }[kind];
+  const range = rangeOf(get, held, maps.map(({ values }) => extent(values)));
+  const between = `${second.name} − ${first.name}`;
+  const shown = { side: `${first.name} and ${second.name}`, difference: between }[kind] ?? maps[0].name;
+  const named = (map) => (kind === "side" ? map.name : isPair || stacks[1] ? shown : "");
+  const views = maps.map((map) => ({ ...map, range, name: named(map) }));
+  const of = stacks[1] ? [headName, shown] : [shown];
+  const title = [get("title"), ...of].filter(Boolean).join(" · ");
+  return { kind, isPair, first, second, apart, views, range, there, headName, title };
+}
+
+function rangeOf(get, { extents, apart }, own) {
+  const mode = get("color_range");
+  const low = Math.min(...own.map((one) => one.low));
+  const high = Math.max(...own.map((one) => one.high));
+  if (get("view") !== "difference") return colourRange(mode, extents, { low, high });
+  const alone = mode === "head" || !apart;
+  return { ...signedRange(alone ? { low, high } : apart), mode: alone ? "head" : "all" };
+}
+
+/** A small picture of another head of the layer, in the colours of what is shown. */
+function thumb(get, held, head) {
+  const { shape, stacks } = held;
+  const [a, b] = stacks.map((stack) => mapOf(stack, shape, get("layer"), head));
+  const view = b ? get("view") : "first";
+  const values = view === "difference" ? difference(a, b) : view === "second" ? b : a;
+  const alike = (name) => (name === "view" ? view : get(name));
+  return { values, rows: shape[2], columns: shape[3], range: rangeOf(alike, held, [extent(values)]) };
+}
+
+/** What the colours may span, each as a value and in words. */
+function spans(get, { shape, stacks, isWeights }) {
+  const several = shape[0] > 1 || shape[1] > 1;
+  if (get("view") === "difference") {
+    if (!stacks[1]) return [["head", "± largest"]];
+    return [["all", "± largest of all"], several && ["head", "± largest of this head"]].filter(Boolean);
+  }
+  const all = ["all", isWeights ? "0 to largest of all" : "all the data"];
+  const own = ["head", isWeights ? "0 to largest of this head" : "this head's data"];
+  return [isWeights && ["unit", "0 to 1"], all, several && own].filter(Boolean);
+}
+
+/** The views there are to choose from, each as a value and in words. */
+function kinds(get, { shape, stacks }) {
+  const pair = [["side", "side by side"], ["difference", "difference"]];
+  const [first, second] = get("pair_names");
+  if (stacks[1]) return [...pair, ["first", first], ["second", second]];
+  return shape[0] * shape[1] > 1 ? [["first", "one map"], ...pair] : [];
+}
+
+// What is shown, saved as a file.
+const asUrl = (svg) => `data:image/svg+xml;charset=utf-8,${encodeURIComponent(svg)}`;
+const save = (href, name) => make("a", { href, download: name }).click();
+
+const saveSvg = (svg, name) => save(asUrl(svg), `${name}.svg`);
+
+async function savePng(svg, name) {
+  const image = new Image();
+  image.src = asUrl(svg);
+  await image.decode();
+  const canvas = make("canvas", { width: image.width * 2, height: image.height * 2 });
+  canvas.getContext("2d").drawImage(image, 0, 0, canvas.width, canvas.height);
+  save(canvas.toDataURL("image/png"), `${name}.png`);
+}
+
+/** A name that every file system takes. */
+const fileName = (title) => (title || "heatmap").replace(/[^\p{L}\p{N}]+/gu, "-").toLowerCase();
 
 function render({ model, el }) {
   const id = uniqueId();

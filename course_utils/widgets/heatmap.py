@@ -5,7 +5,9 @@ from typing import Any
 
 import traitlets
 
-from course_utils._checked import checked
+from course_utils.validation import (
+    check_instance,
+)
 from course_utils.widgets._assets import module, style
 from course_utils.widgets._weights import (
     WeightsWidget,
@@ -48,7 +50,6 @@ class Heatmap(WeightsWidget):
         return f"Heatmap({', '.join(parts)})"
 
 
-@checked()
 def heatmap(
     weights: Any,
     query_tokens: Sequence[str] | None = None,
@@ -84,9 +85,10 @@ def heatmap(
             "side" where there is `other`, else "first".
 
     Raises:
-        TypeError: Values are no real numbers, or names no strings.
+        TypeError: Values are not real numbers, or names are not strings.
         ValueError: A shape, a number of names, ``color_range`` or ``view`` is none of those above.
     """
+    check_instance(str, title=title)
     stacks = as_pair(weights, other)
     layers, heads = stacks[0].shape[:2]
     if color_range not in _RANGES:

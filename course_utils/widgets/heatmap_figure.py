@@ -7,7 +7,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from course_utils._checked import checked
+from course_utils.validation import (
+    check_instance,
+    check_int,
+)
 from course_utils.widgets._weights import as_names, as_pair
 
 if TYPE_CHECKING:
@@ -18,7 +21,6 @@ _MOST_LABELS = 24
 _Scale = tuple[str, float, float]
 
 
-@checked()
 def heatmap_figure(
     weights: Any,
     query_tokens: Sequence[str] | None = None,
@@ -46,9 +48,11 @@ def heatmap_figure(
         layer: Which layer, where there are several.
 
     Raises:
-        TypeError: Values are no real numbers, or names no strings.
+        TypeError: Values are not real numbers, or names are not strings.
         ValueError: A shape or a number of names does not fit, or there is no such layer.
     """
+    check_instance(str, title=title)
+    check_int(layer=layer)
     stacks = as_pair(weights, other)
     layers, heads, num_queries, num_keys = stacks[0].shape
     if not 0 <= layer < layers:

@@ -1,5 +1,6 @@
-// The values of a heatmap: how they are read from bytes, spanned by colours, and made into pixels.
-import { viridis } from "./shared.js";
+// The values of a heatmap: how they are read from bytes, spanned by colours, made into pixels and compared, and
+// what is said of them.
+import { format, viridis } from "./shared.js";
 
 /** A part of what the colours span, 0 to 1, as red, green and blue; a range may have a scale of its own. */
 export const shade = (range, t) => (range.scale ?? viridis)(t);
@@ -121,4 +122,154 @@ export function ranking(values, row, columns, count) {
     .filter((c) => Number.isFinite(values[row * columns + c]))
     .sort((a, b) => values[row * columns + b] - values[row * columns + a] || a - b)
     .slice(0, count);
+}
+
+// What is said: tokens as they can be seen, and sentences about cells and heads.
+
+const MAX_LABEL = 14;
+
+/** A token as it can be seen: blanks and line ends have a sign of their own. */
+export function visible(token) {
+  return token === "" ? "∅" : token.replace(/\n/g, "⏎").replace(/\t/g, "⇥").replace(/ /g, "␣");
+}
+
+const isWide = (c) =>
+  /[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60]|[\u{1f000}-\u{3ffff}]/u.test(
+    c,
+  );
+
+/** About how wide a label is at 12 px. */
+export function textWidth(text) {
+  return [...text].reduce((sum, c) => sum + (isWide(c) ? 12.5 : 7), 0);
+}
+
+/** Axis labels: tokens cut to a readable length, or positions. */
+export function labels(tokens, count) {
+  if (!tokens) return Array.from({ length: count }, (_, i) => String(i));
+  return tokens.map((token) => {
+    const signs = [...visible(token)];
+    return signs.length > MAX_LABEL ? signs.slice(0, MAX_LABEL - 1).join("") + "…" : signs.join("");
+  });
+}
+
+/** A position by its token, set apart from the text around it whatever way its script runs. */
+export function naming(tokens, index) {
+  return tokens
+    ? `\u2068'${[...visible(tokens[index])].slice(0, 60).join("")}'\u2069 (${index})`
+    : String(index);
+}
+
+/** A share in whole per cent. */
+export const percent = (share) =>
+  !Number.isFinite(share) ? "∞ %" : share > 0 && share < 0.005 ? "under 1 %" : `${Math.round(100 * share)} %`;
+
+/** What is said of one cell. */
+export function sentence(view, row, column) {
+  const { values, columns, queries, keys, weights } = view;
+  const value = values[row * columns + column];
+  const best = largestInRow(values, row, columns);
+  const query = `query ${naming(queries, row)}`;
+  const key = `key ${naming(keys, column)}`;
+  const said =
+    weights && Number.isFinite(value)
+      ? `${query} attends ${format(value)} to ${key}`
+      : `${query}, ${key}: ${format(value)}`;
+  if (best === null) return `${said}; this row holds no finite number.`;
+  if (best === column) return `${said}, this row's largest.`;
+  return `${said}; this row's largest: ${format(values[row * columns + best])} to key ${naming(keys, best)}.`;
+}
+
+/** One sentence on the whole head. */
+export function summary(view, headCount, name) {
+  const { values, rows, columns, queries, keys } = view;
+  const { strange } = extent(values);
+  const best = extremes(values).largest;
+  const many = (n, one, several) => `${n} ${n === 1 ? one : several}`;
+  const size = `${headCount > 1 ? `${headCount} heads of ` : ""}${many(rows, "query", "queries")} by ${many(columns, "key", "keys")}. `;
+  const top =
+    best < 0
+      ? "no finite number"
+      : `largest ${format(values[best])}, query ${naming(queries, Math.floor(best / columns))}, key ${naming(keys, best % columns)}`;
+  return `${size}${name || "Values"}: ${top}.${strange ? ` ${many(strange, "cell is", "cells are")} not finite (hatched).` : ""}`;
+}
+
+// Two maps compared: their difference, its colours, and what is said of it.
+
+// matplotlib's PuOr: orange below nothing, purple above it, told apart without red and green.
+const PUOR = "7f3b08b35806e08214fdb863fee0b6f7f7f7d8daebb2abd28073ac5427882d004b"
+  .match(/../g)
+  .map((pair) => parseInt(pair, 16));
+
+/** @param {number} t from 0 to 1, clipped @returns {[number, number, number]} red, green, blue to 255 */
+export function puor(t) {
+  const at = Math.min(1, Math.max(0, t)) * 10;
+  const i = Math.min(Math.floor(at), 9);
+  return [0, 1, 2].map((k) => Math.round(PUOR[3 * i + k] * (1 - at + i) + PUOR[3 * i + 3 + k] * (at - i)));
+}
+
+/** What the colours of differences span: as far below nothing as above it. */
+export function signedRange({ low, high }) {
+  const far = Math.max(-low, high) || 1;
+  return { low: -far, high: far, signed: true, scale: puor };
+}
+
+/** The second map less the first. */
+export const difference = (first, second) => first.map((x, i) => second[i] - x);
+
+/**
+ * How much of a query's weight lies on other keys in the second map, on average over the queries: half the
+ * sum of the differences' sizes. Null where the rows are no weights: they do not all sum to 1 or to 0.
+ */
+export function shareMoved(first, second, columns) {
+  let moved = 0;
+  for (let start = 0; start < first.length; start += columns) {
+    const sums = [0, 0];
+    for (let i = start; i < start + columns; i++) {
+      sums[0] += first[i];
+      sums[1] += second[i];
+      moved += Math.abs(second[i] - first[i]) / 2;
+    }
+    if (!sums.every((sum) => sum === 0 || Math.abs(sum - 1) < 0.02)) return null;
+  }
+  return moved / (first.length / columns);
+}
+
+const signed = (x) => (x > 0 ? "+" : "") + format(x);
+
+/** What is said of one cell in two maps. */
+export function pairSentence(first, second, row, column) {
+  const at = row * first.columns + column;
+  const [a, b] = [first.values[at], second.values[at]];
+  const where = `query ${naming(first.queries, row)} to key ${naming(first.keys, column)}`;
+  return `${where}: ${first.name} ${format(a)}, ${second.name} ${format(b)}, difference ${signed(b - a)}.`;
+}
+
+/** One sentence or two on how the second map differs from the first. */
+export function pairSummary(first, second, apart, moved) {
+  const { columns, queries, keys } = first;
+  const { strange } = extent(apart);
+  const { least, largest } = extremes(apart);
+  if (least < 0) return "No cell is finite in both maps.";
+  const at = (i) =>
+    `${signed(apart[i])}, query ${naming(queries, Math.floor(i / columns))}, key ${naming(keys, i % columns)}`;
+  const far = [
+    apart[largest] > 0 && `largest rise ${at(largest)}`,
+    apart[least] < 0 && `largest fall ${at(least)}`,
+  ].filter(Boolean);
+  const moves = moved === null || !far.length ? null : percent(moved);
+  const share = moves ? ` On average ${moves} of a query's weight lies on other keys.` : "";
+  return (
+    `From ${first.name} to ${second.name}: ${far.join("; ") || "no difference"}.${share}` +
+    (strange ? ` ${strange} ${strange === 1 ? "cell is" : "cells are"} not finite (hatched).` : "")
+  );
+}
+
+/** The row's keys by how much the two maps differ there, as rows of a table. */
+export function pairRows(first, second, apart, row, count) {
+  const { columns, keys, values } = first;
+  const sizes = apart.subarray(row * columns, (row + 1) * columns).map(Math.abs);
+  return ranking(sizes, 0, columns, count).map((c) => {
+    const at = row * columns + c;
+    return [naming(keys, c), format(values[at]), format(second.values[at]), signed(apart[at])];
+  });
 }

@@ -6,7 +6,6 @@ from typing import Any
 import anywidget
 import traitlets
 
-from course_utils._checked import checked
 from course_utils.widgets._assets import module, style
 
 
@@ -42,7 +41,6 @@ class LengthExplorer(anywidget.AnyWidget):
         )
 
 
-@checked()
 def length_explorer(
     samples: Sequence[tuple[str, Mapping[str, str]]],
     curves: Mapping[str, Mapping[int, Sequence[float]]],
@@ -61,7 +59,7 @@ def length_explorer(
 
     Raises:
         ValueError: There is no sample, a source is empty, there are not two models, the models of
-            samples and curves differ, an accuracy is no share, or no sample has that length.
+            samples and curves differ, an accuracy is not a share, or no sample has that length.
     """
     names = list(curves)
     if len(names) != 2:

@@ -1,5 +1,5 @@
 // Toggle the rules of a mask; see the mask, the weights under it, and what each query reads.
-import { inkOn, make, uniqueId, viridis, watch, writer } from "./shared.js";
+import { inkOn, make, slider, uniqueId, viridis, watch, writer } from "./shared.js";
 import {
   EXAMPLES,
   code,
@@ -28,25 +28,15 @@ function render({ model, el }) {
     shapeDrawn,
     hovered = null;
 
-  const slider = (name, words, [min, max]) => {
-    const input = make("input", {
-      type: "range",
-      id: `${id}-${name}`,
-      min,
-      max,
-      step: 1,
-      oninput: () => write({ [name]: +input.value }),
-    });
-    const output = make("output", { htmlFor: `${id}-${name}` });
-    return { input, output, label: make("label", { for: `${id}-${name}`, textContent: words }) };
-  };
+  const sizer = (name, words, [min, max]) =>
+    slider(`${id}-${name}`, words, { min, max }, (value) => write({ [name]: value }));
   const box = (name, words, onchange) => {
     const input = make("input", { type: "checkbox", id: `${id}-${name}`, onchange });
     return { input, label: make("label", { for: `${id}-${name}` }, input, words) };
   };
   const numTokens = model.get("tokens").length;
   const rules = RULES.map(([rule, words, trait, unit, range]) => {
-    const number = slider(trait, unit, range(numTokens));
+    const number = sizer(trait, unit, range(numTokens));
     number.input.setAttribute("aria-label", `${words}: ${unit}`);
     const check = box(`on-${rule}`, words, () =>
       write({
@@ -58,7 +48,7 @@ function render({ model, el }) {
     return { rule, trait, ...number, check };
   });
   const left = box("left", "pads on the left", () => write({ left: left.input.checked }));
-  const queries = slider("num_queries", "queries: the last", [1, numTokens]);
+  const queries = sizer("num_queries", "queries: the last", [1, numTokens]);
   const examples = make(
     "select",
     {

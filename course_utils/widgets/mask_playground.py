@@ -6,7 +6,10 @@ from typing import Any
 import anywidget
 import traitlets
 
-from course_utils._checked import checked
+from course_utils.validation import (
+    check_int,
+    check_strings,
+)
 from course_utils.widgets._assets import module, style
 
 RULES = ("causal", "window", "padding", "prefix", "documents")
@@ -65,7 +68,6 @@ class MaskPlayground(anywidget.AnyWidget):
         return f"MaskPlayground({self.num_queries} queries, {len(self.tokens)} keys: {rules})"
 
 
-@checked()
 def mask_playground(
     tokens: Sequence[str] = TOKENS,
     *,
@@ -87,9 +89,10 @@ def mask_playground(
         row: The query that is read out at first; None means the third, or the last of fewer.
 
     Raises:
-        TypeError: ``tokens`` or ``on`` is one string, or a number is no int.
+        TypeError: ``tokens`` or ``on`` is one string, or a number is not an int.
         ValueError: A number of tokens, a rule or a number is out of its range.
     """
+    check_strings(tokens=tokens, on=on)
     if not 2 <= len(tokens) <= 12:
         raise ValueError(f"tokens must be 2 to 12 words, got {len(tokens)}")
     size = len(tokens)
@@ -98,6 +101,7 @@ def mask_playground(
         "offset": offset,
         "row": min(2, size - 1) if row is None else row,
     }
+    check_int(**numbers)
     half = size // 2
     settings = {
         "window": min(3, size),

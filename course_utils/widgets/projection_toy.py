@@ -7,7 +7,6 @@ from typing import Any
 import anywidget
 import traitlets
 
-from course_utils._checked import checked
 from course_utils.widgets._assets import module, style
 
 LIMIT, FARTHEST, MOST = 2.0, 1.5, 8
@@ -55,7 +54,6 @@ class ProjectionToy(anywidget.AnyWidget):
         return f"ProjectionToy({len(self.tokens)} tokens, {matrices}, query={self.query})"
 
 
-@checked()
 def projection_toy(
     points: Mapping[str, Sequence[float]] | None = None,
     *,

@@ -1,5 +1,5 @@
 // Pairs of a query and a key, turned by where they stand: the controls and the page.
-import { make, uniqueId, watch, writer } from "./shared.js";
+import { fill, make, slider, uniqueId, watch, writer } from "./shared.js";
 import { degrees, look } from "./rope_clock_numbers.js";
 import { curve, dial, fixed, pairWords, sentence } from "./rope_clock_picture.js";
 
@@ -10,23 +10,18 @@ function render({ model, el }) {
   const write = writer(model);
   const last = model.get("last");
 
-  const slider = (name, words, trait) => {
-    const input = make("input", {
-      id: `${id}-${name}`, type: "range", min: 0, max: last, step: 1,
-      oninput: () => write({ [trait]: +input.value }),
-    });
-    const output = make("output", { htmlFor: input.id });
+  const control = (name, words, trait) => {
+    const made = slider(`${id}-${name}`, words, { min: 0, max: last }, (value) => write({ [trait]: value }));
     const show = () => {
-      input.value = model.get(trait);
-      input.setAttribute("aria-valuetext", `position ${model.get(trait)}`);
-      output.textContent = model.get(trait);
+      made.input.value = model.get(trait);
+      made.input.setAttribute("aria-valuetext", `position ${model.get(trait)}`);
+      made.output.textContent = model.get(trait);
     };
-    const text = make("label", { for: input.id, textContent: words });
-    return { show, row: make("div", { className: `acw-control ${name}` }, text, input, output) };
+    return { show, row: make("div", { className: `acw-control ${name}` }, made.label, made.input, made.output) };
   };
   const sliders = [
-    slider("query", "query stands at", "query_position"),
-    slider("key", "key stands at", "key_position"),
+    control("query", "query stands at", "query_position"),
+    control("key", "key stands at", "key_position"),
   ];
   const shift = (by, words) =>
     make("button", {
@@ -60,14 +55,8 @@ function render({ model, el }) {
   });
   const picture = drawing("0 0 560 166");
   picture.setAttribute("role", "img");
-  const body = make("tbody");
   const head = ["pair", "features", "radians a position", "query turned by", "key turned by", "difference", "share of q·k"];
-  const table = make(
-    "table",
-    {},
-    make("thead", {}, make("tr", {}, ...head.map((textContent) => make("th", { scope: "col", textContent })))),
-    body,
-  );
+  const table = make("table");
   const root = make(
     "div",
     { className: "acw acw-clock", role: "group", "aria-label": "RoPE clock", "data-lm-suppress-shortcuts": "true" },
@@ -131,16 +120,7 @@ function render({ model, el }) {
       ...[...one.angles, one.angles[1] - one.angles[0]].map((angle) => `${degrees(angle)}°`),
       fixed(one.part),
     ]);
-    body.replaceChildren(
-      ...rows.map(([first, ...rest]) =>
-        make(
-          "tr",
-          {},
-          make("th", { scope: "row", textContent: first }),
-          ...rest.map((textContent) => make("td", { textContent })),
-        ),
-      ),
-    );
+    fill(table, "", head, rows);
   }
 
   el.append(root);

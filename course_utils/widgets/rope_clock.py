@@ -7,7 +7,6 @@ from typing import Any, get_args
 import anywidget
 import traitlets
 
-from course_utils._checked import checked
 from course_utils.positions.rope_table import Pairing
 from course_utils.widgets._assets import module, style
 
@@ -61,7 +60,6 @@ class RopeClock(anywidget.AnyWidget):
         )
 
 
-@checked()
 def rope_clock(
     query: Sequence[float] = QUERY,
     key: Sequence[float] = KEY,

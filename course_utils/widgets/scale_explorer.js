@@ -1,5 +1,5 @@
 // What d_k and temperature do to scores, weights and gradient, without a kernel: the controls.
-import { format, make, uniqueId, watch, writer } from "./shared.js";
+import { fill, format, make, slider, uniqueId, watch, writer } from "./shared.js";
 import { MAX_KEYS, QUERIES, WIDTHS, curve, draw, look, variance } from "./scale_explorer_numbers.js";
 import { expectation, scorePanel, sentence, trendPanel, weightPanel } from "./scale_explorer_panels.js";
 
@@ -8,30 +8,15 @@ function render({ model, el }) {
   const write = writer(model);
   let drawn, seed, curves, drawnFor;
 
-  const control = (name, words, properties, value) => {
-    const input = make("input", { id: `${id}-${name}`, ...properties, oninput: () => write(value(input)) });
-    const output = make("output", { htmlFor: `${id}-${name}` });
-    return {
-      input,
-      output,
-      row: make(
-        "div",
-        { className: "acw-control" },
-        make("label", { for: `${id}-${name}`, textContent: words }),
-        input,
-        output,
-      ),
-    };
+  const control = (name, words, range, value) => {
+    const made = slider(`${id}-${name}`, words, range, (x) => write(value(x)));
+    return { ...made, row: make("div", { className: "acw-control" }, made.label, made.input, made.output) };
   };
-  const width = control("width", "d_k", { type: "range", min: 0, max: 10, step: 1 }, (i) => ({
-    d_k: WIDTHS[+i.value],
+  const width = control("width", "d_k", { min: 0, max: 10 }, (x) => ({ d_k: WIDTHS[x] }));
+  const warmth = control("warmth", "temperature τ", { min: -20, max: 20 }, (x) => ({
+    temperature: +(10 ** (x / 20)).toPrecision(3),
   }));
-  const warmth = control("warmth", "temperature τ", { type: "range", min: -20, max: 20, step: 1 }, (i) => ({
-    temperature: +(10 ** (i.value / 20)).toPrecision(3),
-  }));
-  const keys = control("keys", "keys", { type: "range", min: 2, max: MAX_KEYS, step: 1 }, (i) => ({
-    num_keys: +i.value,
-  }));
+  const keys = control("keys", "keys", { min: 2, max: MAX_KEYS }, (x) => ({ num_keys: x }));
   const scale = make("input", {
     type: "checkbox",
     id: `${id}-scale`,
@@ -91,28 +76,6 @@ function render({ model, el }) {
     table,
     details,
   );
-
-  const fill = (target, caption, head, rows) =>
-    target.replaceChildren(
-      make("caption", { textContent: caption }),
-      make(
-        "thead",
-        {},
-        make("tr", {}, ...head.map((textContent) => make("th", { scope: "col", textContent }))),
-      ),
-      make(
-        "tbody",
-        {},
-        ...rows.map(([first, ...rest]) =>
-          make(
-            "tr",
-            {},
-            make("th", { scope: "row", textContent: first }),
-            ...rest.map((textContent) => make("td", { textContent })),
-          ),
-        ),
-      ),
-    );
 
   function update() {
     const [d_k, temperature, scaled, numKeys] = ["d_k", "temperature", "scaled", "num_keys"].map((name) =>

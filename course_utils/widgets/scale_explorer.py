@@ -5,7 +5,11 @@ from typing import Any
 import anywidget
 import traitlets
 
-from course_utils._checked import checked
+from course_utils.validation import (
+    check_instance,
+    check_int,
+    check_number,
+)
 from course_utils.widgets._assets import module, style
 
 WIDTHS = tuple(2**power for power in range(11))
@@ -60,7 +64,6 @@ class ScaleExplorer(anywidget.AnyWidget):
         )
 
 
-@checked()
 def scale_explorer(
     *,
     d_k: int = 4,
@@ -85,6 +88,9 @@ def scale_explorer(
         TypeError: An argument is not of the kind named above.
         ValueError: An argument is out of its range.
     """
+    check_int(d_k=d_k, num_keys=num_keys, seed=seed)
+    check_number(temperature=temperature)
+    check_instance(bool, scaled=scaled)
     return ScaleExplorer(
         d_k=d_k, temperature=float(temperature), scaled=scaled, num_keys=num_keys, seed=seed
     )

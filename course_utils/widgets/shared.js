@@ -1,4 +1,4 @@
-// What both widgets need. A widget's module is one text: _assets.py puts this file in the place of
+// What all widgets share. A widget's module is one text: _assets.py puts this file in the place of
 // the line that imports it.
 
 /** Every fifth of matplotlib's 256 viridis colours; straight lines between them are off by less than 1/255. */
@@ -100,4 +100,56 @@ export function writer(model) {
     clearTimeout(timer);
     timer = setTimeout(() => model.save_changes(), 120);
   };
+}
+
+/** A labelled choice. @param {(select) => void} chosen */
+export function choice(id, label, chosen) {
+  const select = make("select", { id, onchange: () => chosen(select) });
+  return { select, field: make("span", {}, make("label", { for: id }, label), select) };
+}
+
+/** Offer these in a choice, each [value, words]; hidden where there is nothing to choose. */
+export function offer({ select, field }, options) {
+  field.hidden = options.length < 2;
+  select.replaceChildren(...options.map(([value, textContent]) => make("option", { value, textContent })));
+}
+
+/** A labelled slider of whole numbers. @param {(value: number) => void} changed */
+export function slider(id, words, range, changed) {
+  const input = make("input", { id, type: "range", step: 1, ...range, oninput: () => changed(+input.value) });
+  return { input, output: make("output", { htmlFor: id }), label: make("label", { for: id, textContent: words }) };
+}
+
+/** Put a head and rows of texts into a table, and a caption if there is one; the first text of a row names it. */
+export function fill(table, caption, head, rows) {
+  const name = (scope) => (textContent) => make("th", { scope, textContent });
+  const line = ([first, ...rest]) =>
+    make("tr", {}, name("row")(first), ...rest.map((textContent) => make("td", { textContent })));
+  table.replaceChildren(
+    ...(caption ? [make("caption", { textContent: caption })] : []),
+    make("thead", {}, make("tr", {}, ...head.map(name("col")))),
+    make("tbody", {}, ...rows.map(line)),
+  );
+}
+
+/** An SVG element that is no text of its own. */
+export function svg(className) {
+  const element = document.createElementNS("http://www.w3.org/2000/svg", "svg");
+  element.setAttribute("class", className);
+  element.setAttribute("aria-hidden", "true");
+  return element;
+}
+
+/** Call when an element gets another width; returns what stops it. */
+export function onWidth(element, fit) {
+  let seen = element.clientWidth;
+  const observer =
+    globalThis.ResizeObserver &&
+    new ResizeObserver(() => {
+      if (element.clientWidth === seen) return;
+      seen = element.clientWidth;
+      requestAnimationFrame(fit);
+    });
+  observer?.observe(element);
+  return () => observer?.disconnect();
 }

@@ -7,7 +7,6 @@ from typing import Any
 import anywidget
 import traitlets
 
-from course_utils._checked import checked
 from course_utils.widgets._assets import module, style
 
 LARGEST = 8
@@ -72,7 +71,6 @@ class TileStepper(anywidget.AnyWidget):
         )
 
 
-@checked()
 def tile_stepper(
     query: Sequence[Sequence[float]] = QUERY,
     key: Sequence[Sequence[float]] = KEY,

@@ -1,5 +1,5 @@
 // The variant explorer: controls, who sees whom, what it costs, and the recorded times.
-import { make, uniqueId, watch, writer } from "./shared.js";
+import { fill, make, slider, uniqueId, watch, writer } from "./shared.js";
 import { VARIANTS, bytes, costs, operations, plain, share } from "./variant_explorer_costs.js";
 import { CURVE, drawCurves, drawPattern, pattern } from "./variant_explorer_picture.js";
 
@@ -61,28 +61,17 @@ function render({ model, el }) {
   const sliders = {};
   const fields = SIZES.map((name) => {
     const [min, max] = POWERS[name];
-    const input = make("input", {
-      id: `${id}-${name}`, type: "range", min, max, step: 1,
-      oninput: () => write({ [name]: 2 ** Number(input.value) }),
-    });
-    const output = make("output", { htmlFor: input.id });
-    const label = make("label", { for: input.id, textContent: LABELS[name] });
-    sliders[name] = { input, output, label };
-    return make("div", { className: "acw-field" }, label, input, output);
+    const made = slider(`${id}-${name}`, LABELS[name], { min, max }, (power) => write({ [name]: 2 ** power }));
+    sliders[name] = made;
+    return make("div", { className: "acw-field" }, made.label, made.input, made.output);
   });
   const said = make("p", { className: "acw-said", "aria-live": "polite" });
   const seen = make("figcaption");
   const squares = drawing("0 0 264 264");
   const times = make("figcaption");
   const lines = drawing(`0 0 ${CURVE.wide} 276`);
-  const body = make("tbody");
   const head = ["one layer, float32", "this", "plain", "share"];
-  const table = make(
-    "table",
-    {},
-    make("thead", {}, make("tr", {}, ...head.map((textContent) => make("th", { scope: "col", textContent })))),
-    body,
-  );
+  const table = make("table");
   const root = make(
     "div",
     { className: "acw acw-variant", role: "group", "aria-label": "Variants of attention", "data-lm-suppress-shortcuts": "true" },
@@ -121,16 +110,7 @@ function render({ model, el }) {
     times.textContent = measuredWith(variant);
     lines.innerHTML = drawCurves(variant, curves, sizes.length);
     lines.setAttribute("aria-label", `Recorded times. ${recorded(variant, curves, sizes.length)}`);
-    body.replaceChildren(
-      ...rows(variant, sizes).map(([first, ...rest]) =>
-        make(
-          "tr",
-          {},
-          make("th", { scope: "row", textContent: first }),
-          ...rest.map((textContent) => make("td", { textContent })),
-        ),
-      ),
-    );
+    fill(table, "", head, rows(variant, sizes));
   }
 
   el.append(root);

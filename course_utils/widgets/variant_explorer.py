@@ -6,7 +6,6 @@ from typing import Any
 import anywidget
 import traitlets
 
-from course_utils._checked import checked
 from course_utils.widgets._assets import module, style
 
 VARIANTS = (
@@ -65,7 +64,6 @@ class VariantExplorer(anywidget.AnyWidget):
         return f"VariantExplorer({self.variant}, {self.length} tokens, {len(self.curves)} curves)"
 
 
-@checked()
 def variant_explorer(
     runs: Sequence[Mapping[str, Any]] = (),
     *,

@@ -2,14 +2,13 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
-import * as moves from "../../course_utils/widgets/heatmap_moves.js";
+import * as moves from "../../course_utils/widgets/cells.js";
 import * as picture from "../../course_utils/widgets/heatmap_picture.js";
 import * as values from "../../course_utils/widgets/heatmap_values.js";
-import * as words from "../../course_utils/widgets/heatmap_words.js";
 import { escape, format, inkOn, mark, viridis } from "../../course_utils/widgets/shared.js";
 
 const cases = JSON.parse(readFileSync(new URL("cases.json", import.meta.url)));
-const heatmap = { ...moves, ...picture, ...values, ...words };
+const heatmap = { ...moves, ...picture, ...values };
 
 test("the colours are matplotlib's viridis", () => {
   for (const [t, rgb] of cases.viridis) {

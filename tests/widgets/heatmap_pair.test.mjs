@@ -2,10 +2,10 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
-import * as pair from "../../course_utils/widgets/heatmap_pair.js";
-import { colour, raster } from "../../course_utils/widgets/heatmap_values.js";
+import * as pair from "../../course_utils/widgets/heatmap_values.js";
 
 const cases = JSON.parse(readFileSync(new URL("cases.json", import.meta.url)));
+const { colour, raster } = pair;
 const plain = (text) => text.replace(/[\u2068\u2069]/g, "");
 const map = (name, ...values) => ({
   name,

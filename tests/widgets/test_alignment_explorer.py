@@ -75,7 +75,7 @@ def above() -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("given", "options", "error", "says"),
     [
-        ([], {}, TypeError, r"record must be a mapping, got \[\]"),
+        ([], {}, TypeError, r"record must be a Mapping, got list"),
         ({"runs": []}, {}, ValueError, r"record must hold sources and runs, got \['runs'\]"),
         (record(), {}, ValueError, "score must be one of dot, got 'additive'"),
         (record(), {"score": "fixed"}, ValueError, "score must be one of dot, got 'fixed'"),

@@ -63,7 +63,7 @@ def test_every_trait_that_the_page_reads_is_sent() -> None:
         ([0.5], {}, ValueError, r"weights must be \(L, S\)"),
         ([[1.0]], {"key_tokens": ["a", "b"]}, ValueError, "one string per key, 1, got 2"),
         ([[1.0]], {"head_names": "a"}, TypeError, "head_names must be a sequence of strings"),
-        ([[1.0]], {"title": 3}, TypeError, "title must be a string, got 3"),
+        ([[1.0]], {"title": 3}, TypeError, "title must be a str, got int"),
         (np.ones((2, 3, 4)), {"contributions": np.ones((2, 4, 5))}, ValueError,
          r"contributions must have .*\(1, 2, 3\), got \(1, 2, 4\)"),
         ([[1.0]], {"contributions": [[np.nan]]}, ValueError, "contributions must be finite"),

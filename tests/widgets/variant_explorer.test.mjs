@@ -89,7 +89,7 @@ test("the words name costs and recorded times", () => {
 });
 
 test("every variant has a recorded curve, and the sizes it was taken with are said", () => {
-  const record = JSON.parse(readFileSync(new URL("../../benchmarks/results/chapter_08_cheaper.json", import.meta.url)));
+  const record = JSON.parse(readFileSync(new URL("../../course_utils/records/chapter_08_cheaper.json", import.meta.url)));
   const names = new Set(record.runs.map(({ what }) => what));
   for (const { curve, against } of Object.values(VARIANTS)) assert.ok(names.has(curve) && names.has(against), curve);
   assert.match(measuredWith("strided"), /4 heads of 64, stride √n, whatever is set above$/);

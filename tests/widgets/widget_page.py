@@ -9,7 +9,7 @@ from ipywidgets.embed import embed_data
 from playwright.sync_api import Page
 
 ROOT = Path(__file__).parents[2]
-HOST = ROOT / "site" / "_static" / "anywidget-host.js"
+HOST = ROOT / "book" / "_static" / "anywidget-host.js"
 AXE = ROOT / "node_modules" / "axe-core" / "axe.min.js"
 KIND = "application/vnd.jupyter.widget-"
 
