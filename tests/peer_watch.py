@@ -32,10 +32,10 @@ class Seen:
     def check(self, row: Row) -> None:
         """Fail unless this is what the row says."""
         if self.loosest[1] != row.tolerance:
-            pytest.fail(f"site/peers.md says {row.tolerance}, the test compares {self.loosest[1]}")
+            pytest.fail(f"the mark says {row.tolerance}, the test compares {self.loosest[1]}")
         if self.gradients != ("gradients" in row.compared):
             found = "gradients" if self.gradients else "no gradients"
-            pytest.fail(f"site/peers.md says {row.compared!r}, the test computes {found}")
+            pytest.fail(f"the mark says {row.compared!r}, the test computes {found}")
 
     def _compare(self, actual: Any, expected: Any, **options: Any) -> None:
         __tracebackhide__ = True

@@ -35,6 +35,13 @@ def turns(places: Tensor) -> tuple[Tensor, Tensor]:
 @pytest.mark.parametrize("window", [1, 3, 9, 100])
 @pytest.mark.parametrize("kv_heads", [1, 2, 4])
 @pytest.mark.parametrize("length", [1, 7, 70])
+@pytest.mark.peer(
+    "08",
+    "`sliding_window_attention`, `grouped_query_attention`, `split_heads`, `merge_heads`",
+    "a whole Mistral attention",
+    "float64 1e-7",
+    "outputs, gradients",
+)
 def test_a_whole_mistral_attention_with_its_window(length, kv_heads, window) -> None:
     config = MistralConfig(
         hidden_size=WIDTH,
@@ -71,6 +78,9 @@ def test_a_whole_mistral_attention_with_its_window(length, kv_heads, window) -> 
 
 @pytest.mark.parametrize("num_global", [0, 1, 3])
 @pytest.mark.parametrize("length", [8, 32, 40])
+@pytest.mark.peer(
+    "08", "`global_window_attention`", "Longformer", "float64 1e-7", "outputs, gradients"
+)
 def test_a_window_with_global_tokens_is_longformer_s(length, num_global, monkeypatch) -> None:
     in_its_own_precision(monkeypatch)
     config = LongformerConfig(
@@ -101,6 +111,7 @@ def test_a_window_with_global_tokens_is_longformer_s(length, num_global, monkeyp
 
 
 @pytest.mark.parametrize("buckets", [2, 8, 50])
+@pytest.mark.peer("08", "`lsh_buckets`", "Reformer", "equal", "buckets")
 def test_buckets_are_reformer_s(buckets) -> None:
     config = ReformerConfig(
         num_attention_heads=HEADS,

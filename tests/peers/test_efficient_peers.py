@@ -28,6 +28,13 @@ def inputs(num_queries: int, num_keys: int, kv_heads: int = HEADS) -> tuple[Tens
 @pytest.mark.parametrize("kv_heads", [1, 2, 4])
 @pytest.mark.parametrize("shape", [None, (), (HEADS,), (BATCH, 1), (BATCH, HEADS)], ids=str)
 @pytest.mark.parametrize("lengths", LENGTHS)
+@pytest.mark.peer(
+    "08",
+    "`grouped_query_attention`",
+    "SDPA with `enable_gqa`",
+    "float64 1e-7",
+    "outputs, gradients",
+)
 def test_grouped_queries_are_sdpa_s_enable_gqa(lengths, shape, kv_heads) -> None:
     mask = None if shape is None else draw_mask(*shape, *lengths)
     if mask is not None:
@@ -68,6 +75,14 @@ PATTERNS = {
 
 @pytest.mark.parametrize("length", [1, 64, 100])
 @pytest.mark.parametrize(("ours", "rule"), PATTERNS.values(), ids=PATTERNS)
+@pytest.mark.peer(
+    "08",
+    "`sliding_window_attention`, `blocked_window_attention`, `global_window_attention`, "
+    "`block_sparse_attention`, `strided_mask`, `fixed_mask`",
+    "FlexAttention, which has no backward pass on a CPU",
+    "float64 1e-7",
+    "outputs",
+)
 def test_attends_as_flex_attention_does(ours, rule, length, monkeypatch) -> None:
     # Without this, FlexAttention warns that it is not compiled; it has no backward on a CPU.
     monkeypatch.setattr(flex_attention, "_FLEX_ATTENTION_DISABLE_COMPILE_DEBUG", True)
@@ -79,6 +94,14 @@ def test_attends_as_flex_attention_does(ours, rule, length, monkeypatch) -> None
 
 @pytest.mark.parametrize("length", [1, 64, 100])
 @pytest.mark.parametrize(("ours", "rule"), PATTERNS.values(), ids=PATTERNS)
+@pytest.mark.peer(
+    "08",
+    "`sliding_window_attention`, `blocked_window_attention`, `global_window_attention`, "
+    "`block_sparse_attention`, `strided_mask`, `fixed_mask`",
+    "SDPA under FlexAttention's masks",
+    "float64 1e-7",
+    "outputs, gradients",
+)
 def test_has_the_gradients_of_sdpa_under_flex_attention_s_mask(ours, rule, length) -> None:
     mask = flex_attention.create_mask(rule, 1, 1, length, length, device="cpu")
 
@@ -91,6 +114,9 @@ def test_has_the_gradients_of_sdpa_under_flex_attention_s_mask(ours, rule, lengt
 
 @pytest.mark.parametrize("length", [64, 100])
 @pytest.mark.parametrize("name", ["strided", "fixed"])
+@pytest.mark.peer(
+    "08", "`block_sparse_attention`", "FlexAttention's block masks", "equal", "blocks that are read"
+)
 def test_touches_the_blocks_that_flex_attention_touches(name, length) -> None:
     masks = {"strided": strided_mask(length, 24), "fixed": fixed_mask(length, 32, 3)}
     rules = {

@@ -36,11 +36,17 @@ def agree(lengths: tuple[int, int], is_causal: bool, dtype: torch.dtype, room: f
 
 @pytest.mark.parametrize("is_causal", [False, True])
 @pytest.mark.parametrize("lengths", LENGTHS)
+@pytest.mark.peer(
+    "09", "`flash_attention`, interpreted", "SDPA in float64", "float32 1e-5", "outputs, gradients"
+)
 def test_the_kernels_are_sdpa_in_float32(lengths, is_causal) -> None:
     agree(lengths, is_causal, torch.float32, 1e-5)
 
 
 @pytest.mark.parametrize("is_causal", [False, True])
 @pytest.mark.parametrize("lengths", LENGTHS)
+@pytest.mark.peer(
+    "09", "`flash_attention`, interpreted", "SDPA in float64", "float16 2e-3", "outputs, gradients"
+)
 def test_the_kernels_are_sdpa_in_float16(lengths, is_causal) -> None:
     agree(lengths, is_causal, torch.float16, 2e-3)

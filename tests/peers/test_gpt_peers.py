@@ -81,6 +81,13 @@ def draw(*shape: int) -> Tensor:
 
 
 @pytest.mark.parametrize("name", NAMES)
+@pytest.mark.peer(
+    "10",
+    "`GPT`, `Llama`, `from_gpt2`, `from_llama`",
+    "Hugging Face's GPT-2 and Llama",
+    "float64 1e-7",
+    "logits, gradients",
+)
 def test_logits_and_gradients_are_theirs(name, monkeypatch) -> None:
     theirs, ours = theirs_and_ours(name, monkeypatch)
     tokens = draw(3, 13)
@@ -94,6 +101,13 @@ def test_logits_and_gradients_are_theirs(name, monkeypatch) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
+@pytest.mark.peer(
+    "10",
+    "`GPT`, `Llama`, `to_gpt2`, `to_llama`",
+    "the same, with the prompt in pieces; weights copied back",
+    "float64 1e-7",
+    "logits",
+)
 def test_weights_go_back_as_they_came(name, monkeypatch) -> None:
     theirs, ours = theirs_and_ours(name, monkeypatch)
     back = (to_gpt2 if name == "GPT-2" else to_llama)(ours.state_dict())
@@ -106,6 +120,13 @@ def test_weights_go_back_as_they_came(name, monkeypatch) -> None:
 
 @pytest.mark.parametrize("split", [(13,), (1, 12), (5, 1, 7), (1,) * 13], ids=str)
 @pytest.mark.parametrize("name", NAMES)
+@pytest.mark.peer(
+    "10",
+    "`GPT`, `Llama`, `to_gpt2`, `to_llama`",
+    "the same, with the prompt in pieces; weights copied back",
+    "float64 1e-7",
+    "logits",
+)
 def test_a_prompt_in_any_pieces_is_read_like_theirs(name, split, monkeypatch) -> None:
     theirs, ours = theirs_and_ours(name, monkeypatch)
     tokens, cache, their_cache = draw(2, 13), None, None
@@ -118,6 +139,13 @@ def test_a_prompt_in_any_pieces_is_read_like_theirs(name, split, monkeypatch) ->
 
 @pytest.mark.parametrize("their_cache", ["dynamic", "static", "none"])
 @pytest.mark.parametrize("name", NAMES)
+@pytest.mark.peer(
+    "10",
+    "`generate`, `stream_tokens`, `greedy_decode`",
+    "the same, with each of their caches; padded batches",
+    "equal",
+    "tokens",
+)
 def test_greedy_tokens_are_theirs(name, their_cache, monkeypatch) -> None:
     theirs, ours = theirs_and_ours(name, monkeypatch)
     prompt = draw(3, 5)
@@ -134,6 +162,13 @@ def test_greedy_tokens_are_theirs(name, their_cache, monkeypatch) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
+@pytest.mark.peer(
+    "10",
+    "`generate`, `stream_tokens`, `greedy_decode`",
+    "the same, with each of their caches; padded batches",
+    "equal",
+    "tokens",
+)
 def test_prompts_of_different_lengths_are_continued_like_theirs(name, monkeypatch) -> None:
     theirs, ours = theirs_and_ours(name, monkeypatch)
     prompts = [draw(length).tolist() for length in (7, 1, 4)]
@@ -149,6 +184,13 @@ def test_prompts_of_different_lengths_are_continued_like_theirs(name, monkeypatc
 @pytest.mark.parametrize("temperature", [0.5, 1.7])
 @pytest.mark.parametrize("top_k", [None, 1, 5])
 @pytest.mark.parametrize("top_p", [None, 0.2, 0.9])
+@pytest.mark.peer(
+    "10",
+    "`token_probabilities`",
+    "transformers' warpers of temperature, top-k and top-p",
+    "float64 1e-7",
+    "probabilities",
+)
 def test_what_is_drawn_from_is_what_theirs_leaves(temperature, top_k, top_p) -> None:
     logits = torch.randn(9, TOKENS, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
     theirs = TemperatureLogitsWarper(temperature)(None, logits)

@@ -76,11 +76,25 @@ def given(length: int) -> tuple[Tensor, ...]:
 @pytest.mark.parametrize("cache", [None, Empty()], ids=["in blocks", "token by token"])
 @pytest.mark.parametrize("attend", [causal_linear_attention, recurrent_linear_attention])
 @pytest.mark.parametrize("length", [1, 4, 11])
+@pytest.mark.peer(
+    "08",
+    "`linear_attention`, `causal_linear_attention`, `recurrent_linear_attention`",
+    "MiniMax without decay, in blocks and token by token",
+    "float64 1e-7",
+    "outputs, gradients",
+)
 def test_causal_linear_attention_is_minimax_s_without_decay(length, attend, cache) -> None:
     assert_same_function(attend, lambda *x: run(*x, cache)[0], given(length))
 
 
 @pytest.mark.parametrize("length", [1, 11])
+@pytest.mark.peer(
+    "08",
+    "`linear_attention`, `causal_linear_attention`, `recurrent_linear_attention`",
+    "MiniMax without decay, in blocks and token by token",
+    "float64 1e-7",
+    "outputs, gradients",
+)
 def test_linear_attention_reads_the_state_that_minimax_ends_with(length) -> None:
     def theirs(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
         out = (F.elu(query) + 1.0) @ run(query, key, value, None)[1]
@@ -91,6 +105,13 @@ def test_linear_attention_reads_the_state_that_minimax_ends_with(length) -> None
 
 @pytest.mark.parametrize("temperature", [0.5, 7.0])
 @pytest.mark.parametrize("length", [1, 11])
+@pytest.mark.peer(
+    "08",
+    "`cross_covariance_attention`",
+    "SDPA over features instead of tokens",
+    "float64 1e-7",
+    "outputs, gradients",
+)
 def test_cross_covariance_is_sdpa_over_features(length, temperature) -> None:
     def theirs(*qkv: Tensor) -> Tensor:
         query, key, value = (x.mT for x in qkv)

@@ -63,6 +63,13 @@ def sdpa(*given: Tensor, **options) -> Tensor:
 
 
 @EACH_RULE
+@pytest.mark.peer(
+    "06",
+    "`causal_mask`, `window_mask`, `prefix_mask`, `padding_mask`, `document_mask`, `combine_masks`",
+    "FlexAttention's rules",
+    "equal",
+    "masks",
+)
 def test_says_what_flex_attention_s_rule_says(mask, rule) -> None:
     batch = mask.shape[0] if mask.dim() == 4 else 1
     sizes = (batch, 1, *mask.shape[-2:])
@@ -72,6 +79,13 @@ def test_says_what_flex_attention_s_rule_says(mask, rule) -> None:
 
 
 @EACH_RULE
+@pytest.mark.peer(
+    "06",
+    "`scaled_dot_product_attention` under each mask",
+    "FlexAttention, which has no backward pass on a CPU",
+    "float64 1e-7",
+    "outputs",
+)
 def test_attends_as_flex_attention_does(mask, rule, monkeypatch) -> None:
     # Without this, FlexAttention warns that it is not compiled; it has no backward on a CPU.
     monkeypatch.setattr(flex_attention, "_FLEX_ATTENTION_DISABLE_COMPILE_DEBUG", True)
@@ -83,6 +97,13 @@ def test_attends_as_flex_attention_does(mask, rule, monkeypatch) -> None:
 
 
 @EACH_MASK
+@pytest.mark.peer(
+    "06",
+    "`masked_softmax`, `additive_mask`",
+    "SDPA under each mask, boolean and added",
+    "float64 1e-7",
+    "outputs, gradients",
+)
 def test_attends_as_sdpa_does(mask) -> None:
     for ours in (
         lambda q, k, v: scaled_dot_product_attention(q, k, v, mask),
@@ -92,6 +113,13 @@ def test_attends_as_sdpa_does(mask) -> None:
 
 
 @EACH_MASK
+@pytest.mark.peer(
+    "06",
+    "`masked_softmax`, `additive_mask`",
+    "SDPA under each mask, boolean and added",
+    "float64 1e-7",
+    "outputs, gradients",
+)
 def test_numbers_to_add_say_the_same_to_sdpa(mask) -> None:
     numbers = additive_mask(mask, torch.float64)
     assert_same_function(
@@ -102,6 +130,13 @@ def test_numbers_to_add_say_the_same_to_sdpa(mask) -> None:
 
 
 @pytest.mark.parametrize(("num_queries", "num_keys"), LENGTHS)
+@pytest.mark.peer(
+    "06",
+    "`masked_softmax`, `additive_mask`",
+    "SDPA under each mask, boolean and added",
+    "float64 1e-7",
+    "outputs, gradients",
+)
 def test_offset_zero_is_sdpa_s_is_causal(num_queries, num_keys) -> None:
     mask = causal_mask(num_queries, num_keys)
     assert_same_function(
@@ -112,6 +147,9 @@ def test_offset_zero_is_sdpa_s_is_causal(num_queries, num_keys) -> None:
 
 
 @pytest.mark.parametrize(("num_queries", "num_keys"), [(3, 5), (5, 5), (1, 6), (1, 1)])
+@pytest.mark.peer(
+    "06", "`causal_mask` at two offsets", "torch's two causal biases", "float64 1e-7", "outputs"
+)
 def test_torch_s_two_causal_biases_are_two_offsets(num_queries, num_keys) -> None:
     sizes = (num_queries, num_keys)
     upper, lower = bias.causal_upper_left(*sizes), bias.causal_lower_right(*sizes)

@@ -47,6 +47,13 @@ def make(
 
 @pytest.mark.parametrize(("num_queries", "before"), OFFSETS)
 @pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.peer(
+    "06",
+    "`causal_mask`, `padding_mask`, `window_mask`, `document_mask`, `prefix_mask`",
+    "transformers' mask utilities",
+    "equal",
+    "masks",
+)
 def test_the_causal_mask_after_a_cache(kind, num_queries, before) -> None:
     config = GPT2Config(attn_implementation=kind)
     theirs = make(create_causal_mask, num_queries, config, before)
@@ -55,6 +62,13 @@ def test_the_causal_mask_after_a_cache(kind, num_queries, before) -> None:
 
 @pytest.mark.parametrize(("num_queries", "before"), OFFSETS)
 @pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.peer(
+    "06",
+    "`causal_mask`, `padding_mask`, `window_mask`, `document_mask`, `prefix_mask`",
+    "transformers' mask utilities",
+    "equal",
+    "masks",
+)
 def test_the_causal_mask_with_padding(kind, num_queries, before) -> None:
     config, num_keys = GPT2Config(attn_implementation=kind), before + num_queries
     real = padding_mask(draw_lengths(num_keys), num_keys)
@@ -65,6 +79,13 @@ def test_the_causal_mask_with_padding(kind, num_queries, before) -> None:
 @pytest.mark.parametrize("window", [1, 2, 3, 9])
 @pytest.mark.parametrize("length", [1, 5, 7])
 @pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.peer(
+    "06",
+    "`causal_mask`, `padding_mask`, `window_mask`, `document_mask`, `prefix_mask`",
+    "transformers' mask utilities",
+    "equal",
+    "masks",
+)
 def test_the_sliding_window_counts_the_query_s_own_key(kind, length, window) -> None:
     config = MistralConfig(attn_implementation=kind, sliding_window=window)
     theirs = make(create_sliding_window_causal_mask, length, config)
@@ -72,6 +93,13 @@ def test_the_sliding_window_counts_the_query_s_own_key(kind, length, window) -> 
 
 
 @pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.peer(
+    "06",
+    "`causal_mask`, `padding_mask`, `window_mask`, `document_mask`, `prefix_mask`",
+    "transformers' mask utilities",
+    "equal",
+    "masks",
+)
 def test_the_sliding_window_after_a_cache(kind) -> None:
     """Their cache forgets what no query can see, so their columns are the last ones of ours."""
     config = MistralConfig(attn_implementation=kind, sliding_window=4)
@@ -84,6 +112,13 @@ def test_the_sliding_window_after_a_cache(kind) -> None:
 
 @pytest.mark.parametrize("length", [1, 5, 7])
 @pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.peer(
+    "06",
+    "`causal_mask`, `padding_mask`, `window_mask`, `document_mask`, `prefix_mask`",
+    "transformers' mask utilities",
+    "equal",
+    "masks",
+)
 def test_the_padding_mask(kind, length) -> None:
     config, real = GPT2Config(attn_implementation=kind), padding_mask(draw_lengths(length), length)
     x = torch.zeros(BATCH, length, 6)
@@ -92,6 +127,13 @@ def test_the_padding_mask(kind, length) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.peer(
+    "06",
+    "`causal_mask`, `padding_mask`, `window_mask`, `document_mask`, `prefix_mask`",
+    "transformers' mask utilities",
+    "equal",
+    "masks",
+)
 def test_packed_documents(kind) -> None:
     """Theirs finds them in positions that start again at 0."""
     positions = torch.tensor([[0, 1, 0, 1, 2, 0, 1], [0, 1, 2, 3, 4, 5, 6]])
@@ -104,6 +146,13 @@ def test_packed_documents(kind) -> None:
 
 @pytest.mark.parametrize("prefix", [0, 1, 3, 7])
 @pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.peer(
+    "06",
+    "`causal_mask`, `padding_mask`, `window_mask`, `document_mask`, `prefix_mask`",
+    "transformers' mask utilities",
+    "equal",
+    "masks",
+)
 def test_the_prefix_mask(kind, prefix) -> None:
     """Theirs is one block that sees itself, -1 for what is in no block."""
     blocks = torch.where(torch.arange(7) < prefix, 0, -1).expand(BATCH, -1)

@@ -27,6 +27,13 @@ def torch_counts(function, *given) -> int:
 
 
 @pytest.mark.parametrize("sizes", SIZES)
+@pytest.mark.peer(
+    "04",
+    "`attention_flops`, `count_flops`, `additive_flops`",
+    "`torch.utils.flop_counter`",
+    "equal",
+    "counts",
+)
 def test_attention_costs_what_torch_s_counter_says(sizes) -> None:
     batch, heads, num_queries, num_keys, d_k, d_v = sizes
     shapes = ((num_queries, d_k), (num_keys, d_k), (num_keys, d_v))
@@ -37,6 +44,13 @@ def test_attention_costs_what_torch_s_counter_says(sizes) -> None:
 
 
 @pytest.mark.parametrize("sizes", [(5, 7, 3, 4, 6), (1, 4, 2, 2, 2)])
+@pytest.mark.peer(
+    "04",
+    "`attention_flops`, `count_flops`, `additive_flops`",
+    "`torch.utils.flop_counter`",
+    "equal",
+    "counts",
+)
 def test_the_projections_of_additive_scores_cost_what_torch_s_counter_says(sizes) -> None:
     """Torch counts matrix products alone: sums, tanh and the product with v are the 4 each."""
     num_queries, num_keys, d_q, d_k, d_a = sizes
@@ -48,6 +62,9 @@ def test_the_projections_of_additive_scores_cost_what_torch_s_counter_says(sizes
 
 @pytest.mark.parametrize("bias", [True, False])
 @pytest.mark.parametrize("heads", [1, 3])
+@pytest.mark.peer(
+    "04", "`qkv_parameters`, `mha_parameters`", "`nn.MultiheadAttention`", "equal", "counts"
+)
 def test_parameters_are_those_of_torch_s_modules(heads, bias) -> None:
     whole = nn.MultiheadAttention(12, heads, bias=bias)
     count = sum(parameter.numel() for parameter in whole.parameters())
@@ -56,6 +73,13 @@ def test_parameters_are_those_of_torch_s_modules(heads, bias) -> None:
     assert qkv_parameters(12, heads, 12 // heads, 12 // heads, bias) == count - out
 
 
+@pytest.mark.peer(
+    "08",
+    "`fit_power_law`, `fit_exponent`",
+    "`numpy.polyfit`",
+    "float64 1e-7",
+    "exponent, factor, standard error",
+)
 def test_a_power_law_is_numpy_s_fit_of_the_logarithms() -> None:
     x = [1.0, 2.0, 5.0, 11.0, 40.0]
     y = (3 * np.array(x) ** 1.5 * np.exp([0.1, -0.2, 0.05, 0.3, -0.1])).tolist()

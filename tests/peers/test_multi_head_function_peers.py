@@ -25,6 +25,13 @@ def torch_s_function(q, k, v, W_q, W_k, W_v, W_o, hidden: Tensor | None) -> Tens
 @pytest.mark.parametrize("kind", ["none", "queries", "heads"])
 @pytest.mark.parametrize(("num_queries", "num_keys"), LENGTHS)
 @pytest.mark.parametrize("function", [multi_head_attention, multi_head_attention_loop])
+@pytest.mark.peer(
+    "05",
+    "`multi_head_attention`, `multi_head_attention_loop`, `multi_head_attention_fused`",
+    "`F.multi_head_attention_forward`",
+    "float64 1e-7",
+    "outputs, gradients",
+)
 def test_the_functions_agree_with_torch_s(function, num_queries, num_keys, kind) -> None:
     mask, hidden = masks(kind, num_queries, num_keys)
     weights = (0.3 * draw(WIDTH, WIDTH, seed=i) for i in range(4))
@@ -37,6 +44,13 @@ def test_the_functions_agree_with_torch_s(function, num_queries, num_keys, kind)
 
 @pytest.mark.parametrize("kind", ["none", "queries", "heads", "causal"])
 @pytest.mark.parametrize("length", [1, 5])
+@pytest.mark.peer(
+    "05",
+    "`multi_head_attention`, `multi_head_attention_loop`, `multi_head_attention_fused`",
+    "`F.multi_head_attention_forward`",
+    "float64 1e-7",
+    "outputs, gradients",
+)
 def test_the_fused_function_agrees_with_torch_s(length, kind) -> None:
     mask, hidden = masks(kind, length, length)
     assert_same_function(

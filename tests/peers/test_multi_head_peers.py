@@ -73,6 +73,13 @@ def compare(ours: MultiHeadAttention, theirs, kind: str, given, **options) -> No
 
 @pytest.mark.parametrize("kind", MASKS)
 @pytest.mark.parametrize(("num_queries", "num_keys"), LENGTHS)
+@pytest.mark.peer(
+    "05",
+    "`MultiHeadAttention` with every mask, with and without biases, with other widths",
+    "`nn.MultiheadAttention`",
+    "float64 1e-7",
+    "outputs, gradients",
+)
 def test_agrees_at_every_length(num_queries, num_keys, kind) -> None:
     ours, given = new_module(), streams(num_queries, num_keys)
     compare(ours, peer_of(ours), kind, given, need_weights=False)
@@ -80,6 +87,13 @@ def test_agrees_at_every_length(num_queries, num_keys, kind) -> None:
 
 @pytest.mark.parametrize("kind", MASKS)
 @pytest.mark.parametrize("options", OPTIONS, ids=str)
+@pytest.mark.peer(
+    "05",
+    "`MultiHeadAttention` with every mask, with and without biases, with other widths",
+    "`nn.MultiheadAttention`",
+    "float64 1e-7",
+    "outputs, gradients",
+)
 def test_agrees_with_and_without_bias_and_at_other_widths(options, kind) -> None:
     ours, given = new_module(**options), streams(7, 3, **options)
     compare(ours, peer_of(ours, **options), kind, given, need_weights=False)
@@ -88,6 +102,13 @@ def test_agrees_with_and_without_bias_and_at_other_widths(options, kind) -> None
 @pytest.mark.parametrize("kind", MASKS)
 @pytest.mark.parametrize("batch_first", [True, False])
 @pytest.mark.parametrize("asked", ASKED, ids=["no weights", "their mean", "each head's"])
+@pytest.mark.peer(
+    "05",
+    "`MultiHeadAttention` with every mask, with and without biases, with other widths",
+    "`nn.MultiheadAttention`",
+    "float64 1e-7",
+    "outputs, gradients",
+)
 def test_agrees_however_torch_is_asked(asked, batch_first, kind) -> None:
     ours, given = new_module(**OPTIONS[2]), streams(7, 3, **OPTIONS[2])
     compare(ours, peer_of(ours, batch_first, **OPTIONS[2]), kind, given, **asked)
@@ -95,6 +116,13 @@ def test_agrees_however_torch_is_asked(asked, batch_first, kind) -> None:
 
 @pytest.mark.parametrize("kind", MASKS)
 @pytest.mark.parametrize(("num_queries", "num_keys"), LENGTHS)
+@pytest.mark.peer(
+    "05",
+    "`MultiHeadAttention`: its weights",
+    "`nn.MultiheadAttention`, averaged and by head",
+    "float64 1e-7",
+    "weights, gradients",
+)
 def test_weights_agree_with_torch_s_averaged_and_by_head(num_queries, num_keys, kind) -> None:
     ours = new_module()
     theirs, given = peer_of(ours), streams(num_queries, num_keys)
@@ -115,6 +143,13 @@ def test_weights_agree_with_torch_s_averaged_and_by_head(num_queries, num_keys, 
 @pytest.mark.parametrize("causal", [False, True], ids=["full", "causal"])
 @pytest.mark.parametrize("length", [1, 5])
 @pytest.mark.parametrize("options", OPTIONS[:2], ids=str)
+@pytest.mark.peer(
+    "05",
+    "`MultiHeadAttention` with every mask, with and without biases, with other widths",
+    "`nn.MultiheadAttention`",
+    "float64 1e-7",
+    "outputs, gradients",
+)
 def test_self_attention_agrees_in_one_product(options, length, causal) -> None:
     ours, x = new_module(**options), draw(BATCH, length, WIDTH).requires_grad_()
     theirs = peer_of(ours, **options)
@@ -129,6 +164,9 @@ def test_self_attention_agrees_in_one_product(options, length, causal) -> None:
 
 
 @pytest.mark.parametrize("kind", ["none", "queries", "padding"])
+@pytest.mark.peer(
+    "05", "`MultiHeadAttention`", "torch's fast path for inference", "float64 1e-7", "outputs"
+)
 def test_agrees_with_torch_s_fast_path_for_inference(kind, monkeypatch) -> None:
     ours, x = new_module(), draw(BATCH, 5, WIDTH)
     theirs, taken = peer_of(ours).eval(), []
@@ -144,6 +182,13 @@ def test_agrees_with_torch_s_fast_path_for_inference(kind, monkeypatch) -> None:
     assert len(taken) == 2
 
 
+@pytest.mark.peer(
+    "05",
+    "`MultiHeadAttention` with every mask, with and without biases, with other widths",
+    "`nn.MultiheadAttention`",
+    "float64 1e-7",
+    "outputs, gradients",
+)
 def test_a_query_that_may_see_nothing_agrees_with_torch_without_weights() -> None:
     ours, given = new_module(), streams(3, 5)
     theirs, mask = peer_of(ours), draw_mask(3, 5)
@@ -156,6 +201,13 @@ def test_a_query_that_may_see_nothing_agrees_with_torch_without_weights() -> Non
 
 
 @pytest.mark.parametrize("options", OPTIONS, ids=str)
+@pytest.mark.peer(
+    "05",
+    "`MultiHeadAttention`",
+    "state dicts of `nn.MultiheadAttention`, loaded both ways",
+    "equal",
+    "outputs",
+)
 def test_state_dicts_load_both_ways(options) -> None:
     ours = new_module(**options)
     theirs = peer_of(ours, **options)

@@ -38,6 +38,7 @@ def draw(*shape: int) -> torch.Tensor:
 
 @pytest.mark.parametrize("both", [True, False])
 @pytest.mark.parametrize(("buckets", "far"), BUCKETS)
+@pytest.mark.peer("07", "`t5_bucket`", "T5", "equal", "buckets")
 def test_t5_buckets_for_every_distance_up_to_512_to_both_sides(both, buckets, far) -> None:
     steps = torch.arange(-512, 513)
     theirs = T5Attention._relative_position_bucket(steps, both, buckets, far)
@@ -45,6 +46,7 @@ def test_t5_buckets_for_every_distance_up_to_512_to_both_sides(both, buckets, fa
 
 
 @pytest.mark.parametrize("both", [True, False])
+@pytest.mark.peer("07", "`T5Positions`", "T5's bias", "float32 1.3e-6", "biases, gradients")
 def test_the_t5_scheme_adds_what_t5_adds(both) -> None:
     config = T5Config(d_model=24, d_kv=8, num_heads=3, is_decoder=not both)
     theirs = T5Attention(config, has_relative_attention_bias=True, layer_idx=0)
@@ -62,11 +64,15 @@ def test_the_t5_scheme_adds_what_t5_adds(both) -> None:
 
 
 @pytest.mark.parametrize("heads", range(1, 41))
+@pytest.mark.peer("07", "`alibi_slopes`", "BLOOM's slopes", "float32 1e-6", "slopes")
 def test_bloom_s_slopes(heads) -> None:
     theirs = build_alibi_tensor(torch.ones(1, 2), heads, torch.float32)[:, 0]
     torch.testing.assert_close(alibi_slopes(heads), theirs[:, 1], rtol=1e-6, atol=0)
 
 
+@pytest.mark.peer(
+    "07", "`alibi_bias`", "BLOOM's bias under a causal mask", "float32 1.3e-6", "weights, gradients"
+)
 def test_bloom_s_bias_gives_the_same_weights_under_a_causal_mask() -> None:
     scores = draw(1, 6, 7, 7).requires_grad_()
     hidden = ~torch.ones(7, 7, dtype=torch.bool).tril()
@@ -83,6 +89,9 @@ def test_bloom_s_bias_gives_the_same_weights_under_a_causal_mask() -> None:
     )
 
 
+@pytest.mark.peer(
+    "07", "`AlibiPositions`", "BLOOM's bias, from the query's own key", "float32 1.3e-6", "biases"
+)
 def test_the_alibi_scheme_adds_the_bias() -> None:
     places, q = torch.arange(7), torch.zeros(1, 6, 7, 4)
     theirs = build_alibi_tensor(torch.ones(1, 7), 6, torch.float32).expand(-1, 7, -1)
@@ -92,6 +101,13 @@ def test_the_alibi_scheme_adds_the_bias() -> None:
 
 
 @pytest.mark.parametrize("offset", [-7, 0, 1, 20])
+@pytest.mark.peer(
+    "07",
+    "`sinusoidal_encoding`, `SinusoidalPositions`, `shift_matrix`",
+    "Marian's table; shifted rows of it",
+    "float32 1.3e-6",
+    "tables",
+)
 def test_marian_s_sinusoids_are_ours_with_all_sines_first(offset) -> None:
     theirs = MarianSinusoidalPositionalEmbedding(50, 16).create_weight()
     torch.testing.assert_close(to_split_halves(sinusoidal_encoding(50, 16)), theirs)
@@ -102,6 +118,13 @@ def test_marian_s_sinusoids_are_ours_with_all_sines_first(offset) -> None:
     torch.testing.assert_close(to_split_halves(moved), theirs[first + offset : last + offset])
 
 
+@pytest.mark.peer(
+    "07",
+    "`LearnedPositions`",
+    "GPT-2's embedding of positions",
+    "float64 1e-7",
+    "outputs, gradients",
+)
 def test_learned_positions_are_gpt_2_s() -> None:
     theirs = GPT2Model(GPT2Config(vocab_size=5, n_positions=9, n_embd=6, n_head=1, n_layer=0))
     theirs = seeded(theirs).eval()
@@ -121,6 +144,13 @@ def test_learned_positions_are_gpt_2_s() -> None:
 
 @pytest.mark.parametrize("reach", [0, 2, 9])
 @pytest.mark.parametrize("length", [1, 7])
+@pytest.mark.peer(
+    "07",
+    "`shaw_scores`, `ShawPositions`",
+    "Wav2Vec2-BERT with relative keys",
+    "float64 1e-7",
+    "outputs, weights, gradients",
+)
 def test_shaw_s_scores_are_those_of_wav2vec2_bert(length, reach) -> None:
     config = Wav2Vec2BertConfig(
         hidden_size=24, num_attention_heads=3, position_embeddings_type="relative_key",
@@ -150,6 +180,9 @@ def test_shaw_s_scores_are_those_of_wav2vec2_bert(length, reach) -> None:
 
 
 @pytest.mark.parametrize(("num_queries", "num_keys", "reach"), [(4, 7, 2), (7, 3, 9), (1, 5, 0)])
+@pytest.mark.peer(
+    "07", "`shaw_values`", "Shaw's equation 3, in a loop", "float64 1e-7", "outputs, gradients"
+)
 def test_shaw_s_values_agree_with_his_equation_3(num_queries, num_keys, reach) -> None:
     def theirs(weights: Tensor, table: Tensor) -> Tensor:
         rows = [

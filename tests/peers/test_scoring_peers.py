@@ -30,6 +30,13 @@ def real_keys(num_keys: int) -> Tensor:
 
 
 @pytest.mark.parametrize("num_keys", [1, 5])
+@pytest.mark.peer(
+    "02",
+    "`additive_score`, `attend`",
+    "the attention cell of SLANet",
+    "float64 1e-7",
+    "states, weights, gradients",
+)
 def test_additive_attention_is_slanet_s(num_keys, monkeypatch) -> None:
     """Their cell takes one query, its state; ours has no bias."""
     in_its_own_precision(monkeypatch)
@@ -50,6 +57,9 @@ def test_additive_attention_is_slanet_s(num_keys, monkeypatch) -> None:
 
 
 @each_length
+@pytest.mark.peer(
+    "02", "`general_score`, `dot_score`", "`F.bilinear`", "float64 1e-7", "scores, gradients"
+)
 def test_general_and_dot_scores_are_torch_s_bilinear_form(num_queries, num_keys) -> None:
     def theirs(query: Tensor, key: Tensor, W: Tensor) -> Tensor:
         shape = (BATCH, num_queries, num_keys, -1)
@@ -64,6 +74,9 @@ def test_general_and_dot_scores_are_torch_s_bilinear_form(num_queries, num_keys)
 
 
 @each_length
+@pytest.mark.peer(
+    "02", "`location_score`", "`F.linear`, padded", "float64 1e-7", "scores, gradients"
+)
 def test_location_scores_are_a_linear_layer_s_padded_with_minus_infinity(
     num_queries, num_keys
 ) -> None:
@@ -76,6 +89,9 @@ def test_location_scores_are_a_linear_layer_s_padded_with_minus_infinity(
 
 
 @each_length
+@pytest.mark.peer(
+    "02", "`attend`", "SDPA, the scores as its mask", "float64 1e-7", "contexts, weights, gradients"
+)
 def test_attending_is_sdpa_where_the_scores_are_all_it_is_told(num_queries, num_keys) -> None:
     mask, no_query = real_keys(num_keys), torch.zeros(BATCH, num_queries, 1, dtype=torch.float64)
 
@@ -91,6 +107,9 @@ def test_attending_is_sdpa_where_the_scores_are_all_it_is_told(num_queries, num_
 
 
 @pytest.mark.parametrize("num_keys", [1, 5])
+@pytest.mark.peer(
+    "01", "`context_vector`", "`F.embedding_bag` with weights", "float64 1e-7", "outputs, gradients"
+)
 def test_a_context_is_torch_s_weighted_sum_of_rows(num_keys) -> None:
     rows = torch.arange(BATCH * num_keys).view(BATCH, num_keys)
     assert_same_function(
@@ -104,6 +123,13 @@ def test_a_context_is_torch_s_weighted_sum_of_rows(num_keys) -> None:
 
 @pytest.mark.parametrize("half_width", [0, 2])
 @each_length
+@pytest.mark.peer(
+    "02",
+    "`local_monotonic_weights`",
+    "`torch.softmax` under FlexAttention's mask",
+    "float64 1e-7",
+    "weights, gradients",
+)
 def test_local_m_is_a_softmax_under_flex_attention_s_mask(
     num_queries, num_keys, half_width
 ) -> None:
@@ -121,6 +147,13 @@ def test_local_m_is_a_softmax_under_flex_attention_s_mask(
 
 
 @each_length
+@pytest.mark.peer(
+    "02",
+    "`predicted_centre`, `local_predictive_weights`",
+    "Luong's equations 9 and 10, in a loop",
+    "float64 1e-7",
+    "centres, weights, gradients",
+)
 def test_local_p_agrees_with_luong_s_equations_9_and_10(num_queries, num_keys) -> None:
     lengths = torch.tensor([num_keys, 1])
 

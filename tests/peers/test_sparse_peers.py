@@ -38,6 +38,13 @@ def weights(row: Tensor, alpha: float) -> Tensor:
     ids=["sparsemax", "entmax 2", "entmax 1.5"],
 )
 @pytest.mark.parametrize("num_keys", [1, 2, 9])
+@pytest.mark.peer(
+    "08",
+    "`sparsemax`, `entmax`",
+    "the papers' thresholds in closed form, in a loop",
+    "float64 1e-7",
+    "weights, gradients",
+)
 def test_the_threshold_is_the_papers_closed_form(num_keys, ours, alpha) -> None:
     def theirs(scores: Tensor) -> Tensor:
         rows = scores.flatten(0, -2)

@@ -37,6 +37,9 @@ WAYS = {
 @pytest.mark.parametrize("is_causal", [False, True])
 @pytest.mark.parametrize("lengths", [*LENGTHS, (30, 53)])
 @pytest.mark.parametrize("way", WAYS.values(), ids=WAYS)
+@pytest.mark.peer(
+    "09", "`tiled_attention`, `recomputed_attention`", "SDPA", "float64 1e-7", "outputs, gradients"
+)
 def test_is_sdpa_with_its_gradients(way, lengths, is_causal) -> None:
     assert_same_function(
         lambda *x: way(*x, is_causal), lambda *x: sdpa(*x, is_causal), inputs(*lengths)
@@ -45,6 +48,13 @@ def test_is_sdpa_with_its_gradients(way, lengths, is_causal) -> None:
 
 @pytest.mark.parametrize("is_causal", [False, True])
 @pytest.mark.parametrize("lengths", LENGTHS)
+@pytest.mark.peer(
+    "09",
+    "`tiled_attention`, `tiled_attention_backward`, `merge_partials`",
+    "torch's own flash operators for the CPU",
+    "float64 1e-7",
+    "outputs, lse, the backward pass",
+)
 def test_the_backward_pass_is_torch_s_own_for_flash_attention(lengths, is_causal) -> None:
     """PyTorch's kernels for the CPU take out and the same logsumexp, and return the gradients."""
     forward = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu
@@ -60,6 +70,13 @@ def test_the_backward_pass_is_torch_s_own_for_flash_attention(lengths, is_causal
 
 
 @pytest.mark.parametrize("cut", [1, 2, 4])
+@pytest.mark.peer(
+    "09",
+    "`tiled_attention`, `tiled_attention_backward`, `merge_partials`",
+    "torch's own flash operators for the CPU",
+    "float64 1e-7",
+    "outputs, lse, the backward pass",
+)
 def test_partial_results_of_torch_merge_to_its_whole(cut) -> None:
     query, key, _ = inputs(3, 5)
     value = draw(*key.shape, seed=4)

@@ -1,0 +1,123 @@
+"""Sphinx settings of the site. What `book.yml` can say is read from there."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+from docutils import nodes
+from sphinx.application import Sphinx
+
+from book import contents, handouts
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parent
+settings = contents.project(ROOT)
+instructor = tags.has("instructor")  # type: ignore[name-defined]  # noqa: F821
+
+project = settings["title"]
+author = ", ".join(person["name"] for person in settings["authors"])
+copyright = settings["copyright"]
+html_title = settings["title"] + (" (instructor's edition)" if instructor else "")
+
+extensions = ["myst_nb", "sphinx_external_toc", "sphinx_copybutton", "sphinxcontrib.bibtex"]
+external_toc_exclude_missing = True
+myst_enable_extensions = ["amsmath", "attrs_inline", "colon_fence", "deflist", "dollarmath"]
+myst_heading_anchors = 3
+bibtex_bibfiles = [str(ROOT / name) for name in settings["bibliography"]]
+bibtex_reference_style = "author_year"
+
+# The notebooks come with their outputs; the front page's few cells are run.
+# A cell that fails is a warning, so an error in the end.
+nb_execution_mode = "cache"
+nb_execution_excludepatterns = ["notebooks/*"]
+nb_execution_timeout = 300
+nb_execution_show_tb = True
+nb_kernel_rgx_aliases = {".*": "python3"}
+nb_merge_streams = True
+nb_output_stderr = "remove"  # progress bars
+nb_ipywidgets_js = {"anywidget-host.js": {"defer": "defer"}}
+
+# One file draws all mathematics. The menu would fetch further parts of MathJax, which are not here.
+mathjax_path = "vendor/tex-svg.js"
+mathjax3_config = {"options": {"enableMenu": False}}
+
+html_theme = "sphinx_book_theme"
+html_static_path = [str(HERE / "_static")]
+html_css_files = ["course.css"]
+html_js_files = ["course.js"]
+html_favicon = str(HERE / "_static" / "favicon.svg")
+html_context = {"default_mode": "auto"}
+html_show_sphinx = False
+html_use_index = False
+
+launch = settings.get("options", {}).get("launch", {})
+html_theme_options: dict[str, Any] = {
+    "logo": {"text": "Attention course"},
+    "navbar_persistent": [],
+    "show_toc_level": 2,
+    "footer_content_items": ["copyright.html", "extra-footer.html"],
+    "extra_footer": "Text: CC BY 4.0. Code: MIT.",
+}
+if "github" in settings:
+    html_theme_options |= {
+        "repository_url": settings["github"],
+        "repository_branch": handouts.branch(settings),
+        "use_repository_button": True,
+        "use_issues_button": True,
+        "launch_buttons": {"notebook_interface": "jupyterlab", **launch},
+    }
+
+
+def _jupyter_book(app: Sphinx, docname: str, source: list[str]) -> None:
+    """Let Sphinx read what Jupyter Book 2 writes otherwise.
+
+    In its glossaries a definition begins with a colon; its bibliography lists all works unasked.
+    """
+    text = re.sub(
+        r"(?ms)^(:{3,})\{glossary\}.*?^\1\s*$",
+        lambda block: re.sub(r"(?m)^: +", "  ", block[0]),
+        source[0],
+    )
+    source[0] = text.replace("```{bibliography}\n", "```{bibliography}\n:all:\n")
+
+
+def _bibliography(app: Sphinx, doctree: nodes.document, docname: str) -> None:
+    """Show references as a plain list: the role that Sphinx gives each is deprecated."""
+    entries = list(doctree.findall(nodes.citation))
+    if entries:
+        shown = nodes.bullet_list(classes=["references"])
+        entries[0].parent.replace_self(shown)
+        for entry in entries:
+            shown += nodes.list_item("", *entry.children[1:], ids=entry["ids"])
+
+
+def _buttons(app: Sphinx, page: str, template: str, context: dict[str, Any], _: object) -> None:
+    """Offer to launch notebooks only, to open Colab's own notebook, and to edit the true source."""
+    groups = {group.get("label"): group for group in context.get("header_buttons", [])}
+    launched = groups.get("launch-buttons")
+    if launched and not page.startswith("notebooks/"):
+        context["header_buttons"].remove(launched)  # the front page has code too, but is none
+    elif launched:
+        for button in launched["buttons"]:
+            if button["text"] == "Colab":
+                button["url"] = handouts.colab_address(settings, page)
+    edit = "github" in settings and handouts.edit_address(settings, page)
+    if edit and "source-buttons" in groups:
+        groups["source-buttons"]["buttons"].insert(
+            1,
+            {
+                "type": "link",
+                "url": edit,
+                "text": "Suggest edit",
+                "tooltip": "Suggest edit",
+                "icon": "fas fa-pencil-alt",
+                "label": "source-edit-button",
+            },
+        )
+
+
+def setup(app: Sphinx) -> None:
+    """Join the build."""
+    app.connect("source-read", _jupyter_book)
+    app.connect("doctree-resolved", _bibliography)
+    app.connect("html-page-context", _buttons, priority=900)  # after the theme

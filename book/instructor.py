@@ -1,0 +1,109 @@
+"""The parts of the instructor's pages that are made of data: pacing, and pitfalls."""
+
+from html import escape
+from itertools import accumulate, pairwise
+
+from book.blocks import block, code_words, table, wrong_lines
+from book.facts import Facts, counted
+
+SHOWN = 5  # pitfalls of an exercise that are not folded
+Part = tuple[str, int]
+
+
+def pacing(facts: dict[str, Facts], titles: dict[str, str]) -> str:
+    """Return the table of times, chapter by chapter, with their sums."""
+    rows = [(titles[n], *_times(f)) for n, f in facts.items()]
+    every = list(facts.values())
+    total = Facts(
+        read=sum(f.read for f in every),
+        exercises=sum(f.exercises for f in every),
+        do=sum(f.do for f in every),
+        run=sum(f.run or 0 for f in every),
+        points=sum(f.points for f in every),
+    )
+    head = ("Chapter", "Reading", "Running", "Exercises", "Work", "Points", "Together")
+    return block(table(head, [*rows, ("All", *_times(total))], "numbers"))
+
+
+def _times(facts: Facts) -> tuple[str, ...]:
+    return (
+        _hours(facts.read),
+        "" if facts.run is None else f"{facts.run} s",
+        str(facts.exercises or ""),
+        _hours(facts.do) if facts.do else "",
+        str(facts.points or ""),
+        _hours(facts.read + facts.do),
+    )
+
+
+def _hours(minutes: int) -> str:
+    return f"{minutes} min" if minutes < 100 else f"{minutes / 60:.1f} h"
+
+
+def plan(facts: dict[str, Facts], titles: dict[str, str], weeks: int) -> str:
+    """Return a plan: which chapters to read and which exercises to do in each of some weeks."""
+    parts: list[Part] = []
+    for number, each in facts.items():
+        parts.append((f"read {titles[number]}", each.read))
+        if each.exercises:
+            parts.append((f"exercises of {number}", each.do))
+    rows = [
+        (str(week), "; ".join(name for name, _ in share), _hours(sum(m for _, m in share)))
+        for week, share in enumerate(spread(parts, weeks), start=1)
+    ]
+    return block(table(("Week", "What", "Time"), rows, "plan"))
+
+
+def spread(parts: list[Part], weeks: int) -> list[list[Part]]:
+    """Divide parts, in their order, among at most some weeks as evenly as can be.
+
+    Even is what makes the sum of the weeks' squared minutes least: no week stands out.
+    """
+    totals = [0, *accumulate(minutes for _, minutes in parts)]
+    ends = range(len(parts) + 1)
+    # best[i]: that sum, and the cuts, for the first i parts in the weeks so far.
+    best = [(totals[i] ** 2, [i]) for i in ends]
+    for _ in range(weeks - 1):
+        best = [
+            min((best[j][0] + (totals[i] - totals[j]) ** 2, [*best[j][1], i]) for j in range(i + 1))
+            for i in ends
+        ]
+    cuts = [0, *best[-1][1]]
+    shares = [parts[start:end] for start, end in pairwise(cuts)]
+    return [share for share in shares if share]
+
+
+def pitfalls(numbers: dict[str, str]) -> str:
+    """Return every mistake that the exercises name, and the question that answers each.
+
+    Args:
+        numbers: What each chapter is called, by number.
+    """
+    from course_utils.exercises import all_exercises
+
+    parts = []
+    for number, title in numbers.items():
+        own = [e for e in all_exercises() if f"{e.chapter:02}" == number]
+        if own:
+            parts.append(f"## {title}")
+        for exercise in own:
+            mistakes = [
+                (code_words(m.name), code_words(m.says) + wrong_lines(m)) for m in exercise.mistakes
+            ]
+            about = f"{counted(exercise.points, 'point')}, {exercise.minutes} min"
+            parts.append(f"### `{exercise.name}`")
+            first, rest = mistakes[:SHOWN], mistakes[SHOWN:]
+            lines = [f"<p>{code_words(exercise.asks)} ({escape(about)})</p>", _list(first)]
+            if rest:
+                lines += [
+                    f'<details class="look-up"><summary>{len(rest)} more</summary>',
+                    _list(rest),
+                ]
+                lines += ["</details>"]
+            parts.append(block(*lines))
+    return "\n\n".join(parts)
+
+
+def _list(mistakes: list[tuple[str, str]]) -> str:
+    rows = "\n".join(f"<dt>{name}</dt><dd>{says}</dd>" for name, says in mistakes)
+    return f'<dl class="pitfalls">\n{rows}\n</dl>'

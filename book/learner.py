@@ -1,0 +1,56 @@
+"""A learner's page: the learner's notebook, with the outputs that a run of it shows.
+
+The solutions notebook holds the outputs, in cells of the same id; the tests compare them with fresh
+runs. Only an exercise, which is a stub here and prints nothing, and its check have other outputs.
+"""
+
+from typing import Any, NoReturn
+
+import nbformat
+from nbformat import NotebookNode
+
+
+def with_outputs(learner: NotebookNode, solved: NotebookNode) -> NotebookNode:
+    """Return the learner's notebook as it looks when all of it has been run, untouched.
+
+    Args:
+        learner: The notebook with stubs and no outputs.
+        solved: The same chapter with solutions, executed.
+
+    Raises:
+        ValueError: A cell has no twin with outputs, so the two were not built together.
+    """
+    twins = {cell.id: cell for cell in solved.cells if cell.get("execution_count") is not None}
+    shown: NotebookNode = nbformat.from_dict(learner)
+    for count, cell in enumerate((c for c in shown.cells if c.cell_type == "code"), start=1):
+        if cell.id not in twins:
+            first = (cell.source.strip().splitlines() or ["(empty)"])[0]
+            raise ValueError(
+                f"no executed cell of its solutions is the cell `{first}`: run `make notebooks`"
+            )
+        kind, _, exercise = cell.metadata.get("nbgrader", {}).get("grade_id", "").rpartition("-")
+        outputs = twins[cell.id].outputs
+        if exercise:
+            outputs = [_verdict(exercise)] if kind == "check" else []
+        cell.outputs = [_numbered(output, count) for output in outputs]
+        cell.execution_count = count
+    shown.metadata.update({k: v for k, v in solved.metadata.items() if k == "widgets"})
+    return shown
+
+
+def _verdict(exercise: str) -> NotebookNode:
+    """Return what the check of a stub shows."""
+    from course_utils.checking.judge import judge
+    from course_utils.exercises import find
+
+    def stub(*_: Any, **__: Any) -> NoReturn:
+        raise NotImplementedError
+
+    report = judge(find(exercise), stub)
+    data = {"text/plain": repr(report), "text/html": report._repr_html_()}
+    return nbformat.v4.new_output("execute_result", data, execution_count=0)
+
+
+def _numbered(output: NotebookNode, count: int) -> NotebookNode:
+    numbered = {"execution_count": count} if "execution_count" in output else {}
+    return nbformat.from_dict({**output, **numbered})

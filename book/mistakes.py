@@ -1,0 +1,54 @@
+"""The table of mistakes: every wrong version that the exercises ship, by chapter and exercise.
+
+That each is refused as the mistake that it is, and as no other, is not told here but tested
+(`tests/exercises/test_exercise_laws.py`).
+"""
+
+from html import escape
+from typing import Any
+
+from book.blocks import block, code_words, table, wrong_lines
+
+
+def markdown(titles: dict[str, str], edition: str) -> str:
+    """Return the page's part: a section for each chapter, a folded table for each exercise.
+
+    Args:
+        titles: What each chapter is called, by number.
+        edition: The instructor's shows the wrong lines, too.
+    """
+    from course_utils.exercises import all_exercises
+
+    chapters = {
+        number: [e for e in all_exercises() if f"{e.chapter:02}" == number] for number in titles
+    }
+    every = [exercise for own in chapters.values() for exercise in own]
+    parts = [f"{len(every)} exercises, {_counted(every)}."]
+    for number, own in chapters.items():
+        if own:
+            parts += [f"## {titles[number]}", f"{_counted(own)}."]
+            parts += [_folded(exercise, edition) for exercise in own]
+    return "\n\n".join(parts)
+
+
+def _counted(exercises: list[Any]) -> str:
+    mistakes = [mistake for exercise in exercises for mistake in exercise.mistakes]
+    versions = sum(len(mistake.versions) for mistake in mistakes)
+    return f"{len(mistakes):,} mistakes in {versions:,} versions"
+
+
+def _folded(exercise: Any, edition: str) -> str:
+    cells = [
+        (
+            code_words(mistake.name) + (wrong_lines(mistake) if edition == "instructor" else ""),
+            str(len(mistake.versions)),
+        )
+        for mistake in exercise.mistakes
+    ]
+    name = f"<code>{escape(exercise.name)}</code>"
+    return block(
+        '<details class="look-up">',
+        f"<summary>{name}: {len(exercise.mistakes)} mistakes</summary>",
+        table(("Mistake", "Versions"), cells),
+        "</details>",
+    )

@@ -1,0 +1,84 @@
+"""What an edition shows where `book.yml` names a file: chapters as run, pages with tables."""
+
+import re
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import nbformat
+from nbformat import NotebookNode
+
+from book import claims, compared, contents, facts, instructor, learner, mistakes, peers, unlisted
+
+ROOT = Path(__file__).resolve().parent.parent
+_TABLE = re.compile(r"<!-- table: (\w+) -->")
+
+
+def all_pages(edition: str) -> dict[str, bytes]:
+    """Return the content of each page of an edition, by the file's name in `book.yml`.
+
+    Raises:
+        ValueError: The two notebooks of a chapter were not built together, a page has no title, or
+            it asks for a table that nobody makes.
+    """
+    toc = contents.of_edition(contents.project(ROOT)["toc"], edition)
+    about = {
+        Path(file).name[:2]: _facts(file)
+        for file in contents.files(toc)
+        if contents.is_notebook(file)
+    }
+    titles = {Path(file).name[:2]: title for file, title in contents.titles(toc) if title}
+    titles = {number: titles.get(number, number) for number in about}
+    tables = _tables(edition, about, titles)
+    return {file: _page(file, edition, about, tables).encode() for file in contents.files(toc)}
+
+
+def _facts(file: str) -> facts.Facts:
+    return facts.of_notebook(_read(ROOT / file), Path(file).stem)
+
+
+def _page(
+    file: str, edition: str, about: dict[str, facts.Facts], tables: dict[str, Callable[[], str]]
+) -> str:
+    try:
+        if contents.is_notebook(file):
+            shown = _notebook(file, edition)
+            line = facts.told(about[Path(file).name[:2]], Path(file).name)
+            shown.cells[0].source = facts.below_title(shown.cells[0].source, line)
+            return str(nbformat.writes(shown))
+        text = (ROOT / file).read_text(encoding="utf-8")
+        line = facts.told(facts.of_text(text), tables=bool(_TABLE.search(text)))
+        text = facts.below_title(text, line)
+        return _TABLE.sub(lambda named: tables[named[1]](), text)
+    except KeyError as error:
+        raise ValueError(f"{file}: nobody makes a table {error}") from None
+    except ValueError as error:
+        raise ValueError(f"{file}: {error}") from None
+
+
+def _notebook(file: str, edition: str) -> NotebookNode:
+    solved = _read(ROOT / "solutions" / Path(file).name)
+    return solved if edition == "instructor" else learner.with_outputs(_read(ROOT / file), solved)
+
+
+def _read(path: Path) -> Any:
+    return nbformat.read(path, as_version=4)
+
+
+def _tables(
+    edition: str, about: dict[str, facts.Facts], titles: dict[str, str]
+) -> dict[str, Callable[[], str]]:
+    """Return what makes each table that a page can ask for with `<!-- table: name -->`."""
+    return {
+        "claims": partial(claims.markdown, titles),
+        "mistakes": partial(mistakes.markdown, titles, edition),
+        "pacing": partial(instructor.pacing, about, titles),
+        "weeks_8": partial(instructor.plan, about, titles, 8),
+        "weeks_15": partial(instructor.plan, about, titles, 15),
+        "unlisted": partial(unlisted.markdown, titles),
+        "compared": compared.markdown,
+        "elsewhere": compared.elsewhere,
+        "peers": peers.markdown,
+        "pitfalls": partial(instructor.pitfalls, titles),
+    }

@@ -1,0 +1,44 @@
+"""The table of the page "Tested against whom", made of the marks on the tests themselves."""
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from book.blocks import block, code_words, table
+
+ROOT = Path(__file__).resolve().parent.parent
+HEAD = ("Ch.", "Ours", "Peer", "Tolerance", "Compared", "Test")
+Mark = tuple[str, ...]
+
+
+def marks(folder: Path = ROOT / "tests") -> Iterator[tuple[Mark, str, str]]:
+    """Yield what each mark says, and the file and name of its test."""
+    for path in sorted(folder.rglob("test_*.py")):
+        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+            for mark in getattr(node, "decorator_list", []):
+                if isinstance(mark, ast.Call) and ast.unparse(mark.func) == "pytest.mark.peer":
+                    said = tuple(str(ast.literal_eval(argument)) for argument in mark.args)
+                    yield said, path.name, node.name  # type: ignore[attr-defined]
+
+
+def markdown() -> str:
+    """Return the table, a row for each peer, by chapter."""
+    rows: dict[Mark, list[str]] = {}
+    for said, file, name in marks():
+        rows.setdefault(said, []).append(f"<code>{file}</code> <code>{name}</code>")
+    cells = [
+        (*map(code_words, said), _folded(tests))
+        for said, tests in sorted(rows.items(), key=lambda row: row[0][0])
+    ]
+    return block(table(HEAD, cells, "claims"))
+
+
+def without_peer(page: str) -> set[str]:
+    """Return the names that the page says to have no peer."""
+    return set(re.findall(r"`(\w+)`", page.partition("## What has no peer")[2]))
+
+
+def _folded(tests: list[str]) -> str:
+    count = f"{len(tests)} test{'s' if len(tests) > 1 else ''}"
+    return f"<details><summary>{count}</summary>{'<br>'.join(tests)}</details>"

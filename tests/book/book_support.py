@@ -1,0 +1,64 @@
+"""What the tests of the site share: its build, its files, and a page with what goes wrong on it."""
+
+import subprocess
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path, PurePosixPath
+
+from playwright.sync_api import Page
+
+from book import contents
+
+ROOT = Path(__file__).resolve().parents[2]
+WIDGETS_STAND = """() => !document.querySelector('script[type*="widget-view"]')
+    && [...document.querySelectorAll('.course-widget')].every((widget) => widget.children.length)"""
+# After two frames, what hears of a new theme or width has redrawn itself; but the theme lets 300 ms
+# pass after a new width before it makes what now scrolls reachable by keyboard.
+MATHEMATICS_STANDS = """async (pause) => {
+    await globalThis.MathJax?.startup?.promise;
+    for (let i = 0; i < 2; i++) await new Promise(requestAnimationFrame);
+    await new Promise((done) => setTimeout(done, pause));
+}"""
+NOTHING_FADES = "() => document.getAnimations().every((one) => one.playState !== 'running')"
+MODES = {"light": (1280, "light"), "dark": (1280, "dark"), "phone": (390, "light")}
+
+
+TOC = contents.project(ROOT)["toc"]
+
+
+def pages(edition: str = "learner") -> list[str]:
+    """Return the address below the site of every page of an edition, in reading order."""
+    files = contents.files(contents.of_edition(TOC, edition))
+    return [str(PurePosixPath(contents.page(file)).with_suffix(".html")) for file in files]
+
+
+def build(root: Path, *options: str) -> subprocess.CompletedProcess[str]:
+    """Run the build of the tree at `root` as the Makefile does."""
+    command = [sys.executable, "-m", "book.build", *options]
+    return subprocess.run(command, cwd=root, capture_output=True, text=True, check=False)
+
+
+@dataclass
+class Visit:
+    """An open page and what went wrong on it since."""
+
+    page: Page
+    outside: list[str] = field(default_factory=list)
+    errors: list[str] = field(default_factory=list)
+
+    def turn(self, mode: str) -> None:
+        """Give the window the width and the scheme of a mode, and wait for what follows."""
+        self.dress(mode)
+        self.settle(pause=350)
+
+    def dress(self, mode: str) -> None:
+        """Give the window the width and the scheme of a mode."""
+        width, scheme = MODES[mode]
+        self.page.emulate_media(color_scheme=scheme)
+        self.page.set_viewport_size({"width": width, "height": 900})
+
+    def settle(self, pause: int = 0) -> None:
+        """Wait until mathematics and widgets stand and no colour fades."""
+        self.page.wait_for_function(WIDGETS_STAND)
+        self.page.evaluate(MATHEMATICS_STANDS, pause)
+        self.page.wait_for_function(NOTHING_FADES)

@@ -1,0 +1,70 @@
+"""The site, built once and served here alone, and pages whose every request is seen."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from book_support import ROOT, Visit, build
+from filelock import FileLock
+from playwright.sync_api import BrowserContext, Request
+
+
+def _built(edition: str, folder: str) -> Path:
+    """Build an edition; where another worker has done so, its build finds nothing to do."""
+    (ROOT / "_build").mkdir(exist_ok=True)
+    with FileLock(ROOT / "_build" / "book.lock"):
+        done = build(ROOT, "--edition", edition)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return ROOT / "_build" / folder
+
+
+@pytest.fixture(scope="session")
+def site() -> Path:
+    """The learner's edition."""
+    return _built("learner", "html")
+
+
+@pytest.fixture(scope="session")
+def instructor_site() -> Path:
+    """The instructor's edition."""
+    return _built("instructor", "html-instructor")
+
+
+@pytest.fixture(scope="session")
+def address(site: Path, serve: Callable[[Path], str]) -> str:
+    """Where the site is served."""
+    return serve(site)
+
+
+@pytest.fixture(scope="session")
+def instructor_address(instructor_site: Path, serve: Callable[[Path], str]) -> str:
+    """Where the instructor's edition is served."""
+    return serve(instructor_site)
+
+
+@pytest.fixture
+def visit(context: BrowserContext) -> Iterator[Callable[..., Visit]]:
+    """Return a function that opens an address in a mode and sees what it asks of other hosts."""
+    pages = []
+
+    def open_page(url: str, mode: str = "light") -> Visit:
+        page = context.new_page()
+        pages.append(page)
+        seen = Visit(page)
+        own = "file://" if url.startswith("file:") else url[: url.index("/", 8) + 1]
+
+        def watch(request: Request) -> None:
+            if not request.url.startswith((own, "blob:", "data:")):
+                seen.outside.append(request.url)
+
+        page.on("request", watch)
+        page.on("console", lambda said: said.type == "error" and seen.errors.append(said.text))
+        page.on("pageerror", lambda error: seen.errors.append(str(error)))
+        seen.dress(mode)
+        page.goto(url, wait_until="load")
+        seen.settle()
+        return seen
+
+    yield open_page
+    for page in pages:
+        page.close()

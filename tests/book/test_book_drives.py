@@ -1,0 +1,69 @@
+"""Every widget of every chapter is driven on its own page; its numbers are Python's."""
+
+import base64
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import widget_drives as drives
+import widget_hands as hands
+from book_support import Visit, pages
+
+from course_utils import widgets
+
+KIND = "application/vnd.jupyter.widget-"
+
+pytestmark = pytest.mark.browser
+
+
+def scripts(text: str, kind: str) -> list[Any]:
+    """Return what a page keeps of its widgets, in order."""
+    found = re.findall(rf'<script type="{re.escape(KIND + kind)}\+json">(.*?)</script>', text, re.S)
+    return [json.loads(one) for one in found]
+
+
+def kept(page: Path) -> list[Any]:
+    """Return the course's widgets of a page as Python makes them from the state kept there."""
+    text = page.read_text(encoding="utf-8")
+    models = {i: one for all_of in scripts(text, "state") for i, one in all_of["state"].items()}
+    shown = [models[view["model_id"]] for view in scripts(text, "view")]
+    return [revived(model) for model in shown if "_anywidget_id" in model["state"]]
+
+
+def revived(model: dict[str, Any]) -> Any:
+    state = dict(model["state"])
+    for buffer in model.get("buffers", []):
+        state[buffer["path"][0]] = base64.b64decode(buffer["data"])
+    kind = getattr(widgets, state["_anywidget_id"].rpartition(".")[2])
+    assert state["_esm"] == kind._esm, f"{kind.__name__}: build the chapter's notebook again"
+    own = {name for name in kind.class_trait_names(sync=True) if name[0] != "_"}
+    return kind(**{name: state[name] for name in own - {"layout", "tabbable", "tooltip"}})
+
+
+CHAPTERS = [page for page in pages() if page.startswith("notebooks/")]
+
+
+def test_every_kind_of_widget_stands_in_some_chapter(site: Path) -> None:
+    found = {type(widget).__name__ for name in CHAPTERS for widget in kept(site / name)}
+    assert found == set(drives.DRIVES)
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("hand", ["mouse", "keys"])
+@pytest.mark.parametrize("name", CHAPTERS)
+def test_every_widget_of_a_chapter_shows_what_python_says(
+    visit: Callable[..., Visit], address: str, site: Path, name: str, hand: str
+) -> None:
+    """By http with the mouse, from the folder with the keyboard."""
+    found = kept(site / name)
+    seen = visit(f"{address if hand == 'mouse' else site.as_uri()}/{name}")
+    roots = seen.page.locator(".acw").all()
+    for widget, root in zip(found, roots, strict=True):
+        drive = drives.DRIVES[type(widget).__name__]
+        for step in drive.steps(widget):
+            step.take(root, hand)
+        hands.expect_said(root, drive.says(widget))
+    assert (seen.outside, seen.errors) == ([], [])

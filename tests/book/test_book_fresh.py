@@ -1,0 +1,28 @@
+"""When a build has nothing to do."""
+
+from pathlib import Path
+
+import pytest
+
+from book import build
+
+
+def test_build_is_fresh_until_something_is_changed_or_lost(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(build, "ROOT", tmp_path)
+    read, made = tmp_path / "course_utils" / "a.css", tmp_path / "_build" / "html" / "a.html"
+    for path in (tmp_path / "book.yml", tmp_path / "pyproject.toml", read, made):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("a", encoding="utf-8")
+    stamps = [build.stamp(made.parent)]
+    assert build.stamp(made.parent) == stamps[0]
+    for path, text in ((read, "b"), (tmp_path / "book.yml", "b"), (made, "longer")):
+        path.write_text(text, encoding="utf-8")
+        stamps.append(build.stamp(made.parent))
+    for path in (read, made):
+        path.unlink()
+        stamps.append(build.stamp(made.parent))
+    monkeypatch.setattr(build, "distributions", lambda: iter(()))  # another Sphinx, say
+    stamps.append(build.stamp(made.parent))
+    assert len(set(stamps)) == len(stamps)

@@ -1,0 +1,176 @@
+"""Every page in light, dark and at phone width: nothing asked of others, nothing broken."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from book_axe import AXE, RULES, RUN_AXE
+from book_support import MODES, ROOT, Visit, pages
+
+PAGES = pages()
+FOR_INSTRUCTORS = [name for name in pages("instructor") if name not in PAGES]
+# What somebody would look for who wants this chapter.
+TERMS = {
+    "00_start_here": "hint",
+    "01_bottleneck": "bottleneck",
+    "02_additive_multiplicative": "additive",
+    "03_scaled_dot_product": "temperature",
+    "04_queries_keys_values": "projections",
+    "05_multi_head": "heads",
+    "06_masks": "padding",
+    "07_positions": "sinusoidal",
+    "08_cheaper_attention": "window",
+    "09_flash_attention": "tiles",
+    "10_kv_cache": "cache",
+}
+CHAPTER = "notebooks/03_scaled_dot_product.html"
+NAMELESS = """() => [...document.querySelectorAll("article img")]
+    .filter((image) => !image.alt || image.alt.includes("_images/")).map((image) => image.src)"""
+SQUEEZED = """() => [...document.querySelectorAll("article img")].filter((image) => Math.abs(
+    image.width * image.naturalHeight - image.height * image.naturalWidth) > 2 * image.naturalWidth
+    ).map((image) => image.src)"""
+
+pytestmark = pytest.mark.browser
+
+
+@pytest.mark.parametrize("name", [*PAGES, "search.html?q=temperature"])
+def test_page(visit: Callable[..., Visit], address: str, name: str) -> None:
+    seen = visit(f"{address}/{name}")
+    if name.startswith("search"):  # the pages that it cites come one by one
+        seen.page.get_by_text("Search finished").wait_for()
+        seen.page.wait_for_load_state("networkidle")
+    look_in_every_mode(seen)
+
+
+@pytest.mark.parametrize("name", FOR_INSTRUCTORS)
+def test_page_for_instructors(
+    visit: Callable[..., Visit], instructor_address: str, name: str
+) -> None:
+    look_in_every_mode(visit(f"{instructor_address}/{name}"))
+
+
+def look_in_every_mode(seen: Visit) -> None:
+    """Look at an opened page in light, then in the dark, then at a phone's width.
+
+    A page that turns is as one opened so.
+    """
+    page = seen.page
+    page.evaluate("document.querySelectorAll('details').forEach((folded) => (folded.open = true))")
+    page.evaluate(AXE.read_text(encoding="utf-8"))
+    for mode in MODES:
+        seen.turn(mode)
+        look_at(seen, mode)
+
+
+def look_at(seen: Visit, mode: str) -> None:
+    """Find nothing asked of others, nothing broken and nothing that axe objects to."""
+    page = seen.page
+    assert page.evaluate("document.documentElement.dataset.theme") == MODES[mode][1], mode
+    assert page.evaluate("document.documentElement.scrollWidth") <= MODES[mode][0], mode
+    assert page.evaluate(NAMELESS) == [], mode  # a cell says its figure as mystnb.image.alt
+    assert page.evaluate(SQUEEZED) == [], mode
+    assert "\\(" not in page.title()  # menus, tabs and search results draw no formulas
+    assert page.evaluate(RUN_AXE, RULES.get(mode, {})) == [], mode
+    assert (seen.outside, seen.errors) == ([], []), mode
+
+
+@pytest.mark.parametrize(
+    ("pale", "found"),
+    [
+        ("<p>Some</p><p style='color: #ccc'>Pale</p>", "color-contrast"),
+        ("<pre><span class='a'>Some</span><span class='b'>Pale</span></pre>", "color-contrast"),
+        ("<div style='background: #555'><p>Pale</p></div><p>Some</p>", "color-contrast"),
+        ("<p>Some <a href='#'>link</a> like text</p>", "link-in-text-block"),
+        ("<p>Some</p>", None),
+    ],
+)
+def test_what_nobody_could_read_is_found(
+    visit: Callable[..., Visit], address: str, pale: str, found: str | None
+) -> None:
+    page = visit(f"{address}/changelog.html").page
+    style = "<style>.b { color: #ccc } a { color: #222; text-decoration: none }</style>"
+    page.set_content(f"<html lang='en'><title>T</title>{style}<main><h1>H</h1>{pale}</main></html>")
+    page.evaluate(AXE.read_text(encoding="utf-8"))
+    assert [said.split()[0] for said in page.evaluate(RUN_AXE, {})] == [found] * bool(found)
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_page_is_light(site: Path, name: str) -> None:
+    assert (site / name).stat().st_size < 1_500_000
+
+
+def test_build_holds_no_page_beyond_those_looked_at(site: Path) -> None:
+    built = {path.relative_to(site).as_posix() for path in site.rglob("*.html")}
+    assert {name for name in built if not name.startswith("_static/")} == {*PAGES, "search.html"}
+
+
+def test_every_chapter_has_a_term_to_be_found_by() -> None:
+    assert {f"notebooks/{name}.html" for name in TERMS} >= {p for p in PAGES if "notebooks/" in p}
+
+
+@pytest.mark.parametrize("name", [n for n in TERMS if f"notebooks/{n}.html" in PAGES])
+def test_search_finds_the_chapter(visit: Callable[..., Visit], address: str, name: str) -> None:
+    seen = visit(f"{address}/search.html?q={TERMS[name]}")
+    seen.page.wait_for_selector(f"#search-results a[href*='notebooks/{name}.html']")
+    assert (seen.outside, seen.errors) == ([], [])
+
+
+def test_search_works_from_a_folder(visit: Callable[..., Visit], site: Path) -> None:
+    seen = visit(f"{site.as_uri()}/search.html?q=temperature")
+    seen.page.wait_for_selector(f"#search-results a[href*='{CHAPTER}']")
+    assert (seen.outside, seen.errors) == ([], [])
+
+
+def test_download_is_the_learners_notebook(visit: Callable[..., Visit], address: str) -> None:
+    page = visit(f"{address}/{CHAPTER}").page
+    kept = ROOT / "notebooks" / "03_scaled_dot_product.ipynb"
+    with page.expect_download() as below_title:
+        page.get_by_role("link", name="Download the notebook").click()
+    page.get_by_label("Download this page").click()
+    with page.expect_download() as in_menu:
+        page.locator("a.btn-download-source-button").click()
+    for download in (below_title, in_menu):
+        assert Path(download.value.path()).read_bytes() == kept.read_bytes()
+
+
+def test_paper_is_light_and_shows_answers(visit: Callable[..., Visit], address: str) -> None:
+    page = visit(f"{address}/{CHAPTER}", "dark").page
+    look = """() => [document.documentElement.dataset.theme,
+        document.querySelectorAll("article section > details:not(.look-up, [open])").length]"""
+    theme, folded = page.evaluate(look)
+    assert folded > 0
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    assert page.evaluate(look) == ["light", 0]
+    page.evaluate("dispatchEvent(new Event('afterprint'))")
+    assert page.evaluate(look) == [theme, folded]
+
+
+def test_reader_goes_from_page_to_page(visit: Callable[..., Visit], address: str) -> None:
+    seen = visit(f"{address}/{PAGES[0]}")
+    for name in PAGES[1:4]:  # the links of every page are checked without a browser
+        seen.page.locator("a.right-next").click()
+        seen.page.wait_for_url(f"**/{name}")
+        seen.settle()
+        assert (seen.outside, seen.errors) == ([], []), name
+
+
+# Every element that is seen and holds no other: where it stands and in which colours.
+PICTURE = """() => {
+    const found = [...document.querySelectorAll("body *:not(mjx-container *, :has(*))")];
+    return found.filter((one) => one.getClientRects().length).map((one) => {
+        const { x, y, width, height } = one.getBoundingClientRect();
+        const { color, backgroundColor, borderTopColor, visibility } = getComputedStyle(one);
+        return [one.tagName, one.className, one.tabIndex, ...[x, y, width, height].map(Math.round),
+            color, backgroundColor, borderTopColor, visibility].join(" ");
+    });
+}"""
+
+
+@pytest.mark.parametrize(("first", "then"), [("light", "dark"), ("dark", "phone")])
+def test_page_that_turns_is_as_one_opened_so(
+    visit: Callable[..., Visit], address: str, first: str, then: str
+) -> None:
+    turned = visit(f"{address}/{CHAPTER}", first)
+    turned.turn(then)
+    opened = visit(f"{address}/{CHAPTER}", then)
+    assert turned.page.evaluate(PICTURE) == opened.page.evaluate(PICTURE)

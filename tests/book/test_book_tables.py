@@ -1,0 +1,130 @@
+"""The parts of pages that are made of data: claims, mistakes, times and plans."""
+
+import json
+import re
+from pathlib import Path
+
+import nbformat
+import pytest
+from book_support import ROOT
+
+from book import blocks, claims, facts, instructor, mistakes, pages
+from course_utils.exercises import all_exercises
+
+ORDER = ["wrong", "corrected", "by machine", "no evidence"]
+
+
+def test_plain_text_becomes_html_with_code_and_formulas() -> None:
+    assert blocks.code_words("a < b, `x & y` and\n  ` alone") == (
+        "a &lt; b, <code>x &amp; y</code> and ` alone"
+    )
+    assert blocks.formulas("O(n^2*d_k), s_{t-1}, d^-0.5") == (
+        "O(n<sup>2</sup>*d<sub>k</sub>), s<sub>t-1</sub>, d<sup>-0.5</sup>"
+    )
+    assert blocks.formulas("need_weights, masked_fill_") == "need_weights, masked_fill_"
+
+
+def test_block_has_no_blank_line_that_would_end_it() -> None:
+    assert blocks.block("<p>", "", " a\n\n b", "</p>") == "<p>\n a\n b\n</p>"
+
+
+def test_claims_are_whole_and_speak_for_themselves() -> None:
+    loaded = claims.load()
+    names = [claim["id"] for claim in loaded]
+    assert len(set(names)) == len(names)
+    for claim in loaded:
+        assert claim["id"].startswith(f"{claim['chapter']}-")
+        assert claim["verdict"] in claims.VERDICTS
+        assert claim["how"] in {"run", "computed", "looked up", "read", "literature"}
+        assert claim["claim"]
+        assert claim["correct"]
+
+
+def test_page_of_claims_tells_the_wrong_ones_first_and_folds_what_holds() -> None:
+    page = claims.markdown({"03": "03 Scaled dot-product attention"})
+    own = [claim for claim in claims.load() if claim["chapter"] == "03"]
+    held = [claim for claim in own if claim["verdict"] == "confirmed"]
+    assert page.startswith(f"{len(own)} claims: ")
+    assert f"{len(held)} hold." in page
+    assert f"<summary>{len(held)} that hold</summary>" in page
+    verdicts = re.findall(r"</th><td>(wrong|corrected|by machine|no evidence)</td>", page)
+    assert verdicts == sorted(verdicts, key=ORDER.index)
+    assert "## 04" not in page
+
+
+def test_page_of_mistakes_lists_them_all_and_shows_the_wrong_lines_to_instructors_alone() -> None:
+    own = [exercise for exercise in all_exercises() if exercise.chapter == 3]
+    count = sum(len(exercise.mistakes) for exercise in own)
+    page = mistakes.markdown({"03": "03 Attention"}, "learner")
+    assert page.startswith(f"{len(own)} exercises, {count} mistakes in ")
+    assert page.count("<tr>") == count + len(own)
+    assert "<pre" not in page
+    assert "default = 1.0</pre>" in mistakes.markdown({"03": "03 Attention"}, "instructor")
+
+
+def test_reading_is_counted_in_words_of_text_and_lines_of_code() -> None:
+    prose = nbformat.v4.new_markdown_cell("word " * 400 + "[two words](an/address) <b>one</b>")
+    code = nbformat.v4.new_code_cell("x = 1\n\n" * 40)
+    exercise = nbformat.v4.new_code_cell("", metadata={"exercise": "stable_softmax"})
+    notebook = nbformat.v4.new_notebook(cells=[prose, code, exercise])
+    told = facts.of_notebook(notebook, "99_new")
+    assert (told.read, told.exercises, told.run) == (4, 1, None)
+    assert facts.of_text("---\na: b\n---\n# One\n").read == 1
+
+
+def test_line_below_the_title_leaves_out_what_is_not_known() -> None:
+    line = facts.told(facts.Facts(read=4))
+    assert line == '<p class="page-facts">4 min to read</p>'
+    line = facts.told(facts.Facts(read=4, exercises=1, do=9, run=3), "03.ipynb")
+    assert "4 min to read · 1 exercise, 9 min · runs in 3 s<" in line
+    assert '<a href="03.ipynb" download>' in line
+    assert facts.below_title("---\na: b\n---\n\n# T\ntext", "L").endswith("# T\n\nL\n\ntext")
+    with pytest.raises(ValueError, match="must begin with a title"):
+        facts.below_title("no title", "L")
+
+
+def test_running_was_measured_for_every_chapter_and_keeps_the_budget() -> None:
+    measured = json.loads(facts.RUNNING.read_text(encoding="utf-8"))
+    assert set(measured) == {path.stem for path in (ROOT / "solutions").glob("*.ipynb")}
+    assert max(measured.values()) <= 90
+
+
+def test_weeks_keep_the_order_and_are_as_even_as_can_be() -> None:
+    parts = [(name, minutes) for name, minutes in zip("abcdef", (9, 1, 5, 5, 2, 8), strict=True)]
+    weeks = instructor.spread(parts, 3)
+    assert [part for week in weeks for part in week] == parts
+    assert [sum(minutes for _, minutes in week) for week in weeks] == [10, 10, 10]
+    assert instructor.spread(parts, 9) == [[part] for part in parts]
+
+
+def test_pacing_sums_its_columns() -> None:
+    about = {"01": facts.Facts(30, 2, 20, 40, 5), "02": facts.Facts(50, 1, 30, None, 3)}
+    table = instructor.pacing(about, {"01": "One", "02": "Two"})
+    last = re.findall(r"<td>(.*?)</td>", table.split('<th scope="row">All</th>')[1])
+    assert last == ["80 min", "40 s", "3", "50 min", "8", "2.2 h"]
+
+
+def test_pitfalls_hold_every_mistake_of_the_chapter() -> None:
+    page = instructor.pitfalls({"03": "03 Attention"})
+    own = [e for e in all_exercises() if e.chapter == 3]
+    assert page.count("<dt>") == sum(len(e.mistakes) for e in own)
+    assert "default = 1.0" in page
+    assert all(f"### `{e.name}`" in page for e in own)
+
+
+def test_a_table_that_nobody_makes_is_named(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "a.md").write_text("# A\n\n<!-- table: lost -->\n", encoding="utf-8")
+    monkeypatch.setattr(pages, "ROOT", tmp_path)
+    with pytest.raises(ValueError, match=r"^a\.md: nobody makes a table 'lost'$"):
+        pages._page("a.md", "learner", {}, {})
+
+
+def test_notation_is_the_table_that_contributors_read() -> None:
+    def rows(path: str) -> list[str]:
+        text = (ROOT / path).read_text(encoding="utf-8")
+        return re.findall(r"(?m)^\| (?:meaning|batch|query|key|queries|width).*$", text)
+
+    assert len(rows("book/notation.md")) == 9
+    assert rows("book/notation.md") == rows("CONTRIBUTING.md")
