@@ -13,7 +13,9 @@ Each chapter has one source, `solutions/NN_topic.py` (py:percent), and two noteb
 
 The same source gives the same bytes. What a cell's header may carry:
 
-    # %% exercise="name"                      an exercise; the next cell is check("name", name)
+    # %% exercise="name"                      an exercise; the next cell is check("name", name), and
+                                              the prose before holds a line that the exercise's data
+                                              fill in: *Difficulty · importance · minutes*
     # %% tags=["solution"]                    only in the solutions notebook
     # %% tags=["nbval-ignore-output"] reason="the time varies"
     # %% mystnb={"image": {"alt": "what the figure shows"}}
@@ -26,39 +28,27 @@ is not what its source gives, 2 when the command makes no sense.
 """
 
 import argparse
-import contextlib
 import sys
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
 from pathlib import Path
 
 from tools.notebook_files import build, check, find_sources, stray
-from tools.notebook_rules import SignatureOf, asked_twice, faults
+from tools.notebook_rules import AskedOf, asked_twice, faults
 from tools.notebook_run import NotebookError
-from tools.notebook_source import Chapter, read_chapter
+from tools.notebook_source import Asked, Chapter, read_chapter, with_data
 
 _ROOT = Path(__file__).resolve().parents[1]
 
 
-def exercise_signature(name: str) -> str:
-    """Return the signature of an exercise of the course; imported late, for torch comes with it."""
+def exercise_data(name: str) -> Asked:
+    """Return the data of an exercise of the course; imported late, for torch comes with it."""
     from course_utils.exercises import find
 
-    return find(name).signature
+    found = find(name)
+    return Asked(found.signature, found.points, found.difficulty, found.importance, found.minutes)
 
 
-def exercise_points(name: str) -> int:
-    """Return how many points an exercise of the course brings."""
-    from course_utils.exercises import find
-
-    return find(name).points
-
-
-def main(
-    argv: Sequence[str] | None = None,
-    signature_of: SignatureOf = exercise_signature,
-    points_of: Callable[[str], int] = exercise_points,
-) -> int:
+def main(argv: Sequence[str] | None = None, asked_of: AskedOf = exercise_data) -> int:
     """Run the command line and return the exit status."""
     parser = _parser()
     options = parser.parse_args(argv)
@@ -68,8 +58,8 @@ def main(
     for name in options.chapters:
         if not any(_is_one(path, [name]) for path in sources):
             parser.error(f"no source solutions/NN_topic.py for {name!r}")
-    chapters, broken = _read(root, chosen, signature_of)
-    chapters = [_with_points(chapter, points_of) for chapter in chapters]
+    chapters, broken = _read(root, chosen, asked_of)
+    chapters = [with_data(chapter, asked_of) for chapter in chapters]
     if options.check:
         broken += [line for chapter in chapters for line in check(root, chapter)]
         broken += [] if options.chapters else stray(root)
@@ -80,14 +70,6 @@ def main(
         print(f"{len(chapters)} chapters, {2 * len(chapters)} notebooks: all up to date")
         return 0
     return _build(root, chapters, options)
-
-
-def _with_points(chapter: Chapter, points_of: Callable[[str], int]) -> Chapter:
-    points = {}
-    for name in [cell.exercise for cell in chapter.cells if cell.exercise is not None]:
-        with contextlib.suppress(KeyError):  # an unknown one is a broken rule, told by `faults`
-            points[name] = points_of(name)
-    return replace(chapter, points=points)
 
 
 def _build(root: Path, chapters: Sequence[Chapter], options: argparse.Namespace) -> int:
@@ -128,7 +110,7 @@ def _is_one(path: Path, names: Sequence[str]) -> bool:
 
 
 def _read(
-    root: Path, sources: Sequence[Path], signature_of: SignatureOf
+    root: Path, sources: Sequence[Path], asked_of: AskedOf
 ) -> tuple[list[Chapter], list[str]]:
     """Return the chapters that could be read, and every broken rule as file:line: what."""
     chapters: list[Chapter] = []
@@ -140,7 +122,7 @@ def _read(
             broken.append(f"{path.relative_to(root)}:{error}")
             continue
         chapters.append(chapter)
-        broken += [f"{chapter.file}:{line}: {says}" for line, says in faults(chapter, signature_of)]
+        broken += [f"{chapter.file}:{line}: {says}" for line, says in faults(chapter, asked_of)]
     broken += [f"{chapter.file}:{line}: {says}" for chapter, line, says in asked_twice(chapters)]
     return chapters, broken
 

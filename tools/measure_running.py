@@ -4,7 +4,7 @@
     python -m tools.measure_running 03 05    some chapters only
 
 Executes the solutions notebooks as `build_notebooks` does, keeps none of their outputs, and writes
-processor seconds to `site/running.json`. Processor seconds are much the same on an idle machine and
+processor seconds to `book/running.json`. Processor seconds are much the same on an idle machine and
 on a busy one; the time on the clock is not.
 
 Exit status: 0 when all were measured, 1 when a cell failed.
@@ -23,7 +23,7 @@ from tools.notebook_run import NotebookError, execute
 from tools.notebook_source import read_chapter
 
 _ROOT = Path(__file__).resolve().parents[1]
-RECORD = _ROOT / "site" / "running.json"
+RECORD = _ROOT / "book" / "running.json"
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -1,7 +1,7 @@
 """Make a chapter's two notebooks from its source: the solutions' and the learner's."""
 
 import hashlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import nbformat as _untyped
@@ -22,16 +22,12 @@ def solution_notebook(chapter: Chapter) -> NotebookNode:
 
     With the marks and the cells' metadata, nbgrader takes it for the source of an assignment.
     """
-    return _notebook((cell.kind, cell.source, metadata) for cell, metadata in _graded(chapter))
+    return _notebook(chapter, lambda cell: cell.source)
 
 
 def learner_notebook(chapter: Chapter) -> NotebookNode:
     """Return the notebook with stubs for solutions and without the cells tagged `solution`."""
-    return _notebook(
-        (cell.kind, cell.stubbed(), metadata)
-        for cell, metadata in _graded(chapter)
-        if "solution" not in cell.tags
-    )
+    return _notebook(chapter, lambda cell: None if "solution" in cell.tags else cell.stubbed())
 
 
 def to_text(notebook: NotebookNode) -> str:
@@ -61,13 +57,13 @@ def _graded(chapter: Chapter) -> Iterator[tuple[Cell, dict[str, Any]]]:
             metadata["nbgrader"] = _UNGRADED | {"grade_id": cell.exercise, "solution": True}
             asked = cell.exercise
         elif asked is not None and cell.kind == "code":
-            more = {"grade": True, "locked": True, "points": chapter.points.get(asked, 0)}
+            more = {"grade": True, "locked": True, "points": chapter.asked[asked].points}
             metadata["nbgrader"] = _UNGRADED | {"grade_id": f"check-{asked}"} | more
             asked = None
         yield cell, metadata
 
 
-def _notebook(cells: Iterable[tuple[str, str, dict[str, Any]]]) -> NotebookNode:
+def _notebook(chapter: Chapter, shown: Callable[[Cell], str | None]) -> NotebookNode:
     notebook: NotebookNode = _nbformat.v4.new_notebook(metadata=_METADATA)
     seen: dict[str, int] = {}
     make = {
@@ -75,10 +71,13 @@ def _notebook(cells: Iterable[tuple[str, str, dict[str, Any]]]) -> NotebookNode:
         "markdown": _nbformat.v4.new_markdown_cell,
         "raw": _nbformat.v4.new_raw_cell,
     }
-    for kind, source, metadata in cells:
-        # A hash of the content alone: a cell put in elsewhere changes no other cell's id.
-        digest = hashlib.sha256(f"{kind}\n{source}".encode()).hexdigest()[:12]
+    for cell, metadata in _graded(chapter):
+        # A hash of the source's cell alone: its twins in the two notebooks have the same id, and a
+        # cell put in elsewhere changes no other's.
+        digest = hashlib.sha256(f"{cell.kind}\n{cell.source}".encode()).hexdigest()[:12]
         seen[digest] = seen.get(digest, 0) + 1
         name = digest if seen[digest] == 1 else f"{digest}-{seen[digest]}"
-        notebook.cells.append(make[kind](source, metadata=metadata, id=name))
+        text = shown(cell)
+        if text is not None:
+            notebook.cells.append(make[cell.kind](text, metadata=metadata, id=name))
     return notebook

@@ -4,7 +4,7 @@ import ast
 import re
 from collections.abc import Callable, Iterator, Sequence
 
-from tools.notebook_source import Cell, Chapter
+from tools.notebook_source import TOLD, Asked, Cell, Chapter
 
 CODE_LINES = 30
 PROSE_WORDS = 120
@@ -15,15 +15,15 @@ _NBVAL_COMMENT = re.compile(r"^\s*#\s*(NBVAL_|PYTEST_VALIDATE_)")
 _NO_PROSE = re.compile(r"```.*?```|\$\$.*?\$\$|<!--.*?-->|<[^<>]+>", re.DOTALL)
 
 Fault = tuple[int, str]
-SignatureOf = Callable[[str], str]
+AskedOf = Callable[[str], Asked]
 
 
-def faults(chapter: Chapter, signature_of: SignatureOf) -> list[Fault]:
+def faults(chapter: Chapter, asked_of: AskedOf) -> list[Fault]:
     """Return every broken rule of a chapter with its line, in the order of the file.
 
     Args:
         chapter: The source.
-        signature_of: From an exercise's name to its signature; raises KeyError for unknown ones.
+        asked_of: From an exercise's name to its data; raises KeyError for unknown ones.
     """
     found: list[Fault] = []
     for cell in chapter.cells:
@@ -32,7 +32,7 @@ def faults(chapter: Chapter, signature_of: SignatureOf) -> list[Fault]:
             found += _code_faults(cell)
         else:
             found += _prose_faults(cell)
-    found += _exercise_faults(chapter, signature_of)
+    found += _exercise_faults(chapter, asked_of)
     found += _too_many_ignored(chapter)
     return sorted(found)
 
@@ -115,26 +115,31 @@ def _too_many_ignored(chapter: Chapter) -> Iterator[Fault]:
         yield ignored[allowed].line, f"{says}, got {len(ignored)}"
 
 
-def _exercise_faults(chapter: Chapter, signature_of: SignatureOf) -> Iterator[Fault]:
+def _exercise_faults(chapter: Chapter, asked_of: AskedOf) -> Iterator[Fault]:
     seen: dict[str, int] = {}
+    told = False
     following = (*chapter.cells[1:], None)
     for cell, after in zip(chapter.cells, following, strict=True):
         name = cell.exercise
+        told = told or TOLD in cell.source
         if name is None:
             continue
+        if not told:
+            yield cell.line, f'the prose before the exercise "{name}" must hold the line {TOLD}'
+        told = False
         if name in seen:
             yield cell.line, f'the exercise "{name}" was already asked in line {seen[name]}'
         seen.setdefault(name, cell.line)
         if not cell.regions and not cell.problems:
             yield cell.line, f'the exercise "{name}" has no region for the learner to fill'
-        yield from _signature_faults(cell, name, signature_of)
+        yield from _signature_faults(cell, name, asked_of)
         if after is None or not _checks(after, name):
             yield cell.line, f'the next cell must be `check("{name}", {name})`'
 
 
-def _signature_faults(cell: Cell, name: str, signature_of: SignatureOf) -> Iterator[Fault]:
+def _signature_faults(cell: Cell, name: str, asked_of: AskedOf) -> Iterator[Fault]:
     try:
-        wanted = signature_of(name)
+        wanted = asked_of(name).signature
     except KeyError as error:
         yield cell.line, str(error.args[0])
         return

@@ -1,10 +1,11 @@
 """Read a chapter's source: its cells, each with where it stands in the file."""
 
+import contextlib
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import jupytext  # type: ignore[import-untyped]
 
@@ -13,6 +14,27 @@ from tools.notebook_regions import MARK, Region, find_regions
 _HEADER = re.compile(r"^# %%+(\s|$)")
 _PERCENT = {"extension": ".py", "format_name": "percent", "comment_magics": False}
 _JUPYTEXT_ONLY = ("lines_to_next_cell", "lines_to_end_of_cell_marker", "cell_marker")
+
+
+TOLD = "*Difficulty · importance · minutes*"  # what a builder fills in from the exercise's data
+
+
+class Asked(NamedTuple):
+    """What the course's data say of an exercise."""
+
+    signature: str
+    points: int
+    difficulty: int
+    importance: int
+    minutes: int
+
+    @property
+    def told(self) -> str:
+        """The line below the exercise's title."""
+        return (
+            f"*Difficulty {self.difficulty}/5 · importance {self.importance}/5 · "
+            f"{self.minutes} minutes*"
+        )
 
 
 @dataclass(frozen=True)
@@ -54,11 +76,11 @@ class Cell:
 
 @dataclass(frozen=True)
 class Chapter:
-    """A source file `NN_topic.py`, read; and how many points each of its exercises brings."""
+    """A source file `NN_topic.py`, read; and what the course's data say of its exercises."""
 
     path: Path
     cells: tuple[Cell, ...]
-    points: Mapping[str, int] = field(default_factory=dict)
+    asked: Mapping[str, Asked] = field(default_factory=dict)
 
     @property
     def name(self) -> str:
@@ -69,6 +91,21 @@ class Chapter:
     def file(self) -> str:
         """How messages call the source: its folder and name."""
         return "/".join(self.path.parts[-2:])
+
+
+def with_data(chapter: Chapter, asked_of: Callable[[str], Asked]) -> Chapter:
+    """Return the chapter with what the data say of its exercises, also below their titles."""
+    asked: dict[str, Asked] = {}
+    cells: list[Cell] = []
+    for cell in reversed(chapter.cells):
+        name = next(reversed(asked), None)
+        if cell.exercise is not None:
+            with contextlib.suppress(KeyError):  # an unknown one is a broken rule, told by `faults`
+                asked[cell.exercise] = asked_of(cell.exercise)
+        elif name is not None and TOLD in cell.source:
+            cell = replace(cell, source=cell.source.replace(TOLD, asked[name].told))
+        cells.append(cell)
+    return replace(chapter, cells=tuple(reversed(cells)), asked=asked)
 
 
 def read_chapter(path: Path) -> Chapter:

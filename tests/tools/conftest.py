@@ -2,7 +2,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from small_course import SMALL, Course, points_of, signature_of
+from small_course import SMALL, Course, asked_of
 
 from tools.build_notebooks import main
 
@@ -17,7 +17,7 @@ def built_once(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("course")
     (root / "solutions").mkdir()
     (root / "solutions" / "03_small.py").write_text(SMALL, encoding="utf-8")
-    assert main(["--root", str(root)], signature_of, points_of) == 0
+    assert main(["--root", str(root)], asked_of) == 0
     return root
 
 

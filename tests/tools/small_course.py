@@ -8,22 +8,21 @@ import nbformat
 import pytest
 
 from tools.build_notebooks import main
+from tools.notebook_source import Asked
 
 SIGNATURES = {"twice": "twice(x, by=2) -> y", "norm": "norm(x)"}
 
 
-def signature_of(name: str) -> str:
+def asked_of(name: str) -> Asked:
     if name not in SIGNATURES:
         raise KeyError(f"there is none called {name}; near: twice")
-    return SIGNATURES[name]
-
-
-def points_of(name: str) -> int:
-    return len(name)
+    return Asked(SIGNATURES[name], len(name), difficulty=2, importance=3, minutes=10)
 
 
 SMALL = '''# %% [markdown]
 # # Double a number
+#
+# *Difficulty · importance · minutes*
 
 # %%
 def check(name, answer):
@@ -66,7 +65,7 @@ class Course:
 
     def build(self, *arguments: str) -> Result:
         self.capsys.readouterr()
-        status = main(["--root", str(self.root), *arguments], signature_of, points_of)
+        status = main(["--root", str(self.root), *arguments], asked_of)
         return Result(status, *self.capsys.readouterr())
 
     def path(self, kind: str, name: str = "03_small") -> Path:

@@ -42,6 +42,12 @@ def test_notebooks_are_valid_and_name_no_version(built: Course) -> None:
         assert len({cell.id for cell in notebook.cells}) == len(notebook.cells)
 
 
+def test_a_cell_has_the_same_id_in_both_notebooks(built: Course) -> None:
+    learner, solved = ([cell.id for cell in built.cells(k)] for k in ("notebooks", "solutions"))
+    assert learner == solved[:4]
+    assert built.cells("notebooks")[2].source != built.cells("solutions")[2].source
+
+
 def test_building_again_changes_no_byte_and_executes_nothing(built: Course) -> None:
     before = {path: path.read_bytes() for path in built.root.rglob("*.ipynb")}
     result = built.build()
@@ -61,7 +67,9 @@ def test_prose_is_changed_without_executing_and_code_is_not(built: Course) -> No
     built.write(SMALL.replace("# # Double", "# # Nearly double") + "\n# %% [markdown]\n# End.\n")
     assert "executing" not in built.build().out
     cells = built.cells("solutions")
-    assert cells[0].source == "# Nearly double a number"
+    title, told = cells[0].source.split("\n\n")
+    assert title == "# Nearly double a number"
+    assert told == "*Difficulty 2/5 · importance 3/5 · 10 minutes*"
     assert cells[4].outputs[0].text == "twice 42\n"
     assert [cell.id for cell in cells][1:5] == ids[1:]
     built.write(SMALL.replace("21", "4"))
@@ -73,9 +81,9 @@ def test_prose_is_changed_without_executing_and_code_is_not(built: Course) -> No
 @pytest.mark.parametrize(
     ("last", "line", "says"),
     [
-        ("twice(None)", 13, "cell 5 (`twice(None)`) raised TypeError: unsupported operand"),
-        ("while True: pass", 21, "cell 5 (`while True: pass`) did not end within 1 s"),
-        ("import os; os._exit(1)", 21, "ended the kernel"),
+        ("twice(None)", 15, "cell 5 (`twice(None)`) raised TypeError: unsupported operand"),
+        ("while True: pass", 23, "cell 5 (`while True: pass`) did not end within 1 s"),
+        ("import os; os._exit(1)", 23, "ended the kernel"),
     ],
 )
 def test_a_cell_that_fails_is_named_and_nothing_is_written(

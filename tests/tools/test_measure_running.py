@@ -25,11 +25,11 @@ print(sum(range(3)))
 @pytest.fixture
 def course(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A course of one chapter."""
-    for folder in ("site", "solutions"):
+    for folder in ("book", "solutions"):
         (tmp_path / folder).mkdir()
     (tmp_path / "solutions" / "03_count.py").write_text(SOURCE, encoding="utf-8")
     monkeypatch.setattr(measure_running, "_ROOT", tmp_path)
-    monkeypatch.setattr(measure_running, "RECORD", tmp_path / "site" / "running.json")
+    monkeypatch.setattr(measure_running, "RECORD", tmp_path / "book" / "running.json")
     return tmp_path
 
 

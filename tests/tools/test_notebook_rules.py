@@ -36,6 +36,7 @@ BROKEN = {
     "other name": (EXERCISE.replace("x,", "y,"), 5, "got (y, by=2)"),
     "fewer parameters": (EXERCISE.replace(", by=2", ""), 5, "got (x)"),
     "keyword-only": (EXERCISE.replace("by=2", "*, by=2"), 5, "got (x, *, by=2)"),
+    "no line for the data": (EXERCISE + CHECK, 5, "must hold the line *Difficulty"),
     "no check": (EXERCISE, 5, "the next cell must be"),
     "another's check": (EXERCISE + CHECK.replace("twice)", "other)"), 5, "the next cell must be"),
     "invalid Python": ("# %%\nx = 1\ny = = 2\n", 6, "not valid Python"),

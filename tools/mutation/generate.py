@@ -16,8 +16,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from tools.source_changes import changes
-from tools.source_places import Place, Span, places, read
+from tools.mutation.operators import changes
+from tools.mutation.sites import Site, Span, read, sites
 
 _COUNT = itertools.count()
 
@@ -53,31 +53,31 @@ def mutations(function: Callable[..., Any]) -> Iterator[Mutation]:
     """Yield every changed version of a function that can still be made a function."""
     home, name = sys.modules[function.__module__], function.__name__
     seen: set[str] = set()
-    for place in places(home, name):
-        for kind, node in changes(place.node, place.parameters):
-            before, after = ast.unparse(place.node), ast.unparse(node)
-            at = f"{getattr(place.node, 'lineno', 0)}.{getattr(place.node, 'col_offset', 0)}"
-            key = f"{place.module.__name__}:{at} {before} {after}"
+    for site in sites(home, name):
+        for kind, node in changes(site.node, site.parameters):
+            before, after = ast.unparse(site.node), ast.unparse(node)
+            at = f"{getattr(site.node, 'lineno', 0)}.{getattr(site.node, 'col_offset', 0)}"
+            key = f"{site.module.__name__}:{at} {before} {after}"
             if before == after or key in seen:
                 continue
             seen.add(key)
-            made = _made(home, name, place, node)
+            made = _made(home, name, site, node)
             if made is not None:
                 first, then = before.split("\n")[0], after.split("\n")[0]
-                yield Mutation(kind, first, then, place.line, place.span, made)
+                yield Mutation(kind, first, then, site.line, site.span, made)
 
 
 def _made(
-    home: types.ModuleType, name: str, place: Place, node: ast.AST
+    home: types.ModuleType, name: str, site: Site, node: ast.AST
 ) -> Callable[..., Any] | None:
     """Return the function with the node in that place, or None where that is no Python."""
     try:
-        space = _executed(place.module, _Replace(place.node, node).visit(read(place.module)))
-        if place.module is not home:
+        space = _executed(site.module, _Replace(site.node, node).visit(read(site.module)))
+        if site.module is not home:
             helpers = {
                 key: space[value.__name__]
                 for key, value in vars(home).items()
-                if inspect.isfunction(value) and value.__module__ == place.module.__name__
+                if inspect.isfunction(value) and value.__module__ == site.module.__name__
             }
             space = _executed(home, read(home))
             space.update(helpers)
@@ -99,9 +99,9 @@ def _executed(module: types.ModuleType, tree: ast.Module) -> dict[str, Any]:
 
 
 class _Replace(ast.NodeTransformer):
-    def __init__(self, place: ast.AST, node: ast.AST) -> None:
-        self.at = _position(place)
-        self.text = ast.dump(place)
+    def __init__(self, site: ast.AST, node: ast.AST) -> None:
+        self.at = _position(site)
+        self.text = ast.dump(site)
         self.node = node
 
     def visit(self, node: ast.AST) -> Any:

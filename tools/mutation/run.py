@@ -1,11 +1,11 @@
 """Change each exercise's reference at every place in turn, and count what the checkers catch.
 
-python -m tools.source_mutants              all exercises
-python -m tools.source_mutants NAME ...     some exercises only
-python -m tools.source_mutants --json FILE  writes the counts and the survivors to a file, too
+python -m tools.mutation.run              all exercises
+python -m tools.mutation.run NAME ...     some exercises only
+python -m tools.mutation.run --json FILE  writes the counts and the survivors to a file, too
 
 A change that a checker lets pass is compared with the reference on inputs that the checker never
-sees. `equal_mutations.yml` says of every survivor why it may pass. The exit status is 1 where one
+sees. `equal.yml` says of every survivor why it may pass. The exit status is 1 where one
 has no reason, where a reason has no survivor any more, or where too few changes are caught.
 """
 
@@ -23,11 +23,11 @@ import yaml
 
 from course_utils.checking.judge import judge
 from course_utils.exercises import all_exercises, find
-from tools.each_exercise import each_exercise
-from tools.source_difference import Inputs
-from tools.source_mutations import Mutation, mutations
+from tools.mutation.compare import Inputs
+from tools.mutation.each_exercise import each_exercise
+from tools.mutation.generate import Mutation, mutations
 
-REASONS = Path(__file__).with_name("equal_mutations.yml")
+REASONS = Path(__file__).with_name("equal.yml")
 GOAL = 0.99
 
 
@@ -154,7 +154,7 @@ def record(rows: list[Row]) -> str:
     parts = [json.dumps(asdict(one), ensure_ascii=False) for one in rows]
     made = {
         "what": "changes of the references' source, and which of them the checkers let pass",
-        "command": "python -m tools.source_mutants --json site/unlisted.json",
+        "command": "python -m tools.mutation.run --json book/unlisted.json",
         "date": date.today().isoformat(),
         "versions": {"torch": torch.__version__.partition("+")[0]},
     }

@@ -1,27 +1,25 @@
-"""Print, for every exercise, each misconception and the verdict on it: the proof of the checkers.
+"""Print, for every exercise, each mistake and the verdict on it: the proof of the checkers.
 
-python -m tools.mutants              the table, and exit status 1 if one is not caught as itself
-python -m tools.mutants --json       the same for programs, a line each; site/mistakes.py reads it
-python -m tools.mutants NAME ...     some exercises only
+python -m tools.mutation.misconceptions            the table; exit status 1 if one is not itself
+python -m tools.mutation.misconceptions NAME ...   some exercises only
 """
 
 import argparse
-import json
 import sys
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass
 
 from course_utils.checking.exercise import Exercise
 from course_utils.checking.judge import judge
 from course_utils.exercises import all_exercises, find
-from tools.each_exercise import each_exercise
+from tools.mutation.each_exercise import each_exercise
 
 
 @dataclass(frozen=True)
 class Row:
-    """One misconception and what became of its executable versions."""
+    """One mistake and what became of its executable versions."""
 
     exercise: str
-    misconception: str
+    mistake: str
     versions: int
     caught: int
     named: int
@@ -37,24 +35,24 @@ class Judged:
 
 
 def judged(name: str) -> Judged:
-    """Judge every version of every misconception of an exercise, and its reference."""
+    """Judge every version of every mistake of an exercise, and its reference."""
     exercise = find(name)
     return Judged(rows(exercise), judge(exercise, exercise.reference).passed)
 
 
 def rows(exercise: Exercise) -> list[Row]:
-    """Judge every version of every misconception of an exercise."""
+    """Judge every version of every mistake of an exercise."""
     found = []
-    for mistake in exercise.misconceptions:
-        reports = [judge(exercise, version) for version in mistake.versions]
+    for mistake in exercise.mistakes:
+        reports = [judge(exercise, version) for version in exercise.versions(mistake)]
         found.append(
             Row(
                 exercise.name,
                 mistake.name,
                 len(reports),
                 sum(not report.passed for report in reports),
-                sum(report.misconception == mistake.name for report in reports),
-                ", ".join(sorted({r.misconception or r.status for r in reports})),
+                sum(report.misconceptions == (mistake.name,) for report in reports),
+                ", ".join(sorted({" and ".join(r.misconceptions) or r.status for r in reports})),
             )
         )
     return found
@@ -62,9 +60,9 @@ def rows(exercise: Exercise) -> list[Row]:
 
 def table(found: list[Row]) -> str:
     """Lay the rows out as text."""
-    head = ("exercise", "misconception", "versions", "caught", "as itself", "verdict")
+    head = ("exercise", "mistake", "versions", "caught", "as itself", "verdict")
     body = [
-        (r.exercise, r.misconception, str(r.versions), str(r.caught), str(r.named), r.verdicts)
+        (r.exercise, r.mistake, str(r.versions), str(r.caught), str(r.named), r.verdicts)
         for r in found
     ]
     widths = [max(len(line[i]) for line in (head, *body)) for i in range(len(head))]
@@ -79,7 +77,6 @@ def main() -> int:
     """Run from the command line."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("names", nargs="*", help="exercises; all if none is named")
-    parser.add_argument("--json", action="store_true", help="print each row as a JSON list")
     options = parser.parse_args()
     try:
         chosen = [find(name) for name in options.names] or all_exercises()
@@ -93,16 +90,11 @@ def main() -> int:
         found += one.rows
         if not one.passed:
             failed.append(name)
-        if options.json:
-            for row in one.rows:
-                print(json.dumps(astuple(row), ensure_ascii=False), flush=True)
-    if options.json:
-        return 0
     print(table(found))
     versions, caught, named = (sum(getattr(row, of) for row in found)
                                for of in ("versions", "caught", "named"))  # fmt: skip
     print(
-        f"\n{len(names)} exercises, {len(found)} misconceptions in {versions} versions: "
+        f"\n{len(names)} exercises, {len(found)} mistakes in {versions} versions: "
         f"{caught} caught, {named} as themselves."
     )
     if failed:

@@ -122,7 +122,7 @@ def _near(case: Case) -> Iterator[tuple[str, Case]]:
 
 def _changed(case: Case, change: Change, only: int | None) -> Case:
     def make(generator: torch.Generator) -> tuple[Any, ...]:
-        made = case.make(generator)
+        made = case.draw(generator)
         return tuple(
             tree_map(change, part) if only in (None, at) else part for at, part in enumerate(made)
         )
@@ -131,7 +131,7 @@ def _changed(case: Case, change: Change, only: int | None) -> Case:
 
 
 def _shortened(case: Case, length: int) -> Case:
-    return replace(case, make=lambda generator: case.make(generator)[:length])
+    return replace(case, make=lambda generator: case.draw(generator)[:length])
 
 
 def _floats(change: Callable[[Tensor], Tensor]) -> Change:

@@ -6,10 +6,10 @@ import pytest
 
 from course_utils.attention import padding_mask, stable_softmax
 from course_utils.exercises import all_exercises, find
-from tools.source_difference import Inputs
-from tools.source_mutants import Row, Survivor, main, rate, reasons, row, summary, troubles
-from tools.source_mutations import mutations
-from tools.source_places import places
+from tools.mutation.compare import Inputs
+from tools.mutation.generate import mutations
+from tools.mutation.run import Row, Survivor, main, rate, reasons, row, summary, troubles
+from tools.mutation.sites import sites
 
 # One a chapter, of those that take least time.
 QUICK = (
@@ -44,8 +44,8 @@ def test_what_only_checks_arguments_is_left_alone() -> None:
     for exercise in all_exercises():
         if not (exercise.lacks and exercise.lacks()):
             home = sys.modules[exercise.reference.__module__]
-            changed = {p.statement: p for p in places(home, exercise.reference.__name__)}
-            lines = [place.line for place in changed.values()]
+            changed = {p.statement: p for p in sites(home, exercise.reference.__name__)}
+            lines = [site.line for site in changed.values()]
             assert lines
             assert not [line for line in lines if line.startswith(("check_", "raise"))]
 

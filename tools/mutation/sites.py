@@ -12,7 +12,7 @@ Span = tuple[str, int, int]
 
 
 @dataclass(frozen=True)
-class Place:
+class Site:
     """A node that may be changed.
 
     Attributes:
@@ -40,7 +40,7 @@ class Place:
         return str(self.module.__file__), self.statement.lineno, last
 
 
-def places(home: types.ModuleType, name: str) -> Iterator[Place]:
+def sites(home: types.ModuleType, name: str) -> Iterator[Site]:
     """Yield the nodes of a function, and of those that it uses, which may be changed."""
     wanted, done = [(home, name)], set()
     while wanted:
@@ -56,7 +56,7 @@ def places(home: types.ModuleType, name: str) -> Iterator[Place]:
         parameters = [argument.arg for argument in function.args.args]
         for statement in _at_work(function):
             for node, holder in _inside(statement, statement):
-                yield Place(module, node, holder, parameters)
+                yield Site(module, node, holder, parameters)
                 if isinstance(node, ast.Name):
                     wanted.append((module, node.id))
 

@@ -1,0 +1,1 @@
+"""What the checkers catch: every mistake they know, and every small change of the references."""
