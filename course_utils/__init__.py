@@ -6,12 +6,12 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from course_utils.checking.face import check, hint, progress, solution
+    from course_utils.learner import check, hint, progress, solution
     from course_utils.widgets import heatmap
 
 __all__ = ["check", "heatmap", "hint", "progress", "solution"]
 
-_HOME = dict.fromkeys(("check", "hint", "progress", "solution"), "course_utils.checking.face")
+_HOME = dict.fromkeys(("check", "hint", "progress", "solution"), "course_utils.learner")
 _HOME["heatmap"] = "course_utils.widgets"
 
 

@@ -113,7 +113,7 @@ No: whatever was read earlier has passed through W_hh once more. A state knows o
 r"""
 ### Exercise: `rnn_step`
 
-*Difficulty 1/5 · importance 3/5 · 6 minutes*
+*Difficulty · importance · minutes*
 
 Write `rnn_step(x, h, W_xh, W_hh, b) -> h_next`, formula (1) for a whole batch.
 
@@ -201,13 +201,14 @@ No. An input of zeros is an input: W_hh and the bias go on working, and the stat
 r"""
 ### Exercise: `encode`
 
-*Difficulty 2/5 · importance 4/5 · 12 minutes*
+*Difficulty · importance · minutes*
 
 Write `encode(x, lengths, W_xh, W_hh, b) -> (states, context)`.
 
 - `x` is (B, S, d_in); `lengths` is (B,), each from 1 to S. The first state comes from zeros.
 - `states` is (B, S, d_h), for all S steps: those on padding are computed like all others, neither frozen nor set to zero.
 - `context` is (B, d_h): for each sequence the state at step `lengths - 1`.
+- Inputs may be float64, which torch's new tensors are not: give a new one the dtype of an input.
 """
 
 
@@ -350,7 +351,7 @@ How the weights are found is the subject of chapter 02. Here they only have to b
 r"""
 ### Exercise: `context_vector`
 
-*Difficulty 1/5 · importance 5/5 · 5 minutes*
+*Difficulty · importance · minutes*
 
 Write `context_vector(weights, states) -> context`, formula (4) for a batch.
 
@@ -434,7 +435,7 @@ $0.99^{40} \approx 0.67$. Where errors come in clusters, as in section 6, more s
 r"""
 ### Exercise: `exact_match`
 
-*Difficulty 2/5 · importance 4/5 · 8 minutes*
+*Difficulty · importance · minutes*
 
 Write `exact_match(predicted, target, pad_id) -> float`.
 

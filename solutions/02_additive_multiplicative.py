@@ -128,7 +128,7 @@ Query and key may have different widths. They meet only in a **sum**; hence the 
 r"""
 ### Exercise: `additive_score`
 
-*Difficulty 3/5 · importance 5/5 · 10 minutes*
+*Difficulty · importance · minutes*
 
 Write `additive_score(query, key, W_q, W_k, v) -> scores`.
 
@@ -294,7 +294,7 @@ Dot and general are **multiplicative**: all pairs are one matrix product.
 """
 ### Exercise: `dot_score`
 
-*Difficulty 1/5 · importance 5/5 · 4 minutes*
+*Difficulty · importance · minutes*
 
 Write `dot_score(query, key) -> scores`: `(B, L, d)` and `(B, S, d)` give `(B, L, S)`, without scale.
 """
@@ -316,7 +316,7 @@ check("dot_score", dot_score)
 """
 ### Exercise: `general_score`
 
-*Difficulty 1/5 · importance 4/5 · 5 minutes*
+*Difficulty · importance · minutes*
 
 Write `general_score(query, key, W) -> scores`: q W kᵀ, where `query` is `(B, L, d_q)`, `key` is `(B, S, d_k)` and `W` is `(d_q, d_k)`. The result is `(B, L, S)`, without scale.
 
@@ -340,7 +340,7 @@ check("general_score", general_score)
 """
 ### Exercise: `concat_score`
 
-*Difficulty 2/5 · importance 3/5 · 8 minutes*
+*Difficulty · importance · minutes*
 
 Write `concat_score(query, key, W, v) -> scores`: tanh([q; k] W)·v, the query first. `W` is `(d_q + d_k, d_a)`, `v` is `(d_a,)`, the result is `(B, L, S)`, without scale.
 
@@ -429,7 +429,7 @@ for pads in (0, 1, 5, 50):
 r"""
 ### Exercise: `attend`
 
-*Difficulty 3/5 · importance 5/5 · 12 minutes*
+*Difficulty · importance · minutes*
 
 Write `attend(scores, value, key_mask) -> (context, weights)`.
 
@@ -737,7 +737,7 @@ For one pair: $d_a$ additions, $d_a$ times tanh, $2d_a$ for the product with $v$
 """
 ### Exercise: `additive_flops`
 
-*Difficulty 2/5 · importance 3/5 · 8 minutes*
+*Difficulty · importance · minutes*
 
 Write `additive_flops(num_queries, num_keys, d_q, d_k, d_a, precompute) -> int`.
 
@@ -899,7 +899,7 @@ The Gaussian has a slope in $p_t$, so the place can be learned; the edges of a w
 r"""
 ### Exercise: `local_predictive_weights`
 
-*Difficulty 3/5 · importance 2/5 · 10 minutes*
+*Difficulty · importance · minutes*
 
 Write `local_predictive_weights(scores, centre, sigma) -> weights`.
 

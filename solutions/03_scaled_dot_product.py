@@ -242,7 +242,7 @@ and with $c = \max_m s_m$ no exponent is above 0. The third row defeats it too, 
 """
 ### Exercise: `stable_softmax`
 
-*Difficulty 2/5 · importance 5/5 · 10 minutes*
+*Difficulty · importance · minutes*
 
 Write `stable_softmax(scores) -> weights`.
 
@@ -338,7 +338,7 @@ The scores of all pairs are one product, $QK^\top$. Two choices can go wrong her
 r"""
 ### Exercise: `attention_weights`
 
-*Difficulty 2/5 · importance 5/5 · 10 minutes*
+*Difficulty · importance · minutes*
 
 Write `attention_weights(query, key, scale=None) -> weights`.
 
@@ -431,7 +431,7 @@ except RuntimeError as error:
 r"""
 ### Exercise: `scaled_dot_product_attention`
 
-*Difficulty 3/5 · importance 5/5 · 15 minutes*
+*Difficulty · importance · minutes*
 
 Write `scaled_dot_product_attention(query, key, value, attn_mask=None, scale=None) -> out`.
 
@@ -645,7 +645,7 @@ So the typical size of a score is $\sqrt{d_k}$, and dividing by $d_k$ instead wo
 r"""
 ### Exercise: `dot_product_variance`
 
-*Difficulty 1/5 · importance 4/5 · 8 minutes*
+*Difficulty · importance · minutes*
 
 Write `dot_product_variance(d_k, num_samples, generator) -> float`: an estimate of $\mathrm{Var}(q\cdot k)$ from `num_samples` independent pairs of unit normal vectors of width `d_k`.
 
@@ -845,7 +845,7 @@ Rows sum to 0: adding a constant to all scores changes no weight. With one weigh
 r"""
 ### Exercise: `softmax_jacobian`
 
-*Difficulty 3/5 · importance 4/5 · 12 minutes*
+*Difficulty · importance · minutes*
 
 Write `softmax_jacobian(weights) -> jacobian`.
 
@@ -854,7 +854,7 @@ Write `softmax_jacobian(weights) -> jacobian`.
 - Any number of leading axes. The result carries gradients.
 - A row of zeros gives a matrix of zeros.
 
-`torch.diag_embed` makes diagonal matrices from rows.
+Derive the formula yourself: an answer that calls autograd is recognised and does not pass. `torch.diag_embed` makes diagonal matrices from rows.
 """
 
 
@@ -1054,12 +1054,12 @@ The average wish is 0.2347, the output itself. The first score should grow (0.5 
 r"""
 ### Exercise: `attention_backward`
 
-*Difficulty 4/5 · importance 4/5 · 20 minutes*
+*Difficulty · importance · minutes*
 
 Write `attention_backward(query, key, value, grad_out) -> (grad_query, grad_key, grad_value)`.
 
 - Shapes `(..., L, d_k)`, `(..., S, d_k)`, `(..., S, d_v)`, `(..., L, d_v)`; each gradient has the shape of its tensor. No mask; the scale is $1/\sqrt{d_k}$.
-- Do the algebra yourself: a call of autograd inside is recognised.
+- Do the algebra yourself: an answer that calls autograd is recognised and does not pass.
 - Keep the results connected to the inputs (no `torch.no_grad()`, no `.detach()`): a backward pass is a function, and can be differentiated again.
 
 The check compares with autograd, at sizes that are all different.

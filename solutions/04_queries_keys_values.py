@@ -159,7 +159,7 @@ Only in the limit $T \to 0$, and only if "matching" means "the nearest key" inst
 r"""
 ### Exercise: `soft_lookup`
 
-*Difficulty 2/5 · importance 4/5 · 8 minutes*
+*Difficulty · importance · minutes*
 
 Write `soft_lookup(query, key, value, temperature) -> out`.
 
@@ -307,7 +307,7 @@ Tuesday: its *key* was turned to where Monday's query points. The output of Mond
 """
 ### Exercise: `project_qkv`
 
-*Difficulty 1/5 · importance 5/5 · 5 minutes*
+*Difficulty · importance · minutes*
 
 Write `project_qkv(x, W_q, W_k, W_v) -> (query, key, value)`.
 
@@ -687,7 +687,7 @@ Every shape is right, head 0 is right, no error is raised, and the model is brok
 
 ### Exercise: `split_fused_qkv`
 
-*Difficulty 3/5 · importance 5/5 · 12 minutes*
+*Difficulty · importance · minutes*
 
 Write `split_fused_qkv(qkv, num_heads) -> (query, key, value)`.
 
@@ -793,7 +793,7 @@ The pairs are a set: the columns of the weights move, the output stays. Queries 
 
 ### Exercise: `cross_attention`
 
-*Difficulty 2/5 · importance 5/5 · 10 minutes*
+*Difficulty · importance · minutes*
 
 Write `cross_attention(x, context, W_q, W_k, W_v) -> out` for one head, without a mask.
 
@@ -842,7 +842,7 @@ For $H$ heads the three matrices hold $H\,d_{model}(2d_k + d_v)$ numbers, and, w
 
 ### Exercise: `qkv_parameters`
 
-*Difficulty 1/5 · importance 3/5 · 6 minutes*
+*Difficulty · importance · minutes*
 
 Write `qkv_parameters(d_model, num_heads, d_k, d_v, bias) -> int`: the numbers in the three projections of all heads, without the output projection.
 
@@ -1006,7 +1006,7 @@ For $QK^\top$: $2LSd_k$ operations; with $b$ bytes a number, the inputs are $b(L
 r"""
 ### Exercise: `matmul_intensity`
 
-*Difficulty 2/5 · importance 3/5 · 8 minutes*
+*Difficulty · importance · minutes*
 
 Write `matmul_intensity(num_queries, num_keys, d_k, bytes_per_element, count_output) -> float`: operations per byte of $QK^\top$.
 

@@ -147,7 +147,7 @@ r"""
 r"""
 ### Exercise: `split_heads`
 
-*Difficulty 2/5 · importance 5/5 · 8 minutes*
+*Difficulty · importance · minutes*
 
 Write `split_heads(x, num_heads) -> heads`.
 
@@ -176,7 +176,7 @@ check("split_heads", split_heads)
 r"""
 ### Exercise: `merge_heads`
 
-*Difficulty 2/5 · importance 5/5 · 6 minutes*
+*Difficulty · importance · minutes*
 
 Write `merge_heads(heads) -> x`: the way back, from `(B, H, L, d_k)` to `(B, L, H·d_k)`.
 
@@ -442,7 +442,7 @@ $(1, 80, 1, 10)$: a mask without a batch has its axes taken for others, and 80 d
 r"""
 ### Exercise: `multi_head_attention`
 
-*Difficulty 3/5 · importance 5/5 · 20 minutes*
+*Difficulty · importance · minutes*
 
 Write `multi_head_attention(query, key, value, W_q, W_k, W_v, W_o, num_heads, attn_mask=None) -> out`.
 
@@ -451,7 +451,7 @@ Write `multi_head_attention(query, key, value, W_q, W_k, W_v, W_o, num_heads, at
 - `attn_mask` is boolean, True = may attend: `(L, S)`, `(H, L, S)` or `(B, 1, L, S)`.
 - A query that may see nothing gets zeros from its head, before `W_o`.
 
-You may use your own functions and `F.scaled_dot_product_attention`.
+You may use your own functions and `F.scaled_dot_product_attention`; the check refuses PyTorch's whole `nn.MultiheadAttention`.
 """
 
 
@@ -627,7 +627,7 @@ The 33 % are the price of $W^O$, which a single head may have too: the table abo
 r"""
 ### Exercise: `mha_parameters`
 
-*Difficulty 1/5 · importance 3/5 · 5 minutes*
+*Difficulty · importance · minutes*
 
 Write `mha_parameters(d_model, num_heads, bias) -> int`: how many numbers the four projections hold, with $d_k = d_v$ = d_model / num_heads. With `bias`, each projection adds a learned vector.
 """
@@ -843,7 +843,7 @@ To learn what a head is for, take it away: set its output to zero, leave everyth
 """
 ### Exercise: `ablate_heads`
 
-*Difficulty 2/5 · importance 4/5 · 8 minutes*
+*Difficulty · importance · minutes*
 
 Write `ablate_heads(head_outputs, W_o, keep) -> out`.
 

@@ -401,7 +401,7 @@ An offset may also be negative. Then the first queries see nothing at all; secti
 r"""
 ### Exercise: `causal_mask`
 
-*Difficulty 2/5 · importance 5/5 · 8 minutes*
+*Difficulty · importance · minutes*
 
 Write `causal_mask(num_queries, num_keys, offset=0) -> mask`.
 
@@ -501,7 +501,7 @@ The same. The mask is there so that the result is *right*; it saves nothing. Eff
 r"""
 ### Exercise: `padding_mask`
 
-*Difficulty 1/5 · importance 5/5 · 6 minutes*
+*Difficulty · importance · minutes*
 
 Write `padding_mask(lengths, num_keys) -> mask`.
 
@@ -598,7 +598,7 @@ r"""
 r"""
 ### Exercise: `window_mask`
 
-*Difficulty 2/5 · importance 4/5 · 8 minutes*
+*Difficulty · importance · minutes*
 
 Write `window_mask(num_queries, num_keys, window, offset=0) -> mask`.
 
@@ -643,7 +643,7 @@ check("window_mask", window_mask)
 r"""
 ### Exercise: `prefix_mask`
 
-*Difficulty 1/5 · importance 3/5 · 5 minutes*
+*Difficulty · importance · minutes*
 
 Write `prefix_mask(num_positions, prefix_length) -> mask`.
 
@@ -721,7 +721,7 @@ The *seam* is a third matter. There the last token of one document is asked for 
 r"""
 ### Exercise: `document_mask`
 
-*Difficulty 2/5 · importance 4/5 · 10 minutes*
+*Difficulty · importance · minutes*
 
 Write `document_mask(document_ids) -> mask`.
 
@@ -991,7 +991,7 @@ It is right: neither the product before nor the softmax after needs the old scor
 r"""
 ### Exercise: `masked_softmax`
 
-*Difficulty 3/5 · importance 5/5 · 12 minutes*
+*Difficulty · importance · minutes*
 
 Write `masked_softmax(scores, attn_mask) -> weights`.
 
@@ -1223,7 +1223,7 @@ for name, attend in subjects.items():
 """
 <details><summary>Answer</summary>
 
-It misses the single step (only neighbours are touched), the late positions (the first output is innocent) and the ten-thousandth (below its tolerance). A test must change *every* later part in turn, look at *every* earlier output, and compare to rounding. That is still cheap: one run for each position.
+It misses the single step (only neighbours are touched), the late positions (the first output is innocent) and the ten-thousandth (below its tolerance). A test must change *every* later part in turn, look at *every* earlier output, and forgive no more than rounding. That is still cheap: one run for each position.
 
 It must not do two other things: change the past, or look at the changed position itself. Those outputs are allowed to move.
 
@@ -1234,13 +1234,13 @@ It must not do two other things: change the past, or look at the changed positio
 r"""
 ### Exercise: `leaks_future`
 
-*Difficulty 4/5 · importance 5/5 · 15 minutes*
+*Difficulty · importance · minutes*
 
 Write the test: `leaks_future(attention, num_positions, d_model) -> bool`.
 
 - `attention(x) -> out` takes float32 `(1, num_positions, d_model)` and returns `(1, num_positions, d_v)`. The same input gives the same output. It need not be differentiable, so do not rely on gradients.
 - Return the Python value `True` if any output depends on any later position, else `False`.
-- Draw your own inputs, from a generator of your own.
+- Draw your own inputs, from a `torch.Generator` of your own. The check insists on it: a test must leave the global random state as it was.
 
 The check hands your test attentions with leaks of several kinds, and correct ones that must be cleared.
 """

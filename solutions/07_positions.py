@@ -163,7 +163,7 @@ The causal mask breaks both. The first token sees one key, the last sees six, so
 r"""
 ### Exercise: `is_permutation_equivariant`
 
-*Difficulty 2/5 · importance 4/5 · 10 minutes*
+*Difficulty · importance · minutes*
 
 Write `is_permutation_equivariant(layer, x, permutation) -> bool`, the test that finds a real bug in section 3.
 
@@ -237,7 +237,7 @@ $\omega = (1, 0.01)$. Position 0 is (0, 1, 0, 1): sines are 0, cosines 1. A full
 r"""
 ### Exercise: `sinusoidal_encoding`
 
-*Difficulty 2/5 · importance 4/5 · 10 minutes*
+*Difficulty · importance · minutes*
 
 Write `sinusoidal_encoding(num_positions, d_model, base=10000.0) -> pe`.
 
@@ -375,7 +375,7 @@ So a linear layer *could* learn to look three places back, at every position ali
 r"""
 ### Exercise: `shift_matrix`
 
-*Difficulty 3/5 · importance 3/5 · 12 minutes*
+*Difficulty · importance · minutes*
 
 Write `shift_matrix(offset, d_model, base=10000.0) -> M` with `pe[p + offset] == pe[p] @ M` for every `p`, where `pe` is the table of the last exercise.
 
@@ -630,13 +630,14 @@ r"""
 
 ### Exercise: `shaw_scores`
 
-*Difficulty 3/5 · importance 3/5 · 15 minutes*
+*Difficulty · importance · minutes*
 
 Write `shaw_scores(query, key, relative_embedding, max_distance, scale=None) -> scores`.
 
 - `query` (B, H, L, d_k), `key` (B, H, S, d_k), `relative_embedding` (2·max_distance + 1, d_k); the result is (B, H, L, S).
 - The scores are `scale · (q·k + q·a)`; `None` means $1/\sqrt{d_k}$.
 - `i` and `j` count from 0, also when L ≠ S.
+- No tensor holds a vector for each pair: what is largest has L·S numbers per head, not L·S·d_k.
 """
 
 
@@ -722,7 +723,7 @@ An encoder looks both ways: half of the buckets is for keys after the query. DeB
 r"""
 ### Exercise: `t5_bucket`
 
-*Difficulty 4/5 · importance 3/5 · 20 minutes*
+*Difficulty · importance · minutes*
 
 Write `t5_bucket(relative_position, num_buckets, max_distance, bidirectional) -> bucket`.
 
@@ -814,7 +815,7 @@ Exponentially, $e^{-m d}$: straight lines on this axis. A steep head is a soft w
 
 ### Exercises: `alibi_slopes` and `alibi_bias`
 
-*Difficulty 2/5 · importance 3/5 · 10 minutes*
+*Difficulty · importance · minutes*
 
 Write `alibi_slopes(num_heads) -> slopes` of shape (H,), positive, in the default float dtype, for any number of heads: with $n$ the largest power of two not above $H$, $2^{-8h/n}$ for $h = 1 \dots n$, then the 1st, 3rd, 5th … slope of $2n$ heads until there are $H$.
 """
@@ -837,7 +838,7 @@ check("alibi_slopes", alibi_slopes)
 
 # %% [markdown]
 r"""
-*Difficulty 2/5 · importance 3/5 · 8 minutes*
+*Difficulty · importance · minutes*
 
 Write `alibi_bias(num_heads, num_queries, num_keys) -> bias` of shape (H, L, S): what is added to the scores. The last query stands at the last key, as in a decoder with a cache. A query's own key gets 0, a key $d$ places before it $-m_h d$. Keys after it are not judged: a causal mask hides them.
 """
@@ -931,7 +932,7 @@ All hands turn on; the angle between the two hands of a clock, its share and $q\
 
 ### Exercise: `rope_interleaved`
 
-*Difficulty 3/5 · importance 5/5 · 20 minutes*
+*Difficulty · importance · minutes*
 
 Write `rope_interleaved(x, positions, base=10000.0) -> x`.
 
@@ -1066,7 +1067,7 @@ Nothing fails; scores are wrong. Even short texts come out as nonsense, although
 
 ### Exercise: `rope_split_halves`
 
-*Difficulty 3/5 · importance 5/5 · 10 minutes*
+*Difficulty · importance · minutes*
 
 Write `rope_split_halves(x, positions, base=10000.0) -> x`: as before, but pair $i$ is features $(i, i + d_k/2)$. Angles, signs and shapes are the same.
 """
@@ -1154,7 +1155,7 @@ One mistake more cannot be seen in `rope` itself: turning the *values*.
 r"""
 ### Exercise: `rope_interleaved_attention`
 
-*Difficulty 2/5 · importance 4/5 · 8 minutes*
+*Difficulty · importance · minutes*
 
 Write `rope_interleaved_attention(query, key, value, query_positions, key_positions, base=10000.0) -> out`: attention (no mask, scale $1/\sqrt{d_k}$) with RoPE.
 
@@ -1260,12 +1261,13 @@ print(f"YaRN multiplies scores by {positions.yarn_magnitude(8) ** 2:.2f}")
 r"""
 ### Exercise: `interpolate_positions`
 
-*Difficulty 1/5 · importance 3/5 · 5 minutes*
+*Difficulty · importance · minutes*
 
 Write `interpolate_positions(positions, trained_length, target_length) -> positions`: what PI hands to RoPE.
 
 - Positions times `trained_length / target_length` where the target is longer; the same values otherwise.
 - `positions` has any shape, long or real. The result is real, for what lies between two whole positions is the point.
+- Real positions keep their dtype; long ones may become float32 or float64.
 """
 
 

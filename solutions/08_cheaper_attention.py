@@ -156,7 +156,7 @@ The cache holds, for each token, keys *and* values of every layer: $2 \cdot \tex
 r"""
 ### Exercise: `kv_cache_bytes`
 
-*Difficulty 1/5 · importance 4/5 · 5 minutes*
+*Difficulty · importance · minutes*
 
 Write `kv_cache_bytes(num_layers, num_kv_heads, d_k, num_tokens, batch, bytes_per_element) -> int`.
 
@@ -214,7 +214,7 @@ Now the function. The usual listing copies each shared head for every query head
 r"""
 ### Exercise: `grouped_query_attention`
 
-*Difficulty 4/5 · importance 5/5 · 20 minutes*
+*Difficulty · importance · minutes*
 
 Write `grouped_query_attention(query, key, value, attn_mask=None) -> out`.
 
@@ -411,7 +411,7 @@ An alternative gathers $w$ keys for *each* query into a tensor of $n \cdot w \cd
 r"""
 ### Exercise: `sliding_window_attention`
 
-*Difficulty 4/5 · importance 5/5 · 25 minutes*
+*Difficulty · importance · minutes*
 
 Write `sliding_window_attention(query, key, value, window) -> out`.
 
@@ -529,7 +529,7 @@ Child et al. (2019) keep long range without keeping all pairs. Of two heads, one
 r"""
 ### Exercise: `strided_mask`
 
-*Difficulty 2/5 · importance 3/5 · 8 minutes*
+*Difficulty · importance · minutes*
 
 Write `strided_mask(num_positions, stride) -> mask`, boolean, True = may attend.
 
@@ -557,7 +557,7 @@ check("strided_mask", strided_mask)
 r"""
 ### Exercise: `fixed_mask`
 
-*Difficulty 2/5 · importance 3/5 · 8 minutes*
+*Difficulty · importance · minutes*
 
 Write `fixed_mask(num_positions, block, summary) -> mask`, boolean, True = may attend.
 
@@ -728,7 +728,7 @@ For $n > d_k$: $4n^2d_k$ against about $4nd_k^2$. The normaliser costs a little 
 r"""
 ### Exercise: `linear_attention`
 
-*Difficulty 3/5 · importance 5/5 · 15 minutes*
+*Difficulty · importance · minutes*
 
 Write `linear_attention(query, key, value) -> out`.
 
@@ -824,7 +824,7 @@ The same complexity class with constants far apart. The textbook form moves $n \
 r"""
 ### Exercise: `causal_linear_attention`
 
-*Difficulty 5/5 · importance 5/5 · 25 minutes*
+*Difficulty · importance · minutes*
 
 Write `causal_linear_attention(query, key, value) -> out`.
 
@@ -890,7 +890,7 @@ The scale: $q\cdot k/\sqrt{d_k}$ is $x\cdot y$ with $x = q/d_k^{1/4}$ and $y = k
 r"""
 ### Exercise: `positive_random_features`
 
-*Difficulty 3/5 · importance 3/5 · 10 minutes*
+*Difficulty · importance · minutes*
 
 Write `positive_random_features(x, projection) -> features`.
 
@@ -994,7 +994,7 @@ $K' = E^\top K$: the mixture runs over the tokens. $E$ has a row for each positi
 r"""
 ### Exercise: `linformer_attention`
 
-*Difficulty 3/5 · importance 3/5 · 10 minutes*
+*Difficulty · importance · minutes*
 
 Write `linformer_attention(query, key, value, E, F) -> out`.
 
@@ -1054,7 +1054,7 @@ The softmax gives nearly everything to the few keys nearest to the query. **Refo
 r"""
 ### Exercise: `lsh_buckets`
 
-*Difficulty 2/5 · importance 3/5 · 8 minutes*
+*Difficulty · importance · minutes*
 
 Write `lsh_buckets(x, rotations) -> bucket`.
 
@@ -1144,7 +1144,7 @@ The columns of $\hat Q$ and $\hat K$ have length 1 over the tokens. The cost is 
 r"""
 ### Exercise: `cross_covariance_attention`
 
-*Difficulty 3/5 · importance 3/5 · 12 minutes*
+*Difficulty · importance · minutes*
 
 Write `cross_covariance_attention(query, key, value, temperature) -> out`.
 

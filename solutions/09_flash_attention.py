@@ -48,7 +48,7 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 from course_utils import attention, check, hint, measure, plotting  # noqa: F401
 from course_utils.attention import flash_kernels
 from course_utils.attention.flash_triton import flash_attention
-from course_utils.attention.triton_interpreter import tl  # None without triton: section 9 says so
+from course_utils.triton_interpreter import tl  # None without triton: section 9 says so
 from course_utils.widgets import tile_stepper
 
 plotting.use_style()
@@ -271,7 +271,7 @@ plotting.line(panels[2], seen, lines[3], name, "orange", at, "x", markersize=9)
 r"""
 ### Exercise: `online_softmax_step`
 
-*Difficulty 3/5 · importance 5/5 · 15 minutes*
+*Difficulty · importance · minutes*
 
 Write `online_softmax_step(m, l, acc, scores, value) -> (m, l, acc)`.
 
@@ -358,7 +358,7 @@ Merging lets keys be split: over processors of one GPU, when a single new token 
 r"""
 ### Exercise: `merge_partials`
 
-*Difficulty 3/5 · importance 4/5 · 12 minutes*
+*Difficulty · importance · minutes*
 
 Write `merge_partials(out_a, lse_a, out_b, lse_b) -> (out, lse)`.
 
@@ -427,7 +427,7 @@ Set the keys a block to 1: keys outside then move 720, more than twice the table
 r"""
 ### Exercise: `tiled_attention`
 
-*Difficulty 4/5 · importance 5/5 · 30 minutes*
+*Difficulty · importance · minutes*
 
 Write `tiled_attention(query, key, value, block_q, block_k, is_causal=False) -> (out, lse)`.
 
@@ -647,7 +647,7 @@ Five: the scores again, $dP$, and one each for $dV$, $dQ$, $dK$. That is 2.5 tim
 
 ### Exercise: `tiled_attention_backward`
 
-*Difficulty 5/5 · importance 4/5 · 30 minutes*
+*Difficulty · importance · minutes*
 
 Write `tiled_attention_backward(query, key, value, out, lse, grad_out, block_q, block_k, is_causal=False) -> (dq, dk, dv)`.
 
@@ -870,7 +870,7 @@ Count what is read from HBM and written to it, for one head, if nothing is cache
 r"""
 ### Exercise: `hbm_traffic`
 
-*Difficulty 2/5 · importance 4/5 · 10 minutes*
+*Difficulty · importance · minutes*
 
 Write `hbm_traffic(num_tokens, d, sram_elements) -> (standard, flash)`: the numbers moved by the two, as Python `int`s.
 
@@ -1004,7 +1004,7 @@ New against section 4:
 r"""
 ### Exercise: `flash_forward_tile`
 
-*Difficulty 4/5 · importance 4/5 · 20 minutes*
+*Difficulty · importance · minutes*
 
 Write `flash_forward_tile(m, l, acc, q, k, v, columns, limit, scale_log2) -> (m, l, acc)`, the inside of both loops, in Triton's language. No decorator: the check makes a kernel of it.
 

@@ -167,7 +167,7 @@ Writing in place has its price: the caller must know how many slots are filled, 
 r"""
 ### Exercise: `append_kv`
 
-*Difficulty 2/5 · importance 5/5 · 10 minutes*
+*Difficulty · importance · minutes*
 
 Write `append_kv(cache_key, cache_value, length, key, value) -> int`.
 
@@ -244,7 +244,7 @@ r"""
 r"""
 ### Exercise: `decode_step`
 
-*Difficulty 3/5 · importance 5/5 · 20 minutes*
+*Difficulty · importance · minutes*
 
 Write `decode_step(query, cache_key, cache_value, length) -> out`.
 
@@ -350,7 +350,7 @@ With a model that takes a cache and hands it back, writing greedily is four line
 r"""
 ### Exercise: `greedy_decode`
 
-*Difficulty 3/5 · importance 5/5 · 20 minutes*
+*Difficulty · importance · minutes*
 
 Write `greedy_decode(model, prompt, num_tokens) -> tokens`.
 
@@ -772,7 +772,7 @@ r"""
 r"""
 ### Exercise: `cache_fits`
 
-*Difficulty 1/5 · importance 4/5 · 5 minutes*
+*Difficulty · importance · minutes*
 
 Write `cache_fits(gib, num_layers, num_kv_heads, d_k, bytes_per_element, batch) -> int`.
 
@@ -931,7 +931,7 @@ A cache that grows with the text must end somewhere. A **rolling cache** keeps t
 r"""
 ### Exercise: `rolling_cache_positions`
 
-*Difficulty 2/5 · importance 3/5 · 10 minutes*
+*Difficulty · importance · minutes*
 
 Write `rolling_cache_positions(num_seen, window, num_sinks) -> list[int]`.
 
@@ -1134,7 +1134,7 @@ To be read, a text's blocks must be found.
 r"""
 ### Exercise: `paged_gather`
 
-*Difficulty 3/5 · importance 3/5 · 15 minutes*
+*Difficulty · importance · minutes*
 
 Write `paged_gather(pool, block_table, length) -> keys`.
 
@@ -1221,7 +1221,7 @@ A cache can be rounded. **int8** keeps whole numbers from -127 to 127, and a sca
 r"""
 ### Exercise: `quantize_kv`
 
-*Difficulty 3/5 · importance 3/5 · 15 minutes*
+*Difficulty · importance · minutes*
 
 Write `quantize_kv(x) -> (q, scale)`.
 

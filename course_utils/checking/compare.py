@@ -95,7 +95,7 @@ def equal(got: Any, want: Any, tolerance: float | None = None, absolute: float =
             equal(one, other, tolerance, absolute) for one, other in zip(got, want, strict=True)
         )
     if isinstance(want, Tensor):
-        return torch.equal(got, want) or not bool(_wrong(got, want, tolerance).any())
+        return torch.equal(got, want) or not bool(wrong_entries(got, want, tolerance).any())
     if isinstance(want, float):
         return (math.isnan(got) and math.isnan(want)) or math.isclose(
             got, want, rel_tol=tolerance or 1e-7, abs_tol=absolute
@@ -103,7 +103,8 @@ def equal(got: Any, want: Any, tolerance: float | None = None, absolute: float =
     return bool(got == want)
 
 
-def _wrong(got: Tensor, want: Tensor, tolerance: float | None) -> Tensor:
+def wrong_entries(got: Tensor, want: Tensor, tolerance: float | None = None) -> Tensor:
+    """Mark the entries of a result that differ from what is wanted by more than rounding."""
     got, want = got.detach(), want.detach()
     if not want.is_floating_point():
         return got != want
@@ -127,7 +128,7 @@ def first_difference(
                 return f"In {name}: {first_difference(one, other, tolerance)}"
     if not isinstance(want, Tensor):
         return "Expected {}, got {}.".format(*_show(want, got))
-    wrong = _wrong(got, want, tolerance)
+    wrong = wrong_entries(got, want, tolerance)
     index = tuple(int(i) for i in wrong.nonzero()[0])
     where = f"index [{', '.join(map(str, index))}]" if index else "the single value"
     shown = _show(want[index].item(), got[index].item())

@@ -7,11 +7,12 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from functools import partial
 from types import FrameType
 from typing import Any
 
 _AGAIN = 0.05  # seconds after which a call that swallowed the first exception gets another
-_PATIENCE = 3.0  # how many times longer a call may take that waits most of the time
+_PATIENCE = 8.0  # how many times longer a call may take that waits most of the time
 
 
 class EndlessError(BaseException):
@@ -19,18 +20,27 @@ class EndlessError(BaseException):
 
 
 class Stopwatch:
-    """The time that a call has had: its thread's own, or a third of the clock's if that is more.
+    """The time that a call has had: its thread's own, or an eighth of the clock's if that is more.
 
-    On a machine that is busy with other work, the clock runs on while the call does not.
+    On a machine that is busy with other work, the clock runs on while the call does not; but a call
+    that sleeps for ever has to be stopped by the clock.
     """
 
     def __init__(self) -> None:
-        self._own, self._clock = time.thread_time(), time.monotonic()
+        self._read = _processor_clock()
+        self._own, self._clock = self._read(), time.monotonic()
 
     def seconds(self) -> float:
-        """Return the time since it was made, in the thread that made it."""
+        """Return the time since it was made, of the thread that made it."""
         waited = (time.monotonic() - self._clock) / _PATIENCE
-        return max(time.thread_time() - self._own, waited)
+        return max(self._read() - self._own, waited)
+
+
+def _processor_clock() -> Callable[[], float]:
+    """Return a clock of this thread's processor time that other threads can read, too."""
+    if sys.platform == "linux":
+        return partial(time.clock_gettime, time.pthread_getcpuclockid(threading.get_ident()))
+    return time.thread_time
 
 
 def arm(seconds: float) -> Callable[[], None]:
@@ -46,7 +56,7 @@ def _alarm(seconds: float) -> Callable[[], None]:
     tracing, spent = sys.gettrace(), Stopwatch()
 
     def on_alarm(signum: int, frame: FrameType | None) -> None:
-        if spent.seconds() < 0.9 * seconds:
+        if spent.seconds() < 0.9 * seconds or _imports(frame):
             return  # the alarm rings again soon
         # A bare `except:` in a loop swallows the exception: then its next line raises another.
         while frame is not None and not _is_ours(frame):
@@ -66,6 +76,15 @@ def _alarm(seconds: float) -> Callable[[], None]:
     return disarm
 
 
+def _imports(frame: FrameType | None) -> bool:
+    """Say whether a call is importing: a module that is stopped halfway stays broken for good."""
+    while frame is not None and not _is_ours(frame):
+        if frame.f_code.co_filename.startswith("<frozen importlib"):
+            return True
+        frame = frame.f_back
+    return False
+
+
 def _is_ours(frame: FrameType) -> bool:
     return frame.f_globals.get("__name__") == "course_utils.checking.guard"
 
@@ -83,17 +102,21 @@ def _trace_nothing_new(frame: FrameType, event: str, arg: Any) -> None:
 def _watchdog(seconds: float) -> Callable[[], None]:
     """The same for other threads, and for systems without SIGALRM."""
     raise_in = ctypes.pythonapi.PyThreadState_SetAsyncExc
-    caller = ctypes.c_ulong(threading.get_ident())
+    thread = threading.get_ident()
+    caller = ctypes.c_ulong(thread)
+    spent = Stopwatch()
     over, fired, lock = threading.Event(), threading.Event(), threading.Lock()
 
     def watch() -> None:
         wait = seconds
         while not over.wait(wait):
+            wait = _AGAIN
+            if sys.platform == "linux" and spent.seconds() < 0.9 * seconds:
+                continue
             with lock:
-                if not over.is_set():
+                if not over.is_set() and not _imports(sys._current_frames().get(thread)):
                     fired.set()
                     raise_in(caller, ctypes.py_object(EndlessError))
-            wait = _AGAIN
 
     def disarm() -> None:
         with lock:

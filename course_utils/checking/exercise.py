@@ -1,17 +1,22 @@
 """What an exercise is: frozen data, and nothing that runs by itself.
 
 An exercise names its reference (the package's own function), the cases on which an answer is
-compared with it, and the misconceptions: wrong versions that learners really write, each
-executable, each with what to say when an answer behaves as it does.
+compared with it, one right answer in named steps, and the mistakes: the lines that learners really
+write in place of a right one, each with what to say when an answer behaves as it does.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass
+import inspect
+import re
+import sys
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import torch
 
-Function = Callable[..., Any]
+from course_utils.checking.inputs import Make, drawn
+from course_utils.checking.recipe import Function, Recipe
 
 
 @dataclass(frozen=True)
@@ -35,16 +40,19 @@ class Case:
 
     Attributes:
         name: What is special about it, as a learner reads it.
-        make: Makes the positional arguments from a generator of its own.
+        make: Makes the positional arguments from a generator of its own; None draws them from the
+            shapes in the reference's annotations.
+        given: For drawn arguments: sizes and values, as `inputs.drawn` takes them.
         gradient: "equal" compares the gradient here too, "finite" only asks for one.
         tolerance: Relative rounding that is forgiven; None is the dtype's own.
         absolute: Absolute rounding that is forgiven in numbers.
         run: How to use the function, if not by one plain call: takes it and the arguments.
-        says: What to say where it shows, if the values compared are none that a learner returned.
+        says: What to say where it shows, if the values compared are not what a learner returned.
     """
 
     name: str
-    make: Callable[[torch.Generator], tuple[Any, ...]]
+    make: Make | None = None
+    given: Mapping[str, Any] = field(default_factory=dict)
     gradient: str = ""
     tolerance: float | None = None
     absolute: float = 1e-9
@@ -56,42 +64,69 @@ class Case:
         run = self.run
         return fn if run is None else lambda *args: run(fn, *args)
 
+    def draw(self, generator: torch.Generator) -> tuple[Any, ...]:
+        """Return fresh arguments drawn from a generator."""
+        if self.make is None:
+            raise ValueError(f"the case {self.name!r} belongs to no exercise yet")
+        return self.make(generator)
+
     def arguments(self, seed: int) -> tuple[Any, ...]:
         """Return fresh arguments, the same for the same seed."""
-        return self.make(torch.Generator().manual_seed(seed))
+        return self.draw(torch.Generator().manual_seed(seed))
+
+
+def case(
+    name: str,
+    make: Make | None = None,
+    *,
+    gradient: str = "",
+    tolerance: float | None = None,
+    absolute: float = 1e-9,
+    run: Callable[..., Any] | None = None,
+    says: str | None = None,
+    **given: Any,
+) -> Case:
+    """Return a case; without `make`, its arguments are drawn from `given` (see `inputs.drawn`)."""
+    return Case(name, make, given, gradient, tolerance, absolute, run, says)
 
 
 @dataclass(frozen=True)
-class Misconception:
+class Mistake:
     """A mistake that can be run.
 
     Attributes:
         name: What the mistake is called, in plain words.
-        wrong: What somebody who believes it would write.
         says: What was seen, and a question that leads on; never the answer.
-        sign: For a right value by the wrong way: whether a trace betrays it.
-        forbidden: Whether the sign counts even where the value is right.
-        also: Other ways to write the same mistake, where they come out differently.
-        fits: For a family of mistakes: whether one of them turns the arguments into the value.
+        versions: The lines that somebody who believes it would write in place of the right ones, or
+            a whole function where lines cannot say it; several where they come out differently.
+        detects: For a right value by the wrong way: whether a trace betrays it.
+        even_if_right: Whether what is detected counts even where the value is right.
+        matches: For a family of mistakes: whether one of them turns the arguments into the value.
     """
 
     name: str
-    wrong: Function
     says: str
-    sign: Callable[[Trace], bool] | None = None
-    forbidden: bool = True
-    also: tuple[Function, ...] = ()
-    fits: Callable[[tuple[Any, ...], Any], bool] | None = None
+    versions: tuple[str | Function, ...]
+    detects: Callable[[Trace], bool] | None = None
+    even_if_right: bool = True
+    matches: Callable[[tuple[Any, ...], Any], bool] | None = None
 
-    @property
-    def versions(self) -> tuple[Function, ...]:
-        """All executable forms of the mistake."""
-        return (self.wrong, *self.also)
+
+def mistake(
+    name: str,
+    says: str,
+    *versions: str | Function,
+    detects: Callable[[Trace], bool] | None = None,
+    even_if_right: bool = True,
+    matches: Callable[[tuple[Any, ...], Any], bool] | None = None,
+) -> Mistake:
+    """Return a mistake from the lines that make it."""
+    return Mistake(name, says, versions, detects, even_if_right, matches)
 
 
 @dataclass(frozen=True)
-class Property:
-    """A law that the output obeys, for mistakes that nobody foresaw.
+class Law:
+    """What every right output obeys, for mistakes that nobody foresaw.
 
     Attributes:
         name: The law, e.g. "each row sums to 1".
@@ -113,7 +148,7 @@ class Cost:
         make: Makes the arguments of a size.
         exponent: The largest growth exponent that is allowed.
         says: What to ask when it grows faster.
-        mistake: The misconception that only a growth beyond this limit can mean, if there is one.
+        mistake: The name of the mistake that only a growth beyond this limit can mean, if any.
     """
 
     name: str
@@ -122,7 +157,7 @@ class Cost:
     make: Callable[[int, torch.Generator], tuple[Any, ...]]
     exponent: float
     says: str
-    mistake: Misconception | None = None
+    mistake: str | None = None
 
 
 @dataclass(frozen=True)
@@ -130,15 +165,14 @@ class Exercise:
     """One exercise: what it asks, what is right, and what is wrong in which way.
 
     Attributes:
-        name: The learner's function, and the name given to `check`.
-        chapter: The number of the chapter.
-        signature: The contract, e.g. "attention_weights(query, key, scale=None)".
+        reference: The package's own function; its name is the exercise's.
         asks: What to write, in one sentence.
-        reference: The package's own function.
+        right: One right answer in named steps (see `recipe`).
+        home: The module that holds the exercise.
         cases: From easy to hard.
-        misconceptions: In the order in which they are tried.
+        mistakes: In the order in which they are tried.
         hints: From a nudge to nearly the answer.
-        properties: Laws of the output.
+        laws: Laws of the output.
         costs: Limits on what the answer may count.
         difficulty: From 1 to 5.
         importance: From 1 to 5.
@@ -150,15 +184,14 @@ class Exercise:
             another process; else it is judged where it is.
     """
 
-    name: str
-    chapter: int
-    signature: str
-    asks: str
     reference: Function
+    asks: str
+    right: str
+    home: str
     cases: tuple[Case, ...]
-    misconceptions: tuple[Misconception, ...]
+    mistakes: tuple[Mistake, ...]
     hints: tuple[str, ...]
-    properties: tuple[Property, ...] = ()
+    laws: tuple[Law, ...] = ()
     costs: tuple[Cost, ...] = ()
     difficulty: int = 2
     importance: int = 3
@@ -169,14 +202,133 @@ class Exercise:
     callable_apart: bool = True
 
     @property
+    def name(self) -> str:
+        """The learner's function, and the name given to `check`."""
+        return self.reference.__name__
+
+    @property
+    def chapter(self) -> int:
+        """The number of the chapter, from the folder that holds the exercise."""
+        found = re.search(r"\.ch(\d\d)_", self.home)
+        return int(found.group(1)) if found else 0
+
+    @cached_property
+    def signature(self) -> str:
+        """The contract, e.g. "attention_weights(query, key, scale=None)"."""
+        given = inspect.signature(self.reference)
+        bare = [p.replace(annotation=p.empty) for p in given.parameters.values()]
+        return f"{self.name}{given.replace(parameters=bare, return_annotation=given.empty)}"
+
+    @property
     def points(self) -> int:
         """How many points it brings where it is graded: as many as it is difficult."""
         return self.difficulty
 
-    @property
+    @cached_property
     def parameters(self) -> tuple[str, ...]:
         """The names of what the cases make, in order."""
-        if self.inputs:
-            return self.inputs
-        inside = self.signature.partition("(")[2].rpartition(")")[0]
-        return tuple(part.partition("=")[0].strip() for part in inside.split(","))
+        return self.inputs or tuple(inspect.signature(self.reference).parameters)
+
+    @cached_property
+    def recipe(self) -> Recipe:
+        """The right answer, from which the wrong ones are made."""
+        return Recipe(self.name, self.right, lambda: vars(sys.modules[self.home]))
+
+    @cached_property
+    def recipe_lines(self) -> tuple[str, ...]:
+        """All versions that go together with others: lines of mistakes that the values show."""
+        every = (text for one in self.mistakes if one.detects is None for text in one.versions)
+        texts = (text for text in every if isinstance(text, str) and self.recipe.sets(text))
+        return tuple(dict.fromkeys(texts))
+
+    def versions(self, mistake: Mistake) -> tuple[Function, ...]:
+        """Return all forms of a mistake as functions, made when first asked for."""
+        if mistake.name not in self._made:
+            self._made[mistake.name] = tuple(
+                self.recipe.function(one) if isinstance(one, str) else one
+                for one in mistake.versions
+            )
+        return self._made[mistake.name]
+
+    @cached_property
+    def _made(self) -> dict[str, tuple[Function, ...]]:
+        return {}
+
+
+def exercise(
+    reference: Function,
+    *,
+    cases: Iterable[Case],
+    mistakes: Iterable[Mistake],
+    right: str,
+    asks: str,
+    hints: tuple[str, ...],
+    **more: Any,
+) -> Exercise:
+    """Return the exercise of the module that calls this; the other arguments are Exercise's."""
+    bound = tuple(
+        one if one.make else replace(one, make=drawn(reference, one.name, one.given))
+        for one in cases
+    )
+    home = sys._getframe(1).f_globals["__name__"]
+    return Exercise(reference, asks, right, home, bound, tuple(mistakes), hints, **more)
+
+
+def _named(mistakes: Iterable[Mistake], names: Iterable[str]) -> tuple[Mistake, ...]:
+    """Return the mistakes as a tuple, once it is seen that each of the names is among them."""
+    found = tuple(mistakes)
+    unknown = set(names) - {one.name for one in found}
+    if unknown:
+        raise ValueError(f"the mistakes hold none called {', '.join(sorted(map(repr, unknown)))}")
+    return found
+
+
+def without(mistakes: Iterable[Mistake], *names: str) -> tuple[Mistake, ...]:
+    """Return the mistakes but those of these names, and without the versions that are these lines.
+
+    Raises:
+        ValueError: No mistake and no version is called so.
+    """
+    left, kept = set(names), []
+    for one in mistakes:
+        versions = tuple(version for version in one.versions if version not in names)
+        left -= {one.name, *one.versions}
+        if one.name not in names and versions:
+            kept.append(one if versions == one.versions else replace(one, versions=versions))
+    if left:
+        raise ValueError(f"the mistakes hold none called {', '.join(sorted(map(repr, left)))}")
+    return tuple(kept)
+
+
+def only(mistakes: Iterable[Mistake], *names: str) -> tuple[Mistake, ...]:
+    """Return the mistakes of these names, in the order of the names.
+
+    Raises:
+        KeyError: No mistake has one of the names.
+    """
+    named = {one.name: one for one in mistakes}
+    return tuple(named[name] for name in names)
+
+
+def saying(mistakes: Iterable[Mistake], words: Mapping[str, str]) -> tuple[Mistake, ...]:
+    """Return the mistakes with other words for some names; the names stay.
+
+    Raises:
+        ValueError: No mistake has one of the names.
+    """
+    found = _named(mistakes, words)
+    return tuple(replace(one, says=words.get(one.name, one.says)) for one in found)
+
+
+def adding(
+    mistakes: Iterable[Mistake], versions: Mapping[str, tuple[str | Function, ...]]
+) -> tuple[Mistake, ...]:
+    """Return the mistakes with further versions for some names.
+
+    Raises:
+        ValueError: No mistake has one of the names.
+    """
+    found = _named(mistakes, versions)
+    return tuple(
+        replace(one, versions=(*one.versions, *versions.get(one.name, ()))) for one in found
+    )

@@ -5,7 +5,6 @@ call changed in torch, in the random state or in torch's settings is put back an
 """
 
 import contextlib
-import importlib
 import io
 import warnings
 from collections.abc import Callable
@@ -43,10 +42,13 @@ class Outcome:
     printed_length: int = 0
 
 
-def call(fn: Callable[..., Any], args: tuple[Any, ...], seconds: float = SECONDS) -> Outcome:
-    """Return what `fn(*args)` does; raise nothing that it raises, except a user's own interrupt."""
-    # `torch.broadcast_shapes` reads it late; a deadline that stops it halfway leaves torch broken.
-    importlib.import_module("torch.fx.experimental.symbolic_shapes")
+def call(
+    fn: Callable[..., Any], args: tuple[Any, ...], seconds: float = SECONDS, watch: bool = True
+) -> Outcome:
+    """Return what `fn(*args)` does; raise nothing that it raises, except a user's own interrupt.
+
+    Without `watch`, no torch function is noted, which takes its time.
+    """
     output, recorder = _Output(), Recorder()
     with snapshot() as world:
         try:
@@ -55,12 +57,21 @@ def call(fn: Callable[..., Any], args: tuple[Any, ...], seconds: float = SECONDS
                 warnings.simplefilter("ignore")
                 stack.enter_context(contextlib.redirect_stdout(output))
                 stack.enter_context(contextlib.redirect_stderr(output))
-                stack.enter_context(recorder)
+                if watch:
+                    stack.enter_context(recorder)
                 kind, value, error = _run(fn, args, seconds)
         finally:
             changed, moved = world.restore()
     trace = Trace(frozenset(recorder.calls), recorder.used_autograd, moved)
     return Outcome(kind, value, error, trace, changed, output.kept, output.length)
+
+
+def run_within(seconds: float, work: Callable[[], None]) -> None:
+    """Run some of the course's own work, and stop it where it takes longer; its errors are lost."""
+    with snapshot() as world, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        _run(work, (), seconds)
+        world.restore()
 
 
 def _run(

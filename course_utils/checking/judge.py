@@ -1,7 +1,7 @@
 """Judge an answer: walk the cases from easy to hard and name the first mistake that shows.
 
-At the first wrong case, the mistake is the misconception whose own output equals the answer's
-there; else the law that is broken; else the first value that differs.
+At the first wrong case, it is the mistake whose own output equals the answer's there; else the two
+mistakes that give it together; else the law that is broken; else the first value that differs.
 """
 
 import inspect
@@ -10,15 +10,17 @@ from typing import Any
 from course_utils.checking.compare import describe
 from course_utils.checking.costs import cost_problem, count_cost
 from course_utils.checking.deadline import Stopwatch
-from course_utils.checking.exercise import Case, Cost, Exercise, Function, Misconception
+from course_utils.checking.exercise import Case, Cost, Exercise, Mistake
 from course_utils.checking.gradient import gradient_problem, observe_gradient, same_gradients
 from course_utils.checking.guard import SECONDS
 from course_utils.checking.observe import Observation, is_right, is_stub, observe, problem
+from course_utils.checking.picture import Picture, picture
+from course_utils.checking.recipe import Function
 from course_utils.checking.recognise import Recogniser, once
 from course_utils.checking.report import Report
 from course_utils.checking.world import one_world
 
-BUDGET = 10.0  # seconds for all calls of one check
+BUDGET = 30.0  # seconds of processor time for all calls of one check
 
 
 def judge(exercise: Exercise, answer: Any) -> Report:
@@ -83,27 +85,27 @@ class _Judgement:
 
     def _first_wrong_case(self) -> Report | None:
         for index, case in enumerate(self.exercise.cases):
-            seen = self._try(index)
+            seen = self.recogniser.answer(index)
             self.note = self.note or _printed(seen)
-            betrayed = [
-                mistake
-                for mistake in self.exercise.misconceptions
-                if mistake.sign and mistake.sign(seen.outcome.trace)
-            ]
             found = problem(self.exercise, seen, self.recogniser.want(index), case)
-            for mistake in betrayed:
-                if mistake.forbidden or found is not None:
-                    return self._named(mistake, case)
+            for mistake in self.exercise.mistakes:
+                if not mistake.detects or not mistake.detects(seen.outcome.trace):
+                    continue
+                if mistake.even_if_right or found is not None:
+                    return self._named((mistake,), index)
             if found is None:
                 continue
             if found[0] == "not_attempted" and index == 0:
                 return self._report(*found)
-            named = self.recogniser.find(index, seen)
+            named = self.recogniser.find(index)
             if named:
-                return self._named(named, case)
+                return self._named((named,), index)
+            together = self.recogniser.pair(index)
+            if together:
+                return self._named(together, index, alone=len(together) == 1)
             if found[0] == "not_attempted":
                 found = ("crashed", "For this input the function raises NotImplementedError still.")
-            return self._report(*found, case=case.name, note=self.note)
+            return self._wrong(*found, index)
         return None
 
     def _try(self, index: int) -> Observation:
@@ -126,14 +128,14 @@ class _Judgement:
 
     def _lost_gradient(self, says: str, case: Case, index: int, got: Any) -> Report:
         wanted = self.recogniser.want(index)
-        for mistake in self.exercise.misconceptions:
-            for version in mistake.versions:
+        for mistake in self.exercise.mistakes:
+            for version in self.exercise.versions(mistake):
                 value = self.recogniser.run(version, index)
-                if mistake.sign or not is_right(value, wanted, case):
+                if mistake.detects or not is_right(value, wanted, case):
                     continue
                 own = self.recogniser.slopes(version, index)
                 if own.kind == "returned" and same_gradients(own.value, got):
-                    return self._report("misconception", mistake.says, mistake.name, case.name)
+                    return self._report("misconception", mistake.says, (mistake.name,), case.name)
         return self._report("no_gradient", says, case=case.name)
 
     def _costs(self) -> Report | None:
@@ -144,11 +146,10 @@ class _Judgement:
                 continue
             if counts is None:
                 return self._report("too_costly", says)
-            if cost.mistake:
-                return self._report("misconception", cost.mistake.says, cost.mistake.name)
-            for mistake in self.exercise.misconceptions:
-                if any(counts == _counts(cost, version) for version in mistake.versions):
-                    return self._report("misconception", mistake.says, mistake.name)
+            for mistake in self.exercise.mistakes:
+                alike = (counts == _counts(cost, fn) for fn in self.exercise.versions(mistake))
+                if mistake.name == cost.mistake or (cost.mistake is None and any(alike)):
+                    return self._report("misconception", mistake.says, (mistake.name,))
             return self._report("too_costly", says)
         return None
 
@@ -159,18 +160,32 @@ class _Judgement:
         extra += " and the cost" if self.exercise.costs else ""
         return f"Right in all {count} cases{extra}."
 
-    def _named(self, mistake: Misconception, case: Case) -> Report:
-        return self._report("misconception", mistake.says, mistake.name, case.name, self.note)
+    def _named(self, mistakes: tuple[Mistake, ...], index: int, alone: bool = False) -> Report:
+        says = "\n\n".join(mistake.says for mistake in mistakes)
+        if len(mistakes) == 2:
+            says = f"Two things at once. {says}"
+        elif alone:
+            says += "\n\nThat is not all: something else differs, too."
+        names = tuple(mistake.name for mistake in mistakes)
+        return self._wrong("misconception", says, index, names)
+
+    def _wrong(self, status: str, says: str, index: int, names: tuple[str, ...] = ()) -> Report:
+        case, outcome = self.exercise.cases[index], self.recogniser.answer(index).outcome
+        drawn = None
+        if outcome.kind == "returned" and case.run is None:
+            drawn = picture(self.exercise.reference, outcome.value, self.recogniser.want(index))
+        return self._report(status, says, names, case.name, self.note, drawn)
 
     def _report(
         self,
         status: str,
         says: str,
-        misconception: str | None = None,
+        misconceptions: tuple[str, ...] = (),
         case: str | None = None,
         note: str | None = None,
+        drawn: Picture | None = None,
     ) -> Report:
-        return Report(self.exercise.name, status, says, misconception, case, note)
+        return Report(self.exercise.name, status, says, misconceptions, case, note, drawn)
 
 
 def _counts(cost: Cost, version: Function) -> tuple[int, int] | None:

@@ -9,6 +9,7 @@ from typing import Any
 from torch import Tensor
 
 from course_utils.checking.compare import equal, first_difference, kind_problem, named_tensors
+from course_utils.checking.errors import explained
 from course_utils.checking.exercise import Case, Exercise
 from course_utils.checking.guard import SECONDS, Outcome, call
 
@@ -25,11 +26,16 @@ class Observation:
 
 
 def observe(
-    exercise: Exercise, fn: Callable[..., Any], case: Case, seed: int, seconds: float
+    exercise: Exercise,
+    fn: Callable[..., Any],
+    case: Case,
+    seed: int,
+    seconds: float,
+    watch: bool = True,
 ) -> Observation:
-    """Call the function on fresh arguments of the case."""
+    """Call the function on fresh arguments of the case; `watch` notes what it does on the way."""
     used, kept = case.arguments(seed), case.arguments(seed)
-    outcome = call(case.use(fn), used, seconds)
+    outcome = call(case.use(fn), used, seconds, watch)
     changed = [
         name
         for name, one, other in zip(exercise.parameters, used, kept, strict=False)
@@ -83,7 +89,7 @@ def _wrong_value(exercise: Exercise, seen: Observation, want: Any, case: Case) -
     got = seen.outcome.value
     if case.says is not None:
         return "different", case.says
-    for law in exercise.properties:
+    for law in exercise.laws:
         broken = law.broken(seen.args, got)
         if broken:
             return "broken_property", f"{broken} The law: {law.name}."
@@ -94,8 +100,8 @@ def _unfinished(exercise: Exercise, seen: Observation) -> Problem:
     outcome = seen.outcome
     if outcome.kind == "endless":
         return "crashed", (
-            f"The call did not come to an end within {SECONDS:g} seconds and was stopped. Is there "
-            "a loop whose condition never becomes false?"
+            f"The call did not come to an end within {SECONDS:g} seconds of processor time and was "
+            "stopped. Is there a loop whose condition never becomes false?"
         )
     if outcome.kind == "exited":
         return "crashed", (
@@ -119,6 +125,7 @@ def _crash(exercise: Exercise, seen: Observation) -> str:
     own = [f for f in frames if not any(name in f.filename for name in others)]
     if own and own[-1].line:
         text += f"\nIt happened in the line `{own[-1].line}`."
+    text += "".join(f"\n{says}" for says in [explained(message)] if says)
     return f"{text}\nThe arguments were {named_tensors(exercise.parameters, seen.args)}."
 
 

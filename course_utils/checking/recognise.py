@@ -1,30 +1,40 @@
-"""Find the misconception that explains what an answer did on a case.
+"""Find the mistake, or the two mistakes, that explain what an answer did on a case.
 
-It does what the answer did there. A match can be chance where little can be told apart: where both
-only failed, gave nothing but NaN, or were compared loosely. So a candidate is dropped if it goes
-wrong on a case that the answer gets right, unless it also explains a second wrong case exactly.
+A mistake explains an answer if it does what the answer did there. A match can be chance where
+little can be told apart: where both only failed, gave nothing but NaN, or were compared loosely. So
+a candidate is dropped if it goes wrong on a case that the answer gets right, unless it also
+explains a second wrong case exactly. Where no single mistake explains an answer, pairs are tried.
 """
 
-from collections.abc import Callable
+import itertools
+import math
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any
 
 import torch
 from torch import Tensor
+from torch.utils._pytree import tree_leaves, tree_map_only
 
-from course_utils.checking.compare import kind_problem
-from course_utils.checking.exercise import Case, Exercise, Function, Misconception
+from course_utils.checking.compare import equal, kind_problem
+from course_utils.checking.deadline import Stopwatch
+from course_utils.checking.exercise import Case, Exercise, Mistake
 from course_utils.checking.gradient import observe_gradient
-from course_utils.checking.guard import SECONDS, Outcome
+from course_utils.checking.guard import SECONDS, Outcome, run_within
 from course_utils.checking.observe import Observation, behaves_alike, is_right, observe
+from course_utils.checking.recipe import Function
+
+# Processor time: pairs are tried until a verdict has taken so long, but for a moment in any case.
+VERDICT_SECONDS = 0.9
+MOMENT = 0.2
 
 # What the exercises' own functions do, once for all. Each entry holds what its key stands for, so
 # that the ids stay theirs.
-_KNOWN: dict[tuple[str, int, int], tuple[Any, Function, Any]] = {}
+_KNOWN: dict[tuple[str, int, int], tuple[Any, Any, Any]] = {}
 
 
-def once(what: str, subject: Any, fn: Function, make: Callable[[], Any]) -> Any:
+def once(what: str, subject: Any, fn: Any, make: Callable[[], Any]) -> Any:
     """Return what `make` gives for one of an exercise's own functions, computed the first time."""
     key = (what, id(subject), id(fn))
     if key not in _KNOWN:
@@ -34,29 +44,33 @@ def once(what: str, subject: Any, fn: Function, make: Callable[[], Any]) -> Any:
 
 @dataclass(frozen=True)
 class Candidate:
-    """A version of a misconception that did what the answer did on one case."""
+    """A version of a mistake that did what the answer did on one case."""
 
-    mistake: Misconception
+    mistake: Mistake
     agrees: int
     contradicted: bool
 
 
 class Recogniser:
-    """What an answer did on every case, and which misconception does the same."""
+    """What an answer did on every case, and which mistakes do the same."""
 
     def __init__(self, exercise: Exercise, attempt: Callable[[int], Observation]) -> None:
         self.exercise = exercise
-        self.attempt = attempt
+        self._attempt = attempt
+        self._seen: dict[int, Observation] = {}
+        self._spent = Stopwatch()
 
-    @cached_property
-    def answers(self) -> list[Observation]:
-        """What the answer does on each case."""
-        return [self.attempt(index) for index in range(len(self.exercise.cases))]
+    def answer(self, index: int) -> Observation:
+        """Return what the answer does on a case; it is called once."""
+        if index not in self._seen:
+            self._seen[index] = self._attempt(index)
+        return self._seen[index]
 
     @cached_property
     def right(self) -> list[bool]:
         """On which cases the answer is right."""
-        return [self.is_right(index, seen) for index, seen in enumerate(self.answers)]
+        cases = range(len(self.exercise.cases))
+        return [self.is_right(index, self.answer(index)) for index in cases]
 
     def is_right(self, index: int, seen: Observation) -> bool:
         """Say whether nothing is wrong with what was seen on a case."""
@@ -66,30 +80,52 @@ class Recogniser:
         """Return what is right on a case."""
         return self.run(self.exercise.reference, index).outcome.value
 
-    def find(self, index: int, seen: Observation) -> Misconception | None:
-        """Return the misconception that explains a case on which the answer is wrong."""
+    def find(self, index: int) -> Mistake | None:
+        """Return the mistake that explains a case on which the answer is wrong."""
+        seen, case = self.answer(index), self.exercise.cases[index]
         if seen.outcome.kind in ("endless", "exited"):
             return None
-        case = self.exercise.cases[index]
+        clear = _is_conclusive(seen, case)
         found = [
-            self._candidate(mistake, version, index)
-            for mistake in self.exercise.misconceptions
-            if mistake.sign is None
-            for version in mistake.versions
+            self._candidate(mistake, version, index, clear)
+            for mistake, version in self._versions()
             if behaves_alike(seen, self.run(version, index), case)
         ]
-        clear = _says_much(seen, case)
         kept = [c for c in found if not c.contradicted or (clear and c.agrees > 1)]
         if seen.outcome.kind == "raised":
             kept = [c for c in kept if 2 * c.agrees >= self.right.count(False)]
         if kept:
             return max(kept, key=lambda c: (not c.contradicted, c.agrees)).mistake
-        return self._fitting(index, seen)
+        return self._matching(index, seen)
+
+    def pair(self, index: int) -> tuple[Mistake, ...]:
+        """Return the two mistakes that together explain a case on which the answer is wrong.
+
+        Where several pairs explain it equally well, return the one mistake that they share, if they
+        do; nothing otherwise.
+        """
+        if self.answer(index).outcome.kind != "returned":
+            return ()
+        lines = list(self._showing(index))
+        alike: list[tuple[_Line, _Line]] = []
+        left = max(MOMENT, VERDICT_SECONDS - self._spent.seconds())
+        run_within(left, lambda: self._try_pairs(lines, index, alike))
+        found: dict[frozenset[str], int] = {}
+        for one, other in alike:
+            names = frozenset((one.name, other.name))
+            explained = self._explained(self.exercise.recipe.function(one.text, other.text), index)
+            found[names] = max(explained, found.get(names, 0))
+        # A few whole numbers are soon the same by chance.
+        value = self.answer(index).outcome.value
+        least = 1 if _has_fractions(value) else min(2, self.right.count(False))
+        best = [names for names, n in found.items() if n == max(found.values()) >= least]
+        shared = frozenset.intersection(*best) if best else frozenset()
+        return tuple(one for one in self.exercise.mistakes if one.name in shared)
 
     def run(self, fn: Function, index: int) -> Observation:
         """Run one of the exercise's own functions on a case, once for all."""
         case = self.exercise.cases[index]
-        make = partial(observe, self.exercise, fn, case, index, SECONDS)
+        make = partial(observe, self.exercise, fn, case, index, SECONDS, watch=False)
         seen: Observation = once("run", case, fn, make)
         return seen
 
@@ -101,29 +137,136 @@ class Recogniser:
         )
         return outcome
 
-    def _candidate(self, mistake: Misconception, version: Function, index: int) -> Candidate:
+    def _versions(self) -> Iterator[tuple[Mistake, Function]]:
+        for mistake in self.exercise.mistakes:
+            if mistake.detects is None:
+                yield from ((mistake, version) for version in self.exercise.versions(mistake))
+
+    def _candidate(self, mistake: Mistake, version: Function, index: int, clear: bool) -> Candidate:
         agrees, contradicted = 1, False
         for other, case in enumerate(self.exercise.cases):
+            if contradicted and not clear:
+                break  # it is dropped in any case
             if other == index:
                 continue
             own = self.run(version, other)
             if self.right[other]:
                 contradicted = contradicted or not self.is_right(other, own)
             else:
-                agrees += behaves_alike(self.answers[other], own, case)
+                agrees += behaves_alike(self.answer(other), own, case)
         return Candidate(mistake, agrees, contradicted)
 
-    def _fitting(self, index: int, seen: Observation) -> Misconception | None:
+    def _matching(self, index: int, seen: Observation) -> Mistake | None:
         value = seen.outcome.value
         if value is None or kind_problem(value, self.want(index)) or seen.changed_inputs:
             return None
-        for mistake in self.exercise.misconceptions:
-            if mistake.fits is not None and mistake.fits(seen.args, value):
+        for mistake in self.exercise.mistakes:
+            if mistake.matches is not None and _holds(mistake.matches, seen.args, value):
                 return mistake
         return None
 
+    def _try_pairs(
+        self, lines: list["_Line"], index: int, alike: list[tuple["_Line", "_Line"]]
+    ) -> None:
+        """Note the pairs that give on a case what the answer gave; this may be stopped halfway."""
+        case, got = self.exercise.cases[index], self.answer(index).outcome.value
+        every = self.exercise.recipe_lines
+        made, switches = once(
+            "board", self.exercise, case, lambda: self.exercise.recipe.board(every)
+        )
+        known: dict[tuple[int, int], Any] = once("pairs", self.exercise, case, dict)
+        used, args = case.use(made), case.arguments(index)
+        for one, other in _by_rank(lines):
+            if one.name == other.name or one.sets & other.sets:
+                continue
+            key = one.number, other.number
+            if key not in known:
+                switches[:] = [False] * len(switches)
+                switches[one.number] = switches[other.number] = True
+                known[key] = _value(used, args)
+            if equal(got, known[key], case.tolerance, case.absolute):
+                alike.append((one, other))
 
-def _says_much(seen: Observation, case: Case) -> bool:
+    def _showing(self, index: int) -> Iterator["_Line"]:
+        """Yield the lines that make a difference on a case and return the right kind of value.
+
+        What is the right kind is what the answer returned: a pair in which one of the two spoils
+        the shape seldom gives it back.
+        """
+        recipe, want = self.exercise.recipe, self.want(index)
+        usual = kind_problem(self.answer(index).outcome.value, want) is None
+        numbers = {text: number for number, text in enumerate(self.exercise.recipe_lines)}
+        for mistake in self.exercise.mistakes:
+            for rank, text in enumerate(mistake.versions):
+                if text not in numbers:
+                    continue
+                own = self.run(self.exercise.versions(mistake)[rank], index)
+                if own.outcome.kind != "returned" or self.is_right(index, own):
+                    continue
+                if not usual or kind_problem(own.outcome.value, want) is None:
+                    yield _Line(mistake.name, text, numbers[text], recipe.sets(text), rank)
+
+    def _explained(self, fn: Function, index: int) -> int:
+        """Count the cases that a pair explains; 0 if it contradicts one, or fails on this one."""
+        count = 0
+        for other, case in enumerate(self.exercise.cases):
+            own = observe(self.exercise, fn, case, other, SECONDS, watch=False)
+            if self.right[other] and not self.is_right(other, own):
+                return 0
+            alike = not self.right[other] and behaves_alike(self.answer(other), own, case)
+            if other == index and not alike:
+                return 0
+            count += alike
+        return count
+
+
+@dataclass(frozen=True)
+class _Line:
+    """One version of a mistake: its text, its number among all, and which of its kind it is."""
+
+    name: str
+    text: str
+    number: int
+    sets: frozenset[str]
+    rank: int
+
+
+def _holds(matches: Callable[..., bool], args: tuple[Any, ...], value: Any) -> bool:
+    """Ask a predicate, which may not be ready for everything that an answer can return."""
+    try:
+        return matches(args, value)
+    except (RuntimeError, ValueError, TypeError, ArithmeticError, LookupError):
+        return False
+
+
+def _by_rank(lines: list[_Line]) -> Iterator[tuple[_Line, _Line]]:
+    """Yield all pairs, those first that come first among the versions of their mistakes."""
+    ranked: dict[int, list[_Line]] = {}
+    for line in lines:
+        ranked.setdefault(line.rank, []).append(line)
+    most = max(ranked, default=0)
+    for total in range(2 * most + 1):
+        for low in range((total + 1) // 2):
+            yield from itertools.product(ranked.get(low, ()), ranked.get(total - low, ()))
+        if total % 2 == 0:
+            yield from itertools.combinations(ranked.get(total // 2, ()), 2)
+
+
+def _has_fractions(value: Any) -> bool:
+    parts = tree_leaves(value)
+    return any(isinstance(part, float) for part in parts) or any(
+        isinstance(part, Tensor) and part.is_floating_point() for part in parts
+    )
+
+
+def _value(fn: Function, args: tuple[Any, ...]) -> Any:
+    try:
+        return fn(*tree_map_only(Tensor, Tensor.clone, args))
+    except Exception:
+        return None
+
+
+def _is_conclusive(seen: Observation, case: Case) -> bool:
     """Say whether equal results can hardly be chance: exact, and all numbers."""
     value = seen.outcome.value
     parts = value if isinstance(value, list | tuple) else [value]
@@ -132,6 +275,8 @@ def _says_much(seen: Observation, case: Case) -> bool:
 
 
 def _is_finite(part: object) -> bool:
+    if isinstance(part, int | float):
+        return not isinstance(part, bool) and math.isfinite(part)
     if not isinstance(part, Tensor) or part.is_nested or part.layout != torch.strided:
         return False
     return part.device.type == "cpu" and not part.is_quantized and bool(part.isfinite().all())

@@ -4,6 +4,8 @@ import html
 import re
 from dataclasses import dataclass
 
+from course_utils.checking.picture import Picture
+
 STATUSES = {
     "passed": "Passed",
     "not_attempted": "Not attempted yet",
@@ -33,17 +35,25 @@ class Report:
         exercise: The exercise's name.
         status: One of the keys of STATUSES.
         says: What a learner reads.
-        misconception: The name of the mistake, where it was recognised.
+        misconceptions: The names of the mistakes that were recognised: none, one, or two that were
+            made at once.
         case: What was special about the inputs on which it showed.
         note: What else was noticed, though it decided nothing.
+        picture: What the answer returned there, with the cells that differ marked.
     """
 
     exercise: str
     status: str
     says: str
-    misconception: str | None = None
+    misconceptions: tuple[str, ...] = ()
     case: str | None = None
     note: str | None = None
+    picture: Picture | None = None
+
+    @property
+    def misconception(self) -> str | None:
+        """The name of the mistake, or of the first of two."""
+        return self.misconceptions[0] if self.misconceptions else None
 
     @property
     def passed(self) -> bool:
@@ -59,12 +69,14 @@ class Report:
     def headline(self) -> str:
         """The verdict in a few words."""
         words = STATUSES[self.status]
-        return f"{words}: {self.misconception}" if self.misconception else words
+        return f"{words}: {', and '.join(self.misconceptions)}" if self.misconceptions else words
 
     def __str__(self) -> str:
         parts = [f"{self.exercise}: {self.headline}", self.says]
         if self.case:
             parts.append(f"Seen with: {self.case}.")
+        if self.picture:
+            parts.append(str(self.picture))
         if self.note:
             parts.append(self.note)
         return "\n".join(parts)
@@ -73,7 +85,7 @@ class Report:
         return str(self)
 
     def _repr_html_(self) -> str:
-        paragraphs = [self.says]
+        paragraphs = self.says.split("\n\n")
         small = [f"Seen with: {self.case}."] if self.case else []
         small += [self.note] if self.note else []
         return card(
@@ -82,6 +94,7 @@ class Report:
             paragraphs=paragraphs,
             small=small,
             colour=_COLOURS.get(self.status, "#c05717"),
+            below=self.picture.html() if self.picture else "",
         )
 
 
@@ -92,8 +105,12 @@ def card(
     small: list[str] | None = None,
     colour: str = "#3b78b5",
     code: str = "",
+    below: str = "",
 ) -> str:
-    """Return a card as HTML that takes its text colour and background from the page around it."""
+    """Return a card as HTML that takes its text colour and background from the page around it.
+
+    `below` is HTML already; all else is text.
+    """
     mark, _, words = title.partition(" ")
     parts = [
         f'<div style="border:1px solid {colour};border-left-width:.5em;border-radius:.3em;'
@@ -108,7 +125,7 @@ def card(
         parts.append(f'<pre style="overflow-x:auto" tabindex="0">{html.escape(code)}</pre>')
     for text in small or []:
         parts.append(f'<p style="margin:0;font-size:.9em">{_inline(text)}</p>')
-    return "".join([*parts, "</div>"])
+    return "".join([*parts, below, "</div>"])
 
 
 def _inline(text: str) -> str:

@@ -55,7 +55,7 @@ def _inside(exercise: Exercise, source: str, seconds: int) -> Report:
 
 def _outside(exercise: Exercise, source: str, seconds: int) -> Report | None:
     """Return what is wrong with the values seen from outside, or None."""
-    bare = replace(exercise, costs=(), misconceptions=())
+    bare = replace(exercise, costs=(), mistakes=())
     try:
         with RemoteAnswer(exercise.name, source, seconds) as answer:
             answer.request("disown")
@@ -76,6 +76,8 @@ def _lost(exercise: Exercise) -> Report:
 
 def _report(name: str, said: dict[str, Any]) -> Report:
     """Return what the process says of the answer, whatever else it says."""
-    kept = {key: str(said[key]) for key in ("misconception", "case", "note") if said[key]}
     status = str(said["status"])
-    return Report(name, status if status in STATUSES else "crashed", str(said["says"]), **kept)
+    case, note = (str(said[key]) if said[key] else None for key in ("case", "note"))
+    named = tuple(map(str, said["misconceptions"]))
+    kind = status if status in STATUSES else "crashed"
+    return Report(name, kind, str(said["says"]), named, case, note)

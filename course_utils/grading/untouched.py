@@ -24,7 +24,7 @@ class Untouched:
                 self._add(name, module)
         for owner in _OF_TORCH:
             self._add(getattr(owner, "__name__", str(owner)), owner)
-        parts = (exercise, *exercise.cases, *exercise.misconceptions, *exercise.costs)
+        parts = (exercise, *exercise.cases, *exercise.mistakes, *exercise.costs)
         self._owners += [(f"the exercise {exercise.name}", part) for part in parts]
         self._before = [_state(owner) for _, owner in self._owners]
 

@@ -11,7 +11,7 @@ import os
 import tempfile
 import types
 from collections.abc import Callable
-from dataclasses import asdict
+from dataclasses import replace
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
@@ -83,8 +83,8 @@ def _judged(exercise: Any, answer: Any, untouched: Untouched) -> dict[str, Any]:
     changed = untouched.changes()
     if report.passed and changed:
         says = f"While it was graded, the submission changed {', '.join(changed[:3])}."
-        return {**asdict(report), "status": "changed_input", "says": says}
-    return asdict(report)
+        report = replace(report, status="changed_input", says=says)
+    return {key: value for key, value in vars(report).items() if key != "picture"}
 
 
 def _disown(reference: Callable[..., Any]) -> None:

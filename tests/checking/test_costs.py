@@ -17,10 +17,10 @@ def through_all_pairs(x):
 
 def test_a_limit_that_names_its_mistake_names_it_however_the_answer_counts() -> None:
     (cost,) = TOY.costs
-    named = dataclasses.replace(cost, mistake=TOY.misconceptions[0])
+    named = dataclasses.replace(cost, mistake=TOY.mistakes[0].name)
     report = judge(dataclasses.replace(TOY, costs=(named,)), through_all_pairs)
     assert (report.status, report.misconception) == ("misconception", "squared")
-    assert report.says == TOY.misconceptions[0].says
+    assert report.says == TOY.mistakes[0].says
 
 
 def test_a_call_that_fails_at_the_larger_size_is_too_costly_and_has_no_name() -> None:
@@ -30,15 +30,16 @@ def test_a_call_that_fails_at_the_larger_size_is_too_costly_and_has_no_name() ->
         return 2 * x
 
     (cost,) = TOY.costs
-    named = dataclasses.replace(cost, mistake=TOY.misconceptions[0])
+    named = dataclasses.replace(cost, mistake=TOY.mistakes[0].name)
     report = judge(dataclasses.replace(TOY, costs=(named,)), only_small)
     assert (report.status, report.misconception) == ("too_costly", None)
     assert "at size 256 the call failed" in report.says
 
 
 def test_every_form_of_a_costly_mistake_is_compared() -> None:
-    mistake = dataclasses.replace(TOY.misconceptions[0], also=(through_all_pairs,))
-    report = judge(dataclasses.replace(TOY, misconceptions=(mistake,)), through_all_pairs)
+    versions = (*TOY.mistakes[0].versions, through_all_pairs)
+    mistake = dataclasses.replace(TOY.mistakes[0], versions=versions)
+    report = judge(dataclasses.replace(TOY, mistakes=(mistake,)), through_all_pairs)
     assert (report.status, report.misconception) == ("misconception", "squared")
 
 

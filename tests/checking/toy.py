@@ -2,8 +2,14 @@
 
 import torch
 
-from course_utils.checking.exercise import Case, Cost, Exercise, Misconception, Property
+from course_utils.checking.exercise import Cost, Law, case, exercise, mistake
 from course_utils.measure import largest_tensor
+
+RIGHT = """
+def double(x):
+    twice = 2 * x
+    return twice
+"""
 
 
 def double(x: torch.Tensor) -> torch.Tensor:
@@ -14,28 +20,30 @@ def _not_positive(args, out) -> str | None:
     return None if bool((out * args[0] >= 0).all()) else "A sign was lost."
 
 
-TOY = Exercise(
-    name="double",
-    chapter=0,
-    signature="double(x)",
+TOY = exercise(
+    double,
+    right=RIGHT,
     asks="Double every number.",
-    reference=double,
     cases=(
-        Case("three numbers", lambda g: (torch.randn(3, generator=g).double(),), gradient="equal"),
-        Case("a table", lambda g: (torch.randn(2, 5, generator=g).double(),), gradient="equal"),
+        case("three numbers", lambda g: (torch.randn(3, generator=g).double(),), gradient="equal"),
+        case("a table", lambda g: (torch.randn(2, 5, generator=g).double(),), gradient="equal"),
     ),
-    misconceptions=(
-        Misconception("squared", lambda x: x * x, "It was squared. What is twice a number?"),
-        Misconception("the first case only", lambda x: 2 * x if x.dim() == 1 else 3 * x, "Tables?"),
-        Misconception(
-            "triple by chance", lambda x: 2 * x.view(3) if x.dim() == 1 else 3 * x, "Other tables?"
+    mistakes=(
+        mistake("squared", "It was squared. What is twice a number?", "twice = x * x"),
+        mistake("the first case only", "Tables?", "twice = 2 * x if x.dim() == 1 else 3 * x"),
+        mistake(
+            "triple by chance", "Other tables?", "twice = 2 * x.view(3) if x.dim() == 1 else 3 * x"
         ),
-        Misconception(
-            "a detour", lambda x: x.softmax(-1), "Why softmax?", sign=lambda t: "softmax" in t.calls
+        mistake(
+            "a detour",
+            "Why softmax?",
+            "twice = x.softmax(-1)",
+            detects=lambda t: "softmax" in t.calls,
         ),
-        Misconception("cut off", lambda x: 2 * x.detach() + 0 * x, "Where is the thread cut?"),
+        mistake("cut off", "Where is the thread cut?", "twice = 2 * x.detach() + 0 * x"),
+        mistake("one too many", "What was added at the end?", "return twice + 1"),
     ),
-    properties=(Property("signs stay", _not_positive),),
+    laws=(Law("signs stay", _not_positive),),
     costs=(
         Cost(
             "the largest tensor",

@@ -1,11 +1,13 @@
 """Right answers for chapter 05 in other styles than the references: all of them must pass."""
 
+import math
 from collections.abc import Callable
 
 import torch
-from torch import nn
+import torch.nn.functional as F
+from torch import Tensor, nn
 
-from tests.exercises.right_ways_ch05_attention import MULTI_HEAD_WAYS
+INF = torch.inf
 
 # split_heads
 
@@ -78,6 +80,150 @@ def merge_into_a_fresh_tensor(heads):
 
 def merge_transposed(heads):
     return heads.mT.flatten(1, 2).mT
+
+
+# multi_head_attention
+
+
+def _split(x, num_heads):
+    return x.unflatten(-1, (num_heads, -1)).permute(0, 2, 1, 3)
+
+
+def _merge(heads):
+    return torch.cat(heads.unbind(1), dim=-1)
+
+
+def _softmax(scores: Tensor) -> Tensor:
+    empty = (scores == -INF).all(-1, keepdim=True)
+    return torch.softmax(scores.masked_fill(empty, 0.0), -1).masked_fill(empty, 0.0)
+
+
+def mha_by_loop(query, key, value, W_q, W_k, W_v, W_o, num_heads, attn_mask=None):
+    B, L, D = query.shape
+    S, d_k = key.shape[1], D // num_heads
+    outs = []
+    for h in range(num_heads):
+        own = slice(h * d_k, (h + 1) * d_k)
+        q, k, v = query @ W_q[:, own], key @ W_k[:, own], value @ W_v[:, own]
+        scores = torch.bmm(q, k.transpose(1, 2)) / math.sqrt(d_k)
+        if attn_mask is not None:
+            scores = scores.masked_fill(~attn_mask.expand(B, num_heads, L, S)[:, h], -INF)
+        outs.append(_softmax(scores) @ v)
+    return torch.cat(outs, -1) @ W_o
+
+
+def mha_by_einsum(q, k, v, wq, wk, wv, wo, h, mask=None):
+    d_model = wq.shape[0]
+    cut = (d_model, h, d_model // h)
+    q = torch.einsum("bld,dhk->bhlk", q, wq.reshape(cut))
+    k = torch.einsum("bsd,dhk->bhsk", k, wk.reshape(cut))
+    v = torch.einsum("bsd,dhk->bhsk", v, wv.reshape(cut))
+    scores = torch.einsum("bhlk,bhsk->bhls", q, k) * q.shape[-1] ** -0.5
+    if mask is not None:
+        scores = torch.where(mask, scores, -INF)
+    heads = torch.einsum("bhls,bhsk->bhlk", _softmax(scores), v)
+    return torch.einsum("bhlk,hkd->bld", heads, wo.reshape(h, -1, wo.shape[1]))
+
+
+def mha_with_torch_sdpa(query, key, value, W_q, W_k, W_v, W_o, num_heads, attn_mask=None):
+    """Chapter 03 wrote attention itself: here torch's stands for it."""
+    q, k, v = (_split(x @ w, num_heads) for x, w in ((query, W_q), (key, W_k), (value, W_v)))
+    return _merge(F.scaled_dot_product_attention(q, k, v, attn_mask=attn_mask)) @ W_o
+
+
+def mha_with_minus_1e9(query, key, value, W_q, W_k, W_v, W_o, num_heads, attn_mask=None):
+    q, k, v = (
+        _split(F.linear(x, w.t()), num_heads) for x, w in ((query, W_q), (key, W_k), (value, W_v))
+    )
+    scores = torch.matmul(q, k.transpose(-2, -1)) / math.sqrt(q.size(-1))
+    if attn_mask is not None:
+        scores = scores.masked_fill(attn_mask == 0, -1e9)
+    weights = F.softmax(scores, dim=-1)
+    if attn_mask is not None:
+        weights = weights * attn_mask.any(dim=-1, keepdim=True)
+    return F.linear(_merge(weights @ v), W_o.t())
+
+
+def mha_folded(query, key, value, W_q, W_k, W_v, W_o, num_heads, attn_mask=None):
+    """Sequences and heads in one axis, as torch's own form has it."""
+    B, L, D = query.shape
+    S, d_k = key.shape[1], D // num_heads
+
+    def fold(x: Tensor) -> Tensor:
+        x = x.transpose(0, 1).contiguous()
+        return x.view(x.shape[0], B * num_heads, d_k).transpose(0, 1)
+
+    q, k, v = fold(query @ W_q) * d_k**-0.5, fold(key @ W_k), fold(value @ W_v)
+    scores = torch.bmm(q, k.transpose(1, 2))
+    if attn_mask is not None:
+        full = attn_mask.expand(B, num_heads, L, S).reshape(B * num_heads, L, S)
+        bias = torch.zeros(full.shape, dtype=q.dtype).masked_fill(~full, -INF)
+        scores = scores + bias.masked_fill(~full.any(-1, keepdim=True), 0.0)
+        weights = torch.softmax(scores, -1) * full.any(-1, keepdim=True)
+    else:
+        weights = torch.softmax(scores, -1)
+    out = torch.bmm(weights, v).transpose(0, 1).contiguous().view(L, B, D)
+    return (out @ W_o).transpose(0, 1)
+
+
+def mha_one_sequence_at_a_time(query, key, value, W_q, W_k, W_v, W_o, num_heads, attn_mask=None):
+    """No concatenation: each head is mixed by its rows of W_o, and the heads are added up."""
+    B, L, D = query.shape
+    d_k = D // num_heads
+    outs = []
+    for b in range(B):
+        total = torch.zeros(L, D, dtype=query.dtype)
+        for h in range(num_heads):
+            own = slice(h * d_k, (h + 1) * d_k)
+            q, k, v = (query[b] @ W_q)[:, own], (key[b] @ W_k)[:, own], (value[b] @ W_v)[:, own]
+            scores = q @ k.T / d_k**0.5
+            if attn_mask is not None:
+                mask = attn_mask
+                while mask.dim() < 4:
+                    mask = mask[None]
+                mask = mask[b if mask.shape[0] > 1 else 0, h if mask.shape[1] > 1 else 0]
+                scores = scores.masked_fill(mask.logical_not(), -INF)
+            total = total + _softmax(scores) @ v @ W_o[own]
+        outs.append(total)
+    return torch.stack(outs)
+
+
+def mha_repaired_after(query, key, value, W_q, W_k, W_v, W_o, num_heads, attn_mask=None):
+    """NaN of an empty row replaced afterwards: masked_fill stops its gradient, so it is right."""
+    q = _split(query @ W_q, num_heads)
+    k = _split(key @ W_k, num_heads)
+    v = _split(value @ W_v, num_heads)
+    scores = (q @ k.mT).div(q.shape[-1] ** 0.5)
+    if attn_mask is not None:
+        scores.masked_fill_(~attn_mask, -INF)
+    return _merge(scores.softmax(-1).nan_to_num(0.0) @ v) @ W_o
+
+
+def mha_emptied_after_w_o(query, key, value, W_q, W_k, W_v, W_o, num_heads, attn_mask=None):
+    """Each head mixed and emptied on its own: without a bias, after W_o is as good as before."""
+    q, k, v = (_split(x @ w, num_heads) for x, w in ((query, W_q), (key, W_k), (value, W_v)))
+    scores = q @ k.mT * q.shape[-1] ** -0.5
+    if attn_mask is not None:
+        scores = scores.masked_fill(~attn_mask, -1e30)
+    parts = scores.softmax(-1) @ v @ W_o.view(num_heads, -1, W_o.shape[-1])
+    if attn_mask is not None:
+        parts = torch.where(attn_mask.any(-1, keepdim=True), parts, 0.0)
+    return parts.sum(dim=1)
+
+
+class MHA(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.drop = nn.Dropout(0.0)
+
+    def forward(self, query, key, value, W_q, W_k, W_v, W_o, num_heads, attn_mask=None):
+        wide = [t.double() for t in (query, key, value, W_q, W_k, W_v, W_o)]
+        out = mha_by_einsum(*wide, num_heads, attn_mask)
+        return self.drop(out).to(query.dtype)
+
+
+mha_module = MHA()
+mha_module.__name__ = "mha_module_in_float64"
 
 
 # mha_parameters
@@ -178,7 +324,17 @@ RIGHT_WAYS_CH05: dict[str, tuple[Callable[..., object], ...]] = {
         merge_into_a_fresh_tensor,
         merge_transposed,
     ),
-    "multi_head_attention": MULTI_HEAD_WAYS,
+    "multi_head_attention": (
+        mha_by_loop,
+        mha_by_einsum,
+        mha_with_torch_sdpa,
+        mha_with_minus_1e9,
+        mha_folded,
+        mha_one_sequence_at_a_time,
+        mha_repaired_after,
+        mha_emptied_after_w_o,
+        mha_module,
+    ),
     "mha_parameters": (
         parameters_by_formula,
         parameters_by_heads,

@@ -1,12 +1,10 @@
-"""Right answers to the exercises of chapter 06 in other styles than the reference: the masks."""
+"""Right answers to the exercises of chapter 06 in other styles than the reference."""
 
 import numpy as np
 import torch
 import torch.nn.functional as F
 
-from tests.exercises.right_ways_ch06_leaks import RIGHT_WAYS_LEAKS
-from tests.exercises.right_ways_ch06_softmax import RIGHT_WAYS_SOFTMAX
-from tests.exercises.right_ways_ch06_structured import RIGHT_WAYS_STRUCTURED
+INF = torch.inf
 
 # causal_mask
 
@@ -118,6 +116,266 @@ def window_by_range(L, S, window, offset=0):
     )
 
 
+# prefix_mask
+
+
+def prefix_by_writing_columns(num_positions, prefix_length):
+    mask = torch.ones(num_positions, num_positions, dtype=torch.bool).tril()
+    mask[:, :prefix_length] = True
+    return mask
+
+
+def prefix_by_writing_a_square(n, p):
+    mask = torch.tril(torch.ones(n, n)).bool()
+    mask[:p, :p] = 1
+    return mask
+
+
+def prefix_by_loops(n, p):
+    return torch.tensor([[j < p or j <= i for j in range(n)] for i in range(n)])
+
+
+def prefix_by_the_farther_edge(n, p):
+    last = torch.arange(n).clamp(min=p - 1)
+    return torch.arange(n) <= last.unsqueeze(-1)
+
+
+def prefix_by_exclusion(n, p):
+    i, j = torch.meshgrid(torch.arange(n), torch.arange(n), indexing="ij")
+    return torch.logical_not((j > i) & (j >= p))
+
+
+# document_mask
+
+
+def documents_by_loops(document_ids):
+    batch, length = document_ids.shape
+    mask = torch.zeros(batch, 1, length, length, dtype=torch.bool)
+    for b in range(batch):
+        for i in range(length):
+            for j in range(i + 1):
+                mask[b, 0, i, j] = document_ids[b, i] == document_ids[b, j]
+    return mask
+
+
+def documents_by_tril(document_ids):
+    same = document_ids[:, None, :, None] == document_ids[:, None, None, :]
+    return same.tril()
+
+
+def documents_by_difference(ids):
+    return ((ids[:, :, None] - ids[:, None, :]) == 0).tril().unsqueeze(1)
+
+
+def documents_by_multiplying(ids):
+    n = ids.shape[1]
+    same = torch.eq(ids.unsqueeze(2), ids.unsqueeze(1)).long()
+    return (same * torch.ones(n, n, dtype=torch.long).tril()).bool()[:, None]
+
+
+def documents_by_unique_numbers(ids):
+    _, numbers = ids.unique(return_inverse=True)
+    member = F.one_hot(numbers).double()
+    return (member @ member.mT > 0.5).tril().view(len(ids), 1, ids.shape[1], ids.shape[1])
+
+
+def documents_sequence_by_sequence(ids):
+    tables = [torch.stack([row == one for one in row]).tril() for row in ids]
+    return torch.stack(tables)[:, None, :, :]
+
+
+# masked_softmax
+
+
+def softmax_by_rows(scores, attn_mask):
+    mask = attn_mask.expand(scores.shape)
+    rows = []
+    flat = mask.reshape(-1, mask.shape[-1])
+    for row, seen in zip(scores.reshape(-1, scores.shape[-1]), flat, strict=True):
+        weights = torch.zeros_like(row)
+        if seen.any():
+            weights[seen] = torch.softmax(row[seen], dim=0)
+        rows.append(weights)
+    return torch.stack(rows).view(scores.shape)
+
+
+def softmax_with_lowest_number(scores, attn_mask):
+    low = torch.where(attn_mask, scores, torch.finfo(scores.dtype).min)
+    return F.softmax(low, dim=-1) * attn_mask
+
+
+def softmax_with_minus_1e9_in_float32(scores, attn_mask):
+    wide = scores if scores.dtype == torch.float64 else scores.float()
+    weights = wide.masked_fill(~attn_mask, -1e9).softmax(-1)
+    return weights.masked_fill(~attn_mask, 0.0).to(scores.dtype)
+
+
+def softmax_with_minus_1e9_where_it_fits(scores, attn_mask):
+    low = max(-1e9, torch.finfo(scores.dtype).min)
+    weights = torch.softmax(scores.masked_fill(attn_mask.logical_not(), low), -1)
+    return torch.where(attn_mask.any(-1, keepdim=True), weights, 0.0)
+
+
+def softmax_with_added_infinity(scores, attn_mask):
+    empty = ~attn_mask.any(dim=-1, keepdim=True)
+    bias = torch.zeros(attn_mask.shape, dtype=scores.dtype)
+    bias = bias.masked_fill(~(attn_mask | empty), -INF)
+    return (scores + bias).softmax(dim=-1).masked_fill(empty, 0.0)
+
+
+def softmax_repaired_behind_a_fill(scores, attn_mask):
+    return scores.masked_fill(~attn_mask, -INF).softmax(-1).nan_to_num(0.0)
+
+
+def softmax_zeroed_behind_a_fill(scores, attn_mask):
+    weights = torch.softmax(scores.masked_fill(~attn_mask, -INF), -1)
+    return weights.masked_fill(~attn_mask, 0.0)
+
+
+def softmax_by_hand(scores, attn_mask):
+    hidden = scores.masked_fill(~attn_mask, -INF)
+    top = hidden.max(dim=-1, keepdim=True).values
+    top = torch.where(top == -INF, torch.zeros_like(top), top)
+    powers = (hidden - top).exp()
+    return powers / powers.sum(-1, keepdim=True).clamp(min=1e-6 if powers.itemsize < 4 else 1e-30)
+
+
+def softmax_on_a_changed_copy(scores, attn_mask):
+    mask = attn_mask.expand_as(scores)
+    copy = scores.clone()
+    copy[~mask] = float("-inf")
+    copy[~mask.any(-1)] = 0.0
+    weights = torch.softmax(copy, dim=-1)
+    return weights * mask.to(weights.dtype)
+
+
+def softmax_through_logarithms(scores, attn_mask):
+    hidden = torch.where(attn_mask, scores.double(), -INF)
+    empty = (~attn_mask).all(-1, keepdim=True)
+    logs = hidden.masked_fill(empty, 0.0).log_softmax(-1)
+    return (logs.exp() * ~empty).to(scores.dtype)
+
+
+# leaks_future
+
+
+def leaks_one_position_at_a_time(attention, num_positions, d_model):
+    x = torch.randn(1, num_positions, d_model, generator=torch.Generator().manual_seed(0))
+    out = attention(x)
+    for t in range(1, num_positions):
+        changed = x.clone()
+        changed[0, t] += 1.0
+        if not torch.equal(out[:, :t], attention(changed)[:, :t]):
+            return True
+    return False
+
+
+def leaks_after_each_cut(attention, num_positions, d_model):
+    g = torch.Generator()
+    x = torch.rand(1, num_positions, d_model, generator=g)
+    for i in range(num_positions - 1):
+        other = x.clone()
+        other[:, i + 1 :] = torch.randn(other[:, i + 1 :].shape, generator=g)
+        if (attention(x)[:, : i + 1] - attention(other)[:, : i + 1]).abs().max() > 1e-6:
+            return True
+    return False
+
+
+def leaks_by_pairs(attention, num_positions, d_model):
+    g = torch.Generator().manual_seed(7)
+    x = torch.randn((1, num_positions, d_model), generator=g)
+    before = attention(x).clone()
+    for j in range(num_positions):
+        y = x.clone()
+        y[0, j, :] = 10 * torch.randn(d_model, generator=g)
+        after = attention(y)
+        for i in range(j):
+            if not torch.allclose(before[0, i], after[0, i]):
+                return True
+    return False
+
+
+def leaks_with_the_future_set_to_zero(attention, num_positions, d_model):
+    x = torch.randn(1, num_positions, d_model, generator=torch.Generator().manual_seed(1))
+    out = attention(x)
+    found = False
+    for keep in range(1, num_positions):
+        cut = torch.zeros_like(x)
+        cut[:, :keep] = x[:, :keep]
+        found = found or bool((attention(cut)[:, :keep] != out[:, :keep]).any().item())
+    return found
+
+
+def leaks_with_a_very_large_change(attention, num_positions, d_model):
+    x = torch.randn(1, num_positions, d_model, generator=torch.Generator().manual_seed(2))
+    with torch.no_grad():
+        out = attention(x)
+        worst = 0.0
+        for t in range(num_positions - 1, 0, -1):
+            changed = torch.cat([x[:, :t], x[:, t:] + 1000.0], dim=1)
+            gap = (attention(changed)[:, :t] - out[:, :t]).abs().max()
+            worst = max(worst, float(gap / out[:, :t].abs().max().clamp(min=1e-12)))
+    return worst > 1e-5
+
+
+def leaks_undoing_each_change(attention, num_positions, d_model):
+    x = torch.randn(1, num_positions, d_model, generator=torch.Generator().manual_seed(3))
+    out = attention(x).clone()
+    verdict = False
+    for t in range(1, num_positions):
+        kept = x[:, t].clone()
+        x[:, t] = -kept
+        verdict |= not torch.equal(attention(x)[:, :t], out[:, :t])
+        x[:, t] = kept
+    return verdict
+
+
+def leaks_from_the_end_without_undoing(attention, num_positions, d_model):
+    x = torch.randn(1, num_positions, d_model, generator=torch.Generator().manual_seed(4))
+    out = attention(x.clone())
+    for t in reversed(range(1, num_positions)):
+        x[:, t] += 1.0
+        if not torch.allclose(attention(x.clone())[:, :t], out[:, :t], rtol=0.0, atol=1e-6):
+            return True
+    return False
+
+
+def leaks_into_the_neighbour_of_any_later_change(attention, num_positions, d_model):
+    x = torch.randn(1, num_positions, d_model, generator=torch.Generator().manual_seed(5))
+    out = attention(x)
+
+    def moves(i):
+        changed = x.clone()
+        changed[:, i + 1 :] *= 2.0
+        return not torch.equal(attention(changed)[:, i], out[:, i])
+
+    return any(moves(i) for i in range(num_positions - 1))
+
+
+def leaks_with_the_global_state_put_back(attention, num_positions, d_model):
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        x, noise = torch.randn(2, 1, num_positions, d_model)
+    out = attention(x)
+    place = torch.arange(num_positions)[:, None]
+    return any(
+        not torch.equal(out[:, :t], attention(x + noise * (place >= t))[:, :t])
+        for t in range(1, num_positions)
+    )
+
+
+def leaks_feature_by_feature(attention, num_positions, d_model):
+    x = torch.randn(1, num_positions, d_model, generator=torch.Generator().manual_seed(6))
+    out = attention(x)
+    for t in range(1, num_positions):
+        for f in range(d_model):
+            changed = x.clone()
+            changed[0, t, f] += 3.0
+            if not out[0, :t].equal(attention(changed)[0, :t]):
+                return True
+    return False
+
+
 RIGHT_WAYS_CH06 = {
     "causal_mask": (
         causal_by_tril,
@@ -144,7 +402,43 @@ RIGHT_WAYS_CH06 = {
         window_by_exclusion,
         window_by_range,
     ),
-    **RIGHT_WAYS_STRUCTURED,
-    **RIGHT_WAYS_SOFTMAX,
-    **RIGHT_WAYS_LEAKS,
+    "prefix_mask": (
+        prefix_by_writing_columns,
+        prefix_by_writing_a_square,
+        prefix_by_loops,
+        prefix_by_the_farther_edge,
+        prefix_by_exclusion,
+    ),
+    "document_mask": (
+        documents_by_loops,
+        documents_by_tril,
+        documents_by_difference,
+        documents_by_multiplying,
+        documents_by_unique_numbers,
+        documents_sequence_by_sequence,
+    ),
+    "masked_softmax": (
+        softmax_by_rows,
+        softmax_with_lowest_number,
+        softmax_with_minus_1e9_in_float32,
+        softmax_with_minus_1e9_where_it_fits,
+        softmax_with_added_infinity,
+        softmax_repaired_behind_a_fill,
+        softmax_zeroed_behind_a_fill,
+        softmax_by_hand,
+        softmax_on_a_changed_copy,
+        softmax_through_logarithms,
+    ),
+    "leaks_future": (
+        leaks_one_position_at_a_time,
+        leaks_after_each_cut,
+        leaks_by_pairs,
+        leaks_with_the_future_set_to_zero,
+        leaks_with_a_very_large_change,
+        leaks_undoing_each_change,
+        leaks_from_the_end_without_undoing,
+        leaks_into_the_neighbour_of_any_later_change,
+        leaks_with_the_global_state_put_back,
+        leaks_feature_by_feature,
+    ),
 }

@@ -3,10 +3,7 @@
 import math
 
 import torch
-
-from tests.exercises.right_ways_ch07_alibi import RIGHT_WAYS_ALIBI
-from tests.exercises.right_ways_ch07_relative import RIGHT_WAYS_RELATIVE
-from tests.exercises.right_ways_ch07_rope import RIGHT_WAYS_ROPE
+import torch.nn.functional as F
 
 # is_permutation_equivariant
 
@@ -52,8 +49,8 @@ def equivariant_by_loops(layer, x, permutation):
 
 
 def sinusoids_as_in_the_tutorial(num_positions, d_model, base=10000.0):
-    position = torch.arange(num_positions).unsqueeze(1)
-    div_term = torch.exp(torch.arange(0, d_model, 2) * (-math.log(base) / d_model))
+    position = torch.arange(num_positions, dtype=torch.float64).unsqueeze(1)
+    div_term = torch.exp(torch.arange(0, d_model, 2).double() * (-math.log(base) / d_model))
     pe = torch.zeros(num_positions, d_model)
     pe[:, 0::2] = torch.sin(position * div_term)
     pe[:, 1::2] = torch.cos(position * div_term)
@@ -85,9 +82,9 @@ def sinusoids_by_complex_powers(num_positions, d_model, base=10000.0):
 
 
 def sinusoids_by_where(num_positions, d_model, base=10000.0):
-    feature = torch.arange(d_model)
-    angle = torch.arange(num_positions).float()[:, None] / base ** (2 * (feature // 2) / d_model)
-    return torch.where(feature % 2 == 0, torch.sin(angle), torch.cos(angle))
+    feature = torch.arange(d_model, dtype=torch.float64)
+    angle = torch.arange(num_positions).double()[:, None] / base ** (2 * (feature // 2) / d_model)
+    return torch.where(feature % 2 == 0, torch.sin(angle), torch.cos(angle)).float()
 
 
 # shift_matrix
@@ -127,6 +124,363 @@ def shift_by_diagonals(offset, d_model, base=10000.0):
     )
 
 
+# shaw_scores
+
+
+def shaw_by_gather(query, key, relative_embedding, max_distance, scale=None):
+    L, S = query.shape[-2], key.shape[-2]
+    steps = torch.arange(S)[None, :] - torch.arange(L)[:, None]
+    row = steps.clamp(-max_distance, max_distance) + max_distance
+    met = torch.einsum("bhld,rd->bhlr", query, relative_embedding)
+    relative = torch.gather(met, 3, row.expand(query.size(0), query.size(1), L, S))
+    both = torch.einsum("bhld,bhsd->bhls", query, key) + relative
+    return both * (1 / math.sqrt(query.shape[-1]) if scale is None else scale)
+
+
+def shaw_distance_by_distance(query, key, relative_embedding, max_distance, scale=None):
+    """Add what each vector says, once, to all pairs that share it."""
+    j, i = torch.arange(key.size(2)), torch.arange(query.size(2)).unsqueeze(1)
+    index = torch.clamp(j - i, min=-max_distance, max=max_distance) + max_distance
+    scores = query @ key.mT
+    for row, vector in enumerate(relative_embedding):
+        scores = scores + (query @ vector).unsqueeze(-1) * (index == row)
+    return scores * (query.size(-1) ** -0.5 if scale is None else scale)
+
+
+def shaw_query_by_query(q, k, table, reach, scale=None):
+    factor = q.shape[-1] ** -0.5 if scale is None else scale
+    rows = []
+    for i in range(q.shape[-2]):
+        index = [max(-reach, min(reach, j - i)) + reach for j in range(k.shape[-2])]
+        rows.append((q[..., i : i + 1, :] * (k + table[index])).sum(-1) * factor)
+    return torch.stack(rows, dim=-2)
+
+
+def shaw_by_take_along(q, k, table, reach, scale=None):
+    met = torch.matmul(q, table.transpose(0, 1))
+    steps = torch.arange(k.shape[2]).view(1, -1) - torch.arange(q.shape[2]).view(-1, 1)
+    index = (steps + reach).clamp(0, 2 * reach).expand(*q.shape[:2], -1, -1)
+    both = q @ k.transpose(-2, -1) + torch.take_along_dim(met, index, dim=-1)
+    return both / math.sqrt(q.shape[-1]) if scale is None else both * scale
+
+
+def shaw_by_one_hot(q, k, table, reach, scale=None):
+    steps = torch.arange(k.shape[-2]) - torch.arange(q.shape[-2])[:, None]
+    hot = F.one_hot(steps.clamp(-reach, reach) + reach, 2 * reach + 1).to(q.dtype)
+    relative = torch.einsum("...lr,lsr->...ls", q @ table.T, hot)
+    scale = 1 / q.shape[-1] ** 0.5 if scale is None else scale
+    return scale * (q @ k.mT) + scale * relative
+
+
+# t5_bucket
+
+
+def bucket_as_in_t5(relative_position, num_buckets, max_distance, bidirectional):
+    ret = 0
+    n = -relative_position
+    if bidirectional:
+        num_buckets //= 2
+        ret += (n < 0).to(torch.long) * num_buckets
+        n = torch.abs(n)
+    else:
+        n = torch.max(n, torch.zeros_like(n))
+    max_exact = num_buckets // 2
+    is_small = n < max_exact
+    val_if_large = max_exact + (
+        torch.log(n.float() / max_exact)
+        / math.log(max_distance / max_exact)
+        * (num_buckets - max_exact)
+    ).to(torch.long)
+    val_if_large = torch.min(val_if_large, torch.full_like(val_if_large, num_buckets - 1))
+    ret += torch.where(is_small, n, val_if_large)
+    return ret
+
+
+def bucket_one_by_one(relative_position, num_buckets, max_distance, bidirectional):
+    def one(step):
+        size = num_buckets // 2 if bidirectional else num_buckets
+        start = size if bidirectional and step > 0 else 0
+        distance = abs(step) if bidirectional else max(-step, 0)
+        exact = size // 2
+        if distance < exact:
+            return start + distance
+        share = math.log(distance / exact) / math.log(max_distance / exact)
+        return start + min(exact + int(share * (size - exact)), size - 1)
+
+    flat = [one(int(step)) for step in relative_position.flatten()]
+    return torch.tensor(flat).reshape(relative_position.shape)
+
+
+def bucket_by_thresholds(steps, num_buckets, max_distance, bidirectional):
+    size = num_buckets // 2 if bidirectional else num_buckets
+    exact = size // 2
+    wide = size - exact
+    starts = exact * (max_distance / exact) ** (torch.arange(1, wide).double() / wide)
+    distance = steps.abs() if bidirectional else steps.neg().clamp(min=0)
+    far = exact + torch.bucketize(distance.double(), starts, right=True)
+    out = torch.where(distance < exact, distance, far)
+    return out + size * (steps > 0) if bidirectional else out
+
+
+def bucket_by_log2(steps, num_buckets, max_distance, bidirectional):
+    if bidirectional:
+        half = num_buckets // 2
+        late = (steps > 0).long() * half
+        return late + bucket_by_log2(-steps.abs(), half, max_distance, False)
+    exact = num_buckets // 2
+    distance = torch.relu(-steps)
+    ratio = torch.log2(distance.clamp(min=exact) / exact) / math.log2(max_distance / exact)
+    far = (exact + torch.floor(ratio * (num_buckets - exact))).long().clamp(max=num_buckets - 1)
+    return torch.where(distance >= exact, far, distance)
+
+
+def _per_head(table, positions):
+    return table[:, None] if positions.dim() == 2 else table
+
+
+# rope_interleaved
+
+
+def interleaved_by_complex_numbers(x, positions, base=10000.0):
+    """Llama's own code: pairs as complex numbers, in float32."""
+    freqs = 1.0 / (base ** (torch.arange(0, x.shape[-1], 2).float() / x.shape[-1]))
+    angles = positions.float().unsqueeze(-1) * freqs
+    turned = _per_head(torch.polar(torch.ones_like(angles), angles), positions)
+    pairs = torch.view_as_complex(x.float().reshape(*x.shape[:-1], -1, 2))
+    return torch.view_as_real(pairs * turned).flatten(-2).type_as(x)
+
+
+def interleaved_written_in_place(x, positions, base=10000.0):
+    d = x.shape[-1]
+    theta = base ** (-torch.arange(0, d, 2) / d)
+    angles = _per_head(positions[..., None] * theta, positions)
+    cos, sin = torch.cos(angles).to(x.dtype), torch.sin(angles).to(x.dtype)
+    out = torch.empty_like(x)
+    out[..., ::2] = x[..., ::2] * cos - x[..., 1::2] * sin
+    out[..., 1::2] = x[..., ::2] * sin + x[..., 1::2] * cos
+    return out
+
+
+def interleaved_by_full_tables(x, positions, base=10000.0):
+    d = x.shape[-1]
+    inv_freq = torch.exp(-math.log(base) * torch.arange(0, d, 2).double() / d)
+    angles = torch.einsum("...l,i->...li", positions.double(), inv_freq)
+    angles = _per_head(angles.repeat_interleave(2, dim=-1), positions)
+    swapped = torch.stack((-x[..., 1::2], x[..., ::2]), dim=-1).reshape(x.shape)
+    return x * angles.cos().to(x.dtype) + swapped * angles.sin().to(x.dtype)
+
+
+def interleaved_by_matrices(x, positions, base=10000.0):
+    d = x.shape[-1]
+    rows = positions.expand(x.shape[0], x.shape[2])
+    out = []
+    for sequence, places in zip(x, rows, strict=True):
+        tokens = []
+        for t, place in enumerate(places.tolist()):
+            blocks = []
+            for i in range(d // 2):
+                a = place * base ** (-2 * i / d)
+                blocks.append(
+                    torch.tensor([[math.cos(a), -math.sin(a)], [math.sin(a), math.cos(a)]])
+                )
+            tokens.append(sequence[:, t] @ torch.block_diag(*blocks).to(x.dtype).T)
+        out.append(torch.stack(tokens, dim=1))
+    return torch.stack(out)
+
+
+def interleaved_pair_by_pair(x, positions, base=10000.0):
+    d = x.shape[-1]
+    place = positions.to(torch.float64)
+    place = place.view(-1, 1, positions.shape[-1]) if positions.ndim == 2 else place
+    features = []
+    for i in range(d // 2):
+        angle = place / float(base) ** (2 * i / d)
+        u, v = x[..., 2 * i], x[..., 2 * i + 1]
+        cos, sin = angle.cos().to(x.dtype), angle.sin().to(x.dtype)
+        features += [u * cos - v * sin, u * sin + v * cos]
+    return torch.stack(features, dim=-1)
+
+
+def interleaved_from_a_table(x, positions, base=10000.0):
+    """Look whole positions up in a table; compute the others."""
+    if positions.is_floating_point() or positions.min() < 0:
+        return interleaved_by_full_tables(x, positions, base)
+    d = x.shape[-1]
+    every = torch.arange(int(positions.max()) + 1).float()
+    table = torch.outer(every, 1 / base ** (torch.arange(0, d, 2) / d))
+    angles = _per_head(table[positions], positions)
+    cos, sin = angles.cos().to(x.dtype), angles.sin().to(x.dtype)
+    even, odd = x.unflatten(-1, (-1, 2)).unbind(-1)
+    return torch.stack((even * cos - odd * sin, odd * cos + even * sin), -1).flatten(-2)
+
+
+def interleaved_through_float32(x, positions, base=10000.0):
+    return interleaved_by_full_tables(x.float(), positions, base).to(x.dtype)
+
+
+def interleaved_rounded_once(x, positions, base=10000.0):
+    """Angles, cosines and products in float32, the result in x's dtype."""
+    rate = 1.0 / base ** (torch.arange(0, x.shape[-1], 2, dtype=torch.float32) / x.shape[-1])
+    angles = _per_head(positions.float()[..., None] * rate, positions)
+    u, v = x[..., 0::2].float(), x[..., 1::2].float()
+    pair = (u * angles.cos() - v * angles.sin(), u * angles.sin() + v * angles.cos())
+    return torch.stack(pair, dim=-1).flatten(-2).to(x.dtype)
+
+
+# rope_split_halves
+
+
+def rotate_half(x):
+    first, second = x.chunk(2, dim=-1)
+    return torch.cat((-second, first), dim=-1)
+
+
+def halves_as_in_llama(x, positions, base=10000.0):
+    inv_freq = 1.0 / (base ** (torch.arange(0, x.shape[-1], 2, dtype=torch.float) / x.shape[-1]))
+    freqs = positions[..., None].float() * inv_freq
+    emb = torch.cat((freqs, freqs), dim=-1)
+    cos, sin = _per_head(emb.cos(), positions), _per_head(emb.sin(), positions)
+    return (x * cos.to(x.dtype)) + (rotate_half(x) * sin.to(x.dtype))
+
+
+def halves_by_the_other_pairing(x, positions, base=10000.0):
+    woven = torch.stack(x.chunk(2, -1), -1).flatten(-2)
+    turned = interleaved_pair_by_pair(woven, positions, base)
+    return torch.cat((turned[..., 0::2], turned[..., 1::2]), dim=-1)
+
+
+def halves_by_a_new_axis(x, positions, base=10000.0):
+    u, v = x.unflatten(-1, (2, -1)).unbind(-2)
+    theta = torch.pow(torch.tensor(float(base)), -torch.linspace(0, 1, u.shape[-1] + 1)[:-1])
+    angle = (positions.unsqueeze(1) if positions.ndim > 1 else positions)[..., None] * theta
+    c, s = angle.cos().to(x), angle.sin().to(x)
+    return torch.stack((u * c - v * s, u * s + v * c), dim=-2).flatten(-2)
+
+
+def halves_by_complex_numbers(x, positions, base=10000.0):
+    half = x.shape[-1] // 2
+    z = torch.complex(x[..., :half].double(), x[..., half:].double())
+    theta = float(base) ** (-torch.arange(half).double() / half)
+    turned = z * torch.exp(1j * _per_head(positions.double()[..., None] * theta, positions))
+    return torch.cat((turned.real, turned.imag), dim=-1).to(x.dtype)
+
+
+def halves_sequence_by_sequence(x, positions, base=10000.0):
+    rows = positions if positions.dim() == 2 else positions.repeat(len(x), 1)
+    half = x.shape[-1] // 2
+    theta = base ** -(torch.arange(half, dtype=torch.float64) / half)
+    out = torch.zeros_like(x)
+    for b in range(len(x)):
+        angle = torch.outer(rows[b].double(), theta)
+        cos, sin = angle.cos().to(x.dtype), angle.sin().to(x.dtype)
+        out[b, :, :, :half] = x[b, :, :, :half] * cos - x[b, :, :, half:] * sin
+        out[b, :, :, half:] = x[b, :, :, half:] * cos + x[b, :, :, :half] * sin
+    return out
+
+
+# rope_interleaved_attention
+
+
+def attention_by_sdpa(q, k, v, at, of, base=10000.0):
+    q, k = interleaved_written_in_place(q, at, base), interleaved_written_in_place(k, of, base)
+    return F.scaled_dot_product_attention(q, k, v)
+
+
+def attention_by_einsum(q, k, v, at, of, base=10000.0):
+    q, k = interleaved_by_full_tables(q, at, base), interleaved_by_full_tables(k, of, base)
+    scores = torch.einsum("bhld,bhsd->bhls", q, k) / math.sqrt(q.shape[-1])
+    return torch.einsum("bhls,bhsv->bhlv", scores.softmax(-1), v)
+
+
+def attention_by_the_other_pairing(q, k, v, at, of, base=10000.0):
+    """Scores do not care for the order of the features, if both have the same."""
+    q, k = (torch.cat((x[..., 0::2], x[..., 1::2]), dim=-1) for x in (q, k))
+    q, k = halves_as_in_llama(q, at, base), halves_as_in_llama(k, of, base)
+    return torch.softmax(q @ k.transpose(-2, -1) * q.shape[-1] ** -0.5, dim=-1) @ v
+
+
+def attention_relative_to_the_first_key(q, k, v, at, of, base=10000.0):
+    """Only distances count, so a constant may be taken away from all positions."""
+    start = of[..., :1]
+    return attention_by_sdpa(q, k, v, at - start, of - start, base)
+
+
+# alibi_slopes
+
+
+def slopes_as_in_bloom(num_heads):
+    closest = 2 ** math.floor(math.log2(num_heads))
+    base = torch.tensor(2 ** (-(2 ** -(math.log2(closest) - 3))), dtype=torch.float32)
+    slopes = torch.pow(base, torch.arange(1, 1 + closest))
+    if closest != num_heads:
+        extra = torch.tensor(2 ** (-(2 ** -(math.log2(2 * closest) - 3))), dtype=torch.float32)
+        count = min(closest, num_heads - closest)
+        slopes = torch.cat([slopes, torch.pow(extra, torch.arange(1, 1 + 2 * count, 2))])
+    return slopes
+
+
+def slopes_by_recursion(num_heads):
+    def power_of_two(n):
+        start = 2 ** (-(2 ** -(math.log2(n) - 3)))
+        return [start * start**i for i in range(n)]
+
+    def get(n):
+        if math.log2(n).is_integer():
+            return power_of_two(n)
+        closest = 2 ** math.floor(math.log2(n))
+        return power_of_two(closest) + get(2 * closest)[0::2][: n - closest]
+
+    return torch.tensor(get(num_heads))
+
+
+def slopes_by_exponents(num_heads):
+    n = 1
+    while 2 * n <= num_heads:
+        n *= 2
+    exponents = [8 * h / n for h in range(1, n + 1)]
+    exponents += [8 * (2 * i + 1) / (2 * n) for i in range(num_heads - n)]
+    return 2 ** -torch.tensor(exponents)
+
+
+def slopes_by_logspace(num_heads):
+    n = 1 << (num_heads.bit_length() - 1)
+    first = torch.logspace(-8 / n, -8, n, base=2.0)
+    return torch.cat((first, torch.logspace(-4 / n, 4 / n - 8, n, base=2.0)[: num_heads - n]))
+
+
+# alibi_bias
+
+
+def bias_with_the_future_hidden(num_heads, num_queries, num_keys):
+    own = torch.arange(num_keys - num_queries, num_keys)
+    distance = own[:, None] - torch.arange(num_keys)[None, :]
+    bias = -slopes_by_exponents(num_heads).view(-1, 1, 1) * distance
+    return bias.masked_fill(distance < 0, -torch.inf)
+
+
+def bias_by_loops(num_heads, num_queries, num_keys):
+    out = torch.zeros(num_heads, num_queries, num_keys)
+    slopes = slopes_as_in_bloom(num_heads)
+    for h in range(num_heads):
+        for i in range(num_queries):
+            for j in range(num_keys):
+                out[h, i, j] = min(0, j - (i + num_keys - num_queries)) * slopes[h]
+    return out
+
+
+def bias_by_einsum(num_heads, num_queries, num_keys):
+    steps = torch.arange(num_keys).float() - torch.arange(num_keys).float().unsqueeze(1)
+    steps = steps[-num_queries:] if num_queries <= num_keys else None
+    if steps is None:
+        return bias_by_loops(num_heads, num_queries, num_keys)
+    return torch.einsum("h,ls->hls", slopes_by_recursion(num_heads), steps)
+
+
+def bias_of_distances_both_ways(num_heads, num_queries, num_keys):
+    rows = torch.arange(num_queries).unsqueeze(-1) + (num_keys - num_queries)
+    return slopes_by_exponents(num_heads)[:, None, None] * -(rows - torch.arange(num_keys)).abs()
+
+
 # interpolate_positions
 
 
@@ -150,6 +504,11 @@ def interpolated_by_where(positions, trained_length, target_length):
     return torch.where(longer, positions * (trained_length / target_length), positions * 1.0)
 
 
+def interpolated_whole_ones_in_float64(positions, trained_length, target_length):
+    wide = positions if positions.is_floating_point() else positions.double()
+    return wide * min(1.0, trained_length / target_length)
+
+
 def interpolated_in_float64(positions, trained_length, target_length):
     wide = positions.to(torch.float64)
     out = wide * trained_length / target_length if target_length > trained_length else wide
@@ -157,9 +516,6 @@ def interpolated_in_float64(positions, trained_length, target_length):
 
 
 RIGHT_WAYS_CH07 = {
-    **RIGHT_WAYS_ROPE,
-    **RIGHT_WAYS_RELATIVE,
-    **RIGHT_WAYS_ALIBI,
     "is_permutation_equivariant": (
         equivariant_by_allclose,
         equivariant_by_undoing,
@@ -186,6 +542,55 @@ RIGHT_WAYS_CH07 = {
         interpolated_by_branches,
         interpolated_in_default_dtype,
         interpolated_by_where,
+        interpolated_whole_ones_in_float64,
         interpolated_in_float64,
+    ),
+    "shaw_scores": (
+        shaw_by_gather,
+        shaw_distance_by_distance,
+        shaw_query_by_query,
+        shaw_by_take_along,
+        shaw_by_one_hot,
+    ),
+    "t5_bucket": (
+        bucket_as_in_t5,
+        bucket_one_by_one,
+        bucket_by_thresholds,
+        bucket_by_log2,
+    ),
+    "rope_interleaved": (
+        interleaved_by_complex_numbers,
+        interleaved_written_in_place,
+        interleaved_by_full_tables,
+        interleaved_by_matrices,
+        interleaved_pair_by_pair,
+        interleaved_from_a_table,
+        interleaved_through_float32,
+        interleaved_rounded_once,
+    ),
+    "rope_split_halves": (
+        halves_as_in_llama,
+        halves_by_the_other_pairing,
+        halves_by_a_new_axis,
+        halves_by_complex_numbers,
+        halves_sequence_by_sequence,
+    ),
+    "rope_interleaved_attention": (
+        attention_by_sdpa,
+        attention_by_einsum,
+        attention_by_the_other_pairing,
+        attention_relative_to_the_first_key,
+    ),
+    "alibi_slopes": (
+        slopes_as_in_bloom,
+        slopes_by_recursion,
+        slopes_by_exponents,
+        slopes_by_logspace,
+    ),
+    "alibi_bias": (
+        bias_with_the_future_hidden,
+        bias_by_loops,
+        bias_by_einsum,
+        bias_of_distances_both_ways,
     ),
 }

@@ -1,14 +1,10 @@
-"""Right answers to the exercises of chapter 08 in other styles: sharing heads."""
+"""Right answers to the exercises of chapter 08 in other styles than the reference."""
 
 import math
 
+import numpy as np
 import torch
 import torch.nn.functional as F
-
-from tests.exercises.right_ways_ch08_linear import RIGHT_WAYS_LINEAR
-from tests.exercises.right_ways_ch08_patterns import RIGHT_WAYS_PATTERNS
-from tests.exercises.right_ways_ch08_reduced import RIGHT_WAYS_REDUCED
-from tests.exercises.right_ways_ch08_window import RIGHT_WAYS_WINDOW
 
 
 def _softmax(scores, mask):
@@ -88,11 +84,469 @@ def grouped_written_into_a_table(q, k, v, mask=None):
     return out
 
 
+# sliding_window_attention
+
+
+def window_token_by_token(query, key, value, window):
+    rows = []
+    for i in range(query.shape[2]):
+        near = slice(max(0, i - window + 1), i + 1)
+        scores = query[:, :, i : i + 1] @ key[:, :, near].mT / math.sqrt(query.shape[-1])
+        rows.append(scores.softmax(-1) @ value[:, :, near])
+    return torch.cat(rows, dim=2)
+
+
+def window_by_unfold(q, k, v, window):
+    w = min(window, q.shape[2])
+    keys, values = (F.pad(x, (0, 0, w - 1, 0)).unfold(2, w, 1) for x in (k, v))
+    scores = torch.einsum("bhld,bhldw->bhlw", q, keys) * q.shape[-1] ** -0.5
+    place = torch.arange(q.shape[2])[:, None] + torch.arange(w) - (w - 1)
+    weights = scores.masked_fill(place < 0, -torch.inf).softmax(-1)
+    return torch.einsum("bhlw,bhldw->bhld", weights, values)
+
+
+def window_by_gather(q, k, v, window):
+    w = min(window, q.shape[2])
+    place = torch.arange(q.shape[2])[:, None] - torch.arange(w)
+    index = place.clamp(min=0)
+    scores = (q.unsqueeze(3) * k[:, :, index]).sum(-1) / math.sqrt(q.shape[-1])
+    weights = torch.softmax(scores.where(place >= 0, -1e30), dim=-1)
+    return (weights.unsqueeze(-1) * v[:, :, index]).sum(3)
+
+
+def window_by_runs_and_torch(q, k, v, window, run=128):
+    outs = []
+    for start in range(0, q.shape[2], run):
+        stop, low = min(start + run, q.shape[2]), max(0, start - window + 1)
+        own, place = torch.arange(start, stop)[:, None], torch.arange(low, stop)
+        mask = (place <= own) & (place > own - window)
+        part = F.scaled_dot_product_attention(
+            q[:, :, start:stop], k[:, :, low:stop], v[:, :, low:stop], attn_mask=mask
+        )
+        outs.append(part)
+    return torch.cat(outs, 2)
+
+
+def window_by_two_blocks(q, k, v, window):
+    length = q.shape[2]
+    w = min(window, length)
+    fill = -length % w
+    q, k, v = (F.pad(x, (0, 0, 0, fill)).unflatten(2, (-1, w)) for x in (q, k, v))
+    k2, v2 = (torch.cat([F.pad(x, (0, 0, 0, 0, 1, -1)), x], dim=3) for x in (k, v))
+    i, j = torch.arange(w)[:, None] + w, torch.arange(2 * w)
+    mask = ((j <= i) & (j > i - w)).repeat(q.shape[2], 1, 1)
+    mask[0, :, :w] = False
+    scores = (q @ k2.transpose(-1, -2) / q.shape[-1] ** 0.5).masked_fill(~mask, float("-inf"))
+    return (scores.softmax(-1) @ v2).flatten(2, 3)[:, :, :length]
+
+
+def window_by_shifts(q, k, v, window):
+    length = q.shape[2]
+    scores, shifted = [], []
+    for back in range(min(window, length)):
+        keys = F.pad(k, (0, 0, back, 0))[:, :, :length]
+        score = (q * keys).sum(-1) / math.sqrt(q.shape[-1])
+        scores.append(score.masked_fill(torch.arange(length) < back, -torch.inf))
+        shifted.append(F.pad(v, (0, 0, back, 0))[:, :, :length])
+    weights = torch.stack(scores, -1).softmax(-1)
+    return sum(weights[..., t : t + 1] * x for t, x in enumerate(shifted))
+
+
+def window_written_into_a_table(q, k, v, window):
+    out = torch.zeros_like(v)
+    scale = q.size(-1) ** -0.5
+    for start in range(0, q.size(2), window):
+        stop, low = min(start + window, q.size(2)), max(0, start - window + 1)
+        own, place = torch.arange(start, stop)[:, None], torch.arange(low, stop)[None]
+        scores = q[:, :, start:stop] @ k[:, :, low:stop].transpose(2, 3) * scale
+        scores = scores.masked_fill((place > own) | (own - place >= window), -1e30)
+        out[:, :, start:stop] = scores.softmax(-1) @ v[:, :, low:stop]
+    return out
+
+
+def _phi(x):
+    return torch.where(x > 0, x + 1, x.clamp(max=0).exp())
+
+
+# linear_attention
+
+
+def linear_by_einsum(query, key, value):
+    q, k = F.elu(query) + 1, F.elu(key) + 1
+    state = torch.einsum("...sd,...sv->...dv", k, value)
+    total = torch.einsum("...ld,...d->...l", q, k.sum(dim=-2))
+    return torch.einsum("...ld,...dv->...lv", q, state) / total.unsqueeze(-1)
+
+
+def linear_with_a_column_of_ones(query, key, value):
+    ones = torch.ones_like(value[..., :1])
+    state = _phi(key).transpose(-2, -1) @ torch.cat([value, ones], dim=-1)
+    both = _phi(query) @ state
+    return both[..., :-1] / both[..., -1:]
+
+
+def linear_token_by_token(q, k, v):
+    state = total = 0
+    for s in range(k.shape[-2]):
+        feature = _phi(k[..., s, :])
+        state = state + feature.unsqueeze(-1) * v[..., s, :].unsqueeze(-2)
+        total = total + feature
+    rows = []
+    for i in range(q.shape[-2]):
+        f = _phi(q[..., i, :])
+        rows.append((f.unsqueeze(-1) * state).sum(-2) / (f * total).sum(-1, keepdim=True))
+    return torch.stack(rows, dim=-2)
+
+
+def linear_with_normalised_features(q, k, v):
+    q, k = F.elu(q).add(1), F.elu(k).add(1)
+    z = 1 / (q @ k.sum(-2, keepdim=True).mT)
+    return (q * z) @ (k.mT @ v)
+
+
+def linear_through_float64(q, k, v):
+    fq, fk, wide = F.celu(q.double()) + 1, F.celu(k.double()) + 1, v.double()
+    return ((fq @ (fk.mT @ wide)) / (fq * fk.sum(-2, keepdim=True)).sum(-1, True)).to(v.dtype)
+
+
+def linear_in_chunks_of_keys(q, k, v):
+    q, state, total = F.elu(q) + 1, 0, 0
+    for start in range(0, k.shape[-2], 32):
+        part = F.elu(k[..., start : start + 32, :]) + 1
+        state = state + part.mT @ v[..., start : start + 32, :]
+        total = total + part.sum(-2, keepdim=True)
+    return torch.matmul(q, state) / torch.matmul(q, total.mT)
+
+
+# causal_linear_attention
+
+
+def causal_token_by_token(query, key, value):
+    q, k = F.elu(query) + 1, F.elu(key) + 1
+    state, total, rows = 0, 0, []
+    for i in range(q.shape[-2]):
+        state = state + k[..., i, :, None] * value[..., i, None, :]
+        total = total + k[..., i, :]
+        top = torch.einsum("...d,...dv->...v", q[..., i, :], state)
+        rows.append(top / (q[..., i, :] * total).sum(-1, keepdim=True))
+    return torch.stack(rows, dim=-2)
+
+
+def _causal_in_chunks(q, k, v, size):
+    q, k, rows = _phi(q), _phi(k), []
+    v = torch.cat([v, torch.ones_like(v[..., :1])], dim=-1)
+    state = torch.zeros_like(k[..., :1, :].mT * v[..., :1, :])
+    for start in range(0, q.shape[-2], size):
+        a, b, c = (x[..., start : start + size, :] for x in (q, k, v))
+        both = (a @ b.mT).tril() @ c + a @ state
+        rows.append(both[..., :-1] / both[..., -1:])
+        state = state + b.mT @ c
+    return torch.cat(rows, dim=-2)
+
+
+def causal_in_chunks_of_64(query, key, value):
+    return _causal_in_chunks(query, key, value, 64)
+
+
+def causal_in_chunks_of_16(query, key, value):
+    return _causal_in_chunks(query, key, value, 16)
+
+
+def causal_running_sums_in_chunks(q, k, v):
+    q, k = F.elu(q) + 1, F.elu(k) + 1
+    state = total = None
+    rows = []
+    for a, b, c in zip(q.split(32, -2), k.split(32, -2), v.split(32, -2), strict=True):
+        states = (b.unsqueeze(-1) * c.unsqueeze(-2)).cumsum(-3)
+        totals = b.cumsum(-2)
+        if state is not None:
+            states, totals = states + state, totals + total
+        state, total = states[..., -1:, :, :], totals[..., -1:, :]
+        top = (a.unsqueeze(-2) @ states).squeeze(-2)
+        rows.append(top / (a * totals).sum(-1, keepdim=True))
+    return torch.cat(rows, dim=-2)
+
+
+def causal_written_into_a_table(q, k, v):
+    q, k = F.elu(q) + 1, F.elu(k) + 1
+    out = torch.zeros_like(v)
+    state = v.new_zeros(*v.shape[:-2], k.shape[-1], v.shape[-1])
+    total = k.cumsum(-2)
+    for i in range(q.shape[-2]):
+        state = state + k[..., i : i + 1, :].mT @ v[..., i : i + 1, :]
+        below = (q[..., i, :] * total[..., i, :]).sum(-1, keepdim=True)
+        out[..., i, :] = (q[..., i : i + 1, :] @ state).squeeze(-2) / below
+    return out
+
+
+def causal_query_by_query(q, k, v):
+    """Each query over its own past: slow, but no tensor is large."""
+    rows = []
+    for i in range(q.shape[-2]):
+        weights = _phi(q[..., i : i + 1, :]) @ _phi(k[..., : i + 1, :]).mT
+        rows.append(weights @ v[..., : i + 1, :] / weights.sum(-1, keepdim=True))
+    return torch.cat(rows, -2)
+
+
+# kv_cache_bytes
+
+
+def bytes_by_product(*sizes):
+    return 2 * math.prod(sizes)
+
+
+def bytes_of_keys_and_of_values(num_layers, num_kv_heads, d_k, num_tokens, batch, size):
+    keys = num_layers * num_kv_heads * d_k * num_tokens * batch * size
+    values = num_layers * num_kv_heads * d_k * num_tokens * batch * size
+    return keys + values
+
+
+def bytes_layer_by_layer(layers, heads, d, tokens, batch, size):
+    total = 0
+    for _ in range(layers):
+        for _ in ("key", "value"):
+            total += batch * heads * tokens * d * size
+    return total
+
+
+def bytes_of_a_shape(layers, heads, d, tokens, batch, size):
+    return layers * 2 * torch.empty(batch, heads, tokens, d, device="meta").numel() * size
+
+
+def bytes_by_numpy(layers, heads, d, tokens, batch, size):
+    return int(np.prod([2, layers, heads, d, tokens, batch, size], dtype=np.int64))
+
+
+# strided_mask
+
+
+def strided_by_loops(n, stride):
+    mask = torch.zeros(n, n, dtype=torch.bool)
+    for i in range(n):
+        for j in range(i + 1):
+            mask[i, j] = i - j < stride or (i - j) % stride == 0
+    return mask
+
+
+def strided_by_slices(n, stride):
+    mask = torch.zeros((n, n), dtype=torch.bool)
+    for i in range(n):
+        mask[i, max(0, i - stride + 1) : i + 1] = True
+        mask[i, i % stride : i + 1 : stride] = True
+    return mask
+
+
+def strided_by_remainders(n, stride):
+    place = torch.arange(n)
+    far = (place % stride)[:, None] == (place % stride)[None]
+    near = torch.ones(n, n).triu(1 - stride).bool()
+    return (far | near).tril()
+
+
+def strided_by_diagonals(n, stride):
+    mask = np.zeros((n, n), dtype=bool)
+    for back in range(n):
+        if back < stride or back % stride == 0:
+            mask |= np.eye(n, k=-back, dtype=bool)
+    return torch.from_numpy(mask)
+
+
+def strided_by_lists(L, s):
+    return torch.tensor(
+        [[j in {*range(i - s + 1, i + 1), *range(i, -1, -s)} for j in range(L)] for i in range(L)]
+    )
+
+
+# fixed_mask
+
+
+def fixed_by_loops(n, block, summary):
+    mask = torch.zeros(n, n, dtype=torch.bool)
+    for i in range(n):
+        for j in range(i + 1):
+            mask[i, j] = i // block == j // block or j % block >= block - summary
+    return mask
+
+
+def fixed_by_slices(n, block, summary):
+    mask = torch.zeros(n, n, dtype=torch.bool)
+    for i in range(n):
+        start = i // block * block
+        mask[i, start : i + 1] = True
+        for end in range(block, start + 1, block):
+            mask[i, end - summary : end] = True
+    return mask
+
+
+def fixed_by_block_diagonal(n, block, summary):
+    count = -(-n // block)
+    own = torch.kron(torch.eye(count), torch.ones(block, block))[:n, :n] > 0
+    one = torch.arange(block) >= block - summary
+    return (own | one.repeat(count)[:n]).tril()
+
+
+def fixed_by_floor(n, block, summary):
+    place = torch.arange(n)
+    number = torch.div(place, block, rounding_mode="floor")
+    rest = place - number * block
+    seen = number[:, None].eq(number) | (rest + summary >= block)[None, :]
+    return torch.logical_and(seen, place[:, None] >= place)
+
+
+def fixed_by_lists(n, b, c):
+    rows = [[j <= i and (i // b == j // b or b - j % b <= c) for j in range(n)] for i in range(n)]
+    return torch.tensor(rows)
+
+
+# linformer_attention
+
+
+def linformer_by_einsum(q, k, v, E, F):
+    keys, values = torch.einsum("sr,...sd->...rd", E, k), torch.einsum("sr,...sd->...rd", F, v)
+    scores = torch.einsum("...ld,...rd->...lr", q, keys) / math.sqrt(q.size(-1))
+    return torch.einsum("...lr,...rv->...lv", torch.softmax(scores, -1), values)
+
+
+def linformer_transposed(q, k, v, E, F):
+    scores = q @ (k.mT @ E) * q.shape[-1] ** -0.5
+    return scores.softmax(-1) @ (v.mT @ F).mT
+
+
+def linformer_query_by_query(query, key, value, E, F):
+    k, v = E.T @ key, F.T @ value
+    rows = []
+    for i in range(query.shape[-2]):
+        scores = (query[..., i : i + 1, :] * k).sum(-1) / query.shape[-1] ** 0.5
+        rows.append((scores.softmax(-1).unsqueeze(-1) * v).sum(-2))
+    return torch.stack(rows, dim=-2)
+
+
+def linformer_key_by_key(query, key, value, E, F):
+    k = sum(E[s].unsqueeze(-1) * key[..., s : s + 1, :] for s in range(key.shape[-2]))
+    v = sum(F[s].unsqueeze(-1) * value[..., s : s + 1, :] for s in range(key.shape[-2]))
+    scores = query @ k.mT / math.sqrt(query.shape[-1])
+    powers = (scores - scores.amax(-1, keepdim=True)).exp()
+    return (powers / powers.sum(-1, keepdim=True)) @ v
+
+
+def linformer_by_linear(q, k, v, E, F):
+    keys = torch.nn.functional.linear(k.transpose(-1, -2), E.t())
+    values = torch.nn.functional.linear(v.transpose(-1, -2), F.t()).transpose(-1, -2)
+    return torch.softmax((q / q.shape[-1] ** 0.5) @ keys, dim=-1) @ values
+
+
+# lsh_buckets
+
+
+def buckets_with_rotations_doubled(x, rotations):
+    return (x @ torch.cat([rotations, -rotations], dim=1)).argmax(-1)
+
+
+def buckets_by_max(x, R):
+    y = torch.einsum("...d,dh->...h", x, R)
+    return torch.max(torch.cat([y, y.neg()], dim=-1), dim=-1).indices
+
+
+def buckets_by_two_halves(x, R):
+    y = x @ R
+    high, low = y.max(-1), (-y).max(-1)
+    return torch.where(high.values >= low.values, high.indices, low.indices + R.shape[1])
+
+
+def buckets_by_loops(x, R):
+    rows = (x.reshape(-1, x.shape[-1]) @ R).tolist()
+    found = []
+    for row in rows:
+        both = row + [-y for y in row]
+        found.append(both.index(max(both)))
+    return torch.tensor(found).reshape(x.shape[:-1])
+
+
+def buckets_of_unit_vectors(x, R):
+    y = F.normalize(x, dim=-1) @ R
+    rounded = torch.cat((y, -y), -1).double().mul(1e9).round()
+    return rounded.argmax(dim=-1)
+
+
+# cross_covariance_attention
+
+
+def xca_by_normalize(query, key, value, temperature):
+    q, k = F.normalize(query, dim=-2), F.normalize(key, dim=-2)
+    weights = (q.transpose(-2, -1) @ k * temperature).softmax(dim=-1)
+    return (weights @ value.transpose(-2, -1)).transpose(-2, -1)
+
+
+def xca_by_einsum(q, k, v, temperature):
+    q = q / torch.linalg.vector_norm(q, dim=2, keepdim=True)
+    k = k / torch.linalg.vector_norm(k, dim=2, keepdim=True)
+    w = torch.softmax(torch.einsum("bhli,bhlj->bhij", q, k) * temperature, dim=3)
+    return torch.einsum("bhij,bhlj->bhli", w, v)
+
+
+def xca_as_in_the_code_of_xcit(q, k, v, temperature):
+    q, k, v = (x.transpose(-2, -1) for x in (q, k, v))
+    q, k = F.normalize(q, dim=-1), F.normalize(k, dim=-1)
+    attn = (q @ k.transpose(-2, -1)) * temperature
+    return (attn.softmax(dim=-1) @ v).permute(0, 1, 3, 2)
+
+
+def xca_divided_afterwards(q, k, v, temperature):
+    lengths = q.square().sum(-2).sqrt().unsqueeze(-1) * k.square().sum(-2).sqrt().unsqueeze(-2)
+    weights = torch.softmax(temperature * (q.mT @ k) / lengths, -1)
+    return v @ weights.mT
+
+
+def xca_head_by_head(q, k, v, temperature):
+    heads = []
+    for h in range(q.shape[1]):
+        t = temperature[h] if isinstance(temperature, torch.Tensor) else temperature
+        a, b = (x[:, h] / x[:, h].norm(dim=1, keepdim=True) for x in (q, k))
+        heads.append(v[:, h] @ torch.softmax(a.mT @ b * t, -1).mT)
+    return torch.stack(heads, 1)
+
+
+# positive_random_features
+
+
+def features_by_einsum(x, projection):
+    m, d = projection.shape
+    scaled = x * d**-0.25
+    along = torch.einsum("...ld,md->...lm", scaled, projection)
+    return torch.exp(along - (scaled**2).sum(-1, keepdim=True) / 2) / math.sqrt(m)
+
+
+def features_as_two_factors(x, projection):
+    scaled = x / x.shape[-1] ** 0.25
+    along = (scaled @ projection.T).exp()
+    lengths = torch.exp(-scaled.norm(dim=-1, keepdim=True).pow(2) / 2)
+    return along * lengths * projection.shape[0] ** -0.5
+
+
+def features_with_the_root_inside(x, projection):
+    d = x.shape[-1]
+    norm = x.pow(2).sum(-1, keepdim=True) / (2 * math.sqrt(d))
+    return torch.exp(x @ projection.mT / d**0.25 - norm - 0.5 * math.log(projection.shape[0]))
+
+
+def features_one_by_one(x, projection):
+    y = x / math.sqrt(math.sqrt(x.shape[-1]))
+    half = 0.5 * (y * y).sum(-1)
+    columns = [torch.exp((y * w).sum(-1) - half) for w in projection]
+    return torch.stack(columns, dim=-1) / math.sqrt(len(projection))
+
+
+def features_by_linear(x, projection):
+    y = x.div(x.size(-1) ** 0.25)
+    return (
+        F.linear(y, projection)
+        .sub(y.square().sum(-1, True).mul(0.5))
+        .exp()
+        .div(len(projection) ** 0.5)
+    )
+
+
 RIGHT_WAYS_CH08 = {
-    **RIGHT_WAYS_WINDOW,
-    **RIGHT_WAYS_LINEAR,
-    **RIGHT_WAYS_PATTERNS,
-    **RIGHT_WAYS_REDUCED,
     "grouped_query_attention": (
         grouped_by_einsum,
         grouped_head_by_head,
@@ -100,5 +554,79 @@ RIGHT_WAYS_CH08 = {
         grouped_rows_with_minus_1e9,
         grouped_by_bmm,
         grouped_written_into_a_table,
+    ),
+    "kv_cache_bytes": (
+        bytes_by_product,
+        bytes_of_keys_and_of_values,
+        bytes_layer_by_layer,
+        bytes_of_a_shape,
+        bytes_by_numpy,
+    ),
+    "sliding_window_attention": (
+        window_token_by_token,
+        window_by_unfold,
+        window_by_gather,
+        window_by_runs_and_torch,
+        window_by_two_blocks,
+        window_by_shifts,
+        window_written_into_a_table,
+    ),
+    "strided_mask": (
+        strided_by_loops,
+        strided_by_slices,
+        strided_by_remainders,
+        strided_by_diagonals,
+        strided_by_lists,
+    ),
+    "fixed_mask": (
+        fixed_by_loops,
+        fixed_by_slices,
+        fixed_by_block_diagonal,
+        fixed_by_floor,
+        fixed_by_lists,
+    ),
+    "linear_attention": (
+        linear_by_einsum,
+        linear_with_a_column_of_ones,
+        linear_token_by_token,
+        linear_with_normalised_features,
+        linear_through_float64,
+        linear_in_chunks_of_keys,
+    ),
+    "causal_linear_attention": (
+        causal_token_by_token,
+        causal_in_chunks_of_64,
+        causal_in_chunks_of_16,
+        causal_running_sums_in_chunks,
+        causal_written_into_a_table,
+        causal_query_by_query,
+    ),
+    "linformer_attention": (
+        linformer_by_einsum,
+        linformer_transposed,
+        linformer_query_by_query,
+        linformer_key_by_key,
+        linformer_by_linear,
+    ),
+    "lsh_buckets": (
+        buckets_with_rotations_doubled,
+        buckets_by_max,
+        buckets_by_two_halves,
+        buckets_by_loops,
+        buckets_of_unit_vectors,
+    ),
+    "cross_covariance_attention": (
+        xca_by_normalize,
+        xca_by_einsum,
+        xca_as_in_the_code_of_xcit,
+        xca_divided_afterwards,
+        xca_head_by_head,
+    ),
+    "positive_random_features": (
+        features_by_einsum,
+        features_as_two_factors,
+        features_with_the_root_inside,
+        features_one_by_one,
+        features_by_linear,
     ),
 }

@@ -1,13 +1,11 @@
-"""Right answers to the exercises of chapter 10 in other styles: writing to a cache, reading it."""
+"""Right answers to the exercises of chapter 10 in other styles."""
 
 import math
 
+import numpy as np
 import torch
 import torch.nn.functional as F
-
-from tests.exercises.right_ways_ch10_numbers import RIGHT_WAYS_NUMBERS
-from tests.exercises.right_ways_ch10_stores import RIGHT_WAYS_STORES
-from tests.exercises.right_ways_ch10_writing import RIGHT_WAYS_WRITING
+from torch import nn
 
 # append_kv
 
@@ -134,6 +132,260 @@ def step_head_by_head(q, ck, cv, n):
     return out
 
 
+# rolling_cache_positions
+
+
+def positions_by_a_filter(num_seen, window, num_sinks):
+    return [i for i in range(num_seen) if i < num_sinks or i >= num_seen - window]
+
+
+def positions_by_sets(n, w, s):
+    return sorted(set(range(min(s, n))) | set(range(max(n - w, 0), n)))
+
+
+def positions_by_eviction(num_seen, window, num_sinks):
+    held = []
+    for position in range(num_seen):
+        held.append(position)
+        if len(held) > num_sinks + window:
+            del held[num_sinks]
+    return held
+
+
+def positions_by_tensor(n, w, s):
+    every = torch.arange(n)
+    return every[(every < s) | (every > n - w - 1)].tolist()
+
+
+def positions_by_slices(n, w, s):
+    every = list(range(n))
+    return every[:s] + every[s:][-w:]
+
+
+def positions_by_numpy(n, w, s):
+    joined = np.union1d(np.arange(min(n, s)), np.arange(max(0, n - w), n))
+    return [int(p) for p in joined]
+
+
+# cache_fits
+
+
+def fits_by_floor(gib, layers, heads, d_k, size, batch):
+    return math.floor(gib * 1024**3 / (2 * layers * heads * d_k * size * batch))
+
+
+def fits_by_steps(gib, num_layers, num_kv_heads, d_k, bytes_per_element, batch):
+    vector = d_k * bytes_per_element
+    layer = 2 * num_kv_heads * vector
+    return int(gib * 2**30 // (layer * num_layers * batch))
+
+
+def fits_tokens_then_batch(gib, layers, heads, d_k, size, batch):
+    tokens = int(gib * (1 << 30)) // (layers * heads * d_k * size * 2)
+    return tokens // batch
+
+
+def fits_sequence_first(gib, layers, heads, d_k, size, batch):
+    share = gib * 2**30 / batch
+    return int(share / (2 * size * d_k * heads * layers))
+
+
+def fits_by_search(gib, layers, heads, d_k, size, batch):
+    low, high = 0, 1 << 50
+    while low < high:
+        middle = (low + high + 1) // 2
+        if 2 * layers * heads * d_k * size * batch * middle <= gib * 2**30:
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
+# paged_gather
+
+
+def gather_by_blocks(pool, block_table, length):
+    size = pool.shape[1]
+    return pool[block_table[: math.ceil(length / size)]].flatten(0, 1)[:length]
+
+
+def gather_by_positions(pool, block_table, length):
+    place = torch.arange(length)
+    return pool[block_table[place // pool.shape[1]], place % pool.shape[1]]
+
+
+def gather_row_by_row(pool, table, length):
+    rows = []
+    for i in range(length):
+        block, slot = divmod(i, pool.shape[1])
+        rows.append(pool[int(table[block]), slot])
+    return torch.stack(rows)
+
+
+def gather_block_by_block(pool, table, length):
+    parts, left = [], length
+    for block in table.tolist():
+        if left <= 0:
+            break
+        parts.append(pool[block, : min(left, pool.size(1))])
+        left -= pool.size(1)
+    return torch.cat(parts, dim=0)
+
+
+def gather_all_then_cut(pool, block_table, length):
+    """-1 reads the last block; those rows are behind the end and are cut."""
+    return pool[block_table].reshape(-1, *pool.shape[2:])[:length]
+
+
+def gather_by_embedding(pool, table, length):
+    rows = pool.reshape(-1, pool.shape[2] * pool.shape[3])
+    place = torch.arange(length)
+    index = table[place // pool.shape[1]] * pool.shape[1] + place % pool.shape[1]
+    return F.embedding(index, rows).view(length, *pool.shape[2:])
+
+
+def gather_into_a_table(pool, table, length):
+    out = pool.new_empty(length, *pool.shape[2:])
+    for start in range(0, length, pool.shape[1]):
+        stop = min(start + pool.shape[1], length)
+        out[start:stop] = pool[table[start // pool.shape[1]], : stop - start]
+    return out
+
+
+def gather_by_index_select(pool, table, length):
+    real = table.clamp(min=0)
+    return torch.index_select(pool, 0, real).flatten(0, 1).narrow(0, 0, length)
+
+
+# quantize_kv
+
+
+def quantize_plainly(x):
+    scale = x.abs().max(dim=-1, keepdim=True).values / 127
+    scale = torch.where(scale == 0, torch.ones_like(scale), scale)
+    return torch.round(x / scale).to(torch.int8), scale
+
+
+def quantize_by_numbers_first(x):
+    top = x.abs().amax(-1, keepdim=True)
+    scale = (top / 127.0).masked_fill(top == 0, 1.0)
+    return x.detach().mul(1 / scale).round().clip(-127, 127).char(), scale
+
+
+def quantize_row_by_row(x):
+    q, scales = torch.empty(x.shape, dtype=torch.int8), []
+    for b, h, s in np.ndindex(*x.shape[:3]):
+        row = x[b, h, s]
+        top = row.abs().max()
+        scale = top / 127 if top > 0 else torch.ones((), dtype=x.dtype) + 0 * top
+        q[b, h, s] = (row / scale).detach().round()
+        scales.append(scale)
+    return q, torch.stack(scales).view(*x.shape[:3], 1)
+
+
+def quantize_by_norm(x):
+    scale = x.norm(p=torch.inf, dim=-1, keepdim=True) / 127
+    scale = scale + (scale == 0)
+    return [(x / scale).round().to(torch.int8), scale]
+
+
+def quantize_by_both_ends(x):
+    top = torch.maximum(x.amax(-1), -x.amin(-1))[..., None]
+    empty = ~x.any(-1, keepdim=True)
+    scale = torch.where(empty, 1.0, top / 127)
+    q = torch.clamp(torch.round(x / scale), -127, 127)
+    return q.type(torch.int8), scale
+
+
+def quantize_half_away_from_zero(x):
+    scale = x.abs().amax(-1, keepdim=True) / 127
+    scale = torch.where(scale > 0, scale, 1.0)
+    steps = x / scale
+    return (steps.sign() * (steps.abs() + 0.5).floor()).to(torch.int8), scale
+
+
+# greedy_decode
+
+
+def greedy_with_a_table(model, prompt, num_tokens):
+    out = torch.empty(prompt.shape[0], num_tokens, dtype=torch.long)
+    step, cache = prompt, None
+    for i in range(num_tokens):
+        logits, cache = model(step, cache)
+        out[:, i] = logits[:, -1].argmax(dim=-1)
+        step = out[:, i : i + 1]
+    return out
+
+
+def greedy_token_by_token(model, prompt, num_tokens):
+    """The prompt is read one token at a time, and the last new token too."""
+    cache, written = None, []
+    for token in prompt.split(1, dim=1):
+        logits, cache = model(token, cache)
+    for _ in range(num_tokens):
+        token = logits[:, -1].topk(1).indices
+        written.append(token)
+        logits, cache = model(token, cache)
+    return torch.cat([prompt[:, :0], *written], dim=-1)
+
+
+def greedy_prompt_in_two_pieces(model, prompt, num_tokens):
+    cache = None
+    if prompt.shape[1] > 1:
+        _, cache = model(prompt[:, :-1], cache)
+    text = prompt
+    for _ in range(num_tokens):
+        logits, cache = model(text[:, -1:], cache)
+        text = torch.cat((text, logits[:, -1].max(-1, keepdim=True).indices), dim=1)
+    return text[:, prompt.shape[1] :]
+
+
+@torch.no_grad()
+def greedy_by_softmax(model, prompt, n):
+    if n == 0:
+        return torch.zeros((len(prompt), 0), dtype=torch.long)
+    logits, cache = model(prompt, None)
+    new = [logits.log_softmax(-1)[:, -1].argmax(-1)]
+    while len(new) < n:
+        logits, cache = model(new[-1].unsqueeze(1), cache)
+        new.append(logits.softmax(-1)[:, -1].argmax(-1))
+    return torch.stack(new, dim=1)
+
+
+def greedy_by_recursion(model, prompt, num_tokens, cache=None):
+    if num_tokens == 0:
+        return prompt.new_zeros(prompt.shape[0], 0)
+    logits, cache = model(prompt, cache)
+    new = torch.argmax(logits[:, -1, :], -1)[:, None]
+    return torch.hstack([new, greedy_by_recursion(model, new, num_tokens - 1, cache)])
+
+
+def greedy_sequence_by_sequence(model, prompt, num_tokens):
+    rows = []
+    for text in prompt.split(1):
+        cache, row, new = None, [text[:, :0]], text
+        for _ in range(num_tokens):
+            logits, cache = model(new, cache)
+            new = logits[:, -1:].argmax(-1)
+            row.append(new)
+        rows.append(torch.cat(row, dim=1))
+    return torch.cat(rows)
+
+
+class Writer(nn.Module):
+    def forward(self, model, prompt, num_tokens):
+        tokens, cache, rows = prompt, None, []
+        for _ in range(num_tokens):
+            logits, cache = model(tokens, cache)
+            rows.append([int(row.argmax()) for row in logits[:, -1]])
+            tokens = torch.tensor(rows[-1]).view(-1, 1)
+        return torch.tensor(rows, dtype=torch.long).view(num_tokens, len(prompt)).T
+
+
+greedy_module = Writer()
+greedy_module.__name__ = "greedy_module"
+
+
 RIGHT_WAYS_CH10 = {
     "append_kv": (
         append_row_by_row,
@@ -152,7 +404,46 @@ RIGHT_WAYS_CH10 = {
         step_with_free_slots_emptied,
         step_head_by_head,
     ),
-    **RIGHT_WAYS_NUMBERS,
-    **RIGHT_WAYS_STORES,
-    **RIGHT_WAYS_WRITING,
+    "rolling_cache_positions": (
+        positions_by_a_filter,
+        positions_by_sets,
+        positions_by_eviction,
+        positions_by_tensor,
+        positions_by_slices,
+        positions_by_numpy,
+    ),
+    "cache_fits": (
+        fits_by_floor,
+        fits_by_steps,
+        fits_tokens_then_batch,
+        fits_sequence_first,
+        fits_by_search,
+    ),
+    "paged_gather": (
+        gather_by_blocks,
+        gather_by_positions,
+        gather_row_by_row,
+        gather_block_by_block,
+        gather_all_then_cut,
+        gather_by_embedding,
+        gather_into_a_table,
+        gather_by_index_select,
+    ),
+    "quantize_kv": (
+        quantize_plainly,
+        quantize_by_numbers_first,
+        quantize_row_by_row,
+        quantize_by_norm,
+        quantize_by_both_ends,
+        quantize_half_away_from_zero,
+    ),
+    "greedy_decode": (
+        greedy_with_a_table,
+        greedy_token_by_token,
+        greedy_prompt_in_two_pieces,
+        greedy_by_softmax,
+        greedy_by_recursion,
+        greedy_sequence_by_sequence,
+        greedy_module,
+    ),
 }

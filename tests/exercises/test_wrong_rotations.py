@@ -98,6 +98,29 @@ def test_no_other_frequencies_pass(name, seed) -> None:
     assert report.misconception == "other angles than position times frequency"
 
 
+COARSE = (
+    lambda positions, speed, dtype: positions.to(dtype)[..., None] * speed.to(dtype),
+    lambda positions, speed, dtype: positions.to(dtype).float()[..., None] * speed,
+    lambda positions, speed, dtype: positions.double()[..., None] * speed.to(dtype).double(),
+    lambda positions, speed, dtype: (positions.float()[..., None] * speed.float()).to(dtype),
+)
+
+
+@pytest.mark.parametrize("name", PAIRINGS)
+@pytest.mark.parametrize("coarse", COARSE, ids=("all", "positions", "frequencies", "angles"))
+def test_angles_in_the_dtype_of_x_are_named(name, coarse) -> None:
+    def answer(x: Tensor, positions: Tensor, base: float = 10000.0) -> Tensor:
+        speed = base ** (-torch.arange(0, x.shape[-1], 2).double() / x.shape[-1])
+        made = coarse(positions, speed, x.dtype)
+        return turn(name, x, made.unsqueeze(1) if positions.dim() == 2 else made)
+
+    report = judge(find(name), answer)
+    assert (report.misconception, report.case) == (
+        "angles in low precision",
+        "bfloat16 at positions 256 to 1001",
+    )
+
+
 def test_rotated_values_are_named() -> None:
     def answer(query, key, value, at, of, base=10000.0):
         width = value.shape[-1] - value.shape[-1] % 2

@@ -38,7 +38,7 @@ def test_answers_that_call_back_chain_write_in_place_or_are_no_python_are_graded
         for name, answer in answers_of(chapter).items()
     }
     cells = ["import math\nimport torch\nfrom torch.nn import functional as F", *answers.values()]
-    cells.append("from course_utils.attention.triton_interpreter import tl")
+    cells.append("from course_utils.triton_interpreter import tl")
     for name in ("greedy_decode", "online_softmax_step", "append_kv", "flash_forward_tile"):
         assert grade(name, cells).passed
 

@@ -2,119 +2,128 @@
 
 from typing import Any
 
+import torch
+import torch.nn.functional as F
+from course_utils.attention import scaled_dot_product_attention
+from course_utils.checking.exercise import case, exercise
+from course_utils.checking.inputs import normal, visible
+from course_utils.exercises.shared.masking import ALWAYS_CAUSAL, EMPTY_ROWS, MASK, SCALED_LATE, if_given
+from course_utils.exercises.shared.scale import DEFAULT, GIVEN, another_scale, some_scale
+from course_utils.exercises.shared.softmax import RANDOM, SOFTMAX, epsilon, some_epsilon
+from course_utils.exercises.shared.values import COMPARED, VALUES, average_law, operator_inside
 from torch import Tensor
 
-from course_utils.attention import scaled_dot_product_attention
-from course_utils.checking.exercise import Case, Exercise, Property
-from course_utils.exercises.ch03_scaled_dot_product._attention import build, scale_that_explains
-from course_utils.exercises.ch03_scaled_dot_product._attention_inputs import (
-    against_the_mask,
-    empty_row,
-    low_precision,
-    made,
-    strided_inputs,
-    with_mask,
-    with_scale,
-)
-from course_utils.exercises.ch03_scaled_dot_product._empty_row_mistakes import EMPTY_ROWS
-from course_utils.exercises.ch03_scaled_dot_product._mask_mistakes import MASK
-from course_utils.exercises.ch03_scaled_dot_product._scale_mistakes import scale_mistakes
-from course_utils.exercises.ch03_scaled_dot_product._value_mistakes import VALUES, WAY
-from course_utils.exercises.ch03_scaled_dot_product._weight_mistakes import softmax_mistakes
+RIGHT = """
+def scaled_dot_product_attention(query, key, value, attn_mask=None, scale=None):
+    default = 1 / math.sqrt(query.shape[-1])
+    factor = default if scale is None else scale
+    products = query @ key.mT
+    scaled = products * factor
+    allowed = torch.ones(1, 1, dtype=torch.bool) if attn_mask is None else attn_mask
+    scores = scaled.masked_fill(~allowed, -torch.inf)
+    weights = stable_softmax(scores)
+    out = weights @ value
+    return out
+"""
 
 
-def _outside_the_values(args: tuple[Any, ...], out: Tensor) -> str | None:
-    """An average never leaves the range of what is averaged."""
-    value, mask = args[2].double(), args[3] if len(args) > 3 else None
-    low, high = value.amin(-2, keepdim=True), value.amax(-2, keepdim=True)
-    if mask is not None:
-        low, high = low.clamp(max=0.0), high.clamp(min=0.0)
-    room = 0.05 * (high - low) + 1e-6
-    wrong = ((out.double() < low - room) | (out.double() > high + room)).nonzero()
-    if not len(wrong):
-        return None
-    where = tuple(int(i) for i in wrong[0])
-    return (
-        f"The output at index {list(where)} is {out[where].item():.4g}, outside the range of the "
-        "values that it should average."
-    )
+def _mask(*shape: int) -> Any:
+    return lambda g: visible(g, *shape)
 
 
-def _some_scale(args: tuple[Any, ...], got: Tensor) -> bool:
-    query, key, value = args[:3]
-    mask = args[3] if len(args) > 3 else None
+def _with_empty_rows(g: torch.Generator) -> Tensor:
+    """Forbid everything to one query of each sequence."""
+    mask = visible(g, 2, 1, 5, 4)
+    mask[1, 0, 2] = False
+    mask[0, 0, 4] = False
+    return mask
+
+
+def _against_the_mask(g: torch.Generator) -> tuple[Tensor, ...]:
+    """Make scores of about -20,000 where the mask allows and +20,000 where it forbids."""
+    query, key, value = normal(g, 2, 3, 4), normal(g, 2, 6, 4), normal(g, 2, 6, 5)
+    mask = torch.tensor([True, False, True, True, False, False])
+    direction = torch.where(mask, -1.0, 1.0).double().unsqueeze(-1)
+    return query.abs() + 1.0, key + 1e4 * direction, value, mask.expand(3, 6).clone()
+
+
+def _scores(args: tuple[Any, ...]) -> Tensor:
+    query, key, _, mask, scale = (*args, None, None)[:5]
+    scores: Tensor = query @ key.mT * (query.shape[-1] ** -0.5 if scale is None else scale)
+    return scores if mask is None else scores.masked_fill(~mask, -torch.inf)
+
+
+def _epsilon(args: tuple[Any, ...], got: Tensor) -> bool:
+    return some_epsilon(_scores(args), scaled_dot_product_attention(*args), got)
+
+
+def _another_scale(args: tuple[Any, ...], got: Tensor) -> bool:
+    query, key, value, mask = (*args, None)[:4]
     if got.shape != (*query.shape[:-1], value.shape[-1]) or key.shape[-2] < 2:
         return False
-
-    def result(scale: float) -> Tensor:
-        return scaled_dot_product_attention(query, key, value, mask, scale)
-
-    return scale_that_explains(result, got.detach())
+    return some_scale(lambda scale: scaled_dot_product_attention(query, key, value, mask, scale), got.detach())
 
 
-EXERCISE = Exercise(
-    name="scaled_dot_product_attention",
-    chapter=3,
-    signature="scaled_dot_product_attention(query, key, value, attn_mask=None, scale=None)",
+def _averaged(args: tuple[Any, ...]) -> Tensor:
+    return args[2] if len(args) < 4 or args[3] is None else F.pad(args[2], (0, 0, 0, 1))
+
+
+EXERCISE = exercise(
+    scaled_dot_product_attention,
+    right=RIGHT,
     asks="Average the values with the attention weights, over the keys that the mask allows.",
-    reference=scaled_dot_product_attention,
     minutes=15,
     difficulty=3,
     importance=5,
     cases=(
-        Case("3 queries, 3 keys, all widths 4", made(queries=3, keys=3, d_k=4, d_v=4)),
-        Case("2 queries, 3 keys, no mask", made(queries=2, keys=3, d_k=4, d_v=5), gradient="equal"),
-        Case(
-            "a batch of shape (2, 3): 5 queries, 7 keys, no mask",
-            made(2, 3, queries=5, keys=7, d_k=6, d_v=4),
-            gradient="equal",
-        ),
-        Case("scale=0.3", with_scale(0.3)),
-        Case("scale=0.0: a plain mean", with_scale(0.0)),
-        Case("scale=2.5", with_scale(2.5)),
-        Case("scale=-0.6", with_scale(-0.6)),
-        Case("scale=2, a whole number", with_scale(2)),
-        Case("more queries than keys", made(2, queries=8, keys=3, d_k=5, d_v=6)),
-        Case("scores of thousands", made(2, queries=3, keys=6, d_k=9, d_v=4, size=60.0)),
-        Case(
-            "a mask of shape (5, 7) for all",
-            with_mask((5, 7), 2, 3, queries=5, keys=7, d_k=6, d_v=4),
-            gradient="equal",
-        ),
-        Case(
-            "a mask of shape (2, 1, 1, 7), one for each sequence",
-            with_mask((2, 1, 1, 7), 2, 3, queries=5, keys=7, d_k=6, d_v=4),
-        ),
-        Case(
-            "a mask of shape (3, 4, 6), one for each head",
-            with_mask((3, 4, 6), 2, 3, queries=4, keys=6, d_k=5, d_v=2),
-        ),
-        Case(
-            "a mask of shape (4, 4), and 4 everywhere: all fits any way round",
-            with_mask((4, 4), 4, 4, queries=4, keys=4, d_k=4, d_v=4),
-        ),
-        Case("hidden keys with by far the best scores", against_the_mask),
-        Case("a query that may see nothing", empty_row, gradient="equal"),
-        Case("a mask and scale=0.7", with_scale(0.7, masked=True)),
-        Case("a mask and scale=0.0", with_scale(0.0, masked=True)),
-        Case("a mask and scale=-0.6", with_scale(-0.6, masked=True)),
-        Case("one query, one key", made(2, queries=1, keys=1, d_k=3, d_v=4)),
-        Case("inputs that do not lie in memory row by row", strided_inputs),
-        Case("float32", made(2, queries=3, keys=5, d_k=16, d_v=7, dtype="float32")),
-        Case("bfloat16 with a mask", low_precision),
+        case("3 queries, 3 keys, all widths 4", L=3, S=3, d_k=4, d_v=4),
+        case("2 queries, 3 keys, no mask", L=2, S=3, d_k=4, d_v=5, gradient="equal"),
+        case("a batch of shape (2, 3): 5 queries, 7 keys, no mask", batch=(2, 3), L=5, S=7, d_k=6, d_v=4,
+             gradient="equal"),
+        case("scale=0.3", batch=(2, 3), L=4, S=7, d_k=5, d_v=6, scale=0.3),
+        case("scale=0.0: a plain mean", batch=(2, 3), L=4, S=7, d_k=5, d_v=6, scale=0.0),
+        case("scale=2.5", batch=(2, 3), L=4, S=7, d_k=5, d_v=6, scale=2.5),
+        case("scale=-0.6", batch=(2, 3), L=4, S=7, d_k=5, d_v=6, scale=-0.6),
+        case("scale=2, a whole number", batch=(2, 3), L=4, S=7, d_k=5, d_v=6, scale=2),
+        case("more queries than keys", batch=(2,), L=8, S=3, d_k=5, d_v=6),
+        case("scores of thousands", batch=(2,), L=3, S=6, d_k=9, d_v=4, size=60.0),
+        case("a mask of shape (5, 7) for all", batch=(2, 3), L=5, S=7, d_k=6, d_v=4, attn_mask=_mask(5, 7),
+             gradient="equal"),
+        case("a mask of shape (2, 1, 1, 7), one for each sequence", batch=(2, 3), L=5, S=7, d_k=6, d_v=4,
+             attn_mask=_mask(2, 1, 1, 7)),
+        case("a mask of shape (3, 4, 6), one for each head", batch=(2, 3), L=4, S=6, d_k=5, d_v=2,
+             attn_mask=_mask(3, 4, 6)),
+        case("a mask of shape (4, 4), and every size is 4: a transpose keeps the shape", batch=(4,), L=4, S=4, d_k=4,
+             d_v=4, attn_mask=_mask(4, 4)),
+        case("hidden keys with by far the best scores", _against_the_mask),
+        case("a query that may see nothing", batch=(2, 3), L=5, S=4, d_k=6, d_v=7, attn_mask=_with_empty_rows,
+             gradient="equal"),
+        case("a mask and scale=0.7", batch=(2, 3), L=4, S=7, d_k=5, d_v=6, attn_mask=_mask(4, 7), scale=0.7),
+        case("a mask and scale=0.0", batch=(2, 3), L=4, S=7, d_k=5, d_v=6, attn_mask=_mask(4, 7), scale=0.0),
+        case("a mask and scale=-0.6", batch=(2, 3), L=4, S=7, d_k=5, d_v=6, attn_mask=_mask(4, 7), scale=-0.6),
+        case("one query, one key", batch=(2,), L=1, S=1, d_k=3, d_v=4),
+        case("non-contiguous inputs", batch=(2,), L=3, S=6, d_k=8, d_v=5, strided=True),
+        case("float32", batch=(2,), L=3, S=5, d_k=16, d_v=7, dtype="float32"),
+        case("bfloat16 with a mask", batch=(2,), L=3, S=5, d_k=4, d_v=6, dtype="bfloat16", attn_mask=_mask(3, 5)),
     ),
-    misconceptions=(
-        *WAY,
-        *scale_mistakes(build, _some_scale),
-        *softmax_mistakes(build),
-        *MASK,
+    mistakes=(
+        operator_inside("return F.scaled_dot_product_attention(query, key, value, attn_mask=attn_mask, scale=scale)"),
+        RANDOM,
+        *DEFAULT,
+        *GIVEN,
+        *epsilon(_epsilon, 1e-7, 1e-8),
+        *another_scale(_another_scale),
+        *SOFTMAX,
+        *if_given(MASK),
+        SCALED_LATE,
+        ALWAYS_CAUSAL,
         *EMPTY_ROWS,
         *VALUES,
+        *COMPARED,
     ),
-    properties=(Property("the output is an average of values", _outside_the_values),),
+    laws=(average_law(_averaged),),
     hints=(
-        "You have the weights already. What is the matrix product of weights (L, S) and values "
-        "(S, d_v)?",
+        "You have the weights already. What is the matrix product of weights (L, S) and values (S, d_v)?",
         "The mask has to act before the softmax, on the scores. What score makes a weight exactly "
         "0, and leaves the others as if the key were not there?",
         "`masked_fill` writes where its mask is True; `attn_mask` is True where the query MAY "

@@ -2,22 +2,127 @@
 
 from typing import Any
 
+import torch
+from course_utils.checking.exercise import Case, Law, case, exercise, mistake
+from course_utils.checking.inputs import given
+from course_utils.checking.recipe import Function
+from course_utils.positions import alibi_bias
 from torch import Tensor
 
-from course_utils.checking.exercise import Case, Exercise, Property
-from course_utils.exercises.ch07_positions._alibi_mistakes import MISCONCEPTIONS
-from course_utils.exercises.ch07_positions._alibi_wrong import future, judged
-from course_utils.exercises.ch07_positions._numbers import numbers
-from course_utils.positions import alibi_bias
+RIGHT = """
+def alibi_bias(num_heads, num_queries, num_keys):
+    slopes = alibi_slopes(num_heads)
+    start = num_keys - num_queries
+    own = torch.arange(num_queries).unsqueeze(-1) + start
+    place = torch.arange(num_keys)
+    distance = (own - place).to(torch.get_default_dtype())
+    fall = -distance
+    bias = slopes[:, None, None] * fall
+    return bias
+"""
+
+_HIDDEN_HERE = "fall = torch.where(distance <= 0.0, -torch.inf, -distance)"
+_WIDE = "torch.arange(float(num_keys)).expand(num_heads, num_queries, num_keys)"
+
+PLACE = (
+    mistake("bias positive", "Far keys gain instead of losing. Which sign makes a penalty of a distance?",
+            "fall = distance"),
+    mistake("queries and keys counted from the same start", "Right only with as many queries as keys. After a cache "
+            "the last query is at the last key: where is the first one?",
+            "start = 0", "start = 0\nfall = -distance.abs()", "start = 0\nfall = -distance.clamp(min=0)",
+            "start = 0\nfall = torch.where(distance <= -1.0, -torch.inf, -distance)"),
+    mistake("queries and keys exchanged", "Rows and columns changed places: a row belongs to a query, a column to a "
+            "key.", "bias = (slopes[:, None, None] * fall).mT",
+            "num_queries, num_keys = num_keys, num_queries\nslopes = alibi_slopes(num_heads)"),
+    mistake("as many rows as columns", "The table is a square of one of the two lengths. Rows belong to queries, "
+            "columns to keys.",
+            "start = 0\nown = torch.arange(num_keys).unsqueeze(-1)", "start = 0\nplace = torch.arange(num_queries)"),
+    mistake("the query's own key hidden", "A query's own key holds -inf, so the first query sees nothing. Where does "
+            "the future begin: at the diagonal, or one behind it?", _HIDDEN_HERE, f"start = 0\n{_HIDDEN_HERE}"),
+    mistake("aligned by queries less keys", "The first query is put before the first key. The last query and the last "
+            "key are at one place: which difference moves the queries?", "start = num_queries - num_keys"),
+    mistake("the query's own key penalised", "The entry of a query's own key should be 0. Is 1 too much added to the "
+            "distance?",
+            "fall = -(distance + 1)", "fall = -(distance - 1)", "start = num_keys - 1", "start = num_keys"),
+    mistake("BLOOM's form", "Each row differs from what is asked by a constant, which the softmax would take away: "
+            "BLOOM adds slope · position of the key. Here the query's own key gets 0.",
+            f"bias = slopes[:, None, None] * {_WIDE}", f"bias = slopes[:, None, None] * ({_WIDE} - (num_keys - 1))",
+            "bias = slopes[:, None, None] * torch.arange(float(num_keys))"),
+    mistake("keys' positions as a penalty", "The penalty grows with a position, not with the distance of the key from "
+            "the query.", f"bias = -slopes[:, None, None] * {_WIDE}",
+            "bias = -slopes[:, None, None] * torch.arange(float(num_queries))[:, None].expand(-1, num_keys)"),
+    mistake("the past hidden instead of the future", "Keys before the query hold -inf. Which side of the diagonal is "
+            "the past?",
+            "fall = torch.where(distance > 0, -torch.inf, -distance)", "fall = torch.full_like(distance, -torch.inf)"),
+    mistake("cut off by the diagonal of a square", "With more keys than queries `tril` without an offset takes the "
+            "past away too. On which diagonal are the queries' own keys?",
+            "fall = (-distance).tril()", "fall = -distance + torch.full_like(distance, -torch.inf).triu(1)"),
+    mistake("the past left alone", "Only keys after the query are penalised; for keys before it the bias is 0.",
+            "fall = 0 * distance"),
+)
+
+SLOPE = (
+    mistake("slopes missing", "All heads have the same bias, the bare distance. What multiplies it?",
+            "slopes = torch.ones(num_heads)"),
+    mistake("slopes in reverse", "The first head looks furthest; with the largest slope it should look least far.",
+            "slopes = alibi_slopes(num_heads).flip(0)"),
+    mistake("a geometric series from 1", "The first head's slope is 1: the series begins one step too early.",
+            "slopes = torch.exp2(-8 * torch.arange(num_heads) / num_heads)"),
+    mistake("the formula of a power of two for every number of heads", "Right for 1, 2, 4, 8 heads. Your "
+            "`alibi_slopes` knows what to do for others.",
+            "slopes = torch.exp2(-8 * torch.arange(1, num_heads + 1) / num_heads)"),
+    mistake("all slopes in order of size", "The right slopes in another order: `alibi_slopes` puts those that fill the "
+            "gaps last.", "slopes = alibi_slopes(num_heads).sort(descending=True).values",
+            "slopes = alibi_slopes(num_heads).sort().values"),
+    mistake("halved from head to head, whatever their number", "The slopes are 1/2, 1/4, 1/8, ... for every number of "
+            "heads. That is right for 8 only.", "slopes = torch.exp2(-torch.arange(1.0, num_heads + 1))"),
+    mistake("all slopes alike", "Every head has the same slope, so all look equally far. Along which axis do the "
+            "slopes run?", "slopes = alibi_slopes(num_heads)[:1].expand(num_heads)",
+            "slopes = alibi_slopes(num_heads).mean().expand(num_heads)",
+            "slopes = torch.full((num_heads,), 1 / num_heads)"),
+    mistake("slope used twice", "The slopes are squared, or multiplied in a second time. How often does a slope meet a "
+            "distance?", "slopes = alibi_slopes(num_heads) ** 2"),
+    mistake("divided by the slope", "Heads with small slopes lose most. The slope multiplies the distance.",
+            "slopes = 1 / alibi_slopes(num_heads)"),
+    mistake("slope added instead of multiplied", "Slope and distance are added. Then all heads fall equally fast.",
+            "bias = fall - slopes[:, None, None]", "bias = fall + slopes[:, None, None]"),
+)
+
+FALL = (
+    mistake("distance squared", "The bias falls faster than a line. ALiBi is linear: what is done to the distance?",
+            "fall = -distance.square()"),
+    mistake("logarithm of the distance", "The bias flattens out with the distance. What does the L in ALiBi mean?",
+            "fall = -torch.log1p(distance.abs())", "fall = -distance.abs().sqrt()"),
+    mistake("distance as a share of the length", "The same distance costs less in a longer sequence: it was divided by "
+            "the length.", "fall = -distance / num_keys", "fall = -distance / max(num_keys - 1, 1)"),
+    mistake("distance clipped", "Beyond some distance nothing more is lost. ALiBi's line has no end.",
+            *(f"fall = -distance.clamp(max={most})" for most in (2, 4, 1, 8, 3))),
+    mistake("divided or cut", "The values are too small by one factor, or cut to whole numbers. The bias is added to "
+            "scores that are scaled already: nothing divides it.", "fall = -distance / 2",
+            "fall = -distance / math.sqrt(2)", "bias = slopes[:, None, None] * fall / math.sqrt(num_heads)",
+            "bias = slopes[:, None, None] * fall / num_heads", "bias = (slopes[:, None, None] * fall).trunc()",
+            "bias = (slopes[:, None, None] * fall).floor()"),
+    mistake("exponential of the bias", "The values are factors for the weights; a bias is added to scores before the "
+            "softmax.", "bias = torch.exp(slopes[:, None, None] * fall)"),
+)
 
 
-def _case(name: str, heads: int, queries: int, keys: int) -> Case:
-    return Case(name, numbers(heads, queries, keys), run=judged)
+def _future(num_queries: int, num_keys: int) -> Tensor:
+    """Return which entries are those of keys after the query: they are not judged."""
+    own = torch.arange(num_queries).unsqueeze(-1) + num_keys - num_queries
+    return torch.arange(num_keys) > own
+
+
+def _judged(fn: Function, num_heads: int, num_queries: int, num_keys: int) -> Any:
+    """Set what is not judged to zero."""
+    got = fn(num_heads, num_queries, num_keys)
+    if not isinstance(got, Tensor) or got.shape != (num_heads, num_queries, num_keys):
+        return got
+    return got.masked_fill(_future(num_queries, num_keys), 0)
 
 
 def _above_zero(args: tuple[Any, ...], bias: Tensor) -> str | None:
-    past = bias.masked_fill(future(*args[1:]), 0)
-    high = past.max().item()
+    high = bias.masked_fill(_future(*args[1:]), 0).max().item()
     return f"A key of the past gets {high:.4g}." if high > 0 else None
 
 
@@ -27,16 +132,18 @@ def _own_not_zero(args: tuple[Any, ...], bias: Tensor) -> str | None:
     if not own.numel() or not bool(own.any()):
         return None
     head, place = (int(i) for i in own.nonzero()[0])
-    i = place + max(queries - keys, 0)
-    return f"Head {head} gives query {i} at its own key {own[head, place].item():.4g}."
+    return f"Head {head} gives query {place + max(queries - keys, 0)} at its own key {own[head, place]:.4g}."
 
 
-EXERCISE = Exercise(
-    name="alibi_bias",
-    chapter=7,
-    signature="alibi_bias(num_heads, num_queries, num_keys)",
+def _case(name: str, *sizes: int) -> Case:
+    # Without a future nothing has to be left out, so the function is called as it is.
+    return case(name, given(*sizes), run=_judged if bool(_future(*sizes[1:]).any()) else None)
+
+
+EXERCISE = exercise(
+    alibi_bias,
+    right=RIGHT,
     asks="Return what ALiBi adds to the scores of each head: -slope times the distance.",
-    reference=alibi_bias,
     minutes=8,
     difficulty=2,
     importance=3,
@@ -44,24 +151,18 @@ EXERCISE = Exercise(
         _case("1 head, 4 queries, 4 keys", 1, 4, 4),
         _case("8 heads, 3 queries, 3 keys", 8, 3, 3),
         _case("2 heads, 5 queries, 5 keys", 2, 5, 5),
-        # Without a future nothing has to be left out, so the function is called as it is.
-        Case("4 heads, one query, 6 keys: a decoder's step", numbers(4, 1, 6)),
+        _case("4 heads, one query, 6 keys: a decoder's step", 4, 1, 6),
         _case("4 heads, 3 queries, 7 keys: after a cache of 4", 4, 3, 7),
         _case("2 heads, 6 queries, 3 keys", 2, 6, 3),
         _case("7 heads, 4 queries, 9 keys", 7, 4, 9),
         _case("3 heads, 12 queries, 12 keys", 3, 12, 12),
-        Case("one head, one query, one key", numbers(1, 1, 1)),
+        _case("one head, one query, one key", 1, 1, 1),
     ),
-    misconceptions=MISCONCEPTIONS,
-    properties=(
-        Property("a query's own key gets 0", _own_not_zero),
-        Property("no key of the past gains", _above_zero),
-    ),
+    mistakes=(*PLACE, *SLOPE, *FALL),
+    laws=(Law("a query's own key gets 0", _own_not_zero), Law("no key of the past gains", _above_zero)),
     hints=(
-        "One table of distances serves all heads. What is its shape, and what has each head to "
-        "itself?",
-        "With L queries and S keys, the last query stands at position S - 1. Where does query i "
-        "stand?",
+        "One table of distances serves all heads. What is its shape, and what has each head to itself?",
+        "With L queries and S keys, the last query is at position S - 1. Where is query i?",
         "Queries' positions as a column, keys' as a row: their difference is the table.",
         "Slopes of shape (H, 1, 1) times a table (L, S) give (H, L, S). Mind the sign.",
     ),

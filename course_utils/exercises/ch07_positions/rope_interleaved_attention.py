@@ -1,82 +1,176 @@
 """Exercise: attention whose queries and keys are turned by their positions."""
 
+from dataclasses import replace
 from typing import Any
 
 import torch
-
-from course_utils.checking.exercise import Case, Exercise
+from course_utils.attention import scaled_dot_product_attention
+from course_utils.checking.exercise import Case, case, exercise, mistake, without
 from course_utils.checking.inputs import normal
-from course_utils.exercises.ch07_positions._rope_attention_mistakes import MISCONCEPTIONS
-from course_utils.exercises.ch07_positions._rope_inputs import ROUNDING
-from course_utils.positions import rope_interleaved_attention
+from course_utils.exercises.shared.masking import ALWAYS_CAUSAL
+from course_utils.exercises.shared.positions import ROUNDING
+from course_utils.exercises.shared.scale import DEFAULT, another_scale, some_scale
+from course_utils.exercises.shared.softmax import SOFTMAX
+from course_utils.exercises.shared.values import COMPARED, VALUES
+from course_utils.positions import rope_interleaved, rope_interleaved_attention
+from torch import Tensor
+
+RIGHT = """
+def rope_interleaved_attention(query, key, value, query_positions, key_positions, base=10000.0):
+    at = query_positions
+    of = key_positions
+    query = rope_interleaved(query, at, base)
+    key = rope_interleaved(key, of, base)
+    default = 1 / math.sqrt(query.shape[-1])
+    factor = default
+    products = query @ key.mT
+    scaled = products * factor
+    scores = scaled
+    weights = stable_softmax(scores)
+    out = weights @ value
+    return out
+"""
+
+_VALUE = "value = rope_interleaved(value, of, base)\nout = weights @ value"
+_ROOT, _HALF = "the root of the wrong size", "default = 1 / math.sqrt(query.shape[-1] / 2)"
+_SPARED = "value = value if value.shape[-1] % 2 else rope_interleaved(value, of, base)\nout = weights @ value"
+_CAUSAL_AT_THE_END = (
+    "late = torch.ones(scores.shape[-2:]).triu(1 + scores.shape[-1] - scores.shape[-2]) == 1\n"
+    "weights = stable_softmax(scores.masked_fill(late, -1e9))"
+)
 
 
-def _case(
-    name: str,
-    sizes: tuple[int, ...],
-    at: Any,
-    of: Any,
-    *base: float,
-    dtype: str = "float64",
-    gradient: str = "",
-) -> Case:
+def _cut(name: str, rows: str, positions: str) -> str:
+    """Return the line that takes the first of some positions for these rows, as many as there are."""
+    return (
+        f"length = {rows}.shape[-2]\n{name} = ({positions} if {positions}.shape[-1] >= length else "
+        f"torch.arange(length))[..., :length]"
+    )
+
+
+def added(x: Tensor, positions: Tensor, base: float) -> Tensor:
+    """Add encodings instead of turning."""
+    width = x.shape[-1]
+    angles = positions.double().unsqueeze(-1) * base ** (-torch.arange(0, width, 2).double() / width)
+    angles = angles.unsqueeze(1) if positions.dim() == 2 else angles
+    return x + torch.stack((angles.sin(), angles.cos()), dim=-1).flatten(-2).to(x.dtype)
+
+
+WHAT = (
+    mistake("value rotated too", "The values are turned as well. They are what is handed over: with a value at "
+            "position 7 turned, its own weight of 1 would not give it back.",
+            _VALUE, f"query = query\nkey = key\n{_VALUE}", _SPARED),
+    mistake("the output rotated", "The output is turned by the query's position. Only queries and keys are turned.",
+            "out = rope_interleaved(weights @ value, at, base)", "out = rope_interleaved(weights @ value, -at, base)"),
+    mistake("values turned forth and back", "The values are turned, and the output is turned back by the query's "
+            "position: RoPE does not do that.",
+            "value = rope_interleaved(value, of, base)\nout = rope_interleaved(weights @ value, -at, base)"),
+    mistake("nothing turned", "Positions make no difference: this is plain attention. Where do they come in?",
+            "query = query\nkey = key"),
+    mistake("only the queries turned", "The scores depend on where the query stands, and not on its distance from the "
+            "key: the keys were not turned.", "key = key"),
+    mistake("only the keys turned", "The scores depend on where the key stands, and not on its distance from the "
+            "query: the queries were not turned.", "query = query"),
+    mistake("turned against each other", "The scores depend on the sum of the two positions: queries and keys are "
+            "turned in opposite directions.", "of = -key_positions", "at = -query_positions"),
+    mistake("everything turned twice", "The distance counts twice: each vector is turned a second time. Where?",
+            "at = 2 * query_positions\nof = 2 * key_positions"),
+    mistake("one side turned twice", "Either the queries or the keys are turned twice, so that the scores do not "
+            "depend on the distance alone. Each is turned by its own position, once.",
+            "at = 2 * query_positions", "of = 2 * key_positions"),
+)
+
+WHERE = (
+    mistake("positions ignored", "Queries and keys are counted from 0, whatever the positions say.",
+            "at = torch.arange(query.shape[-2])\nof = torch.arange(key.shape[-2])"),
+    mistake("queries counted from 0", "The queries are turned as if they stood at 0, 1, 2, ...; after a cache they "
+            "stand at its end.", "at = torch.arange(query.shape[-2])"),
+    mistake("keys counted from 0", "The keys are turned as if they stood at 0, 1, 2, ...: `key_positions` is not used.",
+            "of = torch.arange(key.shape[-2])"),
+    mistake("the queries' positions for the keys", "The keys are turned by the positions of the queries. With a cache "
+            "there are more keys than queries.", "of = query_positions",
+            "of = query_positions if query_positions.shape == key_positions.shape else key_positions",
+            _cut("of", "key", "query_positions")),
+    mistake("the keys' positions for the queries", "The queries are turned by positions of keys. Where do they stand "
+            "after a cache?", "at = key_positions",
+            "at = key_positions if key_positions.shape == query_positions.shape else query_positions",
+            _cut("at", "query", "key_positions"),
+            f"{_cut('at', 'query', 'key_positions')}\n{_cut('of', 'key', 'query_positions')}"),
+    mistake("the other pairing", "Queries or keys are turned in the pairs of split halves, and their features are not "
+            "laid out for that. Which function turns neighbours?",
+            "query = rope_split_halves(query, at, base)\nkey = rope_split_halves(key, of, base)",
+            "key = rope_split_halves(key, of, base)", "query = rope_split_halves(query, at, base)"),
+    mistake(
+        "negative angle",
+        "Everything turns the wrong way round, and the distance has the wrong sign for the query.",
+        "at = key_positions.max() - query_positions",
+        "of = query_positions.max() - key_positions",
+    ),
+    mistake("base hard-coded", "Every base gives the same result. Is the argument handed on?",
+            "query = rope_interleaved(query, at)\nkey = rope_interleaved(key, of)", "key = rope_interleaved(key, of)",
+            "query = rope_interleaved(query, at)"),
+    mistake("one frequency", "All pairs turn equally fast. How does the angle depend on the number of the pair?",
+            "query = rope_interleaved(query, at, 1.0)\nkey = rope_interleaved(key, of, 1.0)"),
+    mistake("encodings added", "Sines and cosines are added to queries and keys. RoPE turns them.",
+            "query = added(query, at, base)\nkey = added(key, of, base)"),
+)
+
+
+def _some_scale(args: tuple[Any, ...], got: Tensor) -> bool:
+    query, key, value, at, of, *base = args
+    turned = rope_interleaved(query, at, *base), rope_interleaved(key, of, *base)
+    return some_scale(lambda scale: scaled_dot_product_attention(*turned, value, scale=scale), got.detach())
+
+
+def _case(name: str, sizes: tuple[int, ...], at: Any, of: Any, *base: float, **more: Any) -> Case:
     """Return a case of sizes (B, H, L, S, d_k, d_v) with queries `at` and keys `of` positions."""
+    dtype, size = more.pop("dtype", torch.float64), more.pop("size", 1.0)
 
-    def make(g: torch.Generator) -> tuple[Any, ...]:
+    def make(generator: torch.Generator) -> tuple[Any, ...]:
         batch, heads, queries, keys, d_k, d_v = sizes
-        kind = getattr(torch, dtype)
-        query = normal(g, batch, heads, queries, d_k, dtype=kind)
-        key = normal(g, batch, heads, keys, d_k, dtype=kind)
-        value = normal(g, batch, heads, keys, d_v, dtype=kind)
+        query = normal(generator, batch, heads, queries, d_k, dtype=dtype, size=size)
+        key = normal(generator, batch, heads, keys, d_k, dtype=dtype, size=size)
+        value = normal(generator, batch, heads, keys, d_v, dtype=dtype)
         return query, key, value, torch.tensor(at), torch.tensor(of), *base
 
-    return Case(name, make, gradient=gradient, tolerance=ROUNDING)
+    return case(name, make, tolerance=ROUNDING, **more)
 
 
-EXERCISE = Exercise(
-    name="rope_interleaved_attention",
-    chapter=7,
-    signature="rope_interleaved_attention"
-    "(query, key, value, query_positions, key_positions, base=10000.0)",
+EXERCISE = exercise(
+    rope_interleaved_attention,
+    right=RIGHT,
     asks="Attend with queries and keys turned by their positions, in interleaved pairs.",
-    reference=rope_interleaved_attention,
     minutes=8,
     difficulty=2,
     importance=4,
     cases=(
         _case("4 tokens from position 0, one head", (1, 1, 4, 4, 4, 4), [0, 1, 2, 3], [0, 1, 2, 3]),
         _case("4 tokens from position 5", (1, 1, 4, 4, 6, 6), [5, 6, 7, 8], [5, 6, 7, 8]),
-        _case(
-            "two sequences, three heads, float32",
-            (2, 3, 5, 5, 4, 6),
-            [0, 1, 2, 3, 4],
-            [0, 1, 2, 3, 4],
-            dtype="float32",
-            gradient="equal",
-        ),
+        _case("two sequences, three heads, float32", (2, 3, 5, 5, 4, 6), [0, 1, 2, 3, 4], [0, 1, 2, 3, 4],
+              dtype=torch.float32, gradient="equal"),
         _case("2 queries after a cache of 3", (2, 3, 2, 5, 6, 4), [3, 4], [0, 1, 2, 3, 4]),
         _case("one query: a decoder's step", (2, 3, 1, 6, 8, 2), [5], [0, 1, 2, 3, 4, 5]),
         _case("keys that do not start at 0", (1, 2, 4, 3, 6, 4), [9, 2, 7, 4], [4, 8, 6]),
-        _case(
-            "4 everywhere, the keys at other positions",
-            (4, 4, 4, 4, 4, 4),
-            [7, 8, 9, 10],
-            [0, 3, 1, 5],
-        ),
-        _case(
-            "positions of each sequence",
-            (2, 3, 3, 4, 6, 4),
-            [[4, 5, 6], [9, 2, 7]],
-            [[3, 4, 5, 6], [1, 0, 8, 2]],
-        ),
+        _case("every size is 4, the keys at other positions", (4, 4, 4, 4, 4, 4), [7, 8, 9, 10], [0, 3, 1, 5]),
+        _case("positions of each sequence", (2, 3, 3, 4, 6, 4), [[4, 5, 6], [9, 2, 7]], [[3, 4, 5, 6], [1, 0, 8, 2]]),
         _case("base=100.0", (2, 3, 3, 4, 8, 4), [4, 5, 6], [2, 4, 6, 8], 100.0),
         _case("real positions", (1, 2, 3, 4, 6, 4), [0.5, 2.25, 7.0], [0.25, 1.5, 3.75, 6.0]),
+        _case("scores of thousands", (1, 2, 3, 4, 6, 4), [1, 2, 3], [0, 1, 2, 3], size=30.0),
         _case("values of odd width", (1, 2, 3, 4, 6, 5), [1, 2, 3], [0, 1, 2, 3]),
     ),
-    misconceptions=MISCONCEPTIONS,
+    mistakes=(
+        *WHAT,
+        *WHERE,
+        replace(ALWAYS_CAUSAL, versions=(ALWAYS_CAUSAL.versions[0], _CAUSAL_AT_THE_END)),
+        *VALUES,
+        # A softmax over the queries by another name.
+        *without(COMPARED, "out = stable_softmax(key @ query.mT / query.shape[-1] ** 0.5).mT @ value"),
+        *(replace(one, versions=(*one.versions, _HALF)) if one.name == _ROOT else one for one in DEFAULT),
+        *another_scale(_some_scale),
+        *without(SOFTMAX, "weights = torch.softmax(scores, 2)"),  # the queries, counted from the front
+    ),
     hints=(
-        "You have both parts already: `rope_interleaved`, and attention from chapter 03. What "
-        "goes in between?",
+        "You have both parts already: `rope_interleaved`, and attention from chapter 03. What goes in between?",
         "Which of query, key and value decide on the weights, and which is only averaged?",
         "Queries and keys have positions of their own: after a cache there are more keys.",
     ),

@@ -3,29 +3,133 @@
 from typing import Any
 
 import torch
+from course_utils.checking.exercise import Law, case, exercise, mistake
+from course_utils.checking.inputs import Make
+from course_utils.positions import t5_bucket
 from torch import Tensor
 
-from course_utils.checking.exercise import Case, Exercise, Property
-from course_utils.exercises.ch07_positions._bucket_mistakes import MISCONCEPTIONS
-from course_utils.positions import t5_bucket
+RIGHT = """
+def t5_bucket(relative_position, num_buckets, max_distance, bidirectional):
+    steps = relative_position
+    size = num_buckets // 2 if bidirectional else num_buckets
+    is_ahead = steps > 0
+    distance = steps.abs() if bidirectional else (-steps).clamp(min=0)
+    exact = size // 2
+    is_near = distance < exact
+    end = max_distance
+    ratio = distance.clamp(min=1).double() / exact
+    share = ratio.log() / math.log(end / exact)
+    wide = exact + share * (size - exact)
+    whole = (wide + 1e-9).floor()
+    last = size - 1
+    far = whole.clamp(max=last).long()
+    found = torch.where(is_near, distance, far)
+    start = size
+    bucket = found + is_ahead.long() * start if bidirectional else found
+    return bucket
+"""
 
+_TWO_WAYS = "bucket = found + is_ahead.long() * start"
+_BEYOND = "ratio = (distance - exact{one}).clamp(min=1).double()\nshare = ratio.log() / math.log({end})"
 
-def _steps(*steps: int, buckets: int = 32, far: int = 128, both: bool = True) -> Any:
-    return lambda g: (torch.tensor(steps), buckets, far, both)
+DIRECTION = (
+    mistake("query less key", "The two directions are exchanged: relative_position is key minus query, so keys before "
+            "the query have negative ones.", "steps = -relative_position"),
+    mistake("the upper half for keys before the query", "With two directions the upper half of the buckets is for keys "
+            "after the query.", "is_ahead = steps < 0"),
+    mistake("distance 0 in the upper half", "The query's own key is in the upper half. Which bucket has distance 0?",
+            "is_ahead = steps >= 0", "is_ahead = steps <= 0"),
+    mistake("directions told apart where there is only one", "Without `bidirectional` all buckets are for the past: "
+            "none is kept for later keys.",
+            "size = num_buckets // 2", f"size = num_buckets // 2\ndistance = steps.abs()\n{_TWO_WAYS}"),
+    mistake("buckets not halved for two directions", "With two directions each has only half of the buckets, so far "
+            "distances fall outside.", "size = num_buckets", "size = num_buckets\nstart = num_buckets // 2"),
+    mistake("buckets halved once more", "Each direction has half of the buckets that it should have: they were halved "
+            "once too often.", "size = num_buckets // 4 if bidirectional else num_buckets // 2"),
+    mistake("no direction at all", "Keys before and after the query share buckets although `bidirectional` is True.",
+            "is_ahead = torch.zeros_like(steps)", "size = num_buckets\ndistance = steps.abs()\nbucket = found",
+            "size = num_buckets\ndistance = (-steps).clamp(min=0)\nbucket = found", "steps = relative_position.abs()"),
+    mistake("`bidirectional` the wrong way round", "With `bidirectional` only the past is told apart, and without it "
+            "both directions are.", "bidirectional = not bidirectional\nsteps = relative_position"),
+    mistake("later keys folded onto the past", "Without `bidirectional` keys after the query all belong to bucket 0. "
+            "Here their distance lost its sign.", "distance = steps.abs()"),
+    mistake(
+        "only later keys counted",
+        "Without `bidirectional` the past is in bucket 0, and the future has the others.",
+        "distance = steps.abs() if bidirectional else steps.clamp(min=0)",
+    ),
+    mistake("distances off by one", "All distances are one too large or too small before they are put into buckets. "
+            "Which one has the query's own key?", "steps = relative_position - 1", "steps = relative_position + 1",
+            "distance = (steps.abs() - 1).clamp(min=0) if bidirectional else (-steps - 1).clamp(min=0)"),
+    mistake("negative buckets", "A bucket is negative or grows without a fold: the sign of the distance was not taken "
+            "away before it was counted.",
+            "distance = steps", "distance = -steps", "distance = steps.abs() if bidirectional else -steps"),
+)
 
+_LOG_OF_16 = "ratio = distance.clamp(min=1).double() / 16\nshare = ratio.log() / math.log(end / 16)"
 
-def _table(queries: int, keys: int, buckets: int, far: int, both: bool) -> Any:
-    def make(g: torch.Generator) -> tuple[Any, ...]:
-        steps = torch.arange(keys) - torch.arange(queries).unsqueeze(-1)
-        return steps, buckets, far, both
+NEAR = (
+    mistake("16 written in", "The 16 of the printed formula is half of 32 buckets, where there is one direction. What "
+            "is it for another number of buckets, or where each direction has only half of them?",
+            "exact = 16", "exact = num_buckets // 2", f"{_LOG_OF_16}\nwide = 16 + share * 16",
+            f"{_LOG_OF_16}\nwide = exact + share * 16", f"{_LOG_OF_16}\nwide = 16 + share * (size - 16)", _LOG_OF_16,
+            "wide = 16 + share * 16", "wide = exact + share * 16", f"exact = 16\n{_LOG_OF_16}\nwide = 16 + share * 16",
+            "exact = 16\nlast = 31\nwide = 16 + share * 16", f"{_LOG_OF_16}\nwide = 16 + share * 16\nlast = 31",
+            "is_near = distance < 16"),
+    mistake("one exact bucket more or less", "The change from exact to wide buckets comes one distance too far or too "
+            "near. It is at half of a direction's buckets.", "exact = size // 2 - 1", "exact = size // 2 + 1"),
+    mistake("another share of exact buckets", "The change from exact to wide buckets is in the wrong place. What share "
+            "of a direction's buckets is exact?",
+            "exact = max(size // 4, 1)", "exact = 3 * size // 4", "exact = max(size // 3, 1)", "exact = 1"),
+    mistake("all distances exact", "Far distances all fall into the last bucket: there is no logarithm.",
+            "wide = distance.double()"),
+    mistake("no exact buckets", "Near distances share buckets: the logarithm was used for all of them.",
+            "is_near = distance < 0", "is_near = distance < 1"),
+    mistake(
+        "near and far exchanged",
+        "Near distances got the logarithm and far ones themselves. Which branch is which?",
+        "is_near = distance >= exact",
+    ),
+)
 
-    return make
-
-
-def _every(reach: int, buckets: int, far: int, both: bool, *left_out: int) -> Any:
-    """Return all distances up to reach, without those where rounding decides on the bucket."""
-    steps = [s for s in range(-reach, reach + 1) if abs(s) not in left_out]
-    return _steps(*steps, buckets=buckets, far=far, both=both)
+FAR = (
+    mistake("log range off by one", "The wide buckets are spread over one too few or too many. From the exact ones to "
+            "max_distance there are exactly as many as are left.", "wide = exact + share * (size - 1 - exact)",
+            "wide = exact + share * (size + 1 - exact)", "wide = exact + share * exact",
+            "ratio = (distance + 1).double() / exact", "wide = exact + share * (size - exact) + 1",
+            "wide = exact + share * (size - exact) - 1", "end = max_distance + 1", "end = max_distance - 1"),
+    mistake("rounded instead of cut", "The logarithm is rounded to the nearest bucket, or up. T5 cuts it off.",
+            "whole = wide.round()", "whole = wide.ceil()"),
+    mistake("a line instead of a logarithm", "The wide buckets are all equally wide. They should grow: what makes "
+            "equal steps of equal ratios?", "share = (distance - exact).double() / (end - exact)",
+            "wide = distance.double() / end * size", "share = ratio.sqrt() / math.sqrt(end / exact)"),
+    mistake("the number of exact buckets not added", "The wide buckets begin at 0 again. Where does the first of them "
+            "belong?", "wide = share * (size - exact)"),
+    mistake("logarithm of the distance itself", "The logarithm is that of the distance, not of its ratio to the last "
+            "exact one: at the first wide distance it should be 0.",
+            "share = (ratio * exact).log() / math.log(end)", "share = (ratio * exact).log() / math.log(end / exact)",
+            "share = ratio.log() / math.log(end)", _BEYOND.format(one="", end="end - exact"),
+            _BEYOND.format(one=" + 1", end="end / exact"), _BEYOND.format(one=" + 1", end="end - exact + 1")),
+    mistake("no quotient of logarithms", "The logarithm is not divided by that of max_distance over the exact ones: "
+            "max_distance should be where the buckets end.", "share = ratio.log()", "wide = exact + ratio.log2()",
+            "wide = exact + ratio.log()", "wide = exact + share", "share = ratio.log2() / math.log(end / exact)"),
+    mistake("max_distance halved or doubled", "The wide buckets end at another distance than max_distance, also where "
+            "there are two directions.",
+            "end = 2 * max_distance", "end = max_distance // 2 if bidirectional else max_distance",
+            "end = max(max_distance // 2, num_buckets // 2 + 1)"),
+    mistake("not clamped to the last bucket", "Distances beyond max_distance fall behind the last bucket, or back into "
+            "another one. Which bucket do all of them share?",
+            "last = 10**9", "last = size", "return bucket * (relative_position.abs() < max_distance)"),
+    mistake("clamped at another bucket", "The last bucket of a direction is one less than their number, halved for two "
+            "directions.",
+            "last = size - 2", "last = num_buckets - 1", "last = 10**9\nreturn bucket.clamp(max=num_buckets - 1)"),
+    mistake("max_distance ignored", "Every max_distance gives the same buckets. At which distance should the wide ones "
+            "end?", "end = 128", "end = 8 * exact"),
+    mistake("num_buckets ignored", "Every number of buckets gives the same ones. Where is the argument used?",
+            "size = 16 if bidirectional else 32"),
+    mistake("the ends multiplied by all buckets", "The logarithm is spread over all buckets of a direction, though "
+            "half of them are exact.", "wide = exact + share * size"),
+)
 
 
 def _outside(args: tuple[Any, ...], out: Tensor) -> str | None:
@@ -33,10 +137,7 @@ def _outside(args: tuple[Any, ...], out: Tensor) -> str | None:
     if not len(wrong):
         return None
     where = tuple(int(i) for i in wrong[0])
-    return (
-        f"Distance {args[0][where].item()} got bucket {out[where].item()}; there are "
-        f"{args[1]} buckets, from 0."
-    )
+    return f"Distance {args[0][where]} got bucket {out[where]}; there are {args[1]} buckets, from 0."
 
 
 def _falls(args: tuple[Any, ...], out: Tensor) -> str | None:
@@ -48,52 +149,64 @@ def _falls(args: tuple[Any, ...], out: Tensor) -> str | None:
         return None
     near, far = order[int(drop[0])], order[int(drop[0]) + 1]
     return (
-        f"Distance {int(steps[near])} is in bucket {int(buckets[near])}, and {int(steps[far])}, "
-        f"which is further off, in {int(buckets[far])}."
+        f"Distance {int(steps[near])} is in bucket {int(buckets[near])}, and {int(steps[far])}, which is further off, "
+        f"in {int(buckets[far])}."
     )
 
 
-EXERCISE = Exercise(
-    name="t5_bucket",
-    chapter=7,
-    signature="t5_bucket(relative_position, num_buckets, max_distance, bidirectional)",
+def _steps(*steps: int, buckets: int = 32, far: int = 128, both: bool = True) -> Make:
+    return lambda generator: (torch.tensor(steps), buckets, far, both)
+
+
+def _table(queries: int, keys: int, both: bool) -> Make:
+    return lambda generator: (torch.arange(keys) - torch.arange(queries).unsqueeze(-1), 8, 20, both)
+
+
+def _every(reach: int, buckets: int, far: int, both: bool, *left_out: int) -> Make:
+    """Make all distances up to reach, without those where rounding decides on the bucket."""
+    steps = [s for s in range(-reach, reach + 1) if abs(s) not in left_out]
+    return _steps(*steps, buckets=buckets, far=far, both=both)
+
+
+EXERCISE = exercise(
+    t5_bucket,
+    right=RIGHT,
     asks="Return the bucket of each distance: exact near by, by the logarithm further off.",
-    reference=t5_bucket,
     minutes=20,
     difficulty=4,
     importance=3,
     cases=(
-        Case("near distances before the query", _steps(0, -1, -2, -3, -7)),
-        Case("near distances after the query", _steps(1, 2, 5, 7)),
-        Case("one direction, near by", _steps(0, -1, -4, -9, -15, both=False)),
-        Case("one direction, keys after the query", _steps(1, 2, 30, 500, both=False)),
-        Case("distances around the first wide bucket", _steps(-7, -8, -9, -12, 7, 8, 9, 12)),
-        Case("far distances", _steps(-20, -45, -90, -127, 20, 45, 90, 127)),
-        Case("beyond max_distance", _steps(-129, -400, -5000, 129, 400, 5000)),
+        case("near distances before the query", _steps(0, -1, -2, -3, -7)),
+        case("near distances after the query", _steps(1, 2, 5, 7)),
+        case("one direction, near by", _steps(0, -1, -4, -9, -15, both=False)),
+        case("one direction, keys after the query", _steps(1, 2, 30, 500, both=False)),
+        case("distances around the first wide bucket", _steps(-7, -8, -9, -12, 7, 8, 9, 12)),
+        case("far distances", _steps(-20, -45, -90, -127, 20, 45, 90, 127)),
+        case("beyond max_distance", _steps(-129, -400, -5000, 129, 400, 5000)),
         # Where a bucket begins at a whole distance, rounding may decide: those are left out.
-        Case("every distance up to 300, two directions", _every(300, 32, 128, True, 16, 32, 64)),
-        Case("every distance up to 300, one direction", _every(300, 32, 128, False, 32, 64)),
-        Case("8 buckets up to 20", _every(60, 8, 20, True)),
-        Case("8 buckets up to 20, one direction", _every(60, 8, 20, False)),
-        Case("10 buckets: 5 for each direction", _every(80, 10, 50, True)),
-        Case("64 buckets up to 1000, one direction", _every(1500, 64, 1000, False)),
-        Case("a table of 5 queries and 9 keys", _table(5, 9, 8, 20, True)),
-        Case("a table of 9 queries and 5 keys, one direction", _table(9, 5, 8, 20, False)),
-        Case("a single number", lambda g: (torch.tensor(-3), 32, 128, True)),
+        case("every distance up to 300, two directions", _every(300, 32, 128, True, 16, 32, 64)),
+        case("every distance up to 300, one direction", _every(300, 32, 128, False, 32, 64)),
+        case("8 buckets up to 20", _every(60, 8, 20, True)),
+        case("8 buckets up to 20, one direction", _every(60, 8, 20, False)),
+        case("10 buckets: 5 for each direction", _every(80, 10, 50, True)),
+        case("64 buckets up to 1000, one direction", _every(1500, 64, 1000, False)),
+        case("a table of 5 queries and 9 keys", _table(5, 9, True)),
+        case("a table of 9 queries and 5 keys, one direction", _table(9, 5, False)),
+        case("a single number", lambda generator: (torch.tensor(-3), 32, 128, True)),
     ),
-    misconceptions=MISCONCEPTIONS,
-    properties=(
-        Property("buckets lie between 0 and num_buckets - 1", _outside),
-        Property("further into the past, buckets never fall", _falls),
+    mistakes=(*DIRECTION, *NEAR, *FAR),
+    laws=(
+        Law("buckets are between 0 and num_buckets - 1", _outside),
+        Law("further into the past, buckets never fall", _falls),
     ),
     hints=(
-        "First the direction: with two of them each has half of the buckets, and keys after the "
-        "query take the upper half. What remains is a distance without sign.",
+        "First the direction: with two of them each has half of the buckets, and keys after the query take the upper "
+        "half. What remains is a distance without sign.",
         "Without `bidirectional` every key after the query counts as distance 0.",
         "Half of a direction's buckets are exact: distance 3 is in bucket 3. Call their number e.",
-        "From e on: log(distance/e) / log(max_distance/e) goes from 0 to 1. Spread that over the "
-        "buckets that are left, and cut it off to a whole number.",
-        "`torch.where` chooses between the two; clamp the far ones to the last bucket of their "
-        "direction, and keep the logarithm away from 0.",
+        "From e on: log(distance/e) / log(max_distance/e) goes from 0 to 1. Spread that over the buckets that are "
+        "left, and cut it off to a whole number.",
+        "`torch.where` chooses between the two; clamp the far ones to the last bucket of their direction, and keep the "
+        "logarithm away from 0.",
     ),
 )

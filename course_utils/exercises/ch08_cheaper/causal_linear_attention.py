@@ -1,117 +1,199 @@
 """Exercise: linear attention with a causal order, in little memory."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import torch
-
 from course_utils.attention import causal_linear_attention
-from course_utils.checking.exercise import Case, Cost, Exercise
-from course_utils.checking.inputs import normal, strided
-from course_utils.exercises.ch08_cheaper._averages import IS_AVERAGE
-from course_utils.exercises.ch08_cheaper._causal_dear import ALL_WEIGHTS, EVERY_STATE
-from course_utils.exercises.ch08_cheaper._causal_linear_mistakes import MISCONCEPTIONS
-from course_utils.exercises.ch08_cheaper._counting import largest_above
+from course_utils.checking.exercise import Cost, case, exercise, mistake
+from course_utils.checking.inputs import Make, normal
+from course_utils.exercises.shared.linear import FEATURES, PLACES, TOTAL, epsilon_below, softmax_kept
+from course_utils.exercises.shared.values import average_law
+from course_utils.measure import largest_tensor
+from torch import Tensor
 
-Make = Callable[[torch.Generator], tuple[Any, ...]]
+RIGHT = """
+def causal_linear_attention(query, key, value):
+    feature = lambda x: F.elu(x) + 1
+    near = feature(query)
+    far = feature(key)
+    mixed = value
+    below = far
+    sums = below.cumsum(-2)
+    top = running(near, far, mixed)
+    bottom = (near * sums).sum(-1, keepdim=True)
+    out = top / bottom
+    return out
+"""
+_RUNS = (4, 2, 3, 5, 8, 16, 32, 64)
 
 
-def _made(
-    *leading: int, sizes: tuple[int, int, int], shift: float = 0.0, dtype: str = "float64"
-) -> Make:
-    """Make query, key and value of the sizes (L, d_k, d_v)."""
-    length, d_k, d_v = sizes
-    kind = getattr(torch, dtype)
+def running(near: Tensor, far: Tensor, mixed: Tensor, run: int = 64) -> Tensor:
+    """Return what every query sums up over its past and itself, run by run."""
+    state, parts = near.new_zeros(near.shape[-1], mixed.shape[-1]), []
+    for q, k, v in zip(*(x.split(run, -2) for x in (near, far, mixed)), strict=True):
+        parts.append((q @ k.mT).tril() @ v + q @ state)
+        state = state + k.mT @ v
+    return torch.cat(parts, -2)
 
-    def make(g: torch.Generator) -> tuple[Any, ...]:
-        query, key = (normal(g, *leading, length, d_k, dtype=kind) + shift for _ in range(2))
-        return query, key, normal(g, *leading, length, d_v, dtype=kind)
+
+def ahead(weights: Tensor, run: int) -> Tensor:
+    """Return by how many runs each query is ahead of each key."""
+    place = torch.arange(weights.shape[-1]) // run
+    return place.unsqueeze(-1) - place
+
+
+def _table(above: str = "", below: str = "") -> str:
+    """Return the lines that sum these parts of the table of weights above and below; "" is the right way."""
+    top = f"weights = near @ far.mT\ntop = ({above}) @ mixed" if above else ""
+    bottom = f"weights = near @ far.mT\nbottom = ({below}).sum(-1, keepdim=True)" if below else ""
+    return f"{top}\n{bottom}"
+
+
+def _both(part: str) -> str:
+    return _table(part, part)
+
+
+def _in_runs(lines: str, runs: tuple[int, ...] = _RUNS) -> Iterator[str]:
+    return (lines.replace("run", str(run)) for run in runs)
+
+
+def _shifted(shift: float) -> Make:
+    def make(g: torch.Generator) -> tuple[Tensor, ...]:
+        return normal(g, 2, 5, 4) + shift, normal(g, 2, 5, 4) + shift, normal(g, 2, 5, 6)
 
     return make
 
 
-def _strided(g: torch.Generator) -> tuple[Any, ...]:
-    return tuple(strided(x) for x in _made(2, sizes=(6, 4, 3))(g))
+def _inputs(width: int) -> Callable[[int, torch.Generator], tuple[Any, ...]]:
+    return lambda length, g: tuple(normal(g, 1, 1, length, width, dtype=torch.float32) for _ in range(3))
 
 
-def _wide(length: int, g: torch.Generator) -> tuple[Any, ...]:
-    return _made(1, 1, sizes=(length, 16, 16), dtype="float32")(g)
+def _largest_above(floor: int) -> Callable[..., int]:
+    return lambda fn, *args: max(largest_tensor(fn, *args), floor)
 
 
-def _narrow(length: int, g: torch.Generator) -> tuple[Any, ...]:
-    return _made(1, 1, sizes=(length, 3, 4), dtype="float32")(g)
+_OWN = "weights.tril() * (ahead(weights, run) == 0)"
+_UNMASKED = "weights * (ahead(weights, run) >= 0)"
+_EARLIER = "weights * (ahead(weights, run) > 0)"
+_LAST = "weights.tril() * (ahead(weights, run) <= 1)"
+_TWICE = f"{_UNMASKED} + {_OWN}"
+_CUT = (
+    "mine = ahead(near @ far.mT, run) == 0\nlost = (near @ far.detach().mT).tril() * ~mine\n"
+    "tied = (near @ far.mT).tril() * mine\n"
+)
+_CUT_BELOW = "bottom = (tied + lost).sum(-1, keepdim=True)"
+_ALL_WEIGHTS_SAYS = (
+    "The values are right, but a table of more than 64 × 64 weights is held for a batch and head: all queries against "
+    "all keys, or too long a run of them. What can carry over from one run of queries to the next, so that short runs "
+    "are enough?"
+)
+_EVERY_STATE_SAYS = (
+    "The values are right, but the running sums of all positions are held at once: a state of d_k × d_v numbers for "
+    "each of them, as `cumsum` gives them. How many of them does the next query need?"
+)
 
-
-# A quarter more than the 64 states or 64 × 64 weights that are allowed: values may carry a column
-# of ones along. The shorter length stays below by any way; for the longer one, all states of wide
-# heads, or all weights of narrow ones, are too much. A run that is a share of the length shows at
-# a third, where what is given may lie side by side.
-_STATES, _WEIGHTS = 80 * 16 * 16, 80 * 64
-_SIZES, _LONG = (64, 256), (64, 768)
-
-EXERCISE = Exercise(
-    name="causal_linear_attention",
-    chapter=8,
-    signature="causal_linear_attention(query, key, value)",
-    asks="Do the same over each query's past and itself, without holding a state a position.",
-    reference=causal_linear_attention,
+EXERCISE = exercise(
+    causal_linear_attention,
+    right=RIGHT,
+    asks="Do the same over each query's past and itself, without holding a state for each position.",
     minutes=25,
     difficulty=5,
     importance=5,
     cases=(
-        Case("length 3", _made(sizes=(3, 4, 5)), gradient="equal"),
-        Case("a batch of length 7", _made(3, sizes=(7, 4, 2))),
-        Case("leading axes (2, 3)", _made(2, 3, sizes=(5, 6, 7)), gradient="equal"),
-        Case("length 4, all widths 4", _made(4, 4, sizes=(4, 4, 4))),
-        Case("length 1: the own value", _made(2, 3, sizes=(1, 4, 5))),
-        Case("length 67", _made(2, sizes=(67, 3, 4))),
-        Case("length 150", _made(1, 2, sizes=(150, 3, 2)), gradient="equal"),
-        Case("length 128", _made(2, sizes=(128, 2, 3))),
-        Case("small features: inputs about -14", _made(2, sizes=(5, 4, 6), shift=-14.0)),
-        Case("large features: inputs about 50", _made(2, sizes=(5, 4, 6), shift=50.0)),
-        Case("inputs that do not lie in memory row by row", _strided),
-        Case("float32", _made(2, sizes=(7, 16, 4), dtype="float32"), tolerance=1e-4),
-        Case("bfloat16", _made(2, sizes=(5, 4, 6), dtype="bfloat16")),
+        case("every size is 4: a transpose keeps the shape", batch=(4, 4), L=4, d_k=4, d_v=4),
+        case("length 3", L=3, d_k=4, d_v=5, gradient="equal"),
+        case("a batch of length 7", batch=(3,), L=7, d_k=4, d_v=2),
+        case("leading axes (2, 3)", batch=(2, 3), L=5, d_k=6, d_v=7, gradient="equal"),
+        case("length 1: the own value", batch=(2, 3), L=1, d_k=4, d_v=5),
+        case("length 67", batch=(2,), L=67, d_k=3, d_v=4),
+        case("length 131", batch=(1, 2), L=131, d_k=3, d_v=2, gradient="equal"),
+        case("length 128", batch=(2,), L=128, d_k=2, d_v=3),
+        case("small features: inputs about -14", _shifted(-14.0)),
+        case("large features: inputs about 50", _shifted(50.0)),
+        case("non-contiguous inputs", batch=(2,), L=6, d_k=4, d_v=3, strided=True),
+        case("float32", batch=(2,), L=7, d_k=16, d_v=4, dtype="float32", tolerance=1e-4),
+        case("bfloat16", batch=(2,), L=5, d_k=4, d_v=6, dtype="bfloat16"),
     ),
-    misconceptions=MISCONCEPTIONS,
-    properties=(IS_AVERAGE,),
+    mistakes=(
+        mistake("numerator causal but denominator not", "The values come from the past alone, but the sum below takes "
+                "all keys, also those to come. Over which keys do the weights of query i sum to 1?",
+                "sums = below.sum(-2, keepdim=True)"),
+        mistake("denominator causal but numerator not", "The sum below takes the past alone, but the values of all "
+                "keys are in the sum above. Which keys does query i see?", _table("weights")),
+        mistake("not causal", "Every query sees all keys, the future too. What must the sums for query i leave out?",
+                _both("weights")),
+        mistake("own key hidden", "A query sees only what came before it, and the first one nothing, which is 0/0. Is "
+                "the state read before or after the own key is added?",
+                _both("weights.tril(-1)"), _table("weights.tril(-1)"), _table("", "weights.tril(-1)"),
+                _both("weights.tril(-1)") + "\nout = (top / bottom).nan_to_num()"),
+        mistake("one key of the future seen", "Each query sees the next key, the one to be predicted. Where does its "
+                "past end?", _both("weights.tril(1)"), _table("weights.tril(1)"), _table("", "weights.tril(1)")),
+        mistake("the future instead of the past", "Each query sees itself and what comes after it. From which end is "
+                "the sum built up?", _both("weights.triu()"), _table("weights.triu()"), _table("", "weights.triu()")),
+        softmax_kept(".masked_fill(torch.ones(scores.shape[-2:]).triu(1) > 0, -torch.inf)"),
+        *FEATURES,
+        *TOTAL,
+        epsilon_below(torch.tril, causal_linear_attention),
+        mistake("nothing carried over", "Each run of queries sees its own run alone: the past begins anew with every "
+                "one. What has to be carried over?", *_in_runs(_both(_OWN))),
+        mistake("only one of the two sums carried over", "From one run to the next, only the sum above or the sum "
+                "below is carried over. What do both of them need?", *_in_runs(_table("", _OWN)),
+                *_in_runs(_table(_OWN), (1, *_RUNS)), *_in_runs(_table("", _OWN), (1,))),
+        mistake("no order inside a run", "Inside a run every query sees the whole run, also what comes after it. "
+                "Between runs the state keeps the order: what keeps it inside?", *_in_runs(_both(_UNMASKED)),
+                *_in_runs(_table(_UNMASKED)), *_in_runs(_table("", _UNMASKED))),
+        mistake("the own run left out", "A query sees the runs before its own and nothing of its own. Which second "
+                "part is added to what the state gives?",
+                *_in_runs(_both(_EARLIER) + "\nout = (top / bottom).nan_to_num()"), *_in_runs(_both(_EARLIER)),
+                *_in_runs(_table(_EARLIER))),
+        mistake("only the run before carried over", "The state holds the last run alone, since it was replaced and not "
+                "added to. What does it hold?", *_in_runs(_both(_LAST))),
+        mistake("the own run counted twice", "The state held the own run already when its queries read it, the future "
+                "of the run too, and the run's own weights were added besides. In which order is a run read and added?",
+                *_in_runs(_both(_TWICE))),
+        mistake("the state cut off between runs", "The values are right, but the state is handed on as a constant, so "
+                "no gradient reaches the keys of earlier runs. What cuts it off?",
+                *_in_runs(f"{_CUT}top = tied @ mixed + lost @ mixed.detach()\n{_CUT_BELOW}", (64, *_RUNS[:-1])),
+                *_in_runs(f"{_CUT}{_CUT_BELOW}")),
+        mistake(
+            "queries left over",
+            "The last queries, which do not fill a run, got nothing. What becomes of the L mod r queries that are left "
+            "over after runs of r?",
+            *_in_runs(
+                "places = torch.arange(out.shape[-2])\n"
+                "return out * (places < len(places) // run * run).to(out.dtype).unsqueeze(-1)"
+            ),
+            *_in_runs("return out[..., : out.shape[-2] // run * run, :]"),
+            "return torch.cat([out[..., s : s + 64, :] for s in range(0, out.shape[-2] - 63, 64)], -2)",
+        ),
+        *PLACES,
+        mistake("summed over features instead of positions", "A running sum went along the features. It should go "
+                "along the positions: which axis is that, counted from the end?",
+                "sums = below.cumsum(-1)", "sums = below.cumsum(0)"),
+        mistake("a table of too many weights", _ALL_WEIGHTS_SAYS, _both("weights.tril()"),
+                "top = running(near, far, mixed, 96)", "top = running(near, far, mixed, -(-near.shape[-2] // 8))"),
+        mistake("every state kept", _EVERY_STATE_SAYS,
+                "states = (far.unsqueeze(-1) * mixed.unsqueeze(-2)).cumsum(-3)\n"
+                "top = (near.unsqueeze(-2) @ states).squeeze(-2)"),
+    ),
+    laws=(average_law(lambda args: args[2]),),
+    # Allowed are 64 × 64 weights or 64 states and a quarter more: values may carry a column of ones along. Narrow
+    # heads show too many weights, at a length of which an eighth is too long a run already; wide ones show states.
     costs=(
-        Cost(
-            "the largest tensor",
-            largest_above(lambda *args: _WEIGHTS),
-            _SIZES,
-            _narrow,
-            0.01,
-            ALL_WEIGHTS.says,
-            ALL_WEIGHTS,
-        ),
-        Cost(
-            "the largest tensor",
-            largest_above(lambda *args: _STATES),
-            _SIZES,
-            _wide,
-            0.01,
-            EVERY_STATE.says,
-            EVERY_STATE,
-        ),
-        Cost(
-            "the largest tensor",
-            largest_above(lambda *args: max(_WEIGHTS, sum(x.numel() for x in args))),
-            _LONG,
-            _narrow,
-            0.2,
-            ALL_WEIGHTS.says,
-            ALL_WEIGHTS,
-        ),
+        Cost("the largest tensor", _largest_above(80 * 64), (64, 608), _inputs(1), 0.01, _ALL_WEIGHTS_SAYS,
+             "a table of too many weights"),
+        Cost("the largest tensor", _largest_above(80 * 16 * 16), (64, 128), _inputs(16), 0.01, _EVERY_STATE_SAYS,
+             "every state kept"),
     ),
     hints=(
-        "The sums for query i are those for query i - 1 and one term more. What has to be kept "
-        "from one query to the next, and how large is it?",
-        "One token at a time is right, and slow in Python. A run of r tokens at a time adds all "
-        "its keys to the state at once: what do queries then still miss?",
-        "Inside a run, use the table of weights, r × r, with everything above its diagonal set to "
-        "0; what came before the run, the state gives to all its queries alike.",
-        "Both sums have these two parts: the one with the values above, and the one without them "
-        "below. The state is updated after the run was read, and never replaced.",
+        "The sums for query i are those for query i - 1 and one term more. What has to be kept from one query to the "
+        "next, and how large is it?",
+        "One token at a time is right, and slow in Python. A run of r tokens at a time adds all its keys to the state "
+        "at once: what do queries then still miss?",
+        "Inside a run, use the table of weights, r × r, with everything above its diagonal set to 0; what came before "
+        "the run, the state gives to all its queries alike.",
+        "Both sums have these two parts: the one with the values above, and the one without them below. The state is "
+        "updated after the run was read, and never replaced.",
     ),
 )

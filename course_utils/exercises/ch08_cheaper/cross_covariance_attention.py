@@ -1,25 +1,55 @@
 """Exercise: attention between features instead of tokens."""
 
-from collections.abc import Callable
 from typing import Any
 
 import torch
+import torch.nn.functional as F
+from course_utils.attention import cross_covariance_attention
+from course_utils.checking.exercise import adding, case, exercise, mistake, only, saying, without
+from course_utils.checking.inputs import Make, normal, strided
+from course_utils.exercises.shared.heads import AMONG
+from course_utils.exercises.shared.kinds import cut_off
+from course_utils.exercises.shared.masking import ALWAYS_CAUSAL
+from course_utils.exercises.shared.scale import DEFAULT, some_scale
+from course_utils.exercises.shared.softmax import RANDOM, SOFTMAX, epsilon, some_epsilon
+from course_utils.exercises.shared.values import COMPARED, VALUES
 from torch import Tensor
 
-from course_utils.attention import cross_covariance_attention
-from course_utils.checking.exercise import Case, Exercise
-from course_utils.checking.inputs import normal, strided
-from course_utils.exercises.ch08_cheaper._channel_mistakes import MISCONCEPTIONS
+# Turned, the features are the rows that ask and answer, so that the lines about tokens speak of them.
+RIGHT = """
+def cross_covariance_attention(query, key, value, temperature):
+    query = F.normalize(query, dim=-2).mT
+    key = F.normalize(key, dim=-2).mT
+    value = value.mT
+    factor = temperature
+    products = query @ key.mT
+    scaled = products * factor
+    scores = scaled
+    weights = stable_softmax(scores)
+    out = weights @ value
+    return out.mT
+"""
+_UNIT = "query = F.normalize(query, dim=-2).mT"
 
-Make = Callable[[torch.Generator], tuple[Any, ...]]
+# It has a scale of its own instead of the temperature.
+_TURNED = "out = stable_softmax(key @ query.mT / query.shape[-1] ** 0.5).mT @ value"
 
 
-def _made(
-    *shape: int,
-    temperature: float = 0.0,
-    size: float = 1.0,
-    dtype: torch.dtype = torch.float64,
-) -> Make:
+def _both(norm: str) -> str:
+    """Return the lines that bring X, queries and keys, to another length."""
+    return f"query = ({norm.replace('X', 'query')}).mT\nkey = ({norm.replace('X', 'key')}).mT"
+
+
+def _tokens(scores: str) -> str:
+    return f"tokens = torch.softmax({scores}, -1) @ value\n{_UNIT}\nreturn tokens"
+
+
+def _each(change: str) -> str:
+    """Return the line that changes a temperature for each head, and leaves a number as it is."""
+    return f"factor = temperature{change} if isinstance(temperature, Tensor) else temperature"
+
+
+def _made(*shape: int, temperature: float = 0.0, size: float = 1.0, dtype: torch.dtype = torch.float64) -> Make:
     """Make query, key and value (B, H, L, d), and a temperature: this one, or one for each head."""
 
     def make(g: torch.Generator) -> tuple[Any, ...]:
@@ -42,44 +72,143 @@ def _unequal(g: torch.Generator) -> tuple[Tensor, ...]:
     return (query + 0.5) * sizes, (key - 1.0) * sizes.flip(0), value, temperature
 
 
-EXERCISE = Exercise(
-    name="cross_covariance_attention",
-    chapter=8,
-    signature="cross_covariance_attention(query, key, value, temperature)",
+def _epsilon(args: tuple[Any, ...], got: Tensor) -> bool:
+    query, key, value, temperature = args
+    scores = F.normalize(query, dim=-2).mT @ F.normalize(key, dim=-2) * temperature
+    return got.shape == value.shape and some_epsilon(scores, cross_covariance_attention(*args).mT, got.mT)
+
+
+def _another_scale(args: tuple[Any, ...], got: Tensor) -> bool:
+    query, key, value, temperature = args
+    if got.shape != value.shape or value.shape[-1] < 2:
+        return False
+    return some_scale(lambda scale: cross_covariance_attention(query, key, value, scale * temperature), got.detach())
+
+
+EXERCISE = exercise(
+    cross_covariance_attention,
+    right=RIGHT,
     asks="Let the features of the values be mixed by how alike those of queries and keys are.",
-    reference=cross_covariance_attention,
     minutes=12,
     difficulty=3,
     importance=3,
     cases=(
-        Case("7 tokens, 4 features, temperature 2", _made(2, 3, 7, 4, temperature=2.0)),
-        Case("3 tokens, 5 features, temperature 6", _made(3, 2, 3, 5, temperature=6.0)),
-        Case("temperature 1", _made(2, 3, 5, 4, temperature=1.0), gradient="equal"),
-        Case("temperature 0.4", _made(2, 3, 5, 4, temperature=0.4)),
-        Case("a temperature for each head", _made(2, 3, 6, 4), gradient="equal"),
-        Case("as many sequences as heads", _made(3, 3, 6, 4)),
-        Case("as many tokens as features", _made(2, 4, 5, 5)),
-        Case("all sizes 4", _made(4, 4, 4, 4)),
-        Case("features of very different size", _unequal),
-        Case("large inputs", _made(2, 3, 6, 4, temperature=5.0, size=1000.0)),
-        Case("one feature", _made(2, 3, 4, 1)),
-        Case("inputs that do not lie in memory row by row", _strided),
-        Case("float32", _made(2, 3, 9, 6, dtype=torch.float32), tolerance=1e-4),
-        Case(
-            "bfloat16",
-            _made(2, 3, 5, 4, temperature=1.0, dtype=torch.bfloat16),
-            tolerance=0.2,
+        case("7 tokens, 4 features, temperature 2", _made(2, 3, 7, 4, temperature=2.0)),
+        case("3 tokens, 5 features, temperature 6", _made(3, 2, 3, 5, temperature=6.0)),
+        case("temperature 1", _made(2, 3, 5, 4, temperature=1.0), gradient="equal"),
+        case("temperature 0.4", _made(2, 3, 5, 4, temperature=0.4)),
+        case("a temperature for each head", _made(2, 3, 6, 4), gradient="equal"),
+        case("as many sequences as heads", _made(3, 3, 6, 4)),
+        case("as many tokens as features", _made(2, 4, 5, 5)),
+        case("every size is 4: a transpose keeps the shape", _made(4, 4, 4, 4)),
+        case("features of very different size", _unequal),
+        case("large inputs", _made(2, 3, 6, 4, temperature=5.0, size=1000.0)),
+        case("one feature", _made(2, 3, 4, 1)),
+        case("non-contiguous inputs", _strided),
+        case("float32", _made(2, 3, 9, 6, dtype=torch.float32), tolerance=1e-4),
+        case("bfloat16", _made(2, 3, 5, 4, temperature=1.0, dtype=torch.bfloat16), tolerance=0.2),
+    ),
+    mistakes=(
+        RANDOM,
+        mistake("softmax over tokens", "The weights are L × L: tokens attend to tokens, as anywhere else. Here "
+                "features attend to features, d × d: which axis is summed over in the product?",
+                _tokens("F.normalize(query, dim=-1) @ F.normalize(key, dim=-1).mT * temperature"),
+                _tokens("query @ key.mT * temperature"),
+                _tokens("F.normalize(query, dim=-2) @ F.normalize(key, dim=-2).mT * temperature"),
+                _tokens("query @ key.mT / math.sqrt(query.shape[-1])")),
+        mistake("lengths over the features", "Each token was brought to length 1, as for cosines between tokens. What "
+                "is compared here is a feature, all its tokens together: over which axis is its length?",
+                _both("F.normalize(X, dim=-1)"), _both("F.normalize(X, dim=1)"), _both("F.normalize(X, dim=0)"),
+                _both("F.normalize(X.flatten(-2), dim=-1).view(X.shape)")),
+        mistake("lengths kept", "Queries and keys were not brought to length 1, so the scores grow with the number of "
+                "tokens. What keeps them between -1 and 1?", _both("X"), "query = query.mT", "key = key.mT",
+                _both("X") + "\nfactor = temperature / math.sqrt(value.shape[-2])",
+                _both("X") + "\nfactor = temperature / math.sqrt(value.shape[-1])",
+                _both("X") + "\nfactor = temperature / value.shape[-1]"),
+        mistake("another norm", "The columns were divided by something else than their lengths. The length is the root "
+                "of the sum of squares.", _both("F.normalize(X, p=1, dim=-2)"),
+                _both("X / X.square().sum(-2, keepdim=True)"), _both("X / X.amax(-2, keepdim=True)"),
+                _both("X / X.std(-2, keepdim=True)"), _both("F.normalize(X - X.mean(-2, keepdim=True), dim=-2)"),
+                _both("X.softmax(-2)"), _both("(X - X.mean(-2, keepdim=True)) / X.std(-2, keepdim=True)"),
+                _both("F.normalize(F.normalize(X, dim=-1), dim=-2)"), _both("X / X.norm()"),
+                _both("X / X.square().mean(-2, keepdim=True).sqrt()")),
+        mistake("an epsilon in the length", "Something was added to the lengths. Short columns feel it: after the "
+                "division, is their length 1?",
+                *(_both(f"X / (X.norm(dim=-2, keepdim=True) + {small})") for small in (1e-6, 1e-5, 1e-3)),
+                *(_both(f"X / (X.square().sum(-2, keepdim=True) + {small}).sqrt()") for small in (1e-6, 1e-5))),
+        mistake("divided by the temperature", "The temperature divides the scores, as in the paper's formula. Here it "
+                "multiplies, as in its code: should 2 make the weights sharper or flatter?",
+                "factor = 1 / temperature"),
+        mistake("no temperature", "The temperature changes nothing. Is it used, or is it added to a whole row, and "
+                "cancels?", "factor = 1.0", "scaled = products + temperature"),
+        mistake("a temperature for each sequence", "The temperatures run along the batch. There is one for each head: "
+                "(H, 1, 1) broadcasts to that by itself.", _each(".unsqueeze(-1)")),
+        mistake("temperature of the first head", "All heads got one temperature. It may hold one for each: along which "
+                "axis are they?", _each(".flatten()[0]"), _each(".mean()")),
+        cut_off(_each(".detach()"), "query = F.normalize(query, dim=-2).detach().mT"),
+        *saying(only(DEFAULT, "scale after softmax"), {
+            "scale after softmax": "The weights were multiplied by the temperature, so a row no longer sums to 1. "
+                "Which numbers does it make sharper?",
+        }),
+        *epsilon(_epsilon, 1e-7, 1e-8),
+        mistake("another scale besides", "The scores are scaled by something besides the temperature. Both vectors "
+                "have length 1 already: what is left for a root to do?",
+                "factor = temperature / math.sqrt(query.shape[-2])", "factor = 1 / math.sqrt(query.shape[-2])",
+                "factor = temperature**2", "factor = math.e**temperature", matches=_another_scale),
+        *AMONG,
+        *saying(
+            without(adding(SOFTMAX, {"no softmax": ("weights = scores.relu()",)}),
+                    "softmax over an axis counted from the front", "no shift before exp"),
+            {
+                "softmax over the queries": "The columns of the weights sum to 1, not the rows. Feature i of the query "
+                "divides its attention among the key's features: which axis are those?"
+            },
+        ),
+        *saying((ALWAYS_CAUSAL,), {
+            ALWAYS_CAUSAL.name: "Each feature sees only those up to its own number. Features have no order, and "
+                "nobody asked for a mask: where does it come from?",
+        }),
+        *saying(
+            adding(without(VALUES, "the root of the width of the values"), {
+                "the values not used": ("return weights",),
+                "keys averaged instead of values": ("value = key\nout = weights @ value",),
+            }),
+            {
+                "weights transposed": "The values are mixed by the columns of the weights. Output feature i takes its "
+                "shares from row i: over which index of the weights does the sum run?"
+            },
+        ),
+        mistake("the output turned", "The output has its axes swapped: features before tokens. Its shape is that of "
+                "value.", "return out", "return out.reshape(out.mT.shape)", "return out.mT.transpose(1, 2)"),
+        mistake("the values brought to length 1", "The values were brought to length 1 too. They are what is mixed, "
+                "and only queries and keys are compared.",
+                "value = F.normalize(value, dim=-2).mT", "value = F.normalize(value, dim=-1).mT"),
+        *saying(
+            adding(
+                without(COMPARED, "cosine similarity", _TURNED,
+                        "key, value = value, key\ndefault = 1 / math.sqrt(query.shape[-1])",
+                        "query, value = value, query\ndefault = 1 / math.sqrt(query.shape[-1])"),
+                {
+                    "the wrong two compared": (
+                        f"key, value = value, key\n{_UNIT}",
+                        f"query, value = value, query\n{_UNIT}",
+                    )
+                },
+            ),
+            {
+                "query and key swapped": "The key's features ask and the query's answer. Whose features own a row of "
+                "the weights?"
+            },
         ),
     ),
-    misconceptions=MISCONCEPTIONS,
     hints=(
-        "A feature of the query is a column: one number for each token. Two columns are compared "
-        "like any two vectors, once both have length 1.",
-        "Bring the columns of query and key to length 1, over the tokens, the last axis but one. "
-        "Which product of them has the shape (d, d)?",
-        "Multiply the scores by the temperature; (H, 1, 1) broadcasts to (B, H, d, d). A row "
-        "belongs to a feature of the query: softmax along the last axis.",
-        "Feature i of the output is a mixture of the value's features, with the shares of row i. "
-        "The values have features in their columns: what must be turned in the product?",
+        "A feature of the query is a column: one number for each token. Two columns are compared like any two vectors, "
+        "once both have length 1.",
+        "Bring the columns of query and key to length 1, over the tokens, the last axis but one. Which product of them "
+        "has the shape (d, d)?",
+        "Multiply the scores by the temperature; (H, 1, 1) broadcasts to (B, H, d, d). A row belongs to a feature of "
+        "the query: softmax along the last axis.",
+        "Feature i of the output is a mixture of the value's features, with the shares of row i. The values have "
+        "features in their columns: what must be turned in the product?",
     ),
 )

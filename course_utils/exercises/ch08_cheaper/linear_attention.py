@@ -1,83 +1,107 @@
 """Exercise: a kernel instead of the softmax, and the products in another order."""
 
-from collections.abc import Callable
 from typing import Any
 
 import torch
-
 from course_utils.attention import linear_attention
-from course_utils.checking.exercise import Case, Cost, Exercise
-from course_utils.checking.inputs import normal, strided
-from course_utils.exercises.ch08_cheaper._averages import IS_AVERAGE
-from course_utils.exercises.ch08_cheaper._counting import work
-from course_utils.exercises.ch08_cheaper._linear_place_mistakes import MISCONCEPTIONS, PAIRS
+from course_utils.checking.exercise import Cost, case, exercise, mistake
+from course_utils.checking.inputs import Make, normal
+from course_utils.exercises.shared.linear import FEATURES, PLACES, TOTAL, epsilon_below, softmax_kept, work
+from course_utils.exercises.shared.values import average_law
 from course_utils.measure import largest_tensor
+from torch import Tensor
 
-Make = Callable[[torch.Generator], tuple[Any, ...]]
+RIGHT = """
+def linear_attention(query, key, value):
+    feature = lambda x: F.elu(x) + 1
+    near = feature(query)
+    far = feature(key)
+    mixed = value
+    below = far
+    sums = below.sum(-2, keepdim=True)
+    top = near @ (far.mT @ mixed)
+    bottom = (near * sums).sum(-1, keepdim=True)
+    out = top / bottom
+    return out
+"""
+_WEIGHTS = "weights = near @ far.mT\n"
 
 
-def _made(
-    *leading: int, sizes: tuple[int, int, int, int], shift: float = 0.0, dtype: str = "float64"
-) -> Make:
-    """Make query, key and value of the sizes (L, S, d_k, d_v)."""
-    length, num_keys, d_k, d_v = sizes
-    kind = getattr(torch, dtype)
-
-    def make(g: torch.Generator) -> tuple[Any, ...]:
-        query = normal(g, *leading, length, d_k, dtype=kind) + shift
-        key = normal(g, *leading, num_keys, d_k, dtype=kind) + shift
-        return query, key, normal(g, *leading, num_keys, d_v, dtype=kind)
+def _shifted(shift: float) -> Make:
+    def make(g: torch.Generator) -> tuple[Tensor, ...]:
+        return normal(g, 2, 3, 4) + shift, normal(g, 2, 5, 4) + shift, normal(g, 2, 5, 6)
 
     return make
 
 
-def _strided(g: torch.Generator) -> tuple[Any, ...]:
-    return tuple(strided(x) for x in _made(2, sizes=(5, 6, 4, 3))(g))
-
-
 def _long(length: int, g: torch.Generator) -> tuple[Any, ...]:
-    return _made(1, 1, sizes=(length, length, 8, 8), dtype="float32")(g)
+    return tuple(normal(g, 1, 1, length, 8, dtype=torch.float32) for _ in range(3))
 
 
-EXERCISE = Exercise(
-    name="linear_attention",
-    chapter=8,
-    signature="linear_attention(query, key, value)",
+_PAIRS_SAYS = (
+    "The values are right, but every query meets every key, as if there were a softmax between them. Without one, the "
+    "product of three can be taken in another order: which pair of them does not depend on the query?"
+)
+
+EXERCISE = exercise(
+    linear_attention,
+    right=RIGHT,
     asks="Average the values under the weights φ(q)·φ(k), φ = elu + 1, at a cost linear in length.",
-    reference=linear_attention,
     minutes=15,
     difficulty=3,
     importance=5,
     cases=(
-        Case("2 queries, 3 keys", _made(sizes=(2, 3, 4, 5)), gradient="equal"),
-        Case("a batch: 5 queries, 7 keys", _made(3, sizes=(5, 7, 4, 2))),
-        Case("leading axes (2, 3)", _made(2, 3, sizes=(5, 4, 6, 7)), gradient="equal"),
-        Case("4 queries, 4 keys, all widths 4", _made(4, 4, sizes=(4, 4, 4, 4))),
-        Case("more queries than keys", _made(2, sizes=(9, 3, 5, 4))),
-        Case("one key: its value", _made(2, 3, sizes=(4, 1, 5, 6))),
-        Case("one query", _made(2, 3, sizes=(1, 5, 3, 2))),
-        Case("one of everything", _made(1, 1, sizes=(1, 1, 1, 1))),
-        Case("small features: inputs about -14", _made(2, sizes=(3, 5, 4, 6), shift=-14.0)),
-        Case("large features: inputs about 50", _made(2, sizes=(3, 5, 4, 6), shift=50.0)),
-        Case("70 queries, 130 keys", _made(2, sizes=(70, 130, 4, 3))),
-        Case("inputs that do not lie in memory row by row", _strided),
-        Case("float32", _made(2, sizes=(5, 7, 16, 4), dtype="float32"), tolerance=1e-4),
-        Case("bfloat16", _made(2, sizes=(3, 5, 4, 6), dtype="bfloat16")),
+        case("every size is 4: a transpose keeps the shape", batch=(4, 4), L=4, S=4, d_k=4, d_v=4),
+        case("2 queries, 3 keys", L=2, S=3, d_k=4, d_v=5, gradient="equal"),
+        case("a batch: 5 queries, 7 keys", batch=(3,), L=5, S=7, d_k=4, d_v=2),
+        case("leading axes (2, 3)", batch=(2, 3), L=5, S=4, d_k=6, d_v=7, gradient="equal"),
+        case("more queries than keys", batch=(2,), L=9, S=3, d_k=5, d_v=4),
+        case("one key: its value", batch=(2, 3), L=4, S=1, d_k=5, d_v=6),
+        case("one query", batch=(2, 3), L=1, S=5, d_k=3, d_v=2),
+        case("one of everything", batch=(1, 1), L=1, S=1, d_k=1, d_v=1),
+        case("small features: inputs about -14", _shifted(-14.0)),
+        case("large features: inputs about 50", _shifted(50.0)),
+        case("70 queries, 130 keys", batch=(2,), L=70, S=130, d_k=4, d_v=3),
+        case("non-contiguous inputs", batch=(2,), L=5, S=6, d_k=4, d_v=3, strided=True),
+        case("float32", batch=(2,), L=5, S=7, d_k=16, d_v=4, dtype="float32", tolerance=1e-4),
+        case("bfloat16", batch=(2,), L=3, S=5, d_k=4, d_v=6, dtype="bfloat16"),
     ),
-    misconceptions=MISCONCEPTIONS,
-    properties=(IS_AVERAGE,),
+    mistakes=(
+        softmax_kept(),
+        *FEATURES,
+        *TOTAL,
+        epsilon_below(lambda weights: weights, linear_attention),
+        mistake("always causal", "Each query sees only keys up to its own position. Nobody asked for an order here.",
+                f"{_WEIGHTS}top = weights.tril() @ mixed\nbottom = weights.tril().sum(-1, keepdim=True)",
+                f"{_WEIGHTS}top = weights.tril() @ mixed", f"{_WEIGHTS}bottom = weights.tril().sum(-1, keepdim=True)"),
+        mistake("normaliser over the queries", "All queries are divided by one number. Each query has its own sum of "
+                "weights.", "out = top / bottom.sum(-2, keepdim=True)",
+                f"{_WEIGHTS}out = weights / weights.sum(-2, keepdim=True) @ mixed"),
+        mistake("keys summed over an axis counted from the front", "The keys are summed over an axis that is the right "
+                "one for some numbers of axes only. Which axis holds the positions, counted from the end?",
+                "sums = below.sum(0, keepdim=True)", "sums = below.sum(1, keepdim=True)",
+                "sums = below.sum(-1, keepdim=True)"),
+        *PLACES,
+        mistake("state transposed", "The state was multiplied with rows and columns swapped. It has a row for each "
+                "feature of a key and a column for each number of a value.", "top = near @ (mixed.mT @ far)"),
+        mistake("the weights not used", "Every query gets the same plain mean of the values. Where do the weights come "
+                "in?",
+                "out = value.mean(-2, keepdim=True).expand(*query.shape[:-1], -1) + 0 * (query.sum() + key.sum())",
+                "out = value.sum(-2, keepdim=True).expand(*query.shape[:-1], -1)"),
+        mistake("the table of pairs kept", _PAIRS_SAYS, f"{_WEIGHTS}top = weights @ mixed"),
+    ),
+    laws=(average_law(lambda args: args[2]),),
     costs=(
-        Cost("the largest tensor", largest_tensor, (128, 1024), _long, 1.3, PAIRS.says, PAIRS),
-        Cost("the work", work, (128, 1024), _long, 1.3, PAIRS.says, PAIRS),
+        Cost("the largest tensor", largest_tensor, (128, 1024), _long, 1.3, _PAIRS_SAYS, "the table of pairs kept"),
+        Cost("the work", work, (128, 1024), _long, 1.3, _PAIRS_SAYS, "the table of pairs kept"),
     ),
     hints=(
-        "Write the output of one query as a fraction: above Σ φ(q)·φ(k_s) v_s, below the same sum "
-        "without the values. Which factor can be taken out of both sums?",
-        "What is left in the sum above is a table of d_k × d_v numbers, and below a vector of d_k. "
-        "Neither depends on the query: how often must they be computed?",
-        "The table of all queries' weights has L × S entries. In (φ(Q) φ(K)ᵀ) V, which product "
-        "should come first so that it never exists?",
-        "Sum over the positions, the last axis but one. `keepdim` or `unsqueeze(-1)` keeps an axis "
-        "for the division.",
+        "Write the output of one query as a fraction: above Σ φ(q)·φ(k_s) v_s, below the same sum without the values. "
+        "Which factor can be taken out of both sums?",
+        "What is left in the sum above is a table of d_k × d_v numbers, and below a vector of d_k. Neither depends on "
+        "the query: how often must they be computed?",
+        "The table of all queries' weights has L × S entries. In (φ(Q) φ(K)ᵀ) V, which product should come first so "
+        "that it never exists?",
+        "Sum over the positions, the last axis but one. `keepdim` or `unsqueeze(-1)` keeps an axis for the division.",
     ),
 )

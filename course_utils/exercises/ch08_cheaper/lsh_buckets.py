@@ -1,68 +1,119 @@
 """Exercise: the hash that puts near vectors into one bucket."""
 
-from collections.abc import Callable
 from typing import Any
 
 import torch
-
 from course_utils.attention import lsh_buckets
-from course_utils.checking.exercise import Case, Exercise
-from course_utils.checking.inputs import normal, strided
-from course_utils.exercises.ch08_cheaper._bucket_mistakes import MISCONCEPTIONS
+from course_utils.checking.exercise import case, exercise, mistake
+from course_utils.checking.inputs import normal
 
-Make = Callable[[torch.Generator], tuple[Any, ...]]
-
-
-def _made(*shape: int, half: int, size: float = 1.0, dtype: torch.dtype = torch.float64) -> Make:
-    """Make vectors (..., L, d) and directions (d, half)."""
-
-    def make(g: torch.Generator) -> tuple[Any, ...]:
-        x = normal(g, *shape, size=size, dtype=dtype)
-        return x, normal(g, shape[-1], half, dtype=dtype)
-
-    return make
+RIGHT = """
+def lsh_buckets(x, rotations):
+    along = x @ rotations
+    both = torch.cat((along, -along), -1)
+    bucket = both.argmax(-1)
+    return bucket
+"""
+_BITS = "bucket = ((both > 0) * 2 ** torch.arange(both.shape[-1])).sum(-1)"
+_STEEPEST = (
+    "best = along.abs().argmax(-1, keepdim=True)\n"
+    "bucket = (best + along.shape[-1] * (along.gather(-1, best) < {})).squeeze(-1)"
+)
 
 
 def _whole(g: torch.Generator) -> tuple[Any, ...]:
     """Make small whole numbers, so that many directions are equally near."""
-    x, rotations = _made(2, 12, 3, half=4)(g)
-    x = x.round()
+    x, rotations = normal(g, 2, 12, 3).round(), normal(g, 3, 4)
     x[0, 0] = 0.0
     return x, rotations.round().clamp(-1, 1)
 
 
-def _strided(g: torch.Generator) -> tuple[Any, ...]:
-    x, rotations = _made(2, 9, 4, half=3)(g)
-    return strided(x), strided(rotations)
-
-
-EXERCISE = Exercise(
-    name="lsh_buckets",
-    chapter=8,
-    signature="lsh_buckets(x, rotations)",
+EXERCISE = exercise(
+    lsh_buckets,
+    right=RIGHT,
     asks="Give each vector the index of the nearest of the directions R and -R.",
-    reference=lsh_buckets,
     minutes=8,
     difficulty=2,
     importance=3,
     cases=(
-        Case("8 vectors of width 4, 4 directions", _made(8, 4, half=4)),
-        Case("10 vectors of width 3, 5 directions", _made(10, 3, half=5)),
-        Case("leading axes (2, 3)", _made(2, 3, 7, 5, half=4)),
-        Case("one direction: two buckets", _made(9, 4, half=1)),
-        Case("short and long vectors", _made(3, 11, 6, half=8, size=100.0)),
-        Case("ties, and a vector of zeros", _whole),
-        Case("one vector", _made(1, 3, half=2)),
-        Case("an axis of size 1", _made(1, 6, 4, half=3)),
-        Case("inputs that do not lie in memory row by row", _strided),
-        Case("float32", _made(2, 40, 8, half=16, dtype=torch.float32)),
+        case("8 vectors of width 4, 4 directions", L=8, d=4, half=4),
+        case("10 vectors of width 3, 5 directions", L=10, d=3, half=5),
+        case("leading axes (2, 3)", batch=(2, 3), L=7, d=5, half=4),
+        case("one direction: two buckets", L=9, d=4, half=1),
+        case("short and long vectors", batch=(3,), L=11, d=6, half=8, size=100.0, rotations=lambda g: normal(g, 6, 8)),
+        case("ties, and a vector of zeros", _whole),
+        case("one vector", L=1, d=3, half=2),
+        case("an axis of size 1", batch=(1,), L=6, d=4, half=3),
+        case("non-contiguous inputs", batch=(2,), L=9, d=4, half=3, strided=True),
+        case("float32", batch=(2,), L=40, d=8, half=16, dtype="float32"),
     ),
-    misconceptions=MISCONCEPTIONS,
+    mistakes=(
+        mistake("argmin", "The bucket is that of the direction that points away most: the smallest number was taken, "
+                "or the halves are [-xR, xR]. Which index has the nearest one?",
+                "bucket = both.argmin(-1)", "both = torch.cat((-along, along), -1)"),
+        mistake("no sign half", "Only the directions themselves were tried, and not their opposites, so half of the "
+                "buckets are never used. How many are there for n/2 columns?",
+                "both = along", "both = torch.cat((along, along), -1)", "both = -along"),
+        mistake("the largest entry of [x, -x]", "The largest entry of the vectors themselves was looked for, as a "
+                "printed formula says: the buckets are the same for all `rotations`. What is to be compared with what "
+                "before the largest is taken?", "both = torch.cat((x, -x), -1)", "both = x", "both = x.abs()",
+                "both = torch.cat((x, -x), -1)\nbucket = both.argmax(-1) % (2 * rotations.shape[1])",
+                "both = torch.cat((x, -x), -1)\nbucket = both.argmax(-1) % rotations.shape[0]",
+                "one = F.one_hot(torch.cat((x, -x), -1).argmax(-1) % x.shape[-1], x.shape[-1]).to(x.dtype)\n"
+                "along = one @ rotations"),
+        mistake("signs side by side", "Each direction is next to its opposite: other numbers than those of [xR, -xR]. "
+                "Which way are two halves put one after the other?",
+                "both = torch.stack((along, -along), -1).flatten(-2)",
+                "both = torch.stack((-along, along), -1).flatten(-2)"),
+        mistake("the sign dropped", "A vector and its opposite come into one bucket: the sign was dropped. They are as "
+                "far apart as can be: how do their entries of xR differ?", "both = along.abs()"),
+        mistake("a bit for each direction", "Each direction gives a bit, and the bits a number: another hash, with "
+                "2^(n/2) buckets. Here the nearest direction counts: what is its index?", f"both = along\n{_BITS}",
+                _BITS, "bucket = (along > 0).long().sum(-1)", "bucket = (along[..., 0] > 0).long()"),
+        mistake("rotations transposed", "The rows of `rotations` were taken for directions. They are (d, n/2): a "
+                "column each. What does x @ R sum over?", "along = x @ rotations.mT"),
+        mistake("chosen along another axis", "The largest number was looked for among positions, sequences, or all of "
+                "them at once. Each vector has its own bucket: which axis holds the directions, counted from the end?",
+                "bucket = both.argmax(-2)", "bucket = both.argmax(0)", "bucket = both.argmax(1)",
+                "bucket = both.argmax()", "both = torch.cat((along, -along), -2)",
+                "both = torch.cat((along, -along), 0)"),
+        mistake("the largest number instead of its index", "These are numbers along the directions. A bucket is the "
+                "index of the largest.", "bucket = both.amax(-1)", "bucket = both.max(-1)", "bucket = both",
+                "bucket = both.softmax(-1)", "bucket = both.argsort(-1)"),
+        mistake("another index on ties", "Where several directions are equally near, another than the first was taken. "
+                "A vector of zeros is equally near to all: which index does it get?",
+                "bucket = both.shape[-1] - 1 - both.flip(-1).argmax(-1)", _STEEPEST.format("0.0"),
+                "bucket = both.topk(1, -1).indices.squeeze(-1)", _STEEPEST.format("1e-300")),
+        mistake("counted from 1", "All buckets are moved by one. The first index is 0.",
+                "bucket = both.argmax(-1) + 1", "bucket = both.argmax(-1) - 1"),
+        mistake("folded to fewer buckets", "Buckets of the second half were folded onto the first. There are n of "
+                "them, twice as many as columns.", "return bucket % rotations.shape[-1]", "return bucket // 2",
+                "return (bucket >= rotations.shape[-1]).long()"),
+        mistake("not long", "The buckets have another dtype than asked for. Indices are long: with floats or short "
+                "integers `gather` fails.",
+                *(f"return bucket.to(torch.{dtype})" for dtype in ("float64", "float32", "int32", "uint8"))),
+        mistake("other axes", "The buckets are right, but there must be one for each vector: the shape of x without "
+                "its last axis.", "return bucket.unsqueeze(-1)", "return bucket.flatten()", "return bucket.squeeze()",
+                "return F.one_hot(bucket)"),
+        mistake("part of the features left out", "The vectors were moved or bent before the product. Nothing but their "
+                "direction counts, and it must stay.", "along = (x - x.mean(-1, keepdim=True)) @ rotations",
+                "along = x.abs() @ rotations", "along = x.relu() @ rotations",
+                "along = (x - x.mean(-2, keepdim=True)) @ rotations", "along = x.softmax(-1) @ rotations",
+                "along = x[..., :-1] @ rotations[:-1]", "along = x @ rotations.abs()"),
+        mistake("directions brought to one length", "The columns of `rotations` were scaled first, which changes who "
+                "is largest. They are used as they are given.",
+                "along = x @ (rotations / rotations.norm(dim=0, keepdim=True))",
+                "along = x @ (rotations / rotations.norm(dim=1, keepdim=True))",
+                "along = x @ torch.linalg.qr(rotations)[0]"),
+        mistake("random directions of its own", "The directions that were given are not used. Two calls with the same "
+                "`rotations` must put equal vectors into equal buckets: where do the directions come from?",
+                "own = torch.randn(rotations.shape, generator=torch.Generator().manual_seed(0))\n"
+                "along = x @ own.to(x.dtype)", "along = x @ torch.randn(rotations.shape, dtype=x.dtype)"),
+    ),
     hints=(
-        "x · R says how far each vector reaches along each of n/2 directions. How far does it "
-        "reach along their opposites?",
+        "x · R says how far each vector reaches along each of n/2 directions. How far does it reach along their "
+        "opposites?",
         "Put both halves side by side along the last axis: n numbers for each vector.",
-        "The bucket is the index of the largest one. torch's own search gives the first where "
-        "several are equal.",
+        "The bucket is the index of the largest one. torch's own search gives the first where several are equal.",
     ),
 )

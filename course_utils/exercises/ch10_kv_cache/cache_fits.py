@@ -1,43 +1,98 @@
 """Exercise: how many tokens fit into the memory that is left."""
 
-from course_utils.checking.exercise import Case, Exercise
+from course_utils.checking.exercise import adding, case, exercise, mistake, saying, without
 from course_utils.checking.inputs import given
-from course_utils.exercises.ch10_kv_cache._cache_fits_mistakes import MISCONCEPTIONS
+from course_utils.exercises.shared.counts import CACHE, GIB, INTEGER
 from course_utils.measure import cache_fits
 
-EXERCISE = Exercise(
-    name="cache_fits",
-    chapter=10,
-    signature="cache_fits(gib, num_layers, num_kv_heads, d_k, bytes_per_element, batch)",
+RIGHT = """
+def cache_fits(gib, num_layers, num_kv_heads, d_k, bytes_per_element, batch):
+    unit = 2**30
+    memory = gib * unit
+    kept = 2
+    layers = num_layers
+    heads = num_kv_heads
+    width = d_k
+    sequences = batch
+    size = bytes_per_element
+    token = kept * layers * heads * width * sequences * size
+    exact = memory / token
+    total = math.floor(exact)
+    return total
+"""
+
+EXERCISE = exercise(
+    cache_fits,
+    right=RIGHT,
     asks="Count the whole tokens of each sequence whose keys and values fit into so many GiB.",
-    reference=cache_fits,
     minutes=5,
     difficulty=1,
     importance=4,
     cases=(
-        Case(
-            "3 GiB, 5 layers, 7 heads of width 96, 2 bytes, 3 sequences", given(3, 5, 7, 96, 2, 3)
-        ),
-        Case("2 GiB, 6 layers, one head, 4 bytes", given(2, 6, 1, 80, 4, 5)),
-        Case("one layer, one sequence", given(1, 1, 3, 56, 2, 1)),
-        Case("numbers of one byte", given(1, 7, 5, 72, 1, 3)),
-        Case("numbers of 8 bytes", given(3, 3, 6, 40, 8, 7)),
-        Case("half a GiB", given(0.5, 5, 3, 112, 2, 3)),
-        Case("2.75 GiB", given(2.75, 11, 3, 64, 2, 7)),
-        Case("an exact fill", given(1, 4, 8, 64, 2, 2)),
-        Case("a little too little for the next token", given(1, 7, 3, 64, 4, 5)),
-        Case("a little short of even one token", given(0.001, 61, 64, 128, 2, 16)),
-        Case("very little memory", given(0.0001, 2, 3, 20, 2, 1)),
-        Case("no memory", given(0, 2, 3, 20, 2, 1)),
-        Case("4 GiB", given(4, 3, 2, 36, 2, 1)),
-        Case("32 layers, 8 heads of width 128, 16 GiB", given(16, 32, 8, 128, 2, 1)),
-        Case("80 layers, 64 heads, 640 GiB, 16 sequences", given(640, 80, 64, 128, 2, 16)),
-        Case("a count that float32 cannot hold", given(70, 1, 1, 3, 1, 1)),
+        case("3 GiB, 5 layers, 7 heads of width 96, 2 bytes, 3 sequences", given(3, 5, 7, 96, 2, 3)),
+        case("2 GiB, 6 layers, one head, 4 bytes", given(2, 6, 1, 80, 4, 5)),
+        case("one layer, one sequence", given(1, 1, 3, 56, 2, 1)),
+        case("numbers of one byte", given(1, 7, 5, 72, 1, 3)),
+        case("numbers of 8 bytes", given(3, 3, 6, 40, 8, 7)),
+        case("half a GiB", given(0.5, 5, 3, 112, 2, 3)),
+        case("2.75 GiB", given(2.75, 11, 3, 64, 2, 7)),
+        case("an exact fill", given(1, 4, 8, 64, 2, 2)),
+        case("a little too little for the next token", given(1, 7, 3, 64, 4, 5)),
+        case("a little short of even one token", given(0.001, 61, 64, 128, 2, 16)),
+        case("very little memory", given(0.0001, 2, 3, 20, 2, 1)),
+        case("no memory", given(0, 2, 3, 20, 2, 1)),
+        case("4 GiB", given(4, 3, 2, 36, 2, 1)),
+        case("32 layers, 8 heads of width 128, 16 GiB", given(16, 32, 8, 128, 2, 1)),
+        case("80 layers, 64 heads, 640 GiB, 16 sequences", given(640, 80, 64, 128, 2, 16)),
+        case("a count that float32 cannot hold", given(70, 1, 1, 3, 1, 1)),
     ),
-    misconceptions=MISCONCEPTIONS,
+    mistakes=(
+        *saying(CACHE, {
+            "the batch left out": "The bytes of one more token are those of one sequence, or the batch counts twice. "
+                "All sequences grow together: how many tokens does each get?",
+        }),
+        mistake("the tokens of the whole batch", "These are the tokens of all sequences together. How many does each "
+                "sequence get?", "sequences = 1\nreturn total * batch", "return total * batch"),
+        *GIB,
+        mistake("whole GiB only", "The part of a GiB behind the point was lost. When is the time to round?",
+                "memory = int(gib) * unit", "memory = round(gib) * unit", "memory = math.ceil(gib) * unit"),
+        mistake("rounded up", "The last token counted does not fit as a whole. To which side must a capacity be "
+                "rounded?", "total = math.ceil(exact)", "total = round(exact)", "total = math.floor(exact) + 1"),
+        mistake("one token too few", "One more token fits: an exact fill is allowed.", "total = math.floor(exact) - 1",
+                "total = max(math.floor(exact) - 1, 0)", "total = math.ceil(exact) - 1"),
+        mistake("at least one token", "Where not even one token fits, the answer is 0.",
+                "total = max(math.floor(exact), 1)"),
+        mistake("a fraction of a token", "A part of a token was counted. What is stored of a token that does not fit "
+                "as a whole?", "return exact"),
+        mistake("multiplied instead of divided", "The number grows with the size of a token, or was divided the other "
+                "way round. A larger token takes more room: what does that do to how many fit?",
+                "total = int(memory) * token", "total = int(gib * token)", "total = int(token / max(memory, 1))"),
+        mistake("rounded before the last division", "The count was rounded down at a step where a remainder still "
+                "mattered, or rounded to a power of two. Divide by the bytes of one whole token, once.",
+                "total = math.floor(exact) // 2 * 2", "total = 2 ** int(math.log2(exact)) if exact >= 1 else 0",
+                "total = math.floor(exact) // 10 * 10", "total = math.floor(exact) // 16 * 16"),
+        mistake("added instead of multiplied", "Two sizes were added to each other. Twice the layers are twice the "
+                "bytes of a token.", "token = kept * (layers + heads) * width * sequences * size",
+                "token = kept * layers * (heads + width) * sequences * size",
+                "token = kept * layers * heads * width * (sequences + size)",
+                "token = kept * (layers + heads + width + sequences + size)"),
+        *adding(
+            saying(without(INTEGER, *(f"return total / {unit}" for unit in ("1e3", "1e6", "1e9"))), {
+                "a tensor": "The count came as a tensor, or as a number of numpy's. Python's `int` is asked for, and "
+                    "it has no largest number.",
+            }),
+            {
+                "a tensor": ("return torch.tensor(total).numpy()[()]",),
+                "overflow": (
+                    "memory = (int(gib * unit) + 2**31) % 2**32 - 2**31", "memory = int(gib * unit) % 2**32",
+                    "memory = min(int(gib * unit), 2**31 - 1)", "total = int(torch.tensor(exact, dtype=torch.float32))",
+                ),
+            },
+        ),
+    ),
     hints=(
         "How many bytes does one token take in one sequence? `kv_cache_bytes` of chapter 08 knows.",
-        "All sequences grow together: one more token a sequence costs `batch` times that.",
+        "All sequences grow together: one more token per sequence costs `batch` times that.",
         "A GiB is 2**30 bytes. Divide, and round down to a whole number of tokens.",
     ),
 )

@@ -4,27 +4,43 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
+from course_utils.attention import quantize_kv
+from course_utils.checking.exercise import Law, case, exercise, mistake
+from course_utils.checking.inputs import Make, normal, strided
+from course_utils.exercises.shared.kinds import cut_off
 from torch import Tensor
 
-from course_utils.attention import quantize_kv
-from course_utils.checking.exercise import Case, Exercise, Property
-from course_utils.checking.inputs import normal, strided
-from course_utils.exercises.ch10_kv_cache._quantize_mistakes import SCALES
-from course_utils.exercises.ch10_kv_cache._quantize_step_mistakes import RESULTS, STEPS
+RIGHT = """
+def quantize_kv(x):
+    steps = 127
+    sizes = x.abs()
+    largest = sizes.amax(-1, keepdim=True)
+    step = largest / steps
+    scale = torch.where(step == 0, 1.0, step)
+    exact = (x / scale).detach()
+    whole = exact.round()
+    kept = whole.clamp(-127, 127)
+    q = kept.to(torch.int8)
+    return q, scale
+"""
 
-Make = Callable[[torch.Generator], tuple[Any, ...]]
+
+def wrapped(whole: Tensor) -> Tensor:
+    """Return the low 8 bits of whole numbers, as a cast to int8 keeps them."""
+    return (whole + 128) % 256 - 128
+
+
+def _over(*axes: str) -> tuple[str, ...]:
+    """Return lines that seek the largest number over more axes than the last."""
+    return tuple(f"largest = sizes.amax(({a}), keepdim=True).expand(*x.shape[:-1], 1)" for a in axes)
 
 
 def _made(
     *shape: int,
     dtype: torch.dtype = torch.float64,
-    change: Callable[[Tensor], Tensor] | None = None,
+    change: Callable[[Tensor], Tensor] = lambda x: x,
 ) -> Make:
-    def make(g: torch.Generator) -> tuple[Any, ...]:
-        x = normal(g, *shape, dtype=dtype)
-        return (x if change is None else change(x),)
-
-    return make
+    return lambda g: (change(normal(g, *shape, dtype=dtype)),)
 
 
 def _outlier(x: Tensor) -> Tensor:
@@ -63,51 +79,147 @@ def _too_coarse(args: tuple[Any, ...], out: Any) -> str | None:
     where = tuple(int(i) for i in wrong.nonzero()[0])
     row = (*where[:-1], 0)
     return (
-        f"At index {list(where)}, q · scale is {(q * scale)[where].item():.4g} for x = "
-        f"{x[where].item():.4g}, further away than half a step of {scale[row].item():.4g}."
+        f"At index {list(where)}, q · scale is {(q * scale)[where].item():.4g} for x = {x[where].item():.4g}, further "
+        f"away than half a step of {scale[row].item():.4g}."
     )
 
 
-EXERCISE = Exercise(
-    name="quantize_kv",
-    chapter=10,
-    signature="quantize_kv(x)",
+def _another_number(args: tuple[Any, ...], got: Any) -> bool:
+    """Say whether all steps are too large or too small by one factor, and the numbers rounded to them."""
+    x, (q, scale), right = args[0].detach(), (part.detach() for part in got), quantize_kv(*args)[1].detach()
+    share = scale / right
+    cut = (x / scale).round()
+    alike = bool((share - share.mean()).abs().max() < 1e-9 * share.mean().abs())
+    return alike and any(torch.equal(q, cut.clamp(low, 127).char()) for low in (-127, -128))
+
+
+def _another_step_for_zeros(args: tuple[Any, ...], got: Any) -> bool:
+    (q, scale), (right, steps) = (part.detach() for part in got), (part.detach() for part in quantize_kv(*args))
+    empty = (args[0] == 0).all(-1, keepdim=True)
+    return torch.equal(q, right) and torch.equal(scale[~empty], steps[~empty]) and bool(empty.any())
+
+
+def _all_larger(args: tuple[Any, ...], got: Any) -> bool:
+    """Say whether every scale is too large by the same small number."""
+    extra = (got[1] - quantize_kv(*args)[1]).detach()
+    small = bool((extra > 0).all()) and float(extra.max()) < 0.1
+    return small and float(extra.max() - extra.min()) < 1e-3 * float(extra.max())
+
+
+EXERCISE = exercise(
+    quantize_kv,
+    right=RIGHT,
     asks="Round keys or values to int8, with one scale for each token in each head.",
-    reference=quantize_kv,
     minutes=15,
     difficulty=3,
     importance=3,
     parts=("q", "scale"),
     cases=(
-        Case("2 sequences, 3 heads, 5 tokens of width 4", _made(2, 3, 5, 4), gradient="finite"),
-        Case("3 sequences, 2 heads, 4 tokens of width 7", _made(3, 2, 4, 7), tolerance=1e-12),
-        Case("all sizes 4", _made(4, 4, 4, 4)),
-        Case("one large number", _made(2, 3, 4, 6, change=_outlier)),
-        Case("rows of zeros", _made(2, 3, 4, 5, change=_zero_rows), gradient="finite"),
-        Case("all zeros", _made(1, 2, 3, 4, change=torch.zeros_like)),
-        Case("rows whose largest number is negative", _made(2, 3, 4, 5, change=_most_negative)),
-        Case("only negative numbers", _made(2, 2, 3, 5, change=lambda x: -x.abs() - 0.1)),
-        Case("only positive numbers", _made(2, 2, 3, 5, change=lambda x: x.abs() + 0.1)),
-        Case("very small numbers", _made(2, 3, 2, 5, change=lambda x: x * 1e-9)),
-        Case("numbers of thousands", _made(2, 1, 3, 5, change=lambda x: x * 4e3)),
-        Case("width 1", _made(2, 3, 4, 1)),
-        Case("one of everything", _made(1, 1, 1, 1)),
-        Case("one token, as in decoding", _made(2, 3, 1, 6)),
-        Case("a tensor that does not lie in memory row by row", _made(2, 3, 5, 4, change=strided)),
-        Case("float32", _made(2, 3, 4, 6, dtype=torch.float32)),
-        Case("float16", _exact(torch.float16)),
-        Case("bfloat16", _exact(torch.bfloat16)),
+        case("2 sequences, 3 heads, 5 tokens of width 4", _made(2, 3, 5, 4), gradient="finite"),
+        case("3 sequences, 2 heads, 4 tokens of width 7", _made(3, 2, 4, 7), tolerance=1e-12),
+        case("every size is 4", _made(4, 4, 4, 4)),
+        case("one large number", _made(2, 3, 4, 6, change=_outlier)),
+        case("rows of zeros", _made(2, 3, 4, 5, change=_zero_rows), gradient="finite"),
+        case("all zeros", _made(1, 2, 3, 4, change=torch.zeros_like)),
+        case("rows whose largest number is negative", _made(2, 3, 4, 5, change=_most_negative)),
+        case("only negative numbers", _made(2, 2, 3, 5, change=lambda x: -x.abs() - 0.1)),
+        case("only positive numbers", _made(2, 2, 3, 5, change=lambda x: x.abs() + 0.1)),
+        case("very small numbers", _made(2, 3, 2, 5, change=lambda x: x * 1e-9)),
+        case("numbers of thousands", _made(2, 1, 3, 5, change=lambda x: x * 4e3)),
+        case("width 1", _made(2, 3, 4, 1)),
+        case("one of everything", _made(1, 1, 1, 1)),
+        case("one token, as in decoding", _made(2, 3, 1, 6)),
+        case("a non-contiguous tensor", _made(2, 3, 5, 4, change=strided)),
+        case("float32", _made(2, 3, 4, 6, dtype=torch.float32)),
+        case("float16", _exact(torch.float16)),
+        case("bfloat16", _exact(torch.bfloat16)),
     ),
-    misconceptions=(*SCALES, *STEPS, *RESULTS),
-    properties=(Property("q · scale is x to within half a step", _too_coarse),),
+    mistakes=(
+        mistake("one scale for the whole tensor", "All tokens share one scale, and a single large number makes the "
+                "steps of all others coarse. The scale has the shape (B, H, S, 1): what does it belong to?",
+                *_over("0, 1, 2, 3", "1, 2, 3", "0, 2, 3"), "largest = sizes.max()",
+                "largest = sizes.amax((0, 1, 2, 3), keepdim=True)",
+                "largest = sizes.amax((0, 1, 2, 3), keepdim=True)\nreturn q, float(scale.max())"),
+        mistake("one scale for a whole head", "All tokens of a head share one scale. A token is quantised when it "
+                "comes, and must not change when the next one does.", *_over("2, 3", "0, 2", "0, 3", "0, 1, 3")),
+        mistake("one scale for all heads of a token", "All heads of a token share one scale. The scale has an axis for "
+                "heads.", *_over("1, 3")),
+        mistake("a scale for each channel", "The largest number was sought over the tokens: that gives a scale to each "
+                "channel. A token and a head have one scale: over which axis is the largest to be found?",
+                "largest = sizes.amax(2, keepdim=True)", "largest = sizes.amax(1, keepdim=True)",
+                "largest = sizes.amax(0, keepdim=True)"),
+        mistake("the largest number without its sign", "The scale comes from the largest number, and a large negative "
+                "one was not seen. Which number needs the most steps?",
+                "sizes = x\nscale = torch.where(step <= 0, 1.0, step)", "sizes = x",
+                "largest = x.amax(-1, keepdim=True).abs()", "largest = x.amin(-1, keepdim=True).abs()"),
+        mistake("another number of steps", "The scale is not that of 127 steps to each side. What is the largest "
+                "number that an int8 holds, and is its opposite one too?",
+                "steps = 128", "steps = 128\nkept = whole.clamp(-128, 127)", matches=_another_number),
+        mistake("the spread instead of the size", "The scale comes from the distance between the smallest and the "
+                "largest number. That needs a zero point; here 0 stays 0 and the size decides.",
+                "steps = 255\nlargest = x.amax(-1, keepdim=True) - x.amin(-1, keepdim=True)",
+                "largest = x.amax(-1, keepdim=True) - x.amin(-1, keepdim=True)",
+                "steps = 254\nlargest = x.amax(-1, keepdim=True) - x.amin(-1, keepdim=True)",
+                "steps = 255\nlow = x.amin(-1, keepdim=True)\nlargest = x.amax(-1, keepdim=True) - low\n"
+                "exact = ((x - low) / scale - 128).detach()\nkept = whole"),
+        mistake("a typical size instead of the largest", "The scale comes from a mean, so the largest numbers do not "
+                "fit into 127 steps and are cut off. Which number must still fit?",
+                "largest = sizes.mean(-1, keepdim=True)", "largest = x.std(-1, keepdim=True)",
+                "largest = x.square().mean(-1, keepdim=True).sqrt()", "largest = x.norm(dim=-1, keepdim=True)",
+                "largest = sizes.sum(-1, keepdim=True)", "largest = sizes.median(-1, keepdim=True).values"),
+        mistake("the inverse of the scale", "The scale is upside down, or not divided by the number of steps: x is "
+                "about q times scale.", "return q, 1 / scale", "return q, scale * 127"),
+        mistake("a step of zero", "Where all numbers are zero, the scale is 0 or almost, and 0 / 0 is NaN. Which scale "
+                "is asked for there?", "scale = step", "scale = step.clamp(min=1e-8)", matches=_another_step_for_zeros),
+        mistake("an epsilon in every scale", "Every scale is too large by the same small number. Only where all is "
+                "zero is there something to avoid.", "scale = step + 1e-5", matches=_all_larger),
+        mistake("small scales raised to one", "Scales below 1 became 1, and small numbers all became 0. Where alone is "
+                "the scale 1?", "scale = step.clamp(min=1.0)", "scale = torch.ones_like(step)"),
+        mistake("a scale that is a power of two", "The scale was rounded to a power of two. Asked for is the largest "
+                "size divided by 127.", "scale = torch.exp2(torch.where(step == 0, 1.0, step).log2().ceil())"),
+        mistake("cut off instead of rounded", "The steps were cut off towards zero, as a cast to int8 does. That errs "
+                "by up to a whole step: what errs by half of one at most?", "whole = exact.trunc()"),
+        mistake("rounded down", "All steps were rounded to the same side, so that everything is shifted. The nearest "
+                "whole number is asked for.", "whole = exact.floor()", "whole = exact.ceil()",
+                "whole = exact.floor()\nkept = whole", "whole = exact.ceil()\nkept = wrapped(whole)",
+                "whole = (exact + 0.5).trunc()", "whole = exact.sign() * exact.abs().ceil()"),
+        mistake("an overflow that wraps round", "The largest numbers changed their sign: 128 does not fit into an int8 "
+                "and became -128. How many steps are there to each side?",
+                "whole = (exact * 128 / 127).round()\nkept = wrapped(whole)", "steps = 128\nkept = wrapped(whole)",
+                f"{_over('0, 1, 2, 3')[0]}\nwhole = (exact * 2).round()\nkept = wrapped(whole)",
+                "largest = sizes.mean(-1, keepdim=True)\nkept = wrapped(whole)"),
+        mistake("steps from 0 to 255", "The steps have no sign. An int8 holds -127 to 127, and 0 stays 0.",
+                "q = (whole + 128).clamp(0, 255).to(torch.uint8)", "whole = exact.abs().round()",
+                "q = whole.clamp(0, 255).to(torch.uint8)"),
+        mistake("steps that still take four bytes", "The steps have another dtype than int8. The numbers are right and "
+                "nothing was saved.",
+                *(f"q = kept.to({dtype})" for dtype in ("torch.int32", "torch.int64", "torch.int16", "torch.float64",
+                                                        "torch.float32", "x.dtype"))),
+        mistake("not divided by the scale", "The numbers were rounded as they are. How many steps is each of them?",
+                "exact = x.detach()", "exact = (x * scale).detach()", "exact = (x / (scale * steps)).detach()"),
+        mistake("numbers given back instead of steps", "The steps were multiplied by the scale again. What is kept in "
+                "the cache are the steps.", "return q * scale, scale", "return q * scale"),
+        mistake("scale and steps exchanged", "The two results are in the wrong order: the steps come first.",
+                "return scale, q"),
+        mistake("only one of the two", "One result came back. Without its scale, a step means nothing.",
+                "return q", "return (q,)", "return scale"),
+        mistake("a scale of another shape", "The scale must have the shape (B, H, S, 1), so that it can be multiplied "
+                "by the steps.", "return q, scale.squeeze(-1)", "return q, scale.expand(x.shape)",
+                "return q, scale.squeeze()", "return q, scale.flatten()",
+                *(f"largest = sizes.amax(({a}), keepdim=True)" for a in ("2, 3", "1, 2, 3", "1, 3"))),
+        mistake("a scale of another dtype", "The scale must keep the dtype of x: the steps alone become bytes.",
+                "return q, scale.float()", "return q, scale.half()", "return q, scale.double()"),
+        mistake("x changed", "The input was written to while it was scaled. Which line ends in an underscore?",
+                "exact = x.div_(scale).detach()"),
+        cut_off("return q, scale.detach()"),
+    ),
+    laws=(Law("q · scale is x to within half a step", _too_coarse),),
     hints=(
-        "Take the row 0.5, -2, 1. Which size must become 127 steps, and how large is one step? How "
-        "many steps are 0.5 then?",
-        "Each token in each head has a row of d numbers and one scale. "
-        "`amax(dim=-1, keepdim=True)` keeps the axis of size 1; what must be taken before it, for "
-        "negative numbers?",
-        "A row of zeros has a step of 0. `torch.where` can put a 1 there before anything is "
-        "divided.",
+        "Take the row 0.5, -2, 1. Which size must become 127 steps, and how large is one step? How many steps are 0.5 "
+        "then?",
+        "Each token in each head has a row of d numbers and one scale. `amax(dim=-1, keepdim=True)` keeps the axis of "
+        "size 1; what must be taken before it, for negative numbers?",
+        "A row of zeros has a step of 0. `torch.where` can put a 1 there before anything is divided.",
         "A cast to int8 cuts off what is behind the point: round first.",
     ),
 )

@@ -1,0 +1,153 @@
+"""What a learner calls: check, hint, solution, progress."""
+
+import os
+import re
+from dataclasses import dataclass
+from typing import Any
+
+from course_utils.checking.judge import judge
+from course_utils.checking.progress import Journal
+from course_utils.checking.report import Report, card
+from course_utils.exercises import all_exercises, find, sources
+
+
+@dataclass(frozen=True)
+class Note:
+    """Something to read: a card in Jupyter, plain text elsewhere."""
+
+    title: str
+    label: str
+    text: str
+    code: str = ""
+
+    def __str__(self) -> str:
+        head = f"{self.label}: {self.title}" if self.label else self.title
+        return "\n".join(part for part in (head, self.text, self.code) if part)
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def _repr_html_(self) -> str:
+        return card(f"→ {self.title}", self.label, [self.text] if self.text else [], code=self.code)
+
+
+def check(exercise: str, answer: Any) -> Report:
+    """Judge an answer to an exercise and remember the verdict.
+
+    Where nbgrader runs or validates a notebook, an answer that does not pass raises, as it expects.
+
+    Args:
+        exercise: The exercise's name, which is also the name of the function to write.
+        answer: The function itself, not its result.
+
+    Raises:
+        KeyError: No exercise has that name; the message lists the near ones.
+        NotPassedError: nbgrader is running the notebook, and the answer does not pass.
+    """
+    report = judge(find(exercise), answer)
+    if os.environ.get("NBGRADER_EXECUTION"):
+        report.require()
+    named = list(report.misconceptions)
+    Journal().add("check", exercise, status=report.status, misconceptions=named)
+    return report
+
+
+def hint(exercise: str, number: int | None = None) -> Note:
+    """Show the next hint, or the one with that number.
+
+    Raises:
+        KeyError: No exercise has that name.
+        ValueError: There is no hint with that number.
+    """
+    hints = find(exercise).hints
+    if number is not None and not 1 <= number <= len(hints):
+        raise ValueError(f"{exercise} has the hints 1 to {len(hints)}, got {number}")
+    shown = Journal().count("hint", exercise)
+    if number is None and shown >= len(hints):
+        every = "\n".join(f"{i}. {text}" for i, text in enumerate(hints, 1))
+        return Note(f"That was the last hint. All {len(hints)} again", exercise, every)
+    if number is None:
+        number = shown + 1
+        Journal().add("hint", exercise, number=number)
+    return Note(f"Hint {number} of {len(hints)}", exercise, hints[number - 1])
+
+
+def solution(exercise: str, anyway: bool = False) -> Note:
+    """Show the course's own solution, once there has been a real attempt.
+
+    Args:
+        exercise: The exercise's name.
+        anyway: Show it without an attempt.
+
+    Raises:
+        KeyError: No exercise has that name.
+    """
+    found = find(exercise)
+    if not anyway and not Journal().attempted(exercise):
+        return Note(
+            "Try it first",
+            exercise,
+            f"Write a version and check it; even a wrong one teaches more than a read one. "
+            f'`hint("{exercise}")` helps. To read the solution all the same: '
+            f'`solution("{exercise}", anyway=True)`.',
+        )
+    code = _solution_code(found.name)
+    if code is None:
+        where = "the folder solutions/ of the course"
+        return Note("The solution is not here", exercise, f"It stands in {where}.")
+    return Note("One solution among several", exercise, "", code)
+
+
+def _solution_code(name: str) -> str | None:
+    """Return the exercise's cell from the chapter's source, without the region marks."""
+    for source in sources():
+        cells = re.split(r"(?m)^# %%", source.read_text(encoding="utf-8"))
+        for cell in cells:
+            head, _, body = cell.partition("\n")
+            if f'exercise="{name}"' in head:
+                lines = [line for line in body.splitlines() if "### BEGIN SOL" not in line]
+                return "\n".join(line for line in lines if "### END SOL" not in line).strip()
+    return None
+
+
+@dataclass(frozen=True)
+class Overview:
+    """Which exercises are passed, tried, and still to come."""
+
+    rows: tuple[tuple[int, str, str], ...]
+
+    def __str__(self) -> str:
+        passed = sum(state == "passed" for _, _, state in self.rows)
+        lines = [f"{passed} of {len(self.rows)} exercises passed"]
+        width = max((len(name) for _, name, _ in self.rows), default=0)
+        lines += [f"chapter {n:02d}  {name:<{width}}  {state}" for n, name, state in self.rows]
+        return "\n".join(lines)
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def _repr_html_(self) -> str:
+        passed = sum(state == "passed" for _, _, state in self.rows)
+        body = "".join(
+            f"<tr><td>{n:02d}</td><td><code>{name}</code>&emsp;</td><td>{state}</td></tr>"
+            for n, name, state in self.rows
+        )
+        return (
+            f"<table><caption>{passed} of {len(self.rows)} exercises passed</caption>"
+            "<thead><tr><th scope='col'>Chapter</th><th scope='col'>Exercise</th>"
+            f"<th scope='col'>State</th></tr></thead><tbody>{body}</tbody></table>"
+        )
+
+
+def progress(chapter: int | None = None) -> Overview:
+    """Show which exercises are passed, in one chapter or in all.
+
+    Raises:
+        ValueError: The course has no exercises in that chapter.
+    """
+    chosen = [e for e in all_exercises() if chapter is None or e.chapter == chapter]
+    if not chosen:
+        known = sorted({e.chapter for e in all_exercises()})
+        raise ValueError(f"chapter must be one of {known}, got {chapter}")
+    states = Journal().states()
+    return Overview(tuple((e.chapter, e.name, states.get(e.name, "not attempted")) for e in chosen))

@@ -1,0 +1,98 @@
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+
+import course_utils
+from course_utils import check, exercises, hint, progress, solution
+from course_utils.checking.report import NotPassedError
+
+
+@pytest.fixture(autouse=True)
+def own_journal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ATTENTION_COURSE_PROGRESS", str(tmp_path / "progress.jsonl"))
+
+
+def test_a_verdict_is_remembered() -> None:
+    assert check("softmax_jacobian", lambda w: torch.diag_embed(w)).status == "misconception"
+    assert "softmax_jacobian              tried" in str(progress(3))
+    right = check(
+        "softmax_jacobian", lambda w: torch.diag_embed(w) - w[..., None] * w[..., None, :]
+    )
+    assert right.passed
+    assert "1 of 6 exercises passed" in str(progress(3))
+
+
+def test_nbgrader_sees_an_error_where_an_answer_does_not_pass(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("NBGRADER_EXECUTION", "validate")
+    with pytest.raises(NotPassedError, match="softmax_jacobian: Not yet"):
+        check("softmax_jacobian", lambda w: torch.diag_embed(w))
+
+
+def test_an_unknown_name_lists_the_near_ones() -> None:
+    with pytest.raises(KeyError, match=r"'stable_sofmax'; there is .*stable_softmax"):
+        check("stable_sofmax", len)
+
+
+def test_hints_come_one_at_a_time_and_the_last_lists_all() -> None:
+    titles = [hint("stable_softmax").title for _ in range(5)]
+    assert titles[:4] == [f"Hint {i} of 4" for i in (1, 2, 3, 4)]
+    assert titles[4].startswith("That was the last hint")
+    assert hint("stable_softmax", 2).title == "Hint 2 of 4"
+    with pytest.raises(ValueError, match="hints 1 to 4, got 9"):
+        hint("stable_softmax", 9)
+
+
+def test_the_solution_asks_for_an_attempt_first() -> None:
+    assert solution("stable_softmax").title == "Try it first"
+    check("stable_softmax", None)
+    assert solution("stable_softmax").title == "Try it first"
+    check("stable_softmax", torch.exp)
+    assert solution("stable_softmax").title != "Try it first"
+    assert solution("attention_weights", anyway=True).title != "Try it first"
+
+
+def test_the_solution_is_the_chapter_s_own_and_passes(tmp_path, monkeypatch) -> None:
+    (tmp_path / "03_x.py").write_text(
+        '# %% exercise="stable_softmax"\ndef stable_softmax(s):\n    ### BEGIN SOLUTION: do\n'
+        "    return s\n    ### END SOLUTION\n\n# %%\nother = 1\n",
+        encoding="utf-8",
+    )
+    monkeypatch.setattr(exercises, "_SOLUTIONS", (tmp_path,))
+    shown = solution("stable_softmax", anyway=True)
+    assert shown.code == "def stable_softmax(s):\n    return s"
+
+
+def test_a_missing_source_is_said(tmp_path, monkeypatch) -> None:
+    monkeypatch.setattr(exercises, "_SOLUTIONS", (tmp_path,))
+    assert "not here" in solution("stable_softmax", anyway=True).title
+
+
+def test_progress_knows_its_chapters() -> None:
+    assert "0 of 6" in str(progress(3))
+    assert "<table>" in progress()._repr_html_()
+    with pytest.raises(ValueError, match="got 99"):
+        progress(99)
+
+
+def test_the_face_is_cheap_and_loads_no_torch() -> None:
+    code = (
+        "import time, sys; t = time.perf_counter(); import course_utils; "
+        "print(time.perf_counter() - t, 'torch' in sys.modules, dir(course_utils))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    seconds, loaded, *names = done.stdout.split(maxsplit=2)
+    assert float(seconds) < 0.05
+    assert loaded == "False"
+    assert "'heatmap'" in names[0]
+
+
+def test_the_face_has_what_it_promises_and_nothing_else() -> None:
+    for name in course_utils.__all__:
+        assert callable(getattr(course_utils, name))
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        course_utils.nothing  # noqa: B018
