@@ -39,7 +39,7 @@ format: install
 	$(PY) -m ruff check --fix .
 	$(PY) -m ruff format .
 
-# The notebooks three times, the last time with two threads, then the tests in an order of chance.
+# The notebooks three times, the last time with two threads, then the tests in random order.
 repeat: install
 	for threads in 1 1 2; do \
 	    NOTEBOOK_THREADS=$$threads $(PYTEST) $(NBVAL) --nbval solutions || exit 1; \

@@ -721,7 +721,7 @@ print(f"attention, against length: {law}")
 """
 <details><summary>Answer</summary>
 
-With attention by about ten: the weights of an untrained model are nearly equal, each state gets about 1/n. With the fixed context by a thousand million: 63 % is left after each further symbol. One falls like a power of the length, the other exponentially.
+With attention by about 10: the weights of an untrained model are nearly equal, so each state gets about 1/n. With the fixed context by about $10^9$: each further symbol leaves 63 %. One falls like a power of the length, the other exponentially.
 
 </details>
 

@@ -153,7 +153,7 @@ Write `split_heads(x, num_heads) -> heads`.
 
 - `x` is `(B, L, d_model)`, the result `(B, H, L, d_k)` with $d_k$ = d_model / num_heads.
 - Head $h$ owns the channels $h\,d_k$ to $(h+1)\,d_k - 1$ of every position.
-- Any sizes, `num_heads` = 1 too. `x` need not lie in memory row by row.
+- Any sizes, `num_heads` = 1 too. `x` may be non-contiguous.
 
 The check sends numbers that say where they came from.
 """

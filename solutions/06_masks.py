@@ -297,7 +297,7 @@ for offset, (colour, at, style) in zip(row_models, looks, strict=True):
     plotting.line(axes, 10 * torch.arange(len(curve)) + 5, curve, names[offset], colour, at, style)
 axes.axhline(7 * math.log(10) / 32, color=plotting.QUIET, linewidth=1)
 axes.text(262, 0.33, "floor: entropy of the data", color=plotting.QUIET)
-axes.set(yscale="log")
+_ = axes.set(yscale="log")
 
 # %% [markdown]
 """
@@ -1289,7 +1289,7 @@ for offset in (0, 1, 32):
 """
 <details><summary>Answer</summary>
 
-No. A leak is a matter of the code and not of what was learned, so it shows before the first step of training. This test belongs into the tests of every causal model.
+No. A leak is a matter of the code and not of what was learned, so it shows before the first step of training. This test belongs in the tests of every causal model.
 
 </details>
 """

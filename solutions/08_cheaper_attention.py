@@ -274,7 +274,7 @@ for way, colour in (("repeated", "orange"), ("enable_gqa", "pink"), ("ours", "bl
     shift = {"enable_gqa": 0.06, "ours": -0.06}.get(way, 0)
     plotting.line(axes, heads, share, way, colour, (0.9, share[-1] + shift), "o-")
 plotting.power_axis(axes, [1, 2, 4, 8, 16])
-axes.set(xlim=(18, 0.3), ylim=(0, None))
+_ = axes.set(xlim=(18, 0.3), ylim=(0, None))
 
 # %% [markdown]
 r"""
@@ -950,7 +950,7 @@ for (size, line), colour in zip(errors.items(), ("blue", "green", "orange"), str
     name = f"q, k × {size:g}"
     plotting.line(axes, features, line, name, colour, (16, line[0] * 1.35), "o-")
 axes.axhline(1, color=plotting.QUIET, linewidth=1)
-axes.set_ylim(top=4)
+_ = axes.set_ylim(top=4)
 
 # %% [markdown]
 r"""
@@ -1223,7 +1223,7 @@ for (name, line), colour, style in zip(errors.items(), colours, styles, strict=T
     print(f"{name:20}", "  ".join(f"{error:.2f}" for error in line))
 axes.set(ylim=(0, 1.15), xscale="log", xlim=(0.115, 7))
 axes.set_xticks(sizes, [f"{size:g}" for size in sizes])
-axes.set_xticks([], minor=True)
+_ = axes.set_xticks([], minor=True)
 
 # %% [markdown]
 r"""
@@ -1323,7 +1323,7 @@ for panel, (quantity, names) in zip(panels, named.items(), strict=True):
     panel.set(yscale="log")
     end_labels(panel, names)
 plotting.power_axis(panels[-1], [512, 1024, 2048, 4096, 8192, 16384])
-panels[-1].set_xticklabels(["512", "1k", "2k", "4k", "8k", "16k"])
+_ = panels[-1].set_xticklabels(["512", "1k", "2k", "4k", "8k", "16k"])
 
 # %% [markdown]
 """
@@ -1466,7 +1466,7 @@ for model, (name, colour, at, style) in looks.items():
 axes.axvline(16, color=plotting.QUIET, linewidth=1)
 axes.text(16.6, 1.08, "longest list in training", color=plotting.QUIET, fontsize=10)
 plotting.power_axis(axes, [4, 16, 32, 64])
-axes.set(ylim=(0, 1.14), xlim=(3.6, 190))
+_ = axes.set(ylim=(0, 1.14), xlim=(3.6, 190))
 
 # %% [markdown]
 r"""

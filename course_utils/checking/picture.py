@@ -50,10 +50,10 @@ class Picture:
         head = "".join(f'<th scope="col" style="{_CELL}">{n}</th>' for n in self.columns)
         body = "".join(self._row(at) for at in range(len(self.rows)))
         return (
+            f'<p style="margin:0;font-size:.9em">{html.escape(self.words)}</p>'
             '<div style="overflow-x:auto;max-width:100%" tabindex="0" role="group" '
             'aria-label="What the answer returned"><table style="border-collapse:separate;'
             'border-spacing:2px;margin:.3em 0;font-size:.85em;width:auto">'
-            f'<caption style="text-align:left;caption-side:top">{html.escape(self.words)}</caption>'
             f"<thead><tr><td></td>{head}</tr></thead><tbody>{body}</tbody></table></div>"
         )
 

@@ -25,7 +25,7 @@ def weights(row: Tensor, alpha: float) -> Tensor:
     descending = ((alpha - 1.0) * row).sort(descending=True).values
     for count in range(len(row), 0, -1):
         tau = threshold(descending[:count], alpha)
-        if tau < descending[count - 1]:  # false where tau is no number
+        if tau < descending[count - 1]:  # false where tau is NaN
             above = (alpha - 1.0) * row > tau
             root = torch.where(above, (alpha - 1.0) * row - tau, 0.0)
             return root.pow(1.0 / (alpha - 1.0))
