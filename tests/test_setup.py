@@ -3,6 +3,7 @@
 import errno
 import json
 import shutil
+import signal
 import subprocess
 import sys
 from collections.abc import Callable
@@ -51,6 +52,8 @@ def setup(root: Path) -> Setup:
         done = subprocess.run(
             ["/bin/sh", "tools/setup.sh", *options], cwd=root, capture_output=True, text=True,
             env={"PATH": f"{root}/bin:/bin", "PYTHON": PYTHON},
+            # A job in the background is started with interrupts ignored.
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
         )  # fmt: skip
         assert done.returncode == status, done.stderr
         calls = (root / "calls").read_text().splitlines()
