@@ -67,12 +67,14 @@ def test_a_misconception_is_caught_as_itself_and_nothing_else(exercise: Exercise
             assert "returned" in kinds, mistake.name  # no mere crash
 
 
+@pytest.mark.thorough
 @each_exercise
 def test_the_right_answer_in_steps_passes(exercise: Exercise) -> None:
     report = judge(exercise, exercise.recipe.function())
     assert report.passed, report.says
 
 
+@pytest.mark.thorough
 @each_exercise
 def test_every_line_is_formatted_and_uses_names_that_exist(exercise: Exercise) -> None:
     lines = [v for m in exercise.mistakes for v in m.versions if isinstance(v, str)]
@@ -83,6 +85,7 @@ def test_every_line_is_formatted_and_uses_names_that_exist(exercise: Exercise) -
         assert max(map(len, text.split("\n"))) <= 120, text
 
 
+@pytest.mark.thorough
 @each_exercise
 def test_every_new_name_in_a_line_is_used_by_a_later_one(exercise: Exercise) -> None:
     lines = [v for m in exercise.mistakes for v in m.versions if isinstance(v, str)]
@@ -154,6 +157,7 @@ def test_neither_hints_nor_messages_hold_a_line_of_the_solution(exercise: Exerci
     assert not [text for text in told for line in lines if line in text]
 
 
+@pytest.mark.thorough
 @each_exercise
 def test_the_global_random_state_stays(exercise: Exercise) -> None:
     before = torch.get_rng_state()
