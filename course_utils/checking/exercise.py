@@ -242,17 +242,10 @@ class Exercise:
         return tuple(dict.fromkeys(texts))
 
     def versions(self, mistake: Mistake) -> tuple[Function, ...]:
-        """Return all forms of a mistake as functions, made when first asked for."""
-        if mistake.name not in self._made:
-            self._made[mistake.name] = tuple(
-                self.recipe.function(one) if isinstance(one, str) else one
-                for one in mistake.versions
-            )
-        return self._made[mistake.name]
-
-    @cached_property
-    def _made(self) -> dict[str, tuple[Function, ...]]:
-        return {}
+        """Return all forms of a mistake as functions; the recipe makes each only once."""
+        return tuple(
+            self.recipe.function(one) if isinstance(one, str) else one for one in mistake.versions
+        )
 
 
 def exercise(

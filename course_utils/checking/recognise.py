@@ -170,10 +170,8 @@ class Recogniser:
     ) -> None:
         """Note the pairs that give on a case what the answer gave; this may be stopped halfway."""
         case, got = self.exercise.cases[index], self.answer(index).outcome.value
-        every = self.exercise.recipe_lines
-        made, switches = once(
-            "board", self.exercise, case, lambda: self.exercise.recipe.board(every)
-        )
+        recipe, every = self.exercise.recipe, self.exercise.recipe_lines
+        made, switches = once("board", self.exercise, recipe, lambda: recipe.board(every))
         known: dict[tuple[int, int], Any] = once("pairs", self.exercise, case, dict)
         used, args = case.use(made), case.arguments(index)
         for one, other in _by_rank(lines):
