@@ -16,15 +16,20 @@ The same source gives the same bytes. What a cell's header may carry:
     # %% exercise="name"                      an exercise; the next cell is check("name", name), and
                                               the prose before holds a line that the exercise's data
                                               fill in: *Difficulty · importance · minutes*
+    # %% [markdown] tags=["further"]          a heading `## N. Title` that is not on the core path:
+                                              folded in the learner's notebook and on the site
     # %% tags=["solution"]                    only in the solutions notebook
     # %% tags=["nbval-ignore-output"] reason="the time varies"
     # %% mystnb={"image": {"alt": "what the figure shows"}}
+
+Each section gets its minutes below its heading (`notebook_minutes` has the formula); where the
+front has the line *Core path · further*, it becomes their sums, and the core path keeps its limits.
 
 Stored outputs carry no times, no random names of widgets and no paths, so that executing the same
 code again gives the same bytes too, and `pytest --nbval` (see `nbval_kernels`) reproduces them.
 
 Exit status: 0 when all is well, 1 when a rule is broken, a cell fails or (with --check) a notebook
-is not what its source gives, 2 when the command makes no sense.
+is not what its source gives, 2 for a usage error.
 """
 
 import argparse
@@ -33,6 +38,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from tools.notebook_files import build, check, find_sources, stray
+from tools.notebook_minutes import with_minutes
 from tools.notebook_rules import AskedOf, asked_twice, faults
 from tools.notebook_run import NotebookError
 from tools.notebook_source import Asked, Chapter, read_chapter, with_data
@@ -59,7 +65,7 @@ def main(argv: Sequence[str] | None = None, asked_of: AskedOf = exercise_data) -
         if not any(_is_one(path, [name]) for path in sources):
             parser.error(f"no source solutions/NN_topic.py for {name!r}")
     chapters, broken = _read(root, chosen, asked_of)
-    chapters = [with_data(chapter, asked_of) for chapter in chapters]
+    chapters = [with_minutes(with_data(chapter, asked_of)) for chapter in chapters]
     if options.check:
         broken += [line for chapter in chapters for line in check(root, chapter)]
         broken += [] if options.chapters else stray(root)
