@@ -43,6 +43,17 @@
     return isFolded;
   }
 
+  /** Open what holds a word that was searched for on the search page, which leaves its words here. */
+  function openFound() {
+    const words = (localStorage.getItem("sphinx_highlight_terms") ?? "").split(" ").filter(Boolean);
+    const sections = document.querySelectorAll("section.further");
+    if (sections.length) localStorage.removeItem("sphinx_highlight_terms");
+    for (const section of sections) {
+      const text = section.textContent.toLowerCase();
+      if (words.some((word) => text.includes(word))) open(section);
+    }
+  }
+
   function follow() {
     const target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
     if (open(target)) target.scrollIntoView();
@@ -50,7 +61,7 @@
 
   addEventListener("DOMContentLoaded", () => document.querySelectorAll("section.further").forEach(fold));
   addEventListener("load", () => {
-    document.querySelectorAll(".further-body .highlighted").forEach(open); // words of a search
+    openFound();
     follow();
   });
   addEventListener("hashchange", follow);
