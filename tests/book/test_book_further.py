@@ -29,10 +29,26 @@ def mark(route: Route) -> None:
 @pytest.fixture
 def folded(
     visit: Callable[..., Visit], context: BrowserContext, address: str
-) -> Callable[..., Visit]:
+) -> Iterator[Callable[..., Visit]]:
     """Return a function that opens the page, at an anchor and in a mode."""
     context.route(f"**/{PAGE}*", mark)
-    return lambda anchor="", mode="light": visit(f"{address}/{PAGE}{anchor}", mode, unfold=False)
+    yield lambda anchor="", mode="light": visit(f"{address}/{PAGE}{anchor}", mode, unfold=False)
+    context.unroute(f"**/{PAGE}*")
+
+
+@pytest.fixture
+def alone(browser: Browser) -> Iterator[Callable[..., Page]]:
+    """Return a function that opens a page in a browser of its own, which forgets nothing."""
+    made = []
+
+    def new(**options: bool) -> Page:
+        made.append(browser.new_context(**options))
+        made[-1].route(f"**/{PAGE}", mark)
+        return made[-1].new_page()
+
+    yield new
+    for own in made:
+        own.close()
 
 
 def section(page: Page, name: str = IDS[0]) -> tuple[Locator, Locator]:
@@ -70,37 +86,23 @@ def test_an_address_and_a_link_open_what_they_point_into(folded: Callable[..., V
         section(page)[0].click()
 
 
-KEPT = "sphinx_highlight_terms"  # where Sphinx's search page leaves its words
-
-
-def test_a_search_opens_where_its_words_are(
-    folded: Callable[..., Visit], visit: Callable[..., Visit], context: BrowserContext, address: str
-) -> None:
-    search = visit(f"{address}/search.html?q=Overflow").page
-    expect(search.locator("#search-results li").first).to_be_visible()
-    assert search.evaluate(f"localStorage.{KEPT}") == "overflow"
-    context.add_init_script(f"localStorage.{KEPT} = 'overflow'")  # each new page forgets the last
-    page = folded().page
+def test_a_search_opens_where_its_words_are(alone: Callable[..., Page], address: str) -> None:
+    page = alone()
+    page.goto(f"{address}/search.html?q=Overflow")
+    expect(page.locator("#search-results li").first).to_be_visible()
+    page.goto(f"{address}/{PAGE}")
     expect(section(page)[0]).to_have_text("Fold")
     expect(section(page, IDS[1])[0]).to_have_text("Open")
-    assert page.evaluate(f"localStorage.{KEPT}") is None
+    page.reload()
+    expect(section(page)[0]).to_have_text("Open")
 
 
-@pytest.fixture
-def plain(browser: Browser, address: str) -> Iterator[Page]:
-    """The page in a browser without JavaScript."""
-    context = browser.new_context(java_script_enabled=False)
-    context.route(f"**/{PAGE}", mark)
-    page = context.new_page()
+def test_without_javascript_all_is_open(alone: Callable[..., Page], address: str) -> None:
+    page = alone(java_script_enabled=False)
     page.goto(f"{address}/{PAGE}")
-    yield page
-    context.close()
-
-
-def test_without_javascript_all_is_open(plain: Page) -> None:
-    assert plain.locator("section.further").count() == len(IDS)
-    assert plain.locator("section.further > p").nth(1).is_visible()
-    assert plain.locator(".further-time").count() == 0
+    assert page.locator("section.further").count() == len(IDS)
+    assert page.locator("section.further > p").nth(1).is_visible()
+    assert page.locator(".further-time").count() == 0
 
 
 def test_on_paper_all_is_open(folded: Callable[..., Visit]) -> None:
