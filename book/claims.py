@@ -1,14 +1,20 @@
 """The claims of published texts that the course checks, chapter by chapter, from `claims.yml`."""
 
+import re
 from pathlib import Path
+from typing import Any
 
 import yaml
+from docutils.nodes import make_id
 
 from book.blocks import block, formulas, table
 
 RECORD = Path(__file__).resolve().parent / "claims.yml"
-Claim = dict[str, str]
+ROOT = RECORD.parent.parent
+Claim = dict[str, Any]
+_SECTION = re.compile(r"(?m)^## (\d+)\. (.*)$")
 # What is most worth reading comes first: how a row is labelled, and how many are counted.
+HOW = "How, and where"
 VERDICTS = {
     "wrong": ("wrong", "are wrong"),
     "corrected": ("corrected", "hold with a correction"),
@@ -22,6 +28,14 @@ def load() -> list[Claim]:
     """Return all claims."""
     claims: list[Claim] = yaml.safe_load(RECORD.read_text(encoding="utf-8"))
     return claims
+
+
+def sections(number: str) -> dict[str, tuple[int, str]]:
+    """Return number and address of each section of a chapter, by its anchor on the site."""
+    (source,) = (ROOT / "solutions").glob(f"{number}_*.py")
+    found = _SECTION.findall(source.read_text(encoding="utf-8"))
+    anchors = ((int(count), make_id(re.sub("[$`]", "", title))) for count, title in found)
+    return {name: (count, f"notebooks/{source.stem}.html#{name}") for count, name in anchors}
 
 
 def markdown(titles: dict[str, str]) -> str:
@@ -48,19 +62,27 @@ def _chapter(claims: list[Claim]) -> str:
         key=lambda claim: order.index(claim["verdict"]),
     )
     held = [claim for claim in claims if claim["verdict"] == "confirmed"]
+    where = sections(claims[0]["chapter"])
     lines = []
     if mended:
-        rows = [(formulas(c["claim"]), VERDICTS[c["verdict"]][0], *_holds(c)) for c in mended]
-        lines += [table(("A published text says", "Verdict", "What holds", "How"), rows, "claims")]
+        rows = [
+            (formulas(c["claim"]), VERDICTS[c["verdict"]][0], *_holds(c, where)) for c in mended
+        ]
+        lines += [table(("A published text says", "Verdict", "What holds", HOW), rows, "claims")]
     if held:
-        rows = [(formulas(c["claim"]), *_holds(c)) for c in held]
-        shown = table(("A published text says", "To add", "How"), rows, "claims")
+        rows = [(formulas(c["claim"]), *_holds(c, where)) for c in held]
+        shown = table(("A published text says", "To add", HOW), rows, "claims")
         lines += [f"<details><summary>{len(held)} that hold</summary>", shown, "</details>"]
     return block(*lines)
 
 
-def _holds(claim: Claim) -> tuple[str, str]:
+def _holds(claim: Claim, where: dict[str, tuple[int, str]]) -> tuple[str, str]:
     plain = claim["correct"].removeprefix("As stated").lstrip(".;, ")
     if plain.startswith("(") and plain.rstrip(".").endswith(")"):
         plain = plain.rstrip(".")[1:-1] + "."
-    return formulas(plain[:1].upper() + plain[1:]), claim["how"]
+    links = [
+        f'<a href="{where[name][1]}">section {where[name][0]}</a>'
+        for name in claim["sections"]
+        if name in where
+    ]
+    return formulas(plain[:1].upper() + plain[1:]), ", ".join([claim["how"], *links])

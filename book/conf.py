@@ -21,7 +21,9 @@ html_title = settings["title"] + (" (instructor's edition)" if instructor else "
 
 extensions = ["myst_nb", "sphinx_external_toc", "sphinx_copybutton", "sphinxcontrib.bibtex"]
 external_toc_exclude_missing = True
-myst_enable_extensions = ["amsmath", "attrs_inline", "colon_fence", "deflist", "dollarmath"]
+myst_enable_extensions = [
+    *("amsmath", "attrs_block", "attrs_inline", "colon_fence", "deflist", "dollarmath"),
+]
 myst_heading_anchors = 3
 bibtex_bibfiles = [str(ROOT / name) for name in settings["bibliography"]]
 bibtex_reference_style = "author_year"
@@ -44,7 +46,7 @@ mathjax3_config = {"options": {"enableMenu": False}}
 html_theme = "sphinx_book_theme"
 html_static_path = [str(HERE / "_static")]
 html_css_files = ["course.css"]
-html_js_files = ["course.js"]
+html_js_files = ["course.js", "further.js"]
 html_favicon = str(HERE / "_static" / "favicon.svg")
 html_context = {"default_mode": "auto"}
 html_show_sphinx = False

@@ -1,6 +1,6 @@
 """How long a page takes, said below its title: to read, to run, to do its exercises.
 
-Reading is counted: 200 words of text a minute, folded answers too, and 20 lines of code. Running is
+Reading is counted as in the chapters (`tools/notebook_minutes.py` has the formula). Running is
 measured, in processor seconds (`tools/measure_running.py` writes `running.json`). What an exercise
 takes is its own `minutes`, the estimate that stands beside it in the chapter.
 """
@@ -12,11 +12,10 @@ from pathlib import Path
 
 from nbformat import NotebookNode
 
+from tools.notebook_minutes import reading
+
 RUNNING = Path(__file__).resolve().parent / "running.json"
-WORDS, LINES = 200, 20
-_WORD = re.compile(r"\w[\w'’-]*")
 _TITLE = re.compile(r"(?m)^# .*$")
-_BESIDE = re.compile(r"<[^>]+>|<!--.*?-->|\]\([^)]*\)|\{[\w:-]+\}|(?s:\A---\n.*?\n---\n)")
 
 
 @dataclass(frozen=True)
@@ -40,28 +39,27 @@ class Facts:
 
 def of_text(text: str) -> Facts:
     """Return the facts of a page of text alone."""
-    return Facts(max(1, round(_words(text) / WORDS)))
+    return Facts(max(1, round(reading(text))))
 
 
 def of_notebook(notebook: NotebookNode, name: str) -> Facts:
     """Return the facts of a chapter, from the notebook that the learner opens."""
     from course_utils.exercises import find
 
-    words = sum(_words(cell.source) for cell in notebook.cells if cell.cell_type == "markdown")
-    code = [cell.source for cell in notebook.cells if cell.cell_type == "code"]
-    lines = sum(bool(line.strip()) for source in code for line in source.splitlines())
+    prose, code = (
+        "\n".join(
+            c.source for c in notebook.cells if c.cell_type == kind and "exercise" not in c.metadata
+        )
+        for kind in ("markdown", "code")
+    )
     asked = [find(c.metadata["exercise"]) for c in notebook.cells if "exercise" in c.metadata]
     return Facts(
-        read=max(1, round(words / WORDS + lines / LINES)),
+        read=max(1, round(reading(prose, code))),
         exercises=len(asked),
         do=sum(exercise.minutes for exercise in asked),
         run=json.loads(RUNNING.read_text(encoding="utf-8")).get(name),
         points=sum(exercise.points for exercise in asked),
     )
-
-
-def _words(text: str) -> int:
-    return len(_WORD.findall(_BESIDE.sub(" ", text)))
 
 
 def told(facts: Facts, download: str = "", tables: bool = False) -> str:

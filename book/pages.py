@@ -10,6 +10,7 @@ import nbformat
 from nbformat import NotebookNode
 
 from book import claims, compared, contents, facts, instructor, learner, mistakes, peers, unlisted
+from tools.notebook_minutes import FURTHER
 
 ROOT = Path(__file__).resolve().parent.parent
 _TABLE = re.compile(r"<!-- table: (\w+) -->")
@@ -46,6 +47,9 @@ def _page(
             shown = _notebook(file, edition)
             line = facts.told(about[Path(file).name[:2]], Path(file).name)
             shown.cells[0].source = facts.below_title(shown.cells[0].source, line)
+            for cell in shown.cells:
+                if FURTHER in cell.metadata.get("tags", []):
+                    cell.source = f"{{.further}}\n{cell.source}"  # a class: further.js folds it
             return str(nbformat.writes(shown))
         text = (ROOT / file).read_text(encoding="utf-8")
         line = facts.told(facts.of_text(text), tables=bool(_TABLE.search(text)))

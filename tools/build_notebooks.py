@@ -16,15 +16,23 @@ The same source gives the same bytes. What a cell's header may carry:
     # %% exercise="name"                      an exercise; the next cell is check("name", name), and
                                               the prose before holds a line that the exercise's data
                                               fill in: *Difficulty · importance · minutes*
+    # %% [markdown] tags=["further"]          a heading `## N. Title` that is not on the core path:
+                                              folded in the learner's notebook and on the site
     # %% tags=["solution"]                    only in the solutions notebook
     # %% tags=["nbval-ignore-output"] reason="the time varies"
     # %% mystnb={"image": {"alt": "what the figure shows"}}
+
+Each section gets its minutes below its heading (`notebook_minutes` has the formula); where the
+front has the line *Core path · further*, it becomes their sums, and the core path keeps its limits.
+
+Numbers that a sentence quotes can be marked (see `shown`); the marks are in no notebook, and
+--check looks each number up in the outputs.
 
 Stored outputs carry no times, no random names of widgets and no paths, so that executing the same
 code again gives the same bytes too, and `pytest --nbval` (see `nbval_kernels`) reproduces them.
 
 Exit status: 0 when all is well, 1 when a rule is broken, a cell fails or (with --check) a notebook
-is not what its source gives, 2 when the command makes no sense.
+is not what its source gives, 2 for a usage error.
 """
 
 import argparse
@@ -32,7 +40,9 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from tools import shown
 from tools.notebook_files import build, check, find_sources, stray
+from tools.notebook_minutes import with_minutes
 from tools.notebook_rules import AskedOf, asked_twice, faults
 from tools.notebook_run import NotebookError
 from tools.notebook_source import Asked, Chapter, read_chapter, with_data
@@ -59,17 +69,18 @@ def main(argv: Sequence[str] | None = None, asked_of: AskedOf = exercise_data) -
         if not any(_is_one(path, [name]) for path in sources):
             parser.error(f"no source solutions/NN_topic.py for {name!r}")
     chapters, broken = _read(root, chosen, asked_of)
-    chapters = [with_data(chapter, asked_of) for chapter in chapters]
+    made = [with_minutes(with_data(chapter, asked_of)) for chapter in chapters]
     if options.check:
-        broken += [line for chapter in chapters for line in check(root, chapter)]
+        broken += [line for chapter in made for line in check(root, chapter)]
+        broken += [line for chapter in chapters for line in shown.check(root, chapter)]
         broken += [] if options.chapters else stray(root)
     if broken:
         print("\n".join(broken), file=sys.stderr)
         return 1
     if options.check:
-        print(f"{len(chapters)} chapters, {2 * len(chapters)} notebooks: all up to date")
+        print(f"{len(made)} chapters, {2 * len(made)} notebooks: all up to date")
         return 0
-    return _build(root, chapters, options)
+    return _build(root, made, options)
 
 
 def _build(root: Path, chapters: Sequence[Chapter], options: argparse.Namespace) -> int:

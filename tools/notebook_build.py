@@ -7,6 +7,7 @@ from typing import Any
 import nbformat as _untyped
 from nbformat import NotebookNode
 
+from tools.notebook_minutes import FURTHER
 from tools.notebook_source import Cell, Chapter
 
 _nbformat: Any = _untyped  # its functions carry no types
@@ -26,8 +27,15 @@ def solution_notebook(chapter: Chapter) -> NotebookNode:
 
 
 def learner_notebook(chapter: Chapter) -> NotebookNode:
-    """Return the notebook with stubs for solutions and without the cells tagged `solution`."""
-    return _notebook(chapter, lambda cell: None if "solution" in cell.tags else cell.stubbed())
+    """Return the notebook with stubs for solutions and without the cells tagged `solution`.
+
+    JupyterLab opens it with its further sections folded.
+    """
+    notebook = _notebook(chapter, lambda cell: None if "solution" in cell.tags else cell.stubbed())
+    for cell in notebook.cells:
+        if FURTHER in cell.metadata.get("tags", []):
+            cell.metadata["jp-MarkdownHeadingCollapsed"] = True  # JupyterLab's own mark
+    return notebook
 
 
 def to_text(notebook: NotebookNode) -> str:

@@ -4,6 +4,7 @@ import ast
 import re
 from collections.abc import Callable, Iterator, Sequence
 
+from tools.notebook_minutes import path_faults
 from tools.notebook_source import TOLD, Asked, Cell, Chapter
 
 CODE_LINES = 30
@@ -34,7 +35,15 @@ def faults(chapter: Chapter, asked_of: AskedOf) -> list[Fault]:
             found += _prose_faults(cell)
     found += _exercise_faults(chapter, asked_of)
     found += _too_many_ignored(chapter)
+    found += path_faults(chapter, lambda name: _minutes(name, asked_of))
     return sorted(found)
+
+
+def _minutes(name: str, asked_of: AskedOf) -> int:
+    try:
+        return asked_of(name).minutes
+    except KeyError:  # a fault of its own
+        return 0
 
 
 def asked_twice(chapters: Sequence[Chapter]) -> Iterator[tuple[Chapter, int, str]]:

@@ -16,6 +16,7 @@ _PERCENT = {"extension": ".py", "format_name": "percent", "comment_magics": Fals
 _JUPYTEXT_ONLY = ("lines_to_next_cell", "lines_to_end_of_cell_marker", "cell_marker")
 
 
+SHOWN = re.compile(r"[ \t]*<!-- shown\b.*?-->", re.DOTALL)  # numbers that `tools.shown` looks up
 TOLD = "*Difficulty · importance · minutes*"  # what a builder fills in from the exercise's data
 
 
@@ -94,7 +95,10 @@ class Chapter:
 
 
 def with_data(chapter: Chapter, asked_of: Callable[[str], Asked]) -> Chapter:
-    """Return the chapter with what the data say of its exercises, also below their titles."""
+    """Return the chapter with what the data say of its exercises, also below their titles.
+
+    What is for the builder alone is gone from it: the marks of numbers that outputs show.
+    """
     asked: dict[str, Asked] = {}
     cells: list[Cell] = []
     for cell in reversed(chapter.cells):
@@ -104,8 +108,19 @@ def with_data(chapter: Chapter, asked_of: Callable[[str], Asked]) -> Chapter:
                 asked[cell.exercise] = asked_of(cell.exercise)
         elif name is not None and TOLD in cell.source:
             cell = replace(cell, source=cell.source.replace(TOLD, asked[name].told))
-        cells.append(cell)
+        cells.append(_without_marks(cell))
     return replace(chapter, cells=tuple(reversed(cells)), asked=asked)
+
+
+def _without_marks(cell: Cell) -> Cell:
+    if cell.kind != "code":
+        return replace(cell, source=SHOWN.sub("", cell.source))
+    shown = cell.metadata.get("mystnb", {})
+    alternative = SHOWN.sub("", shown.get("image", {}).get("alt", ""))
+    if not alternative:
+        return cell
+    image = {**shown["image"], "alt": alternative}
+    return replace(cell, metadata={**cell.metadata, "mystnb": {**shown, "image": image}})
 
 
 def read_chapter(path: Path) -> Chapter:

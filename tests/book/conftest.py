@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from book_support import ROOT, Visit, build
+from book_support import ROOT, UNFOLD, Visit, build
 from filelock import FileLock
 from playwright.sync_api import BrowserContext, Request
 
@@ -44,10 +44,13 @@ def instructor_address(instructor_site: Path, serve: Callable[[Path], str]) -> s
 
 @pytest.fixture
 def visit(context: BrowserContext) -> Iterator[Callable[..., Visit]]:
-    """Return a function that opens an address in a mode and sees what it asks of other hosts."""
+    """Return a function that opens an address in a mode and sees what it asks of other hosts.
+
+    It opens sections that the page folds, unless it is told not to.
+    """
     pages = []
 
-    def open_page(url: str, mode: str = "light") -> Visit:
+    def open_page(url: str, mode: str = "light", unfold: bool = True) -> Visit:
         page = context.new_page()
         pages.append(page)
         seen = Visit(page)
@@ -62,6 +65,8 @@ def visit(context: BrowserContext) -> Iterator[Callable[..., Visit]]:
         page.on("pageerror", lambda error: seen.errors.append(str(error)))
         seen.dress(mode)
         page.goto(url, wait_until="load")
+        if unfold:
+            page.evaluate(UNFOLD)
         seen.settle()
         return seen
 

@@ -35,9 +35,24 @@ def test_claims_are_whole_and_speak_for_themselves() -> None:
     for claim in loaded:
         assert claim["id"].startswith(f"{claim['chapter']}-")
         assert claim["verdict"] in claims.VERDICTS
-        assert claim["how"] in {"run", "computed", "looked up", "read", "literature"}
+        assert claim["how"] in {"run", "computed", "looked up", "read", "remembered"}
         assert claim["claim"]
         assert claim["correct"]
+
+
+@pytest.mark.parametrize("number", sorted({claim["chapter"] for claim in claims.load()}))
+def test_every_claim_names_sections_that_the_chapter_has(number: str) -> None:
+    known = set(claims.sections(number))
+    own = [claim for claim in claims.load() if claim["chapter"] == number]
+    assert {claim["id"]: set(claim["sections"]) - known for claim in own} == {
+        claim["id"]: set() for claim in own
+    }
+    assert all(claim["sections"] for claim in own)
+
+
+def test_page_of_claims_links_to_the_sections() -> None:
+    page = claims.markdown({"03": "03 Scaled dot-product attention"})
+    assert '<a href="notebooks/03_scaled_dot_product.html#what-it-costs">section 12</a>' in page
 
 
 def test_page_of_claims_tells_the_wrong_ones_first_and_folds_what_holds() -> None:
