@@ -14,7 +14,7 @@ from course_utils.models.contexts import (
     LocalMonotonicContext,
     LocalPredictiveContext,
 )
-from course_utils.models.encoder import Encoder
+from course_utils.models.encoder import Encoder, PlainEncoder
 from course_utils.models.generate import generate, left_pad, stream_tokens
 from course_utils.models.given import GivenAttention, GivenCache, GivenPositions
 from course_utils.models.gpt import GPT
@@ -69,6 +69,7 @@ __all__ = [
     "LocalPredictiveContext",
     "LuongDecoder",
     "ModelCache",
+    "PlainEncoder",
     "PositionedTransformer",
     "RecallModel",
     "Seq2Seq",

@@ -80,12 +80,13 @@ class AttentionContext(Context):
     Args:
         score: `score(query (B, L, d_q), key (B, S, d_k)) -> (B, L, S)`: a function or a module. If
             it has a method `project`, that is applied to the keys once a sentence.
+        average: Turns scores into the average and its weights, as `attend` does.
     """
 
-    def __init__(self, score: Score) -> None:
+    def __init__(self, score: Score, average: Callable[..., Any] = attend) -> None:
         super().__init__()
-        check_callable(score=score)
-        self.score = score
+        check_callable(score=score, average=average)
+        self.score, self.average = score, average
 
     def remember(self, encoded: Encoded) -> tuple[Encoded, Tensor]:
         """Keep the states, and the keys as the score wants them."""
@@ -109,7 +110,8 @@ class AttentionContext(Context):
         step: int,
     ) -> tuple[Tensor, Tensor]:
         """Return the average and its weights, given the scores (B, 1, S)."""
-        return attend(scores, encoded.states, encoded.mask)
+        out, weights = self.average(scores, encoded.states, encoded.mask)
+        return out, weights
 
 
 class LocalMonotonicContext(AttentionContext):
@@ -144,12 +146,20 @@ class LocalPredictiveContext(AttentionContext):
         score: As for AttentionContext.
         width: Width of the state.
         half_width: Luong's D; the Gaussian's deviation is half of it.
+        damped: Makes the weights, as `local_predictive_weights` does.
     """
 
-    def __init__(self, score: Score, width: int, half_width: int) -> None:
+    def __init__(
+        self,
+        score: Score,
+        width: int,
+        half_width: int,
+        damped: Callable[..., Tensor] = local_predictive_weights,
+    ) -> None:
         super().__init__(score)
         check_at_least(1, width=width, half_width=half_width)
-        self.half_width = half_width
+        check_callable(damped=damped)
+        self.half_width, self.damped = half_width, damped
         self.W_p = nn.Parameter(torch.randn(width, width) * width**-0.5)
         self.v_p = nn.Parameter(torch.randn(width) * width**-0.5)
 
@@ -163,7 +173,7 @@ class LocalPredictiveContext(AttentionContext):
         """Return the damped average and its weights, which sum to less than 1."""
         lengths = encoded.mask.sum(dim=1)
         centre = predicted_centre(state.unsqueeze(1), self.W_p, self.v_p, lengths)
-        weights = local_predictive_weights(_hide(scores, encoded), centre, self.half_width / 2)
+        weights = self.damped(_hide(scores, encoded), centre, self.half_width / 2)
         return weights @ encoded.states, weights
 
 
