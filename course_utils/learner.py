@@ -1,16 +1,16 @@
-"""What a learner calls: check, hint, solution, progress, mine; and yours, in own_parts.py."""
+"""What a learner calls: check, hint, solution, progress, mine (`yours` is in own/parts.py)."""
 
 import os
 import re
 from dataclasses import dataclass, replace
 from typing import Any
 
-from course_utils.checking import kept
 from course_utils.checking.judge import judge
 from course_utils.checking.progress import Journal
 from course_utils.checking.report import Report, card
 from course_utils.exercises import all_exercises, find, places, sources
 from course_utils.overview import Overview, Row
+from course_utils.own import kept
 
 
 @dataclass(frozen=True)

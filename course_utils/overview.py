@@ -35,7 +35,7 @@ class Overview:
         return str(self)
 
     def _repr_html_(self) -> str:
-        return card(f"→ {self._headline()}", "progress", self._sentences(), below=self._bars())
+        return card(f"→ {self._headline()}", "progress", self._sentences("`"), below=self._bars())
 
     def _chapters(self) -> list[tuple[int, list[Row]]]:
         return [(number, list(rows)) for number, rows in groupby(self.rows, lambda r: r.chapter)]
@@ -44,16 +44,24 @@ class Overview:
         passed = sum(row.state == "passed" for row in self.rows)
         return f"{passed} of {len(self.rows)} exercises passed"
 
-    def _sentences(self) -> list[str]:
-        ahead = [row for row in self.rows if row.state != "passed"]
-        if not ahead:
-            return ["Nothing is left to do here."]
-        # After the last one passed, before what was left out on the way.
+    @property
+    def next_row(self) -> Row | None:
+        """The first exercise after the last one passed; then what was left out on the way."""
         last = max((i for i, row in enumerate(self.rows) if row.state == "passed"), default=-1)
-        after = [row for row in self.rows[last + 1 :] if row.state != "passed"]
-        then = (after or ahead)[0]
-        said = [f"Next: `{then.name}`, chapter {then.chapter:02d}, {then.minutes} minutes."]
-        return [*said, f"Left: {_duration(sum(row.minutes for row in ahead))} of exercises."]
+        ahead = [row for row in (*self.rows[last + 1 :], *self.rows) if row.state != "passed"]
+        return ahead[0] if ahead else None
+
+    def _sentences(self, mark: str = "") -> list[str]:
+        """Say what comes next, its name between two marks, and how much is left."""
+        then = self.next_row
+        if then is None:
+            return ["Nothing is left to do here."]
+        minutes = sum(row.minutes for row in self.rows if row.state != "passed")
+        name = f"{mark}{then.name}{mark}"
+        return [
+            f"Next: {name}, chapter {then.chapter:02d}, {then.minutes} minutes.",
+            f"Left: {duration(minutes)} of exercises.",
+        ]
 
     def _bars(self) -> str:
         """Return a row for each chapter: a bar for the eye, and the same in words."""
@@ -90,10 +98,11 @@ def _cell(row: Row) -> str:
 
 def _left(rows: list[Row]) -> str:
     minutes = sum(row.minutes for row in rows if row.state != "passed")
-    return f", {_duration(minutes)} left" if minutes else ""
+    return f", {duration(minutes)} left" if minutes else ""
 
 
-def _duration(minutes: int) -> str:
+def duration(minutes: int) -> str:
+    """Return minutes as hours and minutes."""
     hours, rest = divmod(minutes, 60)
     if not hours:
         return f"{rest} min"

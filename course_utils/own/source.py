@@ -4,11 +4,11 @@ Imports, constants, helper functions and classes are followed by name, as Python
 and written out in an order in which they can be run again: the text is a module of its own.
 """
 
+import __future__
+
 import ast
-import importlib
 import inspect
 import linecache
-import math
 import symtable
 import sys
 import sysconfig
@@ -18,14 +18,9 @@ from pathlib import Path
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
-import torch
+from course_utils.own.values import PLAIN, NoTextError, import_line, literal
 
-_LARGEST = 256  # numbers of a tensor that are written out
-_PLAIN = (bool, int, float, str, bytes, complex, type(None), type(...))
-
-
-class NoSourceError(ValueError):
-    """There is something that a file cannot hold; the message says what, as a clause."""
+_FUTURE = __future__.annotations.compiler_flag
 
 
 def module_source(answer: Any, name: str) -> str:
@@ -36,19 +31,16 @@ def module_source(answer: Any, name: str) -> str:
         name: What it is to be called.
 
     Raises:
-        NoSourceError: It, or something it needs, cannot be written as text.
+        NoTextError: It, or something it needs, cannot be written as text.
     """
     inner = inspect.unwrap(answer)
     if not isinstance(inner, FunctionType):
-        raise NoSourceError("it is not a function with a source of its own")
+        raise NoTextError("it is not a function with a source of its own")
     if not _is_own(inner.__module__):
-        raise NoSourceError("it is a library's function, not one that was written here")
+        raise NoTextError("it is a library's function, not one that was written here")
     text = _Text(inner.__globals__, inner.__module__)
     text.add(name, answer)
     return text.module(annotations_are_text=bool(inner.__code__.co_flags & _FUTURE))
-
-
-_FUTURE = importlib.import_module("__future__").annotations.compiler_flag
 
 
 class _Text:
@@ -74,17 +66,24 @@ class _Text:
         if name in self.seen:
             return
         self.seen.add(name)
-        if type(value) in _PLAIN:
-            self.constants.append(f"{name} = {self._literal(name, value)}")
-        elif isinstance(value, ModuleType):
+        if isinstance(value, ModuleType):
             plain = value.__name__ == name
             self.imports.add(f"import {value.__name__}" + ("" if plain else f" as {name}"))
         elif self._is_from_here(value):
             self._define(name, value)
-        elif (line := _import_line(name, value)) is not None:
+        elif type(value) not in PLAIN and (line := import_line(name, value)):
             self.imports.add(line)
         else:
-            self.constants.append(f"{name} = {self._literal(name, value)}")
+            self._add_constant(name, value)
+
+    def _add_constant(self, name: str, value: Any) -> None:
+        try:
+            text = literal(value)
+        except NoTextError as reason:
+            raise NoTextError(f"it uses `{name}`, and {reason}") from None
+        if "torch." in text:
+            self.imports.add("import torch")
+        self.constants.append(f"{name} = {text}")
 
     def _is_from_here(self, value: Any) -> bool:
         written = (
@@ -97,7 +96,7 @@ class _Text:
         node, lines = _definition(inner)
         source = ast.get_source_segment(lines, node)
         if source is None or getattr(inner, "__closure__", None):
-            raise NoSourceError(f"`{name}` was made inside another function")
+            raise NoTextError(f"`{name}` was made inside another function")
         if isinstance(node, ast.Lambda):
             source = f"{name} = ({source})" if "\n" in source else f"{name} = {source}"
         else:
@@ -110,33 +109,6 @@ class _Text:
             if needed in self.names:
                 self.add(needed, self.names[needed])
         self.definitions.append(source)
-
-    def _literal(self, name: str, value: Any) -> str:
-        """Write a value as Python would read it."""
-        if type(value) is float and not math.isfinite(value):
-            return f'float("{value}")'
-        if type(value) in _PLAIN:
-            return repr(value)
-        if isinstance(value, torch.dtype | torch.device):
-            self.imports.add("import torch")
-            return str(value) if isinstance(value, torch.dtype) else f"torch.{value!r}"
-        if type(value) is dict:
-            pairs = (
-                (self._literal(name, key), self._literal(name, one)) for key, one in value.items()
-            )
-            return f"{{{', '.join(f'{key}: {one}' for key, one in pairs)}}}"
-        if type(value) in (list, tuple, set):
-            inside = ", ".join(self._literal(name, one) for one in value)
-            if type(value) is list:
-                return f"[{inside}]"
-            if type(value) is tuple:
-                return f"({inside}{',' * bool(value)})"
-            return f"{{{inside}}}" if value else "set()"
-        if type(value) is torch.Tensor and value.numel() <= _LARGEST:
-            self.imports.add("import torch")
-            return f"torch.tensor({self._literal(name, value.tolist())}, dtype={value.dtype})"
-        kind = type(value).__name__
-        raise NoSourceError(f"it uses `{name}`, and no text can hold that {kind}")
 
 
 def _is_own(module: str | None) -> bool:
@@ -151,38 +123,18 @@ def _is_own(module: str | None) -> bool:
     return file is not None and not any(Path(file).is_relative_to(folder) for folder in libraries)
 
 
-def _import_line(name: str, value: Any) -> str | None:
-    """Return the line that imports a value under a name, from the shortest place that has it."""
-    own = getattr(value, "__name__", None) or getattr(value, "__qualname__", None) or name
-    home = getattr(value, "__module__", None)
-    if not isinstance(own, str):
-        return None
-    parts = home.split(".") if isinstance(home, str) and home != "__main__" else []
-    places = [".".join(parts[:length]) for length in range(1, len(parts) + 1)]
-    for place in [*places, "torch", "torch.nn.functional", "math", "builtins"]:
-        for known in dict.fromkeys((own, name)):
-            if getattr(sys.modules.get(place), known, _NOTHING) is value:
-                return f"from {place} import {known}" + ("" if known == name else f" as {name}")
-    return None
-
-
-_NOTHING = object()
-
-
 def _definition(inner: Any) -> tuple[ast.FunctionDef | ast.ClassDef | ast.Lambda, str]:
     """Return the node that made a function or class, and the text that it stands in."""
     codes = list(_codes(inner))
     text = "".join(linecache.getlines(codes[0].co_filename)) if codes else ""
     if not text:
-        raise NoSourceError(f"the source of `{inner.__name__}` is not known any more")
+        raise NoTextError(f"the source of `{inner.__name__}` is not known any more")
     first = min(code.co_firstlineno for code in codes)
     kinds = ast.FunctionDef | ast.ClassDef | ast.Lambda
     nodes = [node for node in ast.walk(ast.parse(text)) if isinstance(node, kinds)]
     found = [node for node in nodes if _made(node, inner, first)]
     if len(found) != 1:
-        raise NoSourceError(
-            f"the source of `{inner.__name__}` cannot be told from what is beside it"
-        )
+        raise NoTextError(f"the source of `{inner.__name__}` cannot be told from what is beside it")
     return found[0], text
 
 

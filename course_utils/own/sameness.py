@@ -11,7 +11,9 @@ from torch import Tensor
 _ROUNDING = {torch.float64: 1e-8, torch.float32: 1e-4, torch.bfloat16: 3e-2, torch.float16: 4e-3}
 
 
-def difference(expected: Any, got: Any, tolerance: float | None = None, where: str = "") -> str:
+def difference(
+    expected: Any, got: Any, tolerance: float | None = None, where: str = "result"
+) -> str:
     """Return a sentence that says how two results differ, empty where they are the same.
 
     Tensors and floats are compared to the rounding of the coarser dtype, a Python float as if it
@@ -23,14 +25,16 @@ def difference(expected: Any, got: Any, tolerance: float | None = None, where: s
         tolerance: A relative difference to use in place of the dtypes'.
         where: Where in the results these stand.
     """
-    the = f"`{where}`" if where else "The result"
+    the = f"`{where}`"
     if isinstance(expected, Tensor) and isinstance(got, Tensor):
-        return _tensors(expected, got, tolerance, the)
+        return _tensors(expected, got, tolerance, where)
     if isinstance(expected, Mapping) and isinstance(got, Mapping):
-        if list(map(str, expected)) != list(map(str, got)):
+        if set(expected) != set(got):
             return f"{the} has the keys {list(got)}, not {list(expected)}."
-        inside = [(f"{where}[{key!r}]" if where else str(key), key) for key in expected]
-        said = (difference(expected[key], got[key], tolerance, name) for name, key in inside)
+        said = (
+            difference(one, got[key], tolerance, f"{where}[{key!r}]")
+            for key, one in expected.items()
+        )
         return next(filter(None, said), "")
     if isinstance(expected, list | tuple) and isinstance(got, list | tuple):
         if len(expected) != len(got):
@@ -44,15 +48,15 @@ def difference(expected: Any, got: Any, tolerance: float | None = None, where: s
         same = math.isclose(expected, got, rel_tol=allowed, abs_tol=allowed * 1e-2)
         if same or (math.isnan(expected) and math.isnan(got)):
             return ""
-        return f"{the} is {got:.6g}, not {expected:.6g}."
+        return f"{the} is {_apart(got, expected)}."
     if isinstance(expected, Tensor) or isinstance(got, Tensor):
         return f"{the} is a {type(got).__name__}, not a {type(expected).__name__}."
     return "" if expected == got else f"{the} is {_short(got)}, not {_short(expected)}."
 
 
-def _tensors(expected: Tensor, got: Tensor, tolerance: float | None, the: str) -> str:
+def _tensors(expected: Tensor, got: Tensor, tolerance: float | None, where: str) -> str:
     if expected.shape != got.shape:
-        return f"{the} has the shape {tuple(got.shape)}, not {tuple(expected.shape)}."
+        return f"`{where}` has the shape {tuple(got.shape)}, not {tuple(expected.shape)}."
     if not expected.numel():
         return ""
     expected, got = expected.detach(), got.detach()
@@ -63,7 +67,8 @@ def _tensors(expected: Tensor, got: Tensor, tolerance: float | None, the: str) -
         one, two = expected.double(), got.double()
         finite = one.isfinite()
         size = float(one[finite].abs().max()) if finite.any() else 1.0
-        wrong = ~torch.isclose(two, one, rtol=allowed, atol=allowed * size, equal_nan=True)
+        near = allowed * max(size, allowed)  # nothing but zeros has no size
+        wrong = ~torch.isclose(two, one, rtol=allowed, atol=near, equal_nan=True)
     else:
         one, two, wrong = expected, got, expected != got
     count = int(wrong.sum())
@@ -72,8 +77,14 @@ def _tensors(expected: Tensor, got: Tensor, tolerance: float | None, the: str) -
     gap = (two.double() - one.double()).abs().nan_to_num(torch.inf).masked_fill(~wrong, -1.0)
     index = tuple(int(i) for i in torch.unravel_index(gap.argmax(), gap.shape))
     at = f"[{', '.join(map(str, index))}]" if index else ""
-    there = f"{the}{at} is {two[index].item():.6g}, not {one[index].item():.6g}"
+    there = f"`{where}{at}` is {_apart(two[index].item(), one[index].item())}"
     return f"{there}; {count} of {wrong.numel()} numbers differ." if index else f"{there}."
+
+
+def _apart(got: float, expected: float) -> str:
+    """Return two numbers with as many digits as tell them apart."""
+    said = [f"{got:.{digits}g}, not {expected:.{digits}g}" for digits in (6, 10, 17)]
+    return next((text for text in said if len(set(text.split(", not "))) > 1), said[-1])
 
 
 def _short(value: Any) -> str:

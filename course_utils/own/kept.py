@@ -16,7 +16,8 @@ from typing import Any
 from filelock import FileLock, Timeout
 
 from course_utils.checking.progress import journal_path
-from course_utils.checking.source import NoSourceError, module_source
+from course_utils.own.source import module_source
+from course_utils.own.values import NoTextError
 
 
 def folder() -> Path:
@@ -48,7 +49,7 @@ def keep(exercise: str, chapter: int, answer: Any) -> str | None:
         text = f'"""My answer to `{exercise}` of chapter {chapter:02d}."""\n\n'
         text += module_source(answer, exercise)
         _function(exercise, text, "<what would be kept>")
-    except NoSourceError as reason:
+    except NoTextError as reason:
         return f"This answer is not kept as a file: {reason}.{stays}"
     except Exception as error:  # whatever a learner's own lines may raise, or be
         return f"This answer is not kept as a file: alone, it stops with {_told(error)}.{stays}"
