@@ -22,7 +22,6 @@ from course_utils.models._tokens import embedded
 from course_utils.models.training import descend
 from course_utils.validation import (
     check_at_least,
-    check_callable,
     check_instance,
     check_number,
 )
@@ -42,7 +41,6 @@ class CharacterModel(nn.Module):
         start: How the query and key matrices are drawn. "unit variance": so that the components
             of queries and keys have variance 1; "gpt": with standard deviation 0.02.
         d_model: Width of the stream.
-        attend: `attend(query, key, value, attn_mask, scale)`, as `scaled_dot_product_attention`.
 
     Raises:
         ValueError: `start` is not one of the two.
@@ -57,7 +55,6 @@ class CharacterModel(nn.Module):
         scale: float | None = None,
         start: Start = "unit variance",
         d_model: int = 64,
-        attend: Callable[..., Tensor] = scaled_dot_product_attention,
     ) -> None:
         super().__init__()
         check_at_least(1, num_characters=num_characters, length=length, d_k=d_k, d_model=d_model)
@@ -65,8 +62,7 @@ class CharacterModel(nn.Module):
         check_instance(str, start=start)
         if start not in get_args(Start):
             raise ValueError(f"start must be one of {get_args(Start)}, got {start!r}")
-        check_callable(attend=attend)
-        self.length, self.scale, self.attend = length, scale, attend
+        self.length, self.scale = length, scale
         self.character = nn.Embedding(num_characters, d_model)
         self.position = nn.Embedding(length, d_model)
         self.norm_in, self.norm_out = nn.LayerNorm(d_model), nn.LayerNorm(d_model)
@@ -114,7 +110,7 @@ class CharacterModel(nn.Module):
     def _attend(self, query: Tensor, key: Tensor, value: Tensor) -> Tensor:
         length = query.shape[-2]
         earlier = torch.ones(length, length, dtype=torch.bool, device=query.device).tril()
-        return self.attend(query, key, value, earlier, self.scale)
+        return scaled_dot_product_attention(query, key, value, earlier, self.scale)
 
 
 def train_character_model(

@@ -80,13 +80,12 @@ class AttentionContext(Context):
     Args:
         score: `score(query (B, L, d_q), key (B, S, d_k)) -> (B, L, S)`: a function or a module. If
             it has a method `project`, that is applied to the keys once a sentence.
-        average: Turns scores into the average and its weights, as `attend` does.
     """
 
-    def __init__(self, score: Score, average: Callable[..., Any] = attend) -> None:
+    def __init__(self, score: Score) -> None:
         super().__init__()
-        check_callable(score=score, average=average)
-        self.score, self.average = score, average
+        check_callable(score=score)
+        self.score = score
 
     def remember(self, encoded: Encoded) -> tuple[Encoded, Tensor]:
         """Keep the states, and the keys as the score wants them."""
@@ -110,8 +109,7 @@ class AttentionContext(Context):
         step: int,
     ) -> tuple[Tensor, Tensor]:
         """Return the average and its weights, given the scores (B, 1, S)."""
-        out, weights = self.average(scores, encoded.states, encoded.mask)
-        return out, weights
+        return attend(scores, encoded.states, encoded.mask)
 
 
 class LocalMonotonicContext(AttentionContext):
@@ -146,20 +144,12 @@ class LocalPredictiveContext(AttentionContext):
         score: As for AttentionContext.
         width: Width of the state.
         half_width: Luong's D; the Gaussian's deviation is half of it.
-        damped: Makes the weights, as `local_predictive_weights` does.
     """
 
-    def __init__(
-        self,
-        score: Score,
-        width: int,
-        half_width: int,
-        damped: Callable[..., Tensor] = local_predictive_weights,
-    ) -> None:
+    def __init__(self, score: Score, width: int, half_width: int) -> None:
         super().__init__(score)
         check_at_least(1, width=width, half_width=half_width)
-        check_callable(damped=damped)
-        self.half_width, self.damped = half_width, damped
+        self.half_width = half_width
         self.W_p = nn.Parameter(torch.randn(width, width) * width**-0.5)
         self.v_p = nn.Parameter(torch.randn(width) * width**-0.5)
 
@@ -173,7 +163,7 @@ class LocalPredictiveContext(AttentionContext):
         """Return the damped average and its weights, which sum to less than 1."""
         lengths = encoded.mask.sum(dim=1)
         centre = predicted_centre(state.unsqueeze(1), self.W_p, self.v_p, lengths)
-        weights = self.damped(_hide(scores, encoded), centre, self.half_width / 2)
+        weights = local_predictive_weights(_hide(scores, encoded), centre, self.half_width / 2)
         return weights @ encoded.states, weights
 
 

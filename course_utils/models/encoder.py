@@ -8,8 +8,6 @@ Same contract as: torch.nn.GRU on a packed batch
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
@@ -18,8 +16,6 @@ from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 from course_utils.data import PAD
 from course_utils.models._tokens import embedded as rows_of
 from course_utils.models.contexts import Encoded
-from course_utils.models.recurrent import encode
-from course_utils.validation import check_at_least, check_callable
 
 
 class Encoder(nn.Module):
@@ -57,39 +53,3 @@ class Encoder(nn.Module):
         states, last = self.gru(packed)
         states, _ = pad_packed_sequence(states, batch_first=True, total_length=mask.shape[1])
         return Encoded(states, torch.cat(tuple(last), dim=-1), mask)
-
-
-class PlainEncoder(nn.Module):
-    """Read a source from left to right with the plain recurrence of chapter 01, no gates.
-
-    Args:
-        num_symbols: Size of the source's alphabet, marks included.
-        width: Width of a state.
-        embedding: Width of a symbol.
-        encode: What reads, as `encode`.
-    """
-
-    def __init__(
-        self,
-        *,
-        num_symbols: int,
-        width: int,
-        embedding: int = 32,
-        encode: Callable[..., tuple[Tensor, Tensor]] = encode,
-    ) -> None:
-        super().__init__()
-        check_at_least(1, num_symbols=num_symbols, width=width, embedding=embedding)
-        check_callable(encode=encode)
-        self.embed, self.encode = nn.Embedding(num_symbols, embedding), encode
-        self.W_xh = nn.Parameter(torch.randn(embedding, width) * embedding**-0.5)
-        self.W_hh = nn.Parameter(nn.init.orthogonal_(torch.empty(width, width)))
-        self.b = nn.Parameter(torch.zeros(width))
-
-    def forward(self, source: Int[Tensor, "B S"]) -> Encoded:
-        """Return the states of the source's symbols and their summary, the last real one."""
-        return self.read(rows_of(self.embed, source, "source"), source != PAD)
-
-    def read(self, embedded: Float[Tensor, "B S embedding"], mask: Bool[Tensor, "B S"]) -> Encoded:
-        """Return the same for symbols that are vectors already."""
-        states, last = self.encode(embedded, mask.sum(dim=1), self.W_xh, self.W_hh, self.b)
-        return Encoded(states * mask.unsqueeze(-1), last, mask)

@@ -8,7 +8,6 @@ Differs: all pairs come first, then each key is asked for once, in a new order; 
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from functools import partial
 
 import torch
 from jaxtyping import Float, Int
@@ -27,7 +26,6 @@ from course_utils.models._tokens import check_some, embedded
 from course_utils.models.training import descend
 from course_utils.validation import (
     check_at_least,
-    check_callable,
     check_instance,
 )
 
@@ -68,20 +66,13 @@ class RecallModel(nn.Module):
         kind: "full", "window" (16 keys) or "linear".
         num_heads: Query heads.
         num_kv_heads: Heads of keys and values; fewer only where the kind is "full".
-        attend: `attend(query, key, value)`, in place of the kind's own; (B, H, L, d_k) each.
 
     Raises:
         ValueError: The kind is unknown or shares no heads, or heads do not divide each other or
             the width.
     """
 
-    def __init__(
-        self,
-        kind: str,
-        num_heads: int = 4,
-        num_kv_heads: int | None = None,
-        attend: Attend | None = None,
-    ) -> None:
+    def __init__(self, kind: str, num_heads: int = 4, num_kv_heads: int | None = None) -> None:
         super().__init__()
         num_kv_heads = num_heads if num_kv_heads is None else num_kv_heads
         check_at_least(1, num_heads=num_heads, num_kv_heads=num_kv_heads)
@@ -97,10 +88,8 @@ class RecallModel(nn.Module):
             raise ValueError(
                 f"num_kv_heads must be num_heads where the kind is {kind!r}, got {num_kv_heads}"
             )
-        attend = attend or _ATTEND[kind]
-        check_callable(attend=attend)
         self.token = nn.Embedding(2 * SYMBOLS, D_MODEL)
-        self.layers = nn.ModuleList(_Layer(attend, num_heads, num_kv_heads) for _ in range(LAYERS))
+        self.layers = nn.ModuleList(_Layer(kind, num_heads, num_kv_heads) for _ in range(LAYERS))
         self.norm = nn.LayerNorm(D_MODEL)
         self.out = nn.Linear(D_MODEL, SYMBOLS)
 
@@ -115,9 +104,9 @@ class RecallModel(nn.Module):
 
 
 class _Layer(nn.Module):
-    def __init__(self, attend: Attend, num_heads: int, num_kv_heads: int) -> None:
+    def __init__(self, kind: str, num_heads: int, num_kv_heads: int) -> None:
         super().__init__()
-        self.attend, self.num_heads, self.num_kv_heads = attend, num_heads, num_kv_heads
+        self.attend, self.num_heads, self.num_kv_heads = _ATTEND[kind], num_heads, num_kv_heads
         d_kv = D_MODEL // num_heads * num_kv_heads
         d_ff = 4 * D_MODEL + D_MODEL - d_kv  # what narrower keys and values leave over
         self.norm = nn.LayerNorm(D_MODEL)
@@ -196,8 +185,12 @@ def _full(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
     return grouped_query_attention(query, key, value, causal_mask(length, length))
 
 
+def _window(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
+    return sliding_window_attention(query, key, value, WINDOW)
+
+
 _ATTEND: dict[str, Attend] = {
     "full": _full,
-    "window": partial(sliding_window_attention, window=WINDOW),
+    "window": _window,
     "linear": causal_linear_attention,
 }

@@ -8,8 +8,6 @@ Differs: matrices start with the deviation 1/√rows.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
@@ -17,11 +15,8 @@ from torch import Tensor, nn
 from course_utils.attention import concat_score, general_score
 from course_utils.validation import (
     check_at_least,
-    check_callable,
     check_fed,
 )
-
-Score = Callable[..., Tensor]
 
 
 class GeneralScore(nn.Module):
@@ -30,20 +25,18 @@ class GeneralScore(nn.Module):
     Args:
         d_q: Width of a query.
         d_k: Width of a key.
-        score: What does it, as `general_score`.
     """
 
-    def __init__(self, d_q: int, d_k: int, score: Score = general_score) -> None:
+    def __init__(self, d_q: int, d_k: int) -> None:
         super().__init__()
         check_at_least(1, d_q=d_q, d_k=d_k)
-        check_callable(score=score)
-        self.W, self.score = _matrix(d_q, d_k), score
+        self.W = _matrix(d_q, d_k)
 
     def forward(
         self, query: Float[Tensor, "B L d_q"], key: Float[Tensor, "B S d_k"]
     ) -> Float[Tensor, "B L S"]:
         """Return the scores."""
-        return self.score(query, key, self.W)
+        return general_score(query, key, self.W)
 
 
 class ConcatScore(nn.Module):
@@ -53,20 +46,18 @@ class ConcatScore(nn.Module):
         d_q: Width of a query.
         d_k: Width of a key.
         d_a: Width of the hidden layer.
-        score: What does it, as `concat_score`.
     """
 
-    def __init__(self, d_q: int, d_k: int, d_a: int, score: Score = concat_score) -> None:
+    def __init__(self, d_q: int, d_k: int, d_a: int) -> None:
         super().__init__()
         check_at_least(1, d_q=d_q, d_k=d_k, d_a=d_a)
-        check_callable(score=score)
-        self.W, self.v, self.score = _matrix(d_q + d_k, d_a), _vector(d_a), score
+        self.W, self.v = _matrix(d_q + d_k, d_a), _vector(d_a)
 
     def forward(
         self, query: Float[Tensor, "B L d_q"], key: Float[Tensor, "B S d_k"]
     ) -> Float[Tensor, "B L S"]:
         """Return the scores."""
-        return self.score(query, key, self.W, self.v)
+        return concat_score(query, key, self.W, self.v)
 
 
 class AdditiveScore(nn.Module):
@@ -76,27 +67,22 @@ class AdditiveScore(nn.Module):
         d_q: Width of a query.
         d_k: Width of a key.
         d_a: Width of the hidden layer.
-        score: Does both at once, as `additive_score`; the keys are then projected at every call.
     """
 
-    def __init__(self, d_q: int, d_k: int, d_a: int, score: Score | None = None) -> None:
+    def __init__(self, d_q: int, d_k: int, d_a: int) -> None:
         super().__init__()
         check_at_least(1, d_q=d_q, d_k=d_k, d_a=d_a)
-        check_callable(score=score or general_score)
-        self.score = score
         self.W_q, self.W_k, self.v = _matrix(d_q, d_a), _matrix(d_k, d_a), _vector(d_a)
 
     def project(self, key: Float[Tensor, "B S d_k"]) -> Float[Tensor, "B S d_a"]:
-        """Return what `forward` takes for a key: the key itself where a score was handed in."""
+        """Return what `forward` takes for a key."""
         check_fed(self.W_k.mT, key=key)
-        return key @ self.W_k if self.score is None else key
+        return key @ self.W_k
 
     def forward(
         self, query: Float[Tensor, "B L d_q"], projected: Float[Tensor, "B S d_a"]
     ) -> Float[Tensor, "B L S"]:
         """Return the scores, given keys that are projected already."""
-        if self.score is not None:
-            return self.score(query, projected, self.W_q, self.W_k, self.v)
         check_fed(self.W_q.mT, query=query)
         hidden = (query @ self.W_q).unsqueeze(-2) + projected.unsqueeze(-3)
         return torch.tanh(hidden) @ self.v

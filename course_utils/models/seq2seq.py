@@ -20,7 +20,7 @@ from torch import Tensor, nn
 from course_utils.data import END, PAD, START
 from course_utils.models._tokens import embedded
 from course_utils.models.contexts import Context, Encoded
-from course_utils.models.encoder import Encoder, PlainEncoder
+from course_utils.models.encoder import Encoder
 from course_utils.validation import (
     check_at_least,
     check_callable,
@@ -109,8 +109,6 @@ class Seq2Seq(nn.Module):
         embedding: Width of a symbol.
         bidirectional: Whether the encoder reads both ways.
         decoder: `Decoder` (Bahdanau's step) or `LuongDecoder`.
-        encoder: What reads the source, in place of a GRU made from the sizes above; its states
-            have the same width.
     """
 
     def __init__(
@@ -123,7 +121,6 @@ class Seq2Seq(nn.Module):
         embedding: int = 32,
         bidirectional: bool = True,
         decoder: Callable[..., Decoder] = Decoder,
-        encoder: Encoder | PlainEncoder | None = None,
     ) -> None:
         super().__init__()
         check_at_least(1, num_source=num_source, num_target=num_target, embedding=embedding)
@@ -131,7 +128,7 @@ class Seq2Seq(nn.Module):
         check_instance(Context, context=context)
         check_instance(bool, bidirectional=bidirectional)
         check_callable(decoder=decoder)
-        self.encoder = encoder or Encoder(
+        self.encoder = Encoder(
             num_symbols=num_source, width=width, embedding=embedding, bidirectional=bidirectional
         )
         self.embed = nn.Embedding(num_target, embedding)
