@@ -6,13 +6,14 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from course_utils.learner import check, hint, progress, solution
+    from course_utils.learner import check, hint, mine, progress, solution
+    from course_utils.own.parts import yours
     from course_utils.widgets import heatmap
 
-__all__ = ["check", "heatmap", "hint", "progress", "solution"]
+__all__ = ["check", "heatmap", "hint", "mine", "progress", "solution", "yours"]
 
-_HOME = dict.fromkeys(("check", "hint", "progress", "solution"), "course_utils.learner")
-_HOME["heatmap"] = "course_utils.widgets"
+_HOME = dict.fromkeys(("check", "hint", "mine", "progress", "solution"), "course_utils.learner")
+_HOME |= {"heatmap": "course_utils.widgets", "yours": "course_utils.own.parts"}
 
 
 def __getattr__(name: str) -> Any:
