@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import importlib
-from typing import TYPE_CHECKING, Any
 
+TYPE_CHECKING = False  # as in `typing`, which takes longer to load than all else here
 if TYPE_CHECKING:
     from course_utils.learner import check, hint, mine, progress, solution
     from course_utils.own.parts import yours
@@ -16,7 +16,7 @@ _HOME = dict.fromkeys(("check", "hint", "mine", "progress", "solution"), "course
 _HOME |= {"heatmap": "course_utils.widgets", "yours": "course_utils.own.parts"}
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> object:
     if name not in _HOME:
         raise AttributeError(f"module 'course_utils' has no attribute {name!r}")
     return getattr(importlib.import_module(_HOME[name]), name)
