@@ -156,7 +156,7 @@ def test_both_runs_start_from_one_random_state_and_leave_it() -> None:
 
 def test_time_is_said_as_a_ratio_of_processor_times(monkeypatch) -> None:
     keep(rnn_step=RIGHT)
-    clock = iter([0.0, 1.0, 10.0, 14.6])
+    clock = iter([0.0, 2.0, 10.0, 14.6, 20.0, 21.0])
     monkeypatch.setattr(trial.time, "process_time", lambda: next(clock))
     note = parts().run(lambda p: 0)
     assert note.ratio == pytest.approx(4.6)
