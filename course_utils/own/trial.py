@@ -58,7 +58,7 @@ class Run:
         if self.differs and not self.to_blame:
             said.append("Alone, none of your parts does this: it takes several of them together.")
         if self.ratio is not None:
-            said.append(f"Your parts took {_times(self.ratio)} the course's processor time.")
+            said.append(f"Your parts took {_times(self.ratio)}.")
         return said
 
     def __repr__(self) -> str:
@@ -133,5 +133,5 @@ def _raised(error: Exception) -> str:
 
 def _times(ratio: float) -> str:
     if 0.8 < ratio < 1.25:
-        return "about"
-    return f"{ratio:.1f} times" if ratio < 10 else f"{ratio:.0f} times"
+        return "about as much processor time as the course's"
+    return f"{ratio:.{1 if ratio < 10 else 0}f} times the course's processor time"

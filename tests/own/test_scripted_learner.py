@@ -33,24 +33,24 @@ mpl.use("agg")
 """
 # The section once more, its last part broken by hand; a cell after the note may stop then.
 AFTER = """
-import contextlib, json
-from course_utils.own import kept
-from course_utils.own.trial import Run
+import contextlib as _contextlib, json as _json
+from course_utils.own import kept as _kept
+from course_utils.own.trial import Run as _Run
 
-def told():
+def _told():
     return [{{"equal": n.equal, "own": [*n.chosen.own], "asked": [*n.chosen.references],
               "blame": [*n.to_blame], "text": str(n)}}
-            for n in [*globals().values()] if isinstance(n, Run)]
+            for n in [*globals().values()] if isinstance(n, _Run)]
 
-right = told()
-name = right[-1]["asked"][-1]
-path = kept.kept_path(name)
-source = path.read_text(encoding="utf-8")
-path.write_text(source + {broken!r}.format(name=name), encoding="utf-8")
-with contextlib.suppress(TypeError):
+_before = _told()
+_part = _before[-1]["asked"][-1]
+_path = _kept.kept_path(_part)
+_source = _path.read_text(encoding="utf-8")
+_path.write_text(_source + {broken!r}.format(name=_part), encoding="utf-8")
+with _contextlib.suppress(TypeError):
     exec({section!r}, globals())
-path.write_text(source, encoding="utf-8")
-print("\\n" + json.dumps([name, right, told()[-1]]))
+_path.write_text(_source, encoding="utf-8")
+print("\\n" + _json.dumps([_part, _before, _told()[-1]]))
 """
 BROKEN = """
 
