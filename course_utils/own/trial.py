@@ -16,6 +16,7 @@ from course_utils.own.chosen import Chosen, Functions
 from course_utils.own.sameness import difference
 
 _SHORT, _LONG = 0.05, 3.0  # seconds: below the one, a ratio of times says nothing
+_INSTEAD = "The numbers below are the course's."
 _COLOURS = {"→": "#3b78b5", "✓": "#2e8540", "✗": "#c05717"}
 
 
@@ -26,7 +27,8 @@ class Run:
     Attributes:
         chosen: The functions that it ran with.
         course: The result with the course's.
-        result: The result with the learner's; None where they raised.
+        result: The result with the learner's; where they raised, which `differs` says, the
+            course's once more, so that what is printed from it can be printed.
         differs: How the two differ, as a sentence; empty where they are equal to rounding.
         to_blame: What is known of each function that alone changes the result.
         ratio: How many times the processor time of the course's functions the learner's took; None
@@ -88,7 +90,7 @@ def run(chosen: Chosen, experiment: Callable[[Any], Any], tolerance: float | Non
         try:
             result, seconds = _timed(experiment, chosen.functions(names))
         except Exception as error:
-            return None, _raised(error), 0.0
+            return course, _raised(error), 0.0
         return result, difference(course, result, tolerance), seconds
 
     result, differs, own_time = tried(*chosen.own)
@@ -126,9 +128,9 @@ def _raised(error: Exception) -> str:
     kept_as = {str(kept.kept_path(name)): name for name in places()}
     frames = [one for one in traceback.extract_tb(error.__traceback__) if one.filename in kept_as]
     if not frames:
-        return f"The experiment stopped with `{last}`."
+        return f"The experiment stopped with `{last}`. {_INSTEAD}"
     name, line = kept_as[frames[-1].filename], (frames[-1].line or "").strip()
-    return f"Your `{name}` stopped at `{line}` with `{last}`."
+    return f"Your `{name}` stopped at `{line}` with `{last}`. {_INSTEAD}"
 
 
 def _times(ratio: float) -> str:

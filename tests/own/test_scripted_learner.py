@@ -47,7 +47,7 @@ _part = _before[-1]["asked"][-1]
 _path = _kept.kept_path(_part)
 _source = _path.read_text(encoding="utf-8")
 _path.write_text(_source + {broken!r}.format(name=_part), encoding="utf-8")
-with _contextlib.suppress(TypeError):
+with _contextlib.suppress(Exception):
     exec({section!r}, globals())
 _path.write_text(_source, encoding="utf-8")
 print("\\n" + _json.dumps([_part, _before, _told()[-1]]))

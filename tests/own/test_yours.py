@@ -93,10 +93,11 @@ def test_two_wrong_parts_are_both_named() -> None:
 def test_an_error_is_shown_with_its_line_and_part() -> None:
     keep(rnn_step=RIGHT, stable_softmax=RAISING)
     note = parts().run(experiment)
-    assert note.result is None
+    assert note.result is note.course
     assert note.differs == (
         "Your `stable_softmax` stopped at `return scores.nothing` with "
-        "`AttributeError: 'Tensor' object has no attribute 'nothing'`."
+        "`AttributeError: 'Tensor' object has no attribute 'nothing'`. "
+        "The numbers below are the course's."
     )
     assert list(note.to_blame) == ["stable_softmax"]
 
