@@ -144,9 +144,8 @@ def mine(exercise: str | None = None) -> Note:
         if not path.is_file():
             text = "It is kept as soon as it passes its check."
             return Note("No answer is kept yet", exercise, text)
-        return Note(
-            f"Your answer, {path}", exercise, _copies(exercise), path.read_text(encoding="utf-8")
-        )
+        code = f"# {path}\n{path.read_text(encoding='utf-8')}"
+        return Note("Your answer", exercise, _copies(exercise), code)
     names = [name for name in places() if kept.kept_path(name).is_file()]
     if not names:
         text = f"Each answer that passes its check is kept as a file in {kept.folder()}."
@@ -156,7 +155,7 @@ def mine(exercise: str | None = None) -> Note:
         f"{name:<{width}}  {kept.kept_path(name).name}  {_copies(name)}".rstrip() for name in names
     ]
     title = f"{len(names)} of your answers {'is' if len(names) == 1 else 'are'} kept"
-    return Note(title, "", f"In {kept.folder()}:", "\n".join(rows))
+    return Note(title, "", "", "\n".join([f"In {kept.folder()}:", *rows]))
 
 
 def _copies(exercise: str) -> str:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from itertools import groupby
 
-from course_utils.checking.report import card
+from course_utils.checking.report import CELL, card
 
 
 @dataclass(frozen=True)
@@ -67,23 +67,26 @@ class Overview:
         """Return a row for each chapter: a bar for the eye, and the same in words."""
         rows = []
         for chapter, exercises in self._chapters():
-            passed = sum(row.state == "passed" for row in exercises)
-            bar = "".join(_cell(row) for row in exercises)
+            passed, tried = (
+                sum(row.state == state for row in exercises) for state in ("passed", "tried")
+            )
+            says = f"{passed} of {len(exercises)}"
+            bar = "".join(map(_cell, exercises))
+            left = _left(exercises).replace(" ", "&nbsp;").replace(",&nbsp;", ", ")
             rows.append(
-                f'<tr><th scope="row" style="text-align:left;font-weight:normal;'
-                f'white-space:nowrap">{chapter:02d}</th>'
-                f'<td style="width:60%;text-align:left"><span role="img" aria-label="{passed} of '
-                f'{len(exercises)} passed" style="display:flex;gap:2px">{bar}</span></td>'
-                f'<td style="text-align:left">{passed} of {len(exercises)}{_left(exercises)}'
-                "</td></tr>"
+                f'<tr><th scope="row" style="{CELL};font-weight:normal">{chapter:02d}</th>'
+                f'<td style="{CELL};width:40%"><span role="img" aria-label="{says} passed, '
+                f'{tried} tried" style="display:flex;gap:2px">{bar}</span></td>'
+                f'<td style="{CELL}">{says}{left}</td></tr>'
             )
         heads = "".join(
-            f'<th scope="col" style="text-align:left">{head}</th>'
+            f'<th scope="col" style="{CELL}">{head}</th>'
             for head in ("chapter", "exercises", "passed")
         )
         return (
             f'<table style="width:100%;margin:.3em 0"><thead><tr>{heads}</tr></thead>'
             f"<tbody>{''.join(rows)}</tbody></table>"
+            '<p style="margin:0;font-size:.9em">Full is passed, half is tried.</p>'
         )
 
 

@@ -19,7 +19,8 @@ Attention is the part of a Transformer that decides what looks at what. In this 
 *You will be able to*
 
 1. run a notebook and find your way in it;
-2. have an answer judged, ask for a hint, and see your progress.
+2. have an answer judged, ask for a hint, and see your progress;
+3. find the answers that you have passed, and put them to work.
 
 *You need* some Python with PyTorch tensors, and five minutes.
 """
@@ -40,7 +41,7 @@ from pathlib import Path
 
 import torch
 
-from course_utils import check, hint, progress
+from course_utils import check, hint, mine, progress, yours
 
 # This page only shows how things work: what happens here is not kept as your progress.
 os.environ["ATTENTION_COURSE_PROGRESS"] = str(Path(tempfile.mkdtemp(), "progress.jsonl"))
@@ -107,6 +108,47 @@ Any right way passes: loops, library calls, one line or twenty. After a real att
 
 # %%
 progress(3)
+
+# %% [markdown]
+"""
+## Your answers stay yours
+
+An answer that passes is kept: as a file of its own, beside your progress, that you can open, change and import. `mine()` lists these files, and `mine("stable_softmax")` shows one. A later answer never replaces an earlier one without a copy.
+"""
+
+# %% tags=["nbval-ignore-output"] reason="a folder of its own in every run"
+mine("stable_softmax")
+
+# %% [markdown]
+"""
+Each chapter ends with *Yours*: its experiment once more, with your functions in place of the course's. What you have not passed yet is the course's own, and the table says which is whose.
+"""
+
+# %%
+parts = yours("stable_softmax", "attention_weights")
+parts
+
+# %% [markdown]
+"""
+`run` does an experiment twice, with the course's functions and with yours, and compares. Where the numbers differ, it tries each of your functions alone and names the one to blame.
+"""
+
+
+# %%
+def experiment(parts):
+    """Return the weights of three large scores."""
+    return parts.stable_softmax(torch.tensor([1000.0, 1001.0, -torch.inf]))
+
+
+note = parts.run(experiment)
+note
+
+# %% [markdown]
+"""
+## What to read
+
+Each chapter has a *core path*: at most ten sections, with at most an hour of exercises. Sections marked *further* are folded, and no later chapter's core path needs them. Below each heading stand the minutes that it takes.
+"""
 
 # %% [markdown]
 """

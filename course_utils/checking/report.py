@@ -19,6 +19,7 @@ STATUSES = {
     "broken_property": "Not yet",
     "different": "Not yet",
 }
+CELL = "text-align:left;padding:.1em .7em .1em 0"  # of a table inside a card
 _COLOURS = {"passed": "#2e8540", "not_attempted": "#767676"}
 _MARKS = {"passed": "✓", "not_attempted": "○"}
 

@@ -4,14 +4,19 @@ Whatever keeps the contract of the function it replaces fits.
 """
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
-from jaxtyping import Float, Shaped
+from jaxtyping import Bool, Float, Shaped
 from torch import Tensor
+from torch.nn import functional as F
 
+from course_utils.attention import MultiHeadAttention, merge_heads, split_heads
 from course_utils.attention.kv_cache import KVCache, append_kv, decode_step
+from course_utils.attention.scaled_dot_product import scaled_dot_product_attention
 from course_utils.positions import PositionScheme
 from course_utils.validation import check_callable
+
+Attend = Callable[..., Tensor]
 
 
 class GivenPositions(PositionScheme):
@@ -98,3 +103,49 @@ class GivenCache(KVCache):
         if first is not None:
             raise ValueError("first must be None where a decode step was handed in, got a tensor")
         return self._decode(query, self.key, self.value, self.length)
+
+
+class GivenAttention(MultiHeadAttention):
+    """Multi-head self-attention in which functions split the stream, attend and merge.
+
+    Args:
+        d_model: Width of the stream.
+        num_heads: How many heads share it.
+        split: As `split_heads`.
+        attend: `attend(query, key, value, attn_mask)` in all heads, (B, H, L, d_k) each.
+        merge: As `merge_heads`.
+    """
+
+    def __init__(
+        self,
+        d_model: int,
+        num_heads: int,
+        *,
+        split: Callable[[Tensor, int], Tensor] = split_heads,
+        attend: Attend = scaled_dot_product_attention,
+        merge: Callable[[Tensor], Tensor] = merge_heads,
+    ) -> None:
+        super().__init__(d_model, num_heads)
+        check_callable(split=split, attend=attend, merge=merge)
+        self._split, self._attend, self._merge = split, attend, merge
+
+    def forward(  # type: ignore[override]  # self-attention alone
+        self,
+        query: Float[Tensor, "B L d_model"],
+        *,
+        attn_mask: Bool[Tensor, "#B #H #L #L"] | None = None,
+        keep: Bool[Tensor, " H"] | None = None,
+    ) -> Float[Tensor, "B L d_model"]:
+        """Return what the heads found, mixed by the output projection.
+
+        Args:
+            query: The stream.
+            attn_mask: True where a query may attend.
+            keep: True for each head that may speak; None keeps all.
+        """
+        weight = cast(Tensor, self.in_proj_weight)
+        streams = F.linear(query, weight, self.in_proj_bias).chunk(3, dim=-1)
+        heads = self._attend(*(self._split(one, self.num_heads) for one in streams), attn_mask)
+        if keep is not None:
+            heads = heads.masked_fill(~keep[:, None, None], 0.0)
+        return self.out_proj(self._merge(heads))  # type: ignore[no-any-return]

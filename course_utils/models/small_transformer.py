@@ -6,7 +6,8 @@ Differs: the mask is an argument, so one model serves encoders, decoders and the
     heads can be left out
 """
 
-from typing import cast
+from collections.abc import Callable
+from typing import Any, cast
 
 import torch
 from jaxtyping import Bool, Float, Int
@@ -14,6 +15,7 @@ from torch import Tensor, nn
 
 from course_utils.attention import MultiHeadAttention
 from course_utils.models._tokens import embedded
+from course_utils.models.given import GivenAttention
 from course_utils.validation import (
     check_at_least,
     check_boolean,
@@ -30,15 +32,19 @@ class Block(nn.Module):
         d_model: Width of the stream.
         num_heads: Heads of the attention.
         d_ff: Width of the hidden layer; 0 leaves the feed-forward layer out.
+        **functions: What `GivenAttention` takes in place of its own: split, attend, merge.
     """
 
-    def __init__(self, d_model: int, num_heads: int, d_ff: int) -> None:
+    def __init__(
+        self, d_model: int, num_heads: int, d_ff: int, **functions: Callable[..., Any]
+    ) -> None:
         super().__init__()
         check_num_heads(num_heads, d_model)
         check_at_least(1, d_model=d_model)
         check_at_least(0, d_ff=d_ff)
         self.attention_norm = nn.LayerNorm(d_model)
-        self.attention = MultiHeadAttention(d_model, num_heads)
+        made = GivenAttention if functions else MultiHeadAttention
+        self.attention = made(d_model, num_heads, **cast(Any, functions))
         self.feed_forward = None
         if d_ff > 0:
             self.feed_forward = nn.Sequential(
@@ -74,6 +80,7 @@ class SmallTransformer(nn.Module):
         num_layers: Number of blocks.
         max_length: The longest sequence; there is one learned vector for each position.
         d_ff: Width of the feed-forward layers; None is 4·d_model, 0 leaves them out.
+        **functions: What `GivenAttention` takes in place of its own: split, attend, merge.
     """
 
     def __init__(
@@ -85,6 +92,7 @@ class SmallTransformer(nn.Module):
         num_layers: int,
         max_length: int,
         d_ff: int | None = None,
+        **functions: Callable[..., Any],
     ) -> None:
         super().__init__()
         check_at_least(1, num_tokens=num_tokens, d_model=d_model)
@@ -92,7 +100,9 @@ class SmallTransformer(nn.Module):
         self.token = nn.Embedding(num_tokens, d_model)
         self.position = nn.Embedding(max_length, d_model)
         d_ff = 4 * d_model if d_ff is None else d_ff
-        self.blocks = nn.ModuleList(Block(d_model, num_heads, d_ff) for _ in range(num_layers))
+        self.blocks = nn.ModuleList(
+            Block(d_model, num_heads, d_ff, **functions) for _ in range(num_layers)
+        )
         self.num_heads = num_heads
         self.norm = nn.LayerNorm(d_model)
         self.out = nn.Linear(d_model, num_tokens)

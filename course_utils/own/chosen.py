@@ -5,6 +5,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from course_utils.checking.report import CELL
+
 
 class Functions:
     """Functions as attributes."""
@@ -62,12 +64,12 @@ class Chosen:
     def table(self) -> str:
         """Return the same as a table in HTML."""
         rows = "".join(
-            f'<tr><th scope="row" style="text-align:left;font-weight:normal"><code>{name}</code>'
-            f'</th><td style="text-align:left">{html.escape(whose)}</td></tr>'
+            f'<tr><th scope="row" style="{CELL};font-weight:normal"><code>{name}</code>'
+            f'</th><td style="{CELL}">{html.escape(whose)}</td></tr>'
             for name, whose in self.whose()
         )
         return (
-            '<table style="margin:.3em 0"><thead><tr><th scope="col" style="text-align:left">part'
-            f'</th><th scope="col" style="text-align:left">whose</th></tr></thead>'
+            f'<table style="margin:.3em 0"><thead><tr><th scope="col" style="{CELL}">part</th>'
+            f'<th scope="col" style="{CELL}">whose</th></tr></thead>'
             f"<tbody>{rows}</tbody></table>"
         )

@@ -36,7 +36,7 @@ def test_a_passed_answer_lies_beside_the_progress_and_can_be_imported(journal) -
     )
     weights = torch.tensor([0.5, 0.5])
     assert torch.equal(kept.load("softmax_jacobian")(weights), jacobian(weights))
-    assert str(path) in mine("softmax_jacobian").title
+    assert str(path) in mine("softmax_jacobian").code
     assert "einsum" not in mine("softmax_jacobian").code
     assert sorted(one.name for one in path.parent.iterdir()) == [".lock", path.name]
 

@@ -1,147 +1,176 @@
 """A learner who solves every exercise in a way of their own, and runs every chapter's *Yours*.
 
 The answers are those of tests/exercises/right_ways_*.py: right, and not the solutions. They go
-through `check`, which keeps them, and from there into the chapters' experiments. Of a chapter only
-the cells that its section *Yours* needs are run, found by the names that they set and use.
+through `check`, which keeps them, and from there into the chapters' experiments, each in a process
+of its own. Of a chapter only the cells that its section *Yours* needs are run.
 """
 
 import ast
+import json
 import os
+import subprocess
 import symtable
+import sys
 from collections.abc import Iterator
-from functools import cache
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
-from typing import Any
 
-import matplotlib as mpl
 import pytest
-import torch
 
 from course_utils import check
 from course_utils.exercises import all_exercises, sources
-from course_utils.models import training
 from course_utils.own import kept
-from course_utils.own.trial import Run
 from tests.exercises.right_ways import RIGHT_WAYS
+from tools.nbval_kernels import SHORT_TRAINING
 from tools.notebook_source import read_chapter
 
-STEPS = 20  # of a training; the weights need not be good ones
+ROOT = Path(__file__).resolve().parents[2]
+BEFORE = f"""\
+import matplotlib as mpl
+mpl.use("agg")
+{SHORT_TRAINING}
+"""
+# The section once more, its last part broken by hand; a cell after the note may stop then.
+AFTER = """
+import contextlib as _contextlib, json as _json
+from course_utils.own import kept as _kept
+from course_utils.own.trial import Run as _Run
+
+def _told():
+    return [{{"equal": n.equal, "own": [*n.chosen.own], "asked": [*n.chosen.references],
+              "blame": [*n.to_blame], "text": str(n)}}
+            for n in [*globals().values()] if isinstance(n, _Run)]
+
+_before = _told()
+_part = _before[-1]["asked"][-1]
+_path = _kept.kept_path(_part)
+_source = _path.read_text(encoding="utf-8")
+_path.write_text(_source + {broken!r}.format(name=_part), encoding="utf-8")
+with _contextlib.suppress(Exception):
+    exec({section!r}, globals())
+_path.write_text(_source, encoding="utf-8")
+print("\\n" + _json.dumps([_part, _before, _told()[-1]]))
+"""
 BROKEN = """
 
 _right = {name}
 
 
 def _changed(out):
-    if isinstance(out, tuple):
-        return (_changed(out[0]), *out[1:])
-    if isinstance(out, torch.Tensor) and out.dtype == torch.bool:
-        return ~out
-    return out * 2 + 1
+    if isinstance(out, tuple | list):
+        return type(out)([_changed(out[0]), *out[1:]])
+    return ~out if "bool" in str(getattr(out, "dtype", "")) else out * 2 + 1
 
 
 def {name}(*args, **kwargs):
-    return _changed(_right(*args, **kwargs))
+    out = _right(*args, **kwargs)
+    return not out if isinstance(out, bool) else _changed(out)
 """
 
 pytestmark = pytest.mark.thorough
 
 
-@cache
-def chapters() -> dict[str, tuple[str, ...]]:
-    """Return the code of each chapter that its section *Yours* needs."""
-    return {path.stem[:2]: code for path in sources() if (code := tuple(_code(path)))}
+@dataclass(frozen=True)
+class Code:
+    """A cell of code: the names that it sets and needs, at once or when its functions run."""
+
+    source: str
+    is_yours: bool
+
+    @cached_property
+    def sets(self) -> set[str]:
+        table = symtable.symtable(self.source, "<cell>", "exec")
+        return {s.get_name() for s in table.get_symbols() if s.is_assigned() or s.is_imported()}
+
+    @cached_property
+    def changes(self) -> set[str]:
+        """Names of things that it trains, or of which it sets a part."""
+        found: set[str] = set()
+        for node in ast.walk(ast.parse(self.source)):
+            if isinstance(node, ast.Call) and "train" in ast.unparse(node.func):
+                found |= {one.id for one in node.args if isinstance(one, ast.Name)}
+            if isinstance(node, ast.Attribute | ast.Subscript) and isinstance(node.ctx, ast.Store):
+                found |= {one.id for one in ast.walk(node.value) if isinstance(one, ast.Name)}
+        return found
+
+    @cached_property
+    def needs(self) -> tuple[set[str], set[str]]:
+        at_once, later = set(), set()
+        tables = [symtable.symtable(self.source, "<cell>", "exec")]
+        while tables:
+            table = tables.pop()
+            used = {s for s in table.get_symbols() if s.is_referenced()}
+            if table.get_type() == "module":
+                at_once |= {s.get_name() for s in used}
+            else:
+                later |= {s.get_name() for s in used if s.is_global()}
+            tables += table.get_children()
+        return at_once, later
 
 
-def _code(path: Path) -> list[str]:
-    before: list[str] = []
-    wanted: list[str] = []
-    heading = ""
+def needed(path: Path) -> list[Code]:
+    """Return a chapter's section *Yours*, and before it what it needs."""
+    cells: list[Code] = []
+    heading, first = "", None
     for cell in read_chapter(path).cells:
         if cell.kind == "markdown":
             heads = [line for line in cell.source.splitlines() if line.startswith("## ")]
             heading = heads[-1] if heads else heading
-        elif cell.exercise is None and heading.startswith("## Yours"):
-            wanted.append(cell.source)
-        elif cell.exercise is None and not cell.source.startswith("check("):
-            before.append(cell.source)
-    needed = set().union(*map(_used, wanted)) if wanted else set()
-    for source in reversed(before if wanted else []):
-        if needed & _set(source):
-            needed |= _used(source)
-            wanted.insert(0, source)
-    return wanted
-
-
-def _set(source: str) -> set[str]:
-    """Return the names that a cell sets, and those of things that it trains or changes."""
-    table = symtable.symtable(source, "<cell>", "exec")
-    names = {s.get_name() for s in table.get_symbols() if s.is_assigned() or s.is_imported()}
-    for node in ast.walk(ast.parse(source)):
-        if isinstance(node, ast.Assign):
-            names |= {
-                name.id
-                for target in node.targets
-                if isinstance(target, ast.Attribute | ast.Subscript)
-                for name in ast.walk(target)
-                if isinstance(name, ast.Name)
-            }
-        if isinstance(node, ast.Call) and "train" in ast.unparse(node.func):
-            names |= {one.id for one in node.args if isinstance(one, ast.Name)}
-    return names
-
-
-def _used(source: str) -> set[str]:
-    found: set[str] = set()
-    tables = [symtable.symtable(source, "<cell>", "exec")]
-    while tables:
-        table = tables.pop()
-        top = table.get_type() == "module"
-        found |= {
-            s.get_name()
-            for s in table.get_symbols()
-            if s.is_referenced() and (top or s.is_global())
-        }
-        tables += table.get_children()
-    return found
-
-
-def notes(code: tuple[str, ...], folder: Path) -> list[Run]:
-    """Run a chapter's cells, to the first note that is not equal; return the notes of *Yours*."""
-    space: dict[str, Any] = {"__name__": "__main__"}
-    found: list[Run] = []
-    here = Path.cwd()
-    os.chdir(folder)
-    try:
-        for source in code:
-            exec(compile(source, "<cell>", "exec"), space)
-            found = [value for value in space.values() if isinstance(value, Run)]
-            if found and not found[-1].equal:
+            if first is not None and not heading.startswith("## Yours"):
                 break
-    finally:
-        os.chdir(here)
-    return found
+        elif cell.exercise is None and not cell.source.startswith("check("):
+            is_yours = heading.startswith("## Yours")
+            first = len(cells) if first is None and is_yours else first
+            cells.append(Code(cell.source, is_yours))
+    if first is None:
+        return []
+    chosen, open_ones = set(range(first, len(cells))), list(range(first, len(cells)))
+    while open_ones:
+        place = open_ones.pop()
+        for names, end in zip(cells[place].needs, (place, first), strict=True):
+            for name in names:
+                setters = [i for i in range(end) if name in cells[i].sets]
+                changers = [i for i in range(end) if name in cells[i].changes]
+                new = {*setters[-1:], *(i for i in changers if setters and i > setters[-1])}
+                open_ones += new - chosen
+                chosen |= new
+    return [cells[i] for i in sorted(chosen)]
+
+
+CHAPTERS = {path.stem[:2]: code for path in sources() if (code := needed(path))}
+
+
+def notes(chapter: str, folder: Path) -> tuple[str, list[dict], dict]:
+    """Run what a chapter's *Yours* needs, and the section again with a broken part.
+
+    Returns:
+        The part's name, the notes before, and the last one with it.
+    """
+    code = CHAPTERS[chapter]
+    section = "\n\n".join(cell.source for cell in code if cell.is_yours)
+    after = AFTER.format(broken=BROKEN, section=section)
+    script = folder / f"chapter_{chapter}.py"
+    text = "\n\n".join([BEFORE, *(cell.source for cell in code), after])
+    script.write_text(text, encoding="utf-8")
+    run = [sys.executable, str(script)]
+    surroundings = {**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
+    done = subprocess.run(run, cwd=folder, env=surroundings, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr[-3000:]
+    name, before, last = json.loads(done.stdout.splitlines()[-1])
+    return name, before, last
 
 
 @pytest.fixture(scope="module")
-def journal(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """Pass all exercises, each in a way of one's own; return where that is kept."""
+def solved(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
+    """Pass all exercises, each in a way of one's own; return why one could not be kept."""
     path = tmp_path_factory.mktemp("learner") / "progress.jsonl"
-    patch = pytest.MonkeyPatch()
-    patch.setenv("ATTENTION_COURSE_PROGRESS", str(path))
-    patch.setattr(training, "range", lambda steps: range(min(steps, STEPS)), raising=False)
-    mpl.use("agg")
-    torch.set_num_threads(1)
-    yield path
-    patch.undo()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("ATTENTION_COURSE_PROGRESS", str(path))
+        yield {exercise.name: solve(exercise.name) for exercise in all_exercises()}
 
 
-@pytest.fixture(scope="module")
-def solved(journal: Path) -> dict[str, str]:
-    """Return what could not be kept of the first way that can, for each exercise."""
-    return {exercise.name: _solved(exercise.name) for exercise in all_exercises()}
-
-
-def _solved(name: str) -> str:
+def solve(name: str) -> str:
     said = "no right way is known"
     for way in RIGHT_WAYS.get(name, ()):
         report = check(name, way)
@@ -152,46 +181,22 @@ def _solved(name: str) -> str:
     return said
 
 
-def test_every_exercise_is_kept(solved: dict[str, str]) -> None:
+def test_every_exercise_is_kept(solved) -> None:
     assert {name: said for name, said in solved.items() if said} == {}
 
 
-def test_chapters_have_the_section() -> None:
-    assert len(chapters()) == len([path for path in sources() if path.stem[:2] != "00"])
+def test_every_chapter_has_the_section() -> None:
+    assert [*CHAPTERS] == [path.stem[:2] for path in sources() if path.stem[:2] != "00"]
 
 
-@pytest.mark.parametrize("chapter", sorted(chapters()))
-def test_the_chapter_s_experiment_gives_the_same_numbers(chapter, solved, tmp_path) -> None:
-    found = notes(chapters()[chapter], tmp_path)
-    assert found
+@pytest.mark.parametrize("chapter", sorted(CHAPTERS))
+def test_the_numbers_are_the_same_and_a_part_broken_on_purpose_is_named(
+    chapter, solved, tmp_path
+) -> None:
+    part, found, broken = notes(chapter, tmp_path)
     for note in found:
-        assert note.equal, note
-        assert note.chosen.own.keys() == note.chosen.references.keys(), note
-
-
-@pytest.mark.parametrize("chapter", sorted(chapters()))
-def test_one_broken_part_is_named(chapter, solved, tmp_path) -> None:
-    code = chapters()[chapter]
-    for name in asked(code):
-        path = kept.kept_path(name)
-        right = path.read_text(encoding="utf-8")
-        path.write_text(right + BROKEN.format(name=name), encoding="utf-8")
-        try:
-            note = next(note for note in notes(code, tmp_path) if name in note.chosen.own)
-        finally:
-            path.write_text(right, encoding="utf-8")
-        assert not note.equal, f"{name} may return anything: {note}"
-        assert list(note.to_blame) == [name], note
-        assert f"`{name}` is to blame" in str(note)
-
-
-def asked(code: tuple[str, ...]) -> list[str]:
-    """Return the first and the last part that a chapter asks for."""
-    every = {exercise.name for exercise in all_exercises()}
-    asks = next(i for i, source in enumerate(code) if "yours(" in source and "import" not in source)
-    named = [
-        node.value
-        for node in ast.walk(ast.parse("\n".join(code[asks:])))
-        if isinstance(node, ast.Constant) and node.value in every
-    ]
-    return list(dict.fromkeys([named[0], named[-1]]))
+        assert note["equal"], note["text"]
+        assert note["own"] == note["asked"], note["text"]
+    assert not broken["equal"], f"{part} may return anything: {broken['text']}"
+    assert broken["blame"] == [part], broken["text"]
+    assert f"`{part}` is to blame" in broken["text"]

@@ -93,10 +93,11 @@ def test_two_wrong_parts_are_both_named() -> None:
 def test_an_error_is_shown_with_its_line_and_part() -> None:
     keep(rnn_step=RIGHT, stable_softmax=RAISING)
     note = parts().run(experiment)
-    assert note.result is None
+    assert note.result is note.course
     assert note.differs == (
         "Your `stable_softmax` stopped at `return scores.nothing` with "
-        "`AttributeError: 'Tensor' object has no attribute 'nothing'`."
+        "`AttributeError: 'Tensor' object has no attribute 'nothing'`. "
+        "The numbers below are the course's."
     )
     assert list(note.to_blame) == ["stable_softmax"]
 
@@ -156,7 +157,7 @@ def test_both_runs_start_from_one_random_state_and_leave_it() -> None:
 
 def test_time_is_said_as_a_ratio_of_processor_times(monkeypatch) -> None:
     keep(rnn_step=RIGHT)
-    clock = iter([0.0, 1.0, 10.0, 14.6])
+    clock = iter([0.0, 2.0, 10.0, 14.6, 20.0, 21.0])
     monkeypatch.setattr(trial.time, "process_time", lambda: next(clock))
     note = parts().run(lambda p: 0)
     assert note.ratio == pytest.approx(4.6)
