@@ -94,16 +94,22 @@ def results_folder(work: Path) -> Path:
     return kept
 
 
+# Run by a kernel before its first cell: what one page keeps, no other finds.
+OWN_PROGRESS = """\
+import os, tempfile
+_own_progress = tempfile.TemporaryDirectory()
+os.environ["ATTENTION_COURSE_PROGRESS"] = os.path.join(_own_progress.name, "progress.jsonl")
+"""
+
+
 def prepare_kernels(work: Path) -> None:
     """Let the notebooks' kernels use one thread, say little, and keep off the user's own files."""
-    progress = work / "progress.json"
-    progress.unlink(missing_ok=True)
     profile = work / "ipython" / "profile_default"
-    profile.mkdir(parents=True, exist_ok=True)
+    (profile / "startup").mkdir(parents=True, exist_ok=True)
+    (profile / "startup" / "own_progress.py").write_text(OWN_PROGRESS, encoding="utf-8")
     quiet = 'get_config().IPKernelApp.log_level = "ERROR"\n'
     (profile / "ipython_kernel_config.py").write_text(quiet, encoding="utf-8")
     os.environ |= {
-        "ATTENTION_COURSE_PROGRESS": str(progress),
         "IPYTHONDIR": str(work / "ipython"),
         "OMP_NUM_THREADS": "1",
     }

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import importlib
-from typing import TYPE_CHECKING, Any
 
+TYPE_CHECKING = False  # as in `typing`, which takes longer to load than all else here
 if TYPE_CHECKING:
-    from course_utils.learner import check, hint, progress, solution
+    from course_utils.learner import check, hint, mine, progress, solution
+    from course_utils.own.parts import yours
     from course_utils.widgets import heatmap
 
-__all__ = ["check", "heatmap", "hint", "progress", "solution"]
+__all__ = ["check", "heatmap", "hint", "mine", "progress", "solution", "yours"]
 
-_HOME = dict.fromkeys(("check", "hint", "progress", "solution"), "course_utils.learner")
-_HOME["heatmap"] = "course_utils.widgets"
+_HOME = dict.fromkeys(("check", "hint", "mine", "progress", "solution"), "course_utils.learner")
+_HOME |= {"heatmap": "course_utils.widgets", "yours": "course_utils.own.parts"}
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> object:
     if name not in _HOME:
         raise AttributeError(f"module 'course_utils' has no attribute {name!r}")
     return getattr(importlib.import_module(_HOME[name]), name)

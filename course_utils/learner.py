@@ -1,14 +1,16 @@
-"""What a learner calls: check, hint, solution, progress."""
+"""What a learner calls: check, hint, solution, progress, mine (`yours` is in own/parts.py)."""
 
 import os
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from course_utils.checking.judge import judge
 from course_utils.checking.progress import Journal
 from course_utils.checking.report import Report, card
-from course_utils.exercises import all_exercises, find, sources
+from course_utils.exercises import all_exercises, find, places, sources
+from course_utils.overview import Overview, Row
+from course_utils.own import kept
 
 
 @dataclass(frozen=True)
@@ -32,9 +34,10 @@ class Note:
 
 
 def check(exercise: str, answer: Any) -> Report:
-    """Judge an answer to an exercise and remember the verdict.
+    """Judge an answer to an exercise, remember the verdict, and keep what passed: see `mine`.
 
-    Where nbgrader runs or validates a notebook, an answer that does not pass raises, as it expects.
+    Where nbgrader runs or validates a notebook, an answer that does not pass raises, as it
+    expects, and nothing is kept.
 
     Args:
         exercise: The exercise's name, which is also the name of the function to write.
@@ -44,9 +47,12 @@ def check(exercise: str, answer: Any) -> Report:
         KeyError: No exercise has that name; the message lists the near ones.
         NotPassedError: nbgrader is running the notebook, and the answer does not pass.
     """
-    report = judge(find(exercise), answer)
+    found = find(exercise)
+    report = judge(found, answer)
     if os.environ.get("NBGRADER_EXECUTION"):
         report.require()
+    elif report.passed and (problem := kept.keep(found.name, found.chapter, answer)):
+        report = replace(report, note=" ".join(filter(None, (report.note, problem))))
     named = list(report.misconceptions)
     Journal().add("check", exercise, status=report.status, misconceptions=named)
     return report
@@ -110,35 +116,6 @@ def _solution_code(name: str) -> str | None:
     return None
 
 
-@dataclass(frozen=True)
-class Overview:
-    """Which exercises are passed, tried, and still to come."""
-
-    rows: tuple[tuple[int, str, str], ...]
-
-    def __str__(self) -> str:
-        passed = sum(state == "passed" for _, _, state in self.rows)
-        lines = [f"{passed} of {len(self.rows)} exercises passed"]
-        width = max((len(name) for _, name, _ in self.rows), default=0)
-        lines += [f"chapter {n:02d}  {name:<{width}}  {state}" for n, name, state in self.rows]
-        return "\n".join(lines)
-
-    def __repr__(self) -> str:
-        return str(self)
-
-    def _repr_html_(self) -> str:
-        passed = sum(state == "passed" for _, _, state in self.rows)
-        body = "".join(
-            f"<tr><td>{n:02d}</td><td><code>{name}</code>&emsp;</td><td>{state}</td></tr>"
-            for n, name, state in self.rows
-        )
-        return (
-            f"<table><caption>{passed} of {len(self.rows)} exercises passed</caption>"
-            "<thead><tr><th scope='col'>Chapter</th><th scope='col'>Exercise</th>"
-            f"<th scope='col'>State</th></tr></thead><tbody>{body}</tbody></table>"
-        )
-
-
 def progress(chapter: int | None = None) -> Overview:
     """Show which exercises are passed, in one chapter or in all.
 
@@ -150,4 +127,38 @@ def progress(chapter: int | None = None) -> Overview:
         known = sorted({e.chapter for e in all_exercises()})
         raise ValueError(f"chapter must be one of {known}, got {chapter}")
     states = Journal().states()
-    return Overview(tuple((e.chapter, e.name, states.get(e.name, "not attempted")) for e in chosen))
+    rows = (Row(e.chapter, e.name, states.get(e.name, "not attempted"), e.minutes) for e in chosen)
+    return Overview(tuple(rows))
+
+
+def mine(exercise: str | None = None) -> Note:
+    """Show which of your answers are kept, and where; or the one to an exercise.
+
+    Each is a file of its own that you can open, change and import. `yours` runs them.
+
+    Raises:
+        KeyError: No exercise has that name; the message lists the near ones.
+    """
+    if exercise is not None:
+        path = kept.kept_path(find(exercise).name)
+        if not path.is_file():
+            text = "It is kept as soon as it passes its check."
+            return Note("No answer is kept yet", exercise, text)
+        return Note(
+            f"Your answer, {path}", exercise, _copies(exercise), path.read_text(encoding="utf-8")
+        )
+    names = [name for name in places() if kept.kept_path(name).is_file()]
+    if not names:
+        text = f"Each answer that passes its check is kept as a file in {kept.folder()}."
+        return Note("No answer is kept yet", "", text)
+    width = max(map(len, names))
+    rows = [
+        f"{name:<{width}}  {kept.kept_path(name).name}  {_copies(name)}".rstrip() for name in names
+    ]
+    title = f"{len(names)} of your answers {'is' if len(names) == 1 else 'are'} kept"
+    return Note(title, "", f"In {kept.folder()}:", "\n".join(rows))
+
+
+def _copies(exercise: str) -> str:
+    older = [path.name for path in kept.older_paths(exercise)]
+    return f"Earlier: {', '.join(older)}" if older else ""

@@ -1,9 +1,11 @@
 """What tests of every folder share: one browser for all, and folders served to it alone."""
 
+import atexit
 import functools
 import http.server
 import os
 import shutil
+import tempfile
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
@@ -13,6 +15,11 @@ import jaxtyping
 import pytest
 from peer_table import pytest_runtest_call as pytest_runtest_call
 from playwright.sync_api import Browser, BrowserContext, sync_playwright
+
+# No test writes among the answers and verdicts of whoever runs it.
+PROGRESS = tempfile.mkdtemp(prefix="attention-course-")
+atexit.register(shutil.rmtree, PROGRESS, ignore_errors=True)
+os.environ["ATTENTION_COURSE_PROGRESS"] = str(Path(PROGRESS) / "progress.jsonl")
 
 # What only the course itself calls checks nothing while it runs: here, calls of it are held to its
 # annotations, shapes and all. The hook reaches modules that are not imported yet.

@@ -1,6 +1,7 @@
 """README and CONTRIBUTING speak of what is there."""
 
 import re
+import subprocess
 
 import pytest
 
@@ -42,3 +43,14 @@ def test_map_of_chapters_is_true() -> None:
     there = {number for number, state in rows if state == "**there**"}
     built = {path.name[:2] for path in (ROOT / "notebooks").glob("*.ipynb")} - {"00"}
     assert there == built
+
+
+def test_settings_of_make_learn_reach_what_it_starts() -> None:
+    settings = ["BROWSER=none", "PORT=9000", "PYTHON=/my/python3.12", "TORCH=gpu"]
+    rows = re.findall(r"^\| `make learn (\w+)=", text("README.md"), re.MULTILINE)
+    assert rows == [one.partition("=")[0] for one in settings]
+    said = subprocess.run(
+        ["make", "-n", "learn", *settings], cwd=ROOT, capture_output=True, text=True, check=True
+    ).stdout
+    assert '--torch "gpu" && ' in said
+    assert '--browser "none" --port "9000"' in said

@@ -8,6 +8,8 @@ import torch
 import course_utils
 from course_utils import check, exercises, hint, progress, solution
 from course_utils.checking.report import NotPassedError
+from course_utils.exercises import find
+from course_utils.overview import duration
 
 
 @pytest.fixture(autouse=True)
@@ -72,23 +74,66 @@ def test_a_missing_source_is_said(tmp_path, monkeypatch) -> None:
     assert "not here" in solution("stable_softmax", anyway=True).title
 
 
+def test_a_name_far_from_all_others_suggests_none() -> None:
+    with pytest.raises(KeyError, match=r"called 'foo'; progress\(\) lists them all"):
+        hint("foo")
+    with pytest.raises(KeyError, match=r"called 'rope'; there is rope_interleaved"):
+        hint("rope")
+
+
 def test_progress_knows_its_chapters() -> None:
     assert "0 of 6" in str(progress(3))
-    assert "<table>" in progress()._repr_html_()
     with pytest.raises(ValueError, match="got 99"):
         progress(99)
 
 
-def test_the_face_is_cheap_and_loads_no_torch() -> None:
+def test_progress_says_what_is_next_and_what_is_left() -> None:
+    assert progress(1).next_row.name == "rnn_step"
+    total = sum(row.minutes for row in progress(3).rows)
+    first, second, *_ = progress(3).rows
+    check(second.name, find(second.name).reference)
+    seen = progress(3)
+    assert seen.next_row == seen.rows[2]
+    text = str(seen).splitlines()
+    assert text[0] == "1 of 6 exercises passed"
+    assert text[1] == f"Next: {seen.rows[2].name}, chapter 03, {seen.rows[2].minutes} minutes."
+    assert text[2] == f"Left: {duration(total - second.minutes)} of exercises."
+    assert text[4] == f"chapter 03: 1 of 6, {duration(total - second.minutes)} left"
+    for row in seen.rows[2:]:
+        check(row.name, find(row.name).reference)
+    assert progress(3).next_row.name == first.name, "what was left out comes last"
+    check(first.name, find(first.name).reference)
+    assert "Nothing is left to do here." in str(progress(3))
+    assert progress(3).next_row is None
+
+
+def test_the_card_of_progress_says_in_words_what_its_bars_show() -> None:
+    check("softmax_jacobian", lambda w: w)
+    seen = progress()
+    page = seen._repr_html_()
+    for chapter in range(1, 11):
+        rows = [row for row in seen.rows if row.chapter == chapter]
+        assert f'aria-label="0 of {len(rows)} passed' in page
+    assert 'title="softmax_jacobian: tried"' in page
+    assert page.count("<th scope=") == 3 + 10
+
+
+@pytest.mark.parametrize(
+    ("minutes", "words"), [(5, "5 min"), (60, "1 h"), (61, "1 h 1 min"), (0, "0 min")]
+)
+def test_minutes_are_said_in_hours(minutes, words) -> None:
+    assert duration(minutes) == words
+
+
+def test_the_face_is_cheap_and_loads_nothing_else() -> None:
     code = (
-        "import time, sys; t = time.perf_counter(); import course_utils; "
-        "print(time.perf_counter() - t, 'torch' in sys.modules, dir(course_utils))"
+        "import sys, typing, importlib; before = set(sys.modules); import course_utils; "
+        "print(*sorted(set(sys.modules) - before), '|', *dir(course_utils))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    seconds, loaded, *names = done.stdout.split(maxsplit=2)
-    assert float(seconds) < 0.05
-    assert loaded == "False"
-    assert "'heatmap'" in names[0]
+    loaded, _, names = done.stdout.partition("|")
+    assert set(loaded.split()) <= {"__future__", "course_utils"}
+    assert set(course_utils.__all__) <= set(names.split())
 
 
 def test_the_face_has_what_it_promises_and_nothing_else() -> None:

@@ -49,5 +49,7 @@ def find(name: str) -> Exercise:
     if name in places():
         found: Exercise = importlib.import_module(places()[name]).EXERCISE
         return found
-    near = difflib.get_close_matches(str(name), places(), n=3, cutoff=0.4) or sorted(places())
-    raise KeyError(f"no exercise is called {name!r}; there is {', '.join(near)}")
+    near = difflib.get_close_matches(str(name), places(), n=3)
+    near = near or [one for one in places() if str(name) and str(name) in one]
+    there = f"there is {', '.join(near)}" if near else "progress() lists them all"
+    raise KeyError(f"no exercise is called {name!r}; {there}")

@@ -16,6 +16,7 @@ from course_utils.models.contexts import (
 )
 from course_utils.models.encoder import Encoder
 from course_utils.models.generate import generate, left_pad, stream_tokens
+from course_utils.models.given import GivenCache, GivenPositions
 from course_utils.models.gpt import GPT
 from course_utils.models.gpt2_weights import from_gpt2, to_gpt2
 from course_utils.models.gpt_text import TokenText, next_token_loss, token_text, train_gpt
@@ -59,6 +60,8 @@ __all__ = [
     "Encoder",
     "FixedContext",
     "GeneralScore",
+    "GivenCache",
+    "GivenPositions",
     "LengthTask",
     "Llama",
     "LocalMonotonicContext",

@@ -9,7 +9,8 @@ Differs: the output layer has weights of its own, where GPT-2 uses those of the 
 Same contract as: Hugging Face's GPT2LMHeadModel, see gpt2_weights.py
 """
 
-from typing import Literal, cast, get_args
+from collections.abc import Callable
+from typing import cast
 
 import torch
 from jaxtyping import Float, Int
@@ -18,17 +19,22 @@ from torch import Tensor, nn
 from course_utils.attention.kv_cache import KVCache
 from course_utils.attention.rolling_cache import RollingCache
 from course_utils.models._tokens import check_some, embedded
-from course_utils.models.gpt_layer import CausalAttention, GPTLayer, linear
+from course_utils.models.gpt_layer import (
+    CausalAttention,
+    GPTLayer,
+    Positions,
+    linear,
+    named_positions,
+)
 from course_utils.models.model_cache import LayerCache, ModelCache
-from course_utils.positions import LearnedPositions, PositionScheme, RotaryPositions
+from course_utils.positions import LearnedPositions, PositionScheme
 from course_utils.validation import (
     check_at_least,
+    check_callable,
     check_instance,
     check_integers,
     check_shape,
 )
-
-Positions = Literal["learned", "rope"]
 
 
 class GPT(nn.Module):
@@ -41,13 +47,18 @@ class GPT(nn.Module):
         num_layers: Number of layers.
         max_length: How many learned positions there are, and how many tokens a cache has room for.
         num_kv_heads: Heads of keys and values; None is one for each query head.
-        positions: "learned" adds a vector to each token, "rope" turns queries and keys.
+        positions: "learned" adds a vector to each token, "rope" turns queries and keys; or any
+            scheme of positions.
         window: How many tokens a query sees, its own among them; None is all up to its own. The
             cache holds no more either.
         d_ff: Width of the feed-forward layers; None is 4·d_model.
+        attend: `attend(query, key, value, mask)` for tokens that are read without a past, in place
+            of torch's attention.
+        mask: `mask(length)` for such tokens, in place of the causal mask, or of the window's.
+        cache: Makes the cache of a layer, called as `KVCache` is; see `GivenCache`.
 
     Raises:
-        TypeError: A size is not an int.
+        TypeError: A size is not an int, or a function cannot be called.
         ValueError: A size is below 1, heads do not divide, or `positions` has another name.
     """
 
@@ -62,22 +73,25 @@ class GPT(nn.Module):
         num_layers: int,
         max_length: int,
         num_kv_heads: int | None = None,
-        positions: Positions = "learned",
+        positions: Positions | PositionScheme = "learned",
         window: int | None = None,
         d_ff: int | None = None,
+        attend: Callable[..., Tensor] | None = None,
+        mask: Callable[[int], Tensor] | None = None,
+        cache: Callable[..., LayerCache] | None = None,
     ) -> None:
         super().__init__()
         check_at_least(1, num_tokens=num_tokens, num_layers=num_layers, max_length=max_length)
         check_at_least(1, d_model=d_model, d_ff=1 if d_ff is None else d_ff)
-        check_instance(str, positions=positions)
-        if positions not in get_args(Positions):
-            raise ValueError(f"positions must be one of {get_args(Positions)}, got {positions!r}")
-        self.max_length, self.window = max_length, window
+        check_callable(cache=cache or KVCache)
+        self.max_length, self.window, self._layer_cache = max_length, window, cache
         kv_heads = num_heads if num_kv_heads is None else num_kv_heads
         d_ff = 4 * d_model if d_ff is None else d_ff
 
         def layer() -> GPTLayer:
-            attention = CausalAttention(d_model, num_heads, kv_heads, window, bias=self.bias)
+            attention = CausalAttention(
+                d_model, num_heads, kv_heads, window, bias=self.bias, attend=attend, mask=mask
+            )
             return GPTLayer(attention, self._feed_forward(d_model, d_ff), norm)
 
         def norm() -> nn.Module:
@@ -87,11 +101,7 @@ class GPT(nn.Module):
         self.layers = nn.ModuleList(layer() for _ in range(num_layers))
         self.last_norm = norm()
         self.out = linear(d_model, num_tokens, bias=False)
-        self.positions: PositionScheme = (
-            LearnedPositions(max_length, d_model)
-            if positions == "learned"
-            else RotaryPositions(d_model // num_heads)
-        )
+        self.positions = named_positions(positions, max_length, d_model, d_model // num_heads)
 
     @property
     def longest(self) -> int | None:
@@ -152,8 +162,9 @@ class GPT(nn.Module):
         dtype, device = self.token.weight.dtype, self.token.weight.device
 
         def layer(heads: int, d_k: int) -> LayerCache:
-            if self.window is None:
-                return KVCache(batch, heads, room, d_k, dtype=dtype, device=device)
+            if self.window is None or self._layer_cache is not None:
+                made = self._layer_cache or KVCache
+                return made(batch, heads, room, d_k, dtype=dtype, device=device)
             return RollingCache(batch, heads, d_k, window=self.window, dtype=dtype, device=device)
 
         parts = [cast(GPTLayer, one).attention for one in self.layers]

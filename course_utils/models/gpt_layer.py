@@ -7,7 +7,7 @@ Differs: the parts are handed in, so that Llama is the same layer with other par
 """
 
 from collections.abc import Callable
-from typing import cast
+from typing import Literal, cast, get_args
 
 import torch
 from jaxtyping import Float, Int, Shaped
@@ -17,8 +17,27 @@ from torch.nn import functional as F
 from course_utils.attention import causal_mask, merge_heads, window_mask
 from course_utils.attention.kv_cache import KVCache
 from course_utils.models.model_cache import LayerCache
-from course_utils.positions import PositionScheme
-from course_utils.validation import check_at_least, check_num_heads
+from course_utils.positions import LearnedPositions, PositionScheme, RotaryPositions
+from course_utils.validation import (
+    check_at_least,
+    check_callable,
+    check_instance,
+    check_num_heads,
+)
+
+Positions = Literal["learned", "rope"]
+
+
+def named_positions(
+    positions: Positions | PositionScheme, max_length: int, d_model: int, d_k: int
+) -> PositionScheme:
+    """Return a scheme as it is, or the one of that name."""
+    if isinstance(positions, PositionScheme):
+        return positions
+    check_instance(str, positions=positions)
+    if positions not in get_args(Positions):
+        raise ValueError(f"positions must be one of {get_args(Positions)}, got {positions!r}")
+    return LearnedPositions(max_length, d_model) if positions == "learned" else RotaryPositions(d_k)
 
 
 def linear(width_in: int, width_out: int, *, bias: bool = True) -> nn.Linear:
@@ -49,9 +68,11 @@ class CausalAttention(nn.Module):
         num_kv_heads: Heads of keys and values; they divide the query heads.
         window: How many tokens a query sees, its own among them; None is all up to its own.
         bias: Whether the projections add a bias.
+        attend: `attend(query, key, value, mask)`, in place of torch's attention.
+        mask: `mask(length)`, in place of the causal mask, or of the window's.
 
     Raises:
-        TypeError: A number is not an int.
+        TypeError: A number is not an int, or a function cannot be called.
         ValueError: The query heads do not divide the width, the others not them, or the window is
             below 1.
     """
@@ -64,8 +85,12 @@ class CausalAttention(nn.Module):
         window: int | None = None,
         *,
         bias: bool = True,
+        attend: Callable[..., Tensor] | None = None,
+        mask: Callable[[int], Tensor] | None = None,
     ) -> None:
         super().__init__()
+        check_callable(attend=attend or causal_mask, mask=mask or causal_mask)
+        self._given_attend, self._given_mask = attend, mask
         check_num_heads(num_heads, d_model)
         check_at_least(1, num_kv_heads=num_kv_heads, window=1 if window is None else window)
         if num_heads % num_kv_heads:
@@ -109,16 +134,25 @@ class CausalAttention(nn.Module):
         return self.out_proj(merge_heads(found))  # type: ignore[no-any-return]
 
     def _attend(self, query: Tensor, key: Tensor, value: Tensor, first: Tensor | None) -> Tensor:
-        length, mask = query.shape[2], None
-        if self.window is not None and self.window < length:
-            mask = window_mask(length, length, self.window).to(query.device)
+        length = query.shape[2]
+        mask = self._mask(length, query.device, always=bool(self._given_attend))
         if first is not None:
             real = torch.arange(length, device=query.device) >= first.view(-1, 1, 1, 1)
             mask = real & (causal_mask(length, length).to(real.device) if mask is None else mask)
+        if self._given_attend is not None:
+            return self._given_attend(query, key, value, mask)
         return F.scaled_dot_product_attention(
             query, key, value, mask, is_causal=mask is None,
             enable_gqa=self.num_kv_heads < self.num_heads,
         )  # fmt: skip
+
+    def _mask(self, length: int, device: torch.device, always: bool) -> Tensor | None:
+        """Return who may look at whom; None is causal, where nobody asks for the table."""
+        if self._given_mask is not None:
+            return self._given_mask(length).to(device)
+        if self.window is not None and self.window < length:
+            return window_mask(length, length, self.window).to(device)
+        return causal_mask(length, length).to(device) if always else None
 
 
 class GPTLayer(nn.Module):

@@ -1,0 +1,135 @@
+"""An experiment run with the course's functions and with the learner's, and what came of it."""
+
+import time
+import traceback
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+
+from course_utils.checking.judge import judge
+from course_utils.checking.report import card
+from course_utils.exercises import find, places
+from course_utils.own import kept
+from course_utils.own.chosen import Chosen, Functions
+from course_utils.own.sameness import difference
+
+_SHORT = 0.05  # seconds: below, a ratio of times says nothing
+_COLOURS = {"→": "#3b78b5", "✓": "#2e8540", "✗": "#c05717"}
+
+
+@dataclass(frozen=True, repr=False)
+class Run:
+    """What came of an experiment.
+
+    Attributes:
+        chosen: The functions that it ran with.
+        course: The result with the course's.
+        result: The result with the learner's; None where they raised.
+        differs: How the two differ, as a sentence; empty where they are equal to rounding.
+        to_blame: What is known of each function that alone changes the result.
+        ratio: How many times the processor time of the course's functions the learner's took; None
+            where that is too short to say.
+    """
+
+    chosen: Chosen
+    course: Any
+    result: Any
+    differs: str = ""
+    to_blame: Mapping[str, str] = field(default_factory=dict)
+    ratio: float | None = None
+
+    @property
+    def equal(self) -> bool:
+        """Whether the results are equal to rounding."""
+        return not self.differs
+
+    def _headline(self) -> str:
+        if not self.chosen.own:
+            return "→ Run with the course's parts alone"
+        return "✓ The same result, to rounding" if self.equal else "✗ Not the same result"
+
+    def _sentences(self) -> list[str]:
+        if not self.chosen.own:
+            return ["A part becomes yours as soon as its check passes. Then run this cell again."]
+        said = [f"{self.chosen.count()}. {self.differs}".strip()]
+        said += [f"`{name}` is to blame: {why}" for name, why in self.to_blame.items()]
+        if self.differs and not self.to_blame:
+            said.append("Alone, none of your parts does this: it takes several of them together.")
+        if self.ratio is not None:
+            said.append(f"Your parts took {_times(self.ratio)} the course's processor time.")
+        return said
+
+    def __repr__(self) -> str:
+        head = f"Yours: {self._headline()[2:]}"
+        return "\n".join([head, *self._sentences(), *self.chosen.lines()])
+
+    def _repr_html_(self) -> str:
+        title = self._headline()
+        colour = _COLOURS[title[0]]
+        return card(title, "yours", self._sentences(), colour=colour, below=self.chosen.table())
+
+
+def run(chosen: Chosen, experiment: Callable[[Any], Any], tolerance: float | None = None) -> Run:
+    """Run an experiment with both, and where they differ, with each of the learner's alone.
+
+    Args:
+        chosen: The functions.
+        experiment: What is done with them.
+        tolerance: The largest relative difference that counts as equal; None is the dtype's own.
+    """
+    course, course_time = _timed(experiment, chosen.functions(()))
+    if not chosen.own:
+        return Run(chosen, course, course)
+
+    def tried(*names: str) -> tuple[Any, str, float]:
+        """Return the result, how it differs, and its time."""
+        try:
+            result, seconds = _timed(experiment, chosen.functions(names))
+        except Exception as error:
+            return None, _raised(error), 0.0
+        return result, difference(course, result, tolerance), seconds
+
+    result, differs, own_time = tried(*chosen.own)
+    ratio = own_time / course_time if min(own_time, course_time) > _SHORT else None
+    to_blame = {}
+    for name in chosen.own if differs else ():
+        alone = tried(name)[1] if len(chosen.own) > 1 else differs
+        if alone:
+            does = "it does this by itself." if alone == differs else f"by itself: {alone}"
+            to_blame[name] = f"{does} {_judged(name, chosen.own[name])}"
+    return Run(chosen, course, result, differs, to_blame, ratio)
+
+
+def _timed(experiment: Callable[[Any], Any], functions: Functions) -> tuple[Any, float]:
+    """Return the result and the processor time; the random state is afterwards as it was."""
+    with torch.random.fork_rng(devices=[]):
+        start = time.process_time()
+        result = experiment(functions)
+        return result, time.process_time() - start
+
+
+def _judged(name: str, function: Callable[..., Any]) -> str:
+    """Say what the exercise's own check thinks of a function that is to blame."""
+    report = judge(find(name), function)
+    if report.passed:
+        return "Its check passes all the same: the experiment asks more of it than the check."
+    return f"Its check does not pass any more: {report.headline}."
+
+
+def _raised(error: Exception) -> str:
+    """Say what was raised, and in which of the learner's functions."""
+    last = traceback.format_exception_only(error)[-1].strip()
+    kept_as = {str(kept.kept_path(name)): name for name in places()}
+    frames = [one for one in traceback.extract_tb(error.__traceback__) if one.filename in kept_as]
+    if not frames:
+        return f"The experiment stopped with `{last}`."
+    name, line = kept_as[frames[-1].filename], (frames[-1].line or "").strip()
+    return f"Your `{name}` stopped at `{line}` with `{last}`."
+
+
+def _times(ratio: float) -> str:
+    if 0.8 < ratio < 1.25:
+        return "about"
+    return f"{ratio:.1f} times" if ratio < 10 else f"{ratio:.0f} times"
