@@ -1,7 +1,9 @@
 """Tables of the page "The course against its peers", from the record of `make bench`."""
 
 import json
+import math
 from html import escape
+from itertools import groupby
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -46,6 +48,47 @@ def markdown() -> str:
     short = f"Missed: {'; '.join(missed)}." if missed else "No aim was missed."
     head = ("Chapter", "What", "Times as fast", "as", "Aim")
     return block(table(head, rows), f"<p>{made} {short}</p>")
+
+
+TICKS = (0.5, 1, 2, 5, 10, 20, 50, 100)
+
+
+def drawn() -> str:
+    """Return the ratios as a picture: median and spread of each, on a logarithmic axis."""
+    runs = load()["runs"]
+    low = min(TICKS[0], *(run["low"] for run in runs))
+    high = max(TICKS[-1], *(run["high"] for run in runs))
+
+    def at(ratio: float) -> str:
+        return f"{100 * math.log(ratio / low) / math.log(high / low):.1f}%"
+
+    lines = ", ".join(
+        f"linear-gradient(var({'--one' if tick == 1 else '--line'}) 0 0) {at(tick)} / "
+        f"{2 if tick == 1 else 1}px 100% no-repeat"
+        for tick in TICKS
+    )
+    marks = "".join(f'<i style="left:{at(tick)}">{tick:g}</i>' for tick in TICKS)
+    axis = (
+        f'<div class="run axis"><span>times as fast</span><span class="track">{marks}</span></div>'
+    )
+    rows = [axis]
+    for (chapter, says), own in groupby(runs, key=lambda run: (run["chapter"], run["says"])):
+        rows.append(f'<div class="group">{chapter:02d} · {escape(says)}</div>')
+        for run in own:
+            spread = f"left:{at(run['low'])};right:calc(100% - {at(run['high'])})"
+            rows.append(
+                f'<div class="run"><span>{escape(run["peer"])}</span><span class="track">'
+                f'<i class="spread" style="{spread}"></i>'
+                f'<i class="median" style="left:{at(run["median"])}"></i></span></div>'
+            )
+    slower = sum(run["median"] < 1 for run in runs)
+    says = (
+        f"{len(runs)} ratios on a logarithmic axis, each a dot for the median and a bar from the "
+        f"smallest to the largest; {len(runs) - slower} medians are above 1, where ours is faster, "
+        f"and {slower} below. The table has the numbers."
+    )
+    head = f'<figure class="ratios" role="img" aria-label="{says}" style="--ticks:{lines}">'
+    return block(head, *rows, axis, "</figure>")
 
 
 def elsewhere() -> str:

@@ -7,7 +7,7 @@ from typing import Any
 from docutils import nodes
 from sphinx.application import Sphinx
 
-from book import contents, handouts
+from book import contents, handouts, words
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
@@ -46,7 +46,7 @@ mathjax3_config = {"options": {"enableMenu": False}}
 html_theme = "sphinx_book_theme"
 html_static_path = [str(HERE / "_static")]
 html_css_files = ["course.css"]
-html_js_files = ["course.js", "further.js"]
+html_js_files = ["course.js", "further.js", "words.js"]
 html_favicon = str(HERE / "_static" / "favicon.svg")
 html_context = {"default_mode": "auto"}
 html_show_sphinx = False
@@ -120,6 +120,8 @@ def _buttons(app: Sphinx, page: str, template: str, context: dict[str, Any], _: 
 
 def setup(app: Sphinx) -> None:
     """Join the build."""
+    app.add_config_value("words_digest", words.digest(), "env")  # a new one: read all pages again
     app.connect("source-read", _jupyter_book)
+    app.connect("doctree-read", words.link)
     app.connect("doctree-resolved", _bibliography)
     app.connect("html-page-context", _buttons, priority=900)  # after the theme

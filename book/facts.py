@@ -15,6 +15,7 @@ from nbformat import NotebookNode
 from tools.notebook_minutes import reading
 
 RUNNING = Path(__file__).resolve().parent / "running.json"
+_SHOWN = re.compile(r"(?m)^## .*\n\n\*(\d+) minutes?\*$")
 _TITLE = re.compile(r"(?m)^# .*$")
 
 
@@ -28,6 +29,7 @@ class Facts:
         do: Minutes that they take.
         run: Processor seconds to run it, None where that was not measured.
         points: What the exercises bring where they are graded.
+        core: Minutes of its core path, exercises and all.
     """
 
     read: int
@@ -35,6 +37,7 @@ class Facts:
     do: int = 0
     run: int | None = None
     points: int = 0
+    core: int = 0
 
 
 def of_text(text: str) -> Facts:
@@ -59,7 +62,26 @@ def of_notebook(notebook: NotebookNode, name: str) -> Facts:
         do=sum(exercise.minutes for exercise in asked),
         run=json.loads(RUNNING.read_text(encoding="utf-8")).get(name),
         points=sum(exercise.points for exercise in asked),
+        core=_core(notebook),
     )
+
+
+def _core(notebook: NotebookNode) -> int:
+    """Add up the minutes that the sections show of themselves."""
+    texts = "\n".join(cell.source for cell in notebook.cells if cell.cell_type == "markdown")
+    return sum(int(minutes) for minutes in _SHOWN.findall(texts))
+
+
+def length(about: dict[str, Facts]) -> str:
+    """Return a sentence on how long the chapters take, all of them and their core paths."""
+    own = [each for each in about.values() if each.exercises]
+    read, do, core = (sum(getattr(each, name) for each in own) for name in ("read", "do", "core"))
+    hours = "{:.0f} hours".format
+    whole = (
+        f"The {len(own)} chapters take about {hours((read + do) / 60)}: {hours(do / 60)} for their "
+        f"{sum(each.exercises for each in own)} exercises, the rest to read and run."
+    )
+    return f"{whole} Their core paths alone take about {hours(core / 60)}." if core else whole
 
 
 def told(facts: Facts, download: str = "", tables: bool = False) -> str:

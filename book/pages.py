@@ -52,7 +52,8 @@ def _page(
                     cell.source = f"{{.further}}\n{cell.source}"  # a class: further.js folds it
             return str(nbformat.writes(shown))
         text = (ROOT / file).read_text(encoding="utf-8")
-        line = facts.told(facts.of_text(text), tables=bool(_TABLE.search(text)))
+        tables_of = set(_TABLE.findall(text)) - {"length"}  # one sentence
+        line = facts.told(facts.of_text(text), tables=bool(tables_of))
         text = facts.below_title(text, line)
         return _TABLE.sub(lambda named: tables[named[1]](), text)
     except KeyError as error:
@@ -82,6 +83,8 @@ def _tables(
         "weeks_15": partial(instructor.plan, about, titles, 15),
         "unlisted": partial(unlisted.markdown, titles),
         "compared": compared.markdown,
+        "ratios": compared.drawn,
+        "length": partial(facts.length, about),
         "elsewhere": compared.elsewhere,
         "peers": peers.markdown,
         "pitfalls": partial(instructor.pitfalls, titles),

@@ -1,5 +1,6 @@
 """The page that holds the course against its peers says what its record says."""
 
+import math
 import re
 from html import unescape
 from typing import Any
@@ -48,3 +49,17 @@ def test_an_import_that_costs_nothing_takes_no_negative_time(
     said = dict(rows(compared.elsewhere()))
     assert said["import course_utils"] == "under 0.01 s"
     assert said["import course_utils.attention"].startswith("1.47 s")
+
+
+def test_ratios_are_drawn_in_order_on_a_logarithmic_axis() -> None:
+    picture = compared.drawn()
+    runs = compared.load()["runs"]
+    shown = [float(at) for at in re.findall(r'class="median" style="left:([\d.]+)%"', picture)]
+    assert len(shown) == len(runs)
+    logs = [math.log(run["median"]) for run in runs]
+    (one,) = {float(at) for at in re.findall(r'<i style="left:([\d.]+)%">1</i>', picture)}
+    (ten,) = {float(at) for at in re.findall(r'<i style="left:([\d.]+)%">10</i>', picture)}
+    wanted = [one + (ten - one) * log / math.log(10) for log in logs]
+    assert shown == pytest.approx(wanted, abs=0.2)
+    assert 'role="img" aria-label="' in picture
+    assert f"{sum(run['median'] < 1 for run in runs)} below" in picture

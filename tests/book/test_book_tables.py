@@ -143,3 +143,21 @@ def test_notation_is_the_table_that_contributors_read() -> None:
 
     assert len(rows("book/notation.md")) == 9
     assert rows("book/notation.md") == rows("CONTRIBUTING.md")
+
+
+def test_the_course_says_how_long_it_takes_with_and_without_what_is_further() -> None:
+    about = {
+        "00": facts.Facts(read=5),
+        "01": facts.Facts(read=60, exercises=4, do=60, core=60),
+        "02": facts.Facts(read=120, exercises=5, do=120, core=120),
+    }
+    assert facts.length(about) == (
+        "The 2 chapters take about 6 hours: 3 hours for their 9 exercises, the rest to read and "
+        "run. Their core paths alone take about 3 hours."
+    )
+
+
+def test_a_core_path_is_the_sum_of_what_its_sections_say() -> None:
+    texts = ("## 1. One\n\n*8 minutes*\n\nx", "## 2. Two\n\n*further · 9 minutes*", "*7 minutes*")
+    cells = [nbformat.v4.new_markdown_cell(text) for text in texts]
+    assert facts.of_notebook(nbformat.v4.new_notebook(cells=cells), "99_new").core == 8
