@@ -2,7 +2,9 @@
 
 from pathlib import Path
 
+import nbformat
 import pytest
+from nbclient import NotebookClient
 
 from book import build
 
@@ -26,3 +28,17 @@ def test_build_is_fresh_until_something_is_changed_or_lost(
     monkeypatch.setattr(build, "distributions", lambda: iter(()))  # another Sphinx, say
     stamps.append(build.stamp(made.parent))
     assert len(set(stamps)) == len(stamps)
+
+
+def test_each_page_s_kernel_has_a_progress_of_its_own(tmp_path, monkeypatch) -> None:
+    for name in ("ATTENTION_COURSE_PROGRESS", "IPYTHONDIR", "OMP_NUM_THREADS"):
+        monkeypatch.setenv(name, "as it was")
+    build.prepare_kernels(tmp_path)
+    said = []
+    for _ in range(2):
+        cell = nbformat.v4.new_code_cell("from course_utils.own import kept; print(kept.folder())")
+        page = nbformat.v4.new_notebook(cells=[cell])
+        NotebookClient(page, kernel_name="python3").execute()
+        said.append(page.cells[0].outputs[0]["text"])
+    assert said[0] != said[1]
+    assert not any(Path(folder.strip()).parent.exists() for folder in said)

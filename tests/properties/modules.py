@@ -77,12 +77,14 @@ SCHEMES = {
     "Shaw": lambda: positions.ShawPositions(6, 2),
     "sinusoidal": positions.SinusoidalPositions,
     "T5": lambda: positions.T5Positions(2, num_buckets=8, max_distance=16),
+    "given": lambda: models.GivenPositions(turn=positions.rope_split_halves),
 }
 MODULES = (
     Module("MultiHeadAttention", lambda: attention.MultiHeadAttention(12, 2), 12),
     Module("of two streams", lambda: attention.MultiHeadAttention(12, 2), 12, streams=2),
     Module("LatentAttention", lambda: attention.LatentAttention(12, 2, d_latent=5, d_rope=2), 12),
     Module("Block", lambda: models.Block(12, 2, 5), 12),
+    Module("Block, split by", lambda: models.Block(12, 2, 5, split=attention.split_heads), 12),
     *(Module(name, make, 12, _scored) for name, make in SCHEMES.items()),
     Module("GeneralScore", lambda: models.GeneralScore(12, 12), 12, streams=2),
     Module("ConcatScore", lambda: models.ConcatScore(12, 12, 5), 12, streams=2),
