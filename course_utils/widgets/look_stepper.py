@@ -32,7 +32,7 @@ class LookStepper(anywidget.AnyWidget):
 
     words = traitlets.List(help="Each source word and its translation.").tag(sync=True)
     states = traitlets.List(_PAIR, help="The encoder's states, (S, 2).").tag(sync=True)
-    first = _PAIR.tag(sync=True)
+    first = traitlets.List(traitlets.Float(), help="The decoder's first state.").tag(sync=True)
     turn = traitlets.List(_PAIR, help="What the context adds, (2, 2).").tag(sync=True)
     keep = traitlets.List(_PAIR, help="What the old state adds, (2, 2).").tag(sync=True)
     factor = traitlets.Float(help="What every dot product is multiplied by.").tag(sync=True)

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import look_stepper_cases
 import mask_playground_cases
 import numpy as np
 import tile_stepper_cases
@@ -161,6 +162,14 @@ def all_generated_with_one_kept_head(widget: Any) -> list[str]:
     fed = len(widget.tokens) - 1
     kept = kv_cache_bytes(widget.num_layers, 1, widget.d_k, fed, 1, widget.bytes_per_element)
     return [f"{kept / 1024:.3g} KiB", f"position {fed} is predicted"]
+
+
+def blurred_to_the_end(widget: Any) -> list[str]:
+    assert widget.factor == 0.5
+    walk = look_stepper_cases.walk(widget)
+    written = " ".join(widget.words[step["best"]][1] for step in walk)
+    state = ", ".join(fixed(x, 2) for x in walk[-1]["state"])
+    return [f"= ({state})", f"Written so far: {written}"]
 
 
 def last_tile(widget: Any) -> list[str]:
