@@ -34,7 +34,7 @@ function render({ model, el }) {
     make(
       "div",
       { className: "acw-columns" },
-      make("figure", {}, make("figcaption", { textContent: "The plane of states (circles: the encoder's)" }), picture),
+      make("figure", {}, make("figcaption", { textContent: "Circles: the encoder's states, larger with weight" }), picture),
       make("div", {}, table, lines, written),
     ),
   );

@@ -18,6 +18,7 @@ from course_utils.attention import (
 )
 from course_utils.measure import kv_cache_bytes
 from course_utils.positions import rope_interleaved
+from course_utils.widgets import look_stepper
 
 _HIDDEN_KEYS, _QUERIES, _PAIRS, _WIDEST = 32, 256, 2000, 1024
 
@@ -165,8 +166,7 @@ def all_generated_with_one_kept_head(widget: Any) -> list[str]:
 
 
 def blurred_to_the_end(widget: Any) -> list[str]:
-    assert widget.factor == 0.5
-    walk = look_stepper_cases.walk(widget)
+    walk = look_stepper_cases.walk(look_stepper(widget.words, widget.states, factor=0.5))
     written = " ".join(widget.words[step["best"]][1] for step in walk)
     state = ", ".join(fixed(x, 2) for x in walk[-1]["state"])
     return [f"= ({state})", f"Written so far: {written}"]
