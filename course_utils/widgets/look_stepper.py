@@ -21,7 +21,7 @@ STATES = ((0.1, 1.0), (0.9, -0.5), (-0.9, -0.4))
 FIRST = (0.2, 0.7)
 TURN = ((-0.8, 1.3), (-1.3, -0.8))
 KEEP = ((0.2, 0.0), (0.0, 0.2))
-_PAIR = traitlets.List(traitlets.Float())
+_PAIR, _WORDS = traitlets.List(traitlets.Float()), traitlets.List(traitlets.Unicode())
 
 
 class LookStepper(anywidget.AnyWidget):
@@ -30,7 +30,7 @@ class LookStepper(anywidget.AnyWidget):
     _esm = module("look_stepper.js")
     _css = style("look_stepper.css")
 
-    words = traitlets.List(help="Each source word and its translation.").tag(sync=True)
+    words = traitlets.List(_WORDS, help="Each source word and its translation.").tag(sync=True)
     states = traitlets.List(_PAIR, help="The encoder's states, (S, 2).").tag(sync=True)
     first = traitlets.List(traitlets.Float(), help="The decoder's first state.").tag(sync=True)
     turn = traitlets.List(_PAIR, help="What the context adds, (2, 2).").tag(sync=True)

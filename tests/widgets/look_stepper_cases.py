@@ -29,8 +29,8 @@ def walk(widget: LookStepper) -> list[dict[str, Any]]:
         context, weights = attend(scores, states[None], real)
         state = torch.tanh(context[0] @ turn + query @ keep)
         made = {"query": query, "scores": scores, "weights": weights, "context": context}
-        steps.append({name: one.flatten().tolist() for name, one in made.items()})
-        steps[-1] |= {"state": state[0].tolist(), "best": int(weights.argmax())}
+        step: dict[str, Any] = {name: one.flatten().tolist() for name, one in made.items()}
+        steps.append(step | {"state": state[0].tolist(), "best": int(weights.argmax())})
         query = state
     return steps
 
