@@ -29,7 +29,7 @@ r"""
 
 # %% [markdown]
 """
-How to read: before each experiment stands a question. Write your guess down, run the cell, then open the answer. A guess that was wrong is worth more than one that was right.
+How to read: a question comes before each experiment. Write your guess down, run the cell, then open the answer. A guess that was wrong is worth more than one that was right.
 
 The problem is *sequence to sequence*: symbols x₁ … xₙ come in, symbols y₁ … yₘ go out, and n and m differ: translation, summaries, answers. In shapes, B counts sequences, S source symbols and T target symbols; `d_in` is the width of an input, `d_h` that of a state.
 """
@@ -38,7 +38,7 @@ The problem is *sequence to sequence*: symbols x₁ … xₙ come in, symbols y�
 r"""
 Five words:
 
-- **embedding**: the vector that stands for a symbol; one row of a table, learned like every other parameter.
+- **embedding**: the vector that represents a symbol; one row of a table, learned like every other parameter.
 - **softmax**: turns any numbers $z_i$ into positive ones that sum to 1, $\exp(z_i) / \sum_j \exp(z_j)$.
 - **loss**: here the mean of $-\ln p$, where $p$ is the probability that the model gave to the right symbol. It is 0 when every right symbol had probability 1.
 - **gated recurrent unit**, GRU: a recurrent step that learns how much of its state to keep and how much to overwrite.

@@ -19,7 +19,7 @@ r"""
 1. write the four scores of Bahdanau and Luong, and say what each costs in parameters, operations and memory;
 2. turn scores into a context over real tokens only, and say what padding does if nobody hides it;
 3. explain why Bahdanau asks with the old state $s_{t-1}$ and Luong with the new one, $s_t$;
-4. read an alignment, and measure whether it lies where it should;
+4. read an alignment, and measure whether it is where it should be;
 5. count what computing the key projection once saves, and correct a famous factor of 1000.
 
 *You need* chapter 01: encoder, decoder and fixed context, and its words softmax, embedding, loss, GRU and seed.
@@ -29,7 +29,7 @@ r"""
 
 # %% [markdown]
 """
-How to read: before each experiment stands a question. Write your guess down, run the cell, then open the answer.
+How to read: a question comes before each experiment. Write your guess down, run the cell, then open the answer.
 
 Letters:
 
@@ -360,9 +360,9 @@ print("general with d_q = 4, d_k = 6:", tuple(attention.general_score(q, k, norm
 r"""
 <details><summary>Answer</summary>
 
-They are one function: $[q; k]\,W = q\,W_q + k\,W_k$. So concat is *additive*, though a published list has it among the multiplicative scores. With the same width it has as many parameters as additive, and with a bias 64 more; "Bahdanau has more parameters" holds against dot and general only. In general: additive $d_a(d_q + d_k + 1)$, general $d_q d_k$, dot none.
+They are one function: $[q; k]\,W = q\,W_q + k\,W_k$. So concat is *additive*, though a published list counts it among the multiplicative scores. With the same width it has as many parameters as additive, and with a bias 64 more; "Bahdanau has more parameters" is true compared with dot and general only. In general: additive $d_a(d_q + d_k + 1)$, general $d_q d_k$, dot none.
 
-"Only additive attention handles different widths" is true against dot. General does it too.
+"Only additive attention handles different widths" is true compared with dot; general does it too.
 
 </details>
 """
@@ -678,7 +678,7 @@ _ = figure.colorbar(colours, ax=panels, location="bottom", shrink=0.6, aspect=30
 """
 <details><summary>Answer</summary>
 
-The weight of each row falls inside its box: the year is read digit by digit, the month mostly from the letters that tell it apart from the others, the day from its digits. A hyphen must be written whatever stands in the source, so its row may look anywhere, and does.
+Nearly all of each row's weight falls inside its box: the year is read digit by digit, the month mostly from the letters that tell it apart from the others, the day from its digits. A hyphen must be written whatever stands in the source, so its row may look anywhere, and does.
 
 One picture proves little. **Mass on the right field** is a number for all 2,000 dates: the share of attention inside the boxes, over the eight rows that have one.
 
