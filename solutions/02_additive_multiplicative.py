@@ -28,7 +28,7 @@ r"""
 """
 
 # %% [markdown]
-"""
+r"""
 How to read: a question comes before each experiment. Write your guess down, run the cell, then open the answer.
 
 Letters:
@@ -92,7 +92,7 @@ print("weights     ", weights)
 print("context     ", weights @ states)
 
 # %% [markdown]
-"""
+r"""
 <details><summary>Answer</summary>
 
 More: 0.6782<!-- shown: 0.6782 -->. You can see all three states in the context, the second best. It is a *convex combination*: weights are not negative and sum to 1, so no entry leaves the range of its column of states.
@@ -289,7 +289,7 @@ check("dot_score", dot_score)
 # hint("dot_score")
 
 # %% [markdown]
-"""
+r"""
 ### Exercise: `general_score`
 
 *Difficulty · importance · minutes*
