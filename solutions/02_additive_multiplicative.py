@@ -1126,7 +1126,7 @@ for pads in (0, 20, 200):
 """
 <details><summary>Answer</summary>
 
-With the mask, nothing moves. Without it a tenth of the weight is lost even with no extra pads, for the shorter texts are padded to the longest of the batch. The more pads, the more weight they take. This model is forgiving: 20 pads cost hardly a date, 200 cost about 5 in 100<!-- shown: 0.998 0.954 -->. That is what makes the mistake hard to find. Nothing fails; whether a date is right depends on its neighbours in the batch.
+With the mask, nothing moves. Without it a tenth of the weight is lost even with no extra pads, for the shorter texts are padded to the longest of the batch. The more pads, the more weight they take. This model is forgiving: 20 pads cost hardly a date, 200 cost about 3 in 100<!-- shown: 0.998 0.972 -->. That is what makes the mistake hard to find. Nothing fails; whether a date is right depends on its neighbours in the batch.
 
 </details>
 """
