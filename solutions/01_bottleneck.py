@@ -673,7 +673,7 @@ What was measured, and no more:
 - **Eight times the training** (one seed, recorded) moves the collapse to the right, but does not remove it within the lengths tested. A statement like "a fixed context cannot hold 20 symbols" is not supported.
 - **Attention** with the same width and budget keeps at least 0.94 up to 40, and falls to between 0.86 and 0.92 at 50<!-- shown: 0.94 0.86 0.92 -->.
 
-**Predict.** At length 40 the attention models get 94 to 97 % of the symbols right<!-- shown: 94 97 -->. If errors were independent, how many whole sequences would be right?
+**Predict.** At length 40 the attention models get 94 to 97 % of the symbols right<!-- shown: 94% 97% -->. If errors were independent, how many whole sequences would be right?
 """
 
 # %%
@@ -685,7 +685,7 @@ for seed, (tokens, sequences) in enumerate(zip(attended[40], whole, strict=True)
 """
 <details><summary>Answer</summary>
 
-Between a tenth and a third<!-- shown: 0.09 0.33 -->. In fact 59 to 73 % were<!-- shown: 59 73 -->: errors come in clusters. A model that has lost its place goes on from the wrong one. Token accuracy alone would not have shown it.
+Between a tenth and a third<!-- shown: 0.09 0.33 -->. In fact 59 to 73 % were<!-- shown: 59% 73% -->: errors come in clusters. A model that has lost its place goes on from the wrong one. Token accuracy alone would not have shown it.
 
 </details>
 
@@ -876,7 +876,7 @@ for context in ("fixed", "attention"):
 """
 <details><summary>Answer</summary>
 
-Far more: 21 %, compared with 43 % with attention<!-- shown: 21 43 -->. The gradient arrives: training has made gates that keep the first symbol. And section 6 showed that the first symbol is the one that this model copies best.
+Far more: 21 %, compared with 43 % with attention<!-- shown: 21% 43% -->. The gradient arrives: training has made gates that keep the first symbol. And section 6 showed that the first symbol is the one that this model copies best.
 
 The *size* of the pull does not tell the two apart: at the outputs the gradient of the loss is $p - 1$ for the right symbol, so it vanishes wherever a symbol is already right with certainty. That is why shares are compared.
 
@@ -1058,7 +1058,7 @@ for context, width in (*(("fixed", width) for width in widths), ("dot", 64)):
 """
 <details><summary>Answer</summary>
 
-A date holds about 16 bits<!-- shown: 16 -->, however long it is written, and a wide fixed context does well: 98 to 99 % at width 128<!-- shown: 98 99 -->. At width 64 it gets 89 to 92 % of the dates right, attention 99.9 %<!-- shown: 89 92 99.9 -->. Width 16 shows why exact match counts: 70 % of the symbols and 2 % of the dates<!-- shown: 70 2 -->. The bottleneck is a matter of *how much has to pass*, not of how long the text is.
+A date holds about 16 bits<!-- shown: 16 -->, however long it is written, and a wide fixed context does well: 98 to 99 % at width 128<!-- shown: 98% 99% -->. At width 64 it gets 89 to 92 % of the dates right, attention 99.9 %<!-- shown: 89% 92% 99.9% -->. Width 16 shows why exact match counts: 70 % of the symbols and 2 % of the dates<!-- shown: 70% 2% -->. The bottleneck is a matter of *how much has to pass*, not of how long the text is.
 
 </details>
 """

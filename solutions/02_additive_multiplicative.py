@@ -112,7 +112,7 @@ print(f"entropy {entropy:.3f} of at most ln 3 = {math.log(3):.3f}: {entropy / ma
 """
 <details><summary>Answer</summary>
 
-The sum is 12.04<!-- shown 2: 12.04 -->; 12.05 comes from adding terms that were rounded first. And nothing here is sharp: the entropy is 77 % of that of equal weights<!-- shown: 77 -->. Nor is a weight a confidence: it says where an average was taken, not how likely the output is to be right. Section 12 shows weights in the right place and wrong outputs.
+The sum is 12.04<!-- shown 2: 12.04 -->; 12.05 comes from adding terms that were rounded first. And nothing here is sharp: the entropy is 77 % of that of equal weights<!-- shown: 77% -->. Nor is a weight a confidence: it says where an average was taken, not how likely the output is to be right. Section 12 shows weights in the right place and wrong outputs.
 
 </details>
 """
@@ -396,7 +396,7 @@ for pads in (0, 1, 5, 50):
 """
 <details><summary>Answer</summary>
 
-8 %, 29 % and 81 %<!-- shown: 8 29 81 -->. The result of a sentence then depends on its *neighbours in the batch*. Padding must get -inf **before** the softmax. Multiplying weights by the mask afterwards leaves rows that no longer sum to 1.
+8 %, 29 % and 81 %<!-- shown: 8% 29% 81% -->. The result of a sentence then depends on its *neighbours in the batch*. Padding must get -inf **before** the softmax. Multiplying weights by the mask afterwards leaves rows that no longer sum to 1.
 
 </details>
 """
