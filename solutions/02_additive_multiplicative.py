@@ -1278,7 +1278,7 @@ The printed weights are not even the softmax of the printed scores, which is $(0
 """
 ## Yours: a translator of English dates, made of your parts
 
-Your `attend` looks, in turn with your `dot_score` and your `additive_score`; each model is trained for 120 steps. Two results of section 4 come for free: general with the identity for W is the dot product, so your `general_score` must write what the first model writes; and concat is additive, so your `concat_score`, given both matrices of the second model as one, must write what that writes.
+Your `attend` looks, in turn with your `dot_score` and your `additive_score`; each model is trained for 120 steps. Two results of section 4 come for free: general with the identity for W is the dot product, so your `general_score` must write what the first model writes; and concat is additive, so your `concat_score`, given both matrices of the second model as one, must write what that writes. (Scores that loop over pairs are right, but take minutes here.)
 """
 
 

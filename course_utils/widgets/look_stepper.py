@@ -7,7 +7,7 @@ from typing import Any
 import anywidget
 import traitlets
 
-from course_utils.validation import check_number
+from course_utils.plain_validation import check_number
 from course_utils.widgets._assets import module, style
 
 LARGEST = 6
