@@ -18,18 +18,24 @@ r"""
 
 1. write the four scores of Bahdanau and Luong, and say what each costs in parameters, operations and memory;
 2. turn scores into a context over real tokens only, and say what padding does if nobody hides it;
-3. explain why Bahdanau asks with $s_{t-1}$ and Luong with $h_t$;
-4. read an alignment, and measure whether it lies where it should;
+3. explain why Bahdanau asks with the old state $s_{t-1}$ and Luong with the new one, $s_t$;
+4. read an alignment, and measure whether it is where it should be;
 5. count what computing the key projection once saves, and correct a famous factor of 1000.
 
-*You need* chapter 01 for the encoder, the decoder and the bottleneck. The seven exercises ask for 57 minutes together; reading and running take about as long.
+*You need* chapter 01: encoder, decoder and fixed context, and its words softmax, embedding, loss, GRU and seed.
+
+*Core path · further*
 """
 
 # %% [markdown]
-"""
-How to read: before each experiment stands a question. Write your guess down, run the cell, then open the answer.
+r"""
+How to read: a question comes before each experiment. Write your guess down, run the cell, then open the answer.
 
-Letters: $L$ queries (the decoder's states), $S$ keys (the encoder's states, one for each source character), widths $d_q$ and $d_k$, and $d_a$ for the hidden layer of a score.
+Letters:
+
+- $h_i$ is the *encoder's* state at source position $i$, $s_t$ the *decoder's* at step $t$. (Luong's paper writes $\bar h_s$ and $h_t$ for these two; here $h$ is always the encoder's.)
+- $L$ queries (decoder states) meet $S$ keys (encoder states, one for each source character). Their widths are $d_q$ and $d_k$; $d_a$ is that of a score's hidden layer.
+- Papers write vectors as columns, $W^\top q$; code keeps them as rows, `q @ W`. The numbers are the same.
 """
 
 # %%
@@ -43,6 +49,8 @@ from statistics import mean
 import torch
 from matplotlib import pyplot as plt
 from matplotlib.patches import Rectangle
+from torch import nn
+from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 from tqdm import tqdm
 
 from course_utils import (  # noqa: F401
@@ -54,8 +62,9 @@ from course_utils import (  # noqa: F401
     measure,
     models,
     plotting,
+    yours,
 )
-from course_utils.widgets import alignment_explorer
+from course_utils.widgets import alignment_explorer, look_stepper
 
 plotting.use_style()
 torch.set_num_threads(1)
@@ -69,7 +78,7 @@ A decoder is about to write its second word. The encoder has left three states. 
 
 $$e = (0.8,\ 2.1,\ 0.5)$$
 
-The **weights** are the softmax of the scores, $\alpha_i = e^{e_i} / \sum_m e^{e_m}$. The **context** is the average of the states with these weights, $c = \sum_i \alpha_i h_i$.
+The **weights** are the softmax of the scores, $\alpha_i = \exp(e_i) / \sum_j \exp(e_j)$. The **context** is the average of the states with these weights, $c = \sum_i \alpha_i h_i$.
 
 **Predict.** More or less than half for the second state? Which states can you see in the context?
 """
@@ -83,12 +92,14 @@ print("weights     ", weights)
 print("context     ", weights @ states)
 
 # %% [markdown]
-"""
+r"""
 <details><summary>Answer</summary>
 
-0.6782 for the second. The context is a *convex combination*: weights are not negative and sum to 1, so no entry leaves the range of its column of states.
+More: 0.6782<!-- shown: 0.6782 -->. You can see all three states in the context, the second best. It is a *convex combination*: weights are not negative and sum to 1, so no entry leaves the range of its column of states.
 
 </details>
+
+How sharp is such a distribution? Its **entropy**, $-\sum_i \alpha_i \ln \alpha_i$, is 0 when one weight is 1 and $\ln 3$ when three are equal. With the natural logarithm its unit is the **nat**.
 
 **Find the error.** A published text works out this example, prints the sum of exponentials as 12.05, and concludes: "This sharp distribution indicates high confidence." What would you correct?
 """
@@ -101,7 +112,7 @@ print(f"entropy {entropy:.3f} of at most ln 3 = {math.log(3):.3f}: {entropy / ma
 """
 <details><summary>Answer</summary>
 
-The sum is 12.04; 12.05 adds terms that were rounded first. And nothing here is sharp: the entropy is 77 % of that of equal weights. A weight is also no confidence: it says where an average was taken, not how likely the output is right. Section 12 shows weights in the right place and wrong outputs.
+The sum is 12.04<!-- shown 2: 12.04 -->; 12.05 comes from adding terms that were rounded first. And nothing here is sharp: the entropy is 77 % of that of equal weights<!-- shown: 77% -->. Nor is a weight a confidence: it says where an average was taken, not how likely the output is to be right. Section 12 shows weights in the right place and wrong outputs.
 
 </details>
 """
@@ -110,7 +121,7 @@ The sum is 12.04; 12.05 adds terms that were rounded first. And nothing here is 
 r"""
 ## 2. Additive: a small network rates each pair
 
-Bahdanau, Cho and Bengio (arXiv 2014, ICLR 2015) let a network with one hidden layer do the rating:
+Bahdanau, Cho and Bengio (arXiv 2014, ICLR 2015) let a small network with one hidden layer do the rating:
 
 $$e_{ti} = v^\top \tanh(W_q^\top q_t + W_k^\top k_i)$$
 
@@ -121,7 +132,7 @@ $$e_{ti} = v^\top \tanh(W_q^\top q_t + W_k^\top k_i)$$
 | $W_q$, $W_k$ | $d_q\times d_a$, $d_k\times d_a$ | bring both to one width |
 | $v$ | $d_a$ | makes one number of the hidden layer |
 
-Query and key may have different widths. They meet only in a **sum**; hence the name. The softmax runs over the *keys* $i$, for each $t$ on its own.
+Query and key may have different widths. They meet only in a **sum**, hence the name. The softmax runs over the *keys* $i$, for each $t$ on its own.
 """
 
 # %% [markdown]
@@ -156,44 +167,9 @@ check("additive_score", additive_score)
 
 # %% [markdown]
 r"""
-**Find the error.** A textbook's exercise gives four keys, a query $s = (0.5, 0.5, 0.5)$,
-
-$$W_1 = \begin{pmatrix}0.5 & -0.3 & 0.2\\ 0.4 & 0.6 & -0.1\end{pmatrix},\quad W_2 = \begin{pmatrix}0.3 & 0.5 & 0.2\\ -0.2 & 0.4 & 0.6\end{pmatrix},\quad v = (1, 0.8),$$
-
-and prints as its solution $e = (1.147, 1.089, 1.118, 0.856)$ with weights $(0.268, 0.252, 0.260, 0.220)$. Its definition is $W_1 s + W_2 h$; its solution computes $W_1 h + W_2 s$.
-
-**Predict.** With a correct sum, which key wins? Can you refuse the printed *weights* without knowing any matrix?
-"""
-
-# %%
-W_1 = torch.tensor([[0.5, -0.3, 0.2], [0.4, 0.6, -0.1]])
-W_2 = torch.tensor([[0.3, 0.5, 0.2], [-0.2, 0.4, 0.6]])
-keys = torch.tensor([[1.0, 0.0, 1.0], [0.0, 1.0, 1.0], [1.0, 1.0, 0.0], [0.0, 0.0, 1.0]])
-asking, v = torch.full((1, 3), 0.5), torch.tensor([1.0, 0.8])
-for name, of_query, of_key in (("W1 s + W2 h", W_1, W_2), ("W1 h + W2 s", W_2, W_1)):
-    scores = attention.additive_score(asking, keys, of_query.mT, of_key.mT, v)
-    print(f"{name}: scores {scores[0].numpy().round(3)}", end="  ")
-    print(f"weights {torch.softmax(scores, dim=-1)[0].numpy().round(3)}")
-printed = torch.tensor([1.147, 1.089, 1.118, 0.856])
-print("softmax of the printed scores:", torch.softmax(printed, dim=-1).numpy().round(3))
-print("W1 applied to the first key:  ", (keys[0] @ W_1.mT).numpy().round(1))
-
-# %% [markdown]
-r"""
-<details><summary>Answer</summary>
-
-No printed number is right, in either reading. As defined, $e = (1.157, 1.433, 1.219, 1.005)$ and the weights are $(0.236, 0.311, 0.251, 0.203)$: the *second* key wins. With the roles swapped, $(1.317, 0.953, 1.313, 0.837)$ and $(0.302, 0.210, 0.301, 0.187)$: first and third nearly tie. The printed first score goes back to $W_1h_1 = (0.5 - 0.2, 0.4 - 0.1)$; the product is $(0.7, 0.3)$: a sign slipped.
-
-The printed weights are not even the softmax of the printed scores, which is $(0.273, 0.258, 0.265, 0.204)$. A softmax keeps differences: $\ln(0.268/0.220) = 0.197$, but $1.147 - 0.856 = 0.291$.
-
-</details>
-"""
-
-# %% [markdown]
-r"""
 **Which index is summed?** A tutorial prints $\alpha_{ij} = e^{e_{ij}} / \sum_k e^{e_{ik}}$ with $e_{ij} = v^\top\tanh(W_1h_i + W_2s_j)$: encoder position first, decoder step second.
 
-**Predict.** What do the weights of one decoder step sum to, if you compute just that?
+**Predict.** If you compute exactly that, what do the weights of one decoder step sum to?
 """
 
 # %%
@@ -202,13 +178,13 @@ normal = partial(torch.randn, generator=generator)
 table = attention.additive_score(normal(5, 4), normal(3, 4), normal(4, 6), normal(4, 6), normal(6))
 as_printed = torch.softmax(table, dim=1)  # rows: encoder positions i; columns: decoder steps j
 print("sum over the encoder, as printed:", as_printed.sum(dim=0))
-print("sum over the encoder, mended:    ", torch.softmax(table, dim=0).sum(dim=0))
+print("sum over the encoder, corrected: ", torch.softmax(table, dim=0).sum(dim=0))
 
 # %% [markdown]
 """
 <details><summary>Answer</summary>
 
-Anything. The printed sum runs over decoder steps, so the steps compete for a position. In Bahdanau's paper the first index is the decoder's step. With the tutorial's letters the sum must run over the first index. Row sums find this mistake, whatever the letters.
+To anything<!-- shown: 3.9986 -->. The sum in the denominator runs over decoder steps, so the steps compete for a position. In Bahdanau's paper the first index is the decoder's step; with the tutorial's letters the sum must run over the first index. Checking that each step's weights sum to 1 finds this mistake, whatever the letters.
 
 </details>
 """
@@ -249,19 +225,19 @@ History cut the circle twice:
 
 | | Bahdanau 2014 | Luong 2015 |
 |---|---|---|
-| 1 | look with the *old* state: scores from $s_{t-1}$ | move: $h_t = \mathrm{RNN}([y_{t-1}; \tilde h_{t-1}], h_{t-1})$ |
-| 2 | context $c_t$ | look with the *new* state: scores from $h_t$, context $c_t$ |
-| 3 | move: $s_t = \mathrm{RNN}([y_{t-1}; c_t], s_{t-1})$ | $\tilde h_t = \tanh(W_c[c_t; h_t])$ |
-| 4 | predict from $s_t$ and $c_t$ | predict from $\tilde h_t$ |
+| 1 | look with the *old* state: scores from $s_{t-1}$ | move: $s_t = \mathrm{RNN}([y_{t-1}; \tilde s_{t-1}], s_{t-1})$ |
+| 2 | context $c_t$ | look with the *new* state: scores from $s_t$, context $c_t$ |
+| 3 | move: $s_t = \mathrm{RNN}([y_{t-1}; c_t], s_{t-1})$ | $\tilde s_t = \tanh(W_c[c_t; s_t])$ |
+| 4 | predict from $y_{t-1}$, $s_t$ and $c_t$ | predict from $\tilde s_t$ |
 
-Bahdanau's context goes *into* the step. Luong's comes after it, in the **attentional vector** $\tilde h_t$.
+Bahdanau's context goes *into* the step. Luong's comes after it, in the **attentional vector** $\tilde s_t$ (his $\tilde h_t$).
 """
 
 # %% [markdown]
 r"""
-Luong's state knows which symbols were written, but not where they were read. So $\tilde h_{t-1}$ is handed to the next step together with the symbol: **input feeding**, in row 1 of the table.
+Luong's state knows which symbols were written, but not where they were read. So $\tilde s_{t-1}$ is handed to the next step together with the symbol: **input feeding**, in row 1 of the table.
 
-`Decoder` and `LuongDecoder` in `course_utils/models/seq2seq.py` are the two orders; section 8 compares them.
+Section 6 writes Bahdanau's order as code; `LuongDecoder` in `course_utils/models/seq2seq.py` is the other one. Section 8 compares the two.
 
 Was this the first attention? For translation, yes. Graves (2013) had moved a learned window over a text before, for handwriting.
 
@@ -269,7 +245,7 @@ Was this the first attention? For translation, yes. Graves (2013) had moved a le
 
 <details><summary>Answer</summary>
 
-With a state made from the encoder: $s_0 = \tanh(W h)$ of an encoder state. It can depend on the whole source, on nothing that was written.
+With a state made from the encoder: $s_0 = \tanh(W h)$ of an encoder state. It can depend on the whole source, but on nothing that was written.
 
 </details>
 """
@@ -287,7 +263,7 @@ $$\text{dot: } q^\top k \qquad \text{general: } q^\top W k \qquad \text{concat: 
 - *concat* joins both vectors and is, as you will show, the additive score.
 - *location* rates a position from the query alone, without looking at any key.
 
-Dot and general are **multiplicative**: all pairs are one matrix product.
+Dot and general are **multiplicative**: all pairs are one matrix product. A published overview announces "four major scoring functions" and leaves general and dot to a line of a table, concat and location out. Here you write three of the four and run the last.
 """
 
 # %% [markdown]
@@ -296,14 +272,14 @@ Dot and general are **multiplicative**: all pairs are one matrix product.
 
 *Difficulty · importance · minutes*
 
-Write `dot_score(query, key) -> scores`: `(B, L, d)` and `(B, S, d)` give `(B, L, S)`, without scale.
+Write `dot_score(query, key) -> scores`: `(B, L, d)` and `(B, S, d)` give `(B, L, S)`, without scale. (`x.mT` transposes the last two axes of a tensor.)
 """
 
 
 # %% exercise="dot_score"
 def dot_score(query, key):
     """Score each query against each key by their dot product."""
-    ### BEGIN SOLUTION: One matrix product with the keys turned.
+    ### BEGIN SOLUTION: One matrix product with the keys transposed.
     return query @ key.mT
     ### END SOLUTION
 
@@ -313,14 +289,14 @@ check("dot_score", dot_score)
 # hint("dot_score")
 
 # %% [markdown]
-"""
+r"""
 ### Exercise: `general_score`
 
 *Difficulty · importance · minutes*
 
 Write `general_score(query, key, W) -> scores`: q W kᵀ, where `query` is `(B, L, d_q)`, `key` is `(B, S, d_k)` and `W` is `(d_q, d_k)`. The result is `(B, L, S)`, without scale.
 
-Luong writes $h_t^\top W \bar h_s$ with column vectors; here vectors are rows, and the query still stands on the left.
+Luong writes $h_t^\top W \bar h_s$ with column vectors; here vectors are rows, and the query is still on the left.
 """
 
 
@@ -364,7 +340,7 @@ check("concat_score", concat_score)
 
 # %% [markdown]
 r"""
-**Predict.** You cut `W` into its upper $d_q$ rows and its lower $d_k$ rows and call them $W_q$ and $W_k$. How far are concat and additive apart? And a listing of concat as `nn.Linear(2 * d, d)`: has it fewer parameters than additive, as one table says?
+**Predict.** You cut `W` into its upper $d_q$ rows and its lower $d_k$ rows and call them $W_q$ and $W_k$. How far apart are concat and additive? And does concat, written as `nn.Linear(2 * d, d)`, have fewer parameters than additive, as one published table says?
 """
 
 # %%
@@ -384,9 +360,9 @@ print("general with d_q = 4, d_k = 6:", tuple(attention.general_score(q, k, norm
 r"""
 <details><summary>Answer</summary>
 
-They are one function: $[q; k]\,W = q\,W_q + k\,W_k$. So concat is *additive*, though a published list has it among the multiplicative scores. With the same width it has as many parameters as additive, and with a bias 64 more; "Bahdanau has more parameters" holds against dot and general only. In general: additive $d_a(d_q + d_k + 1)$, general $d_q d_k$, dot none.
+They are one function: $[q; k]\,W = q\,W_q + k\,W_k$. So concat is *additive*, though a published list counts it among the multiplicative scores. With the same width it has as many parameters as additive, and with a bias 64 more; "Bahdanau has more parameters" is true compared with dot and general only. In general: additive $d_a(d_q + d_k + 1)$, general $d_q d_k$, dot none.
 
-"Only additive attention handles different widths" is true against dot. General does it too.
+"Only additive attention handles different widths" is true compared with dot; general does it too.
 
 </details>
 """
@@ -398,7 +374,7 @@ print("location scores of 8 keys, W with 6 columns:\n", by_place[0])
 
 # %% [markdown]
 """
-Location scores know no key: two sources of one length get the same weights. Keys beyond the last column of `W` cannot be reached. The idea returns in chapter 07, as a bias on positions *added* to a score that does look.
+Location scores do not depend on any key: two sources of the same length get the same weights. Keys beyond the last column of `W` cannot be reached. The idea returns in chapter 07, as a bias on positions *added* to a score that does look.
 """
 
 # %% [markdown]
@@ -407,7 +383,7 @@ r"""
 
 Softmax and average are the same for every score. One thing remains: sources in a batch differ in length, and the shorter ones are filled up with padding. A padded key has a state (often zeros), so it has a score (often 0), so it gets weight.
 
-**Predict.** Three real keys with the scores of section 1, then 1, 5 and 50 padded keys with score 0. What share of the attention is lost to nothing?
+**Predict.** Three real keys with the scores of section 1, then 1, 5 and 50 padded keys with score 0. What share of the attention goes to padding?
 """
 
 # %%
@@ -420,7 +396,7 @@ for pads in (0, 1, 5, 50):
 """
 <details><summary>Answer</summary>
 
-8 %, 29 % and 81 %. The result of a sentence then depends on its *neighbours in the batch*. Padding must get -inf **before** the softmax. Multiplying weights by the mask afterwards leaves rows that no longer sum to 1.
+8 %, 29 % and 81 %<!-- shown: 8% 29% 81% -->. The result of a sentence then depends on its *neighbours in the batch*. Padding must get -inf **before** the softmax. Multiplying weights by the mask afterwards leaves rows that no longer sum to 1.
 
 </details>
 """
@@ -434,7 +410,7 @@ r"""
 Write `attend(scores, value, key_mask) -> (context, weights)`.
 
 - `scores` is `(B, L, S)`, `value` is `(B, S, d_v)`, `key_mask` is `(B, S)` and boolean: **True is a real token**. Padding may stand anywhere in the row.
-- Padding gets weight 0, whatever its score. The weights of the other keys sum to 1.
+- Padding gets weight 0, whatever its score. The weights of the real keys sum to 1.
 - A row with no real token gives zeros in both results, and finite gradients.
 
 You may call `attention.stable_softmax`, which you write in chapter 03: it gives zeros for a row of -inf.
@@ -456,8 +432,27 @@ check("attend", attend)
 # hint("attend")
 
 # %% [markdown]
+r"""
+**One step, slowly.** Scores, weights, context, next state: here is a decoder of width 2, so that all of it can be drawn. It translates "la voiture rouge". The score is the dot product times a factor; $W_c$ and $W_s$ were chosen by hand, such that what was seen of one word makes a state that asks for the next. The symbol written before is left out.
+
+**Predict.** In which order are the three words read? And with the factor at 0.5 instead of 2, what becomes of the context, and of the next state?
 """
-**Check yourself.** For decoding one step at a time, which of these can be computed once for the whole sentence?
+
+# %% tags=["nbval-ignore-output"] reason="a widget has a new id in every run"
+look_stepper()
+
+# %% [markdown]
+"""
+<details><summary>Answer</summary>
+
+*la*, *rouge*, *voiture*: in the order of the English words that are written. With a factor of 0.5 the weights are nearly equal, so the context lies near the middle of the triangle, wherever the query points. The state made from it is close to zero, and so are all its scores: the decoder has lost its way, and writes "the red red".
+
+</details>
+"""
+
+# %% [markdown]
+"""
+**Check yourself.** When decoding one step at a time, which of these can be computed once for the whole sentence?
 
 - A. the scores
 - B. the key projection k W_k
@@ -476,7 +471,33 @@ check("attend", attend)
 """
 ## 6. Real dates
 
-The task of the course: a date as people write it, to be written as YYYY-MM-DD. The texts come from the Unicode CLDR, in 32 locales and several formats each: names of months and weekdays, ordinals, native digits, and fields in several orders. A tenth of the days is held out: no text of such a day is seen in training, in any language.
+The task of the course: a date as people write it in one of 32 locales, to be written as YYYY-MM-DD. Patterns, names and digits come from the Unicode CLDR.
+
+**Predict.** One day, eleven locales. In how many of them does the year stand last? Which have digits of their own?
+"""
+
+# %%
+fourth = datetime.date(2021, 3, 4)
+languages = "en_US de_DE fr_FR hu_HU lv_LV ru_RU hi_IN bn_BD ar_EG fa_IR ja_JP"
+for locale in languages.split():
+    style = "full" if "full" in data.date_styles(locale) else "long"
+    date = data.write_date(fourth, locale, style)
+    order = sorted(date.spans, key=date.spans.get)
+    print(f"{locale}  {' '.join(order):24} {date.text}")
+formats = sum(len(data.date_styles(locale)) for locale in data.LOCALES)
+print(f"{len(data.LOCALES)} locales, {formats} formats; wanted: {date.iso}; spans: {date.spans}")
+
+# %% [markdown]
+"""
+<details><summary>Answer</summary>
+
+In eight of the eleven. Bengali, Arabic and Persian have digits of their own here (so has Marathi). The weekday moves too. The *spans* say where each part stands in the text; section 7 uses them to judge where a model looks. Dates that only a convention decides, such as 3/4/2021, are left out: no model could know.
+
+</details>
+
+**Splits.** A test date must never have been seen, not even in another language. So the *day* is held out, in every locale and format: a tenth of all days, chosen by an integer hash. Eight more locales are kept for section 12.
+
+**Predict.** 20,000 training dates and 2,000 test dates. How many days do they share?
 """
 
 # %%
@@ -484,25 +505,105 @@ learnt = data.sample_dates(20_000, torch.Generator().manual_seed(0))
 tested = data.sample_dates(2000, torch.Generator().manual_seed(1), held_out=True)
 tokens = data.DateTokens.of(learnt)
 training, test = tokens.pairs(learnt), tokens.pairs(tested)
-for date in tested[:6]:
-    print(f"{date.locale}  {date.text:39} {date.iso}")
+print("days in both:", len({date.date for date in learnt} & {date.date for date in tested}))
 lengths = test.source_mask.sum(dim=1)
-print(f"{lengths.min()} to {lengths.max()} characters, alphabet of {len(tokens.source)}")
-print("a test day seen in training:", any(data.is_held_out(date.date) for date in learnt))
+print(f"{lengths.min()} to {lengths.max()} characters; {len(tokens.source.alphabet)} are known")
+print("unknown characters in the test:", int((test.source == data.UNKNOWN).sum()))
 
 # %% [markdown]
 """
-The model: a bidirectional GRU reads, a GRU writes with Bahdanau's step, all states 64 wide, the score additive. The bar below counts its 1000 steps.
+<details><summary>Answer</summary>
+
+None. A split by *text* would have put "4 March 2021" into training and "4. März 2021" into the test: a leak of the day.
+
+</details>
+
+**The model** is that of chapter 01 with two changes: the encoder reads both ways, and the score is additive. First what looks. `project` is the part that needs no query, so it runs once per sentence.
+"""
+
+
+# %%
+class Additive(nn.Module):
+    """Score every state of the source with a small network, and average the states."""
+
+    def __init__(self, width):
+        super().__init__()
+        matrix, vector = (width, width), (width,)
+        self.W_q, self.W_k, self.v = (
+            nn.Parameter(torch.randn(shape) * width**-0.5) for shape in (matrix, matrix, vector)
+        )
+
+    def project(self, states):
+        return states @ self.W_k
+
+    def forward(self, s, keys, states, real):
+        scores = torch.tanh((s @ self.W_q)[:, None] + keys) @ self.v
+        context, weights = attention.attend(scores[:, None], states, real)
+        return context[:, 0], weights[:, 0]
+
+
+# %%
+class Layers(nn.Module):
+    """What is learned, and how a source is read."""
+
+    def __init__(self, num_read, num_written, look, width=64, embedding=32):
+        super().__init__()
+        self.read_symbol = nn.Embedding(num_read, embedding)
+        self.reader = nn.GRU(embedding, width // 2, batch_first=True, bidirectional=True)
+        self.written_symbol = nn.Embedding(num_written, embedding)
+        self.look = look
+        self.first = nn.Linear(width, width)
+        self.writer = nn.GRUCell(embedding + width, width)
+        self.predict = nn.Linear(2 * width, num_written)
+
+    def start(self, source):
+        """Return the decoder's first state, and what `look` may see."""
+        x, real = self.read_symbol(source), source != data.PAD
+        packed = pack_padded_sequence(x, real.sum(dim=1), batch_first=True, enforce_sorted=False)
+        states, last = self.reader(packed)
+        states = pad_packed_sequence(states, True, total_length=x.shape[1])[0]
+        s = torch.tanh(self.first(torch.cat(tuple(last), dim=-1)))
+        return s, (self.look.project(states), states, real)
+
+
+# %%
+class Seq2Seq(Layers):
+    """Write with the right symbols in training, with its own afterwards."""
+
+    def step(self, y, s, encoded):
+        """Look with the old state, then move on: the left column of section 3."""
+        context, weights = self.look(s, *encoded)
+        s = self.writer(torch.cat([y, context], dim=-1), s)
+        return s, torch.cat([s, context], dim=-1), weights
+
+    def forward(self, source, target):
+        (s, encoded), seen = self.start(source), []
+        for y in self.written_symbol(target[:, :-1]).unbind(dim=1):
+            s, features, _ = self.step(y, s, encoded)
+            seen.append(features)
+        return self.predict(torch.stack(seen, dim=1))
+
+    @torch.no_grad()
+    def write(self, source, length):
+        (s, encoded), rows = self.start(source), []
+        written = [torch.full((len(source),), data.START)]
+        for _ in range(length):
+            s, features, weights = self.step(self.written_symbol(written[-1]), s, encoded)
+            written.append(self.predict(features).argmax(dim=-1))
+            rows.append(weights)
+        return models.Written(torch.stack(written[1:], dim=1), torch.stack(rows, dim=1))
+
+
+# %% [markdown]
+"""
+All states are 64 wide; the bar counts 1000 training steps. (Bahdanau also predicts from $y_{t-1}$; here $s_t$ has read it already.)
 
 **Predict.** With one fixed vector instead of attention, the same model writes 89 to 92 of 100 dates of unseen days exactly right (three recorded seeds). With attention?
 """
 
 # %% tags=["nbval-ignore-output"] reason="training differs in the last digits between machines"
 torch.manual_seed(0)
-context = models.AttentionContext(models.AdditiveScore(64, 64, 64))
-model = models.Seq2Seq(
-    num_source=len(tokens.source), num_target=len(tokens.target), width=64, context=context
-)
+model = Seq2Seq(look=Additive(64), num_read=len(tokens.source), num_written=len(tokens.target))
 bar = partial(tqdm, desc="additive", ncols=70, mininterval=1, file=sys.stdout)
 losses = models.train_seq2seq(model, training, steps=1000, seed=0, learning_rate=6e-3, progress=bar)
 written = models.write_all(model, test)
@@ -520,14 +621,17 @@ def seeds(context, what, width=64):
     return [run[what] for run in runs if run["context"] == context]
 
 
-for name in ("fixed", "additive"):
-    print(f"{name:9}", seeds(name, "exact_match"))
+# %%
+for name, width in (("fixed", 64), ("additive", 64), ("fixed", 128)):
+    size = seeds(name, "parameters", width)[0]
+    print(f"{name:9} width {width:3} {size:8,} parameters", seeds(name, "exact_match", width))
+print("parameters of the score:", f"{sum(part.numel() for part in model.look.parameters()):,}")
 
 # %% [markdown]
 """
 <details><summary>Answer</summary>
 
-More than 99 of 100. The recorded runs, a little longer than the live one, get 0.9995 to 1.0. The two models differ only in what the decoder sees at each step (and in the score's 8,256 parameters). A fixed vector of twice the width, with 180,623 parameters against 69,391, gets 0.979 to 0.990.
+More than 99 of 100. The recorded runs, a little longer than the live one, get 0.9995 to 1.0<!-- shown: 0.9995 1.0 -->. The two models differ only in what the decoder sees at each step (and in the score's 8,256 parameters<!-- shown: 8,256 -->). A fixed vector of twice the width needs 180,623 parameters instead of 69,391, and gets 0.979 to 0.990<!-- shown: 180,623 69,391 0.979 0.990 -->.
 
 </details>
 """
@@ -536,12 +640,12 @@ More than 99 of 100. The recorded runs, a little longer than the live one, get 0
 """
 ## 7. Reading an alignment
 
-An **alignment** is the table of weights: a row for each written character, a column for each source character. The orange boxes mark where the same field stands in the source: that much is known from the locale's pattern, and the model was never told.
+An **alignment** is the table of weights: a row for each written character, a column for each source character. Dark is a weight of 0, yellow a weight of 1; each row sums to 1. The orange boxes mark where the same field stands in the source, as the locale's pattern says. The model never saw these boxes.
 
 **Predict.** Three dates with their fields in three orders. What do you expect in the rows of the two hyphens, which correspond to nothing?
 """
 
-# %% tags=["nbval-ignore-output"] reason="the weights come from the training above" mystnb={"image": {"alt": "Three alignments, rows the written characters of the date, columns those of the source. In each, year, month and day look inside the boxed field, though the fields stand in three different orders."}}
+# %% tags=["nbval-ignore-output"] reason="the weights come from the training above" mystnb={"image": {"alt": "Three alignments, from dark for weight 0 to yellow for weight 1; rows are the written characters of the date, columns those that were read. In each, year, month and day look inside the boxed field, though the fields stand in three different orders."}}
 shown = [("en_US", "yMMMEd", 1906, 2, 27), ("pl_PL", "long", 1979, 2, 17)]
 shown += [("lv_LV", "long", 2010, 1, 10)]
 
@@ -553,7 +657,7 @@ def day(locale, style, *numbers):
 
 three = [day(*one) for one in shown]
 looked = model.write(tokens.pairs(three).source, 11).weights
-figure, panels = plt.subplots(3, 1, figsize=(plotting.WIDTH, 9.6))
+figure, panels = plt.subplots(3, 1, figsize=(plotting.WIDTH, 10.4))
 plotting.headline(figure, "The model finds year, month and day\nwherever they stand")
 for axes, date, weights in zip(panels, three, looked, strict=True):
     names = [sign.replace(" ", "␣") for sign in date.text]
@@ -561,17 +665,20 @@ for axes, date, weights in zip(panels, three, looked, strict=True):
         axes, weights[:10, : len(names)], rows=list(date.iso), columns=names, decimals=None
     )
     axes.tick_params(axis="x", labelrotation=0)
+    axes.set(xlabel=f"read ({date.locale})", ylabel="written")
     for part, (top, bottom) in {"year": (0, 4), "month": (5, 7), "day": (8, 10)}.items():
         left, right = date.spans[part]
         box = Rectangle((left, top), right - left, bottom - top, fill=False)
         box.set(edgecolor=plotting.COLOURS["orange"], linewidth=2.5, clip_on=False)
         axes.add_patch(box)
+colours = panels[0].collections[0]
+_ = figure.colorbar(colours, ax=panels, location="bottom", shrink=0.6, aspect=30, label="weight")
 
 # %% [markdown]
 """
 <details><summary>Answer</summary>
 
-The boxes are full: the year is read digit by digit, the month mostly from the letters that tell it apart from the others, the day from its digits. A hyphen must be written whatever stands in the source, so its row may look anywhere, and does.
+Nearly all of each row's weight falls inside its box: the year is read digit by digit, the month mostly from the letters that tell it apart from the others, the day from its digits. A hyphen must be written whatever stands in the source, so its row may look anywhere, and does.
 
 One picture proves little. **Mass on the right field** is a number for all 2,000 dates: the share of attention inside the boxes, over the eight rows that have one.
 
@@ -605,7 +712,7 @@ Additive reads the month mostly from *l* and *t*. General writes the month's fir
 
 </details>
 
-**Predict.** Is that one odd date? The next cell gives, for each of the ten written characters, the mass on the right field in percent, over the recorded dates of trained languages.
+**Predict.** Is that one odd date, or a habit of the general model? The next cell gives, for each of the ten written characters, the mass on the right field in percent, averaged over the recorded dates of trained languages.
 """
 
 # %%
@@ -628,9 +735,9 @@ for name in ("dot", "general", "additive", "concat"):
 """
 <details><summary>Answer</summary>
 
-It is a habit. This general model writes the first digit of the month with 8 % of its weight on the month, that of the day with none on the day, and it is right. The encoder reads both ways: the *state* at a space knows what stands next to it. A key is a state, not a character. An alignment shows which states were averaged, which is less than which characters were used.
+It is a habit. This general model writes the first digit of the month with 8 % of its weight on the month, that of the day with none on the day<!-- shown: 8 0 -->, and it is right. The encoder reads both ways: the *state* at a space knows what stands next to it. A key is a state, not a character. An alignment shows which states were averaged, which is less than which characters were used.
 
-And it is the *sharpest* of all: section 8 prints its entropy. A crisp picture says that a model is sure where to look. Whether a reader would look there is another question; chapter 13 returns to it.
+And its weights are the *sharpest* of all: section 8 prints their entropy. A crisp picture says that a model is sure where to look. Whether a human reader would look there is another question; chapter 13 returns to it.
 
 </details>
 """
@@ -639,9 +746,9 @@ And it is the *sharpest* of all: section 8 prints its entropy. A crisp picture s
 """
 ## 8. The scores compared
 
-A published notebook announces a comparison of "sparsity, computational cost and output quality" and then prints shapes. Here is one: each score three times, from three seeds, with everything else the same. All numbers are read from the record.
+Each score was trained from three seeds, with everything else the same. All numbers of the table are read from the record. *Looking* is what scores and averages cost for one sentence.
 
-**Predict.** Dot has no parameters of its own. Where will it stand in accuracy? Concat *is* additive: in which columns may the two differ at all?
+**Predict.** Dot has no parameters of its own. How accurate will it be, compared with the others? Concat *is* additive: in which columns may the two differ at all?
 """
 
 
@@ -653,6 +760,7 @@ def mean_entropy(name):
     return mean((-torch.xlogy(row / row.sum(), row / row.sum())).sum().item() for row in table)
 
 
+# %%
 names = ["fixed", "dot", "general", "additive", "concat", "general, Luong's step"]
 names += ["local-m", "local-p"]
 print("                         exact match     mass on             para-   CPU looking entropy")
@@ -665,15 +773,19 @@ for name in names:
     print(f"{name:21} {right[0]:.4f} to {right[-1]:.4f}  {spread:12}", end="")
     print(f"{seeds(name, 'parameters')[0]:10,} {mean(seeds(name, 'cpu_seconds')):5.1f}", end="")
     print(f"{flops / 1e6:8.1f} {nats:>7}")
+general = [
+    f"{match:.4f}, {2000 * (1 - match):.0f} dates" for match in seeds("general", "exact_match")
+]
+print("general, seed by seed, and what it misses:", "; ".join(general))
 
 # %% [markdown]
 r"""
 <details><summary>Answer</summary>
 
-- Every global score beats the fixed context, with every seed, by at least 6 points.
-- Dot is *not* behind: 0.9985 to 0.999. It needs no parameters because the encoder is trained with it.
-- General has the widest spread: 0.9855, 0.9955 and 0.997. Its lowest seed misses 29 dates of 2,000, more than any other global score, and is the only one below 99 %. With Luong's step, 0.9945 to 0.999.
-- Additive and concat agree in accuracy within their spread, and in parameters. Concat costs seven times the operations for looking: it projects its keys again at every step.
+- Every global score beats the fixed context, with every seed, by at least 6 points<!-- shown: 0.9855 0.9175 -->.
+- Dot is *not* behind: 0.9985 to 0.999<!-- shown: 0.9985 0.999 -->. It needs no parameters because the encoder is trained with it.
+- General has the widest spread: 0.9855, 0.9955 and 0.997. Its lowest seed misses 29 dates of 2,000<!-- shown: 0.9855 0.9955 0.997 29 -->, more than any other global score, and is the only one below 99 %. With Luong's step it gets 0.9945 to 0.999<!-- shown: 0.9945 0.999 -->.
+- Additive and concat agree in accuracy within their spread, and in parameters. Concat costs seven times the operations for looking<!-- shown: 31.1 219.9 -->: it projects its keys again at every step.
 - The sharpest weights, general's, lie on the right field least of the global scores.
 
 </details>
@@ -681,9 +793,9 @@ r"""
 
 # %% [markdown]
 r"""
-What the comparison does *not* say: that additive is better than dot. They differ by one to three dates of 2,000, on one small task. Nor that general is worse everywhere: steps and learning rate are the same for all, and others may order them anew. The one clear gap is that between a fixed context and any attention.
+What the comparison does *not* say: that additive is better than dot. They differ by one to three dates of 2,000, on one small task. Nor that general is worse everywhere: steps and learning rate are the same for all, and other settings may order them differently. The one clear gap is that between a fixed context and any attention.
 
-Luong (2015) was the first to measure the error rate of alignments, and found dot better for global attention, general for local. "Not used (unstable)", as a table says of the unscaled dot product, is wrong twice: Luong's models used it, and T5 uses unscaled scores (chapter 03).
+Luong (2015), the first to measure the error rate of alignments, found dot better for global attention and general better for local. "Not used (unstable)", as a published table says of the unscaled dot product, is wrong twice: Luong's models used it, and T5 uses unscaled scores (chapter 03).
 """
 
 # %% [markdown]
@@ -721,7 +833,7 @@ print(f"largest tensor: additive {size:,}, dot {8 * 128 * 128:,} elements")
 """
 <details><summary>Answer</summary>
 
-Tens to hundreds of times longer, depending on the machine, though it has only three times the operations: 4 for each pair and hidden unit, and here 2 more for the projections, against 2. The hidden layer of all pairs, (B, L, S, d_a), has to be written to memory, bent by tanh and read again; the dot product sums over the width inside a matrix product and never stores it. Operations are not the story here. Memory is.
+Tens to hundreds of times longer, depending on the machine, though it has only three times the operations: 4 for each pair and hidden unit, and here 2 more for the projections, compared with 2. The hidden layer of all pairs, (B, L, S, d_a), has to be written to memory, passed through tanh and read again; the dot product sums over the width inside a matrix product and never stores it. Operations are not the story here. Memory is.
 
 </details>
 """
@@ -730,7 +842,7 @@ Tens to hundreds of times longer, depending on the machine, though it has only t
 r"""
 ## 9. What an additive score costs
 
-For one pair: $d_a$ additions, $d_a$ times tanh, $2d_a$ for the product with $v$. A projection costs $2\,d_{in}\,d_a$. The question is how often it happens. $W_q^\top q_t$ does not depend on $i$, and $W_k^\top k_i$ does not depend on $t$: a loop over pairs that computes both inside does work that its own earlier rounds have done.
+For one pair: $d_a$ additions, $d_a$ times tanh, $2d_a$ for the product with $v$. A projection costs $2\,d_{in}\,d_a$. The question is how often it happens. $W_q^\top q_t$ does not depend on $i$, and $W_k^\top k_i$ does not depend on $t$: a loop over pairs that computes both inside repeats work that its earlier rounds have done.
 """
 
 # %% [markdown]
@@ -765,7 +877,7 @@ check("additive_flops", additive_flops)
 
 # %% [markdown]
 r"""
-A formula can be wrong. A counter that watches the matrix products cannot be talked into anything. It sees products only, so additions and tanh, $2d_a$ for each pair, are taken out of the formula.
+A formula can be wrong, so a counter watches the matrix products that are really made. It sees products only, so additions and tanh, $2d_a$ for each pair, are taken out of the formula.
 
 **Predict.** $L = S = 50$, $d_q = d_k = 512$, $d_a = 256$. By which factor does projecting once reduce the count? And at 512?
 """
@@ -784,6 +896,7 @@ def empty(*shape):
     return torch.empty(*shape, device="meta")
 
 
+# %%
 d_in, d_a = 512, 256
 for n in (50, 512):
     sizes = (n, n, d_in, d_in, d_a)
@@ -795,17 +908,19 @@ for n in (50, 512):
         products = totals[once] - 2 * d_a * n * n
         print(f"{n:3} {'once' if once else 'every time':10} {totals[once]:16,} in all", end="")
         print(f", products {counted:16,}, equal {counted == products}")
-    print(f"    {totals[False] / totals[True]:.1f} times fewer")
+    print(f"    {totals[False] / totals[True]:.1f} times fewer", end="; with 3 for a tanh ")
+    every, once = (totals[key] + 2 * d_a * n * n for key in (False, True))
+    print(f"{every / 1e9:.2f} and {once / 1e9:.3f} Gflop, {every / once:.1f} times fewer")
 
 # %% [markdown]
 r"""
 <details><summary>Answer</summary>
 
-46 times at 50, 257 times at 512; products counted and computed agree to the last one. A text that charges 3 operations for a tanh gets 1.31 and 0.030 Gflop at 50, a factor of 43.7. Bahdanau's appendix says it in one sentence: $U_a h_j$ does not depend on the step, so compute it in advance.
+46 times at 50, 257 times at 512<!-- shown: 46 257 -->; products counted and computed agree to the last one. A text that charges 3 operations for a tanh gets 1.31 and 0.030 Gflop at 50, a factor of 43.7<!-- shown: 1.31 0.030 43.7 -->. Bahdanau's appendix says it in one sentence: $U_a h_j$ does not depend on the step, so compute it in advance.
 
 </details>
 
-**Find the error.** The same text on $L = S = 512$, $d_a = 256$: additive attention needs "69 billion" operations, scaled dot-product ($d_k = d_v = 64$) 67 million. "About 1000 times fewer! The difference grows with sequence length."
+**Find the error.** The same text compares at $L = S = 512$, $d_a = 256$: additive attention needs "69 billion" operations, scaled dot-product ($d_k = d_v = 64$) 67 million. "About 1000 times fewer! The difference grows with sequence length."
 """
 
 # %%
@@ -830,7 +945,7 @@ lengths_shown = [2**power for power in range(4, 16)]
 axes = plotting.new_figure(
     "Projected once, the factor falls to 6;\nprojected anew, it is 2054 at any length",
     "queries and keys, n",
-    "additive / dot product",
+    "operations, additive / dot",
 )
 for once_each, name, colour, at in (
     (False, "projected for every pair: 2054", "orange", (16, 1100)),
@@ -847,18 +962,18 @@ axes.minorticks_off()
 r"""
 <details><summary>Answer</summary>
 
-The text's formula gives 137.8 billion; 69 is half of it. Against 67 million that is 2054 times, not 1000. But nobody projects anew for each pair: projected once the factor is **10**. And the dot product was not charged for any projection: with the same two projections and the same inner width it is **1.67**.
+The text's formula gives 137.8 billion; 69 is half of it. Compared with 67 million that is 2054 times<!-- shown: 2,054 -->, not 1000. But nobody projects anew for each pair: projected once, the factor is **10**<!-- shown: 10.0 -->. And the dot product was not charged for any projection: with the same two projections and the same inner width it is **1.67**<!-- shown: 1.67 -->.
 
-It does not grow either. Naive, it is the same at every length; computed properly it *falls* towards $6d_a / 4d_k = 6$. "Additive cost depends on $d_a$, dot-product only on $d_k$": both are inner widths, at 6 and 2 operations for each pair and unit.
+Nor does it grow. Computed naively it is the same at every length; computed properly it *falls* towards $6d_a / 4d_k = 6$. "Additive cost depends on $d_a$, dot-product only on $d_k$": both are inner widths, at 6 and 2 operations for each pair and unit.
 
 </details>
 """
 
 # %% [markdown]
 r"""
-**Memory.** At $L = S = 50$, $d_k = 512$, $d_a = 256$ in float32 a text lists 102 kB of encoder states, 10 kB each of scores and weights, 2.5 MB of tanh values for a sequence and 80 MB for 32 of them.
+**Memory.** At $L = S = 50$, $d_k = 512$, $d_a = 256$ in float32 an additive score needs the encoder's states, the scores, the weights, and the tanh values of all pairs.
 
-**Predict.** Which of these does the dot product not have?
+**Predict.** Which of these is the largest? Which does the dot product not have?
 """
 
 # %%
@@ -876,23 +991,21 @@ for what, elements in (
 """
 <details><summary>Answer</summary>
 
-The hidden layer: 2.56 MB for one sequence, against 0.12 MB for all the rest. It grows with L · S · d_a, everything else with L · S or S.
-
-"Additive attention reaches 15 to 25 % of a GPU's peak", the same text says, and some lines later 5 %. It names no source and no measurement, and such a number depends on the device, the sizes and the program.
+The hidden layer, in both cases: 2.56 MB for one sequence<!-- shown: 2,560,000 -->, compared with 0.12 MB for all the rest. It grows with L · S · d_a, everything else with L · S or S.
 
 </details>
 """
 
-# %% [markdown]
+# %% [markdown] tags=["further"]
 r"""
 ## 10. Local attention
 
 Why look at a hundred characters to copy one? Luong restricts the view to a window around a place $p_t$:
 
-- **monotonic** (local-m): $p_t = t$. The softmax runs over keys with $|s - p_t| \le D$.
-- **predictive** (local-p): $p_t = S\cdot\mathrm{sigmoid}(v_p^\top\tanh(W_p h_t))$, a real number that the decoder learns to choose. The softmax's weights are multiplied by $e^{-(s - p_t)^2 / 2\sigma^2}$ with $\sigma = D/2$.
+- **monotonic** (local-m): $p_t = t$. The softmax runs over keys with $|i - p_t| \le D$.
+- **predictive** (local-p): $p_t = S\cdot\mathrm{sigmoid}(v_p^\top\tanh(W_p s_t))$, a real number that the decoder learns to choose. The softmax's weights are multiplied by $\exp(-(i - p_t)^2 / 2\sigma^2)$ with $\sigma = D/2$.
 
-The Gaussian has a slope in $p_t$, so the place can be learned; the edges of a window have none.
+The Gaussian has a slope in $p_t$, so the place can be learned; the edges of a window have none. Luong's local-p has both: a window from $p_t - D$ to $p_t + D$, and the Gaussian in it. Ours leaves the window out: at its edge, $2\sigma$ from the centre, the factor is down to $e^{-2}$, 0.14.
 """
 
 # %% [markdown]
@@ -904,8 +1017,8 @@ r"""
 Write `local_predictive_weights(scores, centre, sigma) -> weights`.
 
 - `scores` is `(B, L, S)`, `centre` is `(B, L)` and real, `sigma` is a number. Positions count from 0.
-- The result is the softmax over **all** keys times $e^{-(s - \text{centre})^2 / 2\sigma^2}$.
-- It is *not* divided by its sum again, and there is no cut-off.
+- The result is the softmax over **all** keys, times $\exp(-(i - \text{centre})^2 / 2\sigma^2)$ for key $i$.
+- It is *not* divided by its sum again, and unlike Luong's there is no cut-off.
 - The centre may lie outside the keys, and gets a gradient.
 """
 
@@ -926,7 +1039,7 @@ check("local_predictive_weights", local_predictive_weights)
 
 # %% [markdown]
 """
-**Predict.** Nine keys with equal scores. Global, a window of half-width 2 around position 4, a Gaussian around 4 with σ = 1, and one around 12, beyond the end. What are the four row sums?
+**Predict.** Nine keys with equal scores. Global, a window of half-width 2 around position 4, a Gaussian around 4 with σ = 1, and one around 12, beyond the end. Which of the four rows still sum to 1?
 """
 
 # %%
@@ -946,11 +1059,13 @@ for name, row in rows.items():
 """
 <details><summary>Answer</summary>
 
-1, 1, 0.28 and nearly 0. The Gaussian takes away and gives nothing back: a badly placed centre costs signal, and that is how training notices it.
+The first two; the others sum to 0.28 and nearly 0<!-- shown: 0.2785 0.0000 -->. The Gaussian takes away and gives nothing back: a badly placed centre costs signal, and that is how training notices it.
 
 </details>
 
-**Predict.** In the table of section 8, local-m and local-p stand with D = 10 and general scores. The window of local-m is centred on the written position. For how many of the 60 recorded dates does some field lie wholly outside its window, and how many of those come out right?
+In the table of section 8, local-m and local-p have D = 10 and general scores. The window of local-m is centred on the written position, and in many dates some field lies wholly outside its window.
+
+**Predict.** Can a model write such a field correctly without ever looking at it?
 """
 
 # %%
@@ -970,18 +1085,18 @@ print(f"local-p keeps {min(sums)} to {max(sums)} % of its weight, {mean(sums):.0
 r"""
 <details><summary>Answer</summary>
 
-27, and all 27 are right. What is out of sight is not lost: the encoder's other states have read it, and so has the decoder's first. Still local-m is the weakest attention here, with 0.9595 to 0.9735 of the dates; the same general score without a window gets 0.9855 to 0.9970.
+It can: 27 dates have such a field, and all 27 are right<!-- shown: 27 27 -->. What is out of sight is not lost: the encoder's other states have read it, and so has the decoder's first. Still, local-m is the weakest attention in the table of section 8, 0.9595 to 0.9735, where the same general score without a window gets 0.9855 to 0.9970. Local-p gets 0.9965 to 0.9975.
 
-Local-p gets 0.9965 to 0.9975, with the widest spread of mass on the right field, 0.50 to 0.85. At these lengths there is no cost to save: both compute all scores, and neither is faster than general. Local attention is made for long sources, the subject of chapter 08.
+At these lengths there is no cost to save: both compute all scores, and neither is faster than general. Local attention is made for long sources, the subject of chapter 08.
 
 </details>
 """
 
-# %% [markdown]
+# %% [markdown] tags=["further"]
 """
 ## 11. If nobody hides the padding
 
-The trained model of section 6, asked again. Each source gets 20 or 200 more pads at its end. The encoder stops at the real end in both cases; only the attention changes.
+The trained model of section 6, tested again. Each source gets 20 or 200 more pads at its end. The encoder stops at the real end in both cases; only the attention changes.
 
 **Predict.** With the mask nothing should move. Without it, what will accuracy be?
 """
@@ -994,17 +1109,11 @@ def with_pads(pads, hide):
     """Return accuracy and the weight on padding, the mask on or off inside the attention."""
     source = torch.nn.functional.pad(some.source, (0, pads), value=data.PAD)
     real = (source != data.PAD)[:, None]
-    weigh = models.AttentionContext.weigh
-
-    def unmasked(scores, state, encoded, step):
-        return attention.attend(scores, encoded.states, torch.ones_like(encoded.mask))
-
-    context.weigh = partial(weigh, context) if hide else unmasked
+    unless = model.look.register_forward_pre_hook(lambda _, seen: (*seen[:3], seen[3] | (not hide)))
     out = model.write(source, some.target.shape[1] - 1)
-    del context.weigh
+    unless.remove()
     lost = (out.weights * ~real).sum(dim=-1).mean()
-    tokens_out = torch.nn.functional.pad(out.tokens, (0, 11 - out.tokens.shape[1]))
-    return measure.exact_match(tokens_out, some.target[:, 1:], data.PAD), lost
+    return measure.exact_match(out.tokens, some.target[:, 1:], data.PAD), lost
 
 
 for pads in (0, 20, 200):
@@ -1017,7 +1126,7 @@ for pads in (0, 20, 200):
 """
 <details><summary>Answer</summary>
 
-With the mask, nothing moves. Without it a tenth of the weight is lost even with no extra pads, for the shorter texts are padded to the longest of the batch. The weight on padding grows with every pad. This model is forgiving: 20 pads cost hardly a date, 200 cost about 5 in 100. That is what makes the mistake hard to find. Nothing fails; a date is right or wrong depending on its neighbours in the batch.
+With the mask, nothing moves. Without it a tenth of the weight is lost even with no extra pads, for the shorter texts are padded to the longest of the batch. The more pads, the more weight they take. This model is forgiving: 20 pads cost hardly a date, 200 cost about 3 in 100<!-- shown: 0.998 0.972 -->. That is what makes the mistake hard to find. Nothing fails; whether a date is right depends on its neighbours in the batch.
 
 </details>
 """
@@ -1028,7 +1137,7 @@ With the mask, nothing moves. Without it a tenth of the weight is lost even with
 
 Eight locales were kept from training altogether. Norwegian, Galician, Slovak and Bulgarian are close to languages that were trained. Nepali shares its script with Hindi, Basque its alphabet with Spanish; Georgian and Burmese have scripts of their own.
 
-**Predict.** Order the eight by exact match. Is there one where the model looks in the right place and still writes the wrong month?
+**Predict.** In which of the eight will fewer than half of the dates come out right? And can attention be in the right place where they do not?
 """
 
 # %%
@@ -1050,7 +1159,7 @@ print(f"{len(trained)} trained locales: lowest exact match {min(trained)} (200 d
 """
 <details><summary>Answer</summary>
 
-The close relatives come through, Norwegian and Slovak without an error. Georgian is the instructive one: 96 % of the attention lies in the right field and three quarters of the dates are wrong. Its letters are not in the alphabet, so a month is a row of unknown signs, and only its length is left. In Burmese the digits are unknown too, and attention finds nothing to hold on to. This is one model, seed 0 of the record.
+In Basque, Georgian and Burmese. The close relatives come through, Norwegian and Slovak without an error. Georgian is the instructive one: 96 % of the attention lies in the right field, and three quarters of the dates are wrong<!-- shown: 0.96 0.250 -->. Its letters are not in the alphabet, so a month is a row of unknown signs, and only its length is left. In Burmese the digits are unknown too, and attention finds nothing to go by. This is one model, seed 0 of the record.
 
 </details>
 
@@ -1079,7 +1188,7 @@ The month, nearly always; year and day are copied digit by digit from where they
 </details>
 """
 
-# %% [markdown]
+# %% [markdown] tags=["further"]
 """
 ## 13. What published texts say, once more
 
@@ -1090,6 +1199,7 @@ Decide before you open the answers: right, wrong, or right under a condition?
 3. "Additive attention has the same O(n²d) complexity as dot-product attention."
 4. "Luong's variants are multiplicative and computationally efficient."
 5. "A `LuongAttention(method='generel')` is built without an error." (The listing has if, elif, elif.)
+6. "Additive attention reaches 15 to 25 % of a GPU's peak."
 """
 
 
@@ -1113,29 +1223,132 @@ except UnboundLocalError as error:
 <details><summary>Answers</summary>
 
 1. The paper appeared on arXiv in September 2014, and at ICLR in 2015. Luong's is of 2015.
-2. In Luong's step. In Bahdanau's it is the previous state; with the current one the step is circular (section 3).
+2. Right for Luong's step. In Bahdanau's it is the previous state; with the current one the step is circular (section 3).
 3. Right if each key is projected once (section 9), with two to three times the operations for each pair and unit, and a tensor of L · S · d_a.
 4. Dot and general are. Concat is the additive score and costs as much (section 4).
-5. True; it fails at its first use, as above. Refuse an unknown name where it is given.
-
-The listings' scores are right; their general needs equal widths. They forget padding, the attentional vector, input feeding, location scores and local windows.
+5. Right; it fails at its first use, as above. Refuse an unknown name where it is given.
+6. Nobody can check it: device, sizes and program are missing, and some lines later it is 5 %.
 
 </details>
 """
 
 # %% [markdown]
-r"""
-## Recap
-
-1. Attention is a score, a softmax over real keys, and an average. Only the score differs: additive $v^\top\tanh(W_q^\top q + W_k^\top k)$, dot $q^\top k$, general $q^\top Wk$. Concat is additive by another name; location does not look.
-2. Bahdanau looks with $s_{t-1}$ and then moves; Luong moves and then looks with $h_t$, and hands $\tilde h_t$ on.
-3. On dates every global score beats the fixed context, and finds the fields in each locale's order. Between the scores, three seeds of one task decide little.
+"""
+The published listings' scores are right, but their general needs equal widths. They leave out padding, the attentional vector, input feeding, location and local windows.
 """
 
 # %% [markdown]
 r"""
-4. Keys are projected once. That saves a factor of 46 at 50 positions and 257 at 512. After it the additive score costs 10 times the dot product at published sizes, 1.67 times on equal terms, and the ratio falls with length. What stays is the hidden layer of all pairs in memory.
-5. Padding that is not hidden takes weight, and more of it in longer batches.
+**Find the error.** A published exercise gives four keys, a query $s = (0.5, 0.5, 0.5)$,
+
+$$W_1 = \begin{pmatrix}0.5 & -0.3 & 0.2\\ 0.4 & 0.6 & -0.1\end{pmatrix},\quad W_2 = \begin{pmatrix}0.3 & 0.5 & 0.2\\ -0.2 & 0.4 & 0.6\end{pmatrix},\quad v = (1, 0.8),$$
+
+and prints as its solution $e = (1.147, 1.089, 1.118, 0.856)$ with weights $(0.268, 0.252, 0.260, 0.220)$. Its definition is $W_1 s + W_2 h$; its solution computes $W_1 h + W_2 s$.
+
+**Predict.** With a correct sum, which key wins? Can you refuse the printed *weights* without knowing any matrix?
+"""
+
+# %%
+W_1 = torch.tensor([[0.5, -0.3, 0.2], [0.4, 0.6, -0.1]])
+W_2 = torch.tensor([[0.3, 0.5, 0.2], [-0.2, 0.4, 0.6]])
+keys = torch.tensor([[1.0, 0.0, 1.0], [0.0, 1.0, 1.0], [1.0, 1.0, 0.0], [0.0, 0.0, 1.0]])
+asking, v = torch.full((1, 3), 0.5), torch.tensor([1.0, 0.8])
+for name, of_query, of_key in (("W1 s + W2 h", W_1, W_2), ("W1 h + W2 s", W_2, W_1)):
+    scores = attention.additive_score(asking, keys, of_query.mT, of_key.mT, v)
+    print(f"{name}: scores {scores[0].numpy().round(3)}", end="  ")
+    print(f"weights {torch.softmax(scores, dim=-1)[0].numpy().round(3)}")
+printed = torch.tensor([1.147, 1.089, 1.118, 0.856])
+print("softmax of the printed scores:", torch.softmax(printed, dim=-1).numpy().round(3))
+print("W1 applied to the first key:  ", (keys[0] @ W_1.mT).numpy().round(1))
+differ = (math.log(0.268 / 0.220), 1.147 - 0.856)
+print("first from last, in log weights {:.3f}, in scores {:.3f}".format(*differ))
+
+# %% [markdown]
+r"""
+<details><summary>Answer</summary>
+
+No printed number is right, in either reading. As defined, $e = (1.157, 1.433, 1.219, 1.005)$ and the weights are $(0.236, 0.311, 0.251, 0.203)$: the *second* key wins. With the roles swapped, $(1.317, 0.953, 1.313, 0.837)$ and $(0.302, 0.210, 0.301, 0.187)$: first and third nearly tie. The printed first score goes back to $W_1h_1 = (0.5 - 0.2, 0.4 - 0.1)$; the product is $(0.7, 0.3)$: a sign slipped.
+
+The printed weights are not even the softmax of the printed scores, which is $(0.273, 0.258, 0.265, 0.204)$. A softmax keeps differences: $\ln(0.268/0.220) = 0.197$, but $1.147 - 0.856 = 0.291$<!-- shown: 0.197 0.291 -->.
+
+</details>
+"""
+
+# %% [markdown]
+"""
+## Yours: a translator of English dates, made of your parts
+
+Your `attend` looks, in turn with your `dot_score` and your `additive_score`; each model is trained for 120 steps. Two results of section 4 come for free: general with the identity for W is the dot product, so your `general_score` must write what the first model writes; and concat is additive, so your `concat_score`, given both matrices of the second model as one, must write what that writes. (Scores that loop over pairs are right, but take minutes here.)
+"""
+
+
+# %%
+class YourLook(nn.Module):
+    """Any score with its matrices, and `attend`, from the parts."""
+
+    def __init__(self, parts, name, *shapes):
+        super().__init__()
+        self.parts, self.name = parts, name
+        self.matrices = nn.ParameterList(torch.randn(shape) * shape[0] ** -0.5 for shape in shapes)
+
+    def project(self, states):
+        return states
+
+    def forward(self, s, keys, states, real):
+        score = getattr(self.parts, self.name)
+        scores = score(s[:, None], keys, *self.matrices)
+        context, weights = self.parts.attend(scores, states, real)
+        return context[:, 0], weights[:, 0]
+
+
+draw = partial(data.sample_dates, locales=["en_US"])
+english = draw(3840, torch.Generator().manual_seed(0))
+unseen = draw(200, torch.Generator().manual_seed(1), held_out=True)
+letters = data.DateTokens.of(english)
+english, unseen = letters.pairs(english), letters.pairs(unseen)
+
+
+# %%
+def translating(parts):
+    """Train with two scores, then put each one's equal in its place; return shares of right dates."""
+    shapes = {"dot_score": (), "additive_score": ((32, 32), (32, 32), (32,))}
+    result = {}
+    for name, twin in (("dot_score", "general_score"), ("additive_score", "concat_score")):
+        torch.manual_seed(0)
+        look = YourLook(parts, name, *shapes[name])
+        model = Seq2Seq(len(letters.source), len(letters.target), look, width=32).double()
+        train = partial(models.train_seq2seq, seed=0, batch=32, learning_rate=2e-2)
+        result[f"last loss, {name}"] = train(model, english, steps=120)[-1]
+        joined = torch.cat([*look.matrices[:2]]) if shapes[name] else torch.eye(32).double()
+        for score, matrices in ((name, look.matrices), (twin, [joined, *look.matrices[2:]])):
+            look.name, look.matrices = score, nn.ParameterList(matrices)
+            text = models.write_all(model, unseen).tokens
+            result[score] = measure.exact_match(text, unseen.target[:, 1:], data.PAD)
+    return result
+
+
+# %% tags=["nbval-ignore-output"] reason="says whose parts ran and how long they took"
+parts = yours("attend", "dot_score", "general_score", "additive_score", "concat_score")
+note = parts.run(translating)
+note
+
+# %%
+for name, number in note.result.items():
+    print(f"{name:28} {number:.2f}")
+
+# %% [markdown]
+r"""
+## Recap
+
+1. Attention is a score, a softmax over real keys, and an average. Only the score differs: additive $v^\top\tanh(W_q^\top q + W_k^\top k)$, dot $q^\top k$, general $q^\top Wk$. Concat is additive by another name; location does not look at keys.
+2. Bahdanau looks with $s_{t-1}$ and then moves; Luong moves and then looks with $s_t$, and hands $\tilde s_t$ on.
+3. On dates every global score beats the fixed context, and finds the fields in each locale's order. Three seeds of one task say little about which score is best.
+"""
+
+# %% [markdown]
+r"""
+4. Keys are projected once. That saves a factor of 46 at 50 positions and 257 at 512. After it the additive score costs 10 times the dot product at published sizes, 1.67 times on equal terms, and the ratio falls with length. What remains is the hidden layer of all pairs in memory.
+5. Padding that is not hidden takes weight, the more the longer the batch's longest text is.
 6. Attention in the right place is no proof of a right answer.
 
 **Next**: chapter 03 keeps the cheapest of these scores and asks what goes wrong when it gets wide.
@@ -1146,7 +1359,7 @@ r"""
 ## Go further
 
 - Bahdanau, Cho and Bengio (2015): section 3.1, and appendix A.1.2 for the precomputed keys.
-- Luong, Pham and Manning (2015): Eq. 8 for the scores, Eq. 9 and 10 for local-p, section 3.3 for input feeding.
+- Luong, Pham and Manning (2015): dot, general and concat stand without a number between Eq. 7 and 8, location is Eq. 8, local-p Eq. 9 and 10; section 3.3 for input feeding.
 - Graves (2013): a differentiable window, before.
 - Sutskever, Vinyals and Le (2014): the fixed context that all this replaces.
 """

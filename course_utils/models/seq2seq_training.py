@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from typing import Protocol, runtime_checkable
 
 import torch
 from jaxtyping import Bool, Float, Int
-from torch import Tensor
+from torch import Tensor, nn
 from torch.nn import functional as F
 
 from course_utils.data import FIRST_SYMBOL, PAD, Pairs
@@ -39,7 +40,7 @@ def sequence_loss(logits: Float[Tensor, "B L n"], target: Int[Tensor, "B T"]) ->
 
 
 def train_seq2seq(
-    model: Seq2Seq,
+    model: nn.Module,
     pairs: Pairs,
     *,
     steps: int,
@@ -51,7 +52,7 @@ def train_seq2seq(
     """Train in place with Adam, teacher forcing, a short warm-up and a cosine.
 
     Args:
-        model: What to train.
+        model: What to train: `model(source, target)` gives the logits, as `Seq2Seq` does.
         pairs: What to learn from, in a new order in each epoch; pairs of like length go together.
         steps: Number of updates.
         seed: Decides the order of the pairs, and nothing else.
@@ -91,7 +92,12 @@ def _batches(lengths: Tensor, batch: int, generator: torch.Generator) -> Iterato
             yield drawn[number]
 
 
-def write_all(model: Seq2Seq, pairs: Pairs, batch: int = 500) -> Written:
+@runtime_checkable
+class _Writes(Protocol):
+    def write(self, source: Tensor, max_length: int, /) -> Written: ...
+
+
+def write_all(model: _Writes, pairs: Pairs, batch: int = 500) -> Written:
     """Write every source greedily, given as much room as the longest target takes."""
     length = pairs.target.shape[1] - 1
     parts = [model.write(some, length) for some in pairs.source.split(batch)]

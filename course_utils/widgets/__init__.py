@@ -14,6 +14,7 @@ from course_utils.widgets.head_grid import HeadGrid, head_grid
 from course_utils.widgets.heatmap import Heatmap, heatmap
 from course_utils.widgets.heatmap_figure import heatmap_figure
 from course_utils.widgets.length_explorer import LengthExplorer, length_explorer
+from course_utils.widgets.look_stepper import LookStepper, look_stepper
 from course_utils.widgets.mask_playground import MaskPlayground, mask_playground
 from course_utils.widgets.projection_toy import ProjectionToy, projection_toy
 from course_utils.widgets.rope_clock import RopeClock, rope_clock
@@ -28,6 +29,7 @@ __all__ = [
     "HeadGrid",
     "Heatmap",
     "LengthExplorer",
+    "LookStepper",
     "MaskPlayground",
     "ProjectionToy",
     "RopeClock",
@@ -41,6 +43,7 @@ __all__ = [
     "heatmap",
     "heatmap_figure",
     "length_explorer",
+    "look_stepper",
     "mask_playground",
     "projection_toy",
     "rope_clock",

@@ -15,6 +15,7 @@ from course_utils.widgets import (
     HeadGrid,
     Heatmap,
     LengthExplorer,
+    LookStepper,
     MaskPlayground,
     ProjectionToy,
     RopeClock,
@@ -39,6 +40,7 @@ WIDGETS = [
     (VariantExplorer, "variant_explorer"),
     (DecodeStepper, "decode_stepper"),
     (TileStepper, "tile_stepper"),
+    (LookStepper, "look_stepper"),
 ]
 
 

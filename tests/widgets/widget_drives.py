@@ -153,4 +153,10 @@ DRIVES = {
         said.last_tile,
         {"is_causal": True},
     ),
+    "LookStepper": Drive(
+        widgets.look_stepper,
+        lambda _: [slide("stage", "End"), slide("factor of the scores", "Home")],
+        said.blurred_to_the_end,
+        {"factor": 0.5, "step": 12},
+    ),
 }

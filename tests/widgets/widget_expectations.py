@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import look_stepper_cases
 import mask_playground_cases
 import numpy as np
 import tile_stepper_cases
@@ -17,6 +18,7 @@ from course_utils.attention import (
 )
 from course_utils.measure import kv_cache_bytes
 from course_utils.positions import rope_interleaved
+from course_utils.widgets import look_stepper
 
 _HIDDEN_KEYS, _QUERIES, _PAIRS, _WIDEST = 32, 256, 2000, 1024
 
@@ -161,6 +163,13 @@ def all_generated_with_one_kept_head(widget: Any) -> list[str]:
     fed = len(widget.tokens) - 1
     kept = kv_cache_bytes(widget.num_layers, 1, widget.d_k, fed, 1, widget.bytes_per_element)
     return [f"{kept / 1024:.3g} KiB", f"position {fed} is predicted"]
+
+
+def blurred_to_the_end(widget: Any) -> list[str]:
+    walk = look_stepper_cases.walk(look_stepper(widget.words, widget.states, factor=0.5))
+    written = " ".join(widget.words[step["best"]][1] for step in walk)
+    state = ", ".join(fixed(x, 2) for x in walk[-1]["state"])
+    return [f"= ({state})", f"Written so far: {written}"]
 
 
 def last_tile(widget: Any) -> list[str]:
