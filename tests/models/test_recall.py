@@ -13,7 +13,10 @@ from course_utils.models.recall import (
     train_recall,
 )
 
-KINDS = [("full", 4, 4), ("full", 4, 2), ("full", 4, 1), ("window", 4, 4), ("linear", 1, 1)]
+KINDS: list[tuple[str, int, int] | tuple[str, int, int, int]] = [
+    ("full", 4, 4), ("full", 4, 2), ("full", 4, 1), ("window", 4, 4), ("linear", 1, 1),
+    ("latent", 4, 4, 16), ("latent", 16, 16, 8),
+]  # fmt: skip
 RECORD = read_record("chapter_08_recall")
 
 
@@ -51,7 +54,9 @@ def test_all_models_have_as_many_parameters() -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_no_score_depends_on_later_tokens(kind: tuple[str, int, int]) -> None:
+def test_no_score_depends_on_later_tokens(
+    kind: tuple[str, int, int] | tuple[str, int, int, int],
+) -> None:
     torch.manual_seed(0)
     model = RecallModel(*kind)
     tokens, _ = recall_batch(10, 2, seeded())
@@ -75,15 +80,26 @@ def test_a_window_reaches_no_further_than_its_layers_carry() -> None:
 @pytest.mark.parametrize(
     ("kind", "says"),
     [
-        (("sparse", 4), "kind must be one of full, window, linear, got 'sparse'"),
+        (("sparse", 4), "kind must be one of full, window, linear, latent, got 'sparse'"),
         (("full", 5), "num_heads must divide 64 and num_kv_heads divide it, got 5 and 5"),
         (("full", 4, 3), "num_heads must divide 64 and num_kv_heads divide it, got 4 and 3"),
         (("linear", 4, 2), "num_kv_heads must be num_heads where the kind is 'linear', got 2"),
+        (("latent", 4), "d_latent must be an even number from 2 to 128, got None"),
+        (("latent", 4, 4, 7), "d_latent must be an even number from 2 to 128, got 7"),
+        (("latent", 4, 2, 8), "num_kv_heads must be num_heads where the kind is 'latent', got 2"),
+        (("full", 4, 4, 8), "d_latent must be None where the kind is 'full', got 8"),
     ],
 )
 def test_what_does_not_fit_is_said(kind: tuple[str, int], says: str) -> None:
     with pytest.raises(ValueError, match=says):
         RecallModel(*kind)
+
+
+def test_a_latent_model_makes_keys_and_values_of_one_vector() -> None:
+    torch.manual_seed(0)
+    layer = RecallModel("latent", 4, 4, 8).layers[0]
+    assert layer.key[0] is layer.value[0]
+    assert layer.key[0].out_features == 8
 
 
 @pytest.mark.thorough
@@ -104,13 +120,17 @@ def test_the_record_has_three_seeds_of_each_model_and_the_chapters_finding() -> 
     last = {(run["model"], run["seed"]): run["recalled"]["64"] for run in RECORD["runs"]}
     models = {model for model, _ in last}
     assert set(last) == {(model, seed) for model in models for seed in range(3)}
-    assert len(models) == 7
+    assert len(models) == 14
 
     def shares(model: str) -> list[float]:
         return [last[model, seed] for seed in range(3)]
 
     for shared in ("full, 4 heads", "grouped-query, 2 of 4 heads", "multi-query, 1 of 4 heads"):
         assert min(shares(shared)) > 0.99
+    for kept in ("latent of 32", "latent of 16", "latent of 8"):
+        assert min(shares(f"{kept}, 4 heads")) > 0.95
+    assert min(shares("window of 16, then grouped-query")) > 0.99
+    assert max(shares("multi-query, 1 of 16 heads")) < 0.7
     assert max(shares("window of 16, 4 heads")) < 0.1
     assert min(shares("linear, 1 head")) > max(shares("linear, 4 heads"))
     assert min(shares("linear, 4 heads")) > max(shares("linear, 16 heads"))
