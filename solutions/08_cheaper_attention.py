@@ -18,7 +18,7 @@ r"""
 
 1. say of each cheaper attention which cost it lowers: parameters, operations, memory, or the bytes kept while generating;
 2. write it so that it really costs less, and prove that by counting;
-3. fit the exponent of a measured cost, and read off where a variant begins to pay;
+3. fit the exponent of a measured cost, and read off where a variant begins to pay (further);
 4. say what each variant gives up, and measure that too;
 5. judge a published comparison table.
 
@@ -463,7 +463,7 @@ Both recall everything at 128 and 64 bytes. At 32 bytes multi-query attention, w
 
 The vector alone does not do it: with 16 heads of width 4, eight latent numbers recall only 0.37.<!-- shown: 0.37 --> What latent attention gains is that the bytes kept no longer set the width of a head: all of its 4 heads make keys of width 16 from the same 8 numbers.
 
-The task is a toy, and one head would do for it. On language models DeepSeek-AI (2024, appendix D) report that multi-query heads lose quality, and that latent attention does better than full multi-head attention.
+The task is a toy, and one head would do for it. On language models DeepSeek-AI (2024) report that multi-query heads lose quality, and that latent attention does better than full multi-head attention.
 
 </details>
 """
@@ -1003,9 +1003,9 @@ print("   ".join(f"{name}: {one / times['SDPA, all pairs']:.2f}" for name, one i
 r"""
 <details><summary>Answer</summary>
 
-63 with the neighbours alone: each layer hears of one more block. Two random blocks bring it down to 6, and to 8 for twice as many blocks: with random links the number of steps grows like a logarithm. A global block makes it 2 at once, but everything then passes through its 64 tokens; the random blocks are other ways.<!-- shown 3: 63 6 8 2 -->
+63 with the neighbours alone: each layer hears of one more block. Two random blocks bring it down to 6, and to 8 for twice as many blocks: the number grows like a logarithm. A global block makes it 2 at once, but everything then passes through its 64 tokens; random blocks are other ways.<!-- shown 3: 63 6 8 2 -->
 
-The keys per query hardly change when $n$ doubles, so the cost is linear: $n(w + g + r)$. As the pattern is one of whole blocks, no operation is wasted: 0.92 Gflop instead of 8.59. Time falls less, to 0.59 of SDPA's over all pairs: the blocks have to be found in a mask of $n^2$ entries, and scattered keys gathered. The same mask put on all scores costs more than no mask, 1.75.<!-- shown 2: 0.92 8.59 0.59 1.75 -->
+The keys per query hardly change when $n$ doubles, so the cost is linear: $n(w + g + r)$. As the pattern is one of whole blocks, no operation is wasted: 0.92 Gflop instead of 8.59. Time falls less, to 0.64 of SDPA's over all pairs: the blocks have to be found in a mask of $n^2$ entries, and scattered keys gathered. The same mask on all scores costs more than none, 1.42.<!-- shown 2: 0.92 8.59 0.64 1.42 -->
 
 </details>
 """
@@ -1717,12 +1717,12 @@ for what, colour, style, shift in (
 ):  # fmt: skip
     runs = [run for run in costs["runs"] if run["what"] == what]
     n, y, numbers = ([run[x] for run in runs] for x in ("length", "milliseconds", "largest_tensor"))
-    name = what.replace("softmax, ", "").replace("causal linear", "linear")
+    name = what.replace(", written out", "").replace("causal linear", "linear")
     plotting.line(panels[0], n, y, name, colour, (1.15 * n[-1], shift * y[-1]), style)
     at = (1.15 * n[-1], numbers[-1]) if numbers[-1] > 1e7 else None
     plotting.line(panels[1], n, numbers, name, colour, at, style)
 panels[1].text(1.15 * 16384, 4.2e6, "the others", va="center", color=plotting.QUIET)
-panels[1].text(1150, 6.8e5, "Performer", va="center", color=plotting.COLOURS["blue"])
+panels[1].text(1100, 1.5e6, "Performer", color=plotting.COLOURS["blue"], fontweight="bold")
 for panel in panels:
     panel.set(yscale="log", xlim=(450, 120000))
     plotting.power_axis(panel, [512, 1024, 2048, 4096, 8192, 16384])
