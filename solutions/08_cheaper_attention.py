@@ -342,7 +342,7 @@ for name, kept in deepseek.items():
 r"""
 <details><summary>Answer</summary>
 
-160, against 1024 for MHA and 128 for MQA.<!-- shown: 160 1024 128 --> But unlike MQA, every head has keys and values of its own. DeepSeek-V2 keeps $512 + 64$ numbers per layer, which makes 67.5 KiB per token in its 60 layers at 16 bits; keys and values for its 128 heads would need 3,840.<!-- shown: 67.5 3840 -->
+160, against 1024 for MHA and 128 for MQA.<!-- shown: 160 1024 128 --> But unlike MQA, every head has keys and values of its own. DeepSeek-V2 keeps $512 + 64$ numbers per layer, which makes 67.5 KiB per token in its 60 layers at 16 bits; keys and values for its 128 heads would need 3,840 KiB.<!-- shown: 67.5 3840 -->
 
 </details>
 
@@ -459,7 +459,7 @@ _ = axes.set(ylim=(0, 1.08), xlim=(28, 150))
 r"""
 <details><summary>Answer</summary>
 
-Both recall everything at 128 and 64 bytes. At 32 bytes multi-query attention, whose heads are now 4 wide, falls to 0.54, with a wide range; latent attention still recalls everything.<!-- shown: 128 64 32 0.54 -->
+Both recall everything, or nearly so, at 128 and 64 bytes. At 32 bytes multi-query attention, whose heads are now 4 wide, falls to 0.54, with a wide range; latent attention still recalls everything.<!-- shown: 128 64 32 0.54 -->
 
 The vector alone does not do it: with 16 heads of width 4, eight latent numbers recall only 0.37.<!-- shown: 0.37 --> What latent attention gains is that the bytes kept no longer set the width of a head: all of its 4 heads make keys of width 16 from the same 8 numbers.
 
@@ -1844,7 +1844,7 @@ r"""
 
 # %% [markdown]
 """
-4. Sharing heads recalled everything; at equal bytes a latent vector recalled more than narrow shared heads. A window forgets what lies before it; a kernel what exceeds its state; random features and mixtures fail where attention is sharp.
+4. Sharing heads recalled everything; with very few bytes per token a latent vector recalled more than narrow shared heads. A window forgets what lies before it; a kernel what exceeds its state; random features and mixtures fail where attention is sharp.
 5. A table without an experiment is an opinion.
 
 **Next**: chapter 09 keeps attention exact, and makes it cheap by never storing the table.
