@@ -781,12 +781,12 @@ def reread(parts):
     """Return what the trained hybrid keeps, recalls and learns with other functions inside."""
     model = deepcopy(hybrid).double()
     first, second = model.layers
-    first.attend = partial(parts.sliding_window_attention, window=16)
+    first.attend = lambda q, k, v: parts.sliding_window_attention(q, k, v, 16)
     second.attend = lambda q, k, v: parts.grouped_query_attention(
         q, k, v, attention.causal_mask(q.shape[-2], q.shape[-2])
     )
     found = judge_recall(model, (4, 16, 64), sequences=16)
-    bytes_kept = parts.kv_cache_bytes(1, 2, 16, 192, batch=1, bytes_per_element=8)
+    bytes_kept = parts.kv_cache_bytes(1, 2, 16, 192, 1, 8)
     losses = train_recall(model, steps=12, seed=1, learning_rate=1e-3)
     return {"recalled": torch.tensor([*found.values()]), "bytes of layer 2": bytes_kept,
             "losses": torch.tensor(losses)}  # fmt: skip
