@@ -1,10 +1,11 @@
 """Train small models to recall values by their keys, and ask them for longer lists than they saw.
 
-Every model has two layers of width 64 and the same number of parameters; they differ in attention
-alone. Lists of 2 to 16 pairs are learnt, lists of 4, 16, 32 and 64 pairs are asked for.
+Every model has two layers of width 64 and the same number of parameters; what attention saves goes
+into the feed-forward layers. Lists of 2 to 16 pairs are learnt, lists of 4, 16, 32 and 64 pairs are
+asked for.
 
 The record is written after each model, and a second start goes on where the first ended. It takes
-about ten minutes on one core:
+about fifteen minutes on one core:
 
     python benchmarks/chapter_08_recall.py
 """
@@ -33,8 +34,9 @@ from course_utils.models.recall import (
 )
 
 RESULT = RESULTS / "chapter_08_recall.json"
+MIXED = "window of 16, then grouped-query"
 STEPS, PAIRS, ASKED, SEQUENCES = 1000, (2, 16), (4, 16, 32, 64), 128
-MODELS: dict[str, tuple[str, int, int]] = {
+MODELS: dict[str, tuple[str, int, int] | tuple[str, int, int, int]] = {
     "full, 4 heads": ("full", 4, 4),
     "grouped-query, 2 of 4 heads": ("full", 4, 2),
     "multi-query, 1 of 4 heads": ("full", 4, 1),
@@ -42,6 +44,13 @@ MODELS: dict[str, tuple[str, int, int]] = {
     "linear, 1 head": ("linear", 1, 1),
     "linear, 4 heads": ("linear", 4, 4),
     "linear, 16 heads": ("linear", 16, 16),
+    "multi-query, 1 of 8 heads": ("full", 8, 1),
+    "multi-query, 1 of 16 heads": ("full", 16, 1),
+    "latent of 32, 4 heads": ("latent", 4, 4, 32),
+    "latent of 16, 4 heads": ("latent", 4, 4, 16),
+    "latent of 8, 4 heads": ("latent", 4, 4, 8),
+    MIXED: ("full", 4, 2),
+    "latent of 8, 16 heads": ("latent", 16, 16, 8),
 }
 
 
@@ -49,6 +58,8 @@ def run(name: str, seed: int) -> dict[str, Any]:
     """Train one model, and return what it recalls."""
     torch.manual_seed(seed)
     model = RecallModel(*MODELS[name])
+    if name == MIXED:
+        model.layers[0] = RecallModel("window").layers[0]
     start = time.process_time()
     losses = train_recall(model, steps=STEPS, seed=seed, pairs=PAIRS)
     return {

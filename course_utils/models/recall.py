@@ -59,20 +59,28 @@ def recall_batch(
 class RecallModel(nn.Module):
     """Two layers of attention and feed-forward over the tokens of a recall task.
 
-    Whatever sharing heads of keys and values saves goes into wider feed-forward layers: all models
+    Whatever shared heads or latent vectors save goes into wider feed-forward layers: all models
     have the same number of parameters.
 
     Args:
-        kind: "full", "window" (16 keys) or "linear".
+        kind: "full", "window" (16 keys), "linear" or "latent".
         num_heads: Query heads.
         num_kv_heads: Heads of keys and values; fewer only where the kind is "full".
+        d_latent: Width of the vector from which all heads make keys and values, where the kind is
+            "latent": an even number.
 
     Raises:
-        ValueError: The kind is unknown or shares no heads, or heads do not divide each other or
-            the width.
+        ValueError: The kind is unknown or shares no heads, heads do not divide each other or the
+            width, or a latent width is missing, odd or not asked for.
     """
 
-    def __init__(self, kind: str, num_heads: int = 4, num_kv_heads: int | None = None) -> None:
+    def __init__(
+        self,
+        kind: str,
+        num_heads: int = 4,
+        num_kv_heads: int | None = None,
+        d_latent: int | None = None,
+    ) -> None:
         super().__init__()
         num_kv_heads = num_heads if num_kv_heads is None else num_kv_heads
         check_at_least(1, num_heads=num_heads, num_kv_heads=num_kv_heads)
@@ -88,8 +96,14 @@ class RecallModel(nn.Module):
             raise ValueError(
                 f"num_kv_heads must be num_heads where the kind is {kind!r}, got {num_kv_heads}"
             )
+        if kind != "latent" and d_latent is not None:
+            raise ValueError(f"d_latent must be None where the kind is {kind!r}, got {d_latent}")
+        if kind == "latent" and (d_latent is None or not 2 <= d_latent <= 128 or d_latent % 2):
+            raise ValueError(f"d_latent must be an even number from 2 to 128, got {d_latent}")
         self.token = nn.Embedding(2 * SYMBOLS, D_MODEL)
-        self.layers = nn.ModuleList(_Layer(kind, num_heads, num_kv_heads) for _ in range(LAYERS))
+        self.layers = nn.ModuleList(
+            _Layer(kind, num_heads, num_kv_heads, d_latent) for _ in range(LAYERS)
+        )
         self.norm = nn.LayerNorm(D_MODEL)
         self.out = nn.Linear(D_MODEL, SYMBOLS)
 
@@ -104,15 +118,23 @@ class RecallModel(nn.Module):
 
 
 class _Layer(nn.Module):
-    def __init__(self, kind: str, num_heads: int, num_kv_heads: int) -> None:
+    def __init__(self, kind: str, num_heads: int, num_kv_heads: int, d_latent: int | None) -> None:
         super().__init__()
         self.attend, self.num_heads, self.num_kv_heads = _ATTEND[kind], num_heads, num_kv_heads
-        d_kv = D_MODEL // num_heads * num_kv_heads
-        d_ff = 4 * D_MODEL + D_MODEL - d_kv  # what narrower keys and values leave over
         self.norm = nn.LayerNorm(D_MODEL)
         self.before = nn.Parameter(0.1 * torch.randn(D_MODEL))
         self.query = nn.Linear(D_MODEL, D_MODEL, bias=False)
-        self.key, self.value = (nn.Linear(D_MODEL, d_kv, bias=False) for _ in range(2))
+        self.key: nn.Module
+        self.value: nn.Module
+        if d_latent is None:
+            d_kv = D_MODEL // num_heads * num_kv_heads
+            self.key, self.value = (nn.Linear(D_MODEL, d_kv, bias=False) for _ in range(2))
+            spared = D_MODEL - d_kv
+        else:
+            down = nn.Linear(D_MODEL, d_latent, bias=False)  # one for both: all that would be kept
+            self.key, self.value = (nn.Sequential(down, _unfolded(d_latent)) for _ in range(2))
+            spared = D_MODEL - 3 * d_latent // 2
+        d_ff = 4 * D_MODEL + spared  # the feed-forward layer gets what keys and values leave over
         self.merge = nn.Linear(D_MODEL, D_MODEL, bias=False)
         self.feed_forward = nn.Sequential(
             nn.LayerNorm(D_MODEL),
@@ -129,6 +151,13 @@ class _Layer(nn.Module):
         x = x + self.merge(merge_heads(self.attend(query, key, value)))
         out: Tensor = x + self.feed_forward(x)
         return out
+
+
+def _unfolded(d_latent: int) -> nn.Linear:
+    """Return what makes all heads' keys, at first as large as the keys of the other models."""
+    up = nn.Linear(d_latent, D_MODEL, bias=False)
+    nn.init.normal_(up.weight, std=d_latent**-0.5)
+    return up
 
 
 def train_recall(
@@ -193,4 +222,5 @@ _ATTEND: dict[str, Attend] = {
     "full": _full,
     "window": _window,
     "linear": causal_linear_attention,
+    "latent": _full,
 }

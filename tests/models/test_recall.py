@@ -15,7 +15,10 @@ from course_utils.models.recall import (
     train_recall,
 )
 
-KINDS = [("full", 4, 4), ("full", 4, 2), ("full", 4, 1), ("window", 4, 4), ("linear", 1, 1)]
+KINDS: list[tuple[str, int, int] | tuple[str, int, int, int]] = [
+    ("full", 4, 4), ("full", 4, 2), ("full", 4, 1), ("window", 4, 4), ("linear", 1, 1),
+    ("latent", 4, 4, 16), ("latent", 16, 16, 8),
+]  # fmt: skip
 RECORD = read_record("chapter_08_recall")
 
 
@@ -53,7 +56,9 @@ def test_all_models_have_as_many_parameters() -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_no_score_depends_on_later_tokens(kind: tuple[str, int, int]) -> None:
+def test_no_score_depends_on_later_tokens(
+    kind: tuple[str, int, int] | tuple[str, int, int, int],
+) -> None:
     torch.manual_seed(0)
     model = RecallModel(*kind)
     tokens, _ = recall_batch(10, 2, seeded())
@@ -77,15 +82,26 @@ def test_a_window_reaches_no_further_than_its_layers_carry() -> None:
 @pytest.mark.parametrize(
     ("kind", "says"),
     [
-        (("sparse", 4), "kind must be one of full, window, linear, got 'sparse'"),
+        (("sparse", 4), "kind must be one of full, window, linear, latent, got 'sparse'"),
         (("full", 5), "num_heads must divide 64 and num_kv_heads divide it, got 5 and 5"),
         (("full", 4, 3), "num_heads must divide 64 and num_kv_heads divide it, got 4 and 3"),
         (("linear", 4, 2), "num_kv_heads must be num_heads where the kind is 'linear', got 2"),
+        (("latent", 4), "d_latent must be an even number from 2 to 128, got None"),
+        (("latent", 4, 4, 7), "d_latent must be an even number from 2 to 128, got 7"),
+        (("latent", 4, 2, 8), "num_kv_heads must be num_heads where the kind is 'latent', got 2"),
+        (("full", 4, 4, 8), "d_latent must be None where the kind is 'full', got 8"),
     ],
 )
 def test_what_does_not_fit_is_said(kind: tuple[str, int], says: str) -> None:
     with pytest.raises(ValueError, match=says):
         RecallModel(*kind)
+
+
+def test_a_latent_model_makes_keys_and_values_of_one_vector() -> None:
+    torch.manual_seed(0)
+    layer = RecallModel("latent", 4, 4, 8).layers[0]
+    assert layer.key[0] is layer.value[0]
+    assert layer.key[0].out_features == 8
 
 
 @pytest.mark.thorough

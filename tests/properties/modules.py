@@ -117,6 +117,7 @@ MODULES = (
         Module(f"RecallModel, {kind}", lambda kind=kind: models.RecallModel(kind, 2))
         for kind in ("full", "window", "linear")
     ),
+    Module("RecallModel, latent", lambda: models.RecallModel("latent", 2, d_latent=4)),
     Module("Encoder", lambda: models.Encoder(num_symbols=SYMBOLS, width=8, embedding=3)),
     Module("Seq2Seq", _seq2seq(lambda: models.AttentionContext(dot_score)), streams=2),
     Module("Seq2Seq, fixed", _seq2seq(models.FixedContext), streams=2),
