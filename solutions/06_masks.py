@@ -156,7 +156,7 @@ A second loss is **honest**: it predicts each token from a sequence that ends ju
 # %%
 @torch.no_grad()
 def honest_loss(model, tokens, offset):
-    """Return the mean loss when the model is given only what stands before each token."""
+    """Return the mean loss when the model is given only what comes before each token."""
     losses = []
     for n in range(1, tokens.shape[1]):
         logits = model(tokens[:, :n], attention.causal_mask(n, n, offset))
@@ -280,7 +280,7 @@ _ = axes.set(yscale="log")
 
 # %% [markdown]
 """
-**On real text** nobody prints the floor beside the loss. Characters of Python's help texts, 64 at a time, two layers.
+**On real text** nobody knows the floor. Characters of Python's help texts, 64 at a time, two layers.
 
 **Predict.** Which sign in the output gives the leak away, if you may look at only one: training loss, validation loss, honest loss, or the text?
 """
@@ -368,7 +368,7 @@ for new in (1, 3):
 """
 <details><summary>Answer</summary>
 
-One token: no mask at all is right, since everything kept lies in its past, and `is_causal=True` is wrong: the token sees only the first key. Three tokens at once (a prompt that continues a conversation, or several guesses checked together): no mask leaks, `is_causal=True` forgets nearly everything, only the offset is right.
+One token: no mask at all is right, because every kept key is in its past, and `is_causal=True` is wrong: the token sees only the first key. Three tokens at once (a prompt that continues a conversation, or several guesses checked together): no mask leaks, `is_causal=True` forgets nearly everything, only the offset is right.
 
 </details>
 
@@ -603,7 +603,7 @@ r"""
 Write `window_mask(num_queries, num_keys, window, offset=0) -> mask`.
 
 - Boolean, `(num_queries, num_keys)`.
-- Query $i$ stands at place $p = i + \text{offset}$ and sees the keys $p - w + 1, \dots, p$: at most `window` of them, its own counted, none later than $p$.
+- Query $i$ is at place $p = i + \text{offset}$ and sees the keys $p - w + 1, \dots, p$: at most `window` of them, its own counted, none later than $p$.
 - `window` is at least 1, and may be larger than the number of keys.
 """
 
@@ -611,7 +611,7 @@ Write `window_mask(num_queries, num_keys, window, offset=0) -> mask`.
 # %% exercise="window_mask"
 def window_mask(num_queries, num_keys, window, offset=0):
     """Say which keys each query may see: the last few, its own among them."""
-    ### BEGIN SOLUTION: Count how far each key lies behind its query, and keep a range of that.
+    ### BEGIN SOLUTION: Count how far each key is behind its query, and keep a range of that.
     place = torch.arange(num_queries)[:, None] + offset
     behind = place - torch.arange(num_keys)[None, :]
     return torch.logical_and(behind >= 0, behind <= window - 1)
@@ -652,7 +652,8 @@ The causal model of section 2 reads two documents of 16 digits in one row of 32.
 generator = torch.Generator().manual_seed(6)
 first, second = counting_rows(256, 16, generator), counting_rows(256, 17, generator)
 packed = torch.cat([first, second], dim=1)
-apart = attention.document_mask(torch.tensor([[0] * 16 + [1] * 16]))
+documents = torch.tensor([[0] * 16 + [1] * 16])
+apart = attention.document_mask(documents)
 model = row_models[0][0]
 restarted = copy.deepcopy(model)
 restarted.position.weight.data[16:] = model.position.weight[:16]
@@ -697,7 +698,7 @@ r"""
 
 Write `document_mask(document_ids) -> mask`.
 
-- `document_ids` is `(B, L)`, whole numbers; equal numbers mean the same document, wherever it stands in the row. Any number may occur; no number is reserved for padding.
+- `document_ids` is `(B, L)`, whole numbers; equal numbers mean the same document, wherever it appears in the row. Any number may occur; no number is reserved for padding.
 - The result is boolean, `(B, 1, L, L)`: query $i$ sees key $j$ of its own document with $j \le i$.
 """
 
@@ -1516,40 +1517,32 @@ Three masks, three jobs. Padding masks are for correctness (section 4). Masked l
 r"""
 ## Yours: your masks in the trained model
 
-The packed documents of section 5 once more, read by the causal model of section 2, and this time with your parts: your masks, your `masked_softmax` inside its attention, your `leaks_future` as the judge. What you have not passed yet is the course's. In *padded on the left* the first document is declared padding, so half of all rows see nothing.
+The packed documents of section 5 once more, read by a twin of the causal model of section 2 that has its weights and your parts: your masks, your `masked_softmax` inside its attention, your `leaks_future` as the judge. What you have not passed yet is the course's. In *padded on the left* the first document is declared padding, so half of all rows see nothing.
 """
 
 
 # %%
-def read(parts, tokens, mask, places):
-    """Run the model's one layer with the softmax of `parts`; return the logits."""
-    model = row_models[0][0]
-    block, x = model.blocks[0], model.token(tokens) + model.position(places)
-    own = block.attention
-    projected = F.linear(block.attention_norm(x), own.in_proj_weight, own.in_proj_bias)
-    query, key, value = (attention.split_heads(part, 2) for part in projected.chunk(3, dim=-1))
-    weights = parts.masked_softmax(query @ key.mT / math.sqrt(16), mask)
-    x = x + own.out_proj(attention.merge_heads(weights @ value))
-    return model.out(model.norm(x + block.feed_forward(x)))
-
-
 @torch.no_grad()
 def experiment(parts):
     """Return the losses on the second document, and what leaks, with the masks of `parts`."""
-    places, documents = torch.arange(32), torch.tensor([[0] * 16 + [1] * 16])
+
+    def attend(query, key, value, mask):
+        return parts.masked_softmax(query @ key.mT / math.sqrt(query.shape[-1]), mask) @ value
+
+    sizes = {"d_model": 32, "num_heads": 2, "num_layers": 1, "max_length": 32}
+    twin, found = SmallTransformer(10, **sizes, attend=attend), {}
     causal, real = parts.causal_mask(32, 32), parts.padding_mask(torch.tensor([16]), 32).flip(-1)
-    found = {}
-    for name, mask, at in (
-        ("causal", causal, places),
-        ("window of 8", parts.window_mask(32, 32, 8), places),
-        ("documents, places restart", parts.document_mask(documents), places % 16),
-        ("padded on the left", causal & real, places % 16),
+    for name, trained_model, mask in (
+        ("causal", model, causal),
+        ("window of 8", model, parts.window_mask(32, 32, 8)),
+        ("documents, places restart", restarted, parts.document_mask(documents)),
+        ("padded on the left", restarted, causal & real),
     ):
-        logits = read(parts, packed[:, :-1], mask, at)[:, 16:23]
-        found[name] = F.cross_entropy(logits.flatten(0, 1), packed[:, 17:24].flatten()).item()
+        twin.load_state_dict(trained_model.state_dict())
+        found[name] = losses_by_place(twin, packed, mask)[16:23].mean()
     for offset in (0, 1):
-        attend = partial(row_models[0][0].blocks[0], attn_mask=parts.causal_mask(32, 32, offset))
-        found[f"offset {offset} leaks"] = parts.leaks_future(attend, 32, 32)
+        attention_only = partial(twin.blocks[0], attn_mask=parts.causal_mask(32, 32, offset))
+        found[f"offset {offset} leaks"] = parts.leaks_future(attention_only, 32, 32)
     return found
 
 
@@ -1584,7 +1577,7 @@ r"""
 4. One `nan` row becomes all rows in the next layer, whatever the mask, because $0 \cdot \text{nan} = \text{nan}$; the gradients follow, and clipping does not help. Look for empty rows: left padding under a causal mask.
 5. A dense mask saves no operation. Rules do, if code skips what they hide.
 
-Shapes: `(L, S)`, or `(B, 1, 1, S)` and `(B, 1, L, S)` with the axis for heads. Anything else runs on some batch sizes and lies.
+Shapes: `(L, S)`, or `(B, 1, 1, S)` and `(B, 1, L, S)` with the axis for heads. Anything else runs for some batch sizes and is wrong.
 
 **Next**: chapter 07 asks how a model knows where a token stands. A causal mask already tells it a little.
 """

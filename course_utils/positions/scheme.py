@@ -20,7 +20,7 @@ class PositionScheme(nn.Module):
     """No positions at all; a scheme overrides the places where it acts.
 
     Positions are (L,), the same for all sequences, or (B, L), and count from anywhere, so that a
-    model that reads on after a cache hands over the true ones.
+    model that reads on after a cache passes the true ones.
     """
 
     def embed(
