@@ -1368,7 +1368,7 @@ check("prefix_mask", prefix_mask)
 r"""
 ## 12. The same masks as rules: `mask_mod`
 
-FlexAttention takes no table but a function of four indices, a **`mask_mod`**: `(batch, head, query, key)`, each a tensor, to True where the query may look. Here is one for each mask of section 5.
+FlexAttention takes a function in place of a table, a **`mask_mod`**: from four indices, `(batch, head, query, key)`, each a tensor, to True where the query may look. Here is one for each mask of section 5.
 
 **Predict.** `create_mask` writes such a rule out as a table. Which rule needs the batch index?
 """
@@ -1446,7 +1446,7 @@ for name, rule in (("causal", causal_rule), ("window", window_128), ("documents"
 
 # %% mystnb={"image": {"alt": "Three tables of eight by eight blocks: full bright, partly filled grey, skipped dark. Causal: the diagonal is partly filled, everything below it full. A window of 128: the diagonal and the one below it are partly filled, nothing is full. Two documents: two triangles, with partly filled blocks on the diagonal and in the rows and columns that the border between the documents cuts."}}
 figure, panels = plt.subplots(1, 3, figsize=(plotting.WIDTH, 2.6))
-plotting.headline(figure, "BlockMask: dark blocks are skipped, grey ones ask the rule")
+plotting.headline(figure, "Dark blocks are skipped, grey ones ask the rule")
 for panel, (name, block_mask) in zip(panels, blocks.items(), strict=True):
     share = torch.zeros(8, 8)
     for count, index, fill_with in (
@@ -1575,7 +1575,7 @@ r"""
 # %% [markdown]
 r"""
 4. One `nan` row becomes all rows in the next layer, whatever the mask, because $0 \cdot \text{nan} = \text{nan}$; the gradients follow, and clipping does not help. Look for empty rows: left padding under a causal mask.
-5. A dense mask saves no operation. Rules do, if code skips what they hide.
+5. A dense mask saves no operation. Rules do, if code skips what they hide: `mask_mod` and BlockMask.
 
 Shapes: `(L, S)`, or `(B, 1, 1, S)` and `(B, 1, L, S)` with the axis for heads. Anything else runs for some batch sizes and is wrong.
 
