@@ -1379,8 +1379,7 @@ Sizes are those of the papers: Shaw clips at 16, DeBERTa at 512, and *DeBERTa, 1
 record = measure.read_record("chapter_07_positions")
 print(f"recorded {record['date']}, {record['settings']['seeds']} seeds: {record['command']}")
 GROUPS = {
-    "no positions": ["none"],
-    "added to the tokens": ["sinusoidal", "learned"],
+    "nothing, or added to the tokens": ["none", "sinusoidal", "learned"],
     "a number added to each score": ["T5", "T5, short", "ALiBi"],
     "vectors met by queries and keys": ["Shaw", "DeBERTa", "DeBERTa, 16"],
     "queries and keys turned": ["RoPE", "RoPE + window", "RoPE + PI", "RoPE + NTK", "RoPE + YaRN"],
