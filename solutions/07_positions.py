@@ -274,7 +274,7 @@ r"""
 
 # %% mystnb={"image": {"alt": "Left: the encoding table, 64 positions by 32 features. Left columns flicker from row to row, right ones hardly change. Right: dot products of all pairs of positions, bright on the diagonal and constant along every line parallel to it."}}
 pe = positions.sinusoidal_encoding(64, 32)
-figure, (left, right) = plt.subplots(1, 2, figsize=(plotting.WIDTH, 3.3), width_ratios=(1.1, 1.6))
+figure, (left, right) = plt.subplots(1, 2, figsize=(plotting.WIDTH, 2.9), width_ratios=(1, 1.25))
 plotting.headline(
     figure, "Each position has its own row;\ntheir dot product depends on the distance only"
 )
@@ -1425,13 +1425,13 @@ def draw_all(title, found, live, y_label, names):
         panel.set_ylim(0 if y_label == "accuracy" else 1.2, highest * 1.05)
         panel.grid(axis="y")
     plotting.power_axis(panels[-1], lengths)
-    panels[-1].set_xlim(lengths[0] * 0.94, lengths[-1] * 2.7)
+    panels[-1].set_xlim(lengths[0] * 0.94, lengths[-1] * 2.9)
 
 
 # %% mystnb={"image": {"alt": "Loss on help text against tokens read, 64 to 512, in five panels. Sinusoidal and learned jump to above 2.5 at 96; no positions goes from 2.1 to 2.2. T5 rises to 2.6, with short buckets to 2.3; ALiBi is flat near 1.6. Shaw and DeBERTa clipped at 16 are flat near 1.4; DeBERTa clipped at 512 rises to 2.0. RoPE with a window is flat; RoPE is good to 96 and rises to 3.3. Stretched, YaRN ends at 1.9, PI at 2.9, NTK-aware at 3.2."}}
 loss = curves("text", "loss")
 live = {name: {n: pair[0] for n, pair in found.items()} for name, found in live_text.items()}
-names = {"ALiBi": 1.7, "Shaw": 1.38}
+names = {"ALiBi": 1.7, "Shaw": 1.3, "DeBERTa, 16": 1.55}
 draw_all(
     "Text, trained at 64: loss on the same characters\n(bands: three seeds; stars: the run above)",
     loss,
@@ -1444,6 +1444,7 @@ draw_all(
 right = curves("copy", "accuracy")
 live = {name: {n: pair[1] for n, pair in found.items()} for name, found in live_copy.items()}
 names = {"none": 0.31, "sinusoidal": 0.185, "learned": 0.06, "T5": 0.15, "T5, short": 0.3}
+names |= {"DeBERTa": 0.87, "DeBERTa, 16": 0.74}
 draw_all(
     "Copy from three places ago, trained at 32\n(bands: three seeds; stars: the run above)",
     right,
