@@ -993,7 +993,7 @@ check("rope_interleaved", rope_interleaved)
 
 # %% [markdown]
 r"""
-**What it promises, checked.** Three properties make a RoPE: lengths stay, scores depend on the distance alone, and nothing but the position is asked.
+**What it promises, checked.** Three properties make a RoPE: lengths stay, scores depend on the distance alone, and nothing but the position is used.
 
 **Predict.** Left: *one* query and *one* key, put at all positions. Right: new random vectors at each position, as in a published figure "Position bias with RoPE". What do you see in each?
 """
@@ -1181,7 +1181,7 @@ r"""
 
 All but one pass all three. Identity keeps lengths and is constant along *every* line; one frequency, the other pairing and the negative angle are rotations too; *base ignored* is right until someone changes the base. Properties say that a function is a rotation by distance. They do not say *which* rotation.
 
-So test against known numbers: one vector of ones and zeros, position 1, and the angles by hand. `check` compares values, at positions that do not start at 0, and names the mistake that it recognises.
+So compare values with known numbers: one vector of ones and zeros, position 1, and the angles by hand. That finds every version here but *positions ignored*, because these positions start at 0. `check` compares values at positions that do not, and names the mistake that it recognises.
 
 </details>
 
@@ -1497,9 +1497,9 @@ for name, runs in (("T5", right["T5"][64]), ("RoPE", right["RoPE"][64])):
 r"""
 <details><summary>Answer</summary>
 
-**At the trained length.** On text the schemes with vectors lead, DeBERTa and Shaw; then RoPE with and without a window, T5, ALiBi, the sines, the learned table, and far behind them no positions. All but two learn to copy: ALiBi gets 0.85, and *none* 0.27,<!-- shown 2: 0.85 0.27 --> where guessing gets 0.10. That is what the causal mask alone is worth.
+**At the trained length.** On text the schemes with vectors lead, DeBERTa and Shaw; then RoPE with and without a window, T5, ALiBi, the sines, the learned table, and far behind them the model without positions. All but two learn to copy: ALiBi gets 0.85, and *none* 0.27,<!-- shown 2: 0.85 0.27 --> where guessing gets 0.10. That is what the causal mask alone is worth.
 
-**Eight times longer.** On both tasks Shaw, DeBERTa clipped at 16 and RoPE with a window stay as they were, and ALiBi nearly so. On text plain RoPE is worse than the model without positions, and so is NTK-aware; YaRN keeps most of it, on both tasks. Sines and learned table fail with the first unseen positions.
+**Eight times longer.** On both tasks Shaw, DeBERTa clipped at 16 and RoPE with a window stay as they were, and ALiBi nearly so. On text plain RoPE is worse than the model without positions, and so is NTK-aware; YaRN loses far less, on both tasks. Sines and the learned table fail with the first unseen positions.
 
 </details>
 """
@@ -1565,7 +1565,7 @@ r"""
 r"""
 ## 12. Find the error: what published texts say
 
-Right, wrong, or right under a condition? (The site's page *What is measured here* lists these and all other claims of this chapter.)
+Right, wrong, or right under a condition? (The site's page *What is measured here* lists these and more claims of this chapter.)
 
 1. "Self-attention is permutation-invariant."
 2. "Sinusoids let a model handle sequences longer than in training."
