@@ -22,12 +22,14 @@ r"""
 4. trace a NaN from one empty row through a second layer, and repair its cause;
 5. say what a mask saves (nothing, by itself).
 
-*You need* chapter 03 for attention and the softmax, chapter 05 for heads. The seven exercises ask for 64 minutes together; reading and running take about as long.
+*You need* chapter 03 for attention and the softmax, chapter 05 for heads and the small Transformer. Its positions are *learned*: one vector for each place, added to the token's (chapter 07).
+
+*Core path · further*
 """
 
 # %% [markdown]
 """
-How to read: before each experiment stands a question. Write your guess down, run the cell, then open the answer.
+How to read: each experiment begins with a question. Write your guess down, run the cell, then open the answer.
 
 $L$ queries and $S$ keys, as before. A mask is boolean, has one row for each query and one column for each key, and **True means: may look**. Query $i$ and key $j$ are counted from 0.
 """
@@ -45,9 +47,10 @@ from matplotlib import pyplot as plt
 from torch import nn
 from torch.nn import functional as F
 from torch.nn.attention.bias import causal_lower_right
+from torch.nn.attention.flex_attention import create_block_mask, create_mask
 from tqdm import tqdm
 
-from course_utils import attention, check, hint, matrix_plotting, measure, plotting  # noqa: F401
+from course_utils import attention, check, hint, matrix_plotting, measure, plotting, yours  # noqa: F401
 from course_utils.data import character_text, decode, random_windows
 from course_utils.models import SmallTransformer
 from course_utils.models.training import descend
@@ -61,9 +64,9 @@ torch.set_printoptions(precision=2, sci_mode=False)
 r"""
 ## 1. A table of who may look
 
-A model that writes text predicts the next token from the ones before it. In training all positions are computed at once, so the later tokens lie in the same tensor. A **causal** mask hides them: query $i$ may look at key $j$ only if $j \le i$.
+A model that writes text predicts the next token from the ones before it. In training all positions are computed at once, so the later tokens are in the same tensor. A **causal** mask hides them: query $i$ may look at key $j$ only if $j \le i$.
 
-Hidden scores become $-\infty$ before the softmax, and $e^{-\infty} = 0$: a hidden key gets the weight 0, and the others share the whole.
+Hidden scores become $-\infty$ before the softmax, and $e^{-\infty} = 0$: a hidden key gets the weight 0, and the weights of the others still sum to 1.
 
 **Predict.** Four tokens, all scores 0. What does the third query give to each key?
 """
@@ -77,11 +80,11 @@ print(attention.masked_softmax(torch.zeros(4, 4), causal))
 """
 <details><summary>Answer</summary>
 
-A third to itself and to each of the two before it, nothing to the last. The first query has no choice: it gives everything to itself.
+A third to itself and to each of the two before it, nothing to the last.<!-- shown: 0.33 --> The first query has no choice: it gives everything to itself.
 
 </details>
 
-Two other ways of writing the same table stand in published code. And `nn.MultiheadAttention` wants the opposite table: there True means *blocked*.
+Published code writes the same table in two other ways. And `nn.MultiheadAttention` wants the opposite table: there True means *blocked*.
 
 **Predict.** Which of the three lines print True?
 """
@@ -100,45 +103,20 @@ print("torch's own, as boolean", torch.equal(blocked, causal))
 The first two. The third is the same table inverted, which is right where True means *blocked*. A mask handed to the wrong one of the two functions runs without an error, and shows each query exactly what it must not see. `~mask` translates.
 
 </details>
-
-**Find the error.** A published example shows five positions and these weights, "as they might emerge in a language model".
-
-**Predict.** Row by row: how much weight lies on the future? Can a causal model produce this table?
-"""
-
-# %%
-printed = torch.tensor([
-    [0.45, 0.25, 0.15, 0.10, 0.05],
-    [0.10, 0.50, 0.25, 0.10, 0.05],
-    [0.05, 0.15, 0.40, 0.30, 0.10],
-    [0.05, 0.10, 0.20, 0.50, 0.15],
-    [0.05, 0.05, 0.10, 0.25, 0.55],
-])  # fmt: skip
-print("rows sum to     ", printed.sum(dim=-1))
-print("on the future   ", printed.triu(diagonal=1).sum(dim=-1))
-past = printed.tril()
-print("the same, causal:\n", past / past.sum(dim=-1, keepdim=True))
-
-# %% [markdown]
-"""
-<details><summary>Answer</summary>
-
-More than half of the first row, 0.40 of the second and third, 0.15 of the fourth. The rows are valid weights, but of a model that reads in both directions. In a causal one the first position has 1 on itself, always.
-
-</details>
-
-Masking a score with -inf and dropping the weight afterwards are the same thing *if* the row is divided by its new sum, as above. Without the division the row no longer sums to 1.
 """
 
 # %% [markdown]
 r"""
 ## 2. What a leak looks like
 
-Data with nothing to learn: sequences of random digits. Each next digit is one of ten, all alike, so no honest model can have a loss below $\ln 10 = 2.303$ on average. That floor is the **entropy** of the data.
+Data with nothing to learn: sequences of random digits. Each next digit is one of ten, all equally likely, so no honest model can have a mean loss below $\ln 10 = 2.303$ nats. (The loss is $-\ln$ of the probability given to what came; a *nat* is its unit.) That floor is the **entropy** of the data.
 
 A small Transformer is trained twice on such digits, 16 positions at a time. One mask is right. The other has its diagonal one too high: query $i$ sees key $i + 1$, which is the digit that it must predict.
+"""
 
-First the tools: training under a mask, and the loss under it.
+# %% [markdown]
+r"""
+First the tools: the loss under a mask, and training with it. `descend` is the course's training loop: in each step it asks for the loss of a fresh batch and lets Adam, an optimiser, change the weights.
 """
 
 
@@ -150,21 +128,22 @@ def next_token_loss(model, tokens, offset):
     return F.cross_entropy(logits.flatten(0, 1), tokens[:, 1:].flatten())
 
 
-def trained(draw, length, offset, steps, **sizes):
-    """Train a small Transformer on `draw(count, length + 1, generator)`; return it and its loss."""
+def trained(draw, length, offset, steps, tokens=10, d_model=32, heads=2, layers=1, batch=32):
+    """Train a small Transformer on what `draw` returns; return it and the loss of each step."""
     torch.manual_seed(0)
     generator = torch.Generator().manual_seed(0)
-    shape = {"num_tokens": 10, "d_model": 32, "num_heads": 2, "num_layers": 1, "batch": 32} | sizes
-    batch = shape.pop("batch")
-    model = SmallTransformer(max_length=length, **shape)
-    losses = descend(
-        model,
-        lambda: next_token_loss(model, draw(batch, length + 1, generator), offset),
-        torch.optim.Adam(model.parameters()),
-        steps=steps,
-        learning_rate=3e-3,
-        progress=partial(tqdm, desc=f"offset {offset}", ncols=70, mininterval=1, file=sys.stdout),
+    model = SmallTransformer(
+        tokens, max_length=length, d_model=d_model, num_heads=heads, num_layers=layers
     )
+    optimiser = torch.optim.Adam(model.parameters())
+
+    def batch_loss():
+        return next_token_loss(model, draw(batch, length + 1, generator), offset)
+
+    def bar(steps):
+        return tqdm(steps, f"offset {offset}", ncols=70, mininterval=1, file=sys.stdout)
+
+    losses = descend(model, batch_loss, optimiser, steps=steps, learning_rate=3e-3, progress=bar)
     return model, losses
 
 
@@ -177,7 +156,7 @@ A second loss is **honest**: it predicts each token from a sequence that ends ju
 # %%
 @torch.no_grad()
 def honest_loss(model, tokens, offset):
-    """Return the mean loss when the model is given only what stands before each token."""
+    """Return the mean loss when the model is given only what comes before each token."""
     losses = []
     for n in range(1, tokens.shape[1]):
         logits = model(tokens[:, :n], attention.causal_mask(n, n, offset))
@@ -212,9 +191,9 @@ print(f"one place in 16 without a neighbour to copy: ln 10 / 16 = {math.log(10) 
 r"""
 <details><summary>Answer</summary>
 
-0.17 on random digits: impossible, hence a leak. New data show the same 0.17, because a validation set measured under the same mask leaks in the same way. What remains is nearly all in one place: the last query has no key to its right.
+0.17 on random digits: impossible, hence a leak. New data show the same 0.17, because a validation set measured under the same mask leaks in the same way. Nearly all that remains comes from one place: the last query has no key to its right.
 
-The honest loss is 4.5, far *above* the floor. The model is sure of a digit that it copied from somewhere; guessing blindly would give 2.3.
+The honest loss is 4.5, far *above* the floor. The model is sure of a digit that it copied from the wrong place; guessing blindly would give 2.3.<!-- shown: 0.17 4.5 2.3 -->
 
 </details>
 """
@@ -225,14 +204,14 @@ The honest loss is 4.5, far *above* the floor. The model is sure of a digit that
 
 <details><summary>Answer</summary>
 
-On the training set, after seeing it many times: the text is then no longer random to the model. It is never possible on fresh data, and here every batch is fresh. A loss that is too good there is a leak until the opposite is proved.
+On the training set, after seeing it many times: the text is then no longer random to the model. It is never possible on fresh data, and here every batch is fresh. A loss that is too good on fresh data is a leak until the opposite is proved.
 
 </details>
 """
 
 # %% [markdown]
 r"""
-**Then it writes.** Digits with a rule: the first eight are random, and every further eight repeat the eight before, each digit one higher (after 9 comes 0):
+**Then it writes.** Digits with a rule: the first eight are random, and each further row of eight repeats the row before with every digit one higher (after 9 comes 0):
 
 `5948 3311 · 6059 4422 · 7160 5533 · …`
 
@@ -280,9 +259,9 @@ for offset, (model, losses) in row_models.items():
 """
 <details><summary>Answer</summary>
 
-The causal model comes to the floor and writes every digit right. The two others have a training loss near 0, far below the floor, and write rubbish: 9 % right (a blind guess gets 10 %) and 22 %. The better the loss, the worse the text.
+The causal model comes to the floor and writes every digit right. The two others have a training loss near 0, far below the floor, and write rubbish: 9 % right (a blind guess gets 10 %) and 22 %.<!-- shown: 9% 22% --> The better the loss, the worse the text.
 
-Both had one honest place in each row to learn the rule from: the last, which has nothing to its right. That was not enough.
+Both had one honest place in each sequence to learn the rule from: the last, which has nothing to its right. That was not enough.
 
 </details>
 """
@@ -301,7 +280,7 @@ _ = axes.set(yscale="log")
 
 # %% [markdown]
 """
-**On real text** nobody prints the floor beside the loss. Characters of Python's help texts, 64 at a time, two layers.
+**On real text** nobody knows the floor. Characters of Python's help texts, 64 at a time, two layers.
 
 **Predict.** Which sign in the output gives the leak away, if you may look at only one: training loss, validation loss, honest loss, or the text?
 """
@@ -317,10 +296,9 @@ def windows(count, length, generator, tokens=text.train):
 
 
 # %% tags=["nbval-ignore-output"] reason="training differs in the last digits between machines, and the text between Python versions"
-sizes = {"num_tokens": text.num_characters, "d_model": 64, "num_heads": 4, "num_layers": 2}
 held_out = windows(64, 65, torch.Generator().manual_seed(1), text.validation)
 for offset in (0, 1):
-    model, losses = trained(windows, 64, offset, steps=300, batch=16, **sizes)
+    model, losses = trained(windows, 64, offset, 300, text.num_characters, 64, 4, 2, batch=16)
     with torch.no_grad():
         validation = next_token_loss(model, held_out, offset)
     print(f"{names[offset]}: training {mean(losses[-20:]):.2f}, ", end="")
@@ -331,7 +309,7 @@ for offset in (0, 1):
 """
 <details><summary>Answer</summary>
 
-Training and validation loss both look like a breakthrough: about 0.14, where the causal model has about 2.3 after so short a training. The honest loss is the one sure sign; it should equal the validation loss and is more than twice the causal model's. The text is a sign too, though a weak causal model also writes poor text.
+Training and validation loss both look like a breakthrough: about 0.14, where the causal model has about 2.3 after so short a training.<!-- shown: 0.14 2.32 --> The honest loss is the one sure sign; it should equal the validation loss and is more than twice the causal model's. The text is a sign too, though a weak causal model also writes poor text.
 
 So: **compute the loss position by position once** before you believe it. Section 9 has a test that needs no training.
 
@@ -342,9 +320,9 @@ So: **compute the loss position by position once** before you believe it. Sectio
 r"""
 ## 3. Where does the first query stand?
 
-With as many queries as keys, the causal mask is a triangle. With fewer queries than keys one number is missing: which key is query 0's own? That number is the **offset**: query $i$ sees keys $j \le i + \text{offset}$.
+With as many queries as keys, the causal mask is a triangle. With fewer queries than keys, one number is missing: which key is query 0's own? That number is the **offset**: query $i$ sees keys $j \le i + \text{offset}$.
 
-When a model writes, the keys of earlier tokens are kept (chapter 10) and only the new tokens ask. With $L$ new tokens among $S$ keys, the first one stands at place $S - L$.
+When a model writes, the keys of earlier tokens are kept (chapter 10) and only the new tokens ask. With $L$ new tokens among $S$ keys, the first one is at place $S - L$.
 
 **Predict.** Two new tokens, five keys. Write both tables: offset 0, and offset $S - L = 3$. Which of them is SDPA's `is_causal=True`?
 """
@@ -365,7 +343,7 @@ print("SDPA, causal_lower_right\n", weights[0])
 r"""
 <details><summary>Answer</summary>
 
-Offset 0. `is_causal=True` aligns the table at its **upper left**: the newest tokens see the oldest keys and nothing else. PyTorch names the other alignment `causal_lower_right`. Libraries differ: FlashAttention aligns at the lower right since version 2.1 (so its README), at the upper left before. A function that guesses the alignment from the shapes cannot be right for everyone, so in this course the offset is always said.
+Offset 0. `is_causal=True` aligns the table at its **upper left**: the newest tokens see the oldest keys and nothing else. PyTorch names the other alignment `causal_lower_right`. Libraries differ: FlashAttention has aligned at the lower right since version 2.1 (its README says so), and at the upper left before. A function that guesses the alignment from the shapes cannot be right for everyone, so in this course the offset is always said.
 
 </details>
 
@@ -390,7 +368,7 @@ for new in (1, 3):
 """
 <details><summary>Answer</summary>
 
-One token: no mask at all is right, since everything kept lies in its past, and `is_causal=True` is wrong: the token sees only the first key. Three tokens at once (a prompt that continues a conversation, or several guesses checked together): no mask leaks, `is_causal=True` forgets nearly everything, only the offset is right.
+One token: no mask at all is right, because every kept key is in its past, and `is_causal=True` is wrong: the token sees only the first key. Three tokens at once (a prompt that continues a conversation, or several guesses checked together): no mask leaks, `is_causal=True` forgets nearly everything, only the offset is right.
 
 </details>
 
@@ -430,9 +408,9 @@ check("causal_mask", causal_mask)
 r"""
 ## 4. Padding
 
-A batch is one tensor, so shorter sequences are filled up. The filler, *padding*, has vectors like any other token. If nobody hides it, it is attended to.
+A batch is one tensor, so shorter sequences are filled up. The filler, *padding*, has vectors like any other token. Unless it is hidden, it is attended to.
 
-One attention layer, a sequence of four tokens, and more and more padding behind it.
+One attention layer, a sequence of four tokens, and more and more padding after it.
 
 **Predict.** By how much do the outputs of the four real tokens move when padding is added? Does the amount of padding matter?
 """
@@ -454,7 +432,7 @@ for pads in (0, 1, 3, 8):
 r"""
 <details><summary>Answer</summary>
 
-Every pad takes a share of every token's weight, so the outputs move further with each. The same sentence gets another answer when a longer one is in its batch. With the mask nothing moves at all.
+Every pad takes a share of every token's weight, so the outputs move further with each. The same sentence gets a different answer when a longer one is in its batch. With the mask nothing moves at all.
 
 </details>
 
@@ -490,9 +468,9 @@ The same. The mask is there so that the result is *right*; it saves nothing. Eff
 
 <details><summary>Answer</summary>
 
-- A is wrong: reading harms nobody. Being read does.
+- A is wrong: what padding reads harms nobody; what is read from padding does.
 - **B is right**, if the loss ignores those positions. Hiding such a row altogether makes it empty, which is the trouble of sections 7 and 8.
-- C is wrong: masking queries instead of keys is a common slip. Real tokens then still read padding.
+- C is wrong: masking queries instead of keys is a common slip. Real tokens then still read the padding.
 
 </details>
 """
@@ -506,7 +484,7 @@ r"""
 Write `padding_mask(lengths, num_keys) -> mask`.
 
 - `lengths` is `(B,)`, whole numbers from 0 to `num_keys`. Key $j$ of sequence $b$ is real when $j <$ `lengths[b]`.
-- The result is boolean, of shape `(B, 1, 1, num_keys)`. The two axes of size 1 stand for heads and queries: the same keys are hidden for all of them.
+- The result is boolean, of shape `(B, 1, 1, num_keys)`. The two axes of size 1 are those of heads and queries: the same keys are hidden for all of them.
 """
 
 
@@ -539,11 +517,11 @@ print("by length:", attention.padding_mask(torch.tensor([5]), 7)[0, 0].int().tol
 """
 <details><summary>Answer</summary>
 
-Every "a" as well. A number for padding must be reserved: no token may have it. The helper's shape `(B, 1, S)` has a trap of its own; section 6 springs it.
+Every "a" as well. The number for padding must be reserved: no token may have it. The helper's shape `(B, 1, S)` has a trap of its own, shown in section 6.
 
 </details>
 
-**Left or right?** For writing, batches are often padded on the *left*, so that all sequences end at the same place and the next token is the last row of each. Then the causal rows of the pads see nothing but pads, which are hidden: they are empty. And learned positions must be counted from the first real token, or the sentence moves.
+**Left or right?** For writing, batches are often padded on the *left*, so that all sequences end at the same place and the next token is the last row of each. Then the causal rows of the pads see nothing but pads, which are hidden: they are empty. And positions must be counted from the first real token, or the sentence seems to start later.
 """
 
 # %% [markdown]
@@ -552,8 +530,8 @@ r"""
 
 Three more rules, all made of comparisons:
 
-- a **window** keeps the past short: query $i$ sees the last $w$ keys, counting the one at $i + \text{offset}$. Models for long texts use it in some or all layers (Longformer, Mistral);
-- a **prefix** is read in both directions, the rest causally: $j < p$ *or* $j \le i$ (T5 compares such models);
+- a **window** keeps the past short: query $i$ sees the last $w$ keys, counting the one at $i + \text{offset}$. Models for long texts use it in some or all layers (Longformer, Mistral 7B);
+- a **prefix** is read in both directions, the rest causally: $j < p$ *or* $j \le i$ (T5's paper compares such models; section 11);
 - **documents** packed into one row stay apart: same document *and* causal.
 
 **Predict.** For eight positions, how many pairs does each leave: causal, window of 3, prefix of 3, documents of 3 and 5 tokens?
@@ -587,11 +565,33 @@ for panel in panels[1]:
 r"""
 <details><summary>Answer</summary>
 
-36, 21, 39 and 21. A window of $w$ costs each query at most $w$ pairs: $1 + 2 + 6\cdot 3 = 21$. The prefix adds the three pairs above the diagonal inside it. Documents of 3 and 5 leave $6 + 15$.
+36, 21, 39 and 21.<!-- shown: 36 21 39 --> A window of $w$ costs each query at most $w$ pairs: $1 + 2 + 6\cdot 3 = 21$. The prefix adds the three pairs above the diagonal inside it. Documents of 3 and 5 leave $6 + 15$.
 
 </details>
 
-"Window" is counted in two ways in print: with the query's own key, as here and in Mistral's code, or as the number of keys *before* it. Then the same number means one key more. Say which.
+**One model, three sources, two counts.** Mistral 7B has a window of $W = 4096$. How many keys may a query see? The paper's text says positions "between $i - W$ and $i$". Its authors' first code keeps a band of a triangle, `triu(tril(ones), diagonal=-W)`. Hugging Face's code for the same model asks for `j > i - W`.
+
+**Predict.** $W = 3$: which of the three agree?
+"""
+
+# %%
+i, j = torch.arange(8)[:, None], torch.arange(8)
+windows_of_3 = {
+    "the paper's text    ": (i - 3 <= j) & (j <= i),
+    "the authors' code   ": torch.triu(torch.tril(torch.ones(8, 8)), diagonal=-3).bool(),
+    "Hugging Face's code ": (j > i - 3) & (j <= i),
+    "window_mask(8, 8, 3)": attention.window_mask(8, 8, 3),
+}
+for name, mask in windows_of_3.items():
+    print(name, "keys seen by each query:", mask.sum(dim=1).tolist())
+
+# %% [markdown]
+r"""
+<details><summary>Answer</summary>
+
+The text and the authors' code give each query its own key and $W$ before it, $W + 1$ in all; Hugging Face's code gives $W$ in all, as does this course. The paper itself counts both ways: the caption of its first figure and its cache have $W$ (Jiang et al., 2023, section 2; `one_file_ref.py` in mistralai/mistral-inference). One key in 4,097 harms nobody. It does harm a test that compares two libraries to the last digit, so say whether a window counts the query's own key.
+
+</details>
 """
 
 # %% [markdown]
@@ -603,7 +603,7 @@ r"""
 Write `window_mask(num_queries, num_keys, window, offset=0) -> mask`.
 
 - Boolean, `(num_queries, num_keys)`.
-- Query $i$ stands at place $p = i + \text{offset}$ and sees the keys $p - w + 1, \dots, p$: at most `window` of them, its own counted, none later than $p$.
+- Query $i$ is at place $p = i + \text{offset}$ and sees the keys $p - w + 1, \dots, p$: at most `window` of them, its own counted, none later than $p$.
 - `window` is at least 1, and may be larger than the number of keys.
 """
 
@@ -611,7 +611,7 @@ Write `window_mask(num_queries, num_keys, window, offset=0) -> mask`.
 # %% exercise="window_mask"
 def window_mask(num_queries, num_keys, window, offset=0):
     """Say which keys each query may see: the last few, its own among them."""
-    ### BEGIN SOLUTION: Count how far each key lies behind its query, and keep a range of that.
+    ### BEGIN SOLUTION: Count how far each key is behind its query, and keep a range of that.
     place = torch.arange(num_queries)[:, None] + offset
     behind = place - torch.arange(num_keys)[None, :]
     return torch.logical_and(behind >= 0, behind <= window - 1)
@@ -641,37 +641,9 @@ check("window_mask", window_mask)
 
 # %% [markdown]
 r"""
-### Exercise: `prefix_mask`
-
-*Difficulty · importance · minutes*
-
-Write `prefix_mask(num_positions, prefix_length) -> mask`.
-
-- Boolean, `(num_positions, num_positions)`.
-- Key $j$ is seen by query $i$ when $j <$ `prefix_length` **or** $j \le i$.
-- A prefix of 0 gives the causal mask, a full one hides nothing.
-"""
-
-
-# %% exercise="prefix_mask"
-def prefix_mask(num_positions, prefix_length):
-    """Say which keys each query may see: the prefix, its own and the earlier ones."""
-    ### BEGIN SOLUTION: Two rules, and either of them is enough.
-    mask = torch.ones(num_positions, num_positions, dtype=torch.bool).tril()
-    mask[:, :prefix_length] = True
-    return mask
-    ### END SOLUTION
-
-
-# %%
-check("prefix_mask", prefix_mask)
-# hint("prefix_mask")
-
-# %% [markdown]
-r"""
 **Packing.** Instead of padding, put several documents into one row. Nothing is wasted, but a causal mask alone lets the second document read the first.
 
-The causal model of section 2 reads two documents of 16 digits in one row of 32. The first eight digits of the second are random again: nobody can predict them better than $\ln 10 = 2.30$. In a copy of the model the learned positions start again where the second document does.
+The causal model of section 2 reads two documents of 16 digits in one row of 32. The first eight digits of the second are random again: nobody can predict them with a mean loss below $\ln 10 = 2.30$. The model has a learned vector for each of 32 places; in a copy of it the places of the second document get the vectors of the first 16 again.
 
 **Predict.** The loss on those digits: under a causal mask, under a document mask, and with positions that start again? Which of them equals the loss of the document alone?
 """
@@ -680,7 +652,8 @@ The causal model of section 2 reads two documents of 16 digits in one row of 32.
 generator = torch.Generator().manual_seed(6)
 first, second = counting_rows(256, 16, generator), counting_rows(256, 17, generator)
 packed = torch.cat([first, second], dim=1)
-apart = attention.document_mask(torch.tensor([[0] * 16 + [1] * 16]))
+documents = torch.tensor([[0] * 16 + [1] * 16])
+apart = attention.document_mask(documents)
 model = row_models[0][0]
 restarted = copy.deepcopy(model)
 restarted.position.weight.data[16:] = model.position.weight[:16]
@@ -710,9 +683,9 @@ print(f"{'the document alone':26} {'':13} {'':18} {alone[:7].mean():21.2f}")
 """
 <details><summary>Answer</summary>
 
-Under the causal mask half of the second document's weight goes to the first, and the model is sure that the count goes on: a loss of more than three times the floor. The document mask stops the reading, but the positions still say "not the first row". Only mask and positions together give the document alone.
+Under the causal mask half of the second document's weight goes to the first, and the model is sure that the count goes on: a loss of more than three times the floor.<!-- shown: 0.51 7.71 --> The document mask stops the reading, but the positions still say "not the first row". Only mask and positions together give the loss of the document alone.<!-- shown: 2.31 -->
 
-The *seam* is a third matter. There the last token of one document is asked for the first of the next. No mask helps: that target must be left out of the loss.
+The *seam* is a third matter. There the last token of one document is asked to predict the first of the next. No mask helps: that target must be left out of the loss.
 
 </details>
 """
@@ -725,7 +698,7 @@ r"""
 
 Write `document_mask(document_ids) -> mask`.
 
-- `document_ids` is `(B, L)`, whole numbers; equal numbers mean the same document, wherever it stands in the row. Any number may occur; none means padding.
+- `document_ids` is `(B, L)`, whole numbers; equal numbers mean the same document, wherever it appears in the row. Any number may occur; no number is reserved for padding.
 - The result is boolean, `(B, 1, L, L)`: query $i$ sees key $j$ of its own document with $j \le i$.
 """
 
@@ -768,13 +741,13 @@ except ValueError as error:
 """
 <details><summary>Answer</summary>
 
-`(2, 1, 4, 4)`. With `|` the future is open wherever the key is real, and padding is open wherever it lies in the past: both rules are lost.
+`(2, 1, 4, 4)`. With `|` the future is visible wherever the key is real, and padding is visible wherever it is in the past: both rules are lost.
 
-A published `combine_masks` without this check ends in an `IndexError` for no arguments. Otherwise it is right, for padding on the right; on the left it makes empty rows (section 8).
+A published `combine_masks` without this check raises an `IndexError` when it gets no arguments. Otherwise it is right, for padding on the right; on the left it makes empty rows (section 8).
 
 </details>
 
-Try the rules yourself. Each query's row can be chosen with the mouse or the arrow keys.
+Try the rules yourself. Choose a query's row with the mouse or the arrow keys.
 
 **Predict** first: which of the examples in the list contain a query that sees nothing?
 """
@@ -790,9 +763,9 @@ Only the decoder padded on the left: its first rows are pads, which may see noth
 
 </details>
 
-**The shape.** A mask is stretched to the scores, `(B, H, L, S)`, from the right. A published module (one fused projection; $-\infty$ filled in place; weights returned after dropout, see chapter 03) promises a mask "for padding, causal, etc." and stretches whatever it gets.
+**The shape.** A mask is broadcast to the scores, `(B, H, L, S)`: axes are matched from the right. A published module (one fused projection; $-\infty$ filled in place; weights returned after dropout, see chapter 03) promises a mask "for padding, causal, etc." and broadcasts whatever it gets.
 
-**Predict.** Four sequences, four heads, six queries and keys; two keys of the second sequence are padding. Which of the three shapes below hide the right ones?
+**Predict.** Four sequences, four heads, six queries and keys; two keys of the second sequence are padding. Which of the three shapes below hide the right keys?
 """
 
 # %%
@@ -811,9 +784,9 @@ for name, mask in shapes.items():
 r"""
 <details><summary>Answer</summary>
 
-Only `(B, 1, 1, S)`. With $B = H$ the two others run without an error: the batch axis falls on the heads. Now head 1 of *every* sequence hides two keys, and the other heads hide nothing. With other sizes than 1 the same lines raise, so the mistake passes or fails by the size of the last batch. `(B, S)` is worse: it fits whenever $B = L$, and every sequence gets its rows from another.
+Only `(B, 1, 1, S)`. With $B = H$ the two others run without an error: the batch axis is matched with the heads. Now head 1 of *every* sequence hides two keys, and the other heads hide nothing. If $B$ is neither 1 nor $H$, the same line raises an error, so whether the mistake is noticed depends on the size of the batch. `(B, S)` is worse: whenever $B = L$ it broadcasts as a table of queries and keys, and row $i$ of every sequence gets the mask of sequence $i$.
 
-Insert the axes by hand, always. `mask.unsqueeze(0).unsqueeze(1)`, as another published module does for every mask, is right for a table `(L, S)` only.
+Always insert the axes yourself. `mask.unsqueeze(0).unsqueeze(1)`, as another published module does for every mask, is right for a table `(L, S)` only.
 
 </details>
 """
@@ -833,7 +806,7 @@ for name, mask in (
 
 # %% [markdown]
 r"""
-**Additive or boolean?** Papers add a matrix to the scores, $M_{ij} = 0$ where query $i$ may see key $j$ and $-\infty$ elsewhere; code often takes booleans. Both say the same, and SDPA takes both. An additive mask can also hold other numbers, such as a bias for distance (chapter 07).
+**Additive or boolean?** Papers add a matrix to the scores, $M_{ij} = 0$ where query $i$ may see key $j$ and $-\infty$ elsewhere; code often takes booleans. Both say the same, and SDPA takes both. An additive mask can also hold other numbers, such as a penalty for distance (chapter 07).
 
 Booleans have one advantage: they cannot be misread. **Predict.** A float mask of ones and zeros, "1 = may look", is handed to SDPA. What happens? And an integer one?
 """
@@ -857,21 +830,13 @@ except RuntimeError as error:
 Ones and zeros are *added*: what may be seen gets a factor of e, and nothing is hidden. No error. Integers are refused.
 
 </details>
-
-**Find the error.** "For masked language modelling, combine: a padding mask for efficiency, a causal mask for autoregression, a random mask as in BERT."
-
-<details><summary>Answer</summary>
-
-Three masks, three jobs. Padding masks are for correctness (section 4). Masked language modelling reads in *both* directions, so it has no causal mask; that one belongs to models that write from left to right. And BERT's random mask is no attention mask: it replaces input *tokens* by a sign, which the model must guess. Every position may still look at that sign.
-
-</details>
 """
 
 # %% [markdown]
 r"""
-## 7. What stands in a hidden place
+## 7. What to put in a hidden place
 
-Six ways to hide a score. Where a query sees some key they agree, if they run at all. They part where it sees none. One row of four keys, in three formats:
+Six ways to hide a score. Where a query sees at least one key they agree, if they run at all. They differ where it sees none. One row of four keys, in three number formats:
 
 **Predict.** For each way: zeros, a quarter for each key, `nan`, or an error? Which ways change in float16?
 """
@@ -880,7 +845,21 @@ Six ways to hide a score. Where a query sees some key they agree, if they run at
 # %%
 def fill(number):
     """Return a softmax that puts `number` into hidden places."""
-    return lambda scores, mask: torch.softmax(scores.masked_fill(~mask, number), dim=-1)
+
+    def hidden_softmax(scores, mask):
+        return torch.softmax(scores.masked_fill(~mask, number), dim=-1)
+
+    return hidden_softmax
+
+
+def add_number(scores, mask):
+    """Return the softmax after adding -1e9 in hidden places."""
+    return torch.softmax(scores + (~mask).to(scores.dtype) * -1e9, dim=-1)
+
+
+def fill_smallest(scores, mask):
+    """Return a softmax that puts the smallest finite number into hidden places."""
+    return fill(torch.finfo(scores.dtype).min)(scores, mask)
 
 
 def sdpa(scores, mask):
@@ -890,11 +869,12 @@ def sdpa(scores, mask):
     return attend(scores[None], key[None], key[None], attn_mask=mask[None], scale=1.0)[0]
 
 
+# %%
 ways = {
     "fill -inf": fill(-torch.inf),
     "fill -1e9": fill(-1e9),
-    "add -1e9": lambda s, m: torch.softmax(s + (~m).to(s.dtype) * -1e9, dim=-1),
-    "fill finfo.min": lambda s, m: fill(torch.finfo(s.dtype).min)(s, m),
+    "add -1e9": add_number,
+    "fill finfo.min": fill_smallest,
     "masked_softmax": attention.masked_softmax,
     "SDPA, boolean": sdpa,
 }
@@ -928,9 +908,9 @@ r"""
 <details><summary>Answer</summary>
 
 - $-\infty$ gives `nan`: $-\infty - (-\infty)$ has no value.
-- $-10^9$ gives a quarter to each: an average over keys that it must not see, the future included. In float16 the number does not exist; the smallest is -65504. Filling raises an error. *Adding* turns it into $-\infty$ silently, and `nan` is back.
+- $-10^9$ gives a quarter to each: an average over keys that it must not see, the future included. float16 has no such number; its smallest is -65504.<!-- shown: 0.25 -65504 --> Filling raises an error. *Adding* silently turns it into $-\infty$, and `nan` is back.
 - The smallest finite number never fails and always leaks.
-- The guarded softmax and SDPA give zeros in every format: nothing to read, nothing read. (Older versions of PyTorch gave `nan` here.)
+- `masked_softmax` is guarded: it gives an empty row zeros. So does SDPA, in every format: nothing to read, nothing read. (Older versions of PyTorch gave `nan` here.)
 
 bfloat16 has the range of float32 and behaves like it.
 
@@ -939,7 +919,7 @@ bfloat16 has the range of float32 and behaves like it.
 
 # %% [markdown]
 r"""
-**Large scores.** Finite numbers have a second fault: they can be outbid.
+**Large scores.** Finite numbers have a second fault: a larger score outweighs them.
 
 **Predict.** A hidden key has a score of 20,000 and -10,000 is *added*. Who gets the weight? And if the mask is added before the division by $\sqrt{d_k}$, as one text writes it: does it matter for $-\infty$, and for -10,000 with $d_k = 64$?
 """
@@ -957,13 +937,13 @@ for number in (-torch.inf, -1e4):
 """
 <details><summary>Answer</summary>
 
-The hidden key, all of it. The hidden scores must not matter, and here they decide. -inf divided by 8 is -inf; -10,000 becomes -1250, which still hides an ordinary score, with less room.
+The hidden key gets all of it. Hidden scores must not matter, and here they decide. -inf divided by 8 is -inf; -10,000 becomes -1250, which still hides an ordinary score, but with less margin.<!-- shown: -1250 -->
 
 </details>
 
 **In place or not.** Published modules write `scores.masked_fill_(...)`, which overwrites the scores.
 
-**Predict.** Is the gradient still right? And what does somebody find who draws `scores` afterwards?
+**Predict.** Is the gradient still right? And what will you see if you plot `scores` afterwards?
 """
 
 # %%
@@ -982,7 +962,7 @@ print("the same gradient:", torch.equal(*gradients))
 """
 <details><summary>Answer</summary>
 
-It is right: neither the product before nor the softmax after needs the old scores. Whoever draws `scores` later finds -inf in them. An argument that a caller handed over must never be filled in place.
+It is right: neither the product before nor the softmax after needs the old scores. But whoever plots `scores` later finds -inf in them. Never fill a caller's argument in place.
 
 </details>
 """
@@ -996,7 +976,7 @@ r"""
 Write `masked_softmax(scores, attn_mask) -> weights`.
 
 - `scores` is `(..., L, S)`; `attn_mask` is boolean, True = may look, and broadcasts to it.
-- Each row sums to 1 over what it may see. What stands in a hidden place never matters, however large.
+- Each row sums to 1 over what it may see. A hidden score never matters, however large.
 - A row that may see nothing gives zeros, and gradients stay finite.
 - Half precision works; the dtype stays; neither input is changed.
 """
@@ -1019,7 +999,7 @@ check("masked_softmax", masked_softmax)
 
 # %% [markdown]
 r"""
-## 8. One empty row, and a model of NaN
+## 8. One empty row, and a model full of NaN
 
 Ten positions, two attention layers without any safeguard ($-\infty$, plain softmax). In the first layer position 4 may see nothing; all other rows are causal. The second layer is causal, and no row of it is empty.
 
@@ -1078,9 +1058,9 @@ for panel, (name, layers) in zip(panels, states.items(), strict=True):
 r"""
 <details><summary>Answer</summary>
 
-One, then **all ten**. Positions 0 to 3 may not even look at position 4: its weight in their rows is exactly 0. But the output is a sum over *all* values, and $0 \cdot \text{nan} = \text{nan}$. The mask protects the weights. It does not protect the product.
+One, then **all ten**.<!-- shown 2: 1 10 --> Positions 0 to 3 may not even look at position 4: its weight in their rows is exactly 0. But the output is a sum over *all* values, and $0 \cdot \text{nan} = \text{nan}$. The mask protects the weights. It does not protect the product.
 
-With the guard row 4 is a row of zeros, and nobody is harmed.
+With the guard, row 4 is a row of zeros, and no other row is harmed.
 
 </details>
 
@@ -1104,11 +1084,11 @@ for name, layer_of in (("unguarded", unguarded), ("guarded", guarded)):
 r"""
 <details><summary>Answer</summary>
 
-All 64, and all 64 after clipping: a norm of `nan` divides everything into `nan`.
+All 64, and all 64 after clipping: the norm is `nan`, and dividing by it makes everything `nan`.<!-- shown: 64 -->
 
 </details>
 
-**Find the error.** A list of symptoms says: "NaN in attention: clip the gradients, check float16." When the NaN stands in the *forward* pass, before any gradient exists, look for empty rows first. The usual culprit: a batch padded on the left, under a causal mask.
+**Find the error.** A published list of symptoms says: "NaN in attention: clip the gradients, check float16." When the NaN appears in the *forward* pass, before any gradient exists, look for empty rows first. The usual culprit: a batch padded on the left, under a causal mask.
 
 **Predict.** Three sequences of 6, 4 and 1 real tokens among 6, padded on the left, two unguarded layers. How many of the 18 rows are lost after each?
 """
@@ -1136,9 +1116,9 @@ print("the two repairs agree on real tokens:", same)
 """
 <details><summary>Answer</summary>
 
-Two and five rows in the first layer: the pads. In the second, both padded sequences are lost entirely, real tokens too. Only the sequence without padding survives; nothing passes between sequences.
+Two and five rows in the first layer: the pads. In the second, both padded sequences are lost entirely, real tokens too.<!-- shown: 2 5 6 --> Only the sequence without padding survives; nothing passes between sequences.
 
-Two repairs: zeros for empty rows, or let every pad see itself, so that no row is empty. Both leave the real tokens exactly as they should be.
+There are two repairs: zeros for empty rows, or every pad sees itself, so that no row is empty. Both leave the real tokens exactly as they should be.
 
 </details>
 
@@ -1163,18 +1143,18 @@ for training, need_weights in itertools.product((True, False), (True, False)):
 """
 <details><summary>Answer</summary>
 
-Whenever the weights are asked for, and in `eval` without gradients even when they are not, because a third, faster path is taken there. Only the path through SDPA gives zeros. The same module on the same data can thus be sound in training and broken in use.
+Whenever the weights are asked for, and in `eval` without gradients even when they are not, because a third, faster path is taken there. Only the path through SDPA, in training without weights, gives zeros. So the same module on the same data can work in training and fail in use.
 
 </details>
 
-The same list names two more symptoms: all weight on the first token, and uniform weights. Neither need be an error. Chapter 13 measures both.
+The same list names two more symptoms: all weight on the first token, and uniform weights. Neither need be an error; chapter 13 comes back to both.
 """
 
 # %% [markdown]
 r"""
 ## 9. Find the leak
 
-"Verify causality" stands on many check lists, without a word on how. The definition says how: output $i$ may depend on inputs $0 \dots i$ only. So change the input *after* $i$, by anything, and look whether output $i$ moves.
+Many checklists say "verify causality", without a word on how. The definition says how: output $i$ may depend on inputs $0 \dots i$ only. So change the input *after* $i$ in any way, and see whether output $i$ moves.
 
 A hasty test changes the last position and looks at the first output. **Predict.** Five attentions with a leak, three without. Which of the leaks does the hasty test miss?
 """
@@ -1183,7 +1163,11 @@ A hasty test changes the last position and looks at the first output. **Predict.
 # %%
 def masked_by(mask):
     """Return self-attention under a fixed mask."""
-    return lambda x: attention.scaled_dot_product_attention(x, x, x, mask)
+
+    def attend(x):
+        return attention.scaled_dot_product_attention(x, x, x, mask)
+
+    return attend
 
 
 def batch_normed(x):
@@ -1193,6 +1177,8 @@ def batch_normed(x):
 
 late = causal | (torch.arange(10)[:, None] >= 7)
 whole = masked_by(torch.ones(10, 10, dtype=torch.bool))
+
+# %%
 subjects = {
     "leak: one step ahead": masked_by(attention.causal_mask(10, 10, offset=1)),
     "leak: everything": whole,
@@ -1223,9 +1209,9 @@ for name, attend in subjects.items():
 """
 <details><summary>Answer</summary>
 
-It misses the single step (only neighbours are touched), the late positions (the first output is innocent) and the ten-thousandth (below its tolerance). A test must change *every* later part in turn, look at *every* earlier output, and forgive no more than rounding. That is still cheap: one run for each position.
+It misses the single step (only neighbours are affected), the late positions (the first output does not move) and the ten-thousandth (below its tolerance). A test must change what comes after *every* position in turn, look at *every* earlier output, and allow no more than rounding. That is still cheap: one run per position.
 
-It must not do two other things: change the past, or look at the changed position itself. Those outputs are allowed to move.
+It must not change the past, nor look at the changed position itself: those outputs are allowed to move.
 
 </details>
 """
@@ -1241,6 +1227,7 @@ Write the test: `leaks_future(attention, num_positions, d_model) -> bool`.
 - `attention(x) -> out` takes float32 `(1, num_positions, d_model)` and returns `(1, num_positions, d_v)`. The same input gives the same output. It need not be differentiable, so do not rely on gradients.
 - Return the Python value `True` if any output depends on any later position, else `False`.
 - Draw your own inputs, from a `torch.Generator` of your own. The check insists on it: a test must leave the global random state as it was.
+- Outputs that should not move may still move by rounding. Allow that much, relative to their size, and no more.
 
 The check hands your test attentions with leaks of several kinds, and correct ones that must be cleared.
 """
@@ -1272,7 +1259,7 @@ check("leaks_future", leaks_future)
 
 # %% [markdown]
 """
-The models of section 2, put to the test without any training data: the attention of their only layer, under each mask.
+Now test the models of section 2 without any training data: the attention of their only layer, under each mask.
 
 **Predict.** Does the test need the trained weights?
 """
@@ -1289,7 +1276,7 @@ for offset in (0, 1, 32):
 """
 <details><summary>Answer</summary>
 
-No. A leak is a matter of the code and not of what was learned, so it shows before the first step of training. This test belongs in the tests of every causal model.
+No. A leak is in the code, not in what was learned, so it shows before the first step of training. This test belongs in the tests of every causal model.
 
 </details>
 """
@@ -1320,7 +1307,7 @@ print(f"the mask itself: {n * n / 2**20:.0f} MiB; a causal flag: one bit")
 r"""
 <details><summary>Answer</summary>
 
-None. All scores are computed, then most are thrown away, and a dense mask even adds $L \cdot S$ bytes to be read. To save work, code must know the *rule* and never compute the hidden blocks. `is_causal=True` is such a rule: SDPA's fast kernels skip the blocks above the diagonal. FlexAttention (Dong et al., 2024) compiles a rule given as a function of $i$ and $j$. Chapter 08 writes a window that really costs $O(n\,w)$.
+None. All scores are computed, then most are thrown away, and a dense mask even adds $L \cdot S$ bytes to be read. To save work, code must know the *rule* and never compute the hidden blocks. `is_causal=True` is such a rule: SDPA's fast kernels skip the blocks above the diagonal. FlexAttention (Dong et al., 2024) takes any rule as a function of $i$ and $j$: section 12. Chapter 08 writes a window that really costs $O(n\,w)$.
 
 </details>
 """
@@ -1342,6 +1329,240 @@ None. All scores are computed, then most are thrown away, and a dense mask even 
 </details>
 """
 
+# %% [markdown] tags=["further"]
+r"""
+## 11. A prefix is read in both directions
+
+The one rule of section 5 that opens something. A question and its answer in one row: the question is given whole, so its tokens may read each other in both directions; the answer is written from left to right.
+"""
+
+# %% [markdown]
+r"""
+### Exercise: `prefix_mask`
+
+*Difficulty · importance · minutes*
+
+Write `prefix_mask(num_positions, prefix_length) -> mask`.
+
+- Boolean, `(num_positions, num_positions)`.
+- Key $j$ is seen by query $i$ when $j <$ `prefix_length` **or** $j \le i$.
+- A prefix of 0 gives the causal mask, a full one hides nothing.
+"""
+
+
+# %% exercise="prefix_mask"
+def prefix_mask(num_positions, prefix_length):
+    """Say which keys each query may see: the prefix, its own and the earlier ones."""
+    ### BEGIN SOLUTION: Two rules, and either of them is enough.
+    mask = torch.ones(num_positions, num_positions, dtype=torch.bool).tril()
+    mask[:, :prefix_length] = True
+    return mask
+    ### END SOLUTION
+
+
+# %%
+check("prefix_mask", prefix_mask)
+# hint("prefix_mask")
+
+# %% [markdown] tags=["further"]
+r"""
+## 12. The same masks as rules: `mask_mod`
+
+FlexAttention takes a function in place of a table, a **`mask_mod`**: from four indices, `(batch, head, query, key)`, each a tensor, to True where the query may look. Here is one for each mask of section 5.
+
+**Predict.** `create_mask` writes such a rule out as a table. Which rule needs the batch index?
+"""
+
+
+# %%
+def causal_rule(batch, head, query, key):
+    """The query's own key and all before it."""
+    return key <= query
+
+
+def window_rule(batch, head, query, key):
+    """The last three keys, the query's own among them."""
+    return (key <= query) & (key > query - 3)
+
+
+def prefix_rule(batch, head, query, key):
+    """The first three keys, and all up to the query's own."""
+    return (key < 3) | (key <= query)
+
+
+def document_rule(batch, head, query, key):
+    """Keys of the query's own document, up to its own."""
+    return (ids[batch, query] == ids[batch, key]) & (key <= query)
+
+
+def padding_rule(batch, head, query, key):
+    """The first five keys, which are real."""
+    return key < real_keys[batch]
+
+
+# %%
+real_keys = torch.tensor([5])
+rules = {
+    "causal": causal_rule,
+    "window of 3": window_rule,
+    "prefix of 3": prefix_rule,
+    "two documents": document_rule,
+    "padding, 5 real": padding_rule,
+}
+for name, rule in rules.items():
+    table = create_mask(rule, 1, 1, 8, 8, device="cpu")[0, 0]
+    print(f"{name:16} the same table: {torch.equal(table, kinds[name])}")
+
+# %% [markdown]
+r"""
+<details><summary>Answer</summary>
+
+Those that differ from sequence to sequence: documents and padding. Rules combine as tables do, with `&` and `|`. The offset of section 3 is one more addend: `key <= query + offset`.
+
+</details>
+
+A rule alone saves nothing either. What saves is a **BlockMask**: for each block of 128 queries, the list of those blocks of 128 keys in which the rule allows any pair, and a note where it allows all of them. A kernel goes through the listed blocks only, and asks the rule only in blocks that are partly filled.
+
+**Predict.** 1,024 tokens make 8 × 8 blocks. How many of the 64 are listed for a causal rule, for a window of 128, and for two documents of 300 and 724 tokens?
+"""
+
+
+# %%
+def window_128(batch, head, query, key):
+    """The last 128 keys, the query's own among them."""
+    return (key <= query) & (key > query - 128)
+
+
+ids = torch.tensor([[0] * 300 + [1] * 724])
+blocks = {}
+print("           listed  full  partly   of all blocks   pairs allowed")
+for name, rule in (("causal", causal_rule), ("window", window_128), ("documents", document_rule)):
+    blocks[name] = create_block_mask(rule, 1, 1, 1024, 1024, device="cpu")
+    full = int(blocks[name].full_kv_num_blocks.sum())
+    partly = int(blocks[name].kv_num_blocks.sum())
+    allowed = create_mask(rule, 1, 1, 1024, 1024, device="cpu").float().mean().item()
+    print(f"{name:10} {full + partly:6} {full:5} {partly:7}", end=" ")
+    print(f"{(full + partly) / 64:15.0%} {allowed:15.0%}")
+
+# %% mystnb={"image": {"alt": "Three tables of eight by eight blocks: full bright, partly filled grey, skipped dark. Causal: the diagonal is partly filled, everything below it full. A window of 128: the diagonal and the one below it are partly filled, nothing is full. Two documents: two triangles, with partly filled blocks on the diagonal and in the rows and columns that the border between the documents cuts."}}
+figure, panels = plt.subplots(1, 3, figsize=(plotting.WIDTH, 2.6))
+plotting.headline(figure, "Dark blocks are skipped, grey ones ask the rule")
+for panel, (name, block_mask) in zip(panels, blocks.items(), strict=True):
+    share = torch.zeros(8, 8)
+    for count, index, fill_with in (
+        (block_mask.kv_num_blocks, block_mask.kv_indices, 0.5),
+        (block_mask.full_kv_num_blocks, block_mask.full_kv_indices, 1.0),
+    ):
+        for row in range(8):
+            share[row, index[0, 0, row, : count[0, 0, row]].long()] = fill_with
+    matrix_plotting.weight_map(panel, share, decimals=None, top=1.0)
+    panel.set_title(name, loc="center", fontsize=10)
+    panel.set_xlabel("block of keys")
+_ = panels[0].set_ylabel("block of queries")
+
+# %% [markdown]
+r"""
+<details><summary>Answer</summary>
+
+36, 15 and 26.<!-- shown: 36 15 26 --> A window as wide as a block touches two blocks per row, though it allows the pairs of one. What a block mask can save depends on how well a rule fills its blocks. Where the mask is fixed, the list is made once and used in every layer and step; FlexAttention compiles a kernel for it on a GPU.
+
+</details>
+"""
+
+# %% [markdown] tags=["further"]
+r"""
+## 13. Find the error: two more published claims
+
+**A language model's weights?** A published example shows five positions and these weights, "as they might emerge in a language model" (claim 06-05 of the site's page *What is measured here*).
+
+**Predict.** Row by row: how much weight is on the future? Can a causal model produce this table?
+"""
+
+# %%
+printed = torch.tensor([
+    [0.45, 0.25, 0.15, 0.10, 0.05],
+    [0.10, 0.50, 0.25, 0.10, 0.05],
+    [0.05, 0.15, 0.40, 0.30, 0.10],
+    [0.05, 0.10, 0.20, 0.50, 0.15],
+    [0.05, 0.05, 0.10, 0.25, 0.55],
+])  # fmt: skip
+print("rows sum to     ", printed.sum(dim=-1))
+print("on the future   ", printed.triu(diagonal=1).sum(dim=-1))
+past = printed.tril()
+print("the same, causal:\n", past / past.sum(dim=-1, keepdim=True))
+
+# %% [markdown]
+"""
+<details><summary>Answer</summary>
+
+More than half of the first row, 0.40 of the second and third, 0.15 of the fourth.<!-- shown: 0.40 0.15 --> The rows are valid weights, but of a model that reads in both directions. In a causal one the first position has 1 on itself, always.
+
+Masking a score with -inf and dropping the weight afterwards are the same thing *if* the row is divided by its new sum, as above. Without the division the row no longer sums to 1.
+
+</details>
+"""
+
+# %% [markdown]
+"""
+**Three masks for one model?** "For masked language modelling, combine: a padding mask for efficiency, a causal mask for autoregression, a random mask as in BERT" (claim 06-09).
+
+<details><summary>Answer</summary>
+
+Three masks, three jobs. Padding masks are for correctness (section 4). Masked language modelling reads in *both* directions, so it has no causal mask; that one belongs to models that write from left to right. And BERT's random mask is no attention mask: it replaces input *tokens* by a special token, and the model must guess what was there. Every position may still look at the special token.
+
+</details>
+"""
+
+# %% [markdown]
+r"""
+## Yours: your masks in the trained model
+
+The packed documents of section 5 once more, read by a twin of the causal model of section 2 that has its weights and your parts: your masks, your `masked_softmax` inside its attention, your `leaks_future` as the judge. What you have not passed yet is the course's. In *padded on the left* the first document is declared padding, so half of all rows see nothing.
+"""
+
+
+# %%
+@torch.no_grad()
+def experiment(parts):
+    """Return the losses on the second document, and what leaks, with the masks of `parts`."""
+
+    def attend(query, key, value, mask):
+        return parts.masked_softmax(query @ key.mT / math.sqrt(query.shape[-1]), mask) @ value
+
+    sizes = {"d_model": 32, "num_heads": 2, "num_layers": 1, "max_length": 32}
+    twin, found = SmallTransformer(10, **sizes, attend=attend), {}
+    causal, real = parts.causal_mask(32, 32), parts.padding_mask(torch.tensor([16]), 32).flip(-1)
+    for name, trained_model, mask in (
+        ("causal", model, causal),
+        ("window of 8", model, parts.window_mask(32, 32, 8)),
+        ("documents, places restart", restarted, parts.document_mask(documents)),
+        ("padded on the left", restarted, causal & real),
+    ):
+        twin.load_state_dict(trained_model.state_dict())
+        found[name] = losses_by_place(twin, packed, mask)[16:23].mean()
+    for offset in (0, 1):
+        attention_only = partial(twin.blocks[0], attn_mask=parts.causal_mask(32, 32, offset))
+        found[f"offset {offset} leaks"] = parts.leaks_future(attention_only, 32, 32)
+    return found
+
+
+# %% tags=["nbval-ignore-output"] reason="the times are others in every run"
+parts = yours(
+    *("causal_mask", "window_mask", "padding_mask", "document_mask"),
+    *("masked_softmax", "leaks_future"),
+)
+note = parts.run(experiment)
+note
+
+# %%
+for name, found in note.result.items():
+    print(f"{name:26}", found if isinstance(found, bool) else f"loss {found:.2f}")
+
+# %% [markdown]
+"""
+The last two losses are that of the document alone (section 5), each by another mask.<!-- shown: 2.31 --> If a part of yours passed its check and fails here, the card above names it: compare what it got here with what the check gave it.
+"""
+
 # %% [markdown]
 r"""
 ## Recap
@@ -1354,9 +1575,9 @@ r"""
 # %% [markdown]
 r"""
 4. One `nan` row becomes all rows in the next layer, whatever the mask, because $0 \cdot \text{nan} = \text{nan}$; the gradients follow, and clipping does not help. Look for empty rows: left padding under a causal mask.
-5. A dense mask saves no operation. Rules do, if code skips what they hide.
+5. A dense mask saves no operation. Rules do, if code skips what they hide: `mask_mod` and BlockMask.
 
-Shapes: `(L, S)`, or `(B, 1, 1, S)` and `(B, 1, L, S)` with the axis for heads. Anything else runs on some batch sizes and lies.
+Shapes: `(L, S)`, or `(B, 1, 1, S)` and `(B, 1, L, S)` with the axis for heads. Anything else runs for some batch sizes and is wrong.
 
 **Next**: chapter 07 asks how a model knows where a token stands. A causal mask already tells it a little.
 """

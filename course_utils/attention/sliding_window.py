@@ -3,8 +3,8 @@
 Source: Beltagy et al. 2020, Longformer: The Long-Document Transformer, section 3.1,
     https://arxiv.org/abs/2004.05150; the causal window is Jiang et al. 2023, Mistral 7B, section 2,
     https://arxiv.org/abs/2310.06825
-Ours / theirs: window = W of Hugging Face's Mistral, which counts the query's own key (Mistral's own
-    code lets W + 1 be seen);  half_width = w/2 of Longformer, to each side
+Ours / theirs: window = W of Hugging Face's Mistral, which counts the query's own key (the paper's
+    text and its authors' code see W + 1 keys);  half_width = w/2 of Longformer, to each side
 Differs: nothing of size L × L is ever made. A mask of that size on dense scores, as often
     published, is the same function at the full cost.
 Same contract as: SDPA under the mask that allows i - window < j <= i

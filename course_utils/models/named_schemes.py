@@ -1,15 +1,16 @@
 """The schemes of chapter 07 by name, each at the sizes of its own paper or code.
 
 Source: the files of course_utils/positions, one a scheme
-Differs: sizes that belong to a length (T5's max_distance, Shaw's clip) stay as published
-    although the models here are small; a learned table gets rows for the longest test, of which
-    training reaches the first ones only
+Differs: sizes that belong to a length (T5's max_distance, Shaw's and DeBERTa's clip) stay as
+    published although the models here are small; a learned table gets rows for the longest test,
+    of which training reaches the first ones only
 """
 
 from collections.abc import Callable
 
 from course_utils.positions import (
     AlibiPositions,
+    DebertaPositions,
     LearnedPositions,
     PositionScheme,
     RotaryPositions,
@@ -32,6 +33,8 @@ TRAINED: dict[str, Callable[[int, int], PositionScheme]] = {
     "Shaw": lambda trained, longest: ShawPositions(D_K, 16),
     "T5": lambda trained, longest: T5Positions(NUM_HEADS),
     "T5, short": lambda trained, longest: T5Positions(NUM_HEADS, max_distance=trained),
+    "DeBERTa": lambda trained, longest: DebertaPositions(NUM_HEADS, D_K),
+    "DeBERTa, 16": lambda trained, longest: DebertaPositions(NUM_HEADS, D_K, 16),
     "RoPE": lambda trained, longest: RotaryPositions(D_K),
     "RoPE + window": lambda trained, longest: RotaryPositions(D_K),
     "ALiBi": lambda trained, longest: AlibiPositions(NUM_HEADS),

@@ -3,7 +3,7 @@
 Source: Vaswani et al. 2017, section 3, https://arxiv.org/abs/1706.03762, with the norm before each
     part as in Xiong et al. 2020, https://arxiv.org/abs/2002.04745
 Differs: what knows of positions is one exchangeable object, shared by all layers, as T5's bias is;
-    scores and weights are made in the open, since a scheme may add to both
+    scores and weights are computed explicitly, since a scheme may add to both
 Same contract as: SmallTransformer, where the scheme is LearnedPositions
 """
 

@@ -1,6 +1,7 @@
-"""Ways to tell attention where its tokens stand, one scheme a file."""
+"""Ways to tell attention where its tokens stand, one scheme per file."""
 
 from course_utils.positions.alibi import AlibiPositions, alibi_bias, alibi_slopes
+from course_utils.positions.deberta import DebertaPositions, disentangled_scores
 from course_utils.positions.equivariance import is_permutation_equivariant
 from course_utils.positions.learned import LearnedPositions
 from course_utils.positions.rope import RotaryPositions, rope_interleaved, rope_split_halves
@@ -20,6 +21,7 @@ from course_utils.positions.yarn import yarn_frequencies, yarn_magnitude
 
 __all__ = [
     "AlibiPositions",
+    "DebertaPositions",
     "LearnedPositions",
     "PositionScheme",
     "RopeTable",
@@ -29,6 +31,7 @@ __all__ = [
     "T5Positions",
     "alibi_bias",
     "alibi_slopes",
+    "disentangled_scores",
     "interpolate_positions",
     "is_permutation_equivariant",
     "ntk_base",

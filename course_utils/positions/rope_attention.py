@@ -26,7 +26,7 @@ def rope_interleaved_attention(
     Args:
         query: What each position asks for.
         key: What each position offers.
-        value: What each position hands over.
+        value: What each position passes on.
         query_positions: Where each query stands.
         key_positions: Where each key stands.
         base: The base of the frequencies.

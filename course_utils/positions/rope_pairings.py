@@ -24,7 +24,7 @@ def to_split_halves(
 
     Args:
         features: A projection, its bias, or queries and keys.
-        num_heads: How many heads lie side by side in the axis.
+        num_heads: How many heads share the axis, side by side.
         dim: The axis of the features: -1 in x @ W, 0 in the weight of a torch Linear.
 
     Raises:
@@ -41,7 +41,7 @@ def to_interleaved(
 
     Args:
         features: A projection, its bias, or queries and keys.
-        num_heads: How many heads lie side by side in the axis.
+        num_heads: How many heads share the axis, side by side.
         dim: The axis of the features: -1 in x @ W, 0 in the weight of a torch Linear.
 
     Raises:

@@ -4,7 +4,7 @@ A scheme can act at four places, and each scheme acts at one or two of them:
 
     embed       adds something to the stream, before the first layer      (sinusoidal, learned)
     turn        rotates queries and keys                                  (RoPE)
-    bias        adds something to the scaled scores                       (Shaw, T5, ALiBi)
+    bias        adds something to the scaled scores                       (Shaw, T5, ALiBi, DeBERTa)
     value_term  adds something to the average of the values               (Shaw)
 
 The base class does nothing at all four: it is the model without positions.
@@ -20,7 +20,7 @@ class PositionScheme(nn.Module):
     """No positions at all; a scheme overrides the places where it acts.
 
     Positions are (L,), the same for all sequences, or (B, L), and count from anywhere, so that a
-    model that reads on after a cache hands over the true ones.
+    model that reads on after a cache passes the true ones.
     """
 
     def embed(

@@ -1,7 +1,7 @@
 """T5's bias: one learned number for each head and each bucket of distances.
 
 Source: Raffel et al. 2020, Exploring the Limits of Transfer Learning with a Unified Text-to-Text
-    Transformer, section 2.1, https://arxiv.org/abs/1910.10683; the buckets stand in its code only
+    Transformer, section 2.1, https://arxiv.org/abs/1910.10683; the buckets are in its code only
 Ours / theirs: num_buckets, max_distance = 32, 128;  relative_position = memory - context position
 Differs: distances where a bucket begins are found in float64; where theirs rounds in float32, both
     agree for every distance up to 512 at the sizes in use.
@@ -29,7 +29,7 @@ def t5_bucket(
     max_distance: int,
     bidirectional: bool,
 ) -> Int[Tensor, "*axes"]:
-    """Return the bucket of each distance: exact near by, ever wider further off.
+    """Return the bucket of each distance: exact for near keys, wider and wider for far ones.
 
     Args:
         relative_position: Position of the key minus position of the query.

@@ -5,6 +5,7 @@ from course_utils.attention import causal_mask
 from course_utils.models import PositionedTransformer, SmallTransformer
 from course_utils.positions import (
     AlibiPositions,
+    DebertaPositions,
     LearnedPositions,
     PositionScheme,
     RotaryPositions,
@@ -16,6 +17,7 @@ from course_utils.positions import (
 )
 
 RELATIVE = {
+    "DeBERTa": lambda: DebertaPositions(4, 6, 5),
     "Shaw": lambda: ShawPositions(6, 4),
     "T5": lambda: T5Positions(4, bidirectional=True),
     "RoPE": lambda: RotaryPositions(6),

@@ -5,8 +5,9 @@ import torch
 from peer_support import assert_same_function, seeded
 from peer_support import draw as draw_exact
 from torch import Tensor, nn
-from transformers import GPT2Config, GPT2Model, T5Config, Wav2Vec2BertConfig
+from transformers import DebertaV2Config, GPT2Config, GPT2Model, T5Config, Wav2Vec2BertConfig
 from transformers.models.bloom.modeling_bloom import build_alibi_tensor
+from transformers.models.deberta_v2.modeling_deberta_v2 import DisentangledSelfAttention
 from transformers.models.marian.modeling_marian import MarianSinusoidalPositionalEmbedding
 from transformers.models.t5.modeling_t5 import T5Attention
 from transformers.models.wav2vec2_bert.modeling_wav2vec2_bert import Wav2Vec2BertSelfAttention
@@ -14,12 +15,14 @@ from transformers.models.wav2vec2_bert.modeling_wav2vec2_bert import Wav2Vec2Ber
 from course_utils.attention import merge_heads, split_heads
 from course_utils.positions import (
     AlibiPositions,
+    DebertaPositions,
     LearnedPositions,
     ShawPositions,
     SinusoidalPositions,
     T5Positions,
     alibi_bias,
     alibi_slopes,
+    disentangled_scores,
     shaw_scores,
     shaw_values,
     shift_matrix,
@@ -194,3 +197,41 @@ def test_shaw_s_values_agree_with_his_equation_3(num_queries, num_keys, reach) -
 
     given = draw_exact(2, 3, num_queries, num_keys), draw_exact(2 * reach + 1, 5)
     assert_same_function(lambda *x: shaw_values(*x, reach), theirs, given)
+
+
+@pytest.mark.parametrize(("length", "reach"), [(1, 3), (7, 2), (7, 9)])
+@pytest.mark.peer(
+    "07",
+    "`disentangled_scores`, `DebertaPositions`",
+    "DeBERTa-v2's disentangled attention",
+    "float64 1e-7",
+    "outputs, weights, gradients",
+)
+def test_deberta_s_terms_are_those_of_deberta_v2(length, reach) -> None:
+    config = DebertaV2Config(
+        hidden_size=24, num_attention_heads=3, relative_attention=True, pos_att_type=["c2p", "p2c"],
+        max_relative_positions=reach, share_att_key=False,
+    )  # fmt: skip
+    theirs = seeded(DisentangledSelfAttention(config)).eval()
+    places, scheme = torch.arange(length), DebertaPositions(3, 8, reach).double()
+    mask = torch.ones(1, 1, length, length)
+
+    def ours(x: Tensor, table: Tensor) -> tuple[Tensor, ...]:
+        projections = (theirs.query_proj, theirs.key_proj, theirs.value_proj)
+        q, k, v = (split_heads(layer(x), 3) for layer in projections)
+        asks, offers = (
+            split_heads(layer(table[None]), 3)[0]
+            for layer in (theirs.pos_query_proj, theirs.pos_key_proj)
+        )
+        weights = disentangled_scores(q, k, asks, offers, reach).softmax(dim=-1)
+        scheme.for_queries.data, scheme.for_keys.data = asks.detach(), offers.detach()
+        turned = scheme.turn(q, k, places, places)
+        scores = turned[0] @ k.mT * 8**-0.5 + scheme.bias(*turned, places, places)
+        torch.testing.assert_close(scores.softmax(dim=-1), weights)
+        return merge_heads(weights @ v), weights
+
+    def deberta(x: Tensor, table: Tensor) -> tuple[Tensor, ...]:
+        return theirs(x, mask, output_attentions=True, rel_embeddings=table)  # type: ignore[no-any-return]
+
+    given = draw_exact(2, length, 24), draw_exact(2 * reach, 24)
+    assert_same_function(ours, deberta, given)

@@ -80,6 +80,7 @@ ATTENTION = (
     Entry(attention.window_mask, {"window": 2}),
 )
 POSITIONS = (
+    Entry(positions.disentangled_scores, {"max_distance": 2}, {"two_max_distance": 4}),
     Entry(positions.interpolate_positions, {"trained_length": 4, "target_length": 8}),
     Entry(
         positions.is_permutation_equivariant,

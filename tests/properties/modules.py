@@ -72,6 +72,7 @@ def _small(**more: int) -> Callable[[], nn.Module]:
 SCHEMES = {
     "no positions": positions.PositionScheme,
     "ALiBi": lambda: positions.AlibiPositions(2),
+    "DeBERTa": lambda: positions.DebertaPositions(2, 6, 3),
     "learned": lambda: positions.LearnedPositions(6, 12),
     "RoPE": lambda: positions.RotaryPositions(6),
     "Shaw": lambda: positions.ShawPositions(6, 2),

@@ -20,6 +20,7 @@ def _scheme(name: str):
     sizes = {
         "PositionScheme": {},
         "AlibiPositions": {"num_heads": H},
+        "DebertaPositions": {"num_heads": H, "d_k": D, "max_distance": 2},
         "LearnedPositions": {"max_length": 5, "d_model": D},
         "RotaryPositions": {"d_k": D},
         "ShawPositions": {"d_k": D, "max_distance": 2},

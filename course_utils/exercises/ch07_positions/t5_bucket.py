@@ -171,7 +171,7 @@ def _every(reach: int, buckets: int, far: int, both: bool, *left_out: int) -> Ma
 EXERCISE = exercise(
     t5_bucket,
     right=RIGHT,
-    asks="Return the bucket of each distance: exact near by, by the logarithm further off.",
+    asks="Return the bucket of each distance: exact for near keys, logarithmic for far ones.",
     minutes=20,
     difficulty=4,
     importance=3,
