@@ -387,11 +387,11 @@ exact = F.scaled_dot_product_attention(query, key, value)
 for name, factor in (("keys all alike", 1.0), ("second half 8 times as long", 8.0)):
     k = key.clone()
     k[..., 30:, :] *= factor
-    parts = [attention.tiled_attention(query, k[..., s, :], value[..., s, :], 60, 30)
-             for s in (slice(0, 30), slice(30, 60))]  # fmt: skip
+    halves = [attention.tiled_attention(query, k[..., s, :], value[..., s, :], 60, 30)
+              for s in (slice(0, 30), slice(30, 60))]  # fmt: skip
     exact = F.scaled_dot_product_attention(query, k, value)
-    merged, _ = attention.merge_partials(*parts[0], *parts[1])
-    mean = (parts[0][0] + parts[1][0]) / 2
+    merged, _ = attention.merge_partials(*halves[0], *halves[1])
+    mean = (halves[0][0] + halves[1][0]) / 2
     print(f"{name:28} error of the mean {(mean - exact).abs().max():.2f},", end="")
     print(f" of the merge below 1e-14: {bool((merged - exact).abs().max() < 1e-14)}")
 
@@ -1470,14 +1470,19 @@ parts = yours(
 note = parts.run(in_tiles)
 note
 
+
 # %%
-losses, (q, k, v) = trained(partial(F.scaled_dot_product_attention, is_causal=True))
-exact = F.scaled_dot_product_attention(q, k, v)
-found = note.course if note.result is None else note.result
-print(f"loss of the first and the last step: {found['losses'][0]:.3f}, {found['losses'][-1]:.3f}")
-print("the losses are SDPA's:", same(found["losses"], losses, atol=1e-9))
-for name in ("merged", "tile by tile"):
-    print(f"{name} is SDPA's:", same(found[name], exact, atol=1e-9))
+def compared(found):
+    """Print whether the results are those of SDPA, to rounding."""
+    losses, (q, k, v) = trained(partial(F.scaled_dot_product_attention, is_causal=True))
+    exact = F.scaled_dot_product_attention(q, k, v)
+    first, last = found["losses"][[0, -1]].tolist()
+    print(f"loss of the first step {first:.3f}, of the last {last:.3f}")
+    for name, wanted in (("losses", losses), ("merged", exact), ("tile by tile", exact)):
+        print(f"{name} like SDPA's:", torch.allclose(found[name], wanted, atol=1e-9))
+
+
+compared(note.result or note.course)
 
 # %% [markdown]
 """

@@ -496,8 +496,8 @@ def attend_with_cache(published, x, cache):
 with torch.no_grad():
     for split in ([6], [3, 3], [3, 2, 1], [1] * 6):
         cache = KVCache(1, 8, 6, 8, dtype=torch.float64)
-        parts = [attend_with_cache(published, part, cache) for part in x.split(split, dim=1)]
-        away = (torch.cat(parts, dim=1) - wanted).abs().max()
+        pieces = [attend_with_cache(published, part, cache) for part in x.split(split, dim=1)]
+        away = (torch.cat(pieces, dim=1) - wanted).abs().max()
         print(split, f"away by less than 1e-14: {away < 1e-14}")
 
 # %% [markdown]
@@ -570,8 +570,8 @@ def attention_flops(n, cached):
     return measure.count_flops(F.scaled_dot_product_attention, query, key, key)
 
 
-bar = partial(tqdm, desc="counting", ncols=70, mininterval=1, file=sys.stdout)
-each = [(attention_flops(n, True), attention_flops(n, False)) for n in bar(range(1, 513))]
+counting = partial(tqdm, desc="counting", ncols=70, mininterval=1, file=sys.stdout)
+each = [(attention_flops(n, True), attention_flops(n, False)) for n in counting(range(1, 513))]
 
 # %%
 for cached, flops in zip((True, False), zip(*each, strict=True), strict=True):
@@ -696,7 +696,7 @@ def one_by_one(progress=iter):
 
 
 at_once = measure.count_flops(model.logits, written)
-alone = measure.count_flops(one_by_one, bar)
+alone = measure.count_flops(one_by_one, counting)
 
 # %%
 print(f"at once {at_once / 1e9:.2f} Gflop, one by one {alone / 1e9:.2f} Gflop")
@@ -1417,13 +1417,12 @@ opening = text.tokenizer.encode("The statement")[None]
 CACHED = ("append_kv", "decode_step", "greedy_decode")
 parts = yours("causal_mask", "masked_softmax", "rope_split_halves", *CACHED)
 note = parts.run(written_with)
-print((note.course if note.result is None else note.result)["text"], "\n")
+print((note.result or note.course)["text"], "\n")
 note
 
 # %%
-found = note.course if note.result is None else note.result
-print("the text is section 7's greedy one:", found["text"].endswith(
-    text.tokenizer.decode(likeliest[0].tolist())))  # fmt: skip
+greedy = "The statement" + text.tokenizer.decode(likeliest[0].tolist())
+print("the text is section 7's greedy one:", (note.result or note.course)["text"] == greedy)
 
 # %% [markdown]
 """
