@@ -1391,7 +1391,7 @@ r"""
 1. "Flash attention reduces memory from O(n²) to O(n)." Right, beyond inputs and output; operations stay $O(n^2d)$.
 2. "Flash attention: O(n²d) time, O(n) space, exact." Right; exact up to rounding (section 4).
 3. "Matrix products reach 80 to 90 % of a GPU's peak; element-wise operations have 1 to 5 operations per byte." Large square products can; those of width 64 that write their table cannot. A softmax in 16 bits has 1.5, so the second half is right.
-4. "tanh needs exponentials and is slow beside multiply-adds." Right on a GPU, by a ratio that depends on it (section 9). Additive attention's larger cost is moving $n^2 d_a$ numbers.
+4. "tanh needs exponentials and is slow beside multiply-adds." Right on a GPU (section 9). Additive attention's larger cost is moving $n^2 d_a$ numbers.
 5. "Attention uses 75 % of a GPU, an LSTM 5 %." Without sizes and a device, this says nothing; nor does a table with 15-25, 50-70 or 80-90 % for scoring functions.
 
 </details>
