@@ -16,26 +16,31 @@ r"""
 
 *You will be able to*
 
-1. say whether arithmetic or memory holds an attention back, from a roofline with its ceilings;
+1. compute an arithmetic intensity, and read from a roofline whether arithmetic or memory sets the limit;
 2. compute a softmax over keys that come a tile at a time, and merge results over different keys;
 3. tile the forward and the backward pass, exactly, in memory that grows with $n$;
 4. count what each order of the loops moves between memory and chip;
 5. write the inner loop of a GPU kernel, run it on a CPU, and judge a published measurement.
 
-*You need* chapters 03 (the backward pass), 04 (the roofline) and 06 (masks). No GPU. The six exercises ask for 117 minutes together; reading and running take about as long.
+*You need* chapters 03 (softmax, backward pass) and 06 (causal mask); for section 9 also 08 (grouped heads). No GPU.
+
+*Core path · further*
 """
 
 # %% [markdown]
 """
-How to read: before each experiment stands a question. Write your guess down, run the cell, then open the answer.
+How to read: each experiment begins with a question. Write down your guess, run the cell, then open the answer.
 
 $L$ queries, $S$ keys, $n$ where both are equal; $d$ is the width of one head.
 
-The chapter is about exact attention. Every number that it computes is the one that chapter 03 computes, up to rounding. What changes is the order of the work, and what is kept.
+The kernel of section 9 is written in Triton, which the course installs on Linux (x86-64). For macOS and Windows there is none: one exercise and two cells are skipped there, and say so.
+
+The chapter is about exact attention: every number that it computes is the one that chapter 03 computes, up to rounding. What changes is the order of the work, and what is kept.
 """
 
 # %%
 import math
+import sys
 import time
 import warnings
 from functools import partial
@@ -44,46 +49,135 @@ from pathlib import Path
 import torch
 from torch.nn import functional as F
 from torch.nn.attention import SDPBackend, sdpa_kernel
+from tqdm import tqdm
 
-from course_utils import attention, check, hint, measure, plotting  # noqa: F401
+from course_utils import attention, check, hint, measure, plotting, yours  # noqa: F401
 from course_utils.attention import flash_kernels
 from course_utils.attention.flash_triton import flash_attention
-from course_utils.triton_interpreter import tl  # None without triton: section 9 says so
+from course_utils.triton_interpreter import tl  # None where Triton does not exist
 from course_utils.widgets import tile_stepper
 
 plotting.use_style()
 torch.set_num_threads(1)
 torch.set_printoptions(precision=4, sci_mode=False, linewidth=100)
-tiled_record, gpu_record = (measure.read_record(n) for n in ("chapter_09_tiled", "flash_gpu"))
+tiled_record = measure.read_record("chapter_09_tiled")
 
 # %% [markdown]
 r"""
 ## 1. What a GPU waits for
 
-A GPU has a large memory and small ones. The figures are an A100's, from its data sheet and from Dao et al. (2022):
+A machine has two limits: how many operations it does per second, and how many bytes it moves per second between memory and arithmetic. Which one binds depends on the **arithmetic intensity**
 
-| memory | size | bytes a second |
-|---|---|---|
-| HBM, the large memory | 40 GB | $1.555\cdot10^{12}$ |
-| shared memory (SRAM), on the chip | 192 KB for each of 108 processors | about $19\cdot10^{12}$ |
+$$I = \frac{\text{operations}}{\text{bytes moved}}, \qquad \text{attainable} = \min(\text{peak},\ I \cdot \text{bandwidth})$$
 
-A published text advises to "optimise for L1/L2 cache usage". A cache decides by itself what it keeps. A kernel decides what lies in shared memory and registers, and that is what this chapter uses.
+That is the **roofline** (Williams et al., 2009). Its two lines meet at the *ridge*. To the left of it the arithmetic waits for memory: the work is *memory-bound*. To the right it is *compute-bound*.
 
-The arithmetic has two speeds as well: $312\cdot10^{12}$ operations a second for 16-bit matrix products, $19.5\cdot10^{12}$ for everything else in 32 bits.
+For $QK^\top$: $2LSd_k$ operations. With $b$ bytes per number, the inputs are $b(L + S)d_k$ bytes; the scores are another $b\,LS$, if they are written.
 """
 
 # %% [markdown]
 r"""
+### Exercise: `matmul_intensity`
+
+*Difficulty · importance · minutes*
+
+Write `matmul_intensity(num_queries, num_keys, d_k, bytes_per_element, count_output) -> float`: operations per byte of $QK^\top$.
+
+- A multiplication with its addition counts 2.
+- Each input is read once. The output is written once, if `count_output` says so.
+- Return a Python `float`.
+"""
+
+
+# %% exercise="matmul_intensity"
+def matmul_intensity(num_queries, num_keys, d_k, bytes_per_element, count_output):
+    """Return the operations of the product of queries and keys per byte moved."""
+    ### BEGIN SOLUTION: Count operations, count numbers moved, divide.
+    moved = num_queries * d_k + num_keys * d_k
+    if count_output:
+        moved += num_queries * num_keys
+    operations = 2 * num_queries * num_keys * d_k
+    return operations / (moved * bytes_per_element)
+    ### END SOLUTION
+
+
+# %%
+check("matmul_intensity", matmul_intensity)
+# hint("matmul_intensity")  # remove the first # for a hint; each call gives one more
+
+# %% [markdown]
+r"""
+Now a machine. An A100 has a large memory and, on the chip, small ones (figures from its data sheet and from Dao et al., 2022):
+
+| memory | size | bytes per second |
+|---|---|---|
+| HBM, the large memory | 40 GB | $1.555\cdot10^{12}$ |
+| SRAM on the chip: shared memory and first-level cache | 192 KB for each of 108 multiprocessors | about $19\cdot10^{12}$ |
+
+Its arithmetic has two speeds as well: $312\cdot10^{12}$ operations per second for 16-bit matrix products, $19.5\cdot10^{12}$ for everything else in 32 bits.
+
+A published text advises readers to "optimise for L1/L2 cache usage". A cache decides by itself what it keeps. A *kernel*, a program that runs on the GPU, decides what lies in shared memory and in registers, and that is what this chapter uses.
+"""
+
+# %% [markdown]
+r"""
+**Find the error.** "For $Q, K \in \mathbb R^{512\times64}$ in FP16, $QK^\top$ loads 131 KB and performs $2\cdot512\cdot512\cdot64 = 67$ million operations: 511 operations per byte. This keeps the GPU busy." Elsewhere the same text says 256.
+
+**Predict.** Recompute the product. Then: what leaves the chip besides the inputs? Which of the lines below can use the arithmetic fully?
+"""
+
+# %%
+PRODUCTS, ELEMENTWISE, HBM, SRAM = 312e12, 19.5e12, 1.555e12, 19e12  # an A100, per second
+flops = 2 * 512 * 512 * 64
+inputs, scores = 2 * 512 * 64, 512 * 512
+intensity = {
+    "inputs only": measure.matmul_intensity(512, 512, 64, 2, count_output=False),
+    "with 16-bit scores": measure.matmul_intensity(512, 512, 64, 2, count_output=True),
+    "with 32-bit scores": flops / (2 * inputs + 4 * scores),
+    "one query, 512 keys": measure.matmul_intensity(1, 512, 64, 2, count_output=True),
+    "all of attention": 2 * flops / (4 * 2 * 512 * 64),
+}
+print(f"operations {flops:,}   inputs {2 * inputs:,} bytes   scores {2 * scores:,} bytes")
+for name, at in intensity.items():
+    bound = measure.attainable_flops(at, PRODUCTS, HBM)
+    print(f"{name:20} {at:6.1f} operations per byte: at most {bound / 1e12:5.1f} Tflop/s,", end="")
+    print(f" {bound / PRODUCTS:4.0%} of the peak")
+print(f"the ridge of an A100: {PRODUCTS / HBM:.0f} operations per byte")
+
+# %% [markdown]
+r"""
+<details><summary>Answer</summary>
+
+The product is 33.6 million<!-- shown: 33554432 -->, not 67, which would be both products together; 511 is twice the right 256, and 256 counts the inputs only. The scores are four times as many bytes as both inputs. Written in 16 bits they leave 51 operations per byte<!-- shown: 51 -->, below the ridge of 201<!-- shown: 201 -->: $QK^\top$ gets at most a quarter of the peak.
+
+All of attention in one kernel has $4n^2d$ operations on $4nd$ numbers: $n/2$ per byte in 16 bits, 256 at 512 tokens, above the ridge. A single query reads each key for one product: about 1 operation per byte. Chapter 10 lives with it.
+
+</details>
+
+**Predict.** Would longer sequences help the version that writes its scores?
+"""
+
+# %%
+print("  tokens   scores not written   scores written")
+for n in (128, 512, 2048, 8192, 65536):
+    kept, written = (measure.matmul_intensity(n, n, 64, 2, count) for count in (False, True))
+    print(f"{n:8} {kept:14.1f} {written:18.1f}")
+
+# %% [markdown]
+r"""
+<details><summary>Answer</summary>
+
+Never beyond 64. For large $n$ the scores are nearly all that moves: $2n^2d_k / (2n^2) = d_k$. With heads of width 64 no length reaches a ridge of 201.
+
+</details>
+
 The usual attention is three kernels. Each reads its inputs from HBM and writes its output there: scores, then weights, then the average.
 
-**Predict.** $n = 4096$, $d = 64$, 16 bits a number. Which of the three takes longest: the first product, the softmax (6 operations a score, chapter 03), or the second product?
+**Predict.** $n = 4096$, $d = 64$, 16 bits per number. Which of the three takes longest: the first product, the softmax (6 operations per score, chapter 03), or the second product?
 """
 
 
 # %%
-PRODUCTS, ELEMENTWISE, HBM, SRAM = 312e12, 19.5e12, 1.555e12, 19e12  # an A100, a second
-
-
 def kernels(n, d):
     """Return for each kernel: operations of products, other operations, bytes moved."""
     table, matrix = 2 * n * n, 2 * n * d  # bytes of n × n and n × d numbers
@@ -105,85 +199,43 @@ for name, (products, other, moved) in kernels(4096, 64).items():
 waits = [max(p / PRODUCTS, e / ELEMENTWISE, b / HBM) for p, e, b in kernels(4096, 64).values()]
 print(f"three kernels {1e6 * sum(waits[:3]):.0f} µs, one {1e6 * waits[3]:.0f} µs:", end="")
 print(f" {sum(waits[:3]) / waits[3]:.1f} times less")
+print(f"the softmax is {other / (products + other):.1%} of all operations")
 
 # %% [markdown]
 r"""
 <details><summary>Answer</summary>
 
-The softmax, with 2 % of all operations: it reads and writes the whole table. All three kernels wait for HBM. One kernel that never writes the table waits for arithmetic instead.
+The softmax, with 2 % of all operations<!-- shown: 2 -->: it reads and writes the whole table. All three kernels wait for HBM. One kernel that never writes the table waits for arithmetic instead, and on paper takes 6.4 times less<!-- shown: 6.4 -->.
 
-These are bounds. No kernel reaches them, and the last line supposes that $Q$, $K$ and $V$ are read once. Section 8 counts what really moves.
+These are bounds of an ideal machine. No kernel reaches them, and the last line supposes that $Q$, $K$ and $V$ are read once. Section 8 counts what really moves.
 
 </details>
 
-The roofline of chapter 04, with both ceilings (products, other arithmetic) and both slopes (HBM, shared memory):
+The roofline with both ceilings (products, other arithmetic) and both slopes (HBM, SRAM):
 """
 
-# %% mystnb={"image": {"alt": "Roofline of an A100 on logarithmic axes with two slopes and two ceilings. The slope of HBM meets the ceiling of matrix products at 201 operations per byte, that of shared memory at 16. On the HBM slope lie softmax at 1.5, at 2.3 teraflops, and the first product at 62, at 96 teraflops. One kernel for everything, at 2096, lies on the ceiling."}}
+# %% mystnb={"image": {"alt": "Roofline of an A100 on logarithmic axes with two slopes and two ceilings. The slope of HBM meets the ceiling of matrix products, 312 teraflops, at 201 operations per byte; that of SRAM at 16. On the HBM slope lie softmax at 1.5 operations per byte, at 2.3 teraflops, and at the same place both products, QKᵀ as a ring and weights times V as a dot in it, at 62, at 97 teraflops. One kernel for everything, at 2096, lies on the ceiling."}}
 title = "Three kernels wait for memory, one for arithmetic"
 axes = plotting.new_figure(title, "operations per byte", "Tflop/s, at most")
-slopes = (("HBM", HBM, (7, 5), "-"), ("shared memory", SRAM, (0.06, 90), "--"))
-for name, slope, at, style in slopes:
+for name, slope, at, style in (("HBM", HBM, (7, 5), "-"), ("SRAM", SRAM, (0.6, 90), "--")):
     roof = [0.02, PRODUCTS / slope, 20_000]
     bounds = [measure.attainable_flops(x, PRODUCTS, slope) / 1e12 for x in roof]
     axes.plot(roof, bounds, style, color=plotting.INK)
     axes.text(*at, name)
 axes.axhline(ELEMENTWISE / 1e12, color=plotting.QUIET, linestyle=":")
-axes.text(400, ELEMENTWISE / 1e12 * 1.15, "no products", color=plotting.QUIET)
+axes.text(400, ELEMENTWISE / 1e12 / 2, "no products", color=plotting.QUIET)
+axes.text(PRODUCTS / HBM, 350, f"ridge: {PRODUCTS / HBM:.0f}", ha="center", va="bottom")
 for name, (products, other, moved) in kernels(4096, 64).items():
     x = (products + other) / moved
     y = measure.attainable_flops(x, PRODUCTS if products else ELEMENTWISE, HBM) / 1e12
-    axes.plot(x, y, "o", color=plotting.COLOURS["orange"], markersize=8)
-    if name != "weights · V":
-        axes.annotate(name, (x, y), (9, -14) if y < 300 else (-58, -18), textcoords="offset points")
+    ring = {"ms": 15, "mfc": "none", "mew": 2} if name == "QKᵀ" else {"ms": 8}
+    axes.plot(x, y, "o", color=plotting.COLOURS["orange"], **ring)
+    label = {"QKᵀ": "QKᵀ (ring)", "weights · V": "and weights · V (dot)"}.get(name, name)
+    below = {"QKᵀ": (13, -8), "weights · V": (13, -26), "softmax": (9, -14)}
+    axes.annotate(label, (x, y), below.get(name, (-58, -18)), textcoords="offset points")
 plotting.power_axis(axes, [1, 10, 100, 1000])
 plotting.power_axis(axes, [1, 10, 100], "y")
-_ = axes.set(xlim=(0.05, 20_000), ylim=(0.3, 600))
-
-# %% [markdown]
-r"""
-**Find the error.** "On an A100, a batch of 32 with $n = 512$ and $d = 64$: scaled dot-product attention takes 0.8 ms, achieving 250 TFLOPS, 80 % of the peak. Additive attention takes 15 ms at 15 TFLOPS, 5 % of the peak, with 1000 times as many operations. A speed-up of 19."
-
-**Predict.** Check with one multiplication each: operations = speed × time. Which of the six figures can stand together?
-"""
-
-# %%
-work = 32 * 4 * 512 * 512 * 64
-print(f"dot product: {work / 1e9:.2f} Gflop, in 0.8 ms {work / 0.8e-3 / 1e12:.1f} Tflop/s;", end="")
-print(f" at 250 Tflop/s it takes {work / 250e12 * 1e6:.1f} µs")
-for projected_once in (False, True):
-    one = measure.additive_flops(512, 512, 512, 512, 256, projected_once)
-    how = "once" if projected_once else "for every pair"
-    print(f"additive, projected {how}: {32 * one / 1e9:.1f} Gflop, in 15 ms", end="")
-    print(f" {32 * one / 15e-3 / 1e12:.1f} Tflop/s")
-print(f"speed × time: {250e12 * 0.8e-3 / 1e9:.0f} and {15e12 * 15e-3 / 1e9:.0f} Gflop")
-print(f"shares of the peak {250 / 312:.1%}, {15 / 312:.1%}; 15 / 0.8 = {15 / 0.8}")
-
-# %% [markdown]
-r"""
-<details><summary>Answer</summary>
-
-The shares of the peak and the ratio are right. Nothing else fits. 2.15 Gflop in 0.8 ms are 2.7 Tflop/s (21.5 with 8 heads, 32 with 12), and 250 Tflop/s would take 8.6 µs: a factor of 93. Neither count of the additive operations gives 15 Tflop/s. And speed × time says that both did the *same* work, 200 and 225 Gflop, which contradicts the factor 1000.
-
-A time without a device, sizes and a command cannot be checked. A time with operations beside it can.
-
-</details>
-
-The same text has $QK^\top$ at $n = 512$, $d = 64$ do "67 MFLOPs" on 131 KB of 16-bit inputs, "511 operations per byte: this keeps the GPU busy". Chapter 04 took it apart; here it is again, with the whole of attention beside it.
-"""
-
-# %%
-product, matrix = 2 * 512 * 512 * 64, 2 * 512 * 64  # operations; bytes of n × d numbers
-inputs_only, with_scores = (measure.matmul_intensity(512, 512, 64, 2, c) for c in (False, True))
-print(f"QKᵀ: {product / 1e6:.1f} Mflop on {2 * matrix / 1e3:.0f} KB of inputs", end="")
-print(f" = {inputs_only:.0f} per byte, with the scores written {with_scores:.1f}")
-print(f"attention in one kernel: {2 * product / (4 * matrix):.0f} per byte;", end="")
-print(f" the ridge is at {PRODUCTS / HBM:.0f}")
-
-# %% [markdown]
-r"""
-67 million belong to both products together, and 511 forgets that the scores leave the chip. Written, $QK^\top$ lies at 51, below the ridge: the GPU is not kept busy. In one kernel attention has $4n^2d$ operations on $4nd$ numbers, $n/2$ per byte in 16 bits. At 512 tokens that is 256, above the ridge, and for the first time a longer text helps.
-"""
+_ = axes.set(xlim=(0.05, 20_000), ylim=(0.3, 700))
 
 # %% [markdown]
 """
@@ -197,7 +249,7 @@ r"""
 
 - A is wrong: the three kernels do not wait for arithmetic.
 - **B is right.** Traffic decides, and it is unchanged.
-- C is wrong: with the table written, operations per byte stay below $d = 64$ at any length (chapter 04).
+- C is wrong: with the table written, operations per byte stay below $d = 64$ at any length.
 
 </details>
 """
@@ -206,9 +258,9 @@ r"""
 r"""
 ## 2. A softmax that reads its row once
 
-To keep the table on the chip, it must be made in pieces, and each piece must be done with before the next comes. The softmax stands in the way: its denominator needs the whole row, and so does the maximum that keeps it from overflowing.
+To keep the table on the chip, it must be made in pieces, and each piece must be finished with before the next comes. The softmax stands in the way: its denominator needs the whole row, and so does the maximum that keeps it from overflowing.
 
-Milakov and Gimelshein (2018) keep two numbers for a row: the largest score so far, $m$, and $l = \sum_j e^{s_j - m}$. With values, a third (Rabe and Staats, 2021; Dao et al., 2022): $\mathrm{acc} = \sum_j e^{s_j - m}\,v_j$. When a new tile raises the maximum to $m'$,
+Milakov and Gimelshein (2018) keep two numbers per row: the largest score so far, $m$, and $l = \sum_j e^{s_j - m}$. With values, a third (Rabe and Staats, 2021; Dao et al., 2022): $\mathrm{acc} = \sum_j e^{s_j - m}\,v_j$. When a new *tile*, a block of the scores, raises the maximum to $m'$,
 
 $$\sum_j e^{s_j - m'} = e^{m - m'} \sum_j e^{s_j - m},$$
 
@@ -239,7 +291,7 @@ print(f"softmax(scores) · values = {(scores.softmax(-1) @ value).item():.4f}")
 r"""
 <details><summary>Answer</summary>
 
-By $e^{2 - 4} = 0.1353$, then by $e^0 = 1$: a maximum that stays changes nothing. The first factor is $e^{-\infty} = 0$, and there is nothing yet to be multiplied.
+By $e^{2 - 4} = 0.1353$<!-- shown: 0.1353 -->, then by $e^0 = 1$: a maximum that stays changes nothing. The first factor is $e^{-\infty} = 0$, and there is nothing yet to multiply.
 
 At every moment acc / l is the exact attention over the keys seen so far.
 
@@ -248,7 +300,7 @@ At every moment acc / l is the exact attention over the keys seen so far.
 The same for a row of 64 keys, in tiles of 4:
 """
 
-# %% mystnb={"image": {"alt": "Three plots over the number of keys seen, in tiles of 4 up to 64. The running maximum m rises in a few steps and then stays. l grows and drops where m rises. The output acc over l moves at every tile and lies on the exact attention over the keys seen so far."}}
+# %% mystnb={"image": {"alt": "Three plots over the number of keys seen, in tiles of 4 up to 64. The running maximum m rises twice, at 8 and at 20 keys, and then stays. l grows with the keys, also at 8, and falls once, at 20, where m rises most. The output acc over l moves at every tile and lies on the exact attention over the keys seen so far."}}
 generator = torch.Generator().manual_seed(5)
 scores, value = torch.randn(2, 64, generator=generator)
 scores, value = 1.5 * scores[None], value[:, None]
@@ -260,8 +312,8 @@ for start in range(0, 64, 4):
     exact = scores[:, : start + 4].softmax(-1) @ value[: start + 4]
     track.append([start + 4, m.item(), l.item(), (acc / l).item(), exact.item()])
 seen, *lines = zip(*track, strict=True)
-panels = plotting.new_panels("l falls where m rises, and acc / l is always exact", "keys seen",
-                             ["m", "l", "acc / l"], height=5.2)  # fmt: skip
+panels = plotting.new_panels("Old sums shrink where m rises,\nand acc / l is always exact",
+                             "keys seen", ["m", "l", "acc / l"], height=5.4)  # fmt: skip
 for panel, values in zip(panels, lines, strict=False):
     plotting.line(panel, seen, values, "online", "blue", style="o-", markersize=4)
 name, at = "x: softmax of all so far", (31, 0.8 * min(lines[3]))
@@ -279,13 +331,13 @@ Write `online_softmax_step(m, l, acc, scores, value) -> (m, l, acc)`.
 - The state starts as (-inf, 0, 0). `m` is the exact running maximum; `acc` is not divided by `l`.
 - A row of -inf leaves its state as it was, also the state (-inf, 0, 0). No `nan` anywhere.
 
-The check walks over many tiles: scores of thousands, rows that see nothing, half precision.
+The check tries many tiles: scores in the thousands, rows that see nothing, half precision.
 """
 
 
 # %% exercise="online_softmax_step"
 def online_softmax_step(m, l, acc, scores, value):
-    """Work one more tile of keys into the state of every query."""
+    """Add one more tile of keys to the state of every query."""
     ### BEGIN SOLUTION: Find the new maximum, shrink the old sums to it, add the tile's.
     new_m = torch.maximum(m, scores.max(dim=-1).values)
     safe = torch.where(new_m == -torch.inf, 0.0, new_m)  # -inf - -inf would be nan
@@ -297,7 +349,7 @@ def online_softmax_step(m, l, acc, scores, value):
 
 # %%
 check("online_softmax_step", online_softmax_step)
-# hint("online_softmax_step")  # remove the first # for a hint; each call gives one more
+# hint("online_softmax_step")
 
 # %% [markdown]
 """
@@ -309,22 +361,22 @@ check("online_softmax_step", online_softmax_step)
 
 <details><summary>Answer</summary>
 
-- A is wrong: trained heads have large scores; that is how they become sure.
-- **B is right.** In float32 $e^{89}$ is infinite, in float16 $e^{12}$ is.
-- C is wrong: sums do not depend on the order, up to rounding.
+- A is wrong: trained heads have large scores; that is how they become certain.
+- **B is right.** In float32 $e^{89}$ is infinite, and in float16 $e^{12}$ is.
+- C is wrong: up to rounding, sums do not depend on the order.
 
 </details>
 """
 
-# %% [markdown]
+# %% [markdown] tags=["further"]
 r"""
 ## 3. Merge what others have computed
 
-The state of two sets of keys can be merged, whoever computed them. Two numbers of a query are enough: its output and the logarithm of its denominator,
+The results of two sets of keys can be merged, whoever computed them. Two things per query are enough: its output and the logarithm of its denominator,
 
 $$\mathrm{lse} = \log \sum_j e^{s_j} = m + \log l .$$
 
-Two outputs weigh as their denominators do: $\text{out} = \sigma\,\text{out}_a + (1 - \sigma)\,\text{out}_b$ with $\sigma = e^{\mathrm{lse}_a} / (e^{\mathrm{lse}_a} + e^{\mathrm{lse}_b})$.
+Two outputs are weighted by their denominators: $\text{out} = \sigma\,\text{out}_a + (1 - \sigma)\,\text{out}_b$ with $\sigma = e^{\mathrm{lse}_a} / (e^{\mathrm{lse}_a} + e^{\mathrm{lse}_b})$.
 
 **Predict.** A colleague merges two halves of the keys by the mean of their outputs. When is that right?
 """
@@ -335,11 +387,11 @@ exact = F.scaled_dot_product_attention(query, key, value)
 for name, factor in (("keys all alike", 1.0), ("second half 8 times as long", 8.0)):
     k = key.clone()
     k[..., 30:, :] *= factor
-    parts = [attention.tiled_attention(query, k[..., s, :], value[..., s, :], 60, 30)
-             for s in (slice(0, 30), slice(30, 60))]  # fmt: skip
+    halves = [attention.tiled_attention(query, k[..., s, :], value[..., s, :], 60, 30)
+              for s in (slice(0, 30), slice(30, 60))]  # fmt: skip
     exact = F.scaled_dot_product_attention(query, k, value)
-    merged, _ = attention.merge_partials(*parts[0], *parts[1])
-    mean = (parts[0][0] + parts[1][0]) / 2
+    merged, _ = attention.merge_partials(*halves[0], *halves[1])
+    mean = (halves[0][0] + halves[1][0]) / 2
     print(f"{name:28} error of the mean {(mean - exact).abs().max():.2f},", end="")
     print(f" of the merge below 1e-14: {bool((merged - exact).abs().max() < 1e-14)}")
 
@@ -347,11 +399,11 @@ for name, factor in (("keys all alike", 1.0), ("second half 8 times as long", 8.
 r"""
 <details><summary>Answer</summary>
 
-Where both halves have the same denominator, which is next to never. The mean forgets how much each half mattered.
+Where both halves have the same denominator, which is hardly ever the case. The mean forgets how much each half mattered.
 
 </details>
 
-Merging lets keys be split: over processors of one GPU, when a single new token faces a long cache (*flash-decoding*; Dao et al., 2023), or over many GPUs (ring attention, chapter 16).
+Merging lets keys be split: over the processors of one GPU, when a single new token meets a long cache (*flash-decoding*; Dao et al., 2023), or over many GPUs (ring attention, chapter 16).
 """
 
 # %% [markdown]
@@ -363,7 +415,7 @@ r"""
 Write `merge_partials(out_a, lse_a, out_b, lse_b) -> (out, lse)`.
 
 - `out_a` and `out_b` are `(..., L, d_v)`, `lse_a` and `lse_b` `(..., L)`.
-- A part that saw no key has `lse = -inf`. Its `out` is ignored, whatever stands there, `nan` too.
+- A part that saw no key has `lse = -inf`. Its `out` is ignored, whatever it holds, even `nan`.
 - If both are empty: zeros, and -inf.
 
 Large values of `lse` must not overflow, and gradients must be finite.
@@ -396,29 +448,45 @@ check("merge_partials", merge_partials)
 r"""
 ## 4. Tiles
 
-Cut the queries into blocks of $B_q$ and the keys into blocks of $B_k$. A tile is the scores of one block of each; it lives on the chip and is forgotten. Two orders of the loops are in use:
+Cut the queries into blocks of $B_q$ and the keys into blocks of $B_k$. A tile is the scores of one block of each; it lives on the chip and is then discarded. Two orders of the loops are in use:
 
-- **keys outside** (FlashAttention; Dao et al., 2022): a block of keys and values is read once, and meets all queries. The state of every query goes to HBM and back for each block. That paper stores acc already divided by $l$; the count is the same.
-- **queries outside** (FlashAttention-2; Dao, 2023): a block of queries keeps its state on the chip and walks over all keys, which are read again for each block. Only out and lse are written.
+- **keys outside** (FlashAttention; Dao et al., 2022): a block of keys and values is read once, and meets all queries. The state of every query goes to HBM and back for each block.
+- **queries outside** (FlashAttention-2; Dao, 2024): a block of queries keeps its state on the chip and runs over all keys, which are read again for each block. Only out and $\mathrm{lse} = m + \log l$ are written.
 """
 
 # %% [markdown]
 """
-Walk through it. The scores are multiples of one half, so each step can be checked by hand.
+Step through it. The scores are multiples of one half, so each step can be checked by hand.
 
-**Predict**, before you press Step: with blocks of 3, how many steps have the 7 × 8 scores? Which order moves fewer numbers? Then choose *causal*: which tiles disappear?
+**Predict**, before you press Step: with blocks of 3, how many steps do the 7 × 8 scores take? Which order moves fewer numbers? Then choose *causal*: which tiles disappear?
 """
 
 # %% tags=["nbval-ignore-output"] reason="a widget has a new id in every run"
 tile_stepper()
 
+
+# %%
+def moved(order, block, L=7, S=8, d_k=4, d_v=2):
+    """Return the numbers that the widget's attention reads and writes, without a mask."""
+    results = L * d_v + L  # out, and one number per query
+    if order == "queries outside":
+        return L * d_k + results + math.ceil(L / block) * S * (d_k + d_v)
+    if order == "keys outside":  # each block reads all queries; out, m and l go there and back
+        return S * (d_k + d_v) + math.ceil(S / block) * (L * d_k + 2 * (results + L))
+    return (L + S) * d_k + S * d_v + L * d_v + 4 * L * S
+
+
+for order in ("queries outside", "keys outside"):
+    print(f"{order:16} blocks of 3: {moved(order, 3)}, blocks of 1: {moved(order, 1)}")
+print("the table written out:", moved("table", None))
+
 # %% [markdown]
 """
 <details><summary>Answer</summary>
 
-Nine tiles, ragged at the right and at the bottom, and with queries outside three steps more that write the results. Queries outside move 193 numbers, keys outside 300, and the table written out 314. A causal mask drops the tiles whose first key comes after their last query; in tiles on the diagonal it still hides single scores.
+Nine tiles, ragged at the right and at the bottom, and with queries outside three more steps, which write the results. Queries outside move 193 numbers<!-- shown: 193 -->, keys outside 300<!-- shown: 300 -->, and the table written out 314<!-- shown: 314 -->. A causal mask drops the tiles whose first key comes after their last query; in tiles on the diagonal it still hides single scores.
 
-Set the keys a block to 1: keys outside then move 720, more than twice the table. With one query a block, queries outside move 385. Tiles pay by their size.
+Set the keys per block to 1: keys outside then move 720<!-- shown: 720 -->, more than twice as many as the table. With one query per block, queries outside move 385<!-- shown: 385 -->. Large tiles are what pays.
 
 </details>
 """
@@ -435,7 +503,7 @@ Write `tiled_attention(query, key, value, block_q, block_k, is_causal=False) -> 
 - Blocks need not divide the lengths, and may exceed them.
 - Causal: query `i` sees the keys `j <= i`, also where $L \ne S$.
 
-The check counts: of one head and sequence no more than `block_q * block_k` scores may exist at a time, and tiles wholly in the future must not be computed. An attention function on the whole input is no tiling and is named as such.
+The check counts: no more than `block_q * block_k` scores of one head and sequence may exist at a time, and tiles wholly in the future must not be computed. Calling an attention function on the whole input is not tiling, and the check says so.
 """
 
 
@@ -498,7 +566,7 @@ print(f"at most five times the error of SDPA in 32 bits: {max(errors.values()) <
 r"""
 <details><summary>Answer</summary>
 
-No. Every factor $e^{m - m'}$ is at most 1, so earlier rounding errors shrink with it. *Exact* means: the same formula, no approximation, other rounding. Two results need not agree bit by bit, and a test must not ask for that.
+No. Every factor $e^{m - m'}$ is at most 1, so earlier rounding errors shrink with it. *Exact* means: the same formula, no approximation, different rounding. Two results need not agree bit for bit, and a test must not ask for that.
 
 </details>
 """
@@ -507,7 +575,7 @@ No. Every factor $e^{m - m'}$ is at most 1, so earlier rounding errors shrink wi
 r"""
 ## 5. Find the bug
 
-A published text explains flash attention with this function. It runs, the shapes are right, the weights of every tile sum to 1.
+A published text explains flash attention with this function. It runs, the shapes are right, and the weights of every tile sum to 1.
 
 **Predict.** Four things are wrong. Before running anything: give all values the number 1. What must attention return, and what does this return?
 """
@@ -540,7 +608,7 @@ for n in (64, 128, 256, 512):
 
 A weighted average of ones is 1. Here it is the number of tiles: each tile is normalised by itself, and then they are added up. The total weight of a query grows with the length of the text.
 
-It is right only where all keys fit in one tile, which is where nobody needs it.
+It can be right only where all keys fit in one tile, which is where nobody needs it.
 
 </details>
 
@@ -552,7 +620,7 @@ q, k, v = torch.randn(3, 1, 64, 32, generator=generator).unbind()
 one_tile = flash_attention_concept(q, k, v)
 for scale in (1.0, 32**-0.5):
     error = (one_tile - F.scaled_dot_product_attention(q, k, v, scale=scale)).abs().max()
-    print(f"one tile, beside attention with scale {scale:.4f}: largest difference {error:.1f}")
+    print(f"one tile, compared with attention of scale {scale:.4f}: off by {error:.1f} at most")
 k, v = torch.randn(2, 1, 128, 32, generator=generator).unbind()
 first = flash_attention_concept(q, k, v)
 k[:, 64:] = v[:, 64:] = 1000.0
@@ -569,7 +637,7 @@ r"""
 1. Tiles are normalised one by one and summed.
 2. The scale $1/\sqrt d$ is missing: with one tile it equals attention with scale 1.
 3. Both loops run over the length of the queries, so later keys are never seen.
-4. The output is made like the query, so values of another width do not fit.
+4. The output is given the shape of the query, so values of another width do not fit.
 
 </details>
 
@@ -604,7 +672,7 @@ print("published, keys shuffled, the same:", same(shuffled, flash_attention_conc
 
 # %% [markdown]
 """
-The listing's comment says that the real thing needs CUDA kernels. The *algorithm* does not: what you just ran is plain PyTorch, and exact. The *speed* on a GPU does: only a kernel decides what stays on the chip. Section 9 writes one.
+The listing's comment says that the real thing needs CUDA kernels. The *algorithm* does not: what you just ran is plain PyTorch, and exact. The *speed* on a GPU does: only a kernel decides what stays on the chip. Section 9 has one.
 
 **Check yourself.** Which single test would have found the first bug at once?
 
@@ -621,7 +689,7 @@ The listing's comment says that the real thing needs CUDA kernels. The *algorith
 </details>
 """
 
-# %% [markdown]
+# %% [markdown] tags=["further"]
 r"""
 ## 6. Backwards, without the table
 
@@ -629,19 +697,19 @@ Chapter 03 wrote the backward pass with the weights $P$ at hand:
 
 $$dV = P^\top dO, \qquad dP = dO\,V^\top, \qquad dS = P \circ (dP - D), \qquad dQ = dS\,K/\sqrt d, \quad dK = dS^\top Q/\sqrt d$$
 
-with $D_i = \sum_j P_{ij}\,dP_{ij}$, a sum over the whole row. Two things save it from needing the table:
+with $D_i = \sum_j P_{ij}\,dP_{ij}$, a sum over the whole row. Two things make the table unnecessary:
 
 - $P_{ij} = e^{s_{ij} - \mathrm{lse}_i}$: with lse kept, any tile of weights can be made again, and it comes out normalised;
-- $D_i = \sum_j P_{ij}\, dO_i \cdot v_j = dO_i \cdot \sum_j P_{ij} v_j = dO_i \cdot O_i$: a row of $dO \circ O$, known before the loop begins.
+- $D_i = \sum_j P_{ij}\, dO_i \cdot v_j = dO_i \cdot \sum_j P_{ij} v_j = dO_i \cdot O_i$: the sum of a row of $dO \circ O$, known before the loop begins.
 
-**Predict.** The forward pass costs two products for each tile. How many does the backward pass cost?
+**Predict.** The forward pass costs two matrix products per tile. How many does the backward pass cost?
 """
 
 # %% [markdown]
 r"""
 <details><summary>Answer</summary>
 
-Five: the scores again, $dP$, and one each for $dV$, $dQ$, $dK$. That is 2.5 times the forward pass, one product more than with the stored table. Operations are cheap, traffic is not: it is faster all the same on a GPU.
+Five: the scores again, $dP$, and one each for $dV$, $dQ$, $dK$. That is 2.5 times the forward pass, and one product more than with the table stored. Operations are cheap and traffic is not: on a GPU it is faster all the same (Dao et al., 2022).
 
 </details>
 
@@ -651,7 +719,7 @@ Five: the scores again, $dP$, and one each for $dV$, $dQ$, $dK$. That is 2.5 tim
 
 Write `tiled_attention_backward(query, key, value, out, lse, grad_out, block_q, block_k, is_causal=False) -> (dq, dk, dv)`.
 
-- `out` and `lse` come from the forward pass, `grad_out` is the gradient of the loss by `out`.
+- `out` and `lse` come from the forward pass, `grad_out` is the gradient of the loss with respect to `out`.
 - The limits are those of `tiled_attention`: one tile at a time, none in the future. A visible tile may be computed twice.
 """
 
@@ -690,11 +758,11 @@ check("tiled_attention_backward", tiled_attention_backward)
 
 # %% [markdown]
 """
-**Check yourself.** Why is lse kept, and not $m$ and $l$? And why does no one keep the weights' maximum for the backward pass?
+**Check yourself.** Why is lse kept, and not $m$ and $l$? And why does the backward pass need no maximum?
 
 <details><summary>Answer</summary>
 
-One number does the work of two: the exponent of a normalised weight is s - lse, and it is never above 0, because no weight exceeds 1. So it cannot overflow either, and the maximum has no task left.
+One number does the work of two: the exponent of a normalised weight is s - lse, and it is never above 0, because no weight exceeds 1. So it cannot overflow either, and the maximum has nothing left to do.
 
 </details>
 """
@@ -703,7 +771,7 @@ One number does the work of two: the exponent of a normalised weight is s - lse,
 r"""
 ## 7. Memory and time, measured
 
-Four ways to the same result: the table written out; the tiled loop under autograd, as any PyTorch code; the same loop with the backward pass of section 6 (`recomputed_attention`, an autograd function that keeps out and lse); and SDPA.
+Four ways to the same result: the table written out; the tiled loop under autograd, like any PyTorch code; the same loop as an autograd function of its own (`recomputed_attention`), which keeps out and lse and makes each tile of weights again when the gradient is computed (section 6 derives it); and SDPA, PyTorch's `F.scaled_dot_product_attention`.
 
 **Predict.** Forward *and backward*: which of the four need memory of order $n^2$?
 """
@@ -720,40 +788,43 @@ def with_backward(fn):
     return lambda *tensors: torch.autograd.grad(fn(*tensors).sum(), tensors)
 
 
-# %% tags=["nbval-ignore-output"] reason="how much SDPA needs inside depends on the processor"
 ways = {
     "written out": written_out,
     "tiled, under autograd": lambda q, k, v: attention.tiled_attention(q, k, v, 256, 256)[0],
     "tiled, recomputed": attention.recomputed_attention,
     "SDPA": F.scaled_dot_product_attention,
 }
+
+
+# %% tags=["nbval-ignore-output"] reason="a progress bar; how much SDPA needs inside depends on the processor"
+cases = [(name, n, trains) for name in ways for trains in (0, 1) for n in (1024, 2048, 4096)]
+peaks = {}
+for name, n, trains in tqdm(cases, "memory", ncols=70, mininterval=1, file=sys.stdout):
+    tensors = torch.randn(3, 1, 2, n, 64, generator=generator).unbind()
+    tensors = [x.requires_grad_(bool(trains)) for x in tensors]
+    fn = with_backward(ways[name]) if trains else ways[name]
+    peaks.setdefault(name, []).append(measure.peak_memory(fn, *tensors) / 2**20)
 print("MiB above the inputs, 2 heads of width 64")
 print(f"{'':24}{'forward':^24}{'forward and backward':^24}")
 print(f"{'n':22}" + "".join(f"{n:8}" for n in (1024, 2048, 4096) * 2))
-for name, way in ways.items():
-    peaks = []
-    for fn in (way, with_backward(way)):
-        for n in (1024, 2048, 4096):
-            tensors = torch.randn(3, 1, 2, n, 64, generator=generator).unbind()
-            tensors = [x.requires_grad_(fn is not way) for x in tensors]
-            peaks.append(measure.peak_memory(fn, *tensors))
-    print(f"{name:22}" + "".join(f"{peak / 2**20:8.1f}" for peak in peaks))
+for name, of_way in peaks.items():
+    print(f"{name:22}" + "".join(f"{peak:8.1f}" for peak in of_way))
 
 # %% [markdown]
 r"""
 <details><summary>Answer</summary>
 
-Two: the table written out, as expected, and the tiled loop *under autograd*. Autograd keeps what each operation saw, so it keeps every tile: forward the loop is cheap, for training it saves nothing. Tiles without recomputation are half of the idea.
+Two: the table written out, as expected, and the tiled loop *under autograd*. Autograd keeps what each operation saw, so it keeps every tile: forward the loop needs little, in training nearly as much as the table. Tiles without recomputation are half of the idea.
 
 The other two grow with $n$. Operations are of order $n^2d$ in all four; memory is what falls.
 
 </details>
 
-The same was recorded beforehand at more lengths, with the time of each way beside SDPA's:
+The same was recorded beforehand at more lengths, with each way's time as a multiple of SDPA's:
 """
 
 
-# %% mystnb={"image": {"alt": "Peak memory of forward and backward against the number of tokens, 512 to 8192, both axes logarithmic. The written-out table and the tiled loop under autograd rise with slope two, two and a half times apart at 4096 tokens. Recomputed tiles and SDPA rise with slope one, together; there they are thirty times lower."}}
+# %% mystnb={"image": {"alt": "Peak memory of forward and backward against the number of tokens, 512 to 8192, both axes logarithmic. The written-out table and the tiled loop under autograd rise with slope two, to 780 and 605 MiB at 4096 tokens. SDPA and recomputed tiles rise with slope one, close together, to 21 and 18 MiB there.<!-- shown: 780 605 21 18 -->"}}
 def recorded(what, training, is_causal, quantity):
     """Return a recorded quantity of one way, by length."""
     wanted = (what, training, is_causal)
@@ -773,6 +844,8 @@ for what, (colour, style, shift) in looks.items():
 axes.set(xlim=(450, 30_000))
 plotting.power_axis(axes, [512, 1024, 2048, 4096, 8192])
 plotting.power_axis(axes, [10, 100, 1000], "y")
+at_4096 = {what: recorded(what, True, False, "peak_bytes")[4096] / 2**20 for what in looks}
+print("training at 4096 tokens, MiB: ", ", ".join(f"{k} {v:.0f}" for k, v in at_4096.items()))
 
 # %%
 print(f"{'exponents from 1024 tokens on':32} time    peak memory")
@@ -787,7 +860,7 @@ print("".join(f"  {what} {(peak - output) / 2**20:.1f}" for what, peak in peaks.
 
 # %% [markdown]
 """
-**Predict.** SDPA on a CPU is the same loop, written in C++. How many times its time does the loop in plain PyTorch take? (*recomputed* works in place and one head after the other, in one tile of memory that stays in the cache.)
+**Predict.** SDPA on a CPU is the same loop, written in C++. How many times as long does the loop in plain PyTorch take? (*recomputed* works in place, one head after the other, in one tile of memory that stays in the processor's cache.)
 """
 
 # %%
@@ -803,18 +876,18 @@ print(tiled_record["date"], tiled_record["settings"]["processor"])
 # %%
 tiles = {(row["block_q"], row["block_k"]): row for row in tiled_record["tiles"]}
 block_ks = sorted({block_k for _, block_k in tiles})
-print("time at 2048 tokens, SDPA = 1; recomputed, by keys a tile:")
-print("queries a tile" + "".join(f"{block_k:8}" for block_k in block_ks))
+print("time at 2048 tokens, SDPA = 1; recomputed, by keys per tile:")
+print("queries per tile" + "".join(f"{block_k:8}" for block_k in block_ks))
 for block_q in sorted({block_q for block_q, _ in tiles}):
-    print(f"{block_q:14}" + "".join(f"{tiles[block_q, k]['recomputed']:8.2f}" for k in block_ks))
+    print(f"{block_q:16}" + "".join(f"{tiles[block_q, k]['recomputed']:8.2f}" for k in block_ks))
 
 # %% [markdown]
 r"""
 <details><summary>Answer</summary>
 
-Less than twice: what a tile costs in Python is little beside its products. Worked over, less than 1.3 times on all pairs. The written-out table takes several times as long, and with a causal mask about ten times, because it computes the hidden half as well.
+Less than twice as long: at most 1.92 times<!-- shown 2: 1.92 -->. Python's overhead for each tile is small compared with its matrix products. *Recomputed* needs at most 1.32 times SDPA's time<!-- shown 2: 1.32 -->. The written-out table takes 1.37 to 7.71 times as long forward<!-- shown 2: 1.37 7.71 -->, without a clear order in the length. In training it is close to SDPA over all pairs (at most 1.46<!-- shown 2: 1.46 -->), and far from it with a causal mask (3.96<!-- shown 2: 3.96 --> at 4096 tokens), where it computes the hidden half as well.
 
-Small tiles pay for many calls, and a block of few queries reads all keys for little work. From some $256 \times 512$ on little changes. On a GPU shared memory and registers end this growth: a tile that does not fit is no tile.
+Small tiles pay for many calls, and a block of few queries reads all keys for little work. From about $256 \times 512$ on (1.23<!-- shown: 1.23 -->) little changes. On a GPU the chip's memory ends this growth: a tile has to fit.
 
 </details>
 """
@@ -831,39 +904,48 @@ r"""
 | 6.7B | 4096 | 64.0 MB | 25.0 GB | 200 tok/s |
 
 **Predict.** Which property of the model does the third column depend on? And which formula gives the fourth?
+
+Layers, heads and widths of four models of these sizes are in table 2.1 of GPT-3's paper (Brown et al., 2020):
 """
 
 # %%
+MODELS = (  # parameters, layers, width, heads, width of a head, as printed; and the text's n
+    (125e6, 12, 768, 12, 64, 512), (350e6, 24, 1024, 16, 64, 1024),
+    (1.3e9, 24, 2048, 24, 128, 2048), (6.7e9, 32, 4096, 32, 128, 4096),
+)  # fmt: skip
 print("parameters  n     n² · 4   one layer, all heads   all layers   parameters · 4")
-models = [(125e6, 12, 12, 512), (350e6, 24, 16, 1024), (1.3e9, 24, 32, 2048), (6.7e9, 32, 32, 4096)]
-for parameters, layers, heads, n in models:
+for parameters, layers, width, heads, d_k, n in MODELS:
     one = n * n * 4 / 2**20
     print(f"{parameters / 1e6:6.0f}M {n:6} {one:5.0f} MiB {heads * one:14.0f} MiB", end="")
     print(f" {layers * heads * one / 1024:14.2f} GiB {parameters * 4 / 1e9:10.1f} GB", end="")
     print(f" = {parameters * 4 / 2**30:.1f} GiB")
+    if heads * d_k != width:
+        print(f"   (as printed: {heads} heads of {d_k} make {heads * d_k}, not {width})")
 print(f"batch 32, 12 heads, n = 512, 32 bits: {32 * 12 * 512**2 * 4:,} bytes")
 
 # %% [markdown]
 r"""
 <details><summary>Answer</summary>
 
-On none. It is $4n^2$ bytes: one head of one layer of one sequence. With the heads and layers of models of these sizes (GPT-3's table; Brown et al., 2020) the weights of one layer take 12 to 2048 MiB, those of all layers up to 64 GiB, if they are stored. The fourth column is four bytes a parameter, with no activations, optimiser or cache, and its last row changes the unit: 26.8 GB are 25.0 GiB. The throughputs name no device, batch or precision. Nothing here was measured.
+On none. It is $4n^2$ bytes: one head of one layer of one sequence. With the paper's heads and layers, the weights of one layer take 12 to 2048 MiB<!-- shown: 12 2048 -->, those of all layers up to 64 GiB<!-- shown: 64 -->, if they are stored. The fourth column is four bytes per parameter, with no activations, optimiser or cache, and its last row changes the unit: 26.8 GB are 25.0 GiB<!-- shown: 26.8 25.0 -->. The throughputs name no device, batch or precision. Nothing here was measured.
 
-A text that prints 402 MB for a batch of 32, 12 heads and 512 tokens is right.
+The paper's row for 1.3B does not add up either: 24 heads of 128 are wider than the model. The 384 MiB<!-- shown: 384 --> follow its 24 heads.
+
+A text that prints 402 MB for a batch of 32, 12 heads and 512 tokens is right<!-- shown: 402653184 -->.
 
 </details>
 """
 
-# %% [markdown]
+# %% [markdown] tags=["further"]
 r"""
 ## 8. Count what moves
 
 Count what is read from HBM and written to it, for one head, if nothing is cached on the way.
 
 - Three kernels: $Q$, $K$, $V$ are read and the output is written ($4nd$); scores and weights are each written and read ($4n^2$).
-- Keys outside, algorithm 1 of Dao et al. (2022): the chip holds $M$ numbers, a quarter of them keys: $B_c = \lceil M / 4d \rceil$ keys a block, $T_c = \lceil n / B_c \rceil$ blocks. $K$ and $V$ are read once. For each block, $Q$ is read, the output is read and written, and so are $m$ and $l$.
+- Keys outside, algorithm 1 of Dao et al. (2022): the chip holds $M$ numbers, a quarter of them keys: $B_c = \lceil M / 4d \rceil$ keys per block, $T_c = \lceil n / B_c \rceil$ blocks. $K$ and $V$ are read once. For each block, $Q$ is read, the output is read and written, and so are $m$ and $l$.
 
-**Predict.** Double the chip. By what does the traffic of each fall?
+**Predict.** Double the memory on the chip. By what factor does the traffic of each fall?
 """
 
 # %% [markdown]
@@ -872,7 +954,7 @@ r"""
 
 *Difficulty · importance · minutes*
 
-Write `hbm_traffic(num_tokens, d, sram_elements) -> (standard, flash)`: the numbers moved by the two, as Python `int`s.
+Write `hbm_traffic(num_tokens, d, sram_elements) -> (standard, flash)`: how many numbers each of the two moves, as Python `int`s.
 
 - `standard` is $4nd + 4n^2$.
 - `flash` is algorithm 1 as counted above, with blocks rounded up.
@@ -902,7 +984,7 @@ With queries outside the roles change: $Q$ is read once, out and lse are written
 """
 
 
-# %% mystnb={"image": {"alt": "Numbers moved against the size of the chip, for 4096 tokens of width 64, both axes logarithmic. The written-out table stays at 68 million. Keys outside falls from above it to near the floor of one million, about in proportion to the chip; queries outside lies below it by a factor of one and a half. A line marks the 192 kilobytes of one processor."}}
+# %% mystnb={"image": {"alt": "Numbers moved against the size of the chip, for 4096 tokens of width 64, both axes logarithmic. The written-out table stays at 68 million. Keys outside falls from above it to near the floor of one million, about in proportion to the chip; queries outside lies below it by a factor of one and a half for most sizes. A vertical line marks the 192 kilobytes of one multiprocessor."}}
 def queries_outside(n, d, sram_elements):
     """Return the numbers moved when a block of queries keeps its state on the chip."""
     num_blocks = math.ceil(n / math.ceil(sram_elements / (4 * d)))
@@ -920,7 +1002,7 @@ plotting.line(axes, chips, [queries_outside(n, d, chip) for chip in chips], "que
 axes.axhline(4 * n * d, color=plotting.QUIET, linestyle=":")
 axes.text(2**11, 4 * n * d * 1.15, "inputs and output once", color=plotting.QUIET)
 axes.axvline(192 * 1024 // 2, color=plotting.QUIET, linewidth=1)
-axes.text(1.05e5, 3.2e8, "192 KB of 16 bits", color=plotting.QUIET, fontsize=10)
+axes.text(1.05e5, 3.2e8, "192 KB, 16-bit numbers", color=plotting.QUIET, fontsize=10)
 axes.set_yscale("log")
 plotting.power_axis(axes, chips[::3])
 
@@ -937,9 +1019,9 @@ for name, moved in (("three kernels", standard), ("keys outside", keys_outside),
 r"""
 <details><summary>Answer</summary>
 
-Plain attention does not care. Algorithm 1 falls to nearly half (on a very small chip it loses, as in section 4), as long as $T_c$ is large: $O(n^2 d^2 / M)$, against $O(nd + n^2)$. That is the paper's theorem: fewer by about $M/d^2$.
+Plain attention does not benefit. Algorithm 1 falls to nearly half (on a very small chip it loses, as in section 4), as long as $T_c$ is large: $O(n^2 d^2 / M)$, compared with $O(nd + n^2)$. That is the paper's theorem: less traffic by a factor of about $M/d^2$.
 
-At 192 KB both orders wait for arithmetic (13.8 µs, section 1) and no longer for HBM. Queries outside move less, and need no exchange between the processors that work on different queries; FlashAttention-2 and all later ones use this order.
+At 192 KB both orders, with 12.0 and 8.1 µs of traffic<!-- shown: 12.0 8.1 -->, wait for arithmetic (13.8 µs, section 1) and no longer for HBM. Queries outside move less, and need no exchange between the processors that work on different queries; FlashAttention-2 and its successors use this order.
 
 </details>
 
@@ -950,21 +1032,21 @@ These are formulas. Does the code do what they say? A tracer watches the tensors
 n, d = 512, 32
 q, k, v = torch.randn(3, 1, 1, n, d, generator=generator).unbind()
 traced = partial(measure.trace_torch, sram_elements=4 * 128 * 128)
-print("numbers moved                 traced    formula")
+print("numbers moved                   traced    formula")
 for block in (32, 64, 128):
     trace = traced(attention.tiled_attention, q, k, v, block, block)
-    print(f"queries outside, {block:3} a block {trace.bytes_moved // 4:8,}", end="")
+    print(f"queries outside, {block:3} per block {trace.bytes_moved // 4:8,}", end="")
     print(f" {queries_outside(n, d, 4 * d * block):10,}")
 trace = traced(written_out, q, k, v)
-print(f"written out {trace.bytes_moved // 4:26,} {measure.hbm_traffic(n, d, 1)[0]:10,}")
+print(f"written out {trace.bytes_moved // 4:28,} {measure.hbm_traffic(n, d, 1)[0]:10,}")
 
 # %% [markdown]
 r"""
-**Predict.** The tiles agree. `written_out` moves more than $4nd + 4n^2$. How many kernels has it?
+**Predict.** The tiles agree. `written_out` moves more than $4nd + 4n^2$. How many kernels does it run?
 
 <details><summary>Answer</summary>
 
-Four. The division by $\sqrt d$ is a kernel of its own that reads and writes the table once more: $4nd + 6n^2$. Scaling the query first, or *fusing* the scale into a product, saves a third. "Use fused operations" is good advice, and this is what it is worth.
+Four. The division by $\sqrt d$ is a kernel of its own that reads and writes the table once more: $4nd + 6n^2$. Scaling the query first, or *fusing* the scale into a product (one kernel in place of two), saves nearly a third. "Use fused operations" is good advice, and this is what it is worth.
 
 </details>
 
@@ -972,18 +1054,29 @@ Four. The division by $\sqrt d$ is a kernel of its own that reads and writes the
 
 <details><summary>Answer</summary>
 
-Because operations were not what took the time. On the A100 of section 1 a byte of traffic costs as much time as 201 operations of a product.
+Because operations were not what took the time. On the A100 of section 1, one byte of traffic takes as long as 201 operations of a matrix product.
 
 </details>
 """
 
-# %% [markdown]
+# %% [markdown] tags=["further"]
 r"""
 ## 9. The kernel
 
-On a GPU the loop over queries is not a loop. Each block of queries of each head is a **program** of its own, and hundreds run at the same time. A *kernel* is the text of one program. Its variables lie in registers and shared memory; only what it loads and stores touches HBM. Triton (Tillet et al., 2019) writes such a program in Python's syntax; a tile is the smallest thing that it speaks of.
+On a GPU the loop over queries is not a loop. Each block of queries of each head is a **program** of its own, and hundreds run at the same time. A kernel is the text of one program. Its variables are held in registers and shared memory; only what it loads and stores touches HBM. In Triton (Tillet et al., 2019) such a program is written in Python's syntax, in terms of tiles.
 
-The kernels of this chapter are in `course_utils/attention/flash_kernels.py`, forward and backward. The same source is compiled on a GPU, and *interpreted* on a CPU, slowly, with every number at hand. The forward one is the loop that you know:
+The kernels of this chapter are in `course_utils/attention/flash_kernels.py`, forward and backward. The same source is compiled on a GPU, and *interpreted* on a CPU: slowly, with every number open to inspection.
+"""
+
+# %% [markdown]
+r"""
+The forward kernel is the loop of section 4. To read it:
+
+- `tl.program_id` says which program this is: which block of queries (axis 0), head (1) and sequence (2).
+- `query.load([batch, head, first, 0])` loads a tile from HBM that begins at this index; its shape is fixed when the kernel is launched.
+- `tl.constexpr` marks what is known when the kernel is *compiled*, such as the sizes of tiles; a branch on it costs nothing when the kernel runs.
+- `GROUP` is how many query heads share one head of keys and values (chapter 08).
+- `tile` is the inside of both loops: the exercise below.
 """
 
 # %% tags=["nbval-ignore-output"] reason="it follows the text of the kernel"
@@ -993,11 +1086,11 @@ print(source[start : source.index("\n\n\n", start)])
 
 # %% [markdown]
 r"""
-New against section 4:
+New compared with section 4:
 
-- The maximum is taken of scaled scores, and exponentials are powers of 2: $e^x = 2^{x \log_2 e}$, so the scale carries the factor $\log_2 e$. A GPU has an instruction for $2^x$ alone, and few units for it: an H100 does $989\cdot10^{12}$ operations of 16-bit products a second and $3.9\cdot10^{12}$ exponentials (Shah et al., 2024).
+- Exponentials are powers of 2: $e^x = 2^{x \log_2 e}$, so the scale carries the factor $\log_2 e$. A GPU has an instruction for $2^x$ only, and few units for it: an H100 does $989\cdot10^{12}$ operations of 16-bit products per second, and $3.9\cdot10^{12}$ exponentials (Shah et al., 2024).
 - Two loops: tiles that every query sees whole, and the last ones, where the diagonal or a ragged end needs a comparison.
-- Products take 16-bit numbers and add in 32 bits; state is kept in 32 bits.
+- Products take 16-bit numbers and add in 32 bits; the state is kept in 32 bits.
 """
 
 # %% [markdown]
@@ -1017,7 +1110,7 @@ Write `flash_forward_tile(m, l, acc, q, k, v, columns, limit, scale_log2) -> (m,
 
 # %% exercise="flash_forward_tile"
 def flash_forward_tile(m, l, acc, q, k, v, columns, limit, scale_log2):
-    """Work one tile of keys and values into what a tile of queries has seen so far."""
+    """Add one tile of keys and values to what a tile of queries has seen so far."""
     ### BEGIN SOLUTION: Score the tile, hide what lies beyond limit, rescale what is there, add.
     scores = tl.dot(q, tl.trans(k)) * scale_log2
     if limit is not None:
@@ -1036,7 +1129,7 @@ check("flash_forward_tile", flash_forward_tile)
 
 # %% [markdown]
 """
-**Now all of it**, forward and backward, as an autograd function. Ragged lengths, fewer queries than keys, four query heads on two of keys and values, causal and not, against SDPA in 64 bits.
+**Now all of it**, forward and backward, as an autograd function. Ragged lengths, fewer queries than keys, four query heads on two heads of keys and values, causal and not, compared with SDPA in 64 bits.
 
 **Predict.** The interpreter computes in 32 bits. Which will be more exact, the output or the gradients?
 """
@@ -1049,7 +1142,7 @@ def slopes(out, inputs):
 
 
 def worst_errors(fn, dtype, shape=(1, 4, 70), num_keys=101, d=32):
-    """Return the largest errors of output and gradients beside SDPA in 64 bits."""
+    """Return the largest errors of output and gradients, compared with SDPA in 64 bits."""
     batch, heads, length = shape
     sizes = ((heads, length), (heads // 2, num_keys), (heads // 2, num_keys))
     low = [torch.randn(batch, *s, d, generator=generator).to(dtype).requires_grad_() for s in sizes]
@@ -1063,7 +1156,7 @@ def worst_errors(fn, dtype, shape=(1, 4, 70), num_keys=101, d=32):
     return [max(column) for column in zip(*found, strict=True)]
 
 
-# %% tags=["nbval-ignore-output"] reason="triton may be missing, and the last digits depend on the processor"
+# %% tags=["nbval-ignore-output"] reason="Triton may be missing, and the last digits depend on the processor"
 try:
     for dtype in (torch.float32, torch.float16):
         errors = worst_errors(flash_attention, dtype)
@@ -1076,23 +1169,23 @@ except ImportError as missing:
 r"""
 <details><summary>Answer</summary>
 
-The output: the gradients are sums of more terms. In 32 bits all stay near $10^{-6}$; 16-bit inputs and weights leave about $10^{-3}$.
+The output, though by little: the gradients of $K$ and $V$ are sums over all queries. In 32 bits all stay near $10^{-6}$; 16-bit inputs and weights leave about $10^{-3}$.
 
-If the cell says that the kernel was not run, triton is missing; it exists for Linux only. Nothing else in this chapter needs it.
+If the cell says that the kernel was not run, this system has no Triton (it exists for Linux). Nothing else in this chapter needs it.
 
 </details>
 
 And the tracer of section 8, on the kernel this time:
 """
 
-# %% tags=["nbval-ignore-output"] reason="triton may be missing"
+# %% tags=["nbval-ignore-output"] reason="Triton may be missing"
 try:
     q, k, v = torch.randn(3, 1, 1, 512, 32, generator=generator).unbind()
     trace = measure.trace_triton(flash_attention, q, k, v)
     print(f"kernel, 512 tokens of width 32: {trace.bytes_moved // 4:,} numbers moved")
-    print(f"queries outside, 64 a block:    {queries_outside(512, 32, 4 * 32 * 64):,}")
+    print(f"queries outside, 64 per block:  {queries_outside(512, 32, 4 * 32 * 64):,}")
 except ImportError:
-    print("The kernel was not traced: it needs triton.")
+    print("The kernel was not traced: it needs Triton.")
 
 # %% [markdown]
 r"""
@@ -1102,7 +1195,7 @@ The two counts are the same: the interpreted kernel really moves what the formul
 
 </details>
 
-**What an interpreter cannot tell.** Whether the compiled kernel fits: its tiles into shared memory, its state into registers. The course's tests therefore *compile* the kernels for an H100-class GPU, which needs no GPU, and fail if they use more than 227 KiB of shared memory, spill one register to memory, or miss the instructions for matrix products.
+**What an interpreter cannot tell** is whether the compiled kernel fits: its tiles into shared memory, its state into registers. The course's tests therefore *compile* the kernels for an H100-class GPU, which needs no GPU. They fail if the kernels use more than 227 KiB of shared memory, if the compiler runs out of registers and keeps even one variable in memory instead (a *spill*), or if it does not use the instructions for matrix products.
 """
 
 # %% [markdown]
@@ -1115,103 +1208,42 @@ r"""
 
 <details><summary>Answer</summary>
 
-- A is wrong: at 4096 tokens it takes 32 MiB for one head, and shared memory holds 192 KB.
+- A is wrong: at 4096 tokens it takes 32 MiB per head in 16 bits, and a multiprocessor of an A100 has 192 KB of SRAM.
 - B is wrong: the only stores are out and lse.
-- **C is right.** Tiles of it exist in registers, for as long as one turn of the loop.
+- **C is right.** Tiles of it exist in registers, each for one pass of the loop.
 
 </details>
 """
 
-# %% [markdown]
+# %% [markdown] tags=["further"]
 r"""
-## 10. Measured on a GPU
+## 10. On a GPU: not measured yet
 
-A kernel is written for speed, so the last word is a measurement, and a measurement needs its circumstances: device, versions, date, command, sizes, all repeats, and the rivals in the same run. `benchmarks/flash_gpu.py` records them: ours, SDPA's backends selected one by one, FlexAttention and the written-out table; forward and backward, widths 64 and 128, 512 to 16,384 tokens, each result checked against 64 bits first.
+A kernel is written for speed, so the last word is a measurement. The kernels of this chapter have not been measured: no GPU was available when this edition was made, and the course draws nothing that was not measured. On a machine with a CUDA device
 
-The record, as it stands:
+`python benchmarks/flash_gpu.py`
+
+measures them together with SDPA's backends, each selected by name, FlexAttention and the written-out table: forward and backward, heads of width 64 and 128, 512 to 16,384 tokens, all rivals in one run. Each result is checked against 64 bits first. It records device, versions, date, command and every repeat.
 """
-
-# %% mystnb={"image": {"alt": "Tflop/s against the number of tokens, forward and backward, for the kernel of this chapter, SDPA's backends, FlexAttention and the written-out table, as far as they were recorded."}}
-names = ("status", "machine", "date", "versions", "command")
-print(*(gpu_record[name] for name in names if name in gpu_record), sep="\n")
-rows = [run for run in gpu_record["runs"] if run["width"] == 128 and not run["is_causal"]]
-if rows:
-    kinds, styles = ("forward", "backward"), ("o-", "s-", "^-", "o--", "s--", "^--")
-    panels = plotting.new_panels("All pairs, heads of width 128, bfloat16", "tokens",
-                                 [f"{kind}, Tflop/s" for kind in kinds])  # fmt: skip
-    for panel, kind in zip(panels, kinds, strict=True):
-        for what, style in zip(dict.fromkeys(run["what"] for run in rows), styles, strict=False):
-            points = {r["length"]: r.get(f"{kind}_tflops") for r in rows if r["what"] == what}
-            panel.plot(list(points), list(points.values()), style, label=what)
-        plotting.power_axis(panel, sorted({run["length"] for run in rows}))
-    panels[0].legend(fontsize=9)
-
-# %%
-longest = max((run["length"] for run in gpu_record["runs"]), default=0)
-for run in gpu_record["runs"]:
-    if run["what"] == "ours" and run["length"] == longest:
-        same = ("width", "length", "is_causal")
-        rivals = [r for r in gpu_record["runs"] if all(r[k] == run[k] for k in same)]
-        print(f"width {run['width']}{', causal' if run['is_causal'] else ''}, {longest} tokens:")
-        for kind in ("forward_tflops", "backward_tflops"):
-            shown = (f"{r['what']} {r[kind]:.0f}" for r in rivals if kind in r)
-            print(f"   {kind}", "  ".join(shown))
 
 # %% [markdown]
 r"""
-This course draws nothing that was not measured. While the line above says that nothing was, these published figures are what to hold a measurement against:
+What others have published is what to hold a measurement against:
 
-- FlashAttention (Dao et al., 2022), end to end: 15 % faster for BERT-large at 512 tokens, 3 times for GPT-2 at 1024, 2.4 times for texts of 1000 to 4000.
-- FlashAttention-2 (Dao, 2023): 50 to 73 % of an A100's peak.
-- FlashAttention-3 (Shah et al., 2024): up to 740 Tflop/s in 16 bits on an H100, 75 % of its peak; FlashAttention-2 reaches 35 % there.
+- FlashAttention (Dao et al., 2022), end to end: 15 % faster for BERT-large at 512 tokens, 3 times as fast for GPT-2 at 1024, 2.4 times for texts of 1000 to 4000 tokens.
+- FlashAttention-2 (Dao, 2024): 50 to 73 % of an A100's peak.
+- FlashAttention-3 (Shah et al., 2024): up to 740 Tflop/s in 16 bits on an H100, 75 % of its peak, where FlashAttention-2 reaches 35 %.
 
-"2 to 4 times faster on long sequences" is the authors' figure for A100s, beside their baselines. On another device, length or baseline it is another number.
-
-With a CUDA device, the next cells measure your own:
+"2 to 4 times faster on long sequences" is the authors' figure for A100s, compared with their baselines. On another device, at another length or against another baseline it is another number.
 """
-
-
-# %%
-def selected(backend, *tensors):
-    """Return SDPA by the backend that is asked for, or raise."""
-    with sdpa_kernel(backend):
-        return F.scaled_dot_product_attention(*tensors)
-
-
-def gpu_seconds(call, repeats=20):
-    """Return the median time of a call on a CUDA device, after a first one that compiles."""
-    call()
-    times = []
-    for _ in range(repeats):
-        start, stop = (torch.cuda.Event(enable_timing=True) for _ in range(2))
-        start.record()
-        call()
-        stop.record()
-        torch.cuda.synchronize()
-        times.append(start.elapsed_time(stop) / 1000)
-    return sorted(times)[repeats // 2]
-
-
-# %% tags=["nbval-ignore-output"] reason="runs on a CUDA device only, and then times it"
-if torch.cuda.is_available():
-    q, k, v = torch.randn(3, 1, 16, 8192, 128, device="cuda", dtype=torch.bfloat16).unbind()
-    flops = measure.attention_flops(1, 16, 8192, 8192, 128, 128)
-    calls = {"ours": partial(flash_attention, q, k, v)}
-    for backend in (SDPBackend.FLASH_ATTENTION, SDPBackend.CUDNN_ATTENTION):
-        calls[backend.name] = partial(selected, backend, q, k, v)
-    print(torch.cuda.get_device_name(), "16 heads of width 128, 8192 tokens, bfloat16, forward")
-    for name, call in calls.items():
-        print(f"{name:18} {flops / gpu_seconds(call) / 1e12:6.0f} Tflop/s")
-else:
-    print("No CUDA device here: nothing was measured.")
 
 # %% [markdown]
 r"""
 ## 11. In production, call a function
 
-Nobody ships the loop of section 4. `F.scaled_dot_product_attention` chooses among backends: flash, memory-efficient, cuDNN's on a GPU, *math* (the table written out) anywhere. FlexAttention (Dong et al., 2024) compiles a kernel around a mask or score function of yours. `torch.compile` tries to recognise attention in your code.
+Nobody ships the loop of section 4. `F.scaled_dot_product_attention` chooses among *backends*: flash; memory-efficient and cuDNN's, on a GPU; *math* (the table written out) anywhere. FlexAttention (Dong et al., 2024) compiles a kernel around a mask or score function of yours. `torch.compile` tries to recognise attention in your code.
 
-**Predict.** Of the ways below, recorded on one core at 2048 tokens, 8 heads of width 64: which write the table? Does the compiler recognise a written-out attention? And one with a mask?
+**Predict.** Which of the ways below write the table (one core, 2048 tokens, 8 heads of width 64)? Does the compiler recognise a written-out attention? And one with a mask?
 """
 
 # %%
@@ -1227,17 +1259,25 @@ print(production["date"], production["versions"], production["settings"]["proces
 r"""
 <details><summary>Answer</summary>
 
-- Those with 100 MiB and more. *Math* is the written-out table under another name; without a choice it is not taken here.
-- `is_causal=True` skips tiles in the future; the same mask as a tensor is read, for nothing (chapter 08 met this too).
-- Plain softmax(QKᵀ/√d)V is recognised and becomes SDPA. With `masked_fill` it is not, and the table is back. What a compiler recognises depends on how it is spelt.
-- FlexAttention is told the mask as a function, and skips whole blocks.
+- Those with 132 MiB and more<!-- shown: 132 -->. *Math* is the written-out table under another name; unless it is asked for, it is not taken here.
+- `is_causal=True` skips tiles in the future (0.62<!-- shown: 0.62 -->); the same mask as a tensor is read, and nothing is skipped (1.19<!-- shown: 1.19 -->).
+- Plain softmax(QKᵀ/√d)V is recognised and becomes SDPA. With `masked_fill` it is not, and the table is back. What a compiler recognises depends on how it is written.
+- FlexAttention is given the mask as a function, and skips whole blocks.
 
-So: SDPA with its flag; FlexAttention for other masks; a kernel of your own for what neither can say.
+So: SDPA with its flag; FlexAttention for other masks; a kernel of your own for what neither can express.
 
 </details>
 
-A backend can be demanded. If it cannot serve, that is an error, and not a silent table:
+A backend can be demanded. If it cannot serve, that is an error, not a silent table:
 """
+
+
+# %%
+def selected(backend, *tensors):
+    """Return SDPA by the backend that is asked for, or raise."""
+    with sdpa_kernel(backend):
+        return F.scaled_dot_product_attention(*tensors)
+
 
 # %%
 q, k, v = torch.randn(3, 1, 2, 1024, 64, generator=generator).unbind()
@@ -1245,7 +1285,7 @@ for backend in (SDPBackend.FLASH_ATTENTION, SDPBackend.MATH):
     made = measure.largest_tensor(selected, backend, q, k, v)
     print(f"{backend.name:16} largest tensor {made:9,}")
 with warnings.catch_warnings():
-    warnings.simplefilter("ignore")  # they say why: this one wants values as wide as the keys
+    warnings.simplefilter("ignore")  # they say why: this one needs values as wide as the keys
     try:
         selected(SDPBackend.FLASH_ATTENTION, q, k, v[..., :32])
     except RuntimeError as error:
@@ -1255,7 +1295,7 @@ with warnings.catch_warnings():
 r"""
 **Find the error.** A listing prints "Attention Speed Benchmark (1000 forward passes)" and times layers of multi-head, multi-query, grouped-query and linear attention at 512 tokens. Its loop runs 100 times on a GPU and 10 times on a CPU.
 
-**Predict.** The banner is wrong; read the code, not the banner. But what would you conclude about a model that *generates* from the times?
+**Predict.** The banner is wrong; read the code, not the banner. But what would the times tell you about a model that *generates* text?
 """
 
 
@@ -1292,51 +1332,163 @@ print("   ".join(f"{name} {1 / (times['MHA'] / one):.2f}" for name, one in times
 """
 <details><summary>Answer</summary>
 
-Nothing. The loop feeds whole texts, as in training or in reading a prompt. There every query meets every key whatever the heads share, and sharing saves two projections. What generating costs is reading the cache for one token at a time, and there sharing counts (chapters 08 and 10).
+Nothing. The loop feeds whole texts, as in training or in reading a prompt. There every query meets every key, whatever the heads share, and sharing only makes two projections smaller. Generating means reading the cache again for every token, and that is where sharing counts (chapters 08 and 10).
 
 </details>
 """
 
 # %% [markdown]
-"""
+r"""
 ## 12. What published texts say, once more
 
-Right, wrong, or right under a condition?
+Two statements from print are worth checking in full; nine more are folded below them.
 
-1. "Flash attention reduces memory from O(n²) to O(n)."
-2. "Flash attention: O(n²d) time, O(n) space, exact."
-3. "Memory-efficient by kernel fusion."
-4. "Matrix products reach 80 to 90 % of a GPU's peak; element-wise operations have 1 to 5 operations per byte."
-5. "tanh needs exponentials and is slow beside multiply-adds."
-6. "Attention uses 75 % of a GPU, an LSTM 5 %."
-7. "Modern GPUs are often limited by memory bandwidth."
-8. "On TPUs, use the matrix multiplication units."
-9. "Profile memory during development."
-10. "Scaled dot-product attention prevails because its regular products use a GPU well, and allow optimisations such as FlashAttention."
-"""
+**Find the error.** "Memory-efficient by kernel fusion."
 
-# %% [markdown]
-r"""
-<details><summary>Answers, 1 to 5</summary>
+<details><summary>Answer</summary>
 
-1. Right, beyond inputs and output; operations stay $O(n^2d)$.
-2. Right; exact up to rounding (section 4).
-3. Half of it. Fusion without tiles and online softmax would not fit on the chip, and training needs recomputation (sections 6, 7).
-4. Large square products can. Those of width 64 that write their table cannot (section 1). A softmax in 16 bits has 1.5, so the second half is right.
-5. Right on a GPU, by a ratio that depends on it: exponentials have units of their own (section 9). Additive attention's larger bill is moving $n^2 d_a$ numbers.
+Half of it is right. *Fusion* puts several steps into one kernel. But without tiles and the online softmax, that kernel would need whole rows of scores, and all keys with them, on the chip at once. And in training the tiles must be recomputed, or autograd keeps them all (section 7).
 
 </details>
 """
 
 # %% [markdown]
 r"""
-<details><summary>Answers, 6 to 10</summary>
+**Find the error.** "On an A100, a batch of 32 with $n = 512$ and $d = 64$: scaled dot-product attention takes 0.8 ms, achieving 250 TFLOPS, 80 % of the peak. Additive attention takes 15 ms at 15 TFLOPS, 5 % of the peak, with 1000 times as many operations. A speed-up of 19."
 
-6. Without sizes and device, no statement. The same holds for a table that gives scoring functions 15-25 %, 50-70 % or 80-90 % of a GPU.
-7. Right: whatever has fewer operations per byte than the ridge, 201 on the A100.
-8. Right: a TPU's arithmetic is a large array for matrix products, and wants large tiles too.
-9. Right. Section 7 did: under autograd the loop had lost its advantage, and no line of its code shows that.
-10. Right under a condition: written as three kernels it does not use a GPU well. The optimisation is what made it so.
+**Predict.** Check with one multiplication each: operations = speed × time. Which of the six figures can stand together?
+"""
+
+# %%
+work = 32 * 4 * 512 * 512 * 64
+print(f"dot product: {work / 1e9:.2f} Gflop, in 0.8 ms {work / 0.8e-3 / 1e12:.1f} Tflop/s;", end="")
+ideal = work / 250e12
+print(f" at 250 Tflop/s it takes {ideal * 1e6:.1f} µs, {0.8e-3 / ideal:.0f} times less")
+print("with 8 or 12 heads", *(f"{h * work / 0.8e-3 / 1e12:.1f} Tflop/s" for h in (8, 12)))
+for projected_once in (False, True):
+    one = measure.additive_flops(512, 512, 512, 512, 256, projected_once)
+    how = "once" if projected_once else "for every pair"
+    print(f"additive, projected {how}: {32 * one / 1e9:.1f} Gflop, in 15 ms", end="")
+    print(f" {32 * one / 15e-3 / 1e12:.1f} Tflop/s")
+print(f"speed × time: {250e12 * 0.8e-3 / 1e9:.0f} and {15e12 * 15e-3 / 1e9:.0f} Gflop")
+print(f"shares of the peak {250 / 312:.1%}, {15 / 312:.1%}; 15 / 0.8 = {15 / 0.8}")
+
+# %% [markdown]
+r"""
+<details><summary>Answer</summary>
+
+The shares of the peak and the ratio are right. Nothing else fits. 2.15 Gflop in 0.8 ms are 2.7 Tflop/s<!-- shown: 2.15 2.7 --> (21.5 with 8 heads, 32.2 with 12<!-- shown: 21.5 32.2 -->), and at 250 Tflop/s they would take 8.6 µs, 93 times less<!-- shown: 8.6 93 -->. Neither count of the additive operations gives 15 Tflop/s. And speed × time says that both did nearly the *same* work, 200 and 225 Gflop<!-- shown: 200 225 -->, which contradicts the factor of 1000.
+
+A time without a device, sizes and a command cannot be checked. A time printed together with operations can.
+
+</details>
+"""
+
+# %% [markdown]
+r"""
+<details><summary>Nine more, 1 to 5</summary>
+
+1. "Flash attention reduces memory from O(n²) to O(n)." Right, beyond inputs and output; operations stay $O(n^2d)$.
+2. "Flash attention: O(n²d) time, O(n) space, exact." Right; exact up to rounding (section 4).
+3. "Matrix products reach 80 to 90 % of a GPU's peak; element-wise operations have 1 to 5 operations per byte." Large square products can; those of width 64 that write their table cannot. A softmax in 16 bits has 1.5, so the second half is right.
+4. "tanh needs exponentials and is slow beside multiply-adds." Right on a GPU (section 9). Additive attention's larger cost is moving $n^2 d_a$ numbers.
+5. "Attention uses 75 % of a GPU, an LSTM 5 %." Without sizes and a device, this says nothing; nor does a table with 15-25, 50-70 or 80-90 % for scoring functions.
+
+</details>
+"""
+
+# %% [markdown]
+r"""
+<details><summary>Nine more, 6 to 9</summary>
+
+6. "Modern GPUs are often limited by memory bandwidth." Right: whatever has fewer operations per byte than the ridge, 201 on the A100.
+7. "On TPUs, use the matrix multiplication units." Right: a TPU's arithmetic is a large array for matrix products, and needs large tiles too.
+8. "Profile memory during development." Right. Section 7 did: under autograd the loop had lost its advantage, and no line of its code shows that.
+9. "Scaled dot-product attention prevails because its regular products use a GPU well, and allow optimisations such as FlashAttention." Written as three kernels it does not use a GPU well; the optimisation is what made it so.
+
+The site's page of published claims lists them all.
+
+</details>
+"""
+
+# %% [markdown]
+r"""
+## Yours: a head trained through your tiles
+
+So far each of your functions worked alone. Now they work together. An autograd function attends in tiles, forwards and backwards, and a small causal head is trained through it. Then the keys are dealt to two workers and their results merged, and once more they come tile by tile. Whatever you have not passed yet is the course's.
+
+**Predict.** The loss after 30 steps: will it differ from that of SDPA?
+"""
+
+
+# %%
+def trained(attend, steps=30):
+    """Train one causal head to imitate another; return its losses, and query, key and value."""
+    generator = torch.Generator().manual_seed(9)
+    x = torch.randn(1, 2, 50, 12, generator=generator, dtype=torch.float64)
+    goal, start = torch.randn(2, 3, 12, 12, generator=generator, dtype=torch.float64) / 12**0.5
+    target = F.scaled_dot_product_attention(*(x @ w for w in goal), is_causal=True)
+    weights, losses = start.clone().requires_grad_(), []
+    for _ in range(steps):
+        loss = (attend(*(x @ w for w in weights)) - target).square().mean()
+        (slope,) = torch.autograd.grad(loss, weights)
+        weights.data -= 2.0 * slope
+        losses.append(loss.item())
+    return torch.tensor(losses), [(x @ w).detach() for w in weights]
+
+
+# %%
+def in_tiles(parts):
+    """Train in tiles, then attend to shares of the keys, and tile by tile."""
+
+    class Tiled(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, *qkv):
+            out, lse = parts.tiled_attention(*qkv, 16, 24, is_causal=True)
+            ctx.save_for_backward(*qkv, out, lse)
+            return out
+
+        @staticmethod
+        def backward(ctx, grad):
+            saved = ctx.saved_tensors
+            return parts.tiled_attention_backward(*saved, grad, 16, 24, is_causal=True)
+
+    losses, (q, k, v) = trained(Tiled.apply)
+    shares = [(k[..., s, :], v[..., s, :]) for s in (slice(0, 20), slice(20, 50))]
+    a, b = (parts.tiled_attention(q, *share, 16, 24) for share in shares)
+    state = (q.new_full(q.shape[:-1], -torch.inf), q.new_zeros(q.shape[:-1]), torch.zeros_like(v))
+    for tile, values in zip(k.split(16, dim=-2), v.split(16, dim=-2), strict=True):
+        state = parts.online_softmax_step(*state, q @ tile.mT / 12**0.5, values)
+    merged, step_by_step = parts.merge_partials(*a, *b)[0], state[2] / state[1][..., None]
+    return {"losses": losses, "merged": merged, "tile by tile": step_by_step}
+
+
+# %% tags=["nbval-ignore-output"] reason="whose parts run, and how long they take"
+parts = yours(
+    "online_softmax_step", "merge_partials", "tiled_attention", "tiled_attention_backward"
+)
+note = parts.run(in_tiles)
+note
+
+
+# %%
+def compared(found):
+    """Print whether the results are those of SDPA, to rounding."""
+    losses, (q, k, v) = trained(partial(F.scaled_dot_product_attention, is_causal=True))
+    exact = F.scaled_dot_product_attention(q, k, v)
+    first, last = found["losses"][[0, -1]].tolist()
+    print(f"loss of the first step {first:.3f}, of the last {last:.3f}")
+    for name, wanted in (("losses", losses), ("merged", exact), ("tile by tile", exact)):
+        print(f"{name} like SDPA's:", torch.allclose(found[name], wanted, atol=1e-9))
+
+
+compared(note.result or note.course)
+
+# %% [markdown]
+"""
+<details><summary>Answer</summary>
+
+No: to rounding it is the same training, step by step. Nothing in it ever made the table, forwards or backwards.
 
 </details>
 """
@@ -1345,16 +1497,16 @@ r"""
 r"""
 ## Recap
 
-1. Attention in three kernels waits for HBM, which the table crosses four times. One kernel waits for arithmetic; on paper that is 6.4 times less.
-2. A softmax can be computed over tiles: keep $m$ and $l$ and acc, and multiply the old sums by $e^{m - m'}$ when the maximum rises. Out and lse merge with those of other keys.
+1. $QK^\top$ at $512\times64$ has 256 operations per byte if the scores stay on the chip, 51 if they are written; an A100's ridge is at 201. Attention in three kernels waits for HBM, which the table crosses four times. One kernel waits for arithmetic; on paper it takes 6.4 times less.
+2. A softmax can be computed over tiles: keep $m$ and $l$ and acc, and multiply the old sums by $e^{m - m'}$ when the maximum rises. Out and lse can be merged with those of other keys.
 3. Tiles change no result and no count of operations. Tiles normalised one by one and summed are not attention: values of 1 show it.
 """
 
 # %% [markdown]
 r"""
-4. The backward pass makes each tile of weights again from lse. Without that, autograd keeps all tiles, and memory is $n^2$ as before.
-5. Traffic falls in proportion to the chip, $O(n^2d^2/M)$. Queries outside write nothing but results.
-6. A kernel is that loop as one program for each block of queries. Its speed is a property of a device, a length and a baseline: measure, and record all of it.
+4. The backward pass makes each tile of weights again from lse. Without that, autograd keeps all tiles, and memory grows with $n^2$ as before.
+5. Traffic falls in proportion to the memory on the chip, $O(n^2d^2/M)$. With queries outside, nothing but results is written.
+6. A kernel is that loop, as one program for each block of queries. Its speed is a property of a device, a length and a baseline: measure, and record all of it.
 
 **Next**: chapter 10 generates text one token at a time, where one query meets a long cache and no tile of queries is left.
 """
@@ -1364,7 +1516,7 @@ r"""
 ## Go further
 
 - Milakov and Gimelshein (2018): the online softmax. Rabe and Staats (2021): attention in constant extra memory.
-- Dao et al. (2022), Dao (2023), Shah et al. (2024): FlashAttention, its second order of loops, and what the next GPU needed.
+- Dao et al. (2022), Dao (2024), Shah et al. (2024): FlashAttention, its second order of loops, and what the next GPU needed.
 - Dao et al. (2023): keys split for decoding.
 - Tillet et al. (2019): Triton; its tutorial *Fused Attention* is the next kernel to read.
 - Dong et al. (2024): FlexAttention. Williams et al. (2009): the roofline.

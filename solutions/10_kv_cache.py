@@ -22,16 +22,18 @@ r"""
 4. roll a cache, page it, round it, and measure what each gives up;
 5. find the faults of a cache by running it.
 
-*You need* chapters 03 (attention), 05 (heads), 06 (masks) and the first two sections of 08. The seven exercises ask for 95 minutes together; reading and running take about as long.
+*You need* chapters 03 (attention), 05 (heads), 06 (causal masks), 07 (rotary positions, RoPE) and the first two sections of 08 (shared heads and what a cache weighs).
+
+*Core path · further*
 """
 
 # %% [markdown]
 """
-How to read: before each experiment stands a question. Write your guess down, run the cell, then open the answer.
+How to read: each experiment begins with a question. Write down your guess, run the cell, then open the answer.
 
 $B$ sequences, $H$ query heads, $H_{kv}$ heads of keys and values, $T$ new tokens in a step, $n$ tokens so far, width $d_k$ of one head and $d$ of the stream.
 
-Times that need a quiet machine were recorded beforehand, by a script in `benchmarks/`. The cells below read that record, and repeat a small part of it live.
+Times that need a quiet machine were recorded beforehand, by a script in `benchmarks/`. The cells below read that record and repeat a small part of it live.
 """
 
 # %%
@@ -46,10 +48,18 @@ from torch import nn
 from torch.nn import functional as F
 from tqdm import tqdm
 
-from course_utils import attention, check, hint, measure, models, plotting  # noqa: F401
+from course_utils import attention, check, hint, measure, models, plotting, yours  # noqa: F401
 from course_utils.attention import BlockPool, KVCache, PagedCache, QuantizedCache, RollingCache
 from course_utils.data import character_text
-from course_utils.models import GPT, ModelCache, generate, left_pad, stream_tokens
+from course_utils.models import (
+    GPT,
+    GivenCache,
+    GivenPositions,
+    ModelCache,
+    generate,
+    left_pad,
+    stream_tokens,
+)
 from course_utils.positions import rope_interleaved
 from course_utils.widgets import decode_stepper
 
@@ -62,9 +72,9 @@ record = measure.read_record("chapter_10_decode")
 r"""
 ## 1. What does the next token change?
 
-A language model reads tokens and scores what comes next. To write a text it is called again and again: take a token, append it, read the whole text once more. Nearly all of that work has been done before.
+A language model reads tokens and scores what comes next. To write a text it is called again and again: choose a token, append it, read the whole text once more. Nearly all of that work has been done before.
 
-**Predict.** A causal model of two layers has read ten tokens. Now an eleventh is appended, and all eleven are read. In the second layer, how many of the first ten rows of keys are different from before? And in a model without a causal mask?
+**Predict.** A causal model of two layers has read ten tokens. Now an eleventh is appended, and all eleven are read. In the second layer, how many of the first ten rows of keys differ from before? And in a model without a causal mask?
 """
 
 # %%
@@ -92,7 +102,7 @@ r"""
 
 None in the causal model: no row has ever looked at a later one, so nothing that comes later can change it. All of them without the mask.
 
-So the past can be kept. The new token needs one row: its own query against all keys, its own among them. That is the **KV cache**, and it is no approximation.
+So the past can be kept. The new token needs one row: its own query compared with all keys, its own among them. What is kept is the **KV cache**, and it is not an approximation.
 
 </details>
 """
@@ -103,22 +113,22 @@ r"""
 
 - A. They would take too much memory.
 - B. They change when a token is appended.
-- C. Nobody asks for them again.
+- C. They are never needed again.
 
 <details><summary>Answer</summary>
 
 - A is wrong: a query is as large as a key.
-- B is wrong: a query is a row like any other.
-- **C is right.** A token's query serves to find what that token takes from others. That was done when the token was read; later tokens bring queries of their own.
+- B is wrong: a query is a row like any other, and depends only on the past.
+- **C is right.** A token's query finds what that token takes from others. That was done when the token was read; later tokens have queries of their own.
 
 </details>
 """
 
 # %% [markdown]
 r"""
-Two phases follow, with different costs. **Prefill** reads the prompt: many tokens at once, large matrix products. **Decoding** adds one token after the other, and each step multiplies every weight of the model with a single row.
+There are two phases, with different costs. **Prefill** reads the prompt: many tokens at once, large matrix products. **Decoding** adds one token after another, and each step multiplies every weight matrix of the model by a single row.
 
-**Step through it.** Press *Step*. Each row of blocks is a head of keys and values, each column a slot. Change what is kept, and watch three things: which positions are held, how many bytes they take, and how many operations a step needs.
+**Step through it.** Press *Step*. Each row of blocks is a head of keys and values, each column a slot, which is room for one token. Change what is kept, and watch three things: which positions are held, how many bytes they take, and how many operations a step needs.
 
 **Predict**, before you choose *nothing*: after the prompt of 8, how many tokens will the model have read in all when position 22 has been written? And with a cache?
 """
@@ -126,24 +136,27 @@ Two phases follow, with different costs. **Prefill** reads the prompt: many toke
 # %% tags=["nbval-ignore-output"] reason="a widget has a new id in every run"
 decode_stepper(kind="mha", prompt=8)
 
+# %%
+print(f"tokens read: with a cache {8 + 22 - 8}, without one {sum(range(8, 22 + 1))}")
+
 # %% [markdown]
 r"""
 <details><summary>Answer</summary>
 
-With a cache 22: each token once, and the last one is never read, since nothing follows it. Without one, $8 + 9 + \dots + 22 = 225$.
+With a cache 22<!-- shown: 22 -->: each token once, and the last one is never read, since nothing follows it. Without one, $8 + 9 + \dots + 22 = 225$<!-- shown: 225 -->.
 
-Shared heads lower the bytes much, and the operations a little. A window lowers both bytes and operations once it is full: its oldest column is written over, while the *sinks* of section 8 stay. The prompt in pieces costs what it costs at once.
+Shared heads lower the bytes a lot and the operations a little. A window lowers both once it is full: its oldest column is overwritten, while the *sinks* (the first tokens, section 8) stay. Reading the prompt in pieces costs as much as reading it at once.
 
 </details>
 """
 
 # %% [markdown]
 r"""
-## 2. Write behind the last one
+## 2. Write after the last one
 
-The simplest cache appends with `torch.cat`. That makes a new tensor at each token and copies all that was kept. The other way takes the memory once, with room for $S_{max}$ tokens, and writes into it.
+The simplest cache appends with `torch.cat`. That makes a new tensor for every token and copies all that was kept. The other way is to take the memory once, with room for $S_{max}$ tokens, and to write into it.
 
-**Predict.** Width 64, one head, 1024 tokens. How many numbers does each way write, in all?
+**Predict.** Width 64, one head, 1024 tokens. How many numbers does each way write in all?
 """
 
 # %%
@@ -156,11 +169,11 @@ print(f"with cat {by_cat:,}   in place {in_place:,}   ratio {by_cat / in_place}"
 r"""
 <details><summary>Answer</summary>
 
-$\tfrac{n(n+1)}{2}$ rows against $n$: 512.5 times as many at 1024 tokens. Copying is quadratic work that the cache was to avoid. It is cheap work, so the clock sees it late; section 5 has the slope.
+$\tfrac{n(n+1)}{2}$ rows compared with $n$: 512.5 times as many<!-- shown: 512.5 --> at 1024 tokens. Copying brings back the quadratic work that the cache was meant to avoid. It is cheap work, so the clock notices it late; section 5 has the slope.
 
 </details>
 
-Writing in place has its price: the caller must know how many slots are filled, and what is behind them is garbage that nobody may read.
+Writing in place has its price: the caller must know how many slots are filled, and the slots after them hold garbage that must not be read.
 """
 
 # %% [markdown]
@@ -172,7 +185,7 @@ r"""
 Write `append_kv(cache_key, cache_value, length, key, value) -> int`.
 
 - `cache_key` and `cache_value` are `(B, H, S_max, d)`; their first `length` slots are filled.
-- `key` and `value` are `(B, H, T, d)`, of any number of new tokens. Write them behind, in place, and touch no other slot.
+- `key` and `value` are `(B, H, T, d)`, of any number of new tokens. Write them after those, in place, and touch no other slot.
 - Return the new length. An exact fill is allowed.
 - If the new tokens do not fit, raise `ValueError` and leave the cache as it was.
 """
@@ -197,7 +210,7 @@ check("append_kv", append_kv)
 
 # %% [markdown]
 r"""
-**Check yourself.** A listing has no check for room. It wraps around: `slot = position % S_max`. What happens at token $S_{max} + 1$?
+**Check yourself.** A listing does not check for room. It wraps around: `slot = position % S_max`. What happens at token $S_{max} + 1$?
 
 - A. An `IndexError`.
 - B. The model goes on, with its first token forgotten and its mask wrong.
@@ -205,9 +218,9 @@ r"""
 
 <details><summary>Answer</summary>
 
-- A is wrong: the index is valid, that is the trouble.
-- **B is right.** Text keeps coming, and it is worse. A ring can be meant: then the mask must know which position stands in which slot (section 8).
-- C is wrong: a full cache is an error that only the caller can settle, so it must be said.
+- A is wrong: the index is valid, and that is the trouble.
+- **B is right.** Text keeps coming, and it gets worse. A ring may be intended: then the mask must know which slot holds which position (section 8).
+- C is wrong: only the caller can decide what to do with a full cache, so it must be an error.
 
 </details>
 """
@@ -216,9 +229,9 @@ r"""
 r"""
 ## 3. Attend from the end
 
-$T$ queries stand at the last $T$ of $n$ positions. The query at row $i$ stands at position $n - T + i$, and sees the keys $j \le n - T + i$.
+$T$ queries belong to the last $T$ of $n$ positions. The query in row $i$ has position $n - T + i$, and sees the keys $j \le n - T + i$.
 
-**Predict.** PyTorch's `is_causal=True` puts the triangle at the top left. With 3 queries and 8 keys, how many keys does the last query see? How many should it?
+**Predict.** PyTorch's `is_causal=True` aligns the triangle to the top left. With 3 queries and 8 keys, how many keys does the last query see? How many should it see?
 """
 
 # %%
@@ -235,7 +248,7 @@ print(last.int())
 r"""
 <details><summary>Answer</summary>
 
-3, and it should see 8. With a single new token no mask is needed at all, since the last position sees everything. So a cache with a top-left mask passes every test that adds one token at a time, and fails on the first prompt that comes in two pieces.
+3, and it should see 8. With a single new token no mask is needed at all, since the last position sees everything. So a cache that uses a mask aligned to the top left for several tokens passes every test that adds one token at a time, and fails on the first prompt that comes in two pieces.
 
 </details>
 """
@@ -248,7 +261,7 @@ r"""
 
 Write `decode_step(query, cache_key, cache_value, length) -> out`.
 
-- `query` is `(B, H, T, d)`; its rows stand at the positions `length - T` to `length - 1`, with $1 \le T \le$ `length`.
+- `query` is `(B, H, T, d)`; its rows are the positions `length - T` to `length - 1`, with $1 \le T \le$ `length`.
 - The caches are `(B, H, S_max, d)`. Keys and values of all `length` tokens are in them already.
 - Causal, scaled by $1/\sqrt d$; the result is `(B, H, T, d)`.
 - Slots past `length` may hold anything, `nan` too. A mask does not help there: $0 \cdot$ `nan` is `nan`.
@@ -274,9 +287,9 @@ check("decode_step", decode_step)
 
 # %% [markdown]
 r"""
-**The proof that matters.** A prompt may be read at once or in pieces; serving systems cut long ones so that nobody else has to wait (*chunked prefill*). Whatever the split, the result must be that of the model without a cache, to rounding.
+**The proof that matters.** A prompt may be read at once or in pieces; serving systems cut long prompts so that other users need not wait (*chunked prefill*). Whatever the split, the result must be that of the model without a cache, to rounding.
 
-**Predict.** 24 tokens, float64, four kinds of cache. Which of them must agree with the model without a cache, and with what must the others agree?
+**Predict.** 24 tokens, float64, four kinds of cache: preallocated (section 2), paged (section 10), a window with sinks (section 8), and rounded to int8 (section 11). Which of them must agree with the model without a cache, and with what must the others agree?
 """
 
 
@@ -306,15 +319,15 @@ splits = [[24], [1] * 24, [5, 1, 9, 9], [23, 1], [2, 22]]
 for kind in ("preallocated", "paged", "window 7, 2 sinks", "int8"):
     read = [read_in_pieces(toy, tokens, split, caches_of(toy, kind)) for split in splits]
     among = max((one - read[0]).abs().max().item() for one in read)
-    beside = max((one - whole).abs().max().item() for one in read)
+    away = max((one - whole).abs().max().item() for one in read)
     print(f"{kind:18} any split = one prefill: {among < 1e-12}", end="   ")
-    print(f"= no cache: {beside < 1e-12}", "" if beside < 1e-12 else f"({beside:.2g} away)")
+    print(f"= no cache: {away < 1e-12}", "" if away < 1e-12 else f"({away:.2g} away)")
 
 # %% [markdown]
 r"""
 <details><summary>Answer</summary>
 
-Preallocated and paged caches agree with the model. The window and int8 change what is read, so they agree with themselves only: with any split of the same text. A window's own reference is attention under its mask; the tests of this course compare with that too.
+Preallocated and paged caches agree with the model. The window and int8 change what is read, so they agree only with themselves: any split of the same text gives the same result. A window's own reference is attention with a window mask; the tests of this course compare with that too.
 
 </details>
 
@@ -334,7 +347,7 @@ for name, position in (("position 20", 20), ("restarted at 0", 0)):
 r"""
 <details><summary>Answer</summary>
 
-A token matches its own place best. At position 0 the new query takes the *first* key for its own, and its true neighbours for tokens 18, 19 and 20 places ahead. Nothing fails: shapes fit, text comes out. The new token's position is the number of tokens kept, and the cache knows it.
+A token matches its own place best. At position 0 the new query takes the *first* key for its own, and its true neighbours for tokens 18, 19 and 20 places ahead. Nothing fails: shapes fit, text comes out. The new token's position is the number of tokens kept, which the cache knows.
 
 </details>
 """
@@ -343,7 +356,7 @@ A token matches its own place best. At position 0 the new query takes the *first
 r"""
 ## 4. The loop, and a published cache
 
-With a model that takes a cache and hands it back, writing greedily is four lines: read the prompt, take the likeliest token, feed that one alone, repeat.
+With a model that takes a cache and returns it, generating greedily takes four lines: read the prompt, take the likeliest token, feed that one alone, repeat.
 """
 
 # %% [markdown]
@@ -355,10 +368,10 @@ r"""
 Write `greedy_decode(model, prompt, num_tokens) -> tokens`.
 
 - `model(tokens, cache)` takes tokens `(B, T)` and a cache, or `None` at the start. It returns scores `(B, T, V)` and the cache.
-- `prompt` is `(B, P)`; return the `(B, num_tokens)` *new* tokens, each the likeliest after all before it.
+- `prompt` is `(B, P)`; return the `(B, num_tokens)` *new* tokens, each the likeliest given all before it.
 - `num_tokens` may be 0.
 
-The check counts: each token may be fed once. Whether the last new one is fed does not matter.
+The check counts: each token may be fed only once. Whether the last new one is fed does not matter.
 """
 
 
@@ -381,9 +394,9 @@ check("greedy_decode", greedy_decode)
 
 # %% [markdown]
 r"""
-**Find the faults.** This cache stands in a published text, under the heading *production optimisations*. The first cell is the listing, with names shortened; the second is what it should equal: causal attention of several heads with the same weights.
+**Find the faults.** This cache comes from a published text, under the heading *production optimisations*. The first cell is the listing, with names shortened; the second is what it should equal: causal attention with several heads and the same weights.
 
-**Predict.** There are five faults. Which do you see before anything runs?
+**Predict.** There are five faults. Which do you see before running anything?
 """
 
 
@@ -456,11 +469,11 @@ r"""
 
 1. *No heads.* `num_heads` is never used; the scale becomes $1/\sqrt d$ instead of $1/\sqrt{d_k}$.
 2. *No causal mask in the prompt.* Rows see the future, so what deeper layers keep of them is wrong.
-3. *Tokens are dropped.* `x[:, -1:]` keeps the last of the new tokens, whatever their number. It works for one at a time only.
-4. *State leaks.* The cache lives in the module, so the next user's prompt is read as a continuation of the last one's. A prompt of another batch size crashes.
+3. *Tokens are dropped.* `x[:, -1:]` keeps only the last of the new tokens. It works for one at a time.
+4. *State leaks.* The cache is kept in the module, so the next user's prompt is read as a continuation of the last one's. A prompt with another batch size crashes.
 5. *No output projection*: `w_o` is never used. And a tuple comes back where one tensor is expected.
 
-The heading is right: a cache does avoid computing again. The listing does not do it.
+The idea is right: a cache does avoid computing the same again. The listing gets it wrong.
 
 </details>
 """
@@ -483,13 +496,13 @@ def attend_with_cache(published, x, cache):
 with torch.no_grad():
     for split in ([6], [3, 3], [3, 2, 1], [1] * 6):
         cache = KVCache(1, 8, 6, 8, dtype=torch.float64)
-        parts = [attend_with_cache(published, part, cache) for part in x.split(split, dim=1)]
-        away = (torch.cat(parts, dim=1) - wanted).abs().max()
+        pieces = [attend_with_cache(published, part, cache) for part in x.split(split, dim=1)]
+        away = (torch.cat(pieces, dim=1) - wanted).abs().max()
         print(split, f"away by less than 1e-14: {away < 1e-14}")
 
 # %% [markdown]
 r"""
-**What a cache must refuse.** A full cache, another number of heads, another dtype, a negative length: each must be an error that says so, and leave the cache as it was. A step that failed halfway, with keys written and the length not, would be worse than a crash.
+**What a cache must refuse.** A full cache, another number of heads, another dtype, a negative length: each must be an error that says so, and leave the cache as it was. A step that fails halfway, with the keys written and the length not, would be worse than a crash.
 """
 
 # %%
@@ -519,7 +532,7 @@ r"""
 
 Count first, on a model of width 256 with four layers.
 
-**Predict.** From position 64 to 1024: by which factor do the operations for one more token grow, with a cache and without?
+**Predict.** From position 64 to 1024: by what factor do the operations for one more token grow, with a cache and without?
 """
 
 # %%
@@ -534,13 +547,14 @@ for n in POSITIONS:
     counted["no cache"].append(measure.count_flops(model.logits, written))
 for name, flops in counted.items():
     print(f"{name:9}", "  ".join(f"{one / 1e6:8.1f}" for one in flops), "Mflop", end="   ")
-    print(f"exponent {measure.fit_exponent(POSITIONS, flops):.2f}")
+    print(f"exponent {measure.fit_exponent(POSITIONS, flops):.2f}", end="   ")
+    print(f"{flops[-1] / flops[0]:.1f} times as many")
 
 # %% [markdown]
 r"""
 <details><summary>Answer</summary>
 
-By 1.6 with the cache: one row through all weights is most of it, and attention to the past, which does grow, is a smaller part. By 25 without: sixteen times as many rows, and the table of scores besides.
+By 1.6 with the cache<!-- shown: 1.6 -->: one row through all weights is most of it, and attention to the past, which does grow, is a smaller part. By 25 without<!-- shown: 25 -->: sixteen times as many rows, and the table of scores on top.
 
 </details>
 
@@ -556,13 +570,16 @@ def attention_flops(n, cached):
     return measure.count_flops(F.scaled_dot_product_attention, query, key, key)
 
 
-for cached in (True, False):
-    one = [attention_flops(n, cached) for n in POSITIONS]
-    each = [attention_flops(n, cached) for n in range(1, 513)]
-    texts = [sum(each[:n]) for n in POSITIONS[:4]]
-    exponents = measure.fit_exponent(POSITIONS, one), measure.fit_exponent(POSITIONS[:4], texts)
-    print(f"cache: {cached!s:5}  exponent of one token {exponents[0]:.2f}", end="")
-    print(f", of a whole text {exponents[1]:.2f}")
+counting = partial(tqdm, desc="counting", ncols=70, mininterval=1, file=sys.stdout)
+each = [(attention_flops(n, True), attention_flops(n, False)) for n in counting(range(1, 513))]
+
+# %%
+for cached, flops in zip((True, False), zip(*each, strict=True), strict=True):
+    one = [flops[n - 1] for n in POSITIONS[:4]]
+    texts = [sum(flops[:n]) for n in POSITIONS[:4]]
+    exponents = (measure.fit_exponent(POSITIONS[:4], found) for found in (one, texts))
+    print(f"cache: {cached!s:5}  exponent of one token {next(exponents):.2f}", end="")
+    print(f", of a whole text {next(exponents):.2f}")
 without, kept = sum(n * n for n in range(1, 1001)), sum(range(1, 1001))
 print(f"1000 tokens: {without:,} pairs, or {kept:,}: {without / kept:.0f} times")
 
@@ -570,14 +587,14 @@ print(f"1000 tokens: {without:,} pairs, or {kept:,}: {without / kept:.0f} times"
 r"""
 <details><summary>Answer</summary>
 
-One token: exponent 1 with the cache, 2 without. The text is right about a token. A whole text stays quadratic *with* the cache, and would be cubic without it; at 1000 tokens that is a factor of 667. And the memory now grows with the text, which it did not before.
+One token: exponent 1 with the cache, 2 without. The statement is right for one token. A whole text stays quadratic *with* the cache, and would be cubic without it; at 1000 tokens that is a factor of 667<!-- shown: 667 -->. And memory must now be kept from token to token, and grows with the text.
 
 </details>
 """
 
 # %% [markdown]
 r"""
-**And the clock?** Recorded on one thread, with the same model: one more token at each position. *Concatenated* is the same with `torch.cat` at every token; GQA has 2 heads of keys and values, MQA one.
+**And the clock?** Recorded on one thread, with the same model: one more token at each position. MHA is the preallocated cache; *concatenated* is the same with `torch.cat` for every token; GQA has 2 heads of keys and values, MQA one.
 
 **Predict.** From position 128 to 4096, how many times slower does a token get: with nothing kept, concatenated, preallocated?
 """
@@ -596,14 +613,16 @@ for way in WAYS:
     times = recorded(way)
     print(f"{way:14}", "".join(f"{one:9.2f}" for one in times), f"{times[-1] / times[0]:10.1f}")
 
-# %% mystnb={"image": {"alt": "Two panels over position, both logarithmic. Tokens a second: without a cache it falls steeply from the first position on; with a cache it stays nearly level and falls only at the far end, for shared heads last. Operations for one more token: a steep line without a cache, nearly level lines with one."}}
+# %% mystnb={"image": {"alt": "Two panels over position, both logarithmic. Tokens per second: without a cache it falls steeply from the first position on; with a cache it stays nearly level and falls only at the far end, for shared heads last. Operations for one more token: a steep line without a cache, a nearly level line with one."}}
 panels = plotting.new_panels(
-    "A token without a cache grows dear\nfrom the start", "position", ["tokens a second", "Mflop"]
-)
+    "Without a cache, every further token costs more",
+    "position", ["tokens per second", "Mflop per token"], height=5.0,
+)  # fmt: skip
 looks = {"no cache": "orange", "concatenated": "pink", "MHA": "blue", "MQA": "green"}
 for way, colour in looks.items():
     rates = recorded(way, "tokens_a_second")
-    plotting.line(panels[0], places, rates, way, colour, (4700, rates[-1]), "o-")
+    height = rates[-1] * {"MQA": 1.25, "concatenated": 0.8}.get(way, 1.0)
+    plotting.line(panels[0], places, rates, way, colour, (4700, height), "o-")
 for way, colour, name in (("no cache", "orange", "no cache"), ("MHA", "blue", "any cache")):
     mflop = [flops / 1e6 for flops in recorded(way, "flops")]
     plotting.line(panels[1], places, mflop, name, colour, (4700, mflop[-1]), "o-")
@@ -613,7 +632,7 @@ for panel in panels:
 
 # %%
 lines = {row["way"]: row for row in record["lines"]}
-print("               ms a 1000 positions   below no cache   exponents: time   operations")
+print("               ms per 1000 positions  below no cache   exponents: time   operations")
 for way in WAYS:
     row = lines[way]
     print(f"{way:14} {row['milliseconds_a_1000_positions']:19.2f}", end="")
@@ -624,35 +643,35 @@ for way in WAYS:
 r"""
 <details><summary>Answer</summary>
 
-- *No cache*: in step with the position, and worse at the end, where the table of scores grows with its square.
-- *Preallocated*: hardly slower, until attention to the past weighs as much as the rest of the model. With shared heads that comes later.
-- *Concatenated*: the same operations, and a steeper line. Copying is no operation, so only the clock sees it.
+- *No cache*: about 74 times slower<!-- shown 2: 74 -->, in proportion to the position and worse at the end, where the table of scores grows with its square.
+- *Preallocated*: 2.5 times<!-- shown 2: 2.5 -->. It hardly slows down until attention to the past costs as much as the rest of the model. With shared heads that happens later.
+- *Concatenated*: 4.3 times<!-- shown 2: 4.3 -->, with the same operations. Copying does not count as an operation, so only the clock sees it.
 
-So the answer to "how much faster is MQA?" is a position: near the start nothing, far out a lot. A published table gives one number for each, without batch, device or position.
+So the answer to "how much faster is MQA?" depends on the position: near the start not at all, far out a lot. A published table gives one number for each, without batch, device or position.
 
 </details>
 """
 
 # %% [markdown]
 r"""
-**Beside a library.** The same weights in Hugging Face's GPT-2 and in ours, a prompt of 16, greedy, one thread; theirs with the faster of its two caches.
+**Compared with a library.** The same weights in Hugging Face's GPT-2 and in ours, a prompt of 16, greedy, one thread; theirs with the faster of its two caches.
 
 **Predict.** Both multiply the same matrices. Can either be much faster? At which size?
 """
 
 # %%
-print("width  layers  batch   tokens a second: ours, theirs   times   same tokens")
+print("width  layers  batch   tokens per second: ours, theirs   times   same tokens")
 for row in record["generate"]:
     rates = row["tokens_a_second"]
     print(f"{row['d_model']:5} {row['layers']:7} {row['batch']:6}", end="")
-    print(f" {rates['ours']:22} {rates[row['faster_of_theirs']]:7}", end="")
+    print(f" {rates['ours']:24} {rates[row['faster_of_theirs']]:7}", end="")
     print(f" {row['times_faster']:7.2f}   {row['same_tokens']}")
 
 # %% [markdown]
 r"""
 <details><summary>Answer</summary>
 
-Ours is well ahead at small widths, and less so at the size of GPT-2 small (the last line). The products are the same. But a step of a small model is some hundred calls of small functions, and a library that can do far more has more around each. That is overhead, and it fades as the matrices grow. Part of what stays is the order of numbers in memory: a product with a single row takes as long as reading the matrix, and ours lie the way that it reads them (`linear` in `course_utils/models/gpt_layer.py`). Nobody should choose a library by the first lines of this table.
+Ours is well ahead at small widths (1.88 times<!-- shown: 1.88 -->), and less so at the size of GPT-2 small (1.25, the last line<!-- shown: 1.25 -->). The products are the same. But a step of a small model is a long series of calls to small functions, and a library that can do far more has more around each. That is overhead, and it fades as the matrices grow. Part of what remains is the order of numbers in memory: a product with a single row takes as long as reading the matrix, so ours are stored in the order in which such a product reads them. Nobody should choose a library by the first lines of this table.
 
 </details>
 """
@@ -660,7 +679,7 @@ Ours is well ahead at small widths, and less so at the size of GPT-2 small (the 
 
 # %% [markdown]
 r"""
-**Prefill and decoding do the same work.** 256 tokens, read at once or one after the other with a cache. The numbers that come out are equal (section 3).
+**Prefill and decoding do the same work.** 256 tokens, read at once or one after another with a cache. The numbers that come out are equal (section 3).
 
 **Predict.** Are the operations equal too? And the time?
 """
@@ -669,14 +688,17 @@ r"""
 written = torch.randint(512, (1, 256), generator=generator)
 
 
-def one_by_one():
+def one_by_one(progress=iter):
     """Read all tokens, one at a time."""
     cache = model.new_cache(1)
-    for token in written.unbind(dim=1):
+    for token in progress(written.unbind(dim=1)):
         model(token[:, None], cache)
 
 
-at_once, alone = (measure.count_flops(fn) for fn in (lambda: model.logits(written), one_by_one))
+at_once = measure.count_flops(model.logits, written)
+alone = measure.count_flops(one_by_one, counting)
+
+# %%
 print(f"at once {at_once / 1e9:.2f} Gflop, one by one {alone / 1e9:.2f} Gflop")
 
 
@@ -699,7 +721,7 @@ print(f"one by one takes {ratio:.1f} times as long")
 r"""
 <details><summary>Answer</summary>
 
-Nearly equal: at once, the scores above the diagonal are counted too. The times are far apart. At once, each weight is read from memory once for 256 rows; one by one, it is read 256 times for one row each, and every small call has its overhead. Decoding is limited by reading, not by computing. Everything in this chapter that reads less makes it faster, or leaves room for more texts at once.
+Nearly equal: at once, the scores above the diagonal are counted too. The times are far apart. At once, each weight is read from memory once for 256 rows; one by one, it is read 256 times for one row each, and every small call has its overhead. Decoding is limited by reading, not by computing (chapter 09, section 1). Reading less makes it faster, or leaves room for more texts at once.
 
 </details>
 """
@@ -708,7 +730,7 @@ Nearly equal: at once, the scores above the diagonal are counted too. The times 
 r"""
 **Copying shared heads.** The usual listing of grouped-query attention repeats each key and value head for all queries that read it. The result is right.
 
-**Predict.** 16 query heads share 2 heads of keys and values; 4096 tokens are kept, and one is new. How large is the largest tensor each way makes?
+**Predict.** 16 query heads share 2 heads of keys and values; 4096 tokens are kept, and one is new. How large is the largest tensor that each way makes?
 """
 
 
@@ -732,7 +754,7 @@ for name, way in (("repeated", repeated), ("grouped", attention.decode_step)):
 r"""
 <details><summary>Answer</summary>
 
-The copy makes a tensor eight times as large as the keys that are kept, at every token. A step that adds one row is limited by what it must read and write, so the gain of shared heads is gone. As rows of one product, the eight queries of a group read each key once. Chapter 08 has the times.
+The copy makes a tensor eight times as large as the keys that are kept, for every token. A step that adds one row is limited by what it must read and write, so the gain of shared heads is lost. As rows of one product, the eight queries of a group read each key once. Chapter 08 has the times.
 
 </details>
 """
@@ -741,9 +763,9 @@ The copy makes a tensor eight times as large as the keys that are kept, at every
 r"""
 ## 6. What the cache weighs
 
-Chapter 08 counted: $2 \cdot \text{layers} \cdot H_{kv} \cdot d_k$ numbers a token. A published table gives, for a token and a layer, $2 H d_k$ for MHA, $2 d_k$ for MQA and $8 d_k$ for GQA with four groups. The numbers are right. Its heading, *parameter efficiency*, is not: these are no parameters.
+Chapter 08 counted $2 \cdot \text{layers} \cdot H_{kv} \cdot d_k$ numbers per token. A published table gives, per token and layer, $2 H d_k$ for MHA, $2 d_k$ for MQA and $8 d_k$ for GQA with four groups. The numbers are right. Its heading, *parameter efficiency*, is not: these are not parameters.
 
-**Find the error.** The same family of texts lists, for a model of a billion parameters and 2048 tokens: parameters 4 GB (2 GB at 16 bits), attention weights 16 MB a layer, activations 1 to 3 GB, cache about 500 MB. Take 24 layers, 16 heads and a width of 2048.
+**Find the error.** A published list gives, for a model with a billion parameters and 2048 tokens: parameters 4 GB (2 GB at 16 bits), attention weights 16 MB per layer, activations 1 to 3 GB, cache about 500 MB. Take 24 layers, 16 heads and a width of 2048.
 """
 
 # %%
@@ -761,9 +783,9 @@ r"""
 <details><summary>Answer</summary>
 
 - Parameters: right.
-- Attention weights: 16 MiB is one head of one sequence. It is 256 MiB for 16 heads, times the sequences; or nothing at all, where a fused kernel never stores them (chapter 09).
-- Activations: cannot be checked. They depend on width, layers, batch, and on what is computed again.
-- Cache: 384 MiB at 16 bits or 768 at 32, so the order is right, *for one sequence*. The text does not say that it grows with the batch, nor that shared heads divide it by 8.
+- Attention weights: 16 MiB is one head of one sequence. It is 256 MiB<!-- shown: 16 256 --> for 16 heads, times the number of sequences; or nothing at all, where a fused kernel never stores them (chapter 09).
+- Activations: cannot be checked. They depend on width, layers and batch, and on what is recomputed.
+- Cache: 384 MiB at 16 bits or 768 at 32<!-- shown: 384 768 -->, so the order of magnitude is right, *for one sequence*. The text does not say that it grows with the batch, nor that two shared heads divide it by 8.
 
 </details>
 """
@@ -776,7 +798,7 @@ r"""
 
 Write `cache_fits(gib, num_layers, num_kv_heads, d_k, bytes_per_element, batch) -> int`.
 
-- How many whole tokens of *each* sequence fit into `gib` GiB ($2^{30}$ bytes), if `batch` sequences are kept?
+- How many whole tokens of *each* sequence fit into `gib` GiB ($2^{30}$ bytes each), if `batch` sequences are kept?
 - Keys and values are kept, both of width `d_k`, in every layer. `gib` may be a fraction.
 """
 
@@ -796,7 +818,7 @@ check("cache_fits", cache_fits)
 
 # %% [markdown]
 r"""
-**Predict.** Llama 2 70B has 80 layers, 8 heads of keys and values of width 128, and 64 query heads. 16 GiB are left beside the weights, 16 bits a number. How many tokens of one text have room, and how many if every query head had its own keys and values?
+**Predict.** Llama 2 70B has 80 layers, 8 heads of keys and values of width 128, and 64 query heads. The weights leave 16 GiB free; a number has 16 bits. For how many tokens of one text is there room, and for how many if every query head had its own keys and values?
 """
 
 # %%
@@ -804,25 +826,27 @@ for kv_heads in (64, 8, 1):
     one = measure.kv_cache_bytes(80, kv_heads, 128, 1, 1, 2)
     room = measure.cache_fits(16, 80, kv_heads, 128, 2, 1)
     users = measure.cache_fits(16, 80, kv_heads, 128, 2, 8)
-    print(f"{kv_heads:2} heads: {one / 2**10:6.0f} KiB a token, room for {room:7,}", end="")
+    print(f"{kv_heads:2} heads: {one / 2**10:6.0f} KiB per token, room for {room:7,}", end="")
     print(f"; for 8 users {users:6,} each")
 
 # %% [markdown]
 r"""
 <details><summary>Answer</summary>
 
-52,428, and 6,553 with all 64 heads. The model kept its query heads and gave its users eight times the room.
+52,428, and 6,553 with all 64 heads<!-- shown: 52428 6553 -->. The model keeps its query heads and gives its users eight times as much room.
 
 </details>
 """
 
 # %% [markdown]
 r"""
-## 7. A model that talks
+## 7. A model that writes, and how to choose its tokens
 
-Now a model that has learned something: two layers of width 96, four heads, RoPE (chapter 07). It reads Python's own help pages, cut into 512 *byte pairs*: pieces of text that often stand together (Sennrich et al., 2016). It trains for about half a minute.
+Now a model that has learned something: two layers of width 96, four heads, RoPE. It reads Python's own help pages, cut into 512 kinds of *byte pairs*: pieces of text that often occur together (Sennrich et al., 2016). It trains for about half a minute.
 
-**Predict.** A model that knows nothing has a loss of $\ln 512 = 6.24$ nats a token. To what does half a minute bring it: about 5, 4 or 3? And will the text be words?
+Its loss is the mean of $-\ln$ of the probability that it gave to the true next token. With the natural logarithm the unit is the *nat*; a bit is $\ln 2$ nats.
+
+**Predict.** A model that knows nothing has a loss of $\ln 512 = 6.24$ nats per token. To what does half a minute bring it: about 5, 4 or 3? And will the text consist of words?
 """
 
 # %% tags=["nbval-ignore-output"] reason="the text differs a little between Python versions"
@@ -833,14 +857,14 @@ bar = partial(tqdm, desc="training", ncols=70, mininterval=2, file=sys.stdout)
 losses = models.train_gpt(gpt, text.train, steps=500, seed=0, progress=bar)
 loss = models.next_token_loss(gpt, text.validation)
 bits = loss / math.log(2) / text.characters_per_token
-print(f"\nlast steps {mean(losses[-20:]):.2f} nats a token; pages not seen {loss:.2f}", end="")
-print(f", or {bits:.2f} bits a character")
+print(f"\nlast steps {mean(losses[-20:]):.2f} nats per token; pages not seen {loss:.2f}", end="")
+print(f", or {bits:.2f} bits per character (knowing nothing: {math.log(512):.2f} nats)")
 
 # %% [markdown]
 r"""
 <details><summary>Answer</summary>
 
-About 3 on pages that it has not seen: some 1.7 bits a character, where the text itself takes 8. Other seeds, and a training of more than twice the length, were recorded:
+About 3 on pages that it has not seen: about 1.7 bits per character, where the text itself takes 8. Other seeds, and a training of more than twice the length, were recorded:
 
 </details>
 """
@@ -849,14 +873,16 @@ About 3 on pages that it has not seen: some 1.7 bits a character, where the text
 trained = measure.read_record("chapter_10_training")["runs"]
 for run in trained:
     print(f"{run['steps']:5} steps, seed {run['seed']}:", end=" ")
-    print(f"{run['loss']:.2f} nats a token, {run['bits_a_character']:.2f} bits a character")
+    print(f"{run['loss']:.2f} nats per token, {run['bits_a_character']:.2f} bits per character")
 print("\n" + trained[-1]["sample"])
 
 # %% [markdown]
 r"""
-Mostly words, and sentences that begin and end. Nothing is meant by them. The text is longer than the 64 tokens that the model read at a time in training; it was written through a window, and section 8 says why.
+Mostly words, and sentences that begin and end, but they mean nothing. The text is longer than the 64 tokens that the model read at a time in training; it was generated through a window, and section 8 says why.
 
-**Choosing a token.** The scores become probabilities; what is drawn depends on three knobs. The **temperature** $\tau$ divides the scores: below 1 the likely become likelier, and at 0 only the likeliest is left (*greedy*). **Top-k** keeps the $k$ likeliest, **top-p** as few as are needed to hold a share $p$ of the probability (Holtzman et al., 2020).
+### How to choose a token
+
+The scores become probabilities, and a token is drawn from them (*sampling*). Three settings change the draw. The **temperature** $\tau$ divides the scores: below 1 the likely become likelier, and at 0 only the likeliest is left (*greedy*). **Top-k** keeps the $k$ likeliest, **top-p** as few as are needed to hold a share $p$ of the probability (Holtzman et al., 2020).
 
 **Predict.** Five tokens have the probabilities 0.5, 0.25, 0.15, 0.07, 0.03. Which survive top-k with $k = 2$? And top-p with $p = 0.8$?
 """
@@ -872,11 +898,11 @@ for choice in [*choices, {"top_k": 2}, {"top_p": 0.8}]:
 r"""
 <details><summary>Answer</summary>
 
-Two, and three: the first two hold 0.75, less than 0.8, so the third is needed. What survives is divided by its sum. Top-k keeps as many where the model is sure as where it is not; top-p keeps few where it is sure.
+Two, and three: the first two hold 0.75, less than 0.8, so the third is needed. What survives is divided by its sum. Top-k keeps the same number whether the model is certain or not; top-p keeps few where it is certain.
 
 </details>
 
-**Run it.** The text appears token by token, as it is written; each step feeds one token. (An interrupt ends it, and keeps what was written.)
+**Run it.** The text appears token by token, as it is generated; each step feeds one token. (An interrupt ends it and keeps what was written.)
 """
 
 # %% tags=["nbval-ignore-output"] reason="the text differs a little between Python versions"
@@ -895,6 +921,8 @@ r"""
 <details><summary>What to look at</summary>
 
 Greedy text tends to run in circles: once it repeats a phrase, the phrase's next word is the likeliest again. Drawing breaks the circle. Neither is more correct; the model is the same.
+
+Try `temperature=1.5`, or another prompt. The same generator gives the same text: all randomness comes from it.
 
 </details>
 
@@ -915,16 +943,11 @@ whole = generate(toy, start, 12, temperature=0)
 print(stopped.shape[1], "tokens, the first of", whole.shape[1], end=": ")
 print(torch.equal(stopped, whole[:, :5]))
 
-# %% [markdown]
-r"""
-**Several texts, one start.** Try `temperature=1.5`, or another prompt. The same generator gives the same text: randomness comes from there alone.
-"""
-
-# %% [markdown]
+# %% [markdown] tags=["further"]
 r"""
 ## 8. A window, and what it forgets
 
-A cache that grows with the text must end somewhere. A **rolling cache** keeps the last $w$ positions, each new one in the slot of the oldest, so that it never grows. Xiao et al. (2023) saw large models break down as soon as the *first* tokens left the cache: many heads put their spare weight there, which they call an **attention sink**. Keeping those few tokens for good repaired it.
+A cache that grows with the text must end somewhere. A **rolling cache** keeps the last $w$ positions, each new one in the slot of the oldest, so that it never grows. Xiao et al. (2024) saw large models break down as soon as the *first* tokens left the cache: many heads put their spare weight there, which they call an **attention sink**. Keeping those few tokens permanently repaired it.
 """
 
 # %% [markdown]
@@ -936,7 +959,7 @@ r"""
 Write `rolling_cache_positions(num_seen, window, num_sinks) -> list[int]`.
 
 - Of the positions 0 to `num_seen - 1`, the first `num_sinks` and the last `window` are held.
-- Ascending, and none twice. Both numbers may exceed `num_seen`.
+- In ascending order, and none twice. Both numbers may exceed `num_seen`.
 """
 
 
@@ -955,9 +978,9 @@ check("rolling_cache_positions", rolling_cache_positions)
 
 # %% [markdown]
 r"""
-**In which slot stands what?** The ring is out of order: its slots hold the positions 8, 9, 6, 7, say.
+**Which slot holds what?** The ring is out of order: its slots hold the positions 8, 9, 6, 7, say.
 
-**Predict.** Does one new query care? Do three new ones, read at once?
+**Predict.** Does this matter to one new query? And to three new ones, read at once?
 """
 
 # %%
@@ -974,7 +997,7 @@ print("even weights on them give", cache.attend(even).item(), "=", mean([0, 6, 7
 r"""
 <details><summary>Answer</summary>
 
-One query sees all that is held, and a softmax does not know an order, so the ring serves as it is. Rotated keys carry their position with them. Several new queries do care: the first of them still sees a key that the last one's key overwrites. They must be attended before the old ones are gone.
+Not to one query: it sees all that is held, and a softmax does not depend on the order, so the ring can be used as it is. Rotated keys carry their position with them. To several new queries it does: the first of them still sees a key that the last one's key overwrites. They must attend before the old keys are gone.
 
 </details>
 
@@ -988,7 +1011,7 @@ inputs, targets = (text.validation[start:][: 20 * 512].view(20, 512) for start i
 
 
 def loss_by_position(layer):
-    """Return the loss of each run of 64 positions, read through one cache a layer."""
+    """Return the loss of each run of 64 positions, read through one cache per layer."""
     cache = ModelCache([layer() for _ in gpt.layers])
     with torch.no_grad():
         logits = torch.cat([gpt(part, cache)[0] for part in inputs.split(64, dim=1)], dim=1)
@@ -1003,7 +1026,7 @@ ways = {
 }
 
 
-# %% tags=["nbval-ignore-output"] reason="the text differs a little between Python versions" mystnb={"image": {"alt": "Loss against position, from 64 to 512, for three caches. All are equal up to 64. From there the full cache rises by most of a nat; the windows stay level. With sinks the loss is a little higher than without."}}
+# %% tags=["nbval-ignore-output"] reason="the text differs a little between Python versions" mystnb={"image": {"alt": "Loss against position, from 64 to 512, for three caches. All three begin at 3.2 nats. The full cache rises from the third point on, to 4.2 nats; the two windows stay between 2.9 and 3.2. With sinks the loss is a little higher than without.<!-- shown: 3.2 4.2 2.9 -->"}}
 found = {name: loss_by_position(way) for name, way in ways.items()}
 axes = plotting.new_figure(
     "Beyond the length of training,\na window beats the full cache", "position", "loss (nats)"
@@ -1025,16 +1048,16 @@ for run in trained:
 r"""
 <details><summary>Answer</summary>
 
-The full cache is the worst. RoPE was never trained on distances beyond 63, and chapter 07 showed what comes of that. A window keeps every distance as in training, and goes on for ever in a sixteenth of the memory.
+The full cache is the worst. The model was never trained on distances beyond 63, and chapter 07 showed what RoPE does there. A window keeps every distance as in training, and could go on for ever in a sixteenth of the memory.
 
-Sinks do *not* help here; they cost a little. Even inside the first 64 positions it makes no difference whether the first tokens are kept. This small model has learned no sink, and its sinks stand at distances that it never saw. (The paper turns keys anew, by their place in the cache.) What large models need is a fact about large models: measure yours.
+Sinks do *not* help here; they cost a little. Even inside the first 64 positions it makes no difference whether the first tokens are kept. This small model has learned no sink, and its sinks are at distances that it never saw. (The paper rotates keys again, by their place in the cache.) What large models need is a fact about large models: measure yours.
 
 </details>
 """
 
 # %% [markdown]
 r"""
-**The same model, without an end.** 160 tokens, drawn with the same generator: once with all that was written kept, once with the last 48.
+**The same model, without an end.** 160 tokens, drawn with the same generator: once with everything kept, once with the last 48.
 """
 
 # %% tags=["nbval-ignore-output"] reason="the text differs a little between Python versions"
@@ -1048,9 +1071,9 @@ for name, cache in (("everything kept", None), ("the last 48 kept", window)):
 r"""
 ## 9. Several texts at once
 
-A step multiplies every weight of the model with one row. With eight texts it is eight rows, and each weight is read once for all of them. That is why servers batch.
+A step multiplies every weight matrix of the model by one row. With eight texts there are eight rows, and each weight is read once for all of them. That is why servers batch.
 
-Prompts differ in length. They are padded on the *left*, so that all of them end together and the next token of each stands in the same column. Then three things must be right: no query sees padding, positions count from the first real token, and the padding is not part of what is written.
+Prompts differ in length. They are padded on the *left*, so that all of them end together and the next token of each goes into the same column. Then three things must be right: no query sees padding, positions count from the first real token, and the padding is not part of the result.
 
 **Predict.** Three prompts of 5, 9 and 2 tokens, together and each alone. Which of the three texts come out the same, with the mask and without?
 """
@@ -1073,37 +1096,37 @@ With it all three; without it only the longest, which has no padding. The model 
 
 </details>
 
-**Predict.** Eight texts at once instead of one: how many times as many tokens a second, on one core?
+**Predict.** Eight texts at once instead of one: how many times as many tokens per second, on one core?
 """
 
 
 # %% tags=["nbval-ignore-output"] reason="timings"
 def tokens_a_second(batch, num_tokens=64):
-    """Return how many tokens are written in a second of processor time."""
+    """Return how many tokens are written per second of processor time."""
     start = time.process_time()
     generate(gpt, prompt.expand(batch, -1), num_tokens, temperature=0)
     return batch * num_tokens / (time.process_time() - start)
 
 
 rates = {batch: median(tokens_a_second(batch) for _ in range(3)) for batch in (1, 8)}
-print(f"8 at once write {rates[8] / rates[1]:.1f} times as many tokens a second as one")
+print(f"8 at once write {rates[8] / rates[1]:.1f} times as many tokens per second as one")
 
 # %% [markdown]
 r"""
 <details><summary>Answer</summary>
 
-Several times as many. At this size most of a step is the overhead of calling some hundred small functions, which eight rows share. In a large model it is the reading of the weights. The cache, however, is eight times as large: that is what ends it.
+Several times as many. At this size most of a step is the overhead of calling many small functions, which eight rows share. In a large model it is the reading of the weights. The cache, however, is eight times as large, and that sets the limit.
 
 </details>
 """
 
-# %% [markdown]
+# %% [markdown] tags=["further"]
 r"""
 ## 10. Pages
 
-A preallocated cache takes memory for the longest text that *might* come. Kwon et al. (2023) cut the memory into blocks of a few tokens. A sequence takes a block when it needs one; its **block table** says which blocks are its own, in its order.
+A preallocated cache takes memory for the longest text that *might* come. Kwon et al. (2023) cut the memory into blocks of a few tokens. A sequence takes a block when it needs one; its **block table** lists its blocks in the order of the text.
 
-**Predict.** Three texts of 37, 5 and 100 tokens; each might have grown to 256. Blocks hold 16. What share of the memory holds something, both ways?
+**Predict.** Three texts of 37, 5 and 100 tokens; each might have grown to 256. Blocks hold 16 tokens. What share of the memory holds a token, in each way?
 """
 
 # %%
@@ -1123,11 +1146,11 @@ print("tables", [one.tables[0] for one in texts])
 r"""
 <details><summary>Answer</summary>
 
-18 %, and 81 %. Only the last block of a text has empty slots: at most 15 a text, however long it might have grown. A text that is finished gives its blocks back, and whoever comes next takes them, wherever they lie.
+18 %, and 81 %<!-- shown: 18 81 -->. Only the last block of a text has empty slots: at most 15 per text, however long it might have grown. A text that is finished gives its blocks back, and whichever text comes next takes them, wherever they are.
 
 </details>
 
-To be read, a text's blocks must be found.
+To be read, a text's blocks must be gathered.
 """
 
 # %% [markdown]
@@ -1139,7 +1162,7 @@ r"""
 Write `paged_gather(pool, block_table, length) -> keys`.
 
 - `pool` is `(num_blocks, block_size, H, d)`, `block_table` is `(n,)`, whole numbers; the result is `(length, H, d)`.
-- Token `i` stands in block `block_table[i // block_size]`, at slot `i % block_size`.
+- Token `i` is in block `block_table[i // block_size]`, in slot `i % block_size`.
 - The table may be longer than needed; entries that are not needed may be -1. A block may occur twice.
 """
 
@@ -1160,7 +1183,7 @@ check("paged_gather", paged_gather)
 
 # %% [markdown]
 r"""
-**One prompt, many answers.** Four answers to a prompt of 40 tokens share its keys and values: their tables name the same blocks. Each block counts its users. Who wants to write into a shared block copies it first (**copy on write**).
+**One prompt, many answers.** Four answers to a prompt of 40 tokens share its keys and values: their tables name the same blocks. Each block counts its users. An answer that has to write into a shared block copies it first (**copy on write**).
 
 **Predict.** 40 tokens fill two blocks and half of a third. How many blocks do four forks hold together? And after each has written one token?
 """
@@ -1183,7 +1206,7 @@ print("four caches apart:", 4 * math.ceil(41 / 16), "blocks")
 r"""
 <details><summary>Answer</summary>
 
-Three, as many as the prompt alone; then six: the two full ones are shared for good, and each answer has a last block of its own. Three of them were copied; the last user had no one left to share with, and wrote in place. Apart it would be twelve.
+Three, as many as the prompt alone; then six: the two full ones stay shared, and each answer has a last block of its own. Three of them were copied; the last user had no one left to share with, and wrote in place. Separate caches would hold twelve.
 
 </details>
 
@@ -1210,11 +1233,11 @@ used = 64 - answers.layers[0].pool.num_free
 apart = 4 * math.ceil(answers.length / 8)
 print(f"blocks of a layer: {used}, the prompt's own among them; four caches apart {apart}")
 
-# %% [markdown]
+# %% [markdown] tags=["further"]
 r"""
-## 11. One byte a number
+## 11. One byte per number
 
-A cache can be rounded. **int8** keeps whole numbers from -127 to 127, and a scale with which they become keys and values again. Which numbers share a scale is the whole question: one number far from the others makes the steps coarse for everyone on its scale.
+A cache can be rounded. **int8** keeps whole numbers from -127 to 127, and a scale that turns them into keys and values again. Which numbers share a scale is the whole question: one number far from the others makes the steps coarse for all that share its scale.
 """
 
 # %% [markdown]
@@ -1247,17 +1270,17 @@ check("quantize_kv", quantize_kv)
 
 # %% [markdown]
 r"""
-**Predict.** Keys of variance 1; one token of 256 is 50 times as large. By how much are the *others* off, with one scale for the whole tensor and with one a token?
+**Predict.** Keys of variance 1; one token of 256 is 50 times as large. By how much are the *others* off, with one scale for the whole tensor and with one per token?
 """
 
 # %%
 keys = torch.randn(1, 4, 256, 64, generator=generator)
 keys[:, :, 7] *= 50
 others = torch.arange(256) != 7
-for name, axes in (("one scale for all", (0, 1, 2, 3)), ("one a token and head", 3)):
+for name, axes in (("one scale for all", (0, 1, 2, 3)), ("one per token and head", 3)):
     step = keys.abs().amax(dim=axes, keepdim=True) / 127
     off = (torch.round(keys / step) * step - keys)[:, :, others].abs()
-    print(f"{name:21} mean error {off.mean():.4f}", end="")
+    print(f"{name:23} mean error {off.mean():.4f}", end="")
     zeros = (torch.round(keys / step)[:, :, others] == 0).float().mean()
     print(f"   rounded to zero {zeros:.0%}")
 for d_k in (24, 64, 128):
@@ -1268,13 +1291,13 @@ for d_k in (24, 64, 128):
 r"""
 <details><summary>Answer</summary>
 
-With one scale for all, the outlier makes the step so large that nearly half of the other numbers become zero. A scale of its own for each token confines the damage, at the price of one more number a row: a quarter of float32 becomes 27 % at width 64.
+With one scale for all, the outlier makes the step so large that nearly half of the other numbers become zero (47 %<!-- shown: 47 -->). A scale of its own for each token confines the damage, at the price of one more number per row: a quarter of float32 becomes 27 % at width 64<!-- shown: 27 -->.
 
-For keys, whose large numbers stand in a few channels, a scale for each *channel* across tokens is finer still (Liu et al., 2024). But a channel is not known until its last token has come, so the newest ones must wait unrounded.
+For keys, whose large numbers are in a few channels, a scale for each *channel* across tokens is finer still (Liu et al., 2024). But a channel's range is not known until its last token has come, so the newest tokens must wait unrounded.
 
 </details>
 
-**Predict.** What does the trained model lose, in nats a token?
+**Predict.** What does the trained model lose, in nats per token?
 """
 
 
@@ -1303,7 +1326,7 @@ for run in trained:
 r"""
 <details><summary>Answer</summary>
 
-Next to nothing: a ten-thousandth of a nat at most, up or down, of a loss near 3. The cache takes 29 % of the bytes; at width 24 the scales weigh more than in large models.
+Next to nothing: at most 0.00011 nats<!-- shown 2: 0.00011 -->, up or down, of a loss near 3. The cache takes 29 % of the bytes<!-- shown 2: 29 -->; at width 24 the scales weigh more than in large models.
 
 </details>
 """
@@ -1312,15 +1335,15 @@ Next to nothing: a ten-thousandth of a nat at most, up or down, of a loss near 3
 r"""
 **Check yourself.** int8 keeps a quarter of the bytes. Is a step four times as fast?
 
-- A. Yes: four times fewer bytes are read.
-- B. It depends on who turns the steps back into numbers, and where.
+- A. Yes: a quarter of the bytes is read.
+- B. It depends on where the whole numbers are turned back into floats.
 - C. No: int8 products are slower.
 
 <details><summary>Answer</summary>
 
-- A is wrong for this cache: it makes floats of all kept keys at every token, which reads and writes more than the plain one does. It saves memory, so more users have room.
-- **B is right.** A fused kernel reads the bytes and turns them into numbers where they are used; then a long text gains.
-- C is wrong: the products here are of floats, after all.
+- A is wrong for this cache: for every token it turns all kept keys into floats, which reads and writes more than the plain cache does. It saves memory, so there is room for more users.
+- **B is right.** A fused kernel reads the bytes and turns them into floats where they are used; then a long text gains.
+- C is wrong: the products here are still of floats.
 
 </details>
 """
@@ -1329,26 +1352,83 @@ r"""
 r"""
 ## 12. What published texts say, once more
 
-Every line below stands in print. Right, wrong, or right under a condition?
+Right, wrong, or right under a condition?
 
-1. "Caching K and V avoids recomputation in generation."
-2. "KV caching, batching, 8-bit numbers and fused operations make inference fast." Each has a line, none has code.
-3. "With past keys and values in the cache, a new token costs $O(n)$ instead of $O(n^2)$."
-4. "Inference speed at 2048 tokens: MQA 1.3 to 1.5 times that of MHA, GQA 1.1 to 1.3, linear 2 to 4, Flash 2 to 4."
-5. "GQA repeats the groups to match the heads."
-6. "KV cache of a model with a billion parameters: about 500 MB."
+- "Inference speed at 2048 tokens: MQA 1.3 to 1.5 times that of MHA, GQA 1.1 to 1.3, linear 2 to 4, Flash 2 to 4."
+- "GQA repeats the groups to match the heads."
+
+<details><summary>Answers</summary>
+
+- Cannot be checked: no batch, device or phase is given. Section 5 has ours, and they depend on the position.
+- The result is right; the copy loses what sharing had saved (section 5).
+
+</details>
 """
 
 # %% [markdown]
 r"""
-<details><summary>Answers</summary>
+<details><summary>Four more</summary>
 
-1. Right, for causal models (section 1). The class below that sentence was section 4's.
-2. Right under conditions: the cache saves operations, a batch shares the reading of the weights (section 9), 8 bits save memory first (section 11), and fusing is chapter 09.
-3. Right for attention, for one token (section 5).
-4. Cannot be checked: no batch, device or phase is given. Section 5 has ours, and they depend on the position.
-5. The result is right; the copy takes back what sharing had saved (section 5).
-6. The right order for one sequence at 16 bits and 2048 tokens (section 6).
+1. "Caching K and V avoids recomputation in generation." Right, for causal models (section 1). The class printed below that sentence was section 4's.
+2. "KV caching, batching, 8-bit numbers and fused operations make inference fast." Right under conditions: the cache saves operations, a batch shares the reading of the weights (section 9), 8 bits save memory first (section 11), and fusing is chapter 09.
+3. "With past keys and values in the cache, a new token costs $O(n)$ instead of $O(n^2)$." Right for attention, for one token (section 5).
+4. "KV cache of a model with a billion parameters: about 500 MB." The right order of magnitude for one sequence at 16 bits and 2048 tokens (section 6).
+
+The site's page of published claims lists them all.
+
+</details>
+"""
+
+# %% [markdown]
+r"""
+## Yours: a text written by your functions
+
+The trained model of section 7 once more, with every mechanism taken from you: the rotations (chapter 07), the causal mask and its softmax (06), the cache and its steps, and the loop that writes. Its weights stay; the functions are yours wherever their exercises are passed, and the course's where they are not.
+
+The prompt is read under your mask and softmax, each further token by `decode_step`. Then the same text is read again, in pieces of several tokens.
+
+**Predict.** Will the text be the same, token for token?
+"""
+
+
+# %%
+def written_with(parts):
+    """Return what the trained model writes with these parts, and its scores read in pieces."""
+
+    def attend(query, key, value, mask):
+        scores = query @ key.mT / query.shape[-1] ** 0.5
+        return parts.masked_softmax(scores, mask) @ value
+
+    own = GPT(
+        512, d_model=96, num_heads=4, num_layers=2, max_length=256,
+        positions=GivenPositions(turn=parts.rope_split_halves),
+        mask=lambda length: parts.causal_mask(length, length), attend=attend,
+        cache=partial(GivenCache, append=parts.append_kv, decode=parts.decode_step),
+    ).double()  # fmt: skip
+    own.load_state_dict(gpt.state_dict())
+    with torch.no_grad():
+        tokens = torch.cat([opening, parts.greedy_decode(own, opening, 40)], dim=1)
+        scores = read_in_pieces(own, tokens, [9, 1, 20, tokens.shape[1] - 30], own.new_cache(1))
+    return {"text": text.tokenizer.decode(tokens[0].tolist()), "scores": scores}
+
+
+# %% tags=["nbval-ignore-output"] reason="whose parts run, and a text that differs a little between Python versions"
+opening = text.tokenizer.encode("The statement")[None]
+CACHED = ("append_kv", "decode_step", "greedy_decode")
+parts = yours("causal_mask", "masked_softmax", "rope_split_halves", *CACHED)
+note = parts.run(written_with)
+print((note.result or note.course)["text"], "\n")
+note
+
+# %%
+greedy = "The statement" + text.tokenizer.decode(likeliest[0].tolist())
+print("the text is section 7's greedy one:", (note.result or note.course)["text"] == greedy)
+
+# %% [markdown]
+"""
+<details><summary>Answer</summary>
+
+Token for token. A model is its weights and a handful of functions, and all of these functions can be yours. One that is almost right, a mask aligned to the top left, say, shows in the scores at once, and the card above names it.
 
 </details>
 """
@@ -1357,15 +1437,15 @@ r"""
 r"""
 ## Recap
 
-1. A causal model never changes its past, so keys and values can be kept. Prefill writes many, decoding one; queries stand at the last positions, and the mask's offset says so. Any split of a text gives the same result, to rounding.
+1. A causal model never changes its past, so keys and values can be kept. Prefill writes many, decoding one; queries are the last positions, and the mask's offset says so. Any split of a text gives the same result, to rounding.
 2. One token costs attention $O(n)$ instead of $O(n^2)$, and everything else a constant. A whole text stays quadratic.
-3. The cache holds $2 \cdot \text{layers} \cdot H_{kv} \cdot d_k$ numbers a token and sequence. Shared heads divide it, a window bounds it, fewer bits shrink it.
+3. The cache holds $2 \cdot \text{layers} \cdot H_{kv} \cdot d_k$ numbers per token of each sequence. Shared heads divide it, a window bounds it, fewer bits shrink it.
 """
 
 # %% [markdown]
 r"""
-4. A window forgets, and outlives the length of training. Pages waste less than a block a text, and share prompts. int8 with a scale a token costs almost no loss here, and its gain is memory.
-5. Caches fail silently: dropped tokens, a top-left mask, positions that start again, state from another prompt. One test finds them all: read in pieces, compare with no cache.
+4. A window forgets, and works beyond the length of training. Pages waste less than one block per text, and share prompts. int8 with a scale per token hardly changes the loss here, and its gain is memory.
+5. Caches fail silently: dropped tokens, a mask aligned to the top left, positions that start again, state from another prompt. One test finds them all: read in pieces, and compare with no cache.
 
 **Next**: chapter 11 builds the whole Transformer.
 """
@@ -1377,12 +1457,12 @@ r"""
 - Shazeer (2019): why decoding is slow, and one head of keys and values.
 - Pope et al. (2023): prefill and decoding at scale.
 - Kwon et al. (2023): pages, sharing, and a server around them.
-- Xiao et al. (2024): windows with sinks.
+- Xiao et al. (2024): windows with sinks. (The preprint is of 2023.)
 - Dettmers et al. (2022): int8, and the outliers.
 - Liu et al. (2024): two bits, keys by channel and values by token.
 - Holtzman et al. (2020): top-p, and why the likeliest text is a bad one.
 - Leviathan et al. (2023): a small model guesses ahead, and the large one checks several tokens in one step: `decode_step` with $T > 1$.
-- Agrawal et al. (2024): prompts in pieces, so that others need not wait.
+- Agrawal et al. (2024): prompts in pieces, so that other users need not wait.
 """
 
 # %% [markdown]

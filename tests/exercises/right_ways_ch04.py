@@ -1,7 +1,6 @@
 """Right answers to the exercises of chapter 04 in other styles than the reference."""
 
 import math
-from fractions import Fraction
 
 import torch
 import torch.nn.functional as F
@@ -280,47 +279,6 @@ def parameters_of_real_layers(d_model, num_heads, d_k, d_v, bias):
     return sum(p.numel() for layer in layers for p in layer.parameters())
 
 
-# matmul_intensity
-
-
-def intensity_number_by_number(num_queries, num_keys, d_k, bytes_per_element, count_output):
-    flops = 2 * num_queries * num_keys * d_k
-    moved = num_queries * d_k * bytes_per_element
-    moved += num_keys * d_k * bytes_per_element
-    if count_output:
-        moved += num_queries * num_keys * bytes_per_element
-    return flops / moved
-
-
-def intensity_cancelled(L, S, d, size, count_output):
-    """Everything divided by L · S · d."""
-    return 2 / (size * (1 / L + 1 / S + (1 / d if count_output else 0)))
-
-
-def intensity_by_fractions(L, S, d, size, count_output):
-    return float(Fraction(2 * L * S * d, size * (L * d + S * d + count_output * L * S)))
-
-
-def intensity_of_meta_tensors(L, S, d, size, count_output):
-    query, key = torch.empty(L, d, device="meta"), torch.empty(S, d, device="meta")
-    scores = query @ key.T
-    numbers = query.numel() + key.numel() + (scores.numel() if count_output else 0)
-    return 2.0 * scores.numel() * d / (numbers * size)
-
-
-def intensity_step_by_step(L, S, d, size, count_output):
-    multiplications = additions = L * S * d
-    read = (L + S) * d * size
-    written = L * S * size if count_output else 0
-    return (multiplications + additions) / (read + written)
-
-
-def intensity_of_arrays(L, S, d, size, count_output):
-    query, key = torch.ones(L, d), torch.ones(S, d)
-    tensors = [query, key, query @ key.T][: 3 if count_output else 2]
-    return float(2 * L * S * d / (size * sum(t.numel() for t in tensors)))
-
-
 RIGHT_WAYS_CH04 = {
     "soft_lookup": (
         lookup_entry_by_entry,
@@ -370,13 +328,5 @@ RIGHT_WAYS_CH04 = {
         parameters_of_meta_tensors,
         parameters_in_words,
         parameters_of_real_layers,
-    ),
-    "matmul_intensity": (
-        intensity_number_by_number,
-        intensity_cancelled,
-        intensity_by_fractions,
-        intensity_of_meta_tensors,
-        intensity_step_by_step,
-        intensity_of_arrays,
     ),
 }

@@ -1,6 +1,7 @@
 """Right answers to the exercises of chapter 09 in other styles than the references."""
 
 import math
+from fractions import Fraction
 
 import torch
 import torch.nn.functional as F
@@ -9,6 +10,47 @@ import triton.language as tl
 from triton import language
 
 INF = torch.inf
+
+
+# matmul_intensity
+
+
+def intensity_number_by_number(num_queries, num_keys, d_k, bytes_per_element, count_output):
+    flops = 2 * num_queries * num_keys * d_k
+    moved = num_queries * d_k * bytes_per_element
+    moved += num_keys * d_k * bytes_per_element
+    if count_output:
+        moved += num_queries * num_keys * bytes_per_element
+    return flops / moved
+
+
+def intensity_cancelled(L, S, d, size, count_output):
+    """Everything divided by L · S · d."""
+    return 2 / (size * (1 / L + 1 / S + (1 / d if count_output else 0)))
+
+
+def intensity_by_fractions(L, S, d, size, count_output):
+    return float(Fraction(2 * L * S * d, size * (L * d + S * d + count_output * L * S)))
+
+
+def intensity_of_meta_tensors(L, S, d, size, count_output):
+    query, key = torch.empty(L, d, device="meta"), torch.empty(S, d, device="meta")
+    scores = query @ key.T
+    numbers = query.numel() + key.numel() + (scores.numel() if count_output else 0)
+    return 2.0 * scores.numel() * d / (numbers * size)
+
+
+def intensity_step_by_step(L, S, d, size, count_output):
+    multiplications = additions = L * S * d
+    read = (L + S) * d * size
+    written = L * S * size if count_output else 0
+    return (multiplications + additions) / (read + written)
+
+
+def intensity_of_arrays(L, S, d, size, count_output):
+    query, key = torch.ones(L, d), torch.ones(S, d)
+    tensors = [query, key, query @ key.T][: 3 if count_output else 2]
+    return float(2 * L * S * d / (size * sum(t.numel() for t in tensors)))
 
 
 # online_softmax_step
@@ -627,6 +669,14 @@ def tile_with_a_helper(m, l, acc, q, k, v, columns, limit, scale_log2):
 
 
 RIGHT_WAYS_CH09 = {
+    "matmul_intensity": (
+        intensity_number_by_number,
+        intensity_cancelled,
+        intensity_by_fractions,
+        intensity_of_meta_tensors,
+        intensity_step_by_step,
+        intensity_of_arrays,
+    ),
     "online_softmax_step": (
         step_through_logsumexp,
         step_with_a_maximum_that_carries_no_gradient,
