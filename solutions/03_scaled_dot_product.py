@@ -146,8 +146,6 @@ $$\mathrm{Attention}(Q, K, V) = \mathrm{softmax}\!\left(\frac{QK^\top}{\sqrt{d_k
 | output | $L \times d_v$ | the average that query $i$ gets |
 
 The softmax runs along the row. Keys and values come in pairs, so both have $S$ rows. Queries may be fewer or more.
-
-Follow one row of numbers through the figure: its scores, halved, its weights, its output.
 """
 
 # %% mystnb={"image": {"alt": "Query times transposed key gives a 3 by 5 matrix of scores; scaling and softmax turn it into a 3 by 5 matrix of weights; weights times value give a 3 by 2 output. Every square holds its number."}}
@@ -165,6 +163,8 @@ matrix_plotting.matrix_flow(
 
 # %% [markdown]
 """
+Follow one row of numbers through the figure: its scores, halved, make its weights, and those its output.
+
 **Check yourself.** Q is 10×64, K is 20×64, V is 20×128. What shape does the output have?
 
 - A. 10×64
@@ -194,7 +194,10 @@ r"""
 $$q\cdot k = x\, W_Q W_K^\top\, y^\top,$$
 
 the *general* score of Luong et al. (2015) with a matrix of rank at most $d_k$. One attention with its own matrices is a **head**; chapter 05 runs several of them side by side. Dot-product scores are from Luong et al.; the scale is from Vaswani et al. (2017).
+"""
 
+# %% [markdown]
+"""
 **Predict.** For a stream of width 512 and a head of width 64: how many numbers do the two matrices hold, and how many would a full 512×512 matrix?
 """
 
@@ -1145,7 +1148,7 @@ for (start, scaled), loss in live.items():
 r"""
 <details><summary>Answer</summary>
 
-The two runs with the scale come first, at 2.07 and 2.09. Without it, the unit variance start is far behind (2.45). The small start pays much less (2.12)<!-- shown: 2.07 2.09 2.45 2.12 -->, with this seed.
+The two runs with the scale come first, at 2.07 and 2.09. Without it, the unit variance start is far behind (2.47). The small start pays much less (2.17)<!-- shown: 2.07 2.09 2.47 2.17 -->, with this seed.
 
 </details>
 """
@@ -1185,7 +1188,7 @@ for rate, start, d_k in itertools.product(rates, starts, widths):
     loss = map(mean, zip(*twins(rate, start, d_k, "validation_loss"), strict=True))
     print(f"{rate:<6} {start.split()[0]:5} {d_k:4} {before:11.2f}        ", end="")
     print("{:8.2f} {:8.2f}    {:6.2f} {:8.2f}".format(*previous, *loss), end="")
-    print(f" {mean(extra_loss(rate, start, d_k)):6.2f}")
+    print(f" {round(mean(extra_loss(rate, start, d_k)), 2) + 0.0:6.2f}")
 for start in starts:
     after = map(mean, zip(*twins(0.01, start, 256, "top_weight_after"), strict=True))
     print(f"top weight after (0.01, {start}, 256): " + "{:.2f} and {:.2f}".format(*after))
@@ -1213,9 +1216,9 @@ r"""
 
 - **From unit variance** a model without the scale is behind at every width, by 0.06 nats at width 16 and by 0.23 at 1024 with small steps<!-- shown: 0.06 0.23 -->.
 - **From the small start, with small steps,** it is not behind at all up to width 64, and clearly only at 1024, by 0.16<!-- shown: 0.16 -->. It is the *start* that must not saturate, and with small matrices it does not.
-- **From the small start, with large steps,** the cost is back: 0.28 at width 256, 0.40 at 1024<!-- shown: 0.28 0.40 -->. Adam moves each entry by about the learning rate, whatever its gradient. For the scores without the scale the same step is $\sqrt{d_k}$ times as large, so they saturate early all the same.
+- **From the small start, with large steps,** the cost is back: 0.28 at width 256, 0.40 at 1024<!-- shown: 0.28 0.40 -->. Adam's step does not shrink with the gradient, and it moves unscaled scores $\sqrt{d_k}$ times as far: they saturate early all the same.
 
-One seed would have misled us: seed 0, the live one, is the lowest of its blue band.
+One seed would have misled us: in the record, seed 0 is the lowest of its blue band.
 
 </details>
 """
@@ -1589,7 +1592,10 @@ r"""
 
 1. Attention is $\mathrm{softmax}(QK^\top/\sqrt{d_k})\,V$: each query takes an average of the values, with weights from its match with the keys. A query that may see nothing takes nothing, and gets zero gradient.
 2. For independent components of mean 0 and variance 1, $\mathrm{Var}(q\cdot k) = d_k$. If $q = k$ the variance doubles; identical components make it $d_k^2$.
-3. The softmax lets $\mathrm{diag}(w) - ww^\top$ through. Unscaled wide heads put nearly all weight on one key, and that matrix is nearly zero.
+3. The softmax lets $\mathrm{diag}(w) - ww^\top$ through. Unscaled wide heads put nearly all weight on one key, and that matrix is nearly zero."""
+
+# %% [markdown]
+r"""
 4. Training suffers when a head is sure before it has learned where to look: with scores that start large, or that large steps make large. A small start with small steps needs no scale at moderate widths; wide heads need it anyway, and it costs nothing. Attention takes $2LS(d_k + d_v)$ operations and $LS$ weights per head, sequence and layer; the projections cost more until $n = 2d$.
 5. The backward pass is four lines; only the last contains the scale.
 
