@@ -29,7 +29,7 @@ r"""
 
 # %% [markdown]
 """
-How to read: before each experiment stands a question. Write your guess down, run the cell, then open the answer. A guess that was wrong is worth more than one that was right.
+How to read: a question comes before each experiment. Write your guess down, run the cell, then open the answer. A guess that was wrong is worth more than one that was right.
 
 All shapes are written with the same letters: $L$ queries, $S$ keys (and as many values), width $d_k$ of a query or key, width $d_v$ of a value. $L$ and $S$ stay two letters even where they are equal. In code, `@` is the matrix product and `x.mT` is `x` with its last two axes swapped.
 """
@@ -575,11 +575,11 @@ for h, name, colour, at, style in (
 r"""
 <details><summary>Answer</summary>
 
-At 0.05 a query takes nearly everything from its nearest point: the noise comes through. At 5 all weights are about equal: the mean of everything. In between lies the estimate that one wants. In a model nobody sets $h$ by hand: learned queries and keys can grow or shrink, which does the same.
+At 0.05 a query takes nearly everything from its nearest point: the noise comes through. At 5 all weights are about equal: the mean of everything. The estimate that one wants is in between. In a model nobody sets $h$ by hand: learned queries and keys can grow or shrink, which does the same.
 
 </details>
 
-The inverse of the scale is called **temperature**, $T$: cold picks, hot spreads. How far the weights are spread is told by their **entropy**, $-\sum_j w_j \ln w_j$: 0 for a single choice, $\ln 3$ for three equal weights. On the three keys of section 1:
+The inverse of the scale is called **temperature**, $T$: cold picks, hot spreads. How far the weights are spread is measured by their **entropy**, $-\sum_j w_j \ln w_j$: 0 for a single choice, $\ln 3$ for three equal weights. On the three keys of section 1:
 """
 
 # %%
@@ -679,7 +679,7 @@ plotting.line(axes, widths, divided, "q·k / √d_k, measured", "blue", (16, 2.3
 r"""
 <details><summary>Answer</summary>
 
-Slope 1, because the variance is $d_k$ itself. The fit gives 0.999 ± 0.003<!-- shown: 0.999 0.003 -->, where 0.003 is the standard error of the slope: the theory lies well inside.
+Slope 1, because the variance is $d_k$ itself. The fit gives 0.999 ± 0.003<!-- shown: 0.999 0.003 -->, where 0.003 is the standard error of the slope: the theoretical slope is well within it.
 
 </details>
 
@@ -886,7 +886,7 @@ panels = plotting.new_panels(
     "Without the scale, wide heads saturate;\nwith it, the width plays no part", "width d_k", names
 )
 for index, (panel, top) in enumerate(zip(panels, (4.4, 1.05, 0.38), strict=True)):
-    first = index == 0  # names stand in one panel only
+    first = index == 0  # names in one panel only
     line = partial(plotting.line, panel, widths)
     line(
         [row[index] for row in scaled], "with the scale", "blue", (64, 3.2) if first else None, "o-"
