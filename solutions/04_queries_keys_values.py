@@ -554,14 +554,14 @@ empty.set_axis_off()
 named = {"rows": initials, "columns": initials, "decimals": 0, "weights": False}
 for panel, (name, part) in zip((first, *second), parts.items(), strict=True):
     pairs = x @ part @ x.T / 4  # √d_k is 4
-    matrix_plotting.weight_map(panel, pairs, title=name, top=20.0, **named)
+    matrix_plotting.weight_map(panel, pairs, title=name, top=28.0, **named)
     lead = round((pairs - pairs.T)[range(7), tomorrow].min().item(), 1) + 0.0
     own = pairs.diag().abs().max()
     print(f"{name:13} smallest s(today, tomorrow) - s(tomorrow, today): {lead:4.1f}", end="")
     print(f"; largest own score: {own:4.1f}")
 first.set(ylabel="query")
 second[0].set(xlabel="key", ylabel="query")
-matrix_plotting.colour_key(second, weights=False, top=20.0, label="scaled score")
+matrix_plotting.colour_key(second, weights=False, top=28.0, label="scaled score")
 
 # %% [markdown]
 r"""
@@ -969,7 +969,7 @@ title = "Attention's own products pass the projections\nat 1.5 d tokens, half of
 axes = plotting.new_figure(title, "tokens n (d = 768)", "share of a layer's\noperations")
 plotting.power_axis(axes, lengths[::2])
 colours = {"feed-forward": "green", "Q, K, V": "blue", "QKᵀ and AV": "orange"}
-for name, at in zip(colours, ((135, 0.71), (135, 0.31), (1500, 0.68)), strict=True):
+for name, at in zip(colours, ((135, 0.71), (135, 0.31), (1230, 0.68)), strict=True):
     plotting.line(axes, lengths, [share[name] for share in shares], name, colours[name], at, "o-")
 for n, name in ((1152, "1.5 d"), (4608, "6 d")):
     axes.axvline(n, color=plotting.QUIET, linewidth=1, linestyle="--")
