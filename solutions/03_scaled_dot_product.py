@@ -1566,12 +1566,12 @@ parts
 def chapter(parts):
     """Train with and without the scale; measure the saturation; walk back once."""
     found = {}
-    for scale in (None, 1.0):
+    for name, scale in (("scaled", None), ("unscaled", 1.0)):
         torch.manual_seed(0)
         own = {"attend": parts.scaled_dot_product_attention, "start": "unit variance"}
         model = CharacterModel(**{**sizes, **own}, scale=scale).double()
         train_character_model(model, text, steps=40, seed=0, batch=16)
-        found[f"loss, scale {scale}"] = next_character_loss(model, text.validation, 64)
+        found[f"loss, {name}"] = next_character_loss(model, text.validation, 64)
     draw = partial(torch.randn, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
     query, key, value, grad_out = draw(50, 256), draw(8, 256), draw(8, 3), draw(50, 3)
     weights = parts.attention_weights(query, key, 1.0)

@@ -694,7 +694,7 @@ print(f"relative error of rank 8 for a random matrix: {missed[8]:.0%}")
 on_previous = sharp.diagonal(offset=-1).min().item()
 print(f"a head of width 2 puts at least {on_previous:.3f} on the previous of 64 positions")
 
-# %% mystnb={"image": {"alt": "Relative error of the best matrix of a given rank for a random 64 by 64 matrix: 1 at rank 0, falling smoothly to 0 at rank 64, with 0.78 at rank 8.<!-- shown: 0.78 -->"}}
+# %% mystnb={"image": {"alt": "Relative error of the best matrix of a given rank for a random 64 by 64 matrix: 100 percent at rank 0, falling smoothly to 0 at rank 64, with about 78 percent at rank 8.<!-- shown: 78 -->"}}
 axes = plotting.new_figure(
     "Heads of width 8 miss most of a random\n64×64 matrix of scores, however trained",
     "rank = width d_k of the head",
