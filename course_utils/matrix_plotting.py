@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 import seaborn as sns  # type: ignore[import-untyped]
@@ -80,7 +80,7 @@ def weight_map(
 
 
 def colour_key(
-    axes: Axes | Sequence[Axes], *, weights: bool = True, top: float = 1.0, label: str = ""
+    axes: Axes | Iterable[Axes], *, weights: bool = True, top: float = 1.0, label: str = ""
 ) -> None:
     """Draw below maps what their colours stand for.
 

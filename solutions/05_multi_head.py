@@ -113,7 +113,7 @@ for row, (parts, how) in zip(grid, ((heads, "cut"), (shuffled, "view")), strict=
     panels = (("stream", x[0]), (f"head 0, {how}", parts[0, 0]), (f"head 1, {how}", parts[0, 1]))
     for panel, (title, matrix) in zip(row, panels, strict=True):
         rows = names if panel is row[0] else None
-        matrix_plotting.weight_map(panel, matrix, title=title, rows=rows, top=26, decimals=0)
+        matrix_plotting.weight_map(panel, matrix, title=title, rows=rows, top=26.0, decimals=0)
 
 # %% [markdown]
 r"""
