@@ -1111,6 +1111,10 @@ class CharacterModel(nn.Module):
 
 
 # %%
+text = character_text()
+sizes = {"characters": text.num_characters, "length": 16, "d_k": 256}
+
+
 def map_of_weights(model, tokens):
     """Return the weights: what the head hands over if each value is a single 1 in its own place."""
     stream = model.read(tokens)
@@ -1129,13 +1133,11 @@ All runs last 300 steps on Python's own help texts. The **loss** is $-\ln$ of th
 """
 
 # %% tags=["nbval-ignore-output"] reason="training differs in the last digits between machines, and the text between Python versions"
-text = character_text()
-sizes = {"characters": text.num_characters, "length": 16, "d_k": 256}
-sizes["attend"] = attention.scaled_dot_product_attention
 models, live = {}, {}
+attend = attention.scaled_dot_product_attention
 for start, scaled in itertools.product(("unit variance", "gpt"), (True, False)):
     torch.manual_seed(0)
-    model = CharacterModel(**sizes, start=start, scale=None if scaled else 1.0)
+    model = CharacterModel(**sizes, attend=attend, start=start, scale=None if scaled else 1.0)
     name = f"{start}, {'scaled' if scaled else 'unscaled'}"
     bar = partial(tqdm, desc=name, ncols=70, mininterval=1, file=sys.stdout)
     train_character_model(model, text, steps=300, seed=0, progress=bar)
@@ -1569,7 +1571,7 @@ def chapter(parts):
     for name, scale in (("scaled", None), ("unscaled", 1.0)):
         torch.manual_seed(0)
         own = {"attend": parts.scaled_dot_product_attention, "start": "unit variance"}
-        model = CharacterModel(**{**sizes, **own}, scale=scale).double()
+        model = CharacterModel(**sizes, **own, scale=scale).double()
         train_character_model(model, text, steps=40, seed=0, batch=16)
         found[f"loss, {name}"] = next_character_loss(model, text.validation, 64)
     draw = partial(torch.randn, generator=torch.Generator().manual_seed(0), dtype=torch.float64)

@@ -424,7 +424,6 @@ WAYS = {
     "separate": lambda x, w_q, w_k: (x @ w_q) @ (x @ w_k).T,
 }
 tomorrow = (torch.arange(7) + 1) % 7
-initials = [day[:2] for day in days]
 
 
 # %%
@@ -467,6 +466,7 @@ print(f"ln 2 = {math.log(2):.3f}")
 
 # %% mystnb={"image": {"alt": "Four 7 by 7 maps of weights. No projections: bright diagonal, uneven rest. Shared: diagonal 0.41, both neighbours 0.22. Symmetric: 0.50 on tomorrow and 0.50 on yesterday. Separate: 1.00 on tomorrow."}}
 figure, panels = plt.subplots(2, 2, figsize=(plotting.WIDTH, 6.2), sharex=True, sharey=True)
+initials = [day[:2] for day in days]
 plotting.headline(figure, "A symmetric score cannot tell\ntomorrow from yesterday")
 figure.supxlabel("key: the day looked at", fontsize=12)
 figure.supylabel("query: the day that looks", fontsize=12)
@@ -755,19 +755,25 @@ r"""
 
 # %%
 english = ["the", "cat", "sat", "on", "the", "mat"]
-#        det  noun verb subj prep animal rest cloth
-context = torch.tensor(
-    [[1.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0],  # the
-     [0.0, 1.0, 0.0, 1.0, 0.0, 1.0, 0.0, 0.0],  # cat
-     [0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0, 0.0],  # sat
-     [0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0],  # on
-     [1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0],  # the
-     [0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.2, 1.0]]  # mat
-)  # fmt: skip
 french = ["le", "chat", "s'assit"]
-x = torch.tensor([[1.0, 0.0, 0.0, 1.0], [0.0, 1.0, 0.0, 1.0], [0.0, 0.0, 1.0, 0.0]])
-w_q, w_k, w_v = 8 * torch.eye(4), torch.eye(8)[:, :4], torch.eye(8)[:, 5:]
-translation = x, context, w_q, w_k, w_v
+
+
+def translator():
+    """Return what French words want, what English words have, and the three matrices."""
+    #    det  noun verb subj prep animal rest cloth
+    context = torch.tensor(
+        [[1.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0],  # the
+         [0.0, 1.0, 0.0, 1.0, 0.0, 1.0, 0.0, 0.0],  # cat
+         [0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0, 0.0],  # sat
+         [0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0],  # on
+         [1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0],  # the
+         [0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.2, 1.0]]  # mat
+    )  # fmt: skip
+    x = torch.tensor([[1.0, 0.0, 0.0, 1.0], [0.0, 1.0, 0.0, 1.0], [0.0, 0.0, 1.0, 0.0]])
+    return x, context, 8 * torch.eye(4), torch.eye(8)[:, :4], torch.eye(8)[:, 5:]
+
+
+x, context, w_q, w_k, w_v = translator()
 
 # %% mystnb={"image": {"alt": "Weights of three French words over six English words. Le looks at the first the with 0.96, chat at cat with 0.96, s'assit at sat with 0.92."}}
 weights = attention.attention_weights(x @ w_q, context @ w_k)
@@ -1079,7 +1085,7 @@ def chapter(parts):
 
     optimiser = torch.optim.Adam(head.parameters())
     descend(head, loss, optimiser, steps=200, learning_rate=0.05)
-    french, english, *matrices = (part.double() for part in translation)
+    french, english, *matrices = (part.double() for part in translator())
     fused = x @ torch.cat([matrix.detach() for matrix in head], dim=-1)
     return {
         "weight on tomorrow": score().softmax(dim=-1)[range(7), tomorrow].detach(),

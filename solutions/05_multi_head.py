@@ -1274,6 +1274,7 @@ def chapter(parts):
     model = train(new_model(4, 0, parts).double(), 0, steps=200)
     right, everyone = accuracy(model), torch.ones(4, dtype=torch.bool)
     off = torch.eye(4, dtype=torch.bool)
+    tokens, _ = draw(1, torch.Generator().manual_seed(8))
     with torch.no_grad():
         stream, (W_q, W_k, W_v) = model.read(tokens), model.heads.W_qkv.chunk(3, dim=1)
         inputs = stream, stream, stream, W_q, W_k, W_v, model.heads.W_o
