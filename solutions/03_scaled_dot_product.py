@@ -1140,7 +1140,7 @@ for start, scaled in itertools.product(("unit variance", "gpt"), (True, False)):
     model = CharacterModel(**sizes, attend=attend, start=start, scale=None if scaled else 1.0)
     name = f"{start}, {'scaled' if scaled else 'unscaled'}"
     bar = partial(tqdm, desc=name, ncols=70, mininterval=1, file=sys.stdout)
-    train_character_model(model, text, steps=300, seed=0, progress=bar)
+    train_character_model(model, text=text, steps=300, seed=0, progress=bar)
     models[start, scaled] = model
     live[start, scaled] = next_character_loss(model, text.validation, 512)
 for (start, scaled), loss in live.items():

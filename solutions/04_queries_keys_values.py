@@ -546,13 +546,13 @@ $M$ is a **bilinear form** (the *QK circuit* of Elhage et al., 2021; with $\sqrt
 # %% mystnb={"image": {"alt": "Scores of the trained separate head and their two parts as 7 by 7 maps with their numbers, red positive, blue negative, on one scale. The symmetric part is mirrored at the diagonal; the antisymmetric part is red above the diagonal where it is blue below, and white on it."}}
 x, w_q, w_k, scores = learned["separate", 0]
 form = w_q @ w_k.T
-parts = {"scores": form, "symmetric": (form + form.T) / 2, "antisymmetric": (form - form.T) / 2}
+halves = {"scores": form, "symmetric": (form + form.T) / 2, "antisymmetric": (form - form.T) / 2}
 figure, grid = plt.subplots(2, 2, figsize=(plotting.WIDTH, 6.6))
 plotting.headline(figure, "Scores = a symmetric + an antisymmetric part")
 (first, empty), second = grid
 empty.set_axis_off()
 named = {"rows": initials, "columns": initials, "decimals": 0, "weights": False}
-for panel, (name, part) in zip((first, *second), parts.items(), strict=True):
+for panel, (name, part) in zip((first, *second), halves.items(), strict=True):
     pairs = x @ part @ x.T / 4  # √d_k is 4
     matrix_plotting.weight_map(panel, pairs, title=name, top=28.0, **named)
     lead = round((pairs - pairs.T)[range(7), tomorrow].min().item(), 1) + 0.0

@@ -109,8 +109,8 @@ plotting.headline(
     "One colour is one position: cut, each head has\nall three; by view alone, a head is half of them",
 )
 names = [f"position {i}" for i in range(3)]
-for row, (parts, how) in zip(grid, ((heads, "cut"), (shuffled, "view")), strict=True):
-    panels = (("stream", x[0]), (f"head 0, {how}", parts[0, 0]), (f"head 1, {how}", parts[0, 1]))
+for row, (halves, how) in zip(grid, ((heads, "cut"), (shuffled, "view")), strict=True):
+    panels = (("stream", x[0]), (f"head 0, {how}", halves[0, 0]), (f"head 1, {how}", halves[0, 1]))
     for panel, (title, matrix) in zip(row, panels, strict=True):
         rows = names if panel is row[0] else None
         matrix_plotting.weight_map(panel, matrix, title=title, rows=rows, top=26.0, decimals=0)
