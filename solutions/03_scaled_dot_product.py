@@ -1570,8 +1570,8 @@ def chapter(parts):
     found = {}
     for name, scale in (("scaled", None), ("unscaled", 1.0)):
         torch.manual_seed(0)
-        own = {"attend": parts.scaled_dot_product_attention, "start": "unit variance"}
-        model = CharacterModel(**sizes, **own, scale=scale).double()
+        own = parts.scaled_dot_product_attention
+        model = CharacterModel(**sizes, attend=own, start="unit variance", scale=scale).double()
         train_character_model(model, text, steps=40, seed=0, batch=16)
         found[f"loss, {name}"] = next_character_loss(model, text.validation, 64)
     draw = partial(torch.randn, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
