@@ -954,12 +954,12 @@ The factor of 800 is the ratio of two picked examples, $0.45\cdot0.55$ to $0.999
 r"""
 ## 10. The backward pass, step by step
 
-Let $G = \partial \mathcal L/\partial O$ be what arrives from above, of the output's shape. Walk back through $S = \lambda QK^\top$ (with $\lambda = 1/\sqrt{d_k}$), $W = \mathrm{softmax}(S)$, $O = WV$:
+Let $G = \partial \mathcal L/\partial O$ be what arrives from above, of the output's shape. Walk back through the scores $Z = \lambda QK^\top$ (with $\lambda = 1/\sqrt{d_k}$), the weights $W = \mathrm{softmax}(Z)$ and the output $O = WV$:
 
 1. $dV = W^\top G$: a value gets back what it gave, in the same shares.
 2. $dW = G V^\top$: how much the loss wants each weight to grow.
-3. $dS = J\,dW$ for each row. With $J = \mathrm{diag}(w) - ww^\top$ this is $w \circ (dw - \langle w, dw\rangle)$: each weight times how far its wish exceeds the average wish. The matrix $J$ is never built.
-4. $dQ = \lambda\, dS\, K$ and $dK = \lambda\, dS^\top Q$.
+3. $dZ = J\,dW$ for each row. With $J = \mathrm{diag}(w) - ww^\top$ this is $w \circ (dw - \langle w, dw\rangle)$: each weight times how far its wish exceeds the average wish. The matrix $J$ is never built.
+4. $dQ = \lambda\, dZ\, K$ and $dK = \lambda\, dZ^\top Q$.
 """
 
 # %% [markdown]
@@ -976,8 +976,8 @@ weights = torch.softmax(scores, dim=-1)
 (weights @ torch.tensor([0.5, 0.2, -0.3])).sum().backward()
 wish = torch.tensor([[0.5, 0.2, -0.3]])
 by_hand = weights * (wish - (weights * wish).sum(dim=-1, keepdim=True))
-print("autograd: dS", scores.grad, " sum", round(scores.grad.sum().item(), 4) + 0.0)
-print("by hand:  dS", by_hand.detach())
+print("autograd: dZ", scores.grad, " sum", round(scores.grad.sum().item(), 4) + 0.0)
+print("by hand:  dZ", by_hand.detach())
 print("autograd: dQ", query.grad, "\nby hand:  dQ", (by_hand @ key / 2).detach())
 
 # %% [markdown]
