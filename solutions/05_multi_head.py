@@ -1291,6 +1291,9 @@ def chapter(parts):
 
 # %% tags=["nbval-ignore-output"] reason="the times, and whose functions run"
 note = parts.run(chapter)
+for name, value in note.course.items():
+    numbers = torch.as_tensor(value).double().flatten().tolist()
+    print(f"{name}:", *(f"{number:.3g}" for number in numbers))
 note
 
 # %% [markdown]
