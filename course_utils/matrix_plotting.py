@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 import seaborn as sns  # type: ignore[import-untyped]
 from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
+from matplotlib.cm import ScalarMappable
+from matplotlib.colors import Normalize
+from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
 from numpy.typing import ArrayLike
 
 from course_utils.plotting import PAPER, QUIET, WIDTH
@@ -25,7 +29,8 @@ def weight_map(
     columns: Sequence[str] | None = None,
     decimals: int | None = 2,
     weights: bool = True,
-    top: float = 1.0,
+    top: float | None = None,
+    fontsize: float = 10,
 ) -> None:
     """Draw a matrix as squares, with its numbers in them.
 
@@ -37,7 +42,9 @@ def weight_map(
         columns: Names of the columns, or None.
         decimals: Digits shown in each square; None shows no numbers.
         weights: True colours from 0 to `top`; False colours both signs, with zero in the middle.
-        top: The weight that gets the brightest colour.
+        top: The entry that gets the last colour; None is 1 for weights, and else the largest
+            entry, by size.
+        fontsize: Of the numbers.
 
     Raises:
         TypeError: The matrix holds something that is not a number.
@@ -49,16 +56,17 @@ def weight_map(
         raise TypeError(f"matrix must hold numbers, got {matrix!r:.60}") from None
     if values.ndim != 2:
         raise ValueError(f"matrix needs two axes, got shape {values.shape}")
-    limit = float(np.nanmax(np.abs(values), initial=1e-12))
+    if top is None:
+        top = 1.0 if weights else float(np.nanmax(np.abs(values), initial=1e-12))
     sns.heatmap(
         values,
         ax=axes,
-        vmin=0.0 if weights else -limit,
-        vmax=top if weights else limit,
+        vmin=0.0 if weights else -top,
+        vmax=top,
         cmap=WEIGHT_COLOURS if weights else SIGNED_COLOURS,
-        annot=decimals is not None,
+        annot=False if decimals is None else values.round(decimals) + 0.0,  # + 0.0: no -0
         fmt="" if decimals is None else f".{decimals}f",
-        annot_kws={"fontsize": 10},
+        annot_kws={"fontsize": fontsize},
         square=True,
         cbar=False,
         linewidths=1,
@@ -71,10 +79,34 @@ def weight_map(
     axes.tick_params(axis="y", labelrotation=0)
 
 
+def colour_key(
+    axes: Axes | Iterable[Axes], *, weights: bool = True, top: float = 1.0, label: str = ""
+) -> None:
+    """Draw below maps what their colours stand for.
+
+    Args:
+        axes: The maps, of one figure.
+        weights: As in `weight_map`.
+        top: As in `weight_map`.
+        label: What the numbers are.
+    """
+    panels = [axes] if isinstance(axes, Axes) else list(axes)
+    colours = ScalarMappable(
+        Normalize(0.0 if weights else -top, top), WEIGHT_COLOURS if weights else SIGNED_COLOURS
+    )
+    bar = panels[0].figure.colorbar(
+        colours, ax=panels, orientation="horizontal", shrink=0.5, aspect=24, pad=0.04
+    )
+    bar.set_ticks([0.0, top] if weights else [-top, 0.0, top])
+    bar.ax.tick_params(length=0, labelsize=10)
+    bar.outline.set_visible(False)
+    bar.set_label(label, fontsize=10)
+
+
 def matrix_flow(
     rows: Sequence[Sequence[Step]], joins: Sequence[Sequence[str]], between: str = ""
 ) -> None:
-    """Draw rows of matrices to scale, with a sign between neighbours.
+    """Draw rows of matrices to scale, with their numbers and a sign between neighbours.
 
     Args:
         rows: For each row its matrices, each a title and its entries. A matrix called "weights" is
@@ -88,21 +120,43 @@ def matrix_flow(
     needed, given = [len(row) - 1 for row in rows], [len(signs) for signs in joins]
     if needed != given:
         raise ValueError(f"the rows need {needed} signs, got {given}")
-    cell, gap, head, space = 0.27, 0.5, 0.5, 0.35  # inches: an entry, a sign, a title, a row's foot
+    gap, head, space, edge = 0.36, 0.5, 0.35, 0.2  # inches: a sign, a title, a row's foot, a side
+    free = [WIDTH - 2 * edge - gap * len(signs) for signs in joins]
+    columns = [sum(np.shape(matrix)[1] for _, matrix in row) for row in rows]
+    cell = min(0.42, *(room / wide for room, wide in zip(free, columns, strict=True)))
     bodies = [cell * max(np.shape(matrix)[0] for _, matrix in row) for row in rows]
-    height = sum(bodies) + (head + space) * len(rows) - space + 0.1
+    height = sum(bodies) + (head + space) * len(rows) + 0.1
     figure = plt.figure(figsize=(WIDTH, height), layout="none")
     top = height
     for row, signs, body in zip(rows, joins, bodies, strict=True):
         if top < height:
-            figure.text(0.3 / WIDTH, (top + 0.02) / height, f"↓  {between}", color=QUIET)
-        x, middle = 0.3, top - head - body / 2
+            figure.text(edge / WIDTH, (top + 0.02) / height, f"↓  {between}", color=QUIET)
+        x, middle = edge, top - head - body / 2
         for (title, matrix), sign in zip(row, [*signs, ""], strict=True):
             high, wide = (cell * size for size in np.shape(matrix))
             box = (x / WIDTH, (middle - high / 2) / height, wide / WIDTH, high / height)
-            caption = f"{title} {np.shape(matrix)[0]}×{np.shape(matrix)[1]}"
-            axes = figure.add_axes(box)
-            weight_map(axes, matrix, title=caption, weights=title == "weights", decimals=None)
+            weights = title == "weights"
+            weight_map(
+                figure.add_axes(box),
+                matrix,
+                title=f"{title} {np.shape(matrix)[0]}×{np.shape(matrix)[1]}",
+                weights=weights,
+                decimals=2 if weights else 1,
+                fontsize=27 * cell,
+            )
             x += wide + gap
             figure.text((x - gap / 2) / WIDTH, middle / height, sign, ha="center", fontsize=18)
         top -= head + body + space
+    _name_colours(figure, height, any(title == "weights" for row in rows for title, _ in row))
+
+
+def _name_colours(figure: Figure, height: float, weights: bool) -> None:
+    """Write below a flow which colour stands for what."""
+    named = [(SIGNED_COLOURS, 0.15, "below 0"), (SIGNED_COLOURS, 0.85, "above 0")]
+    named += [(WEIGHT_COLOURS, 0.0, "weight 0"), (WEIGHT_COLOURS, 1.0, "weight 1")] * weights
+    for place, (colours, value, name) in enumerate(named):
+        left, low = (0.2 + 1.3 * place) / WIDTH, 0.1 / height
+        square = Rectangle((left, low), 0.16 / WIDTH, 0.16 / height)
+        square.set_color(plt.get_cmap(colours)(value))
+        figure.add_artist(square)
+        figure.text(left + 0.24 / WIDTH, low, name, fontsize=10, va="bottom")

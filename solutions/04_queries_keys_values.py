@@ -19,17 +19,18 @@ r"""
 1. explain query, key and value as a dictionary that answers every question, and say where the comparison ends;
 2. write the projections, separate and fused, and attention from one sequence to another;
 3. read $W_Q W_K^\top$ as one bilinear form, and say what attention without projections cannot express;
-4. count the parameters and operations of the projections, and check published shares;
-5. compute the arithmetic intensity of $QK^\top$ and say which roof of a machine holds it back.
+4. count the parameters and operations of the projections, and check published shares.
 
-*You need* chapter 03: scores, softmax, $1/\sqrt{d_k}$. The six exercises ask for 49 minutes together; reading and running take about as long.
+*You need* chapter 03: scores, softmax, $1/\sqrt{d_k}$, stream and head; matrix inverse and rank. Section 3 trains a few matrices with Adam, as chapter 03 did.
+
+*Core path · further*
 """
 
 # %% [markdown]
 """
-As before: a question stands before each experiment. Write your guess down, run the cell, then open the answer.
+As before: a question comes before each experiment. Write your guess down, run the cell, then open the answer.
 
-The letters of chapter 03 stay: $L$ queries, $S$ keys and values, widths $d_k$ and $d_v$. New is $d_{model}$, the width of the sequence that queries, keys and values are made from. Positions are rows, so a matrix $W$ stands on the right: $x W$.
+The letters of chapter 03 stay: $L$ queries, $S$ keys and values, widths $d_k$ and $d_v$. New is $d_{model}$, the width of the stream that queries, keys and values are made from. Positions are rows, so a matrix $W$ is multiplied from the right: $x W$.
 """
 
 # %%
@@ -42,7 +43,7 @@ from matplotlib import pyplot as plt
 from torch import nn
 from torch.nn import functional as F
 
-from course_utils import attention, check, hint, matrix_plotting, measure, plotting  # noqa: F401
+from course_utils import attention, check, hint, matrix_plotting, measure, plotting, yours  # noqa: F401
 from course_utils.models.training import descend
 from course_utils.widgets import projection_toy
 
@@ -77,7 +78,7 @@ Nothing. A lookup knows *equal* and *not equal*; it does not know *close*. It al
 
 </details>
 
-A **soft lookup** mends both. Queries and keys become vectors. Every entry answers, in proportion to how well its key matches:
+A **soft lookup** solves both problems. Queries and keys become vectors. Every entry answers, in proportion to how well its key matches:
 
 $$\mathrm{out}(q) = \sum_{j=1}^{S} w_j\, v_j, \qquad w = \mathrm{softmax}\big(q\cdot k_1/T,\ \dots,\ q\cdot k_S/T\big)$$
 
@@ -87,7 +88,7 @@ The **temperature** $T$ says how soft. Here keys and queries are directions, $(\
 
 # %%
 def direction(degrees):
-    """Return the unit vectors of some directions, one a row."""
+    """Return the unit vectors of some directions, one per row."""
     angle = torch.deg2rad(torch.as_tensor(degrees, dtype=torch.float64))
     return torch.stack([angle.cos(), angle.sin()], dim=-1)
 
@@ -114,7 +115,7 @@ print("mean of the values:", values.mean().item())
 """
 <details><summary>Answer</summary>
 
-Low: 20, the value of the best key, as a dictionary of nearest keys would say. High: 42.5, the plain mean, whatever was asked. Only between the two does the answer depend on the query *and* change smoothly with it.
+Low: 20, the value of the best key, as a dictionary of nearest keys would say. High: 42.5, the plain mean<!-- shown: 20 42.5 -->, whatever was asked. Only between the two does the answer depend on the query *and* change smoothly with it.
 
 </details>
 
@@ -282,14 +283,15 @@ for panel, view, name in zip(panels, views, ("queries", "keys", "values"), stric
 
 # %% [markdown]
 """
-**Predict.** Each query takes the keys that lie in its own direction. Which day does Monday look at? And which day's *value* does it get?
+**Predict.** Each query takes the keys that point in its own direction. Which day does Monday look at? And which day's *value* does it get?
 """
 
 # %% mystnb={"image": {"alt": "Seven by seven weights: each day gives 0.81 to the next day and 0.09 to itself and to the day after next."}}
-figure, axes = plt.subplots(figsize=(plotting.WIDTH, 3.9))
+figure, axes = plt.subplots(figsize=(plotting.WIDTH, 4.3))
 plotting.headline(figure, "Turned keys: each day looks at the next")
 weights = attention.attention_weights(views[0], views[1])
 matrix_plotting.weight_map(axes, weights, rows=days, columns=days)
+axes.set(xlabel="key: the day looked at", ylabel="query: the day that looks")
 print("weights of mon:", dict(zip(days, (round(w, 2) for w in weights[0].tolist()), strict=True)))
 print("values: mon", views[2][0], " tue", views[2][1])
 print("output of mon:", (weights @ views[2])[0])
@@ -298,7 +300,7 @@ print("output of mon:", (weights @ views[2])[0])
 """
 <details><summary>Answer</summary>
 
-Tuesday: its *key* was turned to where Monday's query points. The output of Monday lies near Tuesday's *value*, which is somewhere else again. One input, and the three roles of a day need not resemble each other.
+Tuesday: its *key* was turned to where Monday's query points. The output of Monday is near Tuesday's *value*, which is somewhere else again. One input, and the three roles of a day need not resemble each other.
 
 </details>
 """
@@ -346,10 +348,10 @@ projection_toy()
 """
 <details><summary>Answer</summary>
 
-1. At itself: nothing lies more in a day's direction than the day. $W_V$ changes no weight; it decides *what* is handed over, never *whom* one looks at.
+1. At itself: nothing points more in a day's direction than the day. $W_V$ changes no weight; it decides *what* is handed over, never *whom* one looks at.
 2. It is zero as long as the two are equal, and appears with the first step.
 3. Turn the keys the other way: row 1 to about (0.6, -0.8), row 2 to about (0.8, 0.6).
-4. Two at most. All keys lie on one line, and only its two ends can be the farthest in any direction. Section 3 meets this again.
+4. Two at most. All keys lie on one line, and only its two ends can be the farthest in any direction. Section 4 meets this again.
 
 </details>
 """
@@ -382,15 +384,7 @@ for name, (q, k) in ways.items():
 r"""
 <details><summary>Answer</summary>
 
-Nearly all of it. $x\cdot x$ is a squared length, $64$ on average, 8 after the scale; another token scores 0. A shared matrix does not help. With two matrices a token is one of 32: $1/32 \approx 0.03$, and a little more where chance favours it.
-
-</details>
-
-**Find the error.** "For each element we compute scores for all *other* elements." And: "Self-attention: $Q = K = V = X$" in one text, "$Q = K = V = XW$" in another.
-
-<details><summary>Answer</summary>
-
-$QK^\top$ has a diagonal: an element scores itself too, and without projections it wins. Same *source* $X$, yes; same matrix, no. Equal queries and keys give the rows above.
+Nearly all of it. $x\cdot x$ is a squared length, $64$ on average, 8 after the scale; another token scores 0. Its weight is 0.97, and 0.93 with a shared matrix. With two matrices a token is one of 32: $1/32 \approx 0.03$<!-- shown: 8 0.97 0.93 0.03 -->, and a little more where chance favours it.
 
 </details>
 """
@@ -454,7 +448,7 @@ def learn_tomorrow(way, d_k=16, seed=0):
 
 # %% [markdown]
 r"""
-**Predict.** Order the five by their loss, and give the loss of *symmetric* as a number. Hint: tomorrow and yesterday are bound to look alike on average, and everything else can be shut out.
+**Predict.** Put the five in the order of their loss, and give the loss of *symmetric* as a number. Hint: tomorrow and yesterday are bound to look alike on average, and everything else can be shut out.
 """
 
 # %%
@@ -472,12 +466,14 @@ print(f"ln 2 = {math.log(2):.3f}")
 
 # %% mystnb={"image": {"alt": "Four 7 by 7 maps of weights. No projections: bright diagonal, uneven rest. Shared: diagonal 0.41, both neighbours 0.22. Symmetric: 0.50 on tomorrow and 0.50 on yesterday. Separate: 1.00 on tomorrow."}}
 figure, panels = plt.subplots(2, 2, figsize=(plotting.WIDTH, 6.2), sharex=True, sharey=True)
+initials = [day[:2] for day in days]
 plotting.headline(figure, "A symmetric score cannot tell\ntomorrow from yesterday")
+figure.supxlabel("key: the day looked at", fontsize=12)
+figure.supylabel("query: the day that looks", fontsize=12)
 for panel, way in zip(
     panels.flat, ("no projections", "shared", "symmetric", "separate"), strict=True
 ):
     weights = learned[way, 0][-1].softmax(dim=-1)
-    initials = [day[:2] for day in days]
     matrix_plotting.weight_map(
         panel, weights, title=way, rows=initials, columns=initials, decimals=1
     )
@@ -486,9 +482,22 @@ for panel, way in zip(
 r"""
 <details><summary>Answer</summary>
 
-- *Symmetric* ends at 0.693, which is $\ln 2$: half of the weight on tomorrow, half on yesterday, in every run. No symmetric score does better: with $a_i$ the score between day $i$ and its tomorrow, the loss of day $i$ is at least $-\ln\sigma(a_i - a_{i-1})$; around the week the differences sum to 0, and $-\ln\sigma$ is convex.
+- *Symmetric* ends at 0.693, which is $\ln 2$<!-- shown: 0.693 -->: half of the weight on tomorrow, half on yesterday, in every run.
 - *Shared* is worse. Its score is a squared length on the diagonal, so a day cannot be kept from looking at itself either.
 - *Separate* and *one-sided* learn it completely.
+
+</details>
+"""
+
+# %% [markdown]
+r"""
+<details><summary>Why no symmetric score does better than ln 2</summary>
+
+Let $a_i$ be the score between day $i$ and its tomorrow. By symmetry $a_{i-1}$ is its score for yesterday. At best all other days get nothing; then the weight on tomorrow is a softmax of two,
+
+$$\frac{e^{a_i}}{e^{a_i} + e^{a_{i-1}}} = \frac{1}{1 + e^{-\Delta_i}}, \qquad \Delta_i = a_i - a_{i-1},$$
+
+and the loss of day $i$ is $\ln(1 + e^{-\Delta_i})$. Around the week the seven $\Delta_i$ sum to 0. The function is convex, so by Jensen's inequality the mean loss is at least its value at the mean of the $\Delta_i$, which is 0: $\ln(1 + 1) = \ln 2$.
 
 </details>
 """
@@ -531,28 +540,34 @@ $$s_{ij} = \frac{(x_i W_Q)(x_j W_K)^\top}{\sqrt{d_k}} = \frac{x_i\, \overbrace{W
 
 $M$ is a **bilinear form** (the *QK circuit* of Elhage et al., 2021; with $\sqrt{d_k}$ left out, the *general* score of Luong et al., 2015). Its symmetric part says how alike two tokens must be. Its antisymmetric part says which of the two looks at the other.
 
-**Predict.** For each day take the score *there* (for tomorrow) less the score *back* (tomorrow's for the day). Which part keeps this difference? And what does that part give to a token's score for itself?
+**Predict.** For each day take $s(\text{today}, \text{tomorrow}) - s(\text{tomorrow}, \text{today})$. Which part keeps this difference? And what does that part add to a token's score for itself?
 """
 
-# %% mystnb={"image": {"alt": "Scores of the trained separate head and their two parts, red positive, blue negative. The symmetric part is mirrored at the diagonal; the antisymmetric part is red above the diagonal where it is blue below, and white on it."}}
+# %% mystnb={"image": {"alt": "Scores of the trained separate head and their two parts as 7 by 7 maps with their numbers, red positive, blue negative, on one scale. The symmetric part is mirrored at the diagonal; the antisymmetric part is red above the diagonal where it is blue below, and white on it."}}
 x, w_q, w_k, scores = learned["separate", 0]
 form = w_q @ w_k.T
-parts = {"scores": form, "symmetric": (form + form.T) / 2, "antisymmetric": (form - form.T) / 2}
-figure, panels = plt.subplots(1, 3, figsize=(plotting.WIDTH, 2.7))
+halves = {"scores": form, "symmetric": (form + form.T) / 2, "antisymmetric": (form - form.T) / 2}
+figure, grid = plt.subplots(2, 2, figsize=(plotting.WIDTH, 6.6))
 plotting.headline(figure, "Scores = a symmetric + an antisymmetric part")
-for panel, (name, part) in zip(panels, parts.items(), strict=True):
+(first, empty), second = grid
+empty.set_axis_off()
+named = {"rows": initials, "columns": initials, "decimals": 0, "weights": False}
+for panel, (name, part) in zip((first, *second), halves.items(), strict=True):
     pairs = x @ part @ x.T / 4  # √d_k is 4
-    matrix_plotting.weight_map(panel, pairs, title=name, weights=False, decimals=None)
-    panel.set(xlabel="mon … sun")
+    matrix_plotting.weight_map(panel, pairs, title=name, top=28.0, **named)
     lead = round((pairs - pairs.T)[range(7), tomorrow].min().item(), 1) + 0.0
     own = pairs.diag().abs().max()
-    print(f"{name:13} there less back: {lead:4.1f} or more; largest own score {own:4.1f}")
+    print(f"{name:13} smallest s(today, tomorrow) - s(tomorrow, today): {lead:4.1f}", end="")
+    print(f"; largest own score: {own:4.1f}")
+first.set(ylabel="query")
+second[0].set(xlabel="key", ylabel="query")
+matrix_plotting.colour_key(second, weights=False, top=28.0, label="scaled score")
 
 # %% [markdown]
 r"""
 <details><summary>Answer</summary>
 
-The antisymmetric part: it changes sign with the direction, so it holds the whole difference. In the symmetric part there and back score the same. For a token with itself the antisymmetric part is 0, because $s_{ii} = -s_{ii}$.
+The antisymmetric part: it changes sign with the direction, so it holds the whole difference. In the symmetric part both directions score the same. For a token with itself the antisymmetric part is 0, because $s_{ii} = -s_{ii}$.
 
 </details>
 
@@ -569,7 +584,7 @@ for d_k in (1, 2, 4, 7):
     weights = [run[3].softmax(dim=-1)[range(7), tomorrow] for run in runs]
     print(f"{d_k:3} {min(rank):6}  ", [(weight > 0.51).sum().item() for weight in weights])
 
-# %% mystnb={"image": {"alt": "The seven trained keys of a head of width 2, spread around the origin as corners of a polygon. A dashed ray is the direction of Monday's query; Tuesday's key lies farthest along it."}}
+# %% mystnb={"image": {"alt": "The seven trained keys of a head of width 2, spread around the origin as corners of a polygon. A dashed ray is the direction of Monday's query; Tuesday's key is farthest along it."}}
 x, w_q, w_k, _ = learn_tomorrow("separate", d_k=2, seed=2)
 query, key, _ = attention.project_qkv(x, w_q, w_k, w_k)
 ray = query[0] / query[0].norm()
@@ -578,7 +593,7 @@ axes = plotting.new_figure(title, "", "")
 axes.scatter(*key.T, color=plotting.COLOURS["blue"], zorder=3)
 for day, place in zip(days, key, strict=True):
     axes.text(*(place * (1 + 1.2 / place.norm())).tolist(), day, ha="center", va="center")
-    shadow = torch.stack([place, (place @ ray) * ray])  # how far the key lies along the ray
+    shadow = torch.stack([place, (place @ ray) * ray])  # how far the key is along the ray
     axes.plot(*shadow.T, ":", color="#9A9A9A", linewidth=1)
 ends = torch.stack([-6.5 * ray, 9 * ray])
 plotting.line(axes, *ends.T, "where mon's\nquery points", "orange", (9.4 * ray).tolist(), "--")
@@ -589,7 +604,7 @@ axes.set_axis_off()
 r"""
 <details><summary>Answer</summary>
 
-Two are enough. A query picks the key that lies farthest in its direction. On a line ($d_k = 1$) only the two ends can ever be farthest, hence 2 of 7. In the plane all seven keys can be corners of a polygon, and each query points to the corner that it wants. The keys are not in the order of the week: training only needed corners.
+Two are enough. A query picks the key that is farthest in its direction. On a line ($d_k = 1$) only the two ends can ever be farthest, hence 2 of 7. In the plane all seven keys can be corners of a polygon, and each query points to the corner that it wants. The keys are not in the order of the week: training only needed corners.
 
 </details>
 """
@@ -663,7 +678,7 @@ print(f"1 token:        {times_slower(x[0, :1]):.2f} times as long")
 r"""
 <details><summary>Answer</summary>
 
-The same numbers up to rounding, and exactly as many operations. What is saved is two starts of a kernel and two readings of $X$. On one thread of a processor the ratio for long inputs lies near 1, on either side; for a single token the start counts for more. "Fused is faster" is a statement about a machine: measure on yours.
+The same numbers up to rounding, and exactly as many operations. What is saved is starting two more products and reading $X$ twice more. On one thread of a processor the ratio for long inputs is near 1, on either side; for a single token the start counts for more. "Fused is faster" is a statement about a machine: measure on yours.
 
 </details>
 
@@ -740,25 +755,32 @@ r"""
 
 # %%
 english = ["the", "cat", "sat", "on", "the", "mat"]
-#        det  noun verb subj prep animal rest cloth
-context = torch.tensor(
-    [[1.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0],  # the
-     [0.0, 1.0, 0.0, 1.0, 0.0, 1.0, 0.0, 0.0],  # cat
-     [0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0, 0.0],  # sat
-     [0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0],  # on
-     [1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0],  # the
-     [0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.2, 1.0]]  # mat
-)  # fmt: skip
 french = ["le", "chat", "s'assit"]
-x = torch.tensor([[1.0, 0.0, 0.0, 1.0], [0.0, 1.0, 0.0, 1.0], [0.0, 0.0, 1.0, 0.0]])
-w_q, w_k, w_v = 8 * torch.eye(4), torch.eye(8)[:, :4], torch.eye(8)[:, 5:]
+
+
+def translator():
+    """Return what French words want, what English words have, and the three matrices."""
+    #    det  noun verb subj prep animal rest cloth
+    context = torch.tensor(
+        [[1.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0],  # the
+         [0.0, 1.0, 0.0, 1.0, 0.0, 1.0, 0.0, 0.0],  # cat
+         [0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0, 0.0],  # sat
+         [0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0],  # on
+         [1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0],  # the
+         [0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.2, 1.0]]  # mat
+    )  # fmt: skip
+    x = torch.tensor([[1.0, 0.0, 0.0, 1.0], [0.0, 1.0, 0.0, 1.0], [0.0, 0.0, 1.0, 0.0]])
+    return x, context, 8 * torch.eye(4), torch.eye(8)[:, :4], torch.eye(8)[:, 5:]
+
+
+x, context, w_q, w_k, w_v = translator()
 
 # %% mystnb={"image": {"alt": "Weights of three French words over six English words. Le looks at the first the with 0.96, chat at cat with 0.96, s'assit at sat with 0.92."}}
 weights = attention.attention_weights(x @ w_q, context @ w_k)
-figure, axes = plt.subplots(figsize=(plotting.WIDTH, 2.4))
+figure, axes = plt.subplots(figsize=(plotting.WIDTH, 2.8))
 plotting.headline(figure, "Found by grammar, read for meaning")
-columns = [f"{word}" for word in english]
-matrix_plotting.weight_map(axes, weights, rows=french, columns=columns)
+matrix_plotting.weight_map(axes, weights, rows=french, columns=english)
+axes.set(xlabel="key", ylabel="query")
 out = attention.cross_attention(x, context, w_q, w_k, w_v)
 print("          animal   rest  cloth")
 for word, row in zip(french, out.tolist(), strict=True):
@@ -838,7 +860,7 @@ check("cross_attention", cross_attention)
 r"""
 ## 7. Counting the projections
 
-For $H$ heads the three matrices hold $H\,d_{model}(2d_k + d_v)$ numbers, and, with a bias, one more for each column: $H(2d_k + d_v)$. If $H d_k = H d_v = d_{model}$, that is $3\,d_{model}^2$: the number of heads cancels.
+A model runs $H$ heads side by side, each with three matrices of its own (chapter 05). Together they hold $H\,d_{model}(2d_k + d_v)$ numbers, and, with a bias, one more for each column: $H(2d_k + d_v)$. If $H d_k = H d_v = d_{model}$, that is $3\,d_{model}^2$: the number of heads cancels.
 
 ### Exercise: `qkv_parameters`
 
@@ -871,7 +893,7 @@ check("qkv_parameters", qkv_parameters)
 
 # %% [markdown]
 """
-**BERT-base** (Devlin et al., 2019): 12 layers, width 768, 12 heads of width 64, a feed-forward block of width 3072, 30,522 word pieces, 512 positions.
+**BERT-base** (Devlin et al., 2019): 12 layers, width 768, 12 heads of width 64, 30,522 word pieces, 512 positions. A layer also holds an *output projection* (a square matrix that mixes the heads), a *feed-forward block* (two matrices, to width 3072 and back) and two *LayerNorms* (a factor and a shift for each channel). Above the last layer there is one more square matrix, the *pooler*.
 
 **Predict.** A published text says: 1,769,472 numbers in the three projections of a layer, 21.2 million in all layers, 19 % of the model. Which of the three would you check first?
 """
@@ -895,7 +917,7 @@ print(f"one head of width 64 instead of 12: {measure.qkv_parameters(d, 1, 64, 64
 r"""
 <details><summary>Answer</summary>
 
-All three hold: 19.4 % of 109,482,240, biases not counted. The embeddings are the other large part.
+All three hold: 19.4 % of 109,482,240<!-- shown: 19.4 109,482,240 -->, biases not counted. The embeddings are the other large part.
 
 </details>
 
@@ -936,25 +958,31 @@ print(f"Q, K, V: {flops['Q, K, V']:,}")
 r"""
 <details><summary>Answer</summary>
 
-56 % of attention. The 20 % fits another denominator: 22.5 % is their share of the *whole layer*, feed-forward block included. And $QK^\top$ with $AV$ do not dominate at 512: they are a quarter of attention, a tenth of the layer.
+56 % of attention<!-- shown: 56 -->. The 20 % fits another denominator: 22.5 %<!-- shown: 22.5 --> is their share of the *whole layer*, feed-forward block included. And $QK^\top$ with $AV$ do not dominate at 512: they are a quarter of attention, a tenth of the layer.
 
 </details>
 
-**Predict.** They cost $4n^2d$, the projections $6nd^2$, the whole rest of the layer $24nd^2$. From which length on do they pass the projections, and from which the rest?
+**Predict.** $QK^\top$ and $AV$ cost $4n^2d$, the three projections $6nd^2$, and everything else in the layer brings the rest, projections included, to $24nd^2$. From which length on do the two products pass the projections, and from which the whole rest?
 """
 
-# %% mystnb={"image": {"alt": "Share of a layer's operations against the number of tokens, 128 to 16,384. Feed-forward falls from 65 to 15 percent, the three projections from 24 to 5, while QKᵀ and AV rise from 3 to 78, crossing the projections at 1,152 and one half at 4,608."}}
+# %% mystnb={"image": {"alt": "Share of a layer's operations against the number of tokens, 128 to 16,384. Feed-forward falls from 65 to 15 percent, the three projections from 24 to 5, while QKᵀ and AV rise from 3 to 78. Dashed lines mark 1,152 tokens, where they cross the projections, and 4,608, where they reach one half of the layer.<!-- shown: 65 15 24 5 3 78 -->"}}
 lengths = [128 * 2**i for i in range(8)]
 shares = []
 for n in lengths:
     counts = layer_flops(n)
     shares.append({name: count / sum(counts.values()) for name, count in counts.items()})
-title = "Attention's own products pass the projections\nat 1.5 d tokens, the whole rest at 6 d"
+title = "Attention's own products pass the projections\nat 1.5 d tokens, half of the layer at 6 d"
 axes = plotting.new_figure(title, "tokens n (d = 768)", "share of a layer's\noperations")
 plotting.power_axis(axes, lengths[::2])
 colours = {"feed-forward": "green", "Q, K, V": "blue", "QKᵀ and AV": "orange"}
-for name, at in zip(colours, ((135, 0.71), (135, 0.31), (1500, 0.68)), strict=True):
+for name, at in zip(colours, ((135, 0.71), (135, 0.31), (1230, 0.68)), strict=True):
     plotting.line(axes, lengths, [share[name] for share in shares], name, colours[name], at, "o-")
+for n, name in ((1152, "1.5 d"), (4608, "6 d")):
+    axes.axvline(n, color=plotting.QUIET, linewidth=1, linestyle="--")
+    axes.text(n * 1.05, 0.02, name, color=plotting.QUIET)
+axes.axhline(0.5, color=plotting.QUIET, linewidth=1, linestyle=":")
+for n, share in zip(lengths, shares, strict=True):
+    print(f"{n:6}", "  ".join(f"{name} {part:.0%}" for name, part in share.items()))
 
 # %%
 d = 768
@@ -970,7 +998,7 @@ for n in (3 * d // 2, 6 * d):
 r"""
 <details><summary>Answer</summary>
 
-At $n = \tfrac32 d = 1152$ and at $n = 6d = 4608$, exactly. "Attention is quadratic" starts to matter for the bill at thousands of tokens, not at hundreds.
+At $n = \tfrac32 d = 1152$ and at $n = 6d = 4608$<!-- shown: 1152 4608 -->, exactly. "Attention is quadratic" starts to matter for the bill at thousands of tokens, not at hundreds.
 
 </details>
 
@@ -989,140 +1017,11 @@ At $n = \tfrac32 d = 1152$ and at $n = 6d = 4608$, exactly. "Attention is quadra
 </details>
 """
 
-# %% [markdown]
-r"""
-## 8. Operations are not time
-
-A machine has two limits: operations a second, and bytes a second between memory and arithmetic. Which one binds depends on the **arithmetic intensity**
-
-$$I = \frac{\text{operations}}{\text{bytes moved}}, \qquad \text{attainable} = \min(\text{peak},\ I \cdot \text{bandwidth})$$
-
-That is the **roofline** (Williams et al., 2009). The two meet at the *ridge*. Left of it the arithmetic waits for memory.
-
-For $QK^\top$: $2LSd_k$ operations; with $b$ bytes a number, the inputs are $b(L + S)d_k$ bytes, and the scores $b\,LS$ more, if they are written.
+# %% [markdown] tags=["further"]
 """
+## 8. What published texts say, once more
 
-# %% [markdown]
-r"""
-### Exercise: `matmul_intensity`
-
-*Difficulty · importance · minutes*
-
-Write `matmul_intensity(num_queries, num_keys, d_k, bytes_per_element, count_output) -> float`: operations per byte of $QK^\top$.
-
-- A multiplication with its addition counts 2.
-- Each input is read once. The output is written once, if `count_output` says so.
-- Return a Python `float`.
-"""
-
-
-# %% exercise="matmul_intensity"
-def matmul_intensity(num_queries, num_keys, d_k, bytes_per_element, count_output):
-    """Return the operations of the product of queries and keys per byte moved."""
-    ### BEGIN SOLUTION: Count operations, count numbers moved, divide.
-    moved = num_queries * d_k + num_keys * d_k
-    if count_output:
-        moved += num_queries * num_keys
-    operations = 2 * num_queries * num_keys * d_k
-    return operations / (moved * bytes_per_element)
-    ### END SOLUTION
-
-
-# %%
-check("matmul_intensity", matmul_intensity)
-# hint("matmul_intensity")
-
-# %% [markdown]
-r"""
-**Find the error.** "For $Q, K \in \mathbb R^{512\times64}$ in FP16, $QK^\top$ loads 131 KB and performs $2\cdot512\cdot512\cdot64 = 67$ million operations: 511 operations per byte. This keeps the GPU busy." Elsewhere the same text says 256.
-
-**Predict.** Recompute the product. Then: what leaves the chip besides the inputs?
-"""
-
-# %%
-flops = 2 * 512 * 512 * 64
-inputs, scores = 2 * 512 * 64, 512 * 512
-print(f"operations {flops:,}   inputs {2 * inputs:,} bytes   scores {2 * scores:,} bytes")
-intensity = {
-    "inputs only, 16 bit": measure.matmul_intensity(512, 512, 64, 2, count_output=False),
-    "fused to the output, 16 bit": 2 * flops / (4 * 2 * 512 * 64),
-    "with 16-bit scores": measure.matmul_intensity(512, 512, 64, 2, count_output=True),
-    "with 32-bit scores": flops / (2 * inputs + 4 * scores),
-    "one query, 512 keys": measure.matmul_intensity(1, 512, 64, 2, count_output=True),
-}
-for name, operations in intensity.items():
-    print(f"{name:28} {operations:6.1f} operations per byte")
-
-# %% [markdown]
-r"""
-<details><summary>Answer</summary>
-
-The product is 33.6 million, not 67; 511 is twice the right 256, and 256 counts inputs only. The $512\times512$ scores are four times as many bytes as both inputs. Written in 16 bits they leave 51 operations per byte, in 32 bits 28.
-
-</details>
-
-Now a machine. For an A100 (40 GB) NVIDIA's data sheet gives $312\cdot10^{12}$ 16-bit operations and $1.555\cdot10^{12}$ bytes a second.
-
-**Predict.** Which of the five cases can use the arithmetic fully?
-"""
-
-# %% mystnb={"image": {"alt": "Roofline of an A100 on log axes: a slope up to 201 operations per byte, then flat at 312 teraflops. One query at 1, 32-bit scores at 28 and 16-bit scores at 51 lie on the slope; fused, at 256, lies on the flat roof."}}
-peak, bandwidth = 312e12, 1.555e12
-title = "Who writes the scores stays on the slope"
-axes = plotting.new_figure(title, "operations per byte", "Tflop/s, at most")
-roof = [0.5, peak / bandwidth, 20_000]
-bounds = [measure.attainable_flops(i, peak, bandwidth) / 1e12 for i in roof]
-axes.plot(roof, bounds, color=plotting.INK)
-for name, at in list(intensity.items())[1:]:
-    bound = measure.attainable_flops(at, peak, bandwidth) / 1e12
-    axes.plot(at, bound, "o", color=plotting.COLOURS["orange"], markersize=8)
-    axes.annotate(name, (at, bound), (8, -16), textcoords="offset points")
-    print(f"{name:28} at most {bound:5.1f} Tflop/s, {bound * 1e12 / peak:6.1%} of the peak")
-plotting.power_axis(axes, [1, 10, 100, 1000])
-plotting.power_axis(axes, [1, 10, 100], "y")
-_ = axes.text(150, peak / 1e12, f"ridge: {peak / bandwidth:.0f}", ha="right", va="center")
-
-# %% [markdown]
-r"""
-<details><summary>Answer</summary>
-
-Only those that do not write the scores. Written in 16 bits, $QK^\top$ gets at most a quarter of the peak: it is *memory-bound*. Chapter 09 computes softmax and average while the scores are still on the chip: twice the operations, four matrices of $512 \times 64$ moved, 256 operations per byte.
-
-These are bounds of an ideal machine that reads everything once. Real kernels stay below.
-
-</details>
-
-**Predict.** Would longer sequences help the version that writes its scores?
-"""
-
-# %%
-print("  tokens   scores not written   scores written")
-for n in (128, 512, 2048, 8192, 65536):
-    kept, written = (measure.matmul_intensity(n, n, 64, 2, count) for count in (False, True))
-    print(f"{n:8} {kept:14.1f} {written:18.1f}")
-
-# %% [markdown]
-r"""
-<details><summary>Answer</summary>
-
-Never beyond 64. For large $n$ the scores are nearly all that moves: $2n^2d_k / (2n^2) = d_k$. With heads of width 64 no length reaches a ridge of 201. Not written, or fused to the output, the intensity is $n/2$.
-
-</details>
-
-**Check yourself.** While a model writes text, each step has one query and many keys. Is it memory-bound or compute-bound, and does a longer text change that?
-
-<details><summary>Answer</summary>
-
-Memory-bound: about 1 operation per byte, at any length, because each key is read for a single product. Chapter 10 lives with it.
-
-</details>
-"""
-
-# %% [markdown]
-"""
-## 9. What published texts say, once more
-
-Each line stands in print. Right, wrong, or right under a condition?
+Each line is in print. Right, wrong, or right under a condition?
 
 1. "Keys and values of the same token are the same vector."
 2. "Queries and keys must have the same width; values may have another."
@@ -1130,6 +1029,8 @@ Each line stands in print. Right, wrong, or right under a condition?
 4. "A separate projection lets the query learn to emphasise what is looked for."
 5. "Cross-attention: K = V = X_enc W."
 6. "Position 1 attends most strongly to itself (45 %)", about an untrained example of five tokens.
+7. "For each element we compute scores for all *other* elements."
+8. "Self-attention: Q = K = V = X" in one text, "Q = K = V = XW" in another.
 """
 
 # %%
@@ -1149,10 +1050,58 @@ print(f"weight on itself, on average {weights.diagonal(dim1=-2, dim2=-1).mean():
 3. Right without a mask. A causal mask hides what comes later (chapter 06).
 4. Half right: the *product* of both projections learns it; neither can be read alone (section 4).
 5. Wrong: one source, two matrices, as in 1.
-6. Possible for one head, nothing to learn from: with independent projections a token is on average no favourite of its own (0.20 of five), and some token always gets nearly half. Self-preference is what *shared* projections cause.
+6. A single head may look like this, but it proves nothing: with independent random projections a token gives itself 0.20 on average, no more than any other of the five, and the largest weight in a row is 0.46 on average anyway<!-- shown: 0.20 0.46 -->.
+7. Wrong: $QK^\top$ has a diagonal, and without projections an element's score for itself wins (section 3).
+8. One *source* $X$, yes; one matrix, no: queries equal to keys look at themselves (section 3).
 
 </details>
 """
+
+# %% [markdown]
+r"""
+## Yours: the chapter's experiments, with your functions
+
+Tomorrow is learned once more, the translator reads once more, and the land is asked for its height, with every function that you have passed in place of the course's. Nothing passed yet? Then the course's own run.
+"""
+
+# %% tags=["nbval-ignore-output"] reason="whose functions run, and how fast, depends on the reader"
+parts = yours("soft_lookup", "project_qkv", "split_fused_qkv", "cross_attention", "qkv_parameters")
+parts
+
+
+# %%
+def chapter(parts):
+    """Learn tomorrow, translate, look up, cut a fused product."""
+    draw = torch.Generator().manual_seed(0)
+    x = torch.randn(1, 7, 16, generator=draw, dtype=torch.float64)
+    head = nn.ParameterList((torch.randn(3, 16, 16, generator=draw, dtype=x.dtype) / 4).unbind())
+
+    def score():
+        query, key, _ = parts.project_qkv(x, *head)
+        return (query @ key.mT)[0] / 4
+
+    def loss():
+        return F.cross_entropy(score(), tomorrow)
+
+    optimiser = torch.optim.Adam(head.parameters())
+    descend(head, loss, optimiser, steps=200, learning_rate=0.05)
+    french, english, *matrices = (part.double() for part in translator())
+    fused = x @ torch.cat([matrix.detach() for matrix in head], dim=-1)
+    return {
+        "weight on tomorrow": score().softmax(dim=-1)[range(7), tomorrow].detach(),
+        "translation": parts.cross_attention(french[None], english[None], *matrices),
+        "heights": parts.soft_lookup(direction([30.0, 45.0]), keys, values, 0.25)[:, 0],
+        "queries of head 1": parts.split_fused_qkv(fused, 4)[0][0, 1],
+        "numbers in BERT's projections": parts.qkv_parameters(768, 12, 64, 64, False),
+    }
+
+
+# %% tags=["nbval-ignore-output"] reason="the times, and whose functions run"
+note = parts.run(chapter)
+for name, value in note.course.items():
+    numbers = torch.as_tensor(value).double().flatten().tolist()
+    print(f"{name}:", *(f"{number:.4g}" for number in numbers[:8]))
+note
 
 # %% [markdown]
 r"""
@@ -1160,13 +1109,12 @@ r"""
 
 1. A query asks, a key is compared, a value is handed over. Attention is a soft dictionary: it always answers with a mix, and equals a lookup of the nearest key only as the temperature goes to 0.
 2. $Q = XW_Q$, $K = CW_K$, $V = CW_V$; with $C = X$ it is self-attention. A fused matrix gives the same numbers; it must be cut in the order in which it was glued.
-3. A score is $x_i W_Q W_K^\top x_j^\top$. Without projections, or with shared ones, it is symmetric: no such score gets a cyclic relation right, and training ends at $\ln 2$ at best. Rank $d_k$ limits what a head can tell apart; only the product of the two matrices is real.
+3. A score is $x_i W_Q W_K^\top x_j^\top$. Without projections, or with shared ones, it is symmetric: no such score gets a cyclic relation right, and the loss stays at $\ln 2$ or above. Rank $d_k$ limits what a head can tell apart; only the product of the two matrices is real.
 """
 
 # %% [markdown]
 r"""
-4. The projections hold $H d_{model}(2d_k + d_v)$ numbers: in BERT-base 1,769,472 a layer, 19.4 % of the model. At 512 tokens they are 56 % of attention's operations and 22.5 % of the layer's; $QK^\top$ and $AV$ pass them at $1.5\,d$ tokens.
-5. $QK^\top$ at $512\times64$ has 256 operations per byte if the scores stay on the chip, 51 if they are written. On a machine with its ridge at 201, that is the difference between full speed and a quarter.
+4. The projections hold $H d_{model}(2d_k + d_v)$ numbers: in BERT-base 1,769,472 per layer, 19.4 % of the model. At 512 tokens they are 56 % of attention's operations and 22.5 % of the layer's; $QK^\top$ and $AV$ pass them at $1.5\,d$ tokens.
 
 **Next**: chapter 05 puts several heads side by side.
 """
@@ -1182,7 +1130,6 @@ r"""
 - Elhage et al. (2021): what the QK circuit of a trained model does.
 - Kitaev et al. (2020): Reformer, with shared queries and keys.
 - Devlin et al. (2019): BERT.
-- Williams et al. (2009): the roofline.
 """
 
 # %% [markdown]
@@ -1219,10 +1166,6 @@ r"""
   title = {{BERT}: Pre-training of Deep Bidirectional Transformers for Language Understanding},
   author = {Devlin, Jacob and Chang, Ming-Wei and Lee, Kenton and Toutanova, Kristina},
   booktitle = {NAACL}, year = {2019}, url = {https://arxiv.org/abs/1810.04805}}
-@article{williams2009roofline,
-  title = {Roofline: An Insightful Visual Performance Model for Multicore Architectures},
-  author = {Williams, Samuel and Waterman, Andrew and Patterson, David},
-  journal = {Communications of the ACM}, volume = {52}, number = {4}, pages = {65--76}, year = {2009}, doi = {10.1145/1498765.1498785}}
 ```
 
 </details>

@@ -17,15 +17,18 @@ r"""
 *You will be able to*
 
 1. split a stream into heads and merge them again without shuffling a number;
-2. write multi-head attention three ways that agree, with masks for all, a head or a sequence, and check it against PyTorch;
+2. write multi-head attention three ways that agree, with one mask for all, per head or per sequence, and check it against PyTorch;
 3. count its parameters and operations, and say what the number of heads changes and what it does not;
 4. say what several heads can do that one cannot, and what limits each;
 5. switch off heads of a trained model and measure what each was for.
 
-*You need* chapter 03 for attention and chapter 04 for where queries, keys and values come from. The five exercises ask for 47 minutes together; reading takes as long.
+*You need* chapter 03 for attention and for embedding, LayerNorm, residual connection and Adam; chapter 04 for queries, keys and values.
+
+*Core path · further*
 """
 
 # %%
+import itertools
 import math
 import sys
 from functools import partial
@@ -37,10 +40,9 @@ from torch.nn import functional as F
 from torch.utils.benchmark import Timer
 from tqdm import tqdm
 
-from course_utils import attention, check, hint, matrix_plotting, measure, plotting  # noqa: F401
-from course_utils.models import SmallTransformer
+from course_utils import attention, check, hint, matrix_plotting, measure, plotting, yours  # noqa: F401
 from course_utils.models.training import descend
-from course_utils.widgets import head_grid, heatmap_figure
+from course_utils.widgets import head_grid
 
 plotting.use_style()
 torch.set_num_threads(1)
@@ -107,17 +109,17 @@ plotting.headline(
     "One colour is one position: cut, each head has\nall three; by view alone, a head is half of them",
 )
 names = [f"position {i}" for i in range(3)]
-for row, (parts, how) in zip(grid, ((heads, "cut"), (shuffled, "view")), strict=True):
-    panels = (("stream", x[0]), (f"head 0, {how}", parts[0, 0]), (f"head 1, {how}", parts[0, 1]))
+for row, (halves, how) in zip(grid, ((heads, "cut"), (shuffled, "view")), strict=True):
+    panels = (("stream", x[0]), (f"head 0, {how}", halves[0, 0]), (f"head 1, {how}", halves[0, 1]))
     for panel, (title, matrix) in zip(row, panels, strict=True):
         rows = names if panel is row[0] else None
-        matrix_plotting.weight_map(panel, matrix, title=title, rows=rows, top=26, decimals=0)
+        matrix_plotting.weight_map(panel, matrix, title=title, rows=rows, top=26.0, decimals=0)
 
 # %% [markdown]
 r"""
 <details><summary>Answer</summary>
 
-Head 0 owns channels 0 and 1: the numbers 0, 1, 10, 11, 20, 21. `view` alone keeps the order in memory, where the channels of one position lie together. Its "head 0" is all of position 0 and half of position 1. All shapes are right, nothing fails, the loss even falls: a mistake that only a look at the numbers finds.
+Head 0 owns channels 0 and 1: the numbers 0, 1, 10, 11, 20, 21. `view` alone keeps the order in memory, where the channels of one position are next to each other. Its "head 0" is all of position 0 and half of position 1. All shapes are right, nothing fails, the loss even falls: a mistake that only a look at the numbers finds.
 
 </details>
 
@@ -138,7 +140,7 @@ print("transpose back, then reshape:\n", heads.transpose(1, 2).reshape(1, 3, 4)[
 r"""
 <details><summary>Answer</summary>
 
-`view` refuses, because the transposed numbers do not lie in memory in that order. `reshape` copies them into the order of the *axes*, head after head: no error, and the stream is shuffled. Transpose back first; then both the order and the shape are right.
+`view` refuses, because a transposed tensor is *non-contiguous*: in memory its numbers are in another order. `reshape` copies them into the order of the *axes*, head after head: no error, and the stream is shuffled. Transpose back first; then both the order and the shape are right.
 
 </details>
 """
@@ -154,6 +156,7 @@ Write `split_heads(x, num_heads) -> heads`.
 - `x` is `(B, L, d_model)`, the result `(B, H, L, d_k)` with $d_k$ = d_model / num_heads.
 - Head $h$ owns the channels $h\,d_k$ to $(h+1)\,d_k - 1$ of every position.
 - Any sizes, `num_heads` = 1 too. `x` may be non-contiguous.
+- The result has the dtype of `x`, whichever that is, and carries gradients.
 
 The check sends numbers that say where they came from.
 """
@@ -269,7 +272,7 @@ $$[\mathrm{head}_1 \cdots \mathrm{head}_H]\,W^O = \sum_h \mathrm{head}_h\, W^O_{
 **Predict.** Until which step are the heads independent of each other? What would be lost if the heads were simply added, without $W^O$?
 """
 
-# %% mystnb={"image": {"alt": "Head 0 and head 1, each 3 by 2, side by side make a 3 by 4 matrix; times the 4 by 4 matrix W_o this gives the 3 by 4 output."}}
+# %% mystnb={"image": {"alt": "Head 0 and head 1, each 3 by 2, side by side make a 3 by 4 matrix; times the 4 by 4 matrix W_o this gives the 3 by 4 output. Every square holds its number."}}
 generator = torch.Generator().manual_seed(5)
 one, two = torch.randn(2, 3, 2, generator=generator)
 W_o = torch.randn(4, 4, generator=generator)
@@ -354,7 +357,7 @@ for name, out in wrong.items():
 r"""
 <details><summary>Answer</summary>
 
-The three forms differ by rounding alone. Of the wrong ones, the scale $1/\sqrt{d_{model}}$ is the closest and the most dangerous: weights that are a little too flat look like weights. The scale belongs to one head, $1/\sqrt{d_k}$, because its scores are sums of $d_k$ products.
+The three forms differ by rounding alone. Of the wrong ones, the scale $1/\sqrt{d_{model}}$ is the closest, off by 30 %<!-- shown: 30 -->, and the most dangerous: weights that are a little too flat look like weights. The scale belongs to one head, $1/\sqrt{d_k}$, because its scores are sums of $d_k$ products.
 
 </details>
 """
@@ -379,8 +382,8 @@ The scores are $(B, H, L, S)$. A mask broadcasts to them, and shapes line up fro
 | mask | who shares it | lines up as |
 |---|---|---|
 | $(L, S)$ | all sequences, all heads | $(1, 1, L, S)$ |
-| $(H, L, S)$ | all sequences; a head has its own | $(1, H, L, S)$ |
-| $(B, 1, L, S)$ | all heads; a sequence has its own | as written |
+| $(H, L, S)$ | all sequences; each head has its own | $(1, H, L, S)$ |
+| $(B, 1, L, S)$ | all heads; each sequence has its own | as written |
 | $(B, L, S)$ | *nobody: a trap* | $(1, B, L, S)$, an error or worse |
 
 **Predict.** Someone has a mask for each of 3 sequences, shape (3, L, S), and a layer of 2 heads. What happens? And with 3 heads?
@@ -405,35 +408,6 @@ r"""
 <details><summary>Answer</summary>
 
 With 2 heads it fails, and says so. With 3 heads it runs: each *head* silently gets the mask of one *sequence*. Always give a mask of sequences its axis of heads: `mask[:, None]`.
-
-</details>
-
-**Find the error.** A published class writes `mask.unsqueeze(1).repeat(1, h, 1, 1)` and then fills scores where the mask is 0. Its text says that it "accepts a mask".
-
-**Predict.** It gets the causal mask of every textbook, $(S, S)$, with $S = 10$ and $h = 8$. Which size does `repeat` make, and what replaces the line so that masks with 2, 3 and 4 axes work?
-"""
-
-# %%
-scores = torch.zeros(2, 8, 10, 10)
-causal = torch.ones(10, 10).tril()
-repeated = causal.unsqueeze(1).repeat(1, 8, 1, 1)
-print("repeat makes", tuple(repeated.shape))
-try:
-    scores.masked_fill(repeated == 0, -torch.inf)
-except RuntimeError as error:
-    print("error:", error)
-for shape in ((10, 10), (8, 10, 10), (2, 1, 10, 10)):
-    print(
-        shape,
-        "needs no line at all:",
-        tuple(scores.masked_fill(torch.zeros(shape) == 0, 0.0).shape),
-    )
-
-# %% [markdown]
-r"""
-<details><summary>Answer</summary>
-
-$(1, 80, 1, 10)$: a mask without a batch has its axes taken for others, and 80 does not fit 8 heads. With a mask $(B, S, S)$ the line works, and copies the mask $h$ times for nothing. Delete the line. Broadcasting does it, as long as callers put the axis where it belongs.
 
 </details>
 """
@@ -531,21 +505,23 @@ They agree, all three. Without `average_attn_weights=False` theirs would return 
 
 # %%
 for_all[2] = False
-for need_weights in (True, False):
-    out, _ = theirs(x, context, context, attn_mask=~for_all, need_weights=need_weights)
-    kind = "nan" if out[:, 2].isnan().all() else "numbers"
-    print(f"theirs, need_weights={need_weights!s:5}: row 2 is {kind}")
 out = ours(x, context, attn_mask=for_all)
-print(
-    "ours: row 2 is the output projection's bias:",
-    torch.equal(out[:, 2], ours.out_proj.bias.expand(2, -1)),
-)
+bias = ours.out_proj.bias.expand(2, -1)
+print("ours: row 2 is the output projection's bias:", torch.equal(out[:, 2], bias))
+module = nn.MultiheadAttention(12, 4, batch_first=True, dtype=torch.float64)
+mask = torch.ones(4, 4, dtype=torch.bool)
+mask[2] = False
+for training, need_weights in itertools.product((True, False), (True, False)):
+    with torch.no_grad():
+        out, _ = module.train(training)(x, x, x, attn_mask=~mask, need_weights=need_weights)
+    kind = "nan" if out[:, 2].isnan().all() else "numbers"
+    print(f"theirs, training={training!s:5} need_weights={need_weights!s:5}: row 2 is {kind}")
 
 # %% [markdown]
 r"""
 <details><summary>Answer</summary>
 
-It does: `nan` when the weights are wanted, numbers when they are not. Two ways of computing lie behind one name, and only one guards the empty row. Here every head gives zeros, and the output projection adds its bias.
+Always `nan` when the weights are wanted. When they are not, it depends on the mode as well: numbers in training, `nan` in `eval` without gradients, where self-attention with an even number of heads takes a third, faster path. Of three ways to compute the same thing only one guards the empty row; chapter 06 returns to it. Ours gives zeros from every head, and the output projection adds its bias.
 
 </details>
 
@@ -603,7 +579,7 @@ The number of heads cancels: more heads are narrower heads. Both the parameters,
 
 **Find the error.** "A single head needs $3d^2$ parameters, multi-head attention $4d^2$: only 33 % more, for $h$ times the representational capacity."
 
-**Predict.** Two slips: in what is compared, and in what is promised. Find both before you go on.
+**Predict.** There are two slips: in what is compared, and in what is promised. Find both before you go on.
 """
 
 # %%
@@ -677,7 +653,7 @@ Look at your own table. The three forms compute the same numbers with the same o
 </details>
 """
 
-# %% [markdown]
+# %% [markdown] tags=["further"]
 r"""
 ## 7. What one narrow head cannot do
 
@@ -696,9 +672,14 @@ for num_heads in (1, 2, 4, 8):
 
 # %% [markdown]
 r"""
-So with more heads there are more score matrices, and each is simpler (Bhojanapalli et al., 2020, call it the low-rank bottleneck). How much simpler? Take a random 64×64 matrix of scores that somebody wants. The best that rank $d_k$ can do is known: keep the $d_k$ largest singular values (Eckart and Young). No training can do better.
+So with more heads there are more score matrices, and each is simpler (Bhojanapalli et al., 2020, call it the low-rank bottleneck). How much simpler? Take a random 64×64 matrix of scores that somebody wants.
 
-**Predict.** How much of a random matrix does rank 8 miss: 10 %, 40 % or 80 % of its length? And is every *pattern of attention* as hard as a random matrix?
+Every matrix is a sum of matrices of rank 1, each with a size $\sigma_1 \ge \sigma_2 \ge \dots$; these sizes are its **singular values**. The best that rank $d_k$ can do is to keep the $d_k$ largest (Eckart and Young, 1936). No training can do better. What is missed is measured by the **relative error**: the root of the sum of squares (Frobenius norm) of the difference, divided by that of the matrix.
+"""
+
+# %% [markdown]
+"""
+**Predict.** What relative error has rank 8 for a random matrix: 10 %, 40 % or 80 %? And is every *pattern of attention* as hard as a random matrix?
 """
 
 # %%
@@ -709,15 +690,15 @@ angle = torch.arange(64, dtype=torch.float64) * (2 * math.pi / 64)
 circle = torch.stack([angle.cos(), angle.sin()], dim=-1)  # width 2: a point of a circle
 turned = circle.roll(1, dims=0)  # position i asks for the point of position i - 1
 sharp = attention.attention_weights(60 * turned, 60 * circle)
-print(f"rank 8 misses {missed[8]:.0%} of a random matrix")
+print(f"relative error of rank 8 for a random matrix: {missed[8]:.0%}")
 on_previous = sharp.diagonal(offset=-1).min().item()
 print(f"a head of width 2 puts at least {on_previous:.3f} on the previous of 64 positions")
 
-# %% mystnb={"image": {"alt": "Share of a random 64 by 64 matrix that the best matrix of a given rank misses: 1 at rank 0, falling smoothly to 0 at rank 64, with about 0.8 at rank 8."}}
+# %% mystnb={"image": {"alt": "Relative error of the best matrix of a given rank for a random 64 by 64 matrix: 100 percent at rank 0, falling smoothly to 0 at rank 64, with about 78 percent at rank 8.<!-- shown: 78 -->"}}
 axes = plotting.new_figure(
     "Heads of width 8 miss most of a random\n64×64 matrix of scores, however trained",
     "rank = width d_k of the head",
-    "missed share of its length",
+    "relative error\n(Frobenius norm)",
 )
 plotting.line(axes, range(65), missed, "best possible", "blue", (30, 0.52))
 for num_heads in (16, 8, 4, 2):
@@ -732,7 +713,7 @@ _ = axes.set(ylim=(0, 1.05), xticks=range(0, 65, 8))
 r"""
 <details><summary>Answer</summary>
 
-About 80 %. A random matrix is the hardest case, though. "The previous position" needs width 2 only: put the positions on a circle, and let each ask for the point one step back; the softmax makes a soft preference as sharp as the vectors are long. Rank limits how many unrelated wishes one head can hold, not how sharp a simple one is. So neither "many heads" nor "wide heads" wins by itself: published models settle near widths of 64 to 128.
+78 %<!-- shown: 78 -->. A random matrix is the hardest case, though. "The previous position" needs width 2 only: put the positions on a circle, and let each ask for the point one step back; the softmax makes a soft preference as sharp as the vectors are long. Rank limits how many unrelated wishes one head can hold, not how sharp a simple one is. So neither "many heads" nor "wide heads" wins by itself: published models settle near widths of 64 to 128.
 
 </details>
 """
@@ -750,7 +731,7 @@ Do heads really come to do different things? Take sequences of 12 letters *a* to
 | which letter comes first? | a fixed place |
 | which letter is the capital? | a content, wherever it is |
 
-The model is one layer: tokens and places, one multi-head attention, a linear readout. The feed-forward layer is left out, so that what the heads find can be read off directly. Chance is 25 %.
+The model is a Transformer with one layer: learned rows for tokens and places, one multi-head attention with LayerNorm and residual connection, a linear readout. The feed-forward block is left out, so that what the heads find can be read off directly. Chance is 25 %.
 """
 
 
@@ -775,15 +756,78 @@ def written(tokens):
     return ["abcdABCD"[token] for token in tokens.tolist()]
 
 
+# %% [markdown]
+r"""
+The attention is the one of section 3, with biases. `parts` is where its functions come from: the course's `attention`, or, at the end of the chapter, yours. `keep` says which heads may speak; section 9 uses it.
+"""
+
+
 # %%
+class Heads(nn.Module):
+    """Self-attention with several heads, made of the functions in `parts`."""
+
+    def __init__(self, num_heads, parts, d_model):
+        super().__init__()
+        self.num_heads, self.parts = num_heads, parts
+        start = nn.init.xavier_uniform_(torch.empty(3 * d_model, d_model))
+        self.W_qkv = nn.Parameter(start.T.contiguous())  # W_q, W_k and W_v side by side
+        self.b_qkv = nn.Parameter(torch.zeros(3 * d_model))
+        self.W_o = nn.Parameter(nn.Linear(d_model, d_model).weight.detach().T.contiguous())
+        self.b_o = nn.Parameter(torch.zeros(d_model))
+
+    def project(self, x):
+        thirds = (x @ self.W_qkv + self.b_qkv).chunk(3, dim=-1)
+        return [self.parts.split_heads(third, self.num_heads) for third in thirds]
+
+    def forward(self, x, keep=None):
+        found = self.parts.scaled_dot_product_attention(*self.project(x))
+        if keep is not None:
+            return self.parts.ablate_heads(found, self.W_o, keep) + self.b_o
+        return self.parts.merge_heads(found) @ self.W_o + self.b_o
+
+
+# %%
+class SmallTransformer(nn.Module):
+    """Tokens and places, one layer of attention, a score for each question and letter."""
+
+    def __init__(self, num_heads, parts=attention, d_model=64):
+        super().__init__()
+        scores = len(QUESTIONS) * LETTERS
+        self.token, self.position = nn.Embedding(scores, d_model), nn.Embedding(LENGTH, d_model)
+        self.norm, self.heads = nn.LayerNorm(d_model), Heads(num_heads, parts, d_model)
+        self.out = nn.Sequential(nn.LayerNorm(d_model), nn.Linear(d_model, scores))
+
+    def read(self, tokens):
+        return self.token(tokens) + self.position.weight
+
+    def forward(self, tokens, keep=None):
+        stream = self.read(tokens)
+        return self.out(stream + self.heads(self.norm(stream), keep))
+
+
+# %%
+@torch.no_grad()
+def weights_of(model, tokens):
+    """Return the weights of each head."""
+    query, key, _ = model.heads.project(model.norm(model.read(tokens)))
+    return attention.attention_weights(query, key)
+
+
 def answer_scores(model, tokens, keep=None):
     """Return a score for each letter, question and inner position."""
-    scores = model(tokens, keep=None if keep is None else keep[None])
-    return scores[:, 1:-1].unflatten(-1, (len(QUESTIONS), LETTERS))
+    return model(tokens, keep)[:, 1:-1].unflatten(-1, (len(QUESTIONS), LETTERS))
 
 
-def train(model, seed, name, steps=600):
-    """Train in place on sequences drawn from the seed."""
+@torch.no_grad()
+def accuracy(model, keep=None, count=1000):
+    """Return the share of right answers to each question, on sequences never trained on."""
+    tokens, answers = draw(count, torch.Generator().manual_seed(99))
+    return (answer_scores(model, tokens, keep).argmax(dim=-1) == answers).float().mean(dim=(0, 1))
+
+
+# %%
+def train(model, seed, name=None, steps=600):
+    """Train in place on sequences drawn from the seed, with a bar if it has a name."""
     generator = torch.Generator().manual_seed(seed)
 
     def draw_loss():
@@ -794,23 +838,15 @@ def train(model, seed, name, steps=600):
     optimiser = torch.optim.AdamW(model.parameters(), lr=rate)
     look = "{desc}: {percentage:3.0f}%|{bar:20}| {n_fmt}/{total_fmt} [{elapsed}<{remaining}]"
     bar = partial(tqdm, desc=name, bar_format=look, mininterval=1, file=sys.stdout)
+    bar = bar if name else iter
     descend(model, draw_loss, optimiser, steps=steps, learning_rate=rate, progress=bar)
     return model
 
 
-# %%
-def new_model(num_heads, seed):
-    """Return an untrained layer of width 64; its number of parameters is the same for all."""
+def new_model(num_heads, seed, parts=attention):
+    """Return an untrained model; its number of parameters is the same for all."""
     torch.manual_seed(seed)
-    sizes = {"d_model": 64, "num_layers": 1, "max_length": LENGTH, "d_ff": 0}
-    return SmallTransformer(len(QUESTIONS) * LETTERS, num_heads=num_heads, **sizes)
-
-
-@torch.no_grad()
-def accuracy(model, keep=None, count=1000):
-    """Return the share of right answers to each question, on sequences never trained on."""
-    tokens, answers = draw(count, torch.Generator().manual_seed(99))
-    return (answer_scores(model, tokens, keep).argmax(dim=-1) == answers).float().mean(dim=(0, 1))
+    return SmallTransformer(num_heads, parts)
 
 
 # %%
@@ -836,7 +872,7 @@ for (_, seed), model in trained.items():
 r"""
 ## 9. Switch heads off
 
-To learn what a head is for, take it away: set its output to zero, leave everything else as it is, and measure again. This is an **ablation** (for heads: Michel et al., 2019). Before $W^O$ the heads still stand side by side, so this is where one can be taken out.
+To learn what a head is for, take it away: set its output to zero, leave everything else as it is, and measure again. This is an **ablation** (for heads: Michel et al., 2019). Before $W^O$ the heads are still side by side, so this is where one can be taken out.
 """
 
 # %% [markdown]
@@ -943,9 +979,16 @@ With no head at all nothing passes between positions, and three questions are at
 # %% mystnb={"image": {"alt": "Four heat maps of one sequence of twelve letters, one a capital. One head looks at the letter before (a line below the diagonal), one at the letter after (a line above it), one at the first position and one at the capital (vertical lines)."}}
 tokens, _ = draw(1, torch.Generator().manual_seed(8))
 letters = written(tokens[0])
-maps = trained[4, 0].weights(tokens)[0][0]
+maps = weights_of(trained[4, 0], tokens)[0]
 names = [f"head {head}: {QUESTIONS[row.argmax()]}" for head, row in enumerate(lost[0])]
-heatmap_figure(maps, letters, letters, title="Each head learned one relation", head_names=names)
+figure, grid = plt.subplots(2, 2, figsize=(plotting.WIDTH, 6.8))
+plotting.headline(figure, "Each head learned one relation")
+for panel, weights, name in zip(grid.flat, maps, names, strict=True):
+    matrix_plotting.weight_map(
+        panel, weights, title=name, rows=letters, columns=letters, decimals=None
+    )
+    panel.set(xlabel="key", ylabel="query")
+matrix_plotting.colour_key(grid.flat, label="weight")
 
 # %% [markdown]
 """
@@ -960,16 +1003,15 @@ Now by hand. Point at a cell, or walk with the arrow keys: it is marked in all h
 
 # %% tags=["nbval-ignore-output"] reason="a widget has a new id in every run, and its weights come from the training above"
 model = trained[4, 0]
-block = model.blocks[0]
 with torch.no_grad():
-    stream = block.attention_norm(model.token(tokens) + model.position.weight[:LENGTH])
+    stream = model.norm(model.read(tokens))
     alone = torch.eye(4, dtype=torch.bool)
-    parts = [block.attention(stream, keep=one) - block.attention.out_proj.bias for one in alone]
+    spoken = [model.heads(stream, one) - model.heads.b_o for one in alone]
 head_grid(
     maps,
     letters,
     letters,
-    contributions=torch.cat(parts),
+    contributions=torch.cat(spoken),
     title="One layer, four heads",
     head_names=names,
 )
@@ -1017,21 +1059,20 @@ More width did not help; one more average did. The limit is that of one average 
 
 # %% [markdown]
 r"""
-**Why do heads differ at all?** All heads compute the same formula, and the loss treats them alike. What tells them apart?
+**Why do heads differ at all?** All heads compute the same formula, and the loss treats them alike. What makes them different?
 
 **Predict.** Start a model of four heads with all heads *equal*: head 0's columns of $W^Q, W^K, W^V$ and rows of $W^O$, four times. After training, how many questions does it answer?
 """
 
 # %%
 clones = new_model(4, 0)
-layer = clones.blocks[0].attention
 with torch.no_grad():
-    columns = layer.in_proj_weight.view(3, 4, 16, 64)  # stored transposed: W_q, W_k, W_v; heads
-    columns.copy_(columns[:, :1].clone().expand_as(columns))
-    rows = layer.out_proj.weight.view(64, 4, 16)
-    rows.copy_(rows[:, :1].clone().expand_as(rows))
+    columns = clones.heads.W_qkv.view(64, 3, 4, 16)  # rows; W_q, W_k, W_v; heads; their columns
+    columns.copy_(columns[:, :, :1].clone().expand_as(columns))
+    rows = clones.heads.W_o.view(4, 16, 64)  # heads; their rows; columns
+    rows.copy_(rows[:1].clone().expand_as(rows))
 train(clones, 0, "4 equal heads")
-maps = clones.weights(tokens)[0][0]
+maps = weights_of(clones, tokens)[0]
 print("answered above 90 %:", int((accuracy(clones) > 0.9).sum()), "of 4")
 print("largest difference between the heads' weights:", f"{(maps - maps[0]).abs().max():.3f}")
 
@@ -1039,7 +1080,7 @@ print("largest difference between the heads' weights:", f"{(maps - maps[0]).abs(
 r"""
 <details><summary>Answer</summary>
 
-As many as one head: three. Equal heads get equal gradients, so they stay equal for ever, and four equal heads are one. Nothing but the random start makes them differ, and then each step makes them differ more, because a question that one head answers no longer pulls at the others.
+As many as one head: three. Equal heads get equal gradients, so they stay equal, and four equal heads are one. Nothing but the random start makes them differ, and then each step makes them differ more, because a question that one head answers no longer pulls at the others.
 
 </details>
 """
@@ -1079,6 +1120,8 @@ axes = plotting.new_figure(
 for num_heads, colour, at in ((8, "blue", (4.6, 99)), (4, "orange", (0.15, 60))):
     curve = [100 * share for share in prune(trained[num_heads, 0], num_heads)]
     plotting.line(axes, range(num_heads + 1), curve, f"{num_heads} heads", colour, at, "o-")
+    free = sum(share > 99 for share in curve) - 1
+    print(f"{num_heads} heads: {free} can go while more than 99 % of the answers stay right")
 axes.axhline(100 * chance, color=plotting.QUIET, linewidth=1, linestyle="--")
 axes.text(0.1, 100 * chance + 3, "chance", color=plotting.INK)
 _ = axes.set_ylim(0, 106)
@@ -1087,7 +1130,7 @@ _ = axes.set_ylim(0, 106)
 r"""
 <details><summary>Answer</summary>
 
-Of eight, four; of four, none. Redundant heads are the rule in larger models too. Michel et al. (2019) removed a large share of the heads of trained models at test time, and in some layers all but one, with little loss. Voita et al. (2019) pruned 38 of the 48 heads of a translation encoder for 0.15 BLEU; those that stay longest have roles that can be named: neighbouring positions, syntax, rare words. Clark et al. (2019) found such roles in BERT.
+Of eight, four<!-- shown: 4 -->; of four, none<!-- shown: 0 -->. Redundant heads are the rule in larger models too. Michel et al. (2019) removed a large share of the heads of trained models at test time, and in some layers all but one, with little loss. Voita et al. (2019) pruned 38 of the 48 heads of a translation encoder for 0.15 BLEU (a score of translations, from 0 to 100); those that stay longest have roles that can be named: neighbouring positions, syntax, rare words. Clark et al. (2019) found such roles in BERT.
 
 </details>
 """
@@ -1103,7 +1146,7 @@ No. Two heads that do the same work each look useless while the other is there; 
 </details>
 """
 
-# %% [markdown]
+# %% [markdown] tags=["further"]
 r"""
 ## 12. How many do models have?
 
@@ -1144,7 +1187,7 @@ Only the first two. 8 to 16 was the scale of 2017 to 2019; large models have 32 
 </details>
 """
 
-# %% [markdown]
+# %% [markdown] tags=["further"]
 r"""
 ## 13. What published texts say, once more
 
@@ -1176,10 +1219,89 @@ r"""
 
 # %% [markdown]
 r"""
+**Find the error** (section 4). A published class writes `mask.unsqueeze(1).repeat(1, h, 1, 1)` and then fills scores where the mask is 0. Its text says that it "accepts a mask".
+
+**Predict.** It gets the causal mask of every textbook, $(S, S)$, with $S = 10$ and $h = 8$. Which size does `repeat` make, and what replaces the line so that masks with 2, 3 and 4 axes work?
+"""
+
+# %%
+scores = torch.zeros(2, 8, 10, 10)
+causal = torch.ones(10, 10).tril()
+repeated = causal.unsqueeze(1).repeat(1, 8, 1, 1)
+print("repeat makes", tuple(repeated.shape))
+try:
+    scores.masked_fill(repeated == 0, -torch.inf)
+except RuntimeError as error:
+    print("error:", error)
+for shape in ((10, 10), (8, 10, 10), (2, 1, 10, 10)):
+    print(
+        shape,
+        "needs no line at all:",
+        tuple(scores.masked_fill(torch.zeros(shape) == 0, 0.0).shape),
+    )
+
+# %% [markdown]
+r"""
+<details><summary>Answer</summary>
+
+$(1, 80, 1, 10)$: without an axis for sequences, the ten rows of the mask end up where the heads should be, eight times over. With a mask $(B, S, S)$ the line works, and copies the mask $h$ times for nothing. Delete the line. Broadcasting does it, as long as callers put the axis where it belongs.
+
+</details>
+"""
+
+# %% [markdown]
+r"""
+## Yours: the chapter's experiment, with your functions
+
+The layer of section 8 once more, trained for fewer steps and then robbed of one head after another, with every function that you have passed in place of the course's: those of this chapter, and the attention of chapter 03. Nothing passed yet? Then the course's own run.
+"""
+
+# %% tags=["nbval-ignore-output"] reason="whose functions run, and how fast, depends on the reader"
+parts = yours(
+    "scaled_dot_product_attention",
+    "split_heads",
+    "merge_heads",
+    "multi_head_attention",
+    "mha_parameters",
+    "ablate_heads",
+)
+parts
+
+
+# %%
+def chapter(parts):
+    """Train on the four questions, switch each head off, attend once without biases."""
+    model = train(new_model(4, 0, parts).double(), 0, steps=200)
+    right, everyone = accuracy(model), torch.ones(4, dtype=torch.bool)
+    off = torch.eye(4, dtype=torch.bool)
+    tokens, _ = draw(1, torch.Generator().manual_seed(8))
+    with torch.no_grad():
+        stream, (W_q, W_k, W_v) = model.read(tokens), model.heads.W_qkv.chunk(3, dim=1)
+        inputs = stream, stream, stream, W_q, W_k, W_v, model.heads.W_o
+        mixed = parts.multi_head_attention(*inputs, 4)
+    return {
+        "right answers": right,
+        "lost without each head": torch.stack(
+            [right - accuracy(model, everyone & ~o) for o in off]
+        ),
+        "size of the output without biases": mixed.norm(),
+        "parameters of the attention": parts.mha_parameters(64, 4, True),
+    }
+
+
+# %% tags=["nbval-ignore-output"] reason="the times, and whose functions run"
+note = parts.run(chapter)
+for name, value in note.course.items():
+    numbers = torch.as_tensor(value).double().flatten().tolist()
+    print(f"{name}:", *(f"{number:.3g}" for number in numbers))
+note
+
+# %% [markdown]
+r"""
 ## Recap
 
 1. Cut the width into heads, then transpose: $(B, L, d_{model}) \to (B, L, H, d_k) \to (B, H, L, d_k)$. `view` alone shuffles, silently. Back: transpose, then reshape.
-2. Loop, batched and fused are one function. Masks broadcast to $(B, H, L, S)$: $(L, S)$ for all, $(H, L, S)$ a head, $(B, 1, L, S)$ a sequence. PyTorch's module inverts its masks.
+2. Loop, batched and fused are one function. Masks broadcast to $(B, H, L, S)$: $(L, S)$ for all, $(H, L, S)$ one per head, $(B, 1, L, S)$ one per sequence. PyTorch's module inverts its masks.
 3. $4\,d_{model}^2$ parameters and the same operations, whatever the number of heads.
 4. An average forgets who said what; several heads keep several things. Each head's scores have rank at most $d_k$.
 5. Ablation: zero a head before $W^O$ and measure. Ours took one question each; of eight, four could go.
@@ -1195,7 +1317,7 @@ r"""
 - Michel et al. (2019): are sixteen heads really better than one?
 - Voita et al. (2019): which heads stay when most are pruned.
 - Clark et al. (2019): what the heads of BERT look at.
-- Bhojanapalli et al. (2020): the low-rank bottleneck.
+- Bhojanapalli et al. (2020): the low-rank bottleneck. Eckart and Young (1936): the best matrix of a given rank.
 - Raffel et al. (2020): T5, heads whose width is free.
 - Devlin et al. (2019), Brown et al. (2020), Touvron et al. (2023a, 2023b): the sizes in section 12.
 """
@@ -1227,6 +1349,10 @@ r"""
   title = {Low-Rank Bottleneck in Multi-head Attention Models},
   author = {Bhojanapalli, Srinadh and Yun, Chulhee and Rawat, Ankit Singh and Reddi, Sashank J. and Kumar, Sanjiv},
   booktitle = {ICML}, year = {2020}, url = {https://arxiv.org/abs/2002.07028}}
+@article{eckart1936approximation,
+  title = {The Approximation of One Matrix by Another of Lower Rank},
+  author = {Eckart, Carl and Young, Gale},
+  journal = {Psychometrika}, volume = {1}, number = {3}, pages = {211--218}, year = {1936}, doi = {10.1007/BF02288367}}
 @article{raffel2020exploring,
   title = {Exploring the Limits of Transfer Learning with a Unified Text-to-Text Transformer},
   author = {Raffel, Colin and Shazeer, Noam and Roberts, Adam and Lee, Katherine and Narang, Sharan and Matena, Michael and Zhou, Yanqi and Li, Wei and Liu, Peter J.},

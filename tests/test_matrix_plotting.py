@@ -44,6 +44,28 @@ def test_zero_is_the_middle_of_a_signed_map() -> None:
     assert axes.collections[0].get_clim() == (-3.0, 3.0)
 
 
+def test_one_scale_serves_several_signed_maps() -> None:
+    axes = plt.figure().add_subplot()
+    matrix_plotting.weight_map(axes, [[-3.0, 1.0]], weights=False, top=5.0)
+    assert axes.collections[0].get_clim() == (-5.0, 5.0)
+
+
+def test_a_small_negative_number_is_not_written_as_minus_zero() -> None:
+    axes = plt.figure().add_subplot()
+    matrix_plotting.weight_map(axes, [[-0.01, 1.0]], weights=False, decimals=1)
+    assert [text.get_text() for text in axes.texts] == ["0.0", "1.0"]
+
+
+@pytest.mark.parametrize(("weights", "ends"), [(True, (0.0, 0.6)), (False, (-0.6, 0.6))])
+def test_a_key_spans_the_colours_of_its_maps(weights: bool, ends: tuple[float, float]) -> None:
+    axes = plt.figure().add_subplot()
+    matrix_plotting.weight_map(axes, [[0.1, 0.2]], weights=weights, top=0.6, decimals=None)
+    matrix_plotting.colour_key(axes, weights=weights, top=0.6, label="weight")
+    key = plt.gcf().axes[-1]
+    assert key.get_xlim() == axes.collections[0].get_clim() == ends
+    assert key.get_xlabel() == "weight"
+
+
 def test_a_matrix_with_three_axes_is_refused() -> None:
     with pytest.raises(ValueError, match=r"matrix needs two axes, got shape \(2, 3, 4\)"):
         matrix_plotting.weight_map(plt.figure().add_subplot(), np.zeros((2, 3, 4)))
@@ -61,6 +83,14 @@ def test_a_flow_draws_every_entry_at_the_same_size() -> None:
         assert 0 <= box.y0 < box.y1 <= 1
     assert sizes == pytest.approx([sizes[0]] * 6)
     assert [axes.get_title() for axes in figure.axes] == ["A 3×4", "B 4×2", "AB 3×2"]
+    assert [text.get_text() for text in figure.axes[2].texts] == ["4.0"] * 6
+    assert {"below 0", "above 0"} <= {text.get_text() for text in figure.texts}
+
+
+def test_a_flow_writes_weights_with_two_digits_and_names_their_colours() -> None:
+    matrix_plotting.matrix_flow([[("weights", [[0.25, 0.75]])]], [[]])
+    assert [text.get_text() for text in plt.gcf().axes[0].texts] == ["0.25", "0.75"]
+    assert {"weight 0", "weight 1"} <= {text.get_text() for text in plt.gcf().texts}
 
 
 def test_a_flow_says_what_happens_between_its_rows() -> None:
