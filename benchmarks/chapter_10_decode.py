@@ -11,7 +11,7 @@ tensors at every token; `no cache` reads all tokens again.
 
 `generate` has whole runs, of Hugging Face's GPT-2 with either of its caches and of ours with the
 same weights: `same_tokens` says that all wrote the same. The products are the same; ours gains by
-having less around them, and by the order in which the matrices lie in memory.
+having less around them, and by the order in which the matrices are stored.
 
 It takes five minutes on one core, and needs the extra [bench]:
 

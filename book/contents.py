@@ -39,7 +39,7 @@ def titles(toc: list[Entry]) -> list[tuple[str, str]]:
 
 
 def is_notebook(file: str) -> bool:
-    """Say whether a file is a chapter's notebook."""
+    """Return whether a file is a chapter's notebook."""
     return file.startswith("notebooks/")
 
 
@@ -66,7 +66,7 @@ def external_toc(toc: list[Entry]) -> Entry:
             the entries below.
 
     Raises:
-        ValueError: The first entry is no file, or another is neither page, address nor caption.
+        ValueError: The first entry is not a file, or another is neither page, address nor caption.
     """
     if not toc or "file" not in toc[0]:
         raise ValueError("book.yml: the table of contents must begin with the front page's file")

@@ -78,7 +78,7 @@ def link(app: Sphinx, doctree: nodes.document) -> None:
 
 
 def _is_prose(node: nodes.Node) -> bool:
-    """Say whether a text stands in a paragraph of a section, below the page's front."""
+    """Return whether a text stands in a paragraph of a section, below the page's front."""
     above, paragraphs, sections = node.parent, 0, 0
     while above is not None:
         if isinstance(above, _SKIPPED) or "cell" in getattr(above, "attributes", {}).get(

@@ -117,7 +117,7 @@ def test_what_is_wrong_is_mended(venv: Path, setup: Setup, harm: str) -> None:
 def test_a_folder_that_is_no_environment_is_left_alone(venv: Path, setup: Setup) -> None:
     (venv / STAMP).unlink()
     (venv / "pyvenv.cfg").unlink()
-    assert "is no virtual environment: move it away first" in setup(WELL, status=1)[0]
+    assert "is not a virtual environment: move it away first" in setup(WELL, status=1)[0]
 
 
 def test_a_full_disk_is_said_before_anything_is_fetched(

@@ -47,7 +47,7 @@ def from_text(text: str) -> NotebookNode:
     """Read the text of a notebook's file.
 
     Raises:
-        ValueError: The text is no notebook.
+        ValueError: The text is not a notebook.
     """
     try:
         notebook: NotebookNode = _nbformat.reads(text, as_version=4)

@@ -121,7 +121,7 @@ def prepare(extras: list[str], torch: str = "") -> None:
     print("Preparing .venv; the first time this takes some minutes.", flush=True)
     if not usable:
         if venv.exists() and any(venv.iterdir()) and not (venv / "pyvenv.cfg").exists():
-            sys.exit(f"{venv} is no virtual environment: move it away first.")
+            sys.exit(f"{venv} is not a virtual environment: move it away first.")
         run(sys.executable, "-m", "venv", "--clear", str(venv))
     if len(uv) > 1:
         run(str(python), "-m", "pip", "install", UV)

@@ -58,7 +58,7 @@ def _marks(cell: Cell) -> Iterator[tuple[int, str]]:
 
 
 def _text(cell: NotebookNode) -> str:
-    """Return what a cell prints; what stands for a picture or a widget is no output to read."""
+    """Return what a cell prints; the text of a picture or a widget is left out."""
     return "\n".join(
         str(output.get("text", output.get("data", {}).get("text/plain", "")))
         for output in cell.get("outputs", [])

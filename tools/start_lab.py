@@ -46,7 +46,7 @@ def choose_port(wanted: str) -> int:
     """Return the port to serve on: the one that is wanted, or the first free one from 8888.
 
     Raises:
-        StartError: The wanted one is no port or is busy, or a hundred in a row are busy.
+        StartError: The wanted one is not a port or is busy, or a hundred in a row are busy.
     """
     if wanted:
         if not wanted.isdecimal() or not 1024 <= int(wanted) <= 65535:
@@ -74,7 +74,7 @@ def lab_command(port: int, browser: bool) -> list[str]:
         "--ServerApp.answer_yes=True", "--log-level=ERROR", "--LabApp.log_level=ERROR",
         "--LabApp.extension_manager=readonly", "--KernelManager.transport_encryption=auto",
         "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate",
-        # Where nbgrader is installed, its panels would warn that this is no folder of a class.
+        # Where nbgrader is installed, its panels would warn that this is not the folder of a class.
         *(f"--ServerApp.jpserver_extensions=nbgrader.server_extensions.{part}=False"
           for part in ("formgrader", "validate_assignment", "assignment_list", "course_list")),
     ]  # fmt: skip

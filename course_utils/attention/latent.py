@@ -1,4 +1,4 @@
-"""Multi-head latent attention: keep one short vector a token instead of all keys and values.
+"""Multi-head latent attention: keep one short vector per token instead of all keys and values.
 
 Source: DeepSeek-AI 2024, DeepSeek-V2, section 2.1, Eq. 9 to 19, https://arxiv.org/abs/2405.04434
 Ours / theirs: a row of the cache = (c_t^KV, k_t^R);  W_uk, W_uv = W^UK, W^UV, a (r, width) matrix

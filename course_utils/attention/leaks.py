@@ -24,7 +24,7 @@ Attention = Callable[[Float[Tensor, "1 L d_model"]], Float[Tensor, "1 L d_v"]]
 
 
 def leaks_future(attention: Attention, num_positions: int, d_model: int) -> bool:
-    """Say whether any output depends on the input at any later position.
+    """Return whether any output depends on the input at any later position.
 
     Args:
         attention: Takes float32 (1, num_positions, d_model), gives (1, num_positions, d_v), and the
@@ -67,7 +67,7 @@ def _output(attention: Attention, x: Tensor) -> Tensor:
 
 
 def _differs(one: Tensor, other: Tensor) -> bool:
-    """Say whether any row changed by more than rounding, measured against that row's size."""
+    """Return whether any row changed by more than rounding, measured against that row's size."""
     size = one.abs().nan_to_num(nan=0.0, posinf=0.0)
     room = _ROUNDING * size.amax(dim=-1, keepdim=True) if one.shape[-1] else size
     same = ((one - other).abs() <= room) | (one == other) | (one.isnan() & other.isnan())

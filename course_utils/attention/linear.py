@@ -3,7 +3,7 @@
 Source: Katharopoulos et al. 2020, Transformers are RNNs: Fast Autoregressive Transformers with
     Linear Attention, Eq. 5 to 7 and 16 to 20, https://arxiv.org/abs/2006.16236
 Ours / theirs: kernel feature map = φ(x) = elu(x) + 1;  state = S;  total = Z
-Differs: computed in pieces, with the state carried on: memory beside the output does not grow with
+Differs: computed in pieces, with the state carried on: memory but for the output does not grow with
     length. Low precision is summed in float32.
 Same contract as: the weights φ(q)·φ(k), divided by their sum over the keys that a query sees
 """

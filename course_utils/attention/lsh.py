@@ -96,7 +96,7 @@ def _one_round(query: Tensor, value: Tensor, rotation: Tensor, reach: int) -> tu
     back = reach + row - torch.arange(2 * reach, device=q.device)
     hidden = (own != near.mT) | (back < 0) | (back > reach)
     scores = (chunks @ keys.mT).masked_fill(hidden, -torch.inf)
-    # So low that it never counts beside another key, and it is all there is where there is none.
+    # So low that it never counts next to another key, and it is all there is where there is none.
     scores = scores.masked_fill(back == 0, torch.finfo(scores.dtype).min / 2)
     size = scores.logsumexp(dim=-1, keepdim=True)
     out, size = (x.flatten(-3, -2) for x in ((scores - size).exp() @ values, size))

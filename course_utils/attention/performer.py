@@ -24,7 +24,7 @@ from course_utils.attention._kernel import (
 from course_utils.attention.random_features import log_features
 from course_utils.validation import check_query_key_value, check_same_length
 
-_FLOOR = -60.0  # e^-60 counts beside no other key, and is no 0/0 where there is no other
+_FLOOR = -60.0  # e^-60 is nothing next to any other key, and avoids 0/0 where there is none
 
 
 def performer_attention(

@@ -1,7 +1,7 @@
 """Tiled attention that training can afford: the backward pass computes every tile again.
 
 Autograd keeps what each operation saw, so under it a loop over tiles keeps all of them: n² numbers
-again. Here the forward pass keeps, beside its inputs, out and one number a query.
+again. Here the forward pass keeps, apart from its inputs, out and one number per query.
 
 Source: Dao 2023, FlashAttention-2, algorithms 1 and 2, https://arxiv.org/abs/2307.08691
 Ours / theirs: ROWS, KEYS = B_r, B_c;  lse2 = L / log 2;  delta = D

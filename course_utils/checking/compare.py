@@ -87,7 +87,7 @@ def describe(value: Any) -> str:
 
 
 def equal(got: Any, want: Any, tolerance: float | None = None, absolute: float = 1e-9) -> bool:
-    """Say whether two results are the same up to rounding; NaN equals NaN, and kinds count."""
+    """Return whether two results are the same up to rounding; NaN equals NaN, and kinds count."""
     if kind_problem(got, want) is not None:
         return False
     if isinstance(want, tuple | list):
@@ -138,7 +138,7 @@ def totals(part: Tensor) -> Totals | None:
 
 
 def sums_differ(got: Totals | None, want: Totals | None, tolerance: float | None = None) -> bool:
-    """Say whether the sums of two tensors alone show that they are not `equal`."""
+    """Return whether the sums of two tensors alone show that they are not `equal`."""
     if got is None or want is None:
         return False
     rounding = want.rounding if tolerance is None else tolerance

@@ -77,7 +77,7 @@ def _alarm(seconds: float) -> Callable[[], None]:
 
 
 def _imports(frame: FrameType | None) -> bool:
-    """Say whether a call is importing: a module that is stopped halfway stays broken for good."""
+    """Return whether a call is importing: a module stopped halfway stays broken."""
     while frame is not None and not _is_ours(frame):
         if frame.f_code.co_filename.startswith("<frozen importlib"):
             return True

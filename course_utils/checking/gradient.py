@@ -56,7 +56,7 @@ def gradient_problem(
 
 
 def same_gradients(got: Any, want: Any) -> bool:
-    """Say whether two answers spoil their gradients in the same way."""
+    """Return whether two answers spoil their gradients in the same way."""
     if isinstance(got, str) or isinstance(want, str) or len(got) != len(want):
         return got is want
     pairs = zip(got, want, strict=True)

@@ -6,7 +6,7 @@ from torch import Tensor
 
 
 def row_sums_broken(weights: Tensor, wanted: Tensor) -> str | None:
-    """Name the first row whose sum is not what it should be (one number a row)."""
+    """Name the first row whose sum is not what it should be (one number per row)."""
     sums = weights.detach().double().sum(-1)
     wrong = ~((sums - wanted).abs() <= 0.05)
     if not bool(wrong.any()):
@@ -25,7 +25,7 @@ def weights_negative(args: tuple[Any, ...], weights: Tensor) -> str | None:
 
 
 def monotone(given: Tensor, made: Tensor) -> bool:
-    """Say whether `made` rises with `given`, entry by entry, as a function of it would."""
+    """Return whether `made` rises with `given`, entry by entry, as a function of it would."""
     if given.shape != made.shape or given.numel() < 3 or not bool(made.isfinite().all()):
         return False
     order = given.detach().flatten().argsort()
@@ -35,7 +35,7 @@ def monotone(given: Tensor, made: Tensor) -> bool:
 
 
 def is_other(got: Tensor, right: Tensor) -> bool:
-    """Say whether a result of the right kind differs in most places by more than rounding."""
+    """Return whether a result of the right kind differs in most places by more than rounding."""
     if got.shape != right.shape or got.dtype != right.dtype:
         return False
     room = 1e-3 * right.detach().abs().max().item()

@@ -94,7 +94,7 @@ def problem(exercise: Exercise, seen: Observation, want: Any, case: Case) -> Pro
 
 
 def is_right(seen: Observation, want: Any, case: Case) -> bool:
-    """Say whether `problem` would find none, without putting it into words."""
+    """Return whether `problem` would find none, without putting it into words."""
     outcome = seen.outcome
     quiet = outcome.kind == "returned" and not seen.changed_inputs and not outcome.changed
     if not quiet or outcome.value is None:
@@ -152,7 +152,7 @@ def _own_words(error: NotImplementedError) -> bool:
 
 
 def is_stub(fn: Callable[..., Any]) -> bool:
-    """Say whether a function's body does nothing at all: only `pass`, `...` or a docstring."""
+    """Return whether a function's body does nothing at all: only `pass`, `...` or a docstring."""
     code = getattr(fn, "__code__", None)
     idle = {"RESUME", "NOP", "LOAD_CONST", "RETURN_VALUE", "RETURN_CONST", "COPY_FREE_VARS"}
     if code is None or not {step.opname for step in dis.get_instructions(code)} <= idle:
@@ -161,7 +161,7 @@ def is_stub(fn: Callable[..., Any]) -> bool:
 
 
 def behaves_alike(one: Observation, other: Observation, case: Case) -> bool:
-    """Say whether two functions did the same on a case: the same value, error and side effects."""
+    """Return whether two functions did the same on a case: same value, error and side effects."""
     a, b = one.outcome, other.outcome
     if (a.kind, one.changed_inputs, a.changed) != (b.kind, other.changed_inputs, b.changed):
         return False

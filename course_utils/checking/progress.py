@@ -72,7 +72,7 @@ class Journal:
         return sum(e.get("event") == event and e["exercise"] == exercise for e in self.events())
 
     def attempted(self, exercise: str) -> bool:
-        """Say whether anything but an untouched stub was ever checked."""
+        """Return whether anything but an untouched stub was ever checked."""
         return self.states().get(exercise, "not attempted") != "not attempted"
 
     def states(self) -> dict[str, str]:

@@ -73,7 +73,7 @@ class Recogniser:
         return [self.is_right(index, self.answer(index)) for index in cases]
 
     def is_right(self, index: int, seen: Observation) -> bool:
-        """Say whether nothing is wrong with what was seen on a case."""
+        """Return whether nothing is wrong with what was seen on a case."""
         return is_right(seen, self.want(index), self.exercise.cases[index])
 
     def want(self, index: int) -> Any:
@@ -265,7 +265,7 @@ def _value(fn: Function, args: tuple[Any, ...]) -> Any:
 
 
 def _is_conclusive(seen: Observation, case: Case) -> bool:
-    """Say whether equal results can hardly be chance: exact, and all numbers."""
+    """Return whether equal results can hardly be chance: exact, and all numbers."""
     value = seen.outcome.value
     parts = value if isinstance(value, list | tuple) else [value]
     numbers = all(_is_finite(part) for part in parts)

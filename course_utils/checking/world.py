@@ -128,7 +128,7 @@ def _same(some: Iterable[Any], others: Iterable[Any]) -> bool:
 
 
 def _is_same(now: Any, was: Any) -> bool:
-    """Say whether a name holds what it held; torch wraps some functions of its own on an import."""
+    """Return whether a name holds what it held; torch wraps some of its functions on an import."""
     if now is was:
         return True
     made_in = getattr(getattr(now, "__code__", None), "co_filename", "")

@@ -25,7 +25,7 @@ ISO_PARTS = {"year": (0, 4), "month": (5, 7), "day": (8, 10)}
 
 
 def is_held_out(date: datetime.date) -> bool:
-    """Say whether a day is kept from training; the same on every machine and in every version."""
+    """Return whether a day is kept from training; the same on every machine and version."""
     # The finaliser of SplitMix64: Python's own hash makes no promise, and a plain remainder
     # of the day's number would hold out every tenth day in a row.
     mixed = date.toordinal() * 0x9E3779B97F4A7C15 % 2**64

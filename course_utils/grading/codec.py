@@ -116,7 +116,7 @@ def decode(
         kept: Makes what stands for another value, or finds one that comes home.
 
     Raises:
-        ValueError: The bytes are no such message.
+        ValueError: The bytes are not such a message.
     """
     try:
         size = int.from_bytes(message[:8], "big")
@@ -168,7 +168,7 @@ def _nothing() -> Tensor:
 
 
 def _is_ordinary(tensor: Tensor) -> bool:
-    """Say whether it is a dense tensor in the computer's own memory, and nothing made of one."""
+    """Return whether it is a dense tensor in the computer's own memory, and nothing made of one."""
     plain = type(tensor) is Tensor or type(tensor) is torch.nn.Parameter
     plain = plain and tensor.layout == torch.strided and tensor.device.type == "cpu"
     plain = plain and not (tensor.is_nested or tensor.is_quantized or tensor.is_neg())

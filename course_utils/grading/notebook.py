@@ -10,7 +10,7 @@ def code_cells(text: str) -> list[str]:
     """Return the text of a notebook's code cells, in order.
 
     Raises:
-        ValueError: The text is no notebook.
+        ValueError: The text is not a notebook.
     """
     cells = []
     for cell in _cells(text):
@@ -24,7 +24,7 @@ def asked(text: str) -> list[str]:
     """Return the exercises that a notebook asks for, in order, by what its cells are called.
 
     Raises:
-        ValueError: The text is no notebook.
+        ValueError: The text is not a notebook.
     """
     known = {exercise.name for exercise in all_exercises()}
     names = [str(_metadata(cell).get("exercise")) for cell in _cells(text)]

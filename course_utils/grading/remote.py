@@ -19,7 +19,7 @@ LOADING = 20  # seconds at most for what stands around the function: imports, he
 
 
 class LostError(RuntimeError):
-    """The process of the answer is no more: it ended itself, took too much, or took too long."""
+    """The answer's process has ended: it ended itself, took too much, or took too long."""
 
 
 class RemoteAnswer:

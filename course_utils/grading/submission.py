@@ -17,7 +17,7 @@ def slice_for(name: str, cells: Iterable[str]) -> str | None:
 
     Args:
         name: The function that the exercise asks for.
-        cells: The text of the code cells, in order. A cell that is no Python is passed over.
+        cells: The text of the code cells, in order. A cell that is not Python is skipped.
     """
     statements = [statement for cell in cells for statement in _statements(cell)]
     binds = [_bound(statement) for statement in statements]

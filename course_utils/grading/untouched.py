@@ -35,7 +35,7 @@ class Untouched:
                 self._owners.append((f"{name}.{value.__name__}", value))
 
     def changes(self) -> list[str]:
-        """Name what is no longer what it was. New names are no change: modules load others late."""
+        """Name what has changed. New names do not count: modules load others late."""
         return [
             f"{name}.{key}"
             for (name, owner), before in zip(self._owners, self._before, strict=True)

@@ -3,7 +3,7 @@
 Source: Bahdanau et al. 2015, Neural Machine Translation by Jointly Learning to Align and
     Translate, appendix A.1.2, https://arxiv.org/abs/1409.0473, which says to precompute U_a h_j
 Ours / theirs: num_queries, num_keys = T_y, T_x;  d_a = n'
-Differs: the projection of the query is computed once a query too; a tanh counts as 1.
+Differs: the projection of the query is computed once per query too; a tanh counts as 1.
 """
 
 from course_utils.validation import check_at_least, check_instance

@@ -51,7 +51,7 @@ def stream_tokens(
         num_tokens: How many to write at most.
         generator: The only source of randomness.
         stop: A token that ends its sequence, and is repeated there while others go on.
-        first: How many tokens at the left of each prompt are padding; None is no padding.
+        first: How many tokens at the left of each prompt are padding; None means none.
         cache: Holds what was read before the prompt; None is nothing. It may be empty, and of
             another kind than the model's own.
         progress: Wraps the numbers of the tokens, for example in a tqdm bar.

@@ -137,7 +137,7 @@ class GPT(nn.Module):
 
         Args:
             tokens: The sequences.
-            first: How many tokens at the left of each are padding; None is no padding.
+            first: How many tokens at the left of each are padding; None means none.
 
         Raises:
             ValueError: There are more tokens than learned positions.
@@ -156,7 +156,7 @@ class GPT(nn.Module):
         Args:
             batch: How many sequences there are.
             max_length: How many tokens there is room for; None is the model's own.
-            first: How many tokens at the left of each sequence are padding; None is no padding.
+            first: How many tokens at the left of each sequence are padding; None means none.
         """
         room = self.max_length if max_length is None else max_length
         dtype, device = self.token.weight.dtype, self.token.weight.device

@@ -1,4 +1,4 @@
-"""What a whole model keeps between tokens: one cache a layer.
+"""What a whole model keeps between tokens: one cache per layer.
 
 Source: Pope et al. 2022, Efficiently Scaling Transformer Inference, section 2,
     https://arxiv.org/abs/2211.05102
@@ -45,7 +45,7 @@ class ModelCache:
 
     Args:
         layers: One cache for each layer of the model.
-        first: How many tokens at the left of each sequence are padding; None is no padding. Only
+        first: How many tokens at the left of each sequence are padding; None means none. Only
             a KVCache can leave them out.
 
     Raises:

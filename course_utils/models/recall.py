@@ -1,4 +1,4 @@
-"""Associative recall: which value stood beside this key? A small model with any cheap attention.
+"""Associative recall: which value followed this key? A small model with any cheap attention.
 
 Source: the task is multi-query associative recall, Arora et al. 2024, Zoology, section 3,
     https://arxiv.org/abs/2312.04927; the mixing of neighbours is the short convolution that they

@@ -112,7 +112,7 @@ class _Text:
 
 
 def _is_own(module: str | None) -> bool:
-    """Say whether a module is the learner's: the notebook, or a file of no library's."""
+    """Return whether a module is the learner's: the notebook, or a file of no library's."""
     found = sys.modules.get(module or "")
     if module == "__main__" or found is None:
         return module is not None
@@ -139,7 +139,7 @@ def _definition(inner: Any) -> tuple[ast.FunctionDef | ast.ClassDef | ast.Lambda
 
 
 def _made(node: ast.FunctionDef | ast.ClassDef | ast.Lambda, inner: Any, line: int) -> bool:
-    """Say whether a node made a function whose code begins in a line, or a class that holds it."""
+    """Return whether a node made a function whose code begins in a line, or a class with it."""
     if isinstance(node, ast.Lambda):
         return inner.__name__ == "<lambda>" and node.lineno == line
     if node.name != inner.__name__ or isinstance(node, ast.ClassDef) != isinstance(inner, type):

@@ -21,7 +21,7 @@ Layer = Callable[[Float[Tensor, "B L d"]], Float[Tensor, "B L d"]]
 def is_permutation_equivariant(
     layer: Layer, x: Float[Tensor, "B L d"], permutation: Int[Tensor, " L"]
 ) -> bool:
-    """Say whether shuffling the tokens only shuffles the layer's output.
+    """Return whether shuffling the tokens only shuffles the layer's output.
 
     Args:
         layer: Any function of a batch of sequences.

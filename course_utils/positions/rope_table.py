@@ -2,7 +2,7 @@
 
 Source: Su et al. 2021, RoFormer, Eq. 34, https://arxiv.org/abs/2104.09864
 Ours / theirs: frequencies = θ
-Differs: the table grows when a later position comes, and is no buffer: a model cast to bfloat16
+Differs: the table grows when a later position comes, and is not a buffer: a model cast to bfloat16
     would cast a buffer too, and then position 257 could not be told from 256.
 Same contract as: rope_interleaved and rope_split_halves, position by position
 """

@@ -109,7 +109,7 @@ def _panels(
         heads: How many panels.
         shape: Height of a panel by its width.
         room: Inches that the names of the keys take.
-        across: How many beside each other; None chooses.
+        across: How many next to each other; None chooses.
     """
     from matplotlib.figure import Figure
 

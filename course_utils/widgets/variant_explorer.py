@@ -74,7 +74,7 @@ def variant_explorer(
     num_kv_heads: int = 2,
     window: int = 128,
 ) -> VariantExplorer:
-    """Show who sees whom under a variant, what it costs beside plain attention, and its times.
+    """Show who sees whom under a variant, what it costs (plain attention too), and its times.
 
     Args:
         runs: Recorded rows with "what", "length" and "milliseconds"; none draws no times.

@@ -117,7 +117,7 @@ def test_host_adds_a_style_once(shown: Callable[..., Page]) -> None:
     "esm",
     [
         "export default { render() { throw new Error('no') } }",
-        "this is no module",
+        "this is not a module",
         "export default 3",
     ],
 )

@@ -31,7 +31,7 @@ def test_what_only_does_something_is_left_behind() -> None:
         "%matplotlib inline\n!rm -rf nothing\nimport os",
         "os.environ['X'] = 'changed'\nprint('hello')",
         "def answer(x):\n    return x",
-        "this is no Python",
+        "this is not Python",
     )
     assert found == "def answer(x):\n    return x\n"
 

@@ -20,7 +20,7 @@ HEADS, D_K, BLOCK = 3, 6, 4  # theirs has one width for all: five features of a 
 
 
 class Each(nn.Module):
-    """A part of their layer, in the place of what ours does not have."""
+    """A part of their layer, instead of what ours does not have."""
 
     def __init__(self, apply=lambda x: x) -> None:
         super().__init__()

@@ -66,7 +66,7 @@ class Entry:
         return made
 
     def leads(self, name: str) -> bool:
-        """Say whether an argument has the leading axis."""
+        """Return whether an argument has the leading axis."""
         shape = _shape(self.signature.parameters[name].annotation)
         return bool(shape) and shape.split()[0].removeprefix("#") in ("*batch", "B", "batch")
 

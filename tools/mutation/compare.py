@@ -70,7 +70,7 @@ class Inputs:
         return None
 
     def reaches(self, span: tuple[str, int, int]) -> bool:
-        """Say whether the reference runs a statement on any of the inputs."""
+        """Return whether the reference runs a statement on any of the inputs."""
         file, first, last = span
         traced = any(name == file for name, _ in self.lines)  # a kernel runs as a copy of itself
         return not traced or any((file, at) in self.lines for at in range(first, last + 1))

@@ -70,7 +70,7 @@ def mutations(function: Callable[..., Any]) -> Iterator[Mutation]:
 def _made(
     home: types.ModuleType, name: str, site: Site, node: ast.AST
 ) -> Callable[..., Any] | None:
-    """Return the function with the node in that place, or None where that is no Python."""
+    """Return the function with the node in that place, or None where that is not Python."""
     try:
         space = _executed(site.module, _Replace(site.node, node).visit(read(site.module)))
         if site.module is not home:

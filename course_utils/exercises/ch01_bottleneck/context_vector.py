@@ -39,7 +39,7 @@ def _some_zero(g: torch.Generator) -> tuple[Tensor, Tensor]:
 
 
 def _other_weights(args: tuple[Any, ...], got: Tensor) -> bool:
-    """Say whether the result is a sum of the states with weights that rise with the given ones."""
+    """Return whether the result is a sum of the states with weights that rise with the given ones."""
     weights, states = args
     enough = len(weights) > 1 and states.shape[2] >= states.shape[1]
     if not enough or not is_other(got, context_vector(weights, states)):

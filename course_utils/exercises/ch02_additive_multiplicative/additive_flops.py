@@ -29,7 +29,7 @@ def additive_flops(num_queries, num_keys, d_q, d_k, d_a, precompute):
 
 
 def _tanh_more(args: tuple[Any, ...], got: int) -> bool:
-    """Say whether every tanh counts as some whole number above 1; without `precompute` too much else does the same."""
+    """Return whether every tanh counts as a whole number above 1; without `precompute` too much else does the same."""
     extra, each = got - additive_flops(*args), args[0] * args[1] * args[4]
     return bool(args[-1] and each and extra > 0 and extra % each == 0)
 

@@ -94,7 +94,7 @@ def _padding_weighs(args: tuple[Any, ...], out: Any) -> str | None:
 
 
 def _slightly_less(args: tuple[Any, ...], out: Any) -> bool:
-    """Say whether all weights are the right ones times one number a little below 1."""
+    """Return whether all weights are the right ones times one number a little below 1."""
     right = attend(*args)[1]
     share = float((out[1].detach().sum() / right.sum()).nan_to_num())
     return 0.9 < share < 1 and equal(out[1].detach(), share * right)

@@ -67,7 +67,7 @@ def _sums_above_one(args: tuple[Any, ...], out: Tensor) -> str | None:
 
 
 def _fades_with_distance(args: tuple[Any, ...], got: Tensor) -> bool:
-    """Say whether the weights are a softmax times something that falls with the distance."""
+    """Return whether the weights are a softmax times something that falls with the distance."""
     scores, centre, _ = args
     if not is_other(got, local_predictive_weights(*args)):
         return False

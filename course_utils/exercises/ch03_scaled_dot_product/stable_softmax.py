@@ -51,7 +51,7 @@ _LARGE = (
 
 
 def _scaled(args: tuple[Any, ...], weights: Tensor) -> bool:
-    """Say whether the weights are those of the same scores times some number but 1."""
+    """Return whether the weights are those of the same scores times some number but 1."""
     scores, logs = args[0], weights.detach().log()
     if scores.shape[-1] < 3 or not bool(logs.isfinite().all() & scores.isfinite().all()):
         return False

@@ -84,7 +84,7 @@ def _is_multiple(args: tuple[Any, ...], got: Tensor) -> bool:
 
 
 def _any_roles(args: tuple[Any, ...], got: Tensor) -> bool:
-    """Say whether some other choice of sources and matrices explains the result."""
+    """Return whether some other choice of sources and matrices explains the result."""
     x, context, *matrices = args
     made = [a @ W for a in (x, context) for W in matrices if a.shape[-1] == W.shape[0]]
     made += [a @ W.mT for a in (x, context) for W in matrices if a.shape[-1] == W.shape[1]]

@@ -21,7 +21,7 @@ def project_qkv(x, W_q, W_k, W_v):
 
 
 def _multiples(args: tuple[Any, ...], got: Any) -> bool:
-    """Say whether each part is the right one times a number."""
+    """Return whether each part is the right one times a number."""
     for part, want in zip(got, project_qkv(*args), strict=True):
         top = want.abs().argmax()
         factor = (part.detach().flatten()[top] / want.flatten()[top]).item()
@@ -31,13 +31,13 @@ def _multiples(args: tuple[Any, ...], got: Any) -> bool:
 
 
 def _shifted(args: tuple[Any, ...], got: Any) -> bool:
-    """Say whether each part is the right one plus a number."""
+    """Return whether each part is the right one plus a number."""
     pairs = zip(got, project_qkv(*args), strict=True)
     return all(equal(part.detach(), want + (part - want).detach().median()) for part, want in pairs)
 
 
 def _any_matrices(args: tuple[Any, ...], got: Any) -> bool:
-    """Say whether each part is the sequence times one of the matrices, transposed or not."""
+    """Return whether each part is the sequence times one of the matrices, transposed or not."""
     x, *matrices = args
     choices: list[Tensor] = [*matrices, *(W.mT for W in matrices)]
     fitting = [x @ W for W in choices if W.shape[0] == x.shape[-1]]

@@ -66,7 +66,7 @@ _of_another_head = _misplaced(lambda d, H, i, row, position, f: f % (d * H) // d
 
 
 def _whole_thirds(args: tuple[Any, ...], got: Any) -> bool:
-    """Say whether each result is one whole third, cut as it should be, but not each its own."""
+    """Return whether each result is one whole third, cut as it should be, but not each its own."""
     num_heads, width = args[1], args[0].shape[-1] // 3
     d_k, places = width // num_heads, _sources(args, got)
     own = _axis(num_heads, 1) * d_k + _axis(d_k, 3)
@@ -75,7 +75,7 @@ def _whole_thirds(args: tuple[Any, ...], got: Any) -> bool:
 
 
 def _whole_heads(args: tuple[Any, ...], got: Any) -> bool:
-    """Say whether each head is a whole one of its own third, but some are not in their places."""
+    """Return whether each head is a whole one of its own third, but some are not in their places."""
     d_k = args[0].shape[-1] // 3 // args[1]
     whole = (bool((f // d_k == f[..., :1] // d_k).all()) for _, _, f in _sources(args, got))
     return d_k > 1 and all(whole) and _of_another_head(args, got)

@@ -229,7 +229,7 @@ def _pairs(test: Function, layer: Layer, n: int, d: int) -> Tensor:
 
 
 def _one_of_two_signs_found(args: tuple[Any, ...], found: Any) -> bool:
-    """Say whether exactly one of two opposite leaks was found wherever only one change could find it."""
+    """Return whether exactly one of two opposite leaks was found wherever only one change could find it."""
     if not isinstance(found, Tensor) or found.dim() != 3:
         return False
     return bool((found.sum(0).diagonal(1) == 1).all())
@@ -303,7 +303,7 @@ _LAST = (
 
 
 def _only_large_leaks_found(args: tuple[Any, ...], found: Any) -> bool:
-    """Say whether a table of leaks, smaller and smaller, was found down to some size only."""
+    """Return whether a table of leaks, smaller and smaller, was found down to some size only."""
     if not isinstance(found, Tensor) or found.shape != (len(SIZES),):
         return False
     flags = [bool(flag) for flag in found]

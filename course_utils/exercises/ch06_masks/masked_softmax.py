@@ -77,7 +77,7 @@ def _epsilon(args: tuple[Any, ...], got: Tensor) -> bool:
 
 
 def _some_fill(args: tuple[Any, ...], got: Tensor) -> bool:
-    """Say whether some number in the place of hidden scores, or added to them, explains weights."""
+    """Return whether some number in the place of hidden scores, or added to them, explains weights."""
     scores, mask = args[0].double(), args[1].expand(args[0].shape)
     some = mask.any(-1) & ~mask.all(-1)
     got = got.detach().double()

@@ -87,7 +87,7 @@ BLOCKS = (
 
 
 def _turns_by_other_angles(args: tuple[Any, ...], got: Tensor) -> bool:
-    """Say whether the matrix is made of rotations of the right pairs, by wrong angles."""
+    """Return whether the matrix is made of rotations of the right pairs, by wrong angles."""
     width = args[1]
     blocks = torch.stack([got[i : i + 2, i : i + 2] for i in range(0, width, 2)]).double()
     rest = got.double() - torch.block_diag(*blocks)

@@ -38,7 +38,7 @@ table = torch.where(row % 2 == 0, wide.sin(), wide.cos())
 
 
 def _slightly_off(args: tuple[Any, ...], pe: Tensor) -> bool:
-    """Say whether it is the right table but for a rounding of the angles, which grows with them."""
+    """Return whether it is the right table but for a rounding of the angles, which grows with them."""
     num_positions, d_model, *base = args
     exact = sinusoidal_encoding(num_positions, d_model, *base)
     frequencies = float(base[0] if base else 10000.0) ** -(torch.arange(d_model) // 2 * 2 / d_model)
@@ -47,7 +47,7 @@ def _slightly_off(args: tuple[Any, ...], pe: Tensor) -> bool:
 
 
 def _other_angles(args: tuple[Any, ...], pe: Tensor) -> bool:
-    """Say whether every pair is a sine and a cosine, right at position 0, of wrong angles."""
+    """Return whether every pair is a sine and a cosine, right at position 0, of wrong angles."""
     sin, cos = pe.double().unflatten(-1, (-1, 2)).unbind(-1)
     on_the_circle = bool(((sin.square() + cos.square() - 1).abs() < 1e-3).all())
     return on_the_circle and bool((sin[0].abs() < 1e-3).all() and (cos[0] > 0.9).all())

@@ -19,7 +19,7 @@ def hbm_traffic(num_tokens, d, sram_elements):
 
 
 def _other_blocks(args: tuple[int, ...], got: tuple[int, int]) -> bool:
-    """Say whether the flash count is right for some other number of keys per block."""
+    """Return whether the flash count is right for some other number of keys per block."""
     num_tokens, d, _ = args
     once, again = 2 * num_tokens * d, 3 * num_tokens * d + 4 * num_tokens
     blocks, rest = divmod(got[1] - once, again)

@@ -111,7 +111,7 @@ def _slopes(tiled: Function, *args: Any) -> Tensor:
 
 
 def _some_scale(args: tuple[Any, ...], got: tuple[Tensor, Tensor]) -> bool:
-    """Say whether some scale gives both, the output and the logsumexp."""
+    """Return whether some scale gives both, the output and the logsumexp."""
     query, root = args[0], args[0].shape[-1] ** 0.5
     return some_scale(lambda scale: _joined(tiled_attention(query * (root * scale), *args[1:])), _joined(got))
 

@@ -85,7 +85,7 @@ def _too_coarse(args: tuple[Any, ...], out: Any) -> str | None:
 
 
 def _another_number(args: tuple[Any, ...], got: Any) -> bool:
-    """Say whether all steps are too large or too small by one factor, and the numbers rounded to them."""
+    """Return whether all steps are too large or too small by one factor, and the numbers rounded to them."""
     x, (q, scale), right = args[0].detach(), (part.detach() for part in got), quantize_kv(*args)[1].detach()
     share = scale / right
     cut = (x / scale).round()
@@ -100,7 +100,7 @@ def _another_step_for_zeros(args: tuple[Any, ...], got: Any) -> bool:
 
 
 def _all_larger(args: tuple[Any, ...], got: Any) -> bool:
-    """Say whether every scale is too large by the same small number."""
+    """Return whether every scale is too large by the same small number."""
     extra = (got[1] - quantize_kv(*args)[1]).detach()
     small = bool((extra > 0).all()) and float(extra.max()) < 0.1
     return small and float(extra.max() - extra.min()) < 1e-3 * float(extra.max())

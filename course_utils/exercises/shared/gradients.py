@@ -11,7 +11,7 @@ from course_utils.checking.exercise import Mistake, Trace, mistake
 
 
 def calls_autograd(trace: Trace) -> bool:
-    """Say whether derivatives were taken inside, or torch's own backward pass of a softmax called."""
+    """Return whether derivatives were taken inside, or torch's own backward pass of a softmax called."""
     return trace.used_autograd or "_softmax_backward_data" in trace.calls
 
 

@@ -307,12 +307,12 @@ def _angles(pairing: Pairing, x: Tensor, out: Tensor, room: float = 1e-4) -> Ten
 
 
 def _coarse(pairing: Pairing) -> Callable[[tuple[Any, ...], Tensor], bool]:
-    """Say whether the right pairs are turned, by whatever angles, in a low precision."""
+    """Return whether the right pairs are turned, by whatever angles, in a low precision."""
     return lambda args, got: args[0].dtype.itemsize == 2 and _angles(pairing, args[0], got, room=0.05) is not None
 
 
 def _other_angles(pairing: Pairing) -> Callable[[tuple[Any, ...], Tensor], bool]:
-    """Say whether the right pairs are turned, all heads alike, by wrong angles."""
+    """Return whether the right pairs are turned, all heads alike, by wrong angles."""
 
     def matches(args: tuple[Any, ...], got: Tensor) -> bool:
         angles = _angles(pairing, args[0], got)
@@ -325,7 +325,7 @@ def _other_angles(pairing: Pairing) -> Callable[[tuple[Any, ...], Tensor], bool]
 
 
 def _other_pairs(pairing: Pairing) -> Callable[[tuple[Any, ...], Tensor], bool]:
-    """Say whether every vector keeps its length while the right pairs do not keep theirs."""
+    """Return whether every vector keeps its length while the right pairs do not keep theirs."""
 
     def matches(args: tuple[Any, ...], got: Tensor) -> bool:
         x = args[0]

@@ -74,7 +74,7 @@ def another_scale(explains: Callable[[tuple[Any, ...], Any], bool]) -> tuple[Mis
 
 
 def some_scale(result: Callable[[float], Tensor], got: Tensor) -> bool:
-    """Say whether some scale turns `result(scale)` into what was got: searched, then refined."""
+    """Return whether some scale turns `result(scale)` into what was got: searched, then refined."""
     grid = torch.cat([-torch.logspace(-3, 1, 60), torch.zeros(1), torch.logspace(-3, 1, 60)])
     for _ in range(6):
         errors = [float((result(float(scale)) - got).abs().max()) for scale in grid]
@@ -87,7 +87,7 @@ def some_scale(result: Callable[[float], Tensor], got: Tensor) -> bool:
 
 
 def multiple(right: Tensor, got: Tensor) -> bool:
-    """Say whether `got` is what is right, times another number than 1."""
+    """Return whether `got` is what is right, times another number than 1."""
     if got.shape != right.shape or got.dtype != right.dtype:
         return False
     right, got = right.detach().double(), got.detach().double()

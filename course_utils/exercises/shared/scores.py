@@ -95,7 +95,7 @@ def _scattered(make: Make) -> Make:
 
 
 def _is_multiple(got: Tensor, want: Tensor) -> bool:
-    """Say whether all scores are the right ones times one number."""
+    """Return whether all scores are the right ones times one number."""
     if not is_other(got, want):
         return False
     top = want.abs().argmax()
@@ -104,7 +104,7 @@ def _is_multiple(got: Tensor, want: Tensor) -> bool:
 
 
 def _is_blanked(got: Tensor, want: Tensor) -> bool:
-    """Say whether many scores are right and all others are one and the same number."""
+    """Return whether many scores are right and all others are one and the same number."""
     if got.shape != want.shape or got.dtype != want.dtype:
         return False
     others = got[(got - want).abs() > 1e-6 * want.abs().max()]

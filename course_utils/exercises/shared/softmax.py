@@ -88,7 +88,7 @@ def epsilon(explains: Callable[[tuple[Any, ...], Any], bool], *sizes: float) -> 
 
 
 def some_epsilon(scores: Tensor, right: Tensor, got: Tensor) -> bool:
-    """Say whether `got` is `right` with an epsilon added to every row's sum of exponentials.
+    """Return whether `got` is `right` with an epsilon added to every row's sum of exponentials.
 
     Args:
         scores: What the exponentials are taken of, -inf where a key is hidden.

@@ -24,7 +24,7 @@ _OPERATORS = {
 
 
 def calls_operator(trace: Trace) -> bool:
-    """Say whether PyTorch's own attention was called."""
+    """Return whether PyTorch's own attention was called."""
     hidden = any("scaled_dot_product" in name for name in trace.calls)
     return hidden or bool(_OPERATORS & trace.calls)
 
