@@ -19,7 +19,12 @@ from pathlib import Path
 from course_utils.environment import NEWEST, OLDEST, ROOT, read_pins, read_stamp
 
 FITS = OLDEST <= sys.version_info[:2] <= NEWEST
-CHROMIUMS = ("chromium-headless-shell", "chromium", "google-chrome")
+TOOLS = (  # programs, of which one is needed; the oldest version; what mends it
+    ("git", 0, "install git; without it the course cannot be updated"),
+    ("node", 20, "install Node.js 20 or newer (Debian: apt install nodejs)"),
+    ("npm", 0, "comes with Node.js (Debian: apt install npm)"),
+    ("chromium chromium-headless-shell google-chrome", 0, "Debian: apt install chromium"),
+)  # fmt: skip
 
 
 def is_active() -> bool:
@@ -35,16 +40,13 @@ def for_learners() -> Iterator[tuple[str, str, str, str]]:
     if not FITS:  # without tomllib there are no pins to read
         return
     own = is_active() and not Path(sys.prefix).is_relative_to(ROOT)
-    if own or read_stamp(ROOT / ".venv").get("course") == str(ROOT):
-        needed = 1
-        yield "environment", "there", f"your own, {sys.prefix}" if own else ".venv", ""
-    else:
-        needed = 3
-        detail = "it is not there yet, or it was interrupted, or made in another folder"
-        yield "environment", "incomplete", detail, "make learn"
+    made = own or read_stamp(ROOT / ".venv").get("course") == str(ROOT)
+    detail = "it is not there yet, or it was interrupted, or made in another folder"
+    detail = f"your own, {sys.prefix}" if own else ".venv" if made else detail
+    yield "environment", "there" if made else "incomplete", detail, "make learn"
     yield from packages(read_pins(ROOT), "make learn")
-    yield progress()
-    free = shutil.disk_usage(ROOT).free / 1e9
+    yield from progress()
+    free, needed = shutil.disk_usage(ROOT).free / 1e9, 1 if made else 3
     detail = f"{free:.1f} GB free, about {needed} GB needed"
     yield "disk", "there" if free > needed else "too full", detail, "remove what you can spare"
     with socket.socket() as caller:
@@ -70,18 +72,17 @@ def packages(pins: dict[str, str], mend: str) -> Iterator[tuple[str, str, str, s
             yield "PyTorch build", "there", f"CUDA {cuda[1]}" if cuda else "CPU", mend
 
 
-def progress() -> tuple[str, str, str, str]:
+def progress() -> Iterator[tuple[str, str, str, str]]:
     """Say where the learner's progress is kept, and whether it can be written there."""
     try:
         from course_utils.checking.progress import journal_path
-    except ImportError:
-        return "progress file", "unknown", "the course does not start yet", "make learn"
+    except ImportError:  # the packages are not there yet, which is said above
+        return
     path = journal_path().absolute()
     target = next(part for part in (path, *path.parents) if part.exists())
-    right = path.is_file() if target == path else target.is_dir()
-    status = "there" if right and os.access(target, os.W_OK) else "unwritable"
+    right = os.access(target, os.W_OK) and target.is_dir() == (target != path)
     mend = "make it writable, or set ATTENTION_COURSE_PROGRESS to another file"
-    return "progress file", status, str(path), mend
+    yield "progress file", "there" if right else "unwritable", str(path), mend
 
 
 def for_builders() -> Iterator[tuple[str, str, str, str]]:
@@ -89,20 +90,13 @@ def for_builders() -> Iterator[tuple[str, str, str, str]]:
     if FITS:
         extra = read_pins(ROOT, "test", "book").items() - read_pins(ROOT).items()
         yield from packages(dict(sorted(extra)), "make install")
-        yield tool("git", "install git; without it the course cannot be updated")
-        yield tool("node", "install Node.js 20 or newer (Debian: apt install nodejs)", oldest=20)
-        yield tool("npm", "comes with Node.js (Debian: apt install npm)")
-        yield tool("chromium", "install it (Debian: apt install chromium)", CHROMIUMS)
-
-
-def tool(
-    name: str, mend: str, names: tuple[str, ...] = (), oldest: int = 0
-) -> tuple[str, str, str, str]:
-    """Look a program up on PATH and ask it for its version."""
-    path = next(filter(None, map(shutil.which, names or (name,))), None)
-    if path is None:
-        return name, "missing", "", mend
-    said = subprocess.run([path, "--version"], capture_output=True, text=True).stdout
-    version = re.findall(r"\d+", said) or ["0"]
-    status = "too old" if int(version[0]) < oldest else "there"
-    return name, status, f"{'.'.join(version[:3])} at {path}", mend
+    for programs, oldest, mend in TOOLS:
+        name, path = (
+            programs.split()[0],
+            next(filter(None, map(shutil.which, programs.split())), ""),
+        )
+        said = path and subprocess.run([path, "--version"], capture_output=True, text=True).stdout
+        version = re.findall(r"\d+", said)[:3] or ["0"]
+        status = "there" if int(version[0]) >= oldest else "too old"
+        detail = f"{'.'.join(version)} at {path}"
+        yield (name, status, detail, mend) if path else (name, "missing", "", mend)

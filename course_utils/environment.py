@@ -10,13 +10,13 @@ import json
 import os
 import platform
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
 OLDEST, NEWEST = (3, 11), (3, 14)
 STAMP = "course-setup.json"
-_WHERE_TRITON_IS = "; sys_platform == 'linux' and platform_machine == 'x86_64'"
 
 
 def venv_python(venv: Path) -> Path:
@@ -26,10 +26,9 @@ def venv_python(venv: Path) -> Path:
 
 def read_stamp(venv: Path) -> dict[str, Any]:
     """Return what the last complete installation wrote down, {} where there was none."""
-    try:
+    with suppress(OSError, ValueError, TypeError):
         return dict(json.loads((venv / STAMP).read_text(encoding="utf-8")))
-    except (OSError, ValueError, TypeError):
-        return {}
+    return {}
 
 
 def read_pins(root: Path, *extras: str) -> dict[str, str]:
@@ -38,6 +37,6 @@ def read_pins(root: Path, *extras: str) -> dict[str, str]:
 
     project = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     groups = [project["optional-dependencies"][extra] for extra in extras]
-    triton = sys.platform == "linux" and platform.machine() == "x86_64"
-    parts = [line.partition(_WHERE_TRITON_IS) for line in sum(groups, project["dependencies"])]
-    return dict(pin.split("==", 1) for pin, marked, _ in parts if triton or not marked)
+    parts = [line.partition(";") for line in sum(groups, project["dependencies"])]
+    here = (sys.platform, platform.machine()) == ("linux", "x86_64")  # where triton exists
+    return dict(pin.split("==", 1) for pin, marker, _ in parts if here or not marker)

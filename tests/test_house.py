@@ -1,13 +1,20 @@
 """Who may import what of the package's parts, and that the test run checks the inner ones."""
 
 import ast
+import re
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import get_args
 
 import pytest
 from jaxtyping import TypeCheckError
 
 from course_utils import data, models, plotting
+from course_utils.environment import read_pins
+from course_utils.positions.rope_table import Pairing
+from course_utils.widgets.rope_clock import PAIRINGS
 
 ROOT = Path(__file__).resolve().parents[1] / "course_utils"
 
@@ -58,3 +65,25 @@ def test_no_package_imports_what_is_private_to_another() -> None:
 def test_what_only_the_course_calls_is_held_to_its_annotations(call: Callable[[], object]) -> None:
     with pytest.raises(TypeCheckError):
         call()
+
+
+def test_widgets_load_no_torch() -> None:
+    code = "import sys; from course_utils import heatmap; heatmap([[1]]); print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    loaded = done.stdout.split()
+    assert "numpy" in loaded
+    assert "torch" not in loaded
+
+
+def test_the_clock_knows_the_pairings_of_rope() -> None:
+    assert get_args(Pairing) == PAIRINGS
+
+
+def test_the_course_itself_uses_no_package_that_only_tests_and_benchmarks_need() -> None:
+    repository = ROOT.parent
+    extra = read_pins(repository, "test", "book", "grade", "bench").keys() - read_pins(repository)
+    names = "|".join(extra).replace("-", "_")
+    used = re.compile(rf"^\s*(from|import) ({names})\b", re.MULTILINE)
+    own = [*ROOT.rglob("*.py"), *(repository / "solutions").glob("*.py")]
+    found = [path.name for path in own if used.search(path.read_text(encoding="utf-8"))]
+    assert found == ["nbgrader_judge.py"]  # a plug-in for nbgrader alone

@@ -13,7 +13,6 @@ import re
 import shutil
 import subprocess
 import sys
-import tempfile
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
@@ -41,8 +40,7 @@ There is no build of a pinned package for this Python on this system.
 Python 3.11 to 3.14 on 64-bit Linux, macOS or Windows should have one;
 to name another Python: make learn PYTHON=/path/to/python3.12""",
 }
-# What pip calls a setting, what uv calls it, and what stands between two values of it.
-SETTINGS = {
+SETTINGS = {  # of pip: what uv calls it, and what stands between two values
     "index-url": ("UV_DEFAULT_INDEX", ""),
     "extra-index-url": ("UV_INDEX", " "),
     "find-links": ("UV_FIND_LINKS", ","),
@@ -79,26 +77,6 @@ def starts(*command: str) -> str:
     return ""
 
 
-def check_room(needed: int) -> None:
-    """Exit unless the folder can be written and its disk has `needed` GB free."""
-    try:
-        tempfile.TemporaryFile(dir=ROOT).close()
-    except OSError as error:
-        why = f"This folder cannot be written ({error.strerror}): {ROOT}"
-        sys.exit(f"{why}\nCopy the course to one of your own and start again.")
-    free = shutil.disk_usage(ROOT).free / 1e9
-    if free < needed:
-        sys.exit(f"The disk is too full: it has {free:.1f} GB free, {needed} are needed.")
-
-
-def fits(python: Path) -> bool:
-    """Return whether an interpreter starts and has a version that is wanted."""
-    said = starts(str(python), "-c", "import sys; print(sys.version_info[:2])")
-    version = ast.literal_eval(said or "()")
-    named = os.environ.get("PYTHON")
-    return bool(version == sys.version_info[:2] if named else OLDEST <= version <= NEWEST)
-
-
 def pip_settings(python: Path) -> dict[str, str]:
     """Return the environment for uv, which reads none of pip's settings: a mirror, a folder."""
     listed = starts(str(python), "-m", "pip", "config", "list")
@@ -127,7 +105,9 @@ def prepare(extras: list[str], torch: str = "") -> None:
     """Bring `.venv` to what pyproject.toml asks for; or exit with what the reader has to do."""
     venv, stamp = ROOT / ".venv", read_stamp(ROOT / ".venv")
     python, torch = venv_python(venv), torch or stamp.get("torch", "cpu")
-    usable = stamp.get("torch") == torch and fits(python)
+    low, high = [sys.version_info[:2]] * 2 if os.environ.get("PYTHON") else (OLDEST, NEWEST)
+    fits = f"import sys; print({low} <= sys.version_info[:2] <= {high})"
+    usable = stamp.get("torch") == torch and "True" in starts(str(python), "-c", fits)
     path = shutil.which("uv")
     uv = [path] if path and starts(path, "--version") else [str(python), "-m", "uv"]
     into = ("pip", "install", "--python", str(python), "-c", "requirements.txt")
@@ -135,7 +115,9 @@ def prepare(extras: list[str], torch: str = "") -> None:
     there = usable and stamp.get("course") == str(ROOT)
     if there and "no changes" in starts(*uv, *into, "--offline", "--dry-run", *wanted):
         return
-    check_room(1 if usable else NEEDED_GB[torch])
+    free, needed = shutil.disk_usage(ROOT).free / 1e9, 1 if usable else NEEDED_GB[torch]
+    if free < needed:
+        sys.exit(f"The disk is too full: it has {free:.1f} GB free, {needed} are needed.")
     print("Preparing .venv; the first time this takes some minutes.", flush=True)
     if not usable:
         if venv.exists() and any(venv.iterdir()) and not (venv / "pyvenv.cfg").exists():

@@ -58,6 +58,9 @@ class Case:
     absolute: float = 1e-9
     run: Callable[..., Any] | None = None
     says: str | None = None
+    _kept: dict[int, tuple[Any, ...]] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
 
     def use(self, fn: Function) -> Function:
         """Return what is really called: the function, or the case's own way to use it."""
@@ -73,6 +76,12 @@ class Case:
     def arguments(self, seed: int) -> tuple[Any, ...]:
         """Return fresh arguments, the same for the same seed."""
         return self.draw(torch.Generator().manual_seed(seed))
+
+    def kept(self, seed: int) -> tuple[Any, ...]:
+        """Return the same arguments for all who only read them."""
+        if seed not in self._kept:
+            self._kept[seed] = self.arguments(seed)
+        return self._kept[seed]
 
 
 def case(

@@ -47,7 +47,8 @@ def call(
 ) -> Outcome:
     """Return what `fn(*args)` does; raise nothing that it raises, except a user's own interrupt.
 
-    Without `watch`, no torch function is noted, which takes its time.
+    Without `watch`, which takes its time, no torch function is noted, and only torch's settings are
+    put back: enough for the course's own functions.
     """
     output, recorder = _Output(), Recorder()
     with snapshot() as world:
@@ -61,9 +62,9 @@ def call(
                     stack.enter_context(recorder)
                 kind, value, error = _run(fn, args, seconds)
         finally:
-            changed, moved = world.restore()
+            changed, moved = world.restore() if watch else (world.restore_settings(), False)
     trace = Trace(frozenset(recorder.calls), recorder.used_autograd, moved)
-    return Outcome(kind, value, error, trace, changed, output.kept, output.length)
+    return Outcome(kind, value, error, trace, tuple(changed), output.kept, output.length)
 
 
 def run_within(seconds: float, work: Callable[[], None]) -> None:
@@ -71,7 +72,7 @@ def run_within(seconds: float, work: Callable[[], None]) -> None:
     with snapshot() as world, warnings.catch_warnings():
         warnings.simplefilter("ignore")
         _run(work, (), seconds)
-        world.restore()
+        world.restore_settings()
 
 
 def _run(

@@ -4,11 +4,22 @@ import dis
 import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import repeat
 from typing import Any
 
 from torch import Tensor
+from torch.utils._pytree import tree_leaves
 
-from course_utils.checking.compare import equal, first_difference, kind_problem, named_tensors
+from course_utils.checking.compare import (
+    Totals,
+    equal,
+    first_difference,
+    kind_problem,
+    named_tensors,
+    sums_differ,
+    totals,
+)
 from course_utils.checking.errors import explained
 from course_utils.checking.exercise import Case, Exercise
 from course_utils.checking.guard import SECONDS, Outcome, call
@@ -24,6 +35,12 @@ class Observation:
     args: tuple[Any, ...]
     changed_inputs: tuple[str, ...]
 
+    @cached_property
+    def totals(self) -> list[Totals | None]:
+        """The totals of each tensor of the value."""
+        parts = tree_leaves(self.outcome.value)
+        return [totals(part) for part in parts if isinstance(part, Tensor)]
+
 
 def observe(
     exercise: Exercise,
@@ -34,7 +51,7 @@ def observe(
     watch: bool = True,
 ) -> Observation:
     """Call the function on fresh arguments of the case; `watch` notes what it does on the way."""
-    used, kept = case.arguments(seed), case.arguments(seed)
+    used, kept = case.arguments(seed), case.kept(seed)
     outcome = call(case.use(fn), used, seconds, watch)
     changed = [
         name
@@ -151,5 +168,7 @@ def behaves_alike(one: Observation, other: Observation, case: Case) -> bool:
     if a.kind == "raised":
         return type(a.error) is type(b.error) and str(a.error) == str(b.error)
     if a.kind != "returned":
+        return False
+    if any(map(sums_differ, one.totals, other.totals, repeat(case.tolerance))):
         return False
     return equal(a.value, b.value, case.tolerance, case.absolute)

@@ -46,8 +46,8 @@ class World:
         self._grad = _is_grad_enabled()
         self._threads = torch.get_num_threads()
 
-    def restore(self) -> tuple[tuple[str, ...], bool]:
-        """Put everything back; name what was changed, and say if a random state moved."""
+    def restore_settings(self) -> list[str]:
+        """Put torch's settings and its random state back; name the settings that were changed."""
         changed: list[str] = []
         if _default_dtype() != self._dtype:
             _set_default_dtype(self._dtype)
@@ -55,12 +55,17 @@ class World:
         if _is_grad_enabled() != self._grad:
             _set_grad_enabled(self._grad)
             changed.append("torch's gradient mode")
-        for label, owner in _GUARDED:
-            changed += self._mend(label, owner)
         if torch.get_num_threads() != self._threads:
             torch.set_num_threads(self._threads)
-        moved = self._random_moved()
         torch.set_rng_state(self._random[0])
+        return changed
+
+    def restore(self) -> tuple[tuple[str, ...], bool]:
+        """Put everything back; name what was changed, and say if a random state moved."""
+        moved = self._random_moved()
+        changed = self.restore_settings()
+        for label, owner in _GUARDED:
+            changed += self._mend(label, owner)
         random.setstate(self._random[1])
         if self._random[2] is not None:
             sys.modules["numpy"].random.set_state(self._random[2])
@@ -76,7 +81,7 @@ class World:
 
     def _mend(self, label: str, owner: Any) -> list[str]:
         before, after = self._names[label], vars(owner)
-        if list(after) == list(before) and _same(after.values(), before.values()):
+        if len(after) == len(before) and _same(after.values(), before.values()):
             return []
         changed = self._put_back(label, owner)
         self._names[label] = dict(after)

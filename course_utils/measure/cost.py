@@ -46,7 +46,15 @@ def largest_tensor(fn: Callable[..., object], *args: object) -> int:
     return int(tracker.elements)
 
 
-class _LargestTensor(TorchDispatchMode):
+class Watching(TorchDispatchMode):
+    """A mode that sees every operation of torch, without torch.compile, which takes its time."""
+
+    @classmethod
+    def _should_skip_dynamo(cls) -> bool:
+        return False
+
+
+class _LargestTensor(Watching):
     def __init__(self, args: object) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
         self.elements = 0

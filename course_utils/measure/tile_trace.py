@@ -16,9 +16,9 @@ from typing import Any
 
 import numpy as np
 from torch import Tensor
-from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
+from course_utils.measure.cost import Watching
 from course_utils.validation import check_at_least, check_callable
 
 Moves = list[tuple[int, bool]]  # bytes, and whether they were stored
@@ -114,7 +114,7 @@ def _visible_bytes(ptrs: Any, mask: Any) -> int:
     return int(np.asarray(mask.data).sum()) * int(ptrs.get_element_ty().primitive_bitwidth) // 8
 
 
-class _Watch(TorchDispatchMode):
+class _Watch(Watching):
     """Notes each load and store; a tensor's name is a number, since memory is used again."""
 
     def __init__(self, sram_elements: int) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 import traitlets
 from numpy.typing import NDArray
 
-from course_utils.validation import (
+from course_utils.plain_validation import (
     check_strings,
 )
 

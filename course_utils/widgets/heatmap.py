@@ -5,7 +5,7 @@ from typing import Any
 
 import traitlets
 
-from course_utils.validation import (
+from course_utils.plain_validation import (
     check_instance,
 )
 from course_utils.widgets._assets import module, style

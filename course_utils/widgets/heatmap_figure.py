@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from course_utils.validation import (
+from course_utils.plain_validation import (
     check_instance,
     check_int,
 )

@@ -6,7 +6,7 @@ from typing import Any
 import anywidget
 import traitlets
 
-from course_utils.validation import (
+from course_utils.plain_validation import (
     check_int,
     check_strings,
 )

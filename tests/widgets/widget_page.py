@@ -1,6 +1,7 @@
 """A static page that shows widgets as the site does: saved state, the site's host, no kernel."""
 
 import json
+import statistics
 from pathlib import Path
 from typing import Any
 
@@ -51,3 +52,39 @@ def assert_readable(page: Page, width: int) -> None:
     page.add_script_tag(content=AXE.read_text(encoding="utf-8"))
     found = page.evaluate("async () => (await axe.run('.acw')).violations")
     assert found == [], json.dumps(found, indent=1)
+
+
+def hovered(page: Page) -> tuple[int, list[int]]:
+    """Point at 200 places of a heatmap; return how often pixels were painted, and what changed.
+
+    What changed is a number for each place: of the nodes and attributes of the page. The median of
+    the times, from the event to the laid-out readout, is printed.
+    """
+    paints, changes, times = page.evaluate(
+        """() => {
+            let paints = 0;
+            const context = CanvasRenderingContext2D.prototype;
+            const put = context.putImageData;
+            context.putImageData = function (...given) { paints++; return put.apply(this, given); };
+            const canvas = document.querySelector(".acw-plot canvas");
+            const box = canvas.getBoundingClientRect();
+            const seen = new MutationObserver(() => {});
+            const all = { subtree: true, childList: true, attributes: true, characterData: true };
+            seen.observe(document.body, all);
+            const [changes, times] = [[], []];
+            for (let i = 0; i < 200; i++) {
+                const clientX = box.x + (9 + i * 37) % box.width;
+                const clientY = box.y + (i * 53) % box.height;
+                const event = new PointerEvent("pointermove", { clientX, clientY, bubbles: true });
+                const start = performance.now();
+                canvas.dispatchEvent(event);
+                canvas.getBoundingClientRect();
+                times.push(performance.now() - start);
+                changes.push(seen.takeRecords().length);
+            }
+            context.putImageData = put;
+            return [paints, changes, times];
+        }"""
+    )
+    print(f"hover: median {statistics.median(times):.2f} ms, worst {max(times):.2f} ms")
+    return paints, changes

@@ -81,7 +81,7 @@ EXERCISE = exercise(
               says="The estimates scatter less or more from seed to seed than `num_samples` "
                    "independent pairs explain. How many pairs are drawn, and how?"),
         _case("how 300 estimates at width 1 scatter", 1, 20, run=_scatter, tolerance=0.25,
-              says="At width 1 the estimates scatter otherwise than those from products of two unit "
+              says="At width 1 the estimates vary differently from those from products of two unit "
                    "normals. Is a product of two normals really drawn?"),
     ),
     mistakes=(

@@ -114,7 +114,7 @@ def _pair(n: int, query: int, key: int, size: float = 1.0) -> Tensor:
 
 
 def _scrambled(layer: Layer, x: Tensor) -> Tensor:
-    """Split two heads by `view` alone: a head then mixes rows, and its causal mask is no help."""
+    """Split two heads by `view` alone: a head then mixes rows, and its causal mask does not help."""
     heads = x.contiguous().view(1, 2, layer.n, layer.d // 2)
     return (masked_softmax(heads @ heads.mT, layer.causal()) @ heads).reshape(1, layer.n, layer.d)
 

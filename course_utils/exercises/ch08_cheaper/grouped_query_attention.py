@@ -189,7 +189,7 @@ EXERCISE = exercise(
         mistake("heads grouped by modulo, as `repeat` does", "Query head h reads the key head h mod H_kv, as `repeat` "
                 "puts copies one after another: 0, 1, 0, 1. Heads of a group are neighbours: 0, 0, 1, 1. Which "
                 "arithmetic gives that?", _reads("h % shared")),
-        mistake("values grouped otherwise than keys", "A query head compares itself with one key head and takes the "
+        mistake("values grouped differently from keys", "A query head compares itself with one key head and takes the "
                 "values of another. Which two belong together?", _reads("h // group", "h % shared"),
                 _reads("h % shared", "h // group"), _reads("h // group", "0 * h"), _reads("0 * h", "h // group")),
         mistake("one head for all", "Every query head reads the same head of keys and values: that is multi-query "

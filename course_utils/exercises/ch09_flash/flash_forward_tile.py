@@ -119,7 +119,7 @@ MASKS = (
             "takes it for a tile of numbers. The fast half of the kernel's loop has no comparison at all.",
             "hides = True"),
     mistake("limit ignored", "Every key of the tile counts, also those from `limit` on: the future, or the zeros that "
-            "fill the tile up behind the last key. A score of 0 is no weight of 0.", "hides = False",
+            "fill the tile up behind the last key. A score of 0 is not a weight of 0.", "hides = False",
             "scores = scaled\nif hides:\n"
             "    v = tl.where((columns < tl.max(limit, 0))[:, None], v, 0.0).to(v.dtype)\n"
             "acc_new = acc * correction[:, None] + tl.dot(powers.to(v.dtype), v)"),
@@ -185,8 +185,8 @@ SOFTMAXES = (
     mistake("a tile in place of another", "One of the three tiles is used in the place of another. Scores come from q "
             "and k, and what is gathered is v.", "acc_new = acc * correction[:, None] + tl.dot(powers.to(k.dtype), k)",
             "products = tl.dot(q, tl.trans(q))", "products = tl.dot(k, tl.trans(k))"),
-    mistake("l is no sum", "l does not hold the sum of the weights, so acc / l is no average. What is to be divided by "
-            "at the end?", "l_new = l * correction + tl.max(powers, 1)",
+    mistake("l is not a sum", "l does not hold the sum of the weights, so acc / l is not an average. What is to be "
+            "divided by at the end?", "l_new = l * correction + tl.max(powers, 1)",
             "l_new = l * correction + tl.sum(powers, 1) / 16", "l_new = l * correction + 1.0"),
     mistake("reduced over the queries", "Maximum and sum run down the columns, over the queries. Each query has its "
             "own softmax: over which axis of (queries, keys)?",

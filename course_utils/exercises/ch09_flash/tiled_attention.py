@@ -182,7 +182,7 @@ PLACES = (
             _WHOLE_ROWS, f"{_WHOLE_ROWS}\nlse = torch.full_like(query[..., 0], -torch.inf)",
             "done = num_queries // block_q * block_q or num_queries\nresult = out[:, :, :done], lse[:, :, :done]"),
     mistake("padding takes part", "The last tile was filled up with zeros, and they count: a key of zeros has the "
-            "score 0, whose exponential is not 0. What hides a place that is no key?",
+            "score 0, whose exponential is not 0. What hides a place where there is no key?",
             "key, value = (F.pad(x, (0, 0, 0, -key.shape[2] % block_k)) for x in (key, value))\n"
             "num_queries, num_keys = query.shape[2], key.shape[2]"),
     mistake("another tile's values", "The weights of a tile met the values, or the scores the keys, of another one. "

@@ -76,7 +76,7 @@ SUMS = (
             "l_new = powers.sum(-1)"),
     mistake("acc replaced", "acc holds the values of this tile alone. What became of the tiles before it?",
             "acc_new = powers @ value", "correction = torch.zeros_like(m)"),
-    mistake("l is no sum", "l grew by the tile's mean, its largest term or a count instead of the sum of its "
+    mistake("l is not a sum", "l grew by the tile's mean, its largest term or a count instead of the sum of its "
             "exponentials. What will acc be divided by in the end?", "l_new = l * correction + powers.mean(-1)",
             "l_new = l * correction + powers.amax(-1)", "l_new = l * correction + powers.shape[-1]",
             "l_new = l * correction + 1", "l_new = l * correction + powers.square().sum(-1)", "l_new = l * correction"),
