@@ -121,7 +121,7 @@ mine("stable_softmax")
 
 # %% [markdown]
 """
-Each chapter ends with *Yours*: its experiment once more, with your functions in place of the course's. What you have not passed yet is the course's own, and the table says which is whose.
+Near its end each chapter has a section called *Yours*: its experiment once more, with your functions in place of the course's. What you have not passed yet is the course's own, and the table says which is whose.
 """
 
 # %%
@@ -130,7 +130,7 @@ parts
 
 # %% [markdown]
 """
-`run` does an experiment twice, with the course's functions and with yours, and compares. Where the numbers differ, it tries each of your functions alone and names the one to blame.
+`run` does an experiment with the course's functions and again with yours, and compares. Where the numbers differ, it tries each of your functions alone and names the one to blame.
 """
 
 
@@ -147,7 +147,7 @@ note
 """
 ## What to read
 
-Each chapter has a *core path*: at most ten sections, with at most an hour of exercises. Sections marked *further* are folded, and no later chapter's core path needs them. Below each heading stand the minutes that it takes.
+Each chapter has a *core path*: at most ten sections, with at most an hour of exercises. Sections marked *further* are folded, to be read now, later or not at all. Below each heading stand the minutes that it takes.
 """
 
 # %% [markdown]

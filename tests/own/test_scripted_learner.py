@@ -31,7 +31,7 @@ import matplotlib as mpl
 mpl.use("agg")
 {SHORT_TRAINING}
 """
-# The section once more, its last part broken by hand; a cell after the note may stop then.
+# The section once more, its first part broken by hand; a cell after the note may stop then.
 AFTER = """
 import contextlib as _contextlib, json as _json
 from course_utils.own import kept as _kept
@@ -43,7 +43,7 @@ def _told():
             for n in [*globals().values()] if isinstance(n, _Run)]
 
 _before = _told()
-_part = _before[-1]["asked"][-1]
+_part = _before[-1]["asked"][0]
 _path = _kept.kept_path(_part)
 _source = _path.read_text(encoding="utf-8")
 _path.write_text(_source + {broken!r}.format(name=_part), encoding="utf-8")
