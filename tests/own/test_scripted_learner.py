@@ -31,7 +31,7 @@ import matplotlib as mpl
 mpl.use("agg")
 {SHORT_TRAINING}
 """
-# The section once more, its first part broken by hand; a cell after the note may stop then.
+# The section once more, one part broken by hand; a cell after the note may stop then.
 AFTER = """
 import contextlib as _contextlib, json as _json
 from course_utils.own import kept as _kept
@@ -43,7 +43,7 @@ def _told():
             for n in [*globals().values()] if isinstance(n, _Run)]
 
 _before = _told()
-_part = _before[-1]["asked"][0]
+_part = {part!r} or _before[-1]["asked"][0]
 _path = _kept.kept_path(_part)
 _source = _path.read_text(encoding="utf-8")
 _path.write_text(_source + {broken!r}.format(name=_part), encoding="utf-8")
@@ -52,6 +52,7 @@ with _contextlib.suppress(Exception):
 _path.write_text(_source, encoding="utf-8")
 print("\\n" + _json.dumps([_part, _before, _told()[-1]]))
 """
+PART = {"10": "decode_step"}  # what is broken, where that is not the first part
 BROKEN = """
 
 _right = {name}
@@ -149,7 +150,7 @@ def notes(chapter: str, folder: Path) -> tuple[str, list[dict], dict]:
     """
     code = CHAPTERS[chapter]
     section = "\n\n".join(cell.source for cell in code if cell.is_yours)
-    after = AFTER.format(broken=BROKEN, section=section)
+    after = AFTER.format(broken=BROKEN, section=section, part=PART.get(chapter))
     script = folder / f"chapter_{chapter}.py"
     text = "\n\n".join([BEFORE, *(cell.source for cell in code), after])
     script.write_text(text, encoding="utf-8")
