@@ -1385,7 +1385,7 @@ r"""
 
 The trained model of section 7 once more, with every mechanism taken from you: the rotations (chapter 07), the causal mask and its softmax (06), the cache and its steps, and the loop that writes. Its weights stay; the functions are yours wherever their exercises are passed, and the course's where they are not.
 
-The prompt is read under your mask and softmax, each further token by `decode_step`. Then the same text is read again, in pieces of several tokens.
+The prompt is read under your mask and softmax, each further token by `decode_step`. Then the same text is read again: whole, without a cache, and in pieces of several tokens.
 
 **Predict.** Will the text be the same, token for token?
 """
@@ -1393,7 +1393,7 @@ The prompt is read under your mask and softmax, each further token by `decode_st
 
 # %%
 def written_with(parts):
-    """Return what the trained model writes with these parts, and its scores read in pieces."""
+    """Return what the trained model writes, and its scores read at once and in pieces."""
 
     def attend(query, key, value, mask):
         scores = query @ key.mT / query.shape[-1] ** 0.5
@@ -1408,8 +1408,9 @@ def written_with(parts):
     own.load_state_dict(gpt.state_dict())
     with torch.no_grad():
         tokens = torch.cat([opening, parts.greedy_decode(own, opening, 40)], dim=1)
-        scores = read_in_pieces(own, tokens, [9, 1, 20, tokens.shape[1] - 30], own.new_cache(1))
-    return {"text": text.tokenizer.decode(tokens[0].tolist()), "scores": scores}
+        pieces = read_in_pieces(own, tokens, [9, 1, 20, tokens.shape[1] - 30], own.new_cache(1))
+        whole = own.logits(tokens)
+    return {"text": text.tokenizer.decode(tokens[0].tolist()), "whole": whole, "pieces": pieces}
 
 
 # %% tags=["nbval-ignore-output"] reason="whose parts run, and a text that differs a little between Python versions"
@@ -1417,12 +1418,12 @@ opening = text.tokenizer.encode("The statement")[None]
 CACHED = ("append_kv", "decode_step", "greedy_decode")
 parts = yours("causal_mask", "masked_softmax", "rope_split_halves", *CACHED)
 note = parts.run(written_with)
-print((note.result or note.course)["text"], "\n")
+print(note.result["text"], "\n")
 note
 
 # %%
 greedy = "The statement" + text.tokenizer.decode(likeliest[0].tolist())
-print("the text is section 7's greedy one:", (note.result or note.course)["text"] == greedy)
+print("the text is section 7's greedy one:", note.result["text"] == greedy)
 
 # %% [markdown]
 """
