@@ -1,13 +1,17 @@
 """A learner's page: the learner's notebook, with the outputs that a run of it shows.
 
 The solutions notebook holds the outputs, in cells of the same id; the tests compare them with fresh
-runs. Only an exercise, which is a stub here and prints nothing, and its check have other outputs.
+runs. Only an exercise, which is a stub here and prints nothing, its check, and the note that says
+whose parts an experiment ran with have other outputs.
 """
 
+import re
 from typing import Any, NoReturn
 
 import nbformat
 from nbformat import NotebookNode
+
+_PART = re.compile(r"(?m)^(\w+) +(?:yours|the course's)$")
 
 
 def with_outputs(learner: NotebookNode, solved: NotebookNode) -> NotebookNode:
@@ -32,10 +36,27 @@ def with_outputs(learner: NotebookNode, solved: NotebookNode) -> NotebookNode:
         outputs = twins[cell.id].outputs
         if exercise:
             outputs = [_verdict(exercise)] if kind == "check" else []
-        cell.outputs = [_numbered(output, count) for output in outputs]
+        cell.outputs = [_numbered(_untouched(output), count) for output in outputs]
         cell.execution_count = count
     shown.metadata.update({k: v for k, v in solved.metadata.items() if k == "widgets"})
     return shown
+
+
+def _untouched(output: NotebookNode) -> NotebookNode:
+    """Return what an output is where no exercise is passed yet: all parts are the course's."""
+    told = str(output.get("data", {}).get("text/plain", ""))
+    names = _PART.findall(told)
+    if not names:
+        return output
+    from course_utils.exercises import find
+    from course_utils.own.chosen import Chosen
+    from course_utils.own.parts import Parts
+    from course_utils.own.trial import Run
+
+    chosen = Chosen({name: find(name).reference for name in names}, {}, {})
+    note = Run(chosen, None, None) if told.startswith("Yours: ") else Parts(chosen)
+    data = {"text/plain": repr(note), "text/html": note._repr_html_()}
+    return nbformat.from_dict({**output, "data": data})
 
 
 def _verdict(exercise: str) -> NotebookNode:

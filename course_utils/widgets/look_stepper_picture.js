@@ -21,7 +21,7 @@ export function sentence({ words, factor }, seen) {
   const [asks, context, next] = [named("s", seen.number - 1), named("c", seen.number), named("s", seen.number)];
   const [source, wrote] = words[seen.best];
   return [
-    `${named("s", 0)} is the decoder's first state. It asks; the three stages behind it answer.`,
+    `${named("s", 0)} is the decoder's first state. It asks; the next three stages answer.`,
     `Word ${seen.number}, scores: ${asks} asks each state by a dot product, times ${factor}.`,
     `Word ${seen.number}, weights: the softmax of the scores. “${source}” gets ${fixed(seen.weights[seen.best])}.`,
     `Word ${seen.number}, context: ${context} = ${pair(seen.context)}, the states' average with these weights.`,

@@ -34,6 +34,20 @@ def test_all_other_outputs_are_the_stored_ones(name: str) -> None:
             assert kinds == [output.output_type for output in stored[cell.id]]
 
 
+@pytest.mark.parametrize("name", CHAPTERS)
+def test_an_experiment_is_shown_with_the_course_s_parts(name: str) -> None:
+    notes = [
+        str(output["data"].get("text/plain"))
+        for cell in shown(name).cells
+        if "yours(" in cell.source or ".run(" in cell.source
+        for output in cell.get("outputs", [])
+        if "data" in output
+    ]
+    told = "\n".join(notes)
+    assert "parts alone" in told or "All parts are the course's" in told
+    assert "parts are yours" not in told
+
+
 def test_a_cell_is_never_given_the_outputs_of_other_code() -> None:
     out = new_output("stream", text="2")
     solved = new_notebook(cells=[new_code_cell("1 + 1", execution_count=1, outputs=[out])])
