@@ -1,4 +1,4 @@
-"""Whether the output is still tied to its inputs: the gradient, compared with the reference's."""
+"""Compare an answer's gradients with the reference's."""
 
 from collections.abc import Callable
 from typing import Any

@@ -13,7 +13,7 @@ from typing import Any
 
 from course_utils.checking.deadline import EndlessError, arm
 from course_utils.checking.exercise import Trace
-from course_utils.checking.world import Recorder, snapshot
+from course_utils.checking.isolation import Recorder, snapshot
 
 KEPT_OUTPUT = 400
 SECONDS = 5.0
@@ -51,7 +51,7 @@ def call(
     put back: enough for the course's own functions.
     """
     output, recorder = _Output(), Recorder()
-    with snapshot() as world:
+    with snapshot() as state:
         try:
             with contextlib.ExitStack() as stack:
                 stack.enter_context(warnings.catch_warnings())
@@ -62,17 +62,17 @@ def call(
                     stack.enter_context(recorder)
                 kind, value, error = _run(fn, args, seconds)
         finally:
-            changed, moved = world.restore() if watch else (world.restore_settings(), False)
+            changed, moved = state.restore() if watch else (state.restore_settings(), False)
     trace = Trace(frozenset(recorder.calls), recorder.used_autograd, moved)
     return Outcome(kind, value, error, trace, tuple(changed), output.kept, output.length)
 
 
 def run_within(seconds: float, work: Callable[[], None]) -> None:
     """Run some of the course's own work, and stop it where it takes longer; its errors are lost."""
-    with snapshot() as world, warnings.catch_warnings():
+    with snapshot() as state, warnings.catch_warnings():
         warnings.simplefilter("ignore")
         _run(work, (), seconds)
-        world.restore_settings()
+        state.restore_settings()
 
 
 def _run(

@@ -13,19 +13,19 @@ from course_utils.checking.deadline import Stopwatch
 from course_utils.checking.exercise import Case, Cost, Exercise, Mistake
 from course_utils.checking.gradient import gradient_problem, observe_gradient, same_gradients
 from course_utils.checking.guard import SECONDS
+from course_utils.checking.isolation import shared_snapshot
 from course_utils.checking.observe import Observation, is_right, is_stub, observe, problem
 from course_utils.checking.picture import Picture, picture
 from course_utils.checking.recipe import Function
 from course_utils.checking.recognise import Recogniser, once
 from course_utils.checking.report import Report
-from course_utils.checking.world import one_world
 
 BUDGET = 30.0  # seconds of processor time for all calls of one check
 
 
 def judge(exercise: Exercise, answer: Any) -> Report:
     """Return the verdict on an answer; raise nothing that the answer raises, change nothing."""
-    with one_world():
+    with shared_snapshot():
         return _Judgement(exercise, answer).verdict()
 
 
@@ -40,7 +40,7 @@ class _Judgement:
     def verdict(self) -> Report:
         return (
             self._not_callable()
-            or self._not_here()
+            or self._missing_requirement()
             or self._first_wrong_case()
             or self._gradients()
             or self._costs()
@@ -61,7 +61,7 @@ class _Judgement:
             return self._report("not_attempted", "The function has no body yet.")
         return self._bad_signature()
 
-    def _not_here(self) -> Report | None:
+    def _missing_requirement(self) -> Report | None:
         missing = self.exercise.lacks and self.exercise.lacks()
         return self._report("crashed", missing) if missing else None
 

@@ -1,4 +1,4 @@
-"""Read once by the process from which those of the answers are forked: all that they need."""
+"""Preloaded in the fork server, so that the process of each answer starts warm."""
 
 import gc
 

@@ -1,4 +1,4 @@
-// What all widgets share. A widget's module is one text: _assets.py puts this file in the place of
+// Helpers that all widgets share. A widget's module is one text: _assets.py puts this file in place of
 // the line that imports it.
 
 /** Every fifth of matplotlib's 256 viridis colours; straight lines between them are off by less than 1/255. */

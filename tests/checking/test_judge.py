@@ -256,8 +256,8 @@ def test_what_torch_wraps_itself_on_a_late_import_is_no_change_of_the_answer_s()
     # In a fresh process: counting FLOPs imports torch._dynamo, which wraps torch.manual_seed.
     code = """
 import torch
-from course_utils.checking.world import World
-world, before = World(), torch.manual_seed
+from course_utils.checking.isolation import GlobalState
+world, before = GlobalState(), torch.manual_seed
 import torch._dynamo
 assert torch.manual_seed is not before
 print(world.restore())

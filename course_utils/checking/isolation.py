@@ -36,7 +36,7 @@ _default_dtype, _set_default_dtype = torch.get_default_dtype, torch.set_default_
 _is_grad_enabled, _set_grad_enabled = torch.is_grad_enabled, torch._C._set_grad_enabled
 
 
-class World:
+class GlobalState:
     """A snapshot of the global state, to be put back after a call, and after the next."""
 
     def __init__(self) -> None:
@@ -99,13 +99,13 @@ class World:
         return [f"{label}.{name}" for name in (*new, *wrong) if not _is_lazy(before.get(name))]
 
 
-_shared: ContextVar[World | None] = ContextVar("_shared", default=None)
+_shared: ContextVar[GlobalState | None] = ContextVar("_shared", default=None)
 
 
 @contextlib.contextmanager
-def one_world() -> Iterator[None]:
+def shared_snapshot() -> Iterator[None]:
     """Let the calls inside share one snapshot, which only they may disturb: it takes its time."""
-    token = _shared.set(World())
+    token = _shared.set(GlobalState())
     try:
         yield
     finally:
@@ -113,12 +113,12 @@ def one_world() -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def snapshot() -> Iterator[World]:
+def snapshot() -> Iterator[GlobalState]:
     """Give the snapshot for one call: the shared one, but a call inside the call takes its own."""
-    world = _shared.get() or World()
+    state = _shared.get() or GlobalState()
     token = _shared.set(None)
     try:
-        yield world
+        yield state
     finally:
         _shared.reset(token)
 
@@ -160,20 +160,20 @@ class Recorder(TorchFunctionMode):
 
     def __enter__(self) -> "Recorder":
         # All ways to a derivative end in one of these names, which Python looks up at each call.
-        self._doors: list[tuple[Any, str, Callable[..., Any]]] = []
+        self._entry_points: list[tuple[Any, str, Callable[..., Any]]] = []
         for owner, name in (
             (torch.autograd, "_engine_run_backward"),
             (torch.autograd.graph, "_engine_run_backward"),
             (forward_ad, "make_dual"),
         ):
-            self._doors.append((owner, name, getattr(owner, name)))
+            self._entry_points.append((owner, name, getattr(owner, name)))
             setattr(owner, name, self._noting(getattr(owner, name)))
         super().__enter__()  # type: ignore[no-untyped-call]
         return self
 
     def __exit__(self, *exc: Any) -> None:
         super().__exit__(*exc)  # type: ignore[no-untyped-call]
-        for owner, name, original in self._doors:
+        for owner, name, original in self._entry_points:
             setattr(owner, name, original)
 
     def _noting(self, original: Callable[..., Any]) -> Callable[..., Any]:
