@@ -83,7 +83,7 @@ class GPT(nn.Module):
         super().__init__()
         check_at_least(1, num_tokens=num_tokens, num_layers=num_layers, max_length=max_length)
         check_at_least(1, d_model=d_model, d_ff=1 if d_ff is None else d_ff)
-        check_callable(cache=cache or KVCache)
+        check_callable(cache=KVCache if cache is None else cache)
         self.max_length, self.window, self._layer_cache = max_length, window, cache
         kv_heads = num_heads if num_kv_heads is None else num_kv_heads
         d_ff = 4 * d_model if d_ff is None else d_ff

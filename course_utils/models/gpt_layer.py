@@ -89,7 +89,8 @@ class CausalAttention(nn.Module):
         mask: Callable[[int], Tensor] | None = None,
     ) -> None:
         super().__init__()
-        check_callable(attend=attend or causal_mask, mask=mask or causal_mask)
+        check_callable(attend=causal_mask if attend is None else attend)
+        check_callable(mask=causal_mask if mask is None else mask)
         self._given_attend, self._given_mask = attend, mask
         check_num_heads(num_heads, d_model)
         check_at_least(1, num_kv_heads=num_kv_heads, window=1 if window is None else window)
