@@ -8,6 +8,7 @@ from functools import cached_property
 from itertools import repeat
 from typing import Any
 
+import torch
 from torch import Tensor
 from torch.utils._pytree import tree_leaves
 
@@ -64,7 +65,8 @@ def observe(
 def _untouched(now: Tensor, before: Tensor) -> bool:
     same_kind = now.shape == before.shape and now.dtype == before.dtype
     same_kind = same_kind and now.requires_grad == before.requires_grad
-    return same_kind and bool(((now == before) | (now.isnan() & before.isnan())).all())
+    same = same_kind and torch.equal(now, before)  # but NaN is not equal to itself
+    return same or (same_kind and bool(((now == before) | (now.isnan() & before.isnan())).all()))
 
 
 def problem(exercise: Exercise, seen: Observation, want: Any, case: Case) -> Problem | None:

@@ -58,6 +58,7 @@ class Recogniser:
         self.exercise = exercise
         self._attempt = attempt
         self._seen: dict[int, Observation] = {}
+        self._right: dict[int, bool] = {}
         self._spent = Stopwatch()
 
     def answer(self, index: int) -> Observation:
@@ -69,8 +70,13 @@ class Recogniser:
     @cached_property
     def right(self) -> list[bool]:
         """On which cases the answer is right."""
-        cases = range(len(self.exercise.cases))
-        return [self.is_right(index, self.answer(index)) for index in cases]
+        return [self.right_on(index) for index in range(len(self.exercise.cases))]
+
+    def right_on(self, index: int) -> bool:
+        """Return whether the answer is right on a case."""
+        if index not in self._right:
+            self._right[index] = self.is_right(index, self.answer(index))
+        return self._right[index]
 
     def is_right(self, index: int, seen: Observation) -> bool:
         """Return whether nothing is wrong with what was seen on a case."""
@@ -86,11 +92,15 @@ class Recogniser:
         if seen.outcome.kind in ("endless", "exited"):
             return None
         clear = _is_conclusive(seen, case)
-        found = [
-            self._candidate(mistake, version, index, clear)
+        alike = [
+            (mistake, version)
             for mistake, version in self._versions()
             if behaves_alike(seen, self.run(version, index), case)
         ]
+        names = {mistake.name for mistake, _ in alike}
+        if clear and len(names) == 1 and any(self._agrees_again(fn, index) for _, fn in alike):
+            return alike[0][0]
+        found = [self._candidate(mistake, version, index, clear) for mistake, version in alike]
         kept = [c for c in found if not c.contradicted or (clear and c.agrees > 1)]
         if seen.outcome.kind == "raised":
             kept = [c for c in kept if 2 * c.agrees >= self.right.count(False)]
@@ -141,6 +151,15 @@ class Recogniser:
         for mistake in self.exercise.mistakes:
             if mistake.detects is None:
                 yield from ((mistake, version) for version in self.exercise.versions(mistake))
+
+    def _agrees_again(self, version: Function, index: int) -> bool:
+        """Return whether a version does what the answer does on a second case that is wrong."""
+        return any(
+            not self.right_on(other)
+            and behaves_alike(self.answer(other), self.run(version, other), case)
+            for other, case in enumerate(self.exercise.cases)
+            if other != index
+        )
 
     def _candidate(self, mistake: Mistake, version: Function, index: int, clear: bool) -> Candidate:
         agrees, contradicted = 1, False
