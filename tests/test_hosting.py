@@ -40,6 +40,7 @@ def commands(part: Any, key: str = "") -> Iterator[str]:
         yield from str(part).splitlines()
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("name", "schema"), PUBLISHED.items())
 def test_file_obeys_its_published_schema(name: str, schema: str) -> None:
     command = [sys.executable, "-m", "check_jsonschema", "--builtin-schema", f"vendor.{schema}"]
