@@ -7,6 +7,7 @@ first `import triton`; some parts of torch import triton by themselves (`torch.u
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import inspect
 import types
@@ -81,12 +82,17 @@ def interpreter() -> Iterator[None]:
     for kind in classes:
         kind.__call__, kind.run = _call, _launch
     JITFunction.__get__ = _bound
+    builder = interpreter_semantic.builder
+    options = builder.options
+    # Whether sums of integers overflow is not asked on a GPU either, unless it is told to.
+    builder.options = dataclasses.replace(options, sanitize_overflow=False)
     try:
         with np.errstate(all="ignore"):  # as silent as a GPU
             yield
     except InterpreterError as error:
         raise error.__cause__ or error from None
     finally:
+        builder.options = options
         for owner, names in before:
             _put_back(owner, names)
 
