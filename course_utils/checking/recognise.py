@@ -26,7 +26,7 @@ from course_utils.checking.observe import Observation, behaves_alike, is_right, 
 from course_utils.checking.recipe import Function
 
 # Processor time: pairs are tried until a verdict has taken so long, but for a moment in any case.
-VERDICT_SECONDS = 0.9
+VERDICT_SECONDS = 0.7
 MOMENT = 0.2
 
 # What the exercises' own functions do, once for all. Each entry holds what its key stands for, so
