@@ -17,10 +17,11 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from tools.build_notebooks import exercise_data
 from tools.notebook_build import solution_notebook
 from tools.notebook_files import find_sources
 from tools.notebook_run import NotebookError, execute
-from tools.notebook_source import read_chapter
+from tools.notebook_source import read_chapter, with_data
 
 _ROOT = Path(__file__).resolve().parents[1]
 RECORD = _ROOT / "book" / "running.json"
@@ -49,7 +50,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def seconds(source: Path) -> float:
     """Return how many processor seconds a chapter's kernel takes, from its start to its end."""
-    chapter = read_chapter(source)
+    chapter = with_data(read_chapter(source), exercise_data)
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     execute(solution_notebook(chapter), chapter, _ROOT / "solutions", timeout=600)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
