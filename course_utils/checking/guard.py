@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from course_utils.checking.deadline import EndlessError, arm
-from course_utils.checking.exercise import Trace
 from course_utils.checking.isolation import Recorder, snapshot
+from course_utils.checking.mistakes import Trace
 
 KEPT_OUTPUT = 400
 SECONDS = 5.0

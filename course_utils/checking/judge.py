@@ -10,10 +10,11 @@ from typing import Any
 from course_utils.checking.compare import describe
 from course_utils.checking.costs import cost_problem, count_cost
 from course_utils.checking.deadline import Stopwatch
-from course_utils.checking.exercise import Case, Cost, Exercise, Mistake
+from course_utils.checking.exercise import Case, Cost, Exercise
 from course_utils.checking.gradient import gradient_problem, observe_gradient, same_gradients
 from course_utils.checking.guard import SECONDS
 from course_utils.checking.isolation import shared_snapshot
+from course_utils.checking.mistakes import Mistake
 from course_utils.checking.observe import Observation, is_right, is_stub, observe, problem
 from course_utils.checking.picture import Picture, picture
 from course_utils.checking.recipe import Function

@@ -19,9 +19,10 @@ from torch.utils._pytree import tree_leaves, tree_map_only
 
 from course_utils.checking.compare import equal, kind_problem
 from course_utils.checking.deadline import Stopwatch
-from course_utils.checking.exercise import Case, Exercise, Mistake
+from course_utils.checking.exercise import Case, Exercise
 from course_utils.checking.gradient import observe_gradient
 from course_utils.checking.guard import SECONDS, Outcome, run_within
+from course_utils.checking.mistakes import Mistake
 from course_utils.checking.observe import Observation, behaves_alike, is_right, observe
 from course_utils.checking.recipe import Function
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from course_utils.checking.exercise import mistake, only, saying, without
+from course_utils.checking.mistakes import mistake, only, saying, without
 from course_utils.checking.recipe import Recipe, RecipeError
 
 RIGHT = """

@@ -2,7 +2,8 @@
 
 import torch
 
-from course_utils.checking.exercise import Cost, Law, case, exercise, mistake
+from course_utils.checking.exercise import Cost, Law, case, exercise
+from course_utils.checking.mistakes import mistake
 from course_utils.measure import largest_tensor
 
 RIGHT = """

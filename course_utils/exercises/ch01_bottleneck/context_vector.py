@@ -4,9 +4,10 @@ from typing import Any
 
 import torch
 from course_utils.attention import context_vector
-from course_utils.checking.exercise import case, exercise, mistake
+from course_utils.checking.exercise import case, exercise
 from course_utils.checking.inputs import Make, normal, strided
 from course_utils.checking.laws import is_other, monotone
+from course_utils.checking.mistakes import mistake
 from torch import Tensor
 
 RIGHT = """

@@ -3,8 +3,9 @@
 from typing import Any
 
 import torch
-from course_utils.checking.exercise import case, exercise, mistake
+from course_utils.checking.exercise import case, exercise
 from course_utils.checking.inputs import Make, normal, strided
+from course_utils.checking.mistakes import mistake
 from course_utils.exercises.shared.recurrent import parameters
 from course_utils.models.recurrent import encode
 

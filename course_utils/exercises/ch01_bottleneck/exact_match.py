@@ -3,8 +3,9 @@
 from typing import Any
 
 import torch
-from course_utils.checking.exercise import Case, Law, case, exercise, mistake
+from course_utils.checking.exercise import Case, Law, case, exercise
 from course_utils.checking.inputs import Make, strided
+from course_utils.checking.mistakes import mistake
 from course_utils.measure.accuracy import exact_match
 from torch import Tensor
 

@@ -3,9 +3,10 @@
 from typing import Any
 
 import torch
-from course_utils.checking.exercise import Law, case, exercise, mistake
+from course_utils.checking.exercise import Law, case, exercise
 from course_utils.checking.inputs import Make, normal, strided
 from course_utils.checking.laws import is_other, monotone
+from course_utils.checking.mistakes import mistake
 from course_utils.exercises.shared.recurrent import parameters
 from course_utils.models.recurrent import rnn_step
 from torch import Tensor

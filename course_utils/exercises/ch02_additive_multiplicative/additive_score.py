@@ -5,7 +5,8 @@ from typing import Any
 
 import torch
 from course_utils.attention import additive_score
-from course_utils.checking.exercise import Cost, Mistake, exercise, mistake
+from course_utils.checking.exercise import Cost, exercise
+from course_utils.checking.mistakes import Mistake, mistake
 from course_utils.exercises.shared.kinds import cut_off
 from course_utils.exercises.shared.scores import HIDDEN, Shapes, score_cases, score_inputs, table
 from course_utils.measure import count_flops, largest_tensor

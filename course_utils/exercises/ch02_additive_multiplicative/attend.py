@@ -5,9 +5,10 @@ from typing import Any
 import torch
 from course_utils.attention import attend
 from course_utils.checking.compare import equal
-from course_utils.checking.exercise import Law, Mistake, adding, case, exercise, mistake, only, saying, without
+from course_utils.checking.exercise import Law, case, exercise
 from course_utils.checking.inputs import Make, normal, strided, visible
 from course_utils.checking.laws import row_sums_broken
+from course_utils.checking.mistakes import Mistake, adding, mistake, only, saying, without
 from course_utils.exercises.shared.kinds import batch_mixed, cut_off, squeezed
 from course_utils.exercises.shared.masking import EMPTY_ROWS, MASK
 from course_utils.exercises.shared.softmax import RANDOM, SOFTMAX

@@ -1,7 +1,8 @@
 """Exercise: Luong's concat score."""
 
 from course_utils.attention import concat_score
-from course_utils.checking.exercise import exercise, mistake
+from course_utils.checking.exercise import exercise
+from course_utils.checking.mistakes import mistake
 from course_utils.exercises.shared.kinds import cut_off
 from course_utils.exercises.shared.scores import HIDDEN, score_cases, table
 

@@ -1,7 +1,8 @@
 """Exercise: Luong's dot score."""
 
 from course_utils.attention import dot_score
-from course_utils.checking.exercise import exercise, mistake, without
+from course_utils.checking.exercise import exercise
+from course_utils.checking.mistakes import mistake, without
 from course_utils.exercises.shared.scores import PRODUCT, score_cases, table
 
 RIGHT = """

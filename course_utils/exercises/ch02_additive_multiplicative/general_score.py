@@ -1,7 +1,8 @@
 """Exercise: Luong's general score."""
 
 from course_utils.attention import general_score
-from course_utils.checking.exercise import exercise, mistake, saying, without
+from course_utils.checking.exercise import exercise
+from course_utils.checking.mistakes import mistake, saying, without
 from course_utils.exercises.shared.kinds import cut_off
 from course_utils.exercises.shared.scores import PRODUCT, score_cases, table
 

@@ -4,9 +4,10 @@ from typing import Any
 
 import torch
 from course_utils.attention import local_predictive_weights, stable_softmax
-from course_utils.checking.exercise import Law, case, exercise, mistake, saying, without
+from course_utils.checking.exercise import Law, case, exercise
 from course_utils.checking.inputs import Make, normal, strided
 from course_utils.checking.laws import is_other, monotone, weights_negative
+from course_utils.checking.mistakes import mistake, saying, without
 from course_utils.exercises.shared.kinds import squeezed
 from course_utils.exercises.shared.softmax import SOFTMAX
 from torch import Tensor

@@ -4,8 +4,9 @@ from dataclasses import replace
 
 import torch
 from course_utils.attention import attention_backward
-from course_utils.checking.exercise import case, exercise, mistake, only, saying, without
+from course_utils.checking.exercise import case, exercise
 from course_utils.checking.inputs import normal
+from course_utils.checking.mistakes import mistake, only, saying, without
 from course_utils.exercises.shared.gradients import THROUGH_SOFTMAX, autograd_inside
 from course_utils.exercises.shared.masking import ALWAYS_CAUSAL
 from course_utils.exercises.shared.scale import DEFAULT

@@ -3,7 +3,8 @@
 from typing import Any
 
 from course_utils.attention import attention_weights
-from course_utils.checking.exercise import case, exercise, mistake
+from course_utils.checking.exercise import case, exercise
+from course_utils.checking.mistakes import mistake
 from course_utils.exercises.shared.masking import ALWAYS_CAUSAL
 from course_utils.exercises.shared.scale import DEFAULT, GIVEN, another_scale, some_scale
 from course_utils.exercises.shared.softmax import RANDOM, SOFTMAX, WEIGHT_LAWS, epsilon, some_epsilon

@@ -7,7 +7,8 @@ most. Estimates from other draws scatter; each tolerance is 4 standard deviation
 from typing import Any
 
 import torch
-from course_utils.checking.exercise import Case, case, exercise, mistake
+from course_utils.checking.exercise import Case, case, exercise
+from course_utils.checking.mistakes import mistake
 from course_utils.checking.recipe import Function
 from course_utils.measure.variance import dot_product_variance
 from torch import Tensor

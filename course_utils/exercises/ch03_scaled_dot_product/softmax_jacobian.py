@@ -4,8 +4,9 @@ from typing import Any
 
 import torch
 from course_utils.attention import softmax_jacobian
-from course_utils.checking.exercise import Law, case, exercise, mistake
+from course_utils.checking.exercise import Law, case, exercise
 from course_utils.checking.inputs import normal, strided
+from course_utils.checking.mistakes import mistake
 from course_utils.checking.recipe import Function
 from course_utils.exercises.shared.gradients import autograd_inside
 from course_utils.exercises.shared.scale import multiple

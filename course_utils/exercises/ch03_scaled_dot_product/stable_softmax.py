@@ -5,9 +5,10 @@ from typing import Any
 
 import torch
 from course_utils.attention import stable_softmax
-from course_utils.checking.exercise import Law, case, exercise, mistake, saying
+from course_utils.checking.exercise import Law, case, exercise
 from course_utils.checking.inputs import normal
 from course_utils.checking.laws import row_sums_broken, weights_negative
+from course_utils.checking.mistakes import mistake, saying
 from course_utils.exercises.shared.softmax import RANDOM, SOFTMAX, epsilon, some_epsilon
 from torch import Tensor
 

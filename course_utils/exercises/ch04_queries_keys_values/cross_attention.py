@@ -7,8 +7,9 @@ from typing import Any
 import torch
 from course_utils.attention import cross_attention
 from course_utils.checking.compare import equal
-from course_utils.checking.exercise import adding, case, exercise, mistake, saying, without
+from course_utils.checking.exercise import case, exercise
 from course_utils.checking.inputs import normal, strided
+from course_utils.checking.mistakes import adding, mistake, saying, without
 from course_utils.exercises.shared.kinds import batch_mixed, left_in, squeezed
 from course_utils.exercises.shared.lookup import AVERAGES, PRODUCTS, SHARES, UNMASKED, smaller_epsilons
 from course_utils.exercises.shared.projections import projections

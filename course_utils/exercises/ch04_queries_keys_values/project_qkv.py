@@ -5,8 +5,9 @@ from typing import Any
 
 from course_utils.attention import project_qkv
 from course_utils.checking.compare import equal
-from course_utils.checking.exercise import case, exercise, mistake, saying, without
+from course_utils.checking.exercise import case, exercise
 from course_utils.checking.inputs import normal
+from course_utils.checking.mistakes import mistake, saying, without
 from course_utils.exercises.shared.kinds import left_in, squeezed
 from course_utils.exercises.shared.projections import projections
 from torch import Tensor

@@ -1,7 +1,8 @@
 """Exercise: count what the three projections learn."""
 
-from course_utils.checking.exercise import case, exercise, mistake, only, without
+from course_utils.checking.exercise import case, exercise
 from course_utils.checking.inputs import given
+from course_utils.checking.mistakes import mistake, only, without
 from course_utils.exercises.shared.counts import BEYOND_32_BITS, INTEGER, conditional, flag
 from course_utils.measure.parameters import qkv_parameters
 

@@ -4,8 +4,9 @@ from typing import Any
 
 import torch
 from course_utils.attention import soft_lookup, stable_softmax
-from course_utils.checking.exercise import adding, case, exercise, mistake, without
+from course_utils.checking.exercise import case, exercise
 from course_utils.checking.inputs import normal
+from course_utils.checking.mistakes import adding, mistake, without
 from course_utils.exercises.shared.lookup import (
     AVERAGES,
     PRODUCTS,

@@ -5,8 +5,9 @@ from typing import Any
 
 import torch
 from course_utils.attention import split_fused_qkv
-from course_utils.checking.exercise import case, exercise, mistake, saying
+from course_utils.checking.exercise import case, exercise
 from course_utils.checking.inputs import normal
+from course_utils.checking.mistakes import mistake, saying
 from course_utils.exercises.shared.kinds import squeezed
 from torch import Tensor
 

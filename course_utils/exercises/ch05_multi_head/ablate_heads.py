@@ -4,8 +4,9 @@ from collections.abc import Callable
 
 import torch
 from course_utils.attention import ablate_heads
-from course_utils.checking.exercise import case, exercise, mistake, without
+from course_utils.checking.exercise import case, exercise
 from course_utils.checking.inputs import normal
+from course_utils.checking.mistakes import mistake, without
 from course_utils.exercises.shared.heads import MERGE, MIX, joined
 from torch import Tensor
 

@@ -1,6 +1,7 @@
 """Exercise: count what multi-head attention learns."""
 
-from course_utils.checking.exercise import case, exercise, mistake, without
+from course_utils.checking.exercise import case, exercise
+from course_utils.checking.mistakes import mistake, without
 from course_utils.exercises.shared.counts import INTEGER, conditional, flag
 from course_utils.measure import mha_parameters
 

@@ -9,9 +9,10 @@ from typing import Any
 import torch
 from course_utils.attention import merge_heads, multi_head_attention, scaled_dot_product_attention, split_heads
 from course_utils.checking.compare import equal
-from course_utils.checking.exercise import Law, case, exercise, mistake, only, without
+from course_utils.checking.exercise import Law, case, exercise
 from course_utils.checking.inputs import Make, normal, strided, visible
 from course_utils.checking.laws import is_other
+from course_utils.checking.mistakes import mistake, only, without
 from course_utils.exercises.shared.heads import AMONG, MASKS, MERGE, MIX, SPLIT, SPLIT_SHAPES, joined
 from course_utils.exercises.shared.masking import ALWAYS_CAUSAL, EMPTY_ROWS, MASK
 from course_utils.exercises.shared.projections import projections

@@ -1,8 +1,9 @@
 """Exercise: the causal mask, with the place of the first query among the keys."""
 
 from course_utils.attention import causal_mask
-from course_utils.checking.exercise import adding, case, exercise, mistake, without
+from course_utils.checking.exercise import case, exercise
 from course_utils.checking.inputs import given
+from course_utils.checking.mistakes import adding, mistake, without
 from course_utils.exercises.shared.masks import (
     AXES,
     EMPTY,

@@ -2,8 +2,9 @@
 
 import torch
 from course_utils.attention import document_mask
-from course_utils.checking.exercise import Case, case, exercise, mistake, saying
+from course_utils.checking.exercise import Case, case, exercise
 from course_utils.checking.inputs import strided
+from course_utils.checking.mistakes import mistake, saying
 from course_utils.exercises.shared.masks import AXES, KINDS, PAST, left_out, rows_tell
 
 RIGHT = """

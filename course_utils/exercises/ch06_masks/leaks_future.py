@@ -12,7 +12,8 @@ from typing import Any
 import torch
 import torch.nn.functional as F
 from course_utils.attention import causal_mask, leaks_future, masked_softmax, prefix_mask, window_mask
-from course_utils.checking.exercise import Case, case, exercise, mistake
+from course_utils.checking.exercise import Case, case, exercise
+from course_utils.checking.mistakes import mistake
 from course_utils.checking.recipe import Function
 from torch import Tensor
 

@@ -5,9 +5,10 @@ from typing import Any
 
 import torch
 from course_utils.attention import masked_softmax
-from course_utils.checking.exercise import Law, adding, case, exercise, mistake, saying
+from course_utils.checking.exercise import Law, case, exercise
 from course_utils.checking.inputs import Make, normal, strided, visible
 from course_utils.checking.laws import row_sums_broken
+from course_utils.checking.mistakes import adding, mistake, saying
 from course_utils.exercises.shared.masking import ALWAYS_CAUSAL, EMPTY_ROWS, MASK
 from course_utils.exercises.shared.masks import EMPTY
 from course_utils.exercises.shared.softmax import RANDOM, SOFTMAX, epsilon, some_epsilon

@@ -2,7 +2,8 @@
 
 import torch
 from course_utils.attention import padding_mask
-from course_utils.checking.exercise import Case, case, exercise, mistake, saying
+from course_utils.checking.exercise import Case, case, exercise
+from course_utils.checking.mistakes import mistake, saying
 from course_utils.exercises.shared.masks import AXES, EMPTY, KINDS, left_out, rows_tell
 
 RIGHT = """

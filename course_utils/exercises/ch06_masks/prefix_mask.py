@@ -1,8 +1,9 @@
 """Exercise: the prefix mask, open for the prompt and causal for the answer."""
 
 from course_utils.attention import prefix_mask
-from course_utils.checking.exercise import case, exercise, mistake, saying, without
+from course_utils.checking.exercise import case, exercise
 from course_utils.checking.inputs import given
+from course_utils.checking.mistakes import mistake, saying, without
 from course_utils.exercises.shared.masks import AXES, KINDS, PAST, SIZES, left_out, rows_tell
 
 RIGHT = """

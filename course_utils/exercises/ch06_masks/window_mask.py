@@ -1,8 +1,9 @@
 """Exercise: the sliding window, causal, with the place of the first query among the keys."""
 
 from course_utils.attention import window_mask
-from course_utils.checking.exercise import adding, case, exercise, mistake, saying
+from course_utils.checking.exercise import case, exercise
 from course_utils.checking.inputs import given
+from course_utils.checking.mistakes import adding, mistake, saying
 from course_utils.exercises.shared.masks import (
     AXES,
     EMPTY,

@@ -3,8 +3,9 @@
 from typing import Any
 
 import torch
-from course_utils.checking.exercise import Case, Law, case, exercise, mistake
+from course_utils.checking.exercise import Case, Law, case, exercise
 from course_utils.checking.inputs import given
+from course_utils.checking.mistakes import mistake
 from course_utils.checking.recipe import Function
 from course_utils.positions import alibi_bias
 from torch import Tensor

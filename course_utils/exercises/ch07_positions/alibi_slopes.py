@@ -1,7 +1,8 @@
 """Exercise: the slopes of ALiBi."""
 
-from course_utils.checking.exercise import Case, case, exercise, mistake
+from course_utils.checking.exercise import Case, case, exercise
 from course_utils.checking.inputs import given
+from course_utils.checking.mistakes import mistake
 from course_utils.checking.recipe import Function
 from course_utils.positions import alibi_slopes
 

@@ -3,7 +3,8 @@
 from typing import Any
 
 import torch
-from course_utils.checking.exercise import Case, Law, case, exercise, mistake
+from course_utils.checking.exercise import Case, Law, case, exercise
+from course_utils.checking.mistakes import mistake
 from course_utils.checking.recipe import Function
 from course_utils.positions import interpolate_positions
 from torch import Tensor

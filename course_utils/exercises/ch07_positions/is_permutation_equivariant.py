@@ -5,8 +5,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
-from course_utils.checking.exercise import Case, case, exercise, mistake
+from course_utils.checking.exercise import Case, case, exercise
 from course_utils.checking.inputs import normal
+from course_utils.checking.mistakes import mistake
 from course_utils.positions import is_permutation_equivariant, sinusoidal_encoding
 from torch import Tensor, nn
 

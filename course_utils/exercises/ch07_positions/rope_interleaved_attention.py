@@ -5,8 +5,9 @@ from typing import Any
 
 import torch
 from course_utils.attention import scaled_dot_product_attention
-from course_utils.checking.exercise import Case, case, exercise, mistake, without
+from course_utils.checking.exercise import Case, case, exercise
 from course_utils.checking.inputs import normal
+from course_utils.checking.mistakes import mistake, without
 from course_utils.exercises.shared.masking import ALWAYS_CAUSAL
 from course_utils.exercises.shared.positions import ROUNDING
 from course_utils.exercises.shared.scale import DEFAULT, another_scale, some_scale

@@ -3,8 +3,9 @@
 from typing import Any
 
 import torch
-from course_utils.checking.exercise import Cost, case, exercise, mistake, only, saying, without
+from course_utils.checking.exercise import Cost, case, exercise
 from course_utils.checking.inputs import normal
+from course_utils.checking.mistakes import mistake, only, saying, without
 from course_utils.exercises.shared.scale import DEFAULT, GIVEN, another_scale, some_scale
 from course_utils.measure import largest_tensor
 from course_utils.positions import shaw_scores

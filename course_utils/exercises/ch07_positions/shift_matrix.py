@@ -3,8 +3,9 @@
 from typing import Any
 
 import torch
-from course_utils.checking.exercise import Case, Law, case, exercise, mistake
+from course_utils.checking.exercise import Case, Law, case, exercise
 from course_utils.checking.inputs import given
+from course_utils.checking.mistakes import mistake
 from course_utils.exercises.shared.positions import FREQUENCIES, IN_TURNS, ROUNDING
 from course_utils.positions import shift_matrix
 from torch import Tensor

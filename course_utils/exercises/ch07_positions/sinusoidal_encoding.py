@@ -3,8 +3,9 @@
 from typing import Any
 
 import torch
-from course_utils.checking.exercise import Law, case, exercise, mistake
+from course_utils.checking.exercise import Law, case, exercise
 from course_utils.checking.inputs import given
+from course_utils.checking.mistakes import mistake
 from course_utils.exercises.shared.positions import ANGLES, FREQUENCIES, ROUNDING
 from course_utils.positions import sinusoidal_encoding
 from torch import Tensor

@@ -3,8 +3,9 @@
 from typing import Any
 
 import torch
-from course_utils.checking.exercise import Law, case, exercise, mistake
+from course_utils.checking.exercise import Law, case, exercise
 from course_utils.checking.inputs import Make
+from course_utils.checking.mistakes import mistake
 from course_utils.positions import t5_bucket
 from torch import Tensor
 

@@ -5,8 +5,9 @@ from typing import Any
 import torch
 import torch.nn.functional as F
 from course_utils.attention import cross_covariance_attention
-from course_utils.checking.exercise import adding, case, exercise, mistake, only, saying, without
+from course_utils.checking.exercise import case, exercise
 from course_utils.checking.inputs import Make, normal, strided
+from course_utils.checking.mistakes import adding, mistake, only, saying, without
 from course_utils.exercises.shared.heads import AMONG
 from course_utils.exercises.shared.kinds import cut_off
 from course_utils.exercises.shared.masking import ALWAYS_CAUSAL

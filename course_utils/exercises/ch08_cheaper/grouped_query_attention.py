@@ -6,8 +6,9 @@ from typing import Any
 import torch
 import torch.nn.functional as F
 from course_utils.attention import grouped_query_attention
-from course_utils.checking.exercise import Cost, adding, case, exercise, mistake, only, without
+from course_utils.checking.exercise import Cost, case, exercise
 from course_utils.checking.inputs import Make, normal, strided, visible
+from course_utils.checking.mistakes import adding, mistake, only, without
 from course_utils.exercises.shared.heads import AMONG
 from course_utils.exercises.shared.masking import ALWAYS_CAUSAL, EMPTY_ROWS, MASK, if_given
 from course_utils.exercises.shared.scale import DEFAULT, GIVEN, another_scale, some_scale

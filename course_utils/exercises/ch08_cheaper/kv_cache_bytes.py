@@ -1,7 +1,8 @@
 """Exercise: the bytes that keys and values of earlier tokens take."""
 
-from course_utils.checking.exercise import adding, case, exercise, mistake, without
+from course_utils.checking.exercise import case, exercise
 from course_utils.checking.inputs import given
+from course_utils.checking.mistakes import adding, mistake, without
 from course_utils.exercises.shared.counts import CACHE, INTEGER
 from course_utils.measure import kv_cache_bytes
 

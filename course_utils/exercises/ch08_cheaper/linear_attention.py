@@ -4,8 +4,9 @@ from typing import Any
 
 import torch
 from course_utils.attention import linear_attention
-from course_utils.checking.exercise import Cost, case, exercise, mistake
+from course_utils.checking.exercise import Cost, case, exercise
 from course_utils.checking.inputs import Make, normal
+from course_utils.checking.mistakes import mistake
 from course_utils.exercises.shared.linear import FEATURES, PLACES, TOTAL, epsilon_below, softmax_kept, work
 from course_utils.exercises.shared.values import average_law
 from course_utils.measure import largest_tensor

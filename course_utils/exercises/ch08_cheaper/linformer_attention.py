@@ -4,8 +4,9 @@ from typing import Any
 
 import torch
 from course_utils.attention import linformer_attention
-from course_utils.checking.exercise import Cost, adding, case, exercise, mistake, only, saying, without
+from course_utils.checking.exercise import Cost, case, exercise
 from course_utils.checking.inputs import Make, normal, strided
+from course_utils.checking.mistakes import adding, mistake, only, saying, without
 from course_utils.exercises.shared.kinds import cut_off
 from course_utils.exercises.shared.linear import work
 from course_utils.exercises.shared.masking import ALWAYS_CAUSAL

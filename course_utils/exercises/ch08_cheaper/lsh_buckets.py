@@ -4,8 +4,9 @@ from typing import Any
 
 import torch
 from course_utils.attention import lsh_buckets
-from course_utils.checking.exercise import case, exercise, mistake
+from course_utils.checking.exercise import case, exercise
 from course_utils.checking.inputs import normal
+from course_utils.checking.mistakes import mistake
 
 RIGHT = """
 def lsh_buckets(x, rotations):

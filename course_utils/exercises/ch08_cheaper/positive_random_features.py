@@ -3,8 +3,9 @@
 from typing import Any
 
 from course_utils.attention import positive_random_features
-from course_utils.checking.exercise import case, exercise, mistake
+from course_utils.checking.exercise import case, exercise
 from course_utils.checking.inputs import normal
+from course_utils.checking.mistakes import mistake
 from course_utils.exercises.shared.kinds import cut_off
 from torch import Tensor
 

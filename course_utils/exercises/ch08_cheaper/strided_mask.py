@@ -1,8 +1,9 @@
 """Exercise: the strided pattern of the sparse Transformer."""
 
 from course_utils.attention import strided_mask
-from course_utils.checking.exercise import adding, case, exercise, mistake, saying, without
+from course_utils.checking.exercise import case, exercise
 from course_utils.checking.inputs import given
+from course_utils.checking.mistakes import adding, mistake, saying, without
 from course_utils.exercises.shared.masks import AXES, KINDS, PAST, left_out, rows_tell
 
 RIGHT = """

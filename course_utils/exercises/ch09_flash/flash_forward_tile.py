@@ -5,8 +5,9 @@ from typing import Any
 import torch
 from course_utils.attention import flash_kernels
 from course_utils.attention.flash_launch import Tiling, Tilings, flash_forward
-from course_utils.checking.exercise import Case, Law, case, exercise, mistake
+from course_utils.checking.exercise import Case, Law, case, exercise
 from course_utils.checking.inputs import Make, normal
+from course_utils.checking.mistakes import mistake
 from course_utils.checking.recipe import Function
 from course_utils.triton_interpreter import interpreted, lacking, tl
 from torch import Tensor

@@ -1,7 +1,8 @@
 """Exercise: what plain and flash attention move to and from a GPU's large memory."""
 
-from course_utils.checking.exercise import case, exercise, mistake
+from course_utils.checking.exercise import case, exercise
 from course_utils.checking.inputs import given
+from course_utils.checking.mistakes import mistake
 from course_utils.measure import hbm_traffic
 
 RIGHT = """

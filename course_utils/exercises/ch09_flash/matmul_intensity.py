@@ -2,8 +2,9 @@
 
 from typing import Any
 
-from course_utils.checking.exercise import adding, case, exercise, mistake, only, saying, without
+from course_utils.checking.exercise import case, exercise
 from course_utils.checking.inputs import given
+from course_utils.checking.mistakes import adding, mistake, only, saying, without
 from course_utils.exercises.shared.counts import MULTIPLY_ADD, SIZE, conditional, flag
 from course_utils.measure.roofline import matmul_intensity
 

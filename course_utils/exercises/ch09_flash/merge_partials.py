@@ -4,8 +4,9 @@ from typing import Any
 
 import torch
 from course_utils.attention import merge_partials
-from course_utils.checking.exercise import case, exercise, mistake
+from course_utils.checking.exercise import case, exercise
 from course_utils.checking.inputs import Make, normal, strided
+from course_utils.checking.mistakes import mistake
 from course_utils.checking.recipe import Function
 from torch import Tensor
 

@@ -2,8 +2,9 @@
 
 import torch
 from course_utils.attention import online_softmax_step
-from course_utils.checking.exercise import case, exercise, mistake
+from course_utils.checking.exercise import case, exercise
 from course_utils.checking.inputs import Make, normal, strided
+from course_utils.checking.mistakes import mistake
 from course_utils.checking.recipe import Function
 from course_utils.exercises.shared.online import FACTORS, SUMS
 from torch import Tensor

@@ -4,8 +4,9 @@ from typing import Any
 
 import torch
 from course_utils.attention import tiled_attention
-from course_utils.checking.exercise import adding, case, exercise, mistake, saying, without
+from course_utils.checking.exercise import case, exercise
 from course_utils.checking.inputs import Make, normal, strided
+from course_utils.checking.mistakes import adding, mistake, saying, without
 from course_utils.checking.recipe import Function
 from course_utils.exercises.shared.online import FACTORS, SUMS
 from course_utils.exercises.shared.scale import DEFAULT, another_scale, some_scale

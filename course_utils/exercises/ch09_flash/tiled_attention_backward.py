@@ -5,8 +5,9 @@ from typing import Any
 
 import torch
 from course_utils.attention import tiled_attention, tiled_attention_backward
-from course_utils.checking.exercise import adding, case, exercise, mistake, saying, without
+from course_utils.checking.exercise import case, exercise
 from course_utils.checking.inputs import Make, normal, strided
+from course_utils.checking.mistakes import adding, mistake, saying, without
 from course_utils.exercises.shared.scale import DEFAULT
 from course_utils.exercises.shared.tiles import CAUSAL, TILES, WAYS, costs, inputs
 

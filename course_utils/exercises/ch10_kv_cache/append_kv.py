@@ -5,8 +5,9 @@ from typing import Any
 
 import torch
 from course_utils.attention import append_kv
-from course_utils.checking.exercise import Cost, case, exercise, mistake
+from course_utils.checking.exercise import Cost, case, exercise
 from course_utils.checking.inputs import Make, normal
+from course_utils.checking.mistakes import mistake
 from course_utils.checking.recipe import Function
 from course_utils.exercises.shared.caches import slots, tokens_first
 from course_utils.measure import largest_tensor

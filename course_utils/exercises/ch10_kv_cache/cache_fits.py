@@ -1,7 +1,8 @@
 """Exercise: how many tokens fit into the memory that is left."""
 
-from course_utils.checking.exercise import adding, case, exercise, mistake, saying, without
+from course_utils.checking.exercise import case, exercise
 from course_utils.checking.inputs import given
+from course_utils.checking.mistakes import adding, mistake, saying, without
 from course_utils.exercises.shared.counts import CACHE, GIB, INTEGER
 from course_utils.measure import cache_fits
 

@@ -4,8 +4,9 @@ from typing import Any
 
 import torch
 from course_utils.attention import causal_mask, decode_step
-from course_utils.checking.exercise import adding, case, exercise, mistake, saying, without
+from course_utils.checking.exercise import case, exercise
 from course_utils.checking.inputs import Make, normal
+from course_utils.checking.mistakes import adding, mistake, saying, without
 from course_utils.exercises.shared.caches import another_dtype, slots, tokens_first
 from course_utils.exercises.shared.heads import AMONG
 from course_utils.exercises.shared.kinds import batch_mixed, cut_off, squeezed

@@ -4,8 +4,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
-from course_utils.checking.exercise import case, exercise, mistake, saying
+from course_utils.checking.exercise import case, exercise
 from course_utils.checking.inputs import Make
+from course_utils.checking.mistakes import mistake, saying
 from course_utils.checking.recipe import Function
 from course_utils.exercises.shared.kinds import squeezed
 from course_utils.models import greedy_decode

@@ -4,8 +4,9 @@ from typing import Any
 
 import torch
 from course_utils.attention import paged_gather
-from course_utils.checking.exercise import case, exercise, mistake, saying
+from course_utils.checking.exercise import case, exercise
 from course_utils.checking.inputs import Make, normal
+from course_utils.checking.mistakes import mistake, saying
 from course_utils.exercises.shared.caches import another_dtype
 from course_utils.exercises.shared.kinds import cut_off, left_in, squeezed
 from torch import Tensor

@@ -5,8 +5,9 @@ from typing import Any
 
 import torch
 from course_utils.attention import quantize_kv
-from course_utils.checking.exercise import Law, case, exercise, mistake
+from course_utils.checking.exercise import Law, case, exercise
 from course_utils.checking.inputs import Make, normal, strided
+from course_utils.checking.mistakes import mistake
 from course_utils.exercises.shared.kinds import cut_off
 from torch import Tensor
 

@@ -1,8 +1,9 @@
 """Exercise: which positions a cache with a window and sinks still holds."""
 
 from course_utils.attention import rolling_cache_positions
-from course_utils.checking.exercise import case, exercise, mistake
+from course_utils.checking.exercise import case, exercise
 from course_utils.checking.inputs import given
+from course_utils.checking.mistakes import mistake
 
 RIGHT = """
 def rolling_cache_positions(num_seen, window, num_sinks):

@@ -3,8 +3,8 @@
 import torch
 from torch import Tensor
 
-from course_utils.checking.exercise import Mistake, mistake
 from course_utils.checking.inputs import normal
+from course_utils.checking.mistakes import Mistake, mistake
 
 
 def slots(

@@ -24,7 +24,7 @@ of a product of six sizes, each of which is a step of its own first:
 """
 
 
-from course_utils.checking.exercise import Mistake, mistake
+from course_utils.checking.mistakes import Mistake, mistake
 
 # Versions of an overflow that show only in counts of more than 32 bits.
 BEYOND_32_BITS = (

@@ -7,7 +7,7 @@ The lines of `THROUGH_SOFTMAX` speak of the steps
     grad_scores = weights * (grad_weights - average)
 """
 
-from course_utils.checking.exercise import Mistake, Trace, mistake
+from course_utils.checking.mistakes import Mistake, Trace, mistake
 
 
 def calls_autograd(trace: Trace) -> bool:

@@ -37,7 +37,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from course_utils.checking.exercise import Law, Mistake, mistake
+from course_utils.checking.exercise import Law
+from course_utils.checking.mistakes import Mistake, mistake
 from course_utils.checking.recipe import Function
 
 _GRADIENT = (

@@ -4,7 +4,7 @@ The functions take the lines that go wrong; in `squeezed` and `left_in`, `{}` st
 is lost or added: `squeezed("return scores{}")`, `squeezed("return out{}, weights{}")`.
 """
 
-from course_utils.checking.exercise import Mistake, mistake
+from course_utils.checking.mistakes import Mistake, mistake
 
 
 def squeezed(*lines: str) -> Mistake:

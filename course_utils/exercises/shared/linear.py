@@ -24,7 +24,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from course_utils.checking.exercise import Mistake, mistake
+from course_utils.checking.mistakes import Mistake, mistake
 from course_utils.exercises.shared.kinds import cut_off
 from course_utils.measure import count_flops
 from course_utils.measure.cost import Watching

@@ -10,7 +10,7 @@ The lines speak of the steps
 `PRODUCTS` speaks of the first, `UNMASKED` and `SHARES` of the weights, `AVERAGES` of the output.
 """
 
-from course_utils.checking.exercise import mistake, without
+from course_utils.checking.mistakes import mistake, without
 from course_utils.exercises.shared.masking import ALWAYS_CAUSAL
 from course_utils.exercises.shared.softmax import SOFTMAX
 

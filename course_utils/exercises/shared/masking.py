@@ -12,7 +12,7 @@ any shape that broadcasts with them.
 from collections.abc import Iterable
 from dataclasses import replace
 
-from course_utils.checking.exercise import Mistake, mistake
+from course_utils.checking.mistakes import Mistake, mistake
 
 _AGAIN = "scores = scaled\nrest = stable_softmax(scores) * allowed\n"
 

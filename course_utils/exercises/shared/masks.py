@@ -24,7 +24,8 @@ from typing import Any
 
 from torch import Tensor
 
-from course_utils.checking.exercise import Law, Mistake, mistake
+from course_utils.checking.exercise import Law
+from course_utils.checking.mistakes import Mistake, mistake
 
 _DTYPES = ("float32", "float64", "float16", "int32", "int64", "uint8")
 _CAST = (f"return {mask}.to(torch.{dtype})" for mask in ("mask", "(~mask)") for dtype in _DTYPES)

@@ -14,7 +14,7 @@ The lines speak of `m`, `l` and `acc`, the state so far, of a tile's `scores` an
 where m, l, top, m_new, shift and correction hold one number per query.
 """
 
-from course_utils.checking.exercise import mistake
+from course_utils.checking.mistakes import mistake
 
 _OWN = "own = top.masked_fill(top == -torch.inf, 0.0)\n"
 _UPSIDE = "upside = (shift - m.masked_fill(m == -torch.inf, 0.0)).exp()\n"

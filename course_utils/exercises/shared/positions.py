@@ -29,8 +29,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from course_utils.checking.exercise import Case, Law, Mistake, case, mistake
+from course_utils.checking.exercise import Case, Law, case
 from course_utils.checking.inputs import Make, normal
+from course_utils.checking.mistakes import Mistake, mistake
 
 # Angles made in float32 are as right as others near by: at position p they are off by about 1e-7 p.
 ROUNDING = 1e-4

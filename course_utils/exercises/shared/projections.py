@@ -13,7 +13,7 @@ streams `query`, `key` and `value` themselves, so that the steps are `query = qu
 import itertools
 from collections.abc import Iterable, Mapping
 
-from course_utils.checking.exercise import Mistake, adding, mistake
+from course_utils.checking.mistakes import Mistake, adding, mistake
 
 _MADE = ("query", "key", "value")
 _MATRICES = ("W_q", "W_k", "W_v")

@@ -17,7 +17,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from course_utils.checking.exercise import Mistake, mistake
+from course_utils.checking.mistakes import Mistake, mistake
 
 DEFAULT = (
     mistake("no scale", "The weights are those of unscaled scores: too sharp, and sharper still with a larger width. "

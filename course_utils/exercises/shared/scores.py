@@ -24,9 +24,10 @@ import torch
 from torch import Tensor
 
 from course_utils.checking.compare import equal
-from course_utils.checking.exercise import Case, Mistake, case, mistake
+from course_utils.checking.exercise import Case, case
 from course_utils.checking.inputs import Make, normal, strided
 from course_utils.checking.laws import is_other, monotone
+from course_utils.checking.mistakes import Mistake, mistake
 from course_utils.exercises.shared.kinds import batch_mixed, left_in, squeezed
 
 Sizes = SimpleNamespace

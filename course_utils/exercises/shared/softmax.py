@@ -14,8 +14,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from course_utils.checking.exercise import Law, Mistake, mistake
+from course_utils.checking.exercise import Law
 from course_utils.checking.laws import row_sums_broken, weights_negative
+from course_utils.checking.mistakes import Mistake, mistake
 
 AXES = (
     mistake("softmax over the queries", "The columns of the weights sum to 1, not the rows: keys choose among queries. "

@@ -27,8 +27,9 @@ from torch import Tensor
 from torch.multiprocessing.reductions import StorageWeakRef
 from torch.utils._pytree import tree_leaves
 
-from course_utils.checking.exercise import Cost, Mistake, mistake
+from course_utils.checking.exercise import Cost
 from course_utils.checking.inputs import normal
+from course_utils.checking.mistakes import Mistake, mistake
 from course_utils.checking.recipe import Function
 from course_utils.measure import count_flops
 from course_utils.measure.cost import Watching

@@ -13,7 +13,8 @@ from typing import Any
 
 from torch import Tensor
 
-from course_utils.checking.exercise import Law, Mistake, Trace, mistake
+from course_utils.checking.exercise import Law
+from course_utils.checking.mistakes import Mistake, Trace, mistake
 
 _OPERATORS = {
     "scaled_dot_product_attention",
