@@ -32,8 +32,9 @@ gates: install
 	$(PY) -m ruff check .
 	$(PY) -m ruff format --check .
 	$(PY) -m mypy
-	$(PY) -m tools.node_tests
-	$(PY) -m tools.build_notebooks --check
+	@$(PY) -m tools.node_tests & javascript=$$!; \
+	    $(PY) -m tools.build_notebooks --check; notebooks=$$?; \
+	    wait $$javascript && exit $$notebooks
 
 format: install
 	$(PY) -m ruff check --fix .

@@ -13,6 +13,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from course_utils.attention._counted import Counted
 from course_utils.attention._last_queries import attend_last
 from course_utils.validation import (
     check_at_least,
@@ -84,11 +85,10 @@ def decode_step(
     return attend_last(query, cache_key[:, :, :length], cache_value[:, :, :length])
 
 
-class KVCache:
+class KVCache(Counted):
     """Keys and values of one layer, in memory that is taken once.
 
     Attributes:
-        length: How many tokens were appended so far.
         key: The slots for keys, (B, H_kv, max_length, d_k); the first `length` are filled.
         value: The slots for values, the same.
     """
@@ -114,7 +114,6 @@ class KVCache:
         shape = (batch, num_kv_heads, max_length, d_k)
         self.key = torch.zeros(shape, dtype=dtype, device=device)
         self.value = torch.zeros(shape, dtype=dtype, device=device)
-        self.length = 0
 
     @property
     def num_bytes(self) -> int:
@@ -123,7 +122,7 @@ class KVCache:
 
     def append(self, key: Float[Tensor, "B H_kv T d"], value: Float[Tensor, "B H_kv T d"]) -> None:
         """Keep the keys and values of T new tokens; errors are those of `append_kv`."""
-        self.length = append_kv(self.key, self.value, self.length, key, value)
+        self._length = append_kv(self.key, self.value, self.length, key, value)
 
     def attend(
         self, query: Float[Tensor, "B H T d"], first: Int[Tensor, " B"] | None = None

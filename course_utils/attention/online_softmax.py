@@ -56,8 +56,9 @@ def merge_partials(
     """Return attention over two sets of keys from attention over each of them.
 
     Args:
-        out_a: Attention over the first keys. Ignored where `lse_a` is -inf, NaN included.
-        lse_a: The logsumexp of the first keys' scores; -inf where a query saw none.
+        out_a: Attention over the first keys. Ignored where `lse_a` is infinite, NaN included.
+        lse_a: The logsumexp of the first keys' scores; -inf where a query saw none, or +inf, as
+            FlashAttention-3 has it.
         out_b: Attention over the other keys.
         lse_b: The logsumexp of the other keys' scores.
 
@@ -66,6 +67,7 @@ def merge_partials(
         ValueError: Sizes do not fit together.
     """
     _check_parts(out_a, lse_a, out_b, lse_b)
+    lse_a, lse_b = (lse.masked_fill(lse == torch.inf, -torch.inf) for lse in (lse_a, lse_b))
     top = torch.maximum(lse_a, lse_b)
     empty = top == -torch.inf
     shift = top.masked_fill(empty, 0.0)

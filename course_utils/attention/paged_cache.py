@@ -15,6 +15,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from course_utils.attention._counted import Counted
 from course_utils.attention._last_queries import attend_last
 from course_utils.attention.block_pool import BlockPool
 from course_utils.validation import (
@@ -63,13 +64,12 @@ def paged_gather(
     return pool[used.long()].flatten(0, 1)[:length]
 
 
-class PagedCache:
+class PagedCache(Counted):
     """Keys and values of one layer, in blocks of a pool.
 
     Attributes:
         pool: Where the blocks lie.
         tables: For each sequence, its blocks in order.
-        length: How many tokens were appended so far.
     """
 
     def __init__(self, pool: BlockPool, batch: int) -> None:
@@ -83,7 +83,6 @@ class PagedCache:
         check_at_least(1, batch=batch)
         self.pool = pool
         self.tables: list[list[int]] = [[] for _ in range(batch)]
-        self.length = 0
 
     @property
     def num_bytes(self) -> int:
@@ -113,7 +112,7 @@ class PagedCache:
         slots = place % self.pool.block_size
         self.pool.key[blocks, slots] = key.detach().transpose(1, 2)
         self.pool.value[blocks, slots] = value.detach().transpose(1, 2)
-        self.length = end
+        self._length = end
 
     def attend(self, query: Float[Tensor, "B H T d"]) -> Float[Tensor, "B H T d"]:
         """Return causal attention of the queries of the last T tokens to all tokens so far.
@@ -146,17 +145,20 @@ class PagedCache:
         check_at_least(1, copies=copies)
         other = PagedCache(self.pool, len(self.tables) * copies)
         other.tables = [list(table) for table in self.tables for _ in range(copies)]
-        other.length = self.length
+        other._length = self.length
         for table in other.tables:
             self.pool.share(table)
         return other
 
     def release(self) -> None:
         """Give all blocks back; the sequences are empty again."""
+        self.crop(0)
+
+    def _forget(self, length: int) -> None:
+        blocks = -(-length // self.pool.block_size)
         for table in self.tables:
-            self.pool.release(table)
-            table.clear()
-        self.length = 0
+            self.pool.release(table[blocks:])
+            del table[blocks:]
 
     def _copies(self) -> int:
         """Count the blocks that a write must copy first: of all sharers, the last one need not."""

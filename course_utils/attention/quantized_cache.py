@@ -12,6 +12,7 @@ import torch
 from jaxtyping import Float, Int8
 from torch import Tensor
 
+from course_utils.attention._counted import Counted
 from course_utils.attention._last_queries import attend_last
 from course_utils.validation import (
     check_at_least,
@@ -43,11 +44,10 @@ def quantize_kv(
     return q.to(torch.int8), scale
 
 
-class QuantizedCache:
+class QuantizedCache(Counted):
     """Keys and values of one layer as int8, in memory that is taken once.
 
     Attributes:
-        length: How many tokens were appended so far.
         key: The steps of the keys, int8 (B, H_kv, max_length, d_k).
         key_scale: The size of a step, (B, H_kv, max_length, 1).
         value: The steps of the values.
@@ -77,7 +77,6 @@ class QuantizedCache:
         self.value = torch.zeros_like(self.key)
         self.key_scale = torch.ones((*shape, 1), dtype=dtype, device=device)
         self.value_scale = torch.ones_like(self.key_scale)
-        self.length = 0
 
     @property
     def num_bytes(self) -> int:
@@ -97,7 +96,7 @@ class QuantizedCache:
         new = slice(self.length, self.length + key.shape[2])
         self.key[:, :, new], self.key_scale[:, :, new] = quantize_kv(key.detach())
         self.value[:, :, new], self.value_scale[:, :, new] = quantize_kv(value.detach())
-        self.length += key.shape[2]
+        self._length += key.shape[2]
 
     def attend(self, query: Float[Tensor, "B H T d"]) -> Float[Tensor, "B H T d"]:
         """Return causal attention of the queries of the last T tokens to the rounded tokens so far.

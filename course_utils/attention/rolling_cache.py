@@ -16,6 +16,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from course_utils.attention._counted import Counted
 from course_utils.attention._last_queries import attend_groups, attend_last
 from course_utils.validation import check_at_least, check_new, check_query, check_storage
 
@@ -39,14 +40,14 @@ def rolling_cache_positions(num_seen: int, window: int, num_sinks: int) -> list[
     return [*range(sinks), *range(max(sinks, num_seen - window), num_seen)]
 
 
-class RollingCache:
+class RollingCache(Counted):
     """Keys and values of the first `num_sinks` and the last `window` tokens of one layer.
 
     Several tokens may come at once, more than there are slots. Their keys are held besides until
     the next call of `append`, since the first of their queries sees what the last ones displace.
+    The length has no limit. Once tokens were displaced, `crop` can only go back to the sinks.
 
     Attributes:
-        length: How many tokens were appended so far; it has no limit.
         window: How many of the newest keys a query sees, its own among them.
         num_sinks: How many of the first keys it sees besides.
         key: The slots for keys, (B, H_kv, num_sinks + window, d_k).
@@ -76,7 +77,7 @@ class RollingCache:
         shape = (batch, num_kv_heads, num_sinks + window, d_k)
         self.key = torch.zeros(shape, dtype=dtype, device=device)
         self.value = torch.zeros(shape, dtype=dtype, device=device)
-        self.window, self.num_sinks, self.length = window, num_sinks, 0
+        self.window, self.num_sinks = window, num_sinks
         self._run: tuple[Tensor, Tensor, Tensor] | None = None
         self._last = 0
 
@@ -95,7 +96,7 @@ class RollingCache:
         check_new(self.key, key, value)
         key, value, new = key.detach(), value.detach(), key.shape[2]
         self._run, self._last = self._with_past(key, value) if new > 1 else None, new
-        start, self.length = self.length, self.length + new
+        start, self._length = self.length, self.length + new
         oldest = max(start, self.num_sinks, self.length - self.window)
         kept = [*range(start, min(self.num_sinks, self.length)), *range(oldest, self.length)]
         slots = [self._slot(position) for position in kept]
@@ -119,6 +120,17 @@ class RollingCache:
         # The slots are out of order, which a softmax over all of them does not notice.
         filled = min(self.length, self.num_sinks + self.window)
         return attend_last(query, self.key[:, :, :filled], self.value[:, :, :filled])
+
+    def _forget(self, length: int) -> None:
+        held = rolling_cache_positions(self.length, self.window, self.num_sinks)
+        lost = set(rolling_cache_positions(length, self.window, self.num_sinks)).difference(held)
+        if lost:
+            raise ValueError(
+                f"length must be {self.length} or one whose window is still held, got {length}: "
+                f"position {min(lost)} was displaced"
+            )
+        if length < self.length:
+            self._run, self._last = None, min(length, 1)
 
     def _slot(self, position: int) -> int:
         beyond = position - self.num_sinks

@@ -53,13 +53,17 @@ def _part_names(count: int, parts: Sequence[str]) -> list[str]:
     return [f"`{part}`" for part in parts] or [f"result number {i + 1}" for i in range(count)]
 
 
+def is_dense(part: Tensor) -> bool:
+    """Return whether a tensor is an ordinary one: not sparse, nested or quantized."""
+    return not part.is_nested and not part.is_quantized and part.layout == torch.strided
+
+
 def _tensor_problem(got: Any, want: Tensor, name: str) -> tuple[str, str] | None:
     if not isinstance(got, Tensor):
         alone = isinstance(got, list | tuple) and any(isinstance(part, Tensor) for part in got)
         extra = " Return the one tensor alone." if alone else ""
         return "wrong_type", f"{_cap(name)} must be a torch.Tensor, got {describe(got)}.{extra}"
-    plain = not got.is_nested and not got.is_quantized and got.layout == torch.strided
-    if not plain or got.device != want.device:
+    if not is_dense(got) or got.device != want.device:
         return "wrong_type", (
             f"{_cap(name)} must be an ordinary dense tensor on the {want.device}, got another kind."
         )
@@ -128,8 +132,7 @@ class Totals(NamedTuple):
 
 def totals(part: Tensor) -> Totals | None:
     """Return a tensor's totals; None where they say nothing."""
-    plain = part.layout == torch.strided and part.device.type == "cpu" and part.numel() > 0
-    if not plain or part.is_nested or part.is_quantized or part.is_complex():
+    if not is_dense(part) or part.device.type != "cpu" or part.numel() == 0 or part.is_complex():
         return None
     numbers = part.detach().double()
     total, size = numbers.sum().item(), numbers.abs().max().item()

@@ -13,11 +13,10 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any
 
-import torch
 from torch import Tensor
 from torch.utils._pytree import tree_leaves, tree_map_only
 
-from course_utils.checking.compare import equal, kind_problem
+from course_utils.checking.compare import equal, is_dense, kind_problem
 from course_utils.checking.deadline import Stopwatch
 from course_utils.checking.exercise import Case, Exercise
 from course_utils.checking.gradient import observe_gradient
@@ -295,6 +294,6 @@ def _is_conclusive(seen: Observation, case: Case) -> bool:
 def _is_finite(part: object) -> bool:
     if isinstance(part, int | float):
         return not isinstance(part, bool) and math.isfinite(part)
-    if not isinstance(part, Tensor) or part.is_nested or part.layout != torch.strided:
+    if not isinstance(part, Tensor) or not is_dense(part) or part.device.type != "cpu":
         return False
-    return part.device.type == "cpu" and not part.is_quantized and bool(part.isfinite().all())
+    return bool(part.isfinite().all())

@@ -90,7 +90,7 @@ class GivenCache(KVCache):
 
     def append(self, key: Float[Tensor, "B H_kv T d"], value: Float[Tensor, "B H_kv T d"]) -> None:
         """Keep the keys and values of T new tokens."""
-        self.length = self._append(self.key, self.value, self.length, key, value)
+        self._length = self._append(self.key, self.value, self.length, key, value)
 
     def attend(
         self, query: Float[Tensor, "B H T d"], first: Tensor | None = None

@@ -68,6 +68,9 @@ def from_llama(theirs: Mapping[str, Tensor]) -> dict[str, Tensor]:
     check_instance(Mapping, theirs=theirs)
     layers = ("model.layers", "layers")
     found = renamed(theirs, turned_round(AROUND), layers, turned_round(IN_LAYER))
+    biases = [name for name in theirs if name.endswith(".bias")]
+    if biases:
+        raise ValueError(f"weights must be those of a Llama, without biases, got {biases[0]!r}")
     for query in [name for name in found if name.endswith("attention.q.weight")]:
         stem = query.removesuffix("q.weight")
         roles = [found.pop(f"{stem}{role}.weight") for role in "qkv"]

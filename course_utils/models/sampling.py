@@ -12,6 +12,7 @@ Same contract as: the TemperatureLogitsWarper, TopKLogitsWarper and TopPLogitsWa
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
+from torch.nn import functional as F
 
 from course_utils.validation import check_at_least, check_float, check_number
 
@@ -107,5 +108,6 @@ def _probabilities(
 def _beyond_share(logits: Tensor, top_p: float) -> Tensor:
     """Return True for each token that is not needed: those likelier have the share already."""
     chances, order = logits.softmax(dim=-1).sort(dim=-1, descending=True, stable=True)
-    likelier = chances.cumsum(dim=-1) - chances
+    # Moved by one, not `cumsum - chances`: taking off again what was added would round once more.
+    likelier = F.pad(chances.cumsum(dim=-1)[..., :-1], (1, 0))
     return torch.zeros_like(logits, dtype=torch.bool).scatter(-1, order, likelier >= top_p)

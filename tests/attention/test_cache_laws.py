@@ -6,7 +6,9 @@ from cache_support import (
     H_KV,
     KINDS,
     LENGTH,
+    SINKS,
     SPLITS,
+    WINDOW,
     B,
     D,
     H,
@@ -50,6 +52,48 @@ def test_length_counts_all_tokens_and_bytes_are_counted(kind) -> None:
     cache.append(key[:, :, :8], value[:, :, :8])
     assert cache.length == 8
     assert cache.num_bytes > 0
+
+
+@each_kind
+@pytest.mark.parametrize("back", [0, 1, SINKS, 6, 7])
+def test_what_is_cropped_is_as_if_it_had_never_come(kind, back) -> None:
+    query, key, value = qkv()
+    cache = new_cache(kind)
+    for part in (slice(0, back), slice(LENGTH + back - SINKS - WINDOW, LENGTH)):
+        if key[:, :, part].numel():
+            cache.append(key[:, :, part], value[:, :, part])
+    cache.crop(back)
+    assert cache.length == back
+    cache.append(key[:, :, back:], value[:, :, back:])
+    want = without_cache(kind, query, key, value)
+    torch.testing.assert_close(cache.attend(query[:, :, back:]), want[:, :, back:])
+
+
+@each_kind
+def test_a_length_cannot_be_set_nor_cropped_to_what_is_not_held(kind) -> None:
+    _, key, value = qkv()
+    cache = new_cache(kind)
+    cache.append(key, value)
+    before = state(cache)
+    with pytest.raises(AttributeError):
+        cache.length = 4
+    for length, error in ((LENGTH + 1, ValueError), (-1, ValueError), (2.0, TypeError)):
+        with pytest.raises(error, match="length must"):
+            cache.crop(length)
+    if kind == "rolling":
+        with pytest.raises(ValueError, match="got 20: position 15 was displaced"):
+            cache.crop(20)
+    assert same(state(cache), before)
+
+
+def test_cropped_blocks_are_free_again() -> None:
+    cache = new_cache("paged")
+    _, key, value = qkv()
+    cache.append(key, value)
+    fork = cache.fork()
+    cache.crop(5)
+    fork.release()
+    assert cache.pool.num_free == len(cache.pool.num_users) - 2 * B
 
 
 @each_kind

@@ -107,10 +107,11 @@ def test_merging_large_scores_stays_finite(largest) -> None:
     torch.testing.assert_close(merge_partials(*parts[0], *parts[1]), attended(scores, value))
 
 
+@pytest.mark.parametrize("nothing", [-torch.inf, torch.inf])
 @pytest.mark.parametrize("swap", [False, True])
-def test_a_part_that_saw_no_key_is_ignored_with_its_nan(swap) -> None:
+def test_a_part_that_saw_no_key_is_ignored_with_its_nan(swap, nothing) -> None:
     seen = torch.tensor([[1.0, 2.0]], requires_grad=True), torch.tensor([0.5], requires_grad=True)
-    unseen = torch.full((1, 2), torch.nan, requires_grad=True), torch.tensor([-torch.inf])
+    unseen = torch.full((1, 2), torch.nan, requires_grad=True), torch.tensor([nothing])
     merged = merge_partials(*unseen, *seen) if swap else merge_partials(*seen, *unseen)
     assert torch.equal(merged[0], seen[0])
     assert torch.equal(merged[1], seen[1])

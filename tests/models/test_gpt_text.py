@@ -83,3 +83,10 @@ def test_a_text_shorter_than_a_window_is_refused() -> None:
 def test_weights_of_another_model_are_refused(rename) -> None:
     with pytest.raises(ValueError, match=r"of the model to rename, got also 'encoder.weight'"):
         rename({"encoder.weight": torch.zeros(1)})
+
+
+def test_a_llama_with_biases_is_refused() -> None:
+    with pytest.raises(
+        ValueError, match=r"without biases, got 'model.layers.0.self_attn.q_proj.bias'"
+    ):
+        from_llama({"model.layers.0.self_attn.q_proj.bias": torch.zeros(1)})

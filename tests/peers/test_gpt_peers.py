@@ -1,5 +1,7 @@
 """The small GPT and Llama beside Hugging Face's, with weights copied both ways."""
 
+from itertools import permutations
+
 import pytest
 import torch
 from torch import Tensor, nn
@@ -200,6 +202,21 @@ def test_what_is_drawn_from_is_what_theirs_leaves(temperature, top_k, top_p) -> 
         theirs = TopPLogitsWarper(top_p)(None, theirs)
     got = token_probabilities(logits, temperature=temperature, top_k=top_k, top_p=top_p)
     torch.testing.assert_close(got, theirs.softmax(dim=-1))
+
+
+@pytest.mark.parametrize("top_p", [0.5, 0.8, 0.9])
+@pytest.mark.peer(
+    "10",
+    "`token_probabilities`",
+    "transformers' warper of top-p where the share is reached exactly",
+    "equal",
+    "number of tokens",
+)
+def test_a_share_that_is_reached_exactly_leaves_as_many_tokens_as_theirs(top_p) -> None:
+    chances = torch.tensor(list(permutations((0.3, 0.1, 0.1, 0.5))))
+    theirs = TopPLogitsWarper(top_p)(None, chances.log())
+    got = token_probabilities(chances.log(), top_p=top_p)
+    assert torch.equal((got > 0).sum(-1), theirs.isfinite().sum(-1))
 
 
 def generated(theirs: nn.Module, prompt: Tensor, **how) -> Tensor:
