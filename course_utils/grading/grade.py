@@ -57,8 +57,7 @@ def _outside(exercise: Exercise, source: str, seconds: int) -> Report | None:
     """Return what is wrong with the values seen from outside, or None."""
     bare = replace(exercise, costs=(), mistakes=())
     try:
-        with RemoteAnswer(exercise.name, source, seconds) as answer:
-            answer.request("disown")
+        with RemoteAnswer(exercise.name, source, seconds, apart=True) as answer:
             report = judge(bare, answer)
     except Exception:
         return _lost(exercise)

@@ -29,14 +29,15 @@ class RemoteAnswer:
         name: The exercise, and the function in the source.
         source: What defines it.
         seconds: How long all calls together may take, and loading the source.
+        apart: Whether it is only called, and nothing there could answer in its place.
     """
 
-    def __init__(self, name: str, source: str, seconds: int = 60) -> None:
+    def __init__(self, name: str, source: str, seconds: int = 60, apart: bool = False) -> None:
         self._given: list[Any] = []  # what stays here, and is named by its number over there
         self._folder = tempfile.TemporaryDirectory(prefix="answer-", ignore_cleanup_errors=True)
         context = _context()
         self._connection, there = context.Pipe()
-        arguments = (there, name, source, self._folder.name, seconds)
+        arguments = (there, name, source, self._folder.name, seconds, apart)
         self._process = context.Process(target=serve, args=arguments, daemon=True)
         self._process.start()
         there.close()

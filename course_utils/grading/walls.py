@@ -1,30 +1,43 @@
-"""Walls around a process that runs a stranger's code: what it may use, write and start.
+"""Walls around a process that runs a stranger's code: what it may use, read, write and start.
 
 Three layers, none of which needs special rights. Limits of the operating system hold memory,
 processor time and file sizes. Landlock (Linux 5.13 and newer) lets it write nowhere but in its own
-folder, and signal nobody. Python's audit hook forbids the same, and starting programs, on every
-system; a hook cannot be taken off, but code that leaves Python can go around it. Who expects an
-attacker with such means runs the grader in a container.
+folder, read nothing else but Python and its libraries, and signal nobody. Python's audit hook
+forbids the same, and starting programs, on every system; a hook cannot be taken off, but code that
+leaves Python can go around it. Who expects an attacker with such means runs the grader in a
+container. The course itself is not readable: what an answer may import of it is loaded before.
 
 Source: Landlock's system calls and numbers, https://docs.kernel.org/userspace-api/landlock.html
 """
 
 import ctypes
+import functools
 import os
+import site
 import sys
+import sysconfig
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 MEMORY = 3 * 2**30  # bytes beyond what the process holds when the walls go up
 FILE_SIZE = 2**24
 _CREATE, _ADD, _RESTRICT = 444, 445, 446
-# Write, remove, make of every kind; then, as newer kernels know them, move and truncate.
-_WRITING = {1: 0b1_1111_1111_0010, 2: 1 << 13, 3: 1 << 14}
+# Write, read, list, remove and make of every kind; in newer kernels, move and truncate.
+_RIGHTS = {1: 0b1_1111_1111_1110, 2: 1 << 13, 3: 1 << 14}
+_READ, _LIST = 1 << 2, 1 << 3
+_COURSE = Path(__file__).resolve().parents[1]
+_SYSTEM = (
+    *("/lib", "/lib64", "/usr/lib", "/usr/share/zoneinfo", "/etc/localtime", "/dev/null"),
+    *("/dev/urandom", "/proc/cpuinfo", "/proc/meminfo", "/sys/devices/system/cpu"),
+)
 _FORBIDDEN = (
     *("subprocess.", "os.exec", "os.fork", "os.forkpty", "os.posix_spawn", "os.spawn"),
     *("os.system", "os.startfile", "os.kill", "os.killpg", "pty.spawn", "signal.pthread_kill"),
     *("socket.", "ctypes.", "os.chown", "os.link", "os.symlink", "os.setxattr", "os.chflags"),
 )
+_READING = ("open", "os.listdir", "os.scandir")
+_PATHS = (str, bytes, os.PathLike)
 _CHANGING = ("shutil.", "os.remove", "os.rename", "os.rmdir", "os.truncate", "os.chmod", "os.mkdir")
 
 
@@ -49,37 +62,63 @@ def limit_resources(seconds: int) -> None:
             continue
 
 
-def forbid_writing_outside(folder: Path) -> bool:
-    """Let the kernel refuse every change of files outside a folder; say if it can."""
+@functools.cache
+def readable() -> tuple[Path, ...]:
+    """List what every answer may read: Python, its libraries, a few of the system's own files."""
+    libraries = [
+        sysconfig.get_path(kind) for kind in ("stdlib", "platstdlib", "purelib", "platlib")
+    ]
+    roots = {*libraries, *site.getsitepackages(), site.getusersitepackages(), *_SYSTEM}
+    return tuple(dict.fromkeys(part for root in sorted(roots) for part in _without_course(root)))
+
+
+def _without_course(root: str | Path) -> Iterator[Path]:
+    root = Path(root).resolve()
+    if root == _COURSE or not root.exists():
+        return
+    if _COURSE.is_relative_to(root):
+        for child in root.iterdir():
+            yield from _without_course(child)
+    else:
+        yield root
+
+
+def forbid_files_outside(folder: Path) -> bool:
+    """Let the kernel refuse all files but a folder's and, to read, Python's; say if it can."""
     if not sys.platform.startswith("linux"):
         return False
     libc = ctypes.CDLL(None, use_errno=True)
     version = libc.syscall(_CREATE, None, 0, 1)
     if version < 1:
         return False
-    rights = sum(bits for since, bits in _WRITING.items() if since <= version)
+    rights = sum(bits for since, bits in _RIGHTS.items() if since <= version)
     # The three words of the rules: files, network (none is opened), scopes (sockets, signals).
     words = (ctypes.c_uint64 * 3)(rights, 0b11, 0b11)
     size = 8 if version < 4 else 16 if version < 6 else 24
     rules = libc.syscall(_CREATE, ctypes.byref(words), size, 0)
-    place = os.open(folder, os.O_PATH | os.O_CLOEXEC)
-    allowed = rights.to_bytes(8, sys.byteorder) + place.to_bytes(4, sys.byteorder, signed=True)
-    libc.syscall(_ADD, rules, 1, allowed, 0)
+    reading = {path: _READ | _LIST if path.is_dir() else _READ for path in readable()}
+    for path, allowed in {**reading, folder: rights}.items():
+        place = os.open(path, os.O_PATH | os.O_CLOEXEC)
+        rule = allowed.to_bytes(8, sys.byteorder) + place.to_bytes(4, sys.byteorder, signed=True)
+        libc.syscall(_ADD, rules, 1, rule, 0)
+        os.close(place)
     libc.prctl(38, 1, 0, 0, 0)  # PR_SET_NO_NEW_PRIVS, which the kernel asks for
     done = bool(libc.syscall(_RESTRICT, rules, 0) == 0)
     os.close(rules)
-    os.close(place)
     return done
 
 
 def forbid_by_audit(folder: Path) -> None:
-    """Let Python refuse to start programs, open sockets, and write outside a folder."""
-    inside = str(folder.resolve()) + os.sep
+    """Let Python refuse to start programs, open sockets, and use files outside a folder."""
+    own = (str(folder.resolve()),)
+    read = (*own, *map(str, readable()))
 
     def hook(event: str, args: tuple[Any, ...]) -> None:
-        if event == "open" and _writes(args) and not _is_inside(args[0], inside):
+        if event == "open" and _writes(args) and not _is_inside(args[0], own):
             raise PermissionError("a file may not be written while an answer is graded")
-        elsewhere = event.startswith(_CHANGING) and not _is_inside(args[0], inside)
+        if event in _READING and isinstance(args[0], _PATHS) and not _is_inside(args[0], read):
+            raise PermissionError("this file may not be read while an answer is graded")
+        elsewhere = event.startswith(_CHANGING) and not _is_inside(args[0], own)
         if elsewhere or event.startswith(_FORBIDDEN):
             raise PermissionError(f"{event} is not allowed while an answer is graded")
 
@@ -93,7 +132,8 @@ def _writes(args: tuple[Any, ...]) -> bool:
     return asked or bool(isinstance(flags, int) and flags & changing)
 
 
-def _is_inside(path: object, folder: str) -> bool:
-    if not isinstance(path, str | bytes | os.PathLike):
+def _is_inside(path: object, places: tuple[str, ...]) -> bool:
+    if not isinstance(path, _PATHS):
         return False
-    return os.path.realpath(os.fsdecode(path)).startswith(folder)
+    real = os.path.realpath(os.fsdecode(path))
+    return any(real == place or real.startswith(place + os.sep) for place in places)

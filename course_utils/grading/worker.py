@@ -8,6 +8,7 @@ anything that judges was touched meanwhile.
 import contextlib
 import linecache
 import os
+import sys
 import tempfile
 import types
 from collections.abc import Callable
@@ -29,7 +30,9 @@ from course_utils.grading.untouched import Untouched
 _FILE = "<the submitted notebook>"
 
 
-def serve(connection: Connection, name: str, source: str, folder: str, seconds: int) -> None:
+def serve(
+    connection: Connection, name: str, source: str, folder: str, seconds: int, apart: bool
+) -> None:
     """Run the submitted source behind walls and do what the judge asks until it hangs up.
 
     Args:
@@ -38,15 +41,22 @@ def serve(connection: Connection, name: str, source: str, folder: str, seconds: 
         source: What defines it.
         folder: The one place where it may write.
         seconds: Of processor time, for all together.
+        apart: Whether the answer is only called, and all that could answer in its place is taken
+            out of its reach; else it is judged here.
     """
     _leave_the_grader(connection.fileno())
-    exercise = find(name)
-    untouched = Untouched(exercise)
+    work: dict[str, Callable[..., Any]] = {}
+    if apart:
+        _disown(name)
+    else:
+        exercise = find(name)
+        untouched = Untouched(exercise)
+        work["judge"] = lambda: _judged(exercise, answer, untouched)
     torch.set_num_threads(1)
     os.chdir(folder)
     tempfile.tempdir = folder
     walls.limit_resources(seconds)
-    walls.forbid_writing_outside(Path(folder))
+    walls.forbid_files_outside(Path(folder))
     walls.forbid_by_audit(Path(folder))
     channel = _Channel(connection)
     try:
@@ -55,12 +65,7 @@ def serve(connection: Connection, name: str, source: str, folder: str, seconds: 
         channel.reply("raised", *_told(error))
         return
     channel.reply("ready")
-    work: dict[str, Callable[..., Any]] = {
-        "judge": lambda: _judged(exercise, answer, untouched),
-        "disown": lambda: _disown(exercise.reference),
-        "call": lambda *args: channel.called(answer, args),
-        "grad": channel.gradients,
-    }
+    work |= {"call": lambda *args: channel.called(answer, args), "grad": channel.gradients}
     with contextlib.suppress(EOFError, OSError):
         while True:
             kind, *given = channel.receive()
@@ -87,8 +92,11 @@ def _judged(exercise: Any, answer: Any, untouched: Untouched) -> dict[str, Any]:
     return {key: value for key, value in vars(report).items() if key != "picture"}
 
 
-def _disown(reference: Callable[..., Any]) -> None:
-    """Take the course's own solution out of an answer's reach, under all its names."""
+def _disown(name: str) -> None:
+    """Take the course's own solution out of an answer's reach, and the exercises with their own."""
+    reference = find(name).reference
+    for module in [one for one in sys.modules if one.startswith("course_utils.exercises")]:
+        vars(sys.modules.pop(module)).clear()
 
     def refuse(*args: Any, **kwargs: Any) -> Any:
         raise RuntimeError("this function is what the exercise asks for: write your own")

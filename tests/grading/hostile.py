@@ -2,7 +2,7 @@
 
 Each is a notebook's code cells for the exercises `split_heads`, `merge_heads` and `mha_parameters`
 of chapter 05, of which only what is right deserves points. `VICTIM` stands for a file of the
-grader's own.
+grader's own, `COURSE` for the course's folder.
 """
 
 STUB = "def split_heads(x, num_heads):\n    raise NotImplementedError\n"
@@ -70,6 +70,58 @@ HOSTILE = {
         "def split_heads(x, num_heads):\n"
         "    from course_utils.exercises import find\n"
         "    return find('split_heads').reference(x, num_heads)\n",
+    ],
+    "asks the catalogue for the right answer": [
+        "from course_utils.exercises.ch05_multi_head import split_heads as exercise\n"
+        "exec(exercise.RIGHT, dict(vars(exercise)), globals())\n"
+        "ours = globals()['split_heads']\n",
+        "def split_heads(x, num_heads):\n    return ours(x, num_heads)\n",
+    ],
+    "asks the collector of garbage for the right answer": [
+        "import gc\n"
+        "found = {}\n"
+        "RIGHT = [o for o in gc.get_objects() if isinstance(o, dict)\n"
+        "         and 'def split_heads(' in str(o.get('right', o.get('RIGHT')))]\n"
+        "texts = [str(o.get('right', o.get('RIGHT'))) for o in RIGHT]\n"
+        "def split_heads(x, num_heads):\n"
+        "    exec(texts[0], found)\n"
+        "    return found['split_heads'](x, num_heads)\n",
+    ],
+    "copies the course's own solution when it is defined": [
+        "import types\n"
+        "from course_utils.attention import split_heads as theirs\n"
+        "ours = types.FunctionType(theirs.__code__, theirs.__globals__)\n"
+        "def split_heads(x, num_heads):\n    return ours(x, num_heads)\n",
+    ],
+    "reads the solutions": [
+        "def split_heads(x, num_heads):\n"
+        "    text = open(COURSE + '/solutions/05_multi_head.py').read()\n"
+        "    start = text.index('def split_heads')\n"
+        "    found = {}\n"
+        "    exec(text[start:text.index('# %%', start)], found)\n"
+        "    return found['split_heads'](x, num_heads)\n",
+    ],
+    "loads the course's own solution by its path": [
+        "import importlib.util as util\n"
+        "def split_heads(x, num_heads):\n"
+        "    path = COURSE + '/course_utils/attention/heads.py'\n"
+        "    module = util.module_from_spec(spec := util.spec_from_file_location('heads', path))\n"
+        "    spec.loader.exec_module(module)\n"
+        "    return module.split_heads(x, num_heads)\n",
+    ],
+    "reloads the course's own solution": [
+        "import importlib, sys\n"
+        "def split_heads(x, num_heads):\n"
+        "    theirs = importlib.reload(sys.modules['course_utils.attention.heads'])\n"
+        "    return theirs.split_heads(x, num_heads)\n",
+    ],
+    "reads a file of the grader's": [
+        "def split_heads(x, num_heads):\n"
+        "    import os\n"
+        "    with os.scandir(os.path.dirname(VICTIM)) as files:\n"
+        "        list(files)\n"
+        "    assert open(VICTIM).read() == 'mine'\n"
+        "    return x.unflatten(-1, (num_heads, -1)).transpose(1, 2)\n",
     ],
     "reads what is expected from the caller": [
         "import sys\n"

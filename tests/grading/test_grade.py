@@ -50,7 +50,8 @@ def test_hostile_submissions_get_nothing_and_honest_answers_beside_them_all(
     victim = tmp_path / "grades" / "grades.txt"
     victim.parent.mkdir()
     victim.write_text("mine")
-    cells = [f"VICTIM = {str(victim)!r}", *HOSTILE[name], RIGHT_MERGE]
+    course = str(Path(__file__).parents[2])
+    cells = [f"VICTIM = {str(victim)!r}", f"COURSE = {course!r}", *HOSTILE[name], RIGHT_MERGE]
     patience = 3 if name.startswith("never ends") else 20
     assert not grade("split_heads", cells, patience).passed
     assert victim.read_text() == "mine"
