@@ -45,4 +45,5 @@ def effective_attention(
         # What is left of a direction by rounding alone does not count: numpy's own limit.
         least = sizes[..., :1] * max(value.shape[-2:]) * torch.finfo(wide.dtype).eps
         basis = basis * (sizes > least).unsqueeze(-2)
-        return (weights.to(wide.dtype) @ basis @ basis.mT).to(weights.dtype)
+        effective: Tensor = weights.to(wide.dtype) @ basis @ basis.mT
+        return effective.to(weights.dtype)

@@ -43,9 +43,19 @@ def attention_flow(layers: Sequence[Float[Tensor, "L L"]], source: int, target: 
         raise ValueError(
             f"source and target must be below the length {length}, got {source} and {target}"
         )
-    room, end = _pipes(layers), len(layers) * length + target
+    return maximum_flow(_pipes(layers), source, len(layers) * length + target)
+
+
+def maximum_flow(room: Room, start: int, end: int) -> float:
+    """Return how much fits through a graph from one node to another, and use the room up.
+
+    Args:
+        room: For each node, how much fits through to which others.
+        start: The node where it comes from.
+        end: The node where it goes to, another one.
+    """
     total = 0.0
-    while path := _shortest_path(room, source, end):
+    while path := _shortest_path(room, start, end):
         pushed = min(room[near][far] for near, far in pairwise(path))
         for near, far in pairwise(path):
             room[near][far] -= pushed
