@@ -1,6 +1,9 @@
 """Exercise: the layers as a network of pipes, and how much can pass from a token to a position."""
 
+from itertools import pairwise
+
 import torch
+import torch.nn.functional as F
 from course_utils.checking.exercise import case, exercise
 from course_utils.checking.inputs import Make, normal
 from course_utils.checking.mistakes import mistake
@@ -20,7 +23,8 @@ def attention_flow(layers, source, target):
         through = 0.5 * weights + 0.5 * own
         pipes = through.mT
         low = level * length
-        room[low : low + length, low + length : low + 2 * length] = pipes
+        place = slice(low, low + length), slice(low + length, low + 2 * length)
+        room[place] = pipes
     start = source
     end = len(order) * length + target
     total = flow(room, start, end)
@@ -40,8 +44,8 @@ def _greedy(left: list[dict[int, float]], start: int, end: int) -> float:
     """Fill path after path, from the first neighbour on, and never take anything back."""
     total = 0.0
     while path := _first_path(left, start, end):
-        pushed = min(left[a][b] for a, b in zip(path, path[1:], strict=False))
-        for a, b in zip(path, path[1:], strict=False):
+        pushed = min(left[a][b] for a, b in pairwise(path))
+        for a, b in pairwise(path):
             left[a][b] -= pushed
         total += pushed
     return total
@@ -67,12 +71,11 @@ def widest(room: Tensor, length: int, source: int, target: int, join: str) -> fl
     return float(best[target])
 
 
-def _many(room: Tensor, length: int, starts: list[int], ends: list[int]) -> float:
-    """Return the flow from several nodes to several others."""
-    wide = torch.zeros((len(room) + 2,) * 2, dtype=torch.float64)
-    wide[:-2, :-2] = room
-    wide[-2, starts] = wide[ends, -1] = 1e9
-    return flow(wide, len(wide) - 2, len(wide) - 1)
+def _sent(room: Tensor, length: int, start: int) -> float:
+    """Return the flow from a node to all positions above the last layer together."""
+    wide = F.pad(room, (0, 1, 0, 1))
+    wide[-1 - length : -1, -1] = 1e9
+    return flow(wide, start, len(room))
 
 
 def _made(
@@ -96,9 +99,10 @@ def _small(g: torch.Generator) -> tuple[Tensor, int, int]:
 def _taken_back(g: torch.Generator) -> tuple[Tensor, int, int]:
     """Make four layers in which the first path that comes to mind blocks a better one."""
     layers = torch.zeros(4, 5, 5, dtype=torch.float64)
-    for level, (above, below) in ((0, (1, 0)), (0, (2, 0)), (1, (3, 1)), (1, (4, 1)), (1, (3, 2)), (2, (0, 3)), (2, (1, 4)),
-                                  (3, (2, 0)), (3, (2, 1))):
-        layers[level, above, below] = 0.8
+    steps = ((1, 0), (2, 0)), ((3, 1), (4, 1), (3, 2)), ((0, 3), (1, 4)), ((2, 0), (2, 1))
+    for layer, pairs in zip(layers, steps, strict=True):
+        for above, below in pairs:
+            layer[above, below] = 0.8
     return layers, 0, 2
 
 
@@ -123,7 +127,7 @@ _CASES: tuple[tuple[str, Make], ...] = (
     ("non-contiguous inputs", lambda g: (_made(3, 5, 2, 4)(g)[0].mT.contiguous().mT, 2, 4)),
     ("float32", _made(3, 5, 1, 3, dtype=torch.float32)),
 )
-_TOGETHER = "room = torch.zeros((length,) * 2, dtype=torch.float64)\n"
+_TOGETHER = "room = torch.zeros((length,) * 2, dtype=torch.float64)\nplace = slice(None), slice(None)\n"
 _NODES = "start = source\nend = target"
 
 EXERCISE = exercise(
@@ -143,6 +147,10 @@ EXERCISE = exercise(
         mistake("halves missing", "The weights or the residual, or both, have their full width: what leaves a position "
                 "in this graph is more than 1. What share does each of the two have?", "through = weights + own",
                 "through = weights + 0.5 * own", "through = 0.5 * weights + own"),
+        mistake("residual edges between all positions", "Every position got a residual edge to every other one. What "
+                "does the stream bring from one level to the next?", "through = 0.5 * weights + 0.5"),
+        mistake("pipes both ways", "Flow can run down again, too. In which direction do layers pass on what they read?",
+                "total = flow(room + room.mT, start, end)"),
         *LAYERS,
         mistake("source and target exchanged", "Flow was sent from the target to the source. Which of the two is an "
                 "input token, below the first layer?", "start = target\nend = len(order) * length + source"),
@@ -155,8 +163,8 @@ EXERCISE = exercise(
                 "product = torch.linalg.matrix_power(room, len(order))\ntotal = float(product[start, end])"),
         mistake("one node a token", "All levels share one node for each token, so flow can take shortcuts, and the "
                 "layers' pipes fall together. How many nodes does token 0 need with two layers?",
-                f"{_TOGETHER}room[:] = room + pipes\n{_NODES}", f"{_TOGETHER}room[:] = pipes\n{_NODES}",
-                f"{_TOGETHER}room[:] = torch.maximum(room, pipes)\n{_NODES}"),
+                f"{_TOGETHER}room[place] = room[place] + pipes\n{_NODES}", f"{_TOGETHER}room[place] = pipes\n{_NODES}",
+                f"{_TOGETHER}room[place] = torch.maximum(room, pipes)\n{_NODES}"),
         mistake("a path never taken back", "Paths were filled one after the other, and what a path had taken was never "
                 "given back. An early path can block two better ones: what does the residual graph allow?",
                 "total = flow(room, start, end, False)"),
@@ -164,27 +172,30 @@ EXERCISE = exercise(
                 "target. The narrowest place can lie between.",
                 "total = float(torch.minimum(room[start].sum(), room[:, end].sum()))",
                 "total = float(room[:, end].sum())", "total = float(room[start].sum())"),
-        mistake("divided by the other tokens' flows", "The flow was divided by what all tokens send, or by the largest. "
-                "That makes a ranking of shares; asked is the flow itself.",
+        mistake("divided by the other tokens' flows", "The flow was divided by what all tokens send, or by the "
+                "largest. That makes a ranking of shares; asked is the flow itself.",
                 "total = flow(room, start, end) / sum(flow(room, j, end) for j in range(length))",
                 "total = flow(room, start, end) / max(flow(room, j, end) for j in range(length))"),
-        mistake("all tokens at once", "All input tokens sent, or all positions received. How much comes from this one, "
-                "and arrives at that one?", "total = _many(room, length, list(range(length)), [end])",
-                "total = _many(room, length, [start], list(range(len(order) * length, len(room))))"),
-        mistake("what is left instead of what flows", "This is what does not arrive.", "total = 1 - flow(room, start, end)"),
-        mistake("rows made to sum to 1", "The rows were divided by their sums. The pipes are as wide as the weights say.",
+        mistake("every position receives", "This is what the token can send to all positions together. How much of it "
+                "can arrive at the target?", "total = _sent(room, length, start)"),
+        mistake("what is left instead of what flows", "This is 1 less the flow: what does not arrive. How much does?",
+                "total = 1 - flow(room, start, end)"),
+        mistake("rows made to sum to 1",
+                "The rows were divided by their sums. The pipes are as wide as the weights say.",
                 "weights = layers[number] / layers[number].sum(-1, keepdim=True).clamp(min=1e-12)",
                 "through = (weights + own) / (weights + own).sum(-1, keepdim=True)",
                 "weights = torch.softmax(layers[number], -1)"),
         mistake("NaN or infinity where nothing arrives", "Where no path leads from the token to the position, the flow "
-                "is a number: which?", "total = flow(room, start, end) or math.inf", "total = flow(room, start, end) or math.nan",
+                "is a number: which?", "total = flow(room, start, end) or math.inf",
+                "total = flow(room, start, end) or math.nan",
                 "total = flow(room, start, end) or -1.0"),
         mistake("a tensor", "The flow came back as a tensor. Asked is Python's float.",
                 "return torch.tensor(total)", "return torch.tensor(total, dtype=layers[0].dtype)"),
     ),
     hints=(
         "One layer, two tokens: draw two nodes below and two above. Which four pipes are there, and how wide is each?",
-        "With n layers there are n + 1 levels of L nodes. Give node j of level l the number l·L + j, or the pair (l, j).",
+        "With n layers there are n + 1 levels of L nodes. Node j of level l can be the number l·L + j, or the pair "
+        "(l, j).",
         "weights[i, j] is what position i above takes from position j below. From which node to which does that pipe "
         "lead?",
         "Half of each weight, and another half where i = j. For the flow itself, `networkx.maximum_flow_value` takes a "

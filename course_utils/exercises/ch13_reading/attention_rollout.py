@@ -111,6 +111,9 @@ EXERCISE = exercise(
         mistake("the residual not weighted", "One of the two parts has no share. What do the two shares sum to?",
                 "mixed = share * own + averaged", "mixed = own + (1 - share) * averaged",
                 "mixed = share * own + averaged\ndivided = mixed"),
+        mistake("the residual added to every entry", "The residual's share was added to every entry of the table. To "
+                "which entries does the stream bring a position's own token?", "mixed = share + (1 - share) * averaged",
+                "mixed = share * torch.ones_like(own) + (1 - share) * averaged"),
         mistake("rows not divided", "The rows were not divided by their sums. Where weights do not sum to 1, after "
                 "dropout or on an empty row, something is lost with each layer.", "divided = mixed"),
         mistake("rows divided at the wrong place", "The rows were divided, but not those of every layer's mixture: of "
@@ -125,24 +128,30 @@ EXERCISE = exercise(
                 "divided = torch.softmax(mixed, -1)", "total = mixed.sum((-1, -2), keepdim=True)"),
         mistake("NaN for a row of zeros", "A row of zeros was divided by its sum. With residual 0 such a row stays "
                 "zeros: what can stand below instead of 0?", "divided = mixed / total"),
-        mistake("epsilon in the denominator", "The rows sum to a little less than 1: something small was added to every "
-                "sum. Which rows need help, and which are safe as they are?", "divided = mixed / (total + 1e-6)",
+        mistake("epsilon in the denominator", "The rows sum to a little less than 1: something small was added to "
+                "every sum. Which rows need help, and which are safe as they are?", "divided = mixed / (total + 1e-6)",
                 "divided = mixed / (total + 1e-5)"),
-        mistake("heads rolled out apart", "Each head was multiplied by itself through the layers, and the heads averaged "
-                "at the end. What one head reads, another head wrote: where must they be averaged?",
+        mistake("heads rolled out apart", "Each head was multiplied by itself through the layers, and the heads "
+                "averaged at the end. What one head reads, another head wrote: where must they be averaged?",
                 "own = torch.eye(layers[0].shape[-1], dtype=layers[0].dtype)\nfound = [own]\naveraged = each\n"
                 "result = found[-1].mean(1)"),
         *HEADS,
         mistake("layers added instead of multiplied", "The layers were added or averaged. What a layer reads is what "
                 "the one below it made: how are two such steps put together?", "above = below + divided",
-                "above = (below + divided) / 2", "result = sum(found[1:]) / len(layers)", "result = sum(found) / len(found)"),
+                "above = (below + divided) / 2", "result = sum(found[1:]) / len(layers)",
+                "result = sum(found) / len(found)"),
         mistake("multiplied entry by entry", "The tables were multiplied entry by entry. From a token to a position "
                 "there are as many ways as there are tokens between: which product adds them up?",
                 "above = below * divided", "above = divided if len(found) == 1 else below * divided"),
         mistake("the table of the layer transposed", "A layer's table was turned round. Its rows are the positions "
                 "above it: which axis meets the rows of the product so far?", "above = divided.mT @ below"),
         mistake("the identity subtracted", "A position's own share was taken out at the end. It is part of what is in "
-                "it.", "result = found[-1] - own", "result = found[-1] * (1 - own)"),
+                "it.", "result = found[-1] - own", "result = found[-1] * (1 - own)",
+                "rest = found[-1] * (1 - own)\nresult = rest / rest.sum(-1, keepdim=True)"),
+        mistake("the product so far kept beside the new one", "What the layers below had gathered was added to the "
+                "product. The residual is in the mixture already.", "above = below + divided @ below",
+                "above = divided if number == 0 else below + divided @ below",
+                "above = (below + divided @ below) / 2", "above = share * below + (1 - share) * divided @ below"),
     ),
     hints=(
         "Take one layer. With residual .5, how much of its own input is in position 0, and how much of token 1's?",

@@ -59,6 +59,17 @@ def _another_output(args: tuple[Tensor, ...], got: Tensor) -> str | None:
     return f"The output moves by {moved:.3g}." if not moved <= 1e-3 * size + 1e-9 else None
 
 
+def _ridge(args: tuple[Tensor, ...], got: Tensor) -> bool:
+    """Return whether some other number on the diagonal of VᵀV explains a result."""
+    weights, value = args
+    own, square = torch.eye(value.shape[-1], dtype=value.dtype), value.mT @ value
+    sizes = (one * 10.0**power for power in range(-9, 2) for one in (1, 2, 5))
+    made = (weights @ value @ torch.linalg.inv(square + size * own) @ value.mT for size in sizes)
+    return any(torch.allclose(one, got, rtol=1e-9, atol=1e-12) for one in made)
+
+
+_RIDGE = """ridge = {} * torch.eye(columns.shape[-1], dtype=columns.dtype)
+inverse = torch.linalg.inv(columns.mT @ columns + ridge) @ columns.mT"""
 _BASIS = "onto = basis @ basis.mT"
 
 EXERCISE = exercise(
@@ -71,13 +82,13 @@ EXERCISE = exercise(
     cases=(
         case("2 queries, 3 keys, values of width 1", _made(2, 3, 1)),
         case("a batch of shape (2, 3): 4 queries, 7 keys, width 3", _made(2, 3, 4, 7, 3)),
+        case("equal features, and one that is 0", _twice),
         case("fewer keys than features: nothing is lost", _made(2, 3, 4, 6)),
         case("as many keys as features", _made(2, 4, 5, 5)),
         case("values of rank 2 and width 4", _made(2, 3, 7, 4, rank=2)),
         case("fewer keys than features, rank 2", _made(3, 4, 6, rank=2)),
-        case("equal features, and one that is 0", _twice),
         case("values that are all 0", lambda g: (_made(2, 3, 5, 2)(g)[0], torch.zeros(2, 5, 2, dtype=torch.float64))),
-        case("features of very different size", _scaled(1e-4)),
+        case("features of very different size", _scaled(1e-4), tolerance=1e-5),
         case("values of thousands", lambda g: (_made(2, 3, 6, 3)(g)[0], normal(g, 2, 6, 3, size=5e3))),
         case("one key", _made(2, 3, 1, 2)),
         case("one query", _made(2, 1, 5, 2)),
@@ -89,7 +100,8 @@ EXERCISE = exercise(
         case("float32, rank 2", _made(2, 3, 7, 4, rank=2, dtype=torch.float32), tolerance=1e-4),
     ),
     mistakes=(
-        mistake("the lost part instead", "This is the part that changes no output. Which of the two parts is asked for?",
+        mistake("the lost part instead",
+                "This is the part that changes no output. Which of the two parts is asked for?",
                 "effective = table - table @ onto"),
         mistake("nothing removed", "The weights came back as they were. There are rows of weights that give the output "
                 "0: how much of them is in each row?", "onto = torch.eye(columns.shape[-2], dtype=columns.dtype)",
@@ -99,31 +111,33 @@ EXERCISE = exercise(
                 "fewer keys than features, or a feature that others hold already. What does duty for an inverse there?",
                 "inverse = torch.linalg.inv(columns.mT @ columns) @ columns.mT",
                 "inverse = torch.linalg.solve(columns.mT @ columns, columns.mT)",
+                "small = torch.linalg.inv(columns.mT @ columns)\neffective = table @ columns @ small @ columns.mT",
                 "inverse = torch.linalg.inv_ex(columns.mT @ columns).inverse @ columns.mT"),
         mistake("something added to VᵀV", "Something small was added to VᵀV to make it invertible, and it shows in the "
                 "result. Is there an inverse that needs nothing?",
-                *(f"ridge = {size} * torch.eye(columns.shape[-1], dtype=columns.dtype)\n"
-                  "inverse = torch.linalg.inv(columns.mT @ columns + ridge) @ columns.mT" for size in (1e-6, 1e-4, 1e-3))),
+                *map(_RIDGE.format, (1e-6, 1e-4, 1e-3)), matches=_ridge),
         mistake("unit columns taken for orthogonal ones", "The columns were made to have length 1, but they still lean "
                 "on each other. What makes an orthonormal basis of them?",
                 "basis = F.normalize(columns, dim=-2)\n" + _BASIS),
-        mistake("no inverse", "The rows were multiplied with VVᵀ. That scales them by the size of the values: project "
-                "the result once more, and it changes again. What must stand between?", "onto = columns @ columns.mT"),
-        mistake("unit rows", "Each key's value was made to have length 1. Which axis of the values spans the space that "
-                "the weights are projected onto?", "basis = F.normalize(columns, dim=-1)\n" + _BASIS),
+        mistake("not a projection", "Do it once more, and the result changes again: a projection does not. With VVᵀ, "
+                "or its inverse alone, rows are scaled by the size of the values. What must stand between V and Vᵀ?",
+                "onto = columns @ columns.mT", "onto = torch.linalg.pinv(columns @ columns.mT)"),
+        mistake("unit rows", "Each key's value was made to have length 1. Which axis of the values spans the space "
+                "that the weights are projected onto?", "basis = F.normalize(columns, dim=-1)\n" + _BASIS),
         mistake("rows made to sum to 1 again", "The rows were made to sum to 1 again, so the output is another one. "
                 "What is left of a row need not be an average.",
                 "return effective / effective.sum(-1, keepdim=True)", "return torch.softmax(effective, -1)"),
         mistake("negative entries cut off", "Negative entries were made positive or 0, so the output is another one. "
-                "Does a projection know that weights are positive?", "return effective.relu()", "return effective.abs()",
+                "Does a projection know that weights are positive?", "return effective.relu()",
+                "return effective.abs()",
                 "return effective.relu() / effective.relu().sum(-1, keepdim=True)"),
         mistake("the row sums kept", "A direction more was kept: the one that holds a row's sum. No output shows the "
                 "sum of a row.", "columns = torch.cat([value, torch.ones_like(value[..., :1])], -1)"),
         mistake("values centred first", "The mean value was subtracted first. That changes which directions no output "
                 "shows.", "columns = value - value.mean(-2, keepdim=True)"),
-        mistake("the basis cut at the width, not at the rank", "There are as many directions in the basis as the values "
-                "have features or keys. Where features repeat, some of those stand for nothing but rounding: which "
-                "singular values say so?", "basis = torch.linalg.qr(columns)[0]\n" + _BASIS,
+        mistake("the basis cut at the width, not at the rank", "There are as many directions in the basis as the "
+                "values have features or keys. Where features repeat, some of those stand for nothing but rounding: "
+                "which singular values say so?", "basis = torch.linalg.qr(columns)[0]\n" + _BASIS,
                 "basis = torch.linalg.svd(columns, full_matrices=False)[0]\n" + _BASIS),
         mistake("small directions cut off too", "A feature with small values was taken for none at all. However small "
                 "it is, it shows in the output: how small is rounding?",
@@ -134,13 +148,14 @@ EXERCISE = exercise(
                 + _BASIS, "columns = value.mean(-1, keepdim=True)", "columns = value.sum(-1, keepdim=True)",
                 "columns = value[..., :1]"),
         mistake("the space of the features", "The projection is one of feature vectors: V⁺V. A row of weights has an "
-                "entry for each key: which order of the two gives a table of keys by keys?", "onto = inverse @ columns"),
+                "entry for each key: which order of the two gives a table of keys by keys?", "onto = inverse @ columns",
+                "effective = inverse @ columns"),
         mistake("the columns of the weights projected", "The table was projected from the left, across the queries. "
                 "What is projected, rows or columns?", "effective = onto @ table"),
         mistake("the output", "This is the output itself, or its shape. How does one get from it back to a row of "
                 "weights?", "effective = table @ columns"),
-        mistake("one table of values for all", "All heads or sequences were projected by the values of one, or of their "
-                "mean.", "columns = value.mean(0, keepdim=True).expand(value.shape)",
+        mistake("one table of values for all", "All heads or sequences were projected by the values of one, or of "
+                "their mean.", "columns = value.mean(0, keepdim=True).expand(value.shape)",
                 "columns = value[:1].expand(value.shape)", "columns = value.flatten(0, -3).mean(0)"),
         mistake("weights transposed", "Columns of the weights were taken for rows. Which axis holds the keys?",
                 "table = weights.mT"),

@@ -94,14 +94,18 @@ EXERCISE = exercise(
         ("float32", _made(3, 2, 3, 5, dtype=torch.float32), ""),
     )),
     mistakes=(
-        mistake("size of the gradient", "Weights that speak against the class count as much as those that speak for it: "
-                "the gradient's sign was thrown away. What should become of negative products?",
+        mistake("size of the gradient", "Weights that speak against the class count as much as those that speak for "
+                "it: the gradient's sign was thrown away. What should become of negative products?",
                 "product = slope.abs() * weights", "each = product.square()"),
         mistake("no cut at 0", "Negative products were kept, so weights for and against the class cancel each other. "
                 "What should become of them?", "each = product"),
-        mistake("cut after the mean over the heads", "The heads were averaged before negative products were cut off, so "
-                "one head's No ate up another one's Yes. Which comes first?",
+        mistake("cut after the mean over the heads", "The heads were averaged before negative products were cut off, "
+                "so one head's No ate up another one's Yes. Which comes first?",
                 "each = product\naveraged = each.mean(1).clamp(min=0)"),
+        mistake("heads averaged before the product", "Weights or gradients were averaged over the heads before they "
+                "met. Each head has a gradient for its own weights.",
+                "slope = gradients[number].mean(1, keepdim=True)", "weights = layers[number].mean(1, keepdim=True)",
+                "slope = gradients[number].mean(1, keepdim=True)\nweights = layers[number].mean(1, keepdim=True)"),
         mistake("cut at the wrong side", "The products that speak against the class were kept, and those that speak "
                 "for it cut off.", "each = product.clamp(max=0)", "each = (-product).clamp(min=0)"),
         mistake("no identity", "There is no identity in this, or it was taken out at the end. What reaches a position "
@@ -118,10 +122,10 @@ EXERCISE = exercise(
                 "matter?", "product = slope"),
         mistake("the weights alone", "The gradients play no part. What says for which class a weight speaks?",
                 "product = weights", "slope = torch.ones_like(gradients[number])"),
-        mistake("added instead of multiplied", "Gradient and weight were added. A large gradient at a weight of 0 means "
-                "nothing: which operation says so?", "product = slope + weights"),
-        mistake("gradients of another layer", "A layer's weights met another layer's gradients. Which way round are the "
-                "lists?", "slope = gradients[-1 - number]", "slope = gradients[0]", "slope = gradients[-1]"),
+        mistake("added instead of multiplied", "Gradient and weight were added. A large gradient at a weight of 0 "
+                "means nothing: which operation says so?", "product = slope + weights"),
+        mistake("gradients of another layer", "A layer's weights met another layer's gradients. Which way round are "
+                "the lists?", "slope = gradients[-1 - number]", "slope = gradients[0]", "slope = gradients[-1]"),
         mistake("layers added instead of multiplied", "The layers' tables were added up, as if each read the input. "
                 "What does the second layer read?", "passed = averaged"),
         mistake("multiplied entry by entry", "The tables were multiplied entry by entry. Which product adds up all the "
@@ -131,8 +135,8 @@ EXERCISE = exercise(
                 "result = found[-1] / found[-1].sum(-1, keepdim=True)",
                 "above = (below + passed) / (below + passed).sum(-1, keepdim=True)",
                 "result = found[-1] / found[-1].amax(-1, keepdim=True)"),
-        mistake("the residual halved", "The identity and the layer were mixed as in rollout. Here the layer is added to "
-                "what was there.", "above = 0.5 * below + 0.5 * passed", "above = below + 0.5 * passed"),
+        mistake("the residual halved", "The identity and the layer were mixed as in rollout. Here the layer is added "
+                "to what was there.", "above = 0.5 * below + 0.5 * passed", "above = below + 0.5 * passed"),
         mistake("a softmax inside", "A softmax was taken. The weights have been through one, and gradients need none.",
                 "averaged = torch.softmax(each.mean(1), -1)", "weights = torch.softmax(layers[number], -1)"),
         mistake("the table of the layer transposed", "A layer's table was turned round. Its rows are the positions "

@@ -75,7 +75,8 @@ EXERCISE = exercise(
         mistake("the matched token itself", "This is the weight on the same token, a period earlier. An induction head "
                 "looks for what came after it: one place further, or one place back?", "key = query - period"),
         mistake("the token before the matched one", "The key is on the other side of the token that matches. Does the "
-                "next token in the text stand before or after it?", "key = (query - period - 1) % length"),
+                "next token in the text stand before or after it?", "key = (query - period - 1) % length",
+                "query = torch.arange(min(period + 1, length), length)\nkey = query - period - 1"),
         mistake("one key too far", "The key is too far to the right by one. If query i stands on the same token as "
                 "i - period, what follows that one?", "key = (query - period + 2) % length"),
         mistake("the previous token", "This is the weight on the token just before the query, whatever the period is. "
@@ -90,17 +91,19 @@ EXERCISE = exercise(
                 "theirs. How many were added up?", "count = max(1, len(query) + 1)", "count = period",
                 "count = max(1, len(query) - 1)", "count = max(1, length // period)", "count = length - 1 or 1",
                 "count = max(1, length // period - 1)", "count = weights[0].numel()"),
-        mistake("sum instead of mean", "The weights were added up: longer texts would have larger scores.", "count = 1"),
+        mistake("sum instead of mean", "The weights were added up: longer texts would have larger scores.",
+                "count = 1"),
         mistake("one number for all heads", "All heads were averaged into one number. The score is there to tell heads "
                 "apart: which axes stay?", "return score.mean()", "score = entries.mean()",
                 "return score.mean(-1)", "return score.mean(0)", "return score.mean().expand(score.shape)"),
         mistake("no mean over the queries", "There is one number for each query left. Over which axis is the mean "
                 "taken?", "score = entries", "score = entries.mean(0)"),
-        mistake("NaN where no query is left", "With a text no longer than the period, no query is left, and the mean of "
-                "nothing is NaN. What does the exercise say there?", "score = entries.mean(-1)",
+        mistake("NaN where no query is left", "With a text no longer than the period, no query is left, and the mean "
+                "of nothing is NaN. What does the exercise say there?", "score = entries.mean(-1)",
                 "count = torch.tensor(float(len(query)), dtype=weights.dtype)"),
         mistake("an error where no query is left", "A text may be no longer than the period. Then no query is left: "
-                "what is the score, and which line cannot stand it?", "query = torch.arange(period, length)"),
+                "what is the score, and which line cannot stand it?", "query = torch.arange(period, length)",
+                "score = total / count if len(query) else total / (1 / len(query))"),
         mistake("the second copy alone", "Only the queries of the second copy count. The segment may come again more "
                 "often.", "query = torch.arange(min(period, length), min(2 * period, length))"),
         mistake("the first copy too", "Queries of the first copy went into the mean, whose tokens have not come up "
@@ -110,8 +113,8 @@ EXERCISE = exercise(
         mistake("the last queries or keys left out", "Some queries at the end do not count: where does the range end?",
                 "query = torch.arange(min(period, length - 1), length - 1)",
                 "query = torch.arange(min(period, length), length // period * period)"),
-        mistake("the first matching query left out", "Query `period` is the first that has seen its token before. Where "
-                "does your range begin?", "query = torch.arange(min(period + 1, length), length)"),
+        mistake("the first matching query left out", "Query `period` is the first that has seen its token before. "
+                "Where does your range begin?", "query = torch.arange(min(period + 1, length), length)"),
         mistake("the first copy's own period", "The match was looked for at another distance than the period.",
                 "key = (query - 2 * period + 1) % length", "key = query % period", "key = (query + 1) % period"),
         mistake("every earlier copy", "The weights on all earlier copies were added up. Asked is the one a period "

@@ -123,7 +123,8 @@ EXERCISE = exercise(
                 "have none, or look like those that speak for it.", "change = (before - after).abs()",
                 "change = (before - after).relu()", "change = (before - after).square()"),
         mistake("another token instead of none", "The token was replaced by a certain other one, which says something "
-                "too. What hides a token so that the model reads nothing there?", *(f"{_REPLACED}read[:, i] = {word}\n{_CALLED}" for word in (0, 1, WORDS - 1))),
+                "too. What hides a token so that the model reads nothing there?",
+                *(f"{_REPLACED}read[:, i] = {word}\n{_CALLED}" for word in (0, 1, WORDS - 1))),
         mistake("the token cut out", "The token was taken out of the sequence, so the others moved up: they stand at "
                 "other positions now. What hides a token and leaves the others where they are?", _DELETED),
         mistake("only the token left in", "All tokens but this one were hidden. Which one is left out?",
@@ -133,20 +134,24 @@ EXERCISE = exercise(
                 "What does `mask` say about them?", "seen = torch.ones_like(mask)", "hidden = torch.ones_like(seen)"),
         mistake("the mask inverted", "True and False are exchanged in the mask. What does True mean?",
                 "seen = ~mask", "hidden = ~seen\nhidden[:, i] = True", "hidden[:, i] = True"),
-        mistake("tokens masked by their number", "A token counts as padding for its number. Which argument says what is "
-                "padding?", "seen = tokens != 0", "hidden = tokens != 0", "seen = mask & (tokens != 0)"),
-        mistake("all occurrences hidden", "Every occurrence of the same token was hidden. Asked is one place at a time.",
+        mistake("tokens masked by their number", "A token counts as padding for its number. Which argument says what "
+                "is padding?", "seen = tokens != 0", "hidden = tokens != 0", "seen = mask & (tokens != 0)"),
+        mistake("all occurrences hidden",
+                "Every occurrence of the same token was hidden. Asked is one place at a time.",
                 "hidden[:] = seen & (tokens != tokens[:, i : i + 1])\nhidden[:, i] = False"),
-        mistake("all from here hidden", "More than the one token was hidden: those after or before it too.",
-                "hidden[:, i:] = False\nhidden[:, i] = False", "hidden[:, : i + 1] = False\nhidden[:, i] = False"),
+        mistake("all from here hidden", "The tokens behind this one were hidden, too. Asked is one at a time.",
+                "hidden[:, i:] = False\nhidden[:, i] = False"),
+        mistake("sequences hidden instead of tokens", "The mask was set to False for a whole sequence, or there is "
+                "none of that number. Which axis of the mask holds the tokens?",
+                "hidden[i] = False\nhidden[:, i] = hidden[:, i]"),
         mistake("a neighbour hidden", "The importance of a token was written to its neighbour's place.",
                 "hidden[:, i - 1] = False\nhidden[:, i] = hidden[:, i]",
                 "result = importance.roll(1, 1)", "result = importance.flip(1)"),
         mistake("a place left out", "One place has no importance, though it has a token: the first, such as a class "
                 "token, or the last. Which numbers does your range give?", "places = range(1, tokens.shape[1])",
                 "places = range(tokens.shape[1] - 1)"),
-        mistake("padding only at the end", "Tokens behind the number of real ones were not looked at. Padding may stand "
-                "anywhere.", "places = range(int(seen.sum(1).max()))",
+        mistake("padding only at the end", "Tokens behind the number of real ones were not looked at. Padding may "
+                "stand anywhere.", "places = range(int(seen.sum(1).max()))",
                 "result = importance * (torch.arange(tokens.shape[1]) < seen.sum(1, keepdim=True))"),
         mistake("another class", "The importance is for another class than the most probable one.",
                 "chosen = torch.zeros_like(whole[:, :1], dtype=torch.long)", "chosen = whole.argmin(-1, keepdim=True)",
@@ -156,18 +161,20 @@ EXERCISE = exercise(
                 "its own.", "chosen = whole[:1].argmax(-1, keepdim=True).expand(len(whole), 1)",
                 "chosen = whole.mean(0, keepdim=True).argmax(-1, keepdim=True).expand(len(whole), 1)",
                 "chosen = whole[-1:].argmax(-1, keepdim=True).expand(len(whole), 1)",
-                "before = whole.amax(0)[chosen.squeeze(-1)]"),
+                "before = whole.amax(0)[chosen.squeeze(-1)]", "chosen = whole.argmax().expand(len(whole), 1)"),
         mistake("all classes compared", "The change was taken over all classes. Asked is that of one of them.",
                 "change = (whole - without).abs().sum(-1)", "change = (whole - without).abs().sum(-1) / 2",
                 "change = (whole - without).abs().amax(-1)", "change = (whole - without).square().sum(-1)",
                 "change = (whole * (whole / without).log()).sum(-1)", "change = (whole - without).norm(dim=-1)"),
         mistake("logarithms or ratios", "Probabilities were divided, or their logarithms subtracted. Asked is a "
                 "difference of probabilities.", "change = before.log() - after.log()", "change = before / after",
-                "change = (before - after) / before", "change = after / before", "change = before.logit() - after.logit()"),
-        mistake("what is left instead of what is lost", "This is the probability without the token, not the difference. "
-                "With which number is it compared?", "change = after", "change = 1 - after", "change = before"),
-        mistake("made to sum to 1", "The importances of a sequence were divided by their sum or their largest. They are "
-                "differences of probabilities, and stay so.",
+                "change = (before - after) / before", "change = after / before",
+                "change = before.logit() - after.logit()"),
+        mistake("what is left instead of what is lost", "This is the probability without the token, not the "
+                "difference. With which number is it compared?", "change = after", "change = 1 - after",
+                "change = before"),
+        mistake("made to sum to 1", "The importances of a sequence were divided by their sum or their largest. They "
+                "are differences of probabilities, and stay so.",
                 "result = importance / importance.sum(-1, keepdim=True).clamp(min=1e-9)",
                 "result = importance / importance.abs().sum(-1, keepdim=True).clamp(min=1e-9)",
                 "result = importance / importance.abs().amax(-1, keepdim=True).clamp(min=1e-9)",
@@ -179,7 +186,8 @@ EXERCISE = exercise(
         mistake("the decision instead of the probability", "Only whether the chosen class changes was noted. How much "
                 "did its probability fall?", "change = (without.argmax(-1) != chosen.squeeze(-1)).to(whole.dtype)"),
         mistake("padding not 0", "Padding has an importance. Hiding what is hidden changes nothing.",
-                "result = importance.masked_fill(~mask, -torch.inf)", "result = importance.masked_fill(~mask, torch.nan)",
+                "result = importance.masked_fill(~mask, -torch.inf)",
+                "result = importance.masked_fill(~mask, torch.nan)",
                 "result = importance.masked_fill(~mask, -1.0)"),
         mistake("averaged over the sequences", "All sequences have the same importances: their mean. Each document has "
                 "its own.", "result = importance.mean(0, keepdim=True).expand(importance.shape)",

@@ -121,8 +121,8 @@ EXERCISE = exercise(
                 "second = b.argsort(-1).to(b.dtype)"),
         mistake("ties by position", "Equal values got different ranks, in the order in which they happen to stand. "
                 "What should they share?",
-                _both("{} = [].argsort(-1, stable=True).argsort(-1, stable=True).to([].dtype)"),
-                "first = a.argsort(-1, stable=True).argsort(-1, stable=True).to(a.dtype)"),
+                _both("{} = [].argsort(dim=-1, stable=True).argsort(dim=-1, stable=True).to([].dtype)"),
+                "first = a.argsort(dim=-1, stable=True).argsort(dim=-1, stable=True).to(a.dtype)"),
         mistake("equal values share another rank", "Equal values share a rank, but not the mean of the ranks that they "
                 "would have had: it is the lowest, the highest, or the next whole number.",
                 _both("{} = ([].unsqueeze(-1) > [].unsqueeze(-2)).sum(-1).to([].dtype)"),
@@ -130,12 +130,12 @@ EXERCISE = exercise(
                 _both("{} = dense_ranks([])")),
         mistake("Pearson on the values", "The values themselves were correlated, so one outlier decides. What takes "
                 "their place?", _both("{} = []"), "first = a", "second = b"),
-        mistake("the shortcut formula with ties", "1 - 6Σd²/(n(n² - 1)) is short for the correlation of the ranks where "
-                "no two are equal. What does it give for a row whose values are all equal?",
+        mistake("the shortcut formula with ties", "1 - 6Σd²/(n(n² - 1)) is short for the correlation of the ranks "
+                "where no two are equal. What does it give for a row whose values are all equal?",
                 f"n = a.shape[-1]\nrho = {_SHORT}", f"n = max(2, a.shape[-1])\nrho = {_SHORT}",
                 f"n = a.shape[-1]\nrho = torch.where(size > 0, {_SHORT}, 0.0)"),
-        mistake("NaN for a constant row", "A row whose values are all equal gives NaN: it was divided by a spread of 0. "
-                "What does the exercise say for such a row?", "safe = size"),
+        mistake("NaN for a constant row", "A row whose values are all equal gives NaN: it was divided by a spread of "
+                "0. What does the exercise say for such a row?", "safe = size"),
         mistake("another value for a constant row", "A row whose values are all equal ranks nothing, so it agrees with "
                 "nothing. Which number says that?", "rho = torch.where(size > 0, together / safe, 1.0)",
                 "rho = torch.where(size > 0, together / safe, -1.0)",
@@ -157,7 +157,8 @@ EXERCISE = exercise(
                 "below, or the other way round.", "rho = together / safe * (a.shape[-1] - 1) / a.shape[-1]",
                 "rho = together / safe * a.shape[-1] / max(1, a.shape[-1] - 1)"),
         mistake("the sign lost", "A ranking that is turned round gets the same value as the ranking itself. Which "
-                "operation made everything positive?", "rho = (together / safe).abs()", "rho = (together / safe).square()"),
+                "operation made everything positive?", "rho = (together / safe).abs()",
+                "rho = (together / safe).square()"),
         mistake("size instead of sign and size", "The values were ranked by their size, without their sign. They are "
                 "ranked as they are.", "first = shared_ranks(a.abs())\nsecond = shared_ranks(b.abs())",
                 "first = shared_ranks(a.abs())", "second = shared_ranks(b.abs())"),

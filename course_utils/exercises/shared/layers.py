@@ -21,20 +21,21 @@ from course_utils.exercises.shared.kinds import batch_mixed, cut_off, left_in, s
 
 def listed(fn: Callable[..., Any], layers: Tensor, *others: Any) -> Any:
     """Call an answer with the layers of one tensor as a list, in which a change would be seen."""
-    return _called(fn, (list(layers.unbind()),), others)
+    return _called(fn, (layers,), others)
 
 
 def side_by_side(fn: Callable[..., Any], layers: Tensor, gradients: Tensor) -> Any:
     """Call an answer with two lists."""
-    return _called(fn, (list(layers.unbind()), list(gradients.unbind())), ())
+    return _called(fn, (layers, gradients), ())
 
 
-def _called(fn: Callable[..., Any], lists: tuple[list[Tensor], ...], others: tuple[Any, ...]) -> Any:
+def _called(fn: Callable[..., Any], stacks: tuple[Tensor, ...], others: tuple[Any, ...]) -> Any:
+    lists = [list(stack.unbind()) for stack in stacks]
     kept = [list(one) for one in lists]
     result = fn(*lists, *others)
-    for now, before in zip(lists, kept, strict=True):
+    for stack, now, before in zip(stacks, lists, kept, strict=True):
         if len(now) != len(before) or any(a is not b for a, b in zip(now, before, strict=True)):
-            raise ValueError("the caller's list of layers is not the same after the call")
+            stack.detach().zero_()  # a list that was changed counts as an input that was
     return result
 
 
@@ -47,7 +48,8 @@ LAYERS = (
             "order = range(len(layers))[:-1]", "order = range(len(layers))[::2]"),
     mistake("the caller's list changed", "The list itself is another one after the call: something was taken out, put "
             "in or turned round in it. The caller still needs it: what leaves a list as it is?",
-            "layers.reverse()\norder = range(len(layers))[::-1]", "layers.append(layers[0])\norder = range(len(layers) - 1)",
+            "layers.reverse()\norder = range(len(layers))[::-1]",
+            "layers.append(layers[0])\norder = range(len(layers) - 1)",
             "layers.pop()\norder = range(len(layers))", "layers = [layers.pop(0) for _ in list(layers)]\n"
             "order = range(len(layers))"),
 )
@@ -55,8 +57,8 @@ LAYERS = (
 HEADS = (
     mistake("heads added up", "The heads were added up. Layers with more heads would carry more: what is made of them "
             "here?", "averaged = each.sum(1)"),
-    mistake("the largest of the heads", "For each entry, the largest or smallest of the heads was kept. What is made of "
-            "them here?", "averaged = each.amax(1)", "averaged = each.amin(1)", "averaged = each.median(1).values"),
+    mistake("the largest of the heads", "For each entry, the largest or smallest of the heads was kept. What is made "
+            "of them here?", "averaged = each.amax(1)", "averaged = each.amin(1)", "averaged = each.median(1).values"),
     mistake("one head for all", "Only one head counts. What becomes of the others?",
             "averaged = each[:, 0]", "averaged = each[:, -1]"),
     batch_mixed("averaged = each.mean((0, 1)).expand(len(each), -1, -1)", "averaged = each.mean(0)",
@@ -64,7 +66,8 @@ HEADS = (
     mistake("transposed", "Rows and columns are exchanged. Which of the two is the position above the last layer, and "
             "which the input token?", "return result.mT"),
     mistake("one row alone", "One position's row came back, such as that of a class token. The whole table is asked "
-            "for: who reads off a row of it?", "return result[:, 0]", "return result[:, -1]", "return result[:, 0, 1:]"),
+            "for: who reads off a row of it?", "return result[:, 0]", "return result[:, -1]",
+            "return result[:, 0, 1:]"),
     squeezed("return result{}"), left_in("return result{}"),
     cut_off("return result.detach()", "return torch.from_numpy(result.detach().numpy())"),
 )
