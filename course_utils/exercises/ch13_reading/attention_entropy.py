@@ -52,9 +52,10 @@ def _epsilon(args: tuple[Any, ...], got: Tensor) -> bool:
     if got.shape != right.shape or not 0 < float((got - right).abs().max()) < 0.1:
         return False
     sizes = torch.logspace(-8, -2, 7, dtype=torch.float64).tolist()
-    ways = [lambda e: -(weights * (weights + e).log()), lambda e: -((weights + e) * (weights + e).log()),
-            lambda e: -(weights * weights.clamp(min=e).log())]
-    return any(torch.allclose(way(e).sum(-1), got, rtol=1e-6, atol=1e-12) for way in ways for e in sizes)
+    more = [weights + size for size in sizes]
+    sums = [-(times * one.log()).sum(-1) for one in more for times in (weights, one)]
+    sums += [-(weights * weights.clamp(min=size).log()).sum(-1) for size in sizes]
+    return any(torch.allclose(one, got, rtol=1e-6, atol=1e-12) for one in sums)
 
 
 def _negative(args: tuple[Any, ...], entropy: Tensor) -> str | None:

@@ -1,5 +1,7 @@
 """Exercise: attention rollout, the layers' weights multiplied with what the residual carries."""
 
+from typing import Any
+
 import torch
 from course_utils.checking.exercise import case, exercise
 from course_utils.checking.inputs import Make, normal
@@ -33,7 +35,7 @@ def _made(
 ) -> Make:
     """Make n layers (B, H, L, L); not whole: the rows sum to other numbers than 1."""
 
-    def make(g: torch.Generator) -> tuple[Tensor, ...]:
+    def make(g: torch.Generator) -> tuple[Any, ...]:
         layers = normal(g, n, *shape, shape[-1], size=1.5).softmax(-1)
         if not whole:
             layers = layers * torch.rand(*layers.shape[:-1], 1, generator=g, dtype=torch.float64)
