@@ -133,8 +133,25 @@ class PositionedTransformer(nn.Module):
             attn_mask: True where a position may attend, in every layer; None hides nothing.
             positions: Where the tokens stand; None counts from 0.
         """
-        scores: Tensor = self.out(self.norm(self._read(tokens, attn_mask, positions)[0]))
-        return scores
+        return self.read(tokens, attn_mask, positions)[0]
+
+    def read(
+        self,
+        tokens: Int[Tensor, "B L"],
+        attn_mask: Bool[Tensor, "#B #H #L #L"] | None = None,
+        positions: Shaped[Tensor, "*B L"] | None = None,
+    ) -> tuple[Float[Tensor, "B L num_tokens"], list[Float[Tensor, "B H L L"]]]:
+        """Return the scores, and each layer's weights as they stand in the scores' graph.
+
+        So the scores' gradient with respect to the weights can be asked for.
+
+        Args:
+            tokens: The sequences.
+            attn_mask: True where a position may attend, in every layer; None hides nothing.
+            positions: Where the tokens stand; None counts from 0.
+        """
+        x, weights = self._read(tokens, attn_mask, positions)
+        return self.out(self.norm(x)), weights
 
     @torch.no_grad()
     def weights(

@@ -6,6 +6,7 @@ and an import of the file later would put the module in the function's place.
 
 from course_utils.widgets.alignment_explorer import AlignmentExplorer, alignment_explorer
 from course_utils.widgets.decode_stepper import DecodeStepper, decode_stepper
+from course_utils.widgets.explanation_graph import ExplanationGraph, explanation_graph
 from course_utils.widgets.extrapolation_explorer import (
     ExtrapolationExplorer,
     extrapolation_explorer,
@@ -25,6 +26,7 @@ from course_utils.widgets.variant_explorer import VariantExplorer, variant_explo
 __all__ = [
     "AlignmentExplorer",
     "DecodeStepper",
+    "ExplanationGraph",
     "ExtrapolationExplorer",
     "HeadGrid",
     "Heatmap",
@@ -38,6 +40,7 @@ __all__ = [
     "VariantExplorer",
     "alignment_explorer",
     "decode_stepper",
+    "explanation_graph",
     "extrapolation_explorer",
     "head_grid",
     "heatmap",

@@ -60,6 +60,12 @@ SMALL: dict[str, tuple[dict[str, Any], list[str]]] = {
         ["--rounds", "1"],
     ),
     "chapter_10_training": ({"SHORT": 1, "LONG": 2, "READ_AT": [64]}, ["--seeds", "1"]),
+    "chapter_13_heads": ({"STEPS": 1, "WINDOWS": 2}, ["--seeds", "1"]),
+    "chapter_13_induction": ({"MODELS": [[2, 1, 2, False, 1], [1, 2, 2, True, 1]]}, []),
+    "chapter_13_rankings": (
+        {"STEPS": 1, "POOLED_STEPS": 1, "JUDGED": 40, "EXPLAINED": 4, "FLOWS": 1, "SHUFFLES": 1},
+        ["--seeds", "1"],
+    ),
 }  # fmt: skip
 NEEDS = {"chapter_05_multi_head": "x_transformers"}  # of the extra [bench]
 TO_A_FILE = {"chapter_03_scaling", "chapter_07_positions", "chapter_08_recall",

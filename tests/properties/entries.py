@@ -10,7 +10,7 @@ from annotated import Entry, Sizes
 from test_call_refusals import CALLS
 from torch import Tensor
 
-from course_utils import attention, measure, models, positions
+from course_utils import attention, measure, models, positions, reading
 
 
 def _lengths(least: int) -> Any:
@@ -31,6 +31,17 @@ def _identity(x: Tensor) -> Tensor:
 
 def _positions(name: str) -> Any:
     return lambda s, g: torch.arange(s[name])
+
+
+def _layers(*leading: str) -> Any:
+    return lambda s, g: [
+        torch.rand(*(s[name] for name in leading), s["L"], s["L"], generator=g) for _ in range(2)
+    ]
+
+
+def _first_token_decides(tokens: Tensor, mask: Tensor) -> Tensor:
+    first = (tokens * mask).sum(-1, keepdim=True).double()
+    return torch.cat([first, -first], -1).softmax(-1)
 
 
 SQUARE = {"S": 4, "L": 4}
@@ -141,12 +152,28 @@ MODELS = (
     Entry(models.token_accuracy, {"predicted": _written}, {"T": 4}),
     Entry(models.token_probabilities, sizes={"num_tokens": 5}),
 )
-TOLD = (*ATTENTION, *POSITIONS, *MEASURE, *MODELS)
+READING = (  # the first axis of a list of layers is not the batch: apart=False
+    Entry(reading.attention_flow, {"layers": _layers(), "source": 0, "target": 0}),
+    Entry(reading.attention_rollout, {"layers": _layers("B", "H")}, apart=False),
+    Entry(reading.effective_attention, smooth=False),
+    Entry(
+        reading.gradient_attention,
+        {"layers": _layers("B", "H"), "gradients": _layers("B", "H")},
+        apart=False,
+    ),
+    Entry(reading.induction_score, {"period": 2}),
+    Entry(reading.leave_one_out, {"predict": lambda s, g: _first_token_decides}),
+    Entry(reading.rank_correlation, sizes={"n": 5}, smooth=False),
+)
+TOLD = (*ATTENTION, *POSITIONS, *MEASURE, *MODELS, *READING)
 # They take a module, a cache or a function, and are tested beside those.
 ELSEWHERE = {
     "combine_masks", "count_flops", "largest_tensor", "peak_memory", "read_record", "trace_torch",
     "trace_triton",
 }  # fmt: skip
+
+
+ROOMS = (attention, positions, measure, reading)  # what they export is in a table
 
 
 def _whose_annotations_tell_all(package: ModuleType) -> Iterator[Entry]:
@@ -158,5 +185,5 @@ def _whose_annotations_tell_all(package: ModuleType) -> Iterator[Entry]:
 
 ENTRIES = (
     *TOLD,
-    *(e for room in (attention, positions, measure) for e in _whose_annotations_tell_all(room)),
+    *(e for room in ROOMS for e in _whose_annotations_tell_all(room)),
 )

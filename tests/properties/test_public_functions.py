@@ -7,14 +7,12 @@ from typing import Any
 import pytest
 import torch
 from annotated import DTYPES, Entry, Sizes, expected, sizes
-from entries import ELSEWHERE, ENTRIES
+from entries import ELSEWHERE, ENTRIES, ROOMS
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from refusal import WRONG, call, reshaped
 from torch import Tensor
 from torch.utils._pytree import tree_leaves
-
-from course_utils import attention, measure, positions
 
 few = settings(
     max_examples=4, derandomize=True, deadline=None, database=None,
@@ -32,7 +30,7 @@ def tensors(result: Any) -> list[Tensor]:
 def test_every_public_function_of_the_references_has_an_entry() -> None:
     public = {
         name
-        for package in (attention, positions, measure)
+        for package in ROOMS
         for name in package.__all__
         if inspect.isfunction(getattr(package, name))
     }

@@ -5,10 +5,10 @@ import inspect
 from collections.abc import Iterator
 from typing import Any
 
-from entries import ENTRIES
+from entries import ENTRIES, ROOMS
 from test_call_refusals import CALLS
 
-from course_utils import attention, measure, models, positions
+from course_utils import models
 from course_utils.attention import flash_triton
 
 
@@ -36,11 +36,11 @@ def names(thing: Any) -> Iterator[str]:
 
 def test_every_name_of_the_references_is_in_a_table() -> None:
     tables = {entry.name for entry in (*ENTRIES, *CALLS)}
-    references = public(attention, positions, measure)
+    references = public(*ROOMS)
     assert {name for thing in references for name in names(thing)} <= tables
 
 
 def test_every_entry_of_a_table_is_public() -> None:
-    exported = {n for thing in public(attention, positions, measure, models) for n in names(thing)}
+    exported = {n for thing in public(*ROOMS, models) for n in names(thing)}
     exported |= {"PowerLaw.__call__"}
     assert {entry.name for entry in (*ENTRIES, *CALLS)} <= exported

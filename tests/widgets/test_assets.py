@@ -11,6 +11,7 @@ import pytest
 from course_utils.widgets import (
     AlignmentExplorer,
     DecodeStepper,
+    ExplanationGraph,
     ExtrapolationExplorer,
     HeadGrid,
     Heatmap,
@@ -41,6 +42,7 @@ WIDGETS = [
     (DecodeStepper, "decode_stepper"),
     (TileStepper, "tile_stepper"),
     (LookStepper, "look_stepper"),
+    (ExplanationGraph, "explanation_graph"),
 ]
 
 

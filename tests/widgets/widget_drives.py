@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+import explanation_graph_cases
 import numpy as np
 import widget_expectations as said
 from widget_hands import Step, cell, pick, press, slide, tick, typed
@@ -158,5 +159,11 @@ DRIVES = {
         lambda _: [slide("stage", "End"), slide("factor of the scores", "Home")],
         said.blurred_to_the_end,
         {"factor": 0.5, "step": 12},
+    ),
+    "ExplanationGraph": Drive(
+        explanation_graph_cases.widget,
+        lambda _: [pick("ranking", "rollout"), slide("residual's share", "Home")],
+        said.rollout_without_the_residual,
+        {"method": "rollout", "residual": 0},
     ),
 }

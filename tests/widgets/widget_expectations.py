@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import explanation_graph_cases
 import look_stepper_cases
 import mask_playground_cases
 import numpy as np
@@ -184,3 +185,13 @@ def last_tile(widget: Any) -> list[str]:
     row = "\t".join([fixed(end["m"][-1], 2), fixed(end["l"][-1], 2), acc])
     assert causal_mask(*sizes[:2])[-1].any()
     return [row, f"\t{moved}"]
+
+
+def rollout_without_the_residual(widget: Any) -> list[str]:
+    name, above = widget.tokens[widget.source], widget.tokens[widget.target[1]]
+    said = explanation_graph_cases.explained(widget, 0.0)["rollout"][widget.source]
+    rho = explanation_graph_cases.agreement(widget, "rollout", 0.0)["signed"]
+    return [
+        f"Rollout, from {name} to {above} above layer {widget.target[0]}: {three(said)},",
+        f"with leave-one-out: {fixed(rho, 2).replace('0.', '.')};",
+    ]

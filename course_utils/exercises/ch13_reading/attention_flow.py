@@ -1,0 +1,204 @@
+"""Exercise: the layers as a network of pipes, and how much can pass from a token to a position."""
+
+from itertools import pairwise
+
+import torch
+import torch.nn.functional as F
+from course_utils.checking.exercise import case, exercise
+from course_utils.checking.inputs import Make, normal
+from course_utils.checking.mistakes import mistake
+from course_utils.exercises.shared.layers import LAYERS, listed
+from course_utils.reading import attention_flow
+from course_utils.reading.flow import maximum_flow
+from torch import Tensor
+
+RIGHT = """
+def attention_flow(layers, source, target):
+    length = len(layers[0])
+    own = torch.eye(length, dtype=layers[0].dtype)
+    order = range(len(layers))
+    room = torch.zeros(((len(order) + 1) * length,) * 2, dtype=torch.float64)
+    for level, number in enumerate(order):
+        weights = layers[number]
+        through = 0.5 * weights + 0.5 * own
+        pipes = through.mT
+        low = level * length
+        place = slice(low, low + length), slice(low + length, low + 2 * length)
+        room[place] = pipes
+    start = source
+    end = len(order) * length + target
+    total = flow(room, start, end)
+    return total
+"""
+
+
+def flow(room: Tensor, start: int, end: int, back: bool = True) -> float:
+    """Return the maximum flow of a table of capacities; without `back`, no path is taken back."""
+    if start == end:
+        return 0.0
+    left = [{j: c for j, c in enumerate(row) if c > 0} for row in room.tolist()]
+    return maximum_flow(left, start, end) if back else _greedy(left, start, end)
+
+
+def _greedy(left: list[dict[int, float]], start: int, end: int) -> float:
+    """Fill path after path, from the first neighbour on, and never take anything back."""
+    total = 0.0
+    while path := _first_path(left, start, end):
+        pushed = min(left[a][b] for a, b in pairwise(path))
+        for a, b in pairwise(path):
+            left[a][b] -= pushed
+        total += pushed
+    return total
+
+
+def _first_path(left: list[dict[int, float]], node: int, end: int) -> list[int]:
+    if node == end:
+        return [node]
+    for other, room in left[node].items():
+        if room > 0 and (rest := _first_path(left, other, end)):
+            return [node, *rest]
+    return []
+
+
+def widest(room: Tensor, length: int, source: int, target: int, join: str) -> float:
+    """Return the best path's narrowest pipe, or the product of its pipes, level by level."""
+    best = torch.zeros(length, dtype=torch.float64)
+    best[source] = torch.inf if join == "narrowest" else 1.0
+    for low in range(0, len(room) - length, length):
+        pipes = room[low : low + length, low + length : low + 2 * length]
+        ways = torch.minimum(best.unsqueeze(1), pipes) if join == "narrowest" else best.unsqueeze(1) * pipes
+        best = ways.amax(0)
+    return float(best[target])
+
+
+def _sent(room: Tensor, length: int, start: int) -> float:
+    """Return the flow from a node to all positions above the last layer together."""
+    wide = F.pad(room, (0, 1, 0, 1))
+    wide[-1 - length : -1, -1] = 1e9
+    return flow(wide, start, len(room))
+
+
+def _made(
+    n: int, length: int, source: int, target: int, size: float = 2.0, dtype: torch.dtype = torch.float64
+) -> Make:
+    return lambda g: (normal(g, n, length, length, size=size).softmax(-1).to(dtype), source, target)
+
+
+def _causal(n: int, length: int, source: int, target: int) -> Make:
+    def make(g: torch.Generator) -> tuple[Tensor, int, int]:
+        layers = normal(g, n, length, length, size=2.0).softmax(-1).tril()
+        return layers / layers.sum(-1, keepdim=True), source, target
+
+    return make
+
+
+def _small(g: torch.Generator) -> tuple[Tensor, int, int]:
+    return torch.tensor([[[1.0, 0.0], [0.4, 0.6]]], dtype=torch.float64), 0, 1
+
+
+def _taken_back(g: torch.Generator) -> tuple[Tensor, int, int]:
+    """Make four layers in which the first path that comes to mind blocks a better one."""
+    layers = torch.zeros(4, 5, 5, dtype=torch.float64)
+    steps = ((1, 0), (2, 0)), ((3, 1), (4, 1), (3, 2)), ((0, 3), (1, 4)), ((2, 0), (2, 1))
+    for layer, pairs in zip(layers, steps, strict=True):
+        for above, below in pairs:
+            layer[above, below] = 0.8
+    return layers, 0, 2
+
+
+def _sparse(g: torch.Generator) -> tuple[Tensor, int, int]:
+    layers = normal(g, 3, 6, 6, size=2.0).softmax(-1)
+    return layers * (torch.rand(3, 6, 6, generator=g) < 0.5), 4, 1
+
+
+_CASES: tuple[tuple[str, Make], ...] = (
+    ("one layer, two tokens", _small),
+    ("two layers, 3 tokens", _made(2, 3, 0, 2)),
+    ("two layers, a token to its own position", _made(2, 4, 1, 1)),
+    ("3 layers, 5 tokens", _made(3, 5, 3, 0)),
+    ("causal layers", _causal(3, 5, 1, 4)),
+    ("causal layers, a later token: nothing arrives", _causal(3, 5, 4, 1)),
+    ("a path that has to be taken back", _taken_back),
+    ("4 layers, 6 tokens", _made(4, 6, 5, 2)),
+    ("6 layers, 4 tokens, sharp", _made(6, 4, 0, 3, size=4.0)),
+    ("weights of 0, rows that do not sum to 1", _sparse),
+    ("even weights", lambda g: (torch.full((2, 4, 4), 0.25, dtype=torch.float64), 2, 0)),
+    ("one token", lambda g: (torch.ones(2, 1, 1, dtype=torch.float64), 0, 0)),
+    ("non-contiguous inputs", lambda g: (_made(3, 5, 2, 4)(g)[0].mT.contiguous().mT, 2, 4)),
+    ("float32", _made(3, 5, 1, 3, dtype=torch.float32)),
+)
+_TOGETHER = "room = torch.zeros((length,) * 2, dtype=torch.float64)\nplace = slice(None), slice(None)\n"
+_NODES = "start = source\nend = target"
+
+EXERCISE = exercise(
+    attention_flow,
+    right=RIGHT,
+    asks="Build the graph of pipes between levels of positions, and give its maximum flow from a token to a position.",
+    minutes=20,
+    difficulty=4,
+    importance=3,
+    # An answer may have scaled its capacities to integers.
+    cases=tuple(case(name, make, run=listed, tolerance=1e-4, absolute=1e-7) for name, make in _CASES),
+    mistakes=(
+        mistake("flow along query → key", "The pipes lead from the query below to the key above. In row i, column j of "
+                "a layer's weights: whose value goes where?", "pipes = through"),
+        mistake("no residual edges", "A position keeps nothing of itself from level to level, except what it attends "
+                "to. What else carries it up?", "through = 0.5 * weights", "through = weights"),
+        mistake("halves missing", "The weights or the residual, or both, have their full width: what leaves a position "
+                "in this graph is more than 1. What share does each of the two have?", "through = weights + own",
+                "through = weights + 0.5 * own", "through = 0.5 * weights + own"),
+        mistake("residual edges between all positions", "Every position got a residual edge to every other one. What "
+                "does the stream bring from one level to the next?", "through = 0.5 * weights + 0.5"),
+        mistake("pipes both ways", "Flow can run down again, too. In which direction do layers pass on what they read?",
+                "total = flow(room + room.mT, start, end)"),
+        *LAYERS,
+        mistake("source and target exchanged", "Flow was sent from the target to the source. Which of the two is an "
+                "input token, below the first layer?", "start = target\nend = len(order) * length + source"),
+        mistake("the one widest path", "One path was followed, the best one. A flow uses all paths at the same time: "
+                "how much fits through together?", 'total = widest(room, length, source, target, "narrowest")'),
+        mistake("the likeliest path", "Along one path, the shares were multiplied. A flow uses all paths together, and "
+                "a pipe is as good as its narrowest part.", 'total = widest(room, length, source, target, "product")'),
+        mistake("rollout for flow", "Shares were multiplied and added up over all paths: that is rollout. Where two "
+                "paths share a pipe, how much fits through it?",
+                "product = torch.linalg.matrix_power(room, len(order))\ntotal = float(product[start, end])"),
+        mistake("one node a token", "All levels share one node for each token, so flow can take shortcuts, and the "
+                "layers' pipes fall together. How many nodes does token 0 need with two layers?",
+                f"{_TOGETHER}room[place] = room[place] + pipes\n{_NODES}", f"{_TOGETHER}room[place] = pipes\n{_NODES}",
+                f"{_TOGETHER}room[place] = torch.maximum(room, pipes)\n{_NODES}"),
+        mistake("a path never taken back", "Paths were filled one after the other, and what a path had taken was never "
+                "given back. An early path can block two better ones: what does the residual graph allow?",
+                "total = flow(room, start, end, False)"),
+        mistake("only the two ends looked at", "The flow was taken from what leaves the source and what enters the "
+                "target. The narrowest place can lie between.",
+                "total = float(torch.minimum(room[start].sum(), room[:, end].sum()))",
+                "total = float(room[:, end].sum())", "total = float(room[start].sum())"),
+        mistake("divided by the other tokens' flows", "The flow was divided by what all tokens send, or by the "
+                "largest. That makes a ranking of shares; asked is the flow itself.",
+                "total = flow(room, start, end) / sum(flow(room, j, end) for j in range(length))",
+                "total = flow(room, start, end) / max(flow(room, j, end) for j in range(length))"),
+        mistake("every position receives", "This is what the token can send to all positions together. How much of it "
+                "can arrive at the target?", "total = _sent(room, length, start)"),
+        mistake("what is left instead of what flows", "This is 1 less the flow: what does not arrive. How much does?",
+                "total = 1 - flow(room, start, end)"),
+        mistake("rows made to sum to 1",
+                "The rows were divided by their sums. The pipes are as wide as the weights say.",
+                "weights = layers[number] / layers[number].sum(-1, keepdim=True).clamp(min=1e-12)",
+                "through = (weights + own) / (weights + own).sum(-1, keepdim=True)",
+                "weights = torch.softmax(layers[number], -1)"),
+        mistake("NaN or infinity where nothing arrives", "Where no path leads from the token to the position, the flow "
+                "is a number: which?", "total = flow(room, start, end) or math.inf",
+                "total = flow(room, start, end) or math.nan",
+                "total = flow(room, start, end) or -1.0"),
+        mistake("a tensor", "The flow came back as a tensor. Asked is Python's float.",
+                "return torch.tensor(total)", "return torch.tensor(total, dtype=layers[0].dtype)"),
+    ),
+    hints=(
+        "One layer, two tokens: draw two nodes below and two above. Which four pipes are there, and how wide is each?",
+        "With n layers there are n + 1 levels of L nodes. Node j of level l can be the number l·L + j, or the pair "
+        "(l, j).",
+        "weights[i, j] is what position i above takes from position j below. From which node to which does that pipe "
+        "lead?",
+        "Half of each weight, and another half where i = j. For the flow itself, `networkx.maximum_flow_value` takes a "
+        "`DiGraph` whose edges have a `capacity`.",
+    ),
+)

@@ -1,0 +1,104 @@
+// The explanation graph: what two layers of attention say about a prediction, and what hiding a word says.
+import { choice, fill, make, offer, onWidth, slider, svg, uniqueId, watch, writer } from "./shared.js";
+import { METHODS, explained, unpack } from "./explanation_graph_numbers.js";
+import { draw, nodeName, rows, sentence, verdict } from "./explanation_graph_picture.js";
+
+function render({ model, el }) {
+  const id = uniqueId();
+  const write = writer(model);
+  const [tokens, shape] = [model.get("tokens"), model.get("shape")];
+  const own = {
+    tokens,
+    weights: unpack(model.get("weights"), shape),
+    gradients: unpack(model.get("gradients"), shape),
+    importance: model.get("importance"),
+    reader: model.get("reader"),
+  };
+  let hovered = null; // a node that the pointer is on is shown, but not chosen
+
+  const method = choice(`${id}-method`, "ranking", (s) => write({ method: s.value }));
+  const source = choice(`${id}-source`, "input token", (s) => write({ source: +s.value }));
+  const target = choice(`${id}-target`, "node above", (s) => write({ target: s.value.split(" ").map(Number) }));
+  const layer = choice(`${id}-layer`, "layer", (s) => write({ layer: +s.value }));
+  const head = choice(`${id}-head`, "head", (s) => write({ head: +s.value }));
+  offer(method, Object.entries(METHODS));
+  offer(source, tokens.map((token, i) => [i, `${i}: ${token}`]));
+  const above = Array.from({ length: shape[0] }, (_, l) => tokens.map((_, i) => [l + 1, i])).reverse().flat();
+  offer(target, above.map((node) => [node.join(" "), nodeName(tokens, node)]));
+  offer(layer, Array.from({ length: shape[0] }, (_, l) => [l, `${l + 1}`]));
+  offer(head, [[-1, "mean of all"], ...Array.from({ length: shape[1] }, (_, h) => [h, `${h + 1}`])]);
+  const residual = slider(`${id}-residual`, "residual's share", { min: 0, max: 10 }, (tenths) => write({ residual: tenths / 10 }));
+
+  const picture = svg("acw-picture");
+  const said = make("p", { className: "acw-said", "aria-live": "polite" });
+  const agrees = make("p", { className: "acw-agrees" });
+  const table = make("table");
+  const title = make("p", { className: "acw-title", textContent: model.get("title") });
+  const frame = make("div", { className: "acw-frame" }, picture);
+  const root = make(
+    "div",
+    { className: "acw acw-explanation", role: "group", "aria-label": "Explanation graph", "data-lm-suppress-shortcuts": "true" },
+    title,
+    make("div", { className: "acw-controls" }, method.field, layer.field, head.field, source.field, target.field,
+      make("span", { className: "acw-residual" }, residual.label, residual.input, residual.output)),
+    frame, said, agrees,
+    make("details", {}, make("summary", { textContent: "As a table" }),
+      make("div", { className: "acw-scroll", tabIndex: 0, role: "group", "aria-label": "All values" }, table)),
+  );
+
+  const nodeAt = (event) => {
+    const node = event.target?.getAttribute?.("data-node");
+    return node ? node.split(" ").map(Number) : null;
+  };
+  const traits = ([level, position]) => (level ? { target: [level, position] } : { source: position });
+  const point = (node) => {
+    if (String(node) === String(hovered)) return;
+    hovered = node;
+    update();
+  };
+  picture.addEventListener("pointermove", (event) => event.pointerType !== "touch" && point(nodeAt(event)));
+  picture.addEventListener("pointerleave", () => point(null));
+  picture.addEventListener("click", (event) => {
+    const node = nodeAt(event);
+    if (node) write(traits(node));
+  });
+
+  function update() {
+    const names = ["method", "layer", "head", "residual", "source", "target"];
+    const kept = Object.fromEntries(names.map((name) => [name, model.get(name)]));
+    const chosen = { ...kept, ...(hovered ? traits(hovered) : {}) };
+    if (chosen.method === "raw") chosen.target = [chosen.layer + 1, chosen.target[1]];
+    const found = explained(own, chosen);
+    method.select.value = kept.method;
+    source.select.value = String(kept.source);
+    target.select.value = kept.target.join(" ");
+    layer.select.value = String(kept.layer);
+    head.select.value = String(kept.head);
+    layer.select.disabled = head.select.disabled = kept.method !== "raw";
+    residual.input.disabled = kept.method === "raw" || kept.method === "gradient";
+    residual.input.value = Math.round(kept.residual * 10);
+    residual.output.textContent = kept.residual.toFixed(1);
+    residual.input.setAttribute("aria-valuetext", kept.residual.toFixed(1));
+    const wide = Math.max(300, Math.min(880, frame.clientWidth || 640));
+    const { at, inside } = draw(own, chosen, found, wide);
+    picture.setAttribute("viewBox", `0 0 ${at.wide} ${at.high}`);
+    picture.setAttribute("height", at.high);
+    picture.setAttribute("width", at.wide);
+    picture.innerHTML = inside;
+    said.textContent = sentence(own, chosen, found);
+    agrees.textContent = verdict(own, chosen, found);
+    fill(table, "", ["token", METHODS[chosen.method], "place", "leave-one-out", "place"], rows(own, found));
+  }
+
+  el.append(root);
+  update();
+  const stop = watch(model, ["method", "layer", "head", "residual", "source", "target"], update);
+  const unfit = onWidth(frame, update);
+  return () => {
+    stop();
+    unfit();
+    root.remove();
+  };
+}
+
+export default { render };

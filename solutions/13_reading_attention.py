@@ -1,0 +1,1591 @@
+# ---
+# jupyter:
+#   jupytext:
+#     text_representation:
+#       extension: .py
+#       format_name: percent
+#   kernelspec:
+#     display_name: Python 3
+#     language: python
+#     name: python3
+# ---
+
+# %% [markdown]
+r"""
+# Read attention: what the weights say, and what they do not
+
+*You will be able to*
+
+1. measure a head (entropy, distance, a score for a role), and say against what;
+2. find an induction head, watch it appear, and ablate it;
+3. add attention up over layers in three ways, and say which question each of them answers;
+4. hold any explanation against leave-one-out, and say why weights are not unique;
+5. run the debugging checklist, and say what it cannot find.
+
+*You need* chapters 03 (softmax, its slope), 05 (heads, ablation), 06 (masks, `leaks_future`), 10 (its small GPT appears in a table).
+
+*Core path · further*
+"""
+
+# %% [markdown]
+r"""
+How to read: each experiment begins with a question. Write down your guess, run the cell, then open the answer.
+
+Weights have the axes $(B, H, L, S)$: rows are queries, columns keys. A list of layers begins with the first one.
+
+Five small models are trained in this notebook, one seed each. What needs more seeds was recorded beforehand by scripts in `benchmarks/`, with the same functions.
+"""
+
+# %%
+import math
+import sys
+from functools import partial
+
+import torch
+from matplotlib import pyplot as plt
+from scipy.stats import kendalltau, spearmanr
+from torch import nn
+from torch.nn import functional as F
+from tqdm import tqdm
+
+from course_utils import attention, check, hint, matrix_plotting, measure, plotting, reading, yours  # noqa: F401
+from course_utils.data.repeated import repeated_segments
+from course_utils.data.two_languages import draw_documents, plant_cue
+from course_utils.models import induction, other_weights
+from course_utils.models.head_values import head_values
+from course_utils.models.pooled_classifier import PooledClassifier
+from course_utils.models.rankings import mean_agreement, slopes, token_rankings
+from course_utils.models.text_classifier import TextClassifier, train_classifier
+from course_utils.positions import rope_interleaved
+from course_utils.widgets import explanation_graph
+
+plotting.use_style()
+torch.set_num_threads(1)
+torch.set_printoptions(precision=3, sci_mode=False, linewidth=100)
+bar = partial(tqdm, ncols=70, mininterval=1, file=sys.stdout)
+heads_record, induction_record, rankings_record = (
+    measure.read_record(f"chapter_13_{name}") for name in ("heads", "induction", "rankings")
+)
+
+# %% [markdown]
+r"""
+## 1. Pictures of nothing
+
+Here is the picture with which texts on attention like to end: five random vectors attend to each other, and a heatmap shows "which positions each query attends to, with brighter colors indicating higher attention weights".
+
+**Predict.** The projections are untrained, the vectors random. How far from 1/5 will the brightest square be?
+"""
+
+# %% mystnb={"image": {"alt": "A 5 by 5 map of weights of an untrained layer. One square has 0.75, the others 0.01 to 0.42, in no order."}}
+torch.manual_seed(0)
+x = torch.randn(1, 5, 16)
+layer = attention.MultiHeadAttention(16, 1)
+weights = layer.weights(x)[0, 0].detach()
+figure, axes = plt.subplots(figsize=(3.6, 3.4))
+names = [f"x{i}" for i in range(1, 6)]
+matrix_plotting.weight_map(axes, weights, rows=names, columns=names)
+axes.set(xlabel="key", ylabel="query")
+print(f"from {weights.min():.2f} to {weights.max():.2f}; an even spread is {1 / 5}")
+
+# %% [markdown]
+r"""
+<details><summary>Answer</summary>
+
+As far as .75<!-- shown: 0.75 -->: a strong "link" of x4 with itself. The sentence about the picture is right, and the picture says nothing: random numbers went in, and their softmax came out.
+
+</details>
+
+Two published figures do the same on a larger scale. The first shows the weights of an additive layer, a Luong layer and one head of multi-head attention, "exposing patterns like local context focus, syntactic dependencies, or global aggregation". None of the three was trained.
+
+**Predict.** What do you expect to stay the same when only the seed changes?
+"""
+
+
+# %%
+def untrained(seed, length=32, d_model=64):
+    """Return additive weights, Luong's, and those of four heads: all untrained, on random input."""
+    generator = torch.Generator().manual_seed(seed)
+    draw = partial(torch.randn, generator=generator)
+    states, query = draw(length, d_model), draw(d_model)
+    W, U, v = draw(d_model, d_model) / 8, draw(d_model, d_model) / 8, draw(d_model) / 8
+    additive = torch.softmax(torch.tanh(query @ W + states @ U) @ v, dim=-1)
+    luong = torch.softmax(states @ (W @ query) / 8, dim=-1)
+    q, k = (draw(4, d_model, 16) / 8 for _ in range(2))
+    scores = (states @ q) @ (states @ k).mT / 4
+    return additive, luong, torch.softmax(scores, dim=-1), scores
+
+
+# %% mystnb={"image": {"alt": "For five seeds, two strips and a square map of weights. The bright spots are elsewhere in every seed."}}
+figure, grid = plt.subplots(3, 5, figsize=(plotting.WIDTH, 3.6), height_ratios=(1, 1, 5))
+plotting.headline(figure, "Untrained: the pattern is the seed's")
+for seed, column in enumerate(grid.T):
+    additive, luong, heads, _ = untrained(seed)
+    panels = (("additive", additive[None]), ("Luong", luong[None]), ("head 1", heads[0]))
+    for axes, (name, found) in zip(column, panels, strict=True):
+        axes.imshow(found, aspect="auto", cmap="cividis", vmin=0)
+        axes.set(xticks=[], yticks=[])
+        if seed == 0:
+            axes.set_ylabel(name, rotation=0, ha="right", va="center")
+    column[0].set_title(f"seed {seed}", loc="center")
+
+# %% [markdown]
+r"""
+<details><summary>Answer</summary>
+
+Nothing. There is nothing in an untrained layer that could know of syntax. A pattern that moves with the seed belongs to the seed.
+
+</details>
+
+The second figure has six panels, among them "Causal", "Different Head Patterns" and "RoPE Effect".
+
+**Predict.** Which of these three will show anything that is the same for all seeds?
+"""
+
+# %% mystnb={"image": {"alt": "For five seeds: a causal map, always with an empty upper triangle and random below; the weights of four heads, random lines; scores with and without rotary positions, random lines."}}
+figure, grid = plt.subplots(3, 5, figsize=(plotting.WIDTH, 5.0), height_ratios=(3, 2, 2))
+plotting.headline(figure, "Only what was put in by hand stays:\nthe triangle of the mask")
+place = torch.arange(32)
+for seed, (causal, four, rope) in enumerate(grid.T):
+    *_, heads, scores = untrained(seed)
+    seen = attention.masked_softmax(scores[0], attention.causal_mask(32, 32))
+    causal.imshow(seen, aspect="auto", cmap="cividis", vmin=0, vmax=0.2)
+    four.plot(heads[:, 0].T, linewidth=1)
+    q, k = torch.randn(2, 32, 16, generator=torch.Generator().manual_seed(seed))
+    turned = rope_interleaved(q, place) @ rope_interleaved(k, place).T
+    rope.plot((q @ k.T)[16], linewidth=1)
+    rope.plot(turned[16], linewidth=1, linestyle="--")
+    causal.set_title(f"seed {seed}", loc="center")
+for axes, name in zip(
+    grid[:, 0], ("causal", "4 heads,\nquery 0", "scores,\nRoPE dashed"), strict=True
+):
+    axes.set_ylabel(name, rotation=0, ha="right", va="center")
+for axes in grid.flat:
+    axes.set(xticks=[], yticks=[])
+
+# %% [markdown]
+r"""
+<details><summary>Answer</summary>
+
+The triangle, which is the mask and not a finding. That four untrained heads differ is no specialisation: they were drawn apart. RoPE changes the scores, as it should, and one random query cannot say how.
+
+</details>
+
+The sixth panel is called "Attention Entropy by Layer". The **entropy** of a row of weights, $-\sum_j w_j \ln w_j$, says how widely it spreads; section 2 has more. The code runs one layer six times on one input and draws six values.
+
+**Predict.** Six equal layers, one input: why is the published curve not flat?
+"""
+
+# %%
+torch.manual_seed(0)
+layer = nn.MultiheadAttention(64, 4, dropout=0.1, batch_first=True)
+x = torch.randn(1, 32, 64)
+for mode in (layer.train, layer.eval):
+    mode()
+    runs = [layer(x, x, x, average_attn_weights=False)[1][0, 0].detach() for _ in range(6)]
+    sums = torch.cat([run.sum(dim=-1) for run in runs])
+    print("train()" if layer.training else "eval() ", end="  entropy of 'layers' 1 to 6: ")
+    print(*(f"{reading.attention_entropy(run).mean():.4f}" for run in runs))
+    print(f"         row sums {sums.min():.2f} to {sums.max():.2f}", end="   ")
+    print(f"entries that are 0: {torch.stack(runs).eq(0).float().mean():.0%}")
+
+# %% [markdown]
+r"""
+<details><summary>Answer</summary>
+
+The layer is in training mode. Dropout knocks a tenth of the entries out of every heatmap and scales up the rest, so that rows no longer sum to 1, and each run knocks out others. With `eval()` the six "layers" are one number, printed six times.
+
+Two rules come out of this section. Call `eval()` before you look. And before you believe a pattern, draw it again with another seed.
+
+</details>
+"""
+
+# %% [markdown]
+r"""
+## 2. What is much?
+
+A legend sorts weights into four colours: High (0.7–1.0), Medium (0.4–0.7), Low (0.1–0.4), Minimal (below 0.1).
+
+**Predict.** All keys are equally important. Which colour do they get with 4 keys? And with 50?
+"""
+
+# %%
+bins = ((0.7, "High"), (0.4, "Medium"), (0.1, "Low"), (0.0, "Minimal"))
+for n in (1, 2, 4, 12, 50, 1000):
+    name = next(word for least, word in bins if 1 / n >= least)
+    print(f"{n:4} keys, even spread {1 / n:.3f}: {name:8}", end="")
+    print(f"ten times as much {min(1, 10 / n):.2f}, entropy of the even spread {math.log(n):.2f}")
+
+# %% [markdown]
+r"""
+<details><summary>Answer</summary>
+
+With 4 keys "Low", with 50 "Minimal": 1/50 is .02. In a window of 1000, a key with ten times its share is still "Minimal". Much is what is much more than $1/n$, so divide by that, or measure the spread.
+
+</details>
+
+**Entropy** is that measure. It is 0 where one key has everything and $\ln n$ where all have the same. $e^{\text{entropy}}$ is easier to feel: that many keys with equal weights would be spread as widely. By hand, for the row (.5, .25, .25, 0): $.5 \ln 2 + 2 \cdot .25 \ln 4 + 0 = 1.04$, which is as wide as 2.83 equal keys.
+"""
+
+# %%
+rows = torch.tensor([[1, 0, 0, 0], [0.5, 0.25, 0.25, 0], [0.25] * 4, [0.0] * 4])
+for row, entropy in zip(rows, reading.attention_entropy(rows), strict=True):
+    entropy = entropy + 0.0  # no -0.00
+    print(f"{row.tolist()}: {entropy:.2f} nats, like {entropy.exp():.2f} equal keys", end="")
+    print(f", {entropy / math.log(4):.2f} of the most")
+
+# %% [markdown]
+r"""
+The last row is one that may see nothing. It has no distribution and so no entropy; 0 is a convention, and its "1.00 equal keys" shows that one has to know about it.
+
+### Exercise: `attention_entropy`
+
+*Difficulty · importance · minutes*
+
+Write `attention_entropy(weights) -> entropy`.
+
+- `weights` is `(..., L, S)`, the result `(..., L)`: $-\sum w \ln w$ over the keys, in nats.
+- Take the weights as they are given; do not renormalise.
+- A weight of 0 adds 0 and has a finite gradient; a row of zeros gives 0.
+"""
+
+
+# %% exercise="attention_entropy"
+def attention_entropy(weights):
+    """Return the entropy of each row of weights."""
+    ### BEGIN SOLUTION: Keep every logarithm of 0 out of the graph, then sum over the keys.
+    seen = torch.where(weights > 0, weights, 1.0)
+    return -(weights * seen.log()).sum(dim=-1)
+    ### END SOLUTION
+
+
+# %%
+check("attention_entropy", attention_entropy)
+# hint("attention_entropy")  # remove the first # for a hint; each call gives one more
+
+# %% [markdown]
+r"""
+**Check yourself.** A head has an entropy of 3.3 over 32 keys. What may you say?
+
+- A. It is broad: 3.3 is a large number.
+- B. It is nearly even: the most is $\ln 32 = 3.47$.
+- C. It looks at everything, so it is of no use.
+
+<details><summary>Answer</summary>
+
+- A is wrong: over 1000 keys 3.3 would be narrow.
+- **B is right.**
+- C is wrong: an average of all keys is a fine thing to compute, for a count or a topic. Entropy says how a head looks, not whether it is needed.
+
+</details>
+"""
+
+# %% [markdown]
+r"""
+## 3. A head with a job: induction
+
+A text of random symbols, said again and again: `c a b d | c a b d | c a …`. Nothing can be known about the first copy. In the second, everything can: look for the place where the symbol that you are reading stood before, and take **what came after it**. A head that looks there is an **induction head** (Olsson et al., 2022).
+
+**Predict.** You read `… c a` in the second copy. In one layer, a query knows its own symbol and the keys know theirs. Can a head find "the symbol *after* an earlier `a`"?
+"""
+
+# %%
+segment = ["c", "a", "b", "d"]
+text = segment * 2
+for i in (4, 5, 6):
+    j = i - len(segment) + 1
+    print(
+        f"query {i} reads {text[i]}; {text[i]} stood at {i - 4}; wanted: key {j}, which is {text[j]}"
+    )
+
+# %% [markdown]
+r"""
+<details><summary>Answer</summary>
+
+Not by content: key 2 is a `b`, and nothing in `b` says that an `a` stood before it. Two layers can. In the first, a **previous-token head** writes into each position which symbol stands before it. In the second, a query looks for positions that say "before me was `a`".
+
+</details>
+
+The score of an induction head is the mean weight on that key: with a period $p$, query $i$ should look at $i - p + 1$.
+"""
+
+# %% [markdown]
+r"""
+### Exercise: `induction_score`
+
+*Difficulty · importance · minutes*
+
+Write `induction_score(weights, period) -> score`.
+
+- `weights` is `(..., L, L)` over a segment that repeats with this period, from its first token on; the result is `(...)`.
+- The mean over $i = \text{period}, \dots, L - 1$ of `weights[..., i, i - period + 1]`; 0 where there is no such $i$.
+- Query period − 1 does not count: it stands in the first copy.
+"""
+
+
+# %% exercise="induction_score"
+def induction_score(weights, period):
+    """Return how much of each head goes to the token after the same one."""
+    ### BEGIN SOLUTION: Take the diagonal just right of the matching symbols, less its first entry.
+    entries = weights.diagonal(1 - period, -2, -1)[..., 1:]
+    return entries.sum(dim=-1) / max(1, entries.shape[-1])
+    ### END SOLUTION
+
+
+# %%
+check("induction_score", induction_score)
+# hint("induction_score")
+
+# %% [markdown]
+r"""
+Now train. Two layers of attention with one head each, and nothing else: no feed-forward layers. 32 symbols, a start token, segments drawn with repetition, and a **new period for every batch**, from 8 to 24. Every 25 steps the scores and the accuracy on later copies are written down.
+
+**Predict.** Three curves: the previous-token score of layer 1, the induction score of layer 2, the accuracy. Does one wait for the other? Do they rise slowly?
+"""
+
+# %%
+curve = []
+
+
+def note(model, step):
+    """Write down the scores and the accuracy on the later copies, every 25 steps."""
+    if step % 25 == 0:
+        scores = induction.circuit_scores(model)
+        previous, matching = scores["previous"][0].max(), scores["induction"][-1].max()
+        right = induction.later_copies_right(model, sequences=64)
+        curve.append((step, previous.item(), matching.item(), right))
+
+
+# %% tags=["nbval-ignore-output"] reason="the bar's speed"
+two_layers = induction.induction_model(seed=0)
+_ = induction.train_induction(
+    two_layers, steps=400, seed=0, watch=partial(note, two_layers), progress=bar
+)
+
+# %% mystnb={"image": {"alt": "Three curves over 400 steps. Accuracy, induction score and previous-token score stay near zero for 100 steps and rise together between 125 and 200."}}
+axes = plotting.new_figure(
+    "Nothing for a hundred steps, then all three together", "step", "share, or mean weight"
+)
+steps, previous, matching, right = zip(*curve, strict=True)
+plotting.line(axes, steps, right, "right on later copies", "blue", (230, 0.90), "o-")
+plotting.line(axes, steps, matching, "induction score, layer 2", "orange", (205, 0.60), "s-")
+plotting.line(axes, steps, previous, "previous-token score, layer 1", "green", (205, 0.29), "^-")
+for row in curve[4:9]:
+    print("step {:3}: previous {:.2f}, induction {:.2f}, right {:.2f}".format(*row))
+
+# %% [markdown]
+r"""
+<details><summary>Answer</summary>
+
+They rise together, within about 50 steps. It is tempting to tell that the first layer learns its part and the second one builds on it. These curves do not show that: each half of the circuit is useless without the other, and neither leads by more than the measurement's grain.
+
+</details>
+
+The map of layer 2 says it without a score.
+"""
+
+# %% mystnb={"image": {"alt": "The weights of both layers for one sequence with period 20. Layer 1: a bright diagonal one to the left of the own position, in the first copy alone. Layer 2: the first copy rests on the start token; then bright diagonals over the keys of the first copy, 19 and 39 positions back."}}
+tokens = induction.judged_segments(64)[:, :-1]
+causal = attention.causal_mask(48, 48)
+maps = two_layers.weights(tokens, causal)
+figure, grid = plt.subplots(1, 2, figsize=(plotting.WIDTH, 3.3))
+plotting.headline(figure, "Layer 1 looks one back, layer 2\nto the token after the match")
+for number, (axes, found) in enumerate(zip(grid, maps, strict=True), start=1):
+    axes.imshow(found[0, 0], cmap="cividis", vmin=0, vmax=1)
+    axes.set(
+        title=f"layer {number}",
+        xlabel="key",
+        ylabel="query",
+        xticks=(0, 20, 40),
+        yticks=(0, 20, 40),
+    )
+symbols = [found[..., 1:, 1:].mean(dim=0) for found in maps]
+for number, found in enumerate(symbols, start=1):
+    print(f"layer {number}: induction {reading.induction_score(found, 20).item():.2f}", end="")
+    print(f"   previous token {reading.previous_token_score(found).item():.2f}")
+
+# %% [markdown]
+r"""
+The start token is cut off before scoring, so that the segment begins at 0. The test is stricter than the training: period 20, no symbol twice in a segment.
+
+The map shows more than the scores. Layer 1 looks back in the *first copy* only, where its notes are needed; so its score is .38<!-- shown: 0.38 --> and not 1. And the third copy looks at the first one too, 39 back, where the score does not count it. A score is a question; a low one may mean that the head answers another.
+"""
+
+# %% [markdown]
+r"""
+
+**Check yourself.** Why a new period for every batch?
+
+- A. To see more data.
+- B. With one period, "look 19 back" would do, and no symbol would have to be matched.
+- C. So that the positions are used evenly.
+
+<details><summary>Answer</summary>
+
+- A is wrong: the symbols are random anyway.
+- **B is right.** A score cannot tell a head that matches from one that counts. The data must.
+- C is wrong: it is a side effect at most.
+
+</details>
+"""
+
+# %% [markdown]
+r"""
+## 4. Take it away
+
+A score shows where a head looks. Whether the model needs it is another question, and **ablation** asks it: silence the head, and measure.
+
+**Predict.** What is left of the accuracy without layer 1? Without layer 2? (Chance is 1/32.) And if each layer had four heads, what would one of the eight cost?
+"""
+
+# %%
+everyone = torch.ones(2, 1, dtype=torch.bool)
+print(f"all heads  {induction.later_copies_right(two_layers):.2f}")
+for layer in range(2):
+    keep = everyone.clone()
+    keep[layer] = False
+    print(f"without {layer + 1}  {induction.later_copies_right(two_layers, keep):.2f}")
+
+# %%
+for run in induction_record["runs"]:
+    if run["distinct"] or (run["layers"], run["heads"]) == (2, 1):
+        continue
+    print(
+        f"{run['layers']} layers of {run['heads']} heads, seed {run['seed']}: {run['right']:.2f}",
+        end="",
+    )
+    print(
+        "; without one head",
+        f"{min(run['without_head']):.2f} to {max(run['without_head']):.2f}",
+        end="",
+    )
+    print("; without a layer", *(f"{one:.2f}" for one in run["without_layer"]))
+
+# %% [markdown]
+r"""
+<details><summary>Answer</summary>
+
+Without either layer nothing is left. With four heads a layer, each single head looks nearly useless: the others do the same work. "Ablated, and nothing happened" shows that a part is replaceable, not that it does nothing. Ablate groups too.
+
+One layer never gets far, as section 3 argued: at most .21<!-- shown: 0.21 --> in three seeds.
+
+</details>
+
+How reliable is the appearance itself? Here is every recorded seed, and models whose training segments have **no symbol twice**.
+
+**Predict.** Distinct symbols make every match unique. Will the circuit come sooner?
+"""
+
+# %%
+for run in induction_record["runs"]:
+    if (run["layers"], run["heads"]) == (2, 1):
+        kind = "distinct  " if run["distinct"] else "repetition"
+        print(f"{kind} {run['steps']} steps, seed {run['seed']}: right {run['right']:.2f}", end="")
+        print(f", above half from step {run['above_half_from']}", end="")
+        scores = run["induction"][1][0], run["previous"][0][0]
+        print(", induction {:.2f}, previous {:.2f}".format(*scores))
+
+# %% [markdown]
+r"""
+<details><summary>Answer</summary>
+
+It does not come, in 600 steps at least: between .13 and .33 right<!-- shown: 0.13 0.33 -->. Distinct symbols teach another rule that pays at once: predict what has *not been seen yet*. One seed shows the beginning of a circuit (induction score .17<!-- shown: 0.17 -->). Details of the data decide which algorithm is learnt first.
+
+With repetition all three seeds get there, at steps 150, 175 and 200<!-- shown: 150 175 200 -->.
+
+</details>
+"""
+
+# %% [markdown]
+r"""
+## 5. Where a head rests
+
+In the first copy there is nothing to match. But softmax must give its 1 to somebody.
+
+**Predict.** Where does layer 2 look in the first copy? What should the value vector there be like, for a head that wants to say nothing?
+"""
+
+# %% mystnb={"image": {"alt": "Weight of layer 2 on the start token for each query. It falls from nearly 1 to 0.2 through the first copy and is nearly zero from position 21 on."}}
+resting = two_layers.weights(tokens, causal)[1][:, 0, :, 0].mean(dim=0)
+axes = plotting.new_figure(
+    "Layer 2 rests on the start token\nuntil something matches",
+    "query",
+    "weight on the start token",
+)
+plotting.line(axes, range(1, 48), resting[1:], "layer 2", "blue", style="o-", markersize=3)
+axes.axvline(20.5, color=plotting.QUIET, linewidth=1)
+_ = axes.text(21, 0.9, "second copy", color=plotting.INK)
+
+# %%
+values = head_values(two_layers, tokens, causal)[1][:, 0].norm(dim=-1)
+print(
+    f"weight on the start token: first copy {resting[2:21].mean():.2f}, later {resting[21:].mean():.2f}"
+)
+print(f"length of its value {values[:, 0].mean():.0f}, of the others {values[:, 1:].mean():.0f}")
+print(f"the same in all texts: {(values[:, 0] - values[0, 0]).abs().max() < 1e-4}")
+for run in induction_record["runs"][:3]:
+    first, later, (start, others) = (
+        run["start_first_copy"][1][0], run["start_later"][1][0], run["value_lengths"]
+    )  # fmt: skip
+    print(
+        f"recorded, seed {run['seed']}: {first:.2f} and {later:.2f}; lengths {start:.0f}, {others:.0f}"
+    )
+
+# %% [markdown]
+r"""
+<details><summary>Answer</summary>
+
+On the start token, at first with nearly all of the weight, then with less as more keys compete; it leaves as soon as there is a match. Such a place is called an attention **sink**, and resting there a *no-op*.
+
+The value there is not small; it is nearly twice as *long* as the others. "No-op" does not mean "adds zero". It means "adds the same in every text": a causal model's first position knows nothing of the text, and later parts can subtract a constant.
+
+</details>
+"""
+
+# %% [markdown]
+r"""
+**Check yourself.** "All attention goes to [CLS]: add regularisation", advises a list of common issues. What do you answer?
+
+- A. Right: a head that looks at one token is broken.
+- B. First ablate the head, and see when it leaves the token. It may be at rest.
+- C. Make the token's value zero; then it cannot harm.
+
+<details><summary>Answer</summary>
+
+- A is wrong: this section's head does so in the first copy, and the model does not work without it.
+- **B is right.** No source shows that regularisation helps. Clark et al. (2019) read BERT's much attention to separators as a no-op.
+- C is wrong: the model counts on the constant that comes from there.
+
+</details>
+"""
+
+# %% [markdown]
+r"""
+## 6. What does a word count? Hide it
+
+"High attention weight = high importance" is how weights are usually read. To test that, importance must be measured without them. **Leave-one-out** does: hide a token, ask again, and see what the prediction has lost.
+
+The model: is a document Polish or Czech? Its 8 to 15 words come from CLDR's names of places, languages, scripts and currencies. A quarter of them are words of both languages; the rest are mixed, and the majority is the label. Two layers, four heads, a class token in front whose last state is classified.
+"""
+
+# %% [markdown]
+r"""
+**Predict.** A document has seven Polish words and five Czech ones. What sign will leave-one-out have for a Polish word? For a Czech one? For one of both?
+"""
+
+# %% tags=["nbval-ignore-output"] reason="the bar's speed"
+torch.manual_seed(0)
+classifier = TextClassifier()
+read = lambda tokens, mask: classifier.explain(tokens, mask)[0]  # noqa: E731
+_ = train_classifier(classifier, read, steps=500, seed=0, progress=bar)
+
+# %%
+judged = draw_documents(1000, torch.Generator().manual_seed(1_000))
+guess = classifier.predict(judged.tokens, judged.mask).argmax(dim=-1)
+print(f"right: {(guess == judged.labels).float().mean():.2f}")
+documents = draw_documents(150, torch.Generator().manual_seed(1_001))
+left_out = reading.leave_one_out(classifier.predict, documents.tokens, documents.mask)
+guess = classifier.predict(documents.tokens, documents.mask).argmax(dim=-1, keepdim=True)
+kinds = torch.where(documents.kinds < 2, (documents.kinds == guess).long(), 2)
+for number, name in enumerate(("the other language", "the predicted language", "both languages")):
+    found = left_out[(kinds == number) & (documents.kinds >= 0)]
+    print(
+        f"words of {name:22}: mean {found.mean():+.3f}, positive {found.gt(0).float().mean():.0%}"
+    )
+
+# %% [markdown]
+r"""
+<details><summary>Answer</summary>
+
+Mostly positive for words of the predicted language, **negative** for the others: the model is surer without them. Words of both are near 0. So importance has a sign. A weight has none, and can only hope to agree with its size.
+
+</details>
+"""
+
+# %% [markdown]
+r"""
+### Exercise: `leave_one_out`
+
+*Difficulty · importance · minutes*
+
+Write `leave_one_out(predict, tokens, mask) -> importance`.
+
+- `predict(tokens, mask)` returns probabilities `(B, C)`; `tokens` and `mask` are `(B, L)`, True = real.
+- `importance` is `(B, L)`: $p_y$ with all tokens, less $p_y$ without token $i$. $y$ is the class most probable with all.
+- A token is left out by its mask; tokens stay as they are. 0 where the mask is False, anywhere in the row.
+- Keep the sign, and leave the caller's mask as it was.
+"""
+
+
+# %% exercise="leave_one_out"
+def leave_one_out(predict, tokens, mask):
+    """Return what the prediction loses without each token."""
+    ### BEGIN SOLUTION: Choose the class once, then hide one token after another in a copy of the mask.
+    whole = predict(tokens, mask)
+    chosen = whole.argmax(dim=-1, keepdim=True)
+    importance = torch.zeros(tokens.shape, dtype=whole.dtype)
+    for i in range(tokens.shape[1]):
+        hidden = mask.clone()
+        hidden[:, i] = False
+        lost = whole - predict(tokens, hidden)
+        importance[:, i] = lost.gather(-1, chosen).squeeze(-1)
+    return importance.masked_fill(~mask, 0.0)
+    ### END SOLUTION
+
+
+# %%
+check("leave_one_out", leave_one_out)
+# hint("leave_one_out")
+
+# %% [markdown]
+r"""
+**Check yourself.** Why hide a token by its mask, and not by putting another token in its place?
+
+- A. It is faster.
+- B. Whatever is put in its place says something too.
+- C. The mask also removes its position.
+
+<details><summary>Answer</summary>
+
+- A is wrong: both take one run of the model for each token.
+- **B is right.** Token 0 is a word like any other, or a padding token that the model has never attended to.
+- C is wrong: the other tokens keep their places.
+
+Leave-one-out has a blind spot of its own: of two words that say the same, each looks dispensable while the other is there. It is a yardstick, not the truth.
+
+</details>
+"""
+
+# %% [markdown]
+r"""
+## 7. Adding layers up: rollout
+
+The weights of the last layer say from which *positions* the class token reads. But those positions hold mixtures of words, since the first layer has mixed them. **Attention rollout** (Abnar and Zuidema, 2020) multiplies the layers, and gives the residual connection a share in each:
+
+$$\tilde A_l = \tfrac12 I + \tfrac12 A_l, \qquad R = \tilde A_n \cdots \tilde A_2\,\tilde A_1$$
+
+A published text writes the product the other way round: $\tilde A_1 \times \tilde A_2 \times \dots \times \tilde A_L$.
+
+**Predict.** Rows are queries. Build a stack of layers that do nothing but average, feed it one-hot tokens, and compare: which order gives what the stack gives? And by how much is the other one off?
+"""
+
+# %%
+generator = torch.Generator().manual_seed(0)
+shape = (500, 6, 8, 8)  # stacks, layers, queries, keys
+stacks = torch.softmax(2 * torch.randn(shape, generator=generator, dtype=torch.float64), dim=-1)
+stream = torch.eye(8, dtype=torch.float64).expand(500, -1, -1)
+for layer in range(6):
+    stream = 0.5 * stream + 0.5 * stacks[:, layer] @ stream
+layers = [stacks[:, layer, None] for layer in range(6)]
+orders = {"last layer on the left": layers, "as published": layers[::-1]}
+for name, order in orders.items():
+    rollout = reading.attention_rollout(order)
+    off = (rollout - stream).abs()
+    other = (rollout.argmax(dim=-1) != stream.argmax(dim=-1)).double().mean()
+    mean = "0 to rounding" if off.max() < 1e-14 else f"{off.mean():.2f} on average"
+    print(f"{name:22}: off by {mean}; another top source for {other:.0%} of the tokens")
+
+# %% [markdown]
+r"""
+<details><summary>Answer</summary>
+
+The last layer stands on the left: the stream of the first layer goes *into* the second. For a stack that only averages, rollout is not an estimate, it is what the stack computes, exactly. The published order gives most tokens another top source.
+
+Real layers do more than average: values are projected, heads have different output projections, norms and feed-forward layers come in between. Rollout knows nothing of them, and all heads count the same.
+
+</details>
+"""
+
+# %% [markdown]
+r"""
+### Exercise: `attention_rollout`
+
+*Difficulty · importance · minutes*
+
+Write `attention_rollout(layers, residual=0.5) -> rollout`.
+
+- `layers` is a list of at least one tensor `(B, H, L, L)`, the first layer first; rows are queries.
+- Average the heads. Each layer becomes $r\,I + (1 - r)\,A$, with its rows divided by their sum; a row of zeros stays zeros.
+- Multiply, the last layer on the left. The result is `(B, L, L)`: row = position above the last layer, column = input token.
+"""
+
+
+# %% exercise="attention_rollout"
+def attention_rollout(layers, residual=0.5):
+    """Return how much of each input token is in each position above the last layer."""
+    ### BEGIN SOLUTION: Mix the residual into every layer, divide the rows, multiply from the left.
+    own = torch.eye(layers[0].shape[-1], dtype=layers[0].dtype)
+    rollout = own.expand(len(layers[0]), -1, -1)
+    for weights in layers:
+        mixed = residual * own + (1 - residual) * weights.mean(dim=1)
+        total = mixed.sum(dim=-1, keepdim=True)
+        rollout = mixed / torch.where(total == 0, 1.0, total) @ rollout
+    return rollout
+    ### END SOLUTION
+
+
+# %%
+check("attention_rollout", attention_rollout)
+# hint("attention_rollout")
+
+# %% [markdown]
+r"""
+## 8. Weights have no sign: gradient attention, and four rankings
+
+Section 6 needs a method that can tell *for* from *against*. The gradient of the predicted class's score can. Another published formula, under the name "attention flow", is $A \cdot |\partial L / \partial A|$.
+
+**Find the error.** There are two: one in the name, one in the formula.
+
+<details><summary>Answer</summary>
+
+*Attention flow* is a maximum flow through a graph (section 12), and uses no gradient. And the bars around the gradient throw its sign away: a weight that speaks *against* the class counts as much as one that speaks for it.
+
+</details>
+
+**Gradient attention** (Chefer et al., 2021) keeps what speaks for the class and adds up over the layers:
+
+$$\bar A_l = \operatorname{mean}_h \max(0,\ \nabla A_l \circ A_l), \qquad R \leftarrow R + \bar A_l R, \quad R = I \text{ at the start}$$
+"""
+
+# %% [markdown]
+r"""
+### Exercise: `gradient_attention`
+
+*Difficulty · importance · minutes*
+
+Write `gradient_attention(layers, gradients) -> relevance`.
+
+- Both are lists of tensors `(B, H, L, L)`, the first layer first; `gradients` holds the slope of a score in each weight.
+- $\bar A_l$ is the mean over the heads of $\max(0, \text{gradient} \circ \text{weights})$; then the sum above.
+- The result is `(B, L, L)`, rows = queries, and the identity stays in.
+"""
+
+
+# %% exercise="gradient_attention"
+def gradient_attention(layers, gradients):
+    """Return how relevant each input token is for each position above the last layer."""
+    ### BEGIN SOLUTION: Cut each product at 0 before the mean over the heads; add what passes on.
+    own = torch.eye(layers[0].shape[-1], dtype=layers[0].dtype)
+    relevance = own.expand(len(layers[0]), -1, -1)
+    for weights, gradient in zip(layers, gradients, strict=True):
+        speaking = (gradient * weights).clamp(min=0).mean(dim=1)
+        relevance = relevance + speaking @ relevance
+    return relevance
+    ### END SOLUTION
+
+
+# %%
+check("gradient_attention", gradient_attention)
+# hint("gradient_attention")
+
+# %% [markdown]
+r"""
+**Explore** one document. Each row is a word. Left, the graph: input tokens, then the positions above layer 1 and layer 2; a wide edge is a large weight. Right, what a ranking says of each word, beside leave-one-out, each with its places.
+
+Choose a word and a ranking; with *maximum flow*, dashes mark the smallest cut, the edges that hold the flow back.
+
+**Predict.** Go through the four rankings. Which will agree with leave-one-out? Which of them can give a word of the *other* language a low place?
+"""
+
+# %% tags=["nbval-ignore-output"] reason="a widget has a new id in every run"
+chosen = int(documents.mask.sum(dim=-1).argmax())
+length = int(documents.mask[chosen].sum())
+layers, gradients, _ = slopes(classifier, documents)
+cut = [
+    torch.stack([part[chosen, :, :length, :length] for part in parts])
+    for parts in (layers, gradients)
+]
+explanation_graph(
+    documents.words(chosen), *cut, left_out[chosen, :length].tolist(),
+    title=f"Predicted: {('Polish', 'Czech')[int(guess[chosen])]}",
+)  # fmt: skip
+
+# %% [markdown]
+r"""
+One document proves nothing. Here are 150, and two more models, recorded. The number is Spearman's **rank correlation** (section 11): 1 where two rankings agree, −1 where one is the other upside down, 0 for no relation. In brackets: with the *size* of leave-one-out.
+
+**Predict.** Rank these by their agreement: raw weights, rollout, flow, weights × |gradient|, gradient attention, gradient × input, and random numbers.
+"""
+
+# %%
+said = token_rankings(classifier, documents, flows=10)
+sizes = (left_out, left_out.abs())
+for name in [*said][1:]:
+    signed, size = (mean_agreement(said[name], other, documents.mask) for other in sizes)
+    runs = [run["rankings"][name] for run in rankings_record["runs"]]
+    recorded = "   ".join(f"{a:+.2f} ({b:+.2f})" for a, b in runs)
+    print(f"{name:21} live {signed:+.2f} ({size:+.2f})   recorded {recorded}")
+
+# %% mystnb={"image": {"alt": "For each of seven rankings, three dots, one per seed. Gradient attention is near 0.7; raw weights, rollout, flow and weights times absolute gradient are between 0 and 0.25; gradient times input is below 0; random is at 0."}}
+runs = [run["rankings"] for run in rankings_record["runs"]]
+names = sorted(runs[0], key=lambda name: runs[0][name][0])
+figure, axes = plt.subplots(figsize=(plotting.WIDTH, 3.4))
+plotting.headline(
+    figure,
+    "Only the ranking that knows the sign comes near\nleave-one-out; adding layers up does not help",
+)
+for name, height in zip(names, range(len(names)), strict=True):
+    axes.plot([run[name][0] for run in runs], [height] * 3, "o", color=plotting.COLOURS["blue"])
+axes.axvline(0, color=plotting.QUIET, linewidth=1)
+axes.set(yticks=range(len(names)), yticklabels=names, xlim=(-0.5, 1))
+_ = axes.set_xlabel("rank correlation (a dot is a seed)")
+
+# %% [markdown]
+r"""
+<details><summary>Answer</summary>
+
+Gradient attention stands apart: .72 to .76 in three seeds<!-- shown 2: 0.72 0.76 -->. Raw weights reach .1 at best. Rollout and flow know more of the layers and nothing of the sign; with the *size* of leave-one-out they agree a little (up to .42<!-- shown 2: 0.42 -->), with the signed values hardly. The published formula, with the gradient's size, gives away most of what the gradient knows.
+
+Gradient × input is *below* 0 here. Each layer norms its input first, so a longer vector for a word does not make the word stronger; it drowns what attention has added to that position. A method can fail for reasons of the architecture.
+
+</details>
+"""
+
+# %% [markdown]
+r"""
+**Check yourself.** Gradient attention agrees with leave-one-out. Is it therefore *the* explanation?
+
+- A. Yes, for this model.
+- B. It agrees with one yardstick, on this task.
+- C. No, since gradients are always unreliable.
+
+<details><summary>Answer</summary>
+
+- A is wrong: leave-one-out has blind spots (section 6), and another yardstick may rank the methods otherwise.
+- **B is right.** Both measure a small change of the same score, so that they agree is no wonder; that the weights do not is the finding.
+- C is wrong: here one gradient method agrees well and another not at all. Measure.
+
+</details>
+"""
+
+# %% [markdown]
+r"""
+## 9. "Attention is not explanation", and "is not not"
+
+Jain and Wallace (2019) asked about the simplest case: *one* attention layer, whose weighted average is classified. They reported that the weights agree poorly with gradients, and that quite other weights give the same prediction. Wiegreffe and Pinter (2019) replied that this depends on what is averaged, and on what one calls an explanation.
+
+Two models of our documents. In one, the layer averages projected **words**. In the other, the states of an **LSTM** that has read the document in both directions.
+
+**Predict.** In which of them do the weights agree with the gradient? Where does it matter less if the weights are shuffled?
+"""
+
+
+# %%
+def train_pooled(encoder, seed=0, draw=draw_documents):
+    """Train one attention layer over words or LSTM states."""
+    torch.manual_seed(seed)
+    model = PooledClassifier(encoder)
+    score = lambda tokens, mask: model(tokens[:, 1:], mask[:, 1:])  # noqa: E731
+    train_classifier(model, score, steps=300, seed=seed, draw=draw)
+    return model
+
+
+def without_class(one, other, mask):
+    """Return the mean rank correlation over the words of all documents."""
+    each = [
+        reading.rank_correlation(a[real].double(), b[real].double())
+        for a, b, real in zip(one, other, mask, strict=True)
+    ]
+    return torch.stack(each).mean().item()
+
+
+# %%
+tokens, mask = documents.tokens[:, 1:], documents.mask[:, 1:]
+pooled = {encoder: train_pooled(encoder) for encoder in ("words", "lstm")}
+generator = torch.Generator().manual_seed(2)
+for encoder, model in pooled.items():
+    words = model.embed(tokens).detach().requires_grad_()
+    vectors = model.encode(words, mask)
+    weights = model.weights(vectors, mask)
+    output = model.classify(weights, vectors).softmax(dim=-1)
+    (slope,) = torch.autograd.grad(output.amax(dim=-1).sum(), words)
+    agree = without_class(weights.detach(), (slope * words).sum(dim=-1).abs(), mask)
+    shuffled = model.classify(other_weights.shuffled_weights(weights, mask, generator), vectors)
+    moved = other_weights.total_variation(shuffled.softmax(dim=-1), output).mean().item()
+    print(
+        f"{encoder:6} with |gradient × input| {agree:.2f}   shuffled weights move the output by {moved:.2f}"
+    )
+
+# %%
+for run in rankings_record["pooled"]:
+    print(f"{run['encoder']:6} seed {run['seed']}: right {run['right']:.2f}", end="")
+    print(f"   gradient {run['with_gradient']:.2f}, deletion {run['with_deletion']:.2f}", end="")
+    print(f"   shuffled {run['shuffled']:.2f}   adversarial {run['adversarial']:.2f}")
+
+# %% [markdown]
+r"""
+<details><summary>Answer</summary>
+
+Over words, the weights agree well with the gradient (.67 to .76<!-- shown: 0.67 0.76 -->), and fairly with deletion. Over LSTM states hardly (.09 to .12<!-- shown: 0.09 0.12 -->), and shuffling them moves next to nothing: each state has already read the whole document, so it hardly matters which ones are averaged. Both models are equally accurate. **The encoder decides**: a weight belongs to a state, and a state is not a word.
+
+</details>
+
+The stronger claim: *other* weights with the *same* output. Adam moves the scores away from the model's weights as far as the output stays within .01. The distance is the Jensen–Shannon divergence, at most $\ln 2 = .69$.
+
+**Predict.** How far does it get?
+"""
+
+# %%
+for encoder, model in pooled.items():
+    with torch.no_grad():
+        vectors = model.encode(model.embed(tokens), mask)
+        weights = model.weights(vectors, mask)
+    other = other_weights.adversarial_weights(model, vectors, weights, mask)
+    far = other_weights.divergence(other, weights)
+    moved = other_weights.total_variation(
+        *(model.classify(w, vectors).softmax(dim=-1) for w in (other, weights))
+    )
+    same = (other.argmax(dim=-1) == weights.argmax(dim=-1)).float().mean()
+    print(f"{encoder:6} median divergence {far.median():.2f} of at most {math.log(2):.2f}", end="")
+    print(f", output moved by at most {moved.max():.3f}, same top word {same:.0%}")
+
+# %% [markdown]
+r"""
+<details><summary>Answer</summary>
+
+Far, in both models: two classes ask for one number, and 8 to 15 weights have many ways to make it. So weights are not *the* reason for an output.
+
+And the reply? These weights were sought out; the model would not have chosen them, and could not produce them for all texts with its own scores. "Another explanation exists" does not make the given one false. What remains: ask what the weights are to explain, and hold them against something.
+
+</details>
+"""
+
+# %% [markdown]
+r"""
+## 10. The checklist
+
+"Visualise attention maps, verify causality, check for degenerate patterns; monitor entropy, gradient norms, weight statistics" is a published checklist, and a good one. What does each line find?
+
+Eight faults are planted into layer 2 of the trained model of section 3, whose texts now begin with six padding tokens:
+
+no causal mask · inverted mask · softmax over the queries · no scale at $d_k$ = 64 · a row that sees nothing, under −∞ · padding attended · a dead head (its values are 0) · a saturated head (queries twenty times as long)
+
+**Predict.** Five columns: entropy / $\ln n$, mean top weight, row sums, `leaks_future`, gradient norm of $W_Q$. Which column finds which fault? Which faults does none find?
+"""
+
+
+# %%
+def masks(fault, length, padding=6):
+    """Return who may look at whom: causal, and no padding, unless the fault says otherwise."""
+    mask = attention.causal_mask(length, length)
+    if fault == "no causal mask":
+        mask = torch.ones_like(mask)
+    if fault != "padding attended":
+        real = torch.arange(length) >= padding
+        mask = mask & (real | torch.eye(length, dtype=torch.bool))
+    if fault == "inverted mask":
+        mask = ~mask
+    if fault == "empty row":
+        mask[length // 2] = False
+    return mask
+
+
+def weights_with(fault, query, key, mask):
+    """Return layer 2's weights with a fault in them."""
+    factor = {"no scale": 1.0, "saturated head": 20 / 8}.get(fault, 1 / 8)
+    scores = (query @ key.mT * factor).masked_fill(~mask, -torch.inf)
+    return torch.softmax(scores, dim=-2 if fault == "over the queries" else -1)
+
+
+# %%
+def layer_with(fault, x):
+    """Return layer 2's weights and output for a stream."""
+    block = two_layers.blocks[1]
+    W, b = block.attention.in_proj_weight.chunk(3), block.attention.in_proj_bias.chunk(3)
+    normed = block.attention_norm(x)
+    query, key, value = (F.linear(normed, w, c) for w, c in zip(W, b, strict=True))
+    if fault == "dead head":
+        value = torch.zeros_like(value)
+    weights = weights_with(fault, query, key, masks(fault, x.shape[1]))
+    return weights, x + block.attention.out_proj(weights @ value)
+
+
+# %%
+def checked(fault):
+    """Return the five columns of the checklist for layer 2 with a fault."""
+    text = repeated_segments(14, 42, 32, torch.Generator().manual_seed(0), distinct=True)
+    text = torch.cat([text[:, :1].expand(-1, 6), text], dim=1)
+    x = two_layers.token(text) + two_layers.position.weight[: text.shape[1]]
+    x = two_layers.blocks[0](x, masks("", x.shape[1]))
+    weights, out = layer_with(fault, x)
+    scores = two_layers.out(two_layers.norm(out))[:, 6:-1]
+    loss = F.cross_entropy(scores.flatten(0, 1), text[:, 7:].flatten())
+    (slope,) = torch.autograd.grad(loss, two_layers.blocks[1].attention.in_proj_weight)
+    rows = weights[:, 8:].detach()  # the queries that may see 3 keys or more
+    many = torch.arange(3, 44).log()
+    sums = rows.sum(dim=-1)
+    return {
+        "entropy": (reading.attention_entropy(rows) / many).mean().item(),
+        "top": rows.amax(dim=-1).mean().item(),
+        "least sum": sums.min().item(),
+        "most": sums.max().item(),
+        "leaks": attention.leaks_future(lambda x: layer_with(fault, x)[1], 12, 64),
+        "slope": slope[:64].norm().item(),
+    }
+
+
+# %%
+FAULTS = (
+    "none", "no causal mask", "inverted mask", "over the queries", "no scale",
+    "empty row", "padding attended", "dead head", "saturated head",
+)  # fmt: skip
+print(f"{'fault':17} entropy/ln n  top weight   row sums    leaks  slope of W_q    (* = alarming)")
+for fault in FAULTS:
+    c = checked(fault)
+    odd = [
+        not 0.05 < c["entropy"] < 0.95, not c["top"] < 0.95,
+        not abs(c["least sum"] - 1) + abs(c["most"] - 1) < 1e-3, c["leaks"], not c["slope"] > 1e-6,
+    ]  # fmt: skip
+    star = ["*" if one else " " for one in odd]
+    print(f"{fault:17}     {c['entropy']:4.2f}{star[0]}        {c['top']:4.2f}{star[1]}", end="")
+    print(f"   {c['least sum']:4.2f}–{c['most']:4.2f}{star[2]}", end="")
+    print(f"  {c['leaks']!s:5}{star[3]}    {c['slope']:4.2f}{star[4]}")
+
+# %% [markdown]
+r"""
+<details><summary>Answer</summary>
+
+- `leaks_future` finds the missing and the inverted mask; their entropies look like those of any head.
+- Row sums find the softmax over the wrong axis, and a NaN finds the empty row.
+- Entropy and top weight find saturation, with two causes: no scale, or too long queries. The gradient does *not* vanish here: where the head is sure and wrong, longer queries make it larger.
+- Only the gradient of $W_Q$ finds the dead head: its weights are beautiful, and nothing depends on them.
+- **Nothing finds the attended padding.** It needs a test of its own: change the padding, and see whether the output moves.
+
+</details>
+"""
+
+# %% [markdown]
+r"""
+**Check yourself.** The map of your head looks sensible, causal and neither flat nor peaked. What do you know?
+
+- A. The head works.
+- B. Its softmax and its mask work.
+- C. Nothing.
+
+<details><summary>Answer</summary>
+
+- A is wrong: the dead head's map is the healthy one.
+- **B is right**, as far as a picture can show it. Whether anything depends on it, ablation and gradients say.
+- C is too strict: several faults would have shown.
+
+</details>
+"""
+
+# %% [markdown] tags=["further"]
+r"""
+## 11. Do two rankings agree?
+
+Weights and leave-one-out have different units; only their *order* can be compared. **Spearman's** rank correlation is Pearson's correlation of the ranks. **Kendall's** $\tau$ counts pairs: those that both put in the same order, less those that they do not.
+
+**Predict.** In the second line below one value is a hundred times as large as the rest. What does it do to Pearson's correlation, and to Spearman's? And what should the correlation with a constant be?
+"""
+
+# %%
+a = torch.tensor([0.1, 0.2, 0.3, 0.4, 0.5])
+for b in ([1.0, 3.0, 2.0, 4.0, 5.0], [1.0, 3.0, 2.0, 4.0, 500.0], [5.0, 4.0, 3.0, 2.0, 1.0]):
+    b = torch.tensor(b)
+    pearson = torch.corrcoef(torch.stack([a, b]))[0, 1]
+    ours, peer = reading.rank_correlation(a, b), spearmanr(a, b).statistic
+    print(f"{b.tolist()}: Pearson {pearson:+.2f}, Spearman {ours:+.2f} (scipy {peer:+.2f})", end="")
+    print(f", Kendall {kendalltau(a, b).statistic:+.2f}")
+print(f"with a constant: ours {reading.rank_correlation(a, torch.ones(5)):.0f}, scipy's is nan")
+
+# %% [markdown]
+r"""
+<details><summary>Answer</summary>
+
+Pearson's falls from .90 to .71<!-- shown: 0.90 0.71 -->, Spearman's does not move: only the order counts. Kendall's is smaller in size by habit, so do not compare one with the other. A constant ranks nothing; Pearson's formula divides 0 by 0 there. Ours says 0, "agrees with nothing", so that a mean over documents survives.
+
+</details>
+"""
+
+# %% [markdown]
+r"""
+### Exercise: `rank_correlation`
+
+*Difficulty · importance · minutes*
+
+Write `rank_correlation(a, b) -> rho`.
+
+- Both are `(..., n)`, the result is `(...)`: Pearson's correlation of the ranks along the last axis.
+- Equal values share the mean of their ranks.
+- 0 where all values of either are equal, `n` = 1 among them.
+"""
+
+
+# %% exercise="rank_correlation"
+def rank_correlation(a, b):
+    """Return Spearman's rank correlation along the last axis."""
+
+    ### BEGIN SOLUTION: Rank by counting who is below and who is equal, centre, then correlate.
+    def centred_ranks(values):
+        one, other = values.unsqueeze(-1), values.unsqueeze(-2)
+        return ((one > other).sum(dim=-1) - (one < other).sum(dim=-1)).to(values.dtype) / 2
+
+    first, second = centred_ranks(a), centred_ranks(b)
+    together = (first * second).sum(dim=-1)
+    size = (first.square().sum(dim=-1) * second.square().sum(dim=-1)).sqrt()
+    return together / torch.where(size > 0, size, 1.0)
+    ### END SOLUTION
+
+
+# %%
+check("rank_correlation", rank_correlation)
+# hint("rank_correlation")
+
+# %% [markdown] tags=["further"]
+r"""
+## 12. How much could pass? Maximum flow
+
+Rollout multiplies: two layers in a row that each let half through pass a quarter. Abnar and Zuidema's **attention flow** sees pipes instead. The edge from position $j$ below a layer to $i$ above holds $\tfrac12 A_{ij} + \tfrac12 [i = j]$, and one asks how much can flow from an input token to a position at the top. The answer equals the smallest **cut**: the least room of edges whose removal parts the two.
+
+**Predict.** Three tokens, two layers; every query reads all three evenly. Flow from token 0 to position 0 at the top, and from token 1 to position 0: which is larger, and do the three flows add up to 1?
+"""
+
+# %%
+even = torch.full((3, 3), 1 / 3)
+rollout = reading.attention_rollout([even[None, None]] * 2)[0, 0]
+for token in range(3):
+    flow = reading.attention_flow([even, even], token, 0)
+    print(f"from token {token}: flow {flow:.3f}, rollout {rollout[token]:.3f}")
+
+# %% [markdown]
+r"""
+<details><summary>Answer</summary>
+
+Token 0: through position 0 in the middle .667, through the other two .167 each, which makes 1. Token 1: .167 through position 0, .167 through position 1, where only the last edge is narrow, and .167 through position 2: one half. The flows do not add up to 1, and need not: each has all pipes to itself.
+
+So flow answers "how much *could* pass", rollout "how much of the mixture *is*". With many small edges flow runs into the target's own pipes, and gives all tokens nearly the same. The widget of section 8 draws the cuts.
+
+</details>
+"""
+
+# %% [markdown]
+r"""
+### Exercise: `attention_flow`
+
+*Difficulty · importance · minutes*
+
+Write `attention_flow(layers, source, target) -> float`.
+
+- `layers` is a list of at least one `(L, L)`, heads averaged already, the first layer first.
+- The maximum flow from input token `source` to position `target` above the last layer. A position is another node at every level.
+- Room: half of the weight, and another half on the diagonal. Do not renormalise; unreachable is 0.0.
+- Any algorithm will do. `networkx` comes with torch, and has one; the graph is the point.
+"""
+
+
+# %% exercise="attention_flow"
+def attention_flow(layers, source, target):
+    """Return the maximum flow from an input token to a position above the last layer."""
+    ### BEGIN SOLUTION: Draw one node for each level and position, and hand the graph to networkx.
+    import networkx as nx
+
+    graph = nx.DiGraph()
+    start, end = (0, source), (len(layers), target)
+    graph.add_nodes_from([start, end])
+    for level, weights in enumerate(layers):
+        for above, row in enumerate(weights.double().tolist()):
+            for below, weight in enumerate(row):
+                room = 0.5 * weight + 0.5 * (above == below)
+                graph.add_edge((level, below), (level + 1, above), capacity=room)
+    return float(nx.maximum_flow_value(graph, start, end))
+    ### END SOLUTION
+
+
+# %%
+check("attention_flow", attention_flow)
+# hint("attention_flow")
+
+# %% [markdown] tags=["further"]
+r"""
+## 13. Other weights, the same output, exactly
+
+The adversarial weights of section 9 were found by search. There is an exact reason that they exist. The output is $w V$, and $V$ has $S$ rows of width $d_v$. If $S > d_v$, some directions $n \ne 0$ have $n V = 0$; then $w + n$ gives the same output as $w$. What is left when these directions are taken off is **effective attention** (Brunner et al., 2020): $w\,V V^+$.
+
+**Predict.** The classifier's heads have $d_v = 8$, and documents up to 16 tokens. How much of a row's length is effective? And in section 9, where the values are 48 wide?
+"""
+
+# %%
+values = head_values(classifier, documents.tokens, documents.mask[:, None, None])
+layers = [one.detach() for one in classifier.explain(documents.tokens, documents.mask)[1]]
+for number, (weights, value) in enumerate(zip(layers, values, strict=True), start=1):
+    value = value * documents.mask[:, None, :, None]
+    row, kept = weights[:, :, :1], reading.effective_attention(weights[:, :, :1], value)
+    share = (kept.norm(dim=-1) / row.norm(dim=-1)).mean()
+    same = (kept @ value - row @ value).abs().max() < 1e-5
+    print(
+        f"layer {number}: effective share of a row's length {share:.2f}, same output {same}", end=""
+    )
+    print(f", negative entries {kept[kept != 0].lt(0).float().mean():.0%}")
+
+# %% [markdown]
+r"""
+Effective weights may be negative. For a *valid* alternative, walk along a lost direction until an entry would fall below 0: all rows on the way sum to 1 and give the same output.
+"""
+
+
+# %%
+def another_valid_row(row, value):
+    """Return the farthest valid row found with the same output: along lost directions to an edge."""
+    columns = torch.cat([value, torch.ones(len(value), 1, dtype=value.dtype)], dim=-1)
+    basis, sizes, _ = torch.linalg.svd(columns)
+    lost = basis[:, int((sizes > 1e-10).sum()) :]  # they change neither the output nor the sum
+    steps = torch.cat([lost @ lost.mT, -lost @ lost.mT])  # towards and away from each key
+    room = torch.where(steps < -1e-12, row / -steps, torch.inf).amin(dim=-1, keepdim=True)
+    edges = torch.where(room.isfinite(), row + steps * room, row)
+    return edges[other_weights.divergence(edges.clamp(min=0), row).argmax()]
+
+
+# %%
+found, moved = [], []
+for number in range(150):
+    real = documents.mask[number]
+    for head in range(4):
+        row = layers[1][number, head, 0, real].double()
+        value = values[1][number, head, real].double()
+        other = another_valid_row(row, value)
+        found.append(other_weights.divergence(other.clamp(min=0), row))
+        moved.append(((other - row) @ value).abs().max())
+same = (torch.stack(moved).max() < 1e-12).item()
+print(
+    f"divergence: mean {torch.stack(found).mean():.2f}, most {torch.stack(found).max():.2f}", end=""
+)
+print(f"; the output moves by less than 1e-12: {same}")
+
+# %% [markdown]
+r"""
+<details><summary>Answer</summary>
+
+About .8 of the length, so a fifth of what a heatmap shows reaches nothing. With 15 words and values of width 48 all is effective: there, nothing is lost by algebra, and section 9's other weights work because a classifier reads one number off the output.
+
+Two reasons, then: what $V$ cannot carry, and what the rest of the model does not read.
+
+</details>
+"""
+
+# %% [markdown]
+r"""
+### Exercise: `effective_attention`
+
+*Difficulty · importance · minutes*
+
+Write `effective_attention(weights, value) -> effective`.
+
+- `weights` is `(..., L, S)`, `value` is `(..., S, d_v)`; the result is `(..., L, S)`.
+- Each row projected onto the column space of `value`, which may have any rank, 0 too, and fewer rows than columns.
+- Entries may be negative, rows need not sum to 1. No gradient is asked.
+"""
+
+
+# %% exercise="effective_attention"
+def effective_attention(weights, value):
+    """Return the part of each row that reaches the output."""
+    ### BEGIN SOLUTION: The value times its pseudo-inverse is the projection.
+    return weights @ (value @ torch.linalg.pinv(value))
+    ### END SOLUTION
+
+
+# %%
+check("effective_attention", effective_attention)
+# hint("effective_attention")
+
+# %% [markdown] tags=["further"]
+r"""
+## 14. Early broad, late narrow?
+
+"Early layers: higher entropy (broad attention). Late layers: lower entropy (focused attention)." Three trained models can be asked: the small GPT of chapter 10 (recorded), the induction model, and the classifier.
+
+**Predict.** In how many of the three does entropy fall from layer 1 to layer 2?
+"""
+
+
+# %%
+def spread(weights, seen):
+    """Return a layer's entropy as a share of the most, for queries that see several keys."""
+    many = seen.sum(dim=-1)
+    entropy = reading.attention_entropy(weights) / many.log()
+    return torch.where(many > 2, entropy, torch.nan).nanmean().item()
+
+
+for name, found, seen in (
+    ("induction ", maps, causal),
+    ("classifier", layers, documents.mask[:, None, None].expand(-1, -1, 16, -1)),
+):
+    print(
+        name,
+        *(f"  layer {n}: entropy {spread(one, seen):.2f}" for n, one in enumerate(found, 1)),
+        end="",
+    )
+    far = [reading.attention_distance(one).mean() for one in found]
+    print("   distance", *(f"{one:.1f}" for one in far))
+for run in heads_record["runs"]:
+    rows = [[head for head in run["heads"] if head["layer"] == layer] for layer in (1, 2)]
+    print(f"GPT seed {run['seed']}", end="")
+    for number, row in enumerate(rows, start=1):
+        print(f"  layer {number}: {min(h['entropy'] for h in row):.2f} to", end=" ")
+        print(f"{max(h['entropy'] for h in row):.2f}", end="")
+    print("   distance", *(f"{sum(h['distance'] for h in row) / 4:.1f}" for row in rows))
+
+# %% [markdown]
+r"""
+<details><summary>Answer</summary>
+
+In two. The GPT's second layer is narrower and looks less far in all three seeds; the induction model's is narrower because it matches, and looks *farther*. The classifier's layers are equally broad. So "early broad, late narrow" is an observation about some models, not a law; Clark et al. (2019) found heads of both kinds in many layers of BERT.
+
+And narrow is not near: entropy and distance are two measures.
+
+</details>
+"""
+
+# %% [markdown] tags=["further"]
+r"""
+## 15. Do heads have roles?
+
+"Positional heads attend to specific relative positions; syntactic heads focus on grammatical relationships; rare word heads handle out-of-distribution tokens; delimiter heads attend to sentence boundaries." The first three are the categories of Voita et al. (2019), for a translation encoder; the last is from Clark et al. (2019), for BERT.
+
+**Find the error** in the third.
+
+<details><summary>Answer</summary>
+
+Voita's heads look at the *least frequent token of the sentence*. Rare is not out-of-distribution: a rare token was seen in training, and every sentence has a rarest one.
+
+</details>
+"""
+
+# %% [markdown]
+r"""
+**Predict.** Chapter 10's GPT has eight heads. For each: the weight on the previous token, on its own, on blanks and line ends, on the rarest token so far and on the first one. Which of these roles will you find, and when would you call it one?
+"""
+
+# %% mystnb={"image": {"alt": "For each role, the weights of the eight heads of three models, beside the base rate. Previous token: all above, up to 0.47 for a base of 0.04. Own token: up to 0.13. Blanks: one head of each model at 0.23 to 0.28 for a base of 0.08. Rarest and first token: at or below the base rate."}}
+base = heads_record["base"][0]
+figure, axes = plt.subplots(figsize=(plotting.WIDTH, 3.4))
+plotting.headline(figure, "Previous-token and blank heads are there,\nrare-word heads are not")
+for column, name in enumerate(base):
+    for run, colour in zip(heads_record["runs"], ("blue", "orange", "green"), strict=True):
+        for head in run["heads"]:
+            marker = "o" if head["layer"] == 1 else "s"
+            at = column + 0.18 * (run["seed"] - 1)
+            axes.plot(
+                at, head[name], marker, color=plotting.COLOURS[colour], markersize=5, alpha=0.8
+            )
+    axes.hlines(base[name], column - 0.35, column + 0.35, color=plotting.INK)
+axes.set(xticks=range(len(base)), xticklabels=base, ylim=(0, 1), ylabel="mean weight")
+_ = axes.set_xlabel("circles: layer 1, squares: layer 2; line: base rate")
+
+# %%
+print("times the base rate, largest of 8 heads (its weight)")
+for name, rate in base.items():
+    best = [max(run["heads"], key=lambda head: head[name]) for run in heads_record["runs"]]
+    told = "   ".join(
+        f"layer {head['layer']}: {head[name] / rate:4.1f} ({head[name]:.2f})" for head in best
+    )
+    print(f"{name:9} base {rate:.2f}   {told}")
+
+# %% [markdown]
+r"""
+<details><summary>Answer</summary>
+
+Every model has previous-token heads in its second layer (10 to 13 times the base rate), and one head that likes blanks and line ends (3 to 4 times). The rarest token gets its base rate from all heads: that role is not there. The first token gets less than its share: no sink, in so small a model with rotary positions.
+
+The base rate makes the difference. ".28 on blanks" sounds like much, ".04 on the rarest" like little; the second is exactly what even weights give. And these are positional and lexical roles; nothing here tests syntax.
+
+</details>
+"""
+
+# %% [markdown]
+r"""
+**Check yourself.** "Head 1 is the syntax expert, head 2 does semantics, head 3 positions", says an illustration. What is needed to say that of a head?
+
+<details><summary>Answer</summary>
+
+A measure of the role, a base rate to hold it against, the same in other texts and other seeds, and an ablation that shows what is lost. "Heads consistently specialise" has been shown for some heads of some models; Voita et al. could prune most of the rest.
+
+</details>
+"""
+
+# %% [markdown] tags=["further"]
+r"""
+## 16. A planted cue
+
+"Attention may capture spurious correlations" stands in a published list under the name of Jain and Wallace, who did not test that. It can be tried. One word of both languages stands first in nine of ten Polish training documents, and in one of ten Czech ones. It says nothing about the words; it is a habit of the collection.
+
+**Predict.** How much weight will the cue get, beside an even share? And what becomes of Czech documents that bear it?
+"""
+
+# %%
+cued = train_pooled("words", draw=lambda n, g: plant_cue(draw_documents(n, g), g, 0.9)[0])
+for name, often in (("on Polish documents", 1.0), ("on Czech documents", 0.0)):
+    found, planted = plant_cue(judged, torch.Generator().manual_seed(3), often)
+    words, real = found.tokens[planted, 1:], found.mask[planted, 1:]
+    with torch.no_grad():
+        weights = cued.weights(cued.encode(cued.embed(words), real), real)
+        right = cued(words, real).argmax(dim=-1) == found.labels[planted]
+    times = (weights[:, 0] * real.sum(dim=-1)).mean()
+    print(
+        f"cue {name}: {times:.1f} times its share of the weight; right {right.float().mean():.2f}"
+    )
+for run in rankings_record["cues"]:
+    told, misled = run["cue tells the truth"], run["cue misleads"]
+    print(f"recorded, seed {run['seed']}: {told['weight_over_even']:.1f} times", end="")
+    print(f"; right {told['right']:.2f}, and {misled['right']:.2f} where it misleads")
+
+# %% [markdown]
+r"""
+<details><summary>Answer</summary>
+
+The cue gets most of the weight, and where it misleads nearly every document is judged wrong. So the weights *can* follow a spurious cue, and here they even show it: the model's fault was visible in them. That is a use of weights that survives this chapter. A suspicious weight is a good reason to hide the token and look.
+
+It is one cue in one kind of model. Over LSTM states the weight could sit anywhere.
+
+</details>
+"""
+
+# %% [markdown] tags=["further"]
+r"""
+## 17. What published texts say, once more
+
+Right, wrong, or right under a condition?
+
+1. "Heatmaps reveal syntactic, local and long-range specialisation of heads."
+2. "Low entropy: one token dominates. High entropy: attends equally to all."
+3. "Attention rollout: $0.5\,I + 0.5\,A$ for each layer."
+4. "Attention weights may not agree with gradients, and different weights can give similar outputs" (Jain and Wallace, 2019).
+5. "Uniform attention: check initialisation and learning rate. NaN: gradient clipping, fp16."
+6. "Heads are experts: syntax, semantics, position."
+"""
+
+# %% [markdown]
+r"""
+<details><summary>Answers</summary>
+
+1. Of trained models some do; the figure printed with the sentence shows noise (section 1).
+2. Right, from 0 to $\ln n$ (section 2).
+3. Right, as the authors do it. The product printed after it is reversed (section 7).
+4. Right, and the reply of Wiegreffe and Pinter (2019) belongs beside it (section 9).
+5. Good first looks. A NaN in *attention* is most often an empty row (section 10), which clipping does not cure.
+6. An illustration. Roles have to be measured (section 15).
+
+</details>
+"""
+
+# %% [markdown]
+r"""
+## Yours: the readings, by your functions
+
+The trained models once more, read by the functions that you have passed: entropy and induction score of the two layers, then rollout, flow, gradient attention and effective attention of the classifier, each compared with leave-one-out by your rank correlation.
+"""
+
+
+# %%
+def readings(parts):
+    """Read the induction model and the classifier with the given functions."""
+    few = draw_documents(12, torch.Generator().manual_seed(5))
+    real = few.mask
+    layers, gradients, _ = slopes(classifier, few)
+    left = parts.leave_one_out(classifier.predict, few.tokens, real)
+    means = [one.mean(dim=1) for one in layers]
+    said = {
+        "rollout": parts.attention_rollout(layers)[:, 0],
+        "gradient attention": parts.gradient_attention(layers, gradients)[:, 0],
+        "flow": torch.tensor(
+            [[parts.attention_flow([m[0] for m in means], i, 0) for i in range(real.shape[1])]]
+        ),
+    }
+    values = head_values(classifier, few.tokens, real[:, None, None])[1]
+    symbols = torch.stack(maps)[..., 1:, 1:].mean(dim=1)
+    return {
+        "entropy": parts.attention_entropy(torch.stack(maps)[:, 0]).mean(dim=-1),
+        "induction": parts.induction_score(symbols, 20),
+        "left out": left,
+        **said,
+        "agreement": torch.stack([
+            parts.rank_correlation(a[r][1:], b[r][1:])
+            for one in said.values() for a, b, r in zip(one, left, real, strict=False)
+        ]),
+        "effective": parts.effective_attention(layers[1], values).norm(dim=-1),
+    }  # fmt: skip
+
+
+# %% tags=["nbval-ignore-output"] reason="the times, and whose functions run"
+READING = ("attention_entropy", "induction_score", "leave_one_out", "attention_rollout")
+ADDING = ("gradient_attention", "rank_correlation", "attention_flow", "effective_attention")
+note = yours(*READING, *ADDING).run(readings, tolerance=1e-4)
+for name, value in note.course.items():
+    numbers = value.double().flatten()[:6].tolist()
+    print(f"{name}:", *(f"{number:.2f}" for number in numbers))
+note
+
+# %% [markdown]
+r"""
+## Recap
+
+1. Compare a weight with $1/n$, an entropy with $\ln n$, a role with its base rate, and every picture with one from another seed. `eval()` first.
+2. An induction head looks at the token after the one that matched; it needs a previous-token head below it, and both appear together. Ablate groups.
+3. Rollout says what a stack that only averages would mix, flow how much could pass, gradient attention what speaks for a class.
+4. Leave-one-out needs no weights. Weights have no sign, and what they belong to depends on the encoder. Others give the same output.
+5. Row sums, entropy, `leaks_future` and gradients each find some faults. Attended padding escapes all of them.
+"""
+
+# %% [markdown]
+r"""
+**Next**: chapter 14 lets pictures attend, and one sequence read another.
+
+## Go further
+
+- Abnar and Zuidema (2020): rollout and flow.
+- Jain and Wallace (2019), Wiegreffe and Pinter (2019): the dispute.
+- Brunner et al. (2020): effective attention.
+- Chefer et al. (2021): gradient attention.
+- Elhage et al. (2021), Olsson et al. (2022): circuits, and induction heads.
+- Voita et al. (2019), Clark et al. (2019): heads whose roles were measured.
+- Li et al. (2016): leaving words out.
+"""
+
+# %% [markdown]
+"""
+<details><summary>BibTeX</summary>
+
+```bibtex
+@inproceedings{abnar2020quantifying,
+  title = {Quantifying Attention Flow in Transformers},
+  author = {Abnar, Samira and Zuidema, Willem},
+  booktitle = {ACL}, year = {2020}, url = {https://arxiv.org/abs/2005.00928}}
+@inproceedings{jain2019attention,
+  title = {Attention is not Explanation},
+  author = {Jain, Sarthak and Wallace, Byron C.},
+  booktitle = {NAACL}, year = {2019}, url = {https://arxiv.org/abs/1902.10186}}
+@inproceedings{wiegreffe2019attention,
+  title = {Attention is not not Explanation},
+  author = {Wiegreffe, Sarah and Pinter, Yuval},
+  booktitle = {EMNLP}, year = {2019}, url = {https://arxiv.org/abs/1908.04626}}
+@inproceedings{brunner2020identifiability,
+  title = {On Identifiability in Transformers},
+  author = {Brunner, Gino and Liu, Yang and Pascual, Dami{\'a}n and Richter, Oliver and Ciaramita, Massimiliano and Wattenhofer, Roger},
+  booktitle = {ICLR}, year = {2020}, url = {https://arxiv.org/abs/1908.04211}}
+@inproceedings{chefer2021generic,
+  title = {Generic Attention-model Explainability for Interpreting Bi-Modal and Encoder-Decoder Transformers},
+  author = {Chefer, Hila and Gur, Shir and Wolf, Lior},
+  booktitle = {ICCV}, year = {2021}, url = {https://arxiv.org/abs/2103.15679}}
+@misc{elhage2021mathematical,
+  title = {A Mathematical Framework for Transformer Circuits},
+  author = {Elhage, Nelson and others},
+  howpublished = {Transformer Circuits Thread}, year = {2021}, url = {https://transformer-circuits.pub/2021/framework}}
+@misc{olsson2022context,
+  title = {In-context Learning and Induction Heads},
+  author = {Olsson, Catherine and others}, year = {2022}, url = {https://arxiv.org/abs/2209.11895}}
+@inproceedings{voita2019analyzing,
+  title = {Analyzing Multi-Head Self-Attention: Specialized Heads Do the Heavy Lifting, the Rest Can Be Pruned},
+  author = {Voita, Elena and Talbot, David and Moiseev, Fedor and Sennrich, Rico and Titov, Ivan},
+  booktitle = {ACL}, year = {2019}, url = {https://arxiv.org/abs/1905.09418}}
+@inproceedings{clark2019what,
+  title = {What Does {BERT} Look At? An Analysis of {BERT}'s Attention},
+  author = {Clark, Kevin and Khandelwal, Urvashi and Levy, Omer and Manning, Christopher D.},
+  booktitle = {BlackboxNLP}, year = {2019}, url = {https://arxiv.org/abs/1906.04341}}
+@misc{li2016understanding,
+  title = {Understanding Neural Networks through Representation Erasure},
+  author = {Li, Jiwei and Monroe, Will and Jurafsky, Dan}, year = {2016}, url = {https://arxiv.org/abs/1612.08220}}
+```
+
+</details>
+"""
