@@ -14,6 +14,7 @@ from course_utils.widgets import (
     ExtrapolationExplorer,
     HeadGrid,
     Heatmap,
+    HopfieldLandscape,
     LengthExplorer,
     LookStepper,
     MaskPlayground,
@@ -41,6 +42,7 @@ WIDGETS = [
     (DecodeStepper, "decode_stepper"),
     (TileStepper, "tile_stepper"),
     (LookStepper, "look_stepper"),
+    (HopfieldLandscape, "hopfield_landscape"),
 ]
 
 

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import hopfield_landscape_cases
 import look_stepper_cases
 import mask_playground_cases
 import numpy as np
@@ -184,3 +185,11 @@ def last_tile(widget: Any) -> list[str]:
     row = "\t".join([fixed(end["m"][-1], 2), fixed(end["l"][-1], 2), acc])
     assert causal_mask(*sizes[:2])[-1].any()
     return [row, f"\t{moved}"]
+
+
+def walk_from_the_left_among_all(widget: Any) -> list[str]:
+    walk = hopfield_landscape_cases.walk([-0.7, 0.4], widget.patterns, widget.beta)
+    valleys = hopfield_landscape_cases.valleys(widget.patterns, widget.beta)
+    state = ", ".join(fixed(x, 2) for x in walk[-1]["state"])
+    first, last = (fixed(walk[i]["energy"], 3) for i in (0, -1))
+    return [f"{valleys} valleys", f"is ({state})", f"fell from {first} to {last}."]
