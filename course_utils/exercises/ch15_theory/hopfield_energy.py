@@ -55,21 +55,21 @@ EXERCISE = exercise(
         case("bfloat16", memory(2, N=4, d=3, beta=0.5, dtype="bfloat16")),
     ),
     mistakes=(
-        mistake("patterns taken for columns", "The features of the state met another axis of `patterns` than their own. "
-                "The paper keeps one pattern in a column, and here each is a row: which axis has d entries?",
+        mistake("patterns taken for columns", "The features of the state met another axis of `patterns` than their "
+                "own. The paper keeps one pattern in a column, and here each is a row: which axis has d entries?",
                 "products = state @ patterns", "number = patterns.shape[1]",
-                "largest = patterns.square().sum(0).amax()",
-                "products = state @ patterns.reshape(patterns.mT.shape)",
+                "largest = patterns.square().sum(0).amax()", "products = state @ patterns.reshape(patterns.mT.shape)",
                 "products = state @ patterns\nlargest = patterns.square().sum(0).amax()"),
         mistake("no shift before exp", "Scores in the thousands give infinity or NaN: their exponentials overflow. The "
                 "logarithm brings them back too late. Which function does both at once?",
                 "total = scores.exp().sum(-1).log()", "total = (scores.exp().sum(-1) + 1e-12).log()",
-                "total = scores.exp().mean(-1).log()\ncount = 0.0", "total = scores.exp().sum(-1).clamp(max=1e300).log()"),
+                "total = scores.exp().mean(-1).log()\ncount = 0.0",
+                "total = scores.exp().sum(-1).clamp(max=1e300).log()"),
         mistake("shifted by another number than the row's maximum", "Some rows overflow, or all of their exponentials "
                 "become 0: what is subtracted before `exp` is not the row's own maximum. Which maximum does each row "
                 "need?", "total = (scores - scores.max()).exp().sum(-1).log() + scores.max()"),
-        mistake("the shift not added back", "A maximum was subtracted before `exp` and is missing from the result. What "
-                "is ln Σ exp(s - m), in terms of ln Σ exp(s)?",
+        mistake("the shift not added back", "A maximum was subtracted before `exp` and is missing from the result. "
+                "What is ln Σ exp(s - m), in terms of ln Σ exp(s)?",
                 "total = (scores - scores.amax(-1, keepdim=True)).exp().sum(-1).log()"),
         mistake("the logarithm not divided by β", "One of the logarithms, or both, was not divided by β. As β grows, "
                 "-(1/β) ln Σ exp(β s) comes near the largest s: what does it come near without the factor?",
@@ -78,14 +78,14 @@ EXERCISE = exercise(
         mistake("beta not used", "The scores were not multiplied by β before the logarithm was taken. Where does it "
                 "stand in the formula, besides 1/β?", "scores = products",
                 "scores = products\nmatch = total\ncount = math.log(number)"),
-        mistake("beta divides", "A large β makes the energy smoother here. It is an inverse temperature: what does it do "
-                "to the differences between scores?", "scores = products / beta",
+        mistake("beta divides", "A large β makes the energy smoother here. It is an inverse temperature: what does it "
+                "do to the differences between scores?", "scores = products / beta",
                 "scores = products / beta\nmatch = total * beta\ncount = math.log(number) * beta"),
-        mistake("scaled by √d too", "The scores were divided by a root as well. That scale is attention's default; here "
-                "β alone says how sharp the valleys are.", "scores = beta * products / math.sqrt(state.shape[-1])",
+        mistake("scaled by √d too", "The scores were divided by a root as well. That scale is attention's default; "
+                "here β alone says how sharp the valleys are.", "scores = beta * products / math.sqrt(state.shape[-1])",
                 "scores = products / math.sqrt(state.shape[-1])", "scores = beta * products / state.shape[-1]"),
-        mistake("a sign flipped", "One of the four terms has the wrong sign. A state that matches a pattern lies low, a "
-                "long state lies high, and the two constants lift the lowest point: which one pulls the other way?",
+        mistake("a sign flipped", "One of the four terms has the wrong sign. A state that matches a pattern lies low, "
+                "a long state lies high, and the two constants lift the lowest point: which one pulls the other way?",
                 "energy = own + match + count + bound", "energy = -own - match + count + bound",
                 "energy = own - match - count + bound", "energy = own - match + count - bound",
                 "energy = own - match - count - bound", "energy = match - own - count - bound",
@@ -95,8 +95,9 @@ EXERCISE = exercise(
                 "own = state.square().sum(-1)\nbound = largest", "energy = own - match / 2 + count + bound",
                 "energy = own - match + count / 2 + bound", "bound = largest / 4", "own = state.square().sum(-1) / 4"),
         mistake("a constant lost", "The energy is off by the same number everywhere: a constant is missing. Which two "
-                "terms of the formula do not depend on the state?", "energy = own - match", "energy = own - match + bound",
-                "energy = own - match + count", "energy = own - match + count + bound - bound.detach()"),
+                "terms of the formula do not depend on the state?", "energy = own - match",
+                "energy = own - match + bound", "energy = own - match + count",
+                "energy = own - match + count + bound - bound.detach()"),
         mistake("M instead of M²", "The largest norm was not squared, or squared twice. What is added is half of the "
                 "square of a length.", f"largest = {_NORMS}.amax()", "largest = patterns.square().sum(-1).amax() ** 2"),
         mistake("another M", "M is the largest norm of a single pattern. Over which axis is a norm taken, over which "
@@ -107,14 +108,16 @@ EXERCISE = exercise(
                 "largest = state.square().sum(-1)", "largest = patterns.square().mean(-1).amax()",
                 "largest = torch.linalg.matrix_norm(patterns.double(), 2).to(patterns.dtype) ** 2",
                 "largest = products.amax(-1)", "largest = patterns.amax() ** 2"),
-        mistake("another N", "N is how many patterns there are. Which size was used, and is it under the logarithm, the "
-                "natural one?", "number = state.shape[0]", "number = patterns.numel()", "number = patterns.shape[0] + 1",
-                "count = number / beta", "count = math.log2(number) / beta", "count = math.log10(number) / beta",
-                "count = math.log(number + 1) / beta", "count = math.sqrt(number) / beta", "count = math.log(number / beta)",
+        mistake("another N", "N is how many patterns there are. Which size was used, and is it under the logarithm, "
+                "the natural one?", "number = state.shape[0]", "number = patterns.numel()",
+                "number = patterns.shape[0] + 1", "count = number / beta", "count = math.log2(number) / beta",
+                "count = math.log10(number) / beta", "count = math.log(number + 1) / beta",
+                "count = math.sqrt(number) / beta", "count = math.log(number / beta)",
                 "count = math.log(number * beta) / beta", "count = math.log(beta) / number"),
         mistake("the length not squared", "The state enters by its length, or by the sum of its entries. Which product "
                 "is ξ·ξ?", "own = torch.linalg.vector_norm(state, dim=-1) / 2", "own = state.sum(-1).square() / 2",
-                "own = state.sum(-1) / 2", "own = state.abs().sum(-1) / 2", "own = torch.linalg.vector_norm(state, dim=-1)"),
+                "own = state.sum(-1) / 2", "own = state.abs().sum(-1) / 2",
+                "own = torch.linalg.vector_norm(state, dim=-1)"),
         mistake("mean over the features", "The squares of the state were averaged. What is ξ·ξ?",
                 "own = state.square().mean(-1) / 2", "own = state.square().mean(-1)"),
         mistake("norm over the batch", "The squares of all states were added together. Each state has its own energy: "
@@ -129,16 +132,16 @@ EXERCISE = exercise(
                 "match = (torch.softmax(scores, -1) * products).sum(-1)", "match = products.mean(-1)",
                 "match = products.sum(-1)", "total = torch.log_softmax(scores, -1).sum(-1)",
                 "total = torch.softmax(scores, -1).sum(-1)", "total = scores.sum(-1)"),
-        mistake("no logarithm", "A sum of exponentials stands in the energy as it is. What brings it back to the size of "
-                "a score?", "total = scores.exp().sum(-1)"),
-        mistake("the classical network's energy", "This is the energy of the network of 1982, a sum of squared matches. "
-                "What takes the place of the squares in the modern one?",
+        mistake("no logarithm", "A sum of exponentials stands in the energy as it is. What brings it back to the size "
+                "of a score?", "total = scores.exp().sum(-1)"),
+        mistake("the classical network's energy", "This is the energy of the network of 1982, a sum of squared "
+                "matches. What takes the place of the squares in the modern one?",
                 "energy = -products.square().sum(-1) / 2", "match = products.square().sum(-1) / 2",
                 "energy = -products.square().sum(-1)", "energy = own - products.square().sum(-1) / 2"),
         mistake("one energy for all", "One number came back for all states. Each state has its own energy: which sum "
                 "goes too far?", "return energy.sum()", "return energy.mean()"),
-        mistake("the gradient instead of the energy", "This is state minus update, the energy's slope. The energy itself "
-                "is one number for each state.", "return state - torch.softmax(scores, -1) @ patterns",
+        mistake("the gradient instead of the energy", "This is state minus update, the energy's slope. The energy "
+                "itself is one number for each state.", "return state - torch.softmax(scores, -1) @ patterns",
                 "return torch.softmax(scores, -1) @ patterns - state"),
         cut_off("own = state.detach().square().sum(-1) / 2", "match = total.detach() / beta",
                 "largest = patterns.detach().square().sum(-1).amax()", "products = state @ patterns.detach().mT",

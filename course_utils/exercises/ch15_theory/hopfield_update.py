@@ -116,47 +116,50 @@ EXERCISE = exercise(
         COLUMNS,
         *BETA,
         mistake("something added to the average", "The output is more than an average of the patterns: the state, or a "
-                "part of it, was kept. Where should a state that equals a pattern end?", "out = state + weights @ patterns",
-                "out = (state + weights @ patterns) / 2", "out = weights @ patterns - state",
-                "out = 0.9 * state + 0.1 * weights @ patterns", "out = state - weights @ patterns"),
-        mistake("the classical network's step", "This is the step of the network of 1982: a sum of patterns weighted by "
-                "their scores, or its sign. What takes the place of the raw scores here?",
-                "out = torch.sign(products @ patterns) + 0.0 * state", "out = torch.sign(weights @ patterns) + 0.0 * state",
-                "out = products @ patterns", "out = products @ patterns / patterns.shape[0]",
-                "out = torch.tanh(beta * products @ patterns)", "out = products @ patterns / patterns.shape[1]",
+                "part of it, was kept. Where should a state that equals a pattern end?",
+                "out = state + weights @ patterns", "out = (state + weights @ patterns) / 2",
+                "out = weights @ patterns - state", "out = 0.9 * state + 0.1 * weights @ patterns",
+                "out = state - weights @ patterns"),
+        mistake("the classical network's step", "This is the step of the network of 1982: a sum of patterns weighted "
+                "by their scores, or its sign. What takes the place of the raw scores here?",
+                "out = torch.sign(products @ patterns) + 0.0 * state",
+                "out = torch.sign(weights @ patterns) + 0.0 * state", "out = products @ patterns",
+                "out = products @ patterns / patterns.shape[0]", "out = torch.tanh(beta * products @ patterns)",
+                "out = products @ patterns / patterns.shape[1]",
                 "out = torch.sign(products @ patterns / patterns.shape[0]) + 0.0 * state"),
         mistake("more than one step", "The state moved twice. One call is one step: who decides how many follow?",
                 f"out = {_STEP.format('(weights @ patterns)')}",
                 f"again = {_STEP.format('(weights @ patterns)')}\nout = {_STEP.format('again')}"),
-        mistake("cosine similarity", "The lengths of state or patterns play no part: these are cosines. What does a dot "
-                "product do with the lengths?",
+        mistake("cosine similarity", "The lengths of state or patterns play no part: these are cosines. What does a "
+                "dot product do with the lengths?",
                 "products = F.normalize(state, dim=-1) @ F.normalize(patterns, dim=-1).mT",
-                "products = state @ F.normalize(patterns, dim=-1).mT", "products = F.normalize(state, dim=-1) @ patterns.mT"),
-        mistake("normalised", "The new state was brought to length 1, or centred, or squashed. It is the average, as it "
-                "is.", "out = F.normalize(weights @ patterns, dim=-1)", "out = torch.tanh(weights @ patterns)",
+                "products = state @ F.normalize(patterns, dim=-1).mT",
+                "products = F.normalize(state, dim=-1) @ patterns.mT"),
+        mistake("normalised", "The new state was brought to length 1, or centred, or squashed. It is the average, as "
+                "it is.", "out = F.normalize(weights @ patterns, dim=-1)", "out = torch.tanh(weights @ patterns)",
                 "out = F.layer_norm(weights @ patterns, patterns.shape[1:])",
-                "out = weights @ (patterns - patterns.mean(0))",
-                "out = weights @ F.normalize(patterns, dim=-1)"),
+                "out = weights @ (patterns - patterns.mean(0))", "out = weights @ F.normalize(patterns, dim=-1)"),
         mistake("distance instead of dot product", "Each pattern is scored by its distance from the state. A dot "
                 "product also grows with the lengths: which operation multiplies entry by entry and adds up?",
                 "products = -(state.unsqueeze(-2) - patterns).square().sum(-1)",
                 "products = -(state.unsqueeze(-2) - patterns).square().sum(-1) / 2",
                 "products = -torch.linalg.vector_norm(state.unsqueeze(-2) - patterns, dim=-1)"),
-        mistake("features summed before the product", "The features were summed for each vector alone, and the two sums "
-                "multiplied. In a dot product, which comes first: multiply or add?",
+        mistake("features summed before the product", "The features were summed for each vector alone, and the two "
+                "sums multiplied. In a dot product, which comes first: multiply or add?",
                 "products = state.sum(-1, keepdim=True) * patterns.sum(-1)"),
         mistake("the weights returned", "These are the weights. What do they weigh?", "return weights"),
         mistake("the weights not used", "Every state moves to the same place. Where do the weights come in?",
                 "out = patterns.mean(0).expand_as(state) + 0.0 * state",
-                "out = patterns.sum(0).expand_as(state) + 0.0 * state", "out = weights.mean(0, keepdim=True) @ patterns"),
+                "out = patterns.sum(0).expand_as(state) + 0.0 * state",
+                "out = weights.mean(0, keepdim=True) @ patterns"),
         mistake("divided by the number of patterns", "The output is an average divided once more. What do the weights "
                 "of a row already sum to?", "out = weights @ patterns / patterns.shape[0]"),
         *epsilon(_epsilon),
         *saying(SOFTMAX, {
             "softmax over the queries": "The weights sum to 1 over the states. Patterns compete for one state: which "
                 "axis holds them?",
-            "softmax over an axis counted from the front": "The weights sum to 1 over an axis that is the right one for "
-                "some numbers of axes only. Which axis holds the patterns, counted from the end?",
+            "softmax over an axis counted from the front": "The weights sum to 1 over an axis that is the right one "
+                "for some numbers of axes only. Which axis holds the patterns, counted from the end?",
             "one softmax over all pairs": "The whole table sums to 1. Each state has 1 of its own to give: what must "
                 "the sum run over?",
             "all weight on the best key": "The best pattern is returned whole. Softmax is soft: what should the others "

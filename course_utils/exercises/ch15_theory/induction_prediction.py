@@ -64,7 +64,8 @@ EXERCISE = exercise(
     cases=(
         case("a b a c a a", _told((0, 1, 0, 2, 0, 0), num_symbols=3)),
         case("two sequences of 7, four symbols", _told((2, 0, 2, 1, 2, 0, 1), (3, 3, 1, 3, 0, 3, 1), num_symbols=4)),
-        case("4 sequences of 4, four symbols", _told((0, 1, 0, 1), (2, 2, 3, 2), (3, 0, 3, 3), (1, 1, 2, 1), num_symbols=4)),
+        case("4 sequences of 4, four symbols",
+             _told((0, 1, 0, 1), (2, 2, 3, 2), (3, 0, 3, 3), (1, 1, 2, 1), num_symbols=4)),
         case("no token twice", _told((3, 1, 0, 2), num_symbols=5)),
         case("one token all along", _told((1, 1, 1, 1, 1), num_symbols=2)),
         case("a segment, three times", _repeated),
@@ -79,8 +80,8 @@ EXERCISE = exercise(
     mistakes=(
         mistake("the match predicted instead of its successor", "What is predicted is the token that stands there "
                 "already. An earlier copy was found: which token beside it is wanted?", "following = tokens"),
-        mistake("the predecessor predicted", "What is predicted came before the earlier copy. In which direction was the "
-                "sequence moved?", "following = tokens.roll(1, -1)"),
+        mistake("the predecessor predicted", "What is predicted came before the earlier copy. In which direction was "
+                "the sequence moved?", "following = tokens.roll(1, -1)"),
         mistake("two tokens further", "What is predicted comes two places behind the earlier copy. Where does its "
                 "successor stand?", "following = tokens.roll(-2, -1)"),
         mistake("the own position matched", "A position matched itself, so what is to be predicted was looked up: the "
@@ -93,8 +94,8 @@ EXERCISE = exercise(
                 "earlier = torch.ones(length, length, dtype=torch.bool).triu(1)",
                 "earlier = torch.ones(length, length, dtype=torch.bool).triu()",
                 "earlier = torch.ones(length, length, dtype=torch.bool).tril(1)"),
-        mistake("the token just before left out", "A copy that stands directly before is not used, though its successor, "
-                "the token itself, is known. Up to which j may position i look?",
+        mistake("the token just before left out", "A copy that stands directly before is not used, though its "
+                "successor, the token itself, is known. Up to which j may position i look?",
                 "earlier = torch.ones(length, length, dtype=torch.bool).tril(-2)"),
         mistake("last match only", "Only the latest copy counts. The mean is asked over all earlier ones: how many are "
                 "there?", "latest = matches.flip(-1).cumsum(-1).flip(-1)\nweights = matches * (latest == 1)"),
@@ -102,8 +103,9 @@ EXERCISE = exercise(
                 "are there?", "weights = matches * (matches.cumsum(-1) == 1)"),
         mistake("counts not divided", "The successors were counted, and a row sums to how many copies there are. What "
                 "makes a mean of a sum?", "weights = matches"),
-        mistake("divided by another number", "The counts were divided by something other than the number of copies. Over "
-                "how many is the mean taken?", "weights = matches / length", "weights = matches / (length - 1 or 1)",
+        mistake("divided by another number", "The counts were divided by something other than the number of copies. "
+                "Over how many is the mean taken?", "weights = matches / length",
+                "weights = matches / (length - 1 or 1)",
                 "weights = matches / torch.arange(1, length + 1).unsqueeze(-1)",
                 "weights = matches / torch.arange(length).clamp(min=1).unsqueeze(-1)",
                 "weights = matches / (counts + 1)", "weights = matches / num_symbols",
@@ -111,32 +113,35 @@ EXERCISE = exercise(
                 "weights = matches / matches.sum().clamp(min=1)", "weights = matches / counts.clamp(min=2)",
                 "weights = matches / matches.sum(-2, keepdim=True).clamp(min=1)"),
         mistake("epsilon in the denominator", "A row sums to a little less than 1: something was added to every count. "
-                "Which counts need help?", "weights = matches / (counts + 1e-3)", "weights = matches / (counts + 1e-4)"),
-        mistake("equal shares where nothing matched", "A token that comes for the first time has no earlier copy, and all "
-                "symbols were given the same share, or all positions. What should its row hold?",
+                "Which counts need help?", "weights = matches / (counts + 1e-3)",
+                "weights = matches / (counts + 1e-4)"),
+        mistake("equal shares where nothing matched", "A token that comes for the first time has no earlier copy, and "
+                "all symbols were given the same share, or all positions. What should its row hold?",
                 "prediction = torch.where(counts == 0, 1 / num_symbols, weights @ symbols)",
                 "weights = torch.where(counts == 0, 1 / length, matches / counts.clamp(min=1))",
                 "weights = torch.softmax(matches.masked_fill(matches == 0, -1e9), -1)",
-                "seen = earlier.to(kind)\nrest = seen / seen.sum(-1, keepdim=True).clamp(min=1)\n"
+                "seen = earlier.to(kind)\n"
+                "rest = seen / seen.sum(-1, keepdim=True).clamp(min=1)\n"
                 "weights = torch.where(counts == 0, rest, matches / counts.clamp(min=1))"),
-        mistake("NaN where nothing matched", "A token that comes for the first time has no earlier copy, and 0/0 is NaN. "
-                "What should its row hold?", "weights = matches / counts",
+        mistake("NaN where nothing matched", "A token that comes for the first time has no earlier copy, and 0/0 is "
+                "NaN. What should its row hold?", "weights = matches / counts",
                 "weights = torch.softmax(matches.masked_fill(matches == 0, -torch.inf), -1)"),
-        mistake("a soft match", "Tokens that do not match get a share too: the softmax was taken of ones and zeros. How "
-                "low must a score be for its weight to be 0?", "weights = torch.softmax(matches, -1)",
+        mistake("a soft match", "Tokens that do not match get a share too: the softmax was taken of ones and zeros. "
+                "How low must a score be for its weight to be 0?", "weights = torch.softmax(matches, -1)",
                 "weights = torch.softmax(alike.to(kind).masked_fill(~earlier, -torch.inf), -1).nan_to_num()",
                 "weights = torch.softmax(matches * math.sqrt(num_symbols), -1)"),
-        mistake("the matching left out", "Every earlier position counts, whatever token stands there. Which of them hold "
-                "the token of position i?", "alike = torch.ones_like(asked.unsqueeze(-1) == offered.unsqueeze(-2))"),
-        mistake("those that do not match", "The positions that hold another token were looked up. Which of them hold the "
-                "token of position i?", "alike = asked.unsqueeze(-1) != offered.unsqueeze(-2)"),
-        mistake("matched one place off", "The token of position i was compared with what stands beside position j. Which "
-                "two tokens must be the same?", "offered = tokens.roll(-1, -1)", "offered = tokens.roll(1, -1)",
+        mistake("the matching left out", "Every earlier position counts, whatever token stands there. Which of them "
+                "hold the token of position i?",
+                "alike = torch.ones_like(asked.unsqueeze(-1) == offered.unsqueeze(-2))"),
+        mistake("those that do not match", "The positions that hold another token were looked up. Which of them hold "
+                "the token of position i?", "alike = asked.unsqueeze(-1) != offered.unsqueeze(-2)"),
+        mistake("matched one place off", "The token of position i was compared with what stands beside position j. "
+                "Which two tokens must be the same?", "offered = tokens.roll(-1, -1)", "offered = tokens.roll(1, -1)",
                 "asked = tokens.roll(1, -1)", "asked = tokens.roll(-1, -1)",
                 "offered = tokens.roll(-1, -1)\nfollowing = tokens",
                 "asked = tokens.roll(1, -1)\noffered = tokens.roll(1, -1)\nfollowing = tokens"),
-        mistake("rows one place off", "Row i is right for another position. Row i is what is predicted when token i has "
-                "been read: of which token is it the prediction?", "return prediction.roll(1, -2)",
+        mistake("rows one place off", "Row i is right for another position. Row i is what is predicted when token i "
+                "has been read: of which token is it the prediction?", "return prediction.roll(1, -2)",
                 "return prediction.roll(-1, -2)", "return F.pad(prediction, (0, 0, 1, 0))[:, :-1]",
                 "return F.pad(prediction, (0, 0, 0, 1))[:, 1:]"),
         mistake("columns taken for rows", "The table was read along the wrong axis: the copies that come later were "
@@ -146,31 +151,34 @@ EXERCISE = exercise(
                 "prediction = F.one_hot(likeliest, num_symbols).to(kind) * (counts > 0)",
                 _LEAST + "shares = weights @ symbols\n"
                 "prediction = (shares == shares.amax(-1, keepdim=True)).to(kind) * (counts > 0)"),
-        mistake("each successor counted once", "A symbol that followed several times counts as often as one that followed "
-                "once. What does the mean of one-hot vectors say of a symbol?",
-                "kinds = (matches @ symbols > 0).to(kind)\nprediction = kinds / kinds.sum(-1, keepdim=True).clamp(min=1)",
+        mistake("each successor counted once", "A symbol that followed several times counts as often as one that "
+                "followed once. What does the mean of one-hot vectors say of a symbol?",
+                "kinds = (matches @ symbols > 0).to(kind)\n"
+                "prediction = kinds / kinds.sum(-1, keepdim=True).clamp(min=1)",
                 "prediction = (matches @ symbols > 0).to(kind)"),
         mistake("the last position wrapped round", "The token behind the last one is the first again for `roll`. Where "
-                "did a position look at the end of the sequence?", "earlier = torch.ones(length, length, dtype=torch.bool)"
-                ".tril(-1) | (torch.arange(length) == length - 1)"),
-        mistake("the sequences of a batch mixed", "Sequences of the batch were mixed, or one was used for all. A position "
-                "looks at its own sequence only.", "offered = tokens[:1]", "offered = tokens.flip(0)",
+                "did a position look at the end of the sequence?",
+                "last = torch.arange(length) == length - 1\n"
+                "earlier = torch.ones(length, length, dtype=torch.bool).tril(-1) | last"),
+        mistake("the sequences of a batch mixed", "Sequences of the batch were mixed, or one was used for all. A "
+                "position looks at its own sequence only.", "offered = tokens[:1]", "offered = tokens.flip(0)",
                 "following = tokens[:1].roll(-1, -1).expand_as(tokens)", "asked = tokens[:1]",
                 "following = tokens.roll(-1, 0)", "return prediction.mean(0, keepdim=True).expand_as(prediction)"),
-        mistake("tokens returned", "What comes back is a token, a logit or a count of something else. One share for each "
-                "symbol is asked for.", "return prediction.argmax(-1)", "return prediction.log()",
+        mistake("tokens returned", "What comes back is a token, a logit or a count of something else. One share for "
+                "each symbol is asked for.", "return prediction.argmax(-1)", "return prediction.log()",
                 "return prediction.softmax(-1)", "return (prediction + 1e-9).log()"),
-        mistake("not the default dtype", "The shares have another dtype than torch's default one. What do `one_hot` and "
-                "`double` give?", "return prediction.double()", "return prediction.long()", "return prediction.half()"),
+        mistake("not the default dtype", "The shares have another dtype than torch's default one. What do `one_hot` "
+                "and `double` give?", "return prediction.double()", "return prediction.long()",
+                "return prediction.half()"),
     ),
     laws=(Law("a row sums to 1, or to 0 where there is no earlier copy", _no_share),),
     hints=(
         "Two layers in one: which earlier positions hold the same token, and what stands behind each of them?",
-        "`tokens.unsqueeze(-1) == tokens.unsqueeze(-2)` compares every position with every other. Which half of the "
-        "table is the past?",
-        "Position j hands over tokens[j + 1], as a one-hot vector. The last position is never an earlier one, so it does "
-        "not matter what stands behind it.",
-        "Each row of matches, divided by its sum, holds the weights of a sharp attention. Where the sum is 0, any other "
-        "number may divide.",
+        "`tokens` with a new last axis, compared with `tokens` with a new axis before its last, is a table of all "
+        "pairs of positions. Which half of it is the past?",
+        "Position j hands over tokens[j + 1], as a one-hot vector. The last position is never an earlier one, so what "
+        "stands behind it does not matter.",
+        "Each row of matches, divided by its sum, holds the weights of a sharp attention. Where the sum is 0, any "
+        "other number may divide.",
     ),
 )

@@ -116,8 +116,9 @@ EXERCISE = exercise(
     mistakes=(
         mistake("the state read before it is updated", "The query does not see its own token, and the first one reads "
                 "0/0. Is the state read before or after its token is added?", "read = state\nsums = normaliser"),
-        mistake("the old normaliser", "The values above have the new token in them, and the sum of the weights below has "
-                "not, so the weights do not sum to 1. Which normaliser belongs to the new state?", "sums = normaliser"),
+        mistake("the old normaliser", "The values above have the new token in them, and the sum of the weights below "
+                "has not, so the weights do not sum to 1. Which normaliser belongs to the new state?",
+                "sums = normaliser"),
         mistake("the old state", "The sum of the weights below has the new token in it, and the values above have not. "
                 "Which state belongs to the new normaliser?", "read = state"),
         mistake("the state changed in place", "The state that was handed over was overwritten. Whoever keeps it, to go "
@@ -128,26 +129,26 @@ EXERCISE = exercise(
                 "new_state = outer + 0.0 * state", "new_normaliser = below + 0.0 * normaliser",
                 "new_state = outer + 0.0 * state\nnew_normaliser = below + 0.0 * normaliser"),
         mistake("the old state returned", "What comes back is what was handed over. What has this token added to it?",
-                _RESULT.format("state.clone()", "normaliser.clone()"), _RESULT.format("state.clone()", "new_normaliser"),
-                _RESULT.format("new_state", "normaliser.clone()")),
+                _RESULT.format("state.clone()", "normaliser.clone()"),
+                _RESULT.format("state.clone()", "new_normaliser"), _RESULT.format("new_state", "normaliser.clone()")),
         mistake("what the token adds returned", "Only what this token adds came back, or an average of it. What should "
                 "the next step be given?", _RESULT.format("outer", "below"), _RESULT.format("outer", "new_normaliser"),
                 _RESULT.format("new_state", "below")),
         mistake("the outer product transposed", "The state has an axis of d_k and then one of d_v. Which of φ(k) and v "
                 "lies along which?", "outer = mixed.unsqueeze(-1) * far.unsqueeze(-2)"),
-        mistake("the state read along the wrong axis", "The query met the axis of the values. Which axis of the state is "
-                "as long as φ(q), and means the same?", "top = (read @ near.unsqueeze(-1)).squeeze(-1)"),
-        mistake("entry by entry instead of an outer product", "φ(k) met v entry by entry. Every feature of the key keeps "
-                "a copy of the whole value: how many numbers does one token add?",
+        mistake("the state read along the wrong axis", "The query met the axis of the values. Which axis of the state "
+                "is as long as φ(q), and means the same?", "top = (read @ near.unsqueeze(-1)).squeeze(-1)"),
+        mistake("entry by entry instead of an outer product", "φ(k) met v entry by entry. Every feature of the key "
+                "keeps a copy of the whole value: how many numbers does one token add?",
                 "outer = (far * mixed).unsqueeze(-1)", "outer = torch.diag_embed(far * mixed)",
                 "outer = (far * mixed).sum(-1)[..., None, None]", "outer = mixed.unsqueeze(-2)",
                 "outer = far.unsqueeze(-1)"),
-        mistake("the state normalised", "The state came back divided by the normaliser. The next token would be added to "
-                "numbers that were divided already: when is the division due?",
+        mistake("the state normalised", "The state came back divided by the normaliser. The next token would be added "
+                "to numbers that were divided already: when is the division due?",
                 _RESULT.format("new_state / new_normaliser.unsqueeze(-1)", "new_normaliser"),
                 _RESULT.format("new_state / bottom.unsqueeze(-1)", "new_normaliser")),
-        mistake("the state forgets", "The old state was multiplied by something below 1, or averaged with the new token. "
-                "Linear attention adds: nothing fades.",
+        mistake("the state forgets", "The old state was multiplied by something below 1, or averaged with the new "
+                "token. Linear attention adds: nothing fades.",
                 *(f"new_state = {kept} * state + {added}outer\nnew_normaliser = {kept} * normaliser + {added}below"
                   for kept, added in ((0.9, ""), (0.9, "0.1 * "), (0.99, ""), (0.5, "0.5 * "), (0.5, ""))),
                 "new_state = 0.9 * state + outer", "new_normaliser = 0.9 * normaliser + below"),
@@ -156,8 +157,8 @@ EXERCISE = exercise(
                 "out = top / torch.linalg.vector_norm(sums, dim=-1, keepdim=True)",
                 "out = top / math.sqrt(query.shape[-1])", "out = top / query.shape[-1]", "sums = below",
                 "bottom = (near * far).sum(-1, keepdim=True)"),
-        mistake("softmax kept", "An exponential of a product was taken. exp(q·k) does not come apart into a part of the "
-                "query and a part of the key: what takes its place here?",
+        mistake("softmax kept", "An exponential of a product was taken. exp(q·k) does not come apart into a part of "
+                "the query and a part of the key: what takes its place here?",
                 "outer = (query * key).sum(-1)[..., None, None].exp() * mixed.unsqueeze(-2)",
                 "out = torch.softmax(top, -1)", "out = (query.softmax(-1).unsqueeze(-2) @ read).squeeze(-2)"),
         *PLACES,
@@ -168,12 +169,12 @@ EXERCISE = exercise(
                                                                     "(bottom + 1e-8)", "(bottom + 1e-12)")),
                 matches=_epsilon),
         *_TOTAL,
-        mistake("the state cut off from the gradient", "The values are right, but no gradient reaches the state that was "
-                "handed over, so nothing learns across tokens. What cuts the thread?",
+        mistake("the state cut off from the gradient", "The values are right, but no gradient reaches the state that "
+                "was handed over, so nothing learns across tokens. What cuts the thread?",
                 "new_state = state.detach() + outer", "new_normaliser = normaliser.detach() + below",
                 "new_state = state.detach() + outer\nnew_normaliser = normaliser.detach() + below"),
-        mistake("results in another order", "The results come back in another order. In which order are they asked for?",
-                "return out, new_state, new_normaliser", "return new_normaliser, new_state, out",
+        mistake("results in another order", "The results come back in another order. In which order are they asked "
+                "for?", "return out, new_state, new_normaliser", "return new_normaliser, new_state, out",
                 "return new_state, out, new_normaliser"),
     ),
     hints=(

@@ -98,10 +98,10 @@ DISTANCE = (
             "scaled = query @ key.mT / math.sqrt(query.shape[-1]) / bandwidth"),
     mistake("a term of the square lost", "|q - k|² was multiplied out, and one of its terms has another factor or sign "
             "than it should. Which of the three terms may be left out, since it is the same for all keys?",
-            f"scaled = (query @ key.mT - {_NORM}) / bandwidth**2", f"scaled = (2 * query @ key.mT - {_NORM} / 2) / width",
-            f"squared = {_OWN} + {_NORM} - query @ key.mT", f"squared = {_OWN} + {_NORM} + 2 * query @ key.mT",
-            f"squared = {_OWN} - {_NORM} - 2 * query @ key.mT", f"squared = {_OWN} + {_NORM}",
-            f"squared = ({_OWN} - {_NORM}).abs()", f"squared = {_OWN} - {_NORM}",
+            f"scaled = (query @ key.mT - {_NORM}) / bandwidth**2",
+            f"scaled = (2 * query @ key.mT - {_NORM} / 2) / width", f"squared = {_OWN} + {_NORM} - query @ key.mT",
+            f"squared = {_OWN} + {_NORM} + 2 * query @ key.mT", f"squared = {_OWN} - {_NORM} - 2 * query @ key.mT",
+            f"squared = {_OWN} + {_NORM}", f"squared = ({_OWN} - {_NORM}).abs()", f"squared = {_OWN} - {_NORM}",
             f"scaled = (query @ key.mT + {_NORM} / 2) / bandwidth**2"),
     mistake("the distance not squared", "The weights fall off like a tent, not like a bell. What happens to the "
             "distance in a Gaussian?", f"squared = {_LENGTH}", f"scaled = -{_LENGTH} / bandwidth",
@@ -113,14 +113,15 @@ DISTANCE = (
     mistake("features summed before the square", "Differences of opposite sign cancelled: they were added before they "
             "were squared. In a length, which comes first?", "squared = difference.sum(-1).square()",
             "squared = difference.sum(-1).abs()", "squared = difference.sum(-1)"),
-    mistake("mean over the features", "The squares of a difference were averaged, or only the largest was kept. What is "
-            "the square of a length?", "squared = difference.square().mean(-1)", "squared = difference.square().amax(-1)",
-            "squared = difference[..., 0].square()"),
+    mistake("mean over the features", "The squares of a difference were averaged, or only the largest was kept. What "
+            "is the square of a length?", "squared = difference.square().mean(-1)",
+            "squared = difference.square().amax(-1)", "squared = difference[..., 0].square()"),
     mistake("the wrong two compared", "The distances are not those between queries and keys. Which two are compared "
             "with each other?", "difference = query.unsqueeze(-2) - query.unsqueeze(-3)",
-            "difference = key.unsqueeze(-2) - key.unsqueeze(-3)", "difference = query.unsqueeze(-2) - value.unsqueeze(-3)",
-            "difference = value.unsqueeze(-2) - key.unsqueeze(-3)", "difference = query - key\n"
-            "squared = difference.square().sum(-1).unsqueeze(-2)"),
+            "difference = key.unsqueeze(-2) - key.unsqueeze(-3)",
+            "difference = query.unsqueeze(-2) - value.unsqueeze(-3)",
+            "difference = value.unsqueeze(-2) - key.unsqueeze(-3)",
+            "difference = query - key\nsquared = difference.square().sum(-1).unsqueeze(-2)"),
     mistake("query and key swapped", "The keys did the asking: the table has a row for each key. Which of the two owns "
             "a row?", "difference = key.unsqueeze(-2) - query.unsqueeze(-3)"),
     mistake("normalised", "Lengths or spreads were evened out before the distance was taken. Keys in the same "

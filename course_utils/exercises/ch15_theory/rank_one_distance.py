@@ -87,15 +87,14 @@ EXERCISE = exercise(
                 "How many numbers does m have, for each sequence?", "middle = x.mean((-2, -1), keepdim=True)",
                 "middle = x.mean()", "middle = x.mean(0, keepdim=True)",
                 "middle = x.mean(tuple(range(x.dim() - 1)), keepdim=True)"),
-        mistake("an axis counted from the front", "The mean or the norm runs over an axis that is the right one for some "
-                "numbers of axes only. Which axis holds the tokens, counted from the end?",
+        mistake("an axis counted from the front", "The mean or the norm runs over an axis that is the right one for "
+                "some numbers of axes only. Which axis holds the tokens, counted from the end?",
                 "middle = x.mean(1, keepdim=True)"),
-        mistake("another centre than the mean", "What was taken from every token is not their mean. Which vector m makes "
-                "the distance smallest?", "middle = x[..., :1, :]", "middle = x[..., -1:, :]",
+        mistake("another centre than the mean", "What was taken from every token is not their mean. Which vector m "
+                "makes the distance smallest?", "middle = x[..., :1, :]", "middle = x[..., -1:, :]",
                 "middle = x.median(-2, keepdim=True).values", "middle = x.sum(-2, keepdim=True)",
                 "middle = x.sum(-2, keepdim=True) / (x.shape[-2] + 1)", "middle = x.amax(-2, keepdim=True)",
-                "middle = x.mean(-2, keepdim=True) / 2",
-                "middle = x.sum(-2, keepdim=True) / max(x.shape[-2] - 1, 1)"),
+                "middle = x.mean(-2, keepdim=True) / 2", "middle = x.sum(-2, keepdim=True) / max(x.shape[-2] - 1, 1)"),
         mistake("nothing subtracted", "This is the norm of x, or the ratio of two equal norms. What does x lose before "
                 "the norm is taken?", "apart = x"),
         mistake("the nearest matrix of rank one", "This is the distance to the nearest matrix of rank one, by the "
@@ -111,15 +110,15 @@ EXERCISE = exercise(
                 "distance = left", "distance = left / x.shape[-2]", "distance = left / math.sqrt(x.shape[-2])",
                 "distance = left / math.sqrt(x.shape[-2] * x.shape[-1])", "distance = left / x.shape[-1]",
                 "distance = left / math.sqrt(x.shape[-1])", "distance = left / (x.shape[-2] * x.shape[-1])"),
-        mistake("squared", "The squares of the norms were divided, and no root taken, or one root was lost. Which power "
-                "has a length?", "distance = left.square() / safe.square()", "distance = left.square() / safe",
+        mistake("squared", "The squares of the norms were divided, and no root taken, or one root was lost. Which "
+                "power has a length?", "distance = left.square() / safe.square()", "distance = left.square() / safe",
                 "distance = left / safe.square()", "distance = (left / safe).sqrt()", "distance = left.square()"),
         mistake("divided by another norm", "The distance is relative to something other than x. What has the norm that "
-                "it should be divided by?",
-                "size = torch.linalg.vector_norm(middle.expand_as(x), dim=(-2, -1))",
+                "it should be divided by?", "size = torch.linalg.vector_norm(middle.expand_as(x), dim=(-2, -1))",
                 "size = torch.linalg.vector_norm(middle, dim=(-2, -1))",
                 "size = torch.linalg.vector_norm(x, dim=(-2, -1)) + left", "size = x.abs().sum((-2, -1))",
-                "size = torch.linalg.vector_norm(x, dim=-1).mean(-1)", "size = torch.linalg.vector_norm(x, dim=-1).sum(-1)",
+                "size = torch.linalg.vector_norm(x, dim=-1).mean(-1)",
+                "size = torch.linalg.vector_norm(x, dim=-1).sum(-1)",
                 "size = torch.linalg.vector_norm(x, dim=-1).amax(-1)", "size = x.abs().amax((-2, -1))"),
         mistake("norm over the batch", "All sequences of the batch went into one norm. Each sequence has a distance of "
                 "its own: over which two axes does the norm run?",
@@ -128,12 +127,12 @@ EXERCISE = exercise(
                 "left = torch.linalg.vector_norm(apart).expand(x.shape[:-2])\n"
                 "size = torch.linalg.vector_norm(x).expand(x.shape[:-2])",
                 "return torch.linalg.vector_norm(apart) / torch.linalg.vector_norm(x)", "return distance.mean()"),
-        mistake("a distance for each token", "Each token, or each feature, has a distance of its own, or their mean was "
-                "returned. ‖·‖_F of a matrix is one root of one sum: of which squares?",
+        mistake("a distance for each token", "Each token, or each feature, has a distance of its own, or their mean "
+                "was returned. ‖·‖_F of a matrix is one root of one sum: of which squares?",
                 "return torch.linalg.vector_norm(apart, dim=-1) / torch.linalg.vector_norm(x, dim=-1)",
                 "return (torch.linalg.vector_norm(apart, dim=-1) / torch.linalg.vector_norm(x, dim=-1)).mean(-1)",
-                "distance = (torch.linalg.vector_norm(apart, dim=-1)\n            / torch.linalg.vector_norm(x, dim=-1)"
-                ".clamp(min=1e-300)).mean(-1)",
+                "distance = (torch.linalg.vector_norm(apart, dim=-1)\n"
+                "            / torch.linalg.vector_norm(x, dim=-1).clamp(min=1e-300)).mean(-1)",
                 "return torch.linalg.vector_norm(apart, dim=-2) / torch.linalg.vector_norm(x, dim=-2)"),
         mistake("another norm than Frobenius's", "The sizes are measured by another norm. Which one takes the root of "
                 "the sum of all squares?",
@@ -147,22 +146,21 @@ EXERCISE = exercise(
                 "size = torch.linalg.vector_norm(x, dim=-1).mean(-1)",
                 "left = torch.linalg.vector_norm(apart, dim=-1).amax(-1)\n"
                 "size = torch.linalg.vector_norm(x, dim=-1).amax(-1)"),
-        mistake("a standard deviation above", "Above stands a standard deviation, below a norm: the number of tokens, or "
-                "one less, divides one of the two only. By what is ‖·‖_F divided?",
-                "left = x.std(-2, correction=0).square().sum(-1).sqrt()",
-                "left = x.std((-2, -1), correction=0)", "left = apart.square().mean((-2, -1)).sqrt()",
-                "left = x.var(-2, correction=0).sum(-1)"),
-        mistake("upside down", "The norm of x is above and the distance below. Which of the two should vanish where all "
-                "tokens are equal?", "distance = size / left.clamp(min=1e-12)", "distance = safe / left"),
+        mistake("a standard deviation above", "Above stands a standard deviation, below a norm: the number of tokens, "
+                "or one less, divides one of the two only. By what is ‖·‖_F divided?",
+                "left = x.std(-2, correction=0).square().sum(-1).sqrt()", "left = x.std((-2, -1), correction=0)",
+                "left = apart.square().mean((-2, -1)).sqrt()", "left = x.var(-2, correction=0).sum(-1)"),
+        mistake("upside down", "The norm of x is above and the distance below. Which of the two should vanish where "
+                "all tokens are equal?", "distance = size / left.clamp(min=1e-12)", "distance = safe / left"),
         mistake("likeness instead of distance", "1 means here that all tokens are alike. Which end is 0?",
                 "distance = 1 - left / safe", "left = torch.linalg.vector_norm(middle.expand_as(x), dim=(-2, -1))"),
         mistake("NaN for zeros", "A sequence of zeros gives 0/0. Its tokens are all alike: what should come out, and "
                 "which number may stand below?", "safe = size"),
-        mistake("epsilon in the denominator", "Something was added to the norm of x, or it was held at a floor. Where x "
-                "is small itself, that is not small compared with it. What may the norm be replaced by where it is 0 "
-                "alone?", "safe = size + 1e-6", "safe = size + 1e-8", "safe = size.clamp(min=1e-2)", "safe = size + 1e-5",
-                "safe = size + 1e-3", "safe = size.clamp(min=1.0)", "safe = (size.square() + 1e-6).sqrt()",
-                "safe = (size.square() + 1e-8).sqrt()", "safe = size + 1.0"),
+        mistake("epsilon in the denominator", "Something was added to the norm of x, or it was held at a floor. Where "
+                "x is small itself, that is not small compared with it. What may the norm be replaced by where it is 0 "
+                "alone?", "safe = size + 1e-6", "safe = size + 1e-8", "safe = size.clamp(min=1e-2)",
+                "safe = size + 1e-5", "safe = size + 1e-3", "safe = size.clamp(min=1.0)",
+                "safe = (size.square() + 1e-6).sqrt()", "safe = (size.square() + 1e-8).sqrt()", "safe = size + 1.0"),
         mistake("cut off from the gradient", "The values are right, but the gradient misses a part: x is also in the "
                 "mean, and below. What cuts the thread?", "middle = x.detach().mean(-2, keepdim=True)\n"
                 "left = torch.linalg.vector_norm(x.detach() - middle, dim=(-2, -1))",

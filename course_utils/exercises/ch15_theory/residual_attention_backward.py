@@ -63,7 +63,8 @@ def _identity(g: torch.Generator) -> tuple[Tensor, ...]:
 
 def _frozen(g: torch.Generator) -> tuple[Tensor, ...]:
     """Make weights that do not depend on x: no queries and no keys."""
-    return normal(g, 2, 4, 3), torch.zeros(3, 5).double(), torch.zeros(3, 5).double(), normal(g, 3, 3), normal(g, 2, 4, 3)
+    nothing = torch.zeros(3, 5, dtype=torch.float64)
+    return normal(g, 2, 4, 3), nothing, nothing.clone(), normal(g, 3, 3), normal(g, 2, 4, 3)
 
 
 EXERCISE = exercise(
@@ -94,29 +95,30 @@ EXERCISE = exercise(
             "out = given + torch.softmax(given @ W_q @ (given @ W_k).mT * default, -1) @ given @ W_v\n"
             "return torch.autograd.grad(out, given, grad_out)[0]",
         ),
-        mistake("the sources' gradient", "This is g + αᵀg: as if the weights did not depend on x, and the values were x "
-                "itself. Which matrix stands between x and the values, and what do the weights depend on?",
+        mistake("the sources' gradient", "This is g + αᵀg: as if the weights did not depend on x, and the values were "
+                "x itself. Which matrix stands between x and the values, and what do the weights depend on?",
                 "grad_x = past + grad_value"),
         mistake("the weights taken for constants", "x reaches y also through the weights, by queries and keys. Which "
                 "paths did not come back?", "grad_x = past + by_value", "grad_x = by_value"),
         mistake("W_V left out", "The values were taken for x itself somewhere. Which matrix did the forward pass put "
                 "between them, and where does it come back?", "grad_x = past + by_query + by_key + grad_value",
                 "value = x", "value = x\nby_value = grad_value"),
-        mistake("the residual path left out", "This is the gradient of the attention alone. y is x plus that: what does "
-                "the plus sign do to a gradient?", "grad_x = by_query + by_key + by_value", "past = 0.0"),
+        mistake("the residual path left out", "This is the gradient of the attention alone. y is x plus that: what "
+                "does the plus sign do to a gradient?", "grad_x = by_query + by_key + by_value", "past = 0.0"),
         mistake("a path left out", "x became queries, keys and values. Which of the three paths did not come back?",
                 "grad_x = past + by_key + by_value", "grad_x = past + by_query + by_value",
                 "grad_x = past + by_query + by_key", "grad_x = by_query + by_value", "grad_x = by_key + by_value"),
         mistake("a path counted twice", "One of the four paths was added twice, or with a factor. Each counts once.",
                 "past = 2 * grad_out", "grad_x = past + by_query + by_key + 2 * by_value",
                 "grad_x = past + 2 * by_query + by_key + by_value", "grad_x = past + by_query + 2 * by_key + by_value",
-                "grad_x = (past + by_query + by_key + by_value) / 4", "grad_x = past + (by_query + by_key + by_value) / 3",
-                "past = grad_out / 2"),
-        mistake("multiplied instead of added", "Paths were multiplied. Where the gradients of several paths meet in one "
-                "variable, what does the chain rule do with them?", "grad_x = past * (by_query + by_key + by_value)",
-                "grad_x = past * by_value + by_query + by_key", "grad_x = past * (1 + by_query + by_key + by_value)"),
-        mistake("x instead of its gradient", "x itself was added, as in the forward pass. Which gradient runs along the "
-                "residual connection?", "past = x", "past = torch.ones_like(x)",
+                "grad_x = (past + by_query + by_key + by_value) / 4",
+                "grad_x = past + (by_query + by_key + by_value) / 3", "past = grad_out / 2"),
+        mistake("multiplied instead of added", "Paths were multiplied. Where the gradients of several paths meet in "
+                "one variable, what does the chain rule do with them?",
+                "grad_x = past * (by_query + by_key + by_value)", "grad_x = past * by_value + by_query + by_key",
+                "grad_x = past * (1 + by_query + by_key + by_value)"),
+        mistake("x instead of its gradient", "x itself was added, as in the forward pass. Which gradient runs along "
+                "the residual connection?", "past = x", "past = torch.ones_like(x)",
                 "past = grad_out + torch.softmax(scores, -1) @ value"),
         mistake("a sign flipped", "A path points the other way. Is a gradient asked for, or a step down along it?",
                 "grad_x = -(past + by_query + by_key + by_value)", "grad_x = past - by_query - by_key - by_value",
@@ -138,31 +140,31 @@ EXERCISE = exercise(
         mistake("a matrix forgotten on the way back", "The gradient of a projection was taken for that of x. Through "
                 "which matrix did x go?", "by_query = grad_query", "by_key = grad_key", "by_query = grad_query\n"
                 "by_key = grad_key", "by_query = grad_query\nby_key = grad_key\nby_value = grad_value"),
-        mistake("the weights not transposed", "Query i takes from key j by weights[i, j]. On the way back, key j is given "
-                "something by every query: which axis is summed?", "grad_value = weights @ grad_out",
+        mistake("the weights not transposed", "Query i takes from key j by weights[i, j]. On the way back, key j is "
+                "given something by every query: which axis is summed?", "grad_value = weights @ grad_out",
                 "grad_x = past + weights @ grad_out"),
         mistake("the scores' gradient not transposed", "The gradient of the keys was summed over the keys. Each key is "
                 "given something by every query: which axis is summed?", "grad_key = grad_products @ query",
                 "grad_query = grad_products.mT @ key"),
-        mistake("query and key swapped", "The gradient of the queries is made with the queries, or that of the keys with "
-                "the keys. In q·k, what is the slope in q?", "grad_query = grad_products @ query",
+        mistake("query and key swapped", "The gradient of the queries is made with the queries, or that of the keys "
+                "with the keys. In q·k, what is the slope in q?", "grad_query = grad_products @ query",
                 "grad_key = grad_products.mT @ key",
                 "grad_query = grad_products @ query\ngrad_key = grad_products.mT @ key"),
         mistake("grad_out ignored", "Another grad_out gives the same answer: ones were put in its place. What does the "
                 "chain rule start from?", "grad_weights = value.sum(-1).unsqueeze(-2).expand_as(weights)",
                 "grad_weights = value.sum(-1).unsqueeze(-2).expand_as(weights)\n"
                 "grad_value = weights.mT @ torch.ones_like(grad_out)\npast = torch.ones_like(grad_out)"),
-        mistake("the batch mixed", "Sequences of the batch were added together. Each has its own x and its own gradient.",
-                "return grad_x.sum(0, keepdim=True).expand_as(grad_x)",
+        mistake("the batch mixed", "Sequences of the batch were added together. Each has its own x and its own "
+                "gradient.", "return grad_x.sum(0, keepdim=True).expand_as(grad_x)",
                 "return grad_x.mean(0, keepdim=True).expand_as(grad_x)"),
-        mistake("the output instead of the gradient", "This is the forward pass. Its output's gradient is given, that of "
-                "x is asked for.", "return x + weights @ value", "return weights @ value"),
-        mistake("the gradient of a matrix instead", "This is the gradient of one of the matrices. That of x is asked for: "
-                "on which side of x @ W is x?", "return x.mT @ grad_query", "return x.mT @ grad_value",
+        mistake("the output instead of the gradient", "This is the forward pass. Its output's gradient is given, that "
+                "of x is asked for.", "return x + weights @ value", "return weights @ value"),
+        mistake("the gradient of a matrix instead", "This is the gradient of one of the matrices. That of x is asked "
+                "for: on which side of x @ W is x?", "return x.mT @ grad_query", "return x.mT @ grad_value",
                 "return x.mT @ grad_key"),
         replace(ALWAYS_CAUSAL, says="The backward pass is that of causal attention. This exercise has no mask."),
-        mistake("no scale on the way back", "The gradients of queries and keys are √d_k times too large. The scores were "
-                "scaled on the way there; what does the chain rule do with a factor?", "back = 1.0"),
+        mistake("no scale on the way back", "The gradients of queries and keys are √d_k times too large. The scores "
+                "were scaled on the way there; what does the chain rule do with a factor?", "back = 1.0"),
         mistake("no scale on the way there", "The weights that the backward pass uses are those of unscaled scores. "
                 "Which weights did the forward pass use?", "there = 1.0"),
         mistake("scaled by the width of the stream", "The scale comes from the width of x. A score is a product of a "
@@ -189,9 +191,10 @@ EXERCISE = exercise(
         }),
     ),
     hints=(
-        "x enters y in four places: by itself, in the queries, in the keys and in the values. Four gradients are added.",
-        "By the residual connection grad_out arrives as it is. For the other three, attention's backward pass gives the "
-        "gradients of queries, keys and values. You wrote it in chapter 03.",
+        "x enters y in four places: by itself, in the queries, in the keys and in the values. Four gradients are "
+        "added.",
+        "By the residual connection grad_out arrives as it is. For the other three, attention's backward pass gives "
+        "the gradients of queries, keys and values. You wrote it in chapter 03.",
         "Each of them went through a projection, x @ W. Its gradient goes back through the same matrix: which way "
         "round?",
         "In order: query, key, value; the weights; grad_weights, the row's average, grad_scores times the scale; the "
