@@ -164,7 +164,6 @@ EXERCISE = exercise(
         case("numbers on a line", L=6, S=8, d=1, d_v=1, bandwidth=0.4, gradient="equal"),
         case("non-contiguous inputs", batch=(2,), L=4, S=6, d=3, d_v=5, bandwidth=1.2, strided=True),
         case("float32", batch=(2,), L=3, S=5, d=6, d_v=4, bandwidth=1.5, dtype="float32", tolerance=1e-4),
-        case("bfloat16", L=3, S=4, d=2, d_v=5, bandwidth=2.0, dtype="bfloat16", tolerance=0.2),
     ),
     mistakes=(
         *adding(epsilon(_epsilon, 1e-7), {"epsilon in the denominator": _UNSHIFTED}),

@@ -14,9 +14,9 @@ RIGHT = """
 def rank_one_distance(x):
     middle = x.mean(-2, keepdim=True)
     apart = x - middle
-    left = torch.linalg.vector_norm(apart, dim=(-2, -1))
     size = torch.linalg.vector_norm(x, dim=(-2, -1))
     safe = size.masked_fill(size == 0, 1.0)
+    left = torch.linalg.vector_norm(apart, dim=(-2, -1))
     distance = left / safe
     return distance
 """
@@ -116,7 +116,7 @@ EXERCISE = exercise(
         mistake("divided by another norm", "The distance is relative to something other than x. What has the norm that "
                 "it should be divided by?", "size = torch.linalg.vector_norm(middle.expand_as(x), dim=(-2, -1))",
                 "size = torch.linalg.vector_norm(middle, dim=(-2, -1))",
-                "size = torch.linalg.vector_norm(x, dim=(-2, -1)) + left", "size = x.abs().sum((-2, -1))",
+                "safe = size + torch.linalg.vector_norm(apart, dim=(-2, -1))", "size = x.abs().sum((-2, -1))",
                 "size = torch.linalg.vector_norm(x, dim=-1).mean(-1)",
                 "size = torch.linalg.vector_norm(x, dim=-1).sum(-1)",
                 "size = torch.linalg.vector_norm(x, dim=-1).amax(-1)", "size = x.abs().amax((-2, -1))"),
