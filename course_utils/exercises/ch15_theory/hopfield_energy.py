@@ -122,6 +122,9 @@ EXERCISE = exercise(
                 "own = state.square().mean(-1) / 2", "own = state.square().mean(-1)"),
         mistake("norm over the batch", "The squares of all states were added together. Each state has its own energy: "
                 "which axis is summed?", "own = state.square().sum() / 2"),
+        mistake("products between the states", "Every state met every other in the term for its length. With which "
+                "vector is the product of ξ asked?", "own = state @ state.mT / 2",
+                "own = (state @ state.mT).sum(-1) / 2", "own = state @ state.mT"),
         mistake("one sum over all states", "The logarithm was taken of a sum over all states, or over them instead of "
                 "the patterns. What does each state sum over?", "total = torch.logsumexp(scores, 0)",
                 "total = torch.logsumexp(scores.flatten(), 0)", "total = torch.logsumexp(scores, -2)"),

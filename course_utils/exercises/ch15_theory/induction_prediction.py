@@ -91,6 +91,8 @@ EXERCISE = exercise(
         mistake("the future matched", "Copies that come later were looked up as well. Which j may position i look at?",
                 "earlier = torch.ones(length, length, dtype=torch.bool)",
                 "earlier = ~torch.eye(length, dtype=torch.bool)",
+                "earlier = ~torch.eye(length, dtype=torch.bool) & (torch.arange(length) < length - 1)",
+                "earlier = (torch.arange(length) < length - 1).expand(length, length)",
                 "earlier = torch.ones(length, length, dtype=torch.bool).triu(1)",
                 "earlier = torch.ones(length, length, dtype=torch.bool).triu()",
                 "earlier = torch.ones(length, length, dtype=torch.bool).tril(1)"),
@@ -132,7 +134,9 @@ EXERCISE = exercise(
                 "weights = torch.softmax(matches * math.sqrt(num_symbols), -1)"),
         mistake("the matching left out", "Every earlier position counts, whatever token stands there. Which of them "
                 "hold the token of position i?",
-                "alike = torch.ones_like(asked.unsqueeze(-1) == offered.unsqueeze(-2))"),
+                "alike = torch.ones_like(asked.unsqueeze(-1) == offered.unsqueeze(-2))",
+                "shares = F.one_hot(tokens, num_symbols).to(kind).cumsum(1)\n"
+                "prediction = shares / shares.sum(-1, keepdim=True)"),
         mistake("those that do not match", "The positions that hold another token were looked up. Which of them hold "
                 "the token of position i?", "alike = asked.unsqueeze(-1) != offered.unsqueeze(-2)"),
         mistake("matched one place off", "The token of position i was compared with what stands beside position j. "
@@ -147,10 +151,14 @@ EXERCISE = exercise(
         mistake("columns taken for rows", "The table was read along the wrong axis: the copies that come later were "
                 "looked up. Whose row is row i?", "prediction = weights.mT @ symbols"),
         mistake("the likeliest alone", "Only the most frequent successor was kept. The mean keeps all, each with its "
-                "share.", _LEAST + "likeliest = (weights @ symbols).argmax(-1)\n"
+                "share.", _LEAST + "prediction = F.one_hot((weights @ symbols).argmax(-1), num_symbols).to(kind)",
+                _LEAST + "likeliest = (weights @ symbols).argmax(-1)\n"
                 "prediction = F.one_hot(likeliest, num_symbols).to(kind) * (counts > 0)",
                 _LEAST + "shares = weights @ symbols\n"
                 "prediction = (shares == shares.amax(-1, keepdim=True)).to(kind) * (counts > 0)"),
+        mistake("smoothed", "Every symbol was counted once more than it came. What should the row of a token hold that "
+                "came once before?", "prediction = (matches @ symbols + 1) / (counts + num_symbols)",
+                "prediction = (matches @ symbols + 1e-3) / (counts + 1e-3 * num_symbols)"),
         mistake("each successor counted once", "A symbol that followed several times counts as often as one that "
                 "followed once. What does the mean of one-hot vectors say of a symbol?",
                 "kinds = (matches @ symbols > 0).to(kind)\n"

@@ -6,8 +6,9 @@ import torch
 from course_utils.attention import linear_attention_step
 from course_utils.checking.exercise import case, exercise
 from course_utils.checking.inputs import Make, normal, strided
-from course_utils.checking.mistakes import mistake, only, without
+from course_utils.checking.mistakes import adding, mistake, only, without
 from course_utils.checking.recipe import Function
+from course_utils.exercises.shared.kinds import left_in, squeezed
 from course_utils.exercises.shared.linear import FEATURES, PLACES, TOTAL
 from torch import Tensor
 from torch.nn import functional as F
@@ -77,6 +78,7 @@ def _epsilon(args: tuple[Any, ...], got: Any) -> bool:
 
 
 _RESULT = "return {}, {}, out"
+_RETURNED = "return new_state, new_normaliser, out{}"
 # Over one token and its features alone there is no count of keys, and no axis of them.
 _FEATURES = without(FEATURES, "near = query.softmax(-1)\nfar = key.softmax(-2)",
                     "near = query.softmax(-1)\nfar = key.softmax(-2)\nout = top")
@@ -156,7 +158,8 @@ EXERCISE = exercise(
                 "the weights of this query sum to?", "out = top / sums.sum(-1, keepdim=True)",
                 "out = top / torch.linalg.vector_norm(sums, dim=-1, keepdim=True)",
                 "out = top / math.sqrt(query.shape[-1])", "out = top / query.shape[-1]", "sums = below",
-                "bottom = (near * far).sum(-1, keepdim=True)"),
+                "bottom = (near * far).sum(-1, keepdim=True)", "bottom = (near * sums).sum()",
+                "bottom = (near * sums).sum(0, keepdim=True)"),
         mistake("softmax kept", "An exponential of a product was taken. exp(q·k) does not come apart into a part of "
                 "the query and a part of the key: what takes its place here?",
                 "outer = (query * key).sum(-1)[..., None, None].exp() * mixed.unsqueeze(-2)",
@@ -173,6 +176,14 @@ EXERCISE = exercise(
                 "was handed over, so nothing learns across tokens. What cuts the thread?",
                 "new_state = state.detach() + outer", "new_normaliser = normaliser.detach() + below",
                 "new_state = state.detach() + outer\nnew_normaliser = normaliser.detach() + below"),
+        mistake("tokens counted", "The normaliser grew by the same number for every token. A mean of the values would "
+                "be right if all weights were equal: what does a key add to the sum of the weights?",
+                "below = torch.ones_like(far)", "below = far.mean(-1, keepdim=True)",
+                "below = far.sum(-1, keepdim=True)"),
+        mistake("not all three returned", "A part of the result is missing. What does the next step need, and what "
+                "does this token read?", "return out", "return new_state, new_normaliser", "return new_state, out"),
+        *adding((left_in(_RETURNED), squeezed(_RETURNED)),
+                {"an axis of size 1 left in": ("return new_state, new_normaliser, out.unsqueeze(-2)",)}),
         mistake("results in another order", "The results come back in another order. In which order are they asked "
                 "for?", "return out, new_state, new_normaliser", "return new_normaliser, new_state, out",
                 "return new_state, out, new_normaliser"),

@@ -82,6 +82,13 @@ BANDWIDTH = (
             "width = 2\nweights = stable_softmax(scores) / bandwidth**2", "out = weights @ value / bandwidth",
             "width = 2\nout = weights @ value / bandwidth**2",
             "out = weights @ value / (bandwidth * math.sqrt(2 * math.pi))"),
+    mistake("the constants of a density", "The kernel carries the factor that makes a density of a Gaussian, and "
+            "nothing divides it out again. Which sum should the weights of a row be divided by?",
+            "weights = scores.exp() / (bandwidth * math.sqrt(2 * math.pi)) / key.shape[-2]",
+            "weights = scores.exp() / (bandwidth * math.sqrt(2 * math.pi))",
+            "weights = scores.exp() / (bandwidth * math.sqrt(2 * math.pi)) ** key.shape[-1]",
+            "weights = scores.exp() / (bandwidth * math.sqrt(2 * math.pi)) ** key.shape[-1] / key.shape[-2]",
+            "weights = scores.exp() / key.shape[-2]"),
     mistake("scaled by √d too", "The squared distance was divided by the width of the vectors, or by its root. That "
             "scale is attention's: what does the bandwidth alone say here?",
             "width = 2 * bandwidth**2 * math.sqrt(query.shape[-1])",
@@ -121,7 +128,8 @@ DISTANCE = (
             "difference = key.unsqueeze(-2) - key.unsqueeze(-3)",
             "difference = query.unsqueeze(-2) - value.unsqueeze(-3)",
             "difference = value.unsqueeze(-2) - key.unsqueeze(-3)",
-            "difference = query - key\nsquared = difference.square().sum(-1).unsqueeze(-2)"),
+            "difference = query - key\nsquared = difference.square().sum(-1).unsqueeze(-2)",
+            "return torch.softmax(-(query - key).square().sum(-1) / width, -1) @ value"),
     mistake("query and key swapped", "The keys did the asking: the table has a row for each key. Which of the two owns "
             "a row?", "difference = key.unsqueeze(-2) - query.unsqueeze(-3)"),
     mistake("normalised", "Lengths or spreads were evened out before the distance was taken. Keys in the same "
@@ -133,7 +141,8 @@ DISTANCE = (
             _kernel("1 / (1 + squared / width)"), _kernel("1 / (1 + squared)"), _kernel("1 / (squared + 1e-9)"),
             _kernel("1 / (squared.sqrt() + 1e-9)"), _kernel("(1 - squared / bandwidth**2).clamp(min=1e-30)"),
             _kernel("(squared <= bandwidth**2).to(squared.dtype).clamp(min=1e-30) + 0.0 * squared"),
-            _kernel("scores.exp() / bandwidth + 0.1"), _kernel("1 / scores.exp().add(1).div(2)")),
+            "powers = (1 - squared / bandwidth**2).clamp(min=0)\n"
+            "weights = powers / powers.sum(-1, keepdim=True).clamp(min=1e-9)"),
     mistake("another width than 2h²", "This is a Gaussian average of another width. What else divides or multiplies "
             "the squared distance?", "width = 2 * bandwidth**2 + 1", "width = 2 * bandwidth**3",
             "width = 4 * bandwidth", matches=_some_width),

@@ -83,6 +83,8 @@ EXERCISE = exercise(
     mistakes=(
         mistake("mean over the features", "Each token lost the mean of its own numbers, as in a layer norm. Which axis "
                 "holds the tokens, whose common vector is taken away?", "middle = x.mean(-1, keepdim=True)"),
+        mistake("the mean's axis lost", "The mean has lost the axis of the tokens, so that each sequence, or each "
+                "token, met the mean of another. What keeps an axis of size 1 in its place?", "middle = x.mean(-2)"),
         mistake("one mean for everything", "The mean was taken over more than the tokens: the batch, or all numbers. "
                 "How many numbers does m have, for each sequence?", "middle = x.mean((-2, -1), keepdim=True)",
                 "middle = x.mean()", "middle = x.mean(0, keepdim=True)",
@@ -149,11 +151,17 @@ EXERCISE = exercise(
         mistake("a standard deviation above", "Above stands a standard deviation, below a norm: the number of tokens, "
                 "or one less, divides one of the two only. By what is ‖·‖_F divided?",
                 "left = x.std(-2, correction=0).square().sum(-1).sqrt()", "left = x.std((-2, -1), correction=0)",
-                "left = apart.square().mean((-2, -1)).sqrt()", "left = x.var(-2, correction=0).sum(-1)"),
+                "left = apart.square().mean((-2, -1)).sqrt()", "left = x.var(-2, correction=0).sum(-1)",
+                "left = x.var(-2, correction=min(1, x.shape[-2] - 1)).sum(-1).sqrt()",
+                "left = x.var(-2, correction=min(1, x.shape[-2] - 1)).sum(-1)"),
         mistake("upside down", "The norm of x is above and the distance below. Which of the two should vanish where "
                 "all tokens are equal?", "distance = size / left.clamp(min=1e-12)", "distance = safe / left"),
         mistake("likeness instead of distance", "1 means here that all tokens are alike. Which end is 0?",
                 "distance = 1 - left / safe", "left = torch.linalg.vector_norm(middle.expand_as(x), dim=(-2, -1))"),
+        mistake("cosines instead of distances", "The angles between tokens were averaged: their lengths play no part. "
+                "Do two tokens of one direction and different lengths count as equal here?",
+                "distance = 1 - (F.normalize(x, dim=-1) @ F.normalize(x, dim=-1).mT).mean((-2, -1))",
+                "distance = (F.normalize(x, dim=-1) @ F.normalize(x, dim=-1).mT).mean((-2, -1))"),
         mistake("NaN for zeros", "A sequence of zeros gives 0/0. Its tokens are all alike: what should come out, and "
                 "which number may stand below?", "safe = size"),
         mistake("epsilon in the denominator", "Something was added to the norm of x, or it was held at a floor. Where "
