@@ -60,6 +60,7 @@ SMALL: dict[str, tuple[dict[str, Any], list[str]]] = {
         ["--rounds", "1"],
     ),
     "chapter_10_training": ({"SHORT": 1, "LONG": 2, "READ_AT": [64]}, ["--seeds", "1"]),
+    "chapter_15_parity": ({"RUNS": [["parity", 4, 2]]}, ["--seeds", "1"]),
 }  # fmt: skip
 NEEDS = {"chapter_05_multi_head": "x_transformers"}  # of the extra [bench]
 TO_A_FILE = {"chapter_03_scaling", "chapter_07_positions", "chapter_08_recall",
