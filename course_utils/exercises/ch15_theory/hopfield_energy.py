@@ -5,6 +5,7 @@ from course_utils.checking.exercise import Law, case, exercise
 from course_utils.checking.mistakes import mistake, saying
 from course_utils.exercises.ch15_theory.hopfield_update import apart_in_memory, memory, ten_thousand
 from course_utils.exercises.shared.kinds import cut_off, left_in, squeezed
+from course_utils.exercises.shared.precision import lower_precision
 from torch import Tensor
 
 RIGHT = """
@@ -106,6 +107,7 @@ EXERCISE = exercise(
                 "largest = patterns.square().sum(-1).sum() / patterns.shape[1]", "largest = patterns.abs().amax()",
                 "largest = patterns.abs().sum(-1).amax() ** 2", "largest = state.square().sum(-1).amax()",
                 "largest = state.square().sum(-1)", "largest = patterns.square().mean(-1).amax()",
+                f"largest = {_NORMS}.mean() ** 2", f"largest = {_NORMS}.sum() ** 2",
                 "largest = torch.linalg.matrix_norm(patterns.double(), 2).to(patterns.dtype) ** 2",
                 "largest = products.amax(-1)", "largest = patterns.amax() ** 2"),
         mistake("another N", "N is how many patterns there are. Which size was used, and is it under the logarithm, "
@@ -155,6 +157,7 @@ EXERCISE = exercise(
                 "axis of size 1, and with a number an axis that is not always of size 1. Which one did you mean?",
         }),
         left_in("return energy{}"),
+        lower_precision(hopfield_energy, "products = (state.float() @ patterns.float().mT).to(state.dtype)"),
     ),
     laws=(Law("the two constants keep the energy from going below 0", _below_zero),),
     hints=(

@@ -6,8 +6,10 @@ import torch
 from course_utils.attention import hopfield_update, stable_softmax
 from course_utils.checking.exercise import case, exercise
 from course_utils.checking.inputs import Make, normal, strided
+from course_utils.checking.laws import is_other
 from course_utils.checking.mistakes import mistake, saying
 from course_utils.exercises.shared.kinds import squeezed
+from course_utils.exercises.shared.precision import lower_precision
 from course_utils.exercises.shared.scale import some_scale
 from course_utils.exercises.shared.softmax import RANDOM, SOFTMAX, epsilon, some_epsilon
 from torch import Tensor
@@ -46,7 +48,8 @@ def apart_in_memory(g: torch.Generator) -> tuple[Any, ...]:
 def _some_beta(args: tuple[Any, ...], got: Tensor) -> bool:
     state, patterns, _ = args
     scores = state @ patterns.mT
-    return len(patterns) > 1 and some_scale(lambda beta: stable_softmax(beta * scores) @ patterns, got.detach())
+    other = is_other(got, hopfield_update(*args))
+    return other and some_scale(lambda beta: stable_softmax(beta * scores) @ patterns, got.detach())
 
 
 def _epsilon(args: tuple[Any, ...], got: Tensor) -> bool:
@@ -119,12 +122,14 @@ EXERCISE = exercise(
                 "part of it, was kept. Where should a state that equals a pattern end?",
                 "out = state + weights @ patterns", "out = (state + weights @ patterns) / 2",
                 "out = weights @ patterns - state", "out = 0.9 * state + 0.1 * weights @ patterns",
-                "out = state - weights @ patterns"),
+                "out = state - weights @ patterns", "out = 2 * state - weights @ patterns"),
         mistake("the classical network's step", "This is the step of the network of 1982: a sum of patterns weighted "
                 "by their scores, or its sign. What takes the place of the raw scores here?",
                 "out = torch.sign(products @ patterns) + 0.0 * state",
                 "out = torch.sign(weights @ patterns) + 0.0 * state", "out = products @ patterns",
                 "out = products @ patterns / patterns.shape[0]", "out = torch.tanh(beta * products @ patterns)",
+                "out = torch.tanh(beta * products @ patterns / patterns.shape[0])",
+                "hebb = patterns.mT @ patterns\nout = torch.sign(state @ (hebb - hebb.diag().diag())) + 0.0 * state",
                 "out = products @ patterns / patterns.shape[1]",
                 "out = torch.sign(products @ patterns / patterns.shape[0]) + 0.0 * state"),
         mistake("more than one step", "The state moved twice. One call is one step: who decides how many follow?",
@@ -169,6 +174,7 @@ EXERCISE = exercise(
         }),
         squeezed("return out{}"),
         RANDOM,
+        lower_precision(hopfield_update, "out = (weights.float() @ patterns.float()).to(state.dtype)"),
     ),
     hints=(
         "One score for each pattern: how do all N dot products with the state come out of one matrix product?",

@@ -171,9 +171,17 @@ EXERCISE = exercise(
         mistake("the sequences of a batch mixed", "Sequences of the batch were mixed, or one was used for all. A "
                 "position looks at its own sequence only.", "offered = tokens[:1]", "offered = tokens.flip(0)",
                 "following = tokens[:1].roll(-1, -1).expand_as(tokens)", "asked = tokens[:1]",
-                "following = tokens.roll(-1, 0)", "return prediction.mean(0, keepdim=True).expand_as(prediction)"),
+                "following = tokens.roll(-1, 0)",
+                "flat = tokens.flatten()\n"
+                "last = torch.arange(len(flat)) % length == length - 1\n"
+                "seen = (flat.unsqueeze(-1) == flat).tril(-1) & ~last\n"
+                "shares = seen.to(kind) @ F.one_hot(flat.roll(-1), num_symbols).to(kind)\n"
+                "shares = shares / shares.sum(-1, keepdim=True).clamp(min=1)\n"
+                "prediction = shares.view(*tokens.shape, num_symbols)",
+                "return prediction.mean(0, keepdim=True).expand_as(prediction)"),
         mistake("tokens returned", "What comes back is a token, a logit or a count of something else. One share for "
-                "each symbol is asked for.", "return prediction.argmax(-1)", "return prediction.log()",
+                "each symbol is asked for.", "return prediction.argmax(-1)",
+                "prediction = F.one_hot(tokens, num_symbols).to(kind)", "return prediction.log()",
                 "return prediction.softmax(-1)", "return (prediction + 1e-9).log()"),
         mistake("not the default dtype", "The shares have another dtype than torch's default one. What do `one_hot` "
                 "and `double` give?", "return prediction.double()", "return prediction.long()",

@@ -139,7 +139,8 @@ EXERCISE = exercise(
         mistake("the outer product transposed", "The state has an axis of d_k and then one of d_v. Which of φ(k) and v "
                 "lies along which?", "outer = mixed.unsqueeze(-1) * far.unsqueeze(-2)"),
         mistake("the state read along the wrong axis", "The query met the axis of the values. Which axis of the state "
-                "is as long as φ(q), and means the same?", "top = (read @ near.unsqueeze(-1)).squeeze(-1)"),
+                "is as long as φ(q), and means the same?", "top = (read @ near.unsqueeze(-1)).squeeze(-1)",
+                "top = (read * near.unsqueeze(-1)).sum(-1)"),
         mistake("entry by entry instead of an outer product", "φ(k) met v entry by entry. Every feature of the key "
                 "keeps a copy of the whole value: how many numbers does one token add?",
                 "outer = (far * mixed).unsqueeze(-1)", "outer = torch.diag_embed(far * mixed)",
@@ -164,8 +165,10 @@ EXERCISE = exercise(
                 "the query and a part of the key: what takes its place here?",
                 "outer = (query * key).sum(-1)[..., None, None].exp() * mixed.unsqueeze(-2)",
                 "out = torch.softmax(top, -1)", "out = (query.softmax(-1).unsqueeze(-2) @ read).squeeze(-2)"),
-        *PLACES,
-        *_FEATURES,
+        *adding(PLACES, {"the wrong two compared": ("below = near",
+                                                    "outer = near.unsqueeze(-1) * mixed.unsqueeze(-2)")}),
+        *adding(_FEATURES, {"features of one side only": ("top = (query.unsqueeze(-2) @ read).squeeze(-2)",
+                                                           "outer = key.unsqueeze(-1) * mixed.unsqueeze(-2)")}),
         mistake("epsilon in the denominator", "Something small was added to the sum of the weights, or a small sum was "
                 "lifted. Where the features are small themselves, it is not small compared with them. The sum is "
                 "positive.", *(f"out = top / {below}" for below in ("(bottom + 1e-6)", "bottom.clamp(min=1e-6)",

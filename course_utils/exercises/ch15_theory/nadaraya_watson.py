@@ -6,8 +6,10 @@ import torch
 from course_utils.attention import nadaraya_watson, stable_softmax
 from course_utils.checking.exercise import case, exercise
 from course_utils.checking.inputs import normal
+from course_utils.checking.laws import is_other
 from course_utils.checking.mistakes import adding, mistake, saying, without
 from course_utils.exercises.shared.lookup import AVERAGES, SHARES, UNMASKED
+from course_utils.exercises.shared.precision import lower_precision
 from course_utils.exercises.shared.scale import some_scale
 from course_utils.exercises.shared.softmax import RANDOM, epsilon, some_epsilon
 from course_utils.exercises.shared.values import VALUES, average_law
@@ -48,7 +50,8 @@ def _squared(query: Tensor, key: Tensor) -> Tensor:
 def _some_width(args: tuple[Any, ...], got: Tensor) -> bool:
     query, key, value, _ = args
     scores = -_squared(query, key)
-    return key.shape[-2] > 1 and some_scale(lambda scale: stable_softmax(scores * abs(scale)) @ value, got.detach())
+    other = is_other(got, nadaraya_watson(*args))
+    return other and some_scale(lambda scale: stable_softmax(scores * abs(scale)) @ value, got.detach())
 
 
 def _epsilon(args: tuple[Any, ...], got: Tensor) -> bool:
@@ -142,7 +145,9 @@ DISTANCE = (
             _kernel("1 / (squared.sqrt() + 1e-9)"), _kernel("(1 - squared / bandwidth**2).clamp(min=1e-30)"),
             _kernel("(squared <= bandwidth**2).to(squared.dtype).clamp(min=1e-30) + 0.0 * squared"),
             "powers = (1 - squared / bandwidth**2).clamp(min=0)\n"
-            "weights = powers / powers.sum(-1, keepdim=True).clamp(min=1e-9)"),
+            "weights = powers / powers.sum(-1, keepdim=True).clamp(min=1e-9)",
+            *(f"weights = stable_softmax(scores.masked_fill(squared > ({reach} * bandwidth) ** 2, -torch.inf))"
+              for reach in (3, 2, 1))),
     mistake("another width than 2h²", "This is a Gaussian average of another width. What else divides or multiplies "
             "the squared distance?", "width = 2 * bandwidth**2 + 1", "width = 2 * bandwidth**3",
             "width = 4 * bandwidth", matches=_some_width),
@@ -191,6 +196,7 @@ EXERCISE = exercise(
         *without(VALUES, "the root of the width of the values"),
         *AVERAGES,
         RANDOM,
+        lower_precision(nadaraya_watson, "out = (weights.float() @ value.float()).to(value.dtype)"),
     ),
     laws=(average_law(lambda args: args[2]),),
     hints=(

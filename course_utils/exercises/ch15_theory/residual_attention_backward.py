@@ -9,6 +9,7 @@ from course_utils.checking.inputs import Make, normal
 from course_utils.checking.mistakes import mistake, saying, without
 from course_utils.exercises.shared.gradients import THROUGH_SOFTMAX, autograd_inside
 from course_utils.exercises.shared.masking import ALWAYS_CAUSAL
+from course_utils.exercises.shared.precision import lower_precision
 from course_utils.exercises.shared.scale import DEFAULT
 from course_utils.exercises.shared.softmax import SOFTMAX
 from torch import Tensor
@@ -108,6 +109,8 @@ EXERCISE = exercise(
         mistake("a path left out", "x became queries, keys and values. Which of the three paths did not come back?",
                 "grad_x = past + by_key + by_value", "grad_x = past + by_query + by_value",
                 "grad_x = past + by_query + by_key", "grad_x = by_query + by_value", "grad_x = by_key + by_value"),
+        mistake("the attention left out", "grad_out came back as it was. That is the gradient of y = x: what else is y "
+                "made of?", "grad_x = past", "grad_x = past.clone()"),
         mistake("a path counted twice", "One of the four paths was added twice, or with a factor. Each counts once.",
                 "past = 2 * grad_out", "grad_x = past + by_query + by_key + 2 * by_value",
                 "grad_x = past + 2 * by_query + by_key + by_value", "grad_x = past + by_query + 2 * by_key + by_value",
@@ -189,6 +192,8 @@ EXERCISE = exercise(
             "no shift before exp": "Large scores give NaN: their exponentials overflow. What does a stable softmax "
                 "subtract first?",
         }),
+        lower_precision(residual_attention_backward,
+                        "grad_weights = (grad_out.float() @ value.float().mT).to(x.dtype)"),
     ),
     hints=(
         "x enters y in four places: by itself, in the queries, in the keys and in the values. Four gradients are "
