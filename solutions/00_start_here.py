@@ -167,7 +167,7 @@ Each chapter has a *core path*: at most ten sections, with at most an hour of ex
 | 09 | [Flash attention: tiling on the GPU](09_flash_attention.ipynb) |
 | 10 | [The KV cache: generating one token at a time](10_kv_cache.ipynb) |
 
-Chapters 01 to 10 are there; the others are planned.
+Chapters 01 to 10 are there, and of those that follow the ones with a link; the others are planned.
 """
 
 # %% [markdown]
@@ -178,7 +178,7 @@ Chapters 01 to 10 are there; the others are planned.
 | 12 | Training it, and what it costs |
 | 13 | Reading attention |
 | 14 | Seeing and crossing: vision and cross-modal attention |
-| 15 | Why it works: theory you can run |
+| 15 | [Why it works: theory you can run](15_theory.ipynb) |
 | 16 | Long context, many devices |
 | 17 | Beyond attention |
 | 18 | Fact-check clinic and field guide |
