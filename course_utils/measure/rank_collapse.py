@@ -26,5 +26,6 @@ def rank_one_distance(x: Float[Tensor, "*batch L d"]) -> Float[Tensor, "*batch"]
     """
     check_float("... L d", x=x)
     apart = x - x.mean(dim=-2, keepdim=True)
-    size = torch.linalg.vector_norm(x, dim=(-2, -1))
-    return torch.linalg.vector_norm(apart, dim=(-2, -1)) / size.masked_fill(size == 0.0, 1.0)
+    left, size = (torch.linalg.vector_norm(matrix, dim=(-2, -1)) for matrix in (apart, x))
+    distance: Tensor = left / size.masked_fill(size == 0.0, 1.0)
+    return distance

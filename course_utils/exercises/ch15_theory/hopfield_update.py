@@ -8,7 +8,7 @@ from course_utils.checking.exercise import case, exercise
 from course_utils.checking.inputs import Make, normal, strided
 from course_utils.checking.laws import is_other
 from course_utils.checking.mistakes import mistake, saying
-from course_utils.exercises.shared.kinds import squeezed
+from course_utils.exercises.shared.kinds import cut_off, squeezed
 from course_utils.exercises.shared.precision import lower_precision
 from course_utils.exercises.shared.scale import some_scale
 from course_utils.exercises.shared.softmax import RANDOM, SOFTMAX, epsilon, some_epsilon
@@ -173,6 +173,13 @@ EXERCISE = exercise(
                 "have?",
         }),
         squeezed("return out{}"),
+        mistake("an axis of size 1 left in", "A single state came back with an axis that it did not have. Which axes "
+                "does the state have in front, and which does the result?",
+                "return out if out.dim() > 1 else out.unsqueeze(0)", "return out.unsqueeze(0)",
+                "return out.unsqueeze(-2)", "return out.unsqueeze(-1)"),
+        cut_off("weights = stable_softmax(scores).detach()", "products = state @ patterns.detach().mT",
+                "products = state.detach() @ patterns.mT", "out = weights @ patterns.detach()",
+                "out = (weights @ patterns).detach()"),
         RANDOM,
         lower_precision(hopfield_update, "out = (weights.float() @ patterns.float()).to(state.dtype)"),
     ),

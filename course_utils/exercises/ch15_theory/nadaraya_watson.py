@@ -8,6 +8,7 @@ from course_utils.checking.exercise import case, exercise
 from course_utils.checking.inputs import normal
 from course_utils.checking.laws import is_other
 from course_utils.checking.mistakes import adding, mistake, saying, without
+from course_utils.exercises.shared.kinds import cut_off
 from course_utils.exercises.shared.lookup import AVERAGES, SHARES, UNMASKED
 from course_utils.exercises.shared.precision import lower_precision
 from course_utils.exercises.shared.scale import some_scale
@@ -195,6 +196,9 @@ EXERCISE = exercise(
                  "weights = stable_softmax(scores.masked_fill(scores <= 0, -1e9))"),
         *without(VALUES, "the root of the width of the values"),
         *AVERAGES,
+        cut_off("weights = stable_softmax(scores).detach()", "out = weights @ value.detach()",
+                "difference = query.detach().unsqueeze(-2) - key.unsqueeze(-3)",
+                "difference = query.unsqueeze(-2) - key.detach().unsqueeze(-3)"),
         RANDOM,
         lower_precision(nadaraya_watson, "out = (weights.float() @ value.float()).to(value.dtype)"),
     ),
