@@ -10,6 +10,9 @@ from course_utils.attention.heads import (
     merge_heads,
     split_heads,
 )
+from course_utils.attention.hopfield import hopfield_energy, hopfield_update
+from course_utils.attention.induction import induction_prediction
+from course_utils.attention.kernel_smoothing import nadaraya_watson
 from course_utils.attention.kv_cache import KVCache, append_kv, decode_step
 from course_utils.attention.latent import latent_attention, latent_attention_absorbed
 from course_utils.attention.latent_module import LatentAttention
@@ -19,6 +22,7 @@ from course_utils.attention.linear import (
     linear_attention,
     recurrent_linear_attention,
 )
+from course_utils.attention.linear_step import linear_attention_step
 from course_utils.attention.linformer import linformer_attention
 from course_utils.attention.local import (
     local_monotonic_weights,
@@ -41,6 +45,7 @@ from course_utils.attention.performer import causal_performer_attention, perform
 from course_utils.attention.projections import project_qkv, split_fused_qkv
 from course_utils.attention.quantized_cache import QuantizedCache, quantize_kv
 from course_utils.attention.random_features import orthogonal_projection, positive_random_features
+from course_utils.attention.residual import residual_attention_backward
 from course_utils.attention.rolling_cache import RollingCache, rolling_cache_positions
 from course_utils.attention.scaled_dot_product import (
     attention_backward,
@@ -99,10 +104,14 @@ __all__ = [
     "general_score",
     "global_window_attention",
     "grouped_query_attention",
+    "hopfield_energy",
+    "hopfield_update",
+    "induction_prediction",
     "latent_attention",
     "latent_attention_absorbed",
     "leaks_future",
     "linear_attention",
+    "linear_attention_step",
     "linformer_attention",
     "local_monotonic_weights",
     "local_predictive_weights",
@@ -115,6 +124,7 @@ __all__ = [
     "multi_head_attention",
     "multi_head_attention_fused",
     "multi_head_attention_loop",
+    "nadaraya_watson",
     "online_softmax_step",
     "orthogonal_projection",
     "padding_mask",
@@ -127,6 +137,7 @@ __all__ = [
     "quantize_kv",
     "recomputed_attention",
     "recurrent_linear_attention",
+    "residual_attention_backward",
     "rolling_cache_positions",
     "scaled_dot_product_attention",
     "sliding_window_attention",

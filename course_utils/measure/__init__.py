@@ -8,6 +8,7 @@ from course_utils.measure.fit import PowerLaw, fit_exponent, fit_power_law
 from course_utils.measure.kv_cache import cache_fits, kv_cache_bytes
 from course_utils.measure.memory import peak_memory
 from course_utils.measure.parameters import mha_parameters, qkv_parameters
+from course_utils.measure.rank_collapse import rank_one_distance
 from course_utils.measure.record import read_record
 from course_utils.measure.roofline import attainable_flops, matmul_bytes, matmul_intensity
 from course_utils.measure.tile_trace import TileTrace, trace_torch, trace_triton
@@ -34,6 +35,7 @@ __all__ = [
     "mha_parameters",
     "peak_memory",
     "qkv_parameters",
+    "rank_one_distance",
     "read_record",
     "trace_torch",
     "trace_triton",

@@ -14,6 +14,7 @@ from course_utils.widgets.extrapolation_explorer import (
 from course_utils.widgets.head_grid import HeadGrid, head_grid
 from course_utils.widgets.heatmap import Heatmap, heatmap
 from course_utils.widgets.heatmap_figure import heatmap_figure
+from course_utils.widgets.hopfield_landscape import HopfieldLandscape, hopfield_landscape
 from course_utils.widgets.length_explorer import LengthExplorer, length_explorer
 from course_utils.widgets.look_stepper import LookStepper, look_stepper
 from course_utils.widgets.mask_playground import MaskPlayground, mask_playground
@@ -30,6 +31,7 @@ __all__ = [
     "ExtrapolationExplorer",
     "HeadGrid",
     "Heatmap",
+    "HopfieldLandscape",
     "LengthExplorer",
     "LookStepper",
     "MaskPlayground",
@@ -45,6 +47,7 @@ __all__ = [
     "head_grid",
     "heatmap",
     "heatmap_figure",
+    "hopfield_landscape",
     "length_explorer",
     "look_stepper",
     "mask_playground",

@@ -23,6 +23,7 @@ TERMS = {
     "09_flash_attention": "tiles",
     "10_kv_cache": "cache",
     "13_reading_attention": "rollout",
+    "15_theory": "hopfield",
 }
 CHAPTER = "notebooks/03_scaled_dot_product.html"
 NAMELESS = """() => [...document.querySelectorAll("article img")]

@@ -66,6 +66,7 @@ SMALL: dict[str, tuple[dict[str, Any], list[str]]] = {
         {"STEPS": 1, "POOLED_STEPS": 1, "JUDGED": 40, "EXPLAINED": 4, "FLOWS": 1, "SHUFFLES": 1},
         ["--seeds", "1"],
     ),
+    "chapter_15_parity": ({"RUNS": [["parity", 4, 2]]}, ["--seeds", "1"]),
 }  # fmt: skip
 NEEDS = {"chapter_05_multi_head": "x_transformers"}  # of the extra [bench]
 TO_A_FILE = {"chapter_03_scaling", "chapter_07_positions", "chapter_08_recall",

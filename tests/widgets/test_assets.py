@@ -15,6 +15,7 @@ from course_utils.widgets import (
     ExtrapolationExplorer,
     HeadGrid,
     Heatmap,
+    HopfieldLandscape,
     LengthExplorer,
     LookStepper,
     MaskPlayground,
@@ -43,6 +44,7 @@ WIDGETS = [
     (TileStepper, "tile_stepper"),
     (LookStepper, "look_stepper"),
     (ExplanationGraph, "explanation_graph"),
+    (HopfieldLandscape, "hopfield_landscape"),
 ]
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import explanation_graph_cases
 import numpy as np
 import widget_expectations as said
-from widget_hands import Step, cell, pick, press, slide, tick, typed
+from widget_hands import Step, cell, click_at, pick, press, slide, tick, typed
 
 from course_utils import widgets
 from course_utils.measure import read_record
@@ -81,6 +81,19 @@ def _sixth_character() -> Step:
         lambda root: root.locator(".acw-target button").first,
         lambda page, first: first.locator("xpath=..").locator("button").nth(5).click(),
         typed(*["ArrowRight"] * 5),
+    )
+
+
+def _start_at_the_left() -> Step:
+    """From (0.3, 0.4) to (-0.7, 0.4), by two large steps or a click; the plane reaches 2.2."""
+
+    def click(page: Any, handle: Any) -> None:
+        click_at(page, handle.locator("xpath=.."), (1 - 0.7 / 2.2) / 2, (1 - 0.4 / 2.2) / 2)
+
+    return Step(
+        lambda root: root.get_by_role("slider", name="state ξ"),
+        click,
+        typed(*["Shift+ArrowLeft"] * 2),
     )
 
 
@@ -165,5 +178,11 @@ DRIVES = {
         lambda _: [pick("ranking", "rollout"), slide("residual's share", "Home")],
         said.rollout_without_the_residual,
         {"method": "rollout", "residual": 0},
+    ),
+    "HopfieldLandscape": Drive(
+        widgets.hopfield_landscape,
+        lambda _: [slide("patterns", "End"), _start_at_the_left()],
+        said.walk_from_the_left_among_all,
+        {"count": 6, "start": [-0.7, 0.4]},
     ),
 }

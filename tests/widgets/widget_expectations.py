@@ -3,6 +3,7 @@
 from typing import Any
 
 import explanation_graph_cases
+import hopfield_landscape_cases
 import look_stepper_cases
 import mask_playground_cases
 import numpy as np
@@ -195,3 +196,9 @@ def rollout_without_the_residual(widget: Any) -> list[str]:
         f"Rollout, from {name} to {above} above layer {widget.target[0]}: {three(said)},",
         f"with leave-one-out: {fixed(rho, 2).replace('0.', '.')};",
     ]
+def walk_from_the_left_among_all(widget: Any) -> list[str]:
+    walk = hopfield_landscape_cases.walk([-0.7, 0.4], widget.patterns, widget.beta)
+    valleys = hopfield_landscape_cases.valleys(widget.patterns, widget.beta)
+    state = ", ".join(fixed(x, 2) for x in walk[-1]["state"])
+    first, last = (fixed(walk[i]["energy"], 3) for i in (0, -1))
+    return [f"{valleys} valleys", f"is ({state})", f"fell from {first} to {last}."]

@@ -1,0 +1,94 @@
+"""Parity and majority of a string of bits: what one more one changes always, and what hardly ever.
+
+Source: Hahn 2020, Theoretical Limitations of Self-Attention in Neural Sequence Models,
+    https://arxiv.org/abs/1906.06755
+Differs: a training of seconds at a few lengths, where the theorem speaks of all lengths at once
+"""
+
+from collections.abc import Callable, Iterable
+from typing import Literal
+
+import torch
+from jaxtyping import Bool, Int
+from torch import Tensor
+from torch.nn import functional as F
+
+from course_utils.models.small_transformer import SmallTransformer
+from course_utils.models.training import descend
+from course_utils.validation import check_at_least
+
+D_MODEL, HEADS, LAYERS, BATCH, RATE = 32, 4, 2, 64, 3e-3
+ASK = 2
+Task = Literal["parity", "majority"]
+
+
+def draw_bits(
+    n: int, strings: int, generator: torch.Generator
+) -> tuple[Int[Tensor, "N 1+n"], dict[str, Bool[Tensor, " N"]]]:
+    """Return random strings of n bits, a mark behind each that asks, and both tasks' answers.
+
+    Args:
+        n: Bits of a string.
+        strings: How many to draw.
+        generator: The only source of randomness.
+    """
+    check_at_least(1, n=n, strings=strings)
+    bits = torch.randint(2, (strings, n), generator=generator)
+    ones = bits.sum(-1)
+    answers = {"parity": ones % 2 == 1, "majority": 2 * ones > n}
+    return torch.cat([bits, torch.full((strings, 1), ASK)], dim=-1), answers
+
+
+def bit_model(n: int, seed: int) -> SmallTransformer:
+    """Return an untrained model for strings of n bits; the seed draws its weights."""
+    torch.manual_seed(seed)
+    return SmallTransformer(
+        3, d_model=D_MODEL, num_heads=HEADS, num_layers=LAYERS, max_length=n + 1
+    )
+
+
+def train_bits(
+    model: SmallTransformer,
+    task: Task,
+    n: int,
+    *,
+    steps: int,
+    seed: int,
+    progress: Callable[[Iterable[int]], Iterable[int]] = iter,
+) -> list[float]:
+    """Train in place to answer at the mark; return the loss of each step.
+
+    Args:
+        model: What to train.
+        task: "parity" (an odd number of ones?) or "majority" (more ones than zeros?).
+        n: Bits of a string.
+        steps: Number of updates.
+        seed: Decides which strings are seen.
+        progress: Wraps the step numbers, for example in a tqdm bar.
+    """
+    generator = torch.Generator().manual_seed(seed)
+
+    def draw_loss() -> Tensor:
+        tokens, answers = draw_bits(n, BATCH, generator)
+        return F.cross_entropy(model(tokens)[:, -1, :2], answers[task].long())
+
+    optimiser = torch.optim.AdamW(model.parameters(), lr=RATE, weight_decay=0.01)
+    return descend(
+        model, draw_loss, optimiser, steps=steps, learning_rate=RATE, progress=progress
+    )
+
+
+@torch.no_grad()
+def judge_bits(model: SmallTransformer, task: Task, n: int, strings: int = 1000) -> float:
+    """Return the share of right answers on strings that no training drew.
+
+    Args:
+        model: What answers.
+        task: As in `train_bits`.
+        n: Bits of a string.
+        strings: How many to judge by.
+    """
+    tokens, answers = draw_bits(n, strings, torch.Generator().manual_seed(1_000))
+    scores = model(tokens)[:, -1, :2]
+    right = (scores.argmax(dim=-1) == answers[task]).double().mean()
+    return float(right)

@@ -1,0 +1,1343 @@
+# ---
+# jupyter:
+#   jupytext:
+#     text_representation:
+#       extension: .py
+#       format_name: percent
+#   kernelspec:
+#     display_name: Python 3
+#     language: python
+#     name: python3
+# ---
+
+# %% [markdown]
+r"""
+# Run the theory: why attention works, and where it stops
+
+*You will be able to*
+
+1. read attention as kernel smoothing, as a Hopfield step and, without the softmax, as a recurrent network, and say when each is exact;
+2. say which paths a gradient takes through a residual attention layer, and write it by hand (further);
+3. predict what depth does to tokens and gradients, with and without residual connections;
+4. say what one layer of attention cannot do, and what one token can change;
+5. hold a theorem next to what is claimed of it.
+
+*You need* chapter 03 for attention, 05 for heads and residual connections, 07 for equivariance, 08 for linear attention; norms and derivatives.
+
+*Core path · further*
+"""
+
+# %%
+import math
+import sys
+from functools import partial
+
+import torch
+from matplotlib import pyplot as plt
+from sklearn.datasets import load_digits
+from torch.nn import functional as F
+from tqdm import tqdm
+
+from course_utils import attention, check, hint, measure, plotting, yours  # noqa: F401
+from course_utils.models.induction import induction_model, later_copies_right, train_induction
+from course_utils.positions import is_permutation_equivariant
+from course_utils.widgets import hopfield_landscape
+
+plotting.use_style()
+torch.set_num_threads(1)
+torch.set_printoptions(precision=3, sci_mode=False, linewidth=100)
+
+
+# %%
+def normal(seed):
+    """Return a function that draws standard normals in float64, the same for the same seed."""
+    return partial(torch.randn, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
+
+
+def apart(a, b):
+    """Say how far two tensors are from each other, rounding aside."""
+    far = (a - b).abs().max().item()
+    return "equal to rounding" if far < 1e-12 else f"{far:.2f} apart"
+
+
+# %% [markdown]
+r"""
+## 1. An average of neighbours
+
+At 0, 1 and 2 someone has measured 1, 3 and 2. What would be measured at 1, where the noise may have been large? Nadaraya and Watson (1964) average all measurements, near ones with more weight. With a **bandwidth** $h$,
+
+$$\hat f(q) = \sum_j w_j\, v_j, \qquad w_j \propto e^{-|q - k_j|^2/2h^2}, \qquad \sum_j w_j = 1$$
+
+Such an average is called **kernel smoothing**.
+
+**Predict.** The estimate at 1 with $h = 0.1$? With $h = 100$? With $h = 1$, is it above or below 2?
+"""
+
+# %%
+key, value = torch.tensor([0.0, 1.0, 2.0]), torch.tensor([1.0, 3.0, 2.0])
+for h in (0.1, 1.0, 100.0):
+    weights = torch.softmax(-((1.0 - key) ** 2) / (2 * h**2), dim=0)
+    shown = " ".join(f"{w:.2f}" for w in weights)
+    print(f"h = {h:5}: weights {shown}, estimate {weights @ value:.2f}")
+
+# %% [markdown]
+r"""
+<details><summary>Answer</summary>
+
+A small bandwidth gives the nearest measurement, 3, noise and all. A large one gives the plain mean, 2, wherever one asks. In between the near ones lead: 2.18<!-- shown: 2.18 -->.
+
+The weights are a softmax of minus half the squared distance, in units of $h$. This is attention with another score.
+
+</details>
+"""
+
+# %% [markdown]
+r"""
+### Exercise: `nadaraya_watson`
+
+*Difficulty · importance · minutes*
+
+Write `nadaraya_watson(query, key, value, bandwidth) -> out`.
+
+- `query` is `(..., L, d)`, `key` `(..., S, d)`, `value` `(..., S, d_v)`; `bandwidth` is a number above 0. The result is `(..., L, d_v)`.
+- The weights are as above and sum to 1 over the keys. There is no $\sqrt d$.
+- A query a thousand bandwidths away from every key still gets a finite average.
+
+PyTorch's attention inside is welcome.
+"""
+
+
+# %% exercise="nadaraya_watson"
+def nadaraya_watson(query, key, value, bandwidth):
+    """Average the values, each weighted by a Gaussian of its key's distance to the query."""
+    ### BEGIN SOLUTION: Squared distances, in units of 2h²; a softmax of minus those; the average.
+    apart = (query[..., :, None, :] - key[..., None, :, :]) / bandwidth
+    weights = torch.softmax(-apart.square().sum(-1) / 2, dim=-1)
+    return weights @ value
+    ### END SOLUTION
+
+
+# %%
+check("nadaraya_watson", nadaraya_watson)
+# hint("nadaraya_watson")  # remove the first # for a hint; each call gives one more
+
+# %% [markdown]
+r"""
+How wide should it look? Sixty noisy points of $\sin 2x$, and the squared error of the smoothed curve against the true one.
+
+**Predict.** Five bandwidths from 0.02 to 2. Where is the error smallest, and which of the two ends is worse?
+"""
+
+# %% mystnb={"image": {"alt": "Sixty noisy points of sin 2x and three smoothed curves. With h = 0.02 the curve jumps from point to point, with h = 0.2 it follows the sine, with h = 2 it is nearly flat."}}
+draw = normal(0)
+points = 4 * torch.rand(60, 1, generator=draw.keywords["generator"], dtype=torch.float64)
+measured = torch.sin(2 * points) + 0.3 * draw(60, 1)
+grid = torch.linspace(0, 4, 200, dtype=torch.float64)[:, None]
+axes = plotting.new_figure("Too narrow follows the noise,\ntoo wide forgets the curve", "x", "y")
+axes.plot(points[:, 0], measured[:, 0], "o", color=plotting.QUIET, markersize=3)
+names = {0.02: ("orange", (1.3, 1.3)), 0.2: ("blue", (2.1, -0.4)), 2.0: ("green", (2.3, 0.18))}
+for h in (0.02, 0.1, 0.2, 0.5, 2.0):
+    curve = attention.nadaraya_watson(grid, points, measured, h)
+    print(f"h = {h:4}: squared error {(curve - torch.sin(2 * grid)).square().mean():.3f}")
+    if h in names:
+        plotting.line(axes, grid[:, 0], curve[:, 0], f"h = {h}", *names[h])
+
+# %% [markdown]
+r"""
+<details><summary>Answer</summary>
+
+Both ends are bad: 0.053 at 0.02, where it copies the noise, and 0.47 at 2, where it forgets the curve. In the middle, 0.015<!-- shown: 0.053 0.47 0.015 -->. Nothing in the formula says which $h$ is right. In attention nobody sets it: queries and keys are learned, and their length is the bandwidth.
+
+</details>
+
+**Find the error.** A published summary: attention is kernel smoothing, with the kernel $e^{q\cdot k/\sqrt d}$ in place of the Gaussian. True as it stands. It is often shortened to "attention averages what is *near*".
+
+**Predict.** SDPA with scale $1/h^2$ against `nadaraya_watson`: for keys of one length, for random keys, and for random keys with $-|k|^2/2h^2$ added to the scores. Which are equal?
+"""
+
+# %%
+draw, h = normal(1), 0.7
+query, key, value = draw(1, 5, 3), draw(1, 9, 3), draw(1, 9, 2)
+bias = (-key.square().sum(-1) / (2 * h**2))[:, None].expand(1, 5, 9)
+sdpa = partial(F.scaled_dot_product_attention, scale=1 / h**2)
+for name, keys, added in (("keys of one length", F.normalize(key, dim=-1), None),
+                          ("random keys", key, None), ("with the bias", key, bias)):  # fmt: skip
+    smoothed = attention.nadaraya_watson(query, keys, value, h)
+    print(f"{name:18}", apart(smoothed, sdpa(query, keys, value, attn_mask=added)))
+
+# %% [markdown]
+r"""
+<details><summary>Answer</summary>
+
+The first and the third. Expand the square:
+
+$$-\tfrac12|q-k|^2 = q\cdot k - \tfrac12|k|^2 - \tfrac12|q|^2$$
+
+The last term is the same for all keys of a query, so the softmax cancels it. The middle one cancels only where all keys have one length. Otherwise a **long** key wins although it is far away: a dot product asks "how far along my direction?", not "how near?".
+
+So the reading is exact for keys of one length, as QK-norm makes them, or with one more bias.
+
+</details>
+"""
+
+# %% [markdown]
+r"""
+**Check yourself.** A query lies exactly on key 1, which has length 1. Key 2 points the same way and has length 3. Plain attention, no bias. Which key gets more weight?
+
+- A. Key 1: it is at distance 0.
+- B. Key 2.
+- C. Both the same: they point in one direction.
+
+<details><summary>Answer</summary>
+
+- A is what a Gaussian would do.
+- **B is right**: the products are 1 and 3.
+- C would hold if keys were normalised.
+
+</details>
+"""
+
+# %% [markdown]
+r"""
+## 2. One step of a memory
+
+Store some patterns $x_1, \dots, x_N$. Show the memory a damaged copy $\xi$, and let it answer with
+
+$$\xi_{\text{new}} = \sum_i w_i\, x_i, \qquad w = \mathrm{softmax}(\beta\, x_1\!\cdot\xi,\ \dots,\ \beta\, x_N\!\cdot\xi)$$
+
+This is the update of a **modern Hopfield network** (Ramsauer et al., 2021). It is attention: $\xi$ is the query, the patterns are keys *and* values, $\beta$ is the scale.
+
+**Predict.** Patterns (1, 0) and (0, 1), damaged copy (0.8, 0.3). What comes out for $\beta = 0$, 1 and 20?
+"""
+
+# %%
+patterns, damaged = torch.eye(2), torch.tensor([0.8, 0.3])
+for beta in (0.0, 1.0, 20.0):
+    out = torch.softmax(beta * patterns @ damaged, dim=0) @ patterns
+    print(f"beta {beta:4}: {' '.join(f'{x:.2f}' for x in out)}")
+same = F.scaled_dot_product_attention(damaged[None], patterns, patterns, scale=20.0)
+print("SDPA, scale 20:", " ".join(f"{x:.2f}" for x in same[0]))
+
+# %% [markdown]
+r"""
+<details><summary>Answer</summary>
+
+With 0 the mean of all patterns, (0.5, 0.5), whatever was shown. With 1 a little more of the first. With 20 the first pattern itself, undamaged<!-- shown: 0.50 0.62 1.00 -->. A large $\beta$ recalls, a small one averages.
+
+</details>
+
+**Find the error.** A published formula: $\mathrm{softmax}(\beta X^\top\xi)\,X$, with the patterns in the **columns** of $X$, which is $d \times N$.
+
+**Predict.** What does it give for $d = 3$ and $N = 5$? And for $d = N$?
+"""
+
+# %%
+for d, N in ((3, 5), (4, 4)):
+    X = normal(2)(d, N)
+    weights = torch.softmax(8.0 * X.T @ X[:, 1], dim=0)  # the state is pattern 1 itself
+    try:
+        print(f"d = {d}, N = {N}: softmax · X is", apart(weights @ X, X[:, 1]), "from the pattern")
+    except RuntimeError as error:
+        print(f"d = {d}, N = {N}:", str(error).split(" (")[0])
+    print(f"{'':14} X · softmax is", apart(X @ weights, X[:, 1]), "from the pattern")
+
+# %% [markdown]
+r"""
+<details><summary>Answer</summary>
+
+For 3 and 5 it cannot be computed: there are five weights, and $X$ has three rows. With a square $X$ it runs, and mixes *features* instead of patterns. The right order is $X\,\mathrm{softmax}(\beta X^\top\xi)$. With patterns as rows, as keys are in this course, $\mathrm{softmax}(\beta X\xi)^\top X$: each convention has its own order.
+
+</details>
+"""
+
+# %% [markdown]
+r"""
+### Exercise: `hopfield_update`
+
+*Difficulty · importance · minutes*
+
+Write `hopfield_update(state, patterns, beta) -> state`.
+
+- `state` is `(..., d)`, also without any leading axis; `patterns` is `(N, d)`, one a row.
+- One step: softmax over the patterns of beta · pattern·state, times the patterns. No $1/\sqrt d$, no residual connection.
+- `beta` is a number, at least 0. Scores may reach 10,000.
+
+PyTorch's attention inside is a right answer: that is the point.
+"""
+
+
+# %% exercise="hopfield_update"
+def hopfield_update(state, patterns, beta):
+    """Return the average of the patterns that one step of the memory makes."""
+    ### BEGIN SOLUTION: Compare the state with each pattern, then average the patterns.
+    scores = beta * (state @ patterns.mT)
+    return torch.softmax(scores, dim=-1) @ patterns
+    ### END SOLUTION
+
+
+# %%
+check("hopfield_update", hopfield_update)
+# hint("hopfield_update")
+
+# %% [markdown]
+r"""
+Now pictures. The digits of scikit-learn are 8 × 8 pixels; as patterns they lose their common mean and get length 1. The lower half of each is erased; one update fills it in.
+
+**Predict.** 200 digits are stored. Which $\beta$ restores more of them exactly, 8 or 128? What will a digit look like that a small $\beta$ answers with?
+"""
+
+# %%
+order = torch.randperm(1797, generator=torch.Generator().manual_seed(1))
+pictures = torch.tensor(load_digits().data)[order]
+mean = pictures.mean(dim=0)
+length = (pictures - mean).norm(dim=-1, keepdim=True)
+digits = (pictures - mean) / length
+erased = digits.clone()
+erased[:, 32:] = 0
+noisy = digits + 0.1 * normal(3)(*digits.shape)
+
+
+def restored(cue, count, beta, enough=0.999):
+    """Return the share of the first patterns that one update restores, up to a cosine."""
+    out = attention.hopfield_update(cue[:count], digits[:count], beta)
+    return (F.cosine_similarity(out, digits[:count]) > enough).double().mean().item()
+
+
+# %% mystnb={"image": {"alt": "Five digits in five rows: as stored, with the lower half erased, and after one update with beta 2, 8 and 128. With beta 2 all answers are nearly the same blurred mean of many digits, with 8 they begin to differ, with 128 they look like the stored digits."}}
+rows = {"stored": digits[:5], "erased": erased[:5]}
+for beta in (2, 8, 128):
+    rows[f"β = {beta}"] = attention.hopfield_update(erased[:5], digits[:200], float(beta))
+figure, panels = plt.subplots(5, 5, figsize=(plotting.WIDTH, 5.4))
+plotting.headline(figure, "A small β answers with a blur,\na large one with the digit")
+for name, line, answers in zip(rows, panels, rows.values(), strict=True):
+    for panel, picture in zip(line, answers * length[:5] + mean, strict=True):
+        panel.imshow(picture.reshape(8, 8), cmap="gray_r", vmin=0, vmax=16)
+        panel.set(xticks=[], yticks=[])
+    line[0].set_ylabel(name, rotation=0, ha="right", va="center")
+
+# %%
+betas = (8.0, 32.0, 128.0, 512.0)
+print("share restored", "".join(f"{f'β {beta:.0f}':>8}" for beta in betas))
+for name, cue in (("half erased", erased), ("noise", noisy)):
+    for count in (10, 50, 200, 1797):
+        shares = "".join(f"{restored(cue, count, beta):8.2f}" for beta in betas)
+        print(f"{name if count == 10 else '':12}{count:5}{shares}")
+
+# %% [markdown]
+r"""
+<details><summary>Answer</summary>
+
+128: with 200 stored and half erased it restores 0.83 of them, 8 not one<!-- shown: 0.83 0.00 -->. At small $\beta$ many patterns share the weight, and the answer is their blurred mean, nearly the same for all.
+
+More patterns need a larger $\beta$, because similar ones lie closer together. Not even 512 restores all: some digits have the same upper half as others, and what is erased is gone. Noise leaves a trace of every pixel, and is easier.
+
+</details>
+"""
+
+# %% [markdown]
+r"""
+## 3. Downhill
+
+Why does a step bring the state nearer to a pattern? There is an **energy** that no step raises:
+
+$$E(\xi) = -\tfrac1\beta \ln\sum_i e^{\beta\, x_i\cdot\xi} + \tfrac12\,\xi\cdot\xi + \tfrac1\beta\ln N + \tfrac12 M^2, \qquad M = \max_i |x_i|$$
+
+The first term is low near a pattern, the second keeps the state from running away. The last two are constants that keep $E$ from going below 0.
+
+**Predict.** What is the slope of $E$ in $\xi$? (The derivative of $\ln\sum e^{s_i}$ in $s$ is a softmax.)
+"""
+
+# %% [markdown]
+r"""
+### Exercise: `hopfield_energy`
+
+*Difficulty · importance · minutes*
+
+Write `hopfield_energy(state, patterns, beta) -> energy`.
+
+- `state` is `(..., d)`, `patterns` `(N, d)`, the result `(...)`.
+- All four terms belong to it, both constants too. `beta` is above 0.
+- It stays finite for scores up to 10,000.
+"""
+
+
+# %% exercise="hopfield_energy"
+def hopfield_energy(state, patterns, beta):
+    """Return how high a state lies in the landscape that the patterns make."""
+    ### BEGIN SOLUTION: A logarithm of a sum of exponentials that cannot overflow, and three terms.
+    match = torch.logsumexp(beta * (state @ patterns.mT), dim=-1) / beta
+    largest = patterns.square().sum(-1).max()
+    return -match + state.square().sum(-1) / 2 + math.log(len(patterns)) / beta + largest / 2
+    ### END SOLUTION
+
+
+# %%
+check("hopfield_energy", hopfield_energy)
+# hint("hopfield_energy")
+
+# %%
+state = erased[:50].clone().requires_grad_()
+energy = attention.hopfield_energy(state, digits[:50], 32.0)
+(slope,) = torch.autograd.grad(energy.sum(), state)
+print("slope and state - update:",
+      apart(slope, state - attention.hopfield_update(state, digits[:50], 32.0)))  # fmt: skip
+state, falls = state.detach(), []
+for _ in range(6):
+    falls.append(attention.hopfield_energy(state, digits[:50], 32.0))
+    state = attention.hopfield_update(state, digits[:50], 32.0)
+print("mean energy, five updates:", " ".join(f"{e.mean():.3f}" for e in falls))
+print("any step uphill:", bool((torch.stack(falls).diff(dim=0) > 1e-12).any()))
+
+# %% [markdown]
+r"""
+<details><summary>Answer</summary>
+
+$\nabla E = \xi - \sum_i w_i x_i$: the state minus its update. So an update is a step of gradient descent of length exactly 1, and a theorem of the paper says that such a step never goes uphill. Nearly all of the way is made in the first one: 0.386, then 0.126<!-- shown: 0.386 0.126 -->. Attention takes one step, and then another layer with other matrices goes on.
+
+</details>
+"""
+
+# %% [markdown]
+r"""
+**Walk.** In the picture the patterns lie in a plane, and shade is the energy. Click where a walk should start, or drag any handle. Then tick *call it attention*: nothing changes but the names.
+
+**Predict**, before you move the slider: how many valleys are there at $\beta = 0.5$? Where does a pattern go that you drag to the middle?
+"""
+
+# %% tags=["nbval-ignore-output"] reason="a widget has a new id in every run"
+hopfield_landscape()
+
+# %% [markdown]
+r"""
+<details><summary>Answer</summary>
+
+One valley, in the middle of the three: every start ends at their mean. From about $\beta = 1$ on each pattern has its own.
+
+A pattern in the middle has no valley. Its products with any state are small, so a longer pattern always outscores it: the lesson of section 1 again, that a dot product is not a distance. The theorem below takes patterns of one length.
+
+</details>
+"""
+
+# %% [markdown]
+r"""
+How many patterns fit? The classical network of Hopfield (1982), with states ±1, holds about $0.14\,d$ random patterns (Amit et al., 1985). For this one the paper proves: exponentially many in $d$, for patterns drawn on a sphere.
+
+**Predict.** 10,000 random patterns of length $\sqrt d$, noise of half their spread, $\beta = 8/\sqrt d$. From which $d$ on are all restored: 8, 16, 32 or 64?
+"""
+
+# %%
+for d in (8, 16, 32, 64):
+    draw = normal(4)
+    stored = d**0.5 * F.normalize(draw(10_000, d), dim=-1)
+    cue = stored[:1000] + 0.5 * draw(1000, d)
+    out = attention.hopfield_update(cue, stored, 8 / d**0.5)
+    right = (F.cosine_similarity(out, stored[:1000]) > 0.99).double().mean()
+    print(f"d = {d:2}: restored {right:.2f} of 10,000; the classical network holds {0.14 * d:.0f}")
+
+# %% [markdown]
+r"""
+<details><summary>Answer</summary>
+
+From 32 on<!-- shown: 1.00 -->, more than two thousand times what the classical network would hold. In few dimensions random directions crowd; each further dimension multiplies the room.
+
+Mind what is compared: this memory *keeps* all patterns, as a cache keeps all keys. The classical one squeezes them into one $d \times d$ matrix.
+
+</details>
+"""
+
+# %% [markdown]
+r"""
+## 4. Without the softmax: a recurrent network
+
+Replace $e^{q\cdot k}$ by a product of features, $\varphi(q)\cdot\varphi(k)$ with $\varphi(x) = \mathrm{elu}(x) + 1 > 0$. Then the sum over the past can be kept in a matrix $S$ and a vector $z$, and one more token changes them by
+
+$$S \leftarrow S + \varphi(k)\,v^\top, \qquad z \leftarrow z + \varphi(k), \qquad \text{out} = \frac{\varphi(q)^\top S}{\varphi(q)\cdot z}$$
+
+Chapter 08 used this to save time. Read it once more: a **state**, updated by each token, and read out. That is a recurrent network.
+
+**Predict.** Why can the same not be done with $e^{q\cdot k}$?
+"""
+
+# %% [markdown]
+r"""
+<details><summary>Answer</summary>
+
+$e^{q\cdot k}$ has features too, but infinitely many: one for every product of powers of the entries. The state would be an infinite matrix. A softmax needs all keys, so a decoder with softmax attention keeps them: a recurrent network whose state grows with every token.
+
+</details>
+
+### Exercise: `linear_attention_step`
+
+*Difficulty · importance · minutes*
+
+Write `linear_attention_step(state, normaliser, query, key, value) -> (state, normaliser, out)`.
+
+- `state` is `(..., d_k, d_v)`, `normaliser`, `query`, `key` are `(..., d_k)`, `value` is `(..., d_v)`.
+- First the token is added, then its query reads. $\varphi$ is elu + 1; no scale, and nothing is added below.
+- What was handed in stays as it was: return new tensors. A sequence starts from zeros.
+"""
+
+
+# %% exercise="linear_attention_step"
+def linear_attention_step(state, normaliser, query, key, value):
+    """Add one token to the state, and let its query read it."""
+    ### BEGIN SOLUTION: Features of both; the outer product is added; then the query reads.
+    asked, offered = F.elu(query) + 1, F.elu(key) + 1
+    state = state + offered[..., :, None] * value[..., None, :]
+    normaliser = normaliser + offered
+    above = (asked[..., None, :] @ state)[..., 0, :]
+    return state, normaliser, above / (asked * normaliser).sum(-1, keepdim=True)
+    ### END SOLUTION
+
+
+# %%
+check("linear_attention_step", linear_attention_step)
+# hint("linear_attention_step")
+
+# %%
+draw = normal(5)
+query, key, value = draw(1, 200, 16), draw(1, 200, 16), draw(1, 200, 8)
+state, normaliser, read = query.new_zeros(1, 16, 8), query.new_zeros(1, 16), []
+for token in range(200):
+    inputs = (query[:, token], key[:, token], value[:, token])
+    state, normaliser, out = attention.linear_attention_step(state, normaliser, *inputs)
+    read.append(out)
+read = torch.stack(read, dim=1)
+for other in (attention.causal_linear_attention, attention.recurrent_linear_attention):
+    print(f"step by step and {other.__name__}:", apart(read, other(query, key, value)))
+print(f"numbers kept: state {16 * 8 + 16}, cache {200 * (16 + 8)} after 200 tokens")
+
+# %% [markdown]
+r"""
+The same numbers, from a state that does not grow. It cannot hold everything: $d_k$ directions of keys, and whatever does not fit overlaps. Chapter 08 measured the price on a recall task: with 64 pairs to remember, full attention recalls all, linear attention does not, and the less the smaller its heads.
+"""
+
+# %% [markdown]
+r"""
+**Check yourself.** "Transformers are RNNs" is the title of a paper. When is it exact?
+
+- A. Always: every decoder works token by token.
+- B. For causal attention whose weights are a product of finitely many features.
+- C. After training long enough.
+
+<details><summary>Answer</summary>
+
+- A confuses the order of work with a fixed state: a softmax decoder keeps a cache that grows.
+- **B is right.** It is an identity, not an approximation.
+- C: training has no part in it.
+
+</details>
+"""
+
+# %% [markdown]
+r"""
+## 5. What flows back
+
+A layer with its residual connection is $y = x + \alpha\, x W_V$, with $\alpha = \mathrm{softmax}(xW_Q (xW_K)^\top/\sqrt{d_k})$. Let $g = \partial\mathcal L/\partial y$ be what arrives from above.
+
+**Find the error.** Two published sentences: "Attention provides skip connections for gradient flow: $\frac{\partial\mathcal L}{\partial x_i} = \frac{\partial\mathcal L}{\partial y_i} + \sum_j \alpha_{ji}\frac{\partial\mathcal L}{\partial y_j}$. This mitigates vanishing gradients in deep networks."
+
+**Predict.** In matrices the formula is $g + \alpha^\top g$. Compare it with autograd in four settings: the weights $\alpha$ held fixed or not, $W_V$ the identity or random. In how many of them is it exact?
+"""
+
+# %%
+draw = normal(0)
+x, g = draw(1, 12, 16), draw(1, 12, 16)
+W_q, W_k, W_v = (draw(16, 16) / 4 for _ in range(3))
+for fixed in (True, False):
+    for name, W in (("W_V = I", torch.eye(16, dtype=x.dtype)), ("W_V random", W_v)):
+        leaf = x.clone().requires_grad_()
+        alpha = attention.attention_weights(leaf @ W_q, leaf @ W_k)
+        alpha = alpha.detach() if fixed else alpha
+        (true,) = torch.autograd.grad(leaf + alpha @ (leaf @ W), leaf, g)
+        error = (g + alpha.detach().mT @ g - true).norm() / true.norm()
+        print(f"weights {'fixed' if fixed else 'live ':5}, {name:10}: off by {error:.2f}")
+
+# %% [markdown]
+r"""
+<details><summary>Answer</summary>
+
+In one: weights fixed *and* $W_V = I$. A random $W_V$ alone puts it off by 0.65, live weights alone by 0.48, both by 0.74<!-- shown: 0.65 0.48 0.74 -->. Two things are missing:
+
+- the values went through $W_V$, so the gradient comes back through $W_V^\top$;
+- $x$ also makes the *weights*, through queries and keys: two more paths.
+
+And the first term, the skip, is there because of the $x\,+$ in front. It belongs to the **residual connection**. Attention adds direct paths between positions; section 7 measures how much each is worth.
+
+</details>
+"""
+
+# %% [markdown]
+r"""
+The whole gradient has four terms, one for each way in which $x$ enters $y$:
+
+$$\frac{\partial\mathcal L}{\partial x} = \underbrace{g}_{\text{past the layer}} + \underbrace{dQ\,W_Q^\top}_{\text{as query}} + \underbrace{dK\,W_K^\top}_{\text{as key}} + \underbrace{dV\,W_V^\top}_{\text{as value}}$$
+
+where $dQ$, $dK$, $dV$ are attention's own gradients, from chapter 03.
+
+**Check yourself.** A softmax is saturated: one weight is 1, the others 0. Which of the four terms vanish?
+
+<details><summary>Answer</summary>
+
+The second and the third. With saturated weights a small change of a score changes nothing, so $dQ = dK = 0$: such a head can still learn *what* to hand over, but no longer *where* to look.
+
+</details>
+"""
+
+# %% [markdown] tags=["further"]
+r"""
+## 6. The whole gradient, by hand
+
+Chapter 03 derived the parts. With $\lambda = 1/\sqrt{d_k}$, values $V = xW_V$ and output $O = \alpha V$:
+
+1. $dV = \alpha^\top g$, and $d\alpha = g\,V^\top$;
+2. $dZ = \alpha \circ (d\alpha - \text{rowsum}(\alpha\circ d\alpha))$: the softmax, whose Jacobian is $\partial\alpha_i/\partial z_j = \alpha_i(\delta_{ij} - \alpha_j)$;
+3. $dQ = \lambda\, dZ\, K$, and $dK = \lambda\, dZ^\top Q$.
+
+The same text that offers the short formula has an appendix on this, "Softmax Gradient" and "Attention Backward Pass", whose formulas are lost. These are the ones. One of it survives: $\partial\mathcal L/\partial W_Q = x^\top dQ$. It is right.
+"""
+
+# %% [markdown]
+r"""
+### Exercise: `residual_attention_backward`
+
+*Difficulty · importance · minutes*
+
+Write `residual_attention_backward(x, W_q, W_k, W_v, grad_out) -> grad_x` for $y = x + \mathrm{softmax}(xW_Q(xW_K)^\top/\sqrt{d_k})\,xW_V$.
+
+- `x` and `grad_out` are `(B, L, d)`, `W_q` and `W_k` `(d, d_k)`, `W_v` `(d, d)`.
+- No mask, and no autograd inside.
+"""
+
+
+# %% exercise="residual_attention_backward"
+def residual_attention_backward(x, W_q, W_k, W_v, grad_out):
+    """Return the gradient with respect to x: four paths, added."""
+    ### BEGIN SOLUTION: Recompute the weights, go back through the softmax, then by every path to x.
+    query, key, value = x @ W_q, x @ W_k, x @ W_v
+    scale = query.shape[-1] ** -0.5
+    weights = torch.softmax(query @ key.mT * scale, dim=-1)
+    wish = grad_out @ value.mT
+    grad_scores = weights * (wish - (weights * wish).sum(-1, keepdim=True)) * scale
+    grad_query, grad_key = grad_scores @ key, grad_scores.mT @ query
+    grad_value = weights.mT @ grad_out
+    return grad_out + grad_query @ W_q.mT + grad_key @ W_k.mT + grad_value @ W_v.mT
+    ### END SOLUTION
+
+
+# %%
+check("residual_attention_backward", residual_attention_backward)
+# hint("residual_attention_backward")
+
+# %% [markdown]
+r"""
+**Predict.** The four terms have different lengths. Which is the longest at random weights, and are the two paths through the weights worth the trouble?
+"""
+
+# %%
+leaves = [one.clone().requires_grad_() for one in (x, W_q, W_k, W_v)]
+q, k, v = (leaves[0] @ W for W in leaves[1:])
+out = attention.scaled_dot_product_attention(q, k, v)
+true = torch.autograd.grad(leaves[0] + out, leaves, g)
+print("grad_x: ", apart(attention.residual_attention_backward(x, W_q, W_k, W_v, g), true[0]))
+dq, dk, dv = attention.attention_backward(x @ W_q, x @ W_k, x @ W_v, g)
+for name, ours, autograd in zip(("W_Q", "W_K", "W_V"), (dq, dk, dv), true[1:], strict=True):
+    print(f"x.T @ d{name[-1]}:", apart((x.mT @ ours)[0], autograd), f"from autograd's d{name}")
+terms = {"past": g, "query": dq @ W_q.mT, "key": dk @ W_k.mT, "value": dv @ W_v.mT}
+print("lengths:", ", ".join(f"{name} {term.norm():.1f}" for name, term in terms.items()))
+weights = attention.attention_weights(q, k)
+print("rowsum(α dα) and rowsum(g O):",
+      apart((weights * (g @ v.mT)).sum(-1), (g * out).sum(-1)))  # fmt: skip
+
+# %% [markdown]
+r"""
+<details><summary>Answer</summary>
+
+The residual path, 13.3. Those by queries and keys, 4.4 and 5.3, are nearly as long as the one by values<!-- shown: 13.3 4.4 5.3 -->, and they are what teaches a head where to look.
+
+The last line is what FlashAttention's backward pass lives on (chapter 09): the correction of the softmax can be had from the output, without the table of weights.
+
+</details>
+"""
+
+# %% [markdown]
+r"""
+## 7. Depth, with and without residual connections
+
+Stack random layers, untrained: attention with four heads, pre-LayerNorm, width 64, 32 tokens. Take the gradients of two **different** outputs, at tokens 3 and 20, with respect to all inputs.
+
+**Predict.** If the two gradients are the same vector, the network cannot tell its outputs apart, and no training signal can. After how many layers does that happen without residual connections? And with them?
+"""
+
+
+# %%
+def random_layer(draw, x, norm=lambda x: x):
+    """Return what a random attention layer with four heads makes of the normed tokens."""
+    d, x = x.shape[-1], norm(x)
+    W_q, W_k, W_v, W_o = (draw(d, d) / d**0.5 for _ in range(4))
+    heads = (attention.split_heads(x @ W, 4) for W in (W_q, W_k, W_v))
+    return attention.merge_heads(attention.scaled_dot_product_attention(*heads)) @ W_o
+
+
+def alike(depth, residual, seed):
+    """Return the cosine between the gradients of two outputs with respect to all inputs."""
+    draw, layer_norm = normal(seed), partial(F.layer_norm, normalized_shape=(64,))
+    x = draw(1, 32, 64).requires_grad_()
+    stream = x
+    for _ in range(depth):
+        out = random_layer(draw, stream, layer_norm)
+        stream = stream + out if residual else out
+    chosen = draw(64)
+    one, two = ((stream[0, token] @ chosen) for token in (3, 20))
+    (first,) = torch.autograd.grad(one, x, retain_graph=True)
+    (second,) = torch.autograd.grad(two, x)
+    return F.cosine_similarity(first.flatten(), second.flatten(), dim=0).item()
+
+
+# %%
+depths = (1, 2, 4, 8, 16)
+print("cosine at depth", "".join(f"{depth:8}" for depth in depths))
+for residual in (False, True):
+    means = [sum(alike(depth, residual, seed) for seed in range(3)) / 3 for depth in depths]
+    name = "with residual" if residual else "without"
+    print(f"{name:15}", "".join(f"{mean:8.2f}" for mean in means))
+
+# %% [markdown]
+r"""
+<details><summary>Answer</summary>
+
+Without them, four layers are enough: cosine 1.00<!-- shown: 1.00 -->. Every output depends on the inputs in the same way. With them the gradients stay different for longer, 0.18 at depth 4 and 0.49 at 8<!-- shown: 0.18 0.49 -->; at 16 even they are mostly alike. So the skip connection is the residual's work, and attention alone does the opposite: it averages.
+
+</details>
+
+The same happens to the tokens on the way forward. Dong et al. (2021) prove: attention alone, layer upon layer, makes all tokens **equal**, and doubly exponentially fast. To watch it, measure how far the tokens are from their mean.
+"""
+
+# %% [markdown]
+r"""
+### Exercise: `rank_one_distance`
+
+*Difficulty · importance · minutes*
+
+Write `rank_one_distance(x) -> distance`.
+
+- `x` is `(..., L, d)`, the result `(...)`: $\|x - \mathbf 1 m^\top\|_F / \|x\|_F$, with $m$ the mean over the tokens.
+- This is how far `x` is from the nearest matrix whose rows are all equal; not from any matrix of rank 1.
+- It is between 0 and 1; for a single token, and for zeros, it is 0.
+"""
+
+
+# %% exercise="rank_one_distance"
+def rank_one_distance(x):
+    """Say how far the tokens are from being all alike: 0 if they are."""
+    ### BEGIN SOLUTION: Take the mean token away; compare what is left with what there was.
+    rest = x - x.mean(dim=-2, keepdim=True)
+    size = torch.linalg.matrix_norm(x)
+    return torch.linalg.matrix_norm(rest) / torch.where(size == 0, 1.0, size)
+    ### END SOLUTION
+
+
+# %%
+check("rank_one_distance", rank_one_distance)
+# hint("rank_one_distance")
+
+# %% [markdown]
+r"""
+Six kinds of random stacks, each 24 layers deep, in float64; geometric means over five seeds.
+
+**Predict.** Which of these stop the collapse: an MLP (a feed-forward layer), LayerNorm, the residual connection? Which of the six keeps its tokens most different after 24 layers?
+"""
+
+
+# %%
+def distances(parts, seed, depth=24, d=64):
+    """Return the distance after each layer of a random stack made of some parts."""
+    draw, layer_norm = normal(seed), partial(F.layer_norm, normalized_shape=(d,))
+    norm = layer_norm if "pre-LN" in parts else lambda x: x
+    x, found = draw(1, 32, d), []
+    for _ in range(depth):
+        out = random_layer(draw, x, norm)
+        x = x + out if "residual" in parts else out
+        if "MLP" in parts:
+            W_in, W_out = draw(d, 4 * d) / d**0.5, draw(4 * d, d) / d**0.5
+            out = F.relu(norm(x) @ W_in) @ W_out
+            x = x + out if "residual" in parts else out
+        x = layer_norm(x) if "LayerNorm" in parts else x
+        found.append(measure.rank_one_distance(x)[0])
+    return torch.stack(found)
+
+
+# %%
+KINDS = (("attention alone",), ("MLP",), ("LayerNorm",), ("residual",), ("residual", "MLP"),
+         ("residual", "MLP", "pre-LN"))  # fmt: skip
+curves = {}
+print(f"{'after layer':24}", "".join(f"{layer:8}" for layer in (1, 2, 3, 4, 8, 24)))
+for kind in KINDS:
+    logs = torch.stack([distances(kind, seed).clamp(min=2e-16).log() for seed in range(5)])
+    curves[" + ".join(kind)] = logs.mean(dim=0).exp()
+    shown = [curves[" + ".join(kind)][layer - 1] for layer in (1, 2, 3, 4, 8, 24)]
+    written = (
+        "   floor" if x < 1e-15 else f"{x:8.0e}" if x < 0.001 else f"{x:8.3f}" for x in shown
+    )
+    print(f"{' + '.join(kind):24}", "".join(written))
+
+# %% mystnb={"image": {"alt": "Distance from equal tokens against depth, on a logarithmic axis. Attention alone and attention with an MLP fall to rounding within four layers, with LayerNorm within five or six. With residual connections the curves stay between one and a thousandth over 24 layers; residual, MLP and pre-LN together stay highest."}}
+axes = plotting.new_figure(
+    "Without residual connections all tokens\nare equal after a few layers",
+    "layer",
+    "distance from equal tokens",
+)
+axes.set_yscale("log")
+layers = range(1, 25)
+for kind, colour, at, style, name in (
+    ("attention alone", "orange", (5.6, 3e-14), "-", None),
+    ("MLP", "pink", (13, 3e-14), "--", "with an MLP"),
+    ("LayerNorm", "green", (5.2, 1e-9), "-", "with LayerNorm"),
+    ("residual", "blue", (24.4, 1.3e-2), "-", None),
+    ("residual + MLP", "green", (12, 1e-4), "--", None),
+    ("residual + MLP + pre-LN", "blue", (12, 12), "--", None),
+):
+    plotting.line(axes, layers, curves[kind], name or kind, colour, at, style)
+_ = axes.set(ylim=(1e-16, 200), xlim=(0, 29.5))
+
+# %% [markdown]
+r"""
+<details><summary>Answer</summary>
+
+Only the residual connection. Alone, attention is at rounding after four layers, and the exponent about triples from layer to layer: 0.019, then 1e-07, then nothing<!-- shown: 0.019 1e-07 -->. An MLP works on each token for itself, and equal tokens stay equal. LayerNorm slows it a little. (The floor at 2e-16 is rounding, not a finding.)
+
+Is "attention needs residual connections" the end of it? The residual alone still sinks, slowly, to 0.011 after 24 layers, because what is added becomes the same for all. With MLP and pre-LN beside it, as in a real block, 0.51 is left<!-- shown: 0.011 0.51 -->.
+
+</details>
+"""
+
+# %% [markdown]
+r"""
+**Check yourself.** Chapter 05 measured that each head's scores have rank at most $d_k$. Is this the same as rank collapse?
+
+<details><summary>Answer</summary>
+
+No. That limits the *table of scores* of one head, at any depth. Here it is the *tokens* that become equal, layer by layer, however large $d_k$ is.
+
+</details>
+"""
+
+# %% [markdown]
+r"""
+## 8. What one layer cannot do
+
+Read `a b a c a`. After the last `a`, what comes next? A reader who has nothing but this text says: `b` or `c`, once each so far. This rule is what an **induction circuit** computes (Olsson et al., 2022): find earlier copies of the current token, and predict what followed them.
+
+**Predict.** What does the rule say after the first `a`, after `b`, after the second `a`?
+"""
+
+# %% [markdown]
+r"""
+<details><summary>Answer</summary>
+
+After the first `a` and after `b` nothing: they have not been seen before. After the second `a`: `b`.
+
+</details>
+
+### Exercise: `induction_prediction`
+
+*Difficulty · importance · minutes*
+
+Write `induction_prediction(tokens, num_symbols) -> prediction`.
+
+- `tokens` is `(B, L)`, whole numbers from 0 to `num_symbols` - 1; the result is `(B, L, num_symbols)`, of the default float dtype.
+- Row $i$ is the mean, over all $j < i$ with `tokens[j] == tokens[i]`, of the one-hot vector of `tokens[j + 1]`. Here $j + 1 = i$ is allowed.
+- Where there is no such $j$, zeros.
+"""
+
+
+# %% exercise="induction_prediction"
+def induction_prediction(tokens, num_symbols):
+    """Predict by what followed the earlier copies of each token."""
+    ### BEGIN SOLUTION: A table of earlier equal tokens, its rows made averages, times the successors.
+    same = (tokens[:, :, None] == tokens[:, None, :]).tril(-1)
+    weights = same.to(torch.get_default_dtype())
+    weights = weights / weights.sum(-1, keepdim=True).clamp(min=1)
+    followers = F.one_hot(tokens.roll(-1, dims=1), num_symbols)
+    return weights @ followers.to(weights.dtype)
+    ### END SOLUTION
+
+
+# %%
+check("induction_prediction", induction_prediction)
+# hint("induction_prediction")
+
+# %% [markdown]
+r"""
+Now the same by attention. The match asks: does the token *before* key $j$ equal mine? But key $j$ is made of token $j$ alone. So a first layer must bring each token its predecessor; only then can a second layer compare. Two layers, with weights set by hand:
+
+1. each position attends to the one before it, and writes that token into a second part of its stream;
+2. the query is the token, the key the second part, the value the token. Position 0 has no predecessor: its key scores half of a match and its value is zero, so a query that finds nothing rests there.
+
+**Predict.** How sharp must the second layer be to equal the rule?
+"""
+
+# %%
+tokens = torch.randint(6, (4, 40), generator=torch.Generator().manual_seed(6))
+token = F.one_hot(tokens, 6).double()
+steps = torch.arange(40)
+before = torch.where(steps[:, None] - 1 == steps, 1.0, 0.0).double()  # layer 1: hard, one step back
+previous = before @ token
+previous[:, 0] = 0.5  # half of a match for every query
+value = token.clone()
+value[:, 0] = 0.0
+seen = attention.causal_mask(40, 40)
+rule = attention.induction_prediction(tokens, 6).double()
+for scale in (2.0, 8.0, 32.0, 128.0):
+    out = F.scaled_dot_product_attention(token, previous, value, attn_mask=seen, scale=scale)
+    print(f"scale {scale:5}: largest difference from the rule {(out - rule).abs().max():.0e}")
+
+# %% [markdown]
+r"""
+<details><summary>Answer</summary>
+
+With a finite scale it never equals the rule, but comes as near as one likes: the difference falls exponentially with the scale, and at 128 it is float32's rounding. Two layers can do it. One layer *of attention alone* has no way to: its score of a pair depends on those two tokens and their positions, and not on what stands before the key.
+
+</details>
+
+Does training find it? The model of chapter 13, attention only, reads random segments that repeat; it is asked for the next token where the current one was seen before. Guessing is right in 0.03 of all cases.
+
+**Predict.** One layer with four heads, two layers with one head: how often is each right?
+"""
+
+# %% tags=["nbval-ignore-output"] reason="a progress bar; training differs in the last digits between machines"
+bar = partial(tqdm, ncols=70, mininterval=1, file=sys.stdout)
+for layers, heads, steps in ((1, 4, 500), (2, 1, 400)):
+    name = f"{layers} layer{'s' * (layers > 1)}, {heads} head{'s' * (heads > 1)}"
+    model = induction_model(0, num_layers=layers, num_heads=heads)
+    train_induction(model, steps=steps, seed=0, progress=partial(bar, desc=name))
+    print(f"{name}: right {later_copies_right(model):.2f}")
+
+# %%
+for run in measure.read_record("chapter_13_induction")["runs"]:
+    if not run["distinct"] and run["heads"] == (4 if run["layers"] == 1 else 1):
+        sizes = ", ".join(f"{name} {run[name]}" for name in ("layers", "heads", "steps", "seed"))
+        print(f"recorded: {sizes}: right {run['right']:.2f}")
+
+# %% [markdown]
+r"""
+<details><summary>Answer</summary>
+
+Two layers: 0.91 to 0.98 after 400 steps with three seeds, and 1.00 after 800 with one. One layer, though it has four heads and a hundred steps more: 0.12 to 0.21<!-- shown: 0.91 0.98 1.00 0.12 0.21 -->, which is more than guessing, because a symbol that stands in the segment is likelier to come again than one that does not.
+
+Width does not replace depth here. What one layer lacks is a step in between. Chapter 13 watches the circuit appear and takes it apart.
+
+</details>
+"""
+
+# %% [markdown]
+r"""
+## 9. One token among many
+
+How much can *one* token change the output of *one* head? By its value, as much as its weight. Take keys and queries of length $\sqrt d$, so that scores are bounded, and give one token the best key there is: the query itself.
+
+**Predict.** From 128 to 2048 tokens, does its weight stay, fall like $1/\sqrt n$, or like $1/n$? What if the scale grows like $\ln n$? And if all weight goes to the best key ("hard")?
+"""
+
+
+# %%
+def best_weight(n, kind, seed, d=16):
+    """Return the weight of a key that equals the query, among n - 1 random ones."""
+    draw = normal(seed)
+    query, *keys = d**0.5 * F.normalize(draw(n, d), dim=-1)
+    scores = torch.stack([query, *keys]) @ query / d**0.5
+    if kind == "hard":
+        return (scores == scores.max()).double()[0]
+    return torch.softmax(scores * (math.log(n) if kind == "scale · ln n" else 1), dim=0)[0]
+
+
+lengths = (128, 256, 512, 1024, 2048)
+for kind in ("soft", "scale · ln n", "hard"):
+    weights = [sum(best_weight(n, kind, seed) for seed in range(5)) / 5 for n in lengths]
+    slope = measure.fit_exponent(lengths, [float(w) for w in weights])
+    print(f"{kind:13}", " ".join(f"{w:.3f}" for w in weights), f"  slope {slope + 0.0:.2f}")
+
+# %% [markdown]
+r"""
+<details><summary>Answer</summary>
+
+Like $1/n$: from 0.21 to 0.016, slope -0.93<!-- shown: 0.210 0.016 -0.93 -->. A bounded score can be at most a constant factor above the others, and there are more and more of those. Hahn (2020) makes a theorem of it: in a fixed network of soft attention and smooth parts, one token's influence vanishes as the text grows, so it cannot stay *sure* of an answer that hangs on one token. With a scale of $\ln n$, or with hard attention, the influence stays (Chiang and Cholak, 2022).
+
+</details>
+"""
+
+# %% [markdown]
+r"""
+Some answers hang on a single token. **Parity**: is the number of ones odd? Turn any one bit over, and the answer turns. **Majority** (more ones than zeros?) nearly never does.
+
+**Predict.** A Transformer of two layers with feed-forward parts, width 32, learns either for strings of 4, 8, 12 and 16 bits, 600 steps each. Where does it succeed?
+"""
+
+# %%
+record = measure.read_record("chapter_15_parity")
+print("right answers, seeds 0, 1, 2")
+for task in ("parity", "majority"):
+    for n, steps in ((4, 600), (8, 600), (8, 3000), (12, 600), (16, 600)):
+        found = [run["right"] for run in record["runs"]
+                 if (run["task"], run["n"], run["steps"]) == (task, n, steps)]  # fmt: skip
+        if found:
+            print(f"{task:9} {n:3} bits, {steps:4} steps:", " ".join(f"{x:.3f}" for x in found))
+
+# %% [markdown]
+r"""
+<details><summary>Answer</summary>
+
+Majority everywhere. Parity at 4 bits only; from 8 on it is right about half of the time, which is guessing, with all three seeds. At 8 five times the steps change little: 0.45 to 0.60<!-- shown: 1.000 0.506 0.450 0.601 -->. Of 8 bits there are only 256 strings, and each was seen more than a hundred times: they were not even learned by heart.
+
+What this shows: *this training, at this budget*, fails. What it does not show: that a Transformer cannot compute parity. Hahn's theorem is about one network at all lengths, and about being sure; Chiang and Cholak build one that is right at all lengths, by margins that shrink. For one fixed length the weights are easy:
+
+</details>
+"""
+
+# %%
+strings = (torch.arange(2**16)[:, None] >> torch.arange(16)) & 1
+count = 16 * strings.double().mean(dim=1)  # attention with equal weights, times n
+zigzag = count.clone()  # 0, 1, 0, 1, ...: a feed-forward layer with a kink at every whole number
+for kink in range(1, 16):
+    zigzag += 2 * (-1) ** kink * torch.relu(count - kink)
+right = (zigzag.round() == strings.sum(dim=1) % 2).double().mean()
+print(f"parity of all 65,536 strings of 16 bits, by hand: right {right:.3f}")
+
+# %% [markdown]
+r"""
+Equal attention finds the share of ones, in which each token counts $1/n$; times $n$ it is a count, and a feed-forward layer of 16 units turns that into its parity. The factor $n$ is the theorem, seen from the other side: a longer text needs larger weights for the same margin.
+
+**Check yourself.** Why does majority survive?
+
+<details><summary>Answer</summary>
+
+One token changes the mean by $1/n$, as before. But the answer only asks on which side of one half the mean lies, and a single kink there decides it at every length.
+
+</details>
+"""
+
+# %% [markdown]
+r"""
+## 10. What "universal" promises
+
+One attention layer can follow any smooth curve: put $N$ keys on a grid, give each the curve's value there, and make the kernel about as narrow as the grid.
+
+**Predict.** The curve is $\sin 3t + \tfrac12\cos 7t$ on (0, 2), the bandwidth half of the grid's step. Each time $N$ doubles, by what factor does the largest error fall, once $N$ is large?
+"""
+
+
+# %%
+def curve(t):
+    """Return something with two frequencies."""
+    return torch.sin(3 * t) + 0.5 * torch.cos(7 * t)
+
+
+t = torch.linspace(0, 2, 2001, dtype=torch.float64)[:, None]
+for N in (8, 16, 32, 64, 128, 256):
+    key = torch.linspace(0, 2, N, dtype=torch.float64)[:, None]
+    found = attention.nadaraya_watson(t, key, curve(key), 0.5 * 2 / (N - 1))
+    print(f"{N:4} keys: largest error {(found - curve(t)).abs().max():.4f}")
+
+# %% [markdown]
+r"""
+<details><summary>Answer</summary>
+
+By about 2 in the end: from 0.0053 to 0.0027<!-- shown: 0.0053 0.0027 -->. In the middle of the grid the errors of the left and the right neighbour cancel; at the ends there is only one neighbour, and those errors stay.
+
+</details>
+
+Yun et al. (2020) prove much more: Transformers approximate **every** continuous function of sequences. A published list of what this requires: "sufficient depth, sufficient dimension, appropriate positional encoding".
+
+**Find the error.** The theorem: for every continuous, *permutation-equivariant* function with compact support and every ε > 0 there is a Transformer with 2 heads of size 1 and feed-forward width 4 whose distance from it, in $L^p$, is below ε. With learned positions: every continuous function on a compact set. Which of the three requirements is wrong?
+"""
+
+# %% [markdown]
+r"""
+<details><summary>Answer</summary>
+
+"Sufficient dimension": the width is **constant**, and only the depth grows. Positions are needed for functions of order, and only for those. What the theorem does not say:
+
+- how deep: the construction needs about as many layers as there are cells in a fine grid over all inputs, exponentially many in sequence length times width;
+- that gradient descent finds the weights: parity, on 16 bits, has weights too;
+- that the error is small *everywhere*: $L^p$ lets it be large on a small set;
+- anything about lengths that were not in the compact set.
+
+A polynomial is a universal approximator as well. The theorem excludes a reason for failure; it gives no reason for success.
+
+</details>
+"""
+
+# %% [markdown]
+r"""
+**Predict.** A layer without positions: can it learn to reverse a sequence? To sort it? To sum up all tokens so far?
+"""
+
+# %%
+draw = normal(7)
+x, permutation = draw(2, 6, 8), torch.tensor([3, 0, 5, 1, 4, 2])
+W_q, W_k, W_v = (draw(8, 8) / 8**0.5 for _ in range(3))
+tasks = {
+    "attention": lambda x: attention.scaled_dot_product_attention(x @ W_q, x @ W_k, x @ W_v),
+    "the mean of all tokens": lambda x: x.mean(dim=1, keepdim=True).expand_as(x),
+    "each token's rank": lambda x: x.argsort(dim=1).argsort(dim=1).double(),
+    "reversed": lambda x: x.flip(1), "sorted": lambda x: x.sort(dim=1).values,
+    "summed up so far": lambda x: x.cumsum(dim=1),
+}  # fmt: skip
+for name, task in tasks.items():
+    print(f"{name:23} equivariant: {is_permutation_equivariant(task, x, permutation)}")
+
+# %% [markdown]
+r"""
+<details><summary>Answer</summary>
+
+None of the three: they depend on places, and a layer without positions treats all places alike. "Sorted" is the surprising one. Its *result* does not depend on the order of the input, and so the first place always gets the smallest; but an equivariant layer must move its outputs along with its inputs. It can give each token its rank, and that is as near as it gets.
+
+</details>
+"""
+
+# %% [markdown] tags=["further"]
+r"""
+## 11. How few connections are enough?
+
+**Find the error.** A published section: full attention has "maximum expressiveness, $O(n^2)$ cost", sparse attention "reduced expressiveness, $O(n)$ cost", and "(Alon & Yahav, 2021): some tasks require $\Omega(n^2)$ attention; sparse patterns insufficient".
+
+**Predict.** Five patterns on 256 tokens, in both directions: all pairs; a window of 8 to each side; the window and one global token; strided by 16 (a window of 15, and every 16th); a star (one global token and nothing else). After how many layers has every token heard of every other?
+"""
+
+# %%
+place = torch.arange(256)
+far = (place[:, None] - place).abs()
+hub = (place[:, None] == 0) | (place == 0)
+masks = {"full": far >= 0, "window": far <= 8, "window, global token": (far <= 8) | hub,
+         "strided": (far < 16) | (far % 16 == 0), "star": (far == 0) | hub}  # fmt: skip
+for name, mask in masks.items():
+    reach, layers = mask.float(), 1
+    while not reach.all():
+        reach, layers = ((reach @ mask.float()) > 0).float(), layers + 1
+    print(f"{name:21} {int(mask.sum()):6} connections, {layers:2} layers")
+
+# %% [markdown]
+r"""
+<details><summary>Answer</summary>
+
+Two layers with 766 connections, the star, do what 65,536 do in one; a plain window needs 32<!-- shown: 766 65536 32 -->. So *one layer* of a sparse pattern is weaker, and a stack need not be: Zaheer et al. (2020) prove that every pattern which contains a star is still universal, and Yun et al. (2020b) the same for other patterns of $O(n)$ connections. What passes through a hub, though, has to fit into its width.
+
+The paper by Alon and Yahav is about something else. Its abstract: "GNNs are susceptible to a bottleneck when aggregating messages across a long path", GNNs being graph neural networks. It states no lower bound on attention.
+
+</details>
+"""
+
+# %% [markdown]
+r"""
+Such bounds exist. Keles et al. (2023): softmax attention cannot be computed in much less than quadratic time, not even approximately, unless the strong exponential time hypothesis fails. Alman and Song (2023): with entries below about $\sqrt{\ln n}$ it *can* be approximated in nearly linear time; above, under the same hypothesis, it cannot.
+
+Both are about computing the **same** softmax faster. Neither says that a *task* needs $n^2$ pairs.
+
+**Check yourself.** Does a bound of the second kind forbid chapter 08's linear attention?
+
+<details><summary>Answer</summary>
+
+No. That computes another function, in linear time. Whether this function is good enough is a question about tasks, and chapter 08 measured it.
+
+</details>
+"""
+
+# %% [markdown] tags=["further"]
+r"""
+## 12. What published texts say, once more
+
+Right, wrong, or right under a condition? Decide before you open the answers.
+
+1. "Attention can be viewed as kernel regression."
+2. "Transformers are universal approximators, so they can learn any function."
+3. "Modern Hopfield networks are equivalent to attention with query $\xi$ and keys and values $X$."
+4. "Attention mitigates vanishing gradients, because it connects all positions directly."
+5. "Transformers cannot compute parity."
+6. "Deep attention collapses to rank one."
+7. "Sparse attention trades expressiveness for speed."
+"""
+
+# %% [markdown]
+r"""
+<details><summary>Answers</summary>
+
+1. Right, with the kernel $e^{q\cdot k}$. With a Gaussian: for keys of one length, or with a bias.
+2. The first half, under conditions. The second does not follow: approximating is not learning.
+3. Right for one update, where keys and values are the same. A Transformer's layer projects them differently.
+4. Over *positions*, yes. Over *layers* it is the residual connection.
+5. Not so. One fixed network cannot stay *sure* of it as texts grow; it can be right by shrinking margins. For one length weights are easy to write, and at 8 bits training did not find them.
+6. Only without residual connections.
+7. Per layer. In a stack, patterns with few connections are universal as well.
+
+</details>
+"""
+
+# %% [markdown]
+r"""
+## Yours: the chapter's experiments, with your functions
+
+The curve smoothed, digits restored and their energy, a sequence read token by token, a gradient, a collapse and a prediction: each once more with every function that you have passed in place of the course's. Nothing passed yet? Then the course's own run.
+"""
+
+# %% tags=["nbval-ignore-output"] reason="whose functions run, and how fast, depends on the reader"
+parts = yours(
+    "nadaraya_watson",
+    "hopfield_update",
+    "hopfield_energy",
+    "linear_attention_step",
+    "residual_attention_backward",
+    "rank_one_distance",
+    "induction_prediction",
+    "scaled_dot_product_attention",
+)
+parts
+
+
+# %%
+def chapter(parts):
+    """Smooth, restore, read token by token, go back, stack, predict."""
+    draw = normal(8)
+    key, x, g = draw(30, 1), draw(2, 12, 8), draw(2, 12, 8)
+    W_q, W_k, W_v = draw(3, 8, 8) / 8**0.5
+    stored = F.normalize(draw(20, 8), dim=-1)
+    cue = stored + 0.1 * draw(20, 8)
+    state, normaliser, read = x.new_zeros(2, 8, 8), x.new_zeros(2, 8), x
+    for q, k, v in zip(*((x @ W).unbind(1) for W in (W_q, W_k, W_v)), strict=True):
+        state, normaliser, read = parts.linear_attention_step(state, normaliser, q, k, v)
+    stream = [x]
+    for _ in range(2):
+        stream.append(
+            parts.scaled_dot_product_attention(*(stream[-1] @ W for W in (W_q, W_k, W_v)))
+        )
+    tokens = torch.tensor([[0, 1, 0, 2, 0, 1, 1, 2]])
+    return {
+        "smoothed": parts.nadaraya_watson(key[:3], key, torch.sin(key), 0.4),
+        "restored": F.cosine_similarity(parts.hopfield_update(cue, stored, 20.0), stored).mean(),
+        "size of the answer": parts.hopfield_update(cue, stored, 20.0).norm(),
+        "energy": parts.hopfield_energy(cue, stored, 20.0).mean(),
+        "state and what is read": torch.stack([state.norm(), read.norm()]),
+        "gradient": parts.residual_attention_backward(x, W_q, W_k, W_v, g).norm(),
+        "distance after 0 to 2 layers": torch.stack(
+            [parts.rank_one_distance(s)[0] for s in stream]
+        ),
+        "predicted": parts.induction_prediction(tokens, 3)[0, -2:],
+    }
+
+
+# %% tags=["nbval-ignore-output"] reason="the times, and whose functions run"
+note = parts.run(chapter)
+for name, value in note.course.items():
+    numbers = torch.as_tensor(value).double().flatten().tolist()
+    print(f"{name}:", *(f"{number:.3g}" for number in numbers))
+note
+
+# %% [markdown]
+r"""
+## Recap
+
+1. Attention averages values. It is Gaussian smoothing exactly where keys have one length; a step of a modern Hopfield network exactly where keys are values; a recurrent network exactly where the weights are a product of finitely many features.
+2. $\partial\mathcal L/\partial x$ has four terms: past the layer, and by query, key and value. $g + \alpha^\top g$ is exact for fixed weights and $W_V = I$ only.
+3. The skip connection is the residual's. Without it tokens and gradients become equal within a few layers; neither MLP nor LayerNorm stops that. With it alone they still sink, slowly.
+"""
+
+# %% [markdown]
+r"""
+4. One layer compares pairs; to match what stood *before* a key takes two. One token's weight falls like $1/n$ where scores are bounded.
+5. "Universal" means: constant width, growing depth, continuous functions on a compact set. It says nothing about learning, size or other lengths. Few connections are enough for a stack; a citation is worth opening.
+
+**Next**: chapter 16 lets texts grow long.
+"""
+
+# %% [markdown]
+r"""
+## Go further
+
+- Nadaraya (1964), Watson (1964), Tsai et al. (2019): smoothing, and attention as smoothing.
+- Hopfield (1982), Amit et al. (1985), Ramsauer et al. (2021): memories, and how much they hold.
+- Katharopoulos et al. (2020): Transformers are RNNs.
+- Dong et al. (2021): attention is not all you need.
+- Elhage et al. (2021), Olsson et al. (2022): induction heads.
+- Hahn (2020), Chiang and Cholak (2022): what one token can change.
+- Yun et al. (2020, 2020b), Zaheer et al. (2020): universality, full and sparse. Keles et al. (2023), Alman and Song (2023): what the same softmax must cost. Alon and Yahav (2021): over-squashing in graphs.
+"""
+
+# %% [markdown]
+r"""
+<details><summary>BibTeX</summary>
+
+```bibtex
+@article{nadaraya1964estimating,
+  title = {On Estimating Regression}, author = {Nadaraya, E. A.},
+  journal = {Theory of Probability and Its Applications}, volume = {9}, number = {1}, pages = {141--142}, year = {1964}, doi = {10.1137/1109020}}
+@article{watson1964smooth,
+  title = {Smooth Regression Analysis}, author = {Watson, Geoffrey S.},
+  journal = {Sankhy{\=a}: The Indian Journal of Statistics, Series A}, volume = {26}, number = {4}, pages = {359--372}, year = {1964}}
+@inproceedings{tsai2019transformer,
+  title = {Transformer Dissection: An Unified Understanding for Transformer's Attention via the Lens of Kernel},
+  author = {Tsai, Yao-Hung Hubert and Bai, Shaojie and Yamada, Makoto and Morency, Louis-Philippe and Salakhutdinov, Ruslan},
+  booktitle = {EMNLP}, year = {2019}, url = {https://arxiv.org/abs/1908.11775}}
+@article{hopfield1982neural,
+  title = {Neural Networks and Physical Systems with Emergent Collective Computational Abilities}, author = {Hopfield, John J.},
+  journal = {Proceedings of the National Academy of Sciences}, volume = {79}, number = {8}, pages = {2554--2558}, year = {1982}, doi = {10.1073/pnas.79.8.2554}}
+@article{amit1985storing,
+  title = {Storing Infinite Numbers of Patterns in a Spin-Glass Model of Neural Networks}, author = {Amit, Daniel J. and Gutfreund, Hanoch and Sompolinsky, Haim},
+  journal = {Physical Review Letters}, volume = {55}, number = {14}, pages = {1530--1533}, year = {1985}, doi = {10.1103/PhysRevLett.55.1530}}
+@inproceedings{ramsauer2021hopfield,
+  title = {Hopfield Networks is All You Need},
+  author = {Ramsauer, Hubert and Sch{\"a}fl, Bernhard and Lehner, Johannes and Seidl, Philipp and Widrich, Michael and Adler, Thomas and Gruber, Lukas and Holzleitner, Markus and Pavlovi{\'c}, Milena and Sandve, Geir Kjetil and Greiff, Victor and Kreil, David and Kopp, Michael and Klambauer, G{\"u}nter and Brandstetter, Johannes and Hochreiter, Sepp},
+  booktitle = {ICLR}, year = {2021}, url = {https://arxiv.org/abs/2008.02217}}
+@inproceedings{katharopoulos2020transformers,
+  title = {Transformers are {RNN}s: Fast Autoregressive Transformers with Linear Attention},
+  author = {Katharopoulos, Angelos and Vyas, Apoorv and Pappas, Nikolaos and Fleuret, Fran{\c{c}}ois},
+  booktitle = {ICML}, year = {2020}, url = {https://arxiv.org/abs/2006.16236}}
+@inproceedings{dong2021attention,
+  title = {Attention is Not All You Need: Pure Attention Loses Rank Doubly Exponentially with Depth},
+  author = {Dong, Yihe and Cordonnier, Jean-Baptiste and Loukas, Andreas},
+  booktitle = {ICML}, year = {2021}, url = {https://arxiv.org/abs/2103.03404}}
+```
+
+</details>
+"""
+
+# %% [markdown]
+r"""
+<details><summary>More BibTeX</summary>
+
+```bibtex
+@misc{elhage2021mathematical,
+  title = {A Mathematical Framework for Transformer Circuits}, author = {Elhage, Nelson and Nanda, Neel and Olsson, Catherine and others},
+  year = {2021}, url = {https://transformer-circuits.pub/2021/framework/index.html}}
+@misc{olsson2022context,
+  title = {In-context Learning and Induction Heads}, author = {Olsson, Catherine and Elhage, Nelson and Nanda, Neel and others},
+  year = {2022}, url = {https://arxiv.org/abs/2209.11895}}
+@article{hahn2020theoretical,
+  title = {Theoretical Limitations of Self-Attention in Neural Sequence Models}, author = {Hahn, Michael},
+  journal = {Transactions of the Association for Computational Linguistics}, volume = {8}, pages = {156--171}, year = {2020}, url = {https://arxiv.org/abs/1906.06755}}
+@inproceedings{chiang2022overcoming,
+  title = {Overcoming a Theoretical Limitation of Self-Attention}, author = {Chiang, David and Cholak, Peter},
+  booktitle = {ACL}, year = {2022}, url = {https://arxiv.org/abs/2202.12172}}
+@inproceedings{yun2020transformers,
+  title = {Are Transformers Universal Approximators of Sequence-to-Sequence Functions?},
+  author = {Yun, Chulhee and Bhojanapalli, Srinadh and Rawat, Ankit Singh and Reddi, Sashank J. and Kumar, Sanjiv},
+  booktitle = {ICLR}, year = {2020}, url = {https://arxiv.org/abs/1912.10077}}
+@inproceedings{yun2020connections,
+  title = {{$O(n)$} Connections are Expressive Enough: Universal Approximability of Sparse Transformers},
+  author = {Yun, Chulhee and Chang, Yin-Wen and Bhojanapalli, Srinadh and Rawat, Ankit Singh and Reddi, Sashank J. and Kumar, Sanjiv},
+  booktitle = {Advances in Neural Information Processing Systems}, year = {2020}, url = {https://arxiv.org/abs/2006.04862}}
+@inproceedings{zaheer2020big,
+  title = {Big Bird: Transformers for Longer Sequences},
+  author = {Zaheer, Manzil and Guruganesh, Guru and Dubey, Kumar Avinava and Ainslie, Joshua and Alberti, Chris and Ontanon, Santiago and Pham, Philip and Ravula, Anirudh and Wang, Qifan and Yang, Li and Ahmed, Amr},
+  booktitle = {Advances in Neural Information Processing Systems}, year = {2020}, url = {https://arxiv.org/abs/2007.14062}}
+@inproceedings{keles2023computational,
+  title = {On the Computational Complexity of Self-Attention}, author = {Keles, Feyza Duman and Wijewardena, Pruthuvi Mahesakya and Hegde, Chinmay},
+  booktitle = {Algorithmic Learning Theory}, year = {2023}, url = {https://arxiv.org/abs/2209.04881}}
+@inproceedings{alman2023fast,
+  title = {Fast Attention Requires Bounded Entries}, author = {Alman, Josh and Song, Zhao},
+  booktitle = {Advances in Neural Information Processing Systems}, year = {2023}, url = {https://arxiv.org/abs/2302.13214}}
+@inproceedings{alon2021bottleneck,
+  title = {On the Bottleneck of Graph Neural Networks and its Practical Implications}, author = {Alon, Uri and Yahav, Eran},
+  booktitle = {ICLR}, year = {2021}, url = {https://arxiv.org/abs/2006.05205}}
+```
+
+</details>
+"""

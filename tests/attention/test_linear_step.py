@@ -1,0 +1,78 @@
+import pytest
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+from course_utils.attention import (
+    causal_linear_attention,
+    linear_attention_step,
+    recurrent_linear_attention,
+)
+
+LEADING = [(), (2,), (2, 3)]
+
+
+def draw(*shape: int, seed: int = 0, dtype: torch.dtype = torch.float64) -> Tensor:
+    g = torch.Generator().manual_seed(seed + sum(shape))
+    return torch.randn(shape, generator=g, dtype=torch.float64).to(dtype)
+
+
+def walk(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
+    *leading, length, d_k = query.shape
+    state = query.new_zeros(*leading, d_k, value.shape[-1])
+    normaliser, read = query.new_zeros(*leading, d_k), []
+    for token in range(length):
+        q, k, v = (x[..., token, :] for x in (query, key, value))
+        state, normaliser, out = linear_attention_step(state, normaliser, q, k, v)
+        read.append(out)
+    return torch.stack(read, -2)
+
+
+@pytest.mark.parametrize("leading", LEADING)
+@pytest.mark.parametrize("whole", [causal_linear_attention, recurrent_linear_attention])
+def test_token_by_token_it_is_causal_linear_attention(leading, whole) -> None:
+    given = [draw(*leading, 9, width, seed=i) for i, width in enumerate((4, 4, 6))]
+    for tensor in given:
+        tensor.requires_grad_()
+    out, want = walk(*given), whole(*given)
+    torch.testing.assert_close(out, want)
+    grad_out = draw(*out.shape, seed=9)
+    got = torch.autograd.grad(out, given, grad_out)
+    torch.testing.assert_close(got, torch.autograd.grad(want, given, grad_out))
+
+
+@pytest.mark.parametrize(("dtype", "room"), [(torch.float64, 1e-14), (torch.float32, 1e-5)])
+def test_rounding_does_not_gather_over_200_tokens(dtype, room) -> None:
+    given = [draw(200, 8, seed=i, dtype=dtype) for i in range(3)]
+    apart = (walk(*given) - causal_linear_attention(*given)).abs().max()
+    assert apart < room
+
+
+def test_a_step_agrees_with_its_formula_number_by_number() -> None:
+    state, normaliser = draw(3, 2), draw(3, seed=1).abs()
+    query, key, value = draw(3, seed=2), draw(3, seed=3), draw(2, seed=4)
+    new_state, new_normaliser, out = linear_attention_step(state, normaliser, query, key, value)
+    q, k = F.elu(query) + 1, F.elu(key) + 1
+    for i in range(3):
+        assert float(new_normaliser[i]) == pytest.approx(float(normaliser[i] + k[i]))
+        for j in range(2):
+            assert float(new_state[i, j]) == pytest.approx(float(state[i, j] + k[i] * value[j]))
+    below = sum(float(q[i] * new_normaliser[i]) for i in range(3))
+    for j in range(2):
+        above = sum(float(q[i] * new_state[i, j]) for i in range(3))
+        assert float(out[j]) == pytest.approx(above / below)
+
+
+@pytest.mark.parametrize(
+    ("shapes", "says"),
+    [
+        (((3,), (3,), (3,), (3,), (2,)), r"state must have the axes \(..., d_k, d_v\)"),
+        (((3, 2), (4,), (3,), (3,), (2,)), r"normaliser must have the shape \(3,\), got \(4,\)"),
+        (((3, 2), (3,), (2,), (3,), (2,)), r"query must have the shape \(3,\)"),
+        (((5, 3, 2), (5, 3), (5, 3), (3,), (5, 2)), r"key must have the shape \(5, 3\)"),
+        (((3, 2), (3,), (3,), (3,), (3,)), r"value must have the shape \(2,\), got \(3,\)"),
+    ],
+)
+def test_sizes_must_fit(shapes, says) -> None:
+    with pytest.raises(ValueError, match=says):
+        linear_attention_step(*(torch.zeros(shape) for shape in shapes))
