@@ -21,6 +21,7 @@ from course_utils.widgets.rope_clock import RopeClock, rope_clock
 from course_utils.widgets.scale_explorer import ScaleExplorer, scale_explorer
 from course_utils.widgets.tile_stepper import TileStepper, tile_stepper
 from course_utils.widgets.variant_explorer import VariantExplorer, variant_explorer
+from course_utils.widgets.wiring_explorer import WiringExplorer, wiring_explorer
 
 __all__ = [
     "AlignmentExplorer",
@@ -36,6 +37,7 @@ __all__ = [
     "ScaleExplorer",
     "TileStepper",
     "VariantExplorer",
+    "WiringExplorer",
     "alignment_explorer",
     "decode_stepper",
     "extrapolation_explorer",
@@ -50,4 +52,5 @@ __all__ = [
     "scale_explorer",
     "tile_stepper",
     "variant_explorer",
+    "wiring_explorer",
 ]

@@ -22,6 +22,7 @@ from course_utils.widgets import (
     ScaleExplorer,
     TileStepper,
     VariantExplorer,
+    WiringExplorer,
     heatmap,
     scale_explorer,
 )
@@ -41,6 +42,7 @@ WIDGETS = [
     (DecodeStepper, "decode_stepper"),
     (TileStepper, "tile_stepper"),
     (LookStepper, "look_stepper"),
+    (WiringExplorer, "wiring_explorer"),
 ]
 
 
