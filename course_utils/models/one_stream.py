@@ -99,8 +99,9 @@ class OneStream(nn.Module):
         options |= {"pre_norm": pre_norm}
         self.source_token = nn.Embedding(num_source, d_model)
         self.target_token = nn.Embedding(num_target, d_model)
-        self.source_positions = LearnedPositions(max_length, d_model)
-        self.target_positions = LearnedPositions(max_length, d_model)
+        # As wide at the start as the embeddings: GPT-2's 0.02 beside their 1 is hardly heard.
+        self.source_positions = LearnedPositions(max_length, d_model, std=1.0)
+        self.target_positions = LearnedPositions(max_length, d_model, std=1.0)
         self.layers = nn.ModuleList(EncoderLayer(*sizes, **options) for _ in range(num_layers))
         self.norm = Norm(d_model, options.get("layer_norm")) if pre_norm else nn.Identity()
         self.out = nn.Linear(d_model, num_target)

@@ -108,8 +108,9 @@ class Transformer(nn.Module):
 
         self.source_token = nn.Embedding(num_source, d_model)
         self.target_token = nn.Embedding(num_target, d_model)
-        self.source_positions = LearnedPositions(max_length, d_model)
-        self.target_positions = LearnedPositions(max_length, d_model)
+        # As wide at the start as the embeddings: GPT-2's 0.02 beside their 1 is hardly heard.
+        self.source_positions = LearnedPositions(max_length, d_model, std=1.0)
+        self.target_positions = LearnedPositions(max_length, d_model, std=1.0)
         self.encoder = nn.ModuleDict({
             "layers": nn.ModuleList(EncoderLayer(*sizes, **options) for _ in range(readers)),
             "norm": last(),
@@ -176,7 +177,7 @@ class Transformer(nn.Module):
 
     def _encode(self, source: Tensor, masks: Masks) -> Tensor:
         x = _placed(embedded(self.source_token, source, "source"), self.source_positions)
-        for layer in self.encoder["layers"]:  # type: ignore[union-attr]
+        for layer in self.encoder["layers"]:  # type: ignore[attr-defined]
             x = layer(x, masks[0])
         return self.encoder["norm"](x)  # type: ignore[no-any-return]
 
@@ -184,7 +185,7 @@ class Transformer(nn.Module):
         self, target: Tensor, memory: Tensor, masks: Masks, looks: list[Tensor] | None = None
     ) -> Tensor:
         x = _placed(embedded(self.target_token, target, "target"), self.target_positions)
-        for layer in self.decoder["layers"]:  # type: ignore[union-attr]
+        for layer in self.decoder["layers"]:  # type: ignore[attr-defined]
             x = layer(x, memory, masks[1], masks[2], looks)
         return self.decoder["norm"](x)  # type: ignore[no-any-return]
 
