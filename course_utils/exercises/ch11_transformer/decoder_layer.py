@@ -95,8 +95,10 @@ EXERCISE = exercise(
         mistake("feed-forward before cross-attention", "The feed-forward part comes between the two attentions. Where "
                 "does it stand in a layer?", "found_2 = feed_forward(read_2)\nfound_3 = cross_attend(read_3, memory)"),
         mistake("feed-forward first", "The feed-forward part comes first. Where does it stand in a layer?",
-                "found_1 = feed_forward(read_1)\nfound_2 = self_attend(read_2)\nfound_3 = cross_attend(read_3, memory)"),
-        *wiring(("self_attend({})", "cross_attend({}, memory)", "feed_forward({})"), ("norms[0]", "norms[1]", "norms[2]")),
+                "found_1 = feed_forward(read_1)\nfound_2 = self_attend(read_2)\n"
+                "found_3 = cross_attend(read_3, memory)"),
+        *wiring(("self_attend({})", "cross_attend({}, memory)", "feed_forward({})"),
+                tuple(f"norms[{number}]" for number in range(3))),
     ),
     hints=(
         "It is the encoder layer with one more part in the middle. Which stream does that part read, and which does "

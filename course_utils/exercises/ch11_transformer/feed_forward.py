@@ -155,8 +155,8 @@ EXERCISE = exercise(
                 "one, which may norm in between. What is asked for here?", "out = x + back + b_2"),
         mistake("the input normed", "The input was normed first. Who does that in a Transformer's layer?",
                 "read = F.layer_norm(x, x.shape[-1:])"),
-        mistake("a matrix transposed", "A matrix was applied transposed, as an `nn.Linear` keeps its own. Which axis of "
-                "W_1 has the width of the stream here?", "hidden = read @ W_1.mT", "back = bent @ W_2.mT",
+        mistake("a matrix transposed", "A matrix was applied transposed, as an `nn.Linear` keeps its own. Which axis "
+                "of W_1 has the width of the stream here?", "hidden = read @ W_1.mT", "back = bent @ W_2.mT",
                 "hidden = read @ W_1.mT\nback = bent @ W_2.mT", "hidden = F.linear(read, W_1)",
                 "hidden = F.linear(read, W_1)\nback = F.linear(bent, W_2)"),
         mistake("the matrices exchanged", "W_2 was used where W_1 belongs. Which of them widens?",

@@ -60,12 +60,12 @@ EXERCISE = exercise(
                 "product = up", "product = F.silu(up)", "product = opened"),
         mistake("the gate used twice", "The same half stands on both sides of the product. Where is the other matrix?",
                 "up = gate", "product = bent * gate"),
-        mistake("a product of matrices instead of entries", "The halves were multiplied as matrices: tokens were mixed. "
-                "Which product keeps every token to itself?", "product = (bent @ up.mT) @ up"),
+        mistake("a product of matrices instead of entries", "The halves were multiplied as matrices: tokens were "
+                "mixed. Which product keeps every token to itself?", "product = (bent @ up.mT) @ up"),
         mistake("the input added", "The input was added to the output. The residual belongs to the layer around this "
                 "one. What is asked for here?", "out = x + product @ W_down"),
-        mistake("a matrix transposed", "A matrix was applied transposed, as an `nn.Linear` keeps its own. Which axis of "
-                "W_gate has the width of the stream here?", "gate = x @ W_gate.mT", "up = x @ W_up.mT",
+        mistake("a matrix transposed", "A matrix was applied transposed, as an `nn.Linear` keeps its own. Which axis "
+                "of W_gate has the width of the stream here?", "gate = x @ W_gate.mT", "up = x @ W_up.mT",
                 "out = product @ W_down.mT", "gate = x @ W_gate.mT\nup = x @ W_up.mT\nout = product @ W_down.mT",
                 "gate = F.linear(x, W_gate)\nup = F.linear(x, W_up)\nout = F.linear(product, W_down)",
                 "gate = F.linear(x, W_gate)"),

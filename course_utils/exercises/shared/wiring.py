@@ -61,7 +61,8 @@ def wiring(calls: Sequence[str], norms: Sequence[str]) -> tuple[Mistake, ...]:
                 "with the stream. What does the norm stand around?",
                 *some("after_{n} = sum_{n} if before else kept_{n} + {norm}(found_{n})")),
         mistake("the norm of the stream alone", "In the post-norm order the stream was normed and the part's output "
-                "added afterwards, unnormed.", *some("after_{n} = sum_{n} if before else {norm}(kept_{n}) + found_{n}")),
+                "added afterwards, unnormed.",
+                *some("after_{n} = sum_{n} if before else {norm}(kept_{n}) + found_{n}")),
         mistake("normed before and after", "A norm acts on both sides of its part, in one of the two orders. Each is "
                 "used once: on which side?", *some("after_{n} = {norm}(sum_{n})"),
                 *some("read_{n} = {norm}({x})"), f"return {_NORMS[count - 1]}({last})"),
