@@ -138,9 +138,9 @@ EXERCISE = exercise(
     importance=3,
     cases=CASES,
     mistakes=(
-        mistake("a beam of copies of the start", "However many places there are, one text was followed, the greedy one. "
-                "Either a single place was used, or all of them held copies of the start, which go the same way: how "
-                "many different texts are there before the first round?",
+        mistake("a beam of copies of the start", "However many places there are, one text was followed, the greedy "
+                "one. Either a single place was used, or all of them held copies of the start, which go the same way: "
+                "how many different texts are there before the first round?",
                 "alive, done = [([start], 0.0)] * width, []", "places = 1"),
         mistake("the parent ignored", "A kept token was hung on another hypothesis than the one it continues. Which of "
                 "them does a place in the flat list belong to?",

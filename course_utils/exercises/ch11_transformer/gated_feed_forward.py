@@ -29,7 +29,7 @@ EXERCISE = exercise(
         case("a hidden layer that is narrower", batch=(3,), d_model=6, d_ff=2),
         case("one feature", batch=(2,), d_model=1, d_ff=1),
         case("three leading axes", batch=(2, 1, 3), d_model=3, d_ff=5),
-        case("large numbers", batch=(2,), d_model=3, d_ff=5, size=60.0, gradient="finite"),
+        case("large numbers", batch=(2,), d_model=3, d_ff=5, size=6.0, gradient="finite"),
         case("non-contiguous inputs", batch=(2, 3), d_model=4, d_ff=7, strided=True),
         case("float32", batch=(2, 3), d_model=4, d_ff=7, dtype="float32"),
         case("bfloat16", batch=(2, 3), d_model=4, d_ff=7, dtype="bfloat16"),
