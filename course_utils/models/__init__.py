@@ -15,6 +15,7 @@ from course_utils.models.contexts import (
     LocalMonotonicContext,
     LocalPredictiveContext,
 )
+from course_utils.models.deep_stack import DeepStack, train_deep_stack
 from course_utils.models.encoder import Encoder
 from course_utils.models.feed_forward import feed_forward, gated_feed_forward
 from course_utils.models.generate import generate, left_pad, stream_tokens
@@ -64,6 +65,7 @@ __all__ = [
     "Context",
     "Decoder",
     "DecoderLayer",
+    "DeepStack",
     "Encoded",
     "Encoder",
     "EncoderLayer",
@@ -120,6 +122,7 @@ __all__ = [
     "token_probabilities",
     "token_text",
     "train_character_model",
+    "train_deep_stack",
     "train_gpt",
     "train_on_task",
     "train_recall",

@@ -59,6 +59,11 @@ SMALL: dict[str, tuple[dict[str, Any], list[str]]] = {
         {"POSITIONS": [16, 24, 32], "TOKENS": 50, "GENERATED": [[32, 1, 2, 50, 1, 4]]},
         ["--rounds", "1"],
     ),
+    "chapter_11_dates": (
+        {"PAIRS": 600, "TESTED": 64, "SETTINGS": STEPS, "LENGTHS": [4, 8], "ROUNDS": 1,
+         "DEEP_STEPS": 1},
+        ["--seeds", "1"],
+    ),
     "chapter_10_training": ({"SHORT": 1, "LONG": 2, "READ_AT": [64]}, ["--seeds", "1"]),
 }  # fmt: skip
 NEEDS = {"chapter_05_multi_head": "x_transformers"}  # of the extra [bench]
