@@ -102,9 +102,13 @@ def _made(seed: int, num_words: int, width: int, max_length: int, alpha: float |
 
 _PER_HYPOTHESIS = """
 flat = sums.flatten()
-each, tokens = sums.topk(max(places // len(sums), 1))
+each, tokens = sums.topk(min(max(places // len(sums), 1), sums.shape[1]))
 index = (tokens + torch.arange(len(sums)).unsqueeze(-1) * sums.shape[1]).flatten()
 best, index = flat[index], index
+"""
+_CUT_EACH = """
+least = sums.topk(min(max(width // len(sums), 1), sums.shape[1])).values[:, -1:]
+flat = sums.masked_fill(sums < least, -torch.inf).flatten()
 """
 
 # The seeds are those of toys on which the mistakes below come to other texts.
@@ -150,7 +154,7 @@ EXERCISE = exercise(
                 "parent = at % len(alive)\ntoken = at // len(alive)"),
         mistake("the best of each hypothesis kept", "Every hypothesis kept a continuation of its own. Two of a good "
                 "one may be better than the best of a poor one: among which candidates is chosen?",
-                _PER_HYPOTHESIS),
+                _PER_HYPOTHESIS, _CUT_EACH),
         mistake("one place too many or too few", "The beam is wider or narrower than `width` by one place.",
                 "places = width - len(done) + 1", "places = max(width - 1, 1) - len(done)\nif not places:\n    break\n"
                 "flat = sums.flatten()"),
@@ -171,7 +175,7 @@ EXERCISE = exercise(
                 "length = len(tokens)"),
         mistake("the end not counted in the length", "The length leaves out the end, which has its probability too.",
                 "length = len(tokens) - 1 - (tokens[-1] == end) or 1",
-                "length = max(len(tokens) - 1 - (tokens[-1] == end), 1)"),
+                "length = max(len(tokens) - 2, 1)"),
         mistake("alpha ignored", "With another alpha the result stays what it was. Where does the length come in?",
                 "power = 1.0", "power = length"),
         mistake("alpha used another way", "The sum is not divided by length^alpha. Sums are negative: which way should "

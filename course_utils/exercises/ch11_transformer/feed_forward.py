@@ -158,7 +158,7 @@ EXERCISE = exercise(
         mistake("a matrix transposed", "A matrix was applied transposed, as an `nn.Linear` keeps its own. Which axis "
                 "of W_1 has the width of the stream here?", "hidden = read @ W_1.mT", "back = bent @ W_2.mT",
                 "hidden = read @ W_1.mT\nback = bent @ W_2.mT", "hidden = F.linear(read, W_1)",
-                "hidden = F.linear(read, W_1)\nback = F.linear(bent, W_2)"),
+                "shifted = F.linear(read, W_1, b_1)\nout = F.linear(bent, W_2, b_2)"),
         mistake("the matrices exchanged", "W_2 was used where W_1 belongs. Which of them widens?",
                 "hidden = read @ W_2\nback = bent @ W_1"),
     ),

@@ -52,6 +52,10 @@ EXERCISE = exercise(
                 "bend?", "bent = gate\nproduct = F.silu(gate * up)"),
         mistake("SiLU on both halves", "Both halves were bent. One carries what is let through as it is: which?",
                 "product = bent * F.silu(up)"),
+        mistake("SiLU on the input", "SiLU bends x itself, before the product. What passes through it?",
+                "gate = F.silu(x) @ W_gate\nbent = gate"),
+        mistake("the halves brought back first", "Each half was brought back to the width of the stream, and they met "
+                "there. How wide are they when they meet?", "out = (bent @ W_down) * (up @ W_down)"),
         mistake("SiLU on the output", "SiLU bends what leaves the layer, so it could never take away from the stream.",
                 "bent = gate\nout = F.silu(product @ W_down)", "out = F.silu(product @ W_down)"),
         mistake("the halves added", "The halves were added. What does a gate do to what it lets through?",

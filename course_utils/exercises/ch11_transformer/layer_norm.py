@@ -6,7 +6,7 @@ import torch
 from course_utils.checking.exercise import case, exercise
 from course_utils.checking.inputs import Make, normal
 from course_utils.checking.mistakes import mistake
-from course_utils.exercises.shared.norms import SPREAD, eps, norm_inside, over_another_axis
+from course_utils.exercises.shared.norms import SPREAD, eps, in_float32, norm_inside, over_another_axis
 from course_utils.models import layer_norm
 
 RIGHT = """
@@ -99,6 +99,8 @@ EXERCISE = exercise(
                 "so the gradient is another one. Do they depend on x?",
                 "mean = x.mean(-1, keepdim=True).detach()", "spread = (variance + room).sqrt().detach()",
                 "mean = x.mean(-1, keepdim=True).detach()\nspread = (variance + room).sqrt().detach()"),
+        in_float32(layer_norm, "normed = (centred.float() / spread.float()).to(x.dtype)",
+                   "variance = centred.float().square().mean(-1, keepdim=True)"),
         *eps("1e-5"),
         *SPREAD,
     ),

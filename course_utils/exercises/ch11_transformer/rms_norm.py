@@ -6,7 +6,7 @@ import torch
 from course_utils.checking.exercise import case, exercise
 from course_utils.checking.inputs import Make, normal
 from course_utils.checking.mistakes import mistake
-from course_utils.exercises.shared.norms import SPREAD, eps, norm_inside, over_another_axis
+from course_utils.exercises.shared.norms import SPREAD, eps, in_float32, norm_inside, over_another_axis
 from course_utils.models import rms_norm
 
 RIGHT = """
@@ -72,9 +72,8 @@ EXERCISE = exercise(
                 "When is the last moment for it?", "out = stretched"),
         mistake("narrowed to float16, whatever x was", "Every row was cast to one dtype. Which one does the caller "
                 "expect back?", "out = stretched.half()", "out = stretched.float()", "out = stretched.bfloat16()"),
-        mistake("float64 lost on the way", "Every input was taken to float32, 64 bits too: half of their digits are "
-                "gone. Which dtypes need more room?", "wide = x.float()",
-                "wide = x.float()\nstretched = normed * gain.float()"),
+        in_float32(rms_norm, "wide = x.float()", "wide = x.float()\nstretched = normed * gain.float()",
+                   "variance = centred.float().square().mean(-1, keepdim=True)"),
         over_another_axis("variance = centred.square().mean({}, keepdim=True)"),
         mistake("an axis lost", "`mean` without `keepdim` loses the axis, so a row is divided by another row's number, "
                 "or the shapes do not fit. How does a number stay in line with its own row?",

@@ -94,7 +94,8 @@ EXERCISE = exercise(
         mistake("numbers instead of booleans", "The masks hold numbers. Added to scores, 1 and 0 hide nothing, and `~` "
                 "and `&` mean something else on them or fail. Which dtype can only say yes or no?",
                 *_each("{}.float()"), *_each("{}.long()"), _each("{}.int()")[0],
-                _each("torch.zeros({0}.shape).masked_fill(~{0}, -torch.inf)")[0]),
+                "hide = lambda mask: torch.zeros(mask.shape).masked_fill(~mask, -torch.inf)\n"
+                "return hide(encoder), hide(decoder), hide(cross)"),
         mistake("inverted", "True and False are exchanged: True marks what is hidden. Some libraries mean it so; here, "
                 "as in torch's SDPA, what does True allow?", *_each("~{}")),
         *without(saying(PAST, {
@@ -107,7 +108,9 @@ EXERCISE = exercise(
                 "What may a token not see besides?", "decoder = keys"),
         mistake("the encoder causal", "In the encoder a token sees only what stands before it. The source is read "
                 "whole before anything is written: what is there to hide?",
-                "encoder = read[:, None, None, :] & torch.ones(2 * [source.shape[1]], dtype=torch.bool).tril()"),
+                "encoder = read[:, None, None, :] & torch.ones(2 * [source.shape[1]], dtype=torch.bool).tril()",
+                "encoder = read[:, None, None, :] & torch.ones(2 * [source.shape[1]], dtype=torch.bool).tril()\n"
+                "cross = encoder"),
         mistake("the cross mask causal", "The decoder sees more of the source with every token that it writes. Where "
                 "does the past of a target token lie in another language?",
                 "cross = encoder & torch.ones(target.shape[1], source.shape[1], dtype=torch.bool).tril()"),

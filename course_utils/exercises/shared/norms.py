@@ -11,6 +11,13 @@ The lines speak of `x`, `gain` and `eps`, the arguments, and of the steps
 where `centred` is what is divided: x less its mean, or x itself.
 """
 
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from course_utils.checking.compare import equal
 from course_utils.checking.mistakes import Mistake, Trace, mistake
 
 _OWN = {
@@ -70,10 +77,18 @@ SPREAD = (
             "normed = centred * spread"),
     mistake("divided by the largest number", "Each row was divided by its largest number. Whose size counts in a norm "
             "of this kind?", "spread = centred.abs().amax(-1, keepdim=True) + room"),
-    mistake("computed in lower precision", "The input has 64 bits, and the work was done in 32. Which dtype should "
-            "the steps have?", "normed = (centred.float() / spread.float()).to(x.dtype)",
-            "variance = centred.float().square().mean(-1, keepdim=True)"),
 )
+
+
+def in_float32(reference: Callable[..., Tensor], *versions: str) -> Mistake:
+    """Return the mistake of taking 64 bits to 32: of whatever steps, it is known by its rounding."""
+
+    def is_so(args: tuple[Any, ...], got: Tensor) -> bool:
+        want = reference(*args)
+        return got.dtype == want.dtype == torch.float64 and equal(got, want, 1e-5) and not equal(got, want)
+
+    return mistake("float64 lost on the way", "64 bits were taken to 32: half of the digits are gone. Which dtypes "
+                   "need more room, and which have it?", *versions, matches=is_so)
 
 
 def over_another_axis(*lines: str) -> Mistake:

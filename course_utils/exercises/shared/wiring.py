@@ -37,11 +37,12 @@ def wiring(calls: Sequence[str], norms: Sequence[str]) -> tuple[Mistake, ...]:
     last = f"after_{count}"
 
     def every(line: str) -> str:
-        """Write a line for each part, with its number, its norm, its call and what it reads."""
+        """Write a line for each part, with its number, its norm, its call and the stream before it."""
         return "\n".join(one(line, n) for n in each)
 
     def one(line: str, n: int) -> str:
-        return line.format(n=n, norm=_NORMS[n - 1], call=calls[n - 1], x=stream[n])
+        part = calls[n - 1].format(f"read_{n}")
+        return line.format(n=n, norm=_NORMS[n - 1], part=part, x=stream[n])
 
     def some(line: str) -> tuple[str, ...]:
         return every(line), *(one(line, n) for n in each)
@@ -66,6 +67,13 @@ def wiring(calls: Sequence[str], norms: Sequence[str]) -> tuple[Mistake, ...]:
         mistake("normed before and after", "A norm acts on both sides of its part, in one of the two orders. Each is "
                 "used once: on which side?", *some("after_{n} = {norm}(sum_{n})"),
                 *some("read_{n} = {norm}({x})"), f"return {_NORMS[count - 1]}({last})"),
+        mistake("the norm on the part's output", "In the pre-norm order the norm acts on what the part gives, not on "
+                "what it reads.", *some("read_{n} = {x}\nfound_{n} = {norm}({part}) if before else {part}")),
+        mistake("one part in the other order", "The parts of one layer are in different orders. The flag holds for all "
+                "of them.", *(one("read_{n} = {x} if before else {norm}({x})\n"
+                                  "after_{n} = {norm}(sum_{n}) if before else sum_{n}", n) for n in each),
+                *(one("read_{n} = {x}\nafter_{n} = {norm}(sum_{n})", n) for n in each),
+                *(one("read_{n} = {norm}({x})\nafter_{n} = sum_{n}", n) for n in each)),
         mistake("a norm left out", "The stream reaches a part, or leaves it, without a norm.",
                 *some("read_{n} = {x}\nafter_{n} = sum_{n} if before else {norm}(sum_{n})"),
                 *some("after_{n} = sum_{n}"), every("read_{n} = {x}\nafter_{n} = sum_{n}")),
@@ -78,7 +86,8 @@ def wiring(calls: Sequence[str], norms: Sequence[str]) -> tuple[Mistake, ...]:
         mistake("parts beside each other", "A part reads what the one before it read: both work on the same stream, as "
                 "in GPT-J. Here each reads what its predecessor left. What does it get?",
                 *(f"read_{n} = {_NORMS[n - 1]}({stream[m]}) if before else {stream[m]}" for n in each for m in each
-                  if m < n)),
+                  if m < n),
+                "\n".join(f"read_{n} = {_NORMS[n - 1]}(x) if before else x" for n in each if n > 1)),
         mistake("an earlier stream added", "A residual leaves out what an earlier part had added. Round which part "
                 "does it go?", *(f"kept_{n} = {stream[m]}" for n in each for m in each if m < n)),
         mistake("the layer's input added again", "The layer's input was added once more at the end. Each part has its "
