@@ -171,7 +171,7 @@ Each chapter has a *core path*: at most ten sections, with at most an hour of ex
 | 13 | [Reading attention: what the weights say, and what they do not](13_reading_attention.ipynb) |
 | 15 | [Why it works: theory you can run](15_theory.ipynb) |
 
-The others are planned.
+Chapters with a link are there; the others are planned.
 """
 
 # %% [markdown]

@@ -1,5 +1,6 @@
 """Small models made of the course's own parts."""
 
+from course_utils.models.beam import beam_search
 from course_utils.models.character_model import (
     CharacterModel,
     next_character_loss,
@@ -14,13 +15,17 @@ from course_utils.models.contexts import (
     LocalMonotonicContext,
     LocalPredictiveContext,
 )
+from course_utils.models.deep_stack import DeepStack, train_deep_stack
 from course_utils.models.encoder import Encoder
+from course_utils.models.feed_forward import feed_forward, gated_feed_forward
 from course_utils.models.generate import generate, left_pad, stream_tokens
 from course_utils.models.given import GivenAttention, GivenCache, GivenPositions
 from course_utils.models.gpt import GPT
 from course_utils.models.gpt2_weights import from_gpt2, to_gpt2
 from course_utils.models.gpt_text import TokenText, next_token_loss, token_text, train_gpt
 from course_utils.models.greedy import greedy_decode
+from course_utils.models.layer_modules import DecoderLayer, EncoderLayer
+from course_utils.models.layers import decoder_layer, encoder_layer
 from course_utils.models.length_task import (
     LengthTask,
     copy_task,
@@ -31,6 +36,8 @@ from course_utils.models.length_task import (
 from course_utils.models.llama import Llama, from_llama, to_llama
 from course_utils.models.model_cache import ModelCache
 from course_utils.models.named_schemes import rescaled_rope
+from course_utils.models.norms import layer_norm, rms_norm
+from course_utils.models.one_stream import OneStream, stream_mask
 from course_utils.models.positioned_transformer import PositionedTransformer
 from course_utils.models.recall import RecallModel, judge_recall, recall_batch, train_recall
 from course_utils.models.recurrent import encode, rnn_step
@@ -46,6 +53,7 @@ from course_utils.models.seq2seq_training import (
     write_all,
 )
 from course_utils.models.small_transformer import Block, SmallTransformer
+from course_utils.models.transformer import Transformer, transformer_masks
 
 __all__ = [
     "GPT",
@@ -56,8 +64,11 @@ __all__ = [
     "ConcatScore",
     "Context",
     "Decoder",
+    "DecoderLayer",
+    "DeepStack",
     "Encoded",
     "Encoder",
+    "EncoderLayer",
     "FixedContext",
     "GeneralScore",
     "GivenAttention",
@@ -69,30 +80,40 @@ __all__ = [
     "LocalPredictiveContext",
     "LuongDecoder",
     "ModelCache",
+    "OneStream",
     "PositionedTransformer",
     "RecallModel",
     "Seq2Seq",
     "SmallTransformer",
     "TokenText",
+    "Transformer",
     "Written",
+    "beam_search",
     "copy_task",
+    "decoder_layer",
     "draw_tokens",
     "encode",
+    "encoder_layer",
+    "feed_forward",
     "field_mass",
     "from_gpt2",
     "from_llama",
+    "gated_feed_forward",
     "generate",
     "greedy_decode",
     "judge_on_task",
     "judge_recall",
+    "layer_norm",
     "left_pad",
     "next_character_loss",
     "next_token_loss",
     "recall_batch",
     "rescaled_rope",
+    "rms_norm",
     "rnn_step",
     "sequence_loss",
     "source_gradients",
+    "stream_mask",
     "stream_tokens",
     "text_task",
     "to_gpt2",
@@ -101,10 +122,12 @@ __all__ = [
     "token_probabilities",
     "token_text",
     "train_character_model",
+    "train_deep_stack",
     "train_gpt",
     "train_on_task",
     "train_recall",
     "train_seq2seq",
+    "transformer_masks",
     "weight_on_previous",
     "write_all",
 ]

@@ -23,6 +23,7 @@ from course_utils.widgets.rope_clock import RopeClock, rope_clock
 from course_utils.widgets.scale_explorer import ScaleExplorer, scale_explorer
 from course_utils.widgets.tile_stepper import TileStepper, tile_stepper
 from course_utils.widgets.variant_explorer import VariantExplorer, variant_explorer
+from course_utils.widgets.wiring_explorer import WiringExplorer, wiring_explorer
 
 __all__ = [
     "AlignmentExplorer",
@@ -40,6 +41,7 @@ __all__ = [
     "ScaleExplorer",
     "TileStepper",
     "VariantExplorer",
+    "WiringExplorer",
     "alignment_explorer",
     "decode_stepper",
     "explanation_graph",
@@ -56,4 +58,5 @@ __all__ = [
     "scale_explorer",
     "tile_stepper",
     "variant_explorer",
+    "wiring_explorer",
 ]

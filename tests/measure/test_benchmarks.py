@@ -59,6 +59,11 @@ SMALL: dict[str, tuple[dict[str, Any], list[str]]] = {
         {"POSITIONS": [16, 24, 32], "TOKENS": 50, "GENERATED": [[32, 1, 2, 50, 1, 4]]},
         ["--rounds", "1"],
     ),
+    "chapter_11_dates": (
+        {"PAIRS": 600, "TESTED": 64, "SETTINGS": STEPS, "LENGTHS": [4, 8], "ROUNDS": 1,
+         "DEEP_STEPS": 1},
+        ["--seeds", "1"],
+    ),
     "chapter_10_training": ({"SHORT": 1, "LONG": 2, "READ_AT": [64]}, ["--seeds", "1"]),
     "chapter_13_heads": ({"STEPS": 1, "WINDOWS": 2}, ["--seeds", "1"]),
     "chapter_13_induction": ({"MODELS": [[2, 1, 2, False, 1], [1, 2, 2, True, 1]]}, []),

@@ -152,10 +152,16 @@ MEASURE = (
 MODELS = (
     Entry(models.draw_tokens, {"temperature": 0.0}, {"num_tokens": 5}),
     Entry(models.encode, {"lengths": _lengths(1)}),
+    Entry(models.feed_forward, {"activation": "gelu"}, {"d_ff": 5}),
+    Entry(models.gated_feed_forward, sizes={"d_ff": 5}),
+    Entry(models.layer_norm),
     Entry(models.left_pad, {"prompts": [[1, 2], [3]]}, {"B": 2, "longest": 2}),
+    Entry(models.rms_norm),
     Entry(models.rnn_step),
+    Entry(models.stream_mask, {"num_target": 3, "kind": "prefix", "pad_id": 0}, {"L": 7, "S": 4}),
     Entry(models.token_accuracy, {"predicted": _written}, {"T": 4}),
     Entry(models.token_probabilities, sizes={"num_tokens": 5}),
+    Entry(models.transformer_masks, {"pad_id": 0}),
 )
 READING = (  # the first axis of a list of layers is not the batch: apart=False
     Entry(reading.attention_flow, {"layers": _layers(), "source": 0, "target": 0}),

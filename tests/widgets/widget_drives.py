@@ -84,6 +84,15 @@ def _sixth_character() -> Step:
     )
 
 
+def _last_output() -> Step:
+    """The arrow keys start from the output that has the focus, the first."""
+    return Step(
+        lambda root: root.locator(".acw-outputs button").first,
+        lambda page, first: first.locator("xpath=..").locator("button").last.click(),
+        typed("End"),
+    )
+
+
 def _start_at_the_left() -> Step:
     """From (0.3, 0.4) to (-0.7, 0.4), by two large steps or a click; the plane reaches 2.2."""
 
@@ -172,6 +181,16 @@ DRIVES = {
         lambda _: [slide("stage", "End"), slide("factor of the scores", "Home")],
         said.blurred_to_the_end,
         {"factor": 0.5, "step": 12},
+    ),
+    "WiringExplorer": Drive(
+        widgets.wiring_explorer,
+        lambda _: [
+            slide("padding", "End"),
+            pick("wiring", "GPT: one stream, left to right"),
+            _last_output(),
+        ],
+        said.last_output_of_gpt,
+        {"wiring": "gpt", "side": "target"},
     ),
     "ExplanationGraph": Drive(
         explanation_graph_cases.widget,

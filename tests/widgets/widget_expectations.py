@@ -9,6 +9,7 @@ import mask_playground_cases
 import numpy as np
 import tile_stepper_cases
 import torch
+import wiring_explorer_cases
 
 from course_utils.attention import (
     attention_weights,
@@ -188,6 +189,18 @@ def last_tile(widget: Any) -> list[str]:
     return [row, f"\t{moved}"]
 
 
+def last_output_of_gpt(widget: Any) -> list[str]:
+    num_source, num_target = len(widget.source), len(widget.target)
+    view = {name: getattr(widget, name) for name in ("num_layers", "window")}
+    sizes = {"num_source": num_source, "num_target": num_target, "pads": num_source}
+    row = wiring_explorer_cases.counts({**view, **sizes, "wiring": "gpt"})[-1]
+    return [
+        f"The place that writes “{widget.target[-1]}”, after {widget.num_layers} layers: "
+        f"{int((row > 0).sum())} of {len(row)} inputs reach it, on {int(row.sum())} paths.",
+        "Dark: " + ", ".join(["“pad”"] * num_source),
+    ]
+
+
 def rollout_without_the_residual(widget: Any) -> list[str]:
     name, above = widget.tokens[widget.source], widget.tokens[widget.target[1]]
     said = explanation_graph_cases.explained(widget, 0.0)["rollout"][widget.source]
@@ -196,6 +209,8 @@ def rollout_without_the_residual(widget: Any) -> list[str]:
         f"Rollout, from {name} to {above} above layer {widget.target[0]}: {three(said)},",
         f"with leave-one-out: {fixed(rho, 2).replace('0.', '.')};",
     ]
+
+
 def walk_from_the_left_among_all(widget: Any) -> list[str]:
     walk = hopfield_landscape_cases.walk([-0.7, 0.4], widget.patterns, widget.beta)
     valleys = hopfield_landscape_cases.valleys(widget.patterns, widget.beta)
