@@ -90,6 +90,9 @@ EXERCISE = exercise(
         mistake("NaN at a weight of 0", "A weight of 0 gives NaN: its logarithm is -inf, and 0 times -inf is no "
                 "number. What should such a key add?", "logs = given.log()",
                 "total = (given * given.log2()).sum(-1) * math.log(2)"),
+        mistake("a row with a weight of 0 lost", "A row that holds a 0 has the entropy 0, whatever its other weights "
+                "are: the NaN of one key had spread over the sum before it was replaced.",
+                "total = (given * given.log()).sum(-1).nan_to_num(0.0)"),
         mistake("a gradient that is not finite at 0", "The values are right, but at a weight of 0 the gradient is NaN "
                 "or infinite: a logarithm of 0 is still in the graph, though its result is thrown away. Where must the "
                 "0 be replaced, so that the logarithm never sees it?", "terms = torch.xlogy(given, given)",
@@ -115,7 +118,8 @@ EXERCISE = exercise(
                 "rows, and the weights are to be taken as they are: where do you divide?",
                 "given = weights / weights.sum(-1, keepdim=True)",
                 "given = weights / weights.sum(-1, keepdim=True).clamp(min=1e-12)",
-                "given = F.normalize(weights, p=1, dim=-1)"),
+                "given = F.normalize(weights, p=1, dim=-1)",
+                "entropy = -total / given.sum(-1)"),
         mistake("sign", "Every entropy is negative. Which sign has the logarithm of a share?", "entropy = total"),
         mistake("mean instead of sum", "The terms of a row were averaged: the more keys, the smaller the result. What "
                 "does the formula do with them?", "total = terms.mean(-1)"),
@@ -127,7 +131,8 @@ EXERCISE = exercise(
                 "what?", "entropy = 1 - given.square().sum(-1)", "entropy = (-total).exp()",
                 "entropy = 1 / given.square().sum(-1)", "entropy = 1 - given.amax(-1)", "entropy = given.amax(-1)",
                 "entropy = -given.square().sum(-1).log()", "entropy = given.std(-1)", "entropy = given.var(-1)",
-                "entropy = 2 ** (-total / math.log(2))"),
+                "entropy = 2 ** (-total / math.log(2))",
+                "terms = (1 - given) * (1 - given).clamp(min=1e-30).log()", "logs = torch.log1p(given)"),
         mistake("distance to an even spread", "A row that is spread evenly gives 0 here, and a sharp one much. Which "
                 "of the two should have the largest entropy?", "entropy = math.log(given.shape[-1]) + total"),
         mistake("one number for several rows", "Rows were averaged or added up. Each query has an entropy of its own: "

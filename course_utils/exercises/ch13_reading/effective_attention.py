@@ -126,7 +126,8 @@ EXERCISE = exercise(
                 "that the weights are projected onto?", "basis = F.normalize(columns, dim=-1)\n" + _BASIS),
         mistake("rows made to sum to 1 again", "The rows were made to sum to 1 again, so the output is another one. "
                 "What is left of a row need not be an average.",
-                "return effective / effective.sum(-1, keepdim=True)", "return torch.softmax(effective, -1)"),
+                "return effective / effective.sum(-1, keepdim=True)", "return torch.softmax(effective, -1)",
+                "return F.normalize(effective, p=1, dim=-1)"),
         mistake("negative entries cut off", "Negative entries were made positive or 0, so the output is another one. "
                 "Does a projection know that weights are positive?", "return effective.relu()",
                 "return effective.abs()",

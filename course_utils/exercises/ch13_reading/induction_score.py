@@ -68,10 +68,11 @@ EXERCISE = exercise(
         case("float32", _made(2, 3, 10, period=4, dtype=torch.float32)),
     ),
     mistakes=(
-        mistake("the whole diagonal", "One entry too many went into the mean. The diagonal begins with query period - "
-                "1: which copy of the segment does it stand in?",
+        mistake("the whole diagonal", "The diagonal's first entry went into the mean. It belongs to query period - 1: "
+                "which copy of the segment does that one stand in?",
                 "query = torch.arange(min(period - 1, length), length)",
-                "entries = weights.diagonal(1 - period, -2, -1)\ncount = max(1, entries.shape[-1])"),
+                "entries = weights.diagonal(1 - period, -2, -1)\ncount = max(1, entries.shape[-1])",
+                "entries = weights.diagonal(1 - period, -2, -1)[..., :-1]"),
         mistake("the matched token itself", "This is the weight on the same token, a period earlier. An induction head "
                 "looks for what came after it: one place further, or one place back?", "key = query - period"),
         mistake("the token before the matched one", "The key is on the other side of the token that matches. Does the "

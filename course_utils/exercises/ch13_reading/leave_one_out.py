@@ -80,6 +80,10 @@ def _case(name: str, make: Any, classes: int = 3, dtype: torch.dtype = torch.flo
 
 
 _DELETED = "rest = torch.arange(tokens.shape[1]) != i\nwithout = predict(tokens[:, rest], seen[:, rest])"
+def _all_zero(args: tuple[Any, ...], got: Tensor) -> bool:
+    return float(got.abs().max()) < 1e-6
+
+
 _CALLED = "without = predict(read, hidden)"
 _REPLACED = "hidden[:, i] = seen[:, i]\nread = tokens.clone()\n"
 
@@ -125,6 +129,11 @@ EXERCISE = exercise(
         mistake("another token instead of none", "The token was replaced by a certain other one, which says something "
                 "too. What hides a token so that the model reads nothing there?",
                 *(f"{_REPLACED}read[:, i] = {word}\n{_CALLED}" for word in (0, 1, WORDS - 1))),
+        mistake("a neighbour's token in its place", "The token was replaced by a copy of its neighbour, which says "
+                "something too. What hides a token so that the model reads nothing there?",
+                f"{_REPLACED}read[:, i] = tokens[:, i - 1]\n{_CALLED}"),
+        mistake("nothing hidden", "Every importance is 0, or rounding. Is the token hidden from the second call, and "
+                "is one class looked at, not their sum?", "hidden[:, i] = seen[:, i]", matches=_all_zero),
         mistake("the token cut out", "The token was taken out of the sequence, so the others moved up: they stand at "
                 "other positions now. What hides a token and leaves the others where they are?", _DELETED),
         mistake("only the token left in", "All tokens but this one were hidden. Which one is left out?",
@@ -133,7 +142,8 @@ EXERCISE = exercise(
         mistake("the padding read too", "Hidden tokens were shown to the model: it was given a mask of its own making. "
                 "What does `mask` say about them?", "seen = torch.ones_like(mask)", "hidden = torch.ones_like(seen)"),
         mistake("the mask inverted", "True and False are exchanged in the mask. What does True mean?",
-                "seen = ~mask", "hidden = ~seen\nhidden[:, i] = True", "hidden[:, i] = True"),
+                "seen = ~mask", "hidden = ~seen\nhidden[:, i] = True", "hidden[:, i] = True",
+                "hidden[:, i] = ~hidden[:, i]"),
         mistake("tokens masked by their number", "A token counts as padding for its number. Which argument says what "
                 "is padding?", "seen = tokens != 0", "hidden = tokens != 0", "seen = mask & (tokens != 0)"),
         mistake("all occurrences hidden",
@@ -146,7 +156,8 @@ EXERCISE = exercise(
                 "hidden[i] = False\nhidden[:, i] = hidden[:, i]"),
         mistake("a neighbour hidden", "The importance of a token was written to its neighbour's place.",
                 "hidden[:, i - 1] = False\nhidden[:, i] = hidden[:, i]",
-                "result = importance.roll(1, 1)", "result = importance.flip(1)"),
+                "hidden[:, (i + 1) % tokens.shape[1]] = False\nhidden[:, i] = hidden[:, i]",
+                "result = importance.roll(1, 1)", "result = importance.roll(-1, 1)", "result = importance.flip(1)"),
         mistake("a place left out", "One place has no importance, though it has a token: the first, such as a class "
                 "token, or the last. Which numbers does your range give?", "places = range(1, tokens.shape[1])",
                 "places = range(tokens.shape[1] - 1)"),

@@ -62,7 +62,8 @@ HEADS = (
     mistake("one head for all", "Only one head counts. What becomes of the others?",
             "averaged = each[:, 0]", "averaged = each[:, -1]"),
     batch_mixed("averaged = each.mean((0, 1)).expand(len(each), -1, -1)", "averaged = each.mean(0)",
-                "averaged = each[:1].mean(1).expand(len(each), -1, -1)", "averaged = each.mean((0, 1))"),
+                "averaged = each[:1].mean(1).expand(len(each), -1, -1)", "averaged = each.mean((0, 1))",
+                "return result.mean(0)", "return result[0]"),
     mistake("transposed", "Rows and columns are exchanged. Which of the two is the position above the last layer, and "
             "which the input token?", "return result.mT"),
     mistake("one row alone", "One position's row came back, such as that of a class token. The whole table is asked "
