@@ -38,9 +38,10 @@ class Reader:
 
     def __init__(self, classes: int = 3, dtype: torch.dtype = torch.float32, longest: int = 20) -> None:
         g = torch.Generator().manual_seed(classes)
-        made = (torch.randn(s, generator=g, dtype=torch.float64).to(dtype) for s in ((WORDS, 8), (longest, 8), (8, 8)))
-        self.word, self.place, self.meet = made
-        self.out = torch.randn(8, classes, generator=g, dtype=torch.float64).to(dtype)
+        sizes = ((WORDS, 8), (longest, 8), (8, 8), (8, classes))
+        made = (torch.randn(size, generator=g, dtype=torch.float64) for size in sizes)
+        self.word, self.place, self.meet, self.out = made
+        self.dtype = dtype  # of the result alone, so that rows are the same in batches of any size
 
     def __call__(self, tokens: Tensor, mask: Tensor) -> Tensor:
         """Return the probabilities (B, C)."""
@@ -50,7 +51,7 @@ class Reader:
             raise ValueError("predict takes tokens and mask of one shape (B, L)")
         x = (self.word[tokens] + 0.7 * self.place[: tokens.shape[1]]) * mask.unsqueeze(-1)
         gathered = x.sum(1) / (1 + mask.sum(1, keepdim=True)).sqrt()
-        return ((gathered @ self.meet).tanh() @ self.out + 0.3 * gathered[:, :1]).softmax(-1)
+        return ((gathered @ self.meet).tanh() @ self.out + 0.3 * gathered[:, :1]).softmax(-1).to(self.dtype)
 
 
 def _made(batch: int, length: int, hidden: str = "right") -> Any:
