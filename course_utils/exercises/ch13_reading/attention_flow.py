@@ -201,8 +201,8 @@ EXERCISE = exercise(
                 "total = round(flow(room, start, end), 3)", "total = float(int(flow(room, start, end)))"),
         mistake("divided by a size", "The flow was divided by the number of layers or of tokens. It is a share "
                 "already, of at most 1.", "total = flow(room, start, end) / (len(order) + 1)",
-                "total = flow(room, start, end) / max(2, len(order))",
-                "total = flow(room, start, end) / max(2, length)"),
+                "total = flow(room, start, end) / len(order)",
+                "total = flow(room, start, end) / length"),
         mistake("a tensor", "The flow came back as a tensor. Asked is Python's float.",
                 "return torch.tensor(total)", "return torch.tensor(total, dtype=layers[0].dtype)"),
     ),
