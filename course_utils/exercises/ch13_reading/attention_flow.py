@@ -181,7 +181,7 @@ EXERCISE = exercise(
                 "total = float(torch.minimum(room[start].sum(), room[:, end].sum()))",
                 "total = float(room[:, end].sum())", "total = float(room[start].sum())"),
         mistake("divided by the other tokens' flows", "The flow was divided by what all tokens send, or by the "
-                "largest. That makes a ranking of shares; asked is the flow itself.",
+                "largest. That makes a ranking of shares; what is asked for is the flow itself.",
                 "total = flow(room, start, end) / sum(flow(room, j, end) for j in range(length))",
                 "total = flow(room, start, end) / max(flow(room, j, end) for j in range(length))"),
         mistake("every position receives", "This is what the token can send to all positions together. How much of it "
@@ -203,7 +203,7 @@ EXERCISE = exercise(
                 "already, of at most 1.", "total = flow(room, start, end) / (len(order) + 1)",
                 "total = flow(room, start, end) / len(order)",
                 "total = flow(room, start, end) / length"),
-        mistake("a tensor", "The flow came back as a tensor. Asked is Python's float.",
+        mistake("a tensor", "The flow came back as a tensor. What turns a single number into Python's float?",
                 "return torch.tensor(total)", "return torch.tensor(total, dtype=layers[0].dtype)"),
     ),
     hints=(

@@ -108,7 +108,8 @@ EXERCISE = exercise(
                 "basis = torch.linalg.svd(columns, full_matrices=True)[0]\n" + _BASIS,
                 "basis = torch.linalg.qr(columns, mode='complete')[0]\n" + _BASIS),
         mistake("the inverse of VᵀV", "VᵀV has no inverse where the columns of the values are not independent: with "
-                "fewer keys than features, or a feature that others hold already. What does duty for an inverse there?",
+                "fewer keys than features, or a feature that others hold already. Which inverse exists for every "
+                "matrix?",
                 "inverse = torch.linalg.inv(columns.mT @ columns) @ columns.mT",
                 "inverse = torch.linalg.solve(columns.mT @ columns, columns.mT)",
                 "small = torch.linalg.inv(columns.mT @ columns)\neffective = table @ columns @ small @ columns.mT",

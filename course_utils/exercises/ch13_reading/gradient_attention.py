@@ -101,7 +101,7 @@ EXERCISE = exercise(
         mistake("no cut at 0", "Negative products were kept, so weights for and against the class cancel each other. "
                 "What should become of them?", "each = product"),
         mistake("cut after the mean over the heads", "The heads were averaged before negative products were cut off, "
-                "so one head's No ate up another one's Yes. Which comes first?",
+                "so one head's No cancelled another one's Yes. Which comes first?",
                 "each = product\naveraged = each.mean(1).clamp(min=0)"),
         mistake("heads averaged before the product", "Weights or gradients were averaged over the heads before they "
                 "met. Each head has a gradient for its own weights.",

@@ -118,10 +118,10 @@ EXERCISE = exercise(
                 "Where does your range begin?", "query = torch.arange(min(period + 1, length), length)"),
         mistake("the first copy's own period", "The match was looked for at another distance than the period.",
                 "key = (query - 2 * period + 1) % length", "key = query % period", "key = (query + 1) % period"),
-        mistake("every earlier copy", "The weights on all earlier copies were added up. Asked is the one a period "
-                "earlier.", "entries = _every_copy(weights, query, period)"),
+        mistake("every earlier copy", "The weights on all earlier copies were added up. Only the copy a period "
+                "earlier counts.", "entries = _every_copy(weights, query, period)"),
         mistake("how often it is the top key", "This counts how often the key is the one with the largest weight. "
-                "Asked is the weight itself, on average.",
+                "How large is the weight itself, on average?",
                 "entries = (weights[..., query, :].argmax(-1) == key).to(weights.dtype)"),
         mistake("the largest weight", "The largest of the entries was taken. A head that matches once is not an "
                 "induction head: what is asked of them?", "score = entries.amax(-1) if len(query) else total",

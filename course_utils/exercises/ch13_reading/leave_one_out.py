@@ -148,9 +148,9 @@ EXERCISE = exercise(
         mistake("tokens masked by their number", "A token counts as padding for its number. Which argument says what "
                 "is padding?", "seen = tokens != 0", "hidden = tokens != 0", "seen = mask & (tokens != 0)"),
         mistake("all occurrences hidden",
-                "Every occurrence of the same token was hidden. Asked is one place at a time.",
+                "Every occurrence of the same token was hidden. Hide one place at a time.",
                 "hidden[:] = seen & (tokens != tokens[:, i : i + 1])\nhidden[:, i] = False"),
-        mistake("all from here hidden", "The tokens behind this one were hidden, too. Asked is one at a time.",
+        mistake("all from here hidden", "The tokens after this one were hidden, too. How many are hidden at a time?",
                 "hidden[:, i:] = False\nhidden[:, i] = False"),
         mistake("sequences hidden instead of tokens", "The mask was set to False for a whole sequence, or there is "
                 "none of that number. Which axis of the mask holds the tokens?",
@@ -174,12 +174,13 @@ EXERCISE = exercise(
                 "chosen = whole.mean(0, keepdim=True).argmax(-1, keepdim=True).expand(len(whole), 1)",
                 "chosen = whole[-1:].argmax(-1, keepdim=True).expand(len(whole), 1)",
                 "before = whole.amax(0)[chosen.squeeze(-1)]", "chosen = whole.argmax().expand(len(whole), 1)"),
-        mistake("all classes compared", "The change was taken over all classes. Asked is that of one of them.",
+        mistake("all classes compared", "The change was taken over all classes. Which one is the question about?",
                 "change = (whole - without).abs().sum(-1)", "change = (whole - without).abs().sum(-1) / 2",
                 "change = (whole - without).abs().amax(-1)", "change = (whole - without).square().sum(-1)",
                 "change = (whole * (whole / without).log()).sum(-1)", "change = (whole - without).norm(dim=-1)"),
-        mistake("logarithms or ratios", "Probabilities were divided, or their logarithms subtracted. Asked is a "
-                "difference of probabilities.", "change = before.log() - after.log()", "change = before / after",
+        mistake("logarithms or ratios", "Probabilities were divided, or their logarithms subtracted. What is asked "
+                "for is a difference of probabilities.", "change = before.log() - after.log()",
+                "change = before / after",
                 "change = (before - after) / before", "change = after / before",
                 "change = before.logit() - after.logit()"),
         mistake("what is left instead of what is lost", "This is the probability without the token, not the "
