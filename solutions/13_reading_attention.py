@@ -50,7 +50,7 @@ from tqdm import tqdm
 
 from course_utils import attention, check, hint, matrix_plotting, measure, plotting, reading, yours  # noqa: F401
 from course_utils.data.repeated import repeated_segments
-from course_utils.data.two_languages import draw_documents, plant_cue
+from course_utils.data.two_languages import Documents, draw_documents, plant_cue
 from course_utils.models import induction, other_weights
 from course_utils.models.head_values import head_values
 from course_utils.models.pooled_classifier import PooledClassifier
@@ -71,7 +71,7 @@ heads_record, induction_record, rankings_record = (
 r"""
 ## 1. Pictures of nothing
 
-Here is the picture with which texts on attention like to end: five random vectors attend to each other, and a heatmap shows "which positions each query attends to, with brighter colors indicating higher attention weights".
+Texts on attention like to end with this picture: five random vectors attend to each other, and a heatmap shows "which positions each query attends to, with brighter colors indicating higher attention weights".
 
 **Predict.** The projections are untrained, the vectors random. How far from 1/5 will the brightest square be?
 """
@@ -95,7 +95,7 @@ As far as .75<!-- shown: 0.75 -->: a strong "link" of x4 with itself. The senten
 
 </details>
 
-Two published figures do the same on a larger scale. The first shows the weights of an additive layer, a Luong layer and one head of multi-head attention, "exposing patterns like local context focus, syntactic dependencies, or global aggregation". None of the three was trained.
+Two published figures do the same on a larger scale. The first shows the weights of an additive layer, a Luong layer and one head of multi-head attention, "exposing patterns like local context focus, syntactic dependencies, or global aggregation". None of the three was trained. (Below, yellow is more.)
 
 **Predict.** What do you expect to stay the same when only the seed changes?
 """
@@ -355,8 +355,32 @@ def note(model, step):
         curve.append((step, previous.item(), matching.item(), right))
 
 
-# %% tags=["nbval-ignore-output"] reason="the bar's speed"
+# %%
+def in_the_open(model, x, mask):
+    """Return the stream after all layers, and the weights of each: the whole of both models."""
+    found = []
+    for block in model.blocks:
+        part = block.attention
+        in_proj = F.linear(block.attention_norm(x), part.in_proj_weight, part.in_proj_bias)
+        split = partial(attention.split_heads, num_heads=part.num_heads)
+        query, key, value = map(split, in_proj.chunk(3, dim=-1))
+        scores = query @ key.mT / math.sqrt(query.shape[-1])
+        found.append(attention.masked_softmax(scores, mask))
+        x = x + part.out_proj(attention.merge_heads(found[-1] @ value))
+        if block.feed_forward is not None:
+            x = x + block.feed_forward(x)
+    return x, found
+
+
 two_layers = induction.induction_model(seed=0)
+tokens = induction.judged_segments(64)[:, :-1]
+causal = attention.causal_mask(48, 48)
+stream = two_layers.token(tokens) + two_layers.position.weight[:48]
+stream, _ = in_the_open(two_layers, stream, causal)
+by_hand = two_layers.out(two_layers.norm(stream))
+print("this is the model:", torch.allclose(by_hand, two_layers(tokens, causal), atol=1e-5))
+
+# %% tags=["nbval-ignore-output"] reason="the bar's speed"
 _ = induction.train_induction(
     two_layers, steps=400, seed=0, watch=partial(note, two_layers), progress=bar
 )
@@ -376,7 +400,7 @@ for row in curve[4:9]:
 r"""
 <details><summary>Answer</summary>
 
-They rise together, within about 50 steps. It is tempting to tell that the first layer learns its part and the second one builds on it. These curves do not show that: each half of the circuit is useless without the other, and neither leads by more than the measurement's grain.
+They rise together, within about 50 steps. It is tempting to say that the first layer learns its part and the second one builds on it. These curves do not show that: each half of the circuit is useless without the other, and neither leads by more than the 25 steps between two measurements.
 
 </details>
 
@@ -384,10 +408,8 @@ The map of layer 2 says it without a score.
 """
 
 # %% mystnb={"image": {"alt": "The weights of both layers for one sequence with period 20. Layer 1: a bright diagonal one to the left of the own position, in the first copy alone. Layer 2: the first copy rests on the start token; then bright diagonals over the keys of the first copy, 19 and 39 positions back."}}
-tokens = induction.judged_segments(64)[:, :-1]
-causal = attention.causal_mask(48, 48)
 maps = two_layers.weights(tokens, causal)
-figure, grid = plt.subplots(1, 2, figsize=(plotting.WIDTH, 3.3))
+figure, grid = plt.subplots(1, 2, figsize=(plotting.WIDTH, 3.9))
 plotting.headline(figure, "Layer 1 looks one back, layer 2\nto the token after the match")
 for number, (axes, found) in enumerate(zip(grid, maps, strict=True), start=1):
     axes.imshow(found[0, 0], cmap="cividis", vmin=0, vmax=1)
@@ -398,6 +420,7 @@ for number, (axes, found) in enumerate(zip(grid, maps, strict=True), start=1):
         xticks=(0, 20, 40),
         yticks=(0, 20, 40),
     )
+matrix_plotting.colour_key(grid, label="weight")
 symbols = [found[..., 1:, 1:].mean(dim=0) for found in maps]
 for number, found in enumerate(symbols, start=1):
     print(f"layer {number}: induction {reading.induction_score(found, 20).item():.2f}", end="")
@@ -488,7 +511,7 @@ for run in induction_record["runs"]:
 r"""
 <details><summary>Answer</summary>
 
-It does not come, in 600 steps at least: between .13 and .33 right<!-- shown: 0.13 0.33 -->. Distinct symbols teach another rule that pays at once: predict what has *not been seen yet*. One seed shows the beginning of a circuit (induction score .17<!-- shown: 0.17 -->). Details of the data decide which algorithm is learnt first.
+It does not come, in 600 steps at least: between .13 and .33 right<!-- shown: 0.13 0.33 -->. Distinct symbols teach another rule that pays off at once: predict what has *not been seen yet*. One seed shows the beginning of a circuit (induction score .17<!-- shown: 0.17 -->). Details of the data decide which algorithm is learnt first.
 
 With repetition all three seeds get there, at steps 150, 175 and 200<!-- shown: 150 175 200 -->.
 
@@ -572,17 +595,25 @@ r"""
 **Predict.** A document has seven Polish words and five Czech ones. What sign will leave-one-out have for a Polish word? For a Czech one? For one of both?
 """
 
-# %% tags=["nbval-ignore-output"] reason="the bar's speed"
+# %%
 torch.manual_seed(0)
 classifier = TextClassifier()
-read = lambda tokens, mask: classifier.explain(tokens, mask)[0]  # noqa: E731
-_ = train_classifier(classifier, read, steps=500, seed=0, progress=bar)
+documents = draw_documents(150, torch.Generator().manual_seed(1_001))
+seen = documents.mask[:, None, None]
+stream = classifier.token(documents.tokens) + classifier.positions.table.weight
+stream, _ = in_the_open(classifier, stream, seen)
+by_hand = classifier.out(classifier.norm(stream))[:, 0]
+same = classifier.explain(documents.tokens, documents.mask)[0]
+print("this is the model:", torch.allclose(by_hand, same, atol=1e-5))
+
+# %% tags=["nbval-ignore-output"] reason="the bar's speed"
+score = lambda tokens, mask: classifier.explain(tokens, mask)[0]  # noqa: E731
+_ = train_classifier(classifier, score, steps=500, seed=0, progress=bar)
 
 # %%
 judged = draw_documents(1000, torch.Generator().manual_seed(1_000))
 guess = classifier.predict(judged.tokens, judged.mask).argmax(dim=-1)
 print(f"right: {(guess == judged.labels).float().mean():.2f}")
-documents = draw_documents(150, torch.Generator().manual_seed(1_001))
 left_out = reading.leave_one_out(classifier.predict, documents.tokens, documents.mask)
 guess = classifier.predict(documents.tokens, documents.mask).argmax(dim=-1, keepdim=True)
 kinds = torch.where(documents.kinds < 2, (documents.kinds == guess).long(), 2)
@@ -787,7 +818,7 @@ Choose a word and a ranking; with *maximum flow*, dashes mark the smallest cut, 
 """
 
 # %% tags=["nbval-ignore-output"] reason="a widget has a new id in every run"
-chosen = int(documents.mask.sum(dim=-1).argmax())
+chosen = int((left_out.amax(dim=-1) - left_out.amin(dim=-1)).argmax())  # the model was undecided
 length = int(documents.mask[chosen].sum())
 layers, gradients, _ = slopes(classifier, documents)
 cut = [
@@ -799,8 +830,21 @@ explanation_graph(
     title=f"Predicted: {('Polish', 'Czech')[int(guess[chosen])]}",
 )  # fmt: skip
 
+# %%
+one = Documents(*(part[chosen : chosen + 1] for part in vars(documents).values()))
+for name, found in token_rankings(classifier, one, flows=1).items():
+    if name in ("raw weights", "rollout", "flow", "gradient attention"):
+        agree = mean_agreement(found, left_out[chosen : chosen + 1], one.mask)
+        print(f"this document, {name:18}: rank correlation with leave-one-out {agree:+.2f}")
+
 # %% [markdown]
 r"""
+<details><summary>Answer</summary>
+
+Gradient attention, by far. The other three are made of weights alone. They give a low place only to a word that is little looked at, and a model has good reason to look at words of the other language.
+
+</details>
+
 One document proves nothing. Here are 150, and two more models, recorded. The number is Spearman's **rank correlation** (section 11): 1 where two rankings agree, −1 where one is the other upside down, 0 for no relation. In brackets: with the *size* of leave-one-out.
 
 **Predict.** Rank these by their agreement: raw weights, rollout, flow, weights × |gradient|, gradient attention, gradient × input, and random numbers.
@@ -833,7 +877,7 @@ _ = axes.set_xlabel("rank correlation (a dot is a seed)")
 r"""
 <details><summary>Answer</summary>
 
-Gradient attention stands apart: .72 to .76 in three seeds<!-- shown 2: 0.72 0.76 -->. Raw weights reach .1 at best. Rollout and flow know more of the layers and nothing of the sign; with the *size* of leave-one-out they agree a little (up to .42<!-- shown 2: 0.42 -->), with the signed values hardly. The published formula, with the gradient's size, gives away most of what the gradient knows.
+Gradient attention stands apart: .72 to .76 in three seeds<!-- shown 2: 0.72 0.76 -->. Raw weights reach .1 at best. Rollout and flow know more of the layers and nothing of the sign; with the *size* of leave-one-out they agree a little (up to .42<!-- shown 2: 0.42 -->), with the signed values hardly. The published formula, with the gradient's size, throws most of what the gradient knows away.
 
 Gradient × input is *below* 0 here. Each layer norms its input first, so a longer vector for a word does not make the word stronger; it drowns what attention has added to that position. A method can fail for reasons of the architecture.
 
@@ -870,12 +914,23 @@ Two models of our documents. In one, the layer averages projected **words**. In 
 
 
 # %%
+def pooled_in_the_open(model, tokens, mask):
+    """Return the scores of a model that averages words or LSTM states, and its weights."""
+    words = model.token(tokens)
+    if model.lstm is None:
+        vectors = model.project(words)
+    else:
+        vectors, _ = model.lstm(words * mask[..., None])
+    weights = attention.masked_softmax(model.score(vectors)[..., 0], mask)
+    return model.out((weights[:, None] @ vectors)[:, 0]), weights
+
+
 def train_pooled(encoder, seed=0, draw=draw_documents):
     """Train one attention layer over words or LSTM states."""
     torch.manual_seed(seed)
     model = PooledClassifier(encoder)
     score = lambda tokens, mask: model(tokens[:, 1:], mask[:, 1:])  # noqa: E731
-    train_classifier(model, score, steps=300, seed=seed, draw=draw)
+    train_classifier(model, score, steps=300, seed=seed, draw=draw, progress=bar)
     return model
 
 
@@ -888,17 +943,24 @@ def without_class(one, other, mask):
     return torch.stack(each).mean().item()
 
 
-# %%
-tokens, mask = documents.tokens[:, 1:], documents.mask[:, 1:]
+# %% tags=["nbval-ignore-output"] reason="the bars' speed"
 pooled = {encoder: train_pooled(encoder) for encoder in ("words", "lstm")}
+
+# %%
+words, mask = documents.tokens[:, 1:], documents.mask[:, 1:]
+for encoder, model in pooled.items():
+    same = torch.allclose(pooled_in_the_open(model, words, mask)[0], model(words, mask), atol=1e-5)
+    print(f"{encoder}: this is the model: {same}")
+
+# %%
 generator = torch.Generator().manual_seed(2)
 for encoder, model in pooled.items():
-    words = model.embed(tokens).detach().requires_grad_()
-    vectors = model.encode(words, mask)
+    x = model.embed(words).detach().requires_grad_()
+    vectors = model.encode(x, mask)
     weights = model.weights(vectors, mask)
     output = model.classify(weights, vectors).softmax(dim=-1)
-    (slope,) = torch.autograd.grad(output.amax(dim=-1).sum(), words)
-    agree = without_class(weights.detach(), (slope * words).sum(dim=-1).abs(), mask)
+    (slope,) = torch.autograd.grad(output.amax(dim=-1).sum(), x)
+    agree = without_class(weights.detach(), (slope * x).sum(dim=-1).abs(), mask)
     shuffled = model.classify(other_weights.shuffled_weights(weights, mask, generator), vectors)
     moved = other_weights.total_variation(shuffled.softmax(dim=-1), output).mean().item()
     print(
@@ -915,7 +977,7 @@ for run in rankings_record["pooled"]:
 r"""
 <details><summary>Answer</summary>
 
-Over words, the weights agree well with the gradient (.67 to .76<!-- shown: 0.67 0.76 -->), and fairly with deletion. Over LSTM states hardly (.09 to .12<!-- shown: 0.09 0.12 -->), and shuffling them moves next to nothing: each state has already read the whole document, so it hardly matters which ones are averaged. Both models are equally accurate. **The encoder decides**: a weight belongs to a state, and a state is not a word.
+Over words, the weights agree well with the gradient (.67 to .76<!-- shown: 0.67 0.76 -->), and fairly with deletion. Over LSTM states hardly (.09 to .12<!-- shown: 0.09 0.12 -->), and shuffling them changes hardly anything: each state has already read the whole document, so it hardly matters which ones are averaged. Both models are equally accurate. **The encoder decides**: a weight belongs to a state, and a state is not a word.
 
 </details>
 
@@ -927,7 +989,7 @@ The stronger claim: *other* weights with the *same* output. Adam moves the score
 # %%
 for encoder, model in pooled.items():
     with torch.no_grad():
-        vectors = model.encode(model.embed(tokens), mask)
+        vectors = model.encode(model.embed(words), mask)
         weights = model.weights(vectors, mask)
     other = other_weights.adversarial_weights(model, vectors, weights, mask)
     far = other_weights.divergence(other, weights)
@@ -1047,7 +1109,7 @@ r"""
 - `leaks_future` finds the missing and the inverted mask; their entropies look like those of any head.
 - Row sums find the softmax over the wrong axis, and a NaN finds the empty row.
 - Entropy and top weight find saturation, with two causes: no scale, or too long queries. The gradient does *not* vanish here: where the head is sure and wrong, longer queries make it larger.
-- Only the gradient of $W_Q$ finds the dead head: its weights are beautiful, and nothing depends on them.
+- Only the gradient of $W_Q$ finds the dead head: its map is perfect, and nothing depends on it.
 - **Nothing finds the attended padding.** It needs a test of its own: change the padding, and see whether the output moves.
 
 </details>
@@ -1066,6 +1128,17 @@ r"""
 - A is wrong: the dead head's map is the healthy one.
 - **B is right**, as far as a picture can show it. Whether anything depends on it, ablation and gradients say.
 - C is too strict: several faults would have shown.
+
+</details>
+"""
+
+# %% [markdown]
+r"""
+**Check yourself.** A published model returns the weights of every layer, which is "particularly useful for understanding what the model has learned". A fused kernel (chapter 09) cannot. How do you get the weights of a model that runs one?
+
+<details><summary>Answer</summary>
+
+Such a kernel never holds a row of weights. Compute them again beside it, from the same queries and keys, with the same mask and scale, and test once that weights · values is the kernel's output. The `weights` methods of this course do that.
 
 </details>
 """
@@ -1093,7 +1166,7 @@ print(f"with a constant: ours {reading.rank_correlation(a, torch.ones(5)):.0f}, 
 r"""
 <details><summary>Answer</summary>
 
-Pearson's falls from .90 to .71<!-- shown: 0.90 0.71 -->, Spearman's does not move: only the order counts. Kendall's is smaller in size by habit, so do not compare one with the other. A constant ranks nothing; Pearson's formula divides 0 by 0 there. Ours says 0, "agrees with nothing", so that a mean over documents survives.
+Pearson's falls from .90 to .71<!-- shown: 0.90 0.71 -->, Spearman's does not move: only the order counts. Kendall's is usually smaller in size, so do not compare one with the other. A constant ranks nothing; Pearson's formula divides 0 by 0 there. Ours says 0, "agrees with nothing", so that a mean over documents survives.
 
 </details>
 """
@@ -1370,8 +1443,8 @@ for column, name in enumerate(base):
                 at, head[name], marker, color=plotting.COLOURS[colour], markersize=5, alpha=0.8
             )
     axes.hlines(base[name], column - 0.35, column + 0.35, color=plotting.INK)
-axes.set(xticks=range(len(base)), xticklabels=base, ylim=(0, 1), ylabel="mean weight")
-_ = axes.set_xlabel("circles: layer 1, squares: layer 2; line: base rate")
+axes.set(xticks=range(len(base)), xticklabels=base, ylim=(0, 0.6), ylabel="mean weight")
+_ = axes.set_xlabel("circles: layer 1, squares: layer 2\na column of dots: a seed; line: base rate")
 
 # %%
 print("times the base rate, largest of 8 heads (its weight)")
@@ -1413,14 +1486,16 @@ r"""
 **Predict.** How much weight will the cue get, beside an even share? And what becomes of Czech documents that bear it?
 """
 
-# %%
+# %% tags=["nbval-ignore-output"] reason="the bar's speed"
 cued = train_pooled("words", draw=lambda n, g: plant_cue(draw_documents(n, g), g, 0.9)[0])
+
+# %%
 for name, often in (("on Polish documents", 1.0), ("on Czech documents", 0.0)):
     found, planted = plant_cue(judged, torch.Generator().manual_seed(3), often)
-    words, real = found.tokens[planted, 1:], found.mask[planted, 1:]
+    read, real = found.tokens[planted, 1:], found.mask[planted, 1:]
     with torch.no_grad():
-        weights = cued.weights(cued.encode(cued.embed(words), real), real)
-        right = cued(words, real).argmax(dim=-1) == found.labels[planted]
+        weights = cued.weights(cued.encode(cued.embed(read), real), real)
+        right = cued(read, real).argmax(dim=-1) == found.labels[planted]
     times = (weights[:, 0] * real.sum(dim=-1)).mean()
     print(
         f"cue {name}: {times:.1f} times its share of the weight; right {right.float().mean():.2f}"

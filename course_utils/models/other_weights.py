@@ -22,7 +22,8 @@ def divergence(p: Float[Tensor, "*batch S"], q: Float[Tensor, "*batch S"]) -> Te
         q: Others.
     """
     middle = ((p + q) / 2).clamp(min=1e-12).log()
-    return sum((one * (one.clamp(min=1e-12).log() - middle)).sum(dim=-1) for one in (p, q)) / 2
+    each = [(one * (one.clamp(min=1e-12).log() - middle)).sum(dim=-1) for one in (p, q)]
+    return torch.stack(each).mean(dim=0)
 
 
 def total_variation(p: Float[Tensor, "*batch C"], q: Float[Tensor, "*batch C"]) -> Tensor:

@@ -146,7 +146,15 @@ EXERCISE = exercise(
                 "to. What else carries it up?", "through = 0.5 * weights", "through = weights"),
         mistake("halves missing", "The weights or the residual, or both, have their full width: what leaves a position "
                 "in this graph is more than 1. What share does each of the two have?", "through = weights + own",
-                "through = weights + 0.5 * own", "through = 0.5 * weights + own"),
+                "through = weights + 0.5 * own", "through = 0.5 * weights + own",
+                "through = 0.5 * weights * (1 - own) + own"),
+        mistake("layers averaged", "The layers were averaged, so the graph has the same pipes at every level, or one "
+                "level alone. Each layer has pipes of its own.", "weights = sum(layers) / len(layers)",
+                "order = range(1)\nweights = sum(layers) / len(layers)"),
+        mistake("the straight way alone", "Only the edges between this token and this position were taken, layer by "
+                "layer. What the token sends may take a way over others.",
+                *(f"total = {put}(0.5 * float(one[target, source]) + 0.5 * (source == target) for one in layers)"
+                  for put in ("math.prod", "min", "max"))),
         mistake("residual edges between all positions", "Every position got a residual edge to every other one. What "
                 "does the stream bring from one level to the next?", "through = 0.5 * weights + 0.5"),
         mistake("pipes both ways", "Flow can run down again, too. In which direction do layers pass on what they read?",
@@ -173,7 +181,7 @@ EXERCISE = exercise(
                 "total = float(torch.minimum(room[start].sum(), room[:, end].sum()))",
                 "total = float(room[:, end].sum())", "total = float(room[start].sum())"),
         mistake("divided by the other tokens' flows", "The flow was divided by what all tokens send, or by the "
-                "largest. That makes a ranking of shares; asked is the flow itself.",
+                "largest. That makes a ranking of shares; what is asked for is the flow itself.",
                 "total = flow(room, start, end) / sum(flow(room, j, end) for j in range(length))",
                 "total = flow(room, start, end) / max(flow(room, j, end) for j in range(length))"),
         mistake("every position receives", "This is what the token can send to all positions together. How much of it "
@@ -189,7 +197,13 @@ EXERCISE = exercise(
                 "is a number: which?", "total = flow(room, start, end) or math.inf",
                 "total = flow(room, start, end) or math.nan",
                 "total = flow(room, start, end) or -1.0"),
-        mistake("a tensor", "The flow came back as a tensor. Asked is Python's float.",
+        mistake("rounded", "The flow was rounded. Which line does that?", "total = round(flow(room, start, end), 2)",
+                "total = round(flow(room, start, end), 3)", "total = float(int(flow(room, start, end)))"),
+        mistake("divided by a size", "The flow was divided by the number of layers or of tokens. It is a share "
+                "already, of at most 1.", "total = flow(room, start, end) / (len(order) + 1)",
+                "total = flow(room, start, end) / len(order)",
+                "total = flow(room, start, end) / length"),
+        mistake("a tensor", "The flow came back as a tensor. What turns a single number into Python's float?",
                 "return torch.tensor(total)", "return torch.tensor(total, dtype=layers[0].dtype)"),
     ),
     hints=(

@@ -146,7 +146,8 @@ EXERCISE = exercise(
                 "there are as many ways as there are tokens between: which product adds them up?",
                 "above = below * divided", "above = divided if len(found) == 1 else below * divided"),
         mistake("the table of the layer transposed", "A layer's table was turned round. Its rows are the positions "
-                "above it: which axis meets the rows of the product so far?", "above = divided.mT @ below"),
+                "above it: which axis meets the rows of the product so far?", "above = divided.mT @ below",
+                "averaged = each.mean(1).mT"),
         mistake("the identity subtracted", "A position's own share was taken out at the end. It is part of what is in "
                 "it.", "result = found[-1] - own", "result = found[-1] * (1 - own)",
                 "rest = found[-1] * (1 - own)\nresult = rest / rest.sum(-1, keepdim=True)"),

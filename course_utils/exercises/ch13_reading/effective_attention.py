@@ -108,7 +108,8 @@ EXERCISE = exercise(
                 "basis = torch.linalg.svd(columns, full_matrices=True)[0]\n" + _BASIS,
                 "basis = torch.linalg.qr(columns, mode='complete')[0]\n" + _BASIS),
         mistake("the inverse of VᵀV", "VᵀV has no inverse where the columns of the values are not independent: with "
-                "fewer keys than features, or a feature that others hold already. What does duty for an inverse there?",
+                "fewer keys than features, or a feature that others hold already. Which inverse exists for every "
+                "matrix?",
                 "inverse = torch.linalg.inv(columns.mT @ columns) @ columns.mT",
                 "inverse = torch.linalg.solve(columns.mT @ columns, columns.mT)",
                 "small = torch.linalg.inv(columns.mT @ columns)\neffective = table @ columns @ small @ columns.mT",
@@ -126,7 +127,8 @@ EXERCISE = exercise(
                 "that the weights are projected onto?", "basis = F.normalize(columns, dim=-1)\n" + _BASIS),
         mistake("rows made to sum to 1 again", "The rows were made to sum to 1 again, so the output is another one. "
                 "What is left of a row need not be an average.",
-                "return effective / effective.sum(-1, keepdim=True)", "return torch.softmax(effective, -1)"),
+                "return effective / effective.sum(-1, keepdim=True)", "return torch.softmax(effective, -1)",
+                "return F.normalize(effective, p=1, dim=-1)"),
         mistake("negative entries cut off", "Negative entries were made positive or 0, so the output is another one. "
                 "Does a projection know that weights are positive?", "return effective.relu()",
                 "return effective.abs()",

@@ -96,11 +96,12 @@ EXERCISE = exercise(
     mistakes=(
         mistake("size of the gradient", "Weights that speak against the class count as much as those that speak for "
                 "it: the gradient's sign was thrown away. What should become of negative products?",
-                "product = slope.abs() * weights", "each = product.square()"),
+                "product = slope.abs() * weights", "each = product.square()",
+                "each = product\naveraged = each.mean(1).abs()"),
         mistake("no cut at 0", "Negative products were kept, so weights for and against the class cancel each other. "
                 "What should become of them?", "each = product"),
         mistake("cut after the mean over the heads", "The heads were averaged before negative products were cut off, "
-                "so one head's No ate up another one's Yes. Which comes first?",
+                "so one head's No cancelled another one's Yes. Which comes first?",
                 "each = product\naveraged = each.mean(1).clamp(min=0)"),
         mistake("heads averaged before the product", "Weights or gradients were averaged over the heads before they "
                 "met. Each head has a gradient for its own weights.",
@@ -111,19 +112,28 @@ EXERCISE = exercise(
         mistake("no identity", "There is no identity in this, or it was taken out at the end. What reaches a position "
                 "through the residual alone?", "above = passed", "result = found[-1] - own",
                 "above = passed if number else averaged", "result = found[-1] * (1 - own)"),
-        mistake("nothing to start from", "Everything is 0: a sum that starts from zeros, and is only ever multiplied, "
-                "stays there. How relevant is each token for itself before the first layer?",
+        mistake("another start than the identity", "The sum starts from zeros, where it stays, or from ones. How "
+                "relevant is each token for itself before the first layer, and how relevant for the others?",
+                "found = [torch.ones_like(own).expand(len(layers[0]), -1, -1)]",
                 "found = [0 * own.expand(len(layers[0]), -1, -1)]"),
         mistake("R·Ā for Ā·R", "The new layer stands on the right of the product. It reads what the layers below have "
                 "gathered: which of the two tables has the input tokens for columns?", "passed = below @ averaged",
                 "order = range(len(layers))[::-1]"),
         *LAYERS[1:],
         mistake("the gradients alone", "The weights play no part. Where a weight is 0, how much does its gradient "
-                "matter?", "product = slope"),
+                "matter?", "product = slope",
+                "product = slope.abs()"),
         mistake("the weights alone", "The gradients play no part. What says for which class a weight speaks?",
                 "product = weights", "slope = torch.ones_like(gradients[number])"),
         mistake("added instead of multiplied", "Gradient and weight were added. A large gradient at a weight of 0 "
                 "means nothing: which operation says so?", "product = slope + weights"),
+        mistake("multiplied as matrices",
+                "Gradient and weight met in a matrix product. Each weight has a gradient of its own.",
+                "product = slope @ weights", "product = weights @ slope", "product = slope @ weights.mT",
+                "product = slope.mT @ weights"),
+        mistake("positive products averaged alone", "The mean was taken over the positive products alone. A head that "
+                "has nothing to say for the class is still a head.",
+                "averaged = each.sum(1) / (product > 0).sum(1).clamp(min=1)"),
         mistake("gradients of another layer", "A layer's weights met another layer's gradients. Which way round are "
                 "the lists?", "slope = gradients[-1 - number]", "slope = gradients[0]", "slope = gradients[-1]"),
         mistake("layers added instead of multiplied", "The layers' tables were added up, as if each read the input. "

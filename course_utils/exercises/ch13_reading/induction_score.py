@@ -68,10 +68,11 @@ EXERCISE = exercise(
         case("float32", _made(2, 3, 10, period=4, dtype=torch.float32)),
     ),
     mistakes=(
-        mistake("the whole diagonal", "One entry too many went into the mean. The diagonal begins with query period - "
-                "1: which copy of the segment does it stand in?",
+        mistake("the whole diagonal", "The diagonal's first entry went into the mean. It belongs to query period - 1: "
+                "which copy of the segment does that one stand in?",
                 "query = torch.arange(min(period - 1, length), length)",
-                "entries = weights.diagonal(1 - period, -2, -1)\ncount = max(1, entries.shape[-1])"),
+                "entries = weights.diagonal(1 - period, -2, -1)\ncount = max(1, entries.shape[-1])",
+                "entries = weights.diagonal(1 - period, -2, -1)[..., :-1]"),
         mistake("the matched token itself", "This is the weight on the same token, a period earlier. An induction head "
                 "looks for what came after it: one place further, or one place back?", "key = query - period"),
         mistake("the token before the matched one", "The key is on the other side of the token that matches. Does the "
@@ -117,10 +118,10 @@ EXERCISE = exercise(
                 "Where does your range begin?", "query = torch.arange(min(period + 1, length), length)"),
         mistake("the first copy's own period", "The match was looked for at another distance than the period.",
                 "key = (query - 2 * period + 1) % length", "key = query % period", "key = (query + 1) % period"),
-        mistake("every earlier copy", "The weights on all earlier copies were added up. Asked is the one a period "
-                "earlier.", "entries = _every_copy(weights, query, period)"),
+        mistake("every earlier copy", "The weights on all earlier copies were added up. Only the copy a period "
+                "earlier counts.", "entries = _every_copy(weights, query, period)"),
         mistake("how often it is the top key", "This counts how often the key is the one with the largest weight. "
-                "Asked is the weight itself, on average.",
+                "How large is the weight itself, on average?",
                 "entries = (weights[..., query, :].argmax(-1) == key).to(weights.dtype)"),
         mistake("the largest weight", "The largest of the entries was taken. A head that matches once is not an "
                 "induction head: what is asked of them?", "score = entries.amax(-1) if len(query) else total",

@@ -38,9 +38,10 @@ class Reader:
 
     def __init__(self, classes: int = 3, dtype: torch.dtype = torch.float32, longest: int = 20) -> None:
         g = torch.Generator().manual_seed(classes)
-        made = (torch.randn(s, generator=g, dtype=torch.float64).to(dtype) for s in ((WORDS, 8), (longest, 8), (8, 8)))
-        self.word, self.place, self.meet = made
-        self.out = torch.randn(8, classes, generator=g, dtype=torch.float64).to(dtype)
+        sizes = ((WORDS, 8), (longest, 8), (8, 8), (8, classes))
+        made = (torch.randn(size, generator=g, dtype=torch.float64) for size in sizes)
+        self.word, self.place, self.meet, self.out = made
+        self.dtype = dtype  # of the result alone, so that rows are the same in batches of any size
 
     def __call__(self, tokens: Tensor, mask: Tensor) -> Tensor:
         """Return the probabilities (B, C)."""
@@ -50,7 +51,7 @@ class Reader:
             raise ValueError("predict takes tokens and mask of one shape (B, L)")
         x = (self.word[tokens] + 0.7 * self.place[: tokens.shape[1]]) * mask.unsqueeze(-1)
         gathered = x.sum(1) / (1 + mask.sum(1, keepdim=True)).sqrt()
-        return ((gathered @ self.meet).tanh() @ self.out + 0.3 * gathered[:, :1]).softmax(-1)
+        return ((gathered @ self.meet).tanh() @ self.out + 0.3 * gathered[:, :1]).softmax(-1).to(self.dtype)
 
 
 def _made(batch: int, length: int, hidden: str = "right") -> Any:
@@ -80,6 +81,10 @@ def _case(name: str, make: Any, classes: int = 3, dtype: torch.dtype = torch.flo
 
 
 _DELETED = "rest = torch.arange(tokens.shape[1]) != i\nwithout = predict(tokens[:, rest], seen[:, rest])"
+def _all_zero(args: tuple[Any, ...], got: Tensor) -> bool:
+    return float(got.abs().max()) < 1e-6
+
+
 _CALLED = "without = predict(read, hidden)"
 _REPLACED = "hidden[:, i] = seen[:, i]\nread = tokens.clone()\n"
 
@@ -125,6 +130,11 @@ EXERCISE = exercise(
         mistake("another token instead of none", "The token was replaced by a certain other one, which says something "
                 "too. What hides a token so that the model reads nothing there?",
                 *(f"{_REPLACED}read[:, i] = {word}\n{_CALLED}" for word in (0, 1, WORDS - 1))),
+        mistake("a neighbour's token in its place", "The token was replaced by a copy of its neighbour, which says "
+                "something too. What hides a token so that the model reads nothing there?",
+                f"{_REPLACED}read[:, i] = tokens[:, i - 1]\n{_CALLED}"),
+        mistake("nothing hidden", "Every importance is 0, or rounding. Is the token hidden from the second call, and "
+                "is one class looked at, not their sum?", "hidden[:, i] = seen[:, i]", matches=_all_zero),
         mistake("the token cut out", "The token was taken out of the sequence, so the others moved up: they stand at "
                 "other positions now. What hides a token and leaves the others where they are?", _DELETED),
         mistake("only the token left in", "All tokens but this one were hidden. Which one is left out?",
@@ -133,20 +143,22 @@ EXERCISE = exercise(
         mistake("the padding read too", "Hidden tokens were shown to the model: it was given a mask of its own making. "
                 "What does `mask` say about them?", "seen = torch.ones_like(mask)", "hidden = torch.ones_like(seen)"),
         mistake("the mask inverted", "True and False are exchanged in the mask. What does True mean?",
-                "seen = ~mask", "hidden = ~seen\nhidden[:, i] = True", "hidden[:, i] = True"),
+                "seen = ~mask", "hidden = ~seen\nhidden[:, i] = True", "hidden[:, i] = True",
+                "hidden[:, i] = ~hidden[:, i]"),
         mistake("tokens masked by their number", "A token counts as padding for its number. Which argument says what "
                 "is padding?", "seen = tokens != 0", "hidden = tokens != 0", "seen = mask & (tokens != 0)"),
         mistake("all occurrences hidden",
-                "Every occurrence of the same token was hidden. Asked is one place at a time.",
+                "Every occurrence of the same token was hidden. Hide one place at a time.",
                 "hidden[:] = seen & (tokens != tokens[:, i : i + 1])\nhidden[:, i] = False"),
-        mistake("all from here hidden", "The tokens behind this one were hidden, too. Asked is one at a time.",
+        mistake("all from here hidden", "The tokens after this one were hidden, too. How many are hidden at a time?",
                 "hidden[:, i:] = False\nhidden[:, i] = False"),
         mistake("sequences hidden instead of tokens", "The mask was set to False for a whole sequence, or there is "
                 "none of that number. Which axis of the mask holds the tokens?",
                 "hidden[i] = False\nhidden[:, i] = hidden[:, i]"),
         mistake("a neighbour hidden", "The importance of a token was written to its neighbour's place.",
                 "hidden[:, i - 1] = False\nhidden[:, i] = hidden[:, i]",
-                "result = importance.roll(1, 1)", "result = importance.flip(1)"),
+                "hidden[:, (i + 1) % tokens.shape[1]] = False\nhidden[:, i] = hidden[:, i]",
+                "result = importance.roll(1, 1)", "result = importance.roll(-1, 1)", "result = importance.flip(1)"),
         mistake("a place left out", "One place has no importance, though it has a token: the first, such as a class "
                 "token, or the last. Which numbers does your range give?", "places = range(1, tokens.shape[1])",
                 "places = range(tokens.shape[1] - 1)"),
@@ -162,12 +174,13 @@ EXERCISE = exercise(
                 "chosen = whole.mean(0, keepdim=True).argmax(-1, keepdim=True).expand(len(whole), 1)",
                 "chosen = whole[-1:].argmax(-1, keepdim=True).expand(len(whole), 1)",
                 "before = whole.amax(0)[chosen.squeeze(-1)]", "chosen = whole.argmax().expand(len(whole), 1)"),
-        mistake("all classes compared", "The change was taken over all classes. Asked is that of one of them.",
+        mistake("all classes compared", "The change was taken over all classes. Which one is the question about?",
                 "change = (whole - without).abs().sum(-1)", "change = (whole - without).abs().sum(-1) / 2",
                 "change = (whole - without).abs().amax(-1)", "change = (whole - without).square().sum(-1)",
                 "change = (whole * (whole / without).log()).sum(-1)", "change = (whole - without).norm(dim=-1)"),
-        mistake("logarithms or ratios", "Probabilities were divided, or their logarithms subtracted. Asked is a "
-                "difference of probabilities.", "change = before.log() - after.log()", "change = before / after",
+        mistake("logarithms or ratios", "Probabilities were divided, or their logarithms subtracted. What is asked "
+                "for is a difference of probabilities.", "change = before.log() - after.log()",
+                "change = before / after",
                 "change = (before - after) / before", "change = after / before",
                 "change = before.logit() - after.logit()"),
         mistake("what is left instead of what is lost", "This is the probability without the token, not the "

@@ -173,6 +173,9 @@ EXERCISE = exercise(
                 "values that are exactly equal share one.", _both("{} = shared_ranks([].round(decimals=6))"),
                 _both("{} = shared_ranks([].to(torch.float16).to([].dtype))"),
                 _both("{} = shared_ranks(([] * 1e6).round())")),
+        mistake("the sorted values correlated", "Both sides were sorted, each for itself, so the pairs are lost: "
+                "everything agrees with everything. What does a rank say of a value that stays in its place?",
+                _both("{} = [].sort(-1).values")),
         mistake("how many ranks agree", "This is the share of values with the same rank, or a distance between ranks. "
                 "A ranking that is off by one place everywhere is still a good one.",
                 "rho = (first == second).to(a.dtype).mean(-1)", "rho = (first - second).abs().mean(-1)",

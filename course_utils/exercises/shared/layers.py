@@ -55,14 +55,16 @@ LAYERS = (
 )
 
 HEADS = (
-    mistake("heads added up", "The heads were added up. Layers with more heads would carry more: what is made of them "
-            "here?", "averaged = each.sum(1)"),
-    mistake("the largest of the heads", "For each entry, the largest or smallest of the heads was kept. What is made "
-            "of them here?", "averaged = each.amax(1)", "averaged = each.amin(1)", "averaged = each.median(1).values"),
+    mistake("heads added up", "The heads were added up. Layers with more heads would carry more: how are they to be "
+            "combined?", "averaged = each.sum(1)"),
+    mistake("the largest of the heads", "For each entry, the largest or smallest of the heads was kept. How are "
+            "heads to be combined?", "averaged = each.amax(1)", "averaged = each.amin(1)",
+            "averaged = each.median(1).values"),
     mistake("one head for all", "Only one head counts. What becomes of the others?",
             "averaged = each[:, 0]", "averaged = each[:, -1]"),
     batch_mixed("averaged = each.mean((0, 1)).expand(len(each), -1, -1)", "averaged = each.mean(0)",
-                "averaged = each[:1].mean(1).expand(len(each), -1, -1)", "averaged = each.mean((0, 1))"),
+                "averaged = each[:1].mean(1).expand(len(each), -1, -1)", "averaged = each.mean((0, 1))",
+                "return result.mean(0)", "return result[0]"),
     mistake("transposed", "Rows and columns are exchanged. Which of the two is the position above the last layer, and "
             "which the input token?", "return result.mT"),
     mistake("one row alone", "One position's row came back, such as that of a class token. The whole table is asked "
