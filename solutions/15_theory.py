@@ -281,7 +281,7 @@ check("hopfield_update", hopfield_update)
 
 # %% [markdown]
 r"""
-Now pictures. The digits of scikit-learn are 8 × 8 pixels; as patterns they lose their common mean and get length 1. The lower half of each is erased; one update fills it in.
+Now pictures. The digits of scikit-learn are 8 × 8 pixels; as patterns they lose their common mean and get length 1. The lower half of each is erased, which here means set to that mean; one update fills it in.
 
 **Predict.** 200 digits are stored. Which $\beta$ restores more of them exactly, 8 or 128? What will a digit look like that a small $\beta$ answers with?
 """
@@ -791,7 +791,7 @@ axes.set_yscale("log")
 layers = range(1, 25)
 for kind, colour, at, style, name in (
     ("attention alone", "orange", (5.6, 3e-14), "-", None),
-    ("MLP", "pink", (13, 3e-14), "--", "with an MLP"),
+    ("MLP", "pink", (15, 3e-14), "--", "with an MLP"),
     ("LayerNorm", "green", (5.2, 1e-9), "-", "with LayerNorm"),
     ("residual", "blue", (24.4, 1.3e-2), "-", None),
     ("residual + MLP", "green", (12, 1e-4), "--", None),
