@@ -150,7 +150,7 @@ Both ends are bad: 0.053 at 0.02, where it copies the noise, and 0.47 at 2, wher
 
 </details>
 
-**Find the error.** A published summary: attention is kernel smoothing, with the kernel $e^{q\cdot k/\sqrt d}$ in place of the Gaussian. True as it stands. It is often shortened to "attention averages what is *near*".
+Attention is kernel smoothing with the kernel $e^{q\cdot k/\sqrt d}$ instead of a Gaussian. That is true as it stands. It is often shortened to "attention averages what is *near*". Is it?
 
 **Predict.** SDPA with scale $1/h^2$ against `nadaraya_watson`: for keys of one length, for random keys, and for random keys with $-|k|^2/2h^2$ added to the scores. Which are equal?
 """
@@ -281,7 +281,7 @@ check("hopfield_update", hopfield_update)
 
 # %% [markdown]
 r"""
-Now pictures. The digits of scikit-learn are 8 × 8 pixels; as patterns they lose their common mean and get length 1. The lower half of each is erased; one update fills it in.
+Now pictures. The digits of scikit-learn are 8 × 8 pixels; as patterns they lose their common mean and get length 1. The lower half of each is erased, which here means set to that mean; one update fills it in.
 
 **Predict.** 200 digits are stored. Which $\beta$ restores more of them exactly, 8 or 128? What will a digit look like that a small $\beta$ answers with?
 """
@@ -791,7 +791,7 @@ axes.set_yscale("log")
 layers = range(1, 25)
 for kind, colour, at, style, name in (
     ("attention alone", "orange", (5.6, 3e-14), "-", None),
-    ("MLP", "pink", (13, 3e-14), "--", "with an MLP"),
+    ("MLP", "pink", (15, 3e-14), "--", "with an MLP"),
     ("LayerNorm", "green", (5.2, 1e-9), "-", "with LayerNorm"),
     ("residual", "blue", (24.4, 1.3e-2), "-", None),
     ("residual + MLP", "green", (12, 1e-4), "--", None),
@@ -923,7 +923,7 @@ for run in measure.read_record("chapter_13_induction")["runs"]:
 r"""
 <details><summary>Answer</summary>
 
-Two layers: 0.91 to 0.98 after 400 steps with three seeds, and 1.00 after 800 with one. One layer, though it has four heads and a hundred steps more: 0.12 to 0.21<!-- shown: 0.91 0.98 1.00 0.12 0.21 -->, which is more than guessing, because a symbol that stands in the segment is likelier to come again than one that does not.
+Two layers: 0.91 to 0.98 after 400 steps with three seeds, and 1.00 after 800 with one. One layer, though it has four heads and a hundred steps more: 0.12 to 0.21<!-- shown: 0.91 0.98 1.00 0.12 0.21 -->, which is more than guessing: what was seen before, and roughly where, helps a little.
 
 Width does not replace depth here. What one layer lacks is a step in between. Chapter 13 watches the circuit appear and takes it apart.
 
@@ -1011,7 +1011,7 @@ Equal attention finds the share of ones, in which each token counts $1/n$; times
 
 <details><summary>Answer</summary>
 
-One token changes the mean by $1/n$, as before. But the answer only asks on which side of one half the mean lies, and a single kink there decides it at every length.
+One token changes the mean by $1/n$, as before. But the answer asks only on which side of one half the mean lies: a single kink decides it at every length, and nearly all strings lie far from it.
 
 </details>
 """
@@ -1048,7 +1048,9 @@ By about 2 in the end: from 0.0053 to 0.0027<!-- shown: 0.0053 0.0027 -->. In th
 
 Yun et al. (2020) prove much more: Transformers approximate **every** continuous function of sequences. A published list of what this requires: "sufficient depth, sufficient dimension, appropriate positional encoding".
 
-**Find the error.** The theorem: for every continuous, *permutation-equivariant* function with compact support and every ε > 0 there is a Transformer with 2 heads of size 1 and feed-forward width 4 whose distance from it, in $L^p$, is below ε. With learned positions: every continuous function on a compact set. Which of the three requirements is wrong?
+The theorem: for every continuous, *permutation-equivariant* function with compact support and every ε > 0 there is a Transformer with 2 heads of size 1 and feed-forward width 4 whose distance from it, in $L^p$, is below ε. With learned positions: every continuous function on a compact set.
+
+**Find the error.** Which of the three requirements is wrong?
 """
 
 # %% [markdown]
@@ -1099,7 +1101,7 @@ None of the three: they depend on places, and a layer without positions treats a
 r"""
 ## 11. How few connections are enough?
 
-**Find the error.** A published section: full attention has "maximum expressiveness, $O(n^2)$ cost", sparse attention "reduced expressiveness, $O(n)$ cost", and "(Alon & Yahav, 2021): some tasks require $\Omega(n^2)$ attention; sparse patterns insufficient".
+A published section: full attention has "maximum expressiveness, $O(n^2)$ cost", sparse attention "reduced expressiveness, $O(n)$ cost", and "(Alon & Yahav, 2021): some tasks require $\Omega(n^2)$ attention; sparse patterns insufficient".
 
 **Predict.** Five patterns on 256 tokens, in both directions: all pairs; a window of 8 to each side; the window and one global token; strided by 16 (a window of 15, and every 16th); a star (one global token and nothing else). After how many layers has every token heard of every other?
 """

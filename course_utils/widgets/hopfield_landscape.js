@@ -104,7 +104,7 @@ function render({ model, el }) {
       { className: "acw-main" },
       make(
         "figure",
-        {},
+        { className: "acw-land" },
         make("figcaption", { textContent: "Energy over the plane: the stronger the blue, the lower" }),
         plane,
         make("p", {
@@ -114,12 +114,13 @@ function render({ model, el }) {
             "(with Shift: larger steps).",
         }),
       ),
+      said,
+      make("div", { className: "acw-scroll", tabIndex: 0, role: "group", "aria-label": "Every step" }, table),
       make(
-        "div",
-        { className: "acw-side" },
-        said,
-        make("div", { className: "acw-scroll", tabIndex: 0, role: "group", "aria-label": "Every step" }, table),
-        make("figure", {}, make("figcaption", { textContent: "Energy after each step" }), curve),
+        "figure",
+        { className: "acw-fall" },
+        make("figcaption", { textContent: "Energy after each step" }),
+        curve,
       ),
     ),
   );

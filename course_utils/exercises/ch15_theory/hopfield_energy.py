@@ -99,8 +99,9 @@ EXERCISE = exercise(
                 "terms of the formula do not depend on the state?", "energy = own - match",
                 "energy = own - match + bound", "energy = own - match + count",
                 "energy = own - match + count + bound - bound.detach()"),
-        mistake("M instead of M²", "The largest norm was not squared, or squared twice. What is added is half of the "
-                "square of a length.", f"largest = {_NORMS}.amax()", "largest = patterns.square().sum(-1).amax() ** 2"),
+        mistake("M instead of M²", "The largest norm was not squared, or squared twice. Which power of it stands in "
+                "the formula, and which one do you have?",
+                f"largest = {_NORMS}.amax()", "largest = patterns.square().sum(-1).amax() ** 2"),
         mistake("another M", "M is the largest norm of a single pattern. Over which axis is a norm taken, over which "
                 "the maximum, and of what?", "largest = patterns.square().amax()", "largest = patterns.square().sum()",
                 "largest = patterns.square().sum(-1).mean()", "largest = patterns.square().sum(-1).amin()",
@@ -110,8 +111,9 @@ EXERCISE = exercise(
                 f"largest = {_NORMS}.mean() ** 2", f"largest = {_NORMS}.sum() ** 2",
                 "largest = torch.linalg.matrix_norm(patterns.double(), 2).to(patterns.dtype) ** 2",
                 "largest = products.amax(-1)", "largest = patterns.amax() ** 2"),
-        mistake("another N", "N is how many patterns there are. Which size was used, and is it under the logarithm, "
-                "the natural one?", "number = state.shape[0]", "number = patterns.numel()",
+        mistake("another N", "The constant with N has another size or function in it. What does N count, and "
+                "which logarithm is the inverse of exp?",
+                "number = state.shape[0]", "number = patterns.numel()",
                 "number = patterns.shape[0] + 1", "count = number / beta", "count = math.log2(number) / beta",
                 "count = math.log10(number) / beta", "count = math.log(number + 1) / beta",
                 "count = math.sqrt(number) / beta", "count = math.log(number / beta)",

@@ -156,6 +156,14 @@ EXERCISE = exercise(
                 "left = x.var(-2, correction=min(1, x.shape[-2] - 1)).sum(-1)"),
         mistake("upside down", "The norm of x is above and the distance below. Which of the two should vanish where "
                 "all tokens are equal?", "distance = size / left.clamp(min=1e-12)", "distance = safe / left"),
+        mistake("digits lost in a difference", "Right as algebra, but two squares that are nearly equal were "
+                "subtracted: where tokens are nearly alike, few digits are left of the difference. What can be "
+                "subtracted before anything is squared?",
+                "left = (size.square() - x.shape[-2] * middle.square().sum((-2, -1))).clamp(min=0).sqrt()",
+                "spread = (x.square().mean(-2) - middle.squeeze(-2).square()).sum(-1)\n"
+                "left = (x.shape[-2] * spread).clamp(min=0).sqrt()",
+                "share = x.shape[-2] * middle.square().sum((-2, -1)) / safe.square()\n"
+                "distance = (1 - share).clamp(min=0).sqrt() * (size > 0)"),
         mistake("likeness instead of distance", "1 means here that all tokens are alike. Which end is 0?",
                 "distance = 1 - left / safe", "left = torch.linalg.vector_norm(middle.expand_as(x), dim=(-2, -1))"),
         mistake("cosines instead of distances", "The angles between tokens were averaged: their lengths play no part. "
