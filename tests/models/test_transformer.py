@@ -93,7 +93,7 @@ def test_the_weights_are_the_decoder_s_look_at_the_source() -> None:
 def test_a_beam_of_one_writes_what_greedy_decoding_does() -> None:
     made = model().double()
     greedy = made.write(SOURCE[:1], 5).tokens[0].tolist()
-    tokens, score = beam_search(made.step(SOURCE[:1]), START, END, 1, 5)
+    tokens, _ = beam_search(made.step(SOURCE[:1]), START, END, 1, 5)
     assert tokens == greedy
     wider, better = beam_search(made.step(SOURCE[:1]), START, END, 200, 2, 1.0)
     assert better >= beam_search(made.step(SOURCE[:1]), START, END, 1, 2, 1.0)[1]
