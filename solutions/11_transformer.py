@@ -51,20 +51,11 @@ from torch import nn
 from torch.nn import functional as F
 from tqdm import tqdm
 
-from course_utils import (  # noqa: F401
-    attention,
-    check,
-    data,
-    hint,
-    matrix_plotting,
-    measure,
-    models,
-    plotting,
-    positions,
-    yours,
-)
+from course_utils import attention, check, data, hint, measure, models, plotting, yours  # noqa: F401
 from course_utils.data import END, PAD, START
+from course_utils.matrix_plotting import weight_map
 from course_utils.models import EncoderLayer, Written
+from course_utils.positions import sinusoidal_encoding
 from course_utils.widgets import wiring_explorer
 
 plotting.use_style()
@@ -799,7 +790,7 @@ def copy_layer(own, other):
 
 
 # %%
-course = SimpleNamespace(**vars(attention) | vars(positions) | vars(models))
+course = SimpleNamespace(**vars(attention) | vars(models), sinusoidal_encoding=sinusoidal_encoding)
 torch.manual_seed(0)
 theirs = models.Transformer(20, 14, d_model=64, num_heads=4, num_layers=(2, 2)).double()
 mine = DateTransformer(course, 20, 14, layers=2).double()
@@ -834,7 +825,7 @@ Not at all, to rounding. The package's layers are in turn compared with those of
 # %%
 torch.manual_seed(0)
 table = nn.Embedding(10_000, 512).weight.detach()
-size = positions.sinusoidal_encoding(50, 512).square().mean().sqrt()
+size = sinusoidal_encoding(50, 512).square().mean().sqrt()
 for name, start in (("torch's start, 1", table), ("1/√d", table / 512**0.5)):
     scaled = start * 512**0.5
     print(f"{name:17} times √d {scaled.std():5.2f}, positions {size:.2f}", end="")
@@ -989,7 +980,7 @@ for row, (source, i) in enumerate(zip(sources, chosen, strict=True)):
     signs = [sign.replace(" ", "␣") for sign in source["text"]]
     both = torch.tensor(additive[i]["percent"]) / 100, looked[row]
     for axes, weights in zip(panels[row], both, strict=True):
-        matrix_plotting.weight_map(
+        weight_map(
             axes, weights[:10, : len(signs)], rows=list(source["iso"]), columns=signs, decimals=None
         )
         axes.tick_params(axis="x", labelrotation=0)
@@ -1210,10 +1201,10 @@ r"""
 Write `beam_search(step, start, end, width, max_length, alpha=0.0) -> (tokens, score)`.
 
 - `step(prefixes)` takes `(n, t)` tokens, each row beginning with `start`, and returns log-probabilities `(n, V)`.
-- The beam has `width` places and begins with the one hypothesis `[start]`. In each round every unfinished hypothesis is extended by every token, and the largest sums are kept: as many as there are places that no finished one holds. Never keep a candidate of $-\infty$.
-- A hypothesis that ends with `end` is finished: it keeps its place and is not extended.
+- The beam has `width` places and begins with `[start]` alone. In a round every unfinished hypothesis is extended by every token; the largest sums are kept, as many as there are places that no finished one holds, and never one of $-\infty$.
+- What ends with `end` is finished: it keeps its place and is not extended.
 - After `max_length` rounds, or when none is unfinished, the largest $\text{sum}/\text{length}^\alpha$ of *all* in the beam wins. The length counts `end`, not `start`.
-- Return the tokens as a list of ints without `start`, and that quotient.
+- Return a list of ints without `start`, and that quotient.
 """
 
 
@@ -1455,7 +1446,7 @@ def reading_dates(parts):
         sizes = len(letters.source), len(letters.target), 32, 2
         own = DateTransformer(parts, *sizes, **kinds).double()
         train = partial(models.train_seq2seq, seed=0, batch=32, learning_rate=1e-2)
-        result[f"{name}: last loss"] = train(own, english, steps=150)[-1]
+        result[f"{name}: last loss"] = train(own, english, steps=300)[-1]
         text = models.write_all(own, unseen)
         result[f"{name}: exact"] = measure.exact_match(text.tokens, unseen.target[:, 1:], PAD)
         result[f"{name}: sharpest look"] = text.weights.max().item()

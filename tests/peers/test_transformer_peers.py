@@ -293,7 +293,7 @@ def test_a_whole_t5(monkeypatch) -> None:
     ours = T5(Weights(theirs.state_dict()), theirs.config)
     target = torch.tensor([[PAD, 5, 10, 7, 4, 2], [PAD, 6, 2, 9, 9, 1]])
     want = theirs(input_ids=source, attention_mask=mask, decoder_input_ids=target).logits
-    torch.testing.assert_close(ours.logits(source, target), want, rtol=1e-5, atol=1e-5)
+    torch.testing.assert_close(ours.logits(source, target), want, **EXACT)
     written = source.new_full((len(source), 1), PAD)
     for _ in range(9):
         new = ours.logits(source, written)[:, -1:].argmax(dim=-1)

@@ -6,10 +6,13 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+import torch
 import wiring_explorer_cases as shared
 from playwright.sync_api import Page, expect
+from torch import Tensor
 from widget_page import assert_readable
 
+from course_utils.models import DecoderLayer, EncoderLayer
 from course_utils.widgets import wiring_explorer
 
 Show = Callable[..., Page]
@@ -38,6 +41,41 @@ def test_the_cases_hold_what_is_hard() -> None:
     assert {view["wiring"] for view in views} == {"bert", "gpt", "prefix", "t5", "stub"}
     assert any(view["pads"] == view["num_source"] for view in views)
     assert any(view["window"] == 1 for view in views)
+
+
+def outputs(view: dict[str, Any], x: Tensor) -> Tensor:
+    """Run the course's own layers under the masks of a wiring."""
+    S, pre_norm = view["num_source"], view["pre_norm"]
+    encoder, *rest = shared.masks(view)
+    numbers = range(view["num_layers"])
+    readers = [EncoderLayer(8, 2, 16, pre_norm=pre_norm).double() for _ in numbers]
+    writers = [DecoderLayer(8, 2, 16, pre_norm=pre_norm).double() for _ in numbers]
+    memory, stream = (x, None) if not rest else (x[:, :S], x[:, S:])
+    for layer in readers:
+        memory = layer(memory, encoder)
+    if stream is None:
+        return memory
+    for layer in writers:
+        stream = layer(stream, memory, *rest)
+    return torch.cat([memory, stream], dim=1)
+
+
+@pytest.mark.parametrize("pre_norm", [True, False])
+@pytest.mark.parametrize(
+    "changes", [one for one in shared.CHANGES if one.get("wiring") != "stub"], ids=str
+)
+def test_what_lights_up_is_what_has_a_gradient_in_the_layers(
+    changes: dict[str, Any], pre_norm: bool
+) -> None:
+    view = shared.USUAL | changes | {"pre_norm": pre_norm}
+    size = view["num_source"] + view["num_target"]
+    torch.manual_seed(0)
+    x = torch.randn(1, size, 8, dtype=torch.float64, requires_grad=True)
+    out = outputs(view, x)
+    toward = torch.randn(8, dtype=torch.float64)
+    rows = [torch.autograd.grad(row @ toward, x, retain_graph=True)[0] for row in out[0]]
+    reached = torch.stack([row[0].abs().amax(dim=-1) > 0 for row in rows])
+    assert torch.equal(reached, shared.counts(view) > 0)
 
 
 @pytest.mark.parametrize(

@@ -149,8 +149,9 @@ EXERCISE = exercise(
                 "do on each side of 0?", "relu = shifted.abs()", "relu = F.leaky_relu(shifted)",
                 "relu = shifted.clamp_max(0)", "relu = F.softplus(shifted)", "relu = shifted.clamp(0, 1)",
                 "relu = shifted.clamp(0, 6)", "relu = F.elu(shifted)", "relu = (shifted > 0).to(x.dtype)"),
-        mistake("the first bias left out", "b_1 changes nothing.", "shifted = hidden"),
-        mistake("the second bias left out", "b_2 changes nothing.", "out = back"),
+        mistake("the first bias left out", "b_1 changes nothing. Which of the products does it follow?",
+                "shifted = hidden"),
+        mistake("the second bias left out", "b_2 changes nothing. Which of the products does it follow?", "out = back"),
         mistake("the input added", "The input was added to the output. The residual belongs to the layer around this "
                 "one, which may norm in between. What is asked for here?", "out = x + back + b_2"),
         mistake("the input normed", "The input was normed first. Who does that in a Transformer's layer?",

@@ -41,8 +41,10 @@ EXERCISE = exercise(
                 "multiplied by?", "bent = opened"),
         mistake("GELU as the gate", "The gate is GELU, which makes it GEGLU, as in T5 v1.1. What is SiLU?",
                 "bent = F.gelu(gate)", "bent = F.gelu(gate, approximate='tanh')"),
-        mistake("ReLU as the gate", "The gate is ReLU. What is SiLU?", "bent = gate.clamp_min(0)"),
-        mistake("another function as the gate", "The gate is not SiLU, z·σ(z).", "bent = torch.tanh(gate)",
+        mistake("ReLU as the gate", "The gate is ReLU, which makes it ReGLU. What is SiLU?",
+                "bent = gate.clamp_min(0)"),
+        mistake("another function as the gate", "The gate is another function. SiLU has its name from the sigmoid: what does "
+                "the sigmoid multiply?", "bent = torch.tanh(gate)",
                 "opened = torch.sigmoid(1.702 * gate)", "bent = F.softplus(gate)", "opened = torch.tanh(gate)",
                 "bent = F.mish(gate)", "bent = torch.softmax(gate, -1)", "opened = torch.sigmoid(-gate)",
                 "bent = gate * opened * (1 - opened)"),

@@ -85,7 +85,8 @@ EXERCISE = exercise(
                 "stretched = normed + bias\nout = stretched * gain"),
         mistake("gain and bias exchanged", "The gain was added and the bias multiplied. Which of them stretches?",
                 "stretched = normed * bias\nout = stretched + gain"),
-        mistake("the gain left out", "The gain changes nothing.", "stretched = normed"),
+        mistake("the gain left out", "The gain changes nothing. What does it do to each feature?",
+                "stretched = normed"),
         mistake("the gain added", "The gain was added. Which operation stretches a feature?",
                 "stretched = normed + gain"),
         mistake("one plus the gain", "The rows were multiplied by 1 + gain, as Gemma does, whose gains start at 0. "
@@ -93,8 +94,9 @@ EXERCISE = exercise(
         mistake("the gain before the norm", "The features were stretched before the norm, which takes most of it back. "
                 "When does the gain act?", "mean = (x * gain).mean(-1, keepdim=True)\ncentred = x * gain - mean\n"
                 "stretched = normed"),
-        mistake("the bias left out", "The bias changes nothing.", "out = stretched"),
-        mistake("the bias subtracted", "The bias has the wrong sign.", "out = stretched - bias"),
+        mistake("the bias left out", "The bias changes nothing. When is it added?", "out = stretched"),
+        mistake("the bias subtracted", "The bias has the wrong sign. Which way does it shift?",
+                "out = stretched - bias"),
         mistake("statistics cut off from the gradient", "The values are right, but mean or spread count as constants, "
                 "so the gradient is another one. Do they depend on x?",
                 "mean = x.mean(-1, keepdim=True).detach()", "spread = (variance + room).sqrt().detach()",

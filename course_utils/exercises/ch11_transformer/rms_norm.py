@@ -78,7 +78,8 @@ EXERCISE = exercise(
         mistake("an axis lost", "`mean` without `keepdim` loses the axis, so a row is divided by another row's number, "
                 "or the shapes do not fit. How does a number stay in line with its own row?",
                 "variance = centred.square().mean(-1)"),
-        mistake("the gain left out", "The gain changes nothing.", "stretched = normed"),
+        mistake("the gain left out", "The gain changes nothing. What does it do to each feature?",
+                "stretched = normed"),
         mistake("the gain added", "The gain was added. Which operation stretches a feature?",
                 "stretched = normed + gain"),
         mistake("one plus the gain", "The rows were multiplied by 1 + gain, as Gemma does, whose gains start at 0. "

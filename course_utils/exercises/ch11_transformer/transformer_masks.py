@@ -150,7 +150,9 @@ EXERCISE = exercise(
         mistake("one condition enough", "In the decoder a key is seen when it is not padding or when it lies in the "
                 "past. Does one of the two suffice?", "decoder = keys | past"),
         mistake("empty rows filled", "A row of padding alone was given keys to see. An empty row is a legal mask: the "
-                "softmax has to bear it. What may be seen there?", *_each("{0} | ~{0}.any(-1, keepdim=True)"),
+                "softmax has to bear it. What may be seen there?", *_each("{0} | ~{0}.any(-1, keepdim=True)")[1:],
+                "masks = [mask | ~mask.any(-1, keepdim=True) for mask in (encoder, decoder, cross)]\n"
+                "return tuple(masks)",
                 "decoder = keys & past | (j == i)", "decoder = keys & past | (j == 0)"),
         mistake("source and target exchanged", "The encoder's mask was made of the target, or the decoder's of the "
                 "source. Which of them does the encoder read?", "read = target != pad_id\nwritten = source != pad_id",

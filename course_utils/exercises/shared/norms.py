@@ -58,7 +58,7 @@ EPS = (
 def eps(default: str) -> tuple[Mistake, ...]:
     """Return the mistakes with eps, for a function with this default."""
     return tuple(
-        mistake(one.name, one.says, *(version.replace("{default}", default) for version in one.versions
+        mistake(one.name, one.says, *(version.replace("{default}", default) for version in map(str, one.versions)
                                       if version != f"room = {default} if eps == {{default}} else eps"))
         for one in EPS
     )
