@@ -1,5 +1,6 @@
 """Small models made of the course's own parts."""
 
+from course_utils.models.accumulation import accumulated_gradient
 from course_utils.models.character_model import (
     CharacterModel,
     next_character_loss,
@@ -31,10 +32,12 @@ from course_utils.models.length_task import (
 from course_utils.models.llama import Llama, from_llama, to_llama
 from course_utils.models.model_cache import ModelCache
 from course_utils.models.named_schemes import rescaled_rope
+from course_utils.models.objectives import causal_lm_loss, label_smoothed_loss, mask_tokens
 from course_utils.models.positioned_transformer import PositionedTransformer
 from course_utils.models.recall import RecallModel, judge_recall, recall_batch, train_recall
 from course_utils.models.recurrent import encode, rnn_step
 from course_utils.models.sampling import draw_tokens, token_probabilities
+from course_utils.models.schedules import warmup_cosine, warmup_inverse_sqrt
 from course_utils.models.scores import AdditiveScore, ConcatScore, GeneralScore
 from course_utils.models.seq2seq import Decoder, LuongDecoder, Seq2Seq, Written
 from course_utils.models.seq2seq_training import (
@@ -75,6 +78,8 @@ __all__ = [
     "SmallTransformer",
     "TokenText",
     "Written",
+    "accumulated_gradient",
+    "causal_lm_loss",
     "copy_task",
     "draw_tokens",
     "encode",
@@ -85,7 +90,9 @@ __all__ = [
     "greedy_decode",
     "judge_on_task",
     "judge_recall",
+    "label_smoothed_loss",
     "left_pad",
+    "mask_tokens",
     "next_character_loss",
     "next_token_loss",
     "recall_batch",
@@ -105,6 +112,8 @@ __all__ = [
     "train_on_task",
     "train_recall",
     "train_seq2seq",
+    "warmup_cosine",
+    "warmup_inverse_sqrt",
     "weight_on_previous",
     "write_all",
 ]
