@@ -5,6 +5,7 @@ and an import of the file later would put the module in the function's place.
 """
 
 from course_utils.widgets.alignment_explorer import AlignmentExplorer, alignment_explorer
+from course_utils.widgets.budget_explorer import BudgetExplorer, budget_explorer
 from course_utils.widgets.decode_stepper import DecodeStepper, decode_stepper
 from course_utils.widgets.extrapolation_explorer import (
     ExtrapolationExplorer,
@@ -24,6 +25,7 @@ from course_utils.widgets.variant_explorer import VariantExplorer, variant_explo
 
 __all__ = [
     "AlignmentExplorer",
+    "BudgetExplorer",
     "DecodeStepper",
     "ExtrapolationExplorer",
     "HeadGrid",
@@ -37,6 +39,7 @@ __all__ = [
     "TileStepper",
     "VariantExplorer",
     "alignment_explorer",
+    "budget_explorer",
     "decode_stepper",
     "extrapolation_explorer",
     "head_grid",
