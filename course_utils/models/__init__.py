@@ -1,6 +1,7 @@
 """Small models made of the course's own parts."""
 
 from course_utils.models.accumulation import accumulated_gradient
+from course_utils.models.beam import beam_search
 from course_utils.models.character_model import (
     CharacterModel,
     next_character_loss,
@@ -16,12 +17,15 @@ from course_utils.models.contexts import (
     LocalPredictiveContext,
 )
 from course_utils.models.encoder import Encoder
+from course_utils.models.feed_forward import feed_forward, gated_feed_forward
 from course_utils.models.generate import generate, left_pad, stream_tokens
 from course_utils.models.given import GivenAttention, GivenCache, GivenPositions
 from course_utils.models.gpt import GPT
 from course_utils.models.gpt2_weights import from_gpt2, to_gpt2
 from course_utils.models.gpt_text import TokenText, next_token_loss, token_text, train_gpt
 from course_utils.models.greedy import greedy_decode
+from course_utils.models.layer_modules import DecoderLayer, EncoderLayer
+from course_utils.models.layers import decoder_layer, encoder_layer
 from course_utils.models.length_task import (
     LengthTask,
     copy_task,
@@ -32,7 +36,9 @@ from course_utils.models.length_task import (
 from course_utils.models.llama import Llama, from_llama, to_llama
 from course_utils.models.model_cache import ModelCache
 from course_utils.models.named_schemes import rescaled_rope
+from course_utils.models.norms import layer_norm, rms_norm
 from course_utils.models.objectives import causal_lm_loss, label_smoothed_loss, mask_tokens
+from course_utils.models.one_stream import OneStream, stream_mask
 from course_utils.models.positioned_transformer import PositionedTransformer
 from course_utils.models.recall import RecallModel, judge_recall, recall_batch, train_recall
 from course_utils.models.recurrent import encode, rnn_step
@@ -49,6 +55,7 @@ from course_utils.models.seq2seq_training import (
     write_all,
 )
 from course_utils.models.small_transformer import Block, SmallTransformer
+from course_utils.models.transformer import Transformer, transformer_masks
 
 __all__ = [
     "GPT",
@@ -59,8 +66,10 @@ __all__ = [
     "ConcatScore",
     "Context",
     "Decoder",
+    "DecoderLayer",
     "Encoded",
     "Encoder",
+    "EncoderLayer",
     "FixedContext",
     "GeneralScore",
     "GivenAttention",
@@ -72,34 +81,44 @@ __all__ = [
     "LocalPredictiveContext",
     "LuongDecoder",
     "ModelCache",
+    "OneStream",
     "PositionedTransformer",
     "RecallModel",
     "Seq2Seq",
     "SmallTransformer",
     "TokenText",
+    "Transformer",
     "Written",
     "accumulated_gradient",
+    "beam_search",
     "causal_lm_loss",
     "copy_task",
+    "decoder_layer",
     "draw_tokens",
     "encode",
+    "encoder_layer",
+    "feed_forward",
     "field_mass",
     "from_gpt2",
     "from_llama",
+    "gated_feed_forward",
     "generate",
     "greedy_decode",
     "judge_on_task",
     "judge_recall",
     "label_smoothed_loss",
+    "layer_norm",
     "left_pad",
     "mask_tokens",
     "next_character_loss",
     "next_token_loss",
     "recall_batch",
     "rescaled_rope",
+    "rms_norm",
     "rnn_step",
     "sequence_loss",
     "source_gradients",
+    "stream_mask",
     "stream_tokens",
     "text_task",
     "to_gpt2",
@@ -112,6 +131,7 @@ __all__ = [
     "train_on_task",
     "train_recall",
     "train_seq2seq",
+    "transformer_masks",
     "warmup_cosine",
     "warmup_inverse_sqrt",
     "weight_on_previous",

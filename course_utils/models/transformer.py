@@ -1,0 +1,193 @@
+"""The whole Transformer: an encoder that reads, a decoder that writes, and their three masks.
+
+Source: Vaswani et al. 2017, Attention Is All You Need, section 3 and Figure 1,
+    https://arxiv.org/abs/1706.03762
+Ours / theirs: memory = z;  out = the linear transformation before the softmax
+Differs: learned positions; the embeddings are neither scaled nor tied; no dropout; a last norm
+    where the norms come first, as in Xiong et al. 2020, https://arxiv.org/abs/2002.04745
+Same contract as: torch.nn.Transformer between tables of embeddings and `out`; `Seq2Seq` for
+    training, writing and drawing
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor, nn
+
+from course_utils.attention import causal_mask
+from course_utils.data import END, PAD, START
+from course_utils.models._tokens import embedded
+from course_utils.models.layer_modules import DecoderLayer, EncoderLayer, Norm
+from course_utils.models.seq2seq import Written
+from course_utils.positions import LearnedPositions
+from course_utils.validation import (
+    check_at_least,
+    check_callable,
+    check_int,
+    check_integers,
+    check_shape,
+)
+
+Masks = tuple[Tensor, Tensor, Tensor]
+
+
+def transformer_masks(
+    source: Int[Tensor, "B S"], target: Int[Tensor, "B T"], pad_id: int
+) -> tuple[Bool[Tensor, "B 1 1 S"], Bool[Tensor, "B 1 T T"], Bool[Tensor, "B 1 1 S"]]:
+    """Return who sees whom in the encoder, in the decoder, and from the decoder to the encoder.
+
+    A key is seen where it is not padding, in the decoder also only up to the query.
+
+    Args:
+        source: What the encoder reads.
+        target: What the decoder reads.
+        pad_id: The number of padding, wherever it stands.
+
+    Raises:
+        TypeError: The tokens or pad_id are not integers.
+        ValueError: The tokens have other axes, or there are not as many of both.
+    """
+    check_integers("B S", source=source)
+    check_integers("B T", target=target)
+    check_shape((len(source), target.shape[1]), target=target)
+    check_int(pad_id=pad_id)
+    real = (source != pad_id)[:, None, None, :]
+    past = causal_mask(target.shape[1], target.shape[1]).to(target.device)
+    return real, (target != pad_id)[:, None, None, :] & past, real
+
+
+class Transformer(nn.Module):
+    """An encoder and a decoder.
+
+    Args:
+        num_source: Size of the source's alphabet, marks included.
+        num_target: Size of the target's.
+        d_model: Width of both streams.
+        num_heads: Heads of each attention.
+        d_ff: Width of the feed-forward layers; None is 4·d_model.
+        num_layers: Layers of the encoder and of the decoder.
+        max_length: The longest source and the longest target.
+        pre_norm: Whether each part reads the normed stream; else each sum is normed.
+        masks: As `transformer_masks`, and in its place.
+        **options: As EncoderLayer takes them: activation, layer_norm, feed_forward, ...
+
+    Raises:
+        TypeError: A size is not an int, or a function cannot be called.
+        ValueError: A size is below 1, or the heads do not divide the width.
+    """
+
+    def __init__(
+        self,
+        num_source: int,
+        num_target: int,
+        *,
+        d_model: int,
+        num_heads: int,
+        d_ff: int | None = None,
+        num_layers: tuple[int, int] = (1, 1),
+        max_length: int = 64,
+        pre_norm: bool = True,
+        masks: Callable[[Tensor, Tensor, int], Masks] = transformer_masks,
+        **options: Any,
+    ) -> None:
+        super().__init__()
+        check_at_least(1, num_source=num_source, num_target=num_target, d_model=d_model)
+        readers, writers = num_layers
+        check_at_least(0, encoder_layers=readers, decoder_layers=writers)
+        check_callable(masks=masks)
+        self._masks = masks
+        d_ff = 4 * d_model if d_ff is None else d_ff
+        sizes = d_model, num_heads, d_ff
+        options |= {"pre_norm": pre_norm}
+        given = options.get("layer_norm")
+
+        def last() -> nn.Module:
+            return Norm(d_model, given) if pre_norm else nn.Identity()
+
+        self.source_token = nn.Embedding(num_source, d_model)
+        self.target_token = nn.Embedding(num_target, d_model)
+        self.source_positions = LearnedPositions(max_length, d_model)
+        self.target_positions = LearnedPositions(max_length, d_model)
+        self.encoder = nn.ModuleDict({
+            "layers": nn.ModuleList(EncoderLayer(*sizes, **options) for _ in range(readers)),
+            "norm": last(),
+        })  # fmt: skip
+        self.decoder = nn.ModuleDict({
+            "layers": nn.ModuleList(DecoderLayer(*sizes, **options) for _ in range(writers)),
+            "norm": last(),
+        })  # fmt: skip
+        self.out = nn.Linear(d_model, num_target)
+
+    def forward(
+        self, source: Int[Tensor, "B S"], target: Int[Tensor, "B T"]
+    ) -> Float[Tensor, "B L num_target"]:
+        """Return the logits of target[:, 1:], each position fed the right tokens before."""
+        read = target[:, :-1]
+        masks = self._masks(source, read, PAD)
+        return self.out(self._decode(read, self._encode(source, masks), masks))  # type: ignore[no-any-return]
+
+    @torch.no_grad()
+    def weights(
+        self, source: Int[Tensor, "B S"], target: Int[Tensor, "B T"]
+    ) -> list[Float[Tensor, "B H L S"]]:
+        """Return each decoder layer's cross-attention while target[:, 1:] is predicted."""
+        read, looks = target[:, :-1], list[Tensor]()
+        masks = self._masks(source, read, PAD)
+        self._decode(read, self._encode(source, masks), masks, looks)
+        return looks
+
+    def step(self, source: Int[Tensor, "1 S"]) -> Callable[[Tensor], Tensor]:
+        """Return what `beam_search` asks for the log-probabilities of the next token.
+
+        Args:
+            source: One source, which is read once.
+        """
+        nothing = source.new_empty(1, 0)
+        with torch.no_grad():
+            memory = self._encode(source, self._masks(source, nothing, PAD))
+
+        @torch.no_grad()
+        def step(prefixes: Int[Tensor, "n t"]) -> Float[Tensor, "n num_target"]:
+            count = len(prefixes)
+            masks = self._masks(source.expand(count, -1), prefixes, PAD)
+            x = self._decode(prefixes, memory.expand(count, -1, -1), masks)
+            return self.out(x[:, -1]).log_softmax(dim=-1)  # type: ignore[no-any-return]
+
+        return step
+
+    @torch.no_grad()
+    def write(self, source: Int[Tensor, "B S"], max_length: int) -> Written:
+        """Write greedily until END or max_length; the weights are the last layer's, all heads."""
+        check_at_least(1, max_length=max_length)
+        tokens = torch.full((len(source), 1), START, device=source.device)
+        ended = torch.zeros(len(source), dtype=torch.bool, device=source.device)
+        memory, looks = None, list[Tensor]()
+        while tokens.shape[1] <= max_length and not ended.all():
+            masks = self._masks(source, tokens, PAD)
+            memory = self._encode(source, masks) if memory is None else memory
+            looks.clear()
+            x = self._decode(tokens, memory, masks, looks)
+            new = self.out(x[:, -1]).argmax(dim=-1).masked_fill(ended, PAD)
+            ended |= new == END
+            tokens = torch.cat((tokens, new.unsqueeze(-1)), dim=1)
+        return Written(tokens[:, 1:], looks[-1].mean(dim=1) if looks else None)
+
+    def _encode(self, source: Tensor, masks: Masks) -> Tensor:
+        x = _placed(embedded(self.source_token, source, "source"), self.source_positions)
+        for layer in self.encoder["layers"]:  # type: ignore[union-attr]
+            x = layer(x, masks[0])
+        return self.encoder["norm"](x)  # type: ignore[no-any-return]
+
+    def _decode(
+        self, target: Tensor, memory: Tensor, masks: Masks, looks: list[Tensor] | None = None
+    ) -> Tensor:
+        x = _placed(embedded(self.target_token, target, "target"), self.target_positions)
+        for layer in self.decoder["layers"]:  # type: ignore[union-attr]
+            x = layer(x, memory, masks[1], masks[2], looks)
+        return self.decoder["norm"](x)  # type: ignore[no-any-return]
+
+
+def _placed(x: Tensor, positions: LearnedPositions) -> Tensor:
+    return positions.embed(x, torch.arange(x.shape[1], device=x.device))
