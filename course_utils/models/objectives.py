@@ -47,14 +47,11 @@ def mask_tokens(
 
     Raises:
         TypeError: A kind is wrong.
-        ValueError: `tokens` is not two-dimensional, `vocab_size` is below 1, or `mask_id` is
-            outside the vocabulary.
+        ValueError: `tokens` is not two-dimensional, or `vocab_size` is below 1.
     """
     check_integers("B L", tokens=tokens)
     check_at_least(1, vocab_size=vocab_size)
-    check_at_least(0, mask_id=mask_id)
-    if mask_id >= vocab_size:
-        raise ValueError(f"mask_id must be below vocab_size {vocab_size}, got {mask_id}")
+    check_int(mask_id=mask_id)
     check_instance(torch.Generator, generator=generator)
     is_special = torch.isin(tokens, torch.tensor(list(special), dtype=torch.long))
     is_selected = (torch.rand(tokens.shape, generator=generator) < SELECTED) & ~is_special
