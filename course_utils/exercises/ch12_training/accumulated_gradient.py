@@ -1,10 +1,9 @@
 """Exercise: the gradient of a batch that does not fit, part by part."""
 
-from collections.abc import Callable
 from typing import Any
 
 import torch
-from course_utils.checking.exercise import Cost, case, exercise
+from course_utils.checking.exercise import case, exercise
 from course_utils.checking.inputs import Make, normal
 from course_utils.checking.mistakes import mistake
 from course_utils.checking.recipe import Function
@@ -134,12 +133,16 @@ class _Saved:
         self.counter[0] -= self.tensor.numel()
 
 
-def _held(fn: Callable[..., Any], *args: Any) -> int:
-    """Count the most numbers that autograd keeps at once for the way back."""
-    counter = [0, 0]
-    with saved_tensors_hooks(lambda tensor: _Saved(tensor, counter), lambda saved: saved.tensor):
-        fn(*args)
-    return counter[1]
+def _grows(fn: Function, loss: Sum, parameters: list[Tensor], micros: list[Any]) -> bool:
+    """Return whether autograd keeps more numbers at once for twelve micro-batches than for three."""
+
+    def held(parts: list[Any]) -> int:
+        counter = [0, 0]
+        with saved_tensors_hooks(lambda tensor: _Saved(tensor, counter), lambda saved: saved.tensor):
+            fn(loss, parameters, parts)
+        return counter[1]
+
+    return held(micros) > 1.5 * held(micros[:3])
 
 
 EXERCISE = exercise(
@@ -174,11 +177,8 @@ EXERCISE = exercise(
              says="`loss` must be called once for each micro-batch: each call costs a whole forward pass."),
         case("what hangs on the result", _made((3, 2, 4)), run=_graphs,
              says="A gradient that came back is still part of a graph, or is the `.grad` of a parameter."),
-    ),
-    costs=(
-        Cost("what autograd holds at once", _held, (3, 12), lambda n, g: _made((6,) * n)(g), 0.3,
-             "A graph is needed until its gradient is taken. When is that for the first micro-batch?",
-             mistake="all graphs held"),
+        case("what autograd holds at once", _made((6,) * 12), run=_grows,
+             says="The values are right, but the more micro-batches there are, the more autograd holds at once."),
     ),
     mistakes=(
         mistake("mean of the micro-batches' means", "Each micro-batch weighs the same, so a token of a short one "
