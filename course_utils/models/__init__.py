@@ -1,6 +1,7 @@
 """Small models made of the course's own parts."""
 
 from course_utils.models.accumulation import accumulated_gradient
+from course_utils.models.autocast import Autocast
 from course_utils.models.beam import beam_search
 from course_utils.models.character_model import (
     CharacterModel,
@@ -16,6 +17,7 @@ from course_utils.models.contexts import (
     LocalMonotonicContext,
     LocalPredictiveContext,
 )
+from course_utils.models.deep_stack import DeepStack
 from course_utils.models.encoder import Encoder
 from course_utils.models.feed_forward import feed_forward, gated_feed_forward
 from course_utils.models.generate import generate, left_pad, stream_tokens
@@ -24,6 +26,7 @@ from course_utils.models.gpt import GPT
 from course_utils.models.gpt2_weights import from_gpt2, to_gpt2
 from course_utils.models.gpt_text import TokenText, next_token_loss, token_text, train_gpt
 from course_utils.models.greedy import greedy_decode
+from course_utils.models.judged import Judged, judge_writing
 from course_utils.models.layer_modules import DecoderLayer, EncoderLayer
 from course_utils.models.layers import decoder_layer, encoder_layer
 from course_utils.models.length_task import (
@@ -56,17 +59,20 @@ from course_utils.models.seq2seq_training import (
 )
 from course_utils.models.small_transformer import Block, SmallTransformer
 from course_utils.models.transformer import Transformer, transformer_masks
+from course_utils.models.width_sweep import SweepPoint, train_at_width
 
 __all__ = [
     "GPT",
     "AdditiveScore",
     "AttentionContext",
+    "Autocast",
     "Block",
     "CharacterModel",
     "ConcatScore",
     "Context",
     "Decoder",
     "DecoderLayer",
+    "DeepStack",
     "Encoded",
     "Encoder",
     "EncoderLayer",
@@ -75,6 +81,7 @@ __all__ = [
     "GivenAttention",
     "GivenCache",
     "GivenPositions",
+    "Judged",
     "LengthTask",
     "Llama",
     "LocalMonotonicContext",
@@ -86,6 +93,7 @@ __all__ = [
     "RecallModel",
     "Seq2Seq",
     "SmallTransformer",
+    "SweepPoint",
     "TokenText",
     "Transformer",
     "Written",
@@ -106,6 +114,7 @@ __all__ = [
     "greedy_decode",
     "judge_on_task",
     "judge_recall",
+    "judge_writing",
     "label_smoothed_loss",
     "layer_norm",
     "left_pad",
@@ -126,6 +135,7 @@ __all__ = [
     "token_accuracy",
     "token_probabilities",
     "token_text",
+    "train_at_width",
     "train_character_model",
     "train_gpt",
     "train_on_task",

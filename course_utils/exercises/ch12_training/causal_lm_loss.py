@@ -34,7 +34,7 @@ EXERCISE = exercise(
     causal_lm_loss,
     right=RIGHT,
     asks="Average the cross-entropy of each next token over the targets that are not padding.",
-    minutes=10,
+    minutes=8,
     difficulty=2,
     importance=5,
     cases=(
@@ -82,7 +82,10 @@ EXERCISE = exercise(
                 "guesses = logits[:, -2:-1]\ntarget = tokens[:, -1:]"),
         mistake("padding looked for in the inputs", "A position counts if what it reads is not padding: then a "
                 "sequence is trained to go on with padding. Which of the two may not be padding, what is read or what "
-                "is predicted?", "counts = tokens[:, :-1] != pad_id\nindex = target.clamp(min=0).unsqueeze(-1)"),
+                "is predicted?", "counts = tokens[:, :-1] != pad_id\nindex = target.clamp(min=0).unsqueeze(-1)",
+                "number = (tokens[:, :-1] != pad_id).sum().clamp(min=1)",
+                "counts = (target != pad_id) & (tokens[:, :-1] != pad_id)\n"
+                "number = (tokens[:, :-1] != pad_id).sum().clamp(min=1)"),
         mistake("padding left out on either side", "A position does not count if it reads padding. Whatever it reads, "
                 "its target counts if it is a token.",
                 "counts = (target != pad_id) & (tokens[:, :-1] != pad_id)"),

@@ -55,7 +55,7 @@ EXERCISE = exercise(
     compute_optimal,
     right=RIGHT,
     asks="Find the parameters and tokens with the least loss for a budget, and that loss.",
-    minutes=12,
+    minutes=10,
     difficulty=3,
     importance=4,
     parts=("num_parameters", "num_tokens", "loss"),

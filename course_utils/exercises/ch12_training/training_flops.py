@@ -32,7 +32,7 @@ EXERCISE = exercise(
     training_flops,
     right=RIGHT,
     asks="Count the matrix products of one training step, forward and backward.",
-    minutes=12,
+    minutes=10,
     difficulty=3,
     importance=5,
     cases=(

@@ -54,7 +54,7 @@ EXERCISE = exercise(
     training_memory_bytes,
     right=RIGHT,
     asks="Count the bytes of weights, gradients, optimizer states and saved activations.",
-    minutes=10,
+    minutes=8,
     difficulty=2,
     importance=4,
     cases=(
@@ -149,7 +149,8 @@ EXERCISE = exercise(
                 _without_refusal("kept = states.get(optimizer.lower(), 0)")),
         mistake("another error", "A name that is none of the three raised another error than the one that is asked "
                 "for: which kind of error says that a value is wrong?", _without_refusal(),
-                _without_refusal("kept = states.get(optimizer)")),
+                _without_refusal("kept = states.get(optimizer)"),
+                matches=lambda args, got: isinstance(got, str) and got not in ("ValueError", "no error")),
         mistake("upper and lower case the same", "A name in capitals was taken for one of the three. Asked for are "
                 "these three strings, and any other is an error.", "optimizer = optimizer.lower()\n"
                 'states = {"sgd": 0, "momentum": 1, "adam": 2}'),

@@ -47,7 +47,7 @@ EXERCISE = exercise(
     transformer_parameters,
     right=RIGHT,
     asks="Count every number that a stack of Transformer layers learns, with embedding and output.",
-    minutes=15,
+    minutes=12,
     difficulty=3,
     importance=5,
     cases=(
