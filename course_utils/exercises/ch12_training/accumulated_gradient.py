@@ -45,6 +45,7 @@ def accumulated_gradient(loss, parameters, micro_batches):
     parts = torch.autograd.grad(whole, parameters, allow_unused=True) if found else [None for _ in parameters]
     return [torch.zeros_like(one) if part is None else part / tokens for one, part in zip(parameters, parts)]
 """
+_NONE = _PLAIN.replace("torch.zeros_like(one) if one.grad is None else ", "")
 _EMPTIED = _PLAIN.replace("    tokens = 0\n", "    for one in parameters:\n        one.grad = None\n    tokens = 0\n")
 _WIPED = _EMPTIED.replace("    return [", "    made = [").strip("\n") + (
     "\n    for one in parameters:\n        one.grad = None\n    return made\n"
@@ -162,6 +163,8 @@ EXERCISE = exercise(
         case("a micro-batch without tokens", _made((4, 0, 3))),
         case("no micro-batch has tokens", _made((0, 0))),
         case("no micro-batches", _made(())),
+        case("calls of `loss`", _made((3, 2, 4)), run=_calls,
+             says="`loss` must be called once for each micro-batch: each call costs a whole forward pass."),
         case("a parameter that takes part only later", _made((3, 5, 2), late=True)),
         case("float32", _made((3, 5), torch.float32)),
         case("bfloat16", _made((3, 2), torch.bfloat16)),
@@ -173,8 +176,6 @@ EXERCISE = exercise(
                   "there?"),
         case("the parameters afterwards", _made((3, 2)), run=_parameters,
              says="The call changed the parameters themselves. Asked for is their gradient."),
-        case("calls of `loss`", _made((3, 2, 4)), run=_calls,
-             says="`loss` must be called once for each micro-batch: each call costs a whole forward pass."),
         case("what hangs on the result", _made((3, 2, 4)), run=_graphs,
              says="A gradient that came back is still part of a graph, or is the `.grad` of a parameter."),
         case("what autograd holds at once", _made((6,) * 12), run=_grows,
@@ -224,7 +225,8 @@ EXERCISE = exercise(
                 "parts = torch.autograd.grad(total, parameters)",
                 "found = parts\nsums[:] = [one if other is None else one + other for one, other in zip(sums, found)]\n"
                 "gradients = [None if part is None else one / divisor for one, part in zip(sums, parts)]",
-                "gradients = [one / divisor for one in sums if bool(one.any())]"),
+                "gradients = [one / divisor for one in sums if bool(one.any())]", _NONE,
+                "sums = [0.0 for _ in parameters]\nfound = [0.0 if part is None else part for part in parts]"),
         mistake("NaN on nothing", "Where no token counts, nothing is divided by nothing. The gradient should be zero "
                 "then: by what could you divide instead?", "divisor = torch.tensor(float(tokens))"),
         mistake("a division by zero", "Where no token counts, the call fails. The gradient should be zero then.",

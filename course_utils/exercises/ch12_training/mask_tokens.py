@@ -190,6 +190,9 @@ EXERCISE = exercise(
               "was not selected."),
         _case("three ends", _kinds, _SHARES),
         _case("8 in 10, 1 in 10, 1 in 10", _fates, _SHARES, tokens=_tokens(length=3 * _LENGTH), room=0.03),
+        _case("each token of a row by itself", _along_rows, _ALONE),
+        _case("each token of a column by itself", _along_columns, _ALONE,
+              tokens=_tokens(rows=30, length=200)),
         _case("special tokens 0 to 3", _selected_of_others, "A special token was selected, or fewer of the others "
               "were than 15 %.", special=(3, 0, 2, 1, 950), tokens=_tokens(0, 6), room=0.03),
         _case("draws from three ids", _of_three, "The ids that replace a token are not drawn from 0 to vocab_size - 1, "
@@ -202,9 +205,6 @@ EXERCISE = exercise(
               tokens=lambda g: torch.full((_ROWS, _LENGTH), 9), room=0.03),
         _case("draws of the token itself", _itself, "A token may be replaced by itself: the draw is from all ids.",
               vocab_size=2, mask_id=2, tokens=lambda g: torch.zeros(_ROWS, 2 * _LENGTH, dtype=torch.long), room=0.08),
-        _case("each token of a row by itself", _along_rows, _ALONE),
-        _case("each token of a column by itself", _along_columns, _ALONE,
-              tokens=_tokens(rows=30, length=200)),
         case("the number selected in 150 calls", _plain(_tokens(0, 6, 2, 10), []), run=_totals,
              says="The number of selected tokens varies less, or more, than it would if each were drawn by itself."),
         _case("what becomes of each by itself", _shared_fate, "Tokens of one sequence share their fate: all hidden, or "
@@ -278,7 +278,8 @@ EXERCISE = exercise(
         mistake("other shares of the selected", "The three shares among the selected are not 8, 1 and 1 tenths. Which "
                 "part of a number from 0 to 1 belongs to each?", "to_other = 0.85",
                 "to_mask = 0.5", "to_mask = 0.1\nto_other = 0.2", "to_mask = 0.7", "to_mask = 0.1\nto_other = 0.9",
-                "to_mask = 0.15\nto_other = 0.25"),
+                "to_mask = 0.15\nto_other = 0.25", "again = torch.rand(tokens.shape, generator=generator)\n"
+                "replaced = selected & (again < 0.1)"),
         mistake("shares of all tokens", "8 in 10 of all tokens were hidden, or changed, also such as were not "
                 "selected. Of which tokens are the shares?", "hidden = fate < to_mask",
                 "replaced = (fate >= to_mask) & (fate < to_other)", "hidden = fate < to_mask\n"

@@ -87,7 +87,8 @@ LOSS = (
     mistake("softmax, then log", "Large logits give an infinite loss, NaN or a bound: `exp` became infinite, or a "
             "probability 0, before the logarithm was taken. Which function does both at once?",
             "logs = guesses - guesses.exp().sum(-1, keepdim=True).log()",
-            "logs = guesses.softmax(-1).log()", "logs = (guesses.softmax(-1) + 1e-9).log()",
+            "logs = guesses.softmax(-1).log()", "logs = guesses.softmax(-1).log()\nkept = losses * counts",
+            "logs = (guesses.softmax(-1) + 1e-9).log()",
             "logs = (guesses.softmax(-1) + 1e-12).log()", "logs = guesses.softmax(-1).clamp(min=1e-9).log()",
             "logs = (guesses.softmax(-1) + 1e-10).log()", "logs = (guesses.softmax(-1) + 1e-8).log()",
             "logs = guesses.softmax(-1).clamp(min=1e-12).log()", "logs = guesses.softmax(-1).clamp(min=1e-10).log()"),
