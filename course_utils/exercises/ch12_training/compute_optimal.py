@@ -122,7 +122,7 @@ EXERCISE = exercise(
                 "(1 - share)"),
         mistake("parameters and tokens exchanged", "Parameters and tokens came in the wrong order, or the one was "
                 "computed as the other. Which is asked for first?", "return num_tokens, num_parameters, loss",
-                "num_tokens = balance * pairs**share\nnum_parameters = pairs / num_tokens"),
+                "num_parameters = pairs / (balance * pairs**share)"),
         mistake("whole numbers", "N or D was rounded. Both may be any positive number here.",
                 "return round(num_parameters), round(num_tokens), loss",
                 "return int(num_parameters), int(num_tokens), loss",

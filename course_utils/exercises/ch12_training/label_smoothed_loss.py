@@ -29,10 +29,8 @@ def label_smoothed_loss(logits, target, smoothing, pad_id):
     loss = kept.sum() / number
     return loss
 """
-_TORCHS = (
-    "loss = F.cross_entropy(logits.flatten(0, 1), target.flatten(), ignore_index=pad_id, "
-    "label_smoothing=smoothing)"
-)
+_TORCHS = "own = F.cross_entropy(logits.mT, target, ignore_index=pad_id, label_smoothing=smoothing)\n"
+_HARD = "hard = F.cross_entropy(logits.mT, target, ignore_index=pad_id)\n"
 
 
 class _Watch(TorchFunctionMode):
@@ -120,7 +118,7 @@ EXERCISE = exercise(
     ),
     mistakes=(
         mistake("torch's own smoothing inside", "`label_smoothing` of torch's cross-entropy did the work. The point is "
-                "to write it: which two terms does it add?", f"{_TORCHS} if counts.any() else kept.sum()"),
+                "to write it: which two terms does it add?", f"{_TORCHS}loss = own if counts.any() else kept.sum()"),
         mistake("smoothing ignored", "`smoothing` changes nothing. How much of the target do the other classes get?",
                 "share = 0.0"),
         mistake("smoothing the wrong way round", "The right class gets the small share. What is left at smoothing = 0?",
@@ -181,8 +179,9 @@ EXERCISE = exercise(
         mistake("the mean over other axes", "The smoothed part is an average over positions or sequences, too. It "
                 "belongs to one position: which axis holds its classes?", "spread = logs.mean()",
                 "spread = logs.mean((1, 2)).unsqueeze(-1)"),
-        *adding(LOSS, {"NaN on nothing": (_TORCHS.replace("label_smoothing=smoothing", "label_smoothing=0.0") +
-                                          " * (1 - share) - share * spread[counts].mean()",)}),
+        *adding(LOSS, {"NaN on nothing": (
+            f"{_TORCHS}loss = own", f"{_HARD}loss = (1 - share) * hard - share * spread[counts].mean()",
+        )}),
     ),
     hints=(
         "Three classes, the second is right, smoothing 0.3: write down the target, a number for each class. What does "

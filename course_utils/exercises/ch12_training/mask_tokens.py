@@ -216,7 +216,7 @@ EXERCISE = exercise(
                   "one."),
         case("one token that is special", lambda g: (torch.tensor([[4]]), 7, 9, [4], g)),
         case("special tokens, non-contiguous", _plain(lambda g: strided(_tokens(0, 4, 3, 5)(g)), [0, 1, 2, 3])),
-        case("no tokens", _plain(lambda g: torch.zeros(2, 0, dtype=torch.long), [])),
+        case("no tokens", _plain(lambda g: _tokens(0, 9, 2, 3)(g)[:, :0], [])),
     ),
     mistakes=(
         mistake("global randomness", "The draws do not come from the generator that was given: the same seed gives "
@@ -326,7 +326,7 @@ EXERCISE = exercise(
                 "itself there.", "return inputs, selected", "labels = selected.long()"),
         mistake("only the inputs", "One result came back. What is the model compared with?", "return inputs",
                 "return labels"),
-        mistake("not long", "Ids are long, in inputs and labels.", "return inputs.int(), labels.int()",
+        mistake("not long", "Ids are long, in the inputs and in the labels.", "return inputs.int(), labels.int()",
                 "return inputs.double(), labels.double()", "return inputs, labels.float()",
                 "return inputs.float(), labels.float()"),
     ),

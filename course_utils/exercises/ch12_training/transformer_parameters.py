@@ -128,7 +128,7 @@ EXERCISE = exercise(
                 "positions = 0", "positions = num_positions", "positions = num_positions * d_head"),
         mistake("counted in every layer", "Something that the stack has once was counted once a layer. What is below "
                 "the first layer and above the last one?", "positions = num_layers * num_positions * d_model",
-                "last = num_layers * norm", "layers = num_layers * (layer + embedding)\nembedding = 0",
+                "last = num_layers * norm", "layers = num_layers * (layer + vocab_size * d_model)\nembedding = 0",
                 "total = num_layers * (embedding + positions + layer + last + output)"),
         mistake("positions of their own for queries and keys", "Positions were counted more than once, or though "
                 "`num_positions` is 0. Where is one added to the token's vector?",

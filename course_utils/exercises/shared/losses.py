@@ -105,12 +105,12 @@ LOSS = (
             "holds the classes?", "logs = guesses.log_softmax(1)", "logs = guesses.log_softmax(0)"),
     mistake("classes and steps mixed", "The logits were reshaped where two axes should change places: numbers of "
             "different positions are mixed. Torch's cross-entropy wants the classes second: which operation swaps two "
-            "axes?", "guesses = guesses.reshape(guesses.shape[0], guesses.shape[2], guesses.shape[1]).mT"),
+            "axes?", "logs = guesses.reshape(guesses.shape[0], guesses.shape[2], -1).mT.log_softmax(-1)"),
     mistake("the sign", "The loss is negative: it gets smaller as the right token becomes less likely. What is "
             "missing?", "return -loss"),
     mistake("in bits", "The loss is in bits. Nats are asked for: which logarithm is that?",
             "return loss / math.log(2)", "return loss / math.log(10)"),
-    mistake("perplexity", "This is the exponential of the loss.", "return loss.exp()", "return 2**loss"),
+    mistake("perplexity", "This is the exponential of the loss. What is asked for is the mean itself.", "return loss.exp()", "return 2**loss"),
     mistake("not one number", "There is a loss for each position, or each sequence. The mean is asked for, a tensor "
             "without axes.", "return kept", "return kept.sum(1)", f"return {_SEQUENCES}", "return loss.unsqueeze(0)",
             "return losses", "return losses[counts]"),
