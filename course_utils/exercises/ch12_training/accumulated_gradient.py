@@ -250,7 +250,8 @@ EXERCISE = exercise(
                 "return sum(one.sum() for one in gradients)"),
         mistake("in another order", "The gradients came in another order than the parameters.",
                 "return gradients[::-1]"),
-        mistake("the number of tokens returned too", "More came back than the gradients. One tensor for each parameter is asked for.",
+        mistake("the number of tokens returned too", "More came back than the gradients. One tensor for each "
+                "parameter is asked for.",
                 "return gradients, tokens", "return [*gradients, tokens]"),
         mistake("another dtype", "The gradients must keep the dtype of their parameters: with low precision, what they "
                 "are added up in decides.", "sums = [torch.zeros(one.shape) for one in parameters]",

@@ -91,8 +91,7 @@ EXERCISE = exercise(
                 "master = 2 * copied if is_mixed else 0", "master = 8 * copied if is_mixed else 0"),
         mistake("a master copy instead of the weights", "Weights of 2 bytes are missing next to the copy of 4. The "
                 "forward pass reads the small ones.",
-                "weights = size * num_parameters - (size * num_trainable if is_mixed else 0)", "weights = 4 * num_parameters\n"
-                "copied = 0", "weights = 0 if is_mixed else 4 * num_parameters"),
+                "weights = 4 * num_parameters\ncopied = 0", "weights = 0 if is_mixed else 4 * num_parameters"),
         mistake("weights of 4 bytes in mixed precision", "The weights were counted at 4 bytes besides the master copy. "
                 "How many bytes does the forward pass read of each?", "weights = 4 * num_parameters"),
         mistake("activations not halved", "The activations have 4 bytes in mixed precision, too. In which numbers are "

@@ -110,7 +110,8 @@ LOSS = (
             "missing?", "return -loss"),
     mistake("in bits", "The loss is in bits. Nats are asked for: which logarithm is that?",
             "return loss / math.log(2)", "return loss / math.log(10)"),
-    mistake("perplexity", "This is the exponential of the loss. What is asked for is the mean itself.", "return loss.exp()", "return 2**loss"),
+    mistake("perplexity", "This is the exponential of the loss. What is asked for is the mean itself.",
+            "return loss.exp()", "return 2**loss"),
     mistake("not one number", "There is a loss for each position, or each sequence. The mean is asked for, a tensor "
             "without axes.", "return kept", "return kept.sum(1)", f"return {_SEQUENCES}", "return loss.unsqueeze(0)",
             "return losses", "return losses[counts]"),
