@@ -29,7 +29,7 @@ from course_utils.data import ALPHABET, CharacterText, character_text, random_wi
 from course_utils.models import GPT, DeepStack
 from course_utils.models.training import descend
 
-DEEP_STEPS, DEEP_RATES, STEPS, WARMUP = 120, (1e-3, 1e-2), 150, 30
+DEEP_STEPS, DEEP_RATES, STEPS, WARMUP = 120, (1e-3, 3e-3, 1e-2), 150, 30
 OPTIMIZERS: dict[str, tuple[Callable[..., torch.optim.Optimizer], tuple[float, ...]]] = {
     "SGD": (torch.optim.SGD, (0.01, 0.1, 1.0)),
     "momentum": (partial(torch.optim.SGD, momentum=0.9), (0.001, 0.01, 0.1)),
