@@ -60,6 +60,9 @@ SMALL: dict[str, tuple[dict[str, Any], list[str]]] = {
         ["--rounds", "1"],
     ),
     "chapter_10_training": ({"SHORT": 1, "LONG": 2, "READ_AT": [64]}, ["--seeds", "1"]),
+    "chapter_12_dates": ({"STEPS": 2, "READ_AT": [1], "SHORT": 2, "JUDGED": 16}, ["--seeds", "1"]),
+    "chapter_12_scaling": ({"WIDTHS": [4], "READ_AT": [1]}, ["--seeds", "1"]),
+    "chapter_12_stability": ({"DEEP_STEPS": 2, "STEPS": 2, "WARMUP": 1}, ["--seeds", "1"]),
 }  # fmt: skip
 NEEDS = {"chapter_05_multi_head": "x_transformers"}  # of the extra [bench]
 TO_A_FILE = {"chapter_03_scaling", "chapter_07_positions", "chapter_08_recall",
