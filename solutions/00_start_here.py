@@ -175,7 +175,7 @@ Chapters 01 to 10 are there; the others are planned.
 | | chapter |
 |---|---|
 | 11 | The whole Transformer |
-| 12 | Training it, and what it costs |
+| 12 | [Training it, and what it costs](12_training.ipynb) |
 | 13 | Reading attention |
 | 14 | Seeing and crossing: vision and cross-modal attention |
 | 15 | Why it works: theory you can run |
