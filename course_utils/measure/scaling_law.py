@@ -148,6 +148,8 @@ def _descend(
 
 
 def _logarithms(name: str, numbers: Sequence[float]) -> Tensor:
+    if not isinstance(numbers, Sequence):
+        raise TypeError(f"{name} must be a sequence of numbers, got {numbers!r:.60}")
     for number in numbers:
         check_positive(**{name: number})
     return torch.tensor(list(numbers), dtype=torch.float64).log()

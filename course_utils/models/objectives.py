@@ -20,6 +20,7 @@ from course_utils.validation import (
     check_instance,
     check_int,
     check_integers,
+    check_ints,
     check_number,
     check_shape,
 )
@@ -53,6 +54,7 @@ def mask_tokens(
     check_at_least(1, vocab_size=vocab_size)
     check_int(mask_id=mask_id)
     check_instance(torch.Generator, generator=generator)
+    check_ints(special=special)
     is_special = torch.isin(tokens, torch.tensor(list(special), dtype=torch.long))
     is_selected = (torch.rand(tokens.shape, generator=generator) < SELECTED) & ~is_special
     fate = torch.rand(tokens.shape, generator=generator)
