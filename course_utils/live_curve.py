@@ -54,7 +54,7 @@ class LiveCurve:
         except ImportError:
             return self
         if getattr(get_ipython(), "kernel", None) is not None:
-            self._handle = display(self.figure, display_id=True)
+            self._handle = display(self.figure, display_id=True)  # type: ignore[no-untyped-call]
         return self
 
     def __exit__(

@@ -400,8 +400,9 @@ root = [models.warmup_inverse_sqrt(step, 512, 4000) for step in steps]
 peak = max(root)
 cosine = [models.warmup_cosine(step, peak, 4000, 40_000) for step in steps]
 axes = plotting.new_figure("A warm-up, then two ways down", "step", "learning rate")
-plotting.line(axes, steps, root, "inverse root", "blue", (21_000, 3.6e-4))
-plotting.line(axes, steps, cosine, "cosine", "orange", (26_000, 1e-4))
+plotting.line(axes, steps, root, "inverse root", "blue", (29_500, 2.9e-4))
+plotting.line(axes, steps, cosine, "cosine", "orange", (13_500, 6.4e-4))
+_ = axes.set(xticks=range(0, 40_001, 10_000))
 print(f"highest rate {peak:.1e}, at step {steps[root.index(peak)]}; at the end {root[-1]:.1e}")
 
 # %% [markdown]
@@ -429,7 +430,7 @@ for run in deep:
         at = [run["every"] * (place + 0.5) for place in range(len(run["losses"]))]
         plotting.line(axes, at, run["losses"], label, looks[key][0], (118, looks[key][1]))
     print(f"rate {run['rate']:5}  {label:18} ends at {run['losses'][-1]:.1f} nats")
-_ = axes.set(xlim=(0, 185), xticks=range(0, 121, 30))
+_ = axes.set(xlim=(0, 185), xticks=range(0, 121, 30), ylim=(2.55, 4.5))
 
 # %%
 help_text = character_text()
@@ -521,7 +522,7 @@ for name in ("SGD", "momentum", "Adam", "AdamW"):
 r"""
 <details><summary>Answer</summary>
 
-Adam at its highest rate, 2.52<!-- shown: 2.522 -->; SGD and momentum come close, at rates thirty and three times as high. Here each optimiser's best rate was the highest of its three, so the search has not ended: "Adam is better" needs rates tried for *both*, to beyond their best. A rate a hundred times too low costs all of them a whole nat or more.
+Adam at its highest rate, 2.52<!-- shown: 2.522 -->; SGD and momentum come close, at rates thirty and three times as high. Here each optimiser's best rate was the highest of its three, so the search has not ended: "Adam is better" needs rates tried for *both*, to beyond their best. A rate a hundred times too low costs Adam one nat and the others nearly one and a half.
 
 AdamW differs from Adam in how weights decay: they shrink by a share of themselves, outside of the division by the gradient's size (Loshchilov and Hutter, 2019). In 150 steps that is not to be seen.
 
@@ -867,7 +868,7 @@ print(f"{'GPT-2':20} {12 * layer + tables + 2 * d:12,}")
 r"""
 <details><summary>Answer</summary>
 
-$12\,d^2$ for a layer, so $12 \cdot 12 \cdot 768^2 = 85$ million, and 39 million in the tables<!-- shown: 39,383,808 -->. In a small model the vocabulary is a third of everything; in GPT-3 it is 0.35 %.
+$12\,d^2$ for a layer, so $12 \cdot 12 \cdot 768^2 = 85$ million, and 39 million in the tables<!-- shown: 39,383,808 -->. In a small model the vocabulary is a third of everything; in a large one it hardly counts.
 
 </details>
 """
@@ -985,7 +986,7 @@ for length in (2048, 8192, 32768):
     share = 2 * length * 12288 / (layer + 2 * length * 12288)
     print(f"{length:14} {token:12.3e} {6 * count['GPT-3']:9.3e}", end="")
     print(f" {share:12.1%} of the layers'", end="")
-    print(f"   19 times dearer scores: {1 + 18 * share:.2f} times the whole")
+    print(f"   scores 19 times as costly: {1 + 18 * share:.2f} times the whole")
 print(f"300 B tokens by 6ND: {6 * count['GPT-3'] * 300e9:.2e}")
 
 # %% [markdown]
@@ -1179,6 +1180,15 @@ for width in WIDTHS:
 
 # %% [markdown]
 r"""
+<details><summary>Answer</summary>
+
+After 262,144 tokens from 2.67 to 1.80 nats<!-- shown: 2.674 1.801 -->: a third less, for 72 times the parameters. Eight times the tokens bring the largest model from 2.42 there<!-- shown: 2.422 -->. Both help, and neither alone goes far.
+
+</details>
+"""
+
+# %% [markdown]
+r"""
 **The fit**, in the paper's own form: the sum as a log-sum-exp, Huber's loss of the logarithms, L-BFGS from several starts.
 
 **Predict.** Fitted to the four smaller numbers of tokens, how far off is the law for the largest? And does it matter whether $N$ counts the embeddings?
@@ -1225,6 +1235,8 @@ for width, colour in zip(WIDTHS, colours, strict=True):
     plotting.line(axes, places, seen, "", colour, None, "o")
 plotting.power_axis(axes, places)
 _ = axes.set(yscale="log", xlim=(places[0] * 0.9, places[-1] * 2.2))
+axes.set_yticks([1.6, 2.0, 2.4, 2.8, 3.2], ["1.6", "2.0", "2.4", "2.8", "3.2"])
+axes.minorticks_off()
 
 # %% [markdown]
 r"""
@@ -1312,7 +1324,7 @@ budget_explorer("GPT-3", budget=23.5, own={"this notebook's": [round(x, 4) for x
 r"""
 <details><summary>Answer</summary>
 
-1. No: with Adam and all weights trained, most bytes are weights, gradients and states. The activations shrink a lot; their share was not large.
+1. No. What is saved shrinks to a fraction, but most bytes are weights, gradients and Adam's states, and they stay.
 2. $4\,n\,d = 16\,d^2$, so $n = 4\,d = 3072$: near 4,096 they pass it.
 3. 13 %: 128,256 tokens, and the output matrix is not tied.
 
@@ -1353,7 +1365,7 @@ powers = [share**10 for share in accuracy]
 axes = plotting.new_figure("One run, two measures", "step", "share right")
 plotting.line(axes, at, accuracy, "characters", "blue", (at[-1] + 10, accuracy[-1] + 0.03), "o-")
 plotting.line(axes, at, exact, "dates", "orange", (at[-1] + 10, exact[-1] - 0.03), "o-")
-plotting.line(axes, at, powers, "characters to the tenth", "green", (at[2], 0.5), "--")
+plotting.line(axes, at, powers, "characters to the tenth", "green", (at[5], 0.66), "--")
 _ = axes.set(xlim=(0, at[-1] * 1.3), ylim=(0, 1.05))
 for step, p, power, whole in zip(at, accuracy, powers, exact, strict=True):
     print(f"step {step:4}: characters {p:.3f}, to the tenth {power:.3f}, dates {whole:.3f}")

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import nn
@@ -24,7 +25,7 @@ from course_utils.validation import check_at_least
 
 BATCH, LENGTH, WARMUP, PEAK, JUDGED = 16, 32, 50, 1e-2, 256
 MASK = causal_mask(LENGTH, LENGTH)
-SIZES = {"num_heads": 2, "num_layers": 2, "max_length": 64}
+SIZES: dict[str, Any] = {"num_heads": 2, "num_layers": 2, "max_length": 64}
 
 
 @dataclass(frozen=True)

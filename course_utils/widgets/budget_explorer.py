@@ -6,7 +6,7 @@ from typing import Any
 import anywidget
 import traitlets
 
-from course_utils.validation import check_instance
+from course_utils.plain_validation import check_instance
 from course_utils.widgets._assets import module, style
 
 _POWERS = [2**power for power in range(18)]
