@@ -17,7 +17,6 @@ from course_utils.models.contexts import (
     LocalMonotonicContext,
     LocalPredictiveContext,
 )
-from course_utils.models.deep_stack import DeepStack
 from course_utils.models.encoder import Encoder
 from course_utils.models.feed_forward import feed_forward, gated_feed_forward
 from course_utils.models.generate import generate, left_pad, stream_tokens
@@ -72,7 +71,6 @@ __all__ = [
     "Context",
     "Decoder",
     "DecoderLayer",
-    "DeepStack",
     "Encoded",
     "Encoder",
     "EncoderLayer",
