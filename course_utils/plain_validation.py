@@ -15,6 +15,13 @@ def check_int(**numbers: object) -> None:
             raise TypeError(f"{name} must be an int, got {type(number).__name__}")
 
 
+def check_ints(**lists: object) -> None:
+    """Raise TypeError unless everything is a sequence of ints."""
+    for name, numbers in lists.items():
+        if not isinstance(numbers, Sequence) or not all(type(one) is int for one in numbers):
+            raise TypeError(f"{name} must be a sequence of ints, got {numbers!r:.60}")
+
+
 def check_at_least(least: int, /, **numbers: int) -> None:
     """Raise unless every number is an int that is not smaller than `least`."""
     check_int(**numbers)

@@ -167,7 +167,7 @@ Each chapter has a *core path*: at most ten sections, with at most an hour of ex
 | 09 | [Flash attention: tiling on the GPU](09_flash_attention.ipynb) |
 | 10 | [The KV cache: generating one token at a time](10_kv_cache.ipynb) |
 | 11 | [The whole Transformer](11_transformer.ipynb) |
-| 12 | [Train a Transformer, and count what it costs](12_training.ipynb) |
+| 12 | [Training it, and what it costs](12_training.ipynb) |
 | 13 | [Reading attention: what the weights say, and what they do not](13_reading_attention.ipynb) |
 | 15 | [Why it works: theory you can run](15_theory.ipynb) |
 

@@ -11,22 +11,29 @@ from course_utils.measure.parameters import mha_parameters, qkv_parameters
 from course_utils.measure.rank_collapse import rank_one_distance
 from course_utils.measure.record import read_record
 from course_utils.measure.roofline import attainable_flops, matmul_bytes, matmul_intensity
+from course_utils.measure.scaling_law import ScalingLaw, compute_optimal, fit_scaling_law
 from course_utils.measure.tile_trace import TileTrace, trace_torch, trace_triton
 from course_utils.measure.traffic import hbm_traffic
+from course_utils.measure.training_flops import training_flops
+from course_utils.measure.training_memory import training_memory_bytes
+from course_utils.measure.transformer_parameters import transformer_parameters
 from course_utils.measure.variance import dot_product_variance
 
 __all__ = [
     "PowerLaw",
+    "ScalingLaw",
     "TileTrace",
     "additive_flops",
     "attainable_flops",
     "attention_flops",
     "cache_fits",
+    "compute_optimal",
     "count_flops",
     "dot_product_variance",
     "exact_match",
     "fit_exponent",
     "fit_power_law",
+    "fit_scaling_law",
     "hbm_traffic",
     "kv_cache_bytes",
     "largest_tensor",
@@ -39,4 +46,7 @@ __all__ = [
     "read_record",
     "trace_torch",
     "trace_triton",
+    "training_flops",
+    "training_memory_bytes",
+    "transformer_parameters",
 ]

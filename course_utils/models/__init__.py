@@ -1,5 +1,7 @@
 """Small models made of the course's own parts."""
 
+from course_utils.models.accumulation import accumulated_gradient
+from course_utils.models.autocast import Autocast
 from course_utils.models.beam import beam_search
 from course_utils.models.character_model import (
     CharacterModel,
@@ -24,6 +26,7 @@ from course_utils.models.gpt import GPT
 from course_utils.models.gpt2_weights import from_gpt2, to_gpt2
 from course_utils.models.gpt_text import TokenText, next_token_loss, token_text, train_gpt
 from course_utils.models.greedy import greedy_decode
+from course_utils.models.judged import Judged, judge_writing
 from course_utils.models.layer_modules import DecoderLayer, EncoderLayer
 from course_utils.models.layers import decoder_layer, encoder_layer
 from course_utils.models.length_task import (
@@ -37,11 +40,13 @@ from course_utils.models.llama import Llama, from_llama, to_llama
 from course_utils.models.model_cache import ModelCache
 from course_utils.models.named_schemes import rescaled_rope
 from course_utils.models.norms import layer_norm, rms_norm
+from course_utils.models.objectives import causal_lm_loss, label_smoothed_loss, mask_tokens
 from course_utils.models.one_stream import OneStream, stream_mask
 from course_utils.models.positioned_transformer import PositionedTransformer
 from course_utils.models.recall import RecallModel, judge_recall, recall_batch, train_recall
 from course_utils.models.recurrent import encode, rnn_step
 from course_utils.models.sampling import draw_tokens, token_probabilities
+from course_utils.models.schedules import warmup_cosine, warmup_inverse_sqrt
 from course_utils.models.scores import AdditiveScore, ConcatScore, GeneralScore
 from course_utils.models.seq2seq import Decoder, LuongDecoder, Seq2Seq, Written
 from course_utils.models.seq2seq_training import (
@@ -54,11 +59,13 @@ from course_utils.models.seq2seq_training import (
 )
 from course_utils.models.small_transformer import Block, SmallTransformer
 from course_utils.models.transformer import Transformer, transformer_masks
+from course_utils.models.width_sweep import SweepPoint, train_at_width
 
 __all__ = [
     "GPT",
     "AdditiveScore",
     "AttentionContext",
+    "Autocast",
     "Block",
     "CharacterModel",
     "ConcatScore",
@@ -74,6 +81,7 @@ __all__ = [
     "GivenAttention",
     "GivenCache",
     "GivenPositions",
+    "Judged",
     "LengthTask",
     "Llama",
     "LocalMonotonicContext",
@@ -85,10 +93,13 @@ __all__ = [
     "RecallModel",
     "Seq2Seq",
     "SmallTransformer",
+    "SweepPoint",
     "TokenText",
     "Transformer",
     "Written",
+    "accumulated_gradient",
     "beam_search",
+    "causal_lm_loss",
     "copy_task",
     "decoder_layer",
     "draw_tokens",
@@ -103,8 +114,11 @@ __all__ = [
     "greedy_decode",
     "judge_on_task",
     "judge_recall",
+    "judge_writing",
+    "label_smoothed_loss",
     "layer_norm",
     "left_pad",
+    "mask_tokens",
     "next_character_loss",
     "next_token_loss",
     "recall_batch",
@@ -121,6 +135,7 @@ __all__ = [
     "token_accuracy",
     "token_probabilities",
     "token_text",
+    "train_at_width",
     "train_character_model",
     "train_deep_stack",
     "train_gpt",
@@ -128,6 +143,8 @@ __all__ = [
     "train_recall",
     "train_seq2seq",
     "transformer_masks",
+    "warmup_cosine",
+    "warmup_inverse_sqrt",
     "weight_on_previous",
     "write_all",
 ]

@@ -48,6 +48,8 @@ def train_seq2seq(
     batch: int = 64,
     learning_rate: float = 3e-3,
     progress: Callable[[Iterable[int]], Iterable[int]] = iter,
+    loss: Callable[[Tensor, Tensor], Tensor] = sequence_loss,
+    watch: Callable[[float], object] | None = None,
 ) -> list[float]:
     """Train in place with Adam, teacher forcing, a short warm-up and a cosine.
 
@@ -59,6 +61,8 @@ def train_seq2seq(
         batch: Pairs in an update.
         learning_rate: The highest rate, reached after a tenth of the steps.
         progress: Wraps the step numbers, for example in a tqdm bar.
+        loss: `loss(logits, target)`, whose target has one column more, that of START.
+        watch: Called with each loss, for example to draw it.
 
     Returns:
         The loss of each step; it rises and falls with the length of the step's pairs, too.
@@ -74,11 +78,12 @@ def train_seq2seq(
 
     def draw_loss() -> Tensor:
         drawn = pairs[next(batches)]
-        return sequence_loss(model(drawn.source, drawn.target), drawn.target)
+        return loss(model(drawn.source, drawn.target), drawn.target)
 
     return descend(
-        model, draw_loss, optimiser, steps=steps, learning_rate=learning_rate, progress=progress
-    )
+        model, draw_loss, optimiser, steps=steps, learning_rate=learning_rate, progress=progress,
+        watch=watch,
+    )  # fmt: skip
 
 
 def _batches(lengths: Tensor, batch: int, generator: torch.Generator) -> Iterator[Tensor]:

@@ -14,6 +14,9 @@ def descend(
     steps: int,
     learning_rate: float,
     progress: Callable[[Iterable[int]], Iterable[int]] = iter,
+    rate: Callable[[int], float] | None = None,
+    clip: float | None = 1.0,
+    watch: Callable[[float], object] | None = None,
 ) -> list[float]:
     """Train in place with a short warm-up, a cosine and clipped gradients.
 
@@ -24,20 +27,33 @@ def descend(
         steps: Number of updates.
         learning_rate: The highest rate, reached after a tenth of the steps.
         progress: Wraps the step numbers, for example in a tqdm bar.
+        rate: The rate of each step, counted from 1, as a multiple of `learning_rate`, in place of
+            the warm-up and the cosine.
+        clip: The longest gradient that is followed at its full length; None is any.
+        watch: Called with each loss, for example to draw it.
 
     Returns:
         The loss of each step.
     """
-    schedule = torch.optim.lr_scheduler.OneCycleLR(
-        optimiser, learning_rate, total_steps=steps, pct_start=0.1, cycle_momentum=False
-    )
+    schedule: torch.optim.lr_scheduler.LRScheduler
+    if rate is None:
+        schedule = torch.optim.lr_scheduler.OneCycleLR(
+            optimiser, learning_rate, total_steps=steps, pct_start=0.1, cycle_momentum=False
+        )
+    else:
+        for group in optimiser.param_groups:
+            group["lr"] = learning_rate
+        schedule = torch.optim.lr_scheduler.LambdaLR(optimiser, lambda step: rate(step + 1))
     losses = []
     for _ in progress(range(steps)):
         loss = draw_loss()
         optimiser.zero_grad()
         loss.backward()
-        nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        if clip is not None:
+            nn.utils.clip_grad_norm_(model.parameters(), clip)
         optimiser.step()
         schedule.step()
         losses.append(loss.item())
+        if watch is not None:
+            watch(losses[-1])
     return losses

@@ -5,6 +5,7 @@ and an import of the file later would put the module in the function's place.
 """
 
 from course_utils.widgets.alignment_explorer import AlignmentExplorer, alignment_explorer
+from course_utils.widgets.budget_explorer import BudgetExplorer, budget_explorer
 from course_utils.widgets.decode_stepper import DecodeStepper, decode_stepper
 from course_utils.widgets.explanation_graph import ExplanationGraph, explanation_graph
 from course_utils.widgets.extrapolation_explorer import (
@@ -27,6 +28,7 @@ from course_utils.widgets.wiring_explorer import WiringExplorer, wiring_explorer
 
 __all__ = [
     "AlignmentExplorer",
+    "BudgetExplorer",
     "DecodeStepper",
     "ExplanationGraph",
     "ExtrapolationExplorer",
@@ -43,6 +45,7 @@ __all__ = [
     "VariantExplorer",
     "WiringExplorer",
     "alignment_explorer",
+    "budget_explorer",
     "decode_stepper",
     "explanation_graph",
     "extrapolation_explorer",

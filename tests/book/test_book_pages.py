@@ -23,6 +23,7 @@ TERMS = {
     "09_flash_attention": "tiles",
     "10_kv_cache": "cache",
     "11_transformer": "encoder",
+    "12_training": "checkpointing",
     "13_reading_attention": "rollout",
     "15_theory": "hopfield",
 }

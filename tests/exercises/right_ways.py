@@ -13,6 +13,7 @@ from tests.exercises.right_ways_ch08 import RIGHT_WAYS_CH08
 from tests.exercises.right_ways_ch09 import RIGHT_WAYS_CH09
 from tests.exercises.right_ways_ch10 import RIGHT_WAYS_CH10
 from tests.exercises.right_ways_ch11 import RIGHT_WAYS_CH11
+from tests.exercises.right_ways_ch12 import RIGHT_WAYS_CH12
 from tests.exercises.right_ways_ch13 import RIGHT_WAYS_CH13
 from tests.exercises.right_ways_ch15 import RIGHT_WAYS_CH15
 
@@ -28,6 +29,7 @@ RIGHT_WAYS: dict[str, tuple[Callable[..., object], ...]] = {
     **RIGHT_WAYS_CH09,
     **RIGHT_WAYS_CH10,
     **RIGHT_WAYS_CH11,
+    **RIGHT_WAYS_CH12,
     **RIGHT_WAYS_CH13,
     **RIGHT_WAYS_CH15,
 }

@@ -138,9 +138,21 @@ MEASURE = (
     Entry(measure.attainable_flops, {"intensity": 2.0, "peak_flops": 9.0, "bandwidth": 3.0}),
     Entry(measure.attention_flops, {"batch": 2}),
     Entry(measure.cache_fits, {"gib": 2.0, "num_layers": 2, "bytes_per_element": 2, "batch": 1}),
+    Entry(
+        measure.compute_optimal,
+        {"flops": 1e9, "A": 3.0, "B": 5.0, "alpha": 0.3, "beta": 0.4, "E": 0.5},
+    ),
     Entry(measure.exact_match, {"pad_id": 0}),
     Entry(measure.fit_exponent, {"x": [1.0, 2.0, 4.0], "y": [1.0, 4.0, 16.0]}),
     Entry(measure.fit_power_law, {"x": [1.0, 2.0, 4.0], "y": [1.0, 4.0, 16.0]}),
+    Entry(
+        measure.fit_scaling_law,
+        {
+            "num_parameters": [1.0, 2.0, 4.0, 1.0, 4.0],
+            "num_tokens": [1.0, 2.0, 4.0, 4.0, 1.0],
+            "losses": [9.0, 5.0, 3.0, 6.0, 7.0],
+        },
+    ),
     Entry(measure.hbm_traffic, {"sram_elements": 1024}),
     Entry(
         measure.kv_cache_bytes,
@@ -148,14 +160,23 @@ MEASURE = (
     ),
     Entry(measure.matmul_bytes, {"bytes_per_element": 2, "count_output": True}),
     Entry(measure.matmul_intensity, {"bytes_per_element": 2, "count_output": True}),
+    Entry(measure.training_flops, {"batch": 2, "num_layers": 2, "d_ff": 5, "vocab_size": 7}),
+    Entry(
+        measure.training_memory_bytes,
+        {"num_parameters": 9, "num_trainable": 4, "num_activations": 3, "optimizer": "adam"},
+    ),
+    Entry(measure.transformer_parameters, {"vocab_size": 7, "num_layers": 2, "d_ff": 5}),
 )
 MODELS = (
+    Entry(models.causal_lm_loss, {"pad_id": 0}, {"V": 5}, apart=False),
     Entry(models.draw_tokens, {"temperature": 0.0}, {"num_tokens": 5}),
     Entry(models.encode, {"lengths": _lengths(1)}),
     Entry(models.feed_forward, {"activation": "gelu"}, {"d_ff": 5}),
     Entry(models.gated_feed_forward, sizes={"d_ff": 5}),
+    Entry(models.label_smoothed_loss, {"smoothing": 0.1, "pad_id": 0}, {"V": 5}, apart=False),
     Entry(models.layer_norm),
     Entry(models.left_pad, {"prompts": [[1, 2], [3]]}, {"B": 2, "longest": 2}),
+    Entry(models.mask_tokens, {"mask_id": 3, "vocab_size": 4, "special": [0]}, apart=False),
     Entry(models.rms_norm),
     Entry(models.rnn_step),
     Entry(models.stream_mask, {"num_target": 3, "kind": "prefix", "pad_id": 0}, {"L": 7, "S": 4}),

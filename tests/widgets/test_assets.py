@@ -10,6 +10,7 @@ import pytest
 
 from course_utils.widgets import (
     AlignmentExplorer,
+    BudgetExplorer,
     DecodeStepper,
     ExplanationGraph,
     ExtrapolationExplorer,
@@ -41,6 +42,7 @@ WIDGETS = [
     (RopeClock, "rope_clock"),
     (ExtrapolationExplorer, "extrapolation_explorer"),
     (VariantExplorer, "variant_explorer"),
+    (BudgetExplorer, "budget_explorer"),
     (DecodeStepper, "decode_stepper"),
     (TileStepper, "tile_stepper"),
     (LookStepper, "look_stepper"),

@@ -164,6 +164,12 @@ DRIVES = {
         said.smallest_window,
         {"variant": "window", "window": 16},
     ),
+    "BudgetExplorer": Drive(
+        widgets.budget_explorer,
+        lambda _: [pick("model", "GPT-3"), slide("budget (flop)", "End")],
+        said.largest_budget_beside_gpt3,
+        {"d_model": 12288, "budget": 27.0},
+    ),
     "DecodeStepper": Drive(
         widgets.decode_stepper,
         lambda _: [pick("kept", "one head (MQA)"), slide("step", "End")],

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import budget_explorer_cases
 import explanation_graph_cases
 import hopfield_landscape_cases
 import look_stepper_cases
@@ -19,7 +20,7 @@ from course_utils.attention import (
     softmax_jacobian,
     window_mask,
 )
-from course_utils.measure import kv_cache_bytes
+from course_utils.measure import compute_optimal, kv_cache_bytes
 from course_utils.positions import rope_interleaved
 from course_utils.widgets import look_stepper
 
@@ -160,6 +161,17 @@ def smallest_window(widget: Any) -> list[str]:
     pairs = int(window_mask(n, n, 16).sum())
     kept = kv_cache_bytes(1, heads, d_k, 16, 1, 4)
     return [f"{4 * d_k * heads * pairs / 1e6:.3g} Mflop", f"{kept // 1024} KiB"]
+
+
+def largest_budget_beside_gpt3(widget: Any) -> list[str]:
+    """The presets are of the widget's own; what they come to is counted here."""
+    all_of_it = budget_explorer_cases.parameters(widget.presets["GPT-3"])
+    best, tokens, loss = compute_optimal(1e27, *widget.laws[widget.law])
+    return [
+        f"parameters: {all_of_it:,}",
+        f"{best / 1e12:.3g} T parameters and {tokens / 1e12:.3g} T tokens",
+        f"loss {loss:.3f}",
+    ]
 
 
 def all_generated_with_one_kept_head(widget: Any) -> list[str]:

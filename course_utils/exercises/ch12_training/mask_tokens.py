@@ -1,0 +1,341 @@
+"""Exercise: hide tokens as BERT does.
+
+Nobody's draws are those of the reference, so most cases count what comes out, and a count that is
+within five standard deviations of what it should be is given as what it should be.
+"""
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from course_utils.checking.exercise import Case, case, exercise
+from course_utils.checking.inputs import strided
+from course_utils.checking.mistakes import mistake
+from course_utils.checking.recipe import Function
+from course_utils.models import mask_tokens
+from torch import Tensor
+
+RIGHT = """
+def mask_tokens(tokens, mask_id, vocab_size, special, generator):
+    chance = torch.rand(tokens.shape, generator=generator)
+    share = 0.15
+    is_special = torch.isin(tokens, torch.tensor(special, dtype=torch.long))
+    allowed = ~is_special
+    selected = (chance < share) & allowed
+    fate = torch.rand(tokens.shape, generator=generator)
+    to_mask = 0.8
+    to_other = 0.9
+    hidden = selected & (fate < to_mask)
+    replaced = selected & (fate >= to_mask) & (fate < to_other)
+    drawn = torch.randint(vocab_size, tokens.shape, generator=generator)
+    covered = torch.where(hidden, mask_id, tokens)
+    inputs = torch.where(replaced, drawn, covered)
+    labels = tokens.masked_fill(~selected, -100)
+    return inputs, labels
+"""
+_ROWS, _LENGTH = 300, 20
+_MASK, _VOCAB = 999, 1000
+
+
+def _tokens(low: int = 5, high: int = 900, rows: int = _ROWS, length: int = _LENGTH) -> Callable[..., Tensor]:
+    return lambda g: torch.randint(low, high, (rows, length), generator=g)
+
+
+def _case(name: str, run: Function, says: str, *, special: tuple[int, ...] = (), mask_id: int = _MASK,
+          vocab_size: int = _VOCAB, tokens: Callable[..., Tensor] | None = None, room: float = 0.0) -> Case:
+    """Return a case that looks at `run(inputs, labels, tokens)`; shares have some `room`."""
+
+    def made(g: torch.Generator) -> tuple[Any, ...]:
+        return (tokens or _tokens())(g), mask_id, vocab_size, list(special), g
+
+    def looked(fn: Function, tokens: Tensor, *rest: Any) -> Any:
+        before = tokens.clone()
+        inputs, labels = fn(tokens, *rest)
+        return run(inputs, labels, before)
+
+    return case(name, made, run=looked, says=says, absolute=room or 1e-9, tolerance=1e-9 if room else None)
+
+
+def _near(found: float, expected: float, error: float) -> float:
+    """Return what is expected if that is what was found, as far as chance lets one tell."""
+    return expected if abs(found - expected) <= 5 * error else found
+
+
+def _share(hits: Tensor, among: Tensor, expected: float) -> float:
+    count = max(int(among.sum()), 1)
+    return _near(float((hits & among).sum()) / count, expected, math.sqrt(expected * (1 - expected) / count))
+
+
+def _selected(inputs: Tensor, labels: Tensor, tokens: Tensor) -> float:
+    return _share(labels != -100, torch.ones_like(tokens, dtype=torch.bool), 0.15)
+
+
+def _selected_of_others(inputs: Tensor, labels: Tensor, tokens: Tensor) -> tuple[int, float]:
+    is_special = tokens < 4
+    touched = (labels != -100) | (inputs != tokens)
+    return int(touched[is_special].sum()), _share(labels != -100, ~is_special, 0.15)
+
+
+def _fates(inputs: Tensor, labels: Tensor, tokens: Tensor) -> tuple[float, float]:
+    """Return the shares of [MASK], and of what stays, among the selected."""
+    selected = labels != -100
+    return _share(inputs == _MASK, selected, 0.8), _share(inputs == tokens, selected, 0.1001)
+
+
+def _kinds(inputs: Tensor, labels: Tensor, tokens: Tensor) -> str:
+    """Say what becomes of selected tokens."""
+    selected = labels != -100
+    found = {"hidden": inputs == _MASK, "kept": inputs == tokens, "replaced": (inputs != _MASK) & (inputs != tokens)}
+    return ", ".join(name for name, where in found.items() if bool((where & selected).any()))
+
+
+def _of_three(inputs: Tensor, labels: Tensor, tokens: Tensor) -> tuple[float, float]:
+    """Return the shares of each other id among what is selected and not hidden; all tokens are 1."""
+    shown = (labels != -100) & (inputs != 3)
+    return _share(inputs == 0, shown, 1 / 6), _share(inputs == 2, shown, 1 / 6)
+
+
+def _beyond(inputs: Tensor, labels: Tensor, tokens: Tensor) -> int:
+    return int(((inputs == 3) | (inputs > 4)).sum())
+
+
+def _drawn_special(inputs: Tensor, labels: Tensor, tokens: Tensor) -> float:
+    return _share(inputs < 8, labels != -100, 0.08)
+
+
+def _itself(inputs: Tensor, labels: Tensor, tokens: Tensor) -> float:
+    """Return the share of the token itself among what is not hidden, of two ids."""
+    return _share(inputs == tokens, (labels != -100) & (inputs != 2), 0.75)
+
+
+def _consistent(inputs: Tensor, labels: Tensor, tokens: Tensor) -> tuple[int, int]:
+    """Count wrong labels, and tokens that changed though they were not selected."""
+    selected = labels != -100
+    return int((labels != tokens)[selected].sum()), int((inputs != tokens)[~selected].sum())
+
+
+def _scatter(labels: Tensor, axis: int) -> float:
+    """Return the variance of how many are selected along an axis, relative to draws one by one."""
+    counts = (labels != -100).sum(axis).double()
+    found = float(counts.var()) / (labels.shape[axis] * 0.15 * 0.85)
+    # Beyond 5 standard errors it is far off: none, or as large as the axis is long.
+    return _near(found, 1.0, math.sqrt(2.3 / (len(counts) - 1)))
+
+
+def _along_rows(inputs: Tensor, labels: Tensor, tokens: Tensor) -> float:
+    return round(_scatter(labels, 1))
+
+
+def _along_columns(inputs: Tensor, labels: Tensor, tokens: Tensor) -> float:
+    return round(_scatter(labels, 0))
+
+
+def _shared_fate(inputs: Tensor, labels: Tensor, tokens: Tensor) -> float:
+    """Return how many pairs of selected tokens in a row share their fate: 0.66 one by one."""
+    selected = labels != -100
+    fates = [selected & (inputs == _MASK), selected & (inputs == tokens)]
+    fates.append(selected & ~fates[0] & ~fates[1])
+    same = sum(_pairs(one) for one in fates)
+    return _near(same / max(_pairs(selected), 1.0), 0.66, 0.025)
+
+
+def _pairs(marked: Tensor) -> float:
+    counts = marked.sum(1).double()
+    return float((counts * (counts - 1) / 2).sum())
+
+
+def _one_for_all(inputs: Tensor, labels: Tensor, tokens: Tensor) -> bool:
+    """Return whether all replacements are the same id."""
+    drawn = inputs[(labels != -100) & (inputs != _MASK) & (inputs != tokens)]
+    return len(drawn) > 1 and len(drawn.unique()) == 1
+
+
+def _repeated(fn: Function, tokens: Tensor, mask_id: int, vocab_size: int, special: list[int], g: Any) -> Any:
+    """Return whether the same seed gives the same, and the next draw something else."""
+    one, other = (torch.Generator().manual_seed(7) for _ in range(2))
+    first = fn(tokens.clone(), mask_id, vocab_size, special, one)
+    again = fn(tokens.clone(), mask_id, vocab_size, special, other)
+    later = fn(tokens.clone(), mask_id, vocab_size, special, one)
+    return torch.equal(first[1], again[1]) and torch.equal(first[0], again[0]), torch.equal(first[1], later[1])
+
+
+def _totals(fn: Function, tokens: Tensor, *rest: Any) -> float:
+    """Return how much the number of selected tokens varies from call to call: 1 is by chance."""
+    counts = [int((fn(tokens.clone(), *rest)[1] != -100).sum()) for _ in range(150)]
+    found = float(torch.tensor(counts, dtype=torch.float64).var()) / (tokens.numel() * 0.15 * 0.85)
+    return round(_near(found, 1.0, math.sqrt(2.3 / 149)))
+
+
+def _plain(tokens: Callable[[torch.Generator], Tensor], special: list[int]) -> Callable[..., tuple[Any, ...]]:
+    return lambda g: (tokens(g), 7, 9, special, g)
+
+
+_SHARES = "Of the selected tokens, 8 in 10 should become [MASK], 1 in 10 another token, and 1 in 10 stay as they are."
+_ALONE = "Each token is selected by a draw of its own, whatever happens to the others. What was drawn once for many?"
+
+EXERCISE = exercise(
+    mask_tokens,
+    right=RIGHT,
+    asks="Select 15 % of the tokens; hide 8 in 10 of them, replace 1 in 10, keep 1 in 10.",
+    minutes=15,
+    difficulty=3,
+    importance=4,
+    parts=("inputs", "labels"),
+    cases=(
+        case("nothing but special tokens", _plain(_tokens(0, 4, 3, 5), [0, 1, 2, 3])),
+        _case("15 % are selected", _selected, "The share of selected tokens is not 15 %. What is it drawn from, and "
+              "which tokens have a label?", tokens=_tokens(length=3 * _LENGTH), room=0.008),
+        _case("labels and the rest", _consistent, "A label is not the token that was there, or a token changed that "
+              "was not selected."),
+        _case("three ends", _kinds, _SHARES),
+        _case("8 in 10, 1 in 10, 1 in 10", _fates, _SHARES, tokens=_tokens(length=3 * _LENGTH), room=0.03),
+        _case("each token of a row by itself", _along_rows, _ALONE),
+        _case("each token of a column by itself", _along_columns, _ALONE,
+              tokens=_tokens(rows=30, length=200)),
+        _case("special tokens 0 to 3", _selected_of_others, "A special token was selected, or fewer of the others "
+              "were than 15 %.", special=(3, 0, 2, 1, 950), tokens=_tokens(0, 6), room=0.03),
+        _case("draws from three ids", _of_three, "The ids that replace a token are not drawn from 0 to vocab_size - 1, "
+              "each as often as any other. Which are too rare?", vocab_size=3, mask_id=3,
+              tokens=lambda g: torch.ones(_ROWS, 2 * _LENGTH, dtype=torch.long), room=0.06),
+        _case("draws beyond the vocabulary", _beyond, "An id came up that is none: they go from 0 to vocab_size - 1.",
+              vocab_size=3, mask_id=4, tokens=_tokens(0, 3)),
+        _case("draws of special ids", _drawn_special, "Special ids should be drawn like any other to replace a token.",
+              special=tuple(range(8)), vocab_size=10, mask_id=8,
+              tokens=lambda g: torch.full((_ROWS, _LENGTH), 9), room=0.03),
+        _case("draws of the token itself", _itself, "A token may be replaced by itself: the draw is from all ids.",
+              vocab_size=2, mask_id=2, tokens=lambda g: torch.zeros(_ROWS, 2 * _LENGTH, dtype=torch.long), room=0.08),
+        case("the number selected in 150 calls", _plain(_tokens(0, 6, 2, 10), []), run=_totals,
+             says="The number of selected tokens varies less, or more, than it would if each were drawn by itself."),
+        _case("what becomes of each by itself", _shared_fate, "Tokens of one sequence share their fate: all hidden, or "
+              "all replaced. What was drawn once for many?", room=0.08),
+        _case("each replacement by itself", _one_for_all, "All replaced tokens became the same one.",
+              tokens=_tokens(rows=20)),
+        case("the same seed, and the next draw", _plain(_tokens(0, 7, 12, 11), [0]), run=_repeated,
+             says="The generator alone should decide: the same seed gives the same result, and the next call another "
+                  "one."),
+        case("one token that is special", lambda g: (torch.tensor([[4]]), 7, 9, [4], g)),
+        case("special tokens, non-contiguous", _plain(lambda g: strided(_tokens(0, 4, 3, 5)(g)), [0, 1, 2, 3])),
+        case("no tokens", _plain(lambda g: _tokens(0, 9, 2, 3)(g)[:, :0], [])),
+    ),
+    mistakes=(
+        mistake("global randomness", "The draws do not come from the generator that was given: the same seed gives "
+                "another result each time. Which argument do torch's random functions take for that?",
+                "chance = torch.rand(tokens.shape)", "fate = torch.rand(tokens.shape)",
+                "drawn = torch.randint(vocab_size, tokens.shape)",
+                detects=lambda trace: trace.used_global_random),
+        mistake("a generator of one's own", "Every call gives the same, whatever generator it is given, or starts it "
+                "anew. Who should decide what is drawn?",
+                "generator = torch.Generator().manual_seed(0)\nchance = torch.rand(tokens.shape, generator=generator)",
+                "generator = generator.manual_seed(0)\nchance = torch.rand(tokens.shape, generator=generator)",
+                "generator.seed()\nchance = torch.rand(tokens.shape, generator=generator)"),
+        mistake("special tokens selected", "Special tokens were selected, so that the model has to guess padding and "
+                "marks. Which list says what they are?", "allowed = torch.ones_like(is_special)"),
+        mistake("only one special token", "Some of the special tokens were selected. How many ids does the list hold, "
+                "and in which order?", "is_special = tokens == (special[0] if special else -1)",
+                "is_special = tokens == (special[-1] if special else -1)",
+                "is_special = tokens == 0", "is_special = tokens < len(special)",
+                "is_special = tokens >= (min(special) if special else vocab_size)",
+                "is_special = tokens <= (max(special) if special else -1)"),
+        mistake("special tokens alone", "The special tokens are the only ones that may be selected. Which of `&` and "
+                "`& ~` leaves them out?", "allowed = is_special"),
+        mistake("hidden though special", "Special tokens have no label, and still were hidden or replaced.",
+                "hidden = (chance < share) & (fate < to_mask)",
+                "replaced = (chance < share) & (fate >= to_mask) & (fate < to_other)",
+                "hidden = (chance < share) & (fate < to_mask)\n"
+                "replaced = (chance < share) & (fate >= to_mask) & (fate < to_other)"),
+        mistake("another share selected", "The share of selected tokens is not 15 %. Is it drawn once for each token?",
+                "share = 0.1", "share = 0.2", "share = 0.85", "share = 0.12", "share = 0.3", "share = 0.8",
+                "chance = torch.randn(tokens.shape, generator=generator)"),
+        mistake("labels everywhere", "Every token has a label, so the model is mostly asked for what it can read. "
+                "Which tokens does it have to guess?", "labels = tokens.clone()",
+                "labels = tokens.masked_fill(is_special, -100)"),
+        mistake("labels under [MASK] alone", "Only hidden tokens have a label. The model must also say which tokens "
+                "were replaced, and which were left: which were selected?",
+                "labels = tokens.masked_fill(~hidden, -100)", "labels = tokens.masked_fill(inputs != mask_id, -100)"),
+        mistake("labels where something changed", "Selected tokens that stayed as they are have no label. Why were "
+                "they left as they are?", "labels = tokens.masked_fill(inputs == tokens, -100)",
+                "labels = tokens.masked_fill(~(hidden | replaced), -100)"),
+        mistake("labels where nothing was selected", "The labels are where nothing was selected. Which of the two does "
+                "`masked_fill` fill?", "labels = tokens.masked_fill(selected, -100)"),
+        mistake("inputs for labels", "A label is what stands in the input, not the token that was there before.",
+                "labels = inputs.masked_fill(~selected, -100)"),
+        mistake("another label where nothing is asked", "Where nothing was selected, the label must be -100: that is "
+                "what torch's loss leaves out.", "labels = tokens.masked_fill(~selected, 0)",
+                "labels = tokens.masked_fill(~selected, -1)", "labels = tokens.masked_fill(~selected, mask_id)",
+                "labels = tokens * selected"),
+        mistake("a tenth of the rest", "Two draws follow each other: what is not hidden is drawn for again, and then a "
+                "tenth is a tenth of what was left. How large a part of the rest is a tenth of all?",
+                "again = torch.rand(tokens.shape, generator=generator)\n"
+                "replaced = selected & ~hidden & (again < 0.1)"),
+        mistake("everything hidden", "All selected tokens became [MASK]. At test time there is none: what do the other "
+                "two tenths teach?", "to_mask = 1.0", "fate = chance", "to_mask = 1.0\nto_other = 1.0"),
+        mistake("nothing replaced", "No selected token was replaced by a random one, or none was hidden. What becomes "
+                "of ten of them?", "to_other = 0.8", "to_mask = 0.0\nto_other = 0.1", "inputs = covered"),
+        mistake("nothing left as it is", "No selected token stays as it is. What becomes of ten of them?",
+                "to_other = 1.0", "to_mask = 0.9\nto_other = 1.0",
+                "hidden = selected\ninputs = torch.where(selected & (fate > 0.9), drawn, covered)"),
+        mistake("other shares of the selected", "The three shares among the selected are not 8, 1 and 1 tenths. Which "
+                "part of a number from 0 to 1 belongs to each?", "to_other = 0.85",
+                "to_mask = 0.5", "to_mask = 0.1\nto_other = 0.2", "to_mask = 0.7", "to_mask = 0.1\nto_other = 0.9",
+                "to_mask = 0.15\nto_other = 0.25", "again = torch.rand(tokens.shape, generator=generator)\n"
+                "replaced = selected & (again < 0.1)"),
+        mistake("shares of all tokens", "8 in 10 of all tokens were hidden, or changed, also such as were not "
+                "selected. Of which tokens are the shares?", "hidden = fate < to_mask",
+                "replaced = (fate >= to_mask) & (fate < to_other)", "hidden = fate < to_mask\n"
+                "replaced = (fate >= to_mask) & (fate < to_other)"),
+        mistake("one draw a row", "All tokens of a sequence are selected together, or all those of a position. How "
+                "many draws does a batch of (B, L) tokens take?",
+                "chance = torch.rand(tokens.shape[0], 1, generator=generator).expand(tokens.shape)",
+                "chance = torch.rand(tokens.shape[1], generator=generator).expand(tokens.shape)",
+                "chance = torch.rand(1, generator=generator).expand(tokens.shape)"),
+        mistake("one fate a row", "All selected tokens of a sequence, or of the batch, meet the same fate.",
+                "fate = torch.rand(tokens.shape[0], 1, generator=generator).expand(tokens.shape)",
+                "fate = torch.rand(1, generator=generator).expand(tokens.shape)"),
+        mistake("a fixed number a row", "Every row has the same number of selected tokens, or every batch. Each token "
+                "is drawn for by itself: then how many are selected?",
+                "order = torch.rand(tokens.shape, generator=generator).argsort(1).argsort(1)\n"
+                "chance = order / tokens.shape[1]",
+                "order = torch.randperm(tokens.numel(), generator=generator).view(tokens.shape)\n"
+                "chance = order / max(tokens.numel(), 1)"),
+        mistake("one replacement for all", "All replaced tokens became the same one. How many ids must be drawn?",
+                "drawn = torch.randint(vocab_size, (1,), generator=generator).expand(tokens.shape)"),
+        mistake("drawn from some ids only", "Some ids are never drawn, or one that is none. A replacement may be any "
+                "of 0 to vocab_size - 1.", "drawn = torch.randint(1, vocab_size, tokens.shape, generator=generator)",
+                "drawn = torch.randint(vocab_size - 1, tokens.shape, generator=generator)",
+                "drawn = torch.randint(vocab_size + 1, tokens.shape, generator=generator)"),
+        mistake("replaced by a token of the batch", "A replacement comes from the text itself, not from the "
+                "vocabulary.", "order = torch.randperm(tokens.numel(), generator=generator)\n"
+                "drawn = tokens.flatten()[order].view(tokens.shape)", "drawn = tokens.roll(1, 1)"),
+        mistake("never replaced by a special id", "Special ids are never drawn. The draw is from all ids, as in the "
+                "paper: it is so seldom that nobody minds.",
+                "usual = torch.tensor([i for i in range(vocab_size) if i not in special] or [0])\n"
+                "drawn = usual[torch.randint(len(usual), tokens.shape, generator=generator)]"),
+        mistake("never replaced by itself", "A replacement is never the token itself. The draw is from all ids, and "
+                "one of them is the token's own.",
+                "step = torch.randint(1, max(vocab_size, 2), tokens.shape, generator=generator)\n"
+                "drawn = (tokens + step) % vocab_size"),
+        mistake("the tokens changed in place", "The call wrote into the tokens that it was given, and the labels, or "
+                "the next epoch, read what is left. Which line makes a copy?",
+                "inputs = tokens.copy_(torch.where(replaced, drawn, covered))",
+                "before = tokens.clone()\ninputs = tokens.copy_(torch.where(replaced, drawn, covered))\n"
+                "labels = before.masked_fill(~selected, -100)"),
+        mistake("inputs and labels exchanged", "The two results are in the wrong order: the inputs come first.",
+                "return labels, inputs"),
+        mistake("the selection for labels", "The second result says which tokens were selected. A label is the token "
+                "itself there.", "return inputs, selected", "labels = selected.long()"),
+        mistake("only the inputs", "One result came back. What is the model compared with?", "return inputs",
+                "return labels"),
+        mistake("not long", "Ids are long, in the inputs and in the labels.", "return inputs.int(), labels.int()",
+                "return inputs.double(), labels.double()", "return inputs, labels.float()",
+                "return inputs.float(), labels.float()"),
+    ),
+    hints=(
+        "Two questions, two draws for each token: is it selected, and if it is, what becomes of it?",
+        "A number between 0 and 1 is below 0.15 in 15 of 100 cases. `torch.rand` takes a shape and a `generator`. "
+        "`torch.isin` says which tokens are in a list.",
+        "The labels need only the first draw: the token where it is selected, -100 elsewhere.",
+        "Cut the second draw at 0.8 and at 0.9. Draw an id for every token, and use it only where the second draw says "
+        "so: `torch.where` chooses.",
+    ),
+)
