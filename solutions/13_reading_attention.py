@@ -390,6 +390,7 @@ axes = plotting.new_figure(
     "Nothing for a hundred steps, then all three together", "step", "share, or mean weight"
 )
 steps, previous, matching, right = zip(*curve, strict=True)
+axes.set(xlim=(-10, 410), ylim=(-0.03, 1.03))
 plotting.line(axes, steps, right, "right on later copies", "blue", (230, 0.90), "o-")
 plotting.line(axes, steps, matching, "induction score, layer 2", "orange", (205, 0.60), "s-")
 plotting.line(axes, steps, previous, "previous-token score, layer 1", "green", (205, 0.29), "^-")

@@ -1,7 +1,7 @@
 """Right answers to the exercises of chapter 13 in other styles than the reference."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 import networkx as nx
 import numpy as np
@@ -13,9 +13,6 @@ from scipy.optimize import linprog
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import maximum_flow
 from torch import Tensor
-
-Layers = Sequence[Tensor]
-
 
 # attention_entropy
 
@@ -100,7 +97,7 @@ def left_out_with_zeroed_tokens(predict: Callable, tokens: Tensor, mask: Tensor)
 # attention_rollout
 
 
-def rolled_by_einsum(layers: Layers, residual: float = 0.5) -> Tensor:
+def rolled_by_einsum(layers: list[Tensor], residual: float = 0.5) -> Tensor:
     n = layers[0].size(-1)
     result = None
     for layer in layers:
@@ -111,7 +108,7 @@ def rolled_by_einsum(layers: Layers, residual: float = 0.5) -> Tensor:
     return result
 
 
-def rolled_from_the_top(layers: Layers, residual: float = 0.5) -> Tensor:
+def rolled_from_the_top(layers: list[Tensor], residual: float = 0.5) -> Tensor:
     """Multiply from the last layer down, each new one on the right."""
     mixed = [_mixed(layer, residual) for layer in layers]
     product = mixed[-1]
@@ -120,12 +117,12 @@ def rolled_from_the_top(layers: Layers, residual: float = 0.5) -> Tensor:
     return product
 
 
-def rolled_by_recursion(layers: Layers, residual: float = 0.5) -> Tensor:
+def rolled_by_recursion(layers: list[Tensor], residual: float = 0.5) -> Tensor:
     top = _mixed(layers[-1], residual)
     return top @ rolled_by_recursion(layers[:-1], residual) if len(layers) > 1 else top
 
 
-def rolled_by_multi_dot(layers: Layers, residual: float = 0.5) -> Tensor:
+def rolled_by_multi_dot(layers: list[Tensor], residual: float = 0.5) -> Tensor:
     mixed = torch.stack([_mixed(layer, residual) for layer in layers])
     products = [
         torch.linalg.multi_dot(list(one.flip(0))) if len(layers) > 1 else one[0]
@@ -144,7 +141,7 @@ def _mixed(layer: Tensor, residual: float) -> Tensor:
 # attention_flow
 
 
-def flow_by_networkx(layers: Layers, source: int, target: int) -> float:
+def flow_by_networkx(layers: list[Tensor], source: int, target: int) -> float:
     graph = nx.DiGraph()
     for level, layer in enumerate(layers):
         for i, row in enumerate(layer.tolist()):
@@ -153,7 +150,7 @@ def flow_by_networkx(layers: Layers, source: int, target: int) -> float:
     return float(nx.maximum_flow_value(graph, (0, source), (len(layers), target)))
 
 
-def flow_by_scipy(layers: Layers, source: int, target: int) -> float:
+def flow_by_scipy(layers: list[Tensor], source: int, target: int) -> float:
     scale, length = 2**20, len(layers[0])
     size = length * (len(layers) + 1)
     room = np.zeros((size, size), dtype=np.int32)
@@ -165,7 +162,7 @@ def flow_by_scipy(layers: Layers, source: int, target: int) -> float:
     return maximum_flow(csr_array(room), source, end).flow_value / scale
 
 
-def flow_by_linear_programming(layers: Layers, source: int, target: int) -> float:
+def flow_by_linear_programming(layers: list[Tensor], source: int, target: int) -> float:
     length, n = len(layers[0]), len(layers)
     edges = [(k, j, i) for k in range(n) for i in range(length) for j in range(length)]
     room = [float(layers[k][i, j]) / 2 + (i == j) / 2 for k, j, i in edges]
@@ -180,7 +177,7 @@ def flow_by_linear_programming(layers: Layers, source: int, target: int) -> floa
     return float(-linprog(-balance[end], bounds=bounds, **rules).fun)
 
 
-def flow_by_minimal_cut(layers: Layers, source: int, target: int) -> float:
+def flow_by_minimal_cut(layers: list[Tensor], source: int, target: int) -> float:
     graph = nx.DiGraph()
     own = torch.eye(len(layers[0]))
     for level, layer in enumerate(layers):
@@ -194,7 +191,7 @@ def flow_by_minimal_cut(layers: Layers, source: int, target: int) -> float:
 # gradient_attention
 
 
-def relevance_by_einsum(layers: Layers, gradients: Layers) -> Tensor:
+def relevance_by_einsum(layers: list[Tensor], gradients: list[Tensor]) -> Tensor:
     R = torch.eye(layers[0].shape[-1], dtype=layers[0].dtype).repeat(len(layers[0]), 1, 1)
     for A, dA in zip(layers, gradients, strict=True):
         positive = torch.relu(A * dA).sum(1) / A.shape[1]
@@ -202,7 +199,7 @@ def relevance_by_einsum(layers: Layers, gradients: Layers) -> Tensor:
     return R
 
 
-def relevance_as_a_product(layers: Layers, gradients: Layers) -> Tensor:
+def relevance_as_a_product(layers: list[Tensor], gradients: list[Tensor]) -> Tensor:
     result = None
     for A, dA in zip(layers, gradients, strict=True):
         step = (A * dA).clamp(min=0).mean(dim=1) + torch.eye(A.shape[-1], dtype=A.dtype)
@@ -210,7 +207,7 @@ def relevance_as_a_product(layers: Layers, gradients: Layers) -> Tensor:
     return result
 
 
-def relevance_with_the_gradient_cut(layers: Layers, gradients: Layers) -> Tensor:
+def relevance_with_the_gradient_cut(layers: list[Tensor], gradients: list[Tensor]) -> Tensor:
     """Cut the gradient: weights are never negative."""
     relevance = torch.diag_embed(torch.ones_like(layers[0][:, 0, 0]))
     for layer, gradient in zip(layers, gradients, strict=True):
@@ -218,7 +215,7 @@ def relevance_with_the_gradient_cut(layers: Layers, gradients: Layers) -> Tensor
     return relevance
 
 
-def relevance_by_heads(layers: Layers, gradients: Layers) -> Tensor:
+def relevance_by_heads(layers: list[Tensor], gradients: list[Tensor]) -> Tensor:
     eye = torch.eye(layers[0].shape[2], dtype=layers[0].dtype)
     relevance = torch.stack([eye] * layers[0].shape[0])
     for layer, gradient in zip(layers, gradients, strict=True):
