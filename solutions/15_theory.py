@@ -696,11 +696,11 @@ def alike(depth, residual, seed):
 
 # %%
 depths = (1, 2, 4, 8, 16)
-print("cosine at depth", "".join(f"{depth:8}" for depth in depths))
+print("cosine, mean of three seeds; depth", " ".join(map(str, depths)))
 for residual in (False, True):
     means = [sum(alike(depth, residual, seed) for seed in range(3)) / 3 for depth in depths]
     name = "with residual" if residual else "without"
-    print(f"{name:15}", "".join(f"{mean:8.2f}" for mean in means))
+    print(f"{name:13}", " ".join(f"{mean:.2f}" for mean in means))
 
 # %% [markdown]
 r"""
