@@ -73,9 +73,7 @@ def train_bits(
         return F.cross_entropy(model(tokens)[:, -1, :2], answers[task].long())
 
     optimiser = torch.optim.AdamW(model.parameters(), lr=RATE, weight_decay=0.01)
-    return descend(
-        model, draw_loss, optimiser, steps=steps, learning_rate=RATE, progress=progress
-    )
+    return descend(model, draw_loss, optimiser, steps=steps, learning_rate=RATE, progress=progress)
 
 
 @torch.no_grad()
