@@ -968,7 +968,7 @@ Like $1/n$: from 0.21 to 0.016, slope -0.93<!-- shown: 0.210 0.016 -0.93 -->. A 
 
 # %% [markdown]
 r"""
-Some answers hang on a single token. **Parity**: is the number of ones odd? Turn any one bit over, and the answer turns. **Majority** (more ones than zeros?) nearly never does.
+Some answers hang on a single token. **Parity**: is the number of ones odd? Turn any one bit over, and the answer turns. **Majority** (more ones than zeros?) seldom turns with a single bit.
 
 **Predict.** A Transformer of two layers with feed-forward parts, width 32, learns either for strings of 4, 8, 12 and 16 bits, 600 steps each. Where does it succeed?
 """
@@ -1011,7 +1011,7 @@ Equal attention finds the share of ones, in which each token counts $1/n$; times
 
 <details><summary>Answer</summary>
 
-One token changes the mean by $1/n$, as before. But the answer asks only on which side of one half the mean lies: a single kink decides it at every length, and nearly all strings lie far from it.
+One token changes the mean by $1/n$, as before. But the answer asks only on which side of one half the mean lies: a single kink decides it at every length, and most strings lie several bits away from it.
 
 </details>
 """
