@@ -806,7 +806,7 @@ r"""
 
 Only the residual connection. Alone, attention is at rounding after four layers, and the exponent about triples from layer to layer: 0.019, then 1e-07, then nothing<!-- shown: 0.019 1e-07 -->. An MLP works on each token for itself, and equal tokens stay equal. LayerNorm slows it a little. (The floor at 2e-16 is rounding, not a finding.)
 
-Is "attention needs residual connections" the end of it? The residual alone still sinks, slowly, to 0.011 after 24 layers, because what is added becomes the same for all. With MLP and pre-LN beside it, as in a real block, 0.51 is left<!-- shown: 0.011 0.51 -->.
+Is "attention needs residual connections" the end of it? With the residual alone the distance still falls, slowly, to 0.011 after 24 layers, because what is added becomes the same for all. With MLP and pre-LN beside it, as in a real block, 0.51 is left<!-- shown: 0.011 0.51 -->.
 
 </details>
 """
@@ -1178,7 +1178,7 @@ r"""
 r"""
 ## Yours: the chapter's experiments, with your functions
 
-The curve smoothed, digits restored and their energy, a sequence read token by token, a gradient, a collapse and a prediction: each once more with every function that you have passed in place of the course's. Nothing passed yet? Then the course's own run.
+A curve smoothed, patterns restored and their energy, a sequence read token by token, a gradient, a collapse and a prediction: each once more with every function that you have passed in place of the course's. Nothing passed yet? Then the course's own run.
 """
 
 # %% tags=["nbval-ignore-output"] reason="whose functions run, and how fast, depends on the reader"
@@ -1239,7 +1239,7 @@ r"""
 
 1. Attention averages values. It is Gaussian smoothing exactly where keys have one length; a step of a modern Hopfield network exactly where keys are values; a recurrent network exactly where the weights are a product of finitely many features.
 2. $\partial\mathcal L/\partial x$ has four terms: past the layer, and by query, key and value. $g + \alpha^\top g$ is exact for fixed weights and $W_V = I$ only.
-3. The skip connection is the residual's. Without it tokens and gradients become equal within a few layers; neither MLP nor LayerNorm stops that. With it alone they still sink, slowly.
+3. The skip connection is the residual's. Without it tokens and gradients become equal within a few layers; neither MLP nor LayerNorm stops that. With it alone they still grow alike, slowly.
 """
 
 # %% [markdown]
