@@ -1,4 +1,4 @@
-"""Train a small Transformer on parity and on majority of bit strings, for several lengths and seeds.
+"""Train a small Transformer on parity and on majority of bits, for several lengths and seeds.
 
 Method: one thread. Two layers of width 32 with four heads and feed-forward layers, learned
 positions, no mask; n random bits and a mark that asks, at which the answer is read. Parity: is the

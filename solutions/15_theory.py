@@ -696,11 +696,11 @@ def alike(depth, residual, seed):
 
 # %%
 depths = (1, 2, 4, 8, 16)
-print("cosine at depth", "".join(f"{depth:8}" for depth in depths))
+print("cosine, mean of three seeds; depth", " ".join(map(str, depths)))
 for residual in (False, True):
     means = [sum(alike(depth, residual, seed) for seed in range(3)) / 3 for depth in depths]
     name = "with residual" if residual else "without"
-    print(f"{name:15}", "".join(f"{mean:8.2f}" for mean in means))
+    print(f"{name:13}", " ".join(f"{mean:.2f}" for mean in means))
 
 # %% [markdown]
 r"""
@@ -806,7 +806,7 @@ r"""
 
 Only the residual connection. Alone, attention is at rounding after four layers, and the exponent about triples from layer to layer: 0.019, then 1e-07, then nothing<!-- shown: 0.019 1e-07 -->. An MLP works on each token for itself, and equal tokens stay equal. LayerNorm slows it a little. (The floor at 2e-16 is rounding, not a finding.)
 
-Is "attention needs residual connections" the end of it? The residual alone still sinks, slowly, to 0.011 after 24 layers, because what is added becomes the same for all. With MLP and pre-LN beside it, as in a real block, 0.51 is left<!-- shown: 0.011 0.51 -->.
+Is "attention needs residual connections" the end of it? With the residual alone the distance still falls, slowly, to 0.011 after 24 layers, because what is added becomes the same for all. With MLP and pre-LN beside it, as in a real block, 0.51 is left<!-- shown: 0.011 0.51 -->.
 
 </details>
 """
@@ -968,7 +968,7 @@ Like $1/n$: from 0.21 to 0.016, slope -0.93<!-- shown: 0.210 0.016 -0.93 -->. A 
 
 # %% [markdown]
 r"""
-Some answers hang on a single token. **Parity**: is the number of ones odd? Turn any one bit over, and the answer turns. **Majority** (more ones than zeros?) nearly never does.
+Some answers hang on a single token. **Parity**: is the number of ones odd? Turn any one bit over, and the answer turns. **Majority** (more ones than zeros?) seldom turns with a single bit.
 
 **Predict.** A Transformer of two layers with feed-forward parts, width 32, learns either for strings of 4, 8, 12 and 16 bits, 600 steps each. Where does it succeed?
 """
@@ -1011,7 +1011,7 @@ Equal attention finds the share of ones, in which each token counts $1/n$; times
 
 <details><summary>Answer</summary>
 
-One token changes the mean by $1/n$, as before. But the answer asks only on which side of one half the mean lies: a single kink decides it at every length, and nearly all strings lie far from it.
+One token changes the mean by $1/n$, as before. But the answer asks only on which side of one half the mean lies: a single kink decides it at every length, and most strings lie several bits away from it.
 
 </details>
 """
@@ -1178,7 +1178,7 @@ r"""
 r"""
 ## Yours: the chapter's experiments, with your functions
 
-The curve smoothed, digits restored and their energy, a sequence read token by token, a gradient, a collapse and a prediction: each once more with every function that you have passed in place of the course's. Nothing passed yet? Then the course's own run.
+A curve smoothed, patterns restored and their energy, a sequence read token by token, a gradient, a collapse and a prediction: each once more with every function that you have passed in place of the course's. Nothing passed yet? Then the course's own run.
 """
 
 # %% tags=["nbval-ignore-output"] reason="whose functions run, and how fast, depends on the reader"
@@ -1239,7 +1239,7 @@ r"""
 
 1. Attention averages values. It is Gaussian smoothing exactly where keys have one length; a step of a modern Hopfield network exactly where keys are values; a recurrent network exactly where the weights are a product of finitely many features.
 2. $\partial\mathcal L/\partial x$ has four terms: past the layer, and by query, key and value. $g + \alpha^\top g$ is exact for fixed weights and $W_V = I$ only.
-3. The skip connection is the residual's. Without it tokens and gradients become equal within a few layers; neither MLP nor LayerNorm stops that. With it alone they still sink, slowly.
+3. The skip connection is the residual's. Without it tokens and gradients become equal within a few layers; neither MLP nor LayerNorm stops that. With it alone they still grow alike, slowly.
 """
 
 # %% [markdown]
