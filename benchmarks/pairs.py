@@ -246,7 +246,7 @@ PAIRS = (
     Pair("generate-768", 10, "48 tokens from a GPT as large as GPT-2 small",
          partial(generation, 768, 12, 12, 50257, 1, 48), 1.0),
     Pair("encoder-layer", 11, "an encoder layer, width 256, 1,024 tokens",
-         partial(encoder_layer, False), 1 / 1.1),
+         partial(encoder_layer, False), 1 / 1.05),
     Pair("encoder-layer-training", 11, "the same, forward and backward",
-         partial(encoder_layer, True), 1 / 1.1),
+         partial(encoder_layer, True), 1 / 1.05),
 )  # fmt: skip

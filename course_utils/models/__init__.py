@@ -37,6 +37,7 @@ from course_utils.models.length_task import (
     train_on_task,
 )
 from course_utils.models.llama import Llama, from_llama, to_llama
+from course_utils.models.local_weights import from_folder
 from course_utils.models.model_cache import ModelCache
 from course_utils.models.named_schemes import rescaled_rope
 from course_utils.models.norms import layer_norm, rms_norm
@@ -107,6 +108,7 @@ __all__ = [
     "encoder_layer",
     "feed_forward",
     "field_mass",
+    "from_folder",
     "from_gpt2",
     "from_llama",
     "gated_feed_forward",

@@ -111,6 +111,22 @@ least = sums.topk(min(max(width // len(sums), 1), sums.shape[1])).values[:, -1:]
 flat = sums.masked_fill(sums < least, -torch.inf).flatten()
 """
 
+_PUSHED_OUT = """
+def beam_search(step, start, end, width, max_length, alpha=0.0):
+    beam = [([start], 0.0)]
+    for _ in range(max_length):
+        grown = [one for one in beam if one[0][1:] and one[0][-1] == end]
+        alive = [one for one in beam if one not in grown]
+        if not alive:
+            break
+        rows = step(torch.tensor([tokens for tokens, _ in alive])).tolist()
+        for (tokens, total), row in zip(alive, rows):
+            grown += [([*tokens, token], total + log_p) for token, log_p in enumerate(row) if log_p > -math.inf]
+        beam = sorted(grown, key=lambda one: -one[1])[:width]
+    scored = [(total / (len(tokens) - 1) ** alpha, tokens[1:]) for tokens, total in beam]
+    return max(scored)[1], max(scored)[0]
+"""
+
 # The seeds are those of toys on which the mistakes below come to other texts.
 CASES = (
     case("3 words, 2 places, 3 rounds", _made(21, 3, 2, 3)),
@@ -129,6 +145,8 @@ CASES = (
     case("steep probabilities, alpha=0.7", _made(8, 6, 4, 5, 0.7, spread=2.0, wanted=0.7)),
     case("texts that end early", _made(13, 5, 3, 7, wanted=2.0)),
     case("alpha=-1: short texts are preferred", _made(52, 4, 2, 4, -1.0)),
+    case("a finished text among likelier beginnings", _made(46, 4, 3, 4, wanted=0.5)),
+    case("a finished text among likelier beginnings, alpha=-1", _made(9, 4, 3, 5, -1.0)),
     case("other numbers for start and end", _made(5, 6, 3, 5, 1.0, marks=(2, 4), wanted=1.0)),
     case("float32", _made(3, 5, 3, 4, 1.0, dtype=torch.float32), tolerance=1e-5),
 )
@@ -160,7 +178,13 @@ EXERCISE = exercise(
                 "flat = sums.flatten()"),
         mistake("the places of finished hypotheses filled again", "A finished hypothesis lost its place in the beam, "
                 "and another took it. That is one rule of two, and the one of Hugging Face; here it keeps its place. "
-                "How many places are left for the unfinished?", "places = width"),
+                "How many places are left for the unfinished?", "places = width",
+                "places = width\nis_over = not alive or len(done) >= width"),
+        mistake("a finished hypothesis pushed out", "Finished texts compete with the unfinished ones in every round, "
+                "and were pushed out of the beam by likelier beginnings. A beginning only loses from there on. What "
+                "becomes of a finished text's place?", _PUSHED_OUT),
+        mistake("every hypothesis kept", "Nothing was pruned: all texts were tried, whatever the width. How many does "
+                "a round keep?", "places = sums.numel()"),
         mistake("the first finished hypothesis returned", "The search stopped at the first text that ended. A longer "
                 "one may overtake it. What ends the search?",
                 "is_over = not alive or bool(done)\npool = done or alive",

@@ -92,6 +92,8 @@ EXERCISE = exercise(
         mistake("cross-attention before self-attention", "The memory is asked before the tokens have looked at each "
                 "other. What should a token know before it asks the encoder?",
                 "found_1 = cross_attend(read_1, memory)\nfound_2 = self_attend(read_2)"),
+        mistake("cross-attention instead of self-attention", "The first attention asks the memory, too, so no token of "
+                "the target ever looks at another. Whom does it ask?", "found_1 = cross_attend(read_1, memory)"),
         mistake("feed-forward before cross-attention", "The feed-forward part comes between the two attentions. Where "
                 "does it stand in a layer?", "found_2 = feed_forward(read_2)\nfound_3 = cross_attend(read_3, memory)"),
         mistake("feed-forward first", "The feed-forward part comes first. Where does it stand in a layer?",

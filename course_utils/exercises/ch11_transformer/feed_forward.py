@@ -95,6 +95,12 @@ EXERCISE = exercise(
                 'if activation not in chosen:\n    raise NotImplementedError("unknown activation")\nis_known = True',
                 'if activation not in chosen:\n    raise AssertionError("unknown activation")\nis_known = True',
                 'if activation not in chosen:\n    raise UnboundLocalError("unknown activation")\nis_known = True'),
+        mistake("any function of torch accepted", "A name was looked up among all of torch's functions, so that many "
+                "more are accepted than the three. Which names does the exercise know?",
+                "is_known = True\n"
+                "bent = chosen[activation] if activation in chosen else getattr(F, activation)(shifted)",
+                "is_known = activation in chosen or hasattr(F, activation)\n"
+                "bent = chosen[activation] if activation in chosen else getattr(F, activation)(shifted)"),
         mistake("nearly the right name accepted", "A name in capitals, or with a space, was accepted. Only the three "
                 "names count, as they are written.",
                 "activation = activation.lower()\nis_known = activation in chosen",

@@ -43,8 +43,8 @@ EXERCISE = exercise(
                 "bent = F.gelu(gate)", "bent = F.gelu(gate, approximate='tanh')"),
         mistake("ReLU as the gate", "The gate is ReLU, which makes it ReGLU. What is SiLU?",
                 "bent = gate.clamp_min(0)"),
-        mistake("another function as the gate", "The gate is another function. SiLU has its name from the sigmoid: what does "
-                "the sigmoid multiply?", "bent = torch.tanh(gate)",
+        mistake("another function as the gate", "The gate is another function. SiLU has its name from the sigmoid: "
+                "what does the sigmoid multiply?", "bent = torch.tanh(gate)",
                 "opened = torch.sigmoid(1.702 * gate)", "bent = F.softplus(gate)", "opened = torch.tanh(gate)",
                 "bent = F.mish(gate)", "bent = torch.softmax(gate, -1)", "opened = torch.sigmoid(-gate)",
                 "bent = gate * opened * (1 - opened)"),

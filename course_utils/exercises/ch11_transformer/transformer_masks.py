@@ -156,7 +156,8 @@ EXERCISE = exercise(
                 "decoder = keys & past | (j == i)", "decoder = keys & past | (j == 0)"),
         mistake("source and target exchanged", "The encoder's mask was made of the target, or the decoder's of the "
                 "source. Which of them does the encoder read?", "read = target != pad_id\nwritten = source != pad_id",
-                "read = target != pad_id", "written = source != pad_id"),
+                "read = target != pad_id", "written = source != pad_id",
+                "decoder = read[:, None, None, :] & torch.ones(2 * [source.shape[1]], dtype=torch.bool).tril()"),
         mistake("the masks in another order", "The three masks are right, but come in another order: encoder, decoder, "
                 "cross.", "return encoder, cross, decoder", "return decoder, encoder, cross",
                 "return decoder, cross, encoder"),

@@ -94,6 +94,10 @@ def in_float32(reference: Callable[..., Tensor], *versions: str) -> Mistake:
 def over_another_axis(*lines: str) -> Mistake:
     """Return the mistake of statistics over other axes; `{}` stands where the axes are named."""
     axes = ("-2", "0", "(-2, -1)", "tuple(range(x.dim()))", "tuple(range(x.dim() - 1))", "1")
+    flat = ".reshape(-1, x.shape[-1])"  # all tokens of all sequences, as in a batch norm
+    batch = "\n".join(line.replace("{}, keepdim=True", "0").replace(".square()", f"{flat}.square()")
+                      .replace("x.mean", f"x{flat}.mean") for line in lines)  # fmt: skip
     return mistake("statistics over another axis", "One token's result depends on other tokens, or on other sequences: "
                    "mean or spread were taken over another axis than the features. Whose numbers does one token's "
-                   "vector have?", *("\n".join(line.replace("{}", axis) for line in lines) for axis in axes))
+                   "vector have?", *("\n".join(line.replace("{}", axis) for line in lines) for axis in axes),
+                   batch)

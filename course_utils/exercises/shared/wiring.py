@@ -90,8 +90,8 @@ def wiring(calls: Sequence[str], norms: Sequence[str]) -> tuple[Mistake, ...]:
                 "\n".join(f"read_{n} = {_NORMS[n - 1]}(x) if before else x" for n in each if n > 1)),
         mistake("an earlier stream added", "A residual leaves out what an earlier part had added. Round which part "
                 "does it go?", *(f"kept_{n} = {stream[m]}" for n in each for m in each if m < n)),
-        mistake("the layer's input added again", "The layer's input was added once more at the end. Each part has its "
-                "own residual, and that is all.", f"return {last} + x"),
+        mistake("the stream added twice", "The stream was added once more than there are parts. Each part has its own "
+                "residual, and that is all.", f"return {last} + x", *some("sum_{n} = 2 * kept_{n} + found_{n}")),
         mistake("a part left out", "One of the parts has no effect on the result.",
                 *some("found_{n} = torch.zeros_like(read_{n})"), *(f"return after_{n}" for n in range(1, count))),
         mistake("a part used twice", "A part was applied twice in a row. Each is used once.",
