@@ -189,6 +189,34 @@ def generation(*size: int) -> Calls:
             "transformers, static cache": calls["static"]}  # fmt: skip
 
 
+def encoder_layer(training: bool) -> Calls:
+    """A post-norm encoder layer with GELU, beside torch's and BERT's of the same sizes."""
+    from transformers import BertConfig
+    from transformers.models.bert.modeling_bert import BertLayer
+
+    from course_utils.models import EncoderLayer
+
+    torch.manual_seed(0)
+    width, heads, d_ff = 256, 4, 1024
+    theirs = nn.TransformerEncoderLayer(width, heads, d_ff, 0.0, "gelu", batch_first=True)
+    ours = EncoderLayer(width, heads, d_ff, pre_norm=False, activation="gelu")
+    ours.load_state_dict(theirs.state_dict())
+    bert = BertLayer(BertConfig(
+        hidden_size=width, num_attention_heads=heads, intermediate_size=d_ff,
+        hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0, attn_implementation="sdpa",
+    ), layer_idx=0)  # fmt: skip
+    x = torch.randn(1, 1024, width)
+    layers = {"ours": ours, "nn.TransformerEncoderLayer": theirs, "Hugging Face's BertLayer": bert}
+    if not training:
+        return {name: partial(layer.eval(), x) for name, layer in layers.items()}
+
+    def step(layer: nn.Module) -> Call:
+        leaves = [x.clone().requires_grad_(), *layer.parameters()]
+        return lambda: torch.autograd.grad(layer(leaves[0]).sum(), leaves)
+
+    return {name: step(layer) for name, layer in layers.items()}
+
+
 PAIRS = (
     Pair("sdpa-weights", 3, "attention with its weights, 1,024 tokens", softmax_attention, 1 / 1.1),
     Pair("mha-weights", 5, "multi-head attention with its weights, 1,024 tokens",
@@ -217,4 +245,8 @@ PAIRS = (
          partial(generation, 256, 4, 8, 1000, 1, 256), 1.8),
     Pair("generate-768", 10, "48 tokens from a GPT as large as GPT-2 small",
          partial(generation, 768, 12, 12, 50257, 1, 48), 1.0),
+    Pair("encoder-layer", 11, "an encoder layer, width 256, 1,024 tokens",
+         partial(encoder_layer, False), 1 / 1.1),
+    Pair("encoder-layer-training", 11, "the same, forward and backward",
+         partial(encoder_layer, True), 1 / 1.1),
 )  # fmt: skip

@@ -166,16 +166,16 @@ Each chapter has a *core path*: at most ten sections, with at most an hour of ex
 | 08 | [Cheaper attention](08_cheaper_attention.ipynb) |
 | 09 | [Flash attention: tiling on the GPU](09_flash_attention.ipynb) |
 | 10 | [The KV cache: generating one token at a time](10_kv_cache.ipynb) |
+| 11 | [The whole Transformer](11_transformer.ipynb) |
+| 12 | [Training it, and what it costs](12_training.ipynb) |
 
-Chapters 01 to 10 are there; the others are planned.
+Chapters with a link are there; the others are planned.
 """
 
 # %% [markdown]
 """
 | | chapter |
 |---|---|
-| 11 | The whole Transformer |
-| 12 | [Training it, and what it costs](12_training.ipynb) |
 | 13 | Reading attention |
 | 14 | Seeing and crossing: vision and cross-modal attention |
 | 15 | Why it works: theory you can run |

@@ -17,6 +17,7 @@ from course_utils.models.contexts import (
     LocalMonotonicContext,
     LocalPredictiveContext,
 )
+from course_utils.models.deep_stack import DeepStack, train_deep_stack
 from course_utils.models.encoder import Encoder
 from course_utils.models.feed_forward import feed_forward, gated_feed_forward
 from course_utils.models.generate import generate, left_pad, stream_tokens
@@ -71,6 +72,7 @@ __all__ = [
     "Context",
     "Decoder",
     "DecoderLayer",
+    "DeepStack",
     "Encoded",
     "Encoder",
     "EncoderLayer",
@@ -135,6 +137,7 @@ __all__ = [
     "token_text",
     "train_at_width",
     "train_character_model",
+    "train_deep_stack",
     "train_gpt",
     "train_on_task",
     "train_recall",

@@ -2,9 +2,7 @@
 
 from torch import Tensor, nn
 
-from course_utils.validation import (
-    check_integers,
-)
+from course_utils.validation import check_integers, check_shape
 
 
 def check_some(tokens: Tensor) -> None:
@@ -12,6 +10,22 @@ def check_some(tokens: Tensor) -> None:
     check_integers("B L", tokens=tokens)
     if not tokens.numel():
         raise ValueError(f"tokens must hold at least one, got the shape {tuple(tokens.shape)}")
+
+
+def read_by_decoder(source: Tensor, target: Tensor) -> Tensor:
+    """Return the target without its last token: what is read while target[:, 1:] is predicted.
+
+    Raises:
+        TypeError: The tokens are not integers.
+        ValueError: They have other axes, there are not as many of both, or a target holds less than
+            START and a symbol.
+    """
+    check_integers("B S", source=source)
+    check_integers("B T", target=target)
+    check_shape((len(source), target.shape[1]), target=target)
+    if target.shape[1] < 2:
+        raise ValueError(f"target must hold START and a symbol, got {tuple(target.shape)}")
+    return target[:, :-1]
 
 
 def embedded(table: nn.Embedding, tokens: Tensor, name: str = "tokens") -> Tensor:

@@ -18,7 +18,7 @@ from torch import Tensor, nn
 from course_utils.attention import MultiHeadAttention
 from course_utils.models.feed_forward import activation_named
 from course_utils.models.layers import decoder_layer, encoder_layer
-from course_utils.validation import check_at_least, check_callable, check_instance
+from course_utils.validation import check_at_least, check_callable, check_fed, check_instance
 
 NAMES = ("layer_norm", "feed_forward", "encoder_layer", "decoder_layer")
 
@@ -103,7 +103,12 @@ class EncoderLayer(_Layer):
         Args:
             x: The stream.
             attn_mask: True where a position may attend; None hides nothing.
+
+        Raises:
+            TypeError: The stream is not a floating-point tensor, or the mask is not boolean.
+            ValueError: The stream has another width, or the mask does not fit it.
         """
+        check_fed(self.linear1.weight, x=x)
 
         def attend(asks: Tensor) -> Tensor:
             return self.self_attn(asks, attn_mask=attn_mask)  # type: ignore[no-any-return]
@@ -143,7 +148,14 @@ class DecoderLayer(_Layer):
             self_mask: True where a position of the stream may see another.
             cross_mask: True where a position of the stream may see one of the memory.
             looks: Takes the weights of the cross-attention (B, H, L, S), without gradients.
+
+        Raises:
+            TypeError: A stream is not a floating-point tensor, or a mask is not boolean.
+            ValueError: A stream has another width, or a mask does not fit it.
         """
+        check_fed(self.linear1.weight, x=x, memory=memory)
+        if looks is not None:
+            check_instance(list, looks=looks)
 
         def self_attend(asks: Tensor) -> Tensor:
             return self.self_attn(asks, attn_mask=self_mask)  # type: ignore[no-any-return]

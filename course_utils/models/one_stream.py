@@ -15,11 +15,11 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 from course_utils.data import END, PAD, START
-from course_utils.models._tokens import embedded
+from course_utils.models._tokens import read_by_decoder
+from course_utils.models._two_tables import TwoTables
 from course_utils.models.layer_modules import EncoderLayer, Norm
 from course_utils.models.seq2seq import Written
-from course_utils.positions import LearnedPositions
-from course_utils.validation import check_at_least, check_int, check_integers
+from course_utils.validation import check_at_least, check_instance, check_int, check_integers
 
 Kind = Literal["bert", "gpt", "prefix"]
 
@@ -43,8 +43,7 @@ def stream_mask(
     check_integers("B S", source=source)
     check_at_least(0, num_target=num_target)
     check_int(pad_id=pad_id)
-    if kind not in get_args(Kind):
-        raise ValueError(f"kind must be one of {get_args(Kind)}, got {kind!r:.60}")
+    _check_kind(kind)
     size, length = source.shape[1], source.shape[1] + num_target
     seen = torch.ones(length, length, dtype=torch.bool, device=source.device)
     if kind != "bert":
@@ -55,7 +54,7 @@ def stream_mask(
     return real[:, None, None, :] & seen
 
 
-class OneStream(nn.Module):
+class OneStream(TwoTables):
     """Encoder layers over a source and its target in one stream.
 
     Args:
@@ -89,18 +88,13 @@ class OneStream(nn.Module):
         pre_norm: bool = True,
         **options: Any,
     ) -> None:
-        super().__init__()
-        check_at_least(1, num_source=num_source, num_target=num_target, num_layers=num_layers)
-        check_at_least(1, d_model=d_model)
-        if kind not in get_args(Kind):
-            raise ValueError(f"kind must be one of {get_args(Kind)}, got {kind!r:.60}")
+        super().__init__(num_source, num_target, d_model, max_length)
+        check_at_least(1, num_layers=num_layers)
+        check_instance(bool, pre_norm=pre_norm)
+        _check_kind(kind)
         self.kind = kind
         sizes = d_model, num_heads, 4 * d_model if d_ff is None else d_ff
         options |= {"pre_norm": pre_norm}
-        self.source_token = nn.Embedding(num_source, d_model)
-        self.target_token = nn.Embedding(num_target, d_model)
-        self.source_positions = LearnedPositions(max_length, d_model)
-        self.target_positions = LearnedPositions(max_length, d_model)
         self.layers = nn.ModuleList(EncoderLayer(*sizes, **options) for _ in range(num_layers))
         self.norm = Norm(d_model, options.get("layer_norm")) if pre_norm else nn.Identity()
         self.out = nn.Linear(d_model, num_target)
@@ -109,12 +103,16 @@ class OneStream(nn.Module):
         self, source: Int[Tensor, "B S"], target: Int[Tensor, "B T"]
     ) -> Float[Tensor, "B L num_target"]:
         """Return the logits of target[:, 1:]; "bert" is told only how many."""
-        read = target[:, :-1]
-        return self._read(source, torch.full_like(read, START) if self.kind == "bert" else read)
+        read = read_by_decoder(source, target)
+        if self.kind == "bert":
+            self._target(read)  # nothing of it is used, but it must fit
+            read = torch.full_like(read, START)
+        return self._read(source, read)
 
     @torch.no_grad()
     def write(self, source: Int[Tensor, "B S"], max_length: int) -> Written:
         """Write greedily until END or max_length, "bert" in one call; there are no weights."""
+        check_integers("B S", source=source)
         check_at_least(1, max_length=max_length)
         if self.kind == "bert":
             slots = torch.full((len(source), max_length), START, device=source.device)
@@ -130,16 +128,15 @@ class OneStream(nn.Module):
         return Written(tokens[:, 1:], None)
 
     def _read(self, source: Tensor, target: Tensor) -> Tensor:
-        parts = (
-            positions.embed(x, torch.arange(x.shape[1], device=x.device))
-            for x, positions in (
-                (embedded(self.source_token, source, "source"), self.source_positions),
-                (embedded(self.target_token, target, "target"), self.target_positions),
-            )
-        )
-        x = torch.cat(tuple(parts), dim=1)
+        x = torch.cat((self._source(source), self._target(target)), dim=1)
         mask = stream_mask(source, target.shape[1], self.kind, PAD)
         for layer in self.layers:
             x = layer(x, mask)
         scores: Tensor = self.out(self.norm(x[:, source.shape[1] :]))
         return scores
+
+
+def _check_kind(kind: object) -> None:
+    check_instance(str, kind=kind)
+    if kind not in get_args(Kind):
+        raise ValueError(f"kind must be one of {get_args(Kind)}, got {kind!r:.60}")

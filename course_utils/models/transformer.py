@@ -18,13 +18,14 @@ from torch import Tensor, nn
 
 from course_utils.attention import causal_mask
 from course_utils.data import END, PAD, START
-from course_utils.models._tokens import embedded
+from course_utils.models._tokens import read_by_decoder
+from course_utils.models._two_tables import TwoTables
 from course_utils.models.layer_modules import DecoderLayer, EncoderLayer, Norm
 from course_utils.models.seq2seq import Written
-from course_utils.positions import LearnedPositions
 from course_utils.validation import (
     check_at_least,
     check_callable,
+    check_instance,
     check_int,
     check_integers,
     check_shape,
@@ -58,7 +59,7 @@ def transformer_masks(
     return real, (target != pad_id)[:, None, None, :] & past, real
 
 
-class Transformer(nn.Module):
+class Transformer(TwoTables):
     """An encoder and a decoder.
 
     Args:
@@ -92,11 +93,14 @@ class Transformer(nn.Module):
         masks: Callable[[Tensor, Tensor, int], Masks] = transformer_masks,
         **options: Any,
     ) -> None:
-        super().__init__()
-        check_at_least(1, num_source=num_source, num_target=num_target, d_model=d_model)
+        super().__init__(num_source, num_target, d_model, max_length)
+        check_instance(tuple, num_layers=num_layers)
+        if len(num_layers) != 2:
+            raise ValueError(f"num_layers must be two numbers, got {num_layers}")
         readers, writers = num_layers
         check_at_least(0, encoder_layers=readers, decoder_layers=writers)
         check_callable(masks=masks)
+        check_instance(bool, pre_norm=pre_norm)
         self._masks = masks
         d_ff = 4 * d_model if d_ff is None else d_ff
         sizes = d_model, num_heads, d_ff
@@ -106,10 +110,6 @@ class Transformer(nn.Module):
         def last() -> nn.Module:
             return Norm(d_model, given) if pre_norm else nn.Identity()
 
-        self.source_token = nn.Embedding(num_source, d_model)
-        self.target_token = nn.Embedding(num_target, d_model)
-        self.source_positions = LearnedPositions(max_length, d_model)
-        self.target_positions = LearnedPositions(max_length, d_model)
         self.encoder = nn.ModuleDict({
             "layers": nn.ModuleList(EncoderLayer(*sizes, **options) for _ in range(readers)),
             "norm": last(),
@@ -124,7 +124,7 @@ class Transformer(nn.Module):
         self, source: Int[Tensor, "B S"], target: Int[Tensor, "B T"]
     ) -> Float[Tensor, "B L num_target"]:
         """Return the logits of target[:, 1:], each position fed the right tokens before."""
-        read = target[:, :-1]
+        read = read_by_decoder(source, target)
         masks = self._masks(source, read, PAD)
         return self.out(self._decode(read, self._encode(source, masks), masks))  # type: ignore[no-any-return]
 
@@ -133,7 +133,7 @@ class Transformer(nn.Module):
         self, source: Int[Tensor, "B S"], target: Int[Tensor, "B T"]
     ) -> list[Float[Tensor, "B H L S"]]:
         """Return each decoder layer's cross-attention while target[:, 1:] is predicted."""
-        read, looks = target[:, :-1], list[Tensor]()
+        read, looks = read_by_decoder(source, target), list[Tensor]()
         masks = self._masks(source, read, PAD)
         self._decode(read, self._encode(source, masks), masks, looks)
         return looks
@@ -144,12 +144,15 @@ class Transformer(nn.Module):
         Args:
             source: One source, which is read once.
         """
+        check_integers("1 S", source=source)
+        check_shape((1, source.shape[1]), source=source)
         nothing = source.new_empty(1, 0)
         with torch.no_grad():
             memory = self._encode(source, self._masks(source, nothing, PAD))
 
         @torch.no_grad()
         def step(prefixes: Int[Tensor, "n t"]) -> Float[Tensor, "n num_target"]:
+            check_integers("n t", prefixes=prefixes)
             count = len(prefixes)
             masks = self._masks(source.expand(count, -1), prefixes, PAD)
             x = self._decode(prefixes, memory.expand(count, -1, -1), masks)
@@ -160,6 +163,7 @@ class Transformer(nn.Module):
     @torch.no_grad()
     def write(self, source: Int[Tensor, "B S"], max_length: int) -> Written:
         """Write greedily until END or max_length; the weights are the last layer's, all heads."""
+        check_integers("B S", source=source)
         check_at_least(1, max_length=max_length)
         tokens = torch.full((len(source), 1), START, device=source.device)
         ended = torch.zeros(len(source), dtype=torch.bool, device=source.device)
@@ -175,19 +179,15 @@ class Transformer(nn.Module):
         return Written(tokens[:, 1:], looks[-1].mean(dim=1) if looks else None)
 
     def _encode(self, source: Tensor, masks: Masks) -> Tensor:
-        x = _placed(embedded(self.source_token, source, "source"), self.source_positions)
-        for layer in self.encoder["layers"]:  # type: ignore[union-attr]
+        x = self._source(source)
+        for layer in self.encoder["layers"]:  # type: ignore[attr-defined]
             x = layer(x, masks[0])
         return self.encoder["norm"](x)  # type: ignore[no-any-return]
 
     def _decode(
         self, target: Tensor, memory: Tensor, masks: Masks, looks: list[Tensor] | None = None
     ) -> Tensor:
-        x = _placed(embedded(self.target_token, target, "target"), self.target_positions)
-        for layer in self.decoder["layers"]:  # type: ignore[union-attr]
+        x = self._target(target)
+        for layer in self.decoder["layers"]:  # type: ignore[attr-defined]
             x = layer(x, memory, masks[1], masks[2], looks)
         return self.decoder["norm"](x)  # type: ignore[no-any-return]
-
-
-def _placed(x: Tensor, positions: LearnedPositions) -> Tensor:
-    return positions.embed(x, torch.arange(x.shape[1], device=x.device))

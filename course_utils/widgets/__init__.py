@@ -22,6 +22,7 @@ from course_utils.widgets.rope_clock import RopeClock, rope_clock
 from course_utils.widgets.scale_explorer import ScaleExplorer, scale_explorer
 from course_utils.widgets.tile_stepper import TileStepper, tile_stepper
 from course_utils.widgets.variant_explorer import VariantExplorer, variant_explorer
+from course_utils.widgets.wiring_explorer import WiringExplorer, wiring_explorer
 
 __all__ = [
     "AlignmentExplorer",
@@ -38,6 +39,7 @@ __all__ = [
     "ScaleExplorer",
     "TileStepper",
     "VariantExplorer",
+    "WiringExplorer",
     "alignment_explorer",
     "budget_explorer",
     "decode_stepper",
@@ -53,4 +55,5 @@ __all__ = [
     "scale_explorer",
     "tile_stepper",
     "variant_explorer",
+    "wiring_explorer",
 ]

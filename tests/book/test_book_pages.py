@@ -22,6 +22,7 @@ TERMS = {
     "08_cheaper_attention": "window",
     "09_flash_attention": "tiles",
     "10_kv_cache": "cache",
+    "11_transformer": "encoder",
     "12_training": "checkpointing",
 }
 CHAPTER = "notebooks/03_scaled_dot_product.html"

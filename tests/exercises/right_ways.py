@@ -12,6 +12,7 @@ from tests.exercises.right_ways_ch07 import RIGHT_WAYS_CH07
 from tests.exercises.right_ways_ch08 import RIGHT_WAYS_CH08
 from tests.exercises.right_ways_ch09 import RIGHT_WAYS_CH09
 from tests.exercises.right_ways_ch10 import RIGHT_WAYS_CH10
+from tests.exercises.right_ways_ch11 import RIGHT_WAYS_CH11
 from tests.exercises.right_ways_ch12 import RIGHT_WAYS_CH12
 
 RIGHT_WAYS: dict[str, tuple[Callable[..., object], ...]] = {
@@ -25,5 +26,6 @@ RIGHT_WAYS: dict[str, tuple[Callable[..., object], ...]] = {
     **RIGHT_WAYS_CH08,
     **RIGHT_WAYS_CH09,
     **RIGHT_WAYS_CH10,
+    **RIGHT_WAYS_CH11,
     **RIGHT_WAYS_CH12,
 }

@@ -59,6 +59,11 @@ SMALL: dict[str, tuple[dict[str, Any], list[str]]] = {
         {"POSITIONS": [16, 24, 32], "TOKENS": 50, "GENERATED": [[32, 1, 2, 50, 1, 4]]},
         ["--rounds", "1"],
     ),
+    "chapter_11_dates": (
+        {"PAIRS": 600, "TESTED": 64, "SETTINGS": STEPS, "LENGTHS": [4, 8], "ROUNDS": 1,
+         "DEEP_STEPS": 1},
+        ["--seeds", "1"],
+    ),
     "chapter_10_training": ({"SHORT": 1, "LONG": 2, "READ_AT": [64]}, ["--seeds", "1"]),
     "chapter_12_dates": ({"STEPS": 2, "READ_AT": [1], "SHORT": 2, "JUDGED": 16}, ["--seeds", "1"]),
     "chapter_12_scaling": ({"WIDTHS": [4], "READ_AT": [1]}, ["--seeds", "1"]),

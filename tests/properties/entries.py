@@ -155,12 +155,18 @@ MODELS = (
     Entry(models.causal_lm_loss, {"pad_id": 0}, {"V": 5}, apart=False),
     Entry(models.draw_tokens, {"temperature": 0.0}, {"num_tokens": 5}),
     Entry(models.encode, {"lengths": _lengths(1)}),
+    Entry(models.feed_forward, {"activation": "gelu"}, {"d_ff": 5}),
+    Entry(models.gated_feed_forward, sizes={"d_ff": 5}),
     Entry(models.label_smoothed_loss, {"smoothing": 0.1, "pad_id": 0}, {"V": 5}, apart=False),
+    Entry(models.layer_norm),
     Entry(models.left_pad, {"prompts": [[1, 2], [3]]}, {"B": 2, "longest": 2}),
     Entry(models.mask_tokens, {"mask_id": 3, "vocab_size": 4, "special": [0]}, apart=False),
+    Entry(models.rms_norm),
     Entry(models.rnn_step),
+    Entry(models.stream_mask, {"num_target": 3, "kind": "prefix", "pad_id": 0}, {"L": 7, "S": 4}),
     Entry(models.token_accuracy, {"predicted": _written}, {"T": 4}),
     Entry(models.token_probabilities, sizes={"num_tokens": 5}),
+    Entry(models.transformer_masks, {"pad_id": 0}),
 )
 TOLD = (*ATTENTION, *POSITIONS, *MEASURE, *MODELS)
 # They take a module, a cache or a function, and are tested beside those.

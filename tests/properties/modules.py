@@ -69,6 +69,14 @@ def _small(**more: int) -> Callable[[], nn.Module]:
     return lambda: models.SmallTransformer(SYMBOLS, max_length=6, **WIDTHS, **more)
 
 
+def _whole() -> models.Transformer:
+    return models.Transformer(SYMBOLS, SYMBOLS, d_model=12, num_heads=2, max_length=6)
+
+
+def _one(kind: Any) -> Callable[[], nn.Module]:
+    return lambda: models.OneStream(SYMBOLS, SYMBOLS, kind, max_length=6, **WIDTHS)
+
+
 SCHEMES = {
     "no positions": positions.PositionScheme,
     "ALiBi": lambda: positions.AlibiPositions(2),
@@ -119,6 +127,11 @@ MODULES = (
         for kind in ("full", "window", "linear")
     ),
     Module("RecallModel, latent", lambda: models.RecallModel("latent", 2, d_latent=4)),
+    Module("EncoderLayer", lambda: models.EncoderLayer(12, 2, 5), 12),
+    Module("EncoderLayer, post", lambda: models.EncoderLayer(12, 2, 5, pre_norm=False), 12),
+    Module("DecoderLayer", lambda: models.DecoderLayer(12, 2, 5), 12, streams=2),
+    Module("Transformer", _whole, streams=2),
+    *(Module(f"OneStream, {kind}", _one(kind), streams=2) for kind in ("bert", "gpt", "prefix")),
     Module("Encoder", lambda: models.Encoder(num_symbols=SYMBOLS, width=8, embedding=3)),
     Module("Seq2Seq", _seq2seq(lambda: models.AttentionContext(dot_score)), streams=2),
     Module("Seq2Seq, fixed", _seq2seq(models.FixedContext), streams=2),

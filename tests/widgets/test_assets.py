@@ -23,6 +23,7 @@ from course_utils.widgets import (
     ScaleExplorer,
     TileStepper,
     VariantExplorer,
+    WiringExplorer,
     heatmap,
     scale_explorer,
 )
@@ -43,6 +44,7 @@ WIDGETS = [
     (DecodeStepper, "decode_stepper"),
     (TileStepper, "tile_stepper"),
     (LookStepper, "look_stepper"),
+    (WiringExplorer, "wiring_explorer"),
 ]
 
 

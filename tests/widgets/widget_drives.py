@@ -83,6 +83,15 @@ def _sixth_character() -> Step:
     )
 
 
+def _last_output() -> Step:
+    """The arrow keys start from the output that has the focus, the first."""
+    return Step(
+        lambda root: root.locator(".acw-outputs button").first,
+        lambda page, first: first.locator("xpath=..").locator("button").last.click(),
+        typed("End"),
+    )
+
+
 DRIVES = {
     "Heatmap": Drive(
         _heatmap,
@@ -164,5 +173,15 @@ DRIVES = {
         lambda _: [slide("stage", "End"), slide("factor of the scores", "Home")],
         said.blurred_to_the_end,
         {"factor": 0.5, "step": 12},
+    ),
+    "WiringExplorer": Drive(
+        widgets.wiring_explorer,
+        lambda _: [
+            slide("padding", "End"),
+            pick("wiring", "GPT: one stream, left to right"),
+            _last_output(),
+        ],
+        said.last_output_of_gpt,
+        {"wiring": "gpt", "side": "target"},
     ),
 }

@@ -8,6 +8,7 @@ import mask_playground_cases
 import numpy as np
 import tile_stepper_cases
 import torch
+import wiring_explorer_cases
 
 from course_utils.attention import (
     attention_weights,
@@ -196,3 +197,15 @@ def last_tile(widget: Any) -> list[str]:
     row = "\t".join([fixed(end["m"][-1], 2), fixed(end["l"][-1], 2), acc])
     assert causal_mask(*sizes[:2])[-1].any()
     return [row, f"\t{moved}"]
+
+
+def last_output_of_gpt(widget: Any) -> list[str]:
+    num_source, num_target = len(widget.source), len(widget.target)
+    view = {name: getattr(widget, name) for name in ("num_layers", "window")}
+    sizes = {"num_source": num_source, "num_target": num_target, "pads": num_source}
+    row = wiring_explorer_cases.counts({**view, **sizes, "wiring": "gpt"})[-1]
+    return [
+        f"The place that writes “{widget.target[-1]}”, after {widget.num_layers} layers: "
+        f"{int((row > 0).sum())} of {len(row)} inputs reach it, on {int(row.sum())} paths.",
+        "Dark: " + ", ".join(["“pad”"] * num_source),
+    ]

@@ -1,0 +1,172 @@
+"""Exercise: the feed-forward layer, with a choice of three activations."""
+
+from typing import Any
+
+from course_utils.checking.exercise import case, exercise
+from course_utils.checking.mistakes import mistake
+from course_utils.checking.recipe import Function
+from course_utils.models import feed_forward
+
+RIGHT = """
+def feed_forward(x, W_1, b_1, W_2, b_2, activation="relu"):
+    read = x
+    hidden = read @ W_1
+    shifted = hidden + b_1
+    relu = shifted.clamp_min(0)
+    share = 0.5 * (1 + torch.erf(shifted / math.sqrt(2)))
+    gelu = shifted * share
+    cubic = shifted + 0.044715 * shifted**3
+    inner = math.sqrt(2 / math.pi) * cubic
+    gelu_tanh = 0.5 * shifted * (1 + torch.tanh(inner))
+    chosen = {"relu": relu, "gelu": gelu, "gelu_tanh": gelu_tanh}
+    is_known = activation in chosen
+    if not is_known:
+        raise ValueError("unknown activation")
+    bent = chosen[activation]
+    back = bent @ W_2
+    out = back + b_2
+    return out
+"""
+
+_LATE = """
+def feed_forward(x, W_1, b_1, W_2, b_2, activation="relu"):
+    bend = {{"relu": F.relu, "gelu": F.gelu, "gelu_tanh": lambda z: F.gelu(z, approximate="tanh")}}
+    if activation not in bend:
+        raise ValueError("unknown activation")
+    return {}
+"""
+_DEFAULT = """
+def feed_forward(x, W_1, b_1, W_2, b_2, activation="{}"):
+    return EXERCISE.recipe.function()(x, W_1, b_1, W_2, b_2, activation)
+"""
+_KINDS = ("relu", "gelu", "gelu_tanh")
+_NAMES = ("swish", "silu", "GELU", "gelu ", "", "tanh")
+
+
+def _named(fn: Function, *args: Any) -> tuple[str, float]:
+    """Return which error came for a name that is not one of the three; if none did, the output's sum."""
+    try:
+        out = fn(*args)
+    except ValueError:
+        return "ValueError", 0.0
+    except Exception as error:
+        return type(error).__name__, 0.0
+    return "no error", float(out.sum())
+
+
+_SAYS = "A name that is not one of the three must be answered with a ValueError, and by nothing else."
+
+EXERCISE = exercise(
+    feed_forward,
+    right=RIGHT,
+    asks="Two products with an activation between them; any activation that is not known is a ValueError.",
+    minutes=15,
+    difficulty=2,
+    importance=5,
+    cases=(
+        case("2 sequences of 3 tokens, width 4, hidden 7", batch=(2, 3), d_model=4, d_ff=7, gradient="equal"),
+        case('activation="relu"', batch=(2, 3), d_model=4, d_ff=7, activation="relu"),
+        case('activation="gelu"', batch=(2, 3), d_model=4, d_ff=7, activation="gelu", gradient="equal"),
+        case('activation="gelu_tanh"', batch=(2, 3), d_model=4, d_ff=7, activation="gelu_tanh", gradient="equal"),
+        *(case(f"one token, {kind}", d_model=5, d_ff=9, activation=kind) for kind in _KINDS),
+        *(case(f"every size is 4, {kind}", batch=(4, 4), d_model=4, d_ff=4, activation=kind) for kind in _KINDS),
+        case("a hidden layer that is narrower", batch=(3,), d_model=6, d_ff=2, activation="gelu"),
+        case("three leading axes", batch=(2, 1, 3), d_model=3, d_ff=5, activation="gelu_tanh"),
+        case("large numbers", batch=(2,), d_model=3, d_ff=5, size=30.0, activation="gelu"),
+        case("non-contiguous inputs", batch=(2, 3), d_model=4, d_ff=7, strided=True),
+        case("float32", batch=(2, 3), d_model=4, d_ff=7, dtype="float32", activation="gelu"),
+        case("bfloat16", batch=(2, 3), d_model=4, d_ff=7, dtype="bfloat16"),
+        *(case(f"activation={name!r}: which error comes", batch=(2,), d_model=3, d_ff=5, activation=name, run=_named,
+               says=_SAYS) for name in _NAMES),
+    ),
+    mistakes=(
+        mistake("an unknown name becomes GELU", "Every name that is not one of the others became GELU without a word: "
+                "so a slip of the pen trains another model. What should the function say?",
+                "is_known = True\nbent = chosen.get(activation, gelu)",
+                "is_known = True\nbent = relu if activation == 'relu' else gelu",
+                "is_known = True\nbent = chosen.get(activation, gelu_tanh)"),
+        mistake("an unknown name becomes ReLU or nothing", "A name that nobody knows was accepted, and another "
+                "activation, or none, took its place. What should the function say?",
+                "is_known = True\nbent = chosen.get(activation, relu)",
+                "is_known = True\nbent = chosen.get(activation, shifted)"),
+        mistake("another error than ValueError", "An unknown name ends in another error, for example the KeyError of a "
+                "dict. Callers wait for a ValueError that says which names there are.", "is_known = True",
+                'if activation not in chosen:\n    raise TypeError("unknown")\nis_known = True',
+                'if activation not in chosen:\n    raise NotImplementedError("unknown activation")\nis_known = True',
+                'if activation not in chosen:\n    raise AssertionError("unknown activation")\nis_known = True',
+                'if activation not in chosen:\n    raise UnboundLocalError("unknown activation")\nis_known = True'),
+        mistake("nearly the right name accepted", "A name in capitals, or with a space, was accepted. Only the three "
+                "names count, as they are written.",
+                "activation = activation.lower()\nis_known = activation in chosen",
+                "activation = activation.strip()\nis_known = activation in chosen",
+                "activation = activation.strip().lower()\nis_known = activation in chosen",
+                "activation = activation or 'relu'\nis_known = activation in chosen",
+                "is_known = activation in (*chosen, 'silu', 'swish', 'tanh')\n"
+                "chosen |= dict.fromkeys(('silu', 'swish'), F.silu(shifted)) | {'tanh': shifted.tanh()}\n"
+                "bent = chosen[activation]"),
+        mistake("the activation on the output", "The activation bends what leaves the layer, so the two products are "
+                "one. Between which two steps does it stand?",
+                _LATE.format("bend[activation]((x @ W_1 + b_1) @ W_2 + b_2)"),
+                _LATE.format("bend[activation]((x @ W_1 + b_1) @ W_2) + b_2")),
+        mistake("the activation twice", "The activation bends the hidden layer and the output: the layer could never "
+                "subtract from the stream. How many times does it act?",
+                _LATE.format("bend[activation](bend[activation](x @ W_1 + b_1) @ W_2 + b_2)")),
+        mistake("the activation before the first product", "The stream itself was bent. What is in the hidden layer "
+                "when the activation comes?", _LATE.format("(bend[activation](x) @ W_1 + b_1) @ W_2 + b_2")),
+        mistake("the bias after the activation", "The first bias was added to what was bent already. What decides "
+                "where the bend lies?", "shifted = hidden\nbent = chosen[activation] + b_1"),
+        mistake("no activation", "Nothing is bent: two products in a row are one product. What lies between them?",
+                "bent = shifted"),
+        mistake("the activation chosen is ignored", "The same activation came out for two names. Where is the argument "
+                "used?", "bent = relu", "bent = gelu", "bent = gelu_tanh"),
+        mistake("another default than ReLU", "Without an argument the activation is another one. What does the "
+                "signature say?", _DEFAULT.format("gelu"), _DEFAULT.format("gelu_tanh")),
+        mistake("the form with tanh for GELU", 'The two forms of GELU differ by up to 5e-4, which a model with copied '
+                'weights shows. "gelu" is z times the normal distribution function: which function computes that '
+                "exactly?", "gelu = gelu_tanh", "gelu = F.gelu(shifted, approximate='tanh')"),
+        mistake("the exact GELU for the form with tanh", '"gelu_tanh" is GPT-2\'s approximation, and models that were '
+                "trained with it want it as it is. Which formula does the exercise give?", "gelu_tanh = gelu",
+                "gelu_tanh = F.gelu(shifted)"),
+        mistake("the sigmoid form of GELU", "z·σ(1.702·z) is a third form of GELU, coarser than both that are asked "
+                "for.", "gelu = shifted * torch.sigmoid(1.702 * shifted)",
+                "gelu_tanh = shifted * torch.sigmoid(1.702 * shifted)"),
+        mistake("SiLU for GELU", "z·σ(z) is SiLU. Which distribution function has GELU its name from?",
+                "gelu = shifted * torch.sigmoid(shifted)", "gelu_tanh = shifted * torch.sigmoid(shifted)"),
+        mistake("the wrong distribution function", "The share that is let through does not run from 0 to 1, or too "
+                "steeply: look at the root of 2 inside of erf, and at what stands around it.",
+                "share = 0.5 * (1 + torch.erf(shifted))", "share = torch.erf(shifted / math.sqrt(2))",
+                "share = 1 + torch.erf(shifted / math.sqrt(2))", "gelu = share",
+                "share = 0.5 * torch.erf(shifted / math.sqrt(2))", "share = 0.5 * (1 + torch.erf(shifted / 2))",
+                "share = torch.exp(-shifted.square() / 2) / math.sqrt(2 * math.pi)"),
+        mistake("a constant of the form with tanh", "One of the constants in GPT-2's formula is another: the half, the "
+                "root of 2/π, 0.044715, or the cube.",
+                "cubic = shifted + 0.44715 * shifted**3", "cubic = shifted + 0.044715 * shifted**2",
+                "cubic = shifted", "cubic = 0.044715 * shifted**3", "inner = math.sqrt(2 * math.pi) * cubic",
+                "inner = 2 / math.pi * cubic", "inner = cubic", "gelu_tanh = shifted * (1 + torch.tanh(inner))",
+                "gelu_tanh = 0.5 * (1 + torch.tanh(inner))", "inner = math.sqrt(math.pi / 2) * cubic",
+                "gelu_tanh = 0.5 * shifted * torch.tanh(inner)", "cubic = shifted + 0.0044715 * shifted**3"),
+        mistake("another function for ReLU", "Numbers below 0 did not become 0, or those above changed. What does ReLU "
+                "do on each side of 0?", "relu = shifted.abs()", "relu = F.leaky_relu(shifted)",
+                "relu = shifted.clamp_max(0)", "relu = F.softplus(shifted)", "relu = shifted.clamp(0, 1)",
+                "relu = shifted.clamp(0, 6)", "relu = F.elu(shifted)", "relu = (shifted > 0).to(x.dtype)"),
+        mistake("the first bias left out", "b_1 changes nothing. Which of the products does it follow?",
+                "shifted = hidden"),
+        mistake("the second bias left out", "b_2 changes nothing. Which of the products does it follow?", "out = back"),
+        mistake("the input added", "The input was added to the output. The residual belongs to the layer around this "
+                "one, which may norm in between. What is asked for here?", "out = x + back + b_2"),
+        mistake("the input normed", "The input was normed first. Who does that in a Transformer's layer?",
+                "read = F.layer_norm(x, x.shape[-1:])"),
+        mistake("a matrix transposed", "A matrix was applied transposed, as an `nn.Linear` keeps its own. Which axis "
+                "of W_1 has the width of the stream here?", "hidden = read @ W_1.mT", "back = bent @ W_2.mT",
+                "hidden = read @ W_1.mT\nback = bent @ W_2.mT", "hidden = F.linear(read, W_1)",
+                "shifted = F.linear(read, W_1, b_1)\nout = F.linear(bent, W_2, b_2)"),
+        mistake("the matrices exchanged", "W_2 was used where W_1 belongs. Which of them widens?",
+                "hidden = read @ W_2\nback = bent @ W_1"),
+    ),
+    hints=(
+        "Wider, bent, back: three steps, and a bias with each product. What are the shapes on the way?",
+        "`x @ W_1` works for any leading axes. The activation stands between the two products and nowhere else.",
+        "Φ is the normal distribution function, ½·(1 + erf(z / √2)): torch has erf, and GELU in both forms.",
+        "Look the name up among the three first, and raise the ValueError yourself if it is not there.",
+    ),
+)

@@ -1,0 +1,122 @@
+"""A deep stack of layers that predicts the next character, before or after the norm.
+
+Source: Xiong et al. 2020, On Layer Normalization in the Transformer Architecture, sections 3 and 4,
+    https://arxiv.org/abs/2002.04745, who train both orders with and without warm-up
+Ours / theirs: pre_norm = Pre-LN, else Post-LN
+Differs: small, on characters, one rate after the warm-up, gradients not clipped: whatever keeps the
+    training steady besides the order and the warm-up is left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from course_utils.attention import causal_mask
+from course_utils.data import CharacterText, random_windows
+from course_utils.models._tokens import embedded
+from course_utils.models.layer_modules import EncoderLayer
+from course_utils.validation import check_at_least
+
+
+class DeepStack(nn.Module):
+    """Causal layers between a table of characters and the scores of the next one.
+
+    Args:
+        num_characters: Size of the alphabet.
+        num_layers: How deep the stack is.
+        pre_norm: Whether the norms come before the parts; then one more follows the last layer.
+        d_model: Width of the stream.
+        num_heads: Heads of each attention.
+        length: The longest window.
+
+    Raises:
+        TypeError: A size is not an int, or pre_norm is not a bool.
+        ValueError: A size is below 1, or the heads do not divide the width.
+    """
+
+    def __init__(
+        self,
+        num_characters: int,
+        *,
+        num_layers: int,
+        pre_norm: bool,
+        d_model: int = 32,
+        num_heads: int = 4,
+        length: int = 32,
+    ) -> None:
+        super().__init__()
+        check_at_least(1, num_characters=num_characters, num_layers=num_layers, length=length)
+        self.token, self.place = (
+            nn.Embedding(num_characters, d_model),
+            nn.Embedding(length, d_model),
+        )
+        self.layers = nn.ModuleList(
+            EncoderLayer(d_model, num_heads, 4 * d_model, pre_norm=pre_norm)
+            for _ in range(num_layers)
+        )
+        self.norm = nn.LayerNorm(d_model) if pre_norm else nn.Identity()
+        self.out = nn.Linear(d_model, num_characters)
+
+    def streams(self, tokens: Int[Tensor, "B L"]) -> list[Float[Tensor, "B L d_model"]]:
+        """Return the stream below the first layer and after each."""
+        length = tokens.shape[1]
+        mask = causal_mask(length, length)
+        streams = [embedded(self.token, tokens) + self.place.weight[:length]]
+        for layer in self.layers:
+            streams.append(layer(streams[-1], mask))
+        return streams
+
+    def forward(self, tokens: Int[Tensor, "B L"]) -> Float[Tensor, "B L num_characters"]:
+        """Return the scores of the next character at each position."""
+        return self.out(self.norm(self.streams(tokens)[-1]))  # type: ignore[no-any-return]
+
+
+def train_deep_stack(
+    model: DeepStack,
+    text: CharacterText,
+    *,
+    steps: int,
+    warm_up: int,
+    learning_rate: float,
+    seed: int,
+    batch: int = 8,
+    progress: Callable[[Iterable[int]], Iterable[int]] = iter,
+) -> list[float]:
+    """Train in place with Adam, the rate rising to its height over the warm-up and staying there.
+
+    Args:
+        model: What to train.
+        text: Where the windows are cut from.
+        steps: Number of updates.
+        warm_up: Over how many of them the rate rises; 0 begins at its height.
+        learning_rate: That height.
+        seed: Decides which windows are seen, and nothing else.
+        batch: Windows in an update.
+        progress: Wraps the step numbers, for example in a tqdm bar.
+
+    Returns:
+        The loss of each step.
+
+    Raises:
+        TypeError: A number of steps is not an int.
+        ValueError: It is negative.
+    """
+    check_at_least(0, steps=steps, warm_up=warm_up)
+    generator = torch.Generator().manual_seed(seed)
+    optimiser = torch.optim.Adam(model.parameters(), lr=learning_rate, betas=(0.9, 0.98))
+    losses = []
+    for step in progress(range(steps)):
+        for group in optimiser.param_groups:
+            group["lr"] = learning_rate * min(1.0, (step + 1) / max(1, warm_up))
+        inputs, targets = random_windows(text.train, len(model.place.weight), batch, generator)
+        loss = F.cross_entropy(model(inputs).flatten(0, 1), targets.flatten())
+        optimiser.zero_grad()
+        loss.backward()
+        optimiser.step()
+        losses.append(loss.item())
+    return losses

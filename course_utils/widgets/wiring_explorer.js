@@ -1,0 +1,166 @@
+// Choose a wiring and an output: every input that reaches it through all layers lights up.
+import { choice, fill, make, offer, slider, svg, uniqueId, watch, writer } from "./shared.js";
+import { WIRINGS, chosenPlace, formulas, masks, parts, paths, places, reach, sentence } from "./wiring_explorer_reach.js";
+import { columnOf, columns, drawLayers, drawPart, litPlaces } from "./wiring_explorer_picture.js";
+
+const TRAITS = ["wiring", "pre_norm", "num_layers", "num_source", "num_target", "pads", "window", "source", "target", "side", "place"];
+const ORDERS = [["pre", "pre-norm: norm, part, add"], ["post", "post-norm: part, add, norm"]];
+
+function render({ model, el }) {
+  const id = uniqueId();
+  const write = writer(model);
+  const field = (...inside) => make("div", { className: "acw-field" }, ...inside);
+  const wiring = choice(`${id}-wiring`, "wiring", (select) => write({ wiring: select.value }));
+  const order = choice(`${id}-order`, "order", (select) => write({ pre_norm: select.value === "pre" }));
+  offer(wiring, Object.entries(WIRINGS));
+  offer(order, ORDERS);
+  const sizes = {
+    num_layers: ["layers", 1, 6],
+    num_source: ["source tokens", 1, model.get("source").length],
+    num_target: ["target tokens", 1, model.get("target").length],
+    pads: ["padding", 0, model.get("source").length],
+    window: ["window", 0, 6],
+  };
+  const sliders = Object.entries(sizes).map(([name, [words, min, max]]) => {
+    const made = slider(`${id}-${name}`, words, { min, max }, (value) => write({ [name]: value }));
+    return { name, ...made };
+  });
+  const said = make("p", { className: "acw-said", "aria-live": "polite" });
+  const outputs = make("div", { className: "acw-row acw-outputs", role: "group", "aria-label": "Outputs: choose one" });
+  const picture = svg("acw-layers");
+  const inputs = make("div", { className: "acw-row acw-inputs" });
+  const grids = make("div", { className: "acw-grids" });
+  const layers = make("div", { className: "acw-wires" });
+  const counts = make("table");
+  const root = make(
+    "div",
+    { className: "acw acw-wiring", role: "group", "aria-label": "Wiring explorer", "data-lm-suppress-shortcuts": "true" },
+    make(
+      "div",
+      { className: "acw-controls" },
+      ...[wiring, order].map(({ field: inside }) => field(...inside.children)),
+      ...sliders.map(({ label, input, output }) => field(label, input, output)),
+    ),
+    said,
+    make("p", { className: "acw-note", textContent: "Outputs of the last layer: choose one." }),
+    outputs, picture, inputs,
+    make("p", { className: "acw-note", textContent: "Inputs. Filled circles and bold words reach the output; lines show where the paths run." }),
+    grids, layers,
+    make("details", {}, make("summary", { textContent: "Paths from each input" }), counts),
+  );
+
+  const read = () => {
+    const view = Object.fromEntries(TRAITS.map((name) => [name, model.get(name)]));
+    view.pads = Math.min(view.pads, view.num_source);
+    return view;
+  };
+  const choose = (view, j) => {
+    const isSource = j < view.num_source;
+    write({ side: isSource ? "source" : "target", place: isSource ? j : j - view.num_source });
+  };
+
+  let shape;
+  const buttons = [];
+  /** Other places: new buttons, in the picture's columns. */
+  function build(view, names) {
+    outputs.style.gridTemplateColumns = inputs.style.gridTemplateColumns = `repeat(${columns(view)}, minmax(0, 1fr))`;
+    const column = (j) => `${columnOf(view, j) + 1}`;
+    buttons.splice(0, buttons.length, ...names.inputs.map((word, j) => {
+      const label = names.outputs[j] ? `output ${names.outputs[j]}` : `place of ${word}`;
+      const onclick = () => choose(read(), j);
+      const button = make("button", { type: "button", "aria-label": `${label} (${j})`, onclick },
+        make("span", { textContent: names.outputs[j] || `(${word})` }));
+      button.style.gridColumn = column(j);
+      return button;
+    }));
+    outputs.replaceChildren(...buttons);
+    inputs.replaceChildren(...names.inputs.map((textContent, j) => {
+      const word = make("span", { textContent });
+      word.style.gridColumn = column(j);
+      return word;
+    }));
+  }
+
+  function grid(caption, rows, head, mask, here) {
+    const name = (scope) => (word) => make("th", { scope }, make("span", { textContent: word }));
+    const made = make(
+      "table",
+      {},
+      make("caption", { textContent: caption }),
+      make("thead", {}, make("tr", {}, make("td"), ...head.map(name("col")))),
+      make("tbody", {}, ...mask.map((row, i) =>
+        make("tr", { className: i === here ? "here" : "" }, name("row")(rows[i]),
+          ...row.map((may) => make("td", { className: may ? "seen" : "hidden", textContent: may ? "1" : "0" }))))),
+    );
+    made.style.setProperty("--columns", head.length);
+    return made;
+  }
+
+  function update() {
+    const view = read();
+    const names = places(view);
+    const now = JSON.stringify([names, columns(view)]);
+    if (now !== shape) build(view, names);
+    shape = now;
+    wiring.select.value = view.wiring;
+    order.select.value = view.pre_norm ? "pre" : "post";
+    for (const { name, input, output } of sliders) {
+      if (name === "pads") input.max = view.num_source;
+      input.value = view[name];
+      output.textContent = name === "window" && !view.window ? "none" : view[name];
+      if (name === "window") input.setAttribute("aria-valuetext", output.textContent);
+    }
+    const words = sentence(view);
+    if (said.textContent !== words) said.textContent = words;
+    const chosen = chosenPlace(view);
+    buttons.forEach((button, j) => button.setAttribute("aria-pressed", String(j === chosen)));
+    const drawn = drawLayers(view);
+    picture.setAttribute("viewBox", drawn.box);
+    picture.innerHTML = drawn.inside;
+    const lit = litPlaces(view)[0];
+    [...inputs.children].forEach((word, j) => word.classList.toggle("on", lit[j]));
+    const ends = names.inputs.map((word, j) => names.outputs[j] || word);
+    grids.replaceChildren(
+      ...masks(view).map(({ name, rows, columns: from, mask }) =>
+        grid(`Mask: ${name}`, names.inputs.slice(rows, rows + mask.length), names.inputs.slice(from, from + mask[0].length), mask, chosen - rows)),
+      grid("Reach: outputs × inputs", ends, names.inputs, reach(view), chosen),
+    );
+    const line = (label, inside) => make("div", { className: "acw-layer" }, make("p", { textContent: label }), ...inside);
+    layers.replaceChildren(
+      ...parts(view).map(([label, kinds]) =>
+        line(label, kinds.map((kind, i) => {
+          const figure = make("figure", {}, make("figcaption", { textContent: formulas(kinds, view.pre_norm)[i] }));
+          const wires = svg("acw-part");
+          wires.setAttribute("viewBox", "0 0 230 84");
+          wires.innerHTML = drawPart(kind, i, view.pre_norm);
+          figure.prepend(wires);
+          return figure;
+        }))),
+      make("p", { className: "acw-note", textContent: view.pre_norm
+        ? "After the last layer one more norm is needed: nothing has normed the stream itself."
+        : "The stream leaves every layer normed: one more norm at the end would change nothing." }),
+    );
+    const numbers = paths(view, chosen)[0];
+    fill(counts, "A path stays or looks in every attention; staying counts once", ["input", "paths"], names.inputs.map((word, j) => [word, numbers[j]]));
+  }
+
+  outputs.addEventListener("keydown", (event) => {
+    if (event.altKey || event.metaKey || event.ctrlKey) return;
+    const at = buttons.indexOf(event.target.closest("button"));
+    const to = { ArrowLeft: at - 1, ArrowRight: at + 1, Home: 0, End: buttons.length - 1 }[event.key];
+    if (to === undefined || !buttons[to]) return;
+    event.preventDefault();
+    buttons[to].focus();
+    choose(read(), to);
+  });
+
+  el.append(root);
+  update();
+  const stop = watch(model, TRAITS, update);
+  return () => {
+    stop();
+    root.remove();
+  };
+}
+
+export default { render };

@@ -1,0 +1,63 @@
+import math
+
+import pytest
+import torch
+
+from course_utils.models import layer_norm, rms_norm
+
+
+def rows(*shape: int, mean: float = 0.0) -> torch.Tensor:
+    generator = torch.Generator().manual_seed(0)
+    return mean + torch.randn(shape, generator=generator, dtype=torch.float64)
+
+
+def test_both_norms_are_a_loop_over_rows() -> None:
+    x, gain, bias = rows(2, 3, 5), rows(5), rows(1, 5)[0]
+    for b in range(2):
+        for i in range(3):
+            row = x[b, i].tolist()
+            mean = sum(row) / 5
+            variance = sum((one - mean) ** 2 for one in row) / 5
+            square = sum(one**2 for one in row) / 5
+            for j, one in enumerate(row):
+                normed = (one - mean) / math.sqrt(variance + 1e-5) * gain[j] + bias[j]
+                torch.testing.assert_close(layer_norm(x, gain, bias)[b, i, j], normed)
+                sized = one / math.sqrt(square + 1e-6) * gain[j]
+                torch.testing.assert_close(rms_norm(x, gain)[b, i, j], sized)
+
+
+def test_a_row_of_equal_numbers_gives_the_bias_and_one_of_zeros_zeros() -> None:
+    gain, bias = rows(4), rows(2, 4)[1]
+    assert torch.equal(layer_norm(torch.full((3, 4), 7.0).double(), gain, bias), bias.expand(3, 4))
+    assert torch.equal(rms_norm(torch.zeros(3, 4).double(), gain), torch.zeros(3, 4).double())
+
+
+def test_far_from_zero_float32_keeps_three_digits() -> None:
+    x = rows(8, 64, mean=1000.0).float()
+    gain, bias = torch.ones(64), torch.zeros(64)
+    wanted = layer_norm(x.double(), gain.double(), bias.double())
+    torch.testing.assert_close(layer_norm(x, gain, bias).double(), wanted, rtol=1e-3, atol=1e-3)
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16], ids=str)
+def test_16_bits_are_rounded_once(dtype: torch.dtype) -> None:
+    x, gain, bias = (400 * rows(3, 8)).to(dtype), rows(8).to(dtype), rows(8).to(dtype)
+    wide = x.float(), gain.float(), bias.float()
+    assert torch.equal(rms_norm(x, gain), rms_norm(*wide[:2]).to(dtype))
+    assert torch.equal(layer_norm(x, gain, bias), layer_norm(*wide).to(dtype))
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "says"),
+    [
+        (lambda x: rms_norm(x, x[0, :2]), ValueError, r"gain must have the shape \(3,\)"),
+        (lambda x: layer_norm(x, x[0], x), ValueError, r"bias must have the shape \(3,\)"),
+        (lambda x: rms_norm(x[0, 0], x[0]), ValueError, "x needs at least one axis"),
+        (lambda x: rms_norm(x, x[0].float()), TypeError, "same dtype"),
+        (lambda x: layer_norm(x.long(), x[0], x[0]), TypeError, "floating"),
+        (lambda x: rms_norm(x, x[0], "1"), TypeError, "eps must be a number"),
+    ],
+)
+def test_what_does_not_fit_is_refused(call, error, says) -> None:
+    with pytest.raises(error, match=says):
+        call(rows(2, 3))
