@@ -61,9 +61,7 @@ def ends_at(losses: list[float]) -> float | None:
 def deep(text: CharacterText, pre_norm: bool, warmup: int, rate: float) -> dict[str, Any]:
     """Train 12 layers; return the loss of each tenth of the steps, and the first gradients."""
     torch.manual_seed(0)
-    model = DeepStack(
-        len(ALPHABET), d_model=32, num_heads=2, num_layers=12, max_length=32, pre_norm=pre_norm
-    )
+    model = DeepStack(len(ALPHABET), num_layers=12, pre_norm=pre_norm)
     generator = torch.Generator().manual_seed(0)
     loss_on(model, text, generator, 8, 32).backward()
     first = [layer.linear1.weight.grad.norm().item() for layer in model.layers]

@@ -1039,7 +1039,7 @@ r"""
 
 # %%
 torch.manual_seed(0)
-stack = DeepStack(96, d_model=32, num_heads=2, num_layers=3, max_length=32, pre_norm=True)
+stack = DeepStack(96, num_layers=3, pre_norm=True)
 batch = torch.randint(96, (2, 32), generator=generator)
 
 
@@ -1048,7 +1048,7 @@ def one_step():
     models.causal_lm_loss(stack(batch), batch, -1).backward()
 
 
-print(f"formula           {measure.training_flops(2, 32, 32, 3, 64, 96, False):,}")
+print(f"formula           {measure.training_flops(2, 32, 32, 3, 128, 96, False):,}")
 with sdpa_kernel(SDPBackend.MATH):
     print(f"explicit products {measure.count_flops(one_step):,}")
 print(f"fused             {measure.count_flops(one_step):,}")

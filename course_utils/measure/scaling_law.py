@@ -4,7 +4,7 @@ Source: Hoffmann et al. 2022, Training Compute-Optimal Large Language Models, se
     appendix D.3, https://arxiv.org/abs/2203.15556
 Ours / theirs: flops = C;  num_parameters = N;  num_tokens = D
 Differs: starts from 8 points placed by the data, not from a fixed grid of 4,500; N and D are taken
-    relative to their geometric means, so that the parameters of the search are not correlated.
+    relative to their geometric means, so that the numbers searched for hardly depend on each other.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import huber_loss
 
-from course_utils.validation import check_positive
+from course_utils.validation import check_number, check_positive
 
 _DELTA = 1e-3  # of log loss: where Huber's loss turns from a square into a distance
 
@@ -104,6 +104,7 @@ def compute_optimal(
         ValueError: A number is not positive and finite; E may be 0.
     """
     check_positive(flops=flops, A=A, B=B, alpha=alpha, beta=beta)
+    check_number(E=E)
     if E != 0:
         check_positive(E=E)
     pairs = flops / 6
