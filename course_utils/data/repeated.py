@@ -23,7 +23,7 @@ def repeated_segments(
     generator: torch.Generator,
     *,
     distinct: bool = False,
-) -> Int[Tensor, "N 1+length"]:
+) -> Int[Tensor, "N L"]:
     """Draw segments of symbols from 0 to 31, each said again and again behind a start token.
 
     Args:

@@ -92,7 +92,7 @@ def later_copies_right(
     mask = causal_mask(LENGTH, LENGTH)
     guesses = model(tokens[:, :-1], mask, keep).argmax(dim=-1)
     right = guesses[:, TESTED_PERIOD + 1 :] == tokens[:, TESTED_PERIOD + 2 :]
-    return right.float().mean().item()
+    return float(right.float().mean())
 
 
 def judged_segments(sequences: int = 128) -> Tensor:

@@ -52,7 +52,7 @@ def leave_one_out(
     one_less = mask.unsqueeze(1) & ~torch.eye(length, dtype=torch.bool, device=mask.device)
     without = _probabilities(
         predict, tokens.repeat_interleave(length, 0), one_less.flatten(0, 1)
-    ).view(batch, length, -1)
+    ).view(batch, length, whole.shape[-1])
     left = without.gather(-1, chosen.unsqueeze(1).expand(-1, length, -1)).squeeze(-1)
     return (whole.gather(-1, chosen) - left).masked_fill(~mask, 0.0)
 
