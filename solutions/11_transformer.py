@@ -1124,7 +1124,7 @@ r"""
 
 The squares, 160,000, are beyond float16's 65,504 and become infinite; a number over infinity is 0, and the row is *lost without an error*. Llama's code squares in float32 for this reason.
 
-On rows of mean 0 the two are equal. Elsewhere they differ, and a model trained with one cannot run with the other.
+On rows of mean 0 the two are equal, but for their $\varepsilon$. Elsewhere they differ, and a model trained with one cannot run with the other.
 
 </details>
 
@@ -1178,7 +1178,7 @@ for name, fn, given in (
 r"""
 <details><summary>Answer</summary>
 
-1365 wide: a width that nobody would choose, so Llama rounds up, to 11008 instead of 10923 at $d = 4096$. Operations follow parameters, so they are equal as well. Whether gates are *better* is an empirical statement of Shazeer's tables, found at equal cost, "attributed to divine benevolence", as his paper puts it.
+1365 wide: a width that nobody would choose, so Llama rounds up, to 11008 instead of 10923 at $d = 4096$. Operations follow parameters, so they are equal as well. That gates are *better* is a finding of Shazeer's tables, at equal cost. His paper offers no explanation, and attributes it to "divine benevolence".
 
 </details>
 """
@@ -1328,7 +1328,7 @@ print(f"of {len(wrong)} wrong dates:", errors, " right with a beam of", helped)
 r"""
 <details><summary>Answer</summary>
 
-Nearly all are model errors: the right date is *less* likely to the model than what it wrote, so no search can help, and a beam gains next to nothing. A date also leaves little to search: after the year the rest hardly depends on earlier choices. In translation, with many ways to say a thing, beams gained a point or two; there, too, a *very* wide beam finds likelier and worse texts (Stahlberg and Byrne, 2019).
+Most are model errors: the right date is *less* likely to the model than what it wrote, so no search can help. The few search errors are corrected by a beam of 2 already, and a wider one gains nothing more: a few dates of 2,000. A date leaves little to search. In translation, with many ways to say a thing, small beams do help; but an *exact* search there finds likelier and worse texts, often the empty one (Stahlberg and Byrne, 2019).
 
 </details>
 """

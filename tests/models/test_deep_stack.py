@@ -19,6 +19,7 @@ def small(pre_norm: bool = True, **sizes: int) -> DeepStack:
 
 
 @pytest.mark.parametrize("pre_norm", [True, False])
+@pytest.mark.peer("11", "`DeepStack`", "`torch.nn.TransformerEncoder`", "float64 1e-7", "logits")
 def test_it_is_torchs_encoder_under_a_causal_mask(pre_norm: bool) -> None:
     model = small(pre_norm).double()
     layer = nn.TransformerEncoderLayer(
