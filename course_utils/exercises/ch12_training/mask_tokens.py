@@ -242,7 +242,7 @@ EXERCISE = exercise(
               tokens=_tokens(rows=20)),
         _case("draws from three ids", _of_three, "The ids that replace a token are not drawn from 0 to vocab_size - 1, "
               "each as often as any other. Which are too rare?", vocab_size=3, mask_id=3,
-              tokens=lambda g: torch.ones(_ROWS, 2 * _LENGTH, dtype=torch.long), room=0.06),
+              tokens=lambda g: torch.ones(_ROWS, 2 * _LENGTH, dtype=torch.long), room=0.1),
         _case("draws beyond the vocabulary", _beyond, "An id came up that is none: they go from 0 to vocab_size - 1.",
               vocab_size=3, mask_id=4, tokens=_tokens(0, 3)),
         _case("draws of special ids", _drawn_special, "Special ids should be drawn like any other to replace a token.",
