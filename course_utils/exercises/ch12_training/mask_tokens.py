@@ -99,10 +99,10 @@ def _one_end(fn: Function, tokens: Tensor, *rest: Any) -> bool:
     return len(set(found)) > 1 and not any("," in one for one in found)
 
 
-def _of_three(inputs: Tensor, labels: Tensor, tokens: Tensor) -> tuple[float, float]:
-    """Return the shares of each other id among what is selected and not hidden; all tokens are 1."""
-    shown = (labels != -100) & (inputs != 3)
-    return _share(inputs == 0, shown, 1 / 6), _share(inputs == 2, shown, 1 / 6)
+def _of_three(inputs: Tensor, labels: Tensor, tokens: Tensor) -> tuple[bool, bool]:
+    """Return whether each other id comes up: a sixth of what is selected and not hidden; all tokens are 1."""
+    shown = inputs[(labels != -100) & (inputs != 3)]
+    return tuple(int((shown == one).sum()) > len(shown) / 12 for one in (0, 2))
 
 
 def _beyond(inputs: Tensor, labels: Tensor, tokens: Tensor) -> bool:
@@ -242,7 +242,7 @@ EXERCISE = exercise(
               tokens=_tokens(rows=20)),
         _case("draws from three ids", _of_three, "The ids that replace a token are not drawn from 0 to vocab_size - 1, "
               "each as often as any other. Which are too rare?", vocab_size=3, mask_id=3,
-              tokens=lambda g: torch.ones(_ROWS, 2 * _LENGTH, dtype=torch.long), room=0.1),
+              tokens=lambda g: torch.ones(_ROWS, 2 * _LENGTH, dtype=torch.long)),
         _case("draws beyond the vocabulary", _beyond, "An id came up that is none: they go from 0 to vocab_size - 1.",
               vocab_size=3, mask_id=4, tokens=_tokens(0, 3)),
         _case("draws of special ids", _drawn_special, "Special ids should be drawn like any other to replace a token.",
