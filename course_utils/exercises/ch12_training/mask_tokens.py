@@ -95,11 +95,12 @@ def _kinds(inputs: Tensor, labels: Tensor, tokens: Tensor) -> str:
 
 def _one_end(fn: Function, tokens: Tensor, *rest: Any) -> bool:
     """Return whether all tokens of a call meet one end, and not always the same."""
-    found = [_kinds(*fn(tokens.clone(), *rest), tokens) for _ in range(30)]
+    drawn = [fn(tokens.clone(), *rest) for _ in range(30)]
+    found = [_kinds(inputs, labels, tokens) for inputs, labels in drawn]
     return len(set(found)) > 1 and not any("," in one for one in found)
 
 
-def _of_three(inputs: Tensor, labels: Tensor, tokens: Tensor) -> tuple[bool, bool]:
+def _of_three(inputs: Tensor, labels: Tensor, tokens: Tensor) -> tuple[bool, ...]:
     """Return whether each other id comes up: a sixth of what is selected and not hidden; all tokens are 1."""
     shown = inputs[(labels != -100) & (inputs != 3)]
     return tuple(int((shown == one).sum()) > len(shown) / 12 for one in (0, 2))
@@ -118,7 +119,7 @@ def _itself(inputs: Tensor, labels: Tensor, tokens: Tensor) -> float:
     return _share(inputs == tokens, (labels != -100) & (inputs != 2), 0.75)
 
 
-def _consistent(inputs: Tensor, labels: Tensor, tokens: Tensor) -> tuple[float, float]:
+def _consistent(inputs: Tensor, labels: Tensor, tokens: Tensor) -> tuple[float, ...]:
     """Return the shares of wrong labels, and of tokens that changed though they were not selected."""
     selected = labels != -100
     wrong, changed = (labels != tokens)[selected], (inputs != tokens)[~selected]
