@@ -95,14 +95,15 @@ def _kinds(inputs: Tensor, labels: Tensor, tokens: Tensor) -> str:
 
 def _one_end(fn: Function, tokens: Tensor, *rest: Any) -> bool:
     """Return whether all tokens of a call meet one end, and not always the same."""
-    found = [_kinds(*fn(tokens.clone(), *rest), tokens) for _ in range(30)]
+    drawn = [fn(tokens.clone(), *rest) for _ in range(30)]
+    found = [_kinds(inputs, labels, tokens) for inputs, labels in drawn]
     return len(set(found)) > 1 and not any("," in one for one in found)
 
 
-def _of_three(inputs: Tensor, labels: Tensor, tokens: Tensor) -> tuple[float, float]:
-    """Return the shares of each other id among what is selected and not hidden; all tokens are 1."""
-    shown = (labels != -100) & (inputs != 3)
-    return _share(inputs == 0, shown, 1 / 6), _share(inputs == 2, shown, 1 / 6)
+def _of_three(inputs: Tensor, labels: Tensor, tokens: Tensor) -> tuple[bool, ...]:
+    """Return whether each other id comes up: a sixth of what is selected and not hidden; all tokens are 1."""
+    shown = inputs[(labels != -100) & (inputs != 3)]
+    return tuple(int((shown == one).sum()) > len(shown) / 12 for one in (0, 2))
 
 
 def _beyond(inputs: Tensor, labels: Tensor, tokens: Tensor) -> bool:
@@ -118,7 +119,7 @@ def _itself(inputs: Tensor, labels: Tensor, tokens: Tensor) -> float:
     return _share(inputs == tokens, (labels != -100) & (inputs != 2), 0.75)
 
 
-def _consistent(inputs: Tensor, labels: Tensor, tokens: Tensor) -> tuple[float, float]:
+def _consistent(inputs: Tensor, labels: Tensor, tokens: Tensor) -> tuple[float, ...]:
     """Return the shares of wrong labels, and of tokens that changed though they were not selected."""
     selected = labels != -100
     wrong, changed = (labels != tokens)[selected], (inputs != tokens)[~selected]
@@ -242,7 +243,7 @@ EXERCISE = exercise(
               tokens=_tokens(rows=20)),
         _case("draws from three ids", _of_three, "The ids that replace a token are not drawn from 0 to vocab_size - 1, "
               "each as often as any other. Which are too rare?", vocab_size=3, mask_id=3,
-              tokens=lambda g: torch.ones(_ROWS, 2 * _LENGTH, dtype=torch.long), room=0.1),
+              tokens=lambda g: torch.ones(_ROWS, 2 * _LENGTH, dtype=torch.long)),
         _case("draws beyond the vocabulary", _beyond, "An id came up that is none: they go from 0 to vocab_size - 1.",
               vocab_size=3, mask_id=4, tokens=_tokens(0, 3)),
         _case("draws of special ids", _drawn_special, "Special ids should be drawn like any other to replace a token.",
