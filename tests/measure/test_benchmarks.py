@@ -60,6 +60,11 @@ SMALL: dict[str, tuple[dict[str, Any], list[str]]] = {
         ["--rounds", "1"],
     ),
     "chapter_10_training": ({"SHORT": 1, "LONG": 2, "READ_AT": [64]}, ["--seeds", "1"]),
+    "chapter_11_dates": (
+        {"PAIRS": 600, "TESTED": 64, "SETTINGS": STEPS, "LENGTHS": [4, 8], "ROUNDS": 1,
+         "DEEP_STEPS": 1},
+        ["--seeds", "1"],
+    ),
     "chapter_12_dates": ({"STEPS": 2, "READ_AT": [1], "SHORT": 2, "JUDGED": 16}, ["--seeds", "1"]),
     "chapter_12_scaling": ({"WIDTHS": [4], "READ_AT": [1]}, ["--seeds", "1"]),
     "chapter_12_stability": ({"DEEP_STEPS": 2, "STEPS": 2, "WARMUP": 1}, ["--seeds", "1"]),
@@ -105,8 +110,3 @@ def _parts(record: dict[str, Any]) -> dict[str, set[str]]:
         table: {name for row in rows for name in row}
         for table, rows in record.items() if isinstance(rows, list)
     }  # fmt: skip
-    "chapter_11_dates": (
-        {"PAIRS": 600, "TESTED": 64, "SETTINGS": STEPS, "LENGTHS": [4, 8], "ROUNDS": 1,
-         "DEEP_STEPS": 1},
-        ["--seeds", "1"],
-    ),
