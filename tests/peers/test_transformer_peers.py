@@ -41,7 +41,6 @@ D_FF, LENGTH, REMEMBERED, TOKENS = 20, 7, 5, 11
 EXACT = {"rtol": 1e-12, "atol": 1e-12}
 ORDERS = pytest.mark.parametrize("pre_norm", [True, False], ids=["pre-norm", "post-norm"])
 ACTIVATIONS = pytest.mark.parametrize("activation", ["relu", "gelu"])
-TORCH_S = ("`EncoderLayer`, `DecoderLayer`", "torch's layers, both orders", "float64 1e-12")
 
 
 def torch_s(kind: type[nn.Module], pre_norm: bool, activation: str = "relu") -> nn.Module:
@@ -64,7 +63,13 @@ def weights(module: nn.Module) -> list[Tensor]:
 @ACTIVATIONS
 @pytest.mark.parametrize("masked", [False, True])
 @pytest.mark.parametrize("training", [False, True])
-@pytest.mark.peer("11", *TORCH_S, "outputs, gradients")
+@pytest.mark.peer(
+    "11",
+    "`EncoderLayer`, `DecoderLayer`",
+    "torch's layers, both orders",
+    "float64 1e-12",
+    "outputs, gradients",
+)
 def test_encoder_layer(pre_norm, activation, masked, training) -> None:
     theirs = torch_s(nn.TransformerEncoderLayer, pre_norm, activation).train(training)
     ours = with_its_weights(EncoderLayer, theirs, pre_norm=pre_norm, activation=activation)
@@ -78,7 +83,13 @@ def test_encoder_layer(pre_norm, activation, masked, training) -> None:
 
 @ORDERS
 @ACTIVATIONS
-@pytest.mark.peer("11", *TORCH_S, "outputs, gradients")
+@pytest.mark.peer(
+    "11",
+    "`EncoderLayer`, `DecoderLayer`",
+    "torch's layers, both orders",
+    "float64 1e-12",
+    "outputs, gradients",
+)
 def test_decoder_layer(pre_norm, activation) -> None:
     theirs = torch_s(nn.TransformerDecoderLayer, pre_norm, activation)
     ours = with_its_weights(DecoderLayer, theirs, pre_norm=pre_norm, activation=activation)
@@ -99,7 +110,13 @@ def test_decoder_layer(pre_norm, activation) -> None:
 
 
 @ORDERS
-@pytest.mark.peer("11", *TORCH_S, "weights after a step of their gradients")
+@pytest.mark.peer(
+    "11",
+    "`EncoderLayer`, `DecoderLayer`",
+    "torch's layers, both orders",
+    "float64 1e-12",
+    "weights after a step of their gradients",
+)
 def test_one_training_step_gives_the_same_weights(pre_norm) -> None:
     x, memory, target = (draw(BATCH, n, WIDTH, seed=n) for n in (LENGTH, REMEMBERED, LENGTH))
     stepped = []
@@ -159,11 +176,14 @@ def test_the_whole_model(pre_norm) -> None:
     torch.testing.assert_close(got, want, **EXACT)
 
 
-NORMS = "`layer_norm`, `rms_norm`", "`nn.LayerNorm`, `nn.RMSNorm`"
-
-
 @pytest.mark.parametrize("eps", [1e-12, 1e-5, 0.1])
-@pytest.mark.peer("11", *NORMS, "float64 1e-12", "outputs, gradients")
+@pytest.mark.peer(
+    "11",
+    "`layer_norm`, `rms_norm`",
+    "`nn.LayerNorm`, `nn.RMSNorm`",
+    "float64 1e-12",
+    "outputs, gradients",
+)
 def test_norms(eps) -> None:
     x, gain, bias = (draw(*shape).requires_grad_() for shape in ((3, 5, 8), (8,), (1, 8)))
     bias = bias[0].detach().requires_grad_()
@@ -224,13 +244,13 @@ def random_weights(theirs: nn.Module, size: float = 0.25) -> nn.Module:
     return theirs
 
 
-LAYERS = (
+@pytest.mark.peer(
+    "11",
     "`encoder_layer`, `decoder_layer`, `layer_norm`, `rms_norm`, `feed_forward`",
-    "BERT's and T5's models, layers of BERT, GPT-2, Llama", "float64 1e-12",
-)  # fmt: skip
-
-
-@pytest.mark.peer("11", *LAYERS, "outputs")
+    "BERT's and T5's models, layers of BERT, GPT-2, Llama",
+    "float64 1e-12",
+    "outputs",
+)
 def test_layers_of_hugging_face(monkeypatch) -> None:
     monkeypatch.setattr(modeling_llama.LlamaRMSNorm, "forward", exact_norm)
     shared = {"hidden_size": WIDTH, "num_attention_heads": HEADS, "intermediate_size": D_FF,
@@ -259,7 +279,13 @@ def test_layers_of_hugging_face(monkeypatch) -> None:
     torch.testing.assert_close(got, theirs(x, position_embeddings=turned), **EXACT)
 
 
-@pytest.mark.peer("11", *LAYERS, "outputs")
+@pytest.mark.peer(
+    "11",
+    "`encoder_layer`, `decoder_layer`, `layer_norm`, `rms_norm`, `feed_forward`",
+    "BERT's and T5's models, layers of BERT, GPT-2, Llama",
+    "float64 1e-12",
+    "outputs",
+)
 def test_a_whole_bert() -> None:
     config = BertConfig(
         vocab_size=TOKENS, hidden_size=WIDTH, num_attention_heads=HEADS, num_hidden_layers=3,
@@ -279,7 +305,13 @@ def exact_t5_norm(self, x: Tensor) -> Tensor:
     return self.weight * x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + self.variance_epsilon)
 
 
-@pytest.mark.peer("11", *LAYERS, "outputs")
+@pytest.mark.peer(
+    "11",
+    "`encoder_layer`, `decoder_layer`, `layer_norm`, `rms_norm`, `feed_forward`",
+    "BERT's and T5's models, layers of BERT, GPT-2, Llama",
+    "float64 1e-12",
+    "outputs",
+)
 def test_a_whole_t5(monkeypatch) -> None:
     monkeypatch.setattr(modeling_t5.T5LayerNorm, "forward", exact_t5_norm)
     config = T5Config(
