@@ -1165,10 +1165,10 @@ with LiveCurve("five widths, one after another", 5 * 512) as curve:
         )
 
 # %% tags=["nbval-ignore-output"] reason="rounding differs between processors, and training enlarges it"
-print("parameters   loss after", *(f"{point.num_tokens:8,}" for point in sweep[:4]), "tokens")
+print("     width   loss after", *(f"{point.num_tokens:8,}" for point in sweep[:4]), "tokens")
 for width in WIDTHS:
     runs = [point for point in sweep if point.d_model == width]
-    print(f"{runs[0].num_parameters:10,}           ", *(f"{one.loss:8.3f}" for one in runs))
+    print(f"{width:10}           ", *(f"{one.loss:8.3f}" for one in runs))
 
 # %%
 record = measure.read_record("chapter_12_scaling")["runs"]
@@ -1412,6 +1412,9 @@ The small GPT of chapter 10 on Python's help, with your loss and your accumulati
 
 
 # %%
+pages = character_text()
+
+
 def trained_with(parts):
     """Train a small GPT by accumulated gradients of the given loss; return losses and counts."""
     torch.manual_seed(0)
@@ -1424,7 +1427,7 @@ def trained_with(parts):
         return parts.causal_lm_loss(model.logits(text), text, -1) * counts, counts
 
     for _ in bar(range(25), desc="25 steps of 4 parts"):
-        micro = [random_windows(help_text.train, n, 8, draw)[0] for n in (32, 9, 21, 14)]
+        micro = [random_windows(pages.train, n, 8, draw)[0] for n in (32, 9, 21, 14)]
         gradients = parts.accumulated_gradient(summed, leaves, micro)
         with torch.no_grad():
             for leaf, gradient in zip(leaves, gradients, strict=True):
@@ -1437,7 +1440,7 @@ def trained_with(parts):
 def experiment(parts):
     """Train, hide tokens, smooth, count, plan."""
     model, losses = trained_with(parts)
-    batch = random_windows(help_text.train, 32, 64, torch.Generator().manual_seed(1))[0]
+    batch = random_windows(pages.train, 32, 64, torch.Generator().manual_seed(1))[0]
     _, labels = parts.mask_tokens(batch, 0, 96, [0], torch.Generator().manual_seed(2))
     with torch.no_grad():
         smoothed = parts.label_smoothed_loss(model.logits(batch), batch, 0.1, -100)
