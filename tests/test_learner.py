@@ -111,11 +111,12 @@ def test_the_card_of_progress_says_in_words_what_its_bars_show() -> None:
     check("softmax_jacobian", lambda w: w)
     seen = progress()
     page = seen._repr_html_()
-    for chapter in range(1, 11):
+    chapters = {row.chapter for row in seen.rows}
+    for chapter in chapters:
         rows = [row for row in seen.rows if row.chapter == chapter]
         assert f'aria-label="0 of {len(rows)} passed' in page
     assert 'title="softmax_jacobian: tried"' in page
-    assert page.count("<th scope=") == 3 + 10
+    assert page.count("<th scope=") == 3 + len(chapters)
 
 
 @pytest.mark.parametrize(

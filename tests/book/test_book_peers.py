@@ -21,15 +21,16 @@ PACKAGES = ("attention", "positions", "models", "measure", "reading")
 
 
 def imported_by(path: Path) -> set[str]:
-    """Return what a file imports from the course's package."""
+    """Return what a file, with the helpers beside it, imports from the course's package."""
     nodes = ast.walk(ast.parse(path.read_text(encoding="utf-8")))
-    found = (node for node in nodes if isinstance(node, ast.ImportFrom))
-    return {
-        alias.name
-        for node in found
-        if (node.module or "").startswith("course_utils")
-        for alias in node.names
-    }
+    names = set[str]()
+    for node in (node for node in nodes if isinstance(node, ast.ImportFrom)):
+        helper = path.with_name(f"{node.module}.py")
+        if (node.module or "").startswith("course_utils"):
+            names |= {alias.name for alias in node.names}
+        elif helper.is_file() and not helper.name.startswith("test_"):
+            names |= imported_by(helper)
+    return names
 
 
 @pytest.mark.parametrize(("row", "file", "name"), MARKS, ids=[name for *_, name in MARKS])
