@@ -30,7 +30,7 @@ r"""
 """
 How to read: each experiment begins with a question. Write down your guess, run the cell, then open the answer.
 
-$V$ tokens are known, $N$ is the number of parameters, $D$ the number of tokens read in training, $C$ the number of operations. Losses are in nats: natural logarithms.
+The vocabulary has $V$ tokens, $N$ is the number of parameters, $D$ the number of tokens read in training, $C$ the number of operations. Losses are in nats: natural logarithms.
 
 What takes too long for a notebook was recorded beforehand, by scripts in `benchmarks/`; the cells read those records, and say so.
 """
@@ -95,7 +95,7 @@ for what, ids in {
 r"""
 <details><summary>Answer</summary>
 
-GPT seven: every token that has a successor which is not padding, the end mark included. BERT one on average, 15 % of six. That is why BERT reads so many tokens for each lesson. It pays for looking at both sides.
+GPT seven: every token that has a successor which is not padding, the end mark included. BERT one on average, 15 % of six. So BERT reads many tokens for each target: that is the price of looking at both sides.
 
 </details>
 """
@@ -308,6 +308,7 @@ Write `label_smoothed_loss(logits, target, smoothing, pad_id) -> loss`.
 - `logits` is `(B, T, V)`, `target` is `(B, T)`: no shift here.
 - Cross-entropy against the smoothed target above, over all $V$ classes, the padding's class too.
 - The mean over targets that are not `pad_id`, which may be no class at all (-100); 0 where none counts.
+- The loss keeps the dtype of `logits`, bfloat16 too.
 
 PyTorch's `F.cross_entropy` has an argument `label_smoothing`; do without it.
 """
@@ -414,12 +415,12 @@ $7.0 \cdot 10^{-4}$<!-- shown: 7.0e-04 -->: $512^{-1/2} \cdot 4000^{-1/2}$.
 
 </details>
 
-**What warm-up is for.** Recorded: 12 layers, width 32, characters of Python's help, no clipping; norms before each part (**pre**, chapter 11) or after each sum (**post**), with and without 30 steps of warm-up, at two rates.
+**What warm-up is for.** Recorded: 12 layers, width 32, characters of Python's help, no clipping; norms before each part (**pre**, chapter 11) or after each sum (**post**), with and without 30 steps of warm-up, at three rates (the figure shows one).
 
-**Predict.** Which of the four suffers without warm-up? At the higher rate, which still learns?
+**Predict.** Which of the four suffers without warm-up? At the higher rates, which still learn?
 """
 
-# %% mystnb={"image": {"alt": "Loss over 120 steps for four deep stacks at the rate 0.003. With the norm before each part it falls to 2.8 nats, with and without warm-up with the norm after each sum it stays near 3.2 nats, in both cases.<!-- shown: 2.8 3.2 -->"}}
+# %% mystnb={"image": {"alt": "Loss over 120 steps for four deep stacks at the rate 0.003. With the norm before each part it falls to 2.8 nats, with and without warm-up; with the norm after each sum it stays near 3.2 nats, in both cases.<!-- shown: 2.8 3.2 -->"}}
 deep = [run for run in stability if run["what"] == "depth"]
 axes = plotting.new_figure("Twelve layers at the rate 0.003", "step", "loss (nats)")
 looks = {(True, 30): ("blue", 2.85), (True, 0): ("green", 2.67)}
@@ -446,7 +447,7 @@ for run in deep[:4:2]:
 r"""
 <details><summary>Answer</summary>
 
-At 0.001 all four learn, and warm-up only costs steps. From 0.003 on, *post* stays at 3.2 to 3.3 nats, which is what a model knows that has learnt the characters' frequencies (3.25)<!-- shown 2: 3.25 -->: its twelve layers pass nothing on. Thirty steps of warm-up do not help it; the norm's place does. With *pre* the stream is a plain sum, and something always gets through.
+At 0.001 all four learn, and warm-up only costs steps. From 0.003 on, *post* stays at 3.2 to 3.3 nats, which is what a model knows that has learnt the characters' frequencies (3.25)<!-- shown 2: 3.25 -->: its twelve layers pass nothing on. Thirty steps of warm-up do not help it (a hundred did in chapter 11); the norm's place does. With *pre* the stream is a plain sum, and something always gets through.
 
 So measure before you believe in a ritual. In deeper and wider models, with longer warm-ups, post-norm was rescued: Vaswani et al. needed 4,000 steps, and Xiong et al. (2020) trained pre-norm without.
 
@@ -497,7 +498,7 @@ for name, bend in (("linear", nn.Identity()), ("ReLU", nn.ReLU())):
 r"""
 <details><summary>Answer</summary>
 
-Xavier keeps the spread where nothing bends, as in attention's projections. ReLU throws half of the square away, so there He's factor of two is needed; with Xavier, twelve layers shrink it some sixty-fold. (Xavier's own formula takes the mean of both widths, $2/(d_{in} + d_{out})$.) In a Transformer the norms repair the scale at every layer, so GPT-2 can begin with 0.02 everywhere, and residuals let the gradient pass.
+Xavier keeps the spread where nothing bends, as in attention's projections. ReLU throws half of the square away, so there He's factor of two is needed; with Xavier, twelve layers shrink it to a fiftieth<!-- shown: 2.0e-02 -->. (Xavier's own formula takes the mean of both widths, $2/(d_{in} + d_{out})$.) In a Transformer the norms repair the scale at every layer, so GPT-2 can begin with 0.02 everywhere, and residuals let the gradient pass.
 
 </details>
 """
@@ -523,7 +524,7 @@ for name in ("SGD", "momentum", "Adam", "AdamW"):
 r"""
 <details><summary>Answer</summary>
 
-Adam at its highest rate, 2.52<!-- shown: 2.522 -->; SGD and momentum come close, at rates thirty and three times as high. Here each optimiser's best rate was the highest of its three, so the search has not ended: "Adam is better" needs rates tried for *both*, to beyond their best. A rate a hundred times too low costs Adam one nat and the others nearly one and a half.
+Adam and AdamW at their highest rate, both 2.52<!-- shown: 2.522 2.520 -->; SGD and momentum come close, at rates thirty and three times as high. Here each optimiser's best rate was the highest of its three, so the search has not ended: "Adam is better" needs rates tried for *both*, to beyond their best. A rate a hundred times too low costs Adam one nat and the others nearly one and a half.
 
 AdamW differs from Adam in how weights decay: they shrink by a share of themselves, outside of the division by the gradient's size (Loshchilov and Hutter, 2019). In 150 steps that is not to be seen.
 
@@ -720,7 +721,7 @@ for segments in (0, 1, 2, 4, 8, 16):
 r"""
 <details><summary>Answer</summary>
 
-The most segments, one for each layer: a layer keeps about twelve times its input (6,208 KiB for 16, and an input has 32)<!-- shown: 6208 32 -->, so a finer cut is worth its one input more. $\sqrt L$ is the best cut where a layer keeps only its input, and $L$ counts the *layers*, not the tokens. Memory then grows as $\sqrt L$; it is not "reduced by $\sqrt n$".
+The most segments, one for each layer: a layer keeps about twelve times its input (6,208 KiB for 16, and an input has 32)<!-- shown: 6208 32 -->, so keeping one more input is a small price for a finer cut. $\sqrt L$ is the best cut where a layer keeps only its input, and $L$ counts the *layers*, not the tokens. Memory then grows as $\sqrt L$; it is not "reduced by $\sqrt n$".
 
 One forward pass more is a third of a step, since backward costs two: 33 % is the upper end<!-- shown: 32.7 -->. PyTorch computes every segment again, the last too, and stops inside each as soon as it has the last tensor that it needs.
 
@@ -748,7 +749,7 @@ r"""
 r"""
 ## 7. Fewer bits
 
-A float32 has 8 bits for its range and 23 for its digits. **bfloat16** keeps the range and has 7 digits; **float16** has 10, and only 5 for the range.
+A float32 has 8 bits for its range and 23 for its digits. **bfloat16** keeps the 8 for the range and has 7 for digits; **float16** has 10 for digits, and only 5 for the range.
 
 **Predict.** Start at 1 and add 0.001 a thousand times, in bfloat16. What comes out?
 """
@@ -839,7 +840,7 @@ for bits in (32, 16):
 r"""
 <details><summary>What to look at</summary>
 
-Saved bytes are not halved at this size: norms and the stream stay in float32, and copies of the weights are kept as well. "Mixed precision saves 50 % of the memory" is an upper bound for activations; section 10 adds up the rest.
+Saved bytes are not halved at this size (4,672 KiB of 6,208)<!-- shown: 4672 6208 -->: norms and the stream stay in float32, and copies of the weights are kept as well. "Mixed precision saves 50 % of the memory" is an upper bound for activations; section 10 adds up the rest.
 
 </details>
 """
@@ -916,7 +917,7 @@ check("transformer_parameters", transformer_parameters)
 r"""
 **Published sizes, recomputed**, and two real `state_dict`s of this course.
 
-**Predict.** Llama 2 70B and Llama 7B have the same kind of layer. Which two numbers of the table make the large one smaller than $12\,d^2$ per layer would say?
+**Predict.** Llama 2 70B and Llama 7B have the same kind of layer. Which two numbers of its shape move the large one away from $12\,d^2$ per layer, one up and one down?
 """
 
 # %%
@@ -962,7 +963,7 @@ for name, (model, shape) in formula.items():
 r"""
 <details><summary>Answer</summary>
 
-$d_{ff} = 28672$ is 3.5 widths (three matrices make it 10.5 $d^2$), and 8 of 64 heads keep keys and values, which leaves $2.25\,d^2$ for attention. So it is 12.75; the table's 12.85 includes the vocabulary<!-- shown 2: 12.85 -->. T5-small's 60,506,624 is not of this form: an encoder *and* a decoder, cross-attention, and a bias of positions that layers share.
+Up: $d_{ff} = 28672$ is 3.5 widths, and three matrices make $10.5\,d^2$ of it instead of 8. Down: 8 of 64 heads keep keys and values, which leaves $2.25\,d^2$ for attention instead of 4. Together 12.75; the table's 12.85 includes the vocabulary<!-- shown 2: 12.85 -->. T5-small's 60,506,624 is not of this form: an encoder *and* a decoder, cross-attention, and a bias of positions that layers share.
 
 "GPT-4: 1.8 T" cannot be checked: no size was ever published, nor ChatGPT's.
 
@@ -1190,7 +1191,7 @@ After 262,144 tokens from 2.67 to 1.80 nats<!-- shown: 2.674 1.801 -->: a third 
 
 # %% [markdown]
 r"""
-**The fit**, in the paper's own form: the sum as a log-sum-exp, Huber's loss of the logarithms, L-BFGS from several starts.
+**The fit**, in the paper's own form: the sum as a log-sum-exp, Huber's loss of the logarithms (outliers count less), and L-BFGS, which uses curvature, from several starts.
 
 **Predict.** Fitted to the four smaller numbers of tokens, how far off is the law for the largest? And does it matter whether $N$ counts the embeddings?
 """
@@ -1245,7 +1246,7 @@ r"""
 
 The law follows all 25 points to 2.4 % on average<!-- shown 2: 2.4 -->, and misses the largest number of tokens by 0.5 to 7 %<!-- shown 2: 7.0 -->: good for a plan, not for a proof. Without the tables $\alpha$ is 0.14 instead of 0.26<!-- shown 2: 0.14 0.26 -->: one data set, two laws.
 
-$E$ should be the loss of an endless model. Here it comes out near zero, which no text has: our models are too small to feel the floor, and a fit does not see what the data do not show.
+$E$ should be the loss of an infinitely large model with endless text. Here it comes out near zero, which no text has: our models are too small to feel the floor, and a fit does not see what the data do not show.
 
 </details>
 """
@@ -1305,7 +1306,7 @@ r"""
 
 No: 32 B and 93 tokens per parameter<!-- shown: 32.2 92.6 -->, where Chinchilla has 20. The exponents were rounded for print; unrounded ones give 40 B. Besiroglu et al. (2024) fitted the paper's data again and get 72 B and 18, which agrees with the paper's two other methods.
 
-"$N$ and $D$ both grow as $\sqrt C$" holds in all of them, roughly. "20 tokens per parameter" is a rule for one budget's neighbourhood, one data set and one way of counting; GPT-3 saw 1.7. And a law foretells *loss*, not abilities.
+"$N$ and $D$ both grow as $\sqrt C$" holds in all of them, roughly. "20 tokens per parameter" is a rule for one budget's neighbourhood, one data set and one way of counting; GPT-3 saw 1.7. And a law predicts *loss*, not abilities.
 
 </details>
 """
@@ -1480,13 +1481,13 @@ r"""
 ## Recap
 
 1. GPT is asked for every next token, BERT for the 15 % that are *selected*, of which 80 % become `[MASK]`. Shift once, leave padding out, and average over tokens. Smoothing moves the floor of the loss and ends the growth of logits.
-2. Warm-up and pre-norm protect the first steps; clipping shortens, it does not turn. Accumulate sums, not means. Checkpointing pays at most a third more operations for the activations. Mixed precision needs float32 weights, and halves activations at best.
+2. Pre-norm lets twelve layers learn at rates where post-norm learns nothing; thirty steps of warm-up changed neither. Clipping by the global norm shortens the gradient and keeps its direction. Accumulate sums, not means. Checkpointing saves most of the activations for at most a third more operations. Mixed precision needs float32 weights, and halves activations at best.
 """
 
 # %% [markdown]
 r"""
 3. $12\,d^2$ parameters per layer, and every published size to the last one. $6ND$ operations, and a few percent more. 16 bytes per parameter with Adam, in either precision.
-4. A law fits losses to a few percent and foretells the next budget roughly. Its constants depend on what is counted, on rounding and on who fits; three answers for one budget is normal.
+4. A law fits losses to a few percent and predicts the next budget roughly. Its constants depend on what is counted, on rounding and on who fits; three answers for one budget are normal.
 
 **Next**: chapter 13 asks what attention's weights show, and what they do not.
 """

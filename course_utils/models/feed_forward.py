@@ -1,4 +1,4 @@
-"""The feed-forward layer: two products and a bend between them, for each token by itself.
+"""The feed-forward layer: two matrix products with an activation between them, token by token.
 
 Source: Vaswani et al. 2017, Attention Is All You Need, Eq. 2, https://arxiv.org/abs/1706.03762;
     GELU and its form with tanh: Hendrycks and Gimpel 2016, section 2, https://arxiv.org/abs/1606.08415;
@@ -30,7 +30,7 @@ def feed_forward(
     b_2: Float[Tensor, " d_model"],
     activation: str = "relu",
 ) -> Float[Tensor, "*batch d_model"]:
-    """Widen each token's vector, bend it, and bring it back to the width of the stream.
+    """Widen each token's vector, apply the activation, and return to the width of the stream.
 
     Args:
         x: The stream.

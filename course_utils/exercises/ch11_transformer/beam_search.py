@@ -222,7 +222,9 @@ EXERCISE = exercise(
         mistake("only the last token's probability", "A hypothesis was judged by its last token alone. Where does what "
                 "came before go?", "sums = log_p"),
         mistake("the impossible kept", "A candidate of probability 0 was kept and took a place, or won.",
-                "is_possible = True"),
+                "is_possible = True",
+                "is_possible = True\nbest, index = flat.sort(descending=True, stable=True)\n"
+                "best, index = best[:places], index[:places]"),
         mistake("the start returned", "The start is part of the result. Which tokens were written?",
                 "written = tokens"),
         mistake("the end left out", "A text that ended comes back without its `end`.",

@@ -59,7 +59,7 @@ _SAYS = "A name that is not one of the three must be answered with a ValueError,
 EXERCISE = exercise(
     feed_forward,
     right=RIGHT,
-    asks="Two products with an activation between them; any activation that is not known is a ValueError.",
+    asks="Two matrix products with an activation between them; any activation that is not known is a ValueError.",
     minutes=15,
     difficulty=2,
     importance=5,
@@ -144,11 +144,13 @@ EXERCISE = exercise(
                 "share = 1 + torch.erf(shifted / math.sqrt(2))", "gelu = share",
                 "share = 0.5 * torch.erf(shifted / math.sqrt(2))", "share = 0.5 * (1 + torch.erf(shifted / 2))",
                 "share = torch.exp(-shifted.square() / 2) / math.sqrt(2 * math.pi)"),
-        mistake("a constant of the form with tanh", "One of the constants in GPT-2's formula is another: the half, the "
-                "root of 2/π, 0.044715, or the cube.",
+        mistake("a constant of the form with tanh", "GPT-2's formula is another in one place: the half, the root of "
+                "2/π and what it multiplies, 0.044715, or the cube.",
                 "cubic = shifted + 0.44715 * shifted**3", "cubic = shifted + 0.044715 * shifted**2",
                 "cubic = shifted", "cubic = 0.044715 * shifted**3", "inner = math.sqrt(2 * math.pi) * cubic",
-                "inner = 2 / math.pi * cubic", "inner = cubic", "gelu_tanh = shifted * (1 + torch.tanh(inner))",
+                "inner = 2 / math.pi * cubic", "inner = cubic",
+                "inner = math.sqrt(2 / math.pi) * shifted + 0.044715 * shifted**3",
+                "gelu_tanh = shifted * (1 + torch.tanh(inner))",
                 "gelu_tanh = 0.5 * (1 + torch.tanh(inner))", "inner = math.sqrt(math.pi / 2) * cubic",
                 "gelu_tanh = 0.5 * shifted * torch.tanh(inner)", "cubic = shifted + 0.0044715 * shifted**3"),
         mistake("another function for ReLU", "Numbers below 0 did not become 0, or those above changed. What does ReLU "

@@ -97,7 +97,9 @@ EXERCISE = exercise(
                 "hide = lambda mask: torch.zeros(mask.shape).masked_fill(~mask, -torch.inf)\n"
                 "return hide(encoder), hide(decoder), hide(cross)"),
         mistake("inverted", "True and False are exchanged: True marks what is hidden. Some libraries mean it so; here, "
-                "as in torch's SDPA, what does True allow?", *_each("~{}")),
+                "as in torch's SDPA, what does True allow?", *_each("~{}"),
+                "read = source == pad_id\nwritten = target == pad_id", "read = source == pad_id",
+                "written = target == pad_id"),
         *without(saying(PAST, {
             "own key hidden": "A token of the target does not see itself, so the first one sees nothing. The target "
             "was shifted before it came here: is a token its own future?",

@@ -136,7 +136,8 @@ EXERCISE = exercise(
                 "positions = (num_positions or 1) * d_model"),
         mistake("one layer only", "The layers are not counted as often as there are any. Does each have its own "
                 "matrices?", "layers = layer", "layers = (num_layers + 1) * layer", "layers = (num_layers - 1) * layer",
-                "layers = 2 * num_layers * layer"),
+                "layers = 2 * num_layers * layer", "layers = num_layers * (layer - norms) + norms",
+                "layers = num_layers * (layer - vectors) + vectors"),
         mistake("the last norm forgotten", "The layers add up, but something after the last one is missing. What "
                 "brings the stream to one size before the output matrix?", "last = 0"),
         mistake("another number of norms in a layer", "A layer has one norm before, or after, each of its two parts. "
