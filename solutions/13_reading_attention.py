@@ -16,10 +16,10 @@ r"""
 
 *You will be able to*
 
-1. measure a head (entropy, distance, a score for a role), and say against what;
+1. measure a head (entropy, distance, a score for a role), and say what to compare it with;
 2. find an induction head, watch it appear, and ablate it;
 3. add attention up over layers in three ways, and say which question each of them answers;
-4. hold any explanation against leave-one-out, and say why weights are not unique;
+4. compare any explanation with leave-one-out, and say why weights are not unique;
 5. run the debugging checklist, and say what it cannot find.
 
 *You need* chapters 03 (softmax, its slope), 05 (heads, ablation), 06 (masks, `leaks_future`), 10 (its small GPT appears in a table).
@@ -219,7 +219,7 @@ for n in (1, 2, 4, 12, 50, 1000):
 r"""
 <details><summary>Answer</summary>
 
-With 4 keys "Low", with 50 "Minimal": 1/50 is .02. In a window of 1000, a key with ten times its share is still "Minimal". Much is what is much more than $1/n$, so divide by that, or measure the spread.
+With 4 keys "Low", with 50 "Minimal": 1/50 is .02. In a window of 1000, a key with ten times its share is still "Minimal". A weight is large when it is much larger than $1/n$, so divide by that, or measure the spread.
 
 </details>
 
@@ -283,7 +283,7 @@ r"""
 r"""
 ## 3. A head with a job: induction
 
-A text of random symbols, said again and again: `c a b d | c a b d | c a …`. Nothing can be known about the first copy. In the second, everything can: look for the place where the symbol that you are reading stood before, and take **what came after it**. A head that looks there is an **induction head** (Olsson et al., 2022).
+A segment of random symbols, repeated again and again: `c a b d | c a b d | c a …`. Nothing can be known about the first copy. In the second, everything can: look for the place where the symbol that you are reading stood before, and take **what came after it**. A head that looks there is an **induction head** (Olsson et al., 2022).
 
 **Predict.** You read `… c a` in the second copy. In one layer, a query knows its own symbol and the keys know theirs. Can a head find "the symbol *after* an earlier `a`"?
 """
@@ -576,7 +576,7 @@ r"""
 <details><summary>Answer</summary>
 
 - A is wrong: this section's head does so in the first copy, and the model does not work without it.
-- **B is right.** No source shows that regularisation helps. Clark et al. (2019) read BERT's much attention to separators as a no-op.
+- **B is right.** No source shows that regularisation helps. Clark et al. (2019) read the large weights that BERT gives to separators as a no-op.
 - C is wrong: the model counts on the constant that comes from there.
 
 </details>
@@ -880,7 +880,7 @@ r"""
 
 Gradient attention stands apart: .72 to .76 in three seeds<!-- shown 2: 0.72 0.76 -->. Raw weights reach .1 at best. Rollout and flow know more of the layers and nothing of the sign; with the *size* of leave-one-out they agree a little (up to .42<!-- shown 2: 0.42 -->), with the signed values hardly. The published formula, with the gradient's size, throws most of what the gradient knows away.
 
-Gradient × input is *below* 0 here. Each layer norms its input first, so a longer vector for a word does not make the word stronger; it drowns what attention has added to that position. A method can fail for reasons of the architecture.
+Gradient × input is *below* 0 here. Each layer normalises its input first, so a longer vector for a word does not make the word stronger; it drowns what attention has added to that position. A method can fail for reasons of the architecture.
 
 </details>
 """
@@ -1210,7 +1210,7 @@ check("rank_correlation", rank_correlation)
 r"""
 ## 12. How much could pass? Maximum flow
 
-Rollout multiplies: two layers in a row that each let half through pass a quarter. Abnar and Zuidema's **attention flow** sees pipes instead. The edge from position $j$ below a layer to $i$ above holds $\tfrac12 A_{ij} + \tfrac12 [i = j]$, and one asks how much can flow from an input token to a position at the top. The answer equals the smallest **cut**: the least room of edges whose removal parts the two.
+Rollout multiplies: two layers in a row that each let half through pass a quarter. Abnar and Zuidema's **attention flow** sees pipes instead. The edge from position $j$ below a layer to $i$ above holds $\tfrac12 A_{ij} + \tfrac12 [i = j]$, and one asks how much can flow from an input token to a position at the top. The answer equals the smallest **cut**: the least total room of edges whose removal separates the two.
 
 **Predict.** Three tokens, two layers; every query reads all three evenly. Flow from token 0 to position 0 at the top, and from token 1 to position 0: which is larger, and do the three flows add up to 1?
 """
@@ -1274,7 +1274,7 @@ check("attention_flow", attention_flow)
 r"""
 ## 13. Other weights, the same output, exactly
 
-The adversarial weights of section 9 were found by search. There is an exact reason that they exist. The output is $w V$, and $V$ has $S$ rows of width $d_v$. If $S > d_v$, some directions $n \ne 0$ have $n V = 0$; then $w + n$ gives the same output as $w$. What is left when these directions are taken off is **effective attention** (Brunner et al., 2020): $w\,V V^+$.
+The adversarial weights of section 9 were found by search. There is an exact reason that they exist. The output is $w V$, and $V$ has $S$ rows of width $d_v$. If $S > d_v$, some directions $n \ne 0$ have $n V = 0$; then $w + n$ gives the same output as $w$. What is left when these directions are removed is **effective attention** (Brunner et al., 2020): $w\,V V^+$.
 
 **Predict.** The classifier's heads have $d_v = 8$, and documents up to 16 tokens. How much of a row's length is effective? And in section 9, where the values are 48 wide?
 """
@@ -1473,7 +1473,7 @@ r"""
 
 <details><summary>Answer</summary>
 
-A measure of the role, a base rate to hold it against, the same in other texts and other seeds, and an ablation that shows what is lost. "Heads consistently specialise" has been shown for some heads of some models; Voita et al. could prune most of the rest.
+A measure of the role, a base rate to compare it with, the same in other texts and other seeds, and an ablation that shows what is lost. "Heads consistently specialise" has been shown for some heads of some models; Voita et al. could prune most of the rest.
 
 </details>
 """
@@ -1484,7 +1484,7 @@ r"""
 
 "Attention may capture spurious correlations" stands in a published list under the name of Jain and Wallace, who did not test that. It can be tried. One word of both languages stands first in nine of ten Polish training documents, and in one of ten Czech ones. It says nothing about the words; it is a habit of the collection.
 
-**Predict.** How much weight will the cue get, beside an even share? And what becomes of Czech documents that bear it?
+**Predict.** How much weight will the cue get, compared with an even share? And what becomes of Czech documents that carry it?
 """
 
 # %% tags=["nbval-ignore-output"] reason="the bar's speed"

@@ -258,7 +258,7 @@ r"""
 
 Write `hopfield_update(state, patterns, beta) -> state`.
 
-- `state` is `(..., d)`, also without any leading axis; `patterns` is `(N, d)`, one a row.
+- `state` is `(..., d)`, also without any leading axis; `patterns` is `(N, d)`, one per row.
 - One step: softmax over the patterns of beta · pattern·state, times the patterns. No $1/\sqrt d$, no residual connection.
 - `beta` is a number, at least 0. Scores may reach 10,000.
 
@@ -327,7 +327,7 @@ for name, cue in (("half erased", erased), ("noise", noisy)):
 r"""
 <details><summary>Answer</summary>
 
-128: with 200 stored and half erased it restores 0.83 of them, 8 not one<!-- shown: 0.83 0.00 -->. At small $\beta$ many patterns share the weight, and the answer is their blurred mean, nearly the same for all.
+128: with 200 stored and half erased it restores 0.83 of them; 8 restores none<!-- shown: 0.83 0.00 -->. At small $\beta$ many patterns share the weight, and the answer is their blurred mean, nearly the same for all.
 
 More patterns need a larger $\beta$, because similar ones lie closer together. Not even 512 restores all: some digits have the same upper half as others, and what is erased is gone. Noise leaves a trace of every pixel, and is easier.
 
@@ -392,7 +392,7 @@ print("any step uphill:", bool((torch.stack(falls).diff(dim=0) > 1e-12).any()))
 r"""
 <details><summary>Answer</summary>
 
-$\nabla E = \xi - \sum_i w_i x_i$: the state minus its update. So an update is a step of gradient descent of length exactly 1, and a theorem of the paper says that such a step never goes uphill. Nearly all of the way is made in the first one: 0.386, then 0.126<!-- shown: 0.386 0.126 -->. Attention takes one step, and then another layer with other matrices goes on.
+$\nabla E = \xi - \sum_i w_i x_i$: the state minus its update. So an update is one step of gradient descent with a step size of exactly 1, and a theorem of the paper says that such a step never goes uphill. Nearly all of the way is made in the first one: 0.386, then 0.126<!-- shown: 0.386 0.126 -->. Attention takes one step, and then another layer with other matrices goes on.
 
 </details>
 """
@@ -509,7 +509,7 @@ print(f"numbers kept: state {16 * 8 + 16}, cache {200 * (16 + 8)} after 200 toke
 
 # %% [markdown]
 r"""
-The same numbers, from a state that does not grow. It cannot hold everything: $d_k$ directions of keys, and whatever does not fit overlaps. Chapter 08 measured the price on a recall task: with 64 pairs to remember, full attention recalls all, linear attention does not, and the less the smaller its heads.
+The same numbers, from a state that does not grow. It cannot hold everything: $d_k$ directions of keys, and whatever does not fit overlaps. Chapter 08 measured the price on a recall task: with 64 pairs to remember, full attention recalls all, linear attention does not, and it recalls less the smaller its heads are.
 """
 
 # %% [markdown]
@@ -562,7 +562,7 @@ In one: weights fixed *and* $W_V = I$. A random $W_V$ alone puts it off by 0.65,
 - the values went through $W_V$, so the gradient comes back through $W_V^\top$;
 - $x$ also makes the *weights*, through queries and keys: two more paths.
 
-And the first term, the skip, is there because of the $x\,+$ in front. It belongs to the **residual connection**. Attention adds direct paths between positions; section 7 measures how much each is worth.
+And the first term, the skip, is there because of the $x\,+$ in front. It belongs to the **residual connection**. Attention adds direct paths between positions; section 7 shows what becomes of the gradient when these are all there is.
 
 </details>
 """
@@ -594,7 +594,7 @@ Chapter 03 derived the parts. With $\lambda = 1/\sqrt{d_k}$, values $V = xW_V$ a
 2. $dZ = \alpha \circ (d\alpha - \text{rowsum}(\alpha\circ d\alpha))$: the softmax, whose Jacobian is $\partial\alpha_i/\partial z_j = \alpha_i(\delta_{ij} - \alpha_j)$;
 3. $dQ = \lambda\, dZ\, K$, and $dK = \lambda\, dZ^\top Q$.
 
-The same text that offers the short formula has an appendix on this, "Softmax Gradient" and "Attention Backward Pass", whose formulas are lost. These are the ones. One of it survives: $\partial\mathcal L/\partial W_Q = x^\top dQ$. It is right.
+The same text that offers the short formula has an appendix on this, "Softmax Gradient" and "Attention Backward Pass", whose formulas are lost; those above fill the gap. One survives: $\partial\mathcal L/\partial W_Q = x^\top dQ$. It is right.
 """
 
 # %% [markdown]
@@ -710,7 +710,7 @@ Without them, four layers are enough: cosine 1.00<!-- shown: 1.00 -->. Every out
 
 </details>
 
-The same happens to the tokens on the way forward. Dong et al. (2021) prove: attention alone, layer upon layer, makes all tokens **equal**, and doubly exponentially fast. To watch it, measure how far the tokens are from their mean.
+The same happens to the tokens on the way forward. Dong et al. (2021) prove: attention alone, layer upon layer, makes all tokens **equal**, and doubly exponentially fast: the exponent itself grows exponentially with depth. To watch it, measure how far the tokens are from their mean.
 """
 
 # %% [markdown]
@@ -804,7 +804,7 @@ _ = axes.set(ylim=(1e-16, 200), xlim=(0, 29.5))
 r"""
 <details><summary>Answer</summary>
 
-Only the residual connection. Alone, attention is at rounding after four layers, and the exponent about triples from layer to layer: 0.019, then 1e-07, then nothing<!-- shown: 0.019 1e-07 -->. An MLP works on each token for itself, and equal tokens stay equal. LayerNorm slows it a little. (The floor at 2e-16 is rounding, not a finding.)
+Only the residual connection. Alone, attention is at rounding after four layers, and the exponent about triples from layer to layer: 0.019, then 1e-07, then nothing<!-- shown: 0.019 1e-07 -->. An MLP works on each token by itself, and equal tokens stay equal. LayerNorm slows it a little. (The floor at 2e-16 is rounding, not a finding.)
 
 Is "attention needs residual connections" the end of it? With the residual alone the distance still falls, slowly, to 0.011 after 24 layers, because what is added becomes the same for all. With MLP and pre-LN beside it, as in a real block, 0.51 is left<!-- shown: 0.011 0.51 -->.
 
@@ -968,9 +968,9 @@ Like $1/n$: from 0.21 to 0.016, slope -0.93<!-- shown: 0.210 0.016 -0.93 -->. A 
 
 # %% [markdown]
 r"""
-Some answers hang on a single token. **Parity**: is the number of ones odd? Turn any one bit over, and the answer turns. **Majority** (more ones than zeros?) seldom turns with a single bit.
+Some answers hang on a single token. **Parity**: is the number of ones odd? Flip any one bit, and the answer flips. **Majority** (more ones than zeros?) seldom flips with a single bit.
 
-**Predict.** A Transformer of two layers with feed-forward parts, width 32, learns either for strings of 4, 8, 12 and 16 bits, 600 steps each. Where does it succeed?
+**Predict.** A Transformer of two layers with feed-forward parts, width 32, is trained on either task, with strings of 4, 8, 12 and 16 bits, for 600 steps each. Where does it succeed?
 """
 
 # %%
@@ -987,7 +987,7 @@ for task in ("parity", "majority"):
 r"""
 <details><summary>Answer</summary>
 
-Majority everywhere. Parity at 4 bits only; from 8 on it is right about half of the time, which is guessing, with all three seeds. At 8 five times the steps change little: 0.45 to 0.60<!-- shown: 1.000 0.506 0.450 0.601 -->. Of 8 bits there are only 256 strings, and each was seen more than a hundred times: they were not even learned by heart.
+Majority everywhere. Parity at 4 bits only; from 8 on it is right about half of the time, which is guessing, with all three seeds. At 8 five times the steps change little: 0.45 to 0.60<!-- shown: 1.000 0.506 0.450 0.601 -->. Of 8 bits there are only 256 strings, and each was seen more than a hundred times: they were not even memorised.
 
 What this shows: *this training, at this budget*, fails. What it does not show: that a Transformer cannot compute parity. Hahn's theorem is about one network at all lengths, and about being sure; Chiang and Cholak build one that is right at all lengths, by margins that shrink. For one fixed length the weights are easy:
 
@@ -1131,7 +1131,7 @@ The paper by Alon and Yahav is about something else. Its abstract: "GNNs are sus
 
 # %% [markdown]
 r"""
-Such bounds exist. Keles et al. (2023): softmax attention cannot be computed in much less than quadratic time, not even approximately, unless the strong exponential time hypothesis fails. Alman and Song (2023): with entries below about $\sqrt{\ln n}$ it *can* be approximated in nearly linear time; above, under the same hypothesis, it cannot.
+Such bounds exist. Keles et al. (2023): softmax attention cannot be computed in much less than quadratic time, not even approximately, unless the strong exponential time hypothesis (a conjecture on how hard satisfiability is) fails. Alman and Song (2023): with entries below about $\sqrt{\ln n}$ it *can* be approximated in nearly linear time; above, under the same hypothesis, it cannot.
 
 Both are about computing the **same** softmax faster. Neither says that a *task* needs $n^2$ pairs.
 
@@ -1178,7 +1178,7 @@ r"""
 r"""
 ## Yours: the chapter's experiments, with your functions
 
-A curve smoothed, patterns restored and their energy, a sequence read token by token, a gradient, a collapse and a prediction: each once more with every function that you have passed in place of the course's. Nothing passed yet? Then the course's own run.
+A curve smoothed, patterns restored and their energy, a sequence read token by token, a gradient, a collapse and a prediction: each once more with every function that you have passed instead of the course's. Nothing passed yet? Then the course's own run.
 """
 
 # %% tags=["nbval-ignore-output"] reason="whose functions run, and how fast, depends on the reader"

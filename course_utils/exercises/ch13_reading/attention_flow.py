@@ -61,13 +61,13 @@ def _first_path(left: list[dict[int, float]], node: int, end: int) -> list[int]:
 
 
 def widest(room: Tensor, length: int, source: int, target: int, join: str) -> float:
-    """Return the best path's narrowest pipe, or the product of its pipes, level by level."""
+    """Return the best path's narrowest pipe or the product of its pipes, or the sum over a node's pipes, by levels."""
     best = torch.zeros(length, dtype=torch.float64)
-    best[source] = torch.inf if join == "narrowest" else 1.0
+    best[source] = 1.0 if join == "product" else torch.inf
     for low in range(0, len(room) - length, length):
         pipes = room[low : low + length, low + length : low + 2 * length]
-        ways = torch.minimum(best.unsqueeze(1), pipes) if join == "narrowest" else best.unsqueeze(1) * pipes
-        best = ways.amax(0)
+        ways = torch.minimum(best.unsqueeze(1), pipes) if join != "product" else best.unsqueeze(1) * pipes
+        best = ways.sum(0) if join == "sum" else ways.amax(0)
     return float(best[target])
 
 
@@ -155,6 +155,12 @@ EXERCISE = exercise(
                 "layer. What the token sends may take a way over others.",
                 *(f"total = {put}(0.5 * float(one[target, source]) + 0.5 * (source == target) for one in layers)"
                   for put in ("math.prod", "min", "max"))),
+        mistake("an edge overwritten", "The edge from a position to itself holds one of its two halves: adding an "
+                "edge twice replaces it. Which edge has two parts?",
+                "through = torch.where(own > 0, 0.5 * own, 0.5 * weights)"),
+        mistake("pipes out of a node counted twice", "Level by level, each pipe got the smaller of its room and "
+                "of all that its node holds. What has left a node through one pipe is gone for the next one.",
+                "total = widest(room, length, source, target, \"sum\")"),
         mistake("residual edges between all positions", "Every position got a residual edge to every other one. What "
                 "does the stream bring from one level to the next?", "through = 0.5 * weights + 0.5"),
         mistake("pipes both ways", "Flow can run down again, too. In which direction do layers pass on what they read?",

@@ -141,7 +141,9 @@ EXERCISE = exercise(
         mistake("layers added instead of multiplied", "The layers were added or averaged. What a layer reads is what "
                 "the one below it made: how are two such steps put together?", "above = below + divided",
                 "above = (below + divided) / 2", "result = sum(found[1:]) / len(layers)",
-                "result = sum(found) / len(found)"),
+                "result = sum(found) / len(found)",
+                "above = divided\nresult = sum(found[1:]) / len(layers)",
+                "above = divided\nresult = sum(found[1:])"),
         mistake("multiplied entry by entry", "The tables were multiplied entry by entry. From a token to a position "
                 "there are as many ways as there are tokens between: which product adds them up?",
                 "above = below * divided", "above = divided if len(found) == 1 else below * divided"),

@@ -34,11 +34,11 @@ def _numbered(g: torch.Generator) -> tuple[Tensor, int]:
     return torch.arange(36.0, dtype=torch.float64).view(6, 6) / 36, 3
 
 
-def _every_copy(weights: Tensor, query: Tensor, period: int) -> Tensor:
+def _every_copy(weights: Tensor, query: Tensor, period: int, least: int = 0) -> Tensor:
     """Return the weight on the token after each earlier copy of a query's token, added up."""
     most = max(1, weights.shape[-1] // period)
     keys = torch.stack([query - n * period + 1 for n in range(1, most + 1)])
-    return (weights[..., query, keys.clamp(min=0)] * (keys >= 0)).sum(-2)
+    return (weights[..., query, keys.clamp(min=0)] * (keys >= least)).sum(-2)
 
 
 _WRAPPED = "entries = weights[..., query, key % length]"
@@ -119,7 +119,8 @@ EXERCISE = exercise(
         mistake("the first copy's own period", "The match was looked for at another distance than the period.",
                 "key = (query - 2 * period + 1) % length", "key = query % period", "key = (query + 1) % period"),
         mistake("every earlier copy", "The weights on all earlier copies were added up. Only the copy a period "
-                "earlier counts.", "entries = _every_copy(weights, query, period)"),
+                "earlier counts.", "entries = _every_copy(weights, query, period)",
+                "entries = _every_copy(weights, query, period, 1)"),
         mistake("how often it is the top key", "This counts how often the key is the one with the largest weight. "
                 "How large is the weight itself, on average?",
                 "entries = (weights[..., query, :].argmax(-1) == key).to(weights.dtype)"),

@@ -141,7 +141,9 @@ EXERCISE = exercise(
                 "hidden = torch.zeros_like(seen)\nhidden[:, i] = seen[:, i]",
                 "hidden = torch.zeros_like(seen)\nhidden[:, i] = seen[:, i]\nchange = after"),
         mistake("the padding read too", "Hidden tokens were shown to the model: it was given a mask of its own making. "
-                "What does `mask` say about them?", "seen = torch.ones_like(mask)", "hidden = torch.ones_like(seen)"),
+                "What does `mask` say about them?", "seen = torch.ones_like(mask)", "hidden = torch.ones_like(seen)",
+                "hidden = torch.ones_like(seen)\nresult = importance.masked_fill(~mask, 0)",
+                "seen = torch.ones_like(mask)\nresult = importance.masked_fill(~mask, 0)"),
         mistake("the mask inverted", "True and False are exchanged in the mask. What does True mean?",
                 "seen = ~mask", "hidden = ~seen\nhidden[:, i] = True", "hidden[:, i] = True",
                 "hidden[:, i] = ~hidden[:, i]"),

@@ -127,6 +127,9 @@ DISTANCE = (
     mistake("mean over the features", "The squares of a difference were averaged, or only the largest was kept. What "
             "is the square of a length?", "squared = difference.square().mean(-1)",
             "squared = difference.square().amax(-1)", "squared = difference[..., 0].square()"),
+    mistake("another length than the Euclidean one", "Differences were made positive and added up, and the sum "
+            "was squared. In |q - k|², what is squared before it is added?",
+            "squared = difference.abs().sum(-1).square()"),
     mistake("the wrong two compared", "The distances are not those between queries and keys. Which two are compared "
             "with each other?", "difference = query.unsqueeze(-2) - query.unsqueeze(-3)",
             "difference = key.unsqueeze(-2) - key.unsqueeze(-3)",

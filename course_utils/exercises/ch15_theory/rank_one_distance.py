@@ -78,7 +78,6 @@ EXERCISE = exercise(
         case("large numbers", batch=(2,), L=4, d=5, size=1e5),
         case("non-contiguous input", batch=(3,), L=4, d=6, strided=True),
         case("float32", batch=(2,), L=6, d=5, dtype="float32"),
-        case("bfloat16", batch=(2,), L=5, d=7, dtype="bfloat16"),
     ),
     mistakes=(
         mistake("mean over the features", "Each token lost the mean of its own numbers, as in a layer norm. Which axis "
