@@ -89,7 +89,7 @@ def fit_scaling_law(
 def compute_optimal(
     flops: float, A: float, B: float, alpha: float, beta: float, E: float
 ) -> tuple[float, float, float]:
-    """Return the parameters and tokens that a law thinks best for a budget, and their loss.
+    """Return the parameters and tokens with the least loss for a budget, and that loss.
 
     Args:
         flops: The budget C, spent as 6·N·D.

@@ -19,7 +19,7 @@ def training_flops(
     vocab_size: int,
     recompute: bool,
 ) -> int:
-    """Count the matrix products of one step, forward and backward, 2 a multiply-add.
+    """Count the matrix products of one step, forward and backward, 2 per multiply-add.
 
     Args:
         batch: How many sequences there are.

@@ -1,4 +1,4 @@
-"""A deep stack of layers that predicts the next character, before or after the norm.
+"""A deep stack of layers that predicts the next character, with the norm before or after each part.
 
 Source: Xiong et al. 2020, On Layer Normalization in the Transformer Architecture, sections 3 and 4,
     https://arxiv.org/abs/2002.04745, who train both orders with and without warm-up
@@ -87,7 +87,7 @@ def train_deep_stack(
     batch: int = 8,
     progress: Callable[[Iterable[int]], Iterable[int]] = iter,
 ) -> list[float]:
-    """Train in place with Adam, the rate rising to its height over the warm-up and staying there.
+    """Train in place with Adam, the rate rising to its peak over the warm-up and staying there.
 
     Args:
         model: What to train.

@@ -59,7 +59,7 @@ def decoder_layer(
     norms: Sequence[Part],
     pre_norm: bool,
 ) -> Float[Tensor, "B L d_model"]:
-    """Return the stream after a look at itself, one at the memory, and the feed-forward layer.
+    """Return the stream after self-attention, attention to the memory, and the feed-forward layer.
 
     Args:
         x: The stream.

@@ -1,4 +1,4 @@
-"""Learning rates over the steps of training: a warm-up, then a slow way down.
+"""Learning rates over the steps of training: a warm-up, then a slow decay.
 
 Source: Vaswani et al. 2017, section 5.3, Eq. 3, https://arxiv.org/abs/1706.03762 (inverse root);
     Loshchilov and Hutter 2017, SGDR, Eq. 5, https://arxiv.org/abs/1608.03983 (cosine)
