@@ -1362,7 +1362,10 @@ They describe 2017 to 2019. Depth is now up to 126, width up to 16,384. The fact
 The figures are those of the papers (Vaswani et al., 2017; Devlin et al., 2019; Radford et al., 2019; Raffel et al., 2020; Brown et al., 2020; Touvron et al., 2023; Grattafiori et al., 2024). Decoder and encoder layers are counted once for T5 and 2017, which have as many of both.
 
 </details>
+"""
 
+# %% [markdown]
+r"""
 **Real weights.** No chapter needs them. If you have a folder in Hugging Face's format (`config.json` and files of safetensors), `models.from_folder("path/to/it")` reads GPT-2 or a small Llama into the course's own model, and whatever here takes a model takes that one. Nothing is fetched, and a setting that the course's models lack is refused, not ignored.
 """
 

@@ -77,14 +77,14 @@ def test_shared_heads_and_a_window_are_what_the_cache_saves() -> None:
 def test_too_many_tokens_are_refused_and_the_cache_is_as_it_was(positions) -> None:
     model = small(positions=positions)
     _, cache = model(draw(B, LENGTH - 2))
-    before = copy.deepcopy([vars(layer) for layer in cache.layers])
+    before = copy.deepcopy(cache.layers)
     message = "learned table" if positions == "learned" else f"room for {LENGTH} tokens"
     with pytest.raises(ValueError, match=message):
         model(draw(B, 3), cache)
     for layer, held in zip(cache.layers, before, strict=True):
-        assert layer.length == held["length"] == LENGTH - 2
-        assert torch.equal(layer.key, held["key"])
-        assert torch.equal(layer.value, held["value"])
+        assert layer.length == held.length == LENGTH - 2
+        assert torch.equal(layer.key, held.key)
+        assert torch.equal(layer.value, held.value)
     torch.testing.assert_close(
         model(draw(B, 2), cache)[0], model.logits(torch.cat((draw(B, 17), draw(B, 2)), 1))[:, 17:]
     )
