@@ -804,7 +804,7 @@ _ = axes.set(ylim=(1e-16, 200), xlim=(0, 29.5))
 r"""
 <details><summary>Answer</summary>
 
-Only the residual connection. Alone, attention is at rounding after four layers, and the exponent about triples from layer to layer: 0.019, then 1e-07, then nothing<!-- shown: 0.019 1e-07 -->. An MLP works on each token by itself, and equal tokens stay equal. LayerNorm slows it a little. (The floor at 2e-16 is rounding, not a finding.)
+Only the residual connection. Alone, attention is at rounding after four layers, and the exponent more than triples from layer to layer: 0.019, then 1e-07, then nothing<!-- shown: 0.019 1e-07 -->. An MLP works on each token by itself, and equal tokens stay equal. LayerNorm slows it a little. (The floor at 2e-16 is rounding, not a finding.)
 
 Is "attention needs residual connections" the end of it? With the residual alone the distance still falls, slowly, to 0.011 after 24 layers, because what is added becomes the same for all. With MLP and pre-LN beside it, as in a real block, 0.51 is left<!-- shown: 0.011 0.51 -->.
 
