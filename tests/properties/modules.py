@@ -130,6 +130,10 @@ MODULES = (
     Module("EncoderLayer", lambda: models.EncoderLayer(12, 2, 5), 12),
     Module("EncoderLayer, post", lambda: models.EncoderLayer(12, 2, 5, pre_norm=False), 12),
     Module("DecoderLayer", lambda: models.DecoderLayer(12, 2, 5), 12, streams=2),
+    Module(
+        "DeepStack",
+        lambda: models.DeepStack(SYMBOLS, pre_norm=True, length=6, **WIDTHS),
+    ),
     Module("Transformer", _whole, streams=2),
     *(Module(f"OneStream, {kind}", _one(kind), streams=2) for kind in ("bert", "gpt", "prefix")),
     Module("Encoder", lambda: models.Encoder(num_symbols=SYMBOLS, width=8, embedding=3)),
