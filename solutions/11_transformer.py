@@ -1027,14 +1027,10 @@ for kind in ("bert", "gpt", "prefix"):
     mask = models.stream_mask(source, 3, kind, PAD)[0, 0].int()
     print(f"{kind:7}", *("".join(map(str, row)) for row in mask.tolist()))
 
-# %% tags=["nbval-ignore-output"] reason="training differs in the last digits between machines"
-torch.manual_seed(0)
+# %%
 prefix = models.OneStream(*alphabets, "prefix", d_model=64, num_heads=4)
-how = {"steps": 250, "learning_rate": 6e-3, "progress": partial(bar, desc="prefix")}
-_ = models.train_seq2seq(prefix, training, seed=0, **how)
-some = test[:500]
-right = measure.exact_match(models.write_all(prefix, some).tokens, some.target[:, 1:], PAD)
-print(f"prefix after 250 steps, exact match on 500 dates: {right:.3f}")
+logits = prefix(test.source[:2], test.target[:2])
+print(f"{sum(one.numel() for one in prefix.parameters()):,} parameters; logits {tuple(logits.shape)}")
 
 # %%
 print(f"recorded, {record['settings']['steps']} steps, seed by seed")
@@ -1477,7 +1473,7 @@ for name, number in note.result.items():
 """
 <details><summary>Answer</summary>
 
-None: the same seed, the same order of dates, and functions that agree to rounding make the same model. A part that is almost right (a norm with $d - 1$, a mask one place off) gives another number, and the card above names it.
+None: the same seed, the same order of dates, and functions that agree to rounding make the same model. After 150 steps it writes hardly a date right yet; what counts here is that the two runs do not part. A part that is almost right (a norm with $d - 1$, a mask one place off) gives another number, and the card above names it.
 
 </details>
 """
