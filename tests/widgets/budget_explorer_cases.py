@@ -31,11 +31,10 @@ SMALL = {
 def parameters(sizes: dict[str, Any]) -> int:
     """Count the parameters of what the explorer's settings describe."""
     gated = sizes["form"] == "llama"
-    counted = {name: sizes[name] for name in list(sizes)[:6]}
     positions = 0 if gated else sizes["num_positions"]
     order = ("vocab_size", "d_model", "num_layers", "d_ff", "num_heads", "num_kv_heads")
     return transformer_parameters(
-        *(counted[name] for name in order), positions, gated, not gated, not gated
+        *(sizes[name] for name in order), positions, gated, not gated, not gated
     )
 
 
