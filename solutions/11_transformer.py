@@ -1030,7 +1030,9 @@ for kind in ("bert", "gpt", "prefix"):
 # %%
 prefix = models.OneStream(*alphabets, "prefix", d_model=64, num_heads=4)
 logits = prefix(test.source[:2], test.target[:2])
-print(f"{sum(one.numel() for one in prefix.parameters()):,} parameters; logits {tuple(logits.shape)}")
+print(
+    f"{sum(one.numel() for one in prefix.parameters()):,} parameters; logits {tuple(logits.shape)}"
+)
 
 # %%
 print(f"recorded, {record['settings']['steps']} steps, seed by seed")
