@@ -20,6 +20,7 @@ from course_utils.attention import causal_mask
 from course_utils.data import CharacterText, random_windows
 from course_utils.models._tokens import embedded
 from course_utils.models.layer_modules import EncoderLayer
+from course_utils.models.training import descend
 from course_utils.validation import check_at_least
 
 
@@ -109,14 +110,12 @@ def train_deep_stack(
     check_at_least(0, steps=steps, warm_up=warm_up)
     generator = torch.Generator().manual_seed(seed)
     optimiser = torch.optim.Adam(model.parameters(), lr=learning_rate, betas=(0.9, 0.98))
-    losses = []
-    for step in progress(range(steps)):
-        for group in optimiser.param_groups:
-            group["lr"] = learning_rate * min(1.0, (step + 1) / max(1, warm_up))
+
+    def draw_loss() -> Tensor:
         inputs, targets = random_windows(text.train, len(model.place.weight), batch, generator)
-        loss = F.cross_entropy(model(inputs).flatten(0, 1), targets.flatten())
-        optimiser.zero_grad()
-        loss.backward()
-        optimiser.step()
-        losses.append(loss.item())
-    return losses
+        return F.cross_entropy(model(inputs).flatten(0, 1), targets.flatten())
+
+    return descend(
+        model, draw_loss, optimiser, steps=steps, learning_rate=learning_rate, progress=progress,
+        rate=lambda step: min(1.0, step / max(1, warm_up)), clip=None,
+    )  # fmt: skip
