@@ -3,7 +3,7 @@
 from course_utils.attention import hopfield_energy
 from course_utils.checking.exercise import Law, case, exercise
 from course_utils.checking.mistakes import mistake, saying
-from course_utils.exercises.ch15_theory.hopfield_update import apart_in_memory, memory, ten_thousand
+from course_utils.exercises.ch15_theory.hopfield_update import EASY, HARD, memory
 from course_utils.exercises.shared.kinds import cut_off, left_in, squeezed
 from course_utils.exercises.shared.precision import lower_precision
 from torch import Tensor
@@ -38,22 +38,10 @@ EXERCISE = exercise(
     difficulty=2,
     importance=3,
     cases=(
-        case("3 states, 3 patterns of width 3, β 0.7", memory(3, N=3, d=3, beta=0.7), gradient="equal"),
-        case("one state, without leading axes", memory(N=5, d=4, beta=1.3), gradient="equal"),
-        case("leading axes (2, 3), β 0.6", memory(2, 3, N=7, d=4, beta=0.6), gradient="equal"),
-        case("leading axes (4, 4), 4 patterns of width 4", memory(4, 4, N=4, d=4, beta=0.8)),
-        case("more features than patterns", memory(6, N=2, d=5, beta=1.6)),
-        case("β = 1", memory(2, N=5, d=3, beta=1.0)),
-        case("β = 3, a whole number", memory(2, N=4, d=6, beta=3)),
+        *EASY,
         case("β = 0.05", memory(2, N=5, d=3, beta=0.05)),
         case("β = 50", memory(4, N=6, d=5, beta=50.0)),
-        case("scores of ten thousand", ten_thousand, gradient="finite"),
-        case("a single state, with an axis of its own", memory(1, N=3, d=5, beta=1.1)),
-        case("one pattern", memory(2, N=1, d=4, beta=2.0)),
-        case("patterns of width 1", memory(3, N=4, d=1, beta=1.2)),
-        case("non-contiguous inputs", apart_in_memory),
-        case("float32", memory(3, N=5, d=8, beta=0.4, dtype="float32")),
-        case("bfloat16", memory(2, N=4, d=3, beta=0.5, dtype="bfloat16")),
+        *HARD,
     ),
     mistakes=(
         mistake("patterns taken for columns", "The features of the state met another axis of `patterns` than their "

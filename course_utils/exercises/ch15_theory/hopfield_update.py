@@ -89,6 +89,26 @@ COLUMNS = mistake("patterns taken for columns", "The features of the state met a
                   "products = state @ patterns.reshape(patterns.mT.shape)",
                   "products = state @ patterns.reshape(patterns.mT.shape)\nout = weights @ patterns.mT")
 
+# What the exercises of a step and of its energy are both called with.
+EASY = (
+    case("3 states, 3 patterns of width 3, β 0.7", memory(3, N=3, d=3, beta=0.7), gradient="equal"),
+    case("one state, without leading axes", memory(N=5, d=4, beta=1.3), gradient="equal"),
+    case("leading axes (2, 3), β 0.6", memory(2, 3, N=7, d=4, beta=0.6), gradient="equal"),
+    case("leading axes (4, 4), 4 patterns of width 4", memory(4, 4, N=4, d=4, beta=0.8)),
+    case("more features than patterns", memory(6, N=2, d=5, beta=1.6)),
+    case("β = 1", memory(2, N=5, d=3, beta=1.0)),
+    case("β = 3, a whole number", memory(2, N=4, d=6, beta=3)),
+)
+HARD = (
+    case("scores of ten thousand", ten_thousand, gradient="finite"),
+    case("a single state, with an axis of its own", memory(1, N=3, d=5, beta=1.1)),
+    case("one pattern", memory(2, N=1, d=4, beta=2.0)),
+    case("patterns of width 1", memory(3, N=4, d=1, beta=1.2)),
+    case("non-contiguous inputs", apart_in_memory),
+    case("float32", memory(3, N=5, d=8, beta=0.4, dtype="float32")),
+    case("bfloat16", memory(2, N=4, d=3, beta=0.5, dtype="bfloat16")),
+)
+
 EXERCISE = exercise(
     hopfield_update,
     right=RIGHT,
@@ -97,23 +117,11 @@ EXERCISE = exercise(
     difficulty=2,
     importance=4,
     cases=(
-        case("3 states, 3 patterns of width 3, β 0.7", memory(3, N=3, d=3, beta=0.7), gradient="equal"),
-        case("one state, without leading axes", memory(N=5, d=4, beta=1.3), gradient="equal"),
-        case("leading axes (2, 3), β 0.6", memory(2, 3, N=7, d=4, beta=0.6), gradient="equal"),
-        case("leading axes (4, 4), 4 patterns of width 4", memory(4, 4, N=4, d=4, beta=0.8)),
-        case("more features than patterns", memory(6, N=2, d=5, beta=1.6)),
-        case("β = 1", memory(2, N=5, d=3, beta=1.0)),
-        case("β = 3, a whole number", memory(2, N=4, d=6, beta=3)),
+        *EASY,
         case("β = 0: the mean of the patterns", memory(2, N=5, d=3, beta=0.0)),
         case("β = 0, a whole number", memory(3, N=4, d=2, beta=0)),
         case("β = 50: nearly one pattern", memory(4, N=6, d=5, beta=50.0)),
-        case("scores of ten thousand", ten_thousand, gradient="finite"),
-        case("a single state, with an axis of its own", memory(1, N=3, d=5, beta=1.1)),
-        case("one pattern", memory(2, N=1, d=4, beta=2.0)),
-        case("patterns of width 1", memory(3, N=4, d=1, beta=1.2)),
-        case("non-contiguous inputs", apart_in_memory),
-        case("float32", memory(3, N=5, d=8, beta=0.4, dtype="float32")),
-        case("bfloat16", memory(2, N=4, d=3, beta=0.5, dtype="bfloat16")),
+        *HARD,
     ),
     mistakes=(
         COLUMNS,
