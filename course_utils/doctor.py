@@ -10,13 +10,12 @@ import os
 import platform
 import re
 import shutil
-import socket
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from course_utils.environment import NEWEST, OLDEST, ROOT, read_pins, read_stamp
+from course_utils.environment import NEWEST, OLDEST, ROOT, is_busy, read_pins, read_stamp
 
 FITS = OLDEST <= sys.version_info[:2] <= NEWEST
 TOOLS = (  # programs, of which one is needed; the oldest version; what mends it
@@ -49,9 +48,8 @@ def for_learners() -> Iterator[tuple[str, str, str, str]]:
     free, needed = shutil.disk_usage(ROOT).free / 1e9, 1 if made else 3
     detail = f"{free:.1f} GB free, about {needed} GB needed"
     yield "disk", "there" if free > needed else "too full", detail, "remove what you can spare"
-    with socket.socket() as caller:
-        busy = caller.connect_ex(("127.0.0.1", 8888)) == 0
-    yield "port 8888", "there", "busy; make learn takes the next free one" if busy else "free", ""
+    taken = "busy; make learn takes another" if is_busy(8888) else "free"
+    yield "port 8888", "there", taken, ""
 
 
 def packages(pins: dict[str, str], mend: str) -> Iterator[tuple[str, str, str, str]]:
@@ -91,10 +89,8 @@ def for_builders() -> Iterator[tuple[str, str, str, str]]:
         extra = read_pins(ROOT, "test", "book").items() - read_pins(ROOT).items()
         yield from packages(dict(sorted(extra)), "make install")
     for programs, oldest, mend in TOOLS:
-        name, path = (
-            programs.split()[0],
-            next(filter(None, map(shutil.which, programs.split())), ""),
-        )
+        name, *_ = names = programs.split()
+        path = next(filter(None, map(shutil.which, names)), "")
         said = path and subprocess.run([path, "--version"], capture_output=True, text=True).stdout
         version = re.findall(r"\d+", said)[:3] or ["0"]
         status = "there" if int(version[0]) >= oldest else "too old"

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import platform
+import socket
 import sys
 from contextlib import suppress
 from pathlib import Path
@@ -22,6 +23,12 @@ STAMP = "course-setup.json"
 def venv_python(venv: Path) -> Path:
     """Return where a virtual environment keeps its interpreter on this system."""
     return venv / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
+
+
+def is_busy(port: int) -> bool:
+    """Return whether a program listens on this port of this machine."""
+    with socket.socket() as caller:
+        return caller.connect_ex(("127.0.0.1", port)) == 0
 
 
 def read_stamp(venv: Path) -> dict[str, Any]:
