@@ -16,14 +16,16 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from safetensors import SafetensorError
+from safetensors.torch import load_file
 from torch import Tensor, nn
 
 from course_utils.models.gpt import GPT
 from course_utils.models.gpt2_weights import from_gpt2
 from course_utils.models.llama import Llama, from_llama
-from course_utils.models.safetensors_files import read_folder
 from course_utils.positions import RotaryPositions
 
+INDEX = "model.safetensors.index.json"  # where the weights are spread over several files
 # Settings that would make another model than ours; left out, they are as said here.
 GPT2_ONLY = {
     "activation_function": ("gelu_new", "gelu_pytorch_tanh"),
@@ -48,13 +50,14 @@ def from_folder(folder: str | Path) -> GPT:
 
     Raises:
         FileNotFoundError: A file is missing.
-        ValueError: It is another kind of model, or one with settings that ours does not have.
+        ValueError: A file is damaged, or it is another kind of model, or one with settings that
+            ours does not have.
     """
     config = json.loads((Path(folder) / "config.json").read_text(encoding="utf-8"))
     make = {"gpt2": _gpt2, "llama": _llama}.get(config.get("model_type"))
     if make is None:
         raise ValueError(f"model_type must be gpt2 or llama, got {config.get('model_type')!r}")
-    weights = {k: v for k, v in read_folder(folder).items() if not BUFFERS.search(k)}
+    weights = {k: v for k, v in _read(Path(folder)).items() if not BUFFERS.search(k)}
     model, named = make(config, weights)
     model = model.to(next(iter(weights.values())).dtype)
     try:
@@ -62,6 +65,19 @@ def from_folder(folder: str | Path) -> GPT:
     except RuntimeError as error:
         raise ValueError(f"weights must be those that config.json describes: {error}") from error
     return model.eval()
+
+
+def _read(folder: Path) -> dict[str, Tensor]:
+    names = {"model.safetensors"}
+    if (folder / INDEX).exists():
+        names = set(json.loads((folder / INDEX).read_text(encoding="utf-8"))["weight_map"].values())
+    found: dict[str, Tensor] = {}
+    for name in sorted(names):
+        try:
+            found |= load_file(folder / name)
+        except SafetensorError as error:
+            raise ValueError(f"{name} must be a whole file of safetensors: {error}") from error
+    return found
 
 
 def _gpt2(config: Mapping[str, Any], weights: dict[str, Tensor]) -> tuple[GPT, dict[str, Tensor]]:
