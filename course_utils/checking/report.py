@@ -116,19 +116,19 @@ def card(
     parts = [
         f'<div style="border:1px solid {colour};border-left-width:.5em;border-radius:.3em;'
         'padding:.6em 1em;margin:.3em 0;max-width:46em;line-height:1.5">',
-        f'<p style="margin:0 0 .35em"><strong><span aria-hidden="true">{_inline(mark)} </span>'
-        f"{_inline(words)}</strong> &nbsp;<code>{_inline(label)}</code></p>",
+        f'<p style="margin:0 0 .35em"><strong><span aria-hidden="true">{inline_html(mark)} </span>'
+        f"{inline_html(words)}</strong> &nbsp;<code>{inline_html(label)}</code></p>",
     ]
     for text in paragraphs:
-        lines = "<br>".join(_inline(line) for line in text.split("\n"))
+        lines = "<br>".join(inline_html(line) for line in text.split("\n"))
         parts.append(f'<p style="margin:0 0 .35em">{lines}</p>')
     if code:
         parts.append(f'<pre style="overflow-x:auto" tabindex="0">{html.escape(code)}</pre>')
     for text in small or []:
-        parts.append(f'<p style="margin:0;font-size:.9em">{_inline(text)}</p>')
+        parts.append(f'<p style="margin:0;font-size:.9em">{inline_html(text)}</p>')
     return "".join([*parts, below, "</div>"])
 
 
-def _inline(text: str) -> str:
-    """Escape text; what stands between backticks becomes code."""
+def inline_html(text: str) -> str:
+    """Return text as HTML; what stands between backticks becomes code."""
     return re.sub(r"`([^`]+)`", r"<code>\1</code>", html.escape(text, quote=False))

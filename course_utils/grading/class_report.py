@@ -1,0 +1,222 @@
+"""What a class gets wrong, as one page that needs no network: `report` on the command line.
+
+It is made of graded hand-ins (`results.jsonl`), and of learners' own progress files where they hand
+them in. Learners appear as numbers; their initials can be shown. No name stands in the page.
+"""
+
+import argparse
+import csv
+import json
+import sys
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, PackageLoader
+from markupsafe import Markup
+
+from course_utils.checking.exercise import Exercise
+from course_utils.checking.report import inline_html
+from course_utils.exercises import all_exercises
+from course_utils.grading.bulk import RESULTS
+
+PAGE = "report.html"
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """One verdict on one learner's answer."""
+
+    learner: str
+    exercise: str
+    time: float
+    passed: bool
+    mistakes: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Row:
+    """What a class did with an exercise: how many tried, passed at first, and pass by now."""
+
+    exercise: Exercise
+    tried: int
+    first: int
+    now: int
+    again: int  # came back after a first try that did not pass
+
+
+@dataclass(frozen=True)
+class Wrong:
+    """A mistake: who ever made it, who has not got beyond it, in which exercises, what helps."""
+
+    name: str
+    learners: frozenset[str]
+    still: frozenset[str]
+    exercises: tuple[str, ...]
+    says: str
+
+
+class ClassReport:
+    """What follows from the attempts of a class.
+
+    Args:
+        attempts: In any order. What is not of this course is left out: a submission says what it
+            likes about itself.
+    """
+
+    def __init__(self, attempts: Iterable[Attempt]) -> None:
+        known = {one.name: one for one in all_exercises()}
+        self.attempts = sorted(
+            (one for one in attempts if one.exercise in known), key=lambda one: one.time
+        )
+        self.learners = sorted({one.learner for one in self.attempts})
+        self._known = known
+        self._tries: dict[tuple[str, str], list[Attempt]] = defaultdict(list)
+        for one in self.attempts:
+            self._tries[one.learner, one.exercise].append(one)
+
+    @cached_property
+    def rows(self) -> list[Row]:
+        """The exercises that somebody tried, in the order of the course."""
+        rows = []
+        for name, exercise in self._known.items():
+            tries = [self._tries[key] for key in self._tries if key[1] == name]
+            if tries:
+                first = sum(one[0].passed for one in tries)
+                now = sum(any(each.passed for each in one) for one in tries)
+                again = sum(len(one) > 1 and not one[0].passed for one in tries)
+                rows.append(Row(exercise, len(tries), first, now, again))
+        return rows
+
+    @cached_property
+    def mistakes(self) -> list[Wrong]:
+        """The mistakes that were recognised, those of most learners first."""
+        made: dict[str, set[tuple[str, str]]] = defaultdict(set)
+        for one in self.attempts:
+            own = {each.name for each in self._known[one.exercise].mistakes}
+            for name in own.intersection(one.mistakes):
+                made[name].add((one.learner, one.exercise))
+        found = []
+        for name, where in made.items():
+            exercises = tuple(each for each in self._known if any(e == each for _, e in where))
+            stuck = frozenset(learner for learner, e in where if not self._has_passed(learner, e))
+            mistakes = self._known[exercises[0]].mistakes
+            says = next(each.says for each in mistakes if each.name == name)
+            learners = frozenset(learner for learner, _ in where)
+            found.append(Wrong(name, learners, stuck, exercises, says))
+        return sorted(found, key=lambda one: (-len(one.learners), one.name))
+
+    @cached_property
+    def pairs(self) -> list[tuple[Wrong, Wrong, int]]:
+        """Mistakes that the same learners make, at least three of them, and how many do."""
+        both = [(a, b, len(a.learners & b.learners)) for a, b in combinations(self.mistakes, 2)]
+        return sorted((one for one in both if one[2] >= 3), key=lambda one: -one[2])[:10]
+
+    @cached_property
+    def stuck(self) -> list[tuple[str, list[tuple[str, int]]]]:
+        """Who has tried what without passing it yet, and how often; most exercises first."""
+        found: dict[str, list[tuple[str, int]]] = defaultdict(list)
+        for (learner, exercise), tries in self._tries.items():
+            if not self._has_passed(learner, exercise):
+                found[learner].append((exercise, len(tries)))
+        return sorted(found.items(), key=lambda one: (-len(one[1]), one[0]))
+
+    @cached_property
+    def lecture(self) -> list[Wrong]:
+        """The three mistakes with which most learners are left."""
+        left = sorted(self.mistakes, key=lambda one: -len(one.still))
+        return [one for one in left if one.still][:3]
+
+    def _has_passed(self, learner: str, exercise: str) -> bool:
+        return any(one.passed for one in self._tries[learner, exercise])
+
+    def number(self, learner: str) -> int:
+        """Return what a learner is called in the page."""
+        return self.learners.index(learner) + 1
+
+
+def attempts(place: Path) -> Iterator[Attempt]:
+    """Read the verdicts in a file of results or of progress, or in a folder of them.
+
+    A progress file belongs to whom its folder names, or its own name where it lies in none.
+
+    Raises:
+        FileNotFoundError: There is no such file or folder.
+    """
+    if not place.exists():
+        raise FileNotFoundError(f"there must be a folder or a .jsonl file at {place}")
+    for path in [place] if place.is_file() else sorted(place.rglob("*.jsonl")):
+        parts = path.relative_to(place).parts if path != place else (path.name,)
+        owner = parts[0] if len(parts) > 1 else path.stem
+        for line in path.read_text(encoding="utf-8", errors="replace").splitlines():
+            try:
+                yield from _in_line(json.loads(line), owner)
+            except (ValueError, TypeError, KeyError, AttributeError):
+                continue  # torn, or not ours
+
+
+def _in_line(said: dict[str, Any], owner: str) -> Iterator[Attempt]:
+    verdicts = said["reports"] if "reports" in said else [said] * (said["event"] == "check")
+    for one in verdicts:
+        if one["status"] != "not_attempted":
+            learner, time = str(said.get("learner", owner)), float(said["time"])
+            mistakes = tuple(map(str, one["misconceptions"]))
+            yield Attempt(learner, str(one["exercise"]), time, one["status"] == "passed", mistakes)
+
+
+def initials(learner: str) -> str:
+    """Return the first letters of a name, a login or an address."""
+    words = learner.partition("@")[0].replace("_", " ").replace("-", " ").replace(".", " ").split()
+    return " ".join(f"{word[0].upper()}." for word in words[:3])
+
+
+def write(report: ClassReport, folder: Path) -> Path:
+    """Write the page, and its two larger tables as CSV beside it; return the page."""
+    environment = Environment(
+        loader=PackageLoader("course_utils", "grading"),
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {"inline": lambda text: Markup(inline_html(text)), "initials": initials}
+    template = environment.get_template("class_report.html")
+    page = folder / PAGE
+    page.write_text(template.render(report=report), encoding="utf-8")
+    exercises = [
+        (r.exercise.chapter, r.exercise.name, r.tried, r.first, r.now) for r in report.rows
+    ]
+    mistakes = [
+        (m.name, len(m.learners), len(m.still), " ".join(m.exercises)) for m in report.mistakes
+    ]
+    for name, head, rows in (
+        ("exercises", ("chapter", "exercise", "tried", "passed at first", "pass now"), exercises),
+        ("mistakes", ("mistake", "learners", "still", "exercises"), mistakes),
+    ):
+        with (folder / f"{name}.csv").open("w", encoding="utf-8", newline="") as file:
+            csv.writer(file).writerows([head, *rows])
+    return page
+
+
+def main(argv: Sequence[str]) -> int:
+    """Run the command line and return the exit status."""
+    parser = argparse.ArgumentParser(
+        prog="python -m course_utils.grading report", description=(__doc__ or "").split("\n\n")[0]
+    )
+    parser.add_argument("places", nargs="+", type=Path, help=f"{RESULTS}, progress files, folders")
+    parser.add_argument("--into", type=Path, help="the page's folder (default: the first place)")
+    options = parser.parse_args(argv)
+    try:
+        report = ClassReport(one for place in options.places for one in attempts(place))
+    except OSError as error:
+        print(error, file=sys.stderr)
+        return 1
+    if not report.attempts:
+        print("no verdict on an exercise of the course was found there", file=sys.stderr)
+        return 1
+    first = options.places[0]
+    print(write(report, options.into or (first if first.is_dir() else first.parent)))
+    return 0
