@@ -5,7 +5,9 @@ from itertools import accumulate, pairwise
 
 from book.blocks import block, code_words, table, wrong_lines
 from book.facts import Facts, counted
+from course_utils.checking.reviewing import DAYS
 
+DO = "exercises of "
 SHOWN = 5  # pitfalls of an exercise that are not folded
 Part = tuple[str, int]
 
@@ -41,17 +43,21 @@ def _hours(minutes: int) -> str:
 
 
 def plan(facts: dict[str, Facts], titles: dict[str, str], weeks: int) -> str:
-    """Return a plan: which chapters to read and which exercises to do in each of some weeks."""
+    """Return a plan: what to read, to do and to write once more in each of some weeks."""
     parts: list[Part] = []
     for number, each in facts.items():
         parts.append((f"read {titles[number]}", each.read))
         if each.exercises:
-            parts.append((f"exercises of {number}", each.do))
-    rows = [
-        (str(week), "; ".join(name for name, _ in share), _hours(sum(m for _, m in share)))
-        for week, share in enumerate(spread(parts, weeks), start=1)
-    ]
-    return block(table(("Week", "What", "Time"), rows, "plan"))
+            parts.append((DO + number, each.do))
+    shares = spread(parts, weeks)
+    done = [[name.removeprefix(DO) for name, _ in s if name.startswith(DO)] for s in shares]
+    rows = []
+    for week, share in enumerate(shares):
+        earlier = [week - round(days / 7) for days in DAYS if days >= 7]
+        again = ", ".join(number for past in earlier if past >= 0 for number in done[past])
+        what = "; ".join(name for name, _ in share)
+        rows.append((str(week + 1), what, again, _hours(sum(m for _, m in share))))
+    return block(table(("Week", "What", "Again", "Time"), rows, "plan"))
 
 
 def spread(parts: list[Part], weeks: int) -> list[list[Part]]:

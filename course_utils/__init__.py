@@ -6,13 +6,15 @@ import importlib
 
 TYPE_CHECKING = False  # as in `typing`, which takes longer to load than all else here
 if TYPE_CHECKING:
-    from course_utils.learner import check, hint, mine, progress, solution
+    from course_utils.learner import check, hint, mine, progress, review, solution
     from course_utils.own.parts import yours
     from course_utils.widgets import heatmap
 
-__all__ = ["check", "heatmap", "hint", "mine", "progress", "solution", "yours"]
+__all__ = ["check", "heatmap", "hint", "mine", "progress", "review", "solution", "yours"]
 
-_HOME = dict.fromkeys(("check", "hint", "mine", "progress", "solution"), "course_utils.learner")
+_HOME = dict.fromkeys(
+    ("check", "hint", "mine", "progress", "review", "solution"), "course_utils.learner"
+)
 _HOME |= {"heatmap": "course_utils.widgets", "yours": "course_utils.own.parts"}
 
 

@@ -1,13 +1,15 @@
-"""What a learner calls: check, hint, solution, progress, mine (`yours` is in own/parts.py)."""
+"""What a learner calls: check, hint, solution, progress, review, mine (own/parts.py: yours)."""
 
 import os
 import re
+import time
 from dataclasses import dataclass, replace
 from typing import Any
 
 from course_utils.checking.judge import judge
 from course_utils.checking.progress import Journal
 from course_utils.checking.report import Report, card
+from course_utils.checking.reviewing import DAYS, due
 from course_utils.exercises import all_exercises, find, places, sources
 from course_utils.overview import Overview, Row
 from course_utils.own import kept
@@ -129,6 +131,38 @@ def progress(chapter: int | None = None) -> Overview:
     states = Journal().states()
     rows = (Row(e.chapter, e.name, states.get(e.name, "not attempted"), e.minutes) for e in chosen)
     return Overview(tuple(rows))
+
+
+def review(most: int = 3) -> Note:
+    """Propose exercises to write again, from memory: those passed a while ago, the hardest first.
+
+    One comes back 2, 7, 21 and 60 days after you passed it. What you wrote then is not shown.
+
+    Raises:
+        ValueError: `most` is less than 1.
+    """
+    if most < 1:
+        raise ValueError(f"most must be at least 1, got {most}")
+    known = {one.name: one for one in all_exercises()}
+    found = [one for one in due(Journal().events(), time.time()) if one.exercise in known]
+    if not found:
+        days = ", ".join(map(str, DAYS[:-1]))
+        text = f"An exercise comes back {days} and {DAYS[-1]} days after you passed it."
+        return Note("Nothing to write again today", "", text)
+    chosen = [(one, known[one.exercise]) for one in found[:most]]
+    rows = [
+        f"`{one.exercise}` (chapter {asked.chapter:02d}), passed {one.days} days ago"
+        + (f", after {one.tries} that did not pass" if one.tries else "")
+        + (f": {', '.join(one.mistakes)}" if one.mistakes else "")
+        for one, asked in chosen
+    ]
+    stubs = [
+        f"# {asked.asks}\ndef {asked.signature}:\n    raise NotImplementedError\n\n"
+        f'check("{asked.name}", {asked.name})'
+        for _, asked in chosen
+    ]
+    text = "\n".join([*rows, "Write them in a new cell, without a look at the old one:"])
+    return Note(f"{len(chosen)} of {len(found)} to write again", "", text, "\n\n".join(stubs))
 
 
 def mine(exercise: str | None = None) -> Note:

@@ -41,7 +41,7 @@ from pathlib import Path
 
 import torch
 
-from course_utils import check, hint, mine, progress, yours
+from course_utils import check, hint, mine, progress, review, yours
 
 # This page only shows how things work: what happens here is not kept as your progress.
 os.environ["ATTENTION_COURSE_PROGRESS"] = str(Path(tempfile.mkdtemp(), "progress.jsonl"))
@@ -118,6 +118,14 @@ An answer that passes is kept: as a file of its own, beside your progress, that 
 
 # %% tags=["nbval-ignore-output"] reason="a folder of its own in every run"
 mine("stable_softmax")
+
+# %% [markdown]
+"""
+What you have written once is easily forgotten. After 2, 7, 21 and 60 days `review()` proposes what was hardest for you, to be written again from memory (on this page there is nothing yet):
+"""
+
+# %%
+review()
 
 # %% [markdown]
 """

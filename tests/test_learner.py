@@ -1,13 +1,16 @@
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
 import torch
 
 import course_utils
-from course_utils import check, exercises, hint, progress, solution
+from course_utils import check, exercises, hint, progress, review, solution
+from course_utils.checking.progress import Journal
 from course_utils.checking.report import NotPassedError
+from course_utils.checking.reviewing import Due, due
 from course_utils.exercises import find
 from course_utils.overview import duration
 
@@ -142,3 +145,47 @@ def test_the_face_has_what_it_promises_and_nothing_else() -> None:
         assert callable(getattr(course_utils, name))
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
         course_utils.nothing  # noqa: B018
+
+
+def test_what_was_hard_comes_back_at_growing_distances() -> None:
+    def event(day: float, name: str, status: str, *named: str) -> dict[str, object]:
+        kind = {"event": "check", "exercise": name, "misconceptions": list(named)}
+        return {"time": day * 86_400, "status": status, **kind}
+
+    events = [
+        event(0, "split_heads", "not_attempted"),
+        event(0, "split_heads", "misconception", "reshape only"),
+        event(0, "split_heads", "different"),
+        event(0, "split_heads", "passed"),
+        event(0.5, "split_heads", "passed"),  # the same day: not from memory
+        event(1, "merge_heads", "passed"),
+        event(1, "stable_softmax", "different"),
+    ]
+    assert due(events, 1.9 * 86_400) == []
+    split, merge = Due("split_heads", 3, 2, ("reshape only",)), Due("merge_heads", 2, 0, ())
+    assert due(events, 3 * 86_400) == [split, merge]
+    again = [*events, event(3, "split_heads", "passed")]
+    assert [one.exercise for one in due(again, 9 * 86_400)] == ["merge_heads"]
+    assert [one.exercise for one in due(again, 10 * 86_400)] == ["split_heads", "merge_heads"]
+    often = [event(day, "split_heads", "passed") for day in (0, 2, 9, 30, 90)]
+    assert due(often, 500 * 86_400) == []
+
+
+def test_what_is_proposed_shows_the_task_and_a_stub(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    assert "Nothing to write again today" in str(review())
+    with pytest.raises(ValueError, match="most must be at least 1, got 0"):
+        review(0)
+    Journal().add("check", "softmax_jacobian", status="misconception", misconceptions=["only diag"])
+    Journal().add("check", "softmax_jacobian", status="passed", misconceptions=[])
+    assert "Nothing" in str(review())
+    real = time.time()
+    monkeypatch.setattr(time, "time", lambda: real + 3 * 86_400)
+    proposed = review()
+    assert "`softmax_jacobian` (chapter 03), passed 3 days ago, after 1 that did not pass" in str(
+        proposed
+    )
+    assert "only diag" in proposed.text
+    assert "raise NotImplementedError" in proposed.code
+    compile(proposed.code, "stub", "exec")
