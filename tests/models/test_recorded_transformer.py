@@ -2,6 +2,7 @@
 
 from statistics import mean
 
+import pytest
 import torch
 
 from course_utils.data import DateTokens, sample_dates
@@ -17,6 +18,7 @@ def exact(name: str) -> list[float]:
     return [run["exact_match"] for run in WIDE if run["model"] == name]
 
 
+@pytest.mark.thorough
 def test_the_trained_models_have_the_parameters_of_today() -> None:
     dates = sample_dates(SETTINGS["pairs"], torch.Generator().manual_seed(0))
     tokens = DateTokens.of(dates)

@@ -100,6 +100,7 @@ def test_a_beam_of_one_writes_what_greedy_decoding_does() -> None:
     assert len(wider) <= 2
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("kind", KINDS)
 def test_it_learns_to_copy(kind: str) -> None:
     made, generator = model(kind), torch.Generator().manual_seed(0)

@@ -35,8 +35,9 @@ def valleys(patterns: list[Any], beta: float) -> int:
     """Count the places where states end that start beside a pattern."""
     stored = torch.tensor(patterns, dtype=torch.float64)
     states = stored + torch.tensor([0.001, 0.002], dtype=torch.float64)
-    for _ in range(5000):
-        states = hopfield_update(states, stored, beta)
+    before = torch.full_like(states, torch.inf)
+    while not torch.allclose(states, before, rtol=0, atol=1e-13):
+        before, states = states, hopfield_update(states, stored, beta)
     near = torch.cdist(states, states) < 0.05
     return int((near.int().argmax(dim=1) == torch.arange(len(stored))).sum())
 
