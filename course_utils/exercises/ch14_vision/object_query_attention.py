@@ -77,6 +77,9 @@ def _positions(*lines: str) -> tuple[str, ...]:
 
 
 _SAME = "x.shape == memory.shape"
+_BY_THE_MEAN = (  # as without a shift, in these cases
+    "powers = (scores - scores.mean(-1, keepdim=True)).exp()\nweights = powers / powers.sum(-1, keepdim=True)"
+)
 EXERCISE = exercise(
     object_query_attention,
     right=RIGHT,
@@ -133,7 +136,8 @@ EXERCISE = exercise(
                 "fits = W_q.shape[0] == W_q.shape[1]\nkey = memory @ W_k + (memory_position if fits else 0.0)",
                 "fits = W_q.shape[0] == W_q.shape[1]\nquery = x @ W_q + (query_position if fits else 0.0)\n"
                 "key = memory @ W_k + (memory_position if fits else 0.0)"),
-        mistake("one position for all", "All queries got one position. What would then tell two object queries apart?", "asking = x + query_position[0]", "asking = x + query_position[:1]",
+        mistake("one position for all", "All queries got one position. What would then tell two object queries apart?",
+                "asking = x + query_position[0]", "asking = x + query_position[:1]",
                 "asking = x + query_position.mean(0)"),
         mistake("positions along the batch", "The positions met the axis of the batch. Which axis of (B, Q, d) counts "
                 "the queries?", "fits = len(x) == x.shape[1]\n"
@@ -162,7 +166,7 @@ EXERCISE = exercise(
             "softmax over an axis counted from the front": "The weights sum to 1 over the sequences of the batch. "
                 "Which axis holds the tokens, counted from the end?",
         }),
-        *without(SHARES, "zeros taken for padding"),
+        *without(SHARES, "zeros taken for padding", _BY_THE_MEAN),
         *VALUES,
         *AVERAGES,
         *saying((batch_mixed("key = asked.roll(1, 0) @ W_k\nvalue = held.roll(1, 0) @ W_v",
