@@ -13,8 +13,11 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from course_utils.attention import cross_covariance_attention
 from course_utils.data.digits import load_digits, shifted
+from course_utils.models.small_transformer import Block
 from course_utils.models.training import descend
+from course_utils.models.vit import VisionTransformer
 
 BATCH, RATE, STEPS = 64, 3e-3, 840
 
@@ -28,6 +31,46 @@ class SmallCNN(nn.Sequential):
             nn.Conv2d(32, 64, 3, padding=1), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(),
             nn.Linear(64 * 4 * 4, 80), nn.ReLU(), nn.Linear(80, 10),
         )  # fmt: skip
+
+
+def digit_vit(position_std: float = 0.3) -> VisionTransformer:
+    """Return the chapter's Vision Transformer: patches of 2 × 2, 102 thousand parameters.
+
+    Args:
+        position_std: Standard deviation of the positions before training.
+    """
+    return VisionTransformer(
+        8, patch=2, num_classes=10, d_model=64, num_heads=4, num_layers=2,
+        position_std=position_std,
+    )  # fmt: skip
+
+
+def xca_vit() -> VisionTransformer:
+    """Return the same with cross-covariance attention in its first layer."""
+    model = digit_vit()
+
+    def attend(query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None) -> Tensor:
+        return cross_covariance_attention(query, key, value, 1.0)
+
+    model.blocks[0] = Block(64, 4, 256, attend=attend)
+    return model
+
+
+class MeanPooled(nn.Module):
+    """A Vision Transformer that classifies the mean of its patches, not the class token.
+
+    Args:
+        model: The Vision Transformer.
+    """
+
+    def __init__(self, model: VisionTransformer) -> None:
+        super().__init__()
+        self.model = model
+
+    def forward(self, images: Float[Tensor, "B 1 8 8"]) -> Float[Tensor, "B 10"]:
+        """Return a score for each class."""
+        scores: Tensor = self.model.out(self.model.states(images)[:, 1:].mean(dim=1))
+        return scores
 
 
 def train_on_digits(
