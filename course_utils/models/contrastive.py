@@ -40,9 +40,7 @@ def contrastive_loss(
     if isinstance(temperature, Tensor):
         check_float(temperature=temperature)
         check_shape((), temperature=temperature)
-    check_positive(
-        temperature=float(temperature) if isinstance(temperature, Tensor) else temperature
-    )
+    check_positive(temperature=_number(temperature))
     logits = _direction(a) @ _direction(b).mT / temperature
     forth, back = logits.log_softmax(1).diagonal(), logits.log_softmax(0).diagonal()
     return -(forth + back).mean() / 2

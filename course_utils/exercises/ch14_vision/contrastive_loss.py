@@ -185,7 +185,7 @@ EXERCISE = exercise(
         mistake("distance instead of cosine", "Distances were compared. A cosine is the product of two vectors of "
                 "length 1.", "cosines = -(left.unsqueeze(1) - right).square().sum(-1)",
                 "cosines = -torch.cdist(left, right)"),
-        mistake("sigmoid instead of softmax", "Each pair is judged by itself, as in SigLIP. Here a row's partners share "
+        mistake("sigmoid instead of softmax", "Each pair is judged by itself, as in SigLIP. Here the partners share "
                 "out 1 among them.", "rows = F.logsigmoid(logits)\ncolumns = F.logsigmoid(logits)",
                 f"{_OTHERS}loss = -F.logsigmoid(logits.where(own, -logits)).mean()",
                 f"{_OTHERS}loss = -F.logsigmoid(logits.where(own, -logits)).sum() / len(a)"),

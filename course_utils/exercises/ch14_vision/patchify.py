@@ -89,7 +89,6 @@ EXERCISE = exercise(
         case("4 images of 4 × 4, 4 channels, patches of 2 × 2: other orders keep the shape",
              images_of(4, 4, 4, 4, patch=2)),
         case("one image", images_of(1, 2, 6, 4, patch=2)),
-        case("an empty batch", images_of(0, 2, 4, 6, patch=2)),
         case("images that hold the channels last in memory", _channels_last),
         case("non-contiguous images", images_of(2, 3, 4, 6, patch=2, spread=True)),
         case("float32", images_of(2, 3, 8, 4, patch=4, dtype="float32")),

@@ -136,7 +136,7 @@ EXERCISE = exercise(
                 "chapter 11. A Vision Transformer does not.",
                 "embedded = (projected + b_e) * math.sqrt(len(b_e))",
                 "out = tokens * math.sqrt(len(b_e)) + positions"),
-        mistake("bent", "The embedded patches went through an activation. The embedding is linear: a matrix and a bias.",
+        mistake("bent", "The embedded patches went through an activation. The embedding is a matrix and a bias.",
                 "embedded = (projected + b_e).relu()", "embedded = F.gelu(projected + b_e)",
                 "embedded = (projected + b_e).tanh()"),
         mistake("the class token alone returned", "Only one token came back. That is what a classifier reads at the "
