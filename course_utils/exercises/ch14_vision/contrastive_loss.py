@@ -191,7 +191,7 @@ EXERCISE = exercise(
                 f"{_OTHERS}loss = -F.logsigmoid(logits.where(own, -logits)).sum() / len(a)"),
         mistake("a margin instead of a softmax", "Partners are to win by a margin: that is a triplet loss.",
                 f"{_OTHERS}loss = (1 + logits - logits.diagonal().unsqueeze(1)).masked_fill(own, 0.0).relu().mean()",
-                f"{_OTHERS}loss = (1 + logits - logits.diagonal().unsqueeze(1)).relu().mean()"),
+                "loss = (1 + logits - logits.diagonal().unsqueeze(1)).relu().mean()"),
         mistake("no softmax", "The cosines of the partners were averaged. What keeps them from all being 1, for "
                 "partners and strangers alike?", "rows = logits\ncolumns = logits",
                 "loss = (1 - cosines.diagonal()).mean()", "loss = -cosines.diagonal().mean()"),
@@ -212,15 +212,16 @@ EXERCISE = exercise(
                 "logits = -cosines / divisor"),
         mistake("in bits", "The loss is in bits. Nats are asked for: which logarithm is that?",
                 "return loss / math.log(2)"),
-        mistake("perplexity", "This is the exponential of the loss.", "return loss.exp()"),
+        mistake("perplexity", "This is the exponential of the loss. The mean of the logarithms is asked for.",
+                "return loss.exp()"),
         mistake("not one number", "There is a loss for each pair or direction. One number is asked for, a tensor "
                 "without axes.", "return (forth + back) / 2", "return loss.unsqueeze(0)", "return forth, back",
                 "return forth.mean(), back.mean()"),
         mistake("a number of Python's", "The loss came as a number of Python's, through which nothing can be learned.",
                 "return float(loss)"),
         cut_off("return loss.detach()", "divisor = torch.as_tensor(temperature).detach()",
-                "divisor = float(temperature)", "right = right.detach()\ncosines = left @ right.mT",
-                "left = left.detach()\ncosines = left @ right.mT", "left = a / size_a.masked_fill(size_a == 0, 1.0)"
+                "divisor = float(temperature)", "cosines = left @ right.detach().mT",
+                "cosines = left.detach() @ right.mT", "left = a / size_a.masked_fill(size_a == 0, 1.0)"
                 ".detach()\nright = b / size_b.masked_fill(size_b == 0, 1.0).detach()"),
         mistake("another dtype", "The loss must keep the dtype of the vectors.", "return loss.float()",
                 "return loss.double()"),

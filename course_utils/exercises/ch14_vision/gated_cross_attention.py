@@ -172,7 +172,8 @@ EXERCISE = exercise(
                 "the gate, one number, and nothing else.", "added = (gate * read).tanh()",
                 "added = gate * read.tanh()", "added = opening * read.tanh()", "read = out.tanh() @ W_o",
                 "added = read.tanh()"),
-        mistake("the stream added twice", "More than x was added to what is read.", "result = 2 * x + added",
+        mistake("the stream added twice", "More than x was added to what is read. How often does x go round "
+                "the gate?", "result = 2 * x + added",
                 "result = x + (x + read) * opening"),
         mistake("W_o forgotten", "What is read was added as it is. Which matrix brings it back to the width of x?",
                 "read = out if out.shape[-1] == x.shape[-1] else out.mean(-1, keepdim=True).expand_as(x)"),

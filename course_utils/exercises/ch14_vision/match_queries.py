@@ -120,9 +120,7 @@ EXERCISE = exercise(
                 "return places.scatter(1, choices[best], torch.arange(objects).expand(batch, -1))",
                 "return used.argmin(2)", "return torch.arange(objects).expand(batch, -1)"),
         mistake("the queries sorted", "The right queries came back in the order of their numbers, not of the objects. "
-                "Whose query is the first entry?", "query = choices[best].sort(-1).values",
-                "choices = ways(queries, objects).sort(-1).values\nquery = ways(queries, objects)[(used[:, ways("
-                "queries, objects), torch.arange(objects)]).sum(-1).argmin(-1)].sort(-1).values"),
+                "Whose query is the first entry?", "query = choices[best].sort(-1).values"),
         mistake("objects in order only", "Only choices in which the queries rise with the objects were tried. Object "
                 "0 may well get the last query.",
                 "choices = torch.tensor(list(itertools.combinations(range(queries), objects)))"),

@@ -122,7 +122,8 @@ EXERCISE = exercise(
                 "without harm: what should come out while W_out is zero?", "result = image"),
         mistake("the stream added twice", "More than x was added to what is read. How often does x go round the "
                 "block?", "result = 2 * x + image", "result = x + (x + image)", "result = (x + image) / 2",
-                "out = weights @ value + value", "weights = weights + torch.eye(weights.shape[-1], dtype=x.dtype)"),
+                "out = weights @ value + value",
+                "weights = stable_softmax(scores) + torch.eye(scores.shape[-1], dtype=x.dtype)"),
         mistake("not added", "What is read was multiplied with x, subtracted or set beside it. A residual adds.",
                 "result = x * image", "result = x - image", "result = torch.cat([x, image], 1)",
                 "result = x * torch.sigmoid(image)", "result = x * (1 + image)"),
@@ -180,7 +181,7 @@ EXERCISE = exercise(
         *without(AVERAGES, "queries averaged instead of values"),
         *saying((batch_mixed(*_first(
             "x[:1].expand_as(x).flatten(2).mT", "x.flip(0).flatten(2).mT", "x.mean(0, keepdim=True).expand_as(x)"
-            ".flatten(2).mT"), "key = key.roll(1, 0)\nproducts = query @ key.mT"),), {
+            ".flatten(2).mT"), "key = (places @ W_k).roll(1, 0)"),), {
             "the sequences of a batch mixed": "Images of the batch were mixed, or one was used for all. A place reads "
             "the places of its own image."}),
         mistake("places left as they are", "Places, not an image, came back. The result goes into the next "

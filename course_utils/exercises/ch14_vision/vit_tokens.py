@@ -72,8 +72,8 @@ EXERCISE = exercise(
     mistakes=(
         *without(PATCHES, "the pixels changed"),
         mistake("the pixels changed", "The numbers of the pixels were changed before they were embedded.",
-                "patches = turned.reshape(batch, rows * columns, channels * patch * patch) / 255",
-                "patches = 2 * turned.reshape(batch, rows * columns, channels * patch * patch) - 1"),
+                "patches = turned.reshape(batch, rows * columns, -1) / 255",
+                "patches = 2 * turned.reshape(batch, rows * columns, -1) - 1"),
         mistake("class token last", "The class token stands behind the patches. Which row of `positions` is its own, "
                 "and so where does it stand?", "tokens = torch.cat([embedded, first], 1)",
                 "out = torch.cat([tokens[:, 1:] + positions[1:], first + positions[0]], 1)",
@@ -113,9 +113,10 @@ EXERCISE = exercise(
                 "embedded = projected", "embedded = projected - b_e",
                 "tokens = torch.cat([first + b_e, projected], 1)"),
         mistake("class token embedded", "The class token met a matrix. It is as wide as the model already.",
-                "square = W_e.shape[0] == W_e.shape[1]\nfirst = first @ W_e if square else first * W_e.sum(0)",
                 "square = W_e.shape[0] == W_e.shape[1]\n"
-                "first = first @ W_e + b_e if square else first * W_e.sum(0) + b_e"),
+                "first = (class_token @ W_e if square else class_token * W_e.sum(0)).expand(batch, 1, -1)",
+                "square = W_e.shape[0] == W_e.shape[1]\n"
+                "first = (class_token @ W_e if square else class_token * W_e.sum(0)).expand(batch, 1, -1) + b_e"),
         mistake("mean of the patches for the class token", "What stands in front comes from the patches. The class "
                 "token is learned, and the same for every image.", "first = embedded.mean(1, keepdim=True)",
                 "first = embedded[:, :1]"),

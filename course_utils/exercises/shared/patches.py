@@ -12,7 +12,7 @@ The lines speak of `images` and `patch`, the arguments, and of the steps
 
 from course_utils.checking.mistakes import mistake
 
-_SHAPE = "(batch, rows * columns, channels * patch * patch)"
+_SHAPE = "(batch, rows * columns, -1)"
 _PIXELS = "images.permute(0, 2, 3, 1).reshape(batch, rows, patch, columns, patch, channels)"
 
 PATCHES = (
@@ -45,12 +45,10 @@ PATCHES = (
             "together in another order than (rows, columns, channel, row, column).",
             "turned = grid.permute(0, 2, 1, 3, 4, 5)",
             "turned = grid.permute(0, 1, 2, 4, 3, 5)", "turned = grid.permute(0, 2, 1, 4, 3, 5)",
-            f"patches = {_PIXELS}.permute(0, 2, 4, 1, 3, 5).reshape{_SHAPE}"),
+            f"pixels = {_PIXELS}\npatches = pixels.permute(0, 2, 4, 1, 3, 5).reshape{_SHAPE}"),
     mistake("patches in another order", "The patches are the right ones, but they come in another order. Which corner "
             "does the first one stand in?",
-            "patches = turned.flip(1).reshape(batch, rows * columns, channels * patch * patch)",
-            "patches = turned.flip(2).reshape(batch, rows * columns, channels * patch * patch)",
-            "patches = turned.flip(1, 2).reshape(batch, rows * columns, channels * patch * patch)"),
+            *(f"patches = turned.flip{axes}.reshape{_SHAPE}" for axes in ("(1)", "(2)", "(1, 2)"))),
     mistake("the pixels changed", "The numbers of the pixels were changed on the way. Cutting only moves them.",
             *(f"patches = {change}" for change in (
                 f"turned.reshape{_SHAPE} / 255", f"2 * turned.reshape{_SHAPE} - 1",
