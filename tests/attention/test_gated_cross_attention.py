@@ -86,7 +86,8 @@ def test_who_may_read_nothing_stays_as_it_is_with_finite_gradients() -> None:
     mask = some_mask(2, 4, 5)
     mask[0, 1], mask[1] = False, False
     out = gated_cross_attention(*given, mask)
-    assert torch.equal(out[0, 1], given[0][0, 1]) and torch.equal(out[1], given[0][1])
+    assert torch.equal(out[0, 1], given[0][0, 1])
+    assert torch.equal(out[1], given[0][1])
     slopes = torch.autograd.grad(out.square().sum(), given)
     assert all(bool(slope.isfinite().all()) for slope in slopes)
 
@@ -121,7 +122,9 @@ def by_hand(marks: list[list[int]], num_images: int, tokens_per_image: int) -> T
         seen, table = -1, []
         for mark in row:
             seen += mark
-            table.append([k // tokens_per_image == seen for k in range(num_images * tokens_per_image)])
+            table.append(
+                [k // tokens_per_image == seen for k in range(num_images * tokens_per_image)]
+            )
         rows.append(table)
     return torch.tensor(rows)
 
