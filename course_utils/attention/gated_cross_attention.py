@@ -60,7 +60,7 @@ def gated_cross_attention(
     check_matrix("W_o", W_o, rows=W_v.shape[1], columns=x.shape[-1], of="what is read")
     check_float(gate=gate)
     check_shape((), gate=gate)
-    check_same_dtype(x=x, context=context, W_q=W_q, W_k=W_k, W_v=W_v, W_o=W_o, gate=gate)
+    check_same_dtype(x=x, context=context, W_q=W_q, W_k=W_k, W_v=W_v, W_o=W_o)
     if attn_mask is not None:
         check_mask(attn_mask, torch.Size((*x.shape[:2], context.shape[1])))
     query, key, value = x @ W_q, context @ W_k, context @ W_v

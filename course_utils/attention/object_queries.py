@@ -40,15 +40,15 @@ def object_query_attention(
         ValueError: Sizes do not fit together.
     """
     check_float("B length width", x=x, memory=memory)
+    check_same_dtype(
+        x=x, query_position=query_position, memory=memory, memory_position=memory_position,
+        W_q=W_q, W_k=W_k, W_v=W_v,
+    )  # fmt: skip
     check_shape((x.shape[0], memory.shape[1], x.shape[2]), memory=memory)
     check_shape(tuple(x.shape[1:]), query_position=query_position)
     check_shape(tuple(memory.shape[1:]), memory_position=memory_position)
     check_matrix("W_q", W_q, rows=x.shape[-1], of="x")
     check_matrix("W_k", W_k, rows=x.shape[-1], columns=W_q.shape[1], of="memory")
     check_matrix("W_v", W_v, rows=x.shape[-1], of="memory")
-    check_same_dtype(
-        x=x, query_position=query_position, memory=memory, memory_position=memory_position,
-        W_q=W_q, W_k=W_k, W_v=W_v,
-    )  # fmt: skip
     query, key = (x + query_position) @ W_q, (memory + memory_position) @ W_k
     return scaled_dot_product_attention(query, key, memory @ W_v)

@@ -21,6 +21,7 @@ from course_utils.validation import (
     check_at_least,
     check_float,
     check_matrix,
+    check_number,
     check_same_dtype,
     check_shape,
 )
@@ -69,10 +70,10 @@ def vit_tokens(
         ValueError: Sizes do not fit together, or `patch` does not divide height and width.
     """
     patches = patchify(images, patch)
+    check_same_dtype(images=images, W_e=W_e, b_e=b_e, class_token=class_token, positions=positions)
     check_matrix("W_e", W_e, rows=patches.shape[-1], of="a patch")
     check_shape((W_e.shape[1],), b_e=b_e, class_token=class_token)
     check_shape((1 + patches.shape[1], W_e.shape[1]), positions=positions)
-    check_same_dtype(images=images, W_e=W_e, b_e=b_e, class_token=class_token, positions=positions)
     first = class_token.expand(len(images), 1, -1)
     return torch.cat([first, patches @ W_e + b_e], dim=1) + positions
 
@@ -93,7 +94,7 @@ class VisionTransformer(nn.Module):
         **functions: What `GivenAttention` takes in place of its own: split, attend, merge.
 
     Raises:
-        TypeError: A size is not an int.
+        TypeError: A size is not an int, or `position_std` is not a number.
         ValueError: A size is below 1, `patch` does not divide `image_size`, or the heads do not
             divide the width.
     """
@@ -115,6 +116,7 @@ class VisionTransformer(nn.Module):
         super().__init__()
         check_at_least(1, image_size=image_size, patch=patch, num_classes=num_classes)
         check_at_least(1, d_model=d_model, num_layers=num_layers, channels=channels)
+        check_number(position_std=position_std)
         if image_size % patch:
             raise ValueError(f"patch must divide the image size {image_size}, got {patch}")
         self.patch, self.image_shape = patch, (channels, image_size, image_size)

@@ -28,7 +28,8 @@ def random(module: nn.Module) -> nn.Module:
 def vit(**more: int) -> ViTConfig:
     return ViTConfig(
         hidden_size=8, num_hidden_layers=2, num_attention_heads=2, intermediate_size=20,
-        image_size=6, patch_size=3, num_channels=2, layer_norm_eps=1e-5, attn_implementation="sdpa", **more,
+        image_size=6, patch_size=3, num_channels=2, layer_norm_eps=1e-5,
+        attn_implementation="sdpa", **more,
     )  # fmt: skip
 
 
