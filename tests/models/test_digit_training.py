@@ -21,9 +21,9 @@ def test_models_of_one_size_learn_the_same_in_every_run() -> None:
     losses = []
     for _ in range(2):
         torch.manual_seed(0)
-        losses.append(train_on_digits(SmallCNN(), seed=0, steps=25))
+        losses.append(train_on_digits(SmallCNN(), seed=0, steps=60))
     assert losses[0] == losses[1]
-    assert losses[0][-1] < 0.8 * losses[0][0]
+    assert losses[0][-1] < losses[0][0] / 2
 
 
 def test_every_kind_of_transformer_reads_digits() -> None:
