@@ -14,7 +14,7 @@ from course_utils.exercises.shared.precision import lower_precision
 from course_utils.exercises.shared.projections import projections
 from course_utils.exercises.shared.roles import ROLES
 from course_utils.exercises.shared.scale import DEFAULT, another_scale, some_scale
-from course_utils.exercises.shared.softmax import SOFTMAX, epsilon, some_epsilon
+from course_utils.exercises.shared.softmax import RANDOM, SOFTMAX, epsilon, some_epsilon
 from course_utils.exercises.shared.values import COMPARED, VALUES
 from torch import Tensor
 
@@ -156,7 +156,8 @@ EXERCISE = exercise(
                 "opening = gate.tanh().tanh()", "opening = gate.sin()", "opening = 1 - gate.tanh()",
                 "opening = gate.tanh().relu()", "opening = 1 + gate.tanh()", "opening = gate.atan()",
                 "opening = -gate.tanh()", "opening = gate.exp()", "opening = F.softsign(gate)",
-                "opening = (gate / 2).tanh()"),
+                "opening = (gate / 2).tanh()", "opening = gate.relu()", "opening = F.gelu(gate)",
+                "opening = F.softplus(gate)", "opening = F.silu(gate)"),
         mistake("gate ignored", "Whatever the gate is, what is read is added in full, or not at all.",
                 "opening = 1.0", "opening = 0.0", "result = x + 0.0 * added"),
         mistake("blend instead of a sum", "x fades as the gate opens: the two are blended. A residual stays whole: "
@@ -201,6 +202,7 @@ EXERCISE = exercise(
         *if_given(MASK),
         *EMPTY_ROWS,
         *VALUES,
+        RANDOM,
         *saying((batch_mixed("key = context.roll(1, 0) @ W_k\nvalue = context.roll(1, 0) @ W_v",
                              "key = context[:1] @ W_k\nvalue = context[:1] @ W_v",
                              "key = context.flip(0) @ W_k\nvalue = context.flip(0) @ W_v"),), {

@@ -155,7 +155,8 @@ EXERCISE = exercise(
                 "of each object.", "return F.one_hot(query, queries).mT", "return F.one_hot(query, queries).bool().mT",
                 "return F.one_hot(query, queries)"),
         mistake("another kind than whole numbers", "The numbers of the queries are whole: `long`, in one tensor.",
-                "return query.to(cost.dtype)", "return query.int()", "return query.tolist()"),
+                "return query.to(cost.dtype)", "return query.float()", "return query.int()", "return query.tolist()",
+                "return list(query)"),
         mistake("pairs returned", "scipy's two lists came back, rows and columns. Which of the two, in which order, is "
                 "asked for?", "return query, torch.arange(objects).expand(batch, -1)",
                 "return torch.stack([query, torch.arange(objects).expand(batch, -1)], -1)",

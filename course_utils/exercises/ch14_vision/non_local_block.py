@@ -13,7 +13,7 @@ from course_utils.exercises.shared.lookup import AVERAGES, PRODUCTS, SHARES, UNM
 from course_utils.exercises.shared.precision import lower_precision
 from course_utils.exercises.shared.projections import projections
 from course_utils.exercises.shared.scale import some_scale
-from course_utils.exercises.shared.softmax import epsilon, some_epsilon
+from course_utils.exercises.shared.softmax import RANDOM, epsilon, some_epsilon
 from course_utils.exercises.shared.values import COMPARED, VALUES
 from torch import Tensor
 
@@ -167,6 +167,7 @@ EXERCISE = exercise(
                 "result = F.layer_norm(x + image, x.shape[1:])", "result = x + image.tanh()"),
         *without(projections("places", "places", "places"), "normalised"),
         *epsilon(_epsilon),
+        RANDOM,
         *without(COMPARED, "query and key swapped", "the wrong two compared"),  # named as matrices, above
         *PRODUCTS,
         *saying(without(UNMASKED, "weights = torch.softmax(scores, 1)", "weights = torch.softmax(scores, 2)"), {

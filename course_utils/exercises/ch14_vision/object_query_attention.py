@@ -14,7 +14,7 @@ from course_utils.exercises.shared.lookup import AVERAGES, PRODUCTS, SHARES, UNM
 from course_utils.exercises.shared.precision import lower_precision
 from course_utils.exercises.shared.projections import projections
 from course_utils.exercises.shared.scale import DEFAULT, another_scale, some_scale
-from course_utils.exercises.shared.softmax import epsilon, some_epsilon
+from course_utils.exercises.shared.softmax import RANDOM, epsilon, some_epsilon
 from course_utils.exercises.shared.values import COMPARED, VALUES, average_law
 from torch import Tensor
 
@@ -157,6 +157,7 @@ EXERCISE = exercise(
                 "make a score, and how wide are they?", "default = 1 / math.sqrt(x.shape[-1])",
                 "default = 1 / x.shape[-1]"),
         *epsilon(_epsilon),
+        RANDOM,
         *another_scale(_some_scale),
         *without(COMPARED, "out = stable_softmax(key @ query.mT / query.shape[-1] ** 0.5).mT @ value"),
         *PRODUCTS,

@@ -141,7 +141,7 @@ EXERCISE = exercise(
                 "is_bad = height % patch != 0 or width % patch != 0 or patch >= min(height, width)"),
         mistake("only square images accepted", "An image need not be square. What must hold of height and width, each "
                 "by itself?", "is_bad = height % patch != 0 or height != width",
-                "is_bad = height != width"),
+                "is_bad = height != width", "columns = rows", "rows = columns"),
         squeezed("return patches{}"),
         cut_off("return patches.detach()"),
         mistake("another dtype", "The patches must keep the dtype of the images.", "return patches.float()",

@@ -1,5 +1,6 @@
 """Exercise: what enters a Vision Transformer."""
 
+from dataclasses import replace
 from typing import Any
 
 import torch
@@ -9,6 +10,7 @@ from course_utils.checking.mistakes import mistake, without
 from course_utils.exercises.shared.kinds import cut_off, squeezed
 from course_utils.exercises.shared.patches import PATCHES
 from course_utils.exercises.shared.precision import lower_precision
+from course_utils.exercises.shared.softmax import RANDOM
 from course_utils.models import vit_tokens
 
 RIGHT = """
@@ -103,6 +105,10 @@ EXERCISE = exercise(
                 "out = tokens + torch.cat([positions[:1], later])"),
         mistake("positions forgotten", "No token knows where it stands: the patches are a set. Which argument was not "
                 "used?", "out = tokens", "out = tokens + 0.0 * positions"),
+        mistake("positions for one image only", "One image has its positions, the others have none. The same table "
+                "serves every image of the batch.",
+                "out = torch.cat([tokens[:1] + positions, tokens[1:]])",
+                "out = torch.cat([tokens[:-1], tokens[-1:] + positions])"),
         mistake("positions not added", "The positions were multiplied, subtracted or set beside the tokens. What is "
                 "done with them, number by number?", "out = tokens * positions", "out = tokens - positions",
                 "out = torch.cat([tokens, positions.expand_as(tokens)], -1)", "out = tokens * (1 + positions)"),
@@ -146,6 +152,9 @@ EXERCISE = exercise(
         cut_off("first = class_token.detach().expand(batch, 1, -1)", "out = tokens + positions.detach()",
                 "projected = patches @ W_e.detach()", "embedded = projected + b_e.detach()",
                 "projected = patches.detach() @ W_e", "return out.detach()"),
+        replace(RANDOM, says="Two calls with the same inputs differ: something random, such as dropout, happens "
+                "inside. What enters the first block?",
+                versions=("out = torch.dropout(tokens + positions, 0.1, True)",)),
         lower_precision(vit_tokens, "projected = (patches.float() @ W_e.float()).to(images.dtype)"),
     ),
     hints=(
