@@ -49,26 +49,10 @@ from torch import nn
 from torch.nn import functional as F
 from tqdm import tqdm
 
-from course_utils import (
-    attention,
-    check,
-    hint,  # noqa: F401
-    matrix_plotting,
-    measure,
-    models,
-    plotting,
-    reading,
-    yours,
-)
+from course_utils import attention, check, hint, measure, models, plotting, reading, yours  # noqa: F401
 from course_utils.data.digit_scenes import caption
 from course_utils.data.digits import load_digits
-from course_utils.models import (
-    captions,
-    digit_training,
-    dots,
-    pair_training,
-    two_towers,
-)
+from course_utils.models import captions, digit_training, dots, pair_training
 from course_utils.models.detection import Detector
 from course_utils.positions import is_permutation_equivariant
 from course_utils.widgets import patch_explorer
@@ -351,7 +335,7 @@ The class token has nothing to say at first: it is the same for every image. It 
 **Predict.** Two layers. In which one does the class token look more narrowly, and where: at ink or at paper?
 """
 
-# %% mystnb={"image": {"alt": "@@ALT3@@"}}
+# %% mystnb={"image": {"alt": "Four digits, and over each what the class token reads in layer 1 and in layer 2, patch by patch."}}
 shown = torch.tensor([(digits.test_labels == k).nonzero()[0, 0] for k in (0, 3, 4, 7)])
 _, read = in_the_open(vit, digits.test_images[shown])
 figure, grid = plt.subplots(3, 4, figsize=(plotting.WIDTH, 4.4))
@@ -360,12 +344,12 @@ for column, number in enumerate(shown):
     grid[0, column].imshow(digits.test_images[number, 0], cmap="gray_r")
     for layer, rows in enumerate(read, start=1):
         patches = rows[column].mean(dim=0)[1:].reshape(4, 4)
-        grid[layer, column].imshow(patches, cmap="cividis", vmin=0, vmax=0.25)
+        drawn = grid[layer, column].imshow(patches, cmap="cividis", vmin=0, vmax=0.25)
 for axes, name in zip(grid[:, 0], ("image", "layer 1", "layer 2"), strict=True):
     axes.set_ylabel(name, rotation=0, ha="right", va="center")
 for axes in grid.flat:
     axes.set(xticks=[], yticks=[])
-matrix_plotting.colour_key(grid[1:], top=0.25, label="weight")
+_ = figure.colorbar(drawn, ax=grid[1:], shrink=0.8, label="weight")
 
 # %%
 _, read = in_the_open(vit, digits.test_images)
@@ -590,14 +574,14 @@ r"""
 
 Located are .98 with the optimal matching and .96 with the cheapest query<!-- shown: 0.98 0.96 -->: on so few digits, far apart, two seldom want the same query. Named are far fewer, .28 and .11<!-- shown: 0.28 0.11 -->: places are learnt long before names. DETR is known for long training.
 
-With queries that are alike next to nothing is located, @ALIKE@: five equal answers can be right about one digit at most, and the matching pulls them to another one every time.
+With queries that are alike next to nothing is located: five equal answers can be right about one digit at most, and the matching pulls them to another one every time.
 
 </details>
 
 And where do the queries look? The last layer's weights, over three canvases that the detector had never seen:
 """
 
-# %% mystnb={"image": {"alt": "@@ALT5@@"}}
+# %% mystnb={"image": {"alt": "Three canvases with three digits each, and five maps beside each: where each query looks. White dots mark where a query that found something points."}}
 figure, grid = plt.subplots(3, 6, figsize=(plotting.WIDTH, 3.6))
 plotting.headline(figure, "Where each of five queries looks, and points")
 for row, scene in zip(grid, detection_record["shown"], strict=True):
@@ -723,7 +707,7 @@ Both towers are small Transformers, of patches and of letters; the mean of the l
 
 # %% tags=["nbval-ignore-output"] reason="the bar's speed"
 torch.manual_seed(0)
-towers = two_towers.TwoTowers()
+towers = pair_training.TwoTowers()
 _ = pair_training.train_towers(towers, steps=400, seed=0, progress=bar)
 
 # %%
@@ -779,7 +763,7 @@ def scores_of_pairs(model, pictures, texts):
 
 # %% tags=["nbval-ignore-output"] reason="times"
 torch.manual_seed(0)
-fusion, few = two_towers.Fusion(), 20
+fusion, few = pair_training.Fusion(), 20
 with torch.no_grad():
     start = time.process_time()
     pair_training.all_scores(towers)
@@ -1135,22 +1119,24 @@ A task that asks for it: twelve dots in two colours on 14 × 14 pixels, one of t
 """
 
 # %% tags=["nbval-ignore-output"] reason="the bar's speed"
-torch.manual_seed(0)
+torch.manual_seed(1)
 net = dots.DotNet(non_local=True)
-_ = dots.train_on_dots(net, steps=300, seed=0, progress=bar)
+_ = dots.train_on_dots(net, steps=300, seed=1, progress=bar)
 
 # %%
-print(f"live, with the block: {dots.dots_right(net):.3f}")
+print(f"live, with the block, 300 steps, seed 1: {dots.dots_right(net):.3f}")
 for run in dots_record["runs"]:
     name = "with" if run["non_local"] else "without"
-    print(f"recorded, {name:7} seed {run['seed']}: {run['right']:.3f}", end="")
-    print(f"  ({run['parameters']:,} parameters)")
+    print(f"recorded, {name:7} {run['steps']} steps, seed {run['seed']}", end="")
+    print(f": {run['right']:.3f}")
 
 # %% [markdown]
 r"""
 <details><summary>Answer</summary>
 
-@@ANSWER10@@
+Without the block .52 to .59<!-- shown: 0.519 0.594 -->, little better than a guess: the marked dot is near for few. With it, when it catches on, all of them: the third convolution finds the marked dot's colour at every place, and compares.
+
+*When* it catches on the seed decides. The live one was chosen because it does within 300 steps; seed 0 has .567<!-- shown: 0.567 --> then, and needs up to 600.
 
 </details>
 """

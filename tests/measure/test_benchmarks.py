@@ -76,7 +76,7 @@ SMALL: dict[str, tuple[dict[str, Any], list[str]]] = {
     ),
     "chapter_14_detection": ({"STEPS": 2, "SHOWN": 1}, ["--seeds", "1"]),
     "chapter_14_digits": ({"STEPS": 2}, ["--seeds", "1"]),
-    "chapter_14_dots": ({"STEPS": 2}, ["--seeds", "1"]),
+    "chapter_14_dots": ({"STEPS": [2]}, ["--seeds", "1"]),
     "chapter_14_explorer": ({"STEPS": 2}, []),
     "chapter_14_pairs": ({"TOWERS": 2, "FUSION": [2], "TEXT": 2, "EYES": 2}, ["--seeds", "1"]),
     "chapter_15_parity": ({"RUNS": [["parity", 4, 2]]}, ["--seeds", "1"]),
