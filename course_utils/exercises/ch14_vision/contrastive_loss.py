@@ -85,9 +85,9 @@ EXERCISE = exercise(
     difficulty=3,
     importance=5,
     cases=(
-        case("2 pairs of width 2, by hand", _by_hand, gradient="equal"),
-        case("3 pairs of width 4, temperature 0.7", _made(3, 4, 0.7), gradient="equal"),
-        case("a temperature that is learned, 0.3", _made(4, 3, 0.3, learned=True), gradient="equal"),
+        case("2 pairs of width 2, by hand", _by_hand, gradient="finite"),
+        case("3 pairs of width 4, temperature 0.7", _made(3, 4, 0.7, size=100.0), gradient="equal"),
+        case("a temperature that is learned, 0.3", _made(4, 3, 0.3, size=100.0, learned=True), gradient="equal"),
         case("temperature 1, a whole number", _made(4, 6, 1)),
         case("temperature 2.5", _made(5, 3, 2.5)),
         case("partners alike", _made(6, 5, 0.2, alike=2.0)),
