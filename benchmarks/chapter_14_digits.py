@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import argparse
 import time
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -39,7 +40,7 @@ from course_utils.models.digit_training import (
     xca_vit,
 )
 
-MODELS = {
+MODELS: dict[str, Callable[[], nn.Module]] = {
     "ViT": digit_vit,
     "none": partial(digit_vit, position_std=0.0),
     "CNN": SmallCNN,
@@ -69,7 +70,10 @@ def run(kind: str, seed: int) -> dict[str, Any]:
 def classical(kind: str, model: Any) -> dict[str, Any]:
     """Fit a model of scikit-learn on the images as they are, and judge it as the others."""
     known = load_digits()
-    flat = lambda images: images.flatten(1).numpy()  # noqa: E731
+
+    def flat(images: Tensor) -> Any:
+        return images.flatten(1).numpy()
+
     model.fit(flat(known.images), known.labels.numpy())
     moved = shifted(known.test_images, torch.Generator().manual_seed(1_000))
 

@@ -22,7 +22,7 @@ from course_utils.data.digits import load_digits
 from course_utils.models.digit_training import BATCH, RATE, judge_on_digits, train_on_digits
 from course_utils.models.vit import VisionTransformer
 
-SIZE = {"d_model": 32, "num_heads": 4, "num_layers": 2, "d_ff": 64}
+SIZE: dict[str, Any] = {"d_model": 32, "num_heads": 4, "num_layers": 2, "d_ff": 64}
 PATCHES = [2, 4]
 STEPS = 1260
 

@@ -6,6 +6,8 @@ Differs: a centre and no box, one head, two layers that read the image and no en
     four convolutions, losses at the last layer alone
 """
 
+from typing import cast
+
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
@@ -102,14 +104,15 @@ class Detector(nn.Module):
     @torch.no_grad()
     def weights(self, images: Float[Tensor, "B 1 h w"]) -> Float[Tensor, "B Q 6 6"]:
         """Return where on the canvas each query looks in the last layer."""
-        last = self.layers[-1]
+        last = cast(ReadingLayer, self.layers[-1])
         x, memory = self.states(images)[-2], self.memory(images)
         normed = last.norms[0](x)
         asks = normed + self.queries()
         x = x + last.talk(asks, asks, normed, need_weights=False)[0]
         query = (last.norms[1](x) + self.queries()) @ last.W[0]
         key = (memory + self.memory_position) @ last.W[1]
-        return attention_weights(query, key).unflatten(-1, (GRID, GRID))
+        weights: Tensor = attention_weights(query, key).unflatten(-1, (GRID, GRID))
+        return weights
 
 
 def matched(

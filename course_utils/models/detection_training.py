@@ -41,7 +41,8 @@ def train_detector(
 
     def draw_loss() -> Tensor:
         drawn = scenes(digits.images, digits.labels, BATCH, generator)
-        return detection_loss(*model(drawn.images), drawn, how)
+        scores, centres = model(drawn.images)
+        return detection_loss(scores, centres, drawn, how)
 
     optimiser = torch.optim.AdamW(model.parameters(), lr=RATE)
     return descend(model, draw_loss, optimiser, steps=steps, learning_rate=RATE, progress=progress)

@@ -112,7 +112,7 @@ def share_right(
     model: nn.Module, images: Float[Tensor, "N C h w"], labels: Int[Tensor, " N"]
 ) -> float:
     """Return the share of images whose digit has the highest score."""
-    return (model(images).argmax(dim=-1) == labels).double().mean().item()
+    return float((model(images).argmax(dim=-1) == labels).double().mean())
 
 
 def judge_on_digits(model: nn.Module) -> dict[str, float]:

@@ -103,4 +103,4 @@ def train_on_dots(
 def dots_right(model: nn.Module, images: int = 500) -> float:
     """Return the share of dots, in images that no training drew, that are right."""
     drawn, same, asked = draw_dots(images, torch.Generator().manual_seed(1_000))
-    return ((model(drawn) > 0) == same)[asked].double().mean().item()
+    return float(((model(drawn) > 0) == same)[asked].double().mean())

@@ -1,6 +1,7 @@
 """What counts as located and as named, and what was recorded."""
 
 import torch
+from torch import Tensor
 from torch.nn import functional as F
 
 from course_utils.measure import read_record
@@ -11,7 +12,9 @@ from course_utils.models.detection_training import judge_detector, judged_scenes
 class Told(Detector):
     """Answers with what it is told."""
 
-    def forward(self, images):  # type: ignore[no-untyped-def]
+    told: tuple[Tensor, Tensor]
+
+    def forward(self, images: Tensor) -> tuple[Tensor, Tensor]:
         return self.told
 
 
@@ -21,10 +24,10 @@ def test_each_answer_counts_for_one_digit() -> None:
     labels[:, :3] = torch.where(scenes.present, scenes.labels, NOTHING)
     centres = torch.zeros(30, QUERIES, 2)
     centres[:, :3] = scenes.centres
-    model.told = 9.0 * F.one_hot(labels, NOTHING + 1), centres
+    model.told = (9.0 * F.one_hot(labels, NOTHING + 1), centres)
     assert judge_detector(model, scenes) == {"located": 1.0, "named": 1.0, "claims": 1.0}
     labels[:, 1:] = NOTHING
-    model.told = 9.0 * F.one_hot(labels, NOTHING + 1), centres
+    model.told = (9.0 * F.one_hot(labels, NOTHING + 1), centres)
     found = judge_detector(model, scenes)
     assert found["located"] == found["claims"] == 30 / int(scenes.present.sum())
 

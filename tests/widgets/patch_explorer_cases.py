@@ -63,7 +63,7 @@ def read(
 def cases() -> list[dict[str, Any]]:
     """Both patches, in order and shuffled, with positions and without."""
     record = read_record(RECORD)
-    views = [
+    views: list[dict[str, Any]] = [
         {"image": image, "patch": patch, "shuffle": shuffle, "positions": positions}
         for patch in (2, 4)
         for image, shuffle, positions in (
