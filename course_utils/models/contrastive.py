@@ -53,4 +53,5 @@ def _number(temperature: float | Tensor) -> float:
 def _direction(x: Tensor) -> Tensor:
     """Return each row at length 1; zeros stay zeros."""
     length = torch.linalg.vector_norm(x, dim=-1, keepdim=True)
-    return x / length.masked_fill(length == 0.0, 1.0)
+    unit: Tensor = x / length.masked_fill(length == 0.0, 1.0)
+    return unit

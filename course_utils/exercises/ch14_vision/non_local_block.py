@@ -68,7 +68,8 @@ def _scores(x: Tensor, W_theta: Tensor, W_phi: Tensor) -> Tensor:
 
 def _added(args: tuple[Any, ...], got: Tensor) -> Tensor:
     """Return what was added to x, place by place."""
-    return (got.detach() - args[0]).flatten(2).mT
+    added: Tensor = (got.detach() - args[0]).flatten(2).mT
+    return added
 
 
 def _some_scale(args: tuple[Any, ...], got: Tensor) -> bool:
