@@ -177,6 +177,7 @@ Each chapter has a *core path*: at most ten sections, with at most an hour of ex
 | 11 | [The whole Transformer](11_transformer.ipynb) |
 | 12 | [Training it, and what it costs](12_training.ipynb) |
 | 13 | [Reading attention: what the weights say, and what they do not](13_reading_attention.ipynb) |
+| 14 | [Seeing and crossing: vision and cross-modal attention](14_vision.ipynb) |
 | 15 | [Why it works: theory you can run](15_theory.ipynb) |
 
 Chapters with a link are there; the others are planned.
@@ -186,7 +187,6 @@ Chapters with a link are there; the others are planned.
 """
 | | chapter |
 |---|---|
-| 14 | Seeing and crossing: vision and cross-modal attention |
 | 16 | Long context, many devices |
 | 17 | Beyond attention |
 | 18 | Fact-check clinic and field guide |

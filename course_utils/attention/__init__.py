@@ -4,6 +4,7 @@ from course_utils.attention.attend import attend, context_vector
 from course_utils.attention.block_pool import BlockPool
 from course_utils.attention.cross_attention import cross_attention
 from course_utils.attention.cross_covariance import cross_covariance_attention
+from course_utils.attention.gated_cross_attention import gated_cross_attention, last_image_mask
 from course_utils.attention.grouped_query import grouped_query_attention
 from course_utils.attention.heads import (
     ablate_heads,
@@ -39,6 +40,8 @@ from course_utils.attention.multi_head import (
     multi_head_attention_loop,
 )
 from course_utils.attention.multi_head_module import MultiHeadAttention
+from course_utils.attention.non_local import non_local_block
+from course_utils.attention.object_queries import object_query_attention
 from course_utils.attention.online_softmax import merge_partials, online_softmax_step
 from course_utils.attention.paged_cache import PagedCache, paged_gather
 from course_utils.attention.performer import causal_performer_attention, performer_attention
@@ -101,12 +104,14 @@ __all__ = [
     "dot_score",
     "entmax",
     "fixed_mask",
+    "gated_cross_attention",
     "general_score",
     "global_window_attention",
     "grouped_query_attention",
     "hopfield_energy",
     "hopfield_update",
     "induction_prediction",
+    "last_image_mask",
     "latent_attention",
     "latent_attention_absorbed",
     "leaks_future",
@@ -125,6 +130,8 @@ __all__ = [
     "multi_head_attention_fused",
     "multi_head_attention_loop",
     "nadaraya_watson",
+    "non_local_block",
+    "object_query_attention",
     "online_softmax_step",
     "orthogonal_projection",
     "padding_mask",

@@ -9,6 +9,8 @@ from course_utils.data.date_formats import (
     write_date,
 )
 from course_utils.data.dates import DateTokens, field_mask, is_held_out, sample_dates
+from course_utils.data.digit_scenes import Scenes, caption, number_strips, scenes
+from course_utils.data.digits import Digits, load_digits, shifted
 from course_utils.data.sequences import Pairs, repeat_pairs
 from course_utils.data.text import (
     ALPHABET,
@@ -33,16 +35,23 @@ __all__ = [
     "CharacterText",
     "CharacterTokenizer",
     "DateTokens",
+    "Digits",
     "Pairs",
+    "Scenes",
     "WrittenDate",
+    "caption",
     "character_text",
     "date_styles",
     "decode",
     "encode",
     "field_mask",
     "is_held_out",
+    "load_digits",
+    "number_strips",
     "random_windows",
     "repeat_pairs",
     "sample_dates",
+    "scenes",
+    "shifted",
     "write_date",
 ]

@@ -17,6 +17,7 @@ from course_utils.models.contexts import (
     LocalMonotonicContext,
     LocalPredictiveContext,
 )
+from course_utils.models.contrastive import contrastive_loss
 from course_utils.models.deep_stack import DeepStack, train_deep_stack
 from course_utils.models.encoder import Encoder
 from course_utils.models.feed_forward import feed_forward, gated_feed_forward
@@ -38,6 +39,7 @@ from course_utils.models.length_task import (
 )
 from course_utils.models.llama import Llama, from_llama, to_llama
 from course_utils.models.local_weights import from_folder
+from course_utils.models.matching import match_queries
 from course_utils.models.model_cache import ModelCache
 from course_utils.models.named_schemes import rescaled_rope
 from course_utils.models.norms import layer_norm, rms_norm
@@ -60,6 +62,7 @@ from course_utils.models.seq2seq_training import (
 )
 from course_utils.models.small_transformer import Block, SmallTransformer
 from course_utils.models.transformer import Transformer, transformer_masks
+from course_utils.models.vit import VisionTransformer, patchify, vit_tokens
 from course_utils.models.width_sweep import SweepPoint, train_at_width
 
 __all__ = [
@@ -97,10 +100,12 @@ __all__ = [
     "SweepPoint",
     "TokenText",
     "Transformer",
+    "VisionTransformer",
     "Written",
     "accumulated_gradient",
     "beam_search",
     "causal_lm_loss",
+    "contrastive_loss",
     "copy_task",
     "decoder_layer",
     "draw_tokens",
@@ -121,8 +126,10 @@ __all__ = [
     "layer_norm",
     "left_pad",
     "mask_tokens",
+    "match_queries",
     "next_character_loss",
     "next_token_loss",
+    "patchify",
     "recall_batch",
     "rescaled_rope",
     "rms_norm",
@@ -145,6 +152,7 @@ __all__ = [
     "train_recall",
     "train_seq2seq",
     "transformer_masks",
+    "vit_tokens",
     "warmup_cosine",
     "warmup_inverse_sqrt",
     "weight_on_previous",

@@ -19,6 +19,7 @@ from course_utils.widgets.hopfield_landscape import HopfieldLandscape, hopfield_
 from course_utils.widgets.length_explorer import LengthExplorer, length_explorer
 from course_utils.widgets.look_stepper import LookStepper, look_stepper
 from course_utils.widgets.mask_playground import MaskPlayground, mask_playground
+from course_utils.widgets.patch_explorer import PatchExplorer, patch_explorer
 from course_utils.widgets.projection_toy import ProjectionToy, projection_toy
 from course_utils.widgets.rope_clock import RopeClock, rope_clock
 from course_utils.widgets.scale_explorer import ScaleExplorer, scale_explorer
@@ -38,6 +39,7 @@ __all__ = [
     "LengthExplorer",
     "LookStepper",
     "MaskPlayground",
+    "PatchExplorer",
     "ProjectionToy",
     "RopeClock",
     "ScaleExplorer",
@@ -56,6 +58,7 @@ __all__ = [
     "length_explorer",
     "look_stepper",
     "mask_playground",
+    "patch_explorer",
     "projection_toy",
     "rope_clock",
     "scale_explorer",

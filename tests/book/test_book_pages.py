@@ -25,6 +25,7 @@ TERMS = {
     "11_transformer": "encoder",
     "12_training": "checkpointing",
     "13_reading_attention": "rollout",
+    "14_vision": "patches",
     "15_theory": "hopfield",
 }
 CHAPTER = "notebooks/03_scaled_dot_product.html"

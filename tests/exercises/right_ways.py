@@ -15,6 +15,7 @@ from tests.exercises.right_ways_ch10 import RIGHT_WAYS_CH10
 from tests.exercises.right_ways_ch11 import RIGHT_WAYS_CH11
 from tests.exercises.right_ways_ch12 import RIGHT_WAYS_CH12
 from tests.exercises.right_ways_ch13 import RIGHT_WAYS_CH13
+from tests.exercises.right_ways_ch14 import RIGHT_WAYS_CH14
 from tests.exercises.right_ways_ch15 import RIGHT_WAYS_CH15
 
 RIGHT_WAYS: dict[str, tuple[Callable[..., object], ...]] = {
@@ -31,5 +32,6 @@ RIGHT_WAYS: dict[str, tuple[Callable[..., object], ...]] = {
     **RIGHT_WAYS_CH11,
     **RIGHT_WAYS_CH12,
     **RIGHT_WAYS_CH13,
+    **RIGHT_WAYS_CH14,
     **RIGHT_WAYS_CH15,
 }

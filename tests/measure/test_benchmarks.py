@@ -74,6 +74,11 @@ SMALL: dict[str, tuple[dict[str, Any], list[str]]] = {
         {"STEPS": 1, "POOLED_STEPS": 1, "JUDGED": 40, "EXPLAINED": 4, "FLOWS": 1, "SHUFFLES": 1},
         ["--seeds", "1"],
     ),
+    "chapter_14_detection": ({"STEPS": 2, "SHOWN": 1}, ["--seeds", "1"]),
+    "chapter_14_digits": ({"STEPS": 2}, ["--seeds", "1"]),
+    "chapter_14_dots": ({"STEPS": [2]}, ["--seeds", "1"]),
+    "chapter_14_explorer": ({"STEPS": 2}, []),
+    "chapter_14_pairs": ({"TOWERS": 2, "FUSION": [2], "TEXT": 2, "EYES": 2}, ["--seeds", "1"]),
     "chapter_15_parity": ({"RUNS": [["parity", 4, 2]]}, ["--seeds", "1"]),
 }  # fmt: skip
 NEEDS = {"chapter_05_multi_head": "x_transformers"}  # of the extra [bench]

@@ -45,6 +45,7 @@ def _first_token_decides(tokens: Tensor, mask: Tensor) -> Tensor:
 
 
 SQUARE = {"S": 4, "L": 4}
+IMAGE = {"C": 2, "h": 4, "w": 6, "patch": 2, "N": 6, "N_plus_1": 7}
 ATTENTION = (
     Entry(attention.additive_mask, {"dtype": torch.float32}),
     Entry(
@@ -59,10 +60,12 @@ ATTENTION = (
     Entry(attention.decode_step, {"length": lambda s, g: s["S_max"]}),
     Entry(attention.entmax, {"alpha": 1.5}),
     Entry(attention.fixed_mask, {"block": 2, "summary": 1}),
+    Entry(attention.gated_cross_attention, {"gate": torch.tensor(0.7)}, {"d": 3}),
     Entry(attention.global_window_attention, {"half_width": 1, "num_global": 1}),
     Entry(attention.hopfield_energy, sizes={"N": 5}),
     Entry(attention.hopfield_update, sizes={"N": 5}),
     Entry(attention.induction_prediction, sizes={"num_symbols": 3}),
+    Entry(attention.last_image_mask, sizes={"num_images": 40, "tokens_per_image": 2}),
     Entry(attention.leaks_future, {"attention": lambda s, g: _identity}),
     Entry(attention.linear_attention_step, smooth=False),
     Entry(attention.local_monotonic_weights, {"half_width": 1}),
@@ -70,6 +73,8 @@ ATTENTION = (
     Entry(attention.location_score, {}, {"positions": 9}),
     Entry(attention.lsh_attention, {"reach": 2}, smooth=False),
     Entry(attention.lsh_buckets, smooth=False),
+    Entry(attention.non_local_block, sizes={"C": 3, "h": 2, "w": 4, "d_g": 5}),
+    Entry(attention.object_query_attention, sizes={"Q": 3}),
     Entry(
         attention.online_softmax_step,
         {"l": lambda s, g: torch.rand(s["B"], s["L"], generator=g)},
@@ -169,6 +174,7 @@ MEASURE = (
 )
 MODELS = (
     Entry(models.causal_lm_loss, {"pad_id": 0}, {"V": 5}, apart=False),
+    Entry(models.contrastive_loss, {"temperature": 0.7}, apart=False),
     Entry(models.draw_tokens, {"temperature": 0.0}, {"num_tokens": 5}),
     Entry(models.encode, {"lengths": _lengths(1)}),
     Entry(models.feed_forward, {"activation": "gelu"}, {"d_ff": 5}),
@@ -177,12 +183,15 @@ MODELS = (
     Entry(models.layer_norm),
     Entry(models.left_pad, {"prompts": [[1, 2], [3]]}, {"B": 2, "longest": 2}),
     Entry(models.mask_tokens, {"mask_id": 3, "vocab_size": 4, "special": [0]}, apart=False),
+    Entry(models.match_queries, sizes={"Q": 4, "T": 3}, smooth=False),
+    Entry(models.patchify, {"patch": 2}, IMAGE),
     Entry(models.rms_norm),
     Entry(models.rnn_step),
     Entry(models.stream_mask, {"num_target": 3, "kind": "prefix", "pad_id": 0}, {"L": 7, "S": 4}),
     Entry(models.token_accuracy, {"predicted": _written}, {"T": 4}),
     Entry(models.token_probabilities, sizes={"num_tokens": 5}),
     Entry(models.transformer_masks, {"pad_id": 0}),
+    Entry(models.vit_tokens, {"patch": 2}, IMAGE),
 )
 READING = (  # the first axis of a list of layers is not the batch: apart=False
     Entry(reading.attention_flow, {"layers": _layers(), "source": 0, "target": 0}),

@@ -5,12 +5,20 @@ import model_calls
 import position_calls
 import pytest
 import transformer_calls
+import vision_calls
 import writing_calls
 from call_table import Call
 from refusal import WRONG, call, reshaped
 from torch import Tensor
 
-TABLES = (attention_calls, position_calls, model_calls, writing_calls, transformer_calls)
+TABLES = (
+    attention_calls,
+    position_calls,
+    model_calls,
+    writing_calls,
+    transformer_calls,
+    vision_calls,
+)
 CALLS = tuple(entry for table in TABLES for entry in table.CALLS)
 each_call = pytest.mark.parametrize("entry", CALLS, ids=lambda entry: entry.name)
 

@@ -20,6 +20,7 @@ from course_utils.widgets import (
     LengthExplorer,
     LookStepper,
     MaskPlayground,
+    PatchExplorer,
     ProjectionToy,
     RopeClock,
     ScaleExplorer,
@@ -49,6 +50,7 @@ WIDGETS = [
     (WiringExplorer, "wiring_explorer"),
     (ExplanationGraph, "explanation_graph"),
     (HopfieldLandscape, "hopfield_landscape"),
+    (PatchExplorer, "patch_explorer"),
 ]
 
 

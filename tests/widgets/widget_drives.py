@@ -210,4 +210,14 @@ DRIVES = {
         said.walk_from_the_left_among_all,
         {"count": 6, "start": [-0.7, 0.4]},
     ),
+    "PatchExplorer": Drive(
+        lambda: widgets.patch_explorer(read_record("chapter_14_explorer")),
+        lambda _: [
+            pick("layer", "2"),
+            press(lambda root: root.get_by_role("button", name="shuffle patches")),
+            tick("positions"),
+        ],
+        said.shuffled_without_positions,
+        {"layer": 2, "shuffle": 1, "positions": False},
+    ),
 }

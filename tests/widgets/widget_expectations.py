@@ -8,6 +8,7 @@ import hopfield_landscape_cases
 import look_stepper_cases
 import mask_playground_cases
 import numpy as np
+import patch_explorer_cases
 import tile_stepper_cases
 import torch
 import wiring_explorer_cases
@@ -20,7 +21,7 @@ from course_utils.attention import (
     softmax_jacobian,
     window_mask,
 )
-from course_utils.measure import compute_optimal, kv_cache_bytes
+from course_utils.measure import compute_optimal, kv_cache_bytes, read_record
 from course_utils.positions import rope_interleaved
 from course_utils.widgets import look_stepper
 
@@ -229,3 +230,17 @@ def walk_from_the_left_among_all(widget: Any) -> list[str]:
     state = ", ".join(fixed(x, 2) for x in walk[-1]["state"])
     first, last = (fixed(walk[i]["energy"], 3) for i in (0, -1))
     return [f"{valleys} valleys", f"is ({state})", f"fell from {first} to {last}."]
+
+
+def shuffled_without_positions(widget: Any) -> list[str]:
+    """Before the drive a widget is in order, with positions; the shuffle is its next one."""
+    record = read_record(patch_explorer_cases.RECORD)
+    view = (widget.image, widget.patch, widget.shuffle + 1, False)
+    seen = patch_explorer_cases.read(record, *view)
+    row, said = seen["rows"][1][widget.head - 1], max(seen["probabilities"])
+    entropy = float(-(torch.tensor(row) * torch.tensor(row).log()).sum())
+    return [
+        f"Shuffle {widget.shuffle + 1}, without positions: the model reads",
+        f"with probability {fixed(said, 2)}; it is a {widget.images[widget.image]['label']}.",
+        f"Entropy {fixed(entropy, 2)} of at most {fixed(np.log(len(row)), 2)}.",
+    ]

@@ -13,6 +13,7 @@ from course_utils.checking.mistakes import adding, mistake, saying, without
 from course_utils.exercises.shared.kinds import batch_mixed, left_in, squeezed
 from course_utils.exercises.shared.lookup import AVERAGES, PRODUCTS, SHARES, UNMASKED, smaller_epsilons
 from course_utils.exercises.shared.projections import projections
+from course_utils.exercises.shared.roles import ROLES, before_the_query
 from course_utils.exercises.shared.scale import DEFAULT, another_scale, some_scale
 from course_utils.exercises.shared.softmax import RANDOM, epsilon, some_epsilon
 from course_utils.exercises.shared.values import COMPARED, VALUES, average_law
@@ -99,37 +100,11 @@ def _any_roles(args: tuple[Any, ...], got: Tensor) -> bool:
     return False
 
 
-def _with(*changes: str) -> tuple[str, ...]:
-    """Return versions that change the sequences before they are projected."""
-    return tuple(f"{change}\nquery = x @ W_q" for change in changes)
-
-
-ROLES = (
-    mistake("query from context", "The two sequences changed roles: the context asks. Whose positions does the output "
-            "have, and so who asks?", *_with("x, context = context, x")),
-    mistake("keys and values from x", "The context plays no part: this is self-attention on `x`. Which of the three "
-            "come from what is read?", "key = x @ W_k\nvalue = x @ W_v"),
-    mistake("everything from the context", "`x` plays no part: this is self-attention on the context. Who asks?",
-            "query = context @ W_q"),
-    mistake("keys from one sequence, values from the other", "Keys and values come from two sequences. A weight found "
-            "with a key is used on the value at the same place: which sequence must give both?", "key = x @ W_k",
-            "value = x @ W_v", "query = context @ W_q\nkey = x @ W_k", "query = context @ W_q\nvalue = x @ W_v"),
-    mistake(
-        "x and context read together",
-        "The queries read `x` as well as the context: the two were joined. Cross-attention reads the context alone.",
-        *_with(
-            "both = torch.cat([x, context], dim=1)\nkey = both @ W_k\nvalue = both @ W_v",
-            "key = (x + context) @ W_k\nvalue = (x + context) @ W_v",
-            "x = x + context",
-        ),
-    ),
-)
-
 BATCH = (
     *saying(
         (
             batch_mixed(
-                *_with(
+                *before_the_query(
                     *(f"context = context{other}" for other in (".flip(0)", "[:1].expand_as(context)")),
                     "x = x[:1].expand_as(x)",
                     "context = context[-1:].expand_as(context)",
@@ -156,7 +131,7 @@ BATCH = (
         "not the whole context read",
         "Not the whole context is read: one position is used in place of all of it, or only its beginning. That is the "
         "bottleneck of chapter 01; what does attention choose among?",
-        *_with(
+        *before_the_query(
             "context = context[:, -1:].expand_as(context)",
             "context = context[:, :1].expand_as(context)",
             "context = context[:, : x.shape[1]]",
@@ -166,7 +141,7 @@ BATCH = (
         "the queries averaged",
         "Every position of `x` gets the same answer: they were averaged, or one asks for all. Each position asks for "
         "itself.",
-        *_with(
+        *before_the_query(
             "x = x.mean(1, keepdim=True).expand_as(x)",
             "x = x[:, -1:].expand_as(x)",
             "x = x[:, :1].expand_as(x)",
@@ -235,7 +210,7 @@ EXERCISE = exercise(
         *without(projections(), "value = context @ W_k"),  # keys averaged instead of values
         mistake("another sequence or matrix than meant", "Of the three products, at least one joins the wrong sequence "
                 "and matrix. Write down for query, key and value: made from what, by what?",
-                *_with("x, context, W_q, W_k = context, x, W_k, W_q"), matches=_any_roles),
+                *before_the_query("x, context, W_q, W_k = context, x, W_k, W_q"), matches=_any_roles),
         *adding(epsilon(_epsilon), smaller_epsilons("1e-7")),
         *adding(another_scale(_some_scale), {"another scale than 1/√d_k": ("default = 1 / math.sqrt(W_q.numel())",)}),
         *without(

@@ -1,0 +1,57 @@
+"""The contrastive loss of two encoders: each row is to find its partner among all of the batch.
+
+Source: Radford et al. 2021, Learning Transferable Visual Models From Natural Language Supervision
+    (CLIP), section 2.3 and figure 3, https://arxiv.org/abs/2103.00020
+Ours / theirs: a, b = I_f, T_f before they are normalised;  temperature = 1 / exp(t), as it divides
+Differs: a row of zeros stays zeros, where dividing by its length would give NaN
+Same contract as: the mean of `F.cross_entropy` over the rows and over the columns of the cosines
+"""
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from course_utils.validation import (
+    check_float,
+    check_positive,
+    check_same_dtype,
+    check_shape,
+)
+
+
+def contrastive_loss(
+    a: Float[Tensor, "B d"], b: Float[Tensor, "B d"], temperature: float | Float[Tensor, ""]
+) -> Float[Tensor, ""]:
+    """Return how badly each row finds its partner, in nats: a mean of both directions.
+
+    Args:
+        a: One vector for each pair, of any length.
+        b: Its partners, in the same order.
+        temperature: Divides the cosines; smaller is sharper.
+
+    Raises:
+        TypeError: A kind or dtype is wrong.
+        ValueError: The shapes differ, there is no pair, or the temperature is not positive.
+    """
+    check_same_dtype("B d", a=a, b=b)
+    check_shape(tuple(a.shape), b=b)
+    if not len(a):
+        raise ValueError("a and b need at least one pair, got none")
+    if isinstance(temperature, Tensor):
+        check_float(temperature=temperature)
+        check_shape((), temperature=temperature)
+    check_positive(temperature=_number(temperature))
+    logits = _direction(a) @ _direction(b).mT / temperature
+    forth, back = logits.log_softmax(1).diagonal(), logits.log_softmax(0).diagonal()
+    return -(forth + back).mean() / 2
+
+
+def _number(temperature: float | Tensor) -> float:
+    return temperature.item() if isinstance(temperature, Tensor) else temperature
+
+
+def _direction(x: Tensor) -> Tensor:
+    """Return each row at length 1; zeros stay zeros."""
+    length = torch.linalg.vector_norm(x, dim=-1, keepdim=True)
+    unit: Tensor = x / length.masked_fill(length == 0.0, 1.0)
+    return unit

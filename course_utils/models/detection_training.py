@@ -1,0 +1,76 @@
+"""Train and judge the small detector on canvases of digits."""
+
+from collections.abc import Callable, Iterable
+
+import torch
+from torch import Tensor
+
+from course_utils.data.digit_scenes import CANVAS, Scenes, scenes
+from course_utils.data.digits import load_digits
+from course_utils.models.detection import NOTHING, Detector, detection_loss
+from course_utils.models.training import descend
+
+BATCH, RATE, NEAR = 32, 1e-3, 2.0
+
+
+def judged_scenes(number: int = 300) -> Scenes:
+    """Return canvases with digits that no training shows."""
+    digits = load_digits()
+    generator = torch.Generator().manual_seed(1_000)
+    return scenes(digits.test_images, digits.test_labels, number, generator)
+
+
+def train_detector(
+    model: Detector,
+    *,
+    steps: int,
+    seed: int,
+    how: str = "optimal",
+    progress: Callable[[Iterable[int]], Iterable[int]] = iter,
+) -> list[float]:
+    """Train in place; return the loss of each step.
+
+    Args:
+        model: What to train.
+        steps: Number of updates.
+        seed: Decides which canvases are seen.
+        how: As in `matched`.
+        progress: Wraps the step numbers, for example in a tqdm bar.
+    """
+    generator, digits = torch.Generator().manual_seed(seed), load_digits()
+
+    def draw_loss() -> Tensor:
+        drawn = scenes(digits.images, digits.labels, BATCH, generator)
+        scores, centres = model(drawn.images)
+        return detection_loss(scores, centres, drawn, how)
+
+    optimiser = torch.optim.AdamW(model.parameters(), lr=RATE)
+    return descend(model, draw_loss, optimiser, steps=steps, learning_rate=RATE, progress=progress)
+
+
+@torch.no_grad()
+def judge_detector(model: Detector, seen: Scenes) -> dict[str, float]:
+    """Return the share of digits that a query of their own locates, and of those named as well.
+
+    A query says that it found something where "nothing" is not its likeliest answer. Each digit, in
+    order, takes the nearest such query that no other has; it is located within 2 pixels.
+
+    Args:
+        model: What finds them.
+        seen: Canvases to judge by.
+    """
+    scores, centres = model(seen.images)
+    says = scores.argmax(dim=-1)
+    free = says != NOTHING
+    claims = free.double().sum().item()
+    located = named = 0
+    for t in range(seen.labels.shape[1]):
+        far = CANVAS * (centres - seen.centres[:, t, None]).norm(dim=-1)
+        distance, query = far.masked_fill(~free, torch.inf).min(dim=1)
+        hit = (distance <= NEAR) & seen.present[:, t]
+        row = hit.nonzero()[:, 0]
+        free[row, query[row]] = False
+        located += int(hit.sum())
+        named += int((says[row, query[row]] == seen.labels[row, t]).sum())
+    there = int(seen.present.sum())
+    return {"located": located / there, "named": named / there, "claims": claims / there}

@@ -1,0 +1,84 @@
+// Cut a digit into patches, shuffle them, take the positions away; see what the class token reads.
+import { choice, fill, make, offer, svg, uniqueId, watch, writer } from "./shared.js";
+import { unpack, view } from "./patch_explorer_model.js";
+import { SIDE, drawCut, drawRead, drawTokens, sentence, short, tokensBox } from "./patch_explorer_picture.js";
+
+const TRAITS = ["image", "patch", "layer", "head", "positions", "shuffle", "models", "images"];
+
+function render({ model, el }) {
+  const id = uniqueId();
+  const write = writer(model);
+  const states = new Map();
+  const stateOf = (patch) => {
+    if (!states.has(patch)) states.set(patch, unpack(model.get("models").find((one) => one.patch === patch)));
+    return states.get(patch);
+  };
+  const number = (name, label) => choice(`${id}-${name}`, label, (select) => write({ [name]: +select.value }));
+  const controls = { image: number("image", "image"), patch: number("patch", "patch"), layer: number("layer", "layer"), head: number("head", "head") };
+  const counts = (n) => Array.from({ length: n }, (_, i) => [i + 1, i + 1]);
+  offer(controls.image, model.get("images").map(({ label }, i) => [i, `${label}${"′".repeat(model.get("images").slice(0, i).filter((one) => one.label === label).length)}`]));
+  offer(controls.patch, model.get("models").map(({ patch }) => [patch, `${patch} × ${patch}`]));
+  offer(controls.layer, counts(model.get("layers")));
+  offer(controls.head, counts(model.get("heads")));
+  const shuffle = make("button", { type: "button", textContent: "shuffle patches", onclick: () => write({ shuffle: model.get("shuffle") % 99 + 1 }) });
+  const back = make("button", { type: "button", textContent: "in order", onclick: () => write({ shuffle: 0 }) });
+  const positions = make("input", { type: "checkbox", onchange: () => write({ positions: positions.checked }) });
+
+  const said = make("p", { className: "acw-said", "aria-live": "polite" });
+  const picture = (className, box, words) => {
+    const drawn = svg(className);
+    drawn.setAttribute("viewBox", box);
+    return { drawn, figure: make("figure", {}, make("figcaption", { textContent: words }), drawn) };
+  };
+  const whole = picture("acw-cut", `0 0 ${SIDE} ${SIDE}`, "The image as numbered patches");
+  const seen = picture("acw-read", `0 0 ${SIDE} ${SIDE}`, "What the class token reads there");
+  const tokens = picture("acw-tokens", tokensBox(2), "The sequence: class token, then patches; below, the weights");
+  const [guesses, weights] = [make("table"), make("table")];
+  const line = make("div", { className: "acw-scroll", tabIndex: 0, role: "group", "aria-label": "The sequence of tokens" }, tokens.figure);
+  const root = make(
+    "div",
+    { className: "acw acw-patches", role: "group", "aria-label": "Patch explorer", "data-lm-suppress-shortcuts": "true" },
+    make("div", { className: "acw-controls" },
+      ...Object.values(controls).map(({ field }) => field), shuffle, back, make("label", {}, positions, " positions")),
+    said,
+    make("div", { className: "acw-main" }, whole.figure, seen.figure, guesses),
+    line,
+    make("details", {}, make("summary", { textContent: "All weights of the class token" }), weights),
+  );
+
+  function update() {
+    const now = Object.fromEntries(TRAITS.map((name) => [name, model.get(name)]));
+    const { label, pixels } = now.images[now.image];
+    const found = view({ ...now, pixels, state: stateOf(now.patch), heads: model.get("heads"), layers: model.get("layers") });
+    for (const [name, { select }] of Object.entries(controls)) select.value = now[name];
+    positions.checked = now.positions;
+    back.disabled = !now.shuffle;
+    const words = sentence({ ...now, label, found });
+    if (said.textContent !== words) said.textContent = words;
+    whole.drawn.innerHTML = drawCut(found.patches, now.patch);
+    seen.drawn.innerHTML = drawRead(found.patches, now.patch, found.row);
+    tokens.drawn.setAttribute("viewBox", tokensBox(found.row.length));
+    tokens.drawn.style.minWidth = `${found.row.length * 34}px`;
+    tokens.drawn.style.maxWidth = `${found.row.length * 52}px`;
+    tokens.drawn.innerHTML = drawTokens(found.patches, now.patch, found.row);
+    fill(guesses, "Probability of each digit", ["digit", "probability"], found.probabilities.map((p, i) => [i, short(p)]));
+    [...guesses.querySelectorAll("tbody tr")].forEach((row, i) => {
+      row.style.setProperty("--share", `${100 * found.probabilities[i]}%`);
+      row.classList.toggle("right", i === label);
+    });
+    fill(weights, "", ["token", "stands at", "patch of the image", "weight"], found.row.map((w, i) => {
+      const across = 8 / now.patch;
+      return i ? [i, `row ${Math.floor((i - 1) / across) + 1}, column ${((i - 1) % across) + 1}`, found.places[i - 1] + 1, w.toFixed(4)] : ["0, class", "in front", "none", w.toFixed(4)];
+    }));
+  }
+
+  el.append(root);
+  update();
+  const stop = watch(model, TRAITS, update);
+  return () => {
+    stop();
+    root.remove();
+  };
+}
+
+export default { render };

@@ -1,0 +1,1473 @@
+# ---
+# jupyter:
+#   jupytext:
+#     text_representation:
+#       extension: .py
+#       format_name: percent
+#   kernelspec:
+#     display_name: Python 3
+#     language: python
+#     name: python3
+# ---
+
+# %% [markdown]
+r"""
+# See and cross: attention over images, and between images and text
+
+*You will be able to*
+
+1. cut an image into tokens, and say which pixel stands where;
+2. build a Vision Transformer's input, and say what positions and class token do;
+3. write the attention of object queries, and match predictions to objects;
+4. write the contrastive loss and gated cross-attention;
+5. tell dual encoder, single stream and cross-attention apart by what can be stored beforehand;
+6. write the non-local block; name token, position and mask in other domains (further).
+
+*You need* chapters 04 (cross-attention), 05 (heads), 06 (masks), 07 (positions), 11 (blocks); 08 for section 11.
+
+*Core path · further*
+"""
+
+# %% [markdown]
+r"""
+How to read: each experiment begins with a question. Write down your guess, run the cell, then open the answer.
+
+Images have the axes $(B, C, h, w)$: batch, channels, rows, columns. The images are handwritten digits of 8 × 8 pixels, which scikit-learn brings along: 1,347 to learn from, 450 to test.
+
+Four small models are trained in this notebook, one seed each. What takes longer was recorded by scripts in `benchmarks/`, with the same functions; each table says how many seeds it has.
+"""
+
+# %%
+import copy
+import sys
+import time
+from functools import partial
+
+import torch
+from matplotlib import pyplot as plt
+from torch import nn
+from torch.nn import functional as F
+from tqdm import tqdm
+
+from course_utils import attention, check, hint, measure, models, plotting, reading, yours  # noqa: F401
+from course_utils.data.digit_scenes import caption
+from course_utils.data.digits import load_digits
+from course_utils.models import captions, digit_training, dots, pair_training
+from course_utils.models.detection import Detector
+from course_utils.positions import is_permutation_equivariant
+from course_utils.widgets import patch_explorer
+
+plotting.use_style()
+torch.set_num_threads(1)
+torch.set_printoptions(precision=2, sci_mode=False, linewidth=88)
+bar = partial(tqdm, ncols=70, mininterval=1, file=sys.stdout)
+digits = load_digits()
+recorded = ("digits", "dots", "detection", "pairs")
+digits_record, dots_record, detection_record, pairs_record = (
+    measure.read_record(f"chapter_14_{name}") for name in recorded
+)
+
+
+# %%
+def runs_of(record, *models):
+    """Return the runs of these models, in their order."""
+    return [run for name in models for run in record["runs"] if run["model"] == name]
+
+
+# %% [markdown]
+r"""
+## 1. An image becomes a sequence
+
+A Transformer reads a sequence of vectors. An image is a grid of pixels. The **Vision Transformer** (ViT; Dosovitskiy et al., 2021) cuts the grid into square **patches**, flattens each, and calls them tokens.
+
+By hand: an image of 4 × 4 pixels, numbered in reading order, and patches of 2 × 2. The first patch holds the pixels 0, 1, 4 and 5.
+
+**Predict.** One line of code looks as if it did the same: `image.reshape(4, 4)`, four rows of four numbers. What is in its first row?
+"""
+
+# %%
+image = torch.arange(16.0).reshape(1, 1, 4, 4)
+print(image[0, 0], "\n")
+print("patches", *models.patchify(image, 2)[0].int().tolist(), sep="\n  ")
+print("reshape", *image.reshape(4, 4).int().tolist(), sep="\n  ")
+
+# %% [markdown]
+r"""
+<details><summary>Answer</summary>
+
+The pixels 0, 1, 2 and 3: the first row of the image. `reshape` never moves a number in memory; it only counts off. To bring two rows of a patch together the axes must be permuted in between: split rows and columns, put the two patch axes last, then flatten.
+
+</details>
+
+With real pixels the mistake is hard to see in a shape, and easy in a picture.
+"""
+
+# %% mystnb={"image": {"alt": "Three pictures of one handwritten 3. Left, the image. Middle, its sixteen patches in reading order: the 3 cut apart. Right, sixteen squares made by a plain reshape: horizontal slices, no 3 to be seen."}}
+three = digits.test_images[(digits.test_labels == 3).nonzero()[0]]
+figure = plt.figure(figsize=(plotting.WIDTH, 2.5))
+plotting.headline(figure, "Patches, and what a plain reshape makes of them")
+parts_of = (
+    ("image", three),
+    ("patchify", models.patchify(three, 2)),
+    ("reshape", three.reshape(1, 16, 4)),
+)
+for place, (name, pieces) in zip(figure.subfigures(1, 3), parts_of, strict=True):
+    across = 1 if name == "image" else 4
+    grid = place.subplots(across, across, squeeze=False)
+    place.suptitle(name, fontsize=12)
+    for axes, piece in zip(grid.flat, pieces[0], strict=True):
+        side = int(piece.numel() ** 0.5)
+        axes.imshow(piece.reshape(side, side), cmap="gray_r", vmin=0, vmax=1)
+        axes.set(xticks=[], yticks=[])
+
+# %% [markdown]
+r"""
+An image of $h \times w$ pixels gives $N = hw/p^2$ patches of $C p^2$ numbers, in reading order.
+
+**Predict.** The first ViT read 224 × 224 pixels in three colours, in patches of 16 × 16. How many tokens, if one more is put in front? By how much do weights per head grow if the patches are half as wide?
+"""
+
+# %%
+for size, patch in ((8, 2), (224, 32), (224, 16), (224, 8)):
+    N = (size // patch) ** 2
+    print(f"{size:3} pixels, patches of {patch:2}: {N:3} + 1 tokens", end="")
+    print(f", {(N + 1) ** 2:7,} weights in a head")
+
+# %% [markdown]
+r"""
+<details><summary>Answer</summary>
+
+$14 \cdot 14 = 196$ patches, and with the class token 197. Each patch has $3 \cdot 256 = 768$ numbers. Patches half as wide are four times as many, and the weights almost sixteen times: the cost is $O(N^2)$, and $N$ itself is quadratic in $1/p$. That is why patches are not pixels.
+
+</details>
+"""
+
+# %% [markdown]
+r"""
+### Exercise: `patchify`
+
+*Difficulty · importance · minutes*
+
+Write `patchify(images, patch) -> patches`.
+
+- `images` is `(B, C, h, w)`; `patches` is `(B, N, C·p·p)` with $p$ = `patch`.
+- The patch in row $i$ and column $j$ of the grid is number $i \cdot (w/p) + j$.
+- Inside a patch the order is channel, row, column: the order of a flattened `nn.Conv2d` kernel.
+- `ValueError` where $p$ does not divide $h$ or $w$, also where it is larger.
+"""
+
+
+# %% exercise="patchify"
+def patchify(images, patch):
+    """Cut images into square patches, in reading order."""
+    ### BEGIN SOLUTION: Refuse what does not fit, split rows and columns, bring the patch axes last, flatten.
+    batch, channels, height, width = images.shape
+    if height % patch or width % patch:
+        raise ValueError(f"patch must divide {height} and {width}, got {patch}")
+    rows, columns = height // patch, width // patch
+    grid = images.reshape(batch, channels, rows, patch, columns, patch)
+    turned = grid.permute(0, 2, 4, 1, 3, 5)
+    return turned.reshape(batch, rows * columns, channels * patch * patch)
+    ### END SOLUTION
+
+
+# %%
+check("patchify", patchify)
+# hint("patchify")  # remove the first # for a hint; each call gives one more
+
+# %% [markdown]
+r"""
+Three things turn patches into a ViT's input: a linear **embedding** $E$; a learned **class token** in front, whose last state will be classified; and a learned **position** for every token, the class token included.
+
+$$z_0 = [\,x_\text{class};\; x_1 E;\; \dots;\; x_N E\,] + E_\text{pos}$$
+
+### Exercise: `vit_tokens`
+
+*Difficulty · importance · minutes*
+
+Write `vit_tokens(images, patch, W_e, b_e, class_token, positions) -> tokens`.
+
+- `W_e` is `(C·p·p, d_model)`, `b_e` and `class_token` are `(d_model,)`, `positions` is `(1 + N, d_model)`; the result is `(B, 1 + N, d_model)`.
+- The class token comes first, without `b_e`; then the patches @ `W_e` + `b_e`, in the order of `patchify`.
+- Row 0 of `positions` is the class token's. $p$ divides $h$ and $w$.
+"""
+
+
+# %% exercise="vit_tokens"
+def vit_tokens(images, patch, W_e, b_e, class_token, positions):
+    """Return the class token and the embedded patches, each with its position."""
+    ### BEGIN SOLUTION: Cut, embed, put the class token in front of every image, add the positions.
+    batch, channels, height, width = images.shape
+    rows, columns = height // patch, width // patch
+    grid = images.reshape(batch, channels, rows, patch, columns, patch)
+    patches = grid.permute(0, 2, 4, 1, 3, 5).reshape(batch, rows * columns, -1)
+    embedded = patches @ W_e + b_e
+    first = class_token.expand(batch, 1, -1)
+    return torch.cat([first, embedded], dim=1) + positions
+    ### END SOLUTION
+
+
+# %%
+check("vit_tokens", vit_tokens)
+# hint("vit_tokens")
+
+# %% [markdown]
+r"""
+**Check yourself.** A ViT's code begins with `nn.Conv2d(3, 768, kernel_size=16, stride=16)`. Is it a convolutional network?
+
+- A. Yes: it learns local filters first.
+- B. No: a convolution whose stride is its kernel's size is a linear layer on each patch.
+- C. Partly: neighbouring patches share pixels.
+
+<details><summary>Answer</summary>
+
+- A is wrong: after this layer nothing is local, every token may look at every other.
+- **B is right.** That is why the order inside a patch is channel, row, column: the kernel, flattened, is a column of $E$.
+- C is wrong: with stride 16 no pixel is in two patches.
+
+</details>
+"""
+
+# %% [markdown]
+r"""
+## 2. What is it good for? A comparison
+
+From here on nothing is new: blocks of multi-head attention and a feed-forward layer, a norm, a linear layer on the class token. Here is the whole model, so that nothing is hidden.
+"""
+
+
+# %%
+def in_the_open(model, images):
+    """Return a ViT's scores, and what the class token reads in every layer and head."""
+    W_e, b_e = model.embed.weight.T, model.embed.bias
+    learned = model.class_token, model.positions
+    x = models.vit_tokens(images, model.patch, W_e, b_e, *learned)
+    read = []
+    for block in model.blocks:
+        read.append(block.weights(x)[:, :, 0].detach())
+        x = x + block.attention(block.attention_norm(x))
+        x = x + block.feed_forward(x)
+    return model.out(model.norm(x)[:, 0]), read
+
+
+# %% [markdown]
+r"""
+It is trained for 40 rounds through the 1,347 digits, each shifted by up to one pixel every time it is shown.
+
+**Predict.** Rank four models by the share of test digits that they name: this ViT, a convolutional network (CNN) of as many parameters, logistic regression, an SVM.
+"""
+
+# %% tags=["nbval-ignore-output"] reason="the bar's speed"
+torch.manual_seed(0)
+vit = digit_training.digit_vit()
+_ = digit_training.train_on_digits(vit, seed=0, progress=bar)
+
+# %%
+scores, _ = in_the_open(vit, digits.test_images)
+same = torch.allclose(scores, vit(digits.test_images), atol=1e-4)
+print("in the open, the same:", same)
+for name, right in digit_training.judge_on_digits(vit).items():
+    print(f"{name:7} {right:.2f}")
+
+# %%
+print("recorded                     test   shifted test")
+for run in runs_of(digits_record, "ViT", "CNN", "SVM", "logistic regression"):
+    name = f"{run['model']}, seed {run['seed']}"
+    print(f"{name:27}  {run['test']:.3f}  {run['shifted']:.3f}", end="")
+    size = run.get("parameters")
+    print(f"  {size:,} parameters" if size else "")
+
+# %% [markdown]
+r"""
+<details><summary>Answer</summary>
+
+The CNN is first with .998<!-- shown: 0.998 -->, then the SVM with .989<!-- shown: 0.989 -->, the ViT with .973<!-- shown: 0.973 --> and logistic regression with .962<!-- shown: 0.962 -->. On shifted images the two that were trained on shifts stay; the SVM and logistic regression, which compare pixel with pixel, fall apart: .45 and .35<!-- shown: 0.453 0.347 -->.
+
+So the ViT is not the best here, and that is the expected result: see below.
+
+</details>
+"""
+
+# %% [markdown]
+r"""
+**Predict.** The same model, with all positions held at zero. The tokens are then a set: which patches there are, not where. How many digits will it still name? (A guess is right once in ten.)
+"""
+
+# %%
+for run in runs_of(digits_record, "ViT", "none"):
+    name = "with positions" if run["model"] == "ViT" else "without"
+    print(f"{name:14} seed {run['seed']}: {run['test']:.2f}")
+
+# %% [markdown]
+r"""
+<details><summary>Answer</summary>
+
+About half: .49<!-- shown: 0.49 -->. Patches of 2 × 2 pixels say a good deal as a set, such as how many strokes end and in which directions they run. But half of the digits cannot be told apart by that.
+
+</details>
+
+A convolution has neighbourhood built in; a ViT has to learn it from 17 position vectors. With few images that is a handicap. With hundreds of millions the ViT overtook CNNs, and "competitive with CNNs" is said of such pre-training.
+"""
+
+# %% [markdown]
+r"""
+**Check yourself.** Your ViT is trained on 224 × 224 pixels and is to read 448 × 448, with the same patch size. What stops it?
+
+- A. The embedding $E$ has the wrong shape.
+- B. There are four times as many patches, and no position for most of them.
+- C. Nothing: attention takes any length.
+
+<details><summary>Answer</summary>
+
+- A is wrong: patches have the size they had.
+- **B is right.** The usual remedy interpolates the learned positions as if they were an image of 14 × 14, to 28 × 28.
+- C is half right: attention would, the table of positions does not. Chapter 07's rotary positions, with a row and a column each, are another way out.
+
+</details>
+"""
+
+# %% [markdown]
+r"""
+## 3. What the class token reads
+
+The class token has nothing to say at first: it is the same for every image. It collects. Its row of weights can be drawn over the image.
+
+**Predict.** Two layers. In which one does the class token look more narrowly, and where: at ink or at paper?
+"""
+
+# %% mystnb={"image": {"alt": "Four digits, and over each what the class token reads in layer 1 and in layer 2, patch by patch."}}
+shown = torch.tensor([(digits.test_labels == k).nonzero()[0, 0] for k in (0, 3, 4, 7)])
+_, read = in_the_open(vit, digits.test_images[shown])
+figure, grid = plt.subplots(3, 4, figsize=(plotting.WIDTH, 4.4))
+plotting.headline(figure, "What the class token reads, mean of four heads")
+for column, number in enumerate(shown):
+    grid[0, column].imshow(digits.test_images[number, 0], cmap="gray_r")
+    for layer, rows in enumerate(read, start=1):
+        patches = rows[column].mean(dim=0)[1:].reshape(4, 4)
+        drawn = grid[layer, column].imshow(patches, cmap="cividis", vmin=0, vmax=0.25)
+for axes, name in zip(grid[:, 0], ("image", "layer 1", "layer 2"), strict=True):
+    axes.set_ylabel(name, rotation=0, ha="right", va="center")
+for axes in grid.flat:
+    axes.set(xticks=[], yticks=[])
+_ = figure.colorbar(drawn, ax=grid[1:], shrink=0.8, label="weight")
+
+# %%
+_, read = in_the_open(vit, digits.test_images)
+ink = models.patchify(digits.test_images, 2).mean(dim=-1)[:, None]
+for layer, rows in enumerate(read, start=1):
+    entropy = reading.attention_entropy(rows).mean(dim=0)
+    share = (rows[..., 1:] * (ink > 0.3)).sum(dim=-1) / rows[..., 1:].sum(dim=-1)
+    print(f"layer {layer}: entropy", *(f"{e:.2f}" for e in entropy), end="")
+    print(f" of {torch.tensor(17.0).log():.2f}", end="")
+    print(f"; weight on inked patches {share.mean():.2f}")
+print(f"inked patches: {(ink > 0.3).float().mean():.2f} of all")
+
+# %% [markdown]
+r"""
+<details><summary>Answer</summary>
+
+@@ANSWER3@@
+
+</details>
+
+The picture below carries two smaller models with it (patches of 2 × 2 and of 4 × 4). Look at a head, then press *shuffle patches*: each patch moves to another place.
+
+**Predict.** What will a shuffle do to the answer with *positions* switched on? And switched off?
+"""
+
+# %% tags=["nbval-ignore-output"] reason="a widget's id"
+patch_explorer(measure.read_record("chapter_14_explorer"), image=6, layer=2)
+
+# %% [markdown]
+r"""
+<details><summary>Answer</summary>
+
+With positions the answer changes: a patch in another place is another token. Without them *nothing* changes, to the last digit that is shown: the weights move along with their patches, and the class token's average does not know an order. (The answers without positions are poor: these models have never seen tokens without them.)
+
+</details>
+
+Two choices look harmless. GPT-2 draws its positions with a standard deviation of .02; ours had .3. And instead of the class token one may classify the mean of the patches.
+
+**Predict.** Which of the two choices costs accuracy in the same number of steps?
+"""
+
+# %%
+kinds = {
+    "ViT": "std .3, class token",
+    "narrow": "std .02, class token",
+    "mean": "std .3, mean of patches",
+}
+for run in runs_of(digits_record, *kinds):
+    print(f"{kinds[run['model']]:23} seed {run['seed']}: {run['test']:.3f}")
+
+# %% [markdown]
+r"""
+<details><summary>Answer</summary>
+
+The narrow positions: .942 against .973<!-- shown: 0.942 0.973 -->. An embedded patch is of size 1 or so; a position of .02 is drowned by it, has hardly any influence on the loss, and so gets a small gradient. For long the model trains on a set of patches. (GPT-2's *tokens* are drawn with .02 too; there the two are of one size.)
+
+The mean of the patches is as good as the class token, .980<!-- shown: 0.980 --> with this seed. A class token is a habit from BERT, not a necessity.
+
+</details>
+"""
+
+# %% [markdown]
+r"""
+## 4. Five questions to an image: object queries
+
+What if an image holds several digits, and we want all of them, with their places? DETR (Carion et al., 2020) asks with a fixed list of learned vectors, the **object queries**. Each looks at the image by cross-attention and answers with a class, or "nothing", and a place.
+"""
+
+# %% [markdown]
+r"""
+Here: canvases of 24 × 24 pixels with one to three digits, five queries. A convolutional stem turns the canvas into 36 tokens, the **memory**. In a layer, what the queries hold so far is $x$, and
+
+$$\text{softmax}\!\left(\tfrac{(x + p_q) W_Q\,[(m + p_m) W_K]^\top}{\sqrt{d_k}}\right) m W_V$$
+
+**Predict.** $p_q$ are the object queries, $p_m$ the memory's positions. Why does the value not get $p_m$?
+"""
+
+# %% [markdown]
+r"""
+<details><summary>Answer</summary>
+
+Where to look and what to take away are two questions. Positions steer the looking, at every layer afresh. The values hand over what stands there. (A query can still learn *where* it looked: the memory itself went through a convolution and knows its surroundings, and $p_q$ stays with the query.)
+
+</details>
+"""
+
+# %% [markdown]
+r"""
+### Exercise: `object_query_attention`
+
+*Difficulty · importance · minutes*
+
+Write `object_query_attention(x, query_position, memory, memory_position, W_q, W_k, W_v) -> out`.
+
+- `x` is `(B, Q, d)`, `memory` is `(B, S, d)`; the positions are `(Q, d)` and `(S, d)`; `out` is `(B, Q, d_v)`.
+- Positions are added to what asks and to what is asked, not to the values.
+- One head, scaled by $1/\sqrt{d_k}$, no residual, no mask.
+"""
+
+
+# %% exercise="object_query_attention"
+def object_query_attention(x, query_position, memory, memory_position, W_q, W_k, W_v):
+    """Return what each object query reads from the memory."""
+    ### BEGIN SOLUTION: Add the positions before projecting queries and keys; project the bare memory for values.
+    query = (x + query_position) @ W_q
+    key = (memory + memory_position) @ W_k
+    return F.scaled_dot_product_attention(query, key, memory @ W_v)
+    ### END SOLUTION
+
+
+# %%
+check("object_query_attention", object_query_attention)
+# hint("object_query_attention")
+
+# %% [markdown]
+r"""
+**Predict.** Suppose all five object queries were the same vector, and $x$ is zero at first. What can the five answers be?
+"""
+
+# %%
+torch.manual_seed(0)
+canvas = torch.rand(1, 1, 24, 24)
+with torch.no_grad():
+    for name, detector in (("alike", Detector(alike=True)), ("different", Detector())):
+        rows = detector(canvas)[1][0, :, 0]
+        print(f"queries {name:9}: rows", *(f"{row:.3f}" for row in rows))
+
+# %% [markdown]
+r"""
+<details><summary>Answer</summary>
+
+One answer, five times. Self-attention among the queries cannot tell them apart either: it is permutation equivariant (chapter 07), so equal inputs stay equal for ever. The object queries are the *positions* of a list: nothing else says which answer is whose.
+
+</details>
+"""
+
+# %% [markdown]
+r"""
+## 5. Who answers for which digit?
+
+A canvas has three digits, the model gives five answers in no particular order. A loss needs pairs. What each pair would cost is a table: rows are queries, columns are digits (a distance, less the probability of the right name).
+
+**Predict.** By hand, the cheapest way to give each of the two digits a query of its own:
+
+| | digit 0 | digit 1 |
+|---|---|---|
+| query 0 | 2 | 3 |
+| query 1 | 2 | 9 |
+| query 2 | 9 | 4 |
+
+What does "each digit takes its cheapest query" give, and what "digit 0 chooses first"?
+"""
+
+# %%
+cost = torch.tensor([[[2.0, 3.0], [2.0, 9.0], [9.0, 4.0]]])
+print("each its cheapest: queries", cost.argmin(dim=1)[0].tolist(), "(one twice)")
+second = cost[0, :, 1].clone()
+second[0] = torch.inf
+print(f"digit 0 first:     queries [0, {second.argmin()}], cost {2 + second.min():.0f}")
+best = models.match_queries(cost)[0]
+least = cost[0, best, [0, 1]].sum()
+print(f"matched:           queries {best.tolist()}, cost {least:.0f}")
+
+# %% [markdown]
+r"""
+<details><summary>Answer</summary>
+
+Both digits take query 0. If digit 0 chooses first, ties and all, it takes query 0 and leaves digit 1 with query 2: cost 6. The best is 5: digit 0 takes query 1, which is as good for it and useless to the other.
+
+</details>
+
+This is the **assignment problem**; the Hungarian algorithm solves it in $O(n^3)$, and `scipy.optimize.linear_sum_assignment` has it. For at most eight queries one may as well try all assignments.
+"""
+
+# %% [markdown]
+r"""
+### Exercise: `match_queries`
+
+*Difficulty · importance · minutes*
+
+Write `match_queries(cost) -> query`.
+
+- `cost` is `(B, Q, T)` with 1 ≤ T ≤ Q ≤ 8; the result is `(B, T)`, long: the query that each object gets.
+- No query twice in a sequence; the sum of the costs is the smallest. It is unique in what is judged.
+- Each sequence of the batch for itself. No gradient is asked.
+"""
+
+
+# %% exercise="match_queries"
+def match_queries(cost):
+    """Return the query of each object, none twice, at the least total cost."""
+    ### BEGIN SOLUTION: Hand each sequence's table to scipy, with a row for each object.
+    from scipy.optimize import linear_sum_assignment
+
+    found = [linear_sum_assignment(one.detach().T.double())[1] for one in cost]
+    return torch.tensor([columns.tolist() for columns in found])
+    ### END SOLUTION
+
+
+# %%
+check("match_queries", match_queries)
+# hint("match_queries")
+
+# %% [markdown]
+r"""
+The detector was trained in three ways, beforehand: with the optimal matching; with each digit taking its cheapest query, whoever else has it; and with five queries that are alike.
+
+A digit counts as *located* if an answer that no other digit has points within 2 pixels of its middle, and as *named* if that answer is the right digit too.
+
+**Predict.** What share is located in each of the three? And is naming learnt before locating, or after?
+"""
+
+# %%
+for run in detection_record["runs"]:
+    print(f"{run['how']:9} seed {run['seed']}, {run['steps']} steps:", end=" ")
+    print(f"located {run['located']:.2f}, named {run['named']:.2f}", end="")
+    print(f", {run['claims']:.2f} answers for each digit")
+
+# %% [markdown]
+r"""
+<details><summary>Answer</summary>
+
+Located are .98 with the optimal matching and .96 with the cheapest query<!-- shown: 0.98 0.96 -->: on so few digits, far apart, two seldom want the same query. Named are far fewer, .28 and .11<!-- shown: 0.28 0.11 -->: places are learnt long before names. DETR is known for long training.
+
+With queries that are alike next to nothing is located: five equal answers can be right about one digit at most, and the matching pulls them to another one every time.
+
+</details>
+
+And where do the queries look? The last layer's weights, over three canvases that the detector had never seen:
+"""
+
+# %% mystnb={"image": {"alt": "Three canvases with three digits each, and five maps beside each: where each query looks. White dots mark where a query that found something points."}}
+figure, grid = plt.subplots(3, 6, figsize=(plotting.WIDTH, 3.6))
+plotting.headline(figure, "Where each of five queries looks, and points")
+for row, scene in zip(grid, detection_record["shown"], strict=True):
+    row[0].imshow(scene["pixels"], cmap="gray_r")
+    for query, axes in enumerate(row[1:]):
+        says, (y, x) = scene["says"][query], scene["points"][query]
+        weights = scene["weights"][query]
+        axes.imshow(weights, cmap="cividis", vmin=0, extent=(0, 24, 24, 0))
+        if says != 10:
+            axes.plot(24 * x, 24 * y, "o", color="white", markeredgecolor="black")
+        axes.set_xlabel("nothing" if says == 10 else f"a {says}", fontsize=10)
+for axes in grid.flat:
+    axes.set(xticks=[], yticks=[])
+for query, axes in enumerate(grid[0, 1:]):
+    axes.set_title(f"query {query}", loc="center", fontsize=10)
+
+# %% [markdown]
+r"""
+@TEXT5@
+
+Read the same maps the other way round and they are a coarse **segmentation**: for every place of the canvas, which query looks there most. Models for segmentation (MaskFormer, Mask2Former) compare each query with each *pixel's* vector and let the scores be the mask.
+"""
+
+# %% [markdown]
+r"""
+**Check yourself.** Two digits stand side by side. Both matchings below are trained on. What does "each its cheapest query" allow that the optimal matching forbids?
+
+- A. That a digit has no query.
+- B. That one query is trained towards two digits, and the others are told "nothing".
+- C. That the loss is not differentiable.
+
+<details><summary>Answer</summary>
+
+- A is wrong: every digit takes one.
+- **B is right**: the one query is pulled to a point between both. With few digits, far apart, that is rare, so the loss in our numbers is small. In a crowd it is not.
+- C is wrong: neither matching is differentiated; both only choose the pairs.
+
+</details>
+"""
+
+# %% [markdown]
+r"""
+## 6. Two towers
+
+Images *and* text. CLIP (Radford et al., 2021) has an encoder for each. Every picture becomes one vector, every caption becomes one vector, and a pair that belongs together should have a large cosine: larger than with any other in the batch, **both ways**.
+
+By hand, two pictures and two captions, with the cosines below and a temperature of .5, which divides:
+
+| | caption 0 | caption 1 |
+|---|---|---|
+| picture 0 | .5 | .0 |
+| picture 1 | .5 | .5 |
+
+**Predict.** Picture 0 is right with probability $e^{1}/(e^1 + e^0)$. And picture 1? Which direction has the larger loss?
+"""
+
+# %%
+cosines = torch.tensor([[0.5, 0.0], [0.5, 0.5]])
+logits = cosines / 0.5
+tables = {"pictures choose captions": logits, "captions choose pictures": logits.T}
+for name, table in tables.items():
+    right = table.softmax(dim=-1).diagonal()
+    print(f"{name}: right with {right[0]:.2f} and {right[1]:.2f}", end="")
+    print(f", loss {F.cross_entropy(table, torch.arange(2)):.3f}")
+
+# %% [markdown]
+r"""
+<details><summary>Answer</summary>
+
+Picture 1 cannot decide: .50. The losses of the two directions are equal here, by symmetry of this small table; in general they are two different numbers, and the loss is their mean. With one direction only, a caption that fits every picture would never be punished.
+
+</details>
+"""
+
+# %% [markdown]
+r"""
+### Exercise: `contrastive_loss`
+
+*Difficulty · importance · minutes*
+
+Write `contrastive_loss(a, b, temperature) -> loss`.
+
+- `a` and `b` are `(B, d)`; row $i$ belongs to row $i$. Both are L2-normalised over $d$; a row of zeros stays zeros.
+- Logits are cosines *divided* by `temperature`, a number or a () tensor, which then gets a gradient.
+- The mean of two cross-entropies: $a_i$ among all $b$, and $b_i$ among all $a$, the own partner included, each a mean over the batch.
+"""
+
+
+# %% exercise="contrastive_loss"
+def contrastive_loss(a, b, temperature):
+    """Return how badly each row finds its partner, in both directions."""
+    ### BEGIN SOLUTION: Normalise the rows, compare all pairs, and take the cross-entropy along both axes.
+    logits = F.normalize(a, dim=-1) @ F.normalize(b, dim=-1).T / temperature
+    own = torch.arange(len(a))
+    return (F.cross_entropy(logits, own) + F.cross_entropy(logits.T, own)) / 2
+    ### END SOLUTION
+
+
+# %%
+check("contrastive_loss", contrastive_loss)
+# hint("contrastive_loss")
+
+# %% [markdown]
+r"""
+The data: strips of three digits, and captions in letters. 800 of the thousand numbers are for learning; the other 200 are never shown, neither as strip nor as caption.
+"""
+
+# %% mystnb={"image": {"alt": "Four strips of three handwritten digits each, with their captions in words above."}}
+pictures, texts = pair_training.gallery()
+numbers = pair_training.split_numbers()[1]
+figure, grid = plt.subplots(2, 2, figsize=(plotting.WIDTH, 2.6))
+for axes, number, picture in zip(grid.flat, numbers, pictures, strict=False):
+    axes.imshow(picture[0], cmap="gray_r")
+    axes.set_title(caption(number.item()), fontsize=11)
+    axes.set(xticks=[], yticks=[])
+
+# %% [markdown]
+r"""
+Both towers are small Transformers, of patches and of letters; the mean of the last states, projected, is the vector. They never see each other before the cosine.
+
+**Predict.** 400 steps. How often will a strip of an unseen number find its caption among 200? (A guess: 1 in 200.)
+"""
+
+# %% tags=["nbval-ignore-output"] reason="the bar's speed"
+torch.manual_seed(0)
+towers = pair_training.TwoTowers()
+_ = pair_training.train_towers(towers, steps=400, seed=0, progress=bar)
+
+# %%
+cosines = pair_training.all_scores(towers)
+forth, back = pair_training.recall_at_1(cosines)
+print(f"a strip finds its caption {forth:.2f}, a caption its strip {back:.2f}")
+print(f"the temperature was .10 and is {towers.log_temperature.exp():.3f}")
+wrong = (cosines.argmax(dim=1) != torch.arange(200)).nonzero()[:4, 0]
+for number in wrong:
+    taken = numbers[cosines[number].argmax()]
+    print(f"  {caption(numbers[number].item())}  is taken for  {caption(taken.item())}")
+
+# %% [markdown]
+r"""
+<details><summary>Answer</summary>
+
+@TOW@ of the strips find their caption. Guessing finds one in 200. And neither the number nor its handwriting was in training: the towers have learnt digits at places, not numbers. The wrong ones share two of three digits as a rule.
+
+The temperature is learnt along, and falls: the surer the model, the sharper it may be.
+
+</details>
+"""
+
+# %% [markdown]
+r"""
+## 7. What can be stored beforehand?
+
+"Vision-Language: CLIP, cross-modal attention", says one published list; another, "CLIP: contrastive learning with cross-attention".
+
+**Find the error**: where in the towers does a letter look at a patch?
+
+<details><summary>Answer</summary>
+
+Nowhere. CLIP is a **dual encoder**: attention inside each tower, none between them. It has no cross-attention, and it generates nothing.
+
+</details>
+"""
+
+# %% [markdown]
+r"""
+The alternative is **fusion**: letters that look at patches by cross-attention, and one score for one pair. It was trained to prefer the right caption to one with a wrong digit and to a random one.
+
+**Predict.** A gallery of 200 strips and 200 captions, all scores wanted. How often does each model run an image encoder? A caption encoder? What is the ratio of the times?
+"""
+
+
+# %%
+def scores_of_pairs(model, pictures, texts):
+    """Return the score of every picture with every caption: a run for each pair."""
+    rows = [model(one.expand(len(texts), -1, -1, -1), texts) for one in pictures]
+    return torch.stack(rows)
+
+
+# %% tags=["nbval-ignore-output"] reason="times"
+torch.manual_seed(0)
+fusion, few = pair_training.Fusion(), 20
+with torch.no_grad():
+    start = time.process_time()
+    pair_training.all_scores(towers)
+    both = time.process_time() - start
+    start = time.process_time()
+    scores_of_pairs(fusion, pictures[:few], texts)
+    pairs = (time.process_time() - start) * len(pictures) / few
+print(f"two towers once, fusion {pairs / both:.0f} times as long for 200 x 200")
+
+# %%
+for run in runs_of(pairs_record, "towers", "fusion"):
+    print(f"{run['model']:6} seed {run['seed']}, {run['steps']} steps:", end=" ")
+    print(f"a strip finds its caption {run['finds_caption']:.2f}", end="")
+    print(f", a caption its strip {run['finds_picture']:.2f}")
+spent = {run["model"]: run.get("gallery_seconds") for run in pairs_record["runs"]}
+print(f"the gallery, recorded: {spent['fusion'] / spent['towers']:.0f} times as long")
+
+# %% [markdown]
+r"""
+<details><summary>Answer</summary>
+
+The towers run each encoder 200 times, which is two batches: $N + N$. Fusion runs all of its layers for each of 40,000 pairs: $N \cdot N$, over a hundred times as long here, and the ratio grows with $N$.
+
+How well they find is mixed here: fusion is ahead from strip to caption, .69 against .65, and behind from caption to strip, .31 against .59<!-- shown: 0.69 0.65 0.31 0.59 -->. It was only ever asked which *caption* fits. One seed each and a short training: what is claimed is the cost. In practice the two are combined: towers fetch a hundred candidates, fusion ranks them (ALBEF does so).
+
+</details>
+"""
+
+# %% [markdown]
+r"""
+Three wirings, then. In masks, with three image tokens and four text tokens (a row may look at what is coloured):
+
+**Predict.** DALL-E (the first) writes an image behind its text: 256 text tokens, then 1,024 image tokens, all in one causal stream. Which of the three pictures is that?
+"""
+
+# %% mystnb={"image": {"alt": "Three masks of seven tokens. Dual encoder: two separate squares, image with image, text with text. Single stream: one triangle over text and then image. Cross-attention: the image square, and text rows that see the whole image and the text before them."}}
+image, text = torch.ones(3, 3).bool(), attention.causal_mask(4, 4)
+dual = torch.block_diag(image.int(), torch.ones(4, 4).int())
+crossing = torch.block_diag(image.int(), text.int())
+crossing[3:, :3] = 1
+wirings = {
+    "dual encoder": (dual, "iiitttt"),
+    "single stream": (attention.causal_mask(7, 7), "ttttiii"),
+    "cross-attention": (crossing, "iiitttt"),
+}
+figure, grid = plt.subplots(1, 3, figsize=(plotting.WIDTH, 2.3))
+for axes, (name, (mask, letters)) in zip(grid, wirings.items(), strict=True):
+    axes.imshow(mask, cmap="Blues", vmin=0, vmax=1.4)
+    axes.set_xticks(range(7), letters)
+    axes.set_yticks(range(7), letters)
+    axes.set_title(name, fontsize=11, loc="center")
+print(f"DALL-E: {256 + 1024:,} tokens in one stream")
+
+# %% [markdown]
+r"""
+<details><summary>Answer</summary>
+
+The middle one: a decoder like GPT, over two kinds of tokens. So the table row "DALL-E, CLIP · cross-modal attention" is wrong about both.
+
+</details>
+
+| wiring | models | stored beforehand |
+|---|---|---|
+| dual encoder | CLIP | every vector of both sides; a query costs one encoder and dot products |
+| single stream | DALL-E 1 | what stands in front, as a KV cache (chapter 10) |
+| cross-attention | Flamingo, image captioning, latent diffusion, translation | keys and values of what is read, for each layer |
+
+**Fusion** is called *early* when tokens meet in the first layers and *late* when only vectors meet. Late fusion needs **aligned** spaces: that is what the contrastive loss makes.
+"""
+
+# %% [markdown]
+r"""
+**Check yourself.** In latent diffusion (Rombach et al., 2022) a text steers the making of an image. Who asks, and who is read?
+
+- A. The text asks, the image is read.
+- B. The image's latents ask, the text is read.
+- C. Both stand in one stream.
+
+<details><summary>Answer</summary>
+
+- A is wrong: that is captioning.
+- **B is right.** What is being written asks; what it is written from is read. Keys and values of the text are computed once and serve all steps.
+- C is a possible design, and newer models use it, but not this one.
+
+</details>
+"""
+
+# %% [markdown]
+r"""
+## 8. Eyes for a blind writer
+
+A text model exists, and cost much. Can it be given eyes without being spoilt? Flamingo (Alayrac et al., 2022) freezes it, and puts new layers between the old ones, each behind a **gate**:
+
+$$x + \tanh(g)\cdot\text{attention}(x W_Q,\; c\,W_K,\; c\,W_V)\,W_O$$
+
+$x$ is the text, which asks; $c$ is the image, which is read; $g$ is a learned number that begins at 0.
+"""
+
+# %% [markdown]
+r"""
+**Find the error.** The same source writes "Image captioning: text attends to image features" and, 200 lines later, "Image Captioning: Visual features attend to generated text". Which is right?
+
+<details><summary>Answer</summary>
+
+The first. The caption is being written; it asks. If the image asked, the output would be a changed *image*, one vector for each patch, and no next word.
+
+</details>
+"""
+
+# %% [markdown]
+r"""
+### Exercise: `gated_cross_attention`
+
+*Difficulty · importance · minutes*
+
+Write `gated_cross_attention(x, context, W_q, W_k, W_v, W_o, gate, attn_mask=None) -> out`.
+
+- `x` is `(B, L, d)`, `context` is `(B, S, d_c)`; `gate` is a () tensor; one head, scaled by $1/\sqrt{d_k}$.
+- `x + tanh(gate) · (attention @ W_o)`. Gate 0 gives `x` itself.
+- `attn_mask` is boolean, True = may read, and broadcasts to `(B, L, S)`. A query that may read nothing comes out as `x`, with finite gradients.
+"""
+
+
+# %% exercise="gated_cross_attention"
+def gated_cross_attention(x, context, W_q, W_k, W_v, W_o, gate, attn_mask=None):
+    """Return x plus tanh(gate) times what it reads from the context."""
+    ### BEGIN SOLUTION: Queries of x, keys and values of the context; an empty row reads zeros; the gate scales what is added.
+    query, key, value = x @ W_q, context @ W_k, context @ W_v
+    read = attention.scaled_dot_product_attention(query, key, value, attn_mask)
+    return x + gate.tanh() * (read @ W_o)
+    ### END SOLUTION
+
+
+# %%
+check("gated_cross_attention", gated_cross_attention)
+# hint("gated_cross_attention")
+
+# %% [markdown]
+r"""
+First, a writer that has only ever seen captions. It learns to spell digits, one letter at a time.
+
+**Predict.** What is the best loss per letter that a blind writer can have? (A caption has three digits, and 14 characters or so, its end included.)
+"""
+
+# %% tags=["nbval-ignore-output"] reason="the bar's speed"
+torch.manual_seed(0)
+writer = captions.Captioner()
+_ = captions.train_captions(
+    writer, writer.text.parameters(), steps=300, seed=0, sees=False, progress=bar
+)
+
+# %%
+letters = (texts > 0).sum(dim=-1).float().mean() + 1
+best = 3 * torch.tensor(10.0).log() / letters
+blind = captions.judge_captions(writer, sees=False)
+print(f"blind writer: {blind['loss']:.3f} nats per letter", end="")
+print(f", digits right {blind['digits']:.2f}")
+print(f"three digits cost {best:.3f} over {letters:.1f} letters")
+
+# %% [markdown]
+r"""
+<details><summary>Answer</summary>
+
+$3 \ln 10 = 6.9$ nats for the digits, which nobody can guess, and nothing for the spelling: spread over all letters, .463<!-- shown: 0.463 -->. The blind writer is close to that with .480<!-- shown: 0.480 -->. It knows all that there is to know without looking.
+
+</details>
+
+Now the eyes. The whole model in the open:
+"""
+
+
+# %%
+def in_the_dark_or_not(model, fed, pictures):
+    """Return the scores of each next letter, with the gated layers in between."""
+    x = model.text.token(fed) + model.text.position.weight[: fed.shape[1]]
+    causal = attention.causal_mask(fed.shape[1], fed.shape[1])
+    patches = model.image(pictures)
+    for block, W, gate in zip(model.text.blocks, model.W, model.gates, strict=True):
+        x = attention.gated_cross_attention(x, patches, *W, gate)
+        x = block(x, causal)
+    return model.text.out(model.text.norm(x))
+
+
+# %% [markdown]
+r"""
+**Predict.** The gates are at 0, the new layers random. How far is the first output from the text model's? And with both gates at 1?
+"""
+
+# %%
+fed, _ = captions.fed_and_wanted(texts)
+with torch.no_grad():
+    seen, unseen = in_the_dark_or_not(writer, fed, pictures), writer(fed)
+    opened = copy.deepcopy(writer)
+    nn.init.ones_(opened.gates)
+    far = (in_the_dark_or_not(opened, fed, pictures) - unseen).abs().max()
+print("gates 0: equal to the last bit:", torch.equal(seen, unseen))
+print(f"gates 1: up to {far:.0f} apart", end="")
+print(f", loss {captions.judge_captions(opened, sees=True)['loss']:.2f}")
+
+# %% tags=["nbval-ignore-output"] reason="the bar's speed"
+new = [*writer.image.parameters(), writer.W, writer.gates]
+_ = captions.train_captions(writer, new, steps=300, seed=0, sees=True, progress=bar)
+
+# %%
+with_eyes = captions.judge_captions(writer, sees=True)
+print(f"with eyes: {with_eyes['loss']:.3f} nats per letter", end="")
+print(f", digits {with_eyes['digits']:.2f}")
+blind_again = captions.judge_captions(writer, sees=False)["loss"]
+print(f"without a picture: {blind_again:.3f}, as before")
+print("tanh of the gates:", *(f"{gate:+.2f}" for gate in writer.gates.tanh()))
+for run in runs_of(pairs_record, "gate 0", "gate 1", "all"):
+    before, after = run["before"]["loss"], run["after"]["loss"]
+    print(f"recorded, {run['model']:6}: loss {before:.3f}, then {after:.3f}", end="")
+    print(f", digits {run['after']['digits']:.2f}", end="")
+    print(f"; without a picture {run['blind']['loss']:.3f}")
+
+# %% [markdown]
+r"""
+<details><summary>Answer</summary>
+
+@LIVE8@
+
+The closed gate buys a start that harms nothing. It does not buy speed: with the gates at 1 the loss begins higher, at .656<!-- shown: 0.656 -->, and ends no worse. And the frozen text model buys that it can still write without a picture. Trained along ("all") it fits the captions better, and forgets that: .875 instead of .480<!-- shown: 0.875 0.480 -->.
+
+</details>
+"""
+
+# %% [markdown]
+r"""
+**Check yourself.** "GPT-4V: dense cross-modal attention", says a published list. Is it right?
+
+<details><summary>Answer</summary>
+
+Nobody outside can say: its architecture was not published. "Undisclosed" is the right entry. Flamingo's, in the same list as "interleaved vision-text attention", is known: gated cross-attention layers in a frozen language model, with images at any place of the text (section 9).
+
+</details>
+"""
+
+# %% [markdown] tags=["further"]
+r"""
+## 9. Which image may a word see?
+
+Flamingo's texts have several images in them: `<image> a four <image> a seven`. Each word reads **the last image before it**, and reaches the earlier ones through the text's own causal attention.
+
+**Predict.** Marks stand at the places 1 and 4 of six tokens, each image has 2 tokens. Write down the mask's six rows of four. What does place 0 see?
+"""
+
+# %%
+marks = torch.tensor([[False, True, False, False, True, False]])
+mask = attention.last_image_mask(marks, 2, 2)
+for place, row in enumerate(mask[0].int().tolist()):
+    print(place, "<image>" if marks[0, place] else "word   ", row)
+
+# %% [markdown]
+r"""
+<details><summary>Answer</summary>
+
+Place 0 sees nothing: its row is empty, and `gated_cross_attention` returns its $x$ unchanged. The mark itself sees its own image. From place 4 on the second image is seen, and only that one.
+
+</details>
+
+### Exercise: `last_image_mask`
+
+*Difficulty · importance · minutes*
+
+Write `last_image_mask(marks, num_images, tokens_per_image) -> mask`.
+
+- `marks` is `(B, L)`, True where an image stands, at most `num_images` in a row; `mask` is `(B, L, num_images · tokens_per_image)`.
+- A place sees the tokens of the last image at or before it, and nothing before the first.
+- Image $m$, from 0, has the keys $mT$ to $(m+1)T - 1$. Images that never come are never seen.
+"""
+
+
+# %% exercise="last_image_mask"
+def last_image_mask(marks, num_images, tokens_per_image):
+    """Return which image tokens each place of a text may read."""
+    ### BEGIN SOLUTION: Count the marks so far; compare with the number of the image that each key belongs to.
+    image = torch.arange(num_images).repeat_interleave(tokens_per_image)
+    return marks.cumsum(dim=-1).unsqueeze(-1) - 1 == image
+    ### END SOLUTION
+
+
+# %%
+check("last_image_mask", last_image_mask)
+# hint("last_image_mask")
+
+# %% [markdown] tags=["further"]
+r"""
+## 10. A layer that sees the whole image: non-local blocks
+
+Before ViT, attention entered CNNs as one extra layer. A **non-local block** (Wang et al., 2018) adds to each place a weighted sum over *all* places:
+
+$$y_i = \frac{1}{C(x)} \sum_j f(x_i, x_j)\, g(x_j), \qquad \text{out}_i = x_i + y_i W_\text{out}$$
+"""
+
+# %% [markdown]
+r"""
+A published text calls $f = e^{\theta(x_i)^\top \phi(x_j)}$ "Gaussian". The paper has four $f$, and you know all of them under other names:
+
+| paper | $f(x_i, x_j)$ | $C(x)$ | here |
+|---|---|---|---|
+| Gaussian | $e^{x_i^\top x_j}$ | $\sum_j f$ | softmax attention without projections |
+| **embedded Gaussian** | $e^{\theta(x_i)^\top\phi(x_j)}$ | $\sum_j f$ | softmax attention with $W_Q$, $W_K$, **no scale** |
+| dot product | $\theta(x_i)^\top\phi(x_j)$ | $N$ | no softmax, divided by the number of places |
+| concatenation | $\text{ReLU}(v^\top[\theta(x_i), \phi(x_j)])$ | $N$ | the concatenation score of chapter 02, with a ReLU |
+"""
+
+# %%
+generator = torch.Generator().manual_seed(0)
+x = torch.randn(1, 5, 3, 4, generator=generator)
+W = [torch.randn(5, 6, generator=generator) / 2 for _ in range(3)]
+W_out = torch.randn(6, 5, generator=generator)
+places = x.flatten(2).mT  # (1, 12, 5): the sequence
+theta, phi, g = (places @ one for one in W)
+same = attention.scaled_dot_product_attention(theta, phi, g, scale=1.0) @ W_out
+out = attention.non_local_block(x, *W, W_out)
+equal = torch.allclose(out, x + same.mT.view_as(x))
+print("embedded Gaussian = attention with scale 1:", equal)
+
+# %% [markdown]
+r"""
+### Exercise: `non_local_block`
+
+*Difficulty · importance · minutes*
+
+Write `non_local_block(x, W_theta, W_phi, W_g, W_out) -> out`, the embedded Gaussian.
+
+- `x` is `(B, C, h, w)`; `W_theta` and `W_phi` are `(C, d)`, `W_g` is `(C, d_g)`, `W_out` is `(d_g, C)`, applied at every place as `x @ W`.
+- Softmax over all $h \cdot w$ places $j$, the own one included, **no scale**; `out` is `x + y @ W_out`, `(B, C, h, w)`.
+"""
+
+
+# %% exercise="non_local_block"
+def non_local_block(x, W_theta, W_phi, W_g, W_out):
+    """Return x plus what each place reads from all places."""
+    ### BEGIN SOLUTION: Make the places a sequence, attend without a scale, and lay the result back on the grid.
+    places = x.flatten(2).mT
+    scores = (places @ W_theta) @ (places @ W_phi).mT
+    y = torch.softmax(scores, dim=-1) @ (places @ W_g)
+    return x + (y @ W_out).mT.reshape(x.shape)
+    ### END SOLUTION
+
+
+# %%
+check("non_local_block", non_local_block)
+# hint("non_local_block")
+
+# %% [markdown]
+r"""
+A task that asks for it: twelve dots in two colours on 14 × 14 pixels, one of them marked. Each other dot must say whether it has the marked dot's colour. Three convolutions of 3 × 3 see 7 × 7 pixels.
+
+**Predict.** What share can a network get right that sees the marked dot only when it is near? And with one non-local block before the third convolution?
+"""
+
+# %% tags=["nbval-ignore-output"] reason="the bar's speed"
+torch.manual_seed(1)
+net = dots.DotNet(non_local=True)
+_ = dots.train_on_dots(net, steps=300, seed=1, progress=bar)
+
+# %%
+print(f"live, with the block, 300 steps, seed 1: {dots.dots_right(net):.3f}")
+for run in dots_record["runs"]:
+    name = "with" if run["non_local"] else "without"
+    print(f"recorded, {name:7} {run['steps']} steps, seed {run['seed']}", end="")
+    print(f": {run['right']:.3f}")
+
+# %% [markdown]
+r"""
+<details><summary>Answer</summary>
+
+Without the block .52 to .59<!-- shown: 0.519 0.594 -->, little better than a guess: the marked dot is near for few. With it, when it catches on, all of them: the third convolution finds the marked dot's colour at every place, and compares.
+
+*When* it catches on the seed decides. The live one was chosen because it does within 300 steps; seed 0 has .567<!-- shown: 0.567 --> then, and needs up to 600.
+
+</details>
+"""
+
+# %% [markdown] tags=["further"]
+r"""
+## 11. Cross-covariance attention on images
+
+For images with many patches, XCiT (El-Nouby et al., 2021) turns the table round: *features* attend to features (chapter 08). A published text prints
+
+$$\text{XCA}(Q, K, V) = \text{softmax}\!\left(\tfrac{Q^\top K}{\tau}\right) V^\top$$
+
+**Predict.** $Q$, $K$ and $V$ are $n \times d$. What shape has this? And $Q^\top K$ is a sum over $n$ tokens: what becomes of the softmax when $n$ grows?
+"""
+
+# %%
+print("     n  as printed: std of scores, entropy    normalised: std, entropy")
+for n in (50, 800, 12_800):
+    q, k, v = torch.randn(3, n, 32, generator=torch.Generator().manual_seed(0))
+    printed = q.T @ k
+    normed = F.normalize(q, dim=0).T @ F.normalize(k, dim=0)
+    told = []
+    for scores in (printed, normed):
+        entropy = reading.attention_entropy(scores.softmax(dim=-1)).mean()
+        told.append(f"{scores.std():7.3f}, {entropy:.3f}")
+    print(f"{n:6,}           {told[0]}                {told[1]}")
+out = printed.softmax(dim=-1) @ v.T
+print("shape as printed:", tuple(out.shape), "for", tuple(v.shape))
+
+# %% [markdown]
+r"""
+<details><summary>Answer</summary>
+
+$d \times n$: the output lies on its side. And the scores grow like $\sqrt n$, so that the rows saturate: at 12,800 tokens their entropy is .043 nats of 3.466<!-- shown: 0.043 3.466 -->. The paper normalises each *column* of $Q$ and $K$ to length 1, and transposes back. Then unrelated features give nearly even rows, whatever $n$ is; sharpness is the learned temperature's business.
+
+</details>
+
+The same text says: "Complexity depends on feature dimension $d$ not sequence length $n$."
+
+**Predict.** By what factor do the FLOPs of XCA grow when $n$ doubles?
+"""
+
+# %%
+for n in (50, 100, 200, 400):
+    q = torch.randn(1, 1, n, 32)
+    xca = measure.count_flops(attention.cross_covariance_attention, q, q, q, 1.0)
+    full = measure.count_flops(attention.scaled_dot_product_attention, q, q, q)
+    print(f"n = {n:3}: XCA {xca:9,} = 4 n d²: {xca == 4 * n * 32**2}", end="")
+    print(f"   attention {full:10,} = 4 n² d: {full == 4 * n**2 * 32}")
+
+# %% [markdown]
+r"""
+<details><summary>Answer</summary>
+
+It doubles: $4nd^2$. *Linear* in $n$ and quadratic in $d$, where attention is $4n^2d$. What does not depend on $n$ is the size of the table of weights.
+
+</details>
+
+And does it learn? The ViT of section 2 with XCA in its first layer:
+"""
+
+# %%
+for run in runs_of(digits_record, "ViT", "XCA"):
+    print(f"{run['model']} seed {run['seed']}: {run['test']:.3f}", end="")
+    print(f", shifted {run['shifted']:.3f}")
+
+# %% [markdown] tags=["further"]
+r"""
+## 12. What is a token, a position, a mask?
+
+| domain | token | position | mask |
+|---|---|---|---|
+| video (TimeSformer) | patch of a frame | row, column, time | attend in time, then in space |
+| sound and picture | frame of a spectrogram; patch | time; row and column | cross-attention, either way |
+| graph (GAT) | node | none: the edges say it | the adjacency matrix |
+| point cloud | point | its coordinates | near neighbours, or none |
+| time series | step, or a stretch of steps | time | causal |
+| molecule | atom | distances as a bias | bonds, or none |
+| protein (AlphaFold 2) | residue × sequence; pair | pairs as a bias | rows, columns, triangles |
+| offline RL (Decision Transformer) | return, state, action | the step | causal |
+"""
+
+# %% [markdown]
+r"""
+"AlphaFold 2: evolutionary attention" means this. Its Evoformer holds a table of related sequences (rows: sequences, columns: residues) and attends along rows, then along columns; and it holds a table of *pairs* of residues, where an edge $ij$ attends to the edges that share an end with it: **triangle attention**.
+
+Four demonstrations. First, **video**.
+
+**Predict.** 8 frames of 196 patches. How many times the scores does joint attention compute, compared with time first and then space?
+"""
+
+# %%
+T, N = 8, 196
+joint, divided = (T * N) ** 2, N * T**2 + T * N**2
+print(f"joint {joint:,}, time then space {divided:,}: {joint / divided:.1f} times")
+
+# %% [markdown]
+r"""
+<details><summary>Answer</summary>
+
+$(TN)^2 = 2{,}458{,}624$ against $N T^2 + T N^2 = 319{,}872$: 7.7 times<!-- shown: 7.7 -->.
+
+</details>
+
+Second, a **graph**: attention over edges is attention with the adjacency matrix as `attn_mask`.
+
+**Predict.** On a path 0–1–2–3–4, with each node its own neighbour, how many layers does it take until node 4 hears of node 0?
+"""
+
+# %%
+x = torch.randn(1, 5, 8, generator=torch.Generator().manual_seed(0))
+edges = torch.eye(5) + torch.diag(torch.ones(4), 1) + torch.diag(torch.ones(4), -1)
+other = x.clone()
+other[0, 0] += 1.0  # node 0 changes
+edges = edges.bool()
+for layer in range(1, 5):
+    x = attention.scaled_dot_product_attention(x, x, x, edges)
+    other = attention.scaled_dot_product_attention(other, other, other, edges)
+    noticed = (x != other).any(dim=-1)[0].nonzero()[:, 0]
+    print(f"after layer {layer} nodes that noticed:", noticed.tolist())
+
+# %% [markdown]
+r"""
+<details><summary>Answer</summary>
+
+Four: one edge per layer, as with convolutions and windows.
+
+</details>
+
+Third, a **point cloud**: points have no order. With coordinates as features and no positions a layer must be permutation equivariant (chapter 07's test). Fourth, **Decision Transformer**: return to go, state and action of each step, interleaved, under a causal mask.
+
+**Predict.** Which tokens may the prediction of an action look at: those of which kinds, up to when?
+"""
+
+# %%
+points = torch.rand(1, 30, 3, generator=torch.Generator().manual_seed(0))
+layer = lambda x: attention.scaled_dot_product_attention(x, x, x)  # noqa: E731
+shuffled = torch.randperm(30, generator=torch.Generator().manual_seed(1))
+print("equivariant:", is_permutation_equivariant(layer, points, shuffled))
+
+steps = [f"{kind}{step}" for step in range(3) for kind in ("return", "state", "action")]
+asked = steps.index("state2")  # the next token is action2
+seen = attention.causal_mask(9, 9)[asked]
+names = [name for name, may in zip(steps, seen, strict=True) if may]
+print("action2 is predicted from:", *names)
+
+# %% [markdown]
+r"""
+<details><summary>Answer</summary>
+
+All returns and states up to its own step, and the *earlier* actions. To ask for good behaviour one writes a high return in front: offline reinforcement learning as the continuation of a sequence.
+
+</details>
+"""
+
+# %% [markdown] tags=["further"]
+r"""
+## 13. What published texts say, once more
+
+Six more sentences. Which of them hold?
+
+<details><summary>Answer</summary>
+
+- "Patch-based attention: complexity $O(N^2)$ where $N = HW/P^2$": right for the patches; with the class token there are $N + 1$ tokens.
+- "Attention in CNNs: $f = e^{\theta^\top\phi}$ (Gaussian)": *embedded* Gaussian (section 10).
+- "XCA: complexity depends on $d$, not on $n$": linear in $n$ (section 11).
+- "DALL-E, CLIP: cross-modal attention, text-to-image generation": CLIP generates nothing and has no cross-attention; DALL-E 1 is one stream (section 7).
+- "Object detection: DETR, attention-based" and "Image generation: cross-attention in diffusion models": right, both.
+- "ViT: competitive with CNNs": with pre-training on very many images; not on 1,347 (section 2).
+
+</details>
+"""
+
+# %% [markdown]
+r"""
+## Yours: the chapter's experiments, with your functions
+
+The ViT's digits, the dots, the gallery and the captions once more, with every function that you have passed instead of the course's. Nothing passed yet? Then the course's own run.
+"""
+
+# %% tags=["nbval-ignore-output"] reason="whose functions run, and how fast, depends on the reader"
+parts = yours(
+    "patchify",
+    "vit_tokens",
+    "object_query_attention",
+    "match_queries",
+    "contrastive_loss",
+    "gated_cross_attention",
+    "last_image_mask",
+    "non_local_block",
+)
+parts
+
+
+# %%
+@torch.no_grad()
+def chapter(parts):
+    """Name digits, ask, match, compare, caption, look back, and compare dots."""
+    W_e, b_e = vit.embed.weight.T, vit.embed.bias
+    learned = vit.class_token, vit.positions
+    x = parts.vit_tokens(digits.test_images, 2, W_e, b_e, *learned)
+    for block in vit.blocks:
+        x = block(x)
+    named = vit.out(vit.norm(x)[:, 0]).argmax(dim=-1) == digits.test_labels
+    draw = partial(torch.randn, generator=torch.Generator().manual_seed(0))
+    shapes = (2, 5, 8), (5, 8), (2, 9, 8), (9, 8), (3, 8, 8)
+    asked = [draw(*shape) for shape in shapes]
+    cost = draw(4, 5, 3)
+    query = parts.match_queries(cost)
+    writer_of = captions.Captioner(read=parts.gated_cross_attention)
+    writer_of.load_state_dict(writer.state_dict())
+    net.block = parts.non_local_block
+    cut = parts.patchify(digits.test_images, 4)
+    vectors = towers.encode_image(pictures), towers.encode_text(texts)
+    return {
+        "patches": (cut * torch.arange(16)).sum(dim=(1, 2)).mean(),
+        "digits named": named.double().mean(),
+        "read by queries": parts.object_query_attention(*asked[:4], *asked[4]).norm(),
+        "cost of the matching": cost.gather(1, query.unsqueeze(1)).sum(),
+        "loss of the towers": parts.contrastive_loss(*vectors, 0.07),
+        "captions": captions.caption_loss(writer_of, texts, pictures),
+        "last image": parts.last_image_mask(marks, 3, 2).sum(dim=-1).tolist(),
+        "dots right": dots.dots_right(net),
+    }
+
+
+# %% tags=["nbval-ignore-output"] reason="the times, and whose functions run"
+note = parts.run(chapter)
+for name, value in note.course.items():
+    shown = torch.as_tensor(value).double().flatten().tolist()
+    print(f"{name}:", *(f"{number:.3g}" for number in shown))
+note
+
+# %% [markdown]
+r"""
+## Recap
+
+1. An image becomes $N = hw/p^2$ tokens in reading order: split, **permute**, flatten. A plain reshape cuts slices.
+2. The class token stands in front and collects; positions are learned, one for each token. Without them the patches are a set, and most digits cannot be told apart. On few images a ViT is no better than a CNN.
+3. Object queries are the positions of a list of answers; equal queries give equal answers. Positions steer queries and keys, not values. A matching gives each object a query of its own.
+"""
+
+# %% [markdown]
+r"""
+4. The contrastive loss is two cross-entropies over one table of cosines. A gated cross-attention layer begins as the identity: it cannot spoil what it is added to.
+5. Two towers store every vector beforehand and compare by dot products; fusion runs once for every pair. A single stream is a language model over two kinds of tokens. In cross-attention, what is being written asks.
+6. A non-local block is attention without a scale, and with a residual. Elsewhere: ask what the token is, what the position is, and what the mask.
+
+**Next**: chapter 15 asks why attention works.
+"""
+
+# %% [markdown]
+r"""
+## Go further
+
+- Dosovitskiy et al. (2021): ViT. El-Nouby et al. (2021): XCiT. Wang et al. (2018): non-local blocks.
+- Carion et al. (2020): DETR. Cheng et al. (2021): MaskFormer, masks from queries.
+- Radford et al. (2021): CLIP. Ramesh et al. (2021): DALL-E. Li et al. (2021): ALBEF, two towers and fusion in one. Alayrac et al. (2022): Flamingo. Rombach et al. (2022): latent diffusion.
+- Bertasius et al. (2021): video. Veličković et al. (2018): graphs. Zhao et al. (2021): point clouds. Jumper et al. (2021): AlphaFold 2. Chen et al. (2021): Decision Transformer.
+"""
+
+# %% [markdown]
+r"""
+<details><summary>BibTeX</summary>
+
+```bibtex
+@inproceedings{dosovitskiy2021image,
+  title = {An Image is Worth 16x16 Words: Transformers for Image Recognition at Scale},
+  author = {Dosovitskiy, Alexey and Beyer, Lucas and Kolesnikov, Alexander and others},
+  booktitle = {ICLR}, year = {2021}, url = {https://arxiv.org/abs/2010.11929}}
+@inproceedings{wang2018nonlocal,
+  title = {Non-local Neural Networks}, author = {Wang, Xiaolong and Girshick, Ross and Gupta, Abhinav and He, Kaiming},
+  booktitle = {CVPR}, year = {2018}, url = {https://arxiv.org/abs/1711.07971}}
+@inproceedings{carion2020detr,
+  title = {End-to-End Object Detection with Transformers},
+  author = {Carion, Nicolas and Massa, Francisco and Synnaeve, Gabriel and Usunier, Nicolas and Kirillov, Alexander and Zagoruyko, Sergey},
+  booktitle = {ECCV}, year = {2020}, url = {https://arxiv.org/abs/2005.12872}}
+@inproceedings{cheng2021maskformer,
+  title = {Per-Pixel Classification is Not All You Need for Semantic Segmentation},
+  author = {Cheng, Bowen and Schwing, Alexander G. and Kirillov, Alexander},
+  booktitle = {Advances in Neural Information Processing Systems}, year = {2021}, url = {https://arxiv.org/abs/2107.06278}}
+@inproceedings{radford2021clip,
+  title = {Learning Transferable Visual Models From Natural Language Supervision},
+  author = {Radford, Alec and Kim, Jong Wook and Hallacy, Chris and others},
+  booktitle = {ICML}, year = {2021}, url = {https://arxiv.org/abs/2103.00020}}
+@inproceedings{ramesh2021dalle,
+  title = {Zero-Shot Text-to-Image Generation}, author = {Ramesh, Aditya and Pavlov, Mikhail and Goh, Gabriel and others},
+  booktitle = {ICML}, year = {2021}, url = {https://arxiv.org/abs/2102.12092}}
+@inproceedings{li2021albef,
+  title = {Align before Fuse: Vision and Language Representation Learning with Momentum Distillation},
+  author = {Li, Junnan and Selvaraju, Ramprasaath R. and Gotmare, Akhilesh D. and Joty, Shafiq and Xiong, Caiming and Hoi, Steven C. H.},
+  booktitle = {Advances in Neural Information Processing Systems}, year = {2021}, url = {https://arxiv.org/abs/2107.07651}}
+@inproceedings{alayrac2022flamingo,
+  title = {Flamingo: a Visual Language Model for Few-Shot Learning}, author = {Alayrac, Jean-Baptiste and Donahue, Jeff and Luc, Pauline and others},
+  booktitle = {Advances in Neural Information Processing Systems}, year = {2022}, url = {https://arxiv.org/abs/2204.14198}}
+```
+
+</details>
+"""
+
+# %% [markdown]
+r"""
+<details><summary>More BibTeX</summary>
+
+```bibtex
+@inproceedings{rombach2022latent,
+  title = {High-Resolution Image Synthesis with Latent Diffusion Models},
+  author = {Rombach, Robin and Blattmann, Andreas and Lorenz, Dominik and Esser, Patrick and Ommer, Bj{\"o}rn},
+  booktitle = {CVPR}, year = {2022}, url = {https://arxiv.org/abs/2112.10752}}
+@inproceedings{bertasius2021timesformer,
+  title = {Is Space-Time Attention All You Need for Video Understanding?},
+  author = {Bertasius, Gedas and Wang, Heng and Torresani, Lorenzo},
+  booktitle = {ICML}, year = {2021}, url = {https://arxiv.org/abs/2102.05095}}
+@inproceedings{velickovic2018graph,
+  title = {Graph Attention Networks},
+  author = {Veli{\v{c}}kovi{\'c}, Petar and Cucurull, Guillem and Casanova, Arantxa and Romero, Adriana and Li{\`o}, Pietro and Bengio, Yoshua},
+  booktitle = {ICLR}, year = {2018}, url = {https://arxiv.org/abs/1710.10903}}
+@inproceedings{zhao2021point,
+  title = {Point Transformer}, author = {Zhao, Hengshuang and Jiang, Li and Jia, Jiaya and Torr, Philip and Koltun, Vladlen},
+  booktitle = {ICCV}, year = {2021}, url = {https://arxiv.org/abs/2012.09164}}
+@article{jumper2021alphafold,
+  title = {Highly Accurate Protein Structure Prediction with {AlphaFold}}, author = {Jumper, John and Evans, Richard and Pritzel, Alexander and others},
+  journal = {Nature}, volume = {596}, pages = {583--589}, year = {2021}, doi = {10.1038/s41586-021-03819-2}}
+@inproceedings{chen2021decision,
+  title = {Decision Transformer: Reinforcement Learning via Sequence Modeling},
+  author = {Chen, Lili and Lu, Kevin and Rajeswaran, Aravind and Lee, Kimin and Grover, Aditya and Laskin, Michael and Abbeel, Pieter and Srinivas, Aravind and Mordatch, Igor},
+  booktitle = {Advances in Neural Information Processing Systems}, year = {2021}, url = {https://arxiv.org/abs/2106.01345}}
+@inproceedings{elnouby2021xcit,
+  title = {{XCiT}: Cross-Covariance Image Transformers}, author = {El-Nouby, Alaaeldin and Touvron, Hugo and Caron, Mathilde and others},
+  booktitle = {Advances in Neural Information Processing Systems}, year = {2021}, url = {https://arxiv.org/abs/2106.09681}}
+```
+
+</details>
+"""

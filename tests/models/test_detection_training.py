@@ -1,0 +1,43 @@
+"""What counts as located and as named, and what was recorded."""
+
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+from course_utils.measure import read_record
+from course_utils.models.detection import NOTHING, QUERIES, Detector
+from course_utils.models.detection_training import judge_detector, judged_scenes, train_detector
+
+
+class Told(Detector):
+    """Answers with what it is told."""
+
+    told: tuple[Tensor, Tensor]
+
+    def forward(self, images: Tensor) -> tuple[Tensor, Tensor]:
+        return self.told
+
+
+def test_each_answer_counts_for_one_digit() -> None:
+    scenes, model = judged_scenes(30), Told()
+    labels = torch.full((30, QUERIES), NOTHING)
+    labels[:, :3] = torch.where(scenes.present, scenes.labels, NOTHING)
+    centres = torch.zeros(30, QUERIES, 2)
+    centres[:, :3] = scenes.centres
+    model.told = (9.0 * F.one_hot(labels, NOTHING + 1), centres)
+    assert judge_detector(model, scenes) == {"located": 1.0, "named": 1.0, "claims": 1.0}
+    labels[:, 1:] = NOTHING
+    model.told = (9.0 * F.one_hot(labels, NOTHING + 1), centres)
+    found = judge_detector(model, scenes)
+    assert found["located"] == found["claims"] == 30 / int(scenes.present.sum())
+
+
+def test_a_detector_trains() -> None:
+    torch.manual_seed(0)
+    assert len(train_detector(Detector(), steps=2, seed=0, how="cheapest")) == 2
+
+
+def test_what_was_recorded_locates_and_needs_queries_that_differ() -> None:
+    found = {run["how"]: run["located"] for run in read_record("chapter_14_detection")["runs"]}
+    assert found["optimal"] >= 0.95
+    assert found["alike"] <= 0.1
