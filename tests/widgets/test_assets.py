@@ -23,6 +23,7 @@ from course_utils.widgets import (
     ProjectionToy,
     RopeClock,
     ScaleExplorer,
+    StateExplorer,
     TileStepper,
     VariantExplorer,
     WiringExplorer,
@@ -49,6 +50,7 @@ WIDGETS = [
     (WiringExplorer, "wiring_explorer"),
     (ExplanationGraph, "explanation_graph"),
     (HopfieldLandscape, "hopfield_landscape"),
+    (StateExplorer, "state_explorer"),
 ]
 
 

@@ -210,4 +210,14 @@ DRIVES = {
         said.walk_from_the_left_among_all,
         {"count": 6, "start": [-0.7, 0.4]},
     ),
+    "StateExplorer": Drive(
+        widgets.state_explorer,
+        lambda _: [
+            pick("memory", "delta rule"),
+            press(lambda root: root.get_by_role("button", name="Write a again, with 6")),
+            slide("width d", "End"),
+        ],
+        said.first_key_written_again,
+        {"kind": "delta", "width": 32, "asked": 0},
+    ),
 }

@@ -8,6 +8,7 @@ import hopfield_landscape_cases
 import look_stepper_cases
 import mask_playground_cases
 import numpy as np
+import state_explorer_cases
 import tile_stepper_cases
 import torch
 import wiring_explorer_cases
@@ -23,6 +24,7 @@ from course_utils.attention import (
 from course_utils.measure import compute_optimal, kv_cache_bytes
 from course_utils.positions import rope_interleaved
 from course_utils.widgets import look_stepper
+from course_utils.widgets.state_explorer import START
 
 _HIDDEN_KEYS, _QUERIES, _PAIRS, _WIDEST = 32, 256, 2000, 1024
 
@@ -229,3 +231,15 @@ def walk_from_the_left_among_all(widget: Any) -> list[str]:
     state = ", ".join(fixed(x, 2) for x in walk[-1]["state"])
     first, last = (fixed(walk[i]["energy"], 3) for i in (0, -1))
     return [f"{valleys} valleys", f"is ({state})", f"fell from {first} to {last}."]
+
+
+def first_key_written_again(widget: Any) -> list[str]:
+    writes = [*([key, value] for key, value in START), [0, 6]]
+    read = state_explorer_cases.readings("delta", writes, 32, 1.0)
+    right = sum(one["answered"] == one["wanted"] for one in read)
+    return [
+        f"{right} of {len(read)} keys read back right. Asked for a: {read[0]['answered']}, right "
+        f"(cosine {fixed(read[0]['cosine'], 2)}).",
+        f"State: {4 * 32 * 32:,} bytes",
+        f"{len(writes)} pairs, delta rule.",
+    ]
