@@ -37,7 +37,8 @@ def _made(B: int, H: int, *, d_k: int, d_v: int, tokens: int | None = None, star
     def make(g: torch.Generator) -> tuple[Tensor, ...]:
         query, key, value = (normal(g, B, H, *length, width, dtype=kind) for width in (d_k, d_k, d_v))
         gates = [torch.rand(B, H, *length, generator=g, dtype=torch.float64).to(kind) for _ in range(2)]
-        gates = [x if fixed is None else torch.full_like(x, fixed) for x, fixed in zip(gates, (alpha, beta), strict=True)]
+        fixed = zip(gates, (alpha, beta), strict=True)
+        gates = [gate if number is None else torch.full_like(gate, number) for gate, number in fixed]
         state = normal(g, B, H, d_k, d_v, dtype=kind) * (not start)
         made = query, key / d_k**0.5, value, *gates, state
         return tuple(strided(x) for x in made) if apart else made
@@ -45,11 +46,11 @@ def _made(B: int, H: int, *, d_k: int, d_v: int, tokens: int | None = None, star
     return make
 
 
-def _walk(step: Function, query: Tensor, key: Tensor, value: Tensor, alpha: Tensor, beta: Tensor, state: Tensor) -> Tensor:
+def _walk(step: Function, *given: Tensor) -> Tensor:
     """Walk over the tokens; return what each of them read."""
-    read = []
-    for q, k, v, a, b in zip(*(x.unbind(2) for x in (query, key, value, alpha, beta)), strict=True):
-        out, state = step(q, k, v, a, b, state)
+    read, state = [], given[-1]
+    for token in zip(*(x.unbind(2) for x in given[:-1]), strict=True):
+        out, state = step(*token, state)
         read.append(out)
     return torch.stack(read, 2)
 
@@ -132,7 +133,8 @@ EXERCISE = exercise(
                 "of a key.", "written = change.unsqueeze(-1) * place.unsqueeze(-2)",
                 "found = (faded @ asked.unsqueeze(-1)).squeeze(-1)",
                 "out = (read @ reader.unsqueeze(-1)).squeeze(-1)",
-                "written = change.unsqueeze(-1) * place.unsqueeze(-2)\nfound = (faded @ asked.unsqueeze(-1)).squeeze(-1)\n"
+                "written = change.unsqueeze(-1) * place.unsqueeze(-2)\n"
+                "found = (faded @ asked.unsqueeze(-1)).squeeze(-1)\n"
                 "out = (read @ reader.unsqueeze(-1)).squeeze(-1)"),
         mistake("the state replaced", "The state holds this token alone. What became of the past?", "new_state = "
                 "written + 0.0 * faded"),

@@ -77,11 +77,12 @@ EXERCISE = exercise(
                 "products = (chosen.sum(1) * probability).mean(0)"),
         mistake("counts twice", "The shares were multiplied with themselves. Counts have no gradient: through which "
                 "factor can the router learn?", "products = share * share"),
-        mistake("probabilities twice", "The mean probabilities were multiplied with themselves. What do the choices say "
-                "that was made?", "products = mean * mean"),
+        mistake("probabilities twice", "The mean probabilities were multiplied with themselves. Where do the choices "
+                "that were made come in?", "products = mean * mean"),
         mistake("shares / N for / (N·k)", "The shares sum to k: choices were counted and tokens divided by. How many "
                 "choices are there in all?", "share = counts / len(index)"),
-        mistake("divided by the wrong number", "The counts do not become shares. What must they sum to?",
+        mistake("divided by the wrong number", "A sum stands where a share or a mean is asked for, or another number "
+                "divides it. What must shares, and what must mean probabilities sum to?", "mean = probability.sum(0)",
                 "share = counts", "share = counts / num_experts", "share = counts / index.shape[-1]",
                 "share = counts / counts.max()"),
         mistake("first choice only", "Only each token's first choice was counted. What of the others?",
@@ -100,8 +101,6 @@ EXERCISE = exercise(
         mistake("raw logits", "The logits themselves were averaged. What makes probabilities of them?",
                 "probability = logits", "probability = logits.sigmoid()", "probability = logits.log_softmax(-1)",
                 "probability = logits.exp()"),
-        mistake("a sum for the mean", "Probabilities were added up over the tokens and not averaged.",
-                "mean = probability.sum(0)"),
         mistake("mean over the experts", "The mean was taken over the experts, and so is 1/E for every token. Which "
                 "axis holds the tokens?", "mean = probability.mean(-1)", "mean = probability.mean()"),
         mistake("another measure of balance", "This is another loss: a squared difference, an entropy or a coefficient "

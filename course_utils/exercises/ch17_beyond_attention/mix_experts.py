@@ -60,8 +60,7 @@ def _layer(W: Tensor, b: Tensor) -> Callable[[Tensor], Tensor]:
 
 
 def _made(N: int, d: int, E: int, k: int, *, dtype: str = "float64", unused: int = 0, apart: bool = False) -> Make:
-    """Return a maker of tokens, experts, choices among all experts but the last `unused`, and gates that sum to
-    something else than 1."""
+    """Return a maker of tokens, experts, choices among all but the last `unused`, and gates whose sums are not 1."""
     kind = getattr(torch, dtype)
 
     def make(g: torch.Generator) -> tuple[Any, ...]:
@@ -77,8 +76,7 @@ def _made(N: int, d: int, E: int, k: int, *, dtype: str = "float64", unused: int
 
 
 def _counted(fn: Function, x: Tensor, experts: Sequence[Function], index: Tensor, gates: Tensor) -> Any:
-    """Return the output, and how often each expert was given each token: rows that are no token count in the last
-    column, and a call without any row is one of those."""
+    """Return the output, and how often each expert was given each token; what is not a token is in the last column."""
     table = torch.zeros(len(experts), len(x) + 1, dtype=torch.long)
 
     def counting(number: int) -> Function:
@@ -123,8 +121,8 @@ EXERCISE = exercise(
              says=_WRONG_ROWS),
     ),
     mistakes=(
-        mistake("all experts on all tokens", "The values are right, but every expert worked on every token, and most of "
-                "it was multiplied by 0. Which rows does an expert need?", _DENSE, _DENSE_STACKED, _MASKED,
+        mistake("all experts on all tokens", "The values are right, but every expert worked on every token, and most "
+                "of it was multiplied by 0. Which rows does an expert need?", _DENSE, _DENSE_STACKED, _MASKED,
                 "made = experts[number](x)[rows]"),
         mistake("a row given more than once", "The values are right, but experts were called again for rows they had "
                 "had already. How often is each row needed?",
@@ -164,8 +162,8 @@ EXERCISE = exercise(
                 "torch.arange(len(rows)), part)"),
         mistake("the token added", "The output is more than the experts' sum: the token itself is in it. A residual "
                 "connection stands around the mixture, not inside.", "out = totals[-1] + x", "totals = [x.clone()]"),
-        mistake("the input overwritten", "The sums were written into x. Whoever needs the tokens again, as the residual "
-                "connection does, has lost them.",
+        mistake("the input overwritten", "The sums were written into x. Whoever needs the tokens again, as the "
+                "residual connection does, has lost them.",
                 "totals = [x]\ntotal = totals[-1].index_add_(0, rows, part)"),
         mistake("the tokens weighed instead of the experts", "The experts' outputs are not used. What do the gates "
                 "weigh?", "part = share * given"),

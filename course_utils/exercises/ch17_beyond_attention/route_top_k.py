@@ -72,8 +72,8 @@ EXERCISE = exercise(
                 "best = wanted.topk(k, dim=-1, largest=False)", "index = logits.argsort(-1)[:, :k]"),
         mistake("chosen by size", "The logits were compared without their sign. Is -9 a good score?",
                 "wanted = logits.abs()", "wanted = logits.square()"),
-        mistake("raw logits as gates", "The gates are logits, or logits divided by their sum. They can be negative: what "
-                "makes shares of them?", "gates = chosen", "gates = chosen / chosen.sum(-1, keepdim=True)",
+        mistake("raw logits as gates", "The gates are logits, or logits divided by their sum. They can be negative: "
+                "what makes shares of them?", "gates = chosen", "gates = chosen / chosen.sum(-1, keepdim=True)",
                 "gates = chosen / chosen.abs().sum(-1, keepdim=True)"),
         mistake("sigmoid as gate", "Each gate was made for itself, so they need not sum to 1. What compares the chosen "
                 "with each other?", "gates = chosen.sigmoid()",
@@ -81,7 +81,8 @@ EXERCISE = exercise(
         mistake("equal gates", "All chosen experts count alike. What do the logits say beyond the choice?",
                 "gates = torch.full_like(chosen, 1 / k)", "gates = torch.ones_like(chosen)"),
         mistake("a scale or temperature", "The logits were divided by something before the softmax. Nobody asked for "
-                "that.", "gates = (chosen / k).softmax(-1)", "gates = (chosen / math.sqrt(logits.shape[-1])).softmax(-1)",
+                "that.", "gates = (chosen / k).softmax(-1)",
+                "gates = (chosen / math.sqrt(logits.shape[-1])).softmax(-1)",
                 "gates = (chosen / math.sqrt(k)).softmax(-1)"),
         mistake("no maximum subtracted", "The exponentials are taken of the logits as they are. What becomes of "
                 "exp(10,000), and what of exp(-2,000) where all are so low?",

@@ -105,9 +105,9 @@ EXERCISE = exercise(
         mistake("delta one for all channels", "All channels share a step size. Which shape has delta?",
                 "step = delta[:, t].mean(-1, keepdim=True).expand(-1, x.shape[-1])",
                 "step = delta[:, t, :1].expand(-1, x.shape[-1])"),
-        mistake("B or C one for all tokens", "Every token is written, or read, with the same vector. Which of them come "
-                "from the token?", "write = B[:, 0]", "weights = C[:, 0]", "write = B.mean(1)", "weights = C.mean(1)",
-                "weights = C[:, -1]", "write = B[:, 0]\nweights = C[:, 0]"),
+        mistake("B or C one for all tokens", "Every token is written, or read, with the same vector. Which of them "
+                "come from the token?", "write = B[:, 0]", "weights = C[:, 0]", "write = B.mean(1)",
+                "weights = C.mean(1)", "weights = C[:, -1]", "write = B[:, 0]\nweights = C[:, 0]"),
         mistake("B and C swapped", "The token is written with C and read with B. Which of them belongs to the input?",
                 "write = C[:, t]\nweights = B[:, t]"),
         mistake("B for C", "The state is read, or written, with the wrong one of B and C.", "weights = B[:, t]",

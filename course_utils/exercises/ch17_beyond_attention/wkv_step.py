@@ -91,16 +91,18 @@ EXERCISE = exercise(
         case("bfloat16", _made(3, 4, dtype="bfloat16"), run=_packed),
     ),
     mistakes=(
-        mistake("bonus forgotten", "The own token is read with its bare key. What is added to it, for the token "
-                "itself alone?", "own = key"),
+        mistake("bonus forgotten", "The own token counts as if there were no bonus, or the past has it too, so that it "
+                "cancels. What is added to the logarithm of the own token, and to that alone?", "own = key",
+                "read_top = torch.maximum(top + bonus, own)\npast = (top + bonus - read_top).exp()"),
         mistake("bonus kept in the state", "The state holds the token with its bonus. Who else than the token itself "
                 "may gain from the bonus?", "kept = own"),
-        mistake("bonus on the past", "The bonus was given to the past. Which token stands out because of it?",
+        mistake("bonus on the past", "The bonus raises the past against the own token, or takes away from the own "
+                "token. Which one stands out because of it?",
                 "own = key\nread_top = torch.maximum(top + bonus, own)\npast = (top + bonus - read_top).exp()",
-                "read_top = torch.maximum(top + bonus, own)\npast = (top + bonus - read_top).exp()"),
+                "own = key - bonus"),
         mistake("bonus outside the exponential", "The bonus multiplies the weight, or is added to it. It is added to a "
                 "logarithm: where does it stand in e^(…)?", "own = key\nnow = bonus * (own - read_top).exp()",
-                "own = key\nnow = bonus + (own - read_top).exp()", "own = bonus * key", "own = key - bonus"),
+                "own = key\nnow = bonus + (own - read_top).exp()", "own = bonus * key"),
         mistake("past faded before it is read", "The newest past token has faded already when it is read. How many "
                 "steps of decay has token t - 1 behind it at token t?",
                 "read_top = torch.maximum(top - decay, own)\npast = (top - decay - read_top).exp()"),
@@ -136,7 +138,8 @@ EXERCISE = exercise(
                 "own).clamp(min=0.0)"),
         mistake("denominator not faded", "The sum of the weights keeps the past at full size, the values do not. Which "
                 "factor do both sums share?",
-                "new_denominator = denominator + added", "new_denominator = (top - new_top).exp() * denominator + added"),
+                "new_denominator = denominator + added",
+                "new_denominator = (top - new_top).exp() * denominator + added"),
         mistake("numerator not faded", "The values of the past keep their full size, the sum of the weights does not. "
                 "Which factor do both sums share?", "new_numerator = numerator + added * value",
                 "new_numerator = (top - new_top).exp() * numerator + added * value"),

@@ -58,7 +58,8 @@ FADING = (
             "weights = products * default * faded\nweights = weights / weights.abs().sum(-1, keepdim=True)",
             "weights = products * default * faded\n"
             "weights = weights / weights.abs().sum(-1, keepdim=True).clamp(min=1)",
-            "weights = products * default * faded\nweights = weights / weights.sum(-1, keepdim=True).abs().clamp(min=1)",
+            "weights = products * default * faded\n"
+            "weights = weights / weights.sum(-1, keepdim=True).abs().clamp(min=1)",
             "weights = products * default * faded / faded.sum(-1, keepdim=True)",
             "weights = products * default * faded / faded.sum(-1, keepdim=True).sqrt()",
             "weights = products * default * faded / (place + 1).unsqueeze(-1)"),
