@@ -2,11 +2,14 @@
 
 from course_utils.attention.attend import attend, context_vector
 from course_utils.attention.block_pool import BlockPool
+from course_utils.attention.block_selection import select_blocks
 from course_utils.attention.cross_attention import cross_attention
 from course_utils.attention.cross_covariance import cross_covariance_attention
 from course_utils.attention.delta_rule import gated_delta_rule, gated_delta_step
+from course_utils.attention.differential import differential_attention
 from course_utils.attention.experts import load_balance_loss, mix_experts, route_top_k
 from course_utils.attention.gated_linear import gated_linear_attention, gated_linear_step
+from course_utils.attention.gated_output import gated_attention
 from course_utils.attention.grouped_query import grouped_query_attention
 from course_utils.attention.heads import (
     ablate_heads,
@@ -108,10 +111,12 @@ __all__ = [
     "cross_attention",
     "cross_covariance_attention",
     "decode_step",
+    "differential_attention",
     "document_mask",
     "dot_score",
     "entmax",
     "fixed_mask",
+    "gated_attention",
     "gated_delta_rule",
     "gated_delta_step",
     "gated_linear_attention",
@@ -161,6 +166,7 @@ __all__ = [
     "rolling_cache_positions",
     "route_top_k",
     "scaled_dot_product_attention",
+    "select_blocks",
     "selective_scan",
     "sliding_window_attention",
     "soft_lookup",
