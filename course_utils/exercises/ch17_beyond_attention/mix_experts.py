@@ -101,7 +101,7 @@ EXERCISE = exercise(
     mix_experts,
     right=RIGHT,
     asks="Add up, for each token, its experts' outputs times its gates; an expert sees its own tokens alone.",
-    minutes=15,
+    minutes=12,
     difficulty=3,
     importance=4,
     cases=(

@@ -32,7 +32,7 @@ EXERCISE = exercise(
     route_top_k,
     right=RIGHT,
     asks="Return the k likeliest experts of each token, the likeliest first, and their gates.",
-    minutes=8,
+    minutes=5,
     difficulty=2,
     importance=4,
     parts=("index", "gates"),

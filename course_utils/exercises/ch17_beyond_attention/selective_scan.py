@@ -53,7 +53,7 @@ EXERCISE = exercise(
     selective_scan,
     right=RIGHT,
     asks="Run every channel's recurrence, with the step size that each token chooses.",
-    minutes=20,
+    minutes=12,
     difficulty=4,
     importance=4,
     cases=(
@@ -66,7 +66,7 @@ EXERCISE = exercise(
         case("large step sizes", _made(2, 6, 3, 2, delta=6.0)),
         case("non-contiguous inputs", _made(2, 5, 3, 4, apart=True)),
         case("float32", _made(2, 7, 4, 3, dtype="float32"), tolerance=1e-4),
-        case("bfloat16", _made(2, 3, 4, 2, dtype="bfloat16")),
+        case("bfloat16", _made(2, 3, 4, 2, dtype="bfloat16"), tolerance=0.4),
         case("300 tokens, delta · A down to -16", _made(1, 300, 2, 2, delta=16.0), gradient="finite"),
     ),
     mistakes=(

@@ -37,9 +37,10 @@ def _packed(fn: Function, key: Tensor, value: Tensor, decay: Tensor, bonus: Tens
     return fn(key, value, decay, bonus, state)
 
 
-def _walked(fn: Function, key: Tensor, value: Tensor, decay: Tensor, bonus: Tensor, *state: Tensor) -> Any:
-    """Walk over the tokens (B, L, d); return what each of them read."""
-    read = []
+def _walked(fn: Function, key: Tensor, value: Tensor, decay: Tensor, bonus: Tensor) -> Any:
+    """Walk over the tokens (B, L, d) from nothing; return what each of them read."""
+    zeros = torch.zeros_like(key[:, 0])
+    state, read = (zeros, zeros, zeros - torch.inf), []
     for token in range(key.shape[1]):
         out, state = fn(key[:, token], value[:, token], decay, bonus, tuple(state))
         read.append(out)
@@ -48,7 +49,7 @@ def _walked(fn: Function, key: Tensor, value: Tensor, decay: Tensor, bonus: Tens
 
 def _made(*shape: int, size: float = 1.0, start: bool = False, decay: float = 1.0, dtype: str = "float64",
           apart: bool = False) -> Make:
-    """Return a maker of one token (B, d), or of several (B, L, d), whose keys have this size, and of a state."""
+    """Return a maker of one token (B, d) and a state, or of several tokens (B, L, d); keys have this size."""
     kind = getattr(torch, dtype)
 
     def make(g: torch.Generator) -> tuple[Tensor, ...]:
@@ -59,7 +60,7 @@ def _made(*shape: int, size: float = 1.0, start: bool = False, decay: float = 1.
         state[2] = state[2] * size
         if start:
             state = [torch.zeros_like(state[0]), torch.zeros_like(state[0]), torch.zeros_like(state[0]) - torch.inf]
-        made = key, value, fades, bonus, *state
+        made = (key, value, fades, bonus) if len(shape) == 3 else (key, value, fades, bonus, *state)
         return tuple(strided(x) if x.dim() > 1 else x for x in made) if apart else made
 
     return make
@@ -69,7 +70,7 @@ EXERCISE = exercise(
     wkv_step,
     right=RIGHT,
     asks="Read the past and the own token, then fade the past and write the token into it.",
-    minutes=20,
+    minutes=12,
     difficulty=4,
     importance=3,
     parts=("out", "state"),
@@ -77,18 +78,18 @@ EXERCISE = exercise(
     cases=(
         case("the first token: its own value", _made(3, 2, start=True), run=_packed),
         case("a later token", _made(2, 3), run=_packed, gradient="finite"),
-        case("two tokens from nothing", _made(2, 2, 3, start=True), run=_walked),
+        case("two tokens from nothing", _made(2, 2, 3), run=_walked),
         case("one sequence, one channel", _made(1, 1), run=_packed),
         case("every size 4", _made(4, 4), run=_packed),
-        case("seven tokens from nothing", _made(2, 7, 3, start=True), run=_walked, gradient="equal"),
-        case("nothing fades", _made(2, 5, 3, start=True, decay=0.0), run=_walked),
-        case("fast fades", _made(2, 6, 3, start=True, decay=20.0), run=_walked),
+        case("seven tokens from nothing", _made(2, 7, 3), run=_walked, gradient="equal"),
+        case("nothing fades", _made(2, 5, 3, decay=0.0), run=_walked),
+        case("fast fades", _made(2, 6, 3, decay=20.0), run=_walked),
         case("keys of about ±10,000", _made(3, 5, size=1e4), run=_packed),
-        case("a sequence with keys of about ±10,000", _made(2, 6, 3, size=1e4, start=True), run=_walked,
+        case("a sequence with keys of about ±10,000", _made(2, 6, 3, size=1e4), run=_walked,
              gradient="finite"),
         case("non-contiguous inputs", _made(3, 5, apart=True), run=_packed),
-        case("float32", _made(2, 9, 4, start=True, dtype="float32"), run=_walked, tolerance=1e-4),
-        case("bfloat16", _made(3, 4, dtype="bfloat16"), run=_packed),
+        case("float32", _made(2, 9, 4, dtype="float32"), run=_walked, tolerance=1e-4),
+        case("bfloat16", _made(3, 4, dtype="bfloat16"), run=_packed, tolerance=0.4),
     ),
     mistakes=(
         mistake("bonus forgotten", "The own token counts as if there were no bonus, or the past has it too, so that it "

@@ -38,8 +38,8 @@ FADING = (
             "serves all. Each head has its own: at which axis of (B, H, n, m) must they stand?", "rate = decay",
             "rate = decay[:, None]", "rate = decay[:1, None, None]", "rate = decay.mean().reshape(1, 1, 1)",
             "rate = decay[-1:, None, None]", "rate = decay[:, None, None, None]"),
-    mistake("γⁿ · γ⁻ᵐ", "The power of n - m was split into one of n and one of -m. What becomes of 0.4 to the power of "
-            "-150 in float32, and of its product with a number that has vanished?",
+    mistake("γⁿ · γ⁻ᵐ", "The power of n - m was split into one of n and one of -m. What becomes of 0.1 to the power of "
+            "-60 in float32, and of its product with a number that has vanished?",
             "powers = rate ** place.unsqueeze(-1) * rate ** -place", "faded = rate ** place.unsqueeze(-1) * (rate ** "
             "-place).expand(-1, len(place), -1).tril()",
             "powers = (rate.log() * place.unsqueeze(-1)).exp() / (rate.log() * place).exp()"),
