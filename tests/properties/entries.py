@@ -94,6 +94,9 @@ ATTENTION = (
     Entry(attention.tiled_attention, {"block_q": 2, "block_k": 3}),
     Entry(attention.tiled_attention_backward, {"block_q": 2, "block_k": 3}, smooth=False),
     Entry(attention.window_mask, {"window": 2}),
+    Entry(attention.differential_attention, {"balance": _half}),
+    Entry(attention.gated_delta_rule, {"alpha": _gates("L"), "beta": _gates("L")}),
+    Entry(attention.gated_delta_step, {"alpha": _gates(), "beta": _gates()}, smooth=False),
 )
 POSITIONS = (
     Entry(positions.disentangled_scores, {"max_distance": 2}, {"two_max_distance": 4}),
