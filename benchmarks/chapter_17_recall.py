@@ -78,6 +78,7 @@ def main() -> None:
     """Run every combination that the record lacks."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2], help="default 0 1 2")
+    parser.add_argument("--models", nargs="+", default=list(MODELS), help="default all")
     parser.add_argument("--out", type=Path, default=RESULT, help="file to write and to go on from")
     options = parser.parse_args()
     torch.set_num_threads(1)
@@ -85,9 +86,10 @@ def main() -> None:
     if options.out.exists():
         runs = json.loads(options.out.read_text())["runs"]
     done = {(one["model"], one["seed"], one["steps"]) for one in runs}
+    longer = [name for name in LONGER if name in options.models]
     wanted = [
-        *itertools.product(MODELS, options.seeds, [STEPS]),
-        *itertools.product(LONGER, options.seeds, [3 * STEPS]),
+        *itertools.product(options.models, options.seeds, [STEPS]),
+        *itertools.product(longer, options.seeds, [3 * STEPS]),
     ]
     wanted.sort(key=lambda one: one[2:0:-1])  # the long runs last, and seed by seed
     for one in tqdm(wanted, ncols=80):

@@ -170,6 +170,7 @@ Each chapter has a *core path*: at most ten sections, with at most an hour of ex
 | 12 | [Training it, and what it costs](12_training.ipynb) |
 | 13 | [Reading attention: what the weights say, and what they do not](13_reading_attention.ipynb) |
 | 15 | [Why it works: theory you can run](15_theory.ipynb) |
+| 17 | [Beyond attention: keep a state](17_beyond_attention.ipynb) |
 
 Chapters with a link are there; the others are planned.
 """

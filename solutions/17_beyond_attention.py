@@ -1093,7 +1093,7 @@ for k in (8, 2):
 r"""
 A quarter of the FLOPs<!-- shown: top-2 -->; shared keys and values are not even counted in. (These tokens see each other in both directions; a causal mask would need each row's place.)
 
-What should be a head, a window or a layer can also be **searched**. A gate that is 0 or 1 has no gradient; the **straight-through** trick uses the hard gate forwards and pretends on the way back that it was the soft one.
+What should be a head, a window or a layer can also be **searched**. A gate that is 0 or 1 has no gradient; the **straight-through** trick (Bengio et al., 2013) uses the hard gate forwards and pretends on the way back that it was the soft one.
 
 **Predict.** Eight heads, of which a target uses two, and a small price for each open gate. Which gates stay open?
 """
@@ -1218,7 +1218,7 @@ r"""
 - Shazeer et al. (2017), Fedus et al. (2022), Du et al. (2022), Jiang et al. (2024): experts. Zhang et al. (2022): experts of attention.
 - Qiu et al. (2025), Ye et al. (2024), Lu et al. (2025), Yuan et al. (2025): gates, differences, selection.
 - De et al. (2024), Lieber et al. (2024), Kimi Team (2025): hybrids.
-- Wang et al. (2020), Sukhbaatar et al. (2019), Graves (2016), Raposo et al. (2024): what is searched, learned or adapted.
+- Wang et al. (2020), Sukhbaatar et al. (2019), Bengio et al. (2013), Graves (2016), Raposo et al. (2024): what is searched, learned or adapted.
 """
 
 # %% [markdown]
@@ -1309,9 +1309,14 @@ r"""
 @misc{raposo2024mixture,
   title = {Mixture-of-Depths: Dynamically Allocating Compute in Transformer-Based Language Models}, author = {Raposo, David and Ritter, Sam and Richards, Blake and others},
   year = {2024}, url = {https://arxiv.org/abs/2404.02258}}
-@misc{arora2024zoology,
-  title = {Zoology: Measuring and Improving Recall in Efficient Language Models}, author = {Arora, Simran and Eyuboglu, Sabri and Timalsina, Aman and others},
-  year = {2024}, url = {https://arxiv.org/abs/2312.04927}}
+@inproceedings{arora2024zoology,
+  title = {Zoology: Measuring and Improving Recall in Efficient Language Models},
+  author = {Arora, Simran and Eyuboglu, Sabri and Timalsina, Aman and Johnson, Isys and Poli, Michael and Zou, James and Rudra, Atri and R{\'e}, Christopher},
+  booktitle = {International Conference on Learning Representations}, year = {2024}, url = {https://arxiv.org/abs/2312.04927}}
+@misc{bengio2013estimating,
+  title = {Estimating or Propagating Gradients Through Stochastic Neurons for Conditional Computation},
+  author = {Bengio, Yoshua and L{\'e}onard, Nicholas and Courville, Aaron},
+  year = {2013}, url = {https://arxiv.org/abs/1308.3432}}
 ```
 
 </details>
