@@ -10,14 +10,15 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 
 from course_utils.attention.scaled_dot_product import scaled_dot_product_attention
-from course_utils.validation import check_axes, check_float
+from course_utils.plain_validation import check_number
+from course_utils.validation import check_float
 
 
 def differential_attention(
     query: Float[Tensor, "*batch 2 L d_k"],
     key: Float[Tensor, "*batch 2 S d_k"],
     value: Float[Tensor, "*batch S d_v"],
-    balance: Float[Tensor, ""],
+    balance: float | Float[Tensor, ""],
     attn_mask: Bool[Tensor, "#*batch #L #S"] | None = None,
 ) -> Float[Tensor, "*batch L d_v"]:
     """Return what the first of two attentions reads, less `balance` times what the second reads.
@@ -26,7 +27,8 @@ def differential_attention(
         query: What each position asks for, for either of the two.
         key: What each position offers, for either of the two.
         value: What each position hands over, to both.
-        balance: How much of the second is taken away; a row of weights then sums to 1 - balance.
+        balance: How much of the second is taken away, a number or one that is learnt:
+            a row of weights then sums to 1 - balance.
         attn_mask: True where a query may attend, for both.
 
     Raises:
@@ -34,14 +36,15 @@ def differential_attention(
         ValueError: Sizes do not fit together, or there are not two of query and key.
     """
     check_float("... 2 length width", query=query, key=key)
-    check_float(balance=balance)
     if query.shape[-3] != 2 or key.shape[-3] != 2:
         raise ValueError(
             f"query and key must be two each, got {query.shape[-3]} and {key.shape[-3]}"
         )
-    if balance.dim():
+    if not isinstance(balance, Tensor):
+        check_number(balance=balance)
+    elif balance.dim() or not balance.is_floating_point():
         raise ValueError(f"balance must be a single number, got shape {tuple(balance.shape)}")
-    check_axes("... S d_v", value=value)
+    check_float("... S d_v", value=value)
     first, second = (
         scaled_dot_product_attention(one, other, value, attn_mask)
         for one, other in zip(query.unbind(-3), key.unbind(-3), strict=True)

@@ -14,6 +14,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from course_utils.plain_validation import check_at_least
 from course_utils.validation import check_float, check_integers, check_same_dtype, check_shape
 
 Expert = Callable[[Tensor], Tensor]
@@ -35,7 +36,8 @@ def route_top_k(
         ValueError: The logits have other axes, or k is not from 1 to the number of experts.
     """
     check_float("N E", logits=logits)
-    if not 1 <= k <= logits.shape[1]:
+    check_at_least(1, k=k)
+    if k > logits.shape[1]:
         raise ValueError(f"k must be from 1 to {logits.shape[1]} experts, got {k}")
     chosen, index = logits.topk(k, dim=-1)
     return index, chosen.softmax(dim=-1)
@@ -56,9 +58,12 @@ def mix_experts(
         gates: How much each of them counts.
 
     Raises:
-        TypeError: x or gates is not a floating-point tensor, or index does not hold integers.
+        TypeError: experts is not a list of functions, x or gates is not a floating-point tensor, or
+            index does not hold integers.
         ValueError: Sizes do not fit together, or index names no expert.
     """
+    if not hasattr(experts, "__len__") or not all(callable(expert) for expert in experts):
+        raise TypeError(f"experts must be a list of functions, got {type(experts).__name__}")
     check_same_dtype("N width", x=x, gates=gates)
     check_integers("N k", index=index)
     check_shape((x.shape[0], gates.shape[1]), index=index, gates=gates)

@@ -13,6 +13,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from course_utils.attention._chunks import joined, pieces
+from course_utils.attention._kernel import widened
 from course_utils.validation import check_same_dtype, check_shape
 
 _ROWS = 16  # a table of rows × rows × d_k numbers stays in the processor's cache
@@ -70,15 +71,16 @@ def gated_linear_attention(
     check_shape((*query.shape[:3], value.shape[-1]), value=value)
     if not query.shape[-2]:
         raise ValueError("there must be at least one token, got none")
-    state = key.new_zeros(*key.shape[:2], key.shape[-1], value.shape[-1])
+    wide = [widened(x) for x in (query, key, value, gate)]
+    state = wide[1].new_zeros(*key.shape[:2], key.shape[-1], value.shape[-1])
     parts = []
-    for q, k, v, g in pieces(_ROWS, query, key, value, gate):
+    for q, k, v, g in pieces(_ROWS, *wide):
         kept = g.clamp(min=torch.finfo(g.dtype).tiny).log().cumsum(-2)
         ages = kept.unsqueeze(-2) - kept.unsqueeze(-3)  # (rows, rows, d_k), at most 0 where m ≤ n
         causal = torch.ones(ages.shape[-3:-1], dtype=torch.bool, device=q.device).tril()
         faded = ages.masked_fill(~causal.unsqueeze(-1), -torch.inf).exp()
         scores = torch.einsum("bhnd,bhmd,bhnmd->bhnm", q, k, faded)
-        parts.append(scores @ v + (q * kept.exp()) @ state)
+        parts.append((scores @ v + (q * kept.exp()) @ state).to(query.dtype))
         last = kept[..., -1:, :]
         state = last.exp().mT * state + (k * (last - kept).exp()).mT @ v
     return joined(parts, query.shape[-2], query, key, value, gate)

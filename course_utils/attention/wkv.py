@@ -35,9 +35,12 @@ def wkv_step(
             by exp(top); (0, 0, -inf) at the start.
 
     Raises:
-        TypeError: An input is not a floating-point tensor, or dtypes differ.
+        TypeError: An input is not a floating-point tensor, dtypes differ, or the state does not
+            have three parts.
         ValueError: Sizes do not fit together.
     """
+    if not isinstance(state, tuple | list) or len(state) != 3:
+        raise TypeError("state must be a tuple of numerator, denominator and top")
     numerator, denominator, top = state
     check_same_dtype("B d", key=key, value=value)
     check_same_dtype(

@@ -58,6 +58,7 @@ ATTENTION = (
     Entry(attention.cross_covariance_attention, {"temperature": 0.7}),
     Entry(attention.chunked_selective_scan, sizes={"n": 3}, smooth=False),
     Entry(attention.decode_step, {"length": lambda s, g: s["S_max"]}),
+    Entry(attention.differential_attention, {"balance": 0.7}),
     Entry(attention.entmax, {"alpha": 1.5}),
     Entry(attention.fixed_mask, {"block": 2, "summary": 1}),
     Entry(attention.gated_delta_rule, smooth=False),  # gates drawn here are not between 0 and 1

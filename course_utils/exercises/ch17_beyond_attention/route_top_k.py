@@ -102,7 +102,7 @@ EXERCISE = exercise(
                 "`topk` return?", "return chosen, gates", "return chosen, index"),
         mistake("results in another order", "The results come back in another order. In which order are they asked "
                 "for?", "return gates, index"),
-        mistake("not all parts returned", "A part of the result is missing.", "return gates", "return index"),
+        mistake("not all parts returned", "A part of the result is missing. What does a mixture need besides?", "return gates", "return index"),
         mistake("another kind of whole number", "The indices are not of the dtype long. Only long indexes everywhere.",
                 "return index.int(), gates", "return index.to(gates.dtype), gates"),
         squeezed("return index, gates{}", "return index{}, gates{}"),

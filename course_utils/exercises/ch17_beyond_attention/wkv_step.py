@@ -154,7 +154,7 @@ EXERCISE = exercise(
         mistake("read after the write", "What is read is the state with the token in it, faded and without the bonus. "
                 "Which comes first, reading or writing?", "return new_numerator / new_denominator, new_state"),
         mistake("not normalised", "The output is a sum and not an average. By what is it divided?", "out = above",
-                "out = above / denominator", "out = above / new_denominator"),
+                "out = above / denominator", "return above / new_denominator, new_state"),
         mistake("value without its weight", "The value was added as it is. How much does it count beside the past?",
                 "new_numerator = left * numerator + value", "above = past * numerator + value",
                 "added = torch.ones_like(top)", "now = torch.ones_like(top)",
