@@ -90,10 +90,11 @@ EXERCISE = exercise(
                 "chosen = F.one_hot(index[:, :1], num_experts).to(logits.dtype)"),
         mistake("softmax over tokens", "Tokens compete for an expert here. Over what does a token's softmax run?",
                 "probability = logits.softmax(0)"),
-        mistake("softmax over the chosen alone", "The experts that were not chosen have probability 0 here. Over which "
-                "experts does the softmax run?",
+        mistake("probabilities of the chosen alone", "Experts that a token did not choose have probability 0 here. Over "
+                "which experts does the softmax run?",
                 "picked = logits.gather(-1, index).softmax(-1)\n"
-                "probability = torch.zeros_like(logits).scatter(-1, index, picked)"),
+                "probability = torch.zeros_like(logits).scatter(-1, index, picked)",
+                "probability = logits.softmax(-1) * F.one_hot(index, num_experts).sum(1)"),
         mistake("chosen again", "The choices were made anew from the logits. They are given: what if they are not the "
                 "best ones?", "chosen = F.one_hot(logits.topk(index.shape[-1], dim=-1).indices, num_experts)."
                 "to(logits.dtype)", "chosen = F.one_hot(logits.argmax(-1, keepdim=True), num_experts)."

@@ -45,6 +45,13 @@ def mix_experts(x, experts, index, gates):
     picked = made.gather(1, index.unsqueeze(-1).expand(-1, -1, x.shape[-1]))
     return (gates.unsqueeze(-1) * picked).sum(1)
 """
+_EACH_TIME = """
+def mix_experts(x, experts, index, gates):
+    rows = []
+    for n in range(len(x)):
+        rows.append(sum(gates[n, j] * experts[index[n, j]](x)[n] for j in range(index.shape[1])))
+    return torch.stack(rows)
+"""
 _MASKED = """
 def mix_experts(x, experts, index, gates):
     parts = []
@@ -123,7 +130,7 @@ EXERCISE = exercise(
     mistakes=(
         mistake("all experts on all tokens", "The values are right, but every expert worked on every token, and most "
                 "of it was multiplied by 0. Which rows does an expert need?", _DENSE, _DENSE_STACKED, _MASKED,
-                "made = experts[number](x)[rows]"),
+                _EACH_TIME, "made = experts[number](x)[rows]"),
         mistake("a row given more than once", "The values are right, but experts were called again for rows they had "
                 "had already. How often is each row needed?",
                 "made = (experts[number](given) + experts[number](given)) / 2"),

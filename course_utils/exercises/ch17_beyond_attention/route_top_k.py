@@ -74,7 +74,9 @@ EXERCISE = exercise(
                 "wanted = logits.abs()", "wanted = logits.square()"),
         mistake("raw logits as gates", "The gates are logits, or logits divided by their sum. They can be negative: "
                 "what makes shares of them?", "gates = chosen", "gates = chosen / chosen.sum(-1, keepdim=True)",
-                "gates = chosen / chosen.abs().sum(-1, keepdim=True)"),
+                "gates = chosen / chosen.abs().sum(-1, keepdim=True)",
+                "gates = chosen / chosen.norm(dim=-1, keepdim=True)",
+                "gates = chosen.relu() / (chosen.relu().sum(-1, keepdim=True) + 1e-9)"),
         mistake("sigmoid as gate", "Each gate was made for itself, so they need not sum to 1. What compares the chosen "
                 "with each other?", "gates = chosen.sigmoid()",
                 "gates = chosen.sigmoid() / chosen.sigmoid().sum(-1, keepdim=True)"),
@@ -95,6 +97,7 @@ EXERCISE = exercise(
         cut_off("gates = chosen.detach().softmax(-1)", "gates = chosen.softmax(-1).detach()"),
         mistake("a row for all experts", "There is a gate for every expert, 0 where it was not chosen. What is asked "
                 "for has k columns.", "return index, torch.zeros_like(logits).scatter(-1, index, gates)",
+                "return index, logits.softmax(-1)",
                 "return (torch.zeros_like(logits).scatter(-1, index, 1.0) > 0).long(), gates",
                 "return torch.zeros_like(logits).scatter(-1, index, 1.0).long(), torch.zeros_like(logits).scatter(-1, "
                 "index, gates)"),
@@ -102,7 +105,8 @@ EXERCISE = exercise(
                 "`topk` return?", "return chosen, gates", "return chosen, index"),
         mistake("results in another order", "The results come back in another order. In which order are they asked "
                 "for?", "return gates, index"),
-        mistake("not all parts returned", "A part of the result is missing. What does a mixture need besides?", "return gates", "return index"),
+        mistake("not all parts returned", "A part of the result is missing. What does a mixture need besides?",
+                "return gates", "return index"),
         mistake("another kind of whole number", "The indices are not of the dtype long. Only long indexes everywhere.",
                 "return index.int(), gates", "return index.to(gates.dtype), gates"),
         squeezed("return index, gates{}", "return index{}, gates{}"),

@@ -74,6 +74,10 @@ EXERCISE = exercise(
                 "does it do where delta A is below -2?", "keep = 1 + step.unsqueeze(-1) * A",
                 "keep = 1 / (1 - step.unsqueeze(-1) * A)",
                 "keep = (1 + step.unsqueeze(-1) * A / 2) / (1 - step.unsqueeze(-1) * A / 2)"),
+        mistake("another function than the exponential", "The fade is another function of delta A. How much is left of "
+                "something that decays at the rate A for a time delta?",
+                "keep = (step.unsqueeze(-1) * A).sigmoid()", "keep = torch.exp2(step.unsqueeze(-1) * A)",
+                "keep = (step.unsqueeze(-1) * A).tanh() + 1", "keep = step.unsqueeze(-1) * A"),
         mistake("exact for B too", "What is written is the exact integral, (exp(delta A) - 1) / A · B. Mamba is exact "
                 "for A and takes one step of Euler's for B: what stands in place of the integral?",
                 "added = ((step.unsqueeze(-1) * A).expm1() / A) * x[:, t].unsqueeze(-1) * write.unsqueeze(-2)",
@@ -120,7 +124,11 @@ EXERCISE = exercise(
                 "past = start"),
         mistake("the fade and its complement", "What is written is weighed by what is forgotten, as an average would "
                 "do. Which number multiplies the token instead?", "new = keep * past + (1 - keep) * added",
-                "added = (1 - keep) * x[:, t].unsqueeze(-1) * write.unsqueeze(-2)"),
+                "added = (1 - keep) * x[:, t].unsqueeze(-1) * write.unsqueeze(-2)",
+                "force = (1 - (-step).exp()) * x[:, t]"),
+        mistake("a gate behind the scan", "The output went through a function at the end. Mamba's gate stands around "
+                "the scan, not inside.", "out = F.silu(scanned + direct)", "out = F.silu(scanned) + direct",
+                "out = (scanned + direct) * F.silu(x)"),
         mistake("division by a running product", "The sums were divided by the product of all fades so far. What "
                 "is that product after 300 tokens, and what is 0 divided by it?",
                 "def selective_scan(x, delta, A, B, C, D):\n"

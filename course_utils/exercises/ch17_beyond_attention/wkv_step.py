@@ -113,8 +113,16 @@ EXERCISE = exercise(
                 "it move a logarithm?", "faded = top + decay"),
         mistake("decay taken for a factor", "The decay multiplies a weight or a logarithm, or was taken to the power "
                 "of e once more. It is subtracted from a logarithm.", "faded = top\nleft = (faded - new_top).exp() * "
-                "decay", "faded = top * decay", "faded = top - decay.exp()", "faded = top\nleft = (faded - "
-                "new_top).exp() * (1 - decay)"),
+                "decay", "faded = top * decay", "faded = top - decay.exp()", "faded = top - (-decay).exp()",
+                "faded = top + (decay + 1e-9).log()",
+                "faded = top\nleft = (faded - new_top).exp() * (1 - decay)"),
+        mistake("past faded twice", "The past sinks by two steps with each token. How many are one token?",
+                "faded = top - 2 * decay", "faded = top - decay\nleft = (faded - decay - new_top).exp()"),
+        mistake("the state normalised", "The state came back as an average, or not measured against its top. What are "
+                "the two sums divided by when they are handed on?",
+                "new_state = new_numerator / new_denominator, new_denominator / new_denominator, new_top",
+                "new_state = new_numerator / new_denominator, new_denominator, new_top",
+                "new_state = new_numerator * new_top.exp(), new_denominator * new_top.exp(), new_top"),
         mistake("new token faded as well", "The token that is written is faded at once. When it is read next, at the "
                 "token after it, how many steps has it faded?", "kept = key - decay"),
         mistake("no running maximum", "The exponentials are taken of the keys as they are. What is e^10,000, and what "

@@ -31,7 +31,8 @@ FADING = (
             "powers = rate ** -ages.clamp(min=0)"),
     mistake("decay taken for a rate", "The decay was used in an exponential. It is what is left of the past after one "
             "step: how often is it multiplied with itself?", "powers = (-rate * ages.clamp(min=0)).exp()",
-            "powers = rate * ages.clamp(min=0)", "powers = rate / (1 + ages.clamp(min=0))"),
+            "powers = rate * ages.clamp(min=0)", "powers = rate ** (2 * ages.clamp(min=0))",
+            "powers = rate / (1 + ages.clamp(min=0))"),
     mistake("what is lost taken for what is kept", "1 - decay was used as the decay. Which share of the past does a "
             "head of decay 0.9 still hold one token later?", "rate = 1 - decay[:, None, None]"),
     mistake("decay along the wrong axis", "The decays are not those of the heads: they lie along another axis, or one "
@@ -53,6 +54,10 @@ FADING = (
             "weights = (products * default * faded).masked_fill(ages < 0, -torch.inf).softmax(-1)",
             "weights = (products * default + powers.log()).masked_fill(ages < 0, -torch.inf).softmax(-1)",
             "weights = (products * default).softmax(-1) * faded"),
+    mistake("the fade added to the scores", "The fade, or its logarithm, was added to the scores. That is a factor "
+            "only under an exponential, and retention has none: how does a score fade?",
+            "weights = (products * default + powers.log()).tril()", "weights = (products * default + faded).tril()",
+            "weights = (products * default + powers.log().nan_to_num(neginf=0.0)).tril()"),
     mistake("normalised rows", "The weights of a row were divided by their sum. Who asked for a normaliser?",
             "weights = products * default * faded\nweights = weights / weights.sum(-1, keepdim=True)",
             "weights = products * default * faded\nweights = weights / weights.abs().sum(-1, keepdim=True)",
@@ -82,6 +87,11 @@ COMPARED = (
             "the values?", "products = key @ query.mT"),
     mistake("the wrong two compared", "The scores do not come from queries and keys: one of the two was used twice. "
             "Which two are compared with each other?", "products = query @ query.mT", "products = key @ key.mT"),
+    mistake("query and key through a function", "Queries and keys, or their scores, went through a function first. "
+            "They are used as given: may a score be negative here?", "products = F.silu(query) @ F.silu(key).mT",
+            "products = (F.elu(query) + 1) @ (F.elu(key) + 1).mT", "products = F.relu(query) @ F.relu(key).mT",
+            "products = (query @ key.mT).relu()", "products = (query @ key.mT).exp()", "products = (query @ "
+            "key.mT).abs()", "products = query.softmax(-1) @ key.softmax(-1).mT"),
     mistake("query and key brought to length 1", "Query or key was normalised. Their lengths take part in the scores: "
             "what asks for that step?", "products = F.normalize(query, dim=-1) @ F.normalize(key, dim=-1).mT",
             "products = F.normalize(query, dim=-1) @ key.mT", "products = query @ F.normalize(key, dim=-1).mT"),
