@@ -90,8 +90,8 @@ EXERCISE = exercise(
                 "chosen = F.one_hot(index[:, :1], num_experts).to(logits.dtype)"),
         mistake("softmax over tokens", "Tokens compete for an expert here. Over what does a token's softmax run?",
                 "probability = logits.softmax(0)"),
-        mistake("probabilities of the chosen alone", "Experts that a token did not choose have probability 0 here. Over "
-                "which experts does the softmax run?",
+        mistake("probabilities of the chosen alone", "Experts that a token did not choose have probability 0 here. "
+                "Over which experts does the softmax run?",
                 "picked = logits.gather(-1, index).softmax(-1)\n"
                 "probability = torch.zeros_like(logits).scatter(-1, index, picked)",
                 "probability = logits.softmax(-1) * F.one_hot(index, num_experts).sum(1)"),

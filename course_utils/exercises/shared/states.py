@@ -23,7 +23,7 @@ FADING = (
     mistake("not causal", "Tokens of the future are in the sum, and not even faded. What must be 0 above the diagonal?",
             "faded = powers"),
     mistake("the future instead of the past", "Each query sees what comes after it. Which side of the diagonal belongs "
-            "to the past?", "faded = powers.mT"),
+            "to the past?", "faded = powers.tril().mT"),
     mistake("the oldest kept best", "The fade runs backwards: the oldest token counts most. How does the exponent "
             "depend on n - m?", "powers = rate ** place",
             "powers = rate ** (place[-1] - ages).clamp(min=0)"),
