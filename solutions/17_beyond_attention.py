@@ -36,7 +36,8 @@ from torch.nn import functional as F
 from tqdm import tqdm
 
 from course_utils import attention, check, hint, measure, plotting, yours  # noqa: F401
-from course_utils.models.expert_task import Experts, ExpertTask, judge_experts, train_experts
+from course_utils.models import expert_task
+from course_utils.models.expert_task import Experts, ExpertTask
 from course_utils.models.recall import RecallModel, judge_recall, train_recall
 from course_utils.widgets import state_explorer
 
@@ -47,8 +48,9 @@ torch.set_printoptions(precision=3, sci_mode=False, linewidth=100)
 
 # %%
 def normal(seed):
-    """Return a function that draws standard normals in float64, the same for the same seed."""
-    return partial(torch.randn, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
+    """Return what draws standard normals in float64, the same for the same seed."""
+    generator = torch.Generator().manual_seed(seed)
+    return partial(torch.randn, generator=generator, dtype=torch.float64)
 
 
 def apart(a, b):
@@ -155,7 +157,7 @@ Write `retention_parallel(query, key, value, decay) -> out`.
 # %% exercise="retention_parallel"
 def retention_parallel(query, key, value, decay):
     """Return what every token reads, from one table of faded scores."""
-    ### BEGIN SOLUTION: How old is each key for each query? Fade the scores, then mix the values.
+    ### BEGIN SOLUTION: How old is each key for each query? Fade the scores; mix.
     place = torch.arange(query.shape[-2])
     ages = place[:, None] - place
     faded = (decay[:, None, None] ** ages.clamp(min=0)).tril()
@@ -235,7 +237,7 @@ $T = 1$ must be the loop's step, and one chunk from zeros `retention_parallel`.
 # %% exercise="retention_chunk"
 def retention_chunk(query, key, value, decay, state):
     """Return what a chunk reads of itself and of the past, and the state behind it."""
-    ### BEGIN SOLUTION: The table inside, the faded past for each row, and what the chunk leaves.
+    ### BEGIN SOLUTION: The table inside, the faded past, what the chunk leaves.
     length, rate = query.shape[-2], decay[:, None, None]
     place = torch.arange(length)
     query = query / query.shape[-1] ** 0.5
@@ -265,7 +267,8 @@ state, parts = q.new_zeros(2, 3, 16, 8), []
 for chunk in zip(*(x.split(32, dim=-2) for x in (q, k, v)), strict=True):
     out, state = attention.retention_chunk(*chunk, decay, state)
     parts.append(out)
-print("retention, recurrent:  ", apart(attention.retention_recurrent(q, k, v, decay), whole))
+by_token = attention.retention_recurrent(q, k, v, decay)
+print("retention, recurrent:  ", apart(by_token, whole))
 print("retention, chunks of 32:", apart(torch.cat(parts, dim=-2), whole))
 short = [x.float() for x in (q, k, v, decay)]
 print("in float32:", apart(attention.retention_recurrent(*short).double(), whole))
@@ -296,7 +299,8 @@ One function each, to rounding. What differs is the time. A prompt of 512 to 4,0
 
 # %%
 cost = measure.read_record("chapter_17_cost")
-print("milliseconds at  ", *(f"{n:>8,}" for n in cost["settings"]["lengths"]), " exponent")
+lengths = cost["settings"]["lengths"]
+print("milliseconds at  ", *(f"{n:>8,}" for n in lengths), " exponent")
 for one in cost["prompts"]:
     taken = " ".join(f"{ms:8.1f}" for ms in one["milliseconds"])
     print(f"{one['form']:27} {taken}  {one['exponent']:.2f}")
@@ -352,7 +356,7 @@ Write `gated_delta_step(query, key, value, alpha, beta, state) -> (out, state)` 
 # %% exercise="gated_delta_step"
 def gated_delta_step(query, key, value, alpha, beta, state):
     """Fade, correct what the key finds, and read."""
-    ### BEGIN SOLUTION: Fade the state; what does the key find there? Write the rest; read.
+    ### BEGIN SOLUTION: Fade; what does the key find? Write the rest; read.
     faded = alpha[..., None, None] * state
     found = (key[..., None, :] @ faded)[..., 0, :]
     change = beta[..., None] * (value - found)
@@ -424,7 +428,8 @@ old, new = draw(32, 64), draw(32, 64)
 for kind in ("sum", "fade", "delta"):
     read = key @ written(kind, key.repeat(2, 1), torch.cat((old, new)))
     answer = right(torch.cat((read, read)), torch.cat((old, new)))
-    print(f"{kind:6} the old value {answer[:32].mean():.2f}, the new one {answer[32:].mean():.2f}")
+    old_share, new_share = answer.view(2, 32).mean(1)
+    print(f"{kind:6} the old value {old_share:.2f}, the new one {new_share:.2f}")
 
 # %% [markdown]
 r"""
@@ -505,7 +510,7 @@ Write `selective_scan(x, delta, A, B, C, D) -> y`.
 # %% exercise="selective_scan"
 def selective_scan(x, delta, A, B, C, D):
     """Return what each channel reads from its own small state."""
-    ### BEGIN SOLUTION: Fade by exp(delta · A), write delta · x · B, read with C; D past the state.
+    ### BEGIN SOLUTION: Fade, write, read, token by token; D goes past the state.
     h, out = torch.zeros_like(x[:, 0, :, None] * A), []
     for t in range(x.shape[1]):
         step = delta[:, t, :, None]
@@ -567,7 +572,8 @@ for kind in ("raw retention", "retention"):
 # %%
 print("400 steps, pairs:   4    16    32")
 for kind, model in live.items():
-    print(f"{kind:16}", *(f"{share:5.2f}" for share in judge_recall(model, (4, 16, 32)).values()))
+    shares = judge_recall(model, (4, 16, 32)).values()
+    print(f"{kind:16}", *(f"{share:5.2f}" for share in shares))
 
 # %% [markdown]
 r"""
@@ -587,7 +593,7 @@ Now the record: every kind, at 1,000 steps. The last column says how many seeds 
 
 # %%
 def rows(record, steps=1000):
-    """Return the mean recall of each model, its spread at 16 pairs, and how many seeds it has."""
+    """Return what each model recalls, a row for each of its seeds."""
     runs = {}
     for run in measure.read_record(record)["runs"]:
         if run.get("steps", 1000) == steps:
@@ -596,13 +602,15 @@ def rows(record, steps=1000):
 
 
 before, now = rows("chapter_08_recall"), rows("chapter_17_recall")
-wanted = {"full, 4 heads": "2 · 64 n", "linear, 4 heads": "1,088", "linear, 1 head": "4,160"}
+wanted = {"full, 4 heads": "2 · 64 n"}
+wanted |= {"linear, 4 heads": "1,088", "linear, 1 head": "4,160"}
 sizes = {"16": "256", "4 ": "1,024", "1 ": "4,096", "WK": "192", "SS": "1,024"}
 print(f"{'':28}{'state':>10}     4    16    32    64   seeds")
 for name, found in [(n, before[n]) for n in wanted] + list(now.items()):
     key = name.split(", ")[1][:2] if "heads" in name or "head" in name else name[:2]
     size = wanted.get(name) or sizes.get(key, "1,024 + cache")
-    print(f"{name:28}{size:>14}", *(f"{x:5.2f}" for x in found.mean(0)), f"{len(found):5}")
+    shares = " ".join(f"{x:5.2f}" for x in found.mean(0))
+    print(f"{name:28}{size:>14} {shares} {len(found):5}")
 
 # %% [markdown]
 r"""
@@ -641,12 +649,12 @@ The last two rows look hopeless. Are they?
 """
 
 # %%
+slow = ("WKV", "SSM, 16 per channel", "retention, 4 heads")
 for run in measure.read_record("chapter_17_recall")["runs"]:
-    if run["model"] in ("WKV", "SSM, 16 per channel", "retention, 4 heads") and not run["seed"]:
+    if run["model"] in slow and not run["seed"]:
         shares = " ".join(f"{share:.2f}" for share in run["recalled"].values())
-        print(
-            f"{run['model']:20} {run['steps']:5,} steps: loss {run['last_loss']:.2f}, recalled {shares}"
-        )
+        head = f"{run['model']:20} {run['steps']:5,} steps"
+        print(f"{head}: loss {run['last_loss']:.2f}, recalled {shares}")
 
 # %% [markdown]
 r"""
@@ -676,7 +684,9 @@ Generating one more token after a long text: a cache must be read from end to en
 
 # %%
 for one in cost["runs"]:
-    where = f"after {one['position']:6,} tokens" if "position" in one else "at any length"
+    where = "at any length"
+    if "position" in one:
+        where = f"after {one['position']:6,} tokens"
     kept = f"{4 * one['numbers'] / 1024:11,.0f} KiB"
     print(f"{one['mechanism']:20} {where:20} {kept} {one['microseconds']:10,.0f} µs")
 softmax = [one for one in cost["runs"] if one["mechanism"] == "softmax"]
@@ -760,7 +770,7 @@ check("route_top_k", route_top_k)
 
 # %%
 index, gates = attention.route_top_k(torch.tensor([[2.0, 0.0, 1.0]]), 2)
-print("experts", index.tolist(), "gates", [round(gate, 2) for gate in gates[0].tolist()])
+print("experts", index[0].tolist(), "gates", *(f"{gate:.2f}" for gate in gates[0]))
 
 # %% [markdown]
 r"""
@@ -781,7 +791,7 @@ Write `mix_experts(x, experts, index, gates) -> out`.
 # %% exercise="mix_experts"
 def mix_experts(x, experts, index, gates):
     """Send each row to its experts, and add what comes back."""
-    ### BEGIN SOLUTION: For each expert: which rows chose it, and at which place? Add its share.
+    ### BEGIN SOLUTION: For each expert: which rows chose it? Add its share.
     out = torch.zeros_like(x)
     for number, expert in enumerate(experts):
         rows, place = (index == number).nonzero(as_tuple=True)
@@ -844,7 +854,7 @@ Write `load_balance_loss(logits, index) -> loss`.
 # %% exercise="load_balance_loss"
 def load_balance_loss(logits, index):
     """Return 1 for even use of the experts, and more for uneven use."""
-    ### BEGIN SOLUTION: Shares of the choices, mean probabilities; E times the sum of products.
+    ### BEGIN SOLUTION: Shares, mean probabilities; E times the sum of products.
     num_experts = logits.shape[-1]
     shares = torch.bincount(index.flatten(), minlength=num_experts) / index.numel()
     return num_experts * (shares * logits.softmax(dim=-1).mean(dim=0)).sum()
@@ -882,14 +892,14 @@ for name, some in found.items():
 torch.manual_seed(0)
 task, model = ExpertTask(0), Experts(1)
 bar = partial(tqdm, ncols=70, mininterval=1, file=sys.stdout)
-train_experts(model, task, balance=0.01, steps=400, progress=bar)
+expert_task.train_experts(model, task, balance=0.01, steps=400, progress=bar)
 
 # %%
-judged = judge_experts(model, task)
+judged = expert_task.judge_experts(model, task)
 x, _, kind = task.draw(2000, torch.Generator().manual_seed(2))
 _, _, index = model(x)
-table = torch.zeros(8, 8).index_put_((kind, index[:, 0]), torch.ones(2000), accumulate=True)
-print(f"400 steps, one seed: error {judged['error']:.3f}, balance {judged['balance']:.2f}")
+table = torch.bincount(8 * kind + index[:, 0], minlength=64).view(8, 8)
+print(f"error {judged['error']:.3f}, balance {judged['balance']:.2f} after 400 steps")
 print("share of each kind (row) that goes to each expert (column), in percent")
 print((100 * table / table.sum(1, keepdim=True)).round().int().numpy())
 
@@ -938,7 +948,7 @@ Write `wkv_step(key, value, decay, bonus, state) -> (out, state)` for one token.
 # %% exercise="wkv_step"
 def wkv_step(key, value, decay, bonus, state):
     """Read the past and the token itself; fade the past, and add the token."""
-    ### BEGIN SOLUTION: Read with the bonus below a common top; then fade the past and add the key.
+    ### BEGIN SOLUTION: Read below a common top; fade the past and add the key.
     numerator, denominator, top = state
     largest = torch.maximum(top, bonus + key)
     past, own = (top - largest).exp(), (bonus + key - largest).exp()
@@ -996,7 +1006,8 @@ Four changes that published models have made, each with its formula and one meas
 draw = normal(5)
 query, key, value = torch.zeros(1, 16).double(), draw(64, 16), draw(64, 16)
 plain = attention.scaled_dot_product_attention(query, key, value)
-silent = attention.gated_attention(query, key, value, torch.full((1, 16), -6.0).double())
+closed = torch.full((1, 16), -6.0).double()
+silent = attention.gated_attention(query, key, value, closed)
 sink_key, sink_value = (
     torch.cat((key, 9 * torch.ones(1, 16).double())),
     torch.cat((value, torch.zeros(1, 16).double())),
@@ -1032,10 +1043,10 @@ value = torch.eye(200, dtype=torch.float64)  # so the output is the weights
 first = attention.scaled_dot_product_attention(both[0], key, value)
 for balance in (0.0, 0.5, 0.8):
     pair = torch.stack((key, key))
-    row = attention.differential_attention(both, pair, value, torch.tensor(balance).double())[0]
-    print(
-        f"λ = {balance}: on the right key {row[50] / row.abs().sum():.2f}, the row sums to {row.sum():.1f}"
-    )
+    factor = torch.tensor(balance).double()
+    row = attention.differential_attention(both, pair, value, factor)[0]
+    share = row[50] / row.abs().sum()
+    print(f"λ = {balance}: right key {share:.2f}, the row sums to {row.sum():.1f}")
 
 # %% [markdown]
 r"""
@@ -1060,7 +1071,7 @@ for alike in (0.0, 0.5, 1.0):
         query = torch.zeros_like(key)
         query[-1] = key[300] + 0.5 * draw(64)
         hits += int(attention.select_blocks(query, key, 32, 4)[-1, 300])
-    print(f"theme {alike}: found {hits} of 100; reads {32 + 4 * 32} of 1,024 keys and summaries")
+    print(f"theme {alike}: found {hits} of 100; {32 + 4 * 32} of 1,024 rows read")
 
 # %% [markdown]
 r"""
@@ -1114,13 +1125,14 @@ key, value = x @ draw(32, 8), x @ draw(32, 8)
 
 def head(number):
     """Return a head as a function of the rows that ask."""
-    return lambda rows: F.scaled_dot_product_attention(rows @ W_q[number], key, value) @ W_o[number]
+    attend = F.scaled_dot_product_attention
+    return lambda rows: attend(rows @ W_q[number], key, value) @ W_o[number]
 
 
-logits = x @ draw(32, 8)
+logits, heads = x @ draw(32, 8), [head(number) for number in range(8)]
 for k in (8, 2):
     index, gates = attention.route_top_k(logits, k)
-    mixed = partial(attention.mix_experts, x, [head(number) for number in range(8)], index, gates)
+    mixed = partial(attention.mix_experts, x, heads, index, gates)
     print(f"top-{k} of 8 heads: {measure.count_flops(mixed):,} FLOP")
 
 # %% [markdown]
@@ -1148,7 +1160,8 @@ for _ in range(150):
     optimiser.zero_grad()
     loss.backward()
     optimiser.step()
-print("open gates:", (torch.sigmoid(logit) > 0.5).int().tolist(), "wanted:", used.int().tolist())
+print("open gates:", (torch.sigmoid(logit) > 0.5).int().tolist())
+print("wanted:    ", used.int().tolist())
 
 # %% [markdown]
 r"""

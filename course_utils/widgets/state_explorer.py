@@ -32,20 +32,7 @@ class StateExplorer(anywidget.AnyWidget):
 
     @traitlets.validate("writes")
     def _writes(self, proposal: dict[str, Any]) -> list[list[int]]:
-        given = [list(pair) for pair in proposal["value"]]
-        if not 1 <= len(given) <= MOST:
-            raise ValueError(f"writes must be from 1 to {MOST} pairs, got {len(given)}")
-        seen = 0
-        for pair in given:
-            if len(pair) != 2 or not (
-                0 <= pair[0] <= min(seen, KEYS - 1) and 0 <= pair[1] < VALUES
-            ):
-                raise ValueError(
-                    f"each pair must be a key from 0 to {min(seen, KEYS - 1)}, the next new one, "
-                    f"and a value from 0 to {VALUES - 1}, got {pair}"
-                )
-            seen = max(seen, pair[0] + 1)
-        return given
+        return _pairs(proposal["value"])
 
     @traitlets.validate("width")
     def _width(self, proposal: dict[str, Any]) -> int:
@@ -72,6 +59,22 @@ class StateExplorer(anywidget.AnyWidget):
     def __repr__(self) -> str:
         """Say the settings; the same in every run."""
         return f"StateExplorer({self.kind}, {len(self.writes)} pairs, width={self.width})"
+
+
+def _pairs(writes: Sequence[Sequence[int]]) -> list[list[int]]:
+    """Return the pairs as lists; raise where they are none, too many, or skip a key."""
+    given = [list(pair) for pair in writes]
+    if not 1 <= len(given) <= MOST:
+        raise ValueError(f"writes must be from 1 to {MOST} pairs, got {len(given)}")
+    seen = 0
+    for pair in given:
+        if len(pair) != 2 or not (0 <= pair[0] <= min(seen, KEYS - 1) and 0 <= pair[1] < VALUES):
+            raise ValueError(
+                f"each pair must be a key from 0 to {min(seen, KEYS - 1)}, the next new one, "
+                f"and a value from 0 to {VALUES - 1}, got {pair}"
+            )
+        seen = max(seen, pair[0] + 1)
+    return given
 
 
 def state_explorer(
@@ -101,5 +104,6 @@ def state_explorer(
     check_number(fade=fade)
     if kind not in KINDS:
         raise ValueError(f"kind must be one of {', '.join(KINDS)}, got {kind!r}")
-    pairs = [list(pair) for pair in writes]
-    return StateExplorer(writes=pairs, kind=kind, width=width, fade=float(fade), asked=asked)
+    return StateExplorer(
+        writes=_pairs(writes), kind=kind, width=width, fade=float(fade), asked=asked
+    )

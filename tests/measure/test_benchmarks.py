@@ -75,7 +75,7 @@ SMALL: dict[str, tuple[dict[str, Any], list[str]]] = {
         ["--seeds", "1"],
     ),
     "chapter_15_parity": ({"RUNS": [["parity", 4, 2]]}, ["--seeds", "1"]),
-    "chapter_17_cost": ({"POSITIONS": [16], "LENGTHS": [16, 32]}, ["--seconds", "0.001"]),
+    "chapter_17_cost": ({"POSITIONS": [16], "LENGTHS": [8, 16, 32]}, ["--seconds", "0.001"]),
     "chapter_17_experts": ({"STEPS": 2}, ["--seeds", "1"]),
     "chapter_17_recall": ({"STEPS": 2}, ["--seeds", "1", "--models", "WKV"]),
     "chapter_17_stacks": ({}, []),
