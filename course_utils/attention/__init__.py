@@ -2,9 +2,15 @@
 
 from course_utils.attention.attend import attend, context_vector
 from course_utils.attention.block_pool import BlockPool
+from course_utils.attention.block_selection import select_blocks
 from course_utils.attention.cross_attention import cross_attention
 from course_utils.attention.cross_covariance import cross_covariance_attention
 from course_utils.attention.gated_cross_attention import gated_cross_attention, last_image_mask
+from course_utils.attention.delta_rule import gated_delta_rule, gated_delta_step
+from course_utils.attention.differential import differential_attention
+from course_utils.attention.experts import load_balance_loss, mix_experts, route_top_k
+from course_utils.attention.gated_linear import gated_linear_attention, gated_linear_step
+from course_utils.attention.gated_output import gated_attention
 from course_utils.attention.grouped_query import grouped_query_attention
 from course_utils.attention.heads import (
     ablate_heads,
@@ -49,6 +55,11 @@ from course_utils.attention.projections import project_qkv, split_fused_qkv
 from course_utils.attention.quantized_cache import QuantizedCache, quantize_kv
 from course_utils.attention.random_features import orthogonal_projection, positive_random_features
 from course_utils.attention.residual import residual_attention_backward
+from course_utils.attention.retention import (
+    retention_chunk,
+    retention_parallel,
+    retention_recurrent,
+)
 from course_utils.attention.rolling_cache import RollingCache, rolling_cache_positions
 from course_utils.attention.scaled_dot_product import (
     attention_backward,
@@ -62,6 +73,7 @@ from course_utils.attention.scoring import (
     general_score,
     location_score,
 )
+from course_utils.attention.selective_scan import chunked_selective_scan, selective_scan
 from course_utils.attention.sliding_window import (
     blocked_window_attention,
     global_window_attention,
@@ -73,6 +85,7 @@ from course_utils.attention.sparse_softmax import entmax, sparsemax
 from course_utils.attention.structured_masks import combine_masks, document_mask, prefix_mask
 from course_utils.attention.tiled import tiled_attention, tiled_attention_backward
 from course_utils.attention.tiled_autograd import recomputed_attention
+from course_utils.attention.wkv import wkv, wkv_step
 
 __all__ = [
     "BlockPool",
@@ -94,17 +107,24 @@ __all__ = [
     "causal_linear_attention",
     "causal_mask",
     "causal_performer_attention",
+    "chunked_selective_scan",
     "combine_masks",
     "concat_score",
     "context_vector",
     "cross_attention",
     "cross_covariance_attention",
     "decode_step",
+    "differential_attention",
     "document_mask",
     "dot_score",
     "entmax",
     "fixed_mask",
     "gated_cross_attention",
+    "gated_attention",
+    "gated_delta_rule",
+    "gated_delta_step",
+    "gated_linear_attention",
+    "gated_linear_step",
     "general_score",
     "global_window_attention",
     "grouped_query_attention",
@@ -118,6 +138,7 @@ __all__ = [
     "linear_attention",
     "linear_attention_step",
     "linformer_attention",
+    "load_balance_loss",
     "local_monotonic_weights",
     "local_predictive_weights",
     "location_score",
@@ -126,6 +147,7 @@ __all__ = [
     "masked_softmax",
     "merge_heads",
     "merge_partials",
+    "mix_experts",
     "multi_head_attention",
     "multi_head_attention_fused",
     "multi_head_attention_loop",
@@ -145,8 +167,14 @@ __all__ = [
     "recomputed_attention",
     "recurrent_linear_attention",
     "residual_attention_backward",
+    "retention_chunk",
+    "retention_parallel",
+    "retention_recurrent",
     "rolling_cache_positions",
+    "route_top_k",
     "scaled_dot_product_attention",
+    "select_blocks",
+    "selective_scan",
     "sliding_window_attention",
     "soft_lookup",
     "softmax_jacobian",
@@ -158,4 +186,6 @@ __all__ = [
     "tiled_attention",
     "tiled_attention_backward",
     "window_mask",
+    "wkv",
+    "wkv_step",
 ]

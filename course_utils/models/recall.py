@@ -1,4 +1,4 @@
-"""Associative recall: which value followed this key? A small model with any cheap attention.
+"""Associative recall: which value followed this key? A small model with any mixer of tokens.
 
 Source: the task is multi-query associative recall, Arora et al. 2024, Zoology, section 3,
     https://arxiv.org/abs/2312.04927; the mixing of neighbours is the short convolution that they
@@ -23,6 +23,7 @@ from course_utils.attention import (
 )
 from course_utils.attention.masks import causal_mask
 from course_utils.models._tokens import check_some, embedded
+from course_utils.models.state_mixers import MIXERS
 from course_utils.models.training import descend
 from course_utils.validation import (
     check_at_least,
@@ -59,12 +60,15 @@ def recall_batch(
 class RecallModel(nn.Module):
     """Two layers of attention and feed-forward over the tokens of a recall task.
 
-    Whatever shared heads or latent vectors save goes into wider feed-forward layers: all models
-    have the same number of parameters.
+    What a kind saves or needs, the feed-forward layers get or give: all models have the same number
+    of parameters, to half a unit (64 numbers) a layer.
 
     Args:
-        kind: "full", "window" (16 keys), "linear" or "latent".
-        num_heads: Query heads.
+        kind: "full", "window" (16 keys), "linear" or "latent"; or one of those that keep a state
+            (see `state_mixers`): "retention", "gated linear", "delta", "gated delta", "SSM" or
+            "WKV". "raw retention" and "raw gated linear" take query and key as they are, and not
+            through SiLU to length 1.
+        num_heads: Query heads; "SSM" and "WKV" have none, and take it as given.
         num_kv_heads: Heads of keys and values; fewer only where the kind is "full".
         d_latent: Width of the vector from which all heads make keys and values, where the kind is
             "latent": an even number.
@@ -85,8 +89,8 @@ class RecallModel(nn.Module):
         num_kv_heads = num_heads if num_kv_heads is None else num_kv_heads
         check_at_least(1, num_heads=num_heads, num_kv_heads=num_kv_heads)
         check_instance(str, kind=kind)
-        if kind not in _ATTEND:
-            raise ValueError(f"kind must be one of {', '.join(_ATTEND)}, got {kind!r}")
+        if kind not in KINDS:
+            raise ValueError(f"kind must be one of {', '.join(KINDS)}, got {kind!r}")
         if D_MODEL % num_heads or num_heads % num_kv_heads:
             raise ValueError(
                 f"num_heads must divide {D_MODEL} and num_kv_heads divide it, "
@@ -102,7 +106,10 @@ class RecallModel(nn.Module):
             raise ValueError(f"d_latent must be an even number from 2 to 128, got {d_latent}")
         self.token = nn.Embedding(2 * SYMBOLS, D_MODEL)
         self.layers = nn.ModuleList(
-            _Layer(kind, num_heads, num_kv_heads, d_latent) for _ in range(LAYERS)
+            _StateLayer(kind, num_heads)
+            if kind in MIXERS
+            else _Layer(kind, num_heads, num_kv_heads, d_latent)
+            for _ in range(LAYERS)
         )
         self.norm = nn.LayerNorm(D_MODEL)
         self.out = nn.Linear(D_MODEL, SYMBOLS)
@@ -136,21 +143,46 @@ class _Layer(nn.Module):
             spared = D_MODEL - 3 * d_latent // 2
         d_ff = 4 * D_MODEL + spared  # the feed-forward layer gets what keys and values leave over
         self.merge = nn.Linear(D_MODEL, D_MODEL, bias=False)
-        self.feed_forward = nn.Sequential(
-            nn.LayerNorm(D_MODEL),
-            nn.Linear(D_MODEL, d_ff, bias=False),
-            nn.GELU(),
-            nn.Linear(d_ff, D_MODEL, bias=False),
-        )
+        self.feed_forward = _feed_forward(d_ff)
 
     def forward(self, x: Tensor) -> Tensor:
-        y = self.norm(x)
-        y = y + self.before * F.pad(y, (0, 0, 1, -1))  # each token also knows the one before it
+        y = _with_the_one_before(self.norm(x), self.before)
         query = split_heads(self.query(y), self.num_heads)
         key, value = (split_heads(part(y), self.num_kv_heads) for part in (self.key, self.value))
         x = x + self.merge(merge_heads(self.attend(query, key, value)))
         out: Tensor = x + self.feed_forward(x)
         return out
+
+
+class _StateLayer(nn.Module):
+    def __init__(self, kind: str, num_heads: int) -> None:
+        super().__init__()
+        self.norm = nn.LayerNorm(D_MODEL)
+        self.before = nn.Parameter(0.1 * torch.randn(D_MODEL))
+        self.mixer = MIXERS[kind](D_MODEL, num_heads)
+        needed = sum(weight.numel() for weight in self.mixer.parameters())
+        spared = round((3 * D_MODEL**2 - needed) / (2 * D_MODEL))
+        self.merge = nn.Linear(D_MODEL, D_MODEL, bias=False)
+        self.feed_forward = _feed_forward(4 * D_MODEL + spared)
+
+    def forward(self, x: Tensor) -> Tensor:
+        x = x + self.merge(self.mixer(_with_the_one_before(self.norm(x), self.before)))
+        out: Tensor = x + self.feed_forward(x)
+        return out
+
+
+def _feed_forward(d_ff: int) -> nn.Sequential:
+    return nn.Sequential(
+        nn.LayerNorm(D_MODEL),
+        nn.Linear(D_MODEL, d_ff, bias=False),
+        nn.GELU(),
+        nn.Linear(d_ff, D_MODEL, bias=False),
+    )
+
+
+def _with_the_one_before(x: Tensor, share: Tensor) -> Tensor:
+    """Return each token with a share of the one before it: the short convolution."""
+    return x + share * F.pad(x, (0, 0, 1, -1))
 
 
 def _unfolded(d_latent: int) -> nn.Linear:
@@ -224,3 +256,4 @@ _ATTEND: dict[str, Attend] = {
     "linear": causal_linear_attention,
     "latent": _full,
 }
+KINDS = (*_ATTEND, *MIXERS)

@@ -23,6 +23,7 @@ from course_utils.widgets.patch_explorer import PatchExplorer, patch_explorer
 from course_utils.widgets.projection_toy import ProjectionToy, projection_toy
 from course_utils.widgets.rope_clock import RopeClock, rope_clock
 from course_utils.widgets.scale_explorer import ScaleExplorer, scale_explorer
+from course_utils.widgets.state_explorer import StateExplorer, state_explorer
 from course_utils.widgets.tile_stepper import TileStepper, tile_stepper
 from course_utils.widgets.variant_explorer import VariantExplorer, variant_explorer
 from course_utils.widgets.wiring_explorer import WiringExplorer, wiring_explorer
@@ -43,6 +44,7 @@ __all__ = [
     "ProjectionToy",
     "RopeClock",
     "ScaleExplorer",
+    "StateExplorer",
     "TileStepper",
     "VariantExplorer",
     "WiringExplorer",
@@ -62,6 +64,7 @@ __all__ = [
     "projection_toy",
     "rope_clock",
     "scale_explorer",
+    "state_explorer",
     "tile_stepper",
     "variant_explorer",
     "wiring_explorer",

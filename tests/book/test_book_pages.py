@@ -27,6 +27,7 @@ TERMS = {
     "13_reading_attention": "rollout",
     "14_vision": "patches",
     "15_theory": "hopfield",
+    "17_beyond_attention": "retention",
 }
 CHAPTER = "notebooks/03_scaled_dot_product.html"
 NAMELESS = """() => [...document.querySelectorAll("article img")]

@@ -80,10 +80,15 @@ SMALL: dict[str, tuple[dict[str, Any], list[str]]] = {
     "chapter_14_explorer": ({"STEPS": 2}, []),
     "chapter_14_pairs": ({"TOWERS": 2, "FUSION": [2], "TEXT": 2, "EYES": 2}, ["--seeds", "1"]),
     "chapter_15_parity": ({"RUNS": [["parity", 4, 2]]}, ["--seeds", "1"]),
+    "chapter_17_cost": ({"POSITIONS": [16], "LENGTHS": [8, 16, 32]}, ["--seconds", "0.001"]),
+    "chapter_17_experts": ({"STEPS": 2}, ["--seeds", "1"]),
+    "chapter_17_recall": ({"STEPS": 2}, ["--seeds", "1", "--models", "WKV"]),
+    "chapter_17_stacks": ({}, []),
 }  # fmt: skip
 NEEDS = {"chapter_05_multi_head": "x_transformers"}  # of the extra [bench]
 TO_A_FILE = {"chapter_03_scaling", "chapter_07_positions", "chapter_08_recall",
-             "chapter_09_production"}  # fmt: skip
+             "chapter_09_production", "chapter_17_cost", "chapter_17_experts",
+             "chapter_17_recall", "chapter_17_stacks"}  # fmt: skip
 
 
 def test_every_benchmark_stands_in_the_table() -> None:

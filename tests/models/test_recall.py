@@ -82,7 +82,7 @@ def test_a_window_reaches_no_further_than_its_layers_carry() -> None:
 @pytest.mark.parametrize(
     ("kind", "says"),
     [
-        (("sparse", 4), "kind must be one of full, window, linear, latent, got 'sparse'"),
+        (("sparse", 4), "kind must be one of full, window, linear, latent, .*WKV, got 'sparse'"),
         (("full", 5), "num_heads must divide 64 and num_kv_heads divide it, got 5 and 5"),
         (("full", 4, 3), "num_heads must divide 64 and num_kv_heads divide it, got 4 and 3"),
         (("linear", 4, 2), "num_kv_heads must be num_heads where the kind is 'linear', got 2"),

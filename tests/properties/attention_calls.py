@@ -125,6 +125,23 @@ def _flash() -> torch.Tensor:
 
 ELSEWHERE = (
     Call(
+        attention.wkv_step,
+        lambda: {
+            **{name: floats(B, D) for name in ("key", "value")},
+            **{name: floats(D).abs() for name in ("decay", "bonus")},
+            "state": (floats(B, D), floats(B, D).abs() + 1, floats(B, D)),
+        },
+    ),
+    Call(
+        attention.mix_experts,
+        lambda: {
+            "x": floats(B, D),
+            "experts": [torch.tanh, torch.sigmoid],
+            "index": torch.tensor([[0], [1]]),
+            "gates": floats(B, 1),
+        },
+    ),
+    Call(
         lambda mask, other: attention.combine_masks(mask, other),
         lambda: {"mask": _mask(), "other": _mask()[None]},
         "combine_masks",

@@ -57,10 +57,14 @@ ATTENTION = (
     Entry(attention.blocked_window_attention, {"window": 2}),
     Entry(attention.cross_attention, {}, {"d": 3}),
     Entry(attention.cross_covariance_attention, {"temperature": 0.7}),
+    Entry(attention.chunked_selective_scan, sizes={"n": 3}, smooth=False),
     Entry(attention.decode_step, {"length": lambda s, g: s["S_max"]}),
+    Entry(attention.differential_attention, {"balance": 0.7}),
     Entry(attention.entmax, {"alpha": 1.5}),
     Entry(attention.fixed_mask, {"block": 2, "summary": 1}),
     Entry(attention.gated_cross_attention, {"gate": torch.tensor(0.7)}, {"d": 3}),
+    Entry(attention.gated_delta_rule, smooth=False),  # gates drawn here are not between 0 and 1
+    Entry(attention.gated_linear_attention, smooth=False),
     Entry(attention.global_window_attention, {"half_width": 1, "num_global": 1}),
     Entry(attention.hopfield_energy, sizes={"N": 5}),
     Entry(attention.hopfield_update, sizes={"N": 5}),
@@ -68,6 +72,7 @@ ATTENTION = (
     Entry(attention.last_image_mask, sizes={"num_images": 40, "tokens_per_image": 2}),
     Entry(attention.leaks_future, {"attention": lambda s, g: _identity}),
     Entry(attention.linear_attention_step, smooth=False),
+    Entry(attention.load_balance_loss, sizes={"N": 5, "E": 4, "k": 2}),
     Entry(attention.local_monotonic_weights, {"half_width": 1}),
     Entry(attention.local_predictive_weights, {"sigma": 1.0}),
     Entry(attention.location_score, {}, {"positions": 9}),
@@ -93,6 +98,9 @@ ATTENTION = (
     Entry(attention.quantize_kv, smooth=False),
     Entry(attention.residual_attention_backward, {}, {"d": 3}),
     Entry(attention.rolling_cache_positions, {"num_seen": 9, "window": 4, "num_sinks": 1}),
+    Entry(attention.route_top_k, sizes={"N": 5, "E": 4, "k": 2}, smooth=False),
+    Entry(attention.select_blocks, {"block": 2, "num_selected": 2}),
+    Entry(attention.selective_scan, sizes={"n": 3}, smooth=False),
     Entry(attention.sliding_window_attention, {"window": 2}),
     Entry(attention.soft_lookup, {"temperature": 0.7}),
     Entry(attention.strided_mask, {"stride": 2}),
@@ -209,8 +217,8 @@ READING = (  # the first axis of a list of layers is not the batch: apart=False
 TOLD = (*ATTENTION, *POSITIONS, *MEASURE, *MODELS, *READING)
 # They take a module, a cache or a function, and are tested beside those.
 ELSEWHERE = {
-    "combine_masks", "count_flops", "largest_tensor", "peak_memory", "read_record", "trace_torch",
-    "trace_triton",
+    "combine_masks", "count_flops", "largest_tensor", "mix_experts", "peak_memory", "read_record",
+    "trace_torch", "trace_triton", "wkv_step",
 }  # fmt: skip
 
 

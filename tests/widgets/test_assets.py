@@ -24,6 +24,7 @@ from course_utils.widgets import (
     ProjectionToy,
     RopeClock,
     ScaleExplorer,
+    StateExplorer,
     TileStepper,
     VariantExplorer,
     WiringExplorer,
@@ -51,6 +52,7 @@ WIDGETS = [
     (ExplanationGraph, "explanation_graph"),
     (HopfieldLandscape, "hopfield_landscape"),
     (PatchExplorer, "patch_explorer"),
+    (StateExplorer, "state_explorer"),
 ]
 
 

@@ -220,4 +220,14 @@ DRIVES = {
         said.shuffled_without_positions,
         {"layer": 2, "shuffle": 1, "positions": False},
     ),
+    "StateExplorer": Drive(
+        widgets.state_explorer,
+        lambda _: [
+            pick("memory", "delta rule"),
+            press(lambda root: root.get_by_role("button", name="Write a again, with 6")),
+            slide("width d", "End"),
+        ],
+        said.first_key_written_again,
+        {"kind": "delta", "width": 32, "asked": 0},
+    ),
 }

@@ -9,6 +9,7 @@ import look_stepper_cases
 import mask_playground_cases
 import numpy as np
 import patch_explorer_cases
+import state_explorer_cases
 import tile_stepper_cases
 import torch
 import wiring_explorer_cases
@@ -24,6 +25,7 @@ from course_utils.attention import (
 from course_utils.measure import compute_optimal, kv_cache_bytes, read_record
 from course_utils.positions import rope_interleaved
 from course_utils.widgets import look_stepper
+from course_utils.widgets.state_explorer import START
 
 _HIDDEN_KEYS, _QUERIES, _PAIRS, _WIDEST = 32, 256, 2000, 1024
 
@@ -243,4 +245,16 @@ def shuffled_without_positions(widget: Any) -> list[str]:
         f"Shuffle {widget.shuffle + 1}, without positions: the model reads",
         f"with probability {fixed(said, 2)}; it is a {widget.images[widget.image]['label']}.",
         f"Entropy {fixed(entropy, 2)} of at most {fixed(np.log(len(row)), 2)}.",
+    ]
+
+
+def first_key_written_again(widget: Any) -> list[str]:
+    writes = [*([key, value] for key, value in START), [0, 6]]
+    read = state_explorer_cases.readings("delta", writes, 32, 1.0)
+    right = sum(one["answered"] == one["wanted"] for one in read)
+    return [
+        f"{right} of {len(read)} keys read back right. Asked for a: {read[0]['answered']}, right "
+        f"(cosine {fixed(read[0]['cosine'], 2)}).",
+        f"State: {4 * 32 * 32:,} bytes",
+        f"{len(writes)} pairs, delta rule.",
     ]

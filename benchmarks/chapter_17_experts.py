@@ -1,0 +1,71 @@
+"""Train eight experts on data of eight kinds, with and without the balance loss, and dense layers.
+
+It takes about three minutes on one core:
+
+    python benchmarks/chapter_17_experts.py
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+import torch
+from recording import RESULTS, write_record
+from tqdm import tqdm
+
+from course_utils.models.expert_task import (
+    HIDDEN,
+    KINDS,
+    WIDTH,
+    Experts,
+    ExpertTask,
+    feed_forward,
+    judge_experts,
+    train_experts,
+)
+
+RESULT = RESULTS / "chapter_17_experts.json"
+STEPS = 800
+MODELS: dict[str, tuple[int, float]] = {
+    "top-1, no balance loss": (1, 0.0),
+    "top-1, 0.01": (1, 0.01),
+    "top-1, 1": (1, 1.0),
+    "top-2, no balance loss": (2, 0.0),
+    "top-2, 0.01": (2, 0.01),
+    "dense, as many active": (0, 1),
+    "dense, as many in all": (0, KINDS),
+}
+
+
+def run(name: str, seed: int) -> dict[str, Any]:
+    """Train one model, and return its error and how evenly its experts are used."""
+    torch.manual_seed(seed)
+    chosen, number = MODELS[name]
+    model = Experts(chosen) if chosen else feed_forward(HIDDEN * int(number))
+    task = ExpertTask(seed)
+    train_experts(model, task, balance=number if chosen else 0.0, steps=STEPS, seed=seed)
+    judged = {key: round(value, 4) for key, value in judge_experts(model, task).items()}
+    return {"model": name, "seed": seed, **judged}
+
+
+def main() -> None:
+    """Run every combination."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2], help="default 0 1 2")
+    parser.add_argument("--out", type=Path, default=RESULT, help="file to write")
+    options = parser.parse_args()
+    torch.set_num_threads(1)
+    wanted = [(name, seed) for seed in options.seeds for name in MODELS]
+    write_record(
+        options.out,
+        what="error and evenness of experts on data of eight kinds, against dense layers",
+        command="python benchmarks/chapter_17_experts.py",
+        settings={"steps": STEPS, "batch": 256, "width": WIDTH, "hidden": HIDDEN, "experts": KINDS},
+        runs=[run(*one) for one in tqdm(wanted, ncols=80)],
+    )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,158 @@
+"""Exercise: one token of the gated delta rule."""
+
+import torch
+from course_utils.attention import gated_delta_step
+from course_utils.checking.exercise import case, exercise
+from course_utils.checking.inputs import Make, normal, strided
+from course_utils.checking.mistakes import mistake
+from course_utils.checking.recipe import Function
+from course_utils.exercises.shared.kinds import squeezed
+from course_utils.exercises.shared.states import LEFT_OUT, cut_off, in_place, returned
+from torch import Tensor
+
+RIGHT = """
+def gated_delta_step(query, key, value, alpha, beta, state):
+    gate = alpha
+    strength = beta
+    asked = key
+    faded = gate[..., None, None] * state
+    found = (asked.unsqueeze(-2) @ faded).squeeze(-2)
+    difference = value - found
+    change = strength.unsqueeze(-1) * difference
+    place = key
+    written = place.unsqueeze(-1) * change.unsqueeze(-2)
+    new_state = faded + written
+    read = new_state
+    reader = query
+    out = (reader.unsqueeze(-2) @ read).squeeze(-2)
+    return out, new_state
+"""
+
+
+def _made(B: int, H: int, *, d_k: int, d_v: int, tokens: int | None = None, start: bool = False, alpha: float | None =
+          None, beta: float | None = None, dtype: str = "float64", apart: bool = False) -> Make:
+    """Return a maker of one token, or of several (B, H, L, ·), and of a state; keys are of about length 1."""
+    kind, length = getattr(torch, dtype), () if tokens is None else (tokens,)
+
+    def make(g: torch.Generator) -> tuple[Tensor, ...]:
+        query, key, value = (normal(g, B, H, *length, width, dtype=kind) for width in (d_k, d_k, d_v))
+        gates = [torch.rand(B, H, *length, generator=g, dtype=torch.float64).to(kind) for _ in range(2)]
+        fixed = zip(gates, (alpha, beta), strict=True)
+        gates = [gate if number is None else torch.full_like(gate, number) for gate, number in fixed]
+        state = normal(g, B, H, d_k, d_v, dtype=kind) * (not start)
+        made = query, key / d_k**0.5, value, *gates, state
+        return tuple(strided(x) for x in made) if apart else made
+
+    return make
+
+
+def _walk(step: Function, *given: Tensor) -> Tensor:
+    """Walk over the tokens; return what each of them read."""
+    read, state = [], given[-1]
+    for token in zip(*(x.unbind(2) for x in given[:-1]), strict=True):
+        out, state = step(*token, state)
+        read.append(out)
+    return torch.stack(read, 2)
+
+
+EXERCISE = exercise(
+    gated_delta_step,
+    right=RIGHT,
+    asks="Fade the state, correct what the key finds in it, then let the query read.",
+    minutes=10,
+    difficulty=3,
+    importance=5,
+    parts=("out", "state"),
+    cases=(
+        case("the first token: from zeros", _made(1, 1, d_k=2, d_v=3, start=True)),
+        case("a later token, without a fade, written in full", _made(1, 2, d_k=2, d_v=3, alpha=1.0, beta=1.0)),
+        case("a later token", _made(2, 3, d_k=4, d_v=5), gradient="equal"),
+        case("every size 3", _made(3, 3, d_k=3, d_v=3), gradient="equal"),
+        case("width 1", _made(2, 1, d_k=1, d_v=1)),
+        case("everything forgotten: alpha 0", _made(2, 2, d_k=3, d_v=4, alpha=0.0)),
+        case("nothing written: beta 0", _made(2, 2, d_k=3, d_v=4, beta=0.0)),
+        case("five tokens, one after another", _made(2, 3, d_k=4, d_v=2, tokens=5), run=_walk, gradient="equal"),
+        case("non-contiguous inputs", _made(2, 3, d_k=4, d_v=5, apart=True)),
+        case("float32", _made(3, 2, d_k=8, d_v=4, dtype="float32")),
+        case("bfloat16", _made(2, 3, d_k=4, d_v=5, dtype="bfloat16"), tolerance=0.4),
+    ),
+    mistakes=(
+        mistake("nothing removed", "The value is added to what the key found already, as linear attention does. What "
+                "should the key find afterwards?", "difference = value"),
+        mistake("removal read before the fade", "What the key finds was read from the unfaded state, and taken from "
+                "the faded one. What does the key find at that moment?",
+                "found = (asked.unsqueeze(-2) @ state).squeeze(-2)"),
+        mistake("nothing fades", "The state keeps all of the past. What does alpha do to it?", "faded = state"),
+        mistake("fade not kept", "The fade was used to read, and the unfaded state was kept. Which of the two is "
+                "written to?", "new_state = state + written"),
+        mistake("fade after the write", "The new token is faded too. Which comes first, the fade or the write?",
+                "faded = state\nnew_state = gate[..., None, None] * (faded + written)",
+                "new_state = gate[..., None, None] * (faded + written)"),
+        mistake("read before the write", "The query does not see its own token. Is the state read before or after the "
+                "write?", "read = faded", "read = state"),
+        mistake("beta on the value only", "The value is written with strength beta, but what was found is removed in "
+                "full. What does beta multiply?", "change = strength.unsqueeze(-1) * value - found"),
+        mistake("beta on the removal only", "What was found is removed with strength beta, but the value is written in "
+                "full. What does beta multiply?", "change = value - strength.unsqueeze(-1) * found"),
+        mistake("beta forgotten", "The whole difference is written, whatever beta says. Where does it act?",
+                "change = difference"),
+        mistake("beta twice", "The difference is multiplied by beta twice. How much of it is written?",
+                "change = strength.square().unsqueeze(-1) * difference",
+                "place = strength.unsqueeze(-1) * key"),
+        mistake("plus for minus", "What was found was added to the value, or the correction was subtracted. With which "
+                "sign does the old answer go away?", "difference = value + found", "new_state = faded - written",
+                "difference = found - value"),
+        mistake("keys normalised", "Key or query was brought to another length. They are used as they are given.",
+                "asked = F.normalize(key, dim=-1)\nplace = F.normalize(key, dim=-1)",
+                "asked = F.normalize(key, dim=-1)", "place = F.normalize(key, dim=-1)",
+                "asked = F.normalize(key, dim=-1)\nplace = F.normalize(key, dim=-1)\n"
+                "reader = F.normalize(query, dim=-1)", "reader = F.normalize(query, dim=-1)",
+                "found = (asked.unsqueeze(-2) @ faded).squeeze(-2) / key.square().sum(-1, keepdim=True)"),
+        mistake("a scale", "The query or the key is divided by a root of the width. Nobody asked for a scale.",
+                "reader = query / math.sqrt(query.shape[-1])", "asked = key / math.sqrt(key.shape[-1])",
+                "place = key / math.sqrt(key.shape[-1])",
+                "asked = key / math.sqrt(key.shape[-1])\nplace = key / math.sqrt(key.shape[-1])"),
+        mistake("alpha and beta swapped", "The state fades by beta and the difference is written by alpha. Which of "
+                "the two is the gate?", "gate = beta\nstrength = alpha"),
+        mistake("the complement of a gate", "One of the gates works the other way round: 1 - alpha or 1 - beta. What "
+                "does 1 mean for each?", "gate = 1 - alpha", "strength = 1 - beta",
+                "gate = 1 - beta", "strength = 1 - alpha"),
+        mistake("a gate through another function", "alpha or beta went through a function once more. Both are between "
+                "0 and 1 already: what do they multiply?", "gate = alpha.sigmoid()", "strength = beta.sigmoid()",
+                "gate = alpha.sigmoid()\nstrength = beta.sigmoid()", "gate = alpha.exp()", "gate = (-alpha).exp()"),
+        mistake("gates along the wrong axis", "alpha or beta lies along another axis than that of the heads. Each "
+                "head of each sequence has its own number.", "faded = gate[:, None, :, None] * state",
+                "faded = gate[:, None, None, :] * state", "faded = gate.unsqueeze(-1) * state",
+                "gate = alpha[:1]", "gate = alpha[:, :1]", "strength = beta[:1]", "strength = beta[:, :1]",
+                "change = strength.unsqueeze(-2) * difference", "change = strength * difference",
+                "gate = alpha.mT", "strength = beta.mT"),
+        mistake("query for key", "The state was asked, or written, with the query. What is the key for, and what the "
+                "query?", "asked = query", "place = query", "asked = query\nplace = query", "reader = key",
+                "asked = query\nplace = query\nreader = key"),
+        mistake("the state transposed", "Rows and columns of the state changed places. It has a row for each feature "
+                "of a key.", "written = change.unsqueeze(-1) * place.unsqueeze(-2)",
+                "found = (faded @ asked.unsqueeze(-1)).squeeze(-1)",
+                "out = (read @ reader.unsqueeze(-1)).squeeze(-1)",
+                "written = change.unsqueeze(-1) * place.unsqueeze(-2)\n"
+                "found = (faded @ asked.unsqueeze(-1)).squeeze(-1)\n"
+                "out = (read @ reader.unsqueeze(-1)).squeeze(-1)"),
+        mistake("the state replaced", "The state holds this token alone. What became of the past?", "new_state = "
+                "written + 0.0 * faded"),
+        in_place("faded = state.mul_(gate[..., None, None])", "faded = state.mul_(gate[..., None, None])\n"
+                 "new_state = faded.add_(written)", "faded = state\nfaded *= gate[..., None, None]"),
+        returned("return out, state.clone()", "return out, faded", "return out, written"),
+        cut_off("faded = gate[..., None, None] * state.detach()", "return out, new_state.detach()",
+                "found = (asked.unsqueeze(-2) @ faded.detach()).squeeze(-2)"),
+        *LEFT_OUT,
+        squeezed("return out{}, new_state"),
+        mistake("an axis of size 1 left in", "There is an axis of size 1 too many in the output. Which product leaves "
+                "a row, and not a vector?", "out = reader.unsqueeze(-2) @ read", "return out.unsqueeze(2), new_state"),
+    ),
+    hints=(
+        "Four lines: fade, find, write, read. Which of them need the key, and which the query?",
+        "A vector of d_k finds a vector of d_v in a state of d_k × d_v: `key.unsqueeze(-2) @ state`, less the axis of "
+        "size 1.",
+        "What is written is the outer product of the key and beta times what the value and the found one differ by.",
+        "alpha and beta are (B, H): two more axes let alpha meet the state, one lets beta meet a value.",
+    ),
+)

@@ -1,0 +1,158 @@
+"""Mixers of tokens that keep a state instead of a cache, for the models that recall.
+
+Source: those of `retention`, `gated_linear`, `delta_rule`, `selective_scan` and `wkv` in `attention`
+Differs: the short convolution before each, the merging after it and the feed-forward layer are the
+    recall model's, the same for all; no group norm and no gate after the heads
+"""
+
+import math
+from collections.abc import Callable
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from course_utils.attention import (
+    chunked_selective_scan,
+    gated_delta_rule,
+    gated_linear_attention,
+    merge_heads,
+    retention_parallel,
+    split_heads,
+    wkv,
+)
+
+
+class _Heads(nn.Module):
+    """Queries, keys and values for heads; query and key go through SiLU to length 1, or stay."""
+
+    def __init__(self, d_model: int, num_heads: int, *, raw: bool) -> None:
+        super().__init__()
+        self.num_heads, self.raw = num_heads, raw
+        self.query, self.key, self.value = (
+            nn.Linear(d_model, d_model, bias=False) for _ in range(3)
+        )
+
+    def forward(self, x: Float[Tensor, "B L d_model"]) -> Float[Tensor, "B L d_model"]:
+        """Return what the heads read, side by side."""
+        query, key, value = (
+            split_heads(part(x), self.num_heads) for part in (self.query, self.key, self.value)
+        )
+        if not self.raw:
+            query, key = (F.normalize(F.silu(part), dim=-1) for part in (query, key))
+        return merge_heads(self.read(x, query, key, value))
+
+    def read(self, x: Tensor, query: Tensor, key: Tensor, value: Tensor) -> Tensor:
+        raise NotImplementedError
+
+
+class Retention(_Heads):
+    """Retention with the decays of its paper, 1 - 2^(-5-h) for head h."""
+
+    def read(self, x: Tensor, query: Tensor, key: Tensor, value: Tensor) -> Tensor:
+        """Read all positions from one table of scores: the lists are short."""
+        decay = 1 - 2.0 ** -(5 + torch.arange(self.num_heads, device=x.device, dtype=x.dtype))
+        return retention_parallel(query, key, value, decay)
+
+
+class GatedLinear(_Heads):
+    """Gated linear attention; a gate for each channel of the keys, through a narrow layer."""
+
+    def __init__(self, d_model: int, num_heads: int, *, raw: bool) -> None:
+        super().__init__(d_model, num_heads, raw=raw)
+        self.gate = nn.Sequential(
+            nn.Linear(d_model, d_model // 4, bias=False),
+            nn.Linear(d_model // 4, d_model, bias=False),
+        )
+
+    def read(self, x: Tensor, query: Tensor, key: Tensor, value: Tensor) -> Tensor:
+        """Read in chunks; the gates are sixteenth roots of sigmoids, which begin near 0.96."""
+        gate = torch.exp(F.logsigmoid(split_heads(self.gate(x), self.num_heads)) / 16)
+        return gated_linear_attention(query, key, value, gate)
+
+
+class Delta(_Heads):
+    """The delta rule: nothing fades, and each token says how much of its correction is written."""
+
+    def __init__(self, d_model: int, num_heads: int) -> None:
+        super().__init__(d_model, num_heads, raw=False)
+        self.beta = nn.Linear(d_model, num_heads, bias=False)
+
+    def kept(self, x: Tensor) -> Tensor:
+        """Return how much of the past each token keeps, for each head: all of it."""
+        return x.new_ones(*x.shape[:2], self.num_heads)
+
+    def read(self, x: Tensor, query: Tensor, key: Tensor, value: Tensor) -> Tensor:
+        """Read in chunks."""
+        alpha, beta = self.kept(x).mT, self.beta(x).sigmoid().mT
+        return gated_delta_rule(query, key, value, alpha, beta)
+
+
+class GatedDelta(Delta):
+    """The gated delta rule; each head begins by keeping about 0.98 per token."""
+
+    def __init__(self, d_model: int, num_heads: int) -> None:
+        super().__init__(d_model, num_heads)
+        self.alpha = nn.Linear(d_model, num_heads, bias=False)
+
+    def kept(self, x: Tensor) -> Tensor:
+        """Return how much of the past each token keeps, for each head."""
+        kept: Tensor = (self.alpha(x) + 4.0).sigmoid()
+        return kept
+
+
+class SelectiveSSM(nn.Module):
+    """A selective state space model with 16 numbers per channel and Mamba's gate behind it."""
+
+    STATE, RANK = 16, 4
+
+    def __init__(self, d_model: int) -> None:
+        super().__init__()
+        self.value, self.gate = (nn.Linear(d_model, d_model, bias=False) for _ in range(2))
+        self.select = nn.Linear(d_model, 2 * self.STATE + self.RANK, bias=False)
+        self.delta = nn.Linear(self.RANK, d_model)
+        start = torch.exp(torch.empty(d_model).uniform_(math.log(1e-3), math.log(0.1)))
+        with torch.no_grad():
+            self.delta.bias.copy_(start + torch.log(-torch.expm1(-start)))  # softplus undone
+        self.log_A = nn.Parameter(
+            torch.arange(1.0, self.STATE + 1).log().expand(d_model, -1).clone()
+        )
+        self.D = nn.Parameter(torch.ones(d_model))
+
+    def forward(self, x: Float[Tensor, "B L d_model"]) -> Float[Tensor, "B L d_model"]:
+        """Return what every channel reads from its own state."""
+        u = F.silu(self.value(x))
+        write, read, step = self.select(u).split((self.STATE, self.STATE, self.RANK), dim=-1)
+        delta = F.softplus(self.delta(step))
+        out: Tensor = chunked_selective_scan(u, delta, -self.log_A.exp(), write, read, self.D)
+        return out * F.silu(self.gate(x))
+
+
+class WKV(nn.Module):
+    """RWKV-4's mixing over time: three numbers per channel, and a receptance that lets them out."""
+
+    def __init__(self, d_model: int) -> None:
+        super().__init__()
+        self.receptance, self.key, self.value = (
+            nn.Linear(d_model, d_model, bias=False) for _ in range(3)
+        )
+        self.log_decay = nn.Parameter(torch.linspace(-5.0, 3.0, d_model))
+        self.bonus = nn.Parameter(torch.full((d_model,), math.log(0.3)))
+
+    def forward(self, x: Float[Tensor, "B L d_model"]) -> Float[Tensor, "B L d_model"]:
+        """Return what every channel reads from its own average."""
+        out = wkv(self.key(x), self.value(x), self.log_decay.exp(), self.bonus)
+        return out * torch.sigmoid(self.receptance(x))
+
+
+MIXERS: dict[str, Callable[[int, int], nn.Module]] = {
+    "retention": lambda d_model, num_heads: Retention(d_model, num_heads, raw=False),
+    "raw retention": lambda d_model, num_heads: Retention(d_model, num_heads, raw=True),
+    "gated linear": lambda d_model, num_heads: GatedLinear(d_model, num_heads, raw=False),
+    "raw gated linear": lambda d_model, num_heads: GatedLinear(d_model, num_heads, raw=True),
+    "delta": Delta,
+    "gated delta": GatedDelta,
+    "SSM": lambda d_model, _: SelectiveSSM(d_model),
+    "WKV": lambda d_model, _: WKV(d_model),
+}

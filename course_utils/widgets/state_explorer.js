@@ -1,0 +1,116 @@
+// The state explorer: pairs arrive one by one; what a state and a cache hold of them, and what can be read back.
+import { choice, make, offer, slider, uniqueId, viridis, watch, writer } from "./shared.js";
+import { FADING, KINDS, MOST, bytes, fresh, overwritten, readings, stateOf } from "./state_explorer_numbers.js";
+import { SIZE, STATE, cosine, counted, drawCache, drawState, letter, limitOf, sentence } from "./state_explorer_picture.js";
+
+function render({ model, el }) {
+  const id = uniqueId();
+  const write = writer(model);
+  const field = (made) => make("div", { className: "acw-field" }, made.label, made.input, made.output);
+  const picture = (wide, high) => {
+    const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg");
+    svg.setAttribute("viewBox", `0 0 ${wide} ${high}`);
+    svg.setAttribute("role", "img");
+    return svg;
+  };
+  const button = (textContent, onclick) => make("button", { type: "button", textContent, onclick });
+  const grown = (pair) => write({ writes: [...model.get("writes"), pair], asked: pair[0] });
+
+  const kind = choice(`${id}-kind`, "memory", (select) => write({ kind: select.value }));
+  offer(kind, Object.entries(KINDS));
+  const width = slider(`${id}-width`, "width d", { min: 2, max: 5 }, (power) => write({ width: 2 ** power }));
+  const fade = slider(`${id}-fade`, "kept of the past", { min: 50, max: 100 }, (hundredths) => write({ fade: hundredths / 100 }));
+  const add = button("Add a pair", () => grown(fresh(model.get("writes"))));
+  const again = button("", () => grown(overwritten(model.get("writes"), model.get("asked"))));
+  const back = button("Take the last pair back", () => {
+    const writes = model.get("writes").slice(0, -1);
+    const known = writes.some(([k]) => k === model.get("asked"));
+    write({ writes, ...(known ? {} : { asked: writes.at(-1)[0] }) });
+  });
+
+  const story = make("p", { className: "acw-story" });
+  const said = make("p", { className: "acw-said", "aria-live": "polite" });
+  const cache = picture(SIZE.wide, SIZE.high);
+  const state = picture(STATE, STATE);
+  const cacheWords = make("figcaption");
+  const stateWords = make("figcaption");
+  const cacheFigure = make("figure", {}, cacheWords, cache);
+  const stateFigure = make("figure", { className: "acw-state" }, stateWords, state);
+  const bars = make("div", { className: "acw-bars", role: "group", "aria-label": "What each key reads" });
+  const rows = Array.from({ length: MOST.keys }, (_, key) => {
+    const bar = make("span", { className: "bar" });
+    const words = make("span", { className: "words" });
+    const row = make(
+      "button",
+      { type: "button", onclick: () => write({ asked: key }) },
+      make("b", { textContent: letter(key) }),
+      make("span", { className: "track" }, bar),
+      words,
+    );
+    return { row, bar, words };
+  });
+  bars.append(...rows.map(({ row }) => row));
+  const root = make(
+    "div",
+    { className: "acw acw-memory", role: "group", "aria-label": "State explorer", "data-lm-suppress-shortcuts": "true" },
+    make("div", { className: "acw-controls" }, kind.field, field(width), field(fade)),
+    make("div", { className: "acw-bar" }, add, again, back),
+    story,
+    make("div", { className: "acw-held" }, cacheFigure, stateFigure),
+    said,
+    make("p", { className: "acw-note", textContent: "A bar is the cosine between what a key reads and its newest value. Choose a key to ask for it." }),
+    bars,
+  );
+
+  function update() {
+    const now = Object.fromEntries(["kind", "writes", "width", "fade", "asked"].map((name) => [name, model.get(name)]));
+    const read = readings(now.kind, now.writes, now.width, now.fade);
+    const held = bytes(now.writes.length, now.width);
+    const matrix = stateOf(now.kind === "softmax" ? "sum" : now.kind, now.writes, now.width, now.fade);
+    const cached = now.kind === "softmax";
+    kind.select.value = now.kind;
+    for (const [made, value, text] of [
+      [width, Math.log2(now.width), now.width],
+      [fade, Math.round(100 * now.fade), now.fade.toFixed(2)],
+    ]) {
+      made.input.value = value;
+      made.output.textContent = text;
+      made.input.setAttribute("aria-valuetext", text);
+    }
+    fade.input.disabled = !FADING.includes(now.kind);
+    add.disabled = now.writes.length >= MOST.writes || read.length >= MOST.keys;
+    again.disabled = now.writes.length >= MOST.writes;
+    back.disabled = now.writes.length <= 1;
+    again.textContent = `Write ${letter(now.asked)} again, with ${overwritten(now.writes, now.asked)[1]}`;
+    story.textContent = now.writes.map(([k, v]) => `${letter(k)} ${v}`).join(" · ");
+    said.textContent = sentence({ ...now, read });
+    cacheWords.textContent = `${cached ? "Cache" : "A cache, not kept"}: ${counted(held.cache)} bytes`;
+    stateWords.textContent = `${cached ? "A sum, not kept" : "State"}: ${counted(held.state)} bytes`;
+    cacheFigure.classList.toggle("idle", !cached);
+    stateFigure.classList.toggle("idle", cached);
+    cache.innerHTML = drawCache(now.writes, now.width);
+    cache.setAttribute("aria-label", `${now.writes.length} columns, one a pair: a key of ${now.width} numbers above, its value below`);
+    state.innerHTML = drawState(matrix);
+    state.setAttribute("aria-label", `${now.width} by ${now.width} numbers, the largest ${limitOf(matrix).toFixed(2)}`);
+    rows.forEach(({ row, bar, words }, key) => {
+      const one = read.find((other) => other.key === key);
+      row.hidden = !one;
+      if (!one) return;
+      const right = one.answered === one.wanted;
+      row.setAttribute("aria-pressed", String(key === now.asked));
+      bar.style.width = `${100 * Math.max(0, one.cosine)}%`;
+      bar.style.background = `rgb(${viridis(one.cosine)})`;
+      words.textContent = ` ${cosine(one.cosine)}, reads ${one.answered} ${right ? "✓" : `✗ not ${one.wanted}`}`;
+    });
+  }
+
+  el.append(root);
+  update();
+  const stop = watch(model, ["kind", "writes", "width", "fade", "asked"], update);
+  return () => {
+    stop();
+    root.remove();
+  };
+}
+
+export default { render };

@@ -1,0 +1,1369 @@
+# ---
+# jupyter:
+#   jupytext:
+#     text_representation:
+#       extension: .py
+#       format_name: percent
+#   kernelspec:
+#     display_name: Python 3
+#     language: python
+#     name: python3
+# ---
+
+# %% [markdown]
+r"""
+# Keep a state: what comes after attention
+
+*You will be able to*
+
+1. write retention, the gated delta rule and a selective state space model as "fade, write, read", and say what each forgets;
+2. show that the parallel, the recurrent and the chunkwise form are one function, and say which one to run when;
+3. predict from the size of a state how many pairs it recalls, and say what a hybrid buys;
+4. route tokens to experts, and keep the experts busy (further);
+5. read a published stack layer by layer, and ask each claim for its measurement (further).
+
+*You need* chapter 03 for attention, 05 for heads, 08 for linear attention and its recall task, 10 for the cache.
+
+*Core path · further*
+"""
+
+# %%
+import sys
+from functools import partial
+
+import torch
+from torch.nn import functional as F
+from tqdm import tqdm
+
+from course_utils import attention, check, hint, measure, plotting, yours  # noqa: F401
+from course_utils.models import expert_task
+from course_utils.models.expert_task import Experts, ExpertTask
+from course_utils.models.recall import RecallModel, judge_recall, train_recall
+from course_utils.widgets import state_explorer
+
+plotting.use_style()
+torch.set_num_threads(1)
+torch.set_printoptions(precision=3, sci_mode=False, linewidth=100)
+
+
+# %%
+def normal(seed):
+    """Return what draws standard normals in float64, the same for the same seed."""
+    generator = torch.Generator().manual_seed(seed)
+    return partial(torch.randn, generator=generator, dtype=torch.float64)
+
+
+def apart(a, b):
+    """Say how far two tensors are from each other, rounding aside."""
+    far = ((a - b).abs().max() / b.abs().max()).item()
+    return "equal to rounding" if far < 1e-12 else f"{far:.1e} apart"
+
+
+# %% [markdown]
+r"""
+## 1. Fade, write, read
+
+A softmax decoder keeps every key and value: its memory grows with the text. What if the memory had a fixed size? Take a matrix $S$ of $d_k \times d_v$ numbers, and for each token
+
+$$\underbrace{S \leftarrow \gamma\, S}_{\text{fade}}, \qquad \underbrace{S \leftarrow S + k\,v^\top}_{\text{write}}, \qquad \underbrace{\text{out} = q^\top S}_{\text{read}}$$
+
+This is **retention** (Sun et al., 2023), apart from a factor $1/\sqrt{d_k}$. With $\gamma = 1$ it is linear attention without the normaliser (chapter 08).
+
+**Predict.** Keys $(1, 0)$, $(0, 1)$, $(1, 0)$ arrive with the values 10, 20 and 30, and $\gamma = \frac12$. The last token asks with $(1, 0)$. What does it read? And with $(0, 1)$?
+"""
+
+# %%
+state = torch.zeros(2, 1)
+for key, value in (((1, 0), 10.0), ((0, 1), 20.0), ((1, 0), 30.0)):
+    state = 0.5 * state + torch.tensor(key, dtype=torch.float)[:, None] * value
+    print("after the value", int(value), "the state is", state.flatten().tolist())
+
+# %% [markdown]
+r"""
+<details><summary>Answer</summary>
+
+The state after the last token is its own answer, because the keys are the axes: $(1, 0)$ reads 32.5, $(0, 1)$ reads 10<!-- shown: 32.5 10.0 -->. The value 10 has faded twice, by a quarter in all, and 30 was **added** to it: writing does not remove what stood there. The 20 has faded once.
+
+</details>
+"""
+
+# %% [markdown]
+r"""
+Most successors of attention are this loop with another fade or another write:
+
+| mechanism | fade | write | kept per head |
+|---|---|---|---|
+| softmax | none | append $k$ and $v$ | everything |
+| linear | none | $k\,v^\top$ | $d_k \times d_v$, and a normaliser |
+| retention | a constant $\gamma$ | $k\,v^\top$ | $d_k \times d_v$ |
+| gated linear | a number per key channel, by the token | $k\,v^\top$ | $d_k \times d_v$ |
+| gated delta rule | a number, by the token | $\beta\,k\,(v - \text{found})^\top$ | $d_k \times d_v$ |
+| selective SSM | $e^{\Delta A}$, by the token | $\Delta\,x\,B^\top$ | $n$ numbers per channel |
+| WKV (RWKV-4) | $e^{-w}$ per channel | $e^{k} v$, and $e^{k}$ | 3 numbers per channel |
+"""
+
+# %% [markdown]
+r"""
+**Check yourself.** What of attention is left? Query, key and value are in the first five rows; in an SSM $C$, $B$ and $x$ play their parts. WKV has a key and a value and no query. Which rows still have weights that sum to 1?
+
+- A. All of them.
+- B. Softmax, linear and WKV.
+- C. Softmax alone.
+
+<details><summary>Answer</summary>
+
+- A: retention and the three below it divide by nothing.
+- **B is right.** These three divide by the sum of their weights.
+- C forgets the normaliser $z$ of linear attention, and the second number of WKV.
+
+No row needs a mask: a state holds only the past. That is also why none of them reads to the right.
+
+</details>
+"""
+
+# %% [markdown]
+r"""
+## 2. The same without a loop
+
+A loop over tokens is slow to train. Unroll it: token $m$ was written at its time and has faded $n - m$ times when $n$ reads, so
+
+$$\text{out}_n = \sum_{m \le n} \gamma^{\,n-m}\, \frac{q_n \cdot k_m}{\sqrt{d_k}}\; v_m$$
+
+A table of scores, times a table of fades, times the values: attention with $\gamma^{n-m}$ in the softmax's place.
+
+**Predict.** Four tokens and $\gamma = \frac12$. What stands in the last row of the table of fades? What above the diagonal?
+
+<details><summary>Answer</summary>
+
+$\frac18, \frac14, \frac12, 1$: the own token is not faded. Above the diagonal 0, for what is not there yet has no age.
+
+</details>
+"""
+
+# %% [markdown]
+r"""
+### Exercise: `retention_parallel`
+
+*Difficulty · importance · minutes*
+
+Write `retention_parallel(query, key, value, decay) -> out`.
+
+- `query` and `key` are `(B, H, L, d_k)`, `value` is `(B, H, L, d_v)`, `decay` is `(H,)`, above 0 and at most 1.
+- No softmax, no normaliser. A token's own value is not faded.
+- Finite, its gradients too, for a decay of 0.4 at L = 1500 in float64.
+"""
+
+
+# %% exercise="retention_parallel"
+def retention_parallel(query, key, value, decay):
+    """Return what every token reads, from one table of faded scores."""
+    ### BEGIN SOLUTION: How old is each key for each query? Fade the scores; mix.
+    place = torch.arange(query.shape[-2])
+    ages = place[:, None] - place
+    faded = (decay[:, None, None] ** ages.clamp(min=0)).tril()
+    scores = query @ key.mT / query.shape[-1] ** 0.5
+    return scores * faded @ value
+    ### END SOLUTION
+
+
+# %%
+check("retention_parallel", retention_parallel)
+# hint("retention_parallel")  # remove the first # for a hint; each call gives one more
+
+# %% [markdown]
+r"""
+**Find the error.** It is tempting to split the power, $\gamma^{n-m} = \gamma^n \cdot \gamma^{-m}$: fade the queries by the one, the keys by the other, and a plain matrix product does the rest.
+
+**Predict.** In float32 with $\gamma = 0.9$: up to which length does that work, 100, 800 or 8,000?
+"""
+
+# %%
+draw = normal(0)
+q, k, v = (draw(1, 1, 4000, 8).float() for _ in range(3))
+decay = torch.tensor([0.9])
+right = attention.retention_parallel(q, k, v, decay)
+power = decay ** torch.arange(4000)[:, None]
+split = ((q * power) @ (k / power).mT / 8**0.5).tril() @ v
+close = torch.isclose(split, right, rtol=1e-3, atol=1e-3).all(-1).flatten()
+print("first token that is off:", int((~close).int().argmax()))
+print("first power that is infinite: 0.9 ** -", int((1 / power).isinf().int().argmax()))
+
+# %% [markdown]
+r"""
+<details><summary>Answer</summary>
+
+Up to about 800. $0.9^{-842}$ is $3\cdot 10^{38}$, all that float32 can hold; beyond it the one factor is infinite, the other 0, and their product not a number. The power of the *difference* is never above 1. Published kernels have stumbled over this: one reference of retention takes the power before it masks the upper triangle, and from 2,795 tokens on it returns NaN.
+
+</details>
+"""
+
+# %% [markdown]
+r"""
+## 3. In chunks
+
+The loop does one small thing $L$ times; the table is of size $L^2$. The third form has the best of both: cut the text into chunks. Inside a chunk use the table; what came before is in the state.
+
+For token $t$ of a chunk of $T$, counted from 0:
+
+- inside: as in section 2, over the chunk's own tokens;
+- from the past: $\gamma^{t+1}\, q_t^\top S/\sqrt{d_k}$;
+- afterwards: $S \leftarrow \gamma^{T} S + \sum_t \gamma^{\,T-1-t}\, k_t v_t^\top$.
+
+**Predict.** Why $t + 1$, and not $t$?
+"""
+
+# %% [markdown]
+r"""
+<details><summary>Answer</summary>
+
+The state was left by the token *before* the chunk. When the chunk's first token reads, it has faded once.
+
+</details>
+
+### Exercise: `retention_chunk`
+
+*Difficulty · importance · minutes*
+
+Write `retention_chunk(query, key, value, decay, state) -> (out, state)`.
+
+- Shapes as before, with $T \ge 1$ tokens; `state` is `(B, H, d_k, d_v)`, zeros at the start.
+- The factor $1/\sqrt{d_k}$ is in the output, never in the state.
+- Return a new state; leave the given one as it was.
+
+$T = 1$ must be the loop's step, and one chunk from zeros `retention_parallel`.
+"""
+
+
+# %% exercise="retention_chunk"
+def retention_chunk(query, key, value, decay, state):
+    """Return what a chunk reads of itself and of the past, and the state behind it."""
+    ### BEGIN SOLUTION: The table inside, the faded past, what the chunk leaves.
+    length, rate = query.shape[-2], decay[:, None, None]
+    place = torch.arange(length)
+    query = query / query.shape[-1] ** 0.5
+    faded = (rate ** (place[:, None] - place).clamp(min=0)).tril()
+    past = rate ** (place + 1)[:, None] * (query @ state)
+    out = (query @ key.mT * faded) @ value + past
+    until = rate ** (length - 1 - place)[:, None]
+    return out, rate**length * state + key.mT @ (until * value)
+    ### END SOLUTION
+
+
+# %%
+check("retention_chunk", retention_chunk)
+# hint("retention_chunk")
+
+# %% [markdown]
+r"""
+Three forms, one function? And is the same true of the mechanisms that follow: the gated delta rule, whose chunk solves a triangular system, and the selective scan?
+"""
+
+# %%
+draw = normal(1)
+q, k, v = draw(2, 3, 256, 16), draw(2, 3, 256, 16), draw(2, 3, 256, 8)
+decay = torch.tensor([0.9, 0.97, 1.0], dtype=torch.float64)
+whole = attention.retention_parallel(q, k, v, decay)
+state, parts = q.new_zeros(2, 3, 16, 8), []
+for chunk in zip(*(x.split(32, dim=-2) for x in (q, k, v)), strict=True):
+    out, state = attention.retention_chunk(*chunk, decay, state)
+    parts.append(out)
+by_token = attention.retention_recurrent(q, k, v, decay)
+print("retention, recurrent:  ", apart(by_token, whole))
+print("retention, chunks of 32:", apart(torch.cat(parts, dim=-2), whole))
+short = [x.float() for x in (q, k, v, decay)]
+print("in float32:", apart(attention.retention_recurrent(*short).double(), whole))
+
+# %%
+k = F.normalize(k, dim=-1)
+alpha, beta = (draw(2, 3, 256).sigmoid() for _ in range(2))
+state, steps = q.new_zeros(2, 3, 16, 8), []
+for t in range(256):
+    token = (q[:, :, t], k[:, :, t], v[:, :, t], alpha[..., t], beta[..., t])
+    out, state = attention.gated_delta_step(*token, state)
+    steps.append(out)
+whole = attention.gated_delta_rule(q, k, v, alpha, beta)
+print("gated delta rule:", apart(torch.stack(steps, dim=-2), whole))
+x, delta, A = draw(2, 256, 5), draw(2, 256, 5).exp(), -draw(5, 4).exp()
+scan = (x, delta, A, draw(2, 256, 4), draw(2, 256, 4), draw(5))
+print(
+    "selective scan:  ",
+    apart(attention.chunked_selective_scan(*scan), attention.selective_scan(*scan)),
+)
+
+# %% [markdown]
+r"""
+One function each, to rounding. What differs is the time. A prompt of 512 to 4,096 tokens at 4 heads of 64, recorded in processor time:
+
+**Predict.** By what factor are chunks faster than the loop at 4,096 tokens? Does it grow with the length?
+"""
+
+# %%
+cost = measure.read_record("chapter_17_cost")
+lengths = cost["settings"]["lengths"]
+print("milliseconds at  ", *(f"{n:>8,}" for n in lengths), " exponent")
+for one in cost["prompts"]:
+    taken = " ".join(f"{ms:8.1f}" for ms in one["milliseconds"])
+    print(f"{one['form']:27} {taken}  {one['exponent']:.2f}")
+last = {one["form"]: one["milliseconds"][-1] for one in cost["prompts"]}
+for name in ("retention", "gated delta", "scan"):
+    faster = last[f"{name}, token by token"] / last[f"{name}, in chunks"]
+    print(f"{name}: chunks are {faster:.1f} times as fast at 4,096 tokens")
+
+# %% [markdown]
+r"""
+<details><summary>Answer</summary>
+
+About ten times, 8.5 for retention and 11.8 for the delta rule<!-- shown: 8.5 11.8 -->, and at 512 tokens already: both forms are linear in the length, and what differs is how much arithmetic one call does. The selective scan gains little, 1.6 times<!-- shown: 1.6 -->: its chunks write down every state, $n$ numbers per channel, where the others need one matrix per head. On a GPU it is a kernel of its own.
+
+Softmax attention grows with an exponent of 1.74<!-- shown: 1.74 -->. So: chunks for training and for a prompt, one step at a time for generating. The parallel form is a chunk as long as the text, and its table grows with the square.
+
+</details>
+"""
+
+# %% [markdown]
+r"""
+## 4. Correct, do not add
+
+The sum never takes anything away. A key that is written twice finds both values. The **delta rule** looks first what the key finds, and writes the difference only:
+
+$$S \leftarrow \alpha S, \qquad S \leftarrow S + \beta\, k\,(v - S^\top k)^\top, \qquad \text{out} = S^\top q$$
+
+$\beta$ says how much is corrected, $\alpha$ how much of the past stays; both come from the token. With $\alpha = 1$ it is Schlag et al.'s (2021), with a gate Gated DeltaNet (Yang et al., 2025).
+
+**Predict.** $|k| = 1$ and $\beta = 1$. What does $k$ find right after it was written?
+"""
+
+# %% [markdown]
+r"""
+<details><summary>Answer</summary>
+
+$S^\top k + (v - S^\top k)(k\cdot k) = v$: exactly its value, whatever stood there before. With a longer key it would overshoot, and that is one reason why these models bring keys to length 1.
+
+</details>
+
+### Exercise: `gated_delta_step`
+
+*Difficulty · importance · minutes*
+
+Write `gated_delta_step(query, key, value, alpha, beta, state) -> (out, state)` for one token.
+
+- `query` and `key` are `(B, H, d_k)`, `value` is `(B, H, d_v)`, `alpha` and `beta` are `(B, H)`, `state` is `(B, H, d_k, d_v)`.
+- First fade, then find and correct, then read: the token sees its own write.
+- No scale; query and key are used as they are given.
+"""
+
+
+# %% exercise="gated_delta_step"
+def gated_delta_step(query, key, value, alpha, beta, state):
+    """Fade, correct what the key finds, and read."""
+    ### BEGIN SOLUTION: Fade; what does the key find? Write the rest; read.
+    faded = alpha[..., None, None] * state
+    found = (key[..., None, :] @ faded)[..., 0, :]
+    change = beta[..., None] * (value - found)
+    state = faded + key[..., :, None] * change[..., None, :]
+    return (query[..., None, :] @ state)[..., 0, :], state
+    ### END SOLUTION
+
+
+# %%
+check("gated_delta_step", gated_delta_step)
+# hint("gated_delta_step")
+
+# %% [markdown]
+r"""
+Nothing is trained in the next experiment: it is the state that succeeds or fails. $N$ random keys of length 1 and $N$ random values go into one 64 × 64 state. Then each key asks, and an answer is right if its own value is the nearest of all.
+
+**Predict.** At $N = 128$, twice the number of rows: which recalls more, the sum or the delta rule?
+"""
+
+
+# %%
+def written(kind, key, value, fade=0.97):
+    """Return a state after all pairs: the sum, the fading sum, or the delta rule."""
+    state = key.new_zeros(key.shape[1], value.shape[1])
+    for k, v in zip(key, value, strict=True):
+        state = fade * state if kind == "fade" else state
+        state = state + torch.outer(k, v - k @ state if kind == "delta" else v)
+    return state
+
+
+def right(read, value):
+    """Return for each answer whether its own value is the nearest."""
+    nearest = (F.normalize(read, dim=-1) @ F.normalize(value, dim=-1).mT).argmax(-1)
+    return (nearest == torch.arange(len(value))).double()
+
+
+print("right, mean of 4 draws  N = 32   64  128  256   of 128: newest half")
+draw = normal(2)
+pairs = {
+    n: [(F.normalize(draw(n, 64), dim=-1), draw(n, 64)) for _ in range(4)]
+    for n in (32, 64, 128, 256)
+}
+for kind in ("sum", "fade", "delta"):
+    found = {n: torch.stack([right(k @ written(kind, k, v), v) for k, v in some]).mean(0)
+             for n, some in pairs.items()}  # fmt: skip
+    print(
+        f"{kind:22}",
+        *(f"{one.mean():8.2f}"[3:] for one in found.values()),
+        f"{found[128][64:].mean():12.2f}",
+    )
+
+# %% [markdown]
+r"""
+<details><summary>Answer</summary>
+
+The sum: 0.96 against 0.54<!-- shown: 0.96 0.54 -->. With up to 64 keys in 64 rows both are good. Then the delta rule forgets: of the newest half it still finds 0.89, so nearly all that is lost is old<!-- shown: 0.89 -->. The fading sum is the worst here, since it forgets by the clock even where there is room.
+
+The delta rule does not simply "store more". It keeps what is new exactly, and past $d_k$ keys each correction damages the old; the sum blurs all alike. A cache has none of this: softmax over it recalls everything.
+
+</details>
+
+**Predict.** 32 keys, each written twice, with another value the second time. How often does the sum answer with the new value?
+"""
+
+# %%
+draw = normal(3)
+key = F.normalize(draw(32, 64), dim=-1)
+old, new = draw(32, 64), draw(32, 64)
+for kind in ("sum", "fade", "delta"):
+    read = key @ written(kind, key.repeat(2, 1), torch.cat((old, new)))
+    answer = right(torch.cat((read, read)), torch.cat((old, new)))
+    old_share, new_share = answer.view(2, 32).mean(1)
+    print(f"{kind:6} the old value {old_share:.2f}, the new one {new_share:.2f}")
+
+# %% [markdown]
+r"""
+<details><summary>Answer</summary>
+
+About half of the time: 0.47, and the old one 0.53<!-- shown: 0.47 0.53 -->. Both values lie in it, equally loud. The delta rule has **overwritten**. The fading sum answers with the new one as well, only because it is newer.
+
+</details>
+
+Now by hand. Add pairs one by one, choose a key to ask for it, and write it again with another value. Change the memory and its width.
+
+**Predict**, before you try: with the delta rule and $d = 4$, how many keys are still right after eight pairs? Which ones?
+"""
+
+# %% tags=["nbval-ignore-output"] reason="a widget has a new id in every run"
+state_explorer()
+
+# %% [markdown]
+r"""
+<details><summary>Answer</summary>
+
+About as many as the state has rows, and they are the newest: the last one always, with cosine 1. The fading sum prefers the newest too, but for another reason. It forgets by the clock, the delta rule by what comes in the way.
+
+The cache is right throughout, until a key is written twice: it then holds both values, and nothing in it says which is newer. That is what positions are for.
+
+</details>
+"""
+
+# %% [markdown]
+r"""
+## 5. The token sets the step
+
+A **state space model** comes from another side: each channel $x$ drives $n$ numbers $h$, $\dot h = A h + B x$ with $A < 0$. Held for a step $\Delta$, Mamba (Gu and Dao, 2023) makes of it
+
+$$h_t = e^{\Delta_t A} \circ h_{t-1} + (\Delta_t x_t)\, B_t, \qquad y_t = C_t \cdot h_t + D\, x_t$$
+
+Fade, write, read. **Selective** means that $\Delta$, $B$ and $C$ come from the token.
+
+**Predict.** What does a token do whose $\Delta$ is nearly 0? And one whose $\Delta$ is large?
+"""
+
+# %%
+value = torch.tensor([3.0, 5.0, 7.0, 9.0])
+for name, steps in (
+    ("all 1", (1, 1, 1, 1)),
+    ("the 5 small", (1, 0.01, 1, 1)),
+    ("the 7 large", (1, 1, 8, 1)),
+):
+    h, path = 0.0, []
+    for x, delta in zip(value, steps, strict=True):
+        h = torch.exp(torch.tensor(-0.5 * delta)) * h + delta * x
+        path.append(f"{float(h):6.2f}")
+    print(f"step {name:12}: state", *path)
+
+# %% [markdown]
+r"""
+<details><summary>Answer</summary>
+
+With $\Delta \approx 0$ the fade is 1 and nothing is written: the token is **ignored**: the state was 3.00 before the 5 and is 3.04 after it<!-- shown: 3.00 3.04 -->. With a large one the past fades away, $e^{-4} = 0.02$ of it is left, and the token takes its place. So the model chooses, token by token, between keeping and replacing: a gate.
+
+</details>
+"""
+
+# %% [markdown]
+r"""
+### Exercise: `selective_scan`
+
+*Difficulty · importance · minutes*
+
+Write `selective_scan(x, delta, A, B, C, D) -> y`.
+
+- `x` and `delta` are `(batch, L, d)`, `A` is `(d, n)` and negative, `B` and `C` are `(batch, L, n)`, `D` is `(d,)`; the result is `(batch, L, d)`.
+- `delta` is positive already. Before the first token $h$ is 0.
+- Exact for $A$, Euler for $B$: that is Mamba's own rule. Do not divide by a running product: it reaches 0.
+"""
+
+
+# %% exercise="selective_scan"
+def selective_scan(x, delta, A, B, C, D):
+    """Return what each channel reads from its own small state."""
+    ### BEGIN SOLUTION: Fade, write, read, token by token; D goes past the state.
+    h, out = torch.zeros_like(x[:, 0, :, None] * A), []
+    for t in range(x.shape[1]):
+        step = delta[:, t, :, None]
+        h = torch.exp(step * A) * h + step * x[:, t, :, None] * B[:, t, None, :]
+        out.append((h * C[:, t, None, :]).sum(-1))
+    return torch.stack(out, dim=1) + D * x
+    ### END SOLUTION
+
+
+# %%
+check("selective_scan", selective_scan)
+# hint("selective_scan")
+
+# %% [markdown]
+r"""
+Why the exponential, when $1 + \Delta A$ is so much simpler? $A = -1$, a constant input of 1, 50 steps. The true answer settles at 1.
+
+**Predict.** From which $\Delta$ on does Euler's rule run away?
+"""
+
+# %%
+ones = torch.ones(1, 50, 1, dtype=torch.float64)
+A, B, D = -torch.ones(1, 1).double(), ones, torch.zeros(1).double()
+for delta in (0.1, 1.0, 1.9, 2.1, 3.0):
+    mamba = attention.selective_scan(ones, delta * ones, A, B, B, D)[0, -1, 0]
+    h = 0.0
+    for _ in range(50):
+        h = (1 - delta) * h + delta
+    print(f"Δ = {delta}: exp(ΔA) settles at {mamba:.2f}, 1 + ΔA is at {h:.3g}")
+
+# %% [markdown]
+r"""
+<details><summary>Answer</summary>
+
+From 2 on: there $|1 - \Delta|$ is above 1, and each step makes the error larger<!-- shown: -116 -->. $e^{\Delta A}$ is between 0 and 1 for every $\Delta$. It settles at $\Delta/(1 - e^{-\Delta})$ and not at 1, because only $A$ is treated exactly; the factor can be learned, running away cannot.
+
+</details>
+"""
+
+# %% [markdown]
+r"""
+## 6. Who recalls what
+
+Chapter 08's task: pairs of key and value, then each key once more, and the model must name its value. Two layers of width 64, the same number of parameters for all, 1,000 steps on lists of 2 to 16 pairs. What a mixer saves, the feed-forward layer gets.
+
+First a small change, live: retention with query and key as the layers make them, and with both sent through SiLU and brought to length 1.
+
+**Predict.** Which difference is larger: between these two, or between two mechanisms?
+"""
+
+# %% tags=["nbval-ignore-output"] reason="the bar shows the time"
+live = {}
+for kind in ("raw retention", "retention"):
+    torch.manual_seed(0)
+    live[kind] = RecallModel(kind, 4)
+    bar = partial(tqdm, ncols=70, mininterval=1, file=sys.stdout, desc=kind)
+    train_recall(live[kind], steps=400, seed=0, progress=bar)
+
+# %%
+print("400 steps, pairs:   4    16    32")
+for kind, model in live.items():
+    shares = judge_recall(model, (4, 16, 32)).values()
+    print(f"{kind:16}", *(f"{share:5.2f}" for share in shares))
+
+# %% [markdown]
+r"""
+<details><summary>Answer</summary>
+
+The one between these two, at this budget. After 400 steps the raw model guesses among the values of the list, and the other has begun to recall: 0.79 against 0.31 at 4 pairs<!-- shown: 0.79 0.31 -->.
+
+Nothing but the length of two vectors has changed. A key that is long is written with force and read with force, and a state has no softmax that would even this out.
+
+</details>
+
+Now the record: every kind, at 1,000 steps. The last column says how many seeds it has.
+
+**Predict.** The delta rule keeps 64²/H numbers per layer: 4,096 with one head, 1,024 with 4, 256 with 16. What becomes of lists of 16 pairs?
+"""
+
+
+# %%
+def rows(record, steps=1000):
+    """Return what each model recalls, a row for each of its seeds."""
+    runs = {}
+    for run in measure.read_record(record)["runs"]:
+        if run.get("steps", 1000) == steps:
+            runs.setdefault(run["model"], []).append(list(run["recalled"].values()))
+    return {name: torch.tensor(found) for name, found in runs.items()}
+
+
+before, now = rows("chapter_08_recall"), rows("chapter_17_recall")
+wanted = {"full, 4 heads": "2 · 64 n"}
+wanted |= {"linear, 4 heads": "1,088", "linear, 1 head": "4,160"}
+sizes = {"16": "256", "4 ": "1,024", "1 ": "4,096", "WK": "192", "SS": "1,024"}
+print(f"{'':28}{'state':>10}     4    16    32    64   seeds")
+for name, found in [(n, before[n]) for n in wanted] + list(now.items()):
+    key = name.split(", ")[1][:2] if "heads" in name or "head" in name else name[:2]
+    size = wanted.get(name) or sizes.get(key, "1,024 + cache")
+    shares = " ".join(f"{x:5.2f}" for x in found.mean(0))
+    print(f"{name:28}{size:>14} {shares} {len(found):5}")
+
+# %% [markdown]
+r"""
+<details><summary>Answer</summary>
+
+They are gone with 256 numbers: 0.11. With 1,024 it is 0.94, with 4,096 all<!-- shown: 0.11 0.94 1.00 -->. For the delta rule the state decides. What else the table says:
+
+- One softmax layer of two restores everything, at half the cache.
+- The length of query and key moves retention from 0.12 to 0.97 at 16 pairs, and gated linear attention as far<!-- shown: 0.12 0.97 -->: more than any change of mechanism.
+- A fade costs recall beyond the trained length: retention with 4,096 numbers is no better at 64 pairs than with 1,024, and the delta rule is.
+
+A row with one seed is one draw. Linear attention is no worse than the delta rule of the same size here: do not read a ranking into this.
+
+</details>
+"""
+
+# %% mystnb={"image": {"alt": "Four lines of the share recalled against 4, 16, 32 and 64 pairs. The hybrid stays at 1. The delta rule with one head falls to about 0.85, with four heads to about 0.4, with sixteen heads it starts below 0.3 and falls to 0.05."}}
+title = "What is recalled follows\nthe size of the state"
+axes = plotting.new_figure(title, "pairs asked for", "share recalled")
+plotting.power_axis(axes, (4, 16, 32, 64))
+shown = {
+    "gated delta, then softmax": ("pink", (13, 1.04)),
+    "delta, 1 head": ("blue", (36, 0.77)),
+    "delta, 4 heads": ("orange", (8, 0.79)),
+    "delta, 16 heads": ("green", (7, 0.26)),
+}
+for name, (color, place) in shown.items():
+    plotting.line(axes, (4, 16, 32, 64), now[name].mean(0), name, color, place)
+axes.set_ylim(0, 1.1)
+
+# %% [markdown]
+r"""
+The last two rows look hopeless. Are they?
+
+**Predict.** A model that names any of the 64 values at random has a loss of $\ln 64 = 4.16$, one that names any value of a list of about 9 pairs 2.2. Which of these do WKV and the SSM reach?
+"""
+
+# %%
+slow = ("WKV", "SSM, 16 per channel", "retention, 4 heads")
+for run in measure.read_record("chapter_17_recall")["runs"]:
+    if run["model"] in slow and not run["seed"]:
+        shares = " ".join(f"{share:.2f}" for share in run["recalled"].values())
+        head = f"{run['model']:20} {run['steps']:5,} steps"
+        print(f"{head}: loss {run['last_loss']:.2f}, recalled {shares}")
+
+# %% [markdown]
+r"""
+<details><summary>Answer</summary>
+
+WKV is at the second: it knows which values are in the list, not whose they are. The SSM has hardly begun. Both may still learn with more steps, which this record does not have: it says "not at this budget", and nothing else.
+
+</details>
+
+**Find the error.** A published sentence: "RWKV achieves competitive performance." What would you have to know to check it?
+
+<details><summary>Answer</summary>
+
+The task, the size, the budget, and competitive with what. On *this* task, at *this* width and *this* budget, WKV recalls little; with three numbers per channel it has little to recall with. That is no verdict on language models, where the published comparisons are of other sizes and other tasks, and it is not one on later RWKVs, whose state is a matrix. What is right without a doubt in that text: RWKV and Mamba are linear in the length. Section 3 has counted it.
+
+</details>
+"""
+
+# %% [markdown]
+r"""
+## 7. What a token costs
+
+Generating one more token after a long text: a cache must be read from end to end, a state has one size. Recorded, at 4 heads of 64, processor time of one layer's mixing.
+
+**Predict.** From about how many tokens on is a state smaller than the cache? And faster?
+"""
+
+# %%
+for one in cost["runs"]:
+    where = "at any length"
+    if "position" in one:
+        where = f"after {one['position']:6,} tokens"
+    kept = f"{4 * one['numbers'] / 1024:11,.0f} KiB"
+    print(f"{one['mechanism']:20} {where:20} {kept} {one['microseconds']:10,.0f} µs")
+softmax = [one for one in cost["runs"] if one["mechanism"] == "softmax"]
+slope = measure.fit_exponent(
+    [s["position"] for s in softmax[-4:]], [s["microseconds"] for s in softmax[-4:]]
+)
+print(f"softmax, from 1,024 tokens on: time grows as n^{slope:.2f}")
+
+# %% [markdown]
+r"""
+<details><summary>Answer</summary>
+
+Bytes from 32 tokens on. Time somewhere between 256 and 1,024 for retention; a step of the delta rule takes as long as a cache of 1,024 tokens. At 65,536 tokens the cache is 128 MiB per layer, and reading it takes more than a hundred times as long as any state<!-- shown: 131,072 -->. The time grows faster than linearly where the cache outgrows the processor's own memory.
+
+Bytes: a cache holds $2\cdot 256$ numbers per token, a state of 4 heads $4\cdot 64\cdot 64$. They are equal at 32 tokens: $d_k d_v/(d_k + d_v)$ per head, whatever the number of heads.
+
+</details>
+"""
+
+# %% [markdown]
+r"""
+**Check yourself.** A hybrid has one softmax layer in four. How much of a full cache does it hold at a million tokens?
+
+- A. Nothing to speak of: most layers have a state.
+- B. A quarter.
+- C. The same: one layer with a cache needs all tokens.
+
+<details><summary>Answer</summary>
+
+- A forgets that the fourth layer's cache grows all the same.
+- **B is right**; the states beside it are a rounding error at that length.
+- C: *that layer* needs all tokens, the other three keep none.
+
+</details>
+"""
+
+# %% [markdown]
+r"""
+## 8. Experts
+
+A state saves memory per token. A **mixture of experts** saves work per parameter: many feed-forward layers, and a router that sends each token to a few of them,
+
+$$\text{out} = \sum_i g_i(x)\, \mathrm{Expert}_i(x)$$
+
+**Find the error.** A published text gives this formula and calls it sparse. What is missing?
+
+<details><summary>Answer</summary>
+
+That $g$ is 0 for all experts but $k$. A softmax over the experts is never 0: with it every expert runs for every token, and the sum costs as much as a dense layer of all parameters.
+
+</details>
+"""
+
+# %% [markdown]
+r"""
+**Predict.** Logits $(2, 0, 1)$ and $k = 2$. Which experts, and with which gates, if these are a softmax over the chosen ones?
+
+### Exercise: `route_top_k`
+
+*Difficulty · importance · minutes*
+
+Write `route_top_k(logits, k) -> (index, gates)`.
+
+- `logits` is `(N, E)`; both results are `(N, k)`, the largest logit first.
+- The gates are the softmax over the chosen logits alone; each row sums to 1.
+"""
+
+
+# %% exercise="route_top_k"
+def route_top_k(logits, k):
+    """Return the experts of each token, the likeliest first, and their gates."""
+    ### BEGIN SOLUTION: Take the k largest; a softmax over those alone.
+    chosen, index = logits.topk(k, dim=-1)
+    return index, chosen.softmax(dim=-1)
+    ### END SOLUTION
+
+
+# %%
+check("route_top_k", route_top_k)
+# hint("route_top_k")
+
+# %%
+index, gates = attention.route_top_k(torch.tensor([[2.0, 0.0, 1.0]]), 2)
+print("experts", index[0].tolist(), "gates", *(f"{gate:.2f}" for gate in gates[0]))
+
+# %% [markdown]
+r"""
+Experts 0 and 2, with 0.73 and 0.27<!-- shown: 0.73 0.27 -->. With $k = 1$ the only gate is 1, whatever the logit: such a router learns nothing from the task. Switch (Fedus et al., 2022), which chooses one, therefore keeps the probability from the softmax over *all* as its gate.
+
+### Exercise: `mix_experts`
+
+*Difficulty · importance · minutes*
+
+Write `mix_experts(x, experts, index, gates) -> out`.
+
+- `x` is `(N, d)`; `experts` is a list of functions from rows to rows, `(n, d) -> (n, d)`; `index` and `gates` are `(N, k)`.
+- $\text{out}_n = \sum_j \text{gates}_{nj}\, \mathrm{experts}[\text{index}_{nj}](x_n)$. No expert stands twice in a row; the gates are used as given.
+- An expert gets exactly the rows that chose it: this is judged too. With no rows it need not be called.
+"""
+
+
+# %% exercise="mix_experts"
+def mix_experts(x, experts, index, gates):
+    """Send each row to its experts, and add what comes back."""
+    ### BEGIN SOLUTION: For each expert: which rows chose it? Add its share.
+    out = torch.zeros_like(x)
+    for number, expert in enumerate(experts):
+        rows, place = (index == number).nonzero(as_tuple=True)
+        if len(rows):
+            share = gates[rows, place][:, None]
+            out = out.index_add(0, rows, share * expert(x[rows]))
+    return out
+    ### END SOLUTION
+
+
+# %%
+check("mix_experts", mix_experts)
+# hint("mix_experts")
+
+# %% [markdown]
+r"""
+**Predict.** Eight experts of width 32 on 512 rows of 16 numbers. By what factor does top-1 cost less than all eight? And top-2?
+"""
+
+# %%
+torch.manual_seed(0)
+layers = Experts(1)
+x = torch.randn(512, 16)
+for k in (8, 2, 1):
+    index, gates = attention.route_top_k(layers.router(x), k)
+    mixed = partial(attention.mix_experts, x, list(layers.experts), index, gates)
+    print(f"top-{k}: {measure.count_flops(mixed):>10,} FLOP")
+
+# %% [markdown]
+r"""
+<details><summary>Answer</summary>
+
+By 8 and by 4, exactly: 1,048,576 against 8,388,608<!-- shown: 1,048,576 8,388,608 -->. The parameters are the same. So a mixture has the memory of its total and the arithmetic of its active parameters, and a published size without "active" beside it says little. Switch takes one expert, GLaM (Du et al., 2022) two, PaLM and Chinchilla are dense: a list of "frontier" models that mixes them compares different things.
+
+</details>
+"""
+
+# %% [markdown] tags=["further"]
+r"""
+## 9. Keep the experts busy
+
+Points of eight kinds, each mapped by a matrix of its own, and eight experts. Nobody says which expert should take which kind.
+
+**Predict.** Without any further loss, will each expert find a kind of its own?
+
+The usual remedy is the **balance loss** $E\sum_e f_e P_e$: $f_e$ is the share of choices that fell on expert $e$, $P_e$ the mean probability that the router gave it.
+
+### Exercise: `load_balance_loss`
+
+*Difficulty · importance · minutes*
+
+Write `load_balance_loss(logits, index) -> loss`.
+
+- `logits` is `(N, E)`, `index` is `(N, k)`; the result has no axes.
+- Shares are of all N·k choices; probabilities are the softmax over all experts.
+- Even use gives 1. The gradient flows through $P$ alone: counts have none.
+"""
+
+
+# %% exercise="load_balance_loss"
+def load_balance_loss(logits, index):
+    """Return 1 for even use of the experts, and more for uneven use."""
+    ### BEGIN SOLUTION: Shares, mean probabilities; E times the sum of products.
+    num_experts = logits.shape[-1]
+    shares = torch.bincount(index.flatten(), minlength=num_experts) / index.numel()
+    return num_experts * (shares * logits.softmax(dim=-1).mean(dim=0)).sum()
+    ### END SOLUTION
+
+
+# %%
+check("load_balance_loss", load_balance_loss)
+# hint("load_balance_loss")
+
+# %% [markdown]
+r"""
+Recorded: 800 steps, three seeds. *Dropped* is the share of choices that would not fit, if each expert had room for 1.25 times an even share.
+"""
+
+# %%
+found = {}
+for run in measure.read_record("chapter_17_experts")["runs"]:
+    found.setdefault(run["model"], []).append(run)
+print(f"{'mean of three seeds':24} error  balance dropped  idle experts")
+for name, some in found.items():
+    mean = {
+        key: sum(run[key] for run in some) / len(some)
+        for key in some[0]
+        if key not in ("model", "seed")
+    }
+    more = (
+        f"{mean['balance']:8.2f} {mean['dropped']:7.0%} {mean['idle']:8.1f}"
+        if "idle" in mean
+        else ""
+    )
+    print(f"{name:24} {mean['error']:.3f} {more}")
+
+# %% tags=["nbval-ignore-output"] reason="the bar shows the time"
+torch.manual_seed(0)
+task, model = ExpertTask(0), Experts(1)
+bar = partial(tqdm, ncols=70, mininterval=1, file=sys.stdout)
+expert_task.train_experts(model, task, balance=0.01, steps=400, progress=bar)
+
+# %%
+judged = expert_task.judge_experts(model, task)
+x, _, kind = task.draw(2000, torch.Generator().manual_seed(2))
+_, _, index = model(x)
+table = torch.bincount(8 * kind + index[:, 0], minlength=64).view(8, 8)
+print(f"error {judged['error']:.3f}, balance {judged['balance']:.2f} after 400 steps")
+print("share of each kind (row) that goes to each expert (column), in percent")
+print((100 * table / table.sum(1, keepdim=True)).round().int().numpy())
+
+# %% [markdown]
+r"""
+<details><summary>Answer</summary>
+
+Not without the loss: with one expert per point nearly three of eight stand idle, and 27 % of the choices would overflow<!-- shown 3: 2.7 27% -->. A small coefficient evens that out at no cost in error, 0.038 both; a large one doubles the error, for then the router serves the balance and not the task<!-- shown 3: 0.038 0.078 -->. Compared with a dense layer of as many active parameters the experts have a third of the error; even the dense layer of all parameters, which does eight times the work, is not better here<!-- shown 3: 0.117 0.046 -->.
+
+The table shows who takes what after 400 steps: most kinds have one expert, and some share two. The loss counts choices and knows nothing of kinds. Mind, too, that data of eight kinds suit eight experts: it was built so.
+
+</details>
+"""
+
+# %% [markdown] tags=["further"]
+r"""
+## 10. A softmax that fades: WKV
+
+RWKV-4 (Peng et al., 2023) keeps the softmax and drops the query. In each channel, with $k_i$ and $v_i$ of the tokens so far,
+
+$$\text{out}_t = \frac{\sum_{i<t} e^{\,k_i - (t-1-i)w}\, v_i + e^{\,u + k_t}\, v_t}{\text{the same without } v}$$
+
+$w \ge 0$ is the channel's decay, $u$ a **bonus** for the token itself, which never enters the state. The newest past token is read unfaded.
+
+**Predict.** Two tokens with $k = 0$, values 1 and 3, $u = 0$. What comes out for the second, and does $w$ matter?
+
+Numerator and denominator can overflow, so the state holds them divided by $e^{\text{top}}$, with $\text{top}$ the largest exponent: an online softmax (chapter 09).
+"""
+
+# %% [markdown]
+r"""
+### Exercise: `wkv_step`
+
+*Difficulty · importance · minutes*
+
+Write `wkv_step(key, value, decay, bonus, state) -> (out, state)` for one token.
+
+- `key` and `value` are `(B, d)`, `decay` and `bonus` `(d,)`; `state` is `(numerator, denominator, top)`, each `(B, d)`, at the start (0, 0, -inf).
+- Read first. Then the new top is the largest of $k_i - (t-i)w$ over all tokens, the new one included: it fades by $w$ before the next one reads.
+- Keys of ±10,000 are safe.
+
+*Mind the fade.* The newest token enters the state with exponent $k_t$, and every older one has lost one more $w$.
+"""
+
+
+# %% exercise="wkv_step"
+def wkv_step(key, value, decay, bonus, state):
+    """Read the past and the token itself; fade the past, and add the token."""
+    ### BEGIN SOLUTION: Read below a common top; fade the past and add the key.
+    numerator, denominator, top = state
+    largest = torch.maximum(top, bonus + key)
+    past, own = (top - largest).exp(), (bonus + key - largest).exp()
+    out = (past * numerator + own * value) / (past * denominator + own)
+    largest = torch.maximum(top - decay, key)
+    past, own = (top - decay - largest).exp(), (key - largest).exp()
+    return out, (past * numerator + own * value, past * denominator + own, largest)
+    ### END SOLUTION
+
+
+# %%
+check("wkv_step", wkv_step)
+# hint("wkv_step")
+
+# %%
+draw = normal(4)
+key, value, decay, bonus = draw(1, 40, 3), draw(1, 40, 3), draw(3).exp(), draw(3)
+state = (
+    torch.zeros(1, 3).double(),
+    torch.zeros(1, 3).double(),
+    torch.full((1, 3), -torch.inf).double(),
+)
+steps = []
+for t in range(40):
+    out, state = attention.wkv_step(key[:, t], value[:, t], decay, bonus, state)
+    steps.append(out)
+ages = torch.arange(40)[:, None] - torch.arange(40) - 1
+power = key[:, None] - ages[None, :, :, None] * decay
+power = torch.where(ages[None, :, :, None] < 0, bonus + key[:, None], power)
+weights = power.masked_fill(ages[None, :, :, None] < -1, -torch.inf).softmax(dim=2)
+print(
+    "step by step and by the formula:",
+    apart(torch.stack(steps, 1), (weights * value[:, None]).sum(2)),
+)
+
+# %% [markdown]
+r"""
+The second token of the question reads $(1 + 3)/2 = 2$, whatever $w$ is: the newest past token is not faded yet.
+
+The weights sum to 1, as attention's do. But they depend on the key alone, not on who asks: every later token reads the past through the same weights. That is what a query is for, and RWKV's later versions, whose state is a matrix, have one.
+"""
+
+# %% [markdown] tags=["further"]
+r"""
+## 11. The field in 2026
+
+Four changes that published models have made, each with its formula and one measurement of ours. They are small and nothing is trained: they show what a part *can* do, and not what a model gains.
+
+**An output gate** (Qiu et al., 2025): $\text{out} \circ \sigma(x W_g)$. Attention weights sum to 1, so a head must always say something. A gate lets it be silent; the price is one more $d \times d$ matrix in each layer.
+
+**Predict.** 64 random values. How small can the output of a softmax get if all scores are equal? What does a gate of -6 make of it?
+"""
+
+# %%
+draw = normal(5)
+query, key, value = torch.zeros(1, 16).double(), draw(64, 16), draw(64, 16)
+plain = attention.scaled_dot_product_attention(query, key, value)
+closed = torch.full((1, 16), -6.0).double()
+silent = attention.gated_attention(query, key, value, closed)
+sink_key, sink_value = (
+    torch.cat((key, 9 * torch.ones(1, 16).double())),
+    torch.cat((value, torch.zeros(1, 16).double())),
+)
+sink = attention.scaled_dot_product_attention(query + 1, sink_key, sink_value)
+for name, out in (
+    ("a value", value[:1]),
+    ("equal weights", plain),
+    ("a sink", sink),
+    ("a gate of -6", silent),
+):
+    print(f"{name:14} length {out.norm():.4f}")
+
+# %% [markdown]
+r"""
+<details><summary>Answer</summary>
+
+0.44, the mean of 64 random values; a gate of -6 leaves 0.0011<!-- shown: 0.4400 0.0011 -->. Without a gate a head can only look at something that says nothing: a **sink**, a key that fits every query and has a value of 0. Trained models build such sinks for themselves out of the first token (chapter 10).
+
+</details>
+
+**Differential attention** (Ye et al., 2024): $(\mathrm{softmax}_1 - \lambda\,\mathrm{softmax}_2)V$. What both attend to cancels, as noise does in a balanced cable; a row now sums to $1 - \lambda$, and weights may be negative.
+
+**Predict.** One key fits the first query, and both queries share a preference for ten others. Which share of all weight, counted without sign, falls on the right key?
+"""
+
+# %%
+draw = normal(6)
+key, common = draw(200, 32), draw(32)
+key[:10] += common  # what both queries like
+both = torch.stack((common + key[50], common)).unsqueeze(1)
+value = torch.eye(200, dtype=torch.float64)  # so the output is the weights
+first = attention.scaled_dot_product_attention(both[0], key, value)
+for balance in (0.0, 0.5, 0.8):
+    pair = torch.stack((key, key))
+    factor = torch.tensor(balance).double()
+    row = attention.differential_attention(both, pair, value, factor)[0]
+    share = row[50] / row.abs().sum()
+    print(f"λ = {balance}: right key {share:.2f}, the row sums to {row.sum():.1f}")
+
+# %% [markdown]
+r"""
+<details><summary>Answer</summary>
+
+0.14 with one softmax, 0.21 with $\lambda = 0.8$<!-- shown: 0.14 0.21 -->: half as much again. It was built in here that the second query knows the distraction and not the key. That training finds such pairs is the paper's claim; this cell does not measure it.
+
+</details>
+
+**Learned block selection** (Lu et al., 2025; with a branch of its own, Yuan et al., 2025): keys in blocks, one summary for each, and a query reads only the blocks whose summary suits it best. The cost per query falls from $n$ keys to $n/b$ summaries and $k\,b$ keys.
+
+**Predict.** 1,024 tokens in blocks of 32; the query is a noisy copy of one key. How often is its block among the four that are read?
+"""
+
+# %%
+draw = normal(7)
+for alike in (0.0, 0.5, 1.0):
+    hits = 0
+    for _ in range(100):
+        theme = draw(32, 1, 64).expand(32, 32, 64).reshape(1024, 64)
+        key = alike * theme + draw(1024, 64)
+        query = torch.zeros_like(key)
+        query[-1] = key[300] + 0.5 * draw(64)
+        hits += int(attention.select_blocks(query, key, 32, 4)[-1, 300])
+    print(f"theme {alike}: found {hits} of 100; {32 + 4 * 32} of 1,024 rows read")
+
+# %% [markdown]
+r"""
+<details><summary>Answer</summary>
+
+In 48 of 100 cases if the keys of a block have nothing in common: a mean of 32 random keys hardly shows one of them. If they share a theme, nearly always<!-- shown: 48 99 100 -->. Selection by a summary lives on texts in which neighbours are alike, and on training, which can make keys so.
+
+</details>
+
+**Hybrids with the gated delta rule**: section 6 has measured one. What do published stacks look like?
+"""
+
+# %%
+stacks = measure.read_record("chapter_17_stacks")["runs"]
+for one in stacks:
+    kinds = ", ".join(f"{count} {kind}" for kind, count in one["counts"].items())
+    print(f"{one['model']:20}{one['layers']:3} layers: {kinds}")
+
+# %% [markdown]
+r"""
+The table is read from configurations: the defaults of `transformers` 5.23, and for MiniMax-Text-01, Nemotron-H and Bamba from their own files; the record says which. A default can differ from a released model; its layers were not compared. Two are missing. Kimi Linear is documented as three layers of a gated delta rule, with a gate for each channel, to one of latent attention; its list of layers was not looked up. Samba alternates Mamba and windows; no configuration of it was found.
+
+What has no measurement here: whether any of these stacks is better than another. That needs models of equal size, data and budget.
+"""
+
+# %% [markdown]
+r"""
+**Check yourself.** Which of these stacks has no layer that can read every earlier token?
+
+<details><summary>Answer</summary>
+
+RecurrentGemma: windows of 2,048 and a recurrence. All others keep some full attention, from 3 layers of 32 (or 4 of 52, feed-forward layers counted) to every one.
+
+</details>
+"""
+
+# %% [markdown] tags=["further"]
+r"""
+## 12. Experts of attention, and search
+
+Experts need not be feed-forward layers. Zhang et al. (2022) take **heads** as experts: keys and values are shared, each head has its own query and output matrix, and a router chooses $k$ heads for each token. Row by row a head is a function, so `mix_experts` does it as it stands.
+
+**Predict.** Eight heads of width 8 over 128 tokens, top-2. How much less do the chosen heads cost than all eight?
+"""
+
+# %%
+draw = normal(8)
+x, W_q, W_o = draw(128, 32), draw(8, 32, 8) / 32**0.5, draw(8, 8, 32) / 8**0.5
+key, value = x @ draw(32, 8), x @ draw(32, 8)
+
+
+def head(number):
+    """Return a head as a function of the rows that ask."""
+    attend = F.scaled_dot_product_attention
+    return lambda rows: attend(rows @ W_q[number], key, value) @ W_o[number]
+
+
+logits, heads = x @ draw(32, 8), [head(number) for number in range(8)]
+for k in (8, 2):
+    index, gates = attention.route_top_k(logits, k)
+    mixed = partial(attention.mix_experts, x, heads, index, gates)
+    print(f"top-{k} of 8 heads: {measure.count_flops(mixed):,} FLOP")
+
+# %% [markdown]
+r"""
+A quarter of the FLOPs<!-- shown: 5,242,880 1,310,720 -->; shared keys and values are not even counted in. (These tokens see each other in both directions; a causal mask would need each row's place.)
+
+What should be a head, a window or a layer can also be **searched**. A gate that is 0 or 1 has no gradient; the **straight-through** trick (Bengio et al., 2013) uses the hard gate forwards and pretends on the way back that it was the soft one.
+
+**Predict.** Eight heads, of which a target uses two, and a small price for each open gate. Which gates stay open?
+"""
+
+# %%
+draw = normal(9)
+W = draw(3, 8, 32, 4) / 32**0.5
+used = torch.tensor([0, 0, 1, 0, 0, 1, 0, 0]).double()
+logit = torch.zeros(8, dtype=torch.float64, requires_grad=True)
+optimiser = torch.optim.Adam([logit], lr=0.05)
+for _ in range(150):
+    x = draw(8, 10, 32)
+    q, k, v = (torch.einsum("bld,hde->bhle", x, part) for part in W)
+    out = F.scaled_dot_product_attention(q, k, v)
+    soft = torch.sigmoid(logit)
+    gate = (soft > 0.5).double() + soft - soft.detach()  # hard forwards, soft backwards
+    loss = ((out * (gate - used)[:, None, None]) ** 2).mean() + 0.001 * gate.sum()
+    optimiser.zero_grad()
+    loss.backward()
+    optimiser.step()
+print("open gates:", (torch.sigmoid(logit) > 0.5).int().tolist())
+print("wanted:    ", used.int().tolist())
+
+# %% [markdown]
+r"""
+The two that are used. The same trick makes sparsity masks and the number of heads learnable; a window's width can be learned with a soft edge (Sukhbaatar et al., 2019).
+
+**Find the error.** A published sentence: "HAT finds attention patterns that suit the hardware."
+
+<details><summary>Answer</summary>
+
+Hardware-Aware Transformers (Wang et al., 2020) search the number of layers and heads, the widths, and which encoder layers a decoder layer looks at, under a measured latency. The *patterns* of attention are left as they are.
+
+</details>
+"""
+
+# %% [markdown]
+r"""
+Named, without a measurement here: adaptive computation, where a token decides how many steps or layers it gets (Graves, 2016; Raposo et al., 2024) is not only a "future direction" but a line of work that is ten years old; attention modelled on biology, and continual learning, are subjects of research without a result that this chapter could count.
+"""
+
+# %% [markdown]
+r"""
+## Yours: the chapter's experiments, with your functions
+
+A text in one piece, in chunks and token by token, a memory corrected, a scan, and a mixture: each once more with every function that you have passed instead of the course's.
+"""
+
+# %% tags=["nbval-ignore-output"] reason="whose functions run, and how fast, depends on the reader"
+parts = yours(
+    "retention_parallel",
+    "retention_chunk",
+    "gated_delta_step",
+    "selective_scan",
+    "route_top_k",
+    "mix_experts",
+    "load_balance_loss",
+    "wkv_step",
+)
+parts
+
+
+# %%
+def chapter(parts):
+    """Read in three forms, correct, scan, fade a softmax, and mix experts."""
+    draw, size = normal(10), (1, 2, 24, 6)
+    q, k, v, decay = draw(size), draw(size), draw(size), draw(2).sigmoid()
+    state, past = q.new_zeros(1, 2, 6, 6), (*draw(2, 1, 6) * 0, draw(1, 6) - torch.inf)
+    _, behind = parts.retention_chunk(*(x[:, :, :15] for x in (q, k, v)), decay, state)
+    last, _ = parts.retention_chunk(*(x[:, :, 15:] for x in (q, k, v)), decay, behind)
+    alpha, rate = draw(1, 2).sigmoid(), draw(6).exp()
+    for t in range(24):
+        token = (q[:, :, t], F.normalize(k[:, :, t], dim=-1), v[:, :, t])
+        corrected, state = parts.gated_delta_step(*token, alpha, 1 - alpha, state)
+        faded, past = parts.wkv_step(v[:, 0, t], v[:, 1, t], rate, q[0, 0, 0], past)
+    scan = (draw(1, 9, 3), draw(1, 9, 3).exp(), -draw(3, 2).exp(), draw(1, 9, 2))
+    x, logits = draw(30, 8), draw(30, 4)
+    index, gates = parts.route_top_k(logits, 2)
+    experts = [lambda rows, n=n: torch.tanh(rows * (n + 1)) for n in range(4)]
+    return {
+        "whole text": parts.retention_parallel(q, k, v, decay)[0, 0, -1, :3],
+        "in two chunks": last[0, 0, -1, :3],
+        "corrected": torch.stack([corrected.norm(), state.norm()]),
+        "a softmax that fades": faded[0, :3],
+        "scanned": parts.selective_scan(*scan, draw(1, 9, 2), draw(3))[0, -1],
+        "mixed": parts.mix_experts(x, experts, index, gates)[0, :3],
+        "balance": parts.load_balance_loss(logits, index),
+    }
+
+
+# %% tags=["nbval-ignore-output"] reason="the times, and whose functions run"
+note = parts.run(chapter)
+for name, value in note.course.items():
+    numbers = torch.as_tensor(value).double().flatten().tolist()
+    print(f"{name}:", *(f"{number:.3g}" for number in numbers))
+note
+
+# %% [markdown]
+r"""
+## Recap
+
+1. A state is faded, written and read. Retention fades by a constant, a gate by the token's wish; the delta rule writes what is missing and so overwrites; an SSM's step decides between keeping and replacing.
+2. Parallel, recurrent and chunkwise are one function: chunks for training and for a prompt, steps for generating. A power of a difference is safe, a quotient of powers is not.
+3. What is recalled follows the size of the state, and the length of query and key as much as the mechanism. One softmax layer of two restores everything here.
+"""
+
+# %% [markdown]
+r"""
+4. A mixture is sparse only if the gates are. Without a balance loss some experts stay idle; with too much of it the task suffers.
+5. A published stack is a list of layers: count them. A claim without task, size and budget cannot be checked.
+
+**Next**: chapter 18 takes claims apart.
+"""
+
+# %% [markdown]
+r"""
+## Go further
+
+- Sun et al. (2023): retention. Yang et al. (2024): gated linear attention. Schlag et al. (2021), Yang et al. (2025): the delta rule, and its gate.
+- Gu and Dao (2023): Mamba. Peng et al. (2023): RWKV.
+- Arora et al. (2024): recall as a test of states.
+- Shazeer et al. (2017), Fedus et al. (2022), Du et al. (2022), Jiang et al. (2024): experts. Zhang et al. (2022): experts of attention.
+- Qiu et al. (2025), Ye et al. (2024), Lu et al. (2025), Yuan et al. (2025): gates, differences, selection.
+- De et al. (2024), Lieber et al. (2024), Kimi Team (2025): hybrids.
+- Wang et al. (2020), Sukhbaatar et al. (2019), Bengio et al. (2013), Graves (2016), Raposo et al. (2024): what is searched, learned or adapted.
+"""
+
+# %% [markdown]
+r"""
+<details><summary>BibTeX</summary>
+
+```bibtex
+@misc{sun2023retentive,
+  title = {Retentive Network: A Successor to Transformer for Large Language Models},
+  author = {Sun, Yutao and Dong, Li and Huang, Shaohan and Ma, Shuming and Xia, Yuqing and Xue, Jilong and Wang, Jianyong and Wei, Furu},
+  year = {2023}, url = {https://arxiv.org/abs/2307.08621}}
+@inproceedings{yang2024gated,
+  title = {Gated Linear Attention Transformers with Hardware-Efficient Training},
+  author = {Yang, Songlin and Wang, Bailin and Shen, Yikang and Panda, Rameswar and Kim, Yoon},
+  booktitle = {ICML}, year = {2024}, url = {https://arxiv.org/abs/2312.06635}}
+@inproceedings{schlag2021linear,
+  title = {Linear Transformers Are Secretly Fast Weight Programmers},
+  author = {Schlag, Imanol and Irie, Kazuki and Schmidhuber, J{\"u}rgen},
+  booktitle = {ICML}, year = {2021}, url = {https://arxiv.org/abs/2102.11174}}
+@inproceedings{yang2025gated,
+  title = {Gated Delta Networks: Improving Mamba2 with Delta Rule}, author = {Yang, Songlin and Kautz, Jan and Hatamizadeh, Ali},
+  booktitle = {ICLR}, year = {2025}, url = {https://arxiv.org/abs/2412.06464}}
+@misc{gu2023mamba,
+  title = {Mamba: Linear-Time Sequence Modeling with Selective State Spaces}, author = {Gu, Albert and Dao, Tri},
+  year = {2023}, url = {https://arxiv.org/abs/2312.00752}}
+@inproceedings{peng2023rwkv,
+  title = {{RWKV}: Reinventing {RNN}s for the Transformer Era}, author = {Peng, Bo and Alcaide, Eric and Anthony, Quentin and others},
+  booktitle = {Findings of EMNLP}, year = {2023}, url = {https://arxiv.org/abs/2305.13048}}
+@inproceedings{shazeer2017outrageously,
+  title = {Outrageously Large Neural Networks: The Sparsely-Gated Mixture-of-Experts Layer},
+  author = {Shazeer, Noam and Mirhoseini, Azalia and Maziarz, Krzysztof and Davis, Andy and Le, Quoc and Hinton, Geoffrey and Dean, Jeff},
+  booktitle = {ICLR}, year = {2017}, url = {https://arxiv.org/abs/1701.06538}}
+@article{fedus2022switch,
+  title = {Switch Transformers: Scaling to Trillion Parameter Models with Simple and Efficient Sparsity},
+  author = {Fedus, William and Zoph, Barret and Shazeer, Noam},
+  journal = {Journal of Machine Learning Research}, volume = {23}, number = {120}, pages = {1--39}, year = {2022}, url = {https://arxiv.org/abs/2101.03961}}
+@inproceedings{du2022glam,
+  title = {{GLaM}: Efficient Scaling of Language Models with Mixture-of-Experts}, author = {Du, Nan and Huang, Yanping and Dai, Andrew M. and others},
+  booktitle = {ICML}, year = {2022}, url = {https://arxiv.org/abs/2112.06905}}
+@misc{jiang2024mixtral,
+  title = {Mixtral of Experts}, author = {Jiang, Albert Q. and Sablayrolles, Alexandre and Roux, Antoine and others},
+  year = {2024}, url = {https://arxiv.org/abs/2401.04088}}
+```
+
+</details>
+"""
+
+# %% [markdown]
+r"""
+<details><summary>More BibTeX</summary>
+
+```bibtex
+@inproceedings{zhang2022mixture,
+  title = {Mixture of Attention Heads: Selecting Attention Heads Per Token},
+  author = {Zhang, Xiaofeng and Shen, Yikang and Huang, Zeyu and Zhou, Jie and Rong, Wenge and Xiong, Zhang},
+  booktitle = {EMNLP}, year = {2022}, url = {https://arxiv.org/abs/2210.05144}}
+@misc{qiu2025gated,
+  title = {Gated Attention for Large Language Models: Non-linearity, Sparsity, and Attention-Sink-Free}, author = {Qiu, Zihan and Wang, Zekun and Zheng, Bo and others},
+  year = {2025}, url = {https://arxiv.org/abs/2505.06708}}
+@misc{ye2024differential,
+  title = {Differential Transformer}, author = {Ye, Tianzhu and Dong, Li and Xia, Yuqing and Sun, Yutao and Zhu, Yi and Huang, Gao and Wei, Furu},
+  year = {2024}, url = {https://arxiv.org/abs/2410.05258}}
+@misc{lu2025moba,
+  title = {{MoBA}: Mixture of Block Attention for Long-Context {LLM}s}, author = {Lu, Enzhe and Jiang, Zhejun and Liu, Jingyuan and others},
+  year = {2025}, url = {https://arxiv.org/abs/2502.13189}}
+@misc{yuan2025native,
+  title = {Native Sparse Attention: Hardware-Aligned and Natively Trainable Sparse Attention}, author = {Yuan, Jingyang and Gao, Huazuo and Dai, Damai and others},
+  year = {2025}, url = {https://arxiv.org/abs/2502.11089}}
+@misc{de2024griffin,
+  title = {Griffin: Mixing Gated Linear Recurrences with Local Attention for Efficient Language Models}, author = {De, Soham and Smith, Samuel L. and Fernando, Anushan and others},
+  year = {2024}, url = {https://arxiv.org/abs/2402.19427}}
+@misc{lieber2024jamba,
+  title = {Jamba: A Hybrid Transformer-Mamba Language Model}, author = {Lieber, Opher and Lenz, Barak and Bata, Hofit and others},
+  year = {2024}, url = {https://arxiv.org/abs/2403.19887}}
+@misc{kimi2025linear,
+  title = {Kimi Linear: An Expressive, Efficient Attention Architecture}, author = {{Kimi Team}},
+  year = {2025}, url = {https://arxiv.org/abs/2510.26692}}
+@inproceedings{wang2020hat,
+  title = {{HAT}: Hardware-Aware Transformers for Efficient Natural Language Processing},
+  author = {Wang, Hanrui and Wu, Zhanghao and Liu, Zhijian and Cai, Han and Zhu, Ligeng and Gan, Chuang and Han, Song},
+  booktitle = {ACL}, year = {2020}, url = {https://arxiv.org/abs/2005.14187}}
+@inproceedings{sukhbaatar2019adaptive,
+  title = {Adaptive Attention Span in Transformers}, author = {Sukhbaatar, Sainbayar and Grave, Edouard and Bojanowski, Piotr and Joulin, Armand},
+  booktitle = {ACL}, year = {2019}, url = {https://arxiv.org/abs/1905.07799}}
+@misc{graves2016adaptive,
+  title = {Adaptive Computation Time for Recurrent Neural Networks}, author = {Graves, Alex},
+  year = {2016}, url = {https://arxiv.org/abs/1603.08983}}
+@misc{raposo2024mixture,
+  title = {Mixture-of-Depths: Dynamically Allocating Compute in Transformer-Based Language Models}, author = {Raposo, David and Ritter, Sam and Richards, Blake and others},
+  year = {2024}, url = {https://arxiv.org/abs/2404.02258}}
+@inproceedings{arora2024zoology,
+  title = {Zoology: Measuring and Improving Recall in Efficient Language Models},
+  author = {Arora, Simran and Eyuboglu, Sabri and Timalsina, Aman and Johnson, Isys and Poli, Michael and Zou, James and Rudra, Atri and R{\'e}, Christopher},
+  booktitle = {International Conference on Learning Representations}, year = {2024}, url = {https://arxiv.org/abs/2312.04927}}
+@misc{bengio2013estimating,
+  title = {Estimating or Propagating Gradients Through Stochastic Neurons for Conditional Computation},
+  author = {Bengio, Yoshua and L{\'e}onard, Nicholas and Courville, Aaron},
+  year = {2013}, url = {https://arxiv.org/abs/1308.3432}}
+```
+
+</details>
+"""
