@@ -20,7 +20,7 @@ def ledger() -> list[Claim]:
 
 
 def timeline() -> list[dict[str, Any]]:
-    """Return what happened when, 2014 to 2026: `date`, `event`, `chapters` and the `cite` of each."""
+    """Return what happened when: `date`, `event`, `chapters` and `cite` of each entry."""
     return [dict(entry) for entry in _read("timeline.yml")]
 
 

@@ -14,7 +14,7 @@ _CHECKS: dict[str, Check] = {}
 
 
 def recomputes(*claims: str) -> Callable[[Check], Check]:
-    """Return a decorator that makes a function the check of one claim, or of several that say the same.
+    """Return a decorator that makes a function the check of a claim, or of equal claims.
 
     Raises:
         ValueError: A claim has a check already.
@@ -49,8 +49,8 @@ def check_of(claim: str) -> Check:
     """Return the function that recomputes a claim.
 
     Raises:
-        ValueError: Nothing is run for the claim: there is none of that id, or it was looked up, read
-            or remembered.
+        ValueError: Nothing is run for the claim: there is none of that id, or it was looked up,
+            read or remembered.
     """
     check_instance(str, claim=claim)
     found = checks(claim[:2]).get(claim)
@@ -69,8 +69,8 @@ def recompute(claim: str) -> Finding:
         claim: The claim's id in the ledger, such as "03-07".
 
     Raises:
-        ValueError: Nothing is run for the claim: there is none of that id, or it was looked up, read
-            or remembered.
+        ValueError: Nothing is run for the claim: there is none of that id, or it was looked up,
+            read or remembered.
     """
     return check_of(claim)()
 

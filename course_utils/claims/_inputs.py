@@ -1,0 +1,25 @@
+"""Seeded inputs of the checks."""
+
+import torch
+from torch import Tensor
+
+
+def draw(*shape: int, seed: int = 0) -> Tensor:
+    """Return standard normal numbers in float64, the same each time."""
+    generator = torch.Generator().manual_seed(seed)
+    return torch.randn(*shape, generator=generator, dtype=torch.float64)
+
+
+def draws(*shapes: tuple[int, ...], seed: int = 0) -> list[Tensor]:
+    """Return one tensor of standard normal numbers for each shape, all different."""
+    return [draw(*shape, seed=seed + index) for index, shape in enumerate(shapes)]
+
+
+def largest(a: Tensor, b: Tensor | float = 0.0) -> float:
+    """Return the largest absolute difference."""
+    return float((a - b).abs().max())
+
+
+def row(numbers: Tensor, digits: int = 3) -> str:
+    """Return a vector's numbers, rounded, as a text."""
+    return "[" + ", ".join(f"{float(number):.{digits}f}" for number in numbers) + "]"
