@@ -13,17 +13,20 @@ Attention = Callable[..., Tensor]
 LONGEST = 64
 
 
-def strict(attention: Attention) -> Attention:
-    """Return an attention that takes nothing but what the contract promises."""
+def strict(attention: Attention, *about: str) -> Attention:
+    """Return an attention that takes nothing but what the contract promises about these."""
 
     def held(query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None = None) -> Tensor:
         given = (query, key, value)
-        if any(x.dtype != torch.float64 or x.dim() not in (2, 3, 4) for x in given):
-            raise TypeError("query, key, value must be float64 with at most two leading axes")
-        if max(query.shape[-2], key.shape[-2]) > LONGEST:
-            raise ValueError(f"at most {LONGEST} tokens")
-        if attn_mask is not None and attn_mask.dtype != torch.bool:
-            raise TypeError("attn_mask must be boolean")
+        broken = {
+            "dtype": any(x.dtype != torch.float64 for x in given),
+            "axes": any(x.dim() not in (2, 3, 4) for x in given),
+            "length": max(query.shape[-2], key.shape[-2]) > LONGEST,
+            "mask": attn_mask is not None and attn_mask.dtype != torch.bool,
+        }
+        for what in about or broken:
+            if broken[what]:
+                raise TypeError(f"the contract promises another {what}")
         return attention(query, key, value, attn_mask)
 
     return held
@@ -47,7 +50,7 @@ def _attend(
     empty: Callable[[Tensor], float] = lambda key: 0.0,
 ) -> Tensor:
     """Attend, with steps that a fault may exchange."""
-    seen = see(_visible(query, key, attn_mask))
+    seen = _visible(query, key, None if attn_mask is None else see(attn_mask))
     scores = query @ key.mT * scale(key, value)
     weights = scores.masked_fill(~seen, -torch.inf).softmax(axis)
     nothing = ~seen.any(-1, keepdim=True)
@@ -57,8 +60,7 @@ def _attend(
 def _by_torch(
     query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None = None
 ) -> Tensor:
-    out = F.scaled_dot_product_attention(query, key, value, attn_mask)
-    return out.masked_fill(~_visible(query, key, attn_mask).any(-1, keepdim=True), 0.0)
+    return F.scaled_dot_product_attention(query, key, value, attn_mask).nan_to_num(0.0)
 
 
 def _by_einsum(
@@ -159,20 +161,24 @@ def _raising(
     raise RuntimeError("this attention always stops with an error")
 
 
+def _only_with_masks(query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor) -> Tensor:
+    return _attend(query, key, value, attn_mask.bool())
+
+
 def _without_masks(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
     return _attend(query, key, value)
 
 
-def _always(attention: Attention) -> Callable[[], Attention]:
-    return lambda: strict(attention)
+def _always(attention: Attention, *about: str) -> Callable[[], Attention]:
+    return lambda: strict(attention, *about)
 
 
 RIGHT: Mapping[str, Callable[[], Attention]] = {
-    "PyTorch's own operator": _always(_by_torch),
-    "einsum, with a softmax by hand": _always(_by_einsum),
-    "a loop over the queries": _always(_by_loop),
-    "tiles of three keys": _always(_by_tiles),
-    "in place on its own scores": _always(_in_place),
+    "PyTorch's own operator": lambda: _by_torch,
+    "einsum, with a softmax by hand": _always(_by_einsum, "dtype"),
+    "a loop over the queries": _always(_by_loop, "length"),
+    "tiles of three keys": _always(_by_tiles, "axes"),
+    "in place on its own scores": _always(_in_place, "mask"),
     "NumPy, without gradients": _always(_by_numpy),
 }
 FAULTS: Mapping[str, Callable[[], Attention]] = {
@@ -195,4 +201,5 @@ FAULTS: Mapping[str, Callable[[], Attention]] = {
     "dropout left on": _dropping,
     "an error for every input": lambda: _raising,
     "an error where a mask is given": lambda: _without_masks,
+    "an error where no mask is given": lambda: _only_with_masks,
 }
