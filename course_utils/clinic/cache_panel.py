@@ -25,13 +25,19 @@ def _attend(
     return scores.softmax(-1).nan_to_num(0.0) @ value
 
 
-def strict(attend: Attend) -> Attend:
-    """Return an attention that takes nothing but what the contract promises."""
+def strict(attend: Attend, *about: str) -> Attend:
+    """Return an attention that takes nothing but what the contract promises about these."""
 
     def held(query: Tensor, key: Tensor, value: Tensor, cache: Any) -> Step:
         given = (query, key, value)
-        if any(x.dtype != torch.float64 or x.dim() != 4 or x.shape[-2] < 1 for x in given):
-            raise TypeError("query, key, value must be float64 of four axes and at least one token")
+        broken = {
+            "dtype": any(x.dtype != torch.float64 for x in given),
+            "number of axes": any(x.dim() != 4 for x in given),
+            "number of tokens": query.shape[-2] < 1,
+        }
+        for what in about or broken:
+            if broken[what]:
+                raise TypeError(f"the contract promises another {what}")
         return attend(query, key, value, cache)
 
     return held
@@ -98,7 +104,7 @@ def _numbered() -> Attend:
         store.append(kept)
         return out, len(store) - 1
 
-    return strict(attend)
+    return strict(attend, "number of tokens", "number of axes")
 
 
 def _seeing(first: int, later: int, aligned: bool = True, scale: float | None = None) -> Attend:
@@ -159,20 +165,21 @@ def _refused(query: Tensor, key: Tensor, value: Tensor, cache: Any) -> Step:
     return _tuple(query, key, value, None)
 
 
-def _always(attend: Attend) -> Callable[[], Attend]:
-    return lambda: strict(attend)
+def _always(attend: Attend, *about: str) -> Callable[[], Attend]:
+    return lambda: strict(attend, *about)
 
 
 RIGHT: Mapping[str, Callable[[], Attend]] = {
-    "a tuple of keys and values": _always(_tuple),
+    "a tuple of keys and values": lambda: _tuple,
     "room for a whole text, filled in place": _always(_in_place),
-    "a list of single tokens": _always(_lists),
-    "the whole text computed anew": _always(_again),
+    "a list of single tokens": _always(_lists, "dtype"),
+    "the whole text computed anew": _always(_again, "dtype"),
     "a number that stands for a cache": _numbered,
 }
 FAULTS: Mapping[str, Callable[[], Attend]] = {
     "no causal mask in the first call": _always(_seeing(ROOM, 0)),
     "no causal mask in later calls": _always(_seeing(0, ROOM)),
+    "no causal mask in any call": _always(_seeing(ROOM, ROOM)),
     "a mask aligned top-left": _always(_seeing(0, 0, aligned=False)),
     "only the newest of several tokens used": _always(_newest_used),
     "only the newest of several tokens kept": _always(_newest_kept),

@@ -12,17 +12,18 @@ from course_utils.positions import rope_interleaved, rope_split_halves
 Turn = Callable[[Tensor, Tensor], Tensor]
 
 
-def strict(turn: Turn) -> Turn:
-    """Return a rotation that takes nothing but what the contract promises."""
+def strict(turn: Turn, *about: str) -> Turn:
+    """Return a rotation that takes nothing but what the contract promises about these."""
 
     def held(x: Tensor, positions: Tensor) -> Tensor:
-        if x.dtype != torch.float64 or x.dim() != 4 or x.shape[-1] % 2:
-            raise TypeError("x must be float64 (B, H, L, d_k) with an even d_k")
-        if positions.dtype != torch.long or positions.shape not in (
-            x.shape[2:3],
-            (x.shape[0], x.shape[2]),
-        ):
-            raise ValueError("positions must be long, (L,) or (B, L)")
+        broken = {
+            "dtype": x.dtype != torch.float64,
+            "number of axes": x.dim() != 4,
+            "kind of positions": positions.dtype != torch.long,
+        }
+        for what in about or broken:
+            if broken[what]:
+                raise TypeError(f"the contract promises another {what}")
         return turn(x, positions)
 
     return held
@@ -110,17 +111,17 @@ def _raising(x: Tensor, positions: Tensor) -> Tensor:
     raise RuntimeError("this rotation always stops with an error")
 
 
-def _always(turn: Turn) -> Callable[[], Turn]:
-    return lambda: strict(turn)
+def _always(turn: Turn, *about: str) -> Callable[[], Turn]:
+    return lambda: strict(turn, *about)
 
 
 RIGHT: Mapping[str, Callable[[], Turn]] = {
     "neighbours paired": _always(rope_interleaved),
     "split halves paired": _always(rope_split_halves),
-    "complex numbers": _always(_complex),
-    "as Hugging Face's Llama": _always(_rotate_half),
-    "a matrix for each token": _always(_by_matrix),
-    "split halves, by NumPy": _always(_by_numpy),
+    "complex numbers": _always(_complex, "number of axes"),
+    "as Hugging Face's Llama": lambda: _rotate_half,
+    "a matrix for each token": _always(_by_matrix, "kind of positions"),
+    "split halves, by NumPy": _always(_by_numpy, "dtype"),
 }
 FAULTS: Mapping[str, Callable[[], Turn]] = {
     "nothing turned": _always(_nothing),

@@ -6,21 +6,26 @@ from functools import partial
 
 import numpy as np
 import torch
-import torch.nn.functional as F
 from torch import Tensor
+
+from course_utils.attention import scaled_dot_product_attention
 
 Tiled = Callable[[Tensor, Tensor, Tensor, int], Tensor]
 
 
-def strict(tiled: Tiled) -> Tiled:
-    """Return an attention that takes nothing but what the contract promises."""
+def strict(tiled: Tiled, *about: str) -> Tiled:
+    """Return an attention that takes nothing but what the contract promises about these."""
 
     def held(query: Tensor, key: Tensor, value: Tensor, block: int) -> Tensor:
         given = (query, key, value)
-        if any(x.dtype != torch.float64 or x.dim() != 4 for x in given):
-            raise TypeError("query, key, value must be float64 of four axes")
-        if not isinstance(block, int) or block < 1:
-            raise ValueError("block must be an int, at least 1")
+        broken = {
+            "dtype": any(x.dtype != torch.float64 for x in given),
+            "number of axes": any(x.dim() != 4 for x in given),
+            "block": not isinstance(block, int) or block < 1,
+        }
+        for what in about or broken:
+            if broken[what]:
+                raise TypeError(f"the contract promises another {what}")
         return tiled(query, key, value, block)
 
     return held
@@ -58,7 +63,7 @@ def _online(
 
 
 def _whole(query: Tensor, key: Tensor, value: Tensor, block: int) -> Tensor:
-    return F.scaled_dot_product_attention(query, key, value)
+    return scaled_dot_product_attention(query, key, value)
 
 
 def _two_passes(query: Tensor, key: Tensor, value: Tensor, block: int) -> Tensor:
@@ -116,16 +121,16 @@ def _raising(query: Tensor, key: Tensor, value: Tensor, block: int) -> Tensor:
     raise RuntimeError("this attention always stops with an error")
 
 
-def _always(tiled: Tiled) -> Callable[[], Tiled]:
-    return lambda: strict(tiled)
+def _always(tiled: Tiled, *about: str) -> Callable[[], Tiled]:
+    return lambda: strict(tiled, *about)
 
 
 RIGHT: Mapping[str, Callable[[], Tiled]] = {
     "tiles with a running maximum": _always(_online),
     "the same from the last tile on": _always(partial(_online, tiles=_backwards)),
-    "all keys at once, by PyTorch": _always(_whole),
-    "two passes, the maximum first": _always(_two_passes),
-    "tiles merged by their log-sums": _always(_merged),
+    "all keys at once, as in chapter 03": lambda: _whole,
+    "two passes, the maximum first": _always(_two_passes, "dtype"),
+    "tiles merged by their log-sums": _always(_merged, "number of axes"),
     "tiles of queries, by NumPy": _always(_by_numpy),
 }
 FAULTS: Mapping[str, Callable[[], Tiled]] = {

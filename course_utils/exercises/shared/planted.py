@@ -64,14 +64,15 @@ def near(out: Any, want: Any, room: float) -> bool:
 
 def close(out: Any, want: Tensor) -> bool:
     """Return whether two tensors are the same to rounding."""
-    return near(out, want, 1e-8 * max(1.0, want.abs().max().item()))
+    largest = max([1.0, *want.abs().flatten().tolist()])
+    return near(out, want, 1e-8 * largest)
 
 
 VERDICT = (
     mistake("every implementation accepted", "This test accepts every implementation. Which outcome of which comparison "
             "makes it say False?", "return True"),
     mistake("every implementation refused", "This test refuses every implementation, right ones too. Does it expect "
-            "what the contract says, and hand in what the contract promises? Compare one right way by hand.",
+            "what the contract says, and hand in what the contract promises? Does it leave room for rounding?",
             "return False"),
     mistake("the answer inverted", "Right implementations are refused and faulty ones accepted. What does True mean "
             "here?", "return not accepted"),
