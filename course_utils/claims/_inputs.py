@@ -1,5 +1,7 @@
 """Seeded inputs of the checks."""
 
+import math
+
 import torch
 from torch import Tensor
 
@@ -17,9 +19,14 @@ def draws(*shapes: tuple[int, ...], seed: int = 0) -> list[Tensor]:
 
 def largest(a: Tensor, b: Tensor | float = 0.0) -> float:
     """Return the largest absolute difference."""
-    return float((a - b).abs().max())
+    return float((a - b).detach().abs().max())
 
 
 def row(numbers: Tensor, digits: int = 3) -> str:
     """Return a vector's numbers, rounded, as a text."""
     return "[" + ", ".join(f"{float(number):.{digits}f}" for number in numbers) + "]"
+
+
+def power(x: tuple[float, float], y: tuple[float, float]) -> float:
+    """Return the power of x by which y grows between two points."""
+    return math.log(y[1] / y[0]) / math.log(x[1] / x[0])

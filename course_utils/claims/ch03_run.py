@@ -75,7 +75,7 @@ def attention_costs_n_squared_d() -> Finding:
     equal = attention_flops(1, 1, 2 * d, 2 * d, d, d) == 8 * (2 * d) * d**2
     return weigh(
         f"n to the power {growth:.0f}; 8 n d^2 of projections are as much at n = 2d: {equal}",
-        holds=growth == 2 and equal,
+        holds=abs(growth - 2) < 1e-9 and equal,
     )
 
 
