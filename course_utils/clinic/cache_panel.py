@@ -92,7 +92,7 @@ def _again(query: Tensor, key: Tensor, value: Tensor, cache: Any) -> Step:
     """Keep the queries as well and compute the whole text anew."""
     whole = _joined(cache and cache["text"], query, key, value)
     out = F.scaled_dot_product_attention(*whole, is_causal=True)
-    return out[..., -query.shape[-2] :, :], {"text": whole}
+    return out[..., whole[0].shape[-2] - query.shape[-2] :, :], {"text": whole}
 
 
 def _numbered() -> Attend:

@@ -16,6 +16,7 @@ from tests.exercises.right_ways_ch11 import RIGHT_WAYS_CH11
 from tests.exercises.right_ways_ch12 import RIGHT_WAYS_CH12
 from tests.exercises.right_ways_ch13 import RIGHT_WAYS_CH13
 from tests.exercises.right_ways_ch15 import RIGHT_WAYS_CH15
+from tests.exercises.right_ways_ch18 import RIGHT_WAYS_CH18
 
 RIGHT_WAYS: dict[str, tuple[Callable[..., object], ...]] = {
     **RIGHT_WAYS_CH01,
@@ -32,4 +33,5 @@ RIGHT_WAYS: dict[str, tuple[Callable[..., object], ...]] = {
     **RIGHT_WAYS_CH12,
     **RIGHT_WAYS_CH13,
     **RIGHT_WAYS_CH15,
+    **RIGHT_WAYS_CH18,
 }

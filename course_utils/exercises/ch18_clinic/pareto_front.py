@@ -92,11 +92,12 @@ EXERCISE = exercise(
                 "cheaper = cost[:, None] > cost\nno_dearer = cost[:, None] >= cost"),
         mistake("less quality taken for better", "The points of low quality were kept. Which direction of quality is "
                 "better?", "better = quality[:, None] < quality\nno_worse = quality[:, None] <= quality"),
-        mistake("the two exchanged", "The first argument was taken for the quality and the second for the cost.",
+        mistake("the two exchanged", "Every point was judged the other way round: cost was taken for quality, or the axis of "
+                "those that beat for the axis of those that are beaten.", "beaten = beats.any(dim=1)",
                 "cheaper = quality[:, None] < quality\nbetter = cost[:, None] > cost\n"
                 "no_dearer = quality[:, None] <= quality\nno_worse = cost[:, None] >= cost"),
         mistake("those that beat another", "These are the points that beat some other one. Which points are asked for?",
-                "beaten = beats.any(dim=1)", "keep = beats.any(dim=1)"),
+                "keep = beats.any(dim=1)"),
         mistake("the beaten ones marked", "True marks the points that are beaten. What does `keep` mean?", "keep = beaten"),
         mistake("beaten by all only", "A point went only where every other beats it. How many does it take?",
                 "beaten = beats.all(dim=0)"),
@@ -127,7 +128,6 @@ def pareto_front(cost, quality):
                 "the same cost come?", _BY_SORTING.replace("{sign}", ">"), _BY_SORTING.replace("{sign}", ">=")),
         mistake("a tolerance", "Points that differ by very little were taken for equal. No rounding is asked for here: "
                 "the numbers are given.",
-                "cheaper = cost[:, None] < cost - 1e-9\nbetter = quality[:, None] > quality + 1e-9",
                 "no_dearer = cost[:, None] <= cost + 1e-9\nno_worse = quality[:, None] >= quality - 1e-9"),
         mistake("the best of each", "Only the cheapest and the best points were kept. Which others does nothing beat?",
                 "keep = (cost == cost.amin()) | (quality == quality.amax()) if len(cost) else ~beaten"),
