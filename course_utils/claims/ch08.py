@@ -77,15 +77,15 @@ def symmetric_window_suits_decoders() -> Finding:
 def window_costs_n_w_d() -> Finding:
     """FLOPs and the largest tensor of a banded window, by length and width."""
     counts = {}
-    for n, w, d in ((512, 16, 16), (2048, 16, 16), (1024, 16, 16), (1024, 64, 16), (1024, 16, 64)):
+    for n, w, d in ((512, 16, 16), (2048, 16, 16), (1024, 128, 16), (1024, 512, 16), (512, 16, 64)):
         x = draw(1, 1, n, d)
         counts[n, w, d] = (
             count_flops(sliding_window_attention, x, x, x, w),
             largest_tensor(sliding_window_attention, x, x, x, w),
         )
     in_n = [power((512, 2048), (counts[512, 16, 16][i], counts[2048, 16, 16][i])) for i in (0, 1)]
-    in_w = power((16, 64), (counts[1024, 16, 16][0], counts[1024, 64, 16][0]))
-    in_d = power((16, 64), (counts[1024, 16, 16][0], counts[1024, 16, 64][0]))
+    in_w = power((128, 512), (counts[1024, 128, 16][0], counts[1024, 512, 16][0]))
+    in_d = power((16, 64), (counts[512, 16, 16][0], counts[512, 16, 64][0]))
     return weigh(
         f"banded: FLOPs n^{in_n[0]:.1f} w^{in_w:.1f} d^{in_d:.1f}, largest tensor n^{in_n[1]:.1f}",
         holds=max(*in_n, in_w, in_d) < 1.2,
