@@ -43,14 +43,14 @@ def trained_loss(*, masked: bool, steps: int = 100) -> float:
     )[1]
 
 
-def cyclic(*, shift: int, steps: int = 80) -> SmallTransformer:
+def cyclic(*, shift: int = 1, masked: bool = True, steps: int = 80) -> SmallTransformer:
     """Return a model trained on texts that count 0, 1, … 7, 0, …, each from a start of its own."""
 
     def draw(generator: torch.Generator) -> Tensor:
         first = torch.randint(_WORDS, (32, 1), generator=generator)
         return (first + torch.arange(_LENGTH + 1)) % _WORDS
 
-    return _fit(draw, shift=shift, steps=steps)[0]
+    return _fit(draw, masked=masked, shift=shift, steps=steps)[0]
 
 
 @torch.no_grad()
