@@ -94,7 +94,7 @@ def additive_has_the_same_order() -> Finding:
     return weigh(
         f"n to the power {growth:.2f}, d to the power {in_width:.0f}; a pair costs 6 d_a against "
         f"2 d, {6 / 2:.0f}x; n*m*d_a numbers between",
-        holds=abs(growth - 2) < 0.01 and in_width == 1,
+        holds=abs(growth - 2) < 0.01 and abs(in_width - 1) < 1e-9,
     )
 
 

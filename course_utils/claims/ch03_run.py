@@ -110,12 +110,12 @@ def jacobian_of_the_softmax() -> Finding:
 
 @recomputes("03-18")
 def unscaled_softmax_at_64_is_fine() -> Finding:
-    """10 keys at d_k=64: is the largest weight about 0.45, the next 0.18, unscaled or scaled?"""
-    unscaled, scaled = tops(8), tops(1)
+    """10 keys at d_k=64, and 512: is the largest weight about 0.45, the next 0.18, unscaled?"""
+    unscaled, scaled, wide = tops(8), tops(1), tops(math.sqrt(512))
     above = float((unscaled.amax(-1) > 0.9).double().mean())
     return weigh(
-        f"largest weight {unscaled.amax(-1).mean():.2f} on average ({above:.0%} of rows above 0.9); "
-        f"scaled {scaled.amax(-1).mean():.2f}",
+        f"largest weight {unscaled.amax(-1).mean():.2f} on average ({above:.0%} of rows above "
+        f"0.9), {wide.amax(-1).mean():.2f} at 512; scaled {scaled.amax(-1).mean():.2f}",
         holds=float(unscaled.amax(-1).mean()) < 0.6,
     )
 

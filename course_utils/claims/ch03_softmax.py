@@ -99,7 +99,7 @@ def gradient_of_the_top_weight() -> Finding:
 
 @recomputes("03-27")
 def gradient_vanishes_at_20_and_18() -> Finding:
-    """softmax([20, 18, -15, -18]) = [0.881, 0.119, 0, 0], gradient 0.105; and [20, 8, -15, -18]."""
+    """softmax([20, 18, -15, -18]) = [0.881, 0.119, 0, 0], gradient 0.105: the top two are 2 apart."""
     weights, sharp = exact([20, 18, -15, -18]).softmax(0), exact([20, 8, -15, -18]).softmax(0)
     slope, gone = (float(w[0] * (1 - w[0])) for w in (weights, sharp))
     right = row(weights) == "[0.881, 0.119, 0.000, 0.000]" and round(slope, 3) == 0.105

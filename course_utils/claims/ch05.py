@@ -143,7 +143,7 @@ def output_projection_adds_a_third() -> Finding:
 
 @recomputes("05-18")
 def heads_multiply_capacity() -> Finding:
-    """The rank of a head's score form: d/h."""
+    """The rank of a head's score form: d/h (Bhojanapalli 2020: too many heads hurt)."""
     W_q, W_k = draws((64, 64), (64, 64))
     rank = {
         heads: int(torch.linalg.matrix_rank(W_q[:, : 64 // heads] @ W_k[:, : 64 // heads].mT))

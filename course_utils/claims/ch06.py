@@ -66,7 +66,7 @@ def _uses_scores_elsewhere() -> None:
 
 @recomputes("06-03")
 def minus_infinity_handles_any_mask() -> Finding:
-    """A query that may see nothing: by hand, in F.sdpa, in nn.MultiheadAttention's four ways."""
+    """A query that may see nothing: by hand, in F.sdpa, in nn.MultiheadAttention (torch 2.13)."""
     x = draw(1, 3, 4)
     mask = torch.ones(3, 3).bool()
     partly = causal_mask(3, 3)
@@ -102,7 +102,7 @@ def one_mask_argument_serves_all() -> Finding:
 
 @recomputes("06-11")
 def two_axes_in_front_fit_any_mask() -> Finding:
-    """mask.unsqueeze(0).unsqueeze(1)."""
+    """mask.unsqueeze(0).unsqueeze(1): a 2-D mask only."""
     fits = _fits(lambda mask: mask.unsqueeze(0).unsqueeze(1))
     return weigh(f"fits, and masks what it should: {fits}", holds=all(fits.values()))
 
@@ -124,7 +124,7 @@ def _fits(shaped: Callable[[Tensor], Tensor]) -> dict[str, bool]:
 
 @recomputes("06-05")
 def first_position_looks_ahead() -> Finding:
-    """Position 1 puts 45% on itself and 25% on the next: under a causal mask it has itself alone."""
+    """Position 1 puts 45% on itself, 25% on the next: under a causal mask it has itself alone."""
     first = masked_softmax(draw(5, 5), causal_mask(5, 5))[0]
     both_ways = draw(5, 5).softmax(-1)
     return weigh(
@@ -136,7 +136,7 @@ def first_position_looks_ahead() -> Finding:
 
 @recomputes("06-06", "06-07", "06-15")
 def minus_infinity_before_the_softmax() -> Finding:
-    """The mask is -inf where j > i, else 0, and is added: exp(-inf)=0, no attention to the future."""
+    """-inf where j > i, else 0, is added: exp(-inf)=0 (a listing beside it has -1e9)."""
     mask = additive_mask(causal_mask(5, 5), torch.float64)
     weights = (draw(5, 5) + mask).softmax(-1)
     future = float(weights.triu(1).sum())

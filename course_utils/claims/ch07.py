@@ -133,7 +133,7 @@ def rope_that_counts_from_zero_generates() -> Finding:
 
 @recomputes("07-11")
 def rope_has_an_integer_base_and_2048_positions() -> Finding:
-    """Base 10000 as int, a float such as 500000.0, and positions past 2048."""
+    """Base 10000 as int, a float such as 500000.0 (LLaMA-3), positions past 2048."""
     x = draw(1, 1, 2, 8)
     far = torch.tensor([2048, 100_000])
     fine = [bool(rope_split_halves(x, far, base).isfinite().all()) for base in (10000, 500000.0)]

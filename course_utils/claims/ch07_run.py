@@ -36,7 +36,7 @@ def table_is_cut_by_the_first_axis() -> Finding:
 def embeddings_are_multiplied_by_the_root() -> Finding:
     """By sqrt(d_model), d=512: from deviation 1 and from d^-0.5, against the encoding's."""
     positions = float(sinusoidal_encoding(512, 512).square().mean().sqrt())
-    sizes = [float((draw(200, 512) * start * math.sqrt(512)).std()) for start in (1, 512**-0.5)]
+    sizes = [float((draw(4000, 512) * start * math.sqrt(512)).std()) for start in (1, 512**-0.5)]
     return weigh(
         f"{sizes[0]:.1f} against {positions:.3f} ({sizes[0] / positions:.0f} times) from deviation 1; "
         f"{sizes[1]:.1f} from d^-0.5",

@@ -41,7 +41,7 @@ def window_of_256_sees_256() -> Finding:
 
 @recomputes("08-04", "08-27", "08-47")
 def masked_scores_are_cheap() -> Finding:
-    """FLOPs and the largest tensor of dense scores with a window mask, by length."""
+    """FLOPs and the largest tensor of dense scores with a window mask: O(n w) or O(n^2)."""
     growth, dense, banded = [], {}, {}
     for n in (256, 512, 1024):
         x = draw(1, 1, n, 16)
@@ -75,7 +75,7 @@ def symmetric_window_suits_decoders() -> Finding:
 
 @recomputes("08-06", "08-31")
 def window_costs_n_w_d() -> Finding:
-    """FLOPs and the largest tensor of a banded window, by length and width."""
+    """FLOPs and the largest tensor of a banded window, by length and width: O(n^2) to O(nw)."""
     counts = {}
     for n, w, d in ((512, 16, 16), (2048, 16, 16), (1024, 128, 16), (1024, 512, 16), (512, 16, 64)):
         x = draw(1, 1, n, d)
@@ -111,7 +111,7 @@ def sparse_transformer_patterns() -> Finding:
 
 @recomputes("08-12", "08-14")
 def grouped_query_is_multi_query_and_multi_head() -> Finding:
-    """g=1: one key and one value for all h queries; g=h: plain multi-head attention."""
+    """g=1: one key and one value for all h queries (Shazeer 2019); g=h: multi-head attention."""
     query, one, many = (
         draw(2, 6, 5, 8),
         draws((2, 1, 7, 8), (2, 1, 7, 8)),

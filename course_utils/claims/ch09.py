@@ -126,7 +126,7 @@ def tanh_is_slow() -> Finding:
 
 @recomputes("09-26")
 def gpus_are_limited_by_bandwidth() -> Finding:
-    """The A100 (40 GB): FLOPs a byte from which it computes rather than waits."""
+    """The A100 (40 GB) computes rather than waits from about 200 FLOPs a byte on."""
     ridge = A100_PEAK / A100_BANDWIDTH
     low = {"QK^T": matmul_intensity(512, 512, 64, 2, True), "tanh": 6 / 4}
     return weigh(
