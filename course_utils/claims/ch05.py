@@ -185,6 +185,8 @@ def multi_head_modules_are_right() -> Finding:
     theirs = nn.MultiheadAttention(24, 3, batch_first=True, dtype=torch.float64)
     x = draw(2, 5, 24)
     with torch.no_grad():
+        theirs.in_proj_weight.copy_(draw(72, 24, seed=1) / 5)
+        theirs.out_proj.weight.copy_(draw(24, 24, seed=2) / 5)
         matrices = [part.mT for part in theirs.in_proj_weight.chunk(3)] + [
             theirs.out_proj.weight.mT
         ]

@@ -11,6 +11,7 @@ import pytest
 from course_utils.widgets import (
     AlignmentExplorer,
     BudgetExplorer,
+    ClaimLedger,
     DecodeStepper,
     ExplanationGraph,
     ExtrapolationExplorer,
@@ -49,6 +50,7 @@ WIDGETS = [
     (WiringExplorer, "wiring_explorer"),
     (ExplanationGraph, "explanation_graph"),
     (HopfieldLandscape, "hopfield_landscape"),
+    (ClaimLedger, "claim_ledger"),
 ]
 
 
