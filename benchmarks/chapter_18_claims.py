@@ -1,4 +1,4 @@
-"""Time what published texts say is faster: one fused projection, shared heads in one full pass, no tanh.
+"""Time what published texts say is faster: a fused projection, shared heads, no tanh.
 
 Method: one thread, CPU time, float32, in rounds; the median of the ratio over the rounds. A batch
 of 8, width 512, 8 heads of 64. `times` says how many times as long the first of the two takes. It

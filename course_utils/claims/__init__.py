@@ -6,7 +6,16 @@ comes from what it computes, and a test compares the two.
 """
 
 from course_utils.claims.finding import Finding
-from course_utils.claims.ledger import book_file, ledger, timeline
+from course_utils.claims.ledger import book_file, ledger, timeline, works
 from course_utils.claims.registry import check_of, recompute, recompute_all
 
-__all__ = ["Finding", "book_file", "check_of", "ledger", "recompute", "recompute_all", "timeline"]
+__all__ = [
+    "Finding",
+    "book_file",
+    "check_of",
+    "ledger",
+    "recompute",
+    "recompute_all",
+    "timeline",
+    "works",
+]

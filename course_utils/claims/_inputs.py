@@ -30,3 +30,12 @@ def row(numbers: Tensor, digits: int = 3) -> str:
 def power(x: tuple[float, float], y: tuple[float, float]) -> float:
     """Return the power of x by which y grows between two points."""
     return math.log(y[1] / y[0]) / math.log(x[1] / x[0])
+
+
+def refused(call: object, *arguments: object) -> str:
+    """Return the name of the error that a call raises, or "" where it runs."""
+    try:
+        call(*arguments)  # type: ignore[operator]
+    except (RuntimeError, ValueError, TypeError) as error:
+        return type(error).__name__
+    return ""

@@ -111,7 +111,8 @@ def scaled_dot_product_is_1000_times_cheaper() -> Finding:
     ours = shared(512, 512)
     ratios = (naive(512, 512) / dot, ours / dot, ours / products, ours / fair)
     return weigh(
-        f"{ratios[0]:.0f}x naive; {ratios[1]:.0f}x ({ours / 1e9:.3f} vs {dot / 1e9:.3f} GFLOP) with "
+        f"{ratios[0]:.0f}x naive; {ratios[1]:.0f}x ({ours / 1e9:.3f} vs {dot / 1e9:.3f} "
+        f"GFLOP) with "
         f"W1 s and W2 h once, {ratios[2]:.0f}x vs QK^T; {ratios[3]:.2f}x ({ours / 1e6:.0f} vs "
         f"{fair / 1e6:.0f} MFLOP) at equal size; per pair 6 d_a vs 2 d_k = {6 // 2}x",
         holds=any(800 < ratio < 1250 for ratio in ratios),

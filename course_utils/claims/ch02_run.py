@@ -74,7 +74,7 @@ def additive_has_more_parameters() -> Finding:
 
 @recomputes("02-21")
 def softmax_over_the_decoder() -> Finding:
-    """alpha_ij = exp(e_ij)/sum_k exp(e_ik) with i in the encoder: does a decoder step's row sum to 1?"""
+    """alpha_ij = exp(e_ij)/sum_k exp(e_ik), i in the encoder: what a decoder step sums to."""
     encoder_first = draw(4, 3).softmax(dim=1)
     sums = encoder_first.sum(0)
     told = ", ".join(f"{float(total):.2f}" for total in sums)

@@ -57,7 +57,8 @@ def weights_take_64_megabytes() -> Finding:
     head = 4096**2 * 4
     layer = 2 * 8 * head
     return weigh(
-        f"one head {head / 2**20:.0f} MiB; a batch of 2 with 8 heads {layer / 2**30:.0f} GiB a layer",
+        f"one head {head / 2**20:.0f} MiB; a batch of 2 with 8 heads {layer / 2**30:.0f} "
+        f"GiB a layer",
         holds=layer == head,
     )
 
@@ -102,7 +103,7 @@ def deviations_of_scores() -> Finding:
 
 @recomputes("03-24")
 def flops_at_512() -> Finding:
-    """2mn(d_k+d_v) = 67,108,864 with 512 queries and keys of width 64; 6mn for scale and softmax."""
+    """2mn(d_k+d_v) = 67,108,864 at 512 queries, keys and width 64; 6mn for scale and softmax."""
     count = attention_flops(1, 1, 512, 512, 64, 64)
     return weigh(
         f"{count:,}: {count / 1e6:.1f} MFLOP, {(count + 6 * 512 * 512) / 1e6:.1f} with 6mn",

@@ -66,7 +66,8 @@ def unscaled_softmax_at_512() -> Finding:
     rows, _ = tops(math.sqrt(512)).topk(2)
     rest = float((rows[:, 1] / (1 - rows[:, 0]).clamp_min(1e-30)).median())
     return weigh(
-        f"sums to {total:.4f}; drawn rows: median top {rows[:, 0].median():.3f}, the runner-up takes "
+        f"sums to {total:.4f}; drawn rows: median top {rows[:, 0].median():.3f}, the "
+        f"runner-up takes "
         f"{rest:.0%} of the rest",
         holds=math.isclose(total, 1, abs_tol=1e-4) and rest < 0.2,
     )
@@ -79,14 +80,15 @@ def tops(deviation: float) -> Tensor:
 
 @recomputes("03-21", "03-38", "03-39")
 def gradient_of_the_top_weight() -> Finding:
-    """0.9997*0.0003 = 0.0003, 800 times below 0.45 * 0.55 = 0.248; 35.2/22.6 = 1.56, 0.38 * 0.62."""
+    """0.9997*0.0003 = 0.0003, 800 times below 0.45 * 0.55 = 0.248; 35.2/22.6, 0.38 * 0.62."""
     picked, fine = 0.9997 * 0.0003, 0.45 * 0.55
     spread = [
         float((top * (1 - top)).mean())
         for top in (tops(deviation).amax(-1) for deviation in (1, math.sqrt(64), math.sqrt(512)))
     ]
     return weigh(
-        f"{picked:.4f} and {fine:.4f}, {fine / picked:.0f}x; drawn, p(1-p) falls from {spread[0]:.3f} "
+        f"{picked:.4f} and {fine:.4f}, {fine / picked:.0f}x; drawn, p(1-p) falls from "
+        f"{spread[0]:.3f} "
         f"(scaled) to {spread[1]:.3f} (d=64) and {spread[2]:.3f} (d=512), "
         f"{spread[0] / spread[1]:.1f}x and {spread[0] / spread[2]:.0f}x; "
         f"{35.2 / 22.6:.2f}, {0.38 * 0.62:.3f}",
@@ -99,7 +101,7 @@ def gradient_of_the_top_weight() -> Finding:
 
 @recomputes("03-27")
 def gradient_vanishes_at_20_and_18() -> Finding:
-    """softmax([20, 18, -15, -18]) = [0.881, 0.119, 0, 0], gradient 0.105: the top two are 2 apart."""
+    """softmax([20, 18, -15, -18]) = [0.881, 0.119, 0, 0], gradient 0.105; tops 2 apart."""
     weights, sharp = exact([20, 18, -15, -18]).softmax(0), exact([20, 8, -15, -18]).softmax(0)
     slope, gone = (float(w[0] * (1 - w[0])) for w in (weights, sharp))
     right = row(weights) == "[0.881, 0.119, 0.000, 0.000]" and round(slope, 3) == 0.105

@@ -57,8 +57,10 @@ def projections_are_a_fifth_of_attention() -> Finding:
     qkv, out, products, ffn = _shares(512)
     attention = qkv + out + products
     return weigh(
-        f"{qkv / attention:.0%} of attention at n=512 ({qkv / 1e9:.2f} of {attention / 1e9:.2f} GFLOP "
-        f"with W_O; {qkv / (qkv + products):.0%} without W_O), {qkv / (attention + ffn):.1%} of the "
+        f"{qkv / attention:.0%} of attention at n=512 ({qkv / 1e9:.2f} of "
+        f"{attention / 1e9:.2f} GFLOP "
+        f"with W_O; {qkv / (qkv + products):.0%} without W_O), "
+        f"{qkv / (attention + ffn):.1%} of the "
         "layer with FFN",
         holds=abs(qkv / attention - 0.2) < 0.05,
     )
@@ -70,7 +72,7 @@ def products_dominate_for_longer_sequences() -> Finding:
     lengths = range(64, 8192, 64)
     passes_qkv = next(n for n in lengths if _shares(n)[2] >= _shares(n)[0])
     passes_all = next(n for n in lengths if 2 * _shares(n)[2] >= sum(_shares(n)))
-    qkv, out, products, ffn = _shares(512)
+    qkv, out, products, _ = _shares(512)
     in_attention, in_layer = products / (qkv + out + products), products / sum(_shares(512))
     return weigh(
         f"QKV at n = 1.5 d = {passes_qkv}, the layer at n = 6 d = {passes_all}; at n=512 "

@@ -6,8 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from course_utils.attention import causal_mask, scaled_dot_product_attention
-from course_utils.claims._inputs import draw, draws, largest
-from course_utils.claims.ch05 import refused
+from course_utils.claims._inputs import draw, draws, largest, refused
 from course_utils.claims.finding import Finding, weigh
 from course_utils.claims.registry import recomputes
 from course_utils.positions import (
@@ -102,7 +101,7 @@ def learned_positions_end() -> Finding:
 
 @recomputes("07-09")
 def rope_is_relative() -> Finding:
-    """Scores of one q and k at all pairs of positions; both pairings, up to an order of channels."""
+    """Scores of one q and k at all pairs of positions; the two pairings of channels."""
     positions = torch.arange(12)
     q, k = (x.expand(1, 1, 12, 8) for x in draws((8,), (8,)))
     scores = rope_split_halves(q, positions) @ rope_split_halves(k, positions).mT
@@ -164,7 +163,7 @@ def self_attention_is_permutation_invariant() -> Finding:
 
 @recomputes("07-15")
 def two_sentences_without_positions() -> Finding:
-    """ "The cat sat on the mat" and "The mat sat on the cat", and with a causal mask."""
+    """The cat sat on the mat; the mat sat on the cat. Then under a causal mask."""
     word = dict(zip(["the", "cat", "sat", "on", "mat"], draw(5, 8), strict=True))
     first, second = (
         torch.stack([word[w] for w in text.split()])[None]
@@ -190,7 +189,8 @@ def rope_turns_both_by_one_position() -> Finding:
     relative = float((q * rope_split_halves(k, n - m)).sum())
     both = float((rope_split_halves(q, n) * rope_split_halves(k, n)).sum())
     return weigh(
-        f"q at 3, k at 8: {right:.3f}, and q^T R_5 k {relative:.3f}; both at n: {both:.3f}, the plain "
+        f"q at 3, k at 8: {right:.3f}, and q^T R_5 k {relative:.3f}; both at n: {both:.3f}, "
+        f"the plain "
         f"product {float((q * k).sum()):.3f}",
         holds=abs(both - right) < 1e-6,
         amended=abs(relative - right) < 1e-6,

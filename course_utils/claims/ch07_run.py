@@ -5,8 +5,7 @@ import math
 import torch
 from torch.nn import functional as F
 
-from course_utils.claims._inputs import draw, draws, largest
-from course_utils.claims.ch05 import refused
+from course_utils.claims._inputs import draw, draws, largest, refused
 from course_utils.claims.finding import Finding, weigh
 from course_utils.claims.registry import recomputes
 from course_utils.positions import (
@@ -38,7 +37,8 @@ def embeddings_are_multiplied_by_the_root() -> Finding:
     positions = float(sinusoidal_encoding(512, 512).square().mean().sqrt())
     sizes = [float((draw(4000, 512) * start * math.sqrt(512)).std()) for start in (1, 512**-0.5)]
     return weigh(
-        f"{sizes[0]:.1f} against {positions:.3f} ({sizes[0] / positions:.0f} times) from deviation 1; "
+        f"{sizes[0]:.1f} against {positions:.3f} ({sizes[0] / positions:.0f} times) from "
+        f"deviation 1; "
         f"{sizes[1]:.1f} from d^-0.5",
         holds=sizes[0] < 3 * positions,
         amended=sizes[1] < 3 * positions,

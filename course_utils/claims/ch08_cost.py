@@ -10,7 +10,7 @@ WIDTH = 768
 
 
 def share(n: int, d: int = WIDTH) -> float:
-    """Return which share of a layer's FLOPs the products of attention are: 4 n^2 d of 24 n d^2 more."""
+    """Return the share of a layer's FLOPs that the products are: 4 n^2 d beside 24 n d^2."""
     products = attention_flops(1, 12, n, n, d // 12, d // 12)
     return products / (products + 24 * n * d * d)
 
@@ -51,7 +51,8 @@ def cost_is_quadratic_in_length() -> Finding:
         counts.append(count_flops(lambda x: (x @ x.mT).softmax(-1) @ x, x))
     power = fit_exponent(lengths, counts)
     return weigh(
-        f"n^{power:.2f}; of a layer of width 768 {share(128):.0%} at n=128, {share(2 * WIDTH):.0%} at "
+        f"n^{power:.2f}; of a layer of width 768 {share(128):.0%} at n=128, "
+        f"{share(2 * WIDTH):.0%} at "
         f"2d, {share(6 * WIDTH):.0%} at 6d, {share(8192):.0%} at 8,192",
         holds=abs(power - 2) < 0.01 and share(8192) > 0.5,
     )

@@ -13,8 +13,7 @@ from course_utils.attention import (
     performer_attention,
     scaled_dot_product_attention,
 )
-from course_utils.claims._inputs import draw, draws, largest
-from course_utils.claims.ch05 import refused
+from course_utils.claims._inputs import draw, draws, largest, refused
 from course_utils.claims.finding import Finding, weigh
 from course_utils.claims.registry import recomputes
 
@@ -27,7 +26,7 @@ def explicit(query: Tensor, key: Tensor) -> Tensor:
 
 @recomputes("08-01", "08-02", "08-10", "08-29")
 def linear_attention_approximates_softmax() -> Finding:
-    """elu+1 against its own kernel and against softmax, on peaked rows; random features beside it."""
+    """elu+1 against its own kernel and softmax, on peaked rows; then random features."""
     query, key, value = draws((64, 16), (64, 16), (64, 16))
     query = 4 * query
     own = largest(linear_attention(query, key, value), explicit(query, key) @ value)
@@ -41,7 +40,8 @@ def linear_attention_approximates_softmax() -> Finding:
     ]
     return weigh(
         f"its own kernel within {own:.0e}; {apart:.2f} from softmax in total variation, top weight "
-        f"{float(explicit(query, key).amax(-1).mean()):.2f} against {float(soft.amax(-1).mean()):.2f}; "
+        f"{float(explicit(query, key).amax(-1).mean()):.2f} against "
+        f"{float(soft.amax(-1).mean()):.2f}; "
         f"16 times the random features come {gap[0] / gap[1]:.1f} times as near",
         holds=apart < 0.1,
         amended=own < 1e-9 and gap[0] > 1.5 * gap[1],

@@ -40,7 +40,7 @@ def scores_take_67_million_flops() -> Finding:
 
 @recomputes("09-15")
 def intensity_is_511() -> Finding:
-    """FLOPs a byte of QK^T with 512 queries and keys of width 64, fp16, against the A100's ridge."""
+    """FLOPs per byte of QK^T, 512 queries and keys of width 64, fp16, against the A100."""
     inputs = matmul_intensity(512, 512, 64, 2, False)
     written = matmul_intensity(512, 512, 64, 2, True)
     flops = 2 * 512 * 512 * 64
@@ -77,7 +77,8 @@ def attention_reaches_250_tflops() -> Finding:
     """Batch 32, n=512, d_k=64 in 0.8 ms, with 1, 8 and 12 heads."""
     speeds = {heads: heads * BATCH / 0.8e-3 / 1e12 for heads in (1, 8, 12)}
     return weigh(
-        f"{BATCH / 1e9:.2f} GFLOP in 0.8 ms is {speeds[1]:.1f} TFLOPS ({speeds[8]:.1f} with 8 heads, "
+        f"{BATCH / 1e9:.2f} GFLOP in 0.8 ms is {speeds[1]:.1f} TFLOPS ({speeds[8]:.1f} with "
+        f"8 heads, "
         f"{speeds[12]:.0f} with 12); 250 would take {BATCH / 250e12 * 1e6:.1f} microseconds, "
         f"{250 / speeds[1]:.0f}x less",
         holds=abs(speeds[1] / 250 - 1) < 0.1,
@@ -107,7 +108,8 @@ def one_full_pass_shows_the_saving() -> Finding:
     ]
     decode = max(1 / run["over_own_16"] for run in read_record("chapter_08_cheaper")["decoding"])
     return by_machine(
-        f"times faster in one full pass: {', '.join(prefill)}; a decoding step up to {decode:.1f} with "
+        f"times faster in one full pass: {', '.join(prefill)}; a decoding step up to "
+        f"{decode:.1f} with "
         "1 of 16",
         "chapter_18_claims",
     )

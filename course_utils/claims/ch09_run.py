@@ -6,8 +6,7 @@ import torch
 from torch import Tensor
 
 from course_utils.attention import scaled_dot_product_attention, tiled_attention
-from course_utils.claims._inputs import draw, draws, largest
-from course_utils.claims.ch05 import refused
+from course_utils.claims._inputs import draw, draws, largest, refused
 from course_utils.claims.finding import Finding, weigh
 from course_utils.claims.registry import recomputes
 from course_utils.measure import fit_exponent, largest_tensor, read_record
@@ -35,7 +34,8 @@ def tiles_are_normalised_alone() -> Finding:
     single = [x.float() for x in draws(*[(1, 1, 64, 8)] * 3)]
     exact = largest(tiled_attention(*single, 8, 16)[0], scaled_dot_product_attention(*single))
     return weigh(
-        f"the weights sum to {', '.join(f'{v:.1f} in {n} tiles' for n, v in found.items())}; with a "
+        f"the weights sum to "
+        f"{', '.join(f'{v:.1f} in {n} tiles' for n, v in found.items())}; with a "
         f"running maximum and sum {exact:.0e} from exact",
         holds=abs(found[4] - 1) < 1e-9,
     )
@@ -79,7 +79,8 @@ def flash_attention_requires_cuda() -> Finding:
         if run["what"] == "tiled" and not run["training"] and not run["is_causal"]
     ]
     return weigh(
-        f"plain tensor code: largest tensor n^{grows:.1f}; {min(slower):.1f} to {max(slower):.1f} times "
+        f"plain tensor code: largest tensor n^{grows:.1f}; {min(slower):.1f} to "
+        f"{max(slower):.1f} times "
         "the time of a fused kernel on a CPU",
         holds=grows > 1.5,
         amended=grows < 1.1 and max(slower) > 1,

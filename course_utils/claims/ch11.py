@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from functools import partial
-from statistics import mean
 
 import torch
 from torch import Tensor
@@ -14,10 +13,9 @@ from course_utils.attention import (
     padding_mask,
     scaled_dot_product_attention,
 )
-from course_utils.claims._inputs import draw, draws, largest, power
+from course_utils.claims._inputs import draw, draws, largest
 from course_utils.claims.finding import Finding, weigh
 from course_utils.claims.registry import recomputes
-from course_utils.measure import count_flops, read_record
 from course_utils.models import decoder_layer, encoder_layer
 
 norm = partial(F.layer_norm, normalized_shape=(8,))
@@ -104,31 +102,6 @@ def cross_attention_of_another_width() -> Finding:
     )
 
 
-def _loss(order: str, warm_up: int, rate: float) -> float:
-    runs = read_record("chapter_11_dates")["warm_up"]
-    same = {"order": order, "warm_up": warm_up, "learning_rate": rate}
-    return mean(run["loss"] for run in runs if same.items() <= run.items())
-
-
-@recomputes("11-13", "11-27")
-def norm_first_is_stable() -> Finding:
-    """Twelve layers, recorded: without warm-up at a high rate, with it, and at a lower rate."""
-    told = {
-        f"{how} at {rate}": (_loss("post-norm", steps, rate), _loss("pre-norm", steps, rate))
-        for how, steps, rate in (
-            ("without warm-up", 0, 0.003),
-            ("with warm-up", 100, 0.003),
-            ("without warm-up", 0, 0.001),
-        )
-    }
-    apart = [post - pre for post, pre in told.values()]
-    return weigh(
-        "loss of post-norm and pre-norm: "
-        + "; ".join(f"{post:.2f} and {pre:.2f} {name}" for name, (post, pre) in told.items()),
-        holds=apart[0] > 0.4 and max(apart[1:]) < apart[0] / 3,
-    )
-
-
 @recomputes("11-15", "11-16")
 def layers_are_pre_norm() -> Finding:
     """norm(x + part(x)), as the code of both layers has it, against both orders."""
@@ -142,40 +115,6 @@ def layers_are_pre_norm() -> Finding:
     return weigh(f"allclose: {equal}", holds=equal["pre-norm"])
 
 
-@recomputes("11-18")
-def activation_by_name() -> Finding:
-    """relu if the name is "relu", else GELU: what "swish" gives."""
-
-    def named(name: str) -> Callable[[Tensor], Tensor]:
-        return F.relu if name == "relu" else F.gelu
-
-    x = draw(9)
-    swish = largest(named("swish")(x), F.silu(x))
-    right = largest(named("relu")(x), F.relu(x)) + largest(named("gelu")(x), F.gelu(x))
-    return weigh(
-        f'"swish" is {swish:.2f} from swish, {largest(named("swish")(x), F.gelu(x)):g} from GELU',
-        holds=swish < 1e-9,
-        amended=right == 0,
-    )
-
-
-@recomputes("11-19")
-def cross_attention_costs_the_product() -> Finding:
-    """O(n_q n_k d): FLOPs when each doubles."""
-
-    def cost(n_q: int, n_k: int, d: int) -> int:
-        return count_flops(scaled_dot_product_attention, *draws((n_q, d), (n_k, d), (n_k, d)))
-
-    base = cost(16, 24, 8)
-    powers = [
-        power((1, 2), (base, more)) for more in (cost(32, 24, 8), cost(16, 48, 8), cost(16, 24, 16))
-    ]
-    return weigh(
-        f"n_q^{powers[0]:.1f} n_k^{powers[1]:.1f} d^{powers[2]:.1f}",
-        holds=all(abs(exponent - 1) < 0.05 for exponent in powers),
-    )
-
-
 @recomputes("11-24")
 def transformer_returns_language_model_output() -> Finding:
     """The width of what comes out, and whether later tokens move it."""
@@ -187,7 +126,8 @@ def transformer_returns_language_model_output() -> Finding:
     logits = encoder_layer(x, causal, torch.tanh, norm, norm, False) @ draw(8, 50, seed=2)
     seen = encoder_layer(later, causal, torch.tanh, norm, norm, False) @ draw(8, 50, seed=2)
     return weigh(
-        f"{tuple(out.shape)}: no vocabulary; later tokens move earlier outputs by {leak:.2f}; with a "
+        f"{tuple(out.shape)}: no vocabulary; later tokens move earlier outputs by "
+        f"{leak:.2f}; with a "
         f"head and a causal mask {tuple(logits.shape)}, {largest(logits[:, :4], seen[:, :4]):g}",
         holds=leak == 0,
         amended=largest(logits[:, :4], seen[:, :4]) == 0,

@@ -37,12 +37,13 @@ def additive_attention_trains_19_times_longer() -> Finding:
 
 @recomputes("12-09")
 def checkpointing_reduces_memory_by_root_n() -> Finding:
-    """s + L/s inputs are kept for s segments of L layers, times the n tokens."""
+    """S + L/s inputs are kept for s segments of L layers, times the n tokens."""
     best = {n: min(range(1, 65), key=lambda s: n * (s + 64 / s)) for n in (128, 4096)}
     kept = {layers: min(s + layers / s for s in range(1, layers + 1)) for layers in (16, 64, 256)}
     roots = [kept[layers] / math.sqrt(layers) for layers in kept]
     return weigh(
-        f"64 layers: best with {best[128]} segments at 128 tokens and at 4,096 ({best[4096]}); kept "
+        f"64 layers: best with {best[128]} segments at 128 tokens and at 4,096 "
+        f"({best[4096]}); kept "
         f"inputs of 16, 64, 256 layers {list(kept.values())}, 2 sqrt(L)",
         holds=best[128] != best[4096],
         amended=roots == [2, 2, 2],

@@ -15,7 +15,8 @@ def patches_of_an_image() -> Finding:
     patches = 224 * 224 // 16**2
     pairs = [(224 // p) ** 4 for p in (16, 8)]
     return weigh(
-        f"{patches} patches of {16 * 16 * 3} numbers, {patches + 1} tokens with [cls]; twice as fine, "
+        f"{patches} patches of {16 * 16 * 3} numbers, {patches + 1} tokens with [cls]; "
+        f"twice as fine, "
         f"{(224 // 8) ** 2 // patches} times the patches, {pairs[1] // pairs[0]} times the pairs",
         holds=patches == (224 // 16) ** 2 and pairs[1] == 16 * pairs[0],
     )

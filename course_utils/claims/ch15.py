@@ -14,8 +14,7 @@ from course_utils.attention import (
     scaled_dot_product_attention,
     softmax_jacobian,
 )
-from course_utils.claims._inputs import draw, draws, largest
-from course_utils.claims.ch05 import refused
+from course_utils.claims._inputs import draw, draws, largest, refused
 from course_utils.claims.finding import Finding, weigh
 from course_utils.claims.registry import recomputes
 
@@ -31,7 +30,8 @@ def gradient_past_attention() -> Finding:
     (frozen,) = torch.autograd.grad(x + weights @ x, x, slope)
     off = float((printed - alive).norm() / alive.norm())
     return weigh(
-        f"{largest(printed, frozen):.0e} off with frozen weights and W_V = I, {off:.0%} off with live "
+        f"{largest(printed, frozen):.0e} off with frozen weights and W_V = I, {off:.0%} off "
+        f"with live "
         "ones",
         holds=off < 1e-6,
         amended=largest(printed, frozen) < 1e-12,
@@ -51,7 +51,8 @@ def attention_mitigates_vanishing_gradients() -> Finding:
         found[residual] = float(slope.norm())
     reach = attention_weights(draw(8, 16), draw(8, 16, seed=2))[7, 0]
     return weigh(
-        f"attention alone {found[0.0]:.0e}, with the residual connection {found[1.0]:.0e}; one layer "
+        f"attention alone {found[0.0]:.0e}, with the residual connection {found[1.0]:.0e}; "
+        f"one layer "
         f"joins the first position to the last directly, by a weight of {float(reach):.2f}",
         holds=found[0.0] > 1,
         amended=found[1.0] > 1 and float(reach) > 0,
@@ -69,7 +70,8 @@ def attention_is_kernel_regression() -> Finding:
         gaussian = nadaraya_watson(query, keys, value, bandwidth=math.sqrt(2))
         off.append(largest(gaussian, scaled_dot_product_attention(query, keys, value)))
     return weigh(
-        f"exponential kernel {off[0]:.0e}; Gaussian {off[1]:.0e} for keys of one length, {off[2]:.2f} "
+        f"exponential kernel {off[0]:.0e}; Gaussian {off[1]:.0e} for keys of one length, "
+        f"{off[2]:.2f} "
         "for others",
         holds=off[0] < 1e-12 and off[1] < 1e-12,
     )
@@ -102,7 +104,7 @@ def derivative_of_the_softmax() -> Finding:
 
 @recomputes("15-10")
 def backward_pass_of_attention() -> Finding:
-    """dV = AᵀdO, dA = dO Vᵀ, dS = A∘(dA - rowsum(A∘dA)), dQ = dS K/√d, dK = dSᵀQ/√d."""
+    """DV = AᵀdO, dA = dO Vᵀ, dS = A∘(dA - rowsum(A∘dA)), dQ = dS K/√d, dK = dSᵀQ/√d."""
     query, key, value, dO = draws((3, 4), (5, 4), (5, 6), (3, 6))
     A = attention_weights(query, key)
     dA = dO @ value.mT

@@ -1,6 +1,7 @@
 """The ledger of published claims and the timeline, which travel inside the installed package."""
 
 import re
+from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -38,11 +39,20 @@ def timeline() -> list[dict[str, Any]]:
     if missing:
         raise ValueError(f"each work must stand in references.bib, got {', '.join(missing)}")
     told = [
-        dict(entry) | {"date": _date(work), "citation": _citation(work)}
+        dict(entry) | {"date": _date(work), "citation": f"{_who(work)}, {_plain(work['title'])}"}
         for entry in entries
         for work in [known[entry["cite"]]]
     ]
     return sorted(told, key=lambda entry: str(entry["date"]))
+
+
+def works(keys: Iterable[str]) -> list[str]:
+    """Return how works are cited in a text, such as "Luong et al. (2015)".
+
+    Args:
+        keys: Their keys in the bibliography.
+    """
+    return [_who(bibliography()[key]) for key in keys]
 
 
 @cache
@@ -63,13 +73,15 @@ def _date(work: dict[str, str]) -> str:
     return f"20{number[1]}-{number[2]}" if number else work["year"]
 
 
-def _citation(work: dict[str, str]) -> str:
+def _who(work: dict[str, str]) -> str:
     names = [name.partition(",")[0] for name in work["author"].split(" and ")]
     few = len(names) < 3 and "others" not in names
     who = " and ".join(names) if few else f"{names[0]} et al."
-    return re.sub(r"\\['`^\"~vc]|[{}]", "", f"{who} ({work['year']}), {work['title']}").replace(
-        "$", ""
-    )
+    return f"{_plain(who)} ({work['year']})"
+
+
+def _plain(text: str) -> str:
+    return re.sub(r"\\['`^\"~vc]|[{}$]", "", text)
 
 
 @cache

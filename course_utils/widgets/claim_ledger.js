@@ -48,7 +48,7 @@ function render({ model, el }) {
   });
   const listed = detailRow();
   const body = make("tbody", {}, ...rows.map(({ row }) => row));
-  const head = make("tr", {}, ...["claim", "A published text says", "Verdict"].map((textContent) => make("th", { scope: "col", textContent })));
+  const head = make("tr", {}, ...["Claim", "A published text says", "Verdict"].map((textContent) => make("th", { scope: "col", textContent })));
   const table = make("table", {}, make("thead", {}, head), body);
 
   const cited = make("p", { className: "acw-cited", "aria-live": "polite" });
@@ -108,8 +108,9 @@ function render({ model, el }) {
       button.classList.toggle("lit", on);
       button.setAttribute("aria-pressed", String(on));
     }
-    const count = entries.filter(({ entry }) => lit(entry, wanted.chapter)).length;
-    cited.textContent = wanted.chapter ? `${count} of ${entries.length} entries belong to chapter ${wanted.chapter}.` : "Point at an entry for its citation; choose a chapter to light its works.";
+    const on = entries.filter(({ entry }) => lit(entry, wanted.chapter));
+    years.parentElement.scrollTop = on.length ? on[0].button.offsetTop - years.offsetTop : 0;
+    cited.textContent = wanted.chapter ? `${on.length} of ${entries.length} entries belong to chapter ${wanted.chapter}.` : "Point at an entry for its citation; choose a chapter to light its works.";
   }
 
   el.append(root);

@@ -229,3 +229,12 @@ def walk_from_the_left_among_all(widget: Any) -> list[str]:
     state = ", ".join(fixed(x, 2) for x in walk[-1]["state"])
     first, last = (fixed(walk[i]["energy"], 3) for i in (0, -1))
     return [f"{valleys} valleys", f"is ({state})", f"fell from {first} to {last}."]
+
+
+def first_wrong_claim(widget: Any) -> list[str]:
+    wrong = [claim for claim in widget.claims if claim["verdict"] == "wrong"]
+    return [
+        f"{len(wrong)} of {len(widget.claims)} claims: {len(wrong)} wrong.",
+        wrong[0]["correct"],
+        f"{wrong[0]['check']}(), course_utils.claims",
+    ]
