@@ -1,17 +1,21 @@
-"""The claims of published texts that the course checks, chapter by chapter, from `claims.yml`."""
+"""The claims of published texts that the course checks, chapter by chapter.
+
+What was run or computed is recomputed when the page is built: its verdict and what it found come
+from `course_utils.claims`, the rest from the ledger in `claims.yml`.
+"""
 
 import re
+from functools import cache
 from pathlib import Path
 from typing import Any
 
-import yaml
 from docutils.nodes import make_id
 
 from book.blocks import block, formulas, table
+from course_utils.claims import check_of, ledger, recompute, works
+from course_utils.claims.ledger import Claim
 
-RECORD = Path(__file__).resolve().parent / "claims.yml"
-ROOT = RECORD.parent.parent
-Claim = dict[str, Any]
+ROOT = Path(__file__).resolve().parent.parent
 _SECTION = re.compile(r"(?m)^## (\d+)\. (.*)$")
 # What is most worth reading comes first: how a row is labelled, and how many are counted.
 HOW = "How, and where"
@@ -26,8 +30,22 @@ VERDICTS = {
 
 def load() -> list[Claim]:
     """Return all claims."""
-    claims: list[Claim] = yaml.safe_load(RECORD.read_text(encoding="utf-8"))
-    return claims
+    return ledger()
+
+
+@cache
+def _found(name: str) -> tuple[str, str, str]:
+    """Return the verdict on a claim that is run, what was found, and by which function."""
+    finding = recompute(name)
+    return finding.verdict, finding.measured, check_of(name).__name__
+
+
+def recomputed(claim: Claim) -> Claim:
+    """Return a claim as its check finds it now; as it stands in the ledger where nothing is run."""
+    if claim["how"] not in ("run", "computed"):
+        return claim
+    verdict, measured, check = _found(claim["id"])
+    return claim | {"verdict": verdict, "found": measured, "check": check}
 
 
 def sections(number: str) -> dict[str, tuple[int, str]]:
@@ -44,7 +62,7 @@ def markdown(titles: dict[str, str]) -> str:
     Args:
         titles: What each chapter is called, by number; claims of other chapters are left out.
     """
-    claims = [claim for claim in load() if claim["chapter"] in titles]
+    claims = [recomputed(claim) for claim in load() if claim["chapter"] in titles]
     counts = {v: sum(claim["verdict"] == v for claim in claims) for v in VERDICTS}
     told = ", ".join(f"{counts[v]} {many}" for v, (_, many) in VERDICTS.items() if counts[v])
     parts = [f"{len(claims)} claims: {told}."]
@@ -85,4 +103,10 @@ def _holds(claim: Claim, where: dict[str, tuple[int, str]]) -> tuple[str, str]:
         for name in claim["sections"]
         if name in where
     ]
-    return formulas(plain[:1].upper() + plain[1:]), ", ".join([claim["how"], *links])
+    holds = [formulas(plain[:1].upper() + plain[1:])] if plain else []
+    if "found" in claim:
+        holds += [f'<span class="found">Found now: {formulas(claim["found"])}.</span>']
+        by = [f"{claim['how']} (<code>{claim['check']}</code>)"]
+    else:
+        by = ["; ".join([claim["how"], *map(formulas, works(claim.get("cite", ())))])]
+    return " ".join(holds), ", ".join([*by, *links])

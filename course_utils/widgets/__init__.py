@@ -6,6 +6,7 @@ and an import of the file later would put the module in the function's place.
 
 from course_utils.widgets.alignment_explorer import AlignmentExplorer, alignment_explorer
 from course_utils.widgets.budget_explorer import BudgetExplorer, budget_explorer
+from course_utils.widgets.claim_ledger import ClaimLedger, claim_ledger
 from course_utils.widgets.decode_stepper import DecodeStepper, decode_stepper
 from course_utils.widgets.explanation_graph import ExplanationGraph, explanation_graph
 from course_utils.widgets.extrapolation_explorer import (
@@ -31,6 +32,7 @@ from course_utils.widgets.wiring_explorer import WiringExplorer, wiring_explorer
 __all__ = [
     "AlignmentExplorer",
     "BudgetExplorer",
+    "ClaimLedger",
     "DecodeStepper",
     "ExplanationGraph",
     "ExtrapolationExplorer",
@@ -50,6 +52,7 @@ __all__ = [
     "WiringExplorer",
     "alignment_explorer",
     "budget_explorer",
+    "claim_ledger",
     "decode_stepper",
     "explanation_graph",
     "extrapolation_explorer",

@@ -18,6 +18,7 @@ from tests.exercises.right_ways_ch13 import RIGHT_WAYS_CH13
 from tests.exercises.right_ways_ch14 import RIGHT_WAYS_CH14
 from tests.exercises.right_ways_ch15 import RIGHT_WAYS_CH15
 from tests.exercises.right_ways_ch17 import RIGHT_WAYS_CH17
+from tests.exercises.right_ways_ch18 import RIGHT_WAYS_CH18
 
 RIGHT_WAYS: dict[str, tuple[Callable[..., object], ...]] = {
     **RIGHT_WAYS_CH01,
@@ -36,4 +37,5 @@ RIGHT_WAYS: dict[str, tuple[Callable[..., object], ...]] = {
     **RIGHT_WAYS_CH14,
     **RIGHT_WAYS_CH15,
     **RIGHT_WAYS_CH17,
+    **RIGHT_WAYS_CH18,
 }

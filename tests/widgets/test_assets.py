@@ -11,6 +11,7 @@ import pytest
 from course_utils.widgets import (
     AlignmentExplorer,
     BudgetExplorer,
+    ClaimLedger,
     DecodeStepper,
     ExplanationGraph,
     ExtrapolationExplorer,
@@ -53,6 +54,7 @@ WIDGETS = [
     (HopfieldLandscape, "hopfield_landscape"),
     (PatchExplorer, "patch_explorer"),
     (StateExplorer, "state_explorer"),
+    (ClaimLedger, "claim_ledger"),
 ]
 
 

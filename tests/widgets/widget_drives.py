@@ -13,6 +13,7 @@ import widget_expectations as said
 from widget_hands import Step, cell, click_at, pick, press, slide, tick, typed
 
 from course_utils import widgets
+from course_utils.claims import ledger, timeline
 from course_utils.measure import read_record
 
 Widget = Any
@@ -52,6 +53,10 @@ def _length() -> Widget:
 def _extrapolation() -> Widget:
     curves = {"none": {64: [2.0, 2.2], 128: [2.3]}, "RoPE": {64: [1.5], 128: [3.0, 3.5]}}
     return widgets.extrapolation_explorer({"text": ("loss", curves)}, {"all": list(curves)})
+
+
+def _first_open_row(root: Any) -> Any:
+    return root.locator("tbody tr:not([hidden]) button").first
 
 
 def _drag_first_row_of_w_key() -> Step:
@@ -229,5 +234,11 @@ DRIVES = {
         ],
         said.first_key_written_again,
         {"kind": "delta", "width": 32, "asked": 0},
+    ),
+    "ClaimLedger": Drive(
+        lambda: widgets.claim_ledger(ledger()[:40], timeline()),
+        lambda _: [pick("verdict", "wrong"), press(_first_open_row)],
+        said.first_wrong_claim,
+        {"verdict": "wrong"},
     ),
 }

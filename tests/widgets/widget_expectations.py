@@ -258,3 +258,12 @@ def first_key_written_again(widget: Any) -> list[str]:
         f"State: {4 * 32 * 32:,} bytes",
         f"{len(writes)} pairs, delta rule.",
     ]
+
+
+def first_wrong_claim(widget: Any) -> list[str]:
+    wrong = [claim for claim in widget.claims if claim["verdict"] == "wrong"]
+    return [
+        f"{len(wrong)} of {len(widget.claims)} claims: {len(wrong)} wrong.",
+        wrong[0]["correct"],
+        f"{wrong[0]['check']}(), course_utils.claims",
+    ]

@@ -1,0 +1,124 @@
+"""Checks of the claims of chapter 04."""
+
+import torch
+
+from course_utils.attention import (
+    project_qkv,
+    scaled_dot_product_attention,
+    soft_lookup,
+)
+from course_utils.claims._inputs import draw, draws, largest
+from course_utils.claims.finding import Finding, weigh
+from course_utils.claims.registry import recomputes
+from course_utils.measure import attention_flops, qkv_parameters
+
+BERT = 768  # BERT-base: 12 layers of width 768
+BERT_PARAMETERS = (
+    (30_522 + 512 + 2) * BERT + 2 * BERT + 12 * (12 * BERT**2 + 13 * BERT) + BERT**2 + BERT
+)
+
+
+@recomputes("04-03")
+def attention_works_like_a_database() -> Finding:
+    """A lookup returns one value; attention a mix of all, and one only where scores are sharp."""
+    keys, values = torch.eye(3).double(), draw(3, 2)
+    soft, sharp = (
+        largest(soft_lookup(keys, keys, values, temperature), values) for temperature in (1.0, 1e-3)
+    )
+    return weigh(
+        f"off the stored value by {soft:.2f} at temperature 1, by {sharp:.0e} at 0.001",
+        holds=soft < 1e-6,
+        amended=sharp < 1e-6,
+    )
+
+
+@recomputes("04-06")
+def projections_cost_6_n_d_squared() -> Finding:
+    """2*n*d_model*d_k for each, 6*n*d_model^2 for those of all heads: BERT-base at n=512."""
+    n, heads = 512, 12
+    one = 2 * n * BERT * (BERT // heads)
+    total = 3 * heads * one
+    return weigh(f"{total / 1e9:.2f} GFLOP", holds=total == 6 * n * BERT**2)
+
+
+def _shares(n: int, d: int = BERT) -> tuple[int, int, int, int]:
+    """Return the FLOPs of the QKV projections, W_O, the two products and the rest of a layer."""
+    return (
+        6 * n * d * d,
+        2 * n * d * d,
+        attention_flops(1, 12, n, n, d // 12, d // 12),
+        16 * n * d * d,
+    )
+
+
+@recomputes("04-07")
+def projections_are_a_fifth_of_attention() -> Finding:
+    """About 20%: of attention, with and without W_O, and of the layer, at n=512."""
+    qkv, out, products, ffn = _shares(512)
+    attention = qkv + out + products
+    return weigh(
+        f"{qkv / attention:.0%} of attention at n=512 ({qkv / 1e9:.2f} of "
+        f"{attention / 1e9:.2f} GFLOP "
+        f"with W_O; {qkv / (qkv + products):.0%} without W_O), "
+        f"{qkv / (attention + ffn):.1%} of the "
+        "layer with FFN",
+        holds=abs(qkv / attention - 0.2) < 0.05,
+    )
+
+
+@recomputes("04-08")
+def products_dominate_for_longer_sequences() -> Finding:
+    """Where QK^T and AV pass the projections, and the whole layer; their share at n=512."""
+    lengths = range(64, 8192, 64)
+    passes_qkv = next(n for n in lengths if _shares(n)[2] >= _shares(n)[0])
+    passes_all = next(n for n in lengths if 2 * _shares(n)[2] >= sum(_shares(n)))
+    qkv, out, products, _ = _shares(512)
+    in_attention, in_layer = products / (qkv + out + products), products / sum(_shares(512))
+    return weigh(
+        f"QKV at n = 1.5 d = {passes_qkv}, the layer at n = 6 d = {passes_all}; at n=512 "
+        f"{in_attention:.0%} of attention and {in_layer:.0%} of the layer",
+        holds=in_layer > 0.5,
+        amended=passes_qkv == 1.5 * BERT and passes_all == 6 * BERT,
+    )
+
+
+@recomputes("04-09")
+def parameters_of_the_projections_of_bert() -> Finding:
+    """3*768^2 = 1,769,472 per layer, 21.2 M in 12 layers, 19% of 110 M."""
+    layer = qkv_parameters(BERT, 12, 64, 64, False)
+    share = 12 * layer / BERT_PARAMETERS
+    return weigh(
+        f"{layer:,}; {12 * layer / 1e6:.1f} M; {share:.1%} of {BERT_PARAMETERS:,}",
+        holds=layer == 3 * 768**2 == 1_769_472
+        and round(12 * layer / 1e6, 1) == 21.2
+        and f"{share:.0%}" == "19%",
+    )
+
+
+@recomputes("04-10")
+def queries_keys_and_values_are_equal() -> Finding:
+    """Q=K=V=XW: symmetric scores, whose diagonal leads; three matrices: neither."""
+    x, W_q, W_k, W_v = draws((6, 64), (64, 64), (64, 64), (64, 64))
+    told = []
+    for matrices in ((W_q, W_q, W_q), (W_q, W_k, W_v)):
+        query, key, _ = project_qkv(x, *matrices)
+        scores = query @ key.mT
+        told += [
+            largest(scores, scores.mT) < 1e-6,
+            bool((scores.argmax(-1) == torch.arange(6)).all()),
+        ]
+    query, key, value = project_qkv(x, W_q, W_k, W_v)
+    runs = scaled_dot_product_attention(query, key, value).shape == x.shape
+    return weigh(
+        f"one matrix: symmetric {told[0]}, each looks at itself most {told[1]}; three: {told[2]}, "
+        f"{told[3]}; all from X: {runs}",
+        holds=not (told[0] and told[1]),
+        amended=runs and not told[2],
+    )
+
+
+@recomputes("04-13")
+def operations_of_three_projections() -> Finding:
+    """2*5*512*64 = 327,680 for one, 983,040 for three."""
+    one = 2 * 5 * 512 * 64
+    return weigh(f"{one:,} and {3 * one:,}", holds=(one, 3 * one) == (327_680, 983_040))

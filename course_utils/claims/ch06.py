@@ -1,0 +1,158 @@
+"""Checks of the claims of chapter 06."""
+
+import math
+
+import torch
+from torch import nn, tensor
+from torch.nn import functional as F
+
+from course_utils.attention import (
+    additive_mask,
+    causal_mask,
+    masked_softmax,
+    padding_mask,
+    scaled_dot_product_attention,
+)
+from course_utils.claims._inputs import draw, largest, refused
+from course_utils.claims.finding import Finding, weigh
+from course_utils.claims.registry import recomputes
+from course_utils.measure import count_flops
+
+
+@recomputes("06-01", "06-16")
+def minus_a_billion_masks() -> Finding:
+    """-1e9 in three dtypes, filled in place as well, and on a row that is masked whole."""
+    fits = {}
+    for dtype in (torch.float32, torch.bfloat16, torch.float16):
+        scores = draw(2, 5).to(dtype)
+        fits[str(dtype)[6:]] = not refused(scores.clone().masked_fill_, scores > 0, -1e9)
+    empty = {
+        fill: torch.full((5,), fill).softmax(0) for fill in (-1e9, torch.finfo(torch.float32).min)
+    }
+    uniform = all(torch.allclose(row, tensor(1 / 5)) for row in empty.values())
+    zeros = masked_softmax(draw(1, 5), torch.zeros(1, 5).bool())
+    return weigh(
+        f"fits {fits} (float16 ends at {torch.finfo(torch.float16).min:.0f}); a row masked whole "
+        f"attends evenly to everything, with finfo.min too: {uniform}; ours gives zeros: "
+        f"{not bool(zeros.any())}",
+        holds=all(fits.values()) and not uniform,
+        amended=fits["float32"] and fits["bfloat16"],
+    )
+
+
+@recomputes("06-02")
+def filling_in_place_is_safe() -> Finding:
+    """masked_fill_ on divided scores: the gradients of the copy."""
+    mask, gradients = causal_mask(4, 4), []
+    for name in ("masked_fill", "masked_fill_"):
+        x = draw(4, 4).requires_grad_()
+        scores = getattr(x @ x.mT / 2.0, name)(~mask, -1e9)
+        gradients += torch.autograd.grad((scores.softmax(-1) @ x).square().sum(), x)
+    used_twice = refused(_uses_scores_elsewhere)
+    return weigh(
+        f"gradients {largest(*gradients):.0e} apart; scores used elsewhere: {used_twice or 'fine'}",
+        holds=largest(*gradients) == 0,
+    )
+
+
+def _uses_scores_elsewhere() -> None:
+    x = draw(4, 4).requires_grad_()
+    scores = (x @ x.mT / 2.0).exp()
+    scores.masked_fill_(~causal_mask(4, 4), 0.0).sum().backward()
+
+
+@recomputes("06-03")
+def minus_infinity_handles_any_mask() -> Finding:
+    """A query that may see nothing: by hand, in F.sdpa, in nn.MultiheadAttention (torch 2.13)."""
+    x = draw(1, 3, 4)
+    mask = torch.ones(3, 3).bool()
+    partly = causal_mask(3, 3)
+    by_hand = (x @ x.mT).masked_fill(~partly, -math.inf).softmax(-1)
+    mask[0] = False
+    nan = bool((x @ x.mT).masked_fill(~mask, -math.inf).softmax(-1).isnan().any())
+    zeros = not bool(F.scaled_dot_product_attention(x, x, x, mask)[0, 0].any())
+    layer = nn.MultiheadAttention(4, 2, batch_first=True, dtype=torch.float64)
+    ways = {}
+    for training, weights in ((True, True), (True, False), (False, True), (False, False)):
+        with torch.no_grad():
+            out = layer.train(training)(x, x, x, need_weights=weights, attn_mask=~mask)[0]
+        ways[f"{training}/{weights}"] = bool(out.isnan().any())
+    return weigh(
+        f"by hand NaN: {nan}; F.sdpa 0: {zeros}; nn.MultiheadAttention NaN by "
+        f"training/need_weights: "
+        f"{ways}",
+        holds=not nan,
+        amended=not bool(by_hand.isnan().any()),
+    )
+
+
+@recomputes("06-05")
+def first_position_looks_ahead() -> Finding:
+    """Position 1 puts 45% on itself, 25% on the next: under a causal mask it has itself alone."""
+    first = masked_softmax(draw(5, 5), causal_mask(5, 5))[0]
+    both_ways = draw(5, 5).softmax(-1)
+    return weigh(
+        f"causal: {float(first[0]):.0%} on itself; without a mask {float(both_ways[0, 0]):.0%}",
+        holds=float(first[0]) < 1,
+        amended=float(both_ways[0, 0]) < 1,
+    )
+
+
+@recomputes("06-06", "06-07", "06-15")
+def minus_infinity_before_the_softmax() -> Finding:
+    """-inf where j > i, else 0, is added: exp(-inf)=0 (a listing beside it has -1e9)."""
+    mask = additive_mask(causal_mask(5, 5), torch.float64)
+    weights = (draw(5, 5) + mask).softmax(-1)
+    future = float(weights.triu(1).sum())
+    padded = (
+        draw(1, 1, 5, 5) + additive_mask(padding_mask(tensor([3]), 5), torch.float64)
+    ).softmax(-1)
+    return weigh(
+        f"exp(-inf) = {math.exp(-math.inf):g}; weight on the future {future:g}, on padding "
+        f"{float(padded[..., 3:].sum()):g}; position 1 keeps itself: {float(weights[0, 0]):g}",
+        holds=future == 0
+        and not bool(padded[..., 3:].any())
+        and bool((mask == torch.full((5, 5), -math.inf).triu(1)).all()),
+    )
+
+
+@recomputes("06-08")
+def padding_mask_saves_work() -> Finding:
+    """FLOPs with and without the mask; and what changes if padding changes."""
+    x = draw(1, 1, 6, 4)
+    mask = padding_mask(tensor([4]), 6)
+    plain, masked = (count_flops(scaled_dot_product_attention, x, x, x, m) for m in (None, mask))
+    other = x.clone()
+    other[:, :, 4:] += 1
+    moved = [
+        largest(
+            scaled_dot_product_attention(x, x, x, m)[:, :, :4],
+            scaled_dot_product_attention(x, other, other, m)[:, :, :4],
+        )
+        for m in (None, mask)
+    ]
+    return weigh(
+        f"{plain} FLOPs without it, {masked} with it; other padding moves the outputs by "
+        f"{moved[0]:.2f} without it, {moved[1]:g} with it",
+        holds=masked < plain,
+    )
+
+
+@recomputes("06-10")
+def clipping_cures_nan() -> Finding:
+    """A row masked whole: NaN in the forward pass, and after clipping its gradient."""
+    x = draw(3, 4).requires_grad_()
+    mask = causal_mask(3, 3)
+    mask[0] = False
+    out = (x @ x.mT).masked_fill(~mask, -math.inf).softmax(-1) @ x
+    out.sum().backward()
+    nn.utils.clip_grad_norm_([x], 1.0)
+    clipped = bool(x.grad.isnan().any()) if x.grad is not None else False
+    large = draw(3, 4).half() * 300
+    overflow = bool((large @ large.mT).isinf().any())
+    return weigh(
+        f"forward pass NaN: {bool(out.isnan().any())}, after clipping: {clipped}; float16 scores "
+        f"overflow: {overflow}",
+        holds=not clipped,
+        amended=overflow,  # so one half of the advice, fp16, is worth a look
+    )

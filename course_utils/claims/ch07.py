@@ -1,0 +1,197 @@
+"""Checks of the claims of chapter 07."""
+
+import math
+
+import torch
+from torch import Tensor, nn
+
+from course_utils.attention import causal_mask, scaled_dot_product_attention
+from course_utils.claims._inputs import draw, draws, largest, refused
+from course_utils.claims.finding import Finding, weigh
+from course_utils.claims.registry import recomputes
+from course_utils.positions import (
+    LearnedPositions,
+    is_permutation_equivariant,
+    rope_interleaved,
+    rope_split_halves,
+    shaw_scores,
+    shift_matrix,
+    sinusoidal_encoding,
+    to_split_halves,
+)
+
+ORDER = torch.tensor([2, 0, 3, 1])
+
+
+def attend(x: Tensor) -> Tensor:
+    """Return plain self-attention of a text, without positions."""
+    return scaled_dot_product_attention(x, x, x)
+
+
+@recomputes("07-01")
+def relative_module_leaves_its_scores() -> Finding:
+    """q_i.k_j without a_ij, against S_ij = q_i.(k_j + a_ij)/sqrt(d)."""
+    query, key, table = draws((1, 2, 4, 6), (1, 2, 4, 6), (5, 6))
+    plain = query @ key.mT / math.sqrt(6)
+    return weigh(
+        f"Shaw's scores are {largest(plain, shaw_scores(query, key, table, 2)):.2f} away",
+        holds=largest(plain, shaw_scores(query, key, table, 2)) < 1e-6,
+    )
+
+
+@recomputes("07-02")
+def relative_embeddings_are_a_bias() -> Finding:
+    """A vector for each distance gives q_i.a_ij, which depends on the query; a scalar is a bias."""
+    key, table = draws((1, 1, 4, 6), (5, 6))
+    index = torch.arange(4)
+    a = table[(index - index[:, None]).clamp(-2, 2) + 2]
+    queries = draws((1, 1, 4, 6), (1, 1, 4, 6), seed=5)
+    added = [shaw_scores(q, key, table, 2) - q @ key.mT / math.sqrt(6) for q in queries]
+    term = torch.einsum("bhid,ijd->bhij", queries[0], a) / math.sqrt(6)
+    num_bytes = 1024 * 1024 * 64 * 4
+    return weigh(
+        f"what is added changes with the query by {largest(*added):.2f}, and is q_i.a_ij within "
+        f"{largest(added[0], term):.0e}; the naive gather n*n*d_head takes "
+        f"{num_bytes / 2**20:.0f} MiB at n=1024, d_head=64 in fp32",
+        holds=largest(*added) < 1e-9,
+        amended=largest(added[0], term) < 1e-9,
+    )
+
+
+@recomputes("07-04", "07-18", "07-32", "07-35", "07-37")
+def sinusoids_shift_linearly() -> Finding:
+    """PE(pos+k, 2i) = PE(pos, 2i)cos(kw) + PE(pos, 2i+1)sin(kw), and the cosine's row; a matrix."""
+    table = sinusoidal_encoding(40, 16).double()
+    k = 7
+    position, w = torch.arange(40.0).double()[:, None], 10000.0 ** (-torch.arange(0, 16, 2) / 16)
+    formula = torch.stack([torch.sin(position * w), torch.cos(position * w)], -1).flatten(1)
+    sine, cosine = table[:-k, ::2], table[:-k, 1::2]
+    rows = torch.stack(
+        [
+            sine * torch.cos(k * w) + cosine * torch.sin(k * w),
+            cosine * torch.cos(k * w) - sine * torch.sin(k * w),
+        ],
+        -1,
+    ).flatten(1)
+    moved = table[:-k] @ shift_matrix(k, 16).double()
+    off = [largest(x, table[k:]) for x in (rows, moved)] + [largest(table, formula)]
+    return weigh(
+        f"both rows within {off[0]:.0e}, as one matrix for all positions {off[1]:.0e}; the formula "
+        f"{off[2]:.0e}",
+        holds=max(off) < 1e-5,
+    )
+
+
+@recomputes("07-05", "07-19", "07-31")
+def learned_positions_end() -> Finding:
+    """A table of 100 learned vectors at position 100: nothing was learnt for it."""
+    layer = nn.Embedding(100, 8)
+    inside = layer(torch.arange(100)).shape
+    try:
+        layer(torch.tensor(100))
+        beyond = "runs"
+    except IndexError as error:
+        beyond = type(error).__name__
+    ours = refused(LearnedPositions(100, 8).embed, draw(1, 101, 8).float(), torch.arange(101))
+    return weigh(
+        f"positions 0 to 99 {tuple(inside)}; 100: {beyond} in torch's, {ours} in ours",
+        holds=beyond == "IndexError" and bool(ours),
+    )
+
+
+@recomputes("07-09")
+def rope_is_relative() -> Finding:
+    """Scores of one q and k at all pairs of positions; the two pairings of channels."""
+    positions = torch.arange(12)
+    q, k = (x.expand(1, 1, 12, 8) for x in draws((8,), (8,)))
+    scores = rope_split_halves(q, positions) @ rope_split_halves(k, positions).mT
+    spread = max(float(scores[0, 0].diagonal(o).std()) for o in range(-8, 9))
+    other = to_split_halves(rope_interleaved(q, positions))
+    off = largest(other, rope_split_halves(to_split_halves(q), positions))
+    return weigh(
+        f"along each diagonal the scores spread by {spread:.0e}; neighbouring pairs are halves "
+        f"permuted, {off:.0e}",
+        holds=max(spread, off) < 1e-6,
+    )
+
+
+@recomputes("07-10")
+def rope_that_counts_from_zero_generates() -> Finding:
+    """One token at a time, each turned as position 0, against all at once."""
+    x = draw(1, 1, 6, 8)
+    positions = torch.arange(6)
+    turned = rope_split_halves(x, positions)
+    steps = [rope_split_halves(x[:, :, t : t + 1], torch.arange(1)) for t in positions]
+    right = [rope_split_halves(x[:, :, t : t + 1], positions[t : t + 1]) for t in positions]
+    return weigh(
+        f"from 0 each step: {largest(torch.cat(steps, 2), turned):.2f} off; with an offset "
+        f"{largest(torch.cat(right, 2), turned):.0e}",
+        holds=largest(torch.cat(steps, 2), turned) < 1e-9,
+    )
+
+
+@recomputes("07-11")
+def rope_has_an_integer_base_and_2048_positions() -> Finding:
+    """Base 10000 as int, a float such as 500000.0 (LLaMA-3), positions past 2048."""
+    x = draw(1, 1, 2, 8)
+    far = torch.tensor([2048, 100_000])
+    fine = [bool(rope_split_halves(x, far, base).isfinite().all()) for base in (10000, 500000.0)]
+    table = sinusoidal_encoding(2048, 8)
+    return weigh(
+        f"bases 10000 and 500000.0 past 2048 run: {fine}; a table of {len(table)} rows ends there",
+        holds=not fine[1],
+        amended=fine[0],
+    )
+
+
+@recomputes("07-14", "07-29")
+def self_attention_is_permutation_invariant() -> Finding:
+    """f(Px) = f(x), or f(Px) = P f(x); pooled; and keys and values moved together."""
+    x, query = draw(1, 4, 6), draw(1, 2, 6, seed=1)
+    moved = x[:, ORDER]
+    invariant = largest(attend(moved), attend(x))
+    pooled = largest(attend(moved).mean(1), attend(x).mean(1))
+    cross = largest(
+        scaled_dot_product_attention(query, moved, moved), scaled_dot_product_attention(query, x, x)
+    )
+    return weigh(
+        f"equivariant: {is_permutation_equivariant(attend, x, ORDER)}; unmoved outputs differ by "
+        f"{invariant:.2f}; pooled {pooled:.0e}, K and V of cross-attention {cross:.0e}",
+        holds=invariant < 1e-9,
+    )
+
+
+@recomputes("07-15")
+def two_sentences_without_positions() -> Finding:
+    """The cat sat on the mat; the mat sat on the cat. Then under a causal mask."""
+    word = dict(zip(["the", "cat", "sat", "on", "mat"], draw(5, 8), strict=True))
+    first, second = (
+        torch.stack([word[w] for w in text.split()])[None]
+        for text in ("the cat sat on the mat", "the mat sat on the cat")
+    )
+    cat = largest(attend(first)[0, 1], attend(second)[0, 5])
+    mask = causal_mask(6, 6)
+    causal = largest(
+        *(scaled_dot_product_attention(x, x, x, mask)[0, i] for x, i in ((first, 1), (second, 5)))
+    )
+    return weigh(
+        f'the vector of "cat" differs by {cat:.0e}; under a causal mask by {causal:.2f}',
+        holds=cat < 1e-12,
+    )
+
+
+@recomputes("07-22")
+def rope_turns_both_by_one_position() -> Finding:
+    """q~=R(theta)n q, k~=R(theta)n k, theta=10000^(-2i/d): q at m, k at n gives q^T R_{n-m} k."""
+    q, k = draws((1, 1, 1, 8), (1, 1, 1, 8))
+    m, n = torch.tensor([3]), torch.tensor([8])
+    right = float((rope_split_halves(q, m) * rope_split_halves(k, n)).sum())
+    relative = float((q * rope_split_halves(k, n - m)).sum())
+    both = float((rope_split_halves(q, n) * rope_split_halves(k, n)).sum())
+    return weigh(
+        f"q at 3, k at 8: {right:.3f}, and q^T R_5 k {relative:.3f}; both at n: {both:.3f}, "
+        f"the plain "
+        f"product {float((q * k).sum()):.3f}",
+        holds=abs(both - right) < 1e-6,
+        amended=abs(relative - right) < 1e-6,
+    )

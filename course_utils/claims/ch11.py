@@ -1,0 +1,149 @@
+"""Checks of the claims of chapter 11."""
+
+from collections.abc import Callable
+from functools import partial
+
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+from course_utils.attention import (
+    causal_mask,
+    cross_attention,
+    padding_mask,
+    scaled_dot_product_attention,
+)
+from course_utils.claims._inputs import draw, draws, largest
+from course_utils.claims.finding import Finding, weigh
+from course_utils.claims.registry import recomputes
+from course_utils.models import decoder_layer, encoder_layer
+
+norm = partial(F.layer_norm, normalized_shape=(8,))
+
+
+def itself(x: Tensor) -> Tensor:
+    """Return self-attention without a mask."""
+    return scaled_dot_product_attention(x, x, x)
+
+
+def causal(x: Tensor) -> Tensor:
+    """Return causal self-attention."""
+    return scaled_dot_product_attention(x, x, x, causal_mask(x.shape[1], x.shape[1]))
+
+
+def crossed(x: Tensor, memory: Tensor) -> Tensor:
+    """Return cross-attention of x over the encoder's output."""
+    return scaled_dot_product_attention(x, memory, memory)
+
+
+def stub(x: Tensor, memory: Tensor) -> Tensor:
+    """Return what a published decoder computes in the place of cross-attention."""
+    return itself(x)
+
+
+def layer(x: Tensor, memory: Tensor, cross: Callable[[Tensor, Tensor], Tensor]) -> Tensor:
+    """Return a decoder layer with this cross-attention."""
+    return decoder_layer(x, memory, causal, cross, torch.tanh, (norm, norm, norm), True)
+
+
+def _sees(cross: Callable[[Tensor, Tensor], Tensor]) -> tuple[bool, float]:
+    """Return whether the encoder is read, and the gradient of output 2 to later tokens."""
+    x, memory = (t.requires_grad_() for t in draws((1, 6, 8), (1, 5, 8)))
+    out = layer(x, memory, cross)[0, 2].square().sum()
+    to_x, to_memory = torch.autograd.grad(out, (x, memory), allow_unused=True)
+    return to_memory is not None and bool(to_memory.any()), float(to_x[0, 3:].abs().max())
+
+
+@recomputes("11-07")
+def decoder_layer_reads_the_encoder() -> Finding:
+    """The gradient of the published layer to the encoder's output, and that of cross-attention."""
+    read, right = _sees(stub)[0], _sees(crossed)[0]
+    return weigh(
+        f"gradient to the encoder's output: {'some' if read else 'None'}; with queries from the "
+        f"decoder, keys and values from the encoder: {'some' if right else 'None'}",
+        holds=read,
+    )
+
+
+@recomputes("11-08")
+def decoder_layer_is_causal() -> Finding:
+    """The gradient of output 2 to later tokens, through the stub, which has no mask."""
+    leak, right = _sees(stub)[1], _sees(crossed)[1]
+    return weigh(f"{leak:.2f} through the stub, {right:g} without it", holds=leak == 0)
+
+
+@recomputes("11-17")
+def layer_with_cross_attention_is_right() -> Finding:
+    """The encoder is read, and later tokens are not."""
+    read, leak = _sees(crossed)
+    return weigh(
+        f"encoder read: {read}; gradient to later tokens {leak:g}", holds=read and leak == 0
+    )
+
+
+@recomputes("11-11", "11-14")
+def cross_attention_of_another_width() -> Finding:
+    """n_q x n_kv weights, n_q x d outputs; a context of width 6; hidden padding."""
+    x, context, W_q, W_k, W_v = draws((1, 5, 8), (1, 7, 6), (8, 4), (6, 4), (6, 4))
+    query, key, value = x @ W_q, context @ W_k, context @ W_v
+    weights = (query @ key.mT).softmax(-1)
+    out = cross_attention(x, context, W_q, W_k, W_v)
+    mask = padding_mask(torch.tensor([4]), 7)[:, 0]
+    other = value.clone()
+    other[:, 4:] = 100
+    hidden = largest(
+        scaled_dot_product_attention(query, key, value, mask),
+        scaled_dot_product_attention(query, key, other, mask),
+    )
+    return weigh(
+        f"weights {tuple(weights.shape[1:])}, output {tuple(out.shape[1:])}; padding moves it by "
+        f"{hidden:g}",
+        holds=weights.shape[1:] == (5, 7) and out.shape[1:] == (5, 4) and hidden == 0,
+    )
+
+
+@recomputes("11-15", "11-16")
+def layers_are_pre_norm() -> Finding:
+    """norm(x + part(x)), as the code of both layers has it, against both orders."""
+    x = draw(1, 5, 8)
+    first = norm(x + itself(x))
+    code = norm(first + torch.tanh(first))
+    equal = {
+        name: torch.allclose(code, encoder_layer(x, itself, torch.tanh, norm, norm, pre))
+        for name, pre in (("pre-norm", True), ("post-norm", False))
+    }
+    return weigh(f"allclose: {equal}", holds=equal["pre-norm"])
+
+
+@recomputes("11-24")
+def transformer_returns_language_model_output() -> Finding:
+    """The width of what comes out, and whether later tokens move it."""
+    x = draw(1, 6, 8)
+    later = x.clone()
+    later[:, 4:] += 1
+    out, moved = (encoder_layer(t, itself, torch.tanh, norm, norm, False) for t in (x, later))
+    leak = largest(out[:, :4], moved[:, :4])
+    logits = encoder_layer(x, causal, torch.tanh, norm, norm, False) @ draw(8, 50, seed=2)
+    seen = encoder_layer(later, causal, torch.tanh, norm, norm, False) @ draw(8, 50, seed=2)
+    return weigh(
+        f"{tuple(out.shape)}: no vocabulary; later tokens move earlier outputs by "
+        f"{leak:.2f}; with a "
+        f"head and a causal mask {tuple(logits.shape)}, {largest(logits[:, :4], seen[:, :4]):g}",
+        holds=leak == 0,
+        amended=largest(logits[:, :4], seen[:, :4]) == 0,
+    )
+
+
+@recomputes("11-25")
+def final_norm_follows() -> Finding:
+    """What a last LayerNorm changes after post-norm blocks and after pre-norm ones."""
+    x = 3 * draw(1, 5, 8)
+    moved = {}
+    for pre in (False, True):
+        out = encoder_layer(x, itself, torch.tanh, norm, norm, pre)
+        moved[pre] = largest(norm(out), out)
+    return weigh(
+        f"post-norm {moved[False]:.0e}, pre-norm {moved[True]:.2f}",
+        holds=moved[False] > 1e-3,
+        amended=moved[True] > 1e-3,
+    )

@@ -1,0 +1,141 @@
+"""Checks of the claims of chapter 12 that need code to run."""
+
+import math
+import warnings
+
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+from torch.utils.checkpoint import checkpoint
+
+from course_utils.claims._inputs import draw, draws
+from course_utils.claims.finding import Finding, weigh
+from course_utils.claims.registry import recomputes
+from course_utils.measure import count_flops, peak_memory
+
+
+@recomputes("12-01")
+def checkpoint_is_ready_to_use() -> Finding:
+    """checkpoint(fn, q, k, v) without use_reentrant, and with its old default."""
+    weight = draw(4, 4).requires_grad_()
+    x = draw(3, 4)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        out = checkpoint(lambda t: t @ weight, x)
+    warned = any("use_reentrant" in str(one.message) for one in caught)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        old = checkpoint(lambda t: t @ weight, x, use_reentrant=True)
+    new = checkpoint(lambda t: t @ weight, x, use_reentrant=False)
+    return weigh(
+        f"warns: {warned}; inputs without a gradient: trains with the old default "
+        f"{old.requires_grad}, with use_reentrant=False {new.requires_grad}",
+        holds=not warned and bool(out.requires_grad),
+        amended=bool(new.requires_grad),
+    )
+
+
+@recomputes("12-02")
+def cuda_autocast_gives_mixed_precision() -> Finding:
+    """torch.cuda.amp.autocast() here, and torch.amp.autocast with a device and a dtype."""
+    x = draw(3, 3).float()
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        with torch.cuda.amp.autocast():
+            old = (x @ x).dtype
+    deprecated = any(one.category is FutureWarning for one in caught)
+    with torch.amp.autocast("cpu", dtype=torch.bfloat16):
+        new = (x @ x).dtype
+    return weigh(
+        f"deprecated: {deprecated}; a product on a processor is {str(old)[6:]} under it, "
+        f"{str(new)[6:]} under torch.amp.autocast",
+        holds=not deprecated and old != torch.float32,
+        amended=new == torch.bfloat16,
+    )
+
+
+@recomputes("12-03")
+def large_mask_goes_with_float16() -> Finding:
+    """-1e9 under float16 autocast, whose largest number is 65504."""
+    x = draw(3, 3).float()
+    raised = ""
+    with torch.amp.autocast("cpu", dtype=torch.float16):
+        scores = x @ x
+        try:
+            scores.masked_fill(scores > 0, -1e9)
+        except RuntimeError as error:
+            raised = type(error).__name__
+    return weigh(
+        f"raises {raised or 'nothing'}; the largest is {torch.finfo(torch.float16).max:.0f}",
+        holds=not raised,
+    )
+
+
+@recomputes("12-04")
+def xavier_or_he() -> Finding:
+    """Deviation after 20 layers of width 256: Xavier through linear maps, He through ReLU."""
+    spread = {}
+    for name, gain, act in (
+        ("Xavier, linear", 1, False),
+        ("He, ReLU", 2, True),
+        ("Xavier, ReLU", 1, True),
+    ):
+        x = draw(200, 256)
+        for depth in range(20):
+            x = x @ draw(256, 256, seed=depth + 1) * math.sqrt(gain / 256)
+            x = x.relu() if act else x
+        spread[name] = float(x.square().mean().sqrt())
+    return weigh(
+        ", ".join(f"{name}: {size:.2g}" for name, size in spread.items()),
+        holds=min(spread["Xavier, linear"], spread["He, ReLU"]) > 0.3
+        and spread["Xavier, ReLU"] < 0.05,
+    )
+
+
+LAYERS = 16
+
+
+def _step(stack: list[list[Tensor]], x: Tensor, segments: int) -> None:
+    """Do one forward and backward pass that keeps each segment's input only."""
+
+    def part(x: Tensor, layers: list[list[Tensor]]) -> Tensor:
+        for first, second in layers:
+            x = x + F.gelu(x @ first) @ second
+        return x
+
+    size = LAYERS // segments if segments else LAYERS
+    for start in range(0, LAYERS, size):
+        own = stack[start : start + size]
+        x = checkpoint(part, x, own, use_reentrant=False) if segments else part(x, own)
+    x.square().mean().backward()
+
+
+def _counted(way: object) -> dict[int, float]:
+    stack = [
+        [w.requires_grad_() for w in draws((32, 128), (128, 32), seed=s)] for s in range(LAYERS)
+    ]
+    x = draw(64, 32)
+    return {s: way(_step, stack, x, s) for s in (0, 1, 2, 4, 8, 16)}  # type: ignore[operator]
+
+
+@recomputes("12-05")
+def checkpointing_trades_memory_for_computation() -> Finding:
+    """Peak and operations of a step with 16 layers, by the number of segments."""
+    peaks, flops = _counted(peak_memory), _counted(count_flops)
+    less = {s: peaks[s] / peaks[0] for s in (2, 4, 8)}
+    more = {s: flops[s] / flops[0] - 1 for s in (2, 4, 8)}
+    return weigh(
+        f"16 layers in 2, 4, 8 segments: peak {', '.join(f'{p:.0%}' for p in less.values())}, "
+        f"operations {', '.join(f'+{m:.0%}' for m in more.values())}",
+        holds=max(less.values()) < 1 and min(more.values()) > 0,
+    )
+
+
+@recomputes("12-10")
+def checkpointing_costs_a_third() -> Finding:
+    """Operations of a step with 16 layers; one more forward pass of three is 33 %."""
+    flops = _counted(count_flops)
+    more = [100 * (flops[s] / flops[0] - 1) for s in (1, 2, 4, 8, 16)]
+    return weigh(
+        f"{min(more):.0f} to {max(more):.0f} % more", holds=25 < max(more) <= 100 / 3 + 1e-9
+    )

@@ -1,0 +1,150 @@
+"""Checks of the claims of chapter 13; what needs training is read from a record."""
+
+import torch
+from torch import Tensor
+
+from course_utils.attention import attention_weights
+from course_utils.claims._inputs import draw, draws
+from course_utils.claims.finding import Finding, undecided, weigh
+from course_utils.claims.registry import recomputes
+from course_utils.measure import read_record
+from course_utils.reading import attention_entropy, attention_flow, attention_rollout
+
+
+def untrained(seed: int, x: Tensor | None = None) -> Tensor:
+    """Return the weights of a head that was drawn and not trained."""
+    x = draw(12, 16) if x is None else x
+    W_q, W_k = draws((16, 16), (16, 16), seed=seed)
+    return attention_weights(x @ W_q / 4, x @ W_k / 4)
+
+
+def alike(a: Tensor, b: Tensor) -> float:
+    """Return the correlation of two tables of weights."""
+    return float(torch.corrcoef(torch.stack([a.flatten(), b.flatten()]))[0, 1])
+
+
+def trained() -> dict[str, list[list[float]]]:
+    """Return a recorded induction model: two layers of one head, 400 steps."""
+    runs: list[dict[str, list[list[float]]]] = read_record("chapter_13_induction")["runs"]
+    return runs[0]
+
+
+@recomputes("13-01", "13-15")
+def heatmaps_reveal_specialisation() -> Finding:
+    """Untrained heads drawn apart, on random input; and a head that was trained."""
+    heads = [untrained(10 * seed) for seed in range(4)]
+    same = max(abs(alike(a, b)) for i, a in enumerate(heads) for b in heads[:i])
+    induction = trained()["induction"][1][0]
+    return weigh(
+        f"four untrained heads correlate by at most {same:.2f}: they differ by their draw alone; "
+        f"trained, one puts {induction:.0%} of its weight where induction says",
+        holds=same > 0.5,
+        amended=induction > 0.5,
+    )
+
+
+@recomputes("13-05")
+def weights_agree_weakly_with_gradients() -> Finding:
+    """Rank correlation with gradients, and other weights for the same prediction (2019)."""
+    runs = read_record("chapter_13_rankings")["pooled"]
+    told = {
+        kind: [run["with_gradient"] for run in runs if run["encoder"] == kind]
+        for kind in ("words", "lstm")
+    }
+    other = [run["adversarial"] for run in runs if run["encoder"] == "lstm"]
+    return weigh(
+        f"over LSTM states {min(told['lstm']):.2f} to {max(told['lstm']):.2f}, over plain words "
+        f"{min(told['words']):.2f} to {max(told['words']):.2f}; other weights as far away as "
+        f"{max(other):.2f} give the same prediction",
+        holds=max(told["lstm"]) < 0.3 and max(other) > 0.3,
+    )
+
+
+@recomputes("13-06")
+def weights_follow_a_spurious_cue() -> Finding:
+    """A cue that is planted, recorded; the paper named (2019) tested no such thing."""
+    runs = read_record("chapter_13_rankings")["cues"]
+    times = [run[how]["weight_over_even"] for run in runs for how in run if how != "seed"]
+    misled = max(run["cue misleads"]["right"] for run in runs)
+    return undecided(
+        f"{min(times):.0f} to {max(times):.0f} times its share of the weight, and at most "
+        f"{misled:.0%} "
+        "right where it misleads; in one kind of model",
+        for_it=min(times) > 2,
+        against=len({"words"}) < 2,  # no evidence beyond the one encoder that was tried
+    )
+
+
+@recomputes("13-08")
+def rollout_multiplies_from_the_first() -> Finding:
+    """A_1 x A_2 x ... x A_L against A_L ... A_2 A_1: how often the top source differs."""
+    changed = []
+    for seed in range(60):
+        layers = (2 * draw(6, 8, 8, seed=seed)).softmax(-1)
+        right = wrong = torch.eye(8).double()
+        for weights in layers:
+            right, wrong = weights @ right, wrong @ weights
+        changed.append((right.argmax(-1) != wrong.argmax(-1)).double().mean())
+        last = layers
+    ours = attention_rollout([weights[None, None] for weights in last], residual=0.0)[0]
+    off = float((ours - right).abs().max())
+    share = float(torch.stack(changed).mean())
+    return weigh(
+        f"the published order gives {share:.0%} of the tokens another top source; A_L ... "
+        f"A_1 is ours "
+        f"within {off:.0e}",
+        holds=share < 0.01,
+    )
+
+
+@recomputes("13-09")
+def flow_is_attention_times_gradient() -> Finding:
+    """The flow through two layers of three tokens, by all cuts; it asks for no gradient."""
+    layers = list(draw(2, 3, 3).softmax(-1))
+    flow = attention_flow(layers, 0, 2)
+    capacities = [0.5 * weights + 0.5 * torch.eye(3).double() for weights in layers]
+    cut = min(
+        float(sum(capacities[1][2, m] for m in range(3) if m not in kept))
+        + float(sum(capacities[0][m, 0] for m in kept))
+        for kept in ([m for m in range(3) if bits >> m & 1] for bits in range(8))
+    )
+    slope = draw(3, 3, seed=4)
+    product = float((layers[1] * slope.abs())[2, 0])
+    return weigh(
+        f"flow {flow:.4f}, the least cut {cut:.4f}, no gradient asked for; attention times "
+        f"|gradient| "
+        f"{product:.4f}",
+        holds=abs(flow - product) < 1e-6 and abs(flow - cut) > 1e-6,
+    )
+
+
+@recomputes("13-11")
+def entropy_falls_with_depth() -> Finding:
+    """A small GPT, recorded, and an induction model written by hand: the reverse."""
+    falls = []
+    for run in read_record("chapter_13_heads")["runs"]:
+        one, two = ([h["entropy"] for h in run["heads"] if h["layer"] == n] for n in (1, 2))
+        falls.append(max(two) < min(one))
+    tokens = torch.tensor([3, 1, 2, 3, 1, 2, 3])
+    first = torch.eye(7).double().roll(1, 0)[-1:]  # all on the token before
+    matches = (tokens[:-1] == tokens[-1]).double()
+    ends = [abs(float(attention_entropy(w))) for w in (first, (matches / matches.sum())[None])]
+    return undecided(
+        f"a GPT's second layer is narrower in {sum(falls)} of {len(falls)} seeds; in an induction "
+        f"model by hand entropy rises from {ends[0]:.2f} to {ends[1]:.2f}",
+        for_it=all(falls),
+        against=ends[1] > ends[0],
+    )
+
+
+@recomputes("13-12")
+def all_on_the_first_token_is_a_fault() -> Finding:
+    """A head that rests on the start token while nothing matches, and what is lost without it."""
+    run = read_record("chapter_13_induction")["runs"][0]
+    rest, later = run["start_first_copy"][1][0], run["start_later"][1][0]
+    return undecided(
+        f"{rest:.0%} of its weight is on the start token while nothing matches, {later:.0%} after; "
+        f"without the head {run['without_head'][1]:.0%} right for {run['right']:.0%}",
+        for_it=rest > 0.5,
+        against=run["without_head"][1] < run["right"] / 2,
+    )

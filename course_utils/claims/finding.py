@@ -1,0 +1,45 @@
+"""What a check of a claim returns, and how its verdict follows from what was computed."""
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from course_utils.measure.record import read_record
+
+Verdict = Literal["confirmed", "corrected", "wrong", "hardware-dependent", "unverifiable"]
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What a check computed, in words and figures, and the verdict that follows."""
+
+    measured: str
+    verdict: Verdict
+
+
+def weigh(measured: str, *, holds: bool, amended: bool = False) -> Finding:
+    """Return the finding on a claim that can be decided.
+
+    Args:
+        measured: What was computed.
+        holds: Whether the claim holds as it was published.
+        amended: Whether it holds once the condition that it left out, or the figure, is put right.
+    """
+    return Finding(measured, "confirmed" if holds else "corrected" if amended else "wrong")
+
+
+def undecided(measured: str, *, for_it: bool, against: bool) -> Finding:
+    """Return the finding on a claim that has no evidence: what was run speaks for it and against.
+
+    Where only one of the two came out, the claim was decided after all, and so says the verdict.
+    """
+    if for_it and against:
+        return Finding(measured, "unverifiable")
+    return weigh(measured, holds=for_it)
+
+
+def by_machine(measured: str, record: str) -> Finding:
+    """Return the finding on a claim about speed, with the machine and the date of its record."""
+    where = read_record(record)
+    settings: dict[str, Any] = where.get("settings", {})
+    machine = ", ".join([where["machine"], *filter(None, [settings.get("processor")])])
+    return Finding(f"{measured} ({machine}, {where['date']})", "hardware-dependent")

@@ -1,0 +1,94 @@
+"""Which function recomputes which claim."""
+
+import importlib
+import pkgutil
+from collections.abc import Callable
+from pathlib import Path
+
+from course_utils.claims.finding import Finding
+from course_utils.claims.ledger import ledger
+from course_utils.validation import check_instance
+
+Check = Callable[[], Finding]
+_CHECKS: dict[str, Check] = {}
+
+
+def recomputes(*claims: str) -> Callable[[Check], Check]:
+    """Return a decorator that makes a function the check of a claim, or of equal claims.
+
+    Raises:
+        ValueError: A claim has a check already.
+    """
+
+    def register(check: Check) -> Check:
+        for claim in claims:
+            if claim in _CHECKS:
+                raise ValueError(
+                    f"a claim must have one check, got {_CHECKS[claim].__name__} "
+                    f"and {check.__name__} for {claim!r}"
+                )
+            _CHECKS[claim] = check
+        return check
+
+    return register
+
+
+def checks(chapter: str | None = None) -> dict[str, Check]:
+    """Return the check of each claim, by the claim's id: of one chapter, or of all."""
+    for module in pkgutil.iter_modules([str(Path(__file__).parent)]):
+        if module.name.startswith(f"ch{chapter or ''}"):
+            importlib.import_module(f"{__package__}.{module.name}")
+    return {
+        claim: check
+        for claim, check in sorted(_CHECKS.items())
+        if chapter is None or claim.startswith(f"{chapter}-")
+    }
+
+
+def check_of(claim: str) -> Check:
+    """Return the function that recomputes a claim.
+
+    Raises:
+        ValueError: Nothing is run for the claim: there is none of that id, or it was looked up,
+            read or remembered.
+    """
+    check_instance(str, claim=claim)
+    found = checks(claim[:2]).get(claim)
+    if found is None:
+        (how,) = [entry["how"] for entry in ledger() if entry["id"] == claim] or [
+            "not in the ledger"
+        ]
+        raise ValueError(f"claim must be one that is run or computed, got {claim!r}: {how}")
+    return found
+
+
+def recompute(claim: str) -> Finding:
+    """Return what the check of a claim finds now.
+
+    Args:
+        claim: The claim's id in the ledger, such as "03-07".
+
+    Raises:
+        ValueError: Nothing is run for the claim: there is none of that id, or it was looked up,
+            read or remembered.
+    """
+    return check_of(claim)()
+
+
+def recompute_all(chapter: str | None = None) -> list[tuple[str, Finding]]:
+    """Return the id of each claim that is run or computed with its finding, in the ledger's order.
+
+    Args:
+        chapter: A chapter's number in two digits; without it, all are recomputed.
+
+    Raises:
+        ValueError: The chapter has no such claim.
+    """
+    own = [
+        claim["id"]
+        for claim in ledger()
+        if claim["how"] in ("run", "computed") and chapter in (None, claim["chapter"])
+    ]
+    if not own:
+        raise ValueError(f"chapter must have claims that are run or computed, got {chapter!r}")
+    return [(claim, recompute(claim)) for claim in own]

@@ -1,0 +1,84 @@
+"""The ledger against what its checks find: one law for all claims that are run or computed."""
+
+import re
+from collections import Counter
+from inspect import getsource
+
+import pytest
+
+from course_utils.claims import check_of, ledger, recompute, recompute_all
+from course_utils.claims.finding import Finding, by_machine, undecided, weigh
+from course_utils.claims.registry import checks, recomputes
+
+RUN = [claim for claim in ledger() if claim["how"] in ("run", "computed")]
+NAMES = [claim["id"] for claim in RUN]
+
+
+@pytest.mark.parametrize("claim", RUN, ids=NAMES)
+def test_check_gives_the_verdict_of_the_ledger(claim: dict[str, str]) -> None:
+    found = recompute(claim["id"])
+    assert found.verdict == claim["verdict"], found.measured
+    assert found.measured
+    assert recompute(claim["id"]) == found, "asked twice, it says the same"
+
+
+def test_each_claim_that_is_run_has_one_check_that_the_ledger_names() -> None:
+    known = checks()
+    assert set(NAMES) - known.keys() == set()
+    listed = {claim["id"]: claim["check"] for claim in ledger() if "check" in claim}
+    assert listed == {name: known[name].__name__ for name in listed}
+    assert set(listed) <= set(NAMES)
+    homes = [check.__module__.rsplit(".", 1)[1][:4] for check in known.values()]
+    assert homes == [f"ch{name[:2]}" for name in known]
+    names = {check.__name__: check for check in known.values()}
+    assert len({(c.__module__, c.__name__) for c in known.values()}) == len(set(known.values()))
+    assert names
+
+
+def test_what_was_not_run_says_so() -> None:
+    other = next(claim for claim in ledger() if claim["how"] == "read")
+    with pytest.raises(ValueError, match=f"got '{other['id']}': read"):
+        recompute(other["id"])
+    with pytest.raises(ValueError, match="got '99-01': not in the ledger"):
+        check_of("99-01")
+    with pytest.raises(ValueError, match="chapter must have claims that are run"):
+        recompute_all("99")
+    with pytest.raises(TypeError, match="claim must be a str"):
+        recompute(3)  # type: ignore[arg-type]
+
+
+def test_a_claim_has_one_check() -> None:
+    with pytest.raises(ValueError, match="a claim must have one check"):
+        recomputes("01-06")(lambda: weigh("nothing", holds=True))
+
+
+def test_all_of_a_chapter_in_the_order_of_the_ledger() -> None:
+    found = recompute_all("04")
+    assert [name for name, _ in found] == [n for n in NAMES if n.startswith("04-")]
+    assert all(isinstance(finding, Finding) for _, finding in found)
+
+
+def test_verdicts_follow_from_what_holds() -> None:
+    assert weigh("", holds=True, amended=False).verdict == "confirmed"
+    assert weigh("", holds=False, amended=True).verdict == "corrected"
+    assert weigh("", holds=False).verdict == "wrong"
+    assert undecided("", for_it=True, against=True).verdict == "unverifiable"
+    assert undecided("", for_it=True, against=False).verdict == "confirmed"
+    assert undecided("", for_it=False, against=True).verdict == "wrong"
+    found = by_machine("twice", "chapter_08_cheaper")
+    assert re.fullmatch(r"twice \(.+, \d{4}-\d\d-\d\d\)", found.measured)
+
+
+def figures(text: str) -> Counter[str]:
+    """Return the numbers of a text as they are written, without separators of thousands."""
+    plain = re.sub(r"(?<=\d)[,_](?=\d{3})", "", text)
+    return Counter(re.findall(r"\d+(?:\.\d+)?", plain))
+
+
+@pytest.mark.parametrize("claim", RUN, ids=NAMES)
+def test_figures_of_the_ledger_are_those_of_the_check(claim: dict[str, str]) -> None:
+    """Whoever changes a figure of the ledger has to change what is computed."""
+    check = check_of(claim["id"])
+    known = figures(recompute(claim["id"]).measured) | figures(getsource(check))
+    told = figures(claim["claim"]) | figures(claim["correct"])
+    assert told.keys() - known.keys() == set()
