@@ -24,6 +24,9 @@ from course_utils.plain_validation import check_at_least, check_callable, check_
 
 STARTING = 120.0  # seconds for an import of torch on a busy machine; only the first call needs it
 LATE = 0.2  # seconds by which a neighbour's own time-out may come after the parent's
+PRELOADED = [  # once, not in each process: the second is what torch.autograd.grad imports
+    "course_utils.distributed._rank", "torch.fx.experimental.symbolic_shapes",
+]  # fmt: skip
 Job = Callable[..., Any]
 
 
@@ -75,7 +78,7 @@ def _context() -> Any:
     methods = multiprocessing.get_all_start_methods()
     context: Any = multiprocessing.get_context("forkserver" if "forkserver" in methods else "spawn")
     if "forkserver" in methods:
-        context.set_forkserver_preload([serve_rank.__module__])
+        context.set_forkserver_preload(PRELOADED)
     return context
 
 

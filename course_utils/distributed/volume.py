@@ -9,8 +9,8 @@ from typing import Any, Literal
 
 import torch.distributed as dist
 from torch import Tensor
-from torch.utils._python_dispatch import TorchDispatchMode
 
+from course_utils.measure.cost import Watching
 from course_utils.plain_validation import check_at_least
 from course_utils.validation import check_head_groups
 
@@ -68,7 +68,7 @@ def communication_bytes(
     raise ValueError(f'scheme must be "ring", "ulysses" or "tensor", got {scheme!r}')
 
 
-class SentBytes(TorchDispatchMode):
+class SentBytes(Watching):
     """Counts the bytes of every tensor that is handed to the backend for another rank.
 
     `total` grows while the block is open. Only what the course's ranks use is known: sends and

@@ -20,6 +20,7 @@ from course_utils.widgets.length_explorer import LengthExplorer, length_explorer
 from course_utils.widgets.look_stepper import LookStepper, look_stepper
 from course_utils.widgets.mask_playground import MaskPlayground, mask_playground
 from course_utils.widgets.projection_toy import ProjectionToy, projection_toy
+from course_utils.widgets.ring_stepper import RingStepper, ring_stepper
 from course_utils.widgets.rope_clock import RopeClock, rope_clock
 from course_utils.widgets.scale_explorer import ScaleExplorer, scale_explorer
 from course_utils.widgets.tile_stepper import TileStepper, tile_stepper
@@ -39,6 +40,7 @@ __all__ = [
     "LookStepper",
     "MaskPlayground",
     "ProjectionToy",
+    "RingStepper",
     "RopeClock",
     "ScaleExplorer",
     "TileStepper",
@@ -57,6 +59,7 @@ __all__ = [
     "look_stepper",
     "mask_playground",
     "projection_toy",
+    "ring_stepper",
     "rope_clock",
     "scale_explorer",
     "tile_stepper",

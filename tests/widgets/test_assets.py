@@ -21,6 +21,7 @@ from course_utils.widgets import (
     LookStepper,
     MaskPlayground,
     ProjectionToy,
+    RingStepper,
     RopeClock,
     ScaleExplorer,
     TileStepper,
@@ -49,6 +50,7 @@ WIDGETS = [
     (WiringExplorer, "wiring_explorer"),
     (ExplanationGraph, "explanation_graph"),
     (HopfieldLandscape, "hopfield_landscape"),
+    (RingStepper, "ring_stepper"),
 ]
 
 

@@ -210,4 +210,10 @@ DRIVES = {
         said.walk_from_the_left_among_all,
         {"count": 6, "start": [-0.7, 0.4]},
     ),
+    "RingStepper": Drive(
+        widgets.ring_stepper,
+        lambda _: [slide("ranks", "End"), pick("layout", "striped"), slide("step", "End")],
+        said.last_step_of_eight_striped_ranks,
+        {"world_size": 8, "layout": "striped", "step": 7},
+    ),
 }

@@ -8,6 +8,7 @@ import hopfield_landscape_cases
 import look_stepper_cases
 import mask_playground_cases
 import numpy as np
+import ring_stepper_cases
 import tile_stepper_cases
 import torch
 import wiring_explorer_cases
@@ -229,3 +230,17 @@ def walk_from_the_left_among_all(widget: Any) -> list[str]:
     state = ", ".join(fixed(x, 2) for x in walk[-1]["state"])
     first, last = (fixed(walk[i]["energy"], 3) for i in (0, -1))
     return [f"{valleys} valleys", f"is ({state})", f"fell from {first} to {last}."]
+
+
+def last_step_of_eight_striped_ranks(widget: Any) -> list[str]:
+    tokens = 8 * widget.tokens_per_rank
+    work = ring_stepper_cases.work("striped", tokens, 8, widget.is_causal)
+    slowest = int(work.max(dim=0).values.sum())
+    sizes = (widget.num_heads, widget.d_k, widget.bytes_per_element)
+    forward, backward = ring_stepper_cases.sent("ring", 8, tokens, sizes)
+    share = slowest / (int(work.sum()) / 8)
+    return [
+        f"the slowest rank multiplies {work[:, -1].max()} pairs.",
+        f"Slowest ranks of all steps: {slowest} pairs, {share:.2f} times an even share.",
+        f"ring\t{forward:,}\t{forward:,}\t{backward:,}",
+    ]
