@@ -1,6 +1,7 @@
 """Attention of some queries over one block of keys, and its gradients.
 
-On a CPU torch's own kernel does both: it returns the logsumexp too, which `F.scaled_dot_product_attention` keeps for itself.
+On a CPU torch's own kernel does both: it returns the logsumexp too, which
+`F.scaled_dot_product_attention` keeps for itself.
 """
 
 import math
@@ -26,7 +27,7 @@ class Block:
 def visible_block(query_positions: Tensor, key_positions: Tensor, is_causal: bool) -> Block | None:
     """Return what of a block is multiplied; None where no query sees a key."""
     if not is_causal:
-        return Block(*(torch.arange(len(x)) for x in (query_positions, key_positions)))
+        return Block(torch.arange(len(query_positions)), torch.arange(len(key_positions)))
     rows = (query_positions >= key_positions.min()).nonzero().squeeze(-1)
     keys = (key_positions <= query_positions.max()).nonzero().squeeze(-1)
     if not len(rows):

@@ -134,7 +134,9 @@ def single_process(
     """Return output and gradients of the same attention in one process, by torch's own function."""
     inputs = tuple(x.detach().requires_grad_() for x in (query, key, value))
     is_grouped = query.shape[1] != key.shape[1]
-    out = F.scaled_dot_product_attention(*inputs, is_causal=is_causal, enable_gqa=is_grouped)
+    out = F.scaled_dot_product_attention(
+        inputs[0], inputs[1], inputs[2], is_causal=is_causal, enable_gqa=is_grouped
+    )
     grads = torch.autograd.grad(out, inputs, grad_out)
     return out.detach(), (grads[0], grads[1], grads[2])
 
@@ -152,10 +154,10 @@ def _under_torchrun() -> None:
     g = torch.Generator().manual_seed(0)
     given = tuple(torch.randn(1, 2, 64, 8, generator=g, dtype=torch.float64) for _ in range(4))
     with joined_group(rank, world_size, timeout=60.0) as device:
-        given = tuple(x.to(device) for x in given)
+        query, key, value, grad_out = given = tuple(x.to(device) for x in given)
         positions = zigzag_split(64, world_size).to(device)
         made, sent, _ = attention_job(rank, world_size, "ring", positions, True, given, 1)
-        right, right_grads = single_process(*given)
+        right, right_grads = single_process(query, key, value, grad_out)
         apart = max(
             float((one - whole[:, :, positions[rank]]).abs().max())
             for one, whole in zip(made, (right, *right_grads), strict=True)

@@ -1,4 +1,4 @@
-"""Ulysses: from shards of the tokens with all heads to shards of the heads with all tokens, and back.
+"""Ulysses: shards of the tokens with all heads become shards of the heads with all tokens.
 
 Source: Jacobs et al. 2023, DeepSpeed Ulysses, https://arxiv.org/abs/2309.14509
 Same contract as: attention of one process; each head is whole in one rank
@@ -67,9 +67,11 @@ def ulysses_attention(
         raise ValueError(
             f"{dist.get_world_size()} ranks must divide the key/value heads, got {key.shape[1]}"
         )
-    whole = [_AllToAll.apply(x, 1, 2) for x in (query, key, value)]  # type: ignore[no-untyped-call]
+    asking, asked, read = (_AllToAll.apply(x, 1, 2) for x in (query, key, value))  # type: ignore[no-untyped-call]
     is_grouped = query.shape[1] != key.shape[1]
-    out = F.scaled_dot_product_attention(*whole, is_causal=is_causal, enable_gqa=is_grouped)
+    out = F.scaled_dot_product_attention(
+        asking, asked, read, is_causal=is_causal, enable_gqa=is_grouped
+    )
     return _AllToAll.apply(out, 2, 1)  # type: ignore[no-any-return,no-untyped-call]
 
 
