@@ -633,13 +633,13 @@ axes = plotting.new_figure(title, "pairs asked for", "share recalled")
 plotting.power_axis(axes, (4, 16, 32, 64))
 shown = {
     "gated delta, then softmax": ("pink", (13, 1.04)),
-    "delta, 1 head": ("blue", (36, 0.77)),
+    "delta, 1 head": ("blue", (42, 0.72)),
     "delta, 4 heads": ("orange", (8, 0.79)),
     "delta, 16 heads": ("green", (7, 0.26)),
 }
 for name, (color, place) in shown.items():
     plotting.line(axes, (4, 16, 32, 64), now[name].mean(0), name, color, place)
-axes.set_ylim(0, 1.1)
+axes.set(xlim=(3.6, 100), ylim=(0, 1.1))
 
 # %% [markdown]
 r"""
