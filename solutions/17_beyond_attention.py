@@ -451,9 +451,9 @@ state_explorer()
 r"""
 <details><summary>Answer</summary>
 
-About as many as the state has rows, and they are the newest: the last one always, with cosine 1. The fading sum prefers the newest too, but for another reason. It forgets by the clock, the delta rule by what comes in the way.
+Three: d, e and h, about as many as the state has rows. The newest, h, is exact; a, b and c are lost. The sum has four of the eight right, and none of them exactly. The fading sum prefers the newest too, but for another reason: it forgets by the clock, the delta rule by what comes in the way.
 
-The cache is right throughout, until a key is written twice: it then holds both values, and nothing in it says which is newer. That is what positions are for.
+The cache has all of them, until a key is written twice: it then holds both values, and nothing in it says which is newer. That is what positions are for.
 
 </details>
 """
