@@ -13,7 +13,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from course_utils.attention._chunks import ROWS, joined, pieces
+from course_utils.attention._chunks import ROWS, pieces
 from course_utils.attention._kernel import widened
 from course_utils.validation import check_same_dtype, check_shape
 
@@ -76,8 +76,7 @@ def gated_delta_rule(
     """
     check_same_dtype("B H L width", query=query, key=key, value=value)
     _check(query, key, value, alpha, beta)
-    length = query.shape[-2]
-    if not length:
+    if not query.shape[-2]:
         raise ValueError("there must be at least one token, got none")
     wide = [widened(x) for x in (query, key, value, alpha.unsqueeze(-1), beta.unsqueeze(-1))]
     state = wide[1].new_zeros(*key.shape[:2], key.shape[-1], value.shape[-1])
@@ -94,7 +93,7 @@ def gated_delta_rule(
         parts.append(((q @ k.mT * faded) @ change + past * (q @ state)).to(query.dtype))
         last = kept[..., -1:, :]
         state = last.exp() * state + (k * (last - kept).exp()).mT @ change
-    return joined(parts, length, query, key, value, alpha, beta)
+    return torch.cat(parts, dim=-2)
 
 
 def _check(query: Tensor, key: Tensor, value: Tensor, alpha: Tensor, beta: Tensor) -> None:

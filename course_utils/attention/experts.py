@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
+from torch.nn import functional as F
 
 from course_utils.plain_validation import check_at_least
 from course_utils.validation import check_float, check_integers, check_same_dtype, check_shape
@@ -97,7 +98,7 @@ def load_balance_loss(logits: Float[Tensor, "N E"], index: Int[Tensor, "N k"]) -
         raise ValueError("there must be at least one token and one choice, got none")
     num_experts = logits.shape[1]
     _check_index(index, num_experts)
-    shares = torch.bincount(index.flatten(), minlength=num_experts).to(logits.dtype) / index.numel()
+    shares = F.one_hot(index, num_experts).to(logits.dtype).mean(dim=(0, 1))
     return num_experts * (shares * logits.softmax(dim=-1).mean(dim=0)).sum()
 
 

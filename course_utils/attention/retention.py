@@ -14,7 +14,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from course_utils.attention._chunks import ROWS, joined, pieces
+from course_utils.attention._chunks import ROWS, pieces
 from course_utils.validation import check_same_dtype, check_shape
 
 
@@ -97,7 +97,7 @@ def retention_chunk(
         until = decay[:, None, None] ** (rows - 1 - ages)[:, None]  # how far each token fades
         parts.append((q @ k.mT * table[..., :rows, :rows]) @ v + since * (q @ state))
         state = decay[:, None, None] ** rows * state + k.mT @ (until * v)
-    return joined(parts, length, query, key, value, decay, state), state
+    return torch.cat(parts, dim=-2), state
 
 
 def _faded(decay: Tensor, length: int) -> Tensor:

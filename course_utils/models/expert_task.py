@@ -35,7 +35,7 @@ class ExpertTask:
 
     def draw(
         self, number: int, generator: torch.Generator
-    ) -> tuple[Inputs, Inputs, Int[Tensor, "N"]]:
+    ) -> tuple[Inputs, Inputs, Int[Tensor, " points"]]:
         """Return points, what they should become, and their kinds."""
         kind = torch.randint(KINDS, (number,), generator=generator)
         x = self.centres[kind] + SPREAD * torch.randn(number, WIDTH, generator=generator)
@@ -62,9 +62,7 @@ class Experts(nn.Module):
         self.router = nn.Linear(WIDTH, KINDS, bias=False)
         self.experts = nn.ModuleList(feed_forward(HIDDEN) for _ in range(KINDS))
 
-    def forward(
-        self, x: Inputs
-    ) -> tuple[Inputs, Float[Tensor, "N experts"], Int[Tensor, "N k"]]:
+    def forward(self, x: Inputs) -> tuple[Inputs, Float[Tensor, "N experts"], Int[Tensor, "N k"]]:
         """Return the mixture, the router's logits and which experts were chosen."""
         logits = self.router(x)
         index, gates = route_top_k(logits, self.k)
@@ -102,9 +100,7 @@ def train_experts(
         out, logits, index = model(x)
         return F.mse_loss(out, wanted) + balance * load_balance_loss(logits, index)
 
-    return descend(
-        model, draw_loss, optimiser, steps=steps, learning_rate=3e-3, progress=progress
-    )
+    return descend(model, draw_loss, optimiser, steps=steps, learning_rate=3e-3, progress=progress)
 
 
 @torch.no_grad()
@@ -112,9 +108,9 @@ def judge_experts(model: nn.Module, task: ExpertTask, number: int = 4096) -> dic
     """Return the relative squared error, and for experts how evenly they are used.
 
     Returns:
-        "error"; for `Experts` also "balance", the balance loss, "dropped", the share of choices that
-        would overflow experts with room for 1.25 times an even share, and "idle", how many experts
-        get less than 1 % of the choices.
+        "error"; for `Experts` also "balance", the balance loss, "dropped", the share of choices
+        that would overflow experts with room for 1.25 times an even share, and "idle", how many
+        experts get less than 1 % of the choices.
     """
     x, wanted, _ = task.draw(number, torch.Generator().manual_seed(1000))
     out = model(x)

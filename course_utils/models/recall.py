@@ -14,25 +14,25 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from course_utils.attention import (
-    causal_linear_attention,
-    grouped_query_attention,
-    merge_heads,
-    sliding_window_attention,
-    split_heads,
-)
-from course_utils.attention.masks import causal_mask
 from course_utils.models._tokens import check_some, embedded
-from course_utils.models.state_mixers import MIXERS
+from course_utils.models.recall_layers import D_MODEL, KINDS, WINDOW, make_layer
 from course_utils.models.training import descend
 from course_utils.validation import (
     check_at_least,
     check_instance,
 )
 
-SYMBOLS, WINDOW = 64, 16
-D_MODEL, LAYERS = 64, 2
-Attend = Callable[[Tensor, Tensor, Tensor], Tensor]
+__all__ = [
+    "D_MODEL",
+    "LAYERS",
+    "SYMBOLS",
+    "WINDOW",
+    "RecallModel",
+    "judge_recall",
+    "recall_batch",
+    "train_recall",
+]
+SYMBOLS, LAYERS = 64, 2
 
 
 def recall_batch(
@@ -106,10 +106,7 @@ class RecallModel(nn.Module):
             raise ValueError(f"d_latent must be an even number from 2 to 128, got {d_latent}")
         self.token = nn.Embedding(2 * SYMBOLS, D_MODEL)
         self.layers = nn.ModuleList(
-            _StateLayer(kind, num_heads)
-            if kind in MIXERS
-            else _Layer(kind, num_heads, num_kv_heads, d_latent)
-            for _ in range(LAYERS)
+            make_layer(kind, num_heads, num_kv_heads, d_latent) for _ in range(LAYERS)
         )
         self.norm = nn.LayerNorm(D_MODEL)
         self.out = nn.Linear(D_MODEL, SYMBOLS)
@@ -122,74 +119,6 @@ class RecallModel(nn.Module):
             x = layer(x)
         scores: Tensor = self.out(self.norm(x))
         return scores
-
-
-class _Layer(nn.Module):
-    def __init__(self, kind: str, num_heads: int, num_kv_heads: int, d_latent: int | None) -> None:
-        super().__init__()
-        self.attend, self.num_heads, self.num_kv_heads = _ATTEND[kind], num_heads, num_kv_heads
-        self.norm = nn.LayerNorm(D_MODEL)
-        self.before = nn.Parameter(0.1 * torch.randn(D_MODEL))
-        self.query = nn.Linear(D_MODEL, D_MODEL, bias=False)
-        self.key: nn.Module
-        self.value: nn.Module
-        if d_latent is None:
-            d_kv = D_MODEL // num_heads * num_kv_heads
-            self.key, self.value = (nn.Linear(D_MODEL, d_kv, bias=False) for _ in range(2))
-            spared = D_MODEL - d_kv
-        else:
-            down = nn.Linear(D_MODEL, d_latent, bias=False)  # one for both: all that would be kept
-            self.key, self.value = (nn.Sequential(down, _unfolded(d_latent)) for _ in range(2))
-            spared = D_MODEL - 3 * d_latent // 2
-        d_ff = 4 * D_MODEL + spared  # the feed-forward layer gets what keys and values leave over
-        self.merge = nn.Linear(D_MODEL, D_MODEL, bias=False)
-        self.feed_forward = _feed_forward(d_ff)
-
-    def forward(self, x: Tensor) -> Tensor:
-        y = _with_the_one_before(self.norm(x), self.before)
-        query = split_heads(self.query(y), self.num_heads)
-        key, value = (split_heads(part(y), self.num_kv_heads) for part in (self.key, self.value))
-        x = x + self.merge(merge_heads(self.attend(query, key, value)))
-        out: Tensor = x + self.feed_forward(x)
-        return out
-
-
-class _StateLayer(nn.Module):
-    def __init__(self, kind: str, num_heads: int) -> None:
-        super().__init__()
-        self.norm = nn.LayerNorm(D_MODEL)
-        self.before = nn.Parameter(0.1 * torch.randn(D_MODEL))
-        self.mixer = MIXERS[kind](D_MODEL, num_heads)
-        needed = sum(weight.numel() for weight in self.mixer.parameters())
-        spared = round((3 * D_MODEL**2 - needed) / (2 * D_MODEL))
-        self.merge = nn.Linear(D_MODEL, D_MODEL, bias=False)
-        self.feed_forward = _feed_forward(4 * D_MODEL + spared)
-
-    def forward(self, x: Tensor) -> Tensor:
-        x = x + self.merge(self.mixer(_with_the_one_before(self.norm(x), self.before)))
-        out: Tensor = x + self.feed_forward(x)
-        return out
-
-
-def _feed_forward(d_ff: int) -> nn.Sequential:
-    return nn.Sequential(
-        nn.LayerNorm(D_MODEL),
-        nn.Linear(D_MODEL, d_ff, bias=False),
-        nn.GELU(),
-        nn.Linear(d_ff, D_MODEL, bias=False),
-    )
-
-
-def _with_the_one_before(x: Tensor, share: Tensor) -> Tensor:
-    """Return each token with a share of the one before it: the short convolution."""
-    return x + share * F.pad(x, (0, 0, 1, -1))
-
-
-def _unfolded(d_latent: int) -> nn.Linear:
-    """Return what makes all heads' keys, at first as large as the keys of the other models."""
-    up = nn.Linear(d_latent, D_MODEL, bias=False)
-    nn.init.normal_(up.weight, std=d_latent**-0.5)
-    return up
 
 
 def train_recall(
@@ -239,21 +168,3 @@ def judge_recall(
         right = model(tokens)[:, -number:].argmax(dim=-1) == wanted
         found[number] = right.double().mean().item()
     return found
-
-
-def _full(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
-    length = query.shape[-2]
-    return grouped_query_attention(query, key, value, causal_mask(length, length))
-
-
-def _window(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
-    return sliding_window_attention(query, key, value, WINDOW)
-
-
-_ATTEND: dict[str, Attend] = {
-    "full": _full,
-    "window": _window,
-    "linear": causal_linear_attention,
-    "latent": _full,
-}
-KINDS = (*_ATTEND, *MIXERS)

@@ -1,6 +1,7 @@
 """Mixers of tokens that keep a state instead of a cache, for the models that recall.
 
-Source: those of `retention`, `gated_linear`, `delta_rule`, `selective_scan` and `wkv` in `attention`
+Source: see the files `retention`, `gated_linear`, `delta_rule`, `selective_scan` and `wkv` in
+    `attention`
 Differs: the short convolution before each, the merging after it and the feed-forward layer are the
     recall model's, the same for all; no group norm and no gate after the heads
 """

@@ -49,7 +49,7 @@ def _chunks(*lengths: int) -> Function:
 
 
 def _long(g: torch.Generator) -> tuple[Tensor, ...]:
-    return (*(normal(g, 1, 1, 60, width, dtype=torch.float32) for width in (2, 2, 3)),
+    return (*(normal(g, 1, 1, 70, width, dtype=torch.float32) for width in (2, 2, 3)),
             torch.tensor([0.1]), normal(g, 1, 1, 2, 3, dtype=torch.float32))
 
 
@@ -77,7 +77,7 @@ EXERCISE = exercise(
         case("non-contiguous inputs", B=2, H=4, T=6, d_k=3, d_v=5, decay=lambda g: decays(g, 4), strided=True),
         case("bfloat16", B=2, H=3, T=4, d_k=5, d_v=3, dtype="bfloat16", tolerance=0.4,
              decay=lambda g: decays(g, 3, torch.bfloat16)),
-        case("60 tokens in float32, decay 0.1", _long, tolerance=1e-4, gradient="finite"),
+        case("70 tokens in float32, decay 0.1", _long, tolerance=1e-4, gradient="finite"),
     ),
     mistakes=(
         mistake("past not faded inside a chunk", "Every token of the chunk reads the state at the same size. What has "
