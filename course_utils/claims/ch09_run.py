@@ -32,7 +32,8 @@ def tiles_are_normalised_alone() -> Finding:
     ones = torch.ones_like(query)
     found = {n: float(published(query, key, ones, 16 // n).mean()) for n in (2, 4, 8)}
     single = [x.float() for x in draws(*[(1, 1, 64, 8)] * 3)]
-    exact = largest(tiled_attention(*single, 8, 16)[0], scaled_dot_product_attention(*single))
+    q, k, v = single
+    exact = largest(tiled_attention(q, k, v, 8, 16)[0], scaled_dot_product_attention(q, k, v))
     return weigh(
         f"the weights sum to "
         f"{', '.join(f'{v:.1f} in {n} tiles' for n, v in found.items())}; with a "
