@@ -1,6 +1,7 @@
 """Checks of the claims of chapter 05 about modules that were published."""
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -15,6 +16,7 @@ from course_utils.attention import (
     split_heads,
 )
 from course_utils.claims._inputs import draw, draws, largest, refused
+from course_utils.claims.ch05 import heads_of_three
 from course_utils.claims.finding import Finding, weigh
 from course_utils.claims.registry import recomputes
 from course_utils.measure import mha_parameters
@@ -31,7 +33,7 @@ def fused_module_is_a_drop_in() -> Finding:
     return weigh(
         f"{missing:,} parameters fewer; a width that the heads do not divide: {sizes}; no mask",
         holds=missing == 0,
-        amended=largest(same, multi_head_attention(x, x, x, *weights, num_heads=3)) < 1e-12,
+        amended=largest(same, heads_of_three(x, weights)) < 1e-12,
     )
 
 
@@ -60,8 +62,8 @@ def multi_head_modules_are_right() -> Finding:
         theirs.in_proj_bias.zero_()
         theirs.out_proj.bias.zero_()
         expected = theirs(x, x, x, need_weights=False)[0]
-    ours = multi_head_attention(x, x, x, *matrices, num_heads=3)
-    loop = multi_head_attention_loop(x, x, x, *matrices, num_heads=3)
+    ours = heads_of_three(x, matrices)
+    loop = heads_of_three(x, matrices, multi_head_attention_loop)
     off = max(largest(ours, expected), largest(loop, expected))
     masks = [torch.ones(5, 5).bool(), torch.ones(1, 5, 5).bool(), torch.ones(2, 1, 5, 5).bool()]
     fit = sum(not refused(multi_head_attention, x, x, x, *matrices, 3, mask) for mask in masks)
@@ -76,22 +78,21 @@ def multi_head_modules_are_right() -> Finding:
 def self_attention_module_is_complete() -> Finding:
     """Right as far as it goes; a width that the heads do not divide fails when it is called."""
     x, weights = draw(1, 5, 12), draws(*[(12, 12)] * 4, seed=1)
-    off = largest(
-        _published(x, *weights, heads=3), multi_head_attention(x, x, x, *weights, num_heads=3)
-    )
-    late = refused(lambda: _published(x, *weights, heads=5))
+    off = largest(_published(x, weights, 3), heads_of_three(x, weights))
+    late = refused(lambda: _published(x, weights, 5))
     return weigh(
         f"{off:.0e} from ours; 5 heads of 12 features: {late} in the call", holds=off < 1e-12
     )
 
 
-def _published(x: Tensor, W_q: Tensor, W_k: Tensor, W_v: Tensor, W_o: Tensor, heads: int) -> Tensor:
+def _published(x: Tensor, weights: Sequence[Tensor], heads: int) -> Tensor:
+    W_q, W_k, W_v, W_o = weights
     width = x.shape[-1] // heads
     query, key, value = (
         (x @ W).view(*x.shape[:2], heads, width).transpose(1, 2) for W in (W_q, W_k, W_v)
     )
-    weights = (query @ key.mT / math.sqrt(width)).softmax(-1)
-    return (weights @ value).transpose(1, 2).reshape(x.shape) @ W_o
+    given = (query @ key.mT / math.sqrt(width)).softmax(-1)
+    return (given @ value).transpose(1, 2).reshape(x.shape) @ W_o
 
 
 @recomputes("05-26")
