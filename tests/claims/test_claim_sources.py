@@ -75,3 +75,13 @@ def test_works_are_cited_by_their_authors() -> None:
     ]
     with pytest.raises(KeyError):
         works(["nobody1999nothing"])
+
+
+def test_an_installed_package_has_the_ledger_inside(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("course_utils.claims.ledger.PACKAGE", tmp_path / "course_utils")
+    assert book_file("claims.yml") == tmp_path / "course_utils" / "book" / "claims.yml"
+    (tmp_path / "book").mkdir()
+    (tmp_path / "book" / "claims.yml").touch()
+    assert book_file("claims.yml") == tmp_path / "book" / "claims.yml"
