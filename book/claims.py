@@ -7,7 +7,6 @@ from `course_utils.claims`, the rest from the ledger in `claims.yml`.
 import re
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 from docutils.nodes import make_id
 

@@ -1,6 +1,8 @@
 """Seeded inputs of the checks."""
 
 import math
+from collections.abc import Sequence
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -12,7 +14,7 @@ def draw(*shape: int, seed: int = 0) -> Tensor:
     return torch.randn(*shape, generator=generator, dtype=torch.float64)
 
 
-def draws(*shapes: tuple[int, ...], seed: int = 0) -> list[Tensor]:
+def draws(*shapes: tuple[int, ...], seed: int = 0) -> Any:
     """Return one tensor of standard normal numbers for each shape, all different."""
     return [draw(*shape, seed=seed + index) for index, shape in enumerate(shapes)]
 
@@ -27,7 +29,7 @@ def row(numbers: Tensor, digits: int = 3) -> str:
     return "[" + ", ".join(f"{float(number):.{digits}f}" for number in numbers) + "]"
 
 
-def power(x: tuple[float, float], y: tuple[float, float]) -> float:
+def power(x: Sequence[float], y: Sequence[float]) -> float:
     """Return the power of x by which y grows between two points."""
     return math.log(y[1] / y[0]) / math.log(x[1] / x[0])
 

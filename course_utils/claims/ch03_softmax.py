@@ -4,7 +4,7 @@ import math
 
 from torch import Tensor
 
-from course_utils.claims._inputs import draws, largest, row
+from course_utils.claims._inputs import draw, largest, row
 from course_utils.claims.ch03 import exact
 from course_utils.claims.finding import Finding, weigh
 from course_utils.claims.registry import recomputes
@@ -54,7 +54,7 @@ def same_pair_at_two_widths() -> Finding:
     z = 12.3 / 8, 35.2 / math.sqrt(512)
     return weigh(
         f"{z[0]:.2f} and {z[1]:.2f} sigma; a pair has one width",
-        holds=64 == 512,
+        holds=len({64, 512}) == 1,
         amended=abs(z[0] - z[1]) < 0.05,
     )
 
@@ -75,7 +75,7 @@ def unscaled_softmax_at_512() -> Finding:
 
 def tops(deviation: float) -> Tensor:
     """Return 20,000 rows of weights over 10 keys whose scores have this deviation."""
-    return (deviation * draws((20_000, 10))[0]).softmax(-1)
+    return (deviation * draw(20_000, 10)).softmax(-1)
 
 
 @recomputes("03-21", "03-38", "03-39")

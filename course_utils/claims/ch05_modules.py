@@ -1,6 +1,8 @@
 """Checks of the claims of chapter 05 about modules that were published."""
 
 import math
+from collections.abc import Sequence
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -14,6 +16,7 @@ from course_utils.attention import (
     split_heads,
 )
 from course_utils.claims._inputs import draw, draws, largest, refused
+from course_utils.claims.ch05 import heads_of_three
 from course_utils.claims.finding import Finding, weigh
 from course_utils.claims.registry import recomputes
 from course_utils.measure import mha_parameters
@@ -25,12 +28,12 @@ def fused_module_is_a_drop_in() -> Finding:
     fused = 512 * 3 * 512 + 512 * 512 + 512
     missing = mha_parameters(512, 8, True) - fused
     sizes = refused(multi_head_attention_fused, draw(1, 2, 12), draw(12, 36), draw(12, 12), 5)
-    x, *weights = draws((2, 5, 12), *[(12, 12)] * 4)
+    x, weights = draw(2, 5, 12), draws(*[(12, 12)] * 4, seed=1)
     same = multi_head_attention_fused(x, torch.cat(weights[:3], dim=1), weights[3], 3)
     return weigh(
         f"{missing:,} parameters fewer; a width that the heads do not divide: {sizes}; no mask",
         holds=missing == 0,
-        amended=largest(same, multi_head_attention(x, x, x, *weights, 3)) < 1e-12,
+        amended=largest(same, heads_of_three(x, weights)) < 1e-12,
     )
 
 
@@ -53,14 +56,14 @@ def multi_head_modules_are_right() -> Finding:
     with torch.no_grad():
         theirs.in_proj_weight.copy_(draw(72, 24, seed=1) / 5)
         theirs.out_proj.weight.copy_(draw(24, 24, seed=2) / 5)
-        matrices = [part.mT for part in theirs.in_proj_weight.chunk(3)] + [
+        matrices: Any = [part.mT for part in theirs.in_proj_weight.chunk(3)] + [
             theirs.out_proj.weight.mT
         ]
         theirs.in_proj_bias.zero_()
         theirs.out_proj.bias.zero_()
         expected = theirs(x, x, x, need_weights=False)[0]
-    ours = multi_head_attention(x, x, x, *matrices, 3)
-    loop = multi_head_attention_loop(x, x, x, *matrices, 3)
+    ours = heads_of_three(x, matrices)
+    loop = heads_of_three(x, matrices, multi_head_attention_loop)
     off = max(largest(ours, expected), largest(loop, expected))
     masks = [torch.ones(5, 5).bool(), torch.ones(1, 5, 5).bool(), torch.ones(2, 1, 5, 5).bool()]
     fit = sum(not refused(multi_head_attention, x, x, x, *matrices, 3, mask) for mask in masks)
@@ -74,21 +77,22 @@ def multi_head_modules_are_right() -> Finding:
 @recomputes("05-24")
 def self_attention_module_is_complete() -> Finding:
     """Right as far as it goes; a width that the heads do not divide fails when it is called."""
-    x, *weights = draws((1, 5, 12), *[(12, 12)] * 4)
-    off = largest(_published(x, *weights, heads=3), multi_head_attention(x, x, x, *weights, 3))
-    late = refused(lambda: _published(x, *weights, heads=5))
+    x, weights = draw(1, 5, 12), draws(*[(12, 12)] * 4, seed=1)
+    off = largest(_published(x, weights, 3), heads_of_three(x, weights))
+    late = refused(lambda: _published(x, weights, 5))
     return weigh(
         f"{off:.0e} from ours; 5 heads of 12 features: {late} in the call", holds=off < 1e-12
     )
 
 
-def _published(x: Tensor, W_q: Tensor, W_k: Tensor, W_v: Tensor, W_o: Tensor, heads: int) -> Tensor:
+def _published(x: Tensor, weights: Sequence[Tensor], heads: int) -> Tensor:
+    W_q, W_k, W_v, W_o = weights
     width = x.shape[-1] // heads
     query, key, value = (
         (x @ W).view(*x.shape[:2], heads, width).transpose(1, 2) for W in (W_q, W_k, W_v)
     )
-    weights = (query @ key.mT / math.sqrt(width)).softmax(-1)
-    return (weights @ value).transpose(1, 2).reshape(x.shape) @ W_o
+    given = (query @ key.mT / math.sqrt(width)).softmax(-1)
+    return (given @ value).transpose(1, 2).reshape(x.shape) @ W_o
 
 
 @recomputes("05-26")

@@ -43,7 +43,8 @@ def minus_a_billion_masks() -> Finding:
 @recomputes("06-02")
 def filling_in_place_is_safe() -> Finding:
     """masked_fill_ on divided scores: the gradients of the copy."""
-    mask, gradients = causal_mask(4, 4), []
+    mask = causal_mask(4, 4)
+    gradients: list[torch.Tensor] = []
     for name in ("masked_fill", "masked_fill_"):
         x = draw(4, 4).requires_grad_()
         scores = getattr(x @ x.mT / 2.0, name)(~mask, -1e9)

@@ -97,7 +97,7 @@ def _shared(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor) -> torc
 def mask_argument_of_a_name_that_is_nowhere() -> Finding:
     """model.attention(x, mask=local_mask), in a listing that defines neither model nor x."""
     try:
-        eval("model.attention(x, mask=local_mask)", {"local_mask": local_mask})
+        eval("model.attention(x, mask=local_mask)", {"local_mask": draw(4, 4) > 0})
         raised = ""
     except NameError as error:
         raised = str(error)

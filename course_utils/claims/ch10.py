@@ -61,10 +61,11 @@ def caching_avoids_computing_again() -> Finding:
 def concatenating_makes_it_multi_head() -> Finding:
     """What comes out against multi-head attention with the same projections, and one head."""
     x = draw(1, 6, 12)
-    projected = [x @ W for W in weights()]
+    query, key, value = (x @ W for W in weights())
     mask = causal_mask(6, 6)
-    heads = merge_heads(scaled_dot_product_attention(*(split_heads(p, 3) for p in projected), mask))
-    one = scaled_dot_product_attention(*projected, mask)
+    split = split_heads(query, 3), split_heads(key, 3), split_heads(value, 3)
+    heads = merge_heads(scaled_dot_product_attention(*split, mask))
+    one = scaled_dot_product_attention(query, key, value, mask)
     out = Cached()(x, masked=True)
     return weigh(
         f"{largest(out, heads):.2f} from three heads, {largest(out, one):.0e} from one",

@@ -21,7 +21,7 @@ norm = partial(F.layer_norm, normalized_shape=(8,))
 def _loss(order: str, warm_up: int, rate: float) -> float:
     runs = read_record("chapter_11_dates")["warm_up"]
     same = {"order": order, "warm_up": warm_up, "learning_rate": rate}
-    return mean(run["loss"] for run in runs if same.items() <= run.items())
+    return float(mean(run["loss"] for run in runs if same.items() <= run.items()))
 
 
 @recomputes("11-13", "11-27")

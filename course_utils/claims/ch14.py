@@ -28,7 +28,9 @@ def cross_covariance_without_norms() -> Finding:
     query, key, value = draws((50, 8), (50, 8), (50, 8))
     unit = [x / x.norm(dim=0) for x in (query, key)]
     right = value @ (unit[0].mT @ unit[1]).softmax(-1).mT
-    ours = cross_covariance_attention(*(x[None, None] for x in (query, key, value)), 1.0)[0, 0]
+    ours = cross_covariance_attention(query[None, None], key[None, None], value[None, None], 1.0)[
+        0, 0
+    ]
     printed = (query.mT @ key).softmax(-1) @ value.mT
     spread = [
         float((x.mT @ y).std()) for x, y in (draws((n, 8), (n, 8)) for n in (50, 800, 12_800))

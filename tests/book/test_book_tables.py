@@ -67,6 +67,20 @@ def test_page_of_claims_tells_the_wrong_ones_first_and_folds_what_holds() -> Non
     assert "## 04" not in page
 
 
+def test_page_of_claims_is_drawn_from_what_was_found_now(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A verdict or a figure that stands in the ledger alone changes nothing on the page."""
+    page = claims.markdown({"03": "03 Scaled dot-product attention"})
+    assert "Found now: 67,108,864: 67.1 MFLOP, 68.7 with 6mn." in page
+    assert "computed (<code>flops_at_512</code>)" in page
+    assert "looked up; Raffel et al. (2020)" in page
+    stored = [claim | {"verdict": "confirmed"} for claim in claims.load()]
+    monkeypatch.setattr(claims, "load", lambda: stored)
+    run = [claim for claim in stored if claim["chapter"] == "03" and "check" in claim]
+    wrong = [claim for claim in run if claims.recomputed(claim)["verdict"] == "wrong"]
+    again = claims.markdown({"03": "03 Scaled dot-product attention"})
+    assert again.count("<td>wrong</td>") == len(wrong) > 2
+
+
 def test_page_of_mistakes_lists_them_all_and_shows_the_wrong_lines_to_instructors_alone() -> None:
     own = [exercise for exercise in all_exercises() if exercise.chapter == 3]
     count = sum(len(exercise.mistakes) for exercise in own)

@@ -84,6 +84,7 @@ SMALL: dict[str, tuple[dict[str, Any], list[str]]] = {
     "chapter_17_experts": ({"STEPS": 2}, ["--seeds", "1"]),
     "chapter_17_recall": ({"STEPS": 2}, ["--seeds", "1", "--models", "WKV"]),
     "chapter_17_stacks": ({}, []),
+    "chapter_18_claims": ({}, ["--rounds", "1", "--lengths", "8"]),
 }  # fmt: skip
 NEEDS = {"chapter_05_multi_head": "x_transformers"}  # of the extra [bench]
 TO_A_FILE = {"chapter_03_scaling", "chapter_07_positions", "chapter_08_recall",
