@@ -34,7 +34,7 @@ How to read: each experiment begins with a question. Write down your guess, run 
 
 Images have the axes $(B, C, h, w)$: batch, channels, rows, columns. The images are handwritten digits of 8 × 8 pixels, which scikit-learn brings along: 1,347 to learn from, 450 to test.
 
-Four small models are trained in this notebook, one seed each. What takes longer was recorded by scripts in `benchmarks/`, with the same functions; each table says how many seeds it has.
+Three small models are trained in this notebook, one seed each. What takes longer was recorded by scripts in `benchmarks/`, with the same functions; each table says how many seeds it has.
 """
 
 # %%
@@ -252,7 +252,7 @@ def in_the_open(model, images):
 
 # %% [markdown]
 r"""
-It is trained for 40 rounds through the 1,347 digits, each shifted by up to one pixel every time it is shown.
+It is trained for 30 rounds through the 1,347 digits, each shifted by up to one pixel every time it is shown.
 
 **Predict.** Rank four models by the share of test digits that they name: this ViT, a convolutional network (CNN) of as many parameters, logistic regression, an SVM.
 """
@@ -260,7 +260,7 @@ It is trained for 40 rounds through the 1,347 digits, each shifted by up to one 
 # %% tags=["nbval-ignore-output"] reason="the bar's speed"
 torch.manual_seed(0)
 vit = digit_training.digit_vit()
-_ = digit_training.train_on_digits(vit, seed=0, progress=bar)
+_ = digit_training.train_on_digits(vit, steps=630, seed=0, progress=bar)
 
 # %%
 scores, _ = in_the_open(vit, digits.test_images)
@@ -270,7 +270,7 @@ for name, right in digit_training.judge_on_digits(vit).items():
     print(f"{name:7} {right:.2f}")
 
 # %%
-print("recorded                     test   shifted test")
+print("recorded, 40 rounds          test   shifted test")
 for run in runs_of(digits_record, "ViT", "CNN", "SVM", "logistic regression"):
     name = f"{run['model']}, seed {run['seed']}"
     print(f"{name:27}  {run['test']:.3f}  {run['shifted']:.3f}", end="")
@@ -281,7 +281,7 @@ for run in runs_of(digits_record, "ViT", "CNN", "SVM", "logistic regression"):
 r"""
 <details><summary>Answer</summary>
 
-The CNN is first with .998<!-- shown: 0.998 -->, then the SVM with .989<!-- shown: 0.989 -->, the ViT with .973<!-- shown: 0.973 --> and logistic regression with .962<!-- shown: 0.962 -->. On shifted images the two that were trained on shifts stay; the SVM and logistic regression, which compare pixel with pixel, fall apart: .45 and .35<!-- shown: 0.453 0.347 -->.
+The CNN is first with .993 to .998<!-- shown: 0.993 0.998 -->, then the SVM with .989<!-- shown: 0.989 -->, the ViT with .973 to .982<!-- shown: 0.973 0.982 --> and logistic regression with .962<!-- shown: 0.962 -->. On shifted images the two that were trained on shifts stay; the SVM and logistic regression, which compare pixel with pixel, fall apart: .45 and .35<!-- shown: 0.453 0.347 -->.
 
 So the ViT is not the best here, and that is the expected result: see below.
 
@@ -302,7 +302,7 @@ for run in runs_of(digits_record, "ViT", "none"):
 r"""
 <details><summary>Answer</summary>
 
-About half: .49<!-- shown: 0.49 -->. Patches of 2 × 2 pixels say a good deal as a set, such as how many strokes end and in which directions they run. But half of the digits cannot be told apart by that.
+About half: .46 to .52<!-- shown: 0.46 0.52 -->. Patches of 2 × 2 pixels say a good deal as a set, such as how many strokes end and in which directions they run. But half of the digits cannot be told apart by that.
 
 </details>
 
@@ -366,7 +366,9 @@ print(f"inked patches: {(ink > 0.3).float().mean():.2f} of all")
 r"""
 <details><summary>Answer</summary>
 
-@@ANSWER3@@
+Both, layer 2 a little more: entropies of .93 to 1.54 in layer 1, of .74 to 1.33 in layer 2<!-- shown: 0.93 1.54 0.74 1.33 -->, where an even spread has 2.83. But not at ink: of all patches .44 hold ink, and they get .38 and .39 of the weight<!-- shown: 0.44 0.38 0.39 -->, less than their share.
+
+White paper where a 9 would have ink says as much as ink, and in layer 2 a token has read others. A map over the image shows *where* a head reads, not what it finds there (chapter 13).
 
 </details>
 
@@ -404,7 +406,7 @@ for run in runs_of(digits_record, *kinds):
 r"""
 <details><summary>Answer</summary>
 
-The narrow positions: .942 against .973<!-- shown: 0.942 0.973 -->. An embedded patch is of size 1 or so; a position of .02 is drowned by it, has hardly any influence on the loss, and so gets a small gradient. For long the model trains on a set of patches. (GPT-2's *tokens* are drawn with .02 too; there the two are of one size.)
+The narrow positions: .942 against .973 and more<!-- shown: 0.942 0.973 -->. An embedded patch is of size 1 or so; a position of .02 is drowned by it, has hardly any influence on the loss, and so gets a small gradient. For long the model trains on a set of patches. (GPT-2's *tokens* are drawn with .02 too; there the two are of one size.)
 
 The mean of the patches is as good as the class token, .980<!-- shown: 0.980 --> with this seed. A class token is a habit from BERT, not a necessity.
 
@@ -600,9 +602,9 @@ for query, axes in enumerate(grid[0, 1:]):
 
 # %% [markdown]
 r"""
-@TEXT5@
+Each query has a part of the canvas that it watches: query 3 the left, query 1 the lower right. One that answers puts its weight on one or two tokens, close to the digit though not always on it: a token holds its surroundings too, through four convolutions. The points are right, the names are often not.
 
-Read the same maps the other way round and they are a coarse **segmentation**: for every place of the canvas, which query looks there most. Models for segmentation (MaskFormer, Mask2Former) compare each query with each *pixel's* vector and let the scores be the mask.
+For **segmentation** one asks the other way round: for every place of the image, which query fits it best? The maps above are too coarse for that. Models for segmentation (MaskFormer, Mask2Former) compare each query with each *pixel's* vector and let the scores be the mask.
 """
 
 # %% [markdown]
@@ -702,13 +704,13 @@ for axes, number, picture in zip(grid.flat, numbers, pictures, strict=False):
 r"""
 Both towers are small Transformers, of patches and of letters; the mean of the last states, projected, is the vector. They never see each other before the cosine.
 
-**Predict.** 400 steps. How often will a strip of an unseen number find its caption among 200? (A guess: 1 in 200.)
+**Predict.** 300 steps. How often will a strip of an unseen number find its caption among 200? (A guess: 1 in 200.)
 """
 
 # %% tags=["nbval-ignore-output"] reason="the bar's speed"
 torch.manual_seed(0)
 towers = pair_training.TwoTowers()
-_ = pair_training.train_towers(towers, steps=400, seed=0, progress=bar)
+_ = pair_training.train_towers(towers, steps=300, seed=0, progress=bar)
 
 # %%
 cosines = pair_training.all_scores(towers)
@@ -724,7 +726,7 @@ for number in wrong:
 r"""
 <details><summary>Answer</summary>
 
-@TOW@ of the strips find their caption. Guessing finds one in 200. And neither the number nor its handwriting was in training: the towers have learnt digits at places, not numbers. The wrong ones share two of three digits as a rule.
+More than half, .56 both ways<!-- shown: 0.56 -->. Guessing finds one in 200. And neither the number nor its handwriting was in training: the towers have learnt digits at places, not numbers. Two of the four mistakes shown have the right digits in the wrong order.
 
 The temperature is learnt along, and falls: the surer the model, the sharper it may be.
 
@@ -912,7 +914,7 @@ First, a writer that has only ever seen captions. It learns to spell digits, one
 torch.manual_seed(0)
 writer = captions.Captioner()
 _ = captions.train_captions(
-    writer, writer.text.parameters(), steps=300, seed=0, sees=False, progress=bar
+    writer, writer.text.parameters(), steps=200, seed=0, sees=False, progress=bar
 )
 
 # %%
@@ -927,7 +929,7 @@ print(f"three digits cost {best:.3f} over {letters:.1f} letters")
 r"""
 <details><summary>Answer</summary>
 
-$3 \ln 10 = 6.9$ nats for the digits, which nobody can guess, and nothing for the spelling: spread over all letters, .463<!-- shown: 0.463 -->. The blind writer is close to that with .480<!-- shown: 0.480 -->. It knows all that there is to know without looking.
+$3 \ln 10 = 6.9$ nats for the digits, which nobody can guess, and nothing for the spelling: spread over all letters, .463<!-- shown: 0.463 -->. The blind writer is close to that with .487<!-- shown: 0.487 -->. It knows all that there is to know without looking.
 
 </details>
 
@@ -965,7 +967,7 @@ print(f", loss {captions.judge_captions(opened, sees=True)['loss']:.2f}")
 
 # %% tags=["nbval-ignore-output"] reason="the bar's speed"
 new = [*writer.image.parameters(), writer.W, writer.gates]
-_ = captions.train_captions(writer, new, steps=300, seed=0, sees=True, progress=bar)
+_ = captions.train_captions(writer, new, steps=200, seed=0, sees=True, progress=bar)
 
 # %%
 with_eyes = captions.judge_captions(writer, sees=True)
@@ -984,9 +986,9 @@ for run in runs_of(pairs_record, "gate 0", "gate 1", "all"):
 r"""
 <details><summary>Answer</summary>
 
-@LIVE8@
+With the gates at 0 the first output is the text model's, to the last bit, since $x + 0 \cdot \text{anything} = x$. After 200 steps the loss is .099, and .94 of the digits are right<!-- shown: 0.099 0.94 -->; the gates have opened a little, one of them to the negative side.
 
-The closed gate buys a start that harms nothing. It does not buy speed: with the gates at 1 the loss begins higher, at .656<!-- shown: 0.656 -->, and ends no worse. And the frozen text model buys that it can still write without a picture. Trained along ("all") it fits the captions better, and forgets that: .875 instead of .480<!-- shown: 0.875 0.480 -->.
+The closed gate buys a start that harms nothing. It does not buy speed: with the gates at 1 the loss begins higher, at .655<!-- shown: 0.655 -->, and ends no worse. And the frozen text model buys that it can still write without a picture. Trained along ("all") it fits the captions better, and forgets that: .875 instead of .480<!-- shown: 0.875 0.480 -->.
 
 </details>
 """
@@ -1118,25 +1120,19 @@ A task that asks for it: twelve dots in two colours on 14 × 14 pixels, one of t
 **Predict.** What share can a network get right that sees the marked dot only when it is near? And with one non-local block before the third convolution?
 """
 
-# %% tags=["nbval-ignore-output"] reason="the bar's speed"
-torch.manual_seed(1)
-net = dots.DotNet(non_local=True)
-_ = dots.train_on_dots(net, steps=300, seed=1, progress=bar)
-
 # %%
-print(f"live, with the block, 300 steps, seed 1: {dots.dots_right(net):.3f}")
 for run in dots_record["runs"]:
     name = "with" if run["non_local"] else "without"
-    print(f"recorded, {name:7} {run['steps']} steps, seed {run['seed']}", end="")
+    print(f"{name:7} {run['steps']} steps, seed {run['seed']}", end="")
     print(f": {run['right']:.3f}")
 
 # %% [markdown]
 r"""
 <details><summary>Answer</summary>
 
-Without the block .52 to .59<!-- shown: 0.519 0.594 -->, little better than a guess: the marked dot is near for few. With it, when it catches on, all of them: the third convolution finds the marked dot's colour at every place, and compares.
+Without the block .52 to .60<!-- shown: 0.519 0.602 -->, little better than a guess: the marked dot is near for few. With it, when it catches on, all of them: the third convolution finds the marked dot's colour at every place, and compares.
 
-*When* it catches on the seed decides. The live one was chosen because it does within 300 steps; seed 0 has .567<!-- shown: 0.567 --> then, and needs up to 600.
+*When* it catches on the seed decides: two seeds have it after 300 steps, seed 0 has .567<!-- shown: 0.567 --> then, and needs more.
 
 </details>
 """
@@ -1328,6 +1324,8 @@ parts = yours(
     "last_image_mask",
     "non_local_block",
 )
+torch.manual_seed(0)
+net, dotted = dots.DotNet(non_local=True), dots.draw_dots(8, torch.default_generator)[0]
 parts
 
 
@@ -1359,7 +1357,7 @@ def chapter(parts):
         "loss of the towers": parts.contrastive_loss(*vectors, 0.07),
         "captions": captions.caption_loss(writer_of, texts, pictures),
         "last image": parts.last_image_mask(marks, 3, 2).sum(dim=-1).tolist(),
-        "dots right": dots.dots_right(net),
+        "scores of dots": net(dotted).norm(),
     }
 
 
