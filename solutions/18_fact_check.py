@@ -72,7 +72,9 @@ Five sentences that were published in some form:
 # %%
 cache = 2 * 24 * 2048 * 2048 * 2  # keys and values, layers, tokens, width, bytes
 print(f"1. {cache:,} bytes: {cache / 1e6:.1f} MB, {cache / 2**20:.0f} MiB")
-print(f"2. 2·512·512·64 = {2 * 512 * 512 * 64 / 1e6:.1f} MFLOP; with the values {4 * 512 * 512 * 64 / 1e6:.1f}")
+print(
+    f"2. 2·512·512·64 = {2 * 512 * 512 * 64 / 1e6:.1f} MFLOP; with the values {4 * 512 * 512 * 64 / 1e6:.1f}"
+)
 flops = 32 * 4 * 512 * 512 * 64
 print(f"3. {flops / 1e9:.2f} GFLOP for one head in 0.8 ms: {flops / 0.8e-3 / 1e12:.1f} TFLOPS")
 x = torch.randn(1, 5, 4, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
@@ -171,7 +173,9 @@ ledger = {claim["id"]: claim for claim in claims.ledger()}
 found, moved = {}, []
 start = process_time()
 for chapter in sorted({claim["chapter"] for claim in ledger.values()}):
-    own = [c for c in ledger.values() if c["chapter"] == chapter and c["how"] in ("run", "computed")]
+    own = [
+        c for c in ledger.values() if c["chapter"] == chapter and c["how"] in ("run", "computed")
+    ]
     if own:
         found |= dict(claims.recompute_all(chapter))
 moved = [name for name, finding in found.items() if finding.verdict != ledger[name]["verdict"]]
@@ -182,7 +186,7 @@ print(f"{len(found)} claims recomputed; verdicts that moved: {moved or 'none'}")
 print(f"{seconds:.1f} CPU-seconds")
 
 # %%
-for name in ("02-06", "03-07", "07-14", "09-14", "09-18"):
+for name in ("02-06", "03-07", "03-31", "07-14", "09-14"):
     print(f"{name} {ledger[name]['claim'][:76]}")
     print(f"      {found[name].measured[:88]}\n      {found[name].verdict}\n")
 
@@ -200,7 +204,7 @@ if moved:
 r"""
 <details><summary>Answer</summary>
 
-A few seconds: most are arithmetic, and what needs training reads a record. None moved. That is a test of this course as well: if somebody changes one figure of the ledger, or one function of the package, the last cell stops.
+Less than twenty seconds: most are arithmetic, and what needs training reads a record. None moved. That is a test of this course as well: if somebody changes one figure of the ledger, or one function of the package, the last cell stops.
 
 What was only remembered or looked up is not proved by this. It can be no better than its source, and the ledger says which kind it is.
 
@@ -210,7 +214,8 @@ The same ledger to search. It needs no kernel.
 """
 
 # %% tags=["nbval-ignore-output"] reason="a widget has a new id in every run"
-claim_ledger()
+measured = {name: finding.measured for name, finding in found.items()}
+claim_ledger(claims.ledger(), claims.timeline(), found=measured)
 
 # %% [markdown]
 r"""
@@ -221,12 +226,13 @@ Where do texts go wrong? The next cell sorts the wrong and corrected claims by a
 
 # %%
 KINDS = {
-    "unit": r"\b[KMGT]i?B\b|decimal|GFLOP|TFLOPS|microsecond",
-    "one head or layer for all": r"per (attention )?head|one head|per layer|of one sequence|a layer\b",
-    "factor left out": r"leaves? out|left out|factor|twice|half\b|missing|\bboth\b|dropped|without",
-    "axis or order": r"axis|axes|row|column|equivariant|transpos|index|shape|key_len|query length",
-    "date or paper": r"\b(19|20)\d\d\b|et al|paper|published",
-    "absolute word": r"\b(only|all|never|always|any|every|identical|no)\b",
+    "never measured": r"measured|noise|untrained|drawn|prints|the text says|the code",
+    "figure or unit": r"\b[KMGT]i?B\b|gigabytes|FLOP|\d\.\d{3}|sigma|\d ?%|\d\.\d+x",
+    "one head, layer or text for all": r"head|per layer|a layer\b|sequences?\b|batch|encoder",
+    "factor or term left out": r"leaves? out|left out|factor|missing|\b[Pp]lus|\balso\b|drops",
+    "axis, mask or position": r"ax[ie]s|row|column|shape|mask|causal|position|equivariant|over",
+    "date, name or paper": r"\b(19|20)\d\d\b|et al|paper|[Kk]ernel|BERT|GPT|[Aa]dditive",
+    "absolute word": r"\b(only|all|never|always|any|every|identical|not|no|needs?)\b",
 }
 
 
@@ -244,7 +250,7 @@ for name, count in collections.Counter(map(kind, amiss)).most_common():
 r"""
 <details><summary>Answer</summary>
 
-See the table: no single kind leads by far. What they have in common is a missing *of what*: per head or per model, one product or two, for one sequence or a batch, at which width. Most wrong sentences about cost become right when they say what they count.
+Figures and units, axes and masks, and one head or layer taken for the whole: these three make up more than half. What they have in common is a missing *of what*: one product or both, one head or the model, one sequence or a batch, along which axis. Most wrong sentences about cost become right when they say what they count.
 
 That is the whole method: before you ask whether a number is right, ask what it is the number *of*.
 
@@ -326,7 +332,7 @@ check("accepts_attention", accepts_attention)
 r"""
 ## 4. What a good test needs
 
-Four tests of attention. The first looks at one input of one key and two queries, the second at square random inputs, the third at random sizes with a mask, the fourth is the course's own.
+Five tests of attention. The first looks at one input with one key, the second at square random inputs, the third at random sizes and a mask, the fourth at the same, to the last bit; the fifth is the course's own.
 
 **Predict.** Of the faults on the panel, how many does each catch? Does one of them refuse a right implementation?
 """
@@ -346,10 +352,12 @@ def differs(attention, shapes, mask=None, exact=False):
 
 
 some = torch.ones(5, 7, dtype=torch.bool).tril(2)
+sizes = ((5, 4), (7, 4), (7, 6))
 tests = {
     "one input": lambda a: not differs(a, ((2, 4), (1, 4), (1, 4))),
-    "square, to the last bit": lambda a: not differs(a, [(6, 6)] * 3, exact=True),
-    "random sizes and a mask": lambda a: not differs(a, ((5, 4), (7, 4), (7, 6)), some),
+    "square sizes": lambda a: not differs(a, [(6, 6)] * 3),
+    "random sizes and a mask": lambda a: not differs(a, sizes, some),
+    "the same, to the last bit": lambda a: not differs(a, sizes, some, exact=True),
     "the whole contract": clinic.accepts_attention,
 }
 
@@ -369,7 +377,7 @@ print("missed by random sizes and a mask:", ", ".join(missed))
 r"""
 <details><summary>Answer</summary>
 
-With one key every softmax is 1, whatever its scale: fewer than half are caught. Square inputs confuse $\sqrt{d_v}$ and $\sqrt S$ with $\sqrt{d_k}$, and the last bit refuses right ways that add in another order: a test that is too strict is wrong as well, and is soon switched off. Sizes that differ and a mask catch most. What they miss needs a *law*: the empty row, unchanged inputs, a call without a mask.
+With one key every softmax is 1, whatever its scale: fewer than half are caught. Square inputs confuse $\sqrt{d_v}$ and $\sqrt S$ with $\sqrt{d_k}$. Sizes that differ and a mask catch most; the last bit refuses right ways that add in another order: a test that is too strict is wrong as well, and is soon switched off. What they miss needs a *law*: the empty row, unchanged inputs, a call without a mask.
 
 A test is good if it fails for one reason only: the contract is broken.
 
@@ -537,7 +545,9 @@ state, steps = torch.zeros(32, 4), 0
 for token in torch.zeros(50, 32, 4):  # all sequences of the batch advance together
     state, steps = cell(token, state), steps + 1
 print(f"01: {steps} steps, {steps * 32} token updates")
-print(f"16: largest tensor grows as n^{grows['softmax, written out']:.0f} written out, n^{grows['SDPA']:.0f} by tiles")
+print(
+    f"16: largest tensor grows as n^{grows['softmax, written out']:.0f} written out, n^{grows['SDPA']:.0f} by tiles"
+)
 
 # %% [markdown]
 r"""
@@ -621,10 +631,16 @@ quality = torch.tensor([sum(seeds) / len(seeds) for seeds in runs.values()])
 front = clinic.pareto_front(cost, quality)
 for i in cost.argsort(stable=True).tolist():
     mark = "front" if front[i] else ""
-    print(f"{names[i]:34} {int(cost[i]):6,} kept {quality[i]:8.4f} recalled, {len(runs[names[i]])} seeds {mark}")
+    print(
+        f"{names[i]:34} {int(cost[i]):6,} kept {quality[i]:8.4f} recalled, {len(runs[names[i]])} seeds {mark}"
+    )
 
 # %% mystnb={"image": {"alt": "Share recalled against numbers kept per layer, on a logarithmic axis. A line of blue dots, the front, rises steeply from linear attention with many heads at 320 numbers to latent attention with 1,024, and stays level from there. Full attention lies far to the right at the same height; the window lies near the bottom."}}
-axes = plotting.new_figure("What nothing beats: little kept, much recalled", "numbers kept per layer", "share of 64 pairs recalled")
+axes = plotting.new_figure(
+    "What nothing beats: little kept, much recalled",
+    "numbers kept per layer",
+    "share of 64 pairs recalled",
+)
 plotting.power_axis(axes, (256, 512, 1024, 2048, 4096, 8192, 16384))
 axes.plot(cost[~front], quality[~front], "o", color=plotting.QUIET, fillstyle="none")
 order = [i for i in cost.argsort(stable=True).tolist() if front[i]]
@@ -640,7 +656,7 @@ _ = axes.set_ylim(-0.05, 1.08)
 r"""
 <details><summary>Answer</summary>
 
-Not here, or by a hair: several others recall as much to the third digit and keep a quarter or less. A front is made of means over three seeds, and differences in the fourth digit are noise: read it as "these are level", and then take the cheapest.
+Not here, by a hair: several others recall as much to the third digit and keep a quarter or less<!-- shown 2: 1.0000 0.9999 1,024 16,384 -->. A front is made of means over three seeds, and differences in the fourth digit are noise: read it as "these are level", and then take the cheapest.
 
 Note what the picture is a picture *of*: recall of 64 pairs by models of 111,424 weights. On another task the front is another.
 
@@ -675,8 +691,14 @@ records = {n: measure.read_record(n) for n in (
     "chapter_09_production", "chapter_09_tiled", "chapter_10_decode", "chapter_10_training",
     "chapter_12_dates")}  # fmt: skip
 at = {n: records[n].get("runs", []) for n in records}
-short = {n: pick(records["chapter_08_cheaper"]["window"], "times_slower", length=n) for n in (512, 8192)}
-chunks = {n: pick(records["chapter_08_cheaper"]["causal_linear"], "times_slower", length=n) for n in (512, 8192)}
+short = {
+    n: pick(records["chapter_08_cheaper"]["window"], "times_slower", length=n, window=128)
+    for n in (512, 8192)
+}
+chunks = {
+    n: pick(records["chapter_08_cheaper"]["causal_linear"], "times_slower", length=n)
+    for n in (512, 8192)
+}
 
 # %%
 way = {r["way"]: r for r in at["chapter_09_production"]}
@@ -890,15 +912,16 @@ r"""
 
 "GPT and BERT power ChatGPT." BERT reads in both directions: its mask hides nothing. What if such a model is trained to name the next token, and then has to write?
 
-Texts count 0, 1, … 7, 0, … from a random start. One model is trained with a causal mask, one without. Then both continue 0, 1, 2, 3.
+Texts count on by 1, 3, 5 or 7, modulo 8, from a random start. One model is trained with a causal mask, one without. Then both continue four tokens of each kind.
 
 **Predict.** Which has the lower training loss? Which continues rightly?
 """
 
-# %%
+# %% tags=["nbval-ignore-output"] reason="training differs in the last digits between machines"
 for name, masked in (("causal", True), ("both directions", False)):
-    model = small_models.cyclic(masked=masked)
-    print(f"{name:16} right next tokens when it writes: {small_models.follows(model):.2f}")
+    model = small_models.striding(masked=masked)
+    right = sum(small_models.follows(model, stride, masked) for stride in (1, 3, 5, 7)) / 4
+    print(f"{name:16} right next tokens when it writes: {right:.2f}")
 
 # %% [markdown]
 r"""
@@ -926,7 +949,11 @@ promised = {"scaled dot-product": "ScaledDotProductAttention", "multi-head": "Mu
             "cross-attention": "CrossAttention", "flash": "Flash", "sliding window": "SlidingWindowAttention",
             "linear": "LinearAttention", "relative positions (Shaw)": "Relative|Shaw",
             "rotary": "RotaryPositionalEmbedding"}  # fmt: skip
-optimised = {"KV caching": "cache", "checkpointing": "checkpoint", "mixed precision": "autocast|half|bfloat"}
+optimised = {
+    "KV caching": "cache",
+    "checkpointing": "checkpoint",
+    "mixed precision": "autocast|float16",
+}
 defined = """ScaledDotProductAttention MultiHeadAttention MultiQueryAttention GroupedQueryAttention
 SinusoidalPositionalEncoding LearnedPositionalEmbedding RotaryPositionalEmbedding rotate_half
 SlidingWindowAttention LinearAttention feature_map CrossAttention create_padding_mask create_causal_mask
@@ -934,13 +961,15 @@ combine_masks TransformerEncoderLayer TransformerDecoderLayer demo_attention_var
 benchmark_attention_speed visualize_attention_patterns print_performance_comparison"""
 for kind_of, promises in (("mechanisms", promised), ("optimisations", optimised)):
     absent = [name for name, words in promises.items() if not re.search(words, defined)]
-    print(f"{len(promises) - len(absent)} of {len(promises)} {kind_of}; absent: {', '.join(absent)}")
+    print(
+        f"{len(promises) - len(absent)} of {len(promises)} {kind_of}; absent: {', '.join(absent)}"
+    )
 
 # %% [markdown]
 r"""
 <details><summary>Answer</summary>
 
-Eight of ten, and none of three<!-- shown: 8 of 10 -->. Rotary embeddings are defined, and no attention of that file uses them. Its layers say "pre-norm" in their docstrings and are post-norm.
+Eight of ten, and none of three<!-- shown: 8 of 10 0 of 3 -->. Rotary embeddings are defined, and no attention of that file uses them. Its layers say "pre-norm" in their docstrings and are post-norm.
 
 </details>
 
@@ -952,7 +981,9 @@ for name in ("attention", "positions", "reading", "models", "measure", "clinic")
     package = import_module(f"course_utils.{name}")
     silent = [one for one in package.__all__ if not (getattr(package, one).__doc__ or "").strip()]
     files = [m.name for m in pkgutil.iter_modules(package.__path__) if not m.name.startswith("_")]
-    told = [f for f in files if "Source:" in (import_module(f"course_utils.{name}.{f}").__doc__ or "")]
+    told = [
+        f for f in files if "Source:" in (import_module(f"course_utils.{name}.{f}").__doc__ or "")
+    ]
     print(f"{name:10} {len(package.__all__):3} public names, {len(silent)} without a docstring; "
           f"{len(told):2} of {len(files)} files name a source")  # fmt: skip
 
@@ -1008,7 +1039,12 @@ parts
 # %%
 def chapter(parts):
     """Judge the panels, sizes and choices; count what was accepted, and in which places."""
-    tests = (parts.accepts_attention, parts.accepts_tiling, parts.accepts_cache, parts.accepts_rotation)
+    tests = (
+        parts.accepts_attention,
+        parts.accepts_tiling,
+        parts.accepts_cache,
+        parts.accepts_rotation,
+    )
     judged = {
         name: torch.tensor([float(test(one.make())) for one in panel])
         for test, (name, panel) in zip(tests, clinic.PANELS.items(), strict=True)

@@ -130,7 +130,9 @@ def _without_memory(
     norms: Any,
     pre_norm: bool,
 ) -> Tensor:
-    def part(x: Tensor, norm: Callable[[Tensor], Tensor], run: Callable[[Tensor], Tensor]) -> Tensor:
+    def part(
+        x: Tensor, norm: Callable[[Tensor], Tensor], run: Callable[[Tensor], Tensor]
+    ) -> Tensor:
         return x + run(norm(x)) if pre_norm else norm(x + run(x))
 
     x = part(x, norms[0], self_attend)
