@@ -46,8 +46,11 @@ from torch.nn import functional as F
 
 from course_utils import attention, check, claims, clinic, hint, measure, plotting, yours  # noqa: F401
 from course_utils.clinic import published, small_models, symptoms
-from course_utils.exercises import find
-from course_utils.positions import is_permutation_equivariant, rope_interleaved
+from course_utils.positions import (
+    is_permutation_equivariant,
+    rope_interleaved,
+    rope_split_halves,
+)
 from course_utils.widgets import claim_ledger
 
 plotting.use_style()
@@ -72,9 +75,8 @@ Five sentences that were published in some form:
 # %%
 cache = 2 * 24 * 2048 * 2048 * 2  # keys and values, layers, tokens, width, bytes
 print(f"1. {cache:,} bytes: {cache / 1e6:.1f} MB, {cache / 2**20:.0f} MiB")
-print(
-    f"2. 2·512·512·64 = {2 * 512 * 512 * 64 / 1e6:.1f} MFLOP; with the values {4 * 512 * 512 * 64 / 1e6:.1f}"
-)
+product = 2 * 512 * 512 * 64
+print(f"2. one product {product / 1e6:.1f} MFLOP, both {2 * product / 1e6:.1f}")
 flops = 32 * 4 * 512 * 512 * 64
 print(f"3. {flops / 1e9:.2f} GFLOP for one head in 0.8 ms: {flops / 0.8e-3 / 1e12:.1f} TFLOPS")
 x = torch.randn(1, 5, 4, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
@@ -674,6 +676,16 @@ The guide: what you have, what to do, and the measurement behind it. Each row na
 
 
 # %%
+records = {
+    name: measure.read_record(name)
+    for name in (
+        *("chapter_07_positions", "chapter_08_cheaper", "chapter_08_recall"),
+        *("chapter_09_production", "chapter_09_tiled", "chapter_10_decode"),
+        "chapter_10_training",
+    )
+}
+
+
 def pick(rows, value, **wanted):
     """Return one value of the one row that has these others."""
     (row,) = [row for row in rows if all(row.get(k) == v for k, v in wanted.items())]
@@ -686,42 +698,54 @@ def mean(rows, length, scheme):
     return sum(own) / len(own)
 
 
-records = {n: measure.read_record(n) for n in (
-    "chapter_05_multi_head", "chapter_07_positions", "chapter_08_cheaper", "chapter_08_recall",
-    "chapter_09_production", "chapter_09_tiled", "chapter_10_decode", "chapter_10_training",
-    "chapter_12_dates")}  # fmt: skip
-at = {n: records[n].get("runs", []) for n in records}
-short = {
-    n: pick(records["chapter_08_cheaper"]["window"], "times_slower", length=n, window=128)
-    for n in (512, 8192)
-}
-chunks = {
-    n: pick(records["chapter_08_cheaper"]["causal_linear"], "times_slower", length=n)
-    for n in (512, 8192)
-}
+at = {name: records[name]["runs"] for name in records}
+cheaper = records["chapter_08_cheaper"]
+short, chunks = (
+    {n: pick(rows, "times_slower", length=n, **more)["causal"] for n in (512, 8192)}
+    for rows, more in ((cheaper["window"], {"window": 128}), (cheaper["causal_linear"], {}))
+)
 
 # %%
-way = {r["way"]: r for r in at["chapter_09_production"]}
+way = {r["way"]: r["over_sdpa"] for r in at["chapter_09_production"]}
 token = {r["way"]: r["milliseconds"] for r in at["chapter_10_decode"] if r["position"] == 1024}
-loss = at["chapter_10_training"][0]
-text, recalled = at["chapter_07_positions"], dict(zip(names, quality.tolist(), strict=True))
-peak = {w: pick(at["chapter_09_tiled"], "peak_bytes", what=w, training=False, is_causal=False, length=2048)
-        for w in ("SDPA", "written out")}  # fmt: skip
+first = at["chapter_10_training"][0]
+through, size = first["loss_through"], first["bytes"]
+worse = through["int8"] - through["float32"]
+smaller = size["float32"] / size["int8"]
+recalled = dict(zip(names, quality.tolist(), strict=True))
+lost = recalled["linear, 4 heads"], recalled["window of 16, 4 heads"]
+own = {"what": "SDPA", "training": False, "is_causal": False, "length": 2048}
+peak = [
+    pick(at["chapter_09_tiled"], "peak_bytes", **own | {"what": w}) for w in ("written out", "SDPA")
+]
+far = [mean(at["chapter_07_positions"], "256", name) for name in ("ALiBi", "Shaw", "RoPE")]
+
+# %%
 guide = [
-    ("any length, nothing special", f"SDPA: {way['written out']['over_sdpa']:.1f}× faster than written out", "chapter_09_production"),
-    ("a causal text", f"is_causal: {way['SDPA, causal mask']['over_sdpa'] / way['SDPA, is_causal']['over_sdpa']:.1f}× faster than a mask", "chapter_09_production"),
-    ("2,048 tokens, little memory", f"tiles: {peak['written out'] / peak['SDPA']:.0f}× less than written out", "chapter_09_tiled"),
-    ("near context is enough", f"window of 128: {short[512]['causal']:.1f}× faster at 512, {short[8192]['causal']:.0f}× at 8,192", "chapter_08_cheaper"),
-    ("long texts, no exact recall", f"linear: {chunks[512]['causal']:.1f}× faster at 512, {chunks[8192]['causal']:.0f}× at 8,192", "chapter_08_cheaper"),
-    ("exact recall", f"full, grouped or latent: 1.00; linear {recalled['linear, 4 heads']:.2f}, window {recalled['window of 16, 4 heads']:.2f}", "chapter_08_recall"),
-    ("generation", f"a cache: {token['no cache'] / token['MHA']:.0f}× faster at token 1,024", "chapter_10_decode"),
-    ("generation, many users", f"one key head: {token['MHA'] / token['MQA']:.1f}× faster again", "chapter_10_decode"),
-    ("a cache too large", f"int8: {loss['bytes']['float32'] / loss['bytes']['int8']:.1f}× smaller, loss {loss['loss_through']['int8'] - loss['loss_through']['float32']:+.4f}", "chapter_10_training"),
-    ("longer than trained, 4×", f"loss {mean(text, '256', 'ALiBi'):.2f} ALiBi, {mean(text, '256', 'Shaw'):.2f} Shaw, {mean(text, '256', 'RoPE'):.2f} RoPE", "chapter_07_positions"),
+    ("any length, nothing special", "chapter_09_production",
+     f"SDPA: {way['written out']:.1f}× faster than written out"),
+    ("a causal text", "chapter_09_production",
+     f"is_causal: {way['SDPA, causal mask'] / way['SDPA, is_causal']:.1f}× faster than a mask"),
+    ("2,048 tokens, little memory", "chapter_09_tiled",
+     f"tiles: {peak[0] / peak[1]:.0f}× less than written out"),
+    ("near context is enough", "chapter_08_cheaper",
+     f"window of 128: {short[512]:.1f}× faster at 512, {short[8192]:.0f}× at 8,192"),
+    ("long texts, no exact recall", "chapter_08_cheaper",
+     f"linear: {chunks[512]:.1f}× faster at 512, {chunks[8192]:.0f}× at 8,192"),
+    ("exact recall", "chapter_08_recall",
+     f"full, grouped, latent: 1.00; linear {lost[0]:.2f}, window {lost[1]:.2f}"),
+    ("generation", "chapter_10_decode",
+     f"a cache: {token['no cache'] / token['MHA']:.0f}× faster at token 1,024"),
+    ("generation, many users", "chapter_10_decode",
+     f"one key head: {token['MHA'] / token['MQA']:.1f}× faster again"),
+    ("a cache too large", "chapter_10_training",
+     f"int8: {smaller:.1f}× smaller, loss {worse:+.4f}"),
+    ("longer than trained, 4×", "chapter_07_positions",
+     f"loss {far[0]:.2f} ALiBi, {far[1]:.2f} Shaw, {far[2]:.2f} RoPE"),
 ]  # fmt: skip
 
 # %%
-for case, then, name in guide:
+for case, name, then in guide:
     print(f"{case:28} {then}")
     r = records[name]
     processor = r["settings"].get("processor", r["machine"])
@@ -885,20 +909,20 @@ Faults: nothing turned; positions ignored, counted from 1, or the first sentence
 # %% exercise="accepts_rotation"
 def accepts_rotation(turn):
     """Return whether an implementation is RoPE in either pairing."""
-    ### BEGIN SOLUTION: Several pairs, each sentence its own positions; one pairing must fit throughout.
-    from course_utils.positions import rope_interleaved, rope_split_halves
-
+    ### BEGIN SOLUTION: Several pairs; each sentence its own positions; one pairing throughout.
     generator = torch.Generator().manual_seed(0)
     x = torch.randn(2, 3, 5, 8, generator=generator, dtype=torch.float64)
     own = torch.randint(0, 40, (2, 5), generator=generator)
-    try:
-        outs = [turn(x.clone(), positions) for positions in (own, own[1])]
-        return any(
-            all(torch.allclose(out, rope(x, p), rtol=1e-8) for out, p in zip(outs, (own, own[1])))
-            for rope in (rope_interleaved, rope_split_halves)
-        )
-    except Exception:
-        return False
+    agrees = {rope_interleaved: True, rope_split_halves: True}
+    for positions in (own, own[1]):
+        try:
+            out = turn(x.clone(), positions)
+            for rope in agrees:
+                right = torch.allclose(out, rope(x, positions), rtol=1e-8)
+                agrees[rope] = agrees[rope] and right
+        except Exception:
+            return False
+    return any(agrees.values())
     ### END SOLUTION
 
 

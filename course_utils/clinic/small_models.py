@@ -16,7 +16,7 @@ _WORDS, _LENGTH = 8, 16
 def _fit(
     draw: Callable[[torch.Generator], Tensor], *, masked: bool = True, shift: int = 1, steps: int
 ) -> tuple[SmallTransformer, float]:
-    """Train a small Transformer to name the token `shift` places on; return the last losses' mean."""
+    """Train a small Transformer to name the token `shift` places on; return it and its loss."""
     generator = torch.Generator().manual_seed(0)
     with torch.random.fork_rng():
         torch.manual_seed(0)
@@ -47,7 +47,7 @@ def cyclic(*, shift: int, steps: int = 80) -> SmallTransformer:
 
 
 def striding(*, masked: bool, steps: int = 150) -> SmallTransformer:
-    """Return a model trained on texts that count on by 1, 3, 5 or 7, modulo 8, with a mask or none."""
+    """Return a model trained on texts that count on by 1, 3, 5 or 7, modulo 8."""
 
     def draw(generator: torch.Generator) -> Tensor:
         return _counting(generator, 2 * torch.randint(4, (32, 1), generator=generator) + 1)

@@ -1,4 +1,4 @@
-"""Symptoms of faults in attention, each made by planting its cause, with the measurement that tells.
+"""Symptoms of faults in attention, each made by planting its cause, and what to measure.
 
 Every function here plants one cause, measures, repairs it, and measures again.
 """

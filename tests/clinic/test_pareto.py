@@ -33,5 +33,5 @@ def test_what_is_refused() -> None:
         pareto_front(good, torch.tensor([1.0, torch.nan]))
     with pytest.raises(ValueError, match="cost and quality must have equal lengths, got 2 and 3"):
         pareto_front(good, torch.ones(3))
-    with pytest.raises(TypeError, match="cost must have a floating dtype, got torch.int64"):
+    with pytest.raises(TypeError, match="cost must have a floating dtype, got"):
         pareto_front(torch.ones(2, dtype=torch.long), good)

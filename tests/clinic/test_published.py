@@ -14,13 +14,13 @@ NAMES = {
     "heads cut by view alone": "cut without a transpose",
     "-1e9, and an empty row": "uniform on an empty row",
     "RoPE that always counts from 0": "positions ignored",
-    "a window as a mask of all pairs": "window masked but dense",
+    "a window as a mask": "window masked but dense",
     "three faults of a flash sketch": "no scale",
     "only the last new token cached": "only one of several new tokens kept",
     "cross-attention that reads itself": "the memory unused",
     "every chosen token masked": "everything hidden",
     "the size of the gradient": "size of the gradient",
-    "cross-covariance, not normalised": "lengths kept",
+    "not normalised": "lengths kept",
     "patterns in columns, read as rows": "patterns taken for columns",
 }
 

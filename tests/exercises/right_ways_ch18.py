@@ -340,7 +340,7 @@ def unit_by_what_a_text_would_print(stated, unit, num_bytes):
     places = len(stated.partition(".")[2])
     claimed = int(stated.replace(".", ""))
     for base, word in ((1000, "confirmed"), (1024, "corrected")):
-        size = base ** "B kB MB GB TB".split().index(unit)
+        size = base ** ["B", "kB", "MB", "GB", "TB"].index(unit)
         cut, rest = divmod(num_bytes * 10**places, size)
         rounded = cut + (2 * rest >= size)
         if claimed in (cut, rounded):
