@@ -456,6 +456,11 @@ None of the three. A test of state needs several tokens in first *and* later cal
 
 # %% [markdown]
 r"""
+The panel of the next exercise has these and more: no causal mask in the first call, in later ones, or in any; a mask aligned top-left; only the newest of several tokens used, or kept; the past forgotten; nothing kept; the own key missing; no scale; another text's cache read; a cache that is not accepted.
+"""
+
+# %% [markdown]
+r"""
 ### Exercise: `accepts_cache`
 
 *Difficulty · importance · minutes*
@@ -463,8 +468,6 @@ r"""
 Write `accepts_cache(attend) -> bool`, where `attend(query, key, value, cache) -> (out, cache)` reads the next T ≥ 1 tokens of a text: `(B, H, T, d_k)`, `(B, H, T, d_k)`, `(B, H, T, d_v)`. `cache` is `None` at the start of a text, otherwise what the last call for *that* text returned: any object, changed in place or not. So hand each cache in once, and never look inside.
 
 The outputs of a text must be those of one causal pass, however it is cut. Several texts, also of other batch sizes, may be under way at a time.
-
-Faults: no causal mask in the first call, in later ones, or in any; a mask aligned top-left; only the newest of several tokens used, or kept; the past forgotten; nothing kept; the own key missing; no scale; another text's cache read; a cache that is not accepted.
 """
 
 
