@@ -26,6 +26,7 @@ TERMS = {
     "12_training": "checkpointing",
     "13_reading_attention": "rollout",
     "15_theory": "hopfield",
+    "18_fact_check": "pareto",
 }
 CHAPTER = "notebooks/03_scaled_dot_product.html"
 NAMELESS = """() => [...document.querySelectorAll("article img")]
