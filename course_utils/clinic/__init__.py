@@ -1,4 +1,4 @@
-"""Tests that accept any right implementation, the panels they are tried on, and two small judges."""
+"""Tests that accept any right implementation, the panels that try them, and two small judges."""
 
 from course_utils.clinic.judging_attention import accepts_attention
 from course_utils.clinic.judging_cache import accepts_cache

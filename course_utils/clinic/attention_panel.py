@@ -57,9 +57,7 @@ def _attend(
     return weights.masked_fill(nothing, empty(key)) @ value
 
 
-def _by_torch(
-    query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None = None
-) -> Tensor:
+def _by_torch(query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None = None) -> Tensor:
     return F.scaled_dot_product_attention(query, key, value, attn_mask).nan_to_num(0.0)
 
 
@@ -155,9 +153,7 @@ def _dropping() -> Attention:
     return strict(attend)
 
 
-def _raising(
-    query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None = None
-) -> Tensor:
+def _raising(query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None = None) -> Tensor:
     raise RuntimeError("this attention always stops with an error")
 
 

@@ -9,8 +9,10 @@ Same contract as: none
 from jaxtyping import Bool, Float
 from torch import Tensor
 
+from course_utils.validation import check_float
 
-def pareto_front(cost: Float[Tensor, "n"], quality: Float[Tensor, "n"]) -> Bool[Tensor, "n"]:
+
+def pareto_front(cost: Float[Tensor, " n"], quality: Float[Tensor, " m"]) -> Bool[Tensor, " n"]:
     """Return for each point whether no other point beats it.
 
     Args:
@@ -18,8 +20,14 @@ def pareto_front(cost: Float[Tensor, "n"], quality: Float[Tensor, "n"]) -> Bool[
         quality: More is better; no NaN.
 
     Raises:
-        ValueError: There is a NaN.
+        TypeError: One is not a tensor of a floating dtype.
+        ValueError: There is a NaN, or the lengths differ.
     """
+    check_float("n", cost=cost, quality=quality)
+    if len(cost) != len(quality):
+        raise ValueError(
+            f"cost and quality must have equal lengths, got {len(cost)} and {len(quality)}"
+        )
     if bool(cost.isnan().any()) or bool(quality.isnan().any()):
         raise ValueError("cost and quality must be numbers, got NaN")
     no_worse = (cost[:, None] <= cost) & (quality[:, None] >= quality)

@@ -130,7 +130,9 @@ def _without_memory(
     norms: Any,
     pre_norm: bool,
 ) -> Tensor:
-    def part(x: Tensor, norm: Callable[[Tensor], Tensor], run: Callable[[Tensor], Tensor]) -> Tensor:
+    def part(
+        x: Tensor, norm: Callable[[Tensor], Tensor], run: Callable[[Tensor], Tensor]
+    ) -> Tensor:
         return x + run(norm(x)) if pre_norm else norm(x + run(x))
 
     x = part(x, norms[0], self_attend)
@@ -174,13 +176,13 @@ FAULTS = (
     PublishedFault(5, "heads cut by view alone", "split_heads", _heads_by_view),
     PublishedFault(6, "-1e9, and an empty row", "masked_softmax", _minus_a_billion),
     PublishedFault(7, "RoPE that always counts from 0", "rope_interleaved", _from_zero),
-    PublishedFault(8, "a window as a mask of all pairs", "sliding_window_attention", _mask_of_all_pairs),
+    PublishedFault(8, "a window as a mask", "sliding_window_attention", _mask_of_all_pairs),
     PublishedFault(9, "three faults of a flash sketch", "tiled_attention", _flash),
     PublishedFault(10, "only the last new token cached", "append_kv", _only_the_last),
     PublishedFault(11, "cross-attention that reads itself", "decoder_layer", _without_memory),
     PublishedFault(12, "every chosen token masked", "mask_tokens", _all_masked),
     PublishedFault(13, "the size of the gradient", "gradient_attention", _slope_size),
-    PublishedFault(14, "cross-covariance, not normalised", "cross_covariance_attention", _not_normalised),
+    PublishedFault(14, "not normalised", "cross_covariance_attention", _not_normalised),
     PublishedFault(15, "patterns in columns, read as rows", "hopfield_update", _columns),
 )  # fmt: skip
 

@@ -16,13 +16,11 @@ _WORDS, _LENGTH = 8, 16
 def _fit(
     draw: Callable[[torch.Generator], Tensor], *, masked: bool = True, shift: int = 1, steps: int
 ) -> tuple[SmallTransformer, float]:
-    """Train a small Transformer to name the token `shift` places on; return the last losses' mean."""
+    """Train a small Transformer to name the token `shift` places on; return it and its loss."""
     generator = torch.Generator().manual_seed(0)
     with torch.random.fork_rng():
         torch.manual_seed(0)
-        model = SmallTransformer(
-            _WORDS, d_model=32, num_heads=2, num_layers=2, max_length=_LENGTH
-        )
+        model = SmallTransformer(_WORDS, d_model=32, num_heads=2, num_layers=2, max_length=_LENGTH)
     mask = causal_mask(_LENGTH, _LENGTH, 0) if masked else None
 
     def draw_loss() -> Tensor:
@@ -43,28 +41,39 @@ def trained_loss(*, masked: bool, steps: int = 100) -> float:
     )[1]
 
 
-def cyclic(*, shift: int = 1, masked: bool = True, steps: int = 80) -> SmallTransformer:
+def cyclic(*, shift: int, steps: int = 80) -> SmallTransformer:
     """Return a model trained on texts that count 0, 1, … 7, 0, …, each from a start of its own."""
+    return _fit(lambda g: _counting(g, torch.tensor(1)), shift=shift, steps=steps)[0]
+
+
+def striding(*, masked: bool, steps: int = 150) -> SmallTransformer:
+    """Return a model trained on texts that count on by 1, 3, 5 or 7, modulo 8."""
 
     def draw(generator: torch.Generator) -> Tensor:
-        first = torch.randint(_WORDS, (32, 1), generator=generator)
-        return (first + torch.arange(_LENGTH + 1)) % _WORDS
+        return _counting(generator, 2 * torch.randint(4, (32, 1), generator=generator) + 1)
 
-    return _fit(draw, masked=masked, shift=shift, steps=steps)[0]
+    return _fit(draw, masked=masked, steps=steps)[0]
+
+
+def _counting(generator: torch.Generator, stride: Tensor) -> Tensor:
+    first = torch.randint(_WORDS, (32, 1), generator=generator)
+    return (first + stride * torch.arange(_LENGTH + 1)) % _WORDS
 
 
 @torch.no_grad()
-def follows(model: SmallTransformer) -> float:
+def follows(model: SmallTransformer, stride: int = 1, masked: bool = True) -> float:
     """Let a model write twelve tokens after four; return the share that counts on."""
-    text = torch.arange(4).expand(1, -1)
+    text = (stride * torch.arange(4) % _WORDS).expand(1, -1)
     for _ in range(_LENGTH - 4):
         length = text.shape[1]
-        chosen = model(text, causal_mask(length, length, 0))[:, -1:].argmax(-1)
+        mask = causal_mask(length, length, 0) if masked else None
+        chosen = model(text, mask)[:, -1:].argmax(-1)
         text = torch.cat([text, chosen], dim=1)
     steps = (text[:, 1:] - text[:, :-1]) % _WORDS
-    return float((steps[:, 3:] == 1).double().mean())
+    return float((steps[:, 3:] == stride).double().mean())
 
 
+@torch.no_grad()
 def generated(*, cached: bool, count: int = 12) -> float:
     """Return the share of equal tokens after two prompts that end alike, in an untrained GPT."""
     with torch.random.fork_rng():

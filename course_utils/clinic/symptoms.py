@@ -1,4 +1,4 @@
-"""Symptoms of faults in attention, each made by planting its cause, with the measurement that tells.
+"""Symptoms of faults in attention, each made by planting its cause, and what to measure.
 
 Every function here plants one cause, measures, repairs it, and measures again.
 """
@@ -59,8 +59,12 @@ def not_a_number() -> Symptom:
     scores, mask = _draw(3, 4), torch.ones(3, 4, dtype=torch.bool)
     mask[1] = False
     plain = scores.masked_fill(~mask, -torch.inf).softmax(-1)
-    share = [float(w.isnan().any(-1).double().mean()) for w in (plain, masked_softmax(scores, mask))]
-    return Symptom("NaN at one step", "a query that may see nothing", "share of rows with NaN", *share)
+    share = [
+        float(w.isnan().any(-1).double().mean()) for w in (plain, masked_softmax(scores, mask))
+    ]
+    return Symptom(
+        "NaN at one step", "a query that may see nothing", "share of rows with NaN", *share
+    )
 
 
 def padding_matters() -> Symptom:

@@ -28,6 +28,7 @@ TERMS = {
     "14_vision": "patches",
     "15_theory": "hopfield",
     "17_beyond_attention": "retention",
+    "18_fact_check": "pareto",
 }
 CHAPTER = "notebooks/03_scaled_dot_product.html"
 NAMELESS = """() => [...document.querySelectorAll("article img")]

@@ -32,7 +32,11 @@ def attention_against_sdpa(attention):
 
 def attention_against_loops(attention):
     rng = np.random.default_rng(5)
-    q, k, v = rng.normal(size=(1, 2, 3, 5)), rng.normal(size=(1, 2, 8, 5)), rng.normal(size=(1, 2, 8, 3))
+    q, k, v = (
+        rng.normal(size=(1, 2, 3, 5)),
+        rng.normal(size=(1, 2, 8, 5)),
+        rng.normal(size=(1, 2, 8, 3)),
+    )
     seen = rng.random((3, 8)) < 0.6
     seen[0] = False
 
@@ -175,13 +179,18 @@ def cache_token_by_token_and_not(attend):
     draw = np.random.default_rng(4)
     try:
         for cuts in ([5], [1] * 5, [2, 3], [1, 4], [3, 1, 1]):
-            texts = [[torch.from_numpy(draw.normal(size=(b, 1, 5, d))) for d in (4, 4, 2)] for b in (2, 2)]
+            texts = [
+                [torch.from_numpy(draw.normal(size=(b, 1, 5, d))) for d in (4, 4, 2)]
+                for b in (2, 2)
+            ]
             caches, done = [None, None], 0
             for cut in cuts:
                 for t in (0, 1):
                     q, k, v = texts[t]
                     part = slice(done, done + cut)
-                    out, caches[t] = attend(q[..., part, :], k[..., part, :], v[..., part, :], caches[t])
+                    out, caches[t] = attend(
+                        q[..., part, :], k[..., part, :], v[..., part, :], caches[t]
+                    )
                     for i in range(cut):
                         n = done + i + 1
                         w = (k[..., :n, :] @ q[..., n - 1, :, None]).squeeze(-1).div(2).softmax(-1)
@@ -197,7 +206,10 @@ def cache_token_by_token_and_not(attend):
 def cache_three_texts(attend):
     g = torch.Generator().manual_seed(1)
     batches = (1, 4, 2)
-    texts = [[torch.randn(b, 2, 6, 3, generator=g, dtype=torch.float64) for _ in range(3)] for b in batches]
+    texts = [
+        [torch.randn(b, 2, 6, 3, generator=g, dtype=torch.float64) for _ in range(3)]
+        for b in batches
+    ]
     caches = [None] * 3
     whole = [F.scaled_dot_product_attention(*t, is_causal=True) for t in texts]
     for start, end in ((0, 3), (3, 5), (5, 6)):
@@ -234,7 +246,9 @@ def rotation_against_loops(turn):
         ok = True
         for p in (torch.tensor([7, 3, 20]), torch.tensor([[2, 0, 9], [5, 11, 1]])):
             try:
-                ok = ok and torch.allclose(turn(x.clone(), p.clone()), _turned(x, p, halves), rtol=1e-8)
+                ok = ok and torch.allclose(
+                    turn(x.clone(), p.clone()), _turned(x, p, halves), rtol=1e-8
+                )
             except Exception:
                 ok = False
         if ok:
@@ -249,7 +263,10 @@ def rotation_by_unit_vectors(turn):
     p = torch.tensor([[4, 17, 1], [30, 2, 9]])
     try:
         got = turn(x, p)
-        pairs = ([(2 * j, 2 * j + 1) for j in range(d // 2)], [(j, j + d // 2) for j in range(d // 2)])
+        pairs = (
+            [(2 * j, 2 * j + 1) for j in range(d // 2)],
+            [(j, j + d // 2) for j in range(d // 2)],
+        )
         for pairing in pairs:
             want = torch.zeros_like(x)
             for j, (a, b) in enumerate(pairing):
@@ -272,12 +289,18 @@ def rotation_by_complex_numbers(turn):
         phase = phase if p.ndim == 1 else phase[:, None]
         a = (x[..., ::2] + 1j * x[..., 1::2]) * phase
         b = (x[..., :4] + 1j * x[..., 4:]) * phase
-        wanted = (np.stack([a.real, a.imag], -1).reshape(x.shape), np.concatenate([b.real, b.imag], -1))
+        wanted = (
+            np.stack([a.real, a.imag], -1).reshape(x.shape),
+            np.concatenate([b.real, b.imag], -1),
+        )
         try:
             got = turn(torch.tensor(x), torch.tensor(p)).numpy()
         except Exception:
             return False
-        near = [got.shape == w.shape and bool(np.allclose(got, w, rtol=1e-8, atol=1e-10)) for w in wanted]
+        near = [
+            got.shape == w.shape and bool(np.allclose(got, w, rtol=1e-8, atol=1e-10))
+            for w in wanted
+        ]
         if not any(near):
             return False
     return True
@@ -317,7 +340,7 @@ def unit_by_what_a_text_would_print(stated, unit, num_bytes):
     places = len(stated.partition(".")[2])
     claimed = int(stated.replace(".", ""))
     for base, word in ((1000, "confirmed"), (1024, "corrected")):
-        size = base ** "B kB MB GB TB".split().index(unit)
+        size = base ** ["B", "kB", "MB", "GB", "TB"].index(unit)
         cut, rest = divmod(num_bytes * 10**places, size)
         rounded = cut + (2 * rest >= size)
         if claimed in (cut, rounded):
@@ -370,7 +393,9 @@ def attention_by_python_random(attention):
     rng = random.Random(1)
 
     def table(rows, columns):
-        return torch.tensor([[rng.gauss(0, 1) for _ in range(columns)] for _ in range(rows)]).double()
+        return torch.tensor(
+            [[rng.gauss(0, 1) for _ in range(columns)] for _ in range(rows)]
+        ).double()
 
     q, k, v = table(3, 5), table(4, 5), table(4, 2)
     m = torch.tensor([[True, False, True, True], [False] * 4, [False, True, True, False]])

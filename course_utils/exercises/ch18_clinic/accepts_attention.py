@@ -1,13 +1,14 @@
 """Exercise: a test that accepts every right attention and refuses the faults of published ones."""
 
-import math
-
-import torch
-from course_utils.attention import causal_mask, scaled_dot_product_attention
 from course_utils.checking.exercise import exercise
 from course_utils.checking.mistakes import mistake
 from course_utils.clinic import accepts_attention
-from course_utils.exercises.shared.planted import VERDICT, attempt, close, copied, draw, global_random, near, planted
+from course_utils.exercises.shared.planted import VERDICT, global_random, planted
+from course_utils.exercises.shared.planted import attempt as attempt
+from course_utils.exercises.shared.planted import close as close
+from course_utils.exercises.shared.planted import copied as copied
+from course_utils.exercises.shared.planted import draw as draw
+from course_utils.exercises.shared.planted import near as near
 from course_utils.exercises.shared.planted import shape as shape
 from torch import Tensor
 
@@ -67,8 +68,8 @@ EXERCISE = exercise(
         global_random("query = torch.randn(*lead, L, d_k, dtype=torch.float64)"),
         mistake("too much room", "Faults that change the numbers are forgiven: the tolerance is far larger than "
                 "rounding.", *(f"same = near(out, want, {room})" for room in (0.5, 0.7, 1.0, 1.5))),
-        mistake("inputs that are all alike", "The average of equal values is that value, whatever the weights, and equal "
-                "scores stay equal, whatever their scale. Which numbers must differ, and by how much?",
+        mistake("inputs that are all alike", "The average of equal values is that value, whatever the weights, and "
+                "equal scores stay equal, whatever their scale. Which numbers must differ, and by how much?",
                 "value = torch.ones(*lead, S, d_v, dtype=torch.float64)",
                 "value = torch.zeros(*lead, S, d_v, dtype=torch.float64)",
                 "value = torch.ones(*lead, S, d_v, dtype=torch.float64)\nmask[1] = True",
@@ -76,19 +77,19 @@ EXERCISE = exercise(
                 "key = torch.ones(*lead, S, d_k, dtype=torch.float64)",
                 "key = torch.ones(*lead, S, d_k, dtype=torch.float64)",
                 "query = torch.zeros(*lead, L, d_k, dtype=torch.float64)", "size = 1e-6", "size = 1e-9"),
-        mistake("sizes that are equal", "Two of the sizes are the same number, so an implementation that uses the wrong "
-                "one is right by chance. Which sizes may stand below a root by mistake?",
+        mistake("sizes that are equal", "Two of the sizes are the same number, so an implementation that uses the "
+                "wrong one is right by chance. Which sizes may stand below a root by mistake?",
                 "L, S, d_k, d_v = 5, 5, 5, 5", "L, S, d_k, d_v = 5, 7, 6, 6", "L, S, d_k, d_v = 5, 4, 4, 6",
                 "L, S, d_k, d_v = 4, 4, 4, 4", "L, S, d_k, d_v = 6, 6, 6, 6"),
-        mistake("one key", "There is one key, and a softmax over one number is 1 whatever the number. How many keys does "
-                "it take for a scale to show?", "L, S, d_k, d_v = 5, 1, 4, 6"),
+        mistake("one key", "There is one key, and a softmax over one number is 1 whatever the number. How many keys "
+                "does it take for a scale to show?", "L, S, d_k, d_v = 5, 1, 4, 6"),
         mistake("width 1", "With queries of width 1, roots and powers of the width are all 1. Which width tells them "
                 "apart?", "L, S, d_k, d_v = 5, 7, 1, 6"),
         mistake("no mask tried", "No mask hides anything in this test, so whatever is done with one goes unnoticed. "
                 "Which inputs does an attention have?", "masks = (None,)", "masks = (None, None)",
                 "mask = torch.ones(L, S, dtype=torch.bool)\nmask[1] = True"),
-        mistake("a mask at every call", "The mask may be left out, and this test never does. What is an attention to do "
-                "without one?", "masks = (mask,)", "masks = (torch.ones(L, S, dtype=torch.bool), mask)"),
+        mistake("a mask at every call", "The mask may be left out, and this test never does. What is an attention to "
+                "do without one?", "masks = (mask,)", "masks = (torch.ones(L, S, dtype=torch.bool), mask)"),
         mistake("no empty row", "No query of this test sees nothing, and that row is where many attentions go wrong. "
                 "What does the contract promise for it?", "mask[1] = True",
                 "mask = causal_mask(L, S, S - L)\nmask[1] = mask[1]", "mask = causal_mask(L, S)\nmask[1] = mask[1]",
@@ -100,8 +101,8 @@ EXERCISE = exercise(
         mistake("NaN expected on an empty row", "The test's own formula gives NaN where a query sees nothing, so it "
                 "refuses implementations that give zeros there. What does the contract say?",
                 f"want = own(query, key, value, attn_mask, 1 / math.sqrt(d_k), -torch.inf)\n{_SAME_NAN}"),
-        mistake("the mean expected on an empty row", "The test's own formula gives the mean of all values where a query "
-                "sees nothing. What does the contract say?",
+        mistake("the mean expected on an empty row", "The test's own formula gives the mean of all values where a "
+                "query sees nothing. What does the contract say?",
                 "want = own(query, key, value, attn_mask, 1 / math.sqrt(d_k), -1e9)"),
         mistake("a wrong scale expected", "The test's own formula scales otherwise than the contract, so right "
                 "implementations are refused. By what are the scores divided?",

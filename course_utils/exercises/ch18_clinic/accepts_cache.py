@@ -3,14 +3,15 @@
 from collections.abc import Sequence
 from typing import Any
 
-import torch
-from course_utils.attention import causal_mask, scaled_dot_product_attention
 from course_utils.checking.exercise import exercise
 from course_utils.checking.mistakes import mistake, without
 from course_utils.clinic import accepts_cache
-from course_utils.exercises.shared.planted import VERDICT, attempt, close, draw, global_random, near, planted
+from course_utils.exercises.shared.planted import VERDICT, global_random, planted
+from course_utils.exercises.shared.planted import attempt as attempt
+from course_utils.exercises.shared.planted import close as close
+from course_utils.exercises.shared.planted import draw as draw
+from course_utils.exercises.shared.planted import near as near
 from course_utils.exercises.shared.planted import shape as shape
-from torch import Tensor
 
 RIGHT = """
 def accepts_cache(attend):
@@ -43,7 +44,9 @@ def accepts_cache(attend):
 def turns(plan: Sequence[Sequence[int]], one_by_one: bool = False) -> list[tuple[int, int, int]]:
     """Return which piece of which text comes when: text, start, end; in turns, or one text after the other."""
     pieces = [
-        (number, i, sum(cut[:number]), sum(cut[: number + 1])) for i, cut in enumerate(plan) for number in range(len(cut))
+        (number, i, sum(cut[:number]), sum(cut[: number + 1]))
+        for i, cut in enumerate(plan)
+        for number in range(len(cut))
     ]
     return [tuple(rest) for _, *rest in (pieces if one_by_one else sorted(pieces))]
 
@@ -78,38 +81,40 @@ EXERCISE = exercise(
                       "for B in batches]"),
         mistake("too much room", "Faults that change the numbers are forgiven: the tolerance is far larger than "
                 "rounding.", *(f"same = near(out, want, {room})" for room in (1.5, 2.0, 3.0))),
-        mistake("one token at a time", "Every call hands in a single token, so what an implementation does with several "
-                "is not tried. What does a prompt look like?", _cut(1, 1, 1, 1, 1, 1, 1)),
-        mistake("only the first call counts", "Only the first call of each text is made, or looked at, so the cache that "
-                "it returns plays no part. What is it for?", _cut(7), "same = start > 0 or close(out, want)"),
-        mistake("what the first call must hide", "An attention was accepted that sees ahead in its first call. Does this "
-                "test begin a text with several tokens, and does it compare what comes out for them?",
+        mistake("one token at a time", "Every call hands in a single token, so what an implementation does with "
+                "several is not tried. What does a prompt look like?", _cut(1, 1, 1, 1, 1, 1, 1)),
+        mistake("only the first call counts", "Only the first call of each text is made, or looked at, so the cache "
+                "that it returns plays no part. What is it for?", _cut(7), "same = start > 0 or close(out, want)"),
+        mistake("what the first call must hide", "An attention was accepted that sees ahead in its first call. Does "
+                "this test begin a text with several tokens, and does it compare what comes out for them?",
                 _cut(1, 3, 1, 2), _cut(1, 2, 4), _cut(1, 6), "same = end < T or close(out, want)"),
-        mistake("several tokens in the first call only", "After the first call, every call hands in a single token. What "
-                "must a later call of several tokens hide?", _cut(3, 1, 1, 1, 1), _cut(4, 1, 1, 1), _cut(6, 1)),
+        mistake("several tokens in the first call only", "After the first call, every call hands in a single token. "
+                "What must a later call of several tokens hide?", _cut(3, 1, 1, 1, 1), _cut(4, 1, 1, 1), _cut(6, 1)),
         mistake("one text", "Only one text is ever read. What might an implementation keep that belongs to no cache?",
                 "batches = (2,)\nplans = (((1, 3, 1, 2),), )", "batches = (1,)\nplans = (((3, 1, 2, 1),), )",
                 "batches = (2,)\nplans = (((3, 1, 3),), )"),
-        mistake("one text after the other", "A text is read to its end before the next one begins. What if two are under "
-                "way, in turns?", "batches = (2,)", "batches = (1,)", "order = turns(plan[: len(texts)], one_by_one=True)"),
+        mistake("one text after the other", "A text is read to its end before the next one begins. What if two are "
+                "under way, in turns?", "batches = (2,)", "batches = (1,)", "order = turns(plan[: len(texts)], "
+                "one_by_one=True)"),
         mistake("one form of cache demanded", "An implementation was refused for the form of its cache. What does the "
                 "contract say about what it is?",
                 "out, caches[i] = pair(result if isinstance(result, tuple) and isinstance(result[1], tuple) else None)",
                 "out, caches[i] = pair(result if isinstance(result, tuple) and isinstance(result[1], list) else None)",
                 "out, caches[i] = pair(result if isinstance(result, tuple) and isinstance(result[1], dict) else None)"),
-        mistake("a cache used twice", "The same cache was handed in twice. The first call may have changed it: what may "
-                "the contract's caches be used for?",
+        mistake("a cache used twice", "The same cache was handed in twice. The first call may have changed it: what "
+                "may the contract's caches be used for?",
                 "first = attempt(implementation, *handed)\nresult = first and attempt(implementation, *handed)"),
-        mistake("no causal mask expected", "The test expects every token to see all that has been handed in so far. What "
-                "may a token see in one causal pass?",
+        mistake("no causal mask expected", "The test expects every token to see all that has been handed in so far. "
+                "What may a token see in one causal pass?",
                 f"{_PLAIN}(piece[0], whole[1][..., :end, :], whole[2][..., :end, :])"),
-        mistake("only the own piece expected", "The test expects each piece to be a text of its own. What has come before "
-                "it?", f"{_PLAIN}(*piece, causal_mask(end - start, end - start, 0))"),
+        mistake("only the own piece expected", "The test expects each piece to be a text of its own. What has come "
+                "before it?", f"{_PLAIN}(*piece, causal_mask(end - start, end - start, 0))"),
         mistake("a wrong scale expected", "The test's own formula scales otherwise than the contract, so right "
                 "implementations are refused. By what are the scores divided?",
                 "expected = scaled_dot_product_attention(*whole, mask, scale=1.0)"),
         mistake("only the last output compared", "Only the last output of each piece is compared. Which tokens of one "
-                "causal pass have an output?", "same = shape(out) == want.shape and close(out[..., -1:, :], want[..., -1:, :])"),
+                "causal pass have an output?", "same = shape(out) == want.shape and close(out[..., -1:, :], want[..., "
+                "-1:, :])"),
         mistake("inputs of another dtype", "The implementations are promised float64, and some of them take nothing "
                 "else. Which dtype do these inputs have?",
                 "piece = tuple(x[..., start:end, :].float() for x in whole)\nsame = near(out, want, 1e-3)"),

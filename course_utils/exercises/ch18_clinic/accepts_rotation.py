@@ -3,13 +3,15 @@
 from collections.abc import Callable
 from typing import Any
 
-import torch
 from course_utils.checking.exercise import exercise
 from course_utils.checking.mistakes import mistake, saying, without
 from course_utils.clinic import accepts_rotation
-from course_utils.exercises.shared.planted import VERDICT, attempt, close, draw, global_random, near, planted
+from course_utils.exercises.shared.planted import VERDICT, global_random, planted
+from course_utils.exercises.shared.planted import attempt as attempt
+from course_utils.exercises.shared.planted import close as close
+from course_utils.exercises.shared.planted import draw as draw
+from course_utils.exercises.shared.planted import near as near
 from course_utils.exercises.shared.planted import shape as shape
-from course_utils.positions import rope_interleaved, rope_split_halves
 from torch import Tensor
 
 RIGHT = """
@@ -47,8 +49,8 @@ def relative(implementation: Callable[..., Any], x: Tensor, positions: Tensor) -
 
 
 _WORDS = {
-    "every implementation refused": "This test refuses every rotation, right ones too. Does it ask for both pairings at "
-    "once, or for another base? And does it leave room for rounding?",
+    "every implementation refused": "This test refuses every rotation, right ones too. Does it ask for both pairings "
+    "at once, or for another base? And does it leave room for rounding?",
 }
 EXERCISE = exercise(
     accepts_rotation,
@@ -77,19 +79,20 @@ EXERCISE = exercise(
                 "several = (torch.zeros(B, L, dtype=torch.long),)"),
         mistake("width 2", "With two features there is one pair, and its frequency is 1 for every base and every "
                 "exponent. How wide must a vector be?", "B, H, L, d_k = 2, 3, 5, 2"),
-        mistake("a law instead of the numbers", "Lengths stay, and scores depend on distances alone: so they do for other "
-                "bases, other directions, and if nothing is turned. With what must the numbers themselves agree?",
+        mistake("a law instead of the numbers", "Lengths stay, and scores depend on distances alone: so they do for "
+                "other bases, other directions, and if nothing is turned. With what must the numbers themselves agree?",
                 "same = shape(out) == want.shape and close(out.norm(dim=-1), want.norm(dim=-1))",
                 "same = relative(implementation, x, positions)"),
         mistake("another base expected", "The test expects another base than the contract's, so it refuses right "
                 "rotations. Which base does the exercise name?",
                 "want = rope(x, positions, base=500000.0)"),
-        mistake("the other direction expected", "The test expects every pair to be turned the other way round. Which sign "
-                "does the sine have, and where?", "want = rope(x, -positions)"),
+        mistake("the other direction expected", "The test expects every pair to be turned the other way round. Which "
+                "sign does the sine have, and where?", "want = rope(x, -positions)"),
         mistake("positions counted from 1 expected", "The test expects the first token to be turned already. What does "
                 "chapter 07's rotation do at position 0?", "want = rope(x, positions + 1)"),
         mistake("inputs of another dtype", "The implementations are promised float64, and some of them take nothing "
-                "else. Which dtype do these inputs have?", "handed = (x.float(), positions)\nsame = near(out, want, 1e-3)"),
+                "else. Which dtype do these inputs "
+                "have?", "handed = (x.float(), positions)\nsame = near(out, want, 1e-3)"),
         mistake("positions that are not long", "The contract promises long positions, and some implementations take no "
                 "others.", "handed = (x, positions.int())", "handed = (x, positions.double())"),
         mistake("another number of axes", "The contract names four axes: batch, heads, tokens, width. Some "
@@ -98,10 +101,10 @@ EXERCISE = exercise(
     ),
     hints=(
         "Chapter 07's two functions give the two outputs that are allowed. When is an implementation right?",
-        "Positions 0, 1, 2, … are what an implementation takes that ignores them. And can two sentences of a batch have "
-        "different ones?",
+        "Positions 0, 1, 2, … are what an implementation takes that ignores them. And can two sentences of a batch "
+        "have different ones?",
         "How many pairs does it take to tell one frequency from another, or one base from another?",
-        "Compare all numbers, to rounding, with one pairing throughout; accept if either pairing agrees everywhere. Calls "
-        "stand in a `try`.",
+        "Compare all numbers, to rounding, with one pairing throughout; accept if either pairing agrees everywhere. "
+        "Calls stand in a `try`.",
     ),
 )  # fmt: skip

@@ -1,11 +1,13 @@
 """Exercise: a test that accepts every right tiled attention, and attention without tiles too."""
 
-import torch
-from course_utils.attention import scaled_dot_product_attention
 from course_utils.checking.exercise import exercise
 from course_utils.checking.mistakes import mistake
 from course_utils.clinic import accepts_tiling
-from course_utils.exercises.shared.planted import VERDICT, attempt, close, draw, global_random, near, planted
+from course_utils.exercises.shared.planted import VERDICT, global_random, planted
+from course_utils.exercises.shared.planted import attempt as attempt
+from course_utils.exercises.shared.planted import close as close
+from course_utils.exercises.shared.planted import draw as draw
+from course_utils.exercises.shared.planted import near as near
 from course_utils.exercises.shared.planted import shape as shape
 
 RIGHT = """
@@ -51,22 +53,24 @@ EXERCISE = exercise(
                 "B, H, L, S, d_k, d_v = 2, 3, 5, 6, 4, 7\nblocks = (1, 2, 3, 6)",
                 "B, H, L, S, d_k, d_v = 2, 3, 5, 16, 4, 6\nblocks = (4,)",
                 "B, H, L, S, d_k, d_v = 2, 3, 5, 8, 4, 6\nblocks = (2, 4)"),
-        mistake("an overflow not noticed", "The exponential of a large score overflows, and what it leaves is NaN. Does "
-                "this test have scores that large, and does its comparison refuse NaN?", "sizes = (1.0,)",
+        mistake("an overflow not noticed", "The exponential of a large score overflows, and what it leaves is NaN. "
+                "Does this test have scores that large, and does its comparison refuse NaN?", "sizes = (1.0,)",
                 "sizes = (0.5, 2.0)",
                 "same = shape(out) == want.shape and not ((out - want).abs() > 1e-8).any()"),
         mistake("inputs that are all alike", "Equal scores stay equal, whatever their scale, and the average of equal "
-                "values, or of one, is that value. Which numbers must differ, and by how much?", "sizes = (1e-9,)", "sizes = (0.0,)",
+                "values, or of one, is that value. Which numbers must differ, and by how "
+                "much?", "sizes = (1e-9,)", "sizes = (0.0,)",
                 "query = torch.zeros(B, H, L, d_k, dtype=torch.float64)",
                 "query = torch.ones(B, H, L, d_k, dtype=torch.float64)\n"
                 "key = torch.ones(B, H, S, d_k, dtype=torch.float64)",
                 "value = torch.ones(B, H, S, d_v, dtype=torch.float64)",
                 "value = torch.zeros(B, H, S, d_v, dtype=torch.float64)", "B, H, L, S, d_k, d_v = 2, 3, 5, 1, 4, 6"),
-        mistake("a missing scale not noticed", "An attention without a scale was accepted. Where one score is far above "
-                "the others, the softmax is 1 there, scaled or not; and a wide tolerance forgives the rest. Which inputs, "
-                "and which comparison, show it?", "sizes = (300.0,)", "sizes = (1000.0,)", "same = near(out, want, 1.0)"),
-        mistake("sizes that are equal", "A wrong size gives the right result by chance: two sizes are equal, or there are "
-                "more queries than keys. Which sizes may be taken for each other?",
+        mistake("a missing scale not noticed", "An attention without a scale was accepted. Where one score is far "
+                "above the others, the softmax is 1 there, scaled or not; and a wide tolerance forgives the rest. "
+                "Which inputs, and which comparison, show "
+                "it?", "sizes = (300.0,)", "sizes = (1000.0,)", "same = near(out, want, 1.0)"),
+        mistake("sizes that are equal", "A wrong size gives the right result by chance: two sizes are equal, or there "
+                "are more queries than keys. Which sizes may be taken for each other?",
                 "B, H, L, S, d_k, d_v = 2, 3, 7, 7, 4, 6", "B, H, L, S, d_k, d_v = 2, 3, 5, 7, 4, 4",
                 "B, H, L, S, d_k, d_v = 2, 3, 7, 7, 4, 4", "B, H, L, S, d_k, d_v = 2, 3, 9, 7, 4, 6",
                 "B, H, L, S, d_k, d_v = 2, 3, 9, 7, 4, 4"),

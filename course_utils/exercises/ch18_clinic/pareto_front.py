@@ -2,7 +2,6 @@
 
 import torch
 from course_utils.checking.exercise import case, exercise
-from course_utils.checking.inputs import given
 from course_utils.checking.mistakes import mistake
 from course_utils.clinic import pareto_front
 
@@ -79,26 +78,29 @@ EXERCISE = exercise(
                 "better in nothing?", "beats = (no_dearer & no_worse) & ~torch.eye(len(cost), dtype=torch.bool)"),
         mistake("one of two equal points kept", "Of equal points only one was kept. What makes one of them worse?",
                 _BY_SORTING.replace("{sign}", ">").replace("order = cost.argsort(stable=True)",
-                "order = torch.tensor(sorted(range(len(cost)), key=lambda i: (cost[i], -quality[i])), dtype=torch.long)")),
-        mistake("strict in both", "A point that is as cheap as a better one was kept, or one that is as good as a cheaper "
-                "one. How much better must another be, and in how many of the two?", "beats = cheaper & better"),
-        mistake("only the quality strict", "Of two points of the same quality the more expensive one was kept. In which of "
-                "the two may the other be better?", "beats = no_dearer & better"),
-        mistake("only the cost strict", "Of two points of the same cost the worse one was kept. In which of the two may "
-                "the other be better?", "beats = no_worse & cheaper"),
+                "order = torch.tensor(sorted(range(len(cost)), key=lambda i: (cost[i], -quality[i])), "
+                "dtype=torch.long)")),
+        mistake("strict in both", "A point that is as cheap as a better one was kept, or one that is as good as a "
+                "cheaper one. How much better must another be, and in how many of the "
+                "two?", "beats = cheaper & better"),
+        mistake("only the quality strict", "Of two points of the same quality the more expensive one was kept. In "
+                "which of the two may the other be better?", "beats = no_dearer & better"),
+        mistake("only the cost strict", "Of two points of the same cost the worse one was kept. In which of the two "
+                "may the other be better?", "beats = no_worse & cheaper"),
         mistake("better in one is enough", "A point was thrown out because another is better in one of the two, and "
                 "worse in the other. What does it take to beat it?", "beats = cheaper | better"),
         mistake("more cost taken for better", "The expensive points were kept. Which direction of cost is better?",
                 "cheaper = cost[:, None] > cost\nno_dearer = cost[:, None] >= cost"),
         mistake("less quality taken for better", "The points of low quality were kept. Which direction of quality is "
                 "better?", "better = quality[:, None] < quality\nno_worse = quality[:, None] <= quality"),
-        mistake("the two exchanged", "Every point was judged the other way round: cost was taken for quality, or the axis of "
-                "those that beat for the axis of those that are beaten.", "beaten = beats.any(dim=1)",
+        mistake("the two exchanged", "Every point was judged the other way round: cost was taken for quality, or the "
+                "axis of those that beat for the axis of those that are beaten.", "beaten = beats.any(dim=1)",
                 "cheaper = quality[:, None] < quality\nbetter = cost[:, None] > cost\n"
                 "no_dearer = quality[:, None] <= quality\nno_worse = cost[:, None] >= cost"),
         mistake("those that beat another", "These are the points that beat some other one. Which points are asked for?",
                 "keep = beats.any(dim=1)"),
-        mistake("the beaten ones marked", "True marks the points that are beaten. What does `keep` mean?", "keep = beaten"),
+        mistake("the beaten ones marked", "True marks the points that are beaten. What does `keep` "
+                "mean?", "keep = beaten"),
         mistake("beaten by all only", "A point went only where every other beats it. How many does it take?",
                 "beaten = beats.all(dim=0)"),
         mistake("indices for a mask", "These are the numbers of the points. The result has one bool for each point.",
@@ -112,8 +114,8 @@ EXERCISE = exercise(
         mistake("sorted by cost and left there", "The marks belong to the points in order of cost, not in the order in "
                 "which they came. Which point is the first one of the result?",
                 "keep = ~beaten[cost.argsort(stable=True)]"),
-        mistake("only neighbours in cost compared", "Each point was compared with the next cheaper one alone. Which points "
-                "can beat it?", """
+        mistake("only neighbours in cost compared", "Each point was compared with the next cheaper one alone. Which "
+                "points can beat it?", """
 def pareto_front(cost, quality):
     order = cost.argsort(stable=True)
     keep = torch.ones(len(cost), dtype=torch.bool)
@@ -124,22 +126,22 @@ def pareto_front(cost, quality):
         mistake("points already given in order", "The points were walked as they came, as if they were sorted by cost.",
                 _BY_SORTING.replace("{sign}", ">").replace("cost.argsort(stable=True)", "torch.arange(len(cost))"),
                 _BY_SORTING.replace("{sign}", ">=").replace("cost.argsort(stable=True)", "torch.arange(len(cost))")),
-        mistake("ties in cost not looked at", "The points were walked in order of cost alone. In which order do points of "
-                "the same cost come?", _BY_SORTING.replace("{sign}", ">"), _BY_SORTING.replace("{sign}", ">=")),
+        mistake("ties in cost not looked at", "The points were walked in order of cost alone. In which order do points "
+                "of the same cost come?", _BY_SORTING.replace("{sign}", ">"), _BY_SORTING.replace("{sign}", ">=")),
         mistake("a tolerance", "Points that differ by very little were taken for equal. No rounding is asked for here: "
                 "the numbers are given.",
                 "no_dearer = cost[:, None] <= cost + 1e-9\nno_worse = quality[:, None] >= quality - 1e-9"),
         mistake("the best of each", "Only the cheapest and the best points were kept. Which others does nothing beat?",
                 "keep = (cost == cost.amin()) | (quality == quality.amax()) if len(cost) else ~beaten"),
-        mistake("the best ratio", "Quality was divided by cost. Two numbers that are not added up or divided are what a "
-                "front is for.", "keep = quality / cost == (quality / cost).amax() if len(cost) else ~beaten"),
+        mistake("the best ratio", "Quality was divided by cost. Two numbers that are not added up or divided are what "
+                "a front is for.", "keep = quality / cost == (quality / cost).amax() if len(cost) else ~beaten"),
     ),
     hints=(
         "When does point j beat point i? Write it for one pair, in words, with «at least as good» and «better».",
-        "`cost[:, None]` against `cost` compares every point with every other one in a table. Which axis is the one that "
-        "is beaten?",
+        "`cost[:, None]` against `cost` compares every point with every other one in a table. Which axis is the one "
+        "that is beaten?",
         "A point does not beat itself, nor its equal: nothing is better there. So no special case is needed.",
-        "A loop over all pairs is as right; so is a walk in order of cost that remembers the best quality, if it treats "
-        "ties with care.",
+        "A loop over all pairs is as right; so is a walk in order of cost that remembers the best quality, if it "
+        "treats ties with care.",
     ),
 )  # fmt: skip

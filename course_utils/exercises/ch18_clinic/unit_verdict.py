@@ -1,6 +1,5 @@
 """Exercise: what a ledger says of a size that a text states: rounding, cutting off, 1000 and 1024."""
 
-from fractions import Fraction
 
 from course_utils.checking.exercise import Case, case, exercise
 from course_utils.checking.inputs import given
@@ -29,7 +28,10 @@ def _sizes(name: str, stated: str, unit: str, num_bytes: int) -> Case:
     return case(name, given(stated, unit, num_bytes))
 
 
-_FLOATS = "number = float(stated)\nlast = 10.0 ** -places\ndecimal = num_bytes / 1000**power\nbinary = num_bytes / 1024**power"
+_FLOATS = """number = float(stated)
+last = 10.0 ** -places
+decimal = num_bytes / 1000**power
+binary = num_bytes / 1024**power"""
 
 EXERCISE = exercise(
     unit_verdict,
@@ -81,34 +83,36 @@ EXERCISE = exercise(
         mistake("1024 tried first", "A size that is right as it stands was called corrected. Which of the two readings "
                 "comes first?", 'verdict = "corrected" if fits else "confirmed" if holds else "wrong"'),
         mistake("1024 only", "The units were read as powers of 1024 alone. What does kB mean, and what does KiB?",
-                "decimal = binary", "holds = fits", 'verdict = "confirmed" if fits else "corrected" if holds else "wrong"',
+                "decimal = binary", "holds = fits",
+                'verdict = "confirmed" if fits else "corrected" if holds else "wrong"',
                 'verdict = "confirmed" if fits else "wrong"'),
         mistake("1000 only", "Nothing is ever corrected: the powers of 1024 were not tried.", "fits = False"),
         mistake("either is confirmed", "A size that holds only in powers of 1024 was confirmed as it stands.",
                 'verdict = "confirmed" if holds or fits else "wrong"'),
         mistake("a mixture of 1000 and 1024", "A unit was read as 1024 times a power of 1000. How many factors of 1024 "
                 "does a GiB have?", "binary = Fraction(num_bytes, 1024 * 1000 ** max(power - 1, 0))"),
-        mistake("one power too many or too few", "The unit stands for another power. How many bytes has a kB, and which "
-                "power of 1000 is one byte?",
+        mistake("one power too many or too few", "The unit stands for another power. How many bytes has a kB, and "
+                "which power of 1000 is one byte?",
                 "power = ('B', 'kB', 'MB', 'GB', 'TB').index(unit) + 1",
                 "power = max(('B', 'kB', 'MB', 'GB', 'TB').index(unit) - 1, 0)"),
-        mistake("a percentage for a digit", "A fixed share was forgiven. The last written digit says how much the number "
-                "claims: is that the same share for 2 and for 402?",
+        mistake("a percentage for a digit", "A fixed share was forgiven. The last written digit says how much the "
+                "number claims: is that the same share for 2 and for 402?",
                 *(f"low = number * (1 - Fraction({share}))\nhigh = number * (1 + Fraction({share}))"
                   for share in ("1, 100", "5, 100", "1, 20", "1, 1000"))),
-        mistake("rounded only", "A size that was cut off at its last digit was refused. How far above the stated number "
-                "may it lie?", "high = number + last / 2", "high = number + last / 2\nholds = low <= decimal <= high\n"
+        mistake("rounded only", "A size that was cut off at its last digit was refused. How far above the stated "
+                "number may it "
+                "lie?", "high = number + last / 2", "high = number + last / 2\nholds = low <= decimal <= high\n"
                 "fits = low <= binary <= high"),
         mistake("cut off only", "A size that was rounded up was refused. How far below the stated number may it lie?",
                 "low = number"),
-        mistake("a whole digit below", "A size a whole digit below the stated one was let through. What is the most that "
-                "rounding adds?", "low = number - last"),
+        mistake("a whole digit below", "A size a whole digit below the stated one was let through. What is the most "
+                "that rounding adds?", "low = number - last"),
         mistake("exactly or not at all", "Only the exact number of bytes was let through. What do the last digit and "
                 "rounding leave open?", "holds = decimal == number\nfits = binary == number"),
-        mistake("the upper end let through", "The next number itself was let through. With x = stated + u, what would a "
-                "text have written?", "holds = low <= decimal <= high\nfits = low <= binary <= high"),
-        mistake("the lower end refused", "Half a digit below is still rounded up to the stated number. Which of the two "
-                "ends belongs to it?", "holds = low < decimal < high\nfits = low < binary < high"),
+        mistake("the upper end let through", "The next number itself was let through. With x = stated + u, what would "
+                "a text have written?", "holds = low <= decimal <= high\nfits = low <= binary <= high"),
+        mistake("the lower end refused", "Half a digit below is still rounded up to the stated number. Which of the "
+                "two ends belongs to it?", "holds = low < decimal < high\nfits = low < binary < high"),
         mistake("a written zero lost", "`1.50` and `1.5` were treated alike. What does a zero at the end tell the "
                 "reader?", 'places = len(digits.rstrip("0"))', "places = len(str(float(stated)).partition('.')[2])",
                 "places = len(str(float(stated)).partition('.')[2].rstrip('0'))"),
@@ -120,10 +124,12 @@ EXERCISE = exercise(
                 "last = Fraction(10) ** (len(whole.lstrip('0')) - len(whole + digits) + 1)"),
         mistake("floats decide", "A boundary went to the wrong side: a float is a rounded number. Which of Python's "
                 "numbers are exact?", _FLOATS, "number = float(stated)\ndecimal = num_bytes / 1000**power\n"
-                "binary = num_bytes / 1024**power", "decimal = num_bytes / 1000**power\nbinary = num_bytes / 1024**power",
+                "binary = num_bytes / "
+                "1024**power", "decimal = num_bytes / 1000**power\nbinary = num_bytes / 1024**power",
                 "number = Fraction(float(stated))"),
-        mistake("whole numbers only", "The size was divided without its remainder, so what is cut off is lost before it "
-                "is compared. What does `//` drop?", "decimal = num_bytes // 1000**power\nbinary = num_bytes // 1024**power"),
+        mistake("whole numbers only", "The size was divided without its remainder, so what is cut off is lost before "
+                "it is compared. What does `//` "
+                "drop?", "decimal = num_bytes // 1000**power\nbinary = num_bytes // 1024**power"),
         mistake("other words", "The verdicts are the three words of the exercise: confirmed, corrected, wrong.",
                 "verdict = 'right' if holds else 'corrected' if fits else 'wrong'",
                 "verdict = 'Confirmed' if holds else 'Corrected' if fits else 'Wrong'"),

@@ -69,8 +69,8 @@ def close(out: Any, want: Tensor) -> bool:
 
 
 VERDICT = (
-    mistake("every implementation accepted", "This test accepts every implementation. Which outcome of which comparison "
-            "makes it say False?", "return True"),
+    mistake("every implementation accepted", "This test accepts every implementation. Which outcome of which "
+            "comparison makes it say False?", "return True"),
     mistake("every implementation refused", "This test refuses every implementation, right ones too. Does it expect "
             "what the contract says, and hand in what the contract promises? Does it leave room for rounding?",
             "return False"),
@@ -83,7 +83,8 @@ VERDICT = (
     mistake("errors that escape", "An error of the implementation ended the test as well. What should the test say of "
             "an implementation that raises?", "out = implementation(*handed)"),
     mistake("equality to the last bit", "Right implementations that add in another order are refused: their last bits "
-            "differ. How are floating-point numbers compared?", "same = torch.equal(out, want) if shape(out) else False"),
+            "differ. How are floating-point numbers compared?", "same = torch.equal(out, want) if shape(out) else "
+                "False"),
 )  # fmt: skip
 
 
