@@ -9,8 +9,8 @@ import look_stepper_cases
 import mask_playground_cases
 import numpy as np
 import patch_explorer_cases
-import state_explorer_cases
 import ring_stepper_cases
+import state_explorer_cases
 import tile_stepper_cases
 import torch
 import wiring_explorer_cases
