@@ -23,7 +23,6 @@ from course_utils.widgets import (
     MaskPlayground,
     PatchExplorer,
     ProjectionToy,
-    RingStepper,
     RopeClock,
     ScaleExplorer,
     StateExplorer,
@@ -56,7 +55,6 @@ WIDGETS = [
     (PatchExplorer, "patch_explorer"),
     (StateExplorer, "state_explorer"),
     (ClaimLedger, "claim_ledger"),
-    (RingStepper, "ring_stepper"),
 ]
 
 
