@@ -44,13 +44,8 @@ from time import process_time
 import torch
 from torch.nn import functional as F
 
-from course_utils import attention, check, claims, clinic, hint, measure, plotting, yours  # noqa: F401
+from course_utils import attention, check, claims, clinic, hint, measure, plotting, positions, yours  # noqa: F401
 from course_utils.clinic import published, small_models, symptoms
-from course_utils.positions import (
-    is_permutation_equivariant,
-    rope_interleaved,
-    rope_split_halves,
-)
 from course_utils.widgets import claim_ledger
 
 plotting.use_style()
@@ -88,7 +83,7 @@ def layer(x):
 
 
 print("4. output unchanged by a shuffle:", torch.allclose(layer(x[:, order]), layer(x)))
-print("   output shuffled alike:        ", is_permutation_equivariant(layer, x, order))
+print("   output shuffled alike:        ", positions.is_permutation_equivariant(layer, x, order))
 
 # %% [markdown]
 r"""
@@ -888,7 +883,7 @@ for name, base in (("base 10,000", 1e4), ("base 500,000", 5e5), ("nothing turned
     scores = []
     for shift in (0, 3):
         p = torch.arange(5) + shift
-        turned = [x if base is None else rope_interleaved(x, p, base) for x in (q, k)]
+        turned = [x if base is None else positions.rope_interleaved(x, p, base) for x in (q, k)]
         scores.append(turned[0] @ turned[1].mT)
     print(f"{name:15} unchanged by a shift: {torch.allclose(*scores)}")
 
@@ -917,12 +912,12 @@ def accepts_rotation(turn):
     generator = torch.Generator().manual_seed(0)
     x = torch.randn(2, 3, 5, 8, generator=generator, dtype=torch.float64)
     own = torch.randint(0, 40, (2, 5), generator=generator)
-    agrees = {rope_interleaved: True, rope_split_halves: True}
-    for positions in (own, own[1]):
+    agrees = {positions.rope_interleaved: True, positions.rope_split_halves: True}
+    for places in (own, own[1]):
         try:
-            out = turn(x.clone(), positions)
+            out = turn(x.clone(), places)
             for rope in agrees:
-                right = torch.allclose(out, rope(x, positions), rtol=1e-8)
+                right = torch.allclose(out, rope(x, places), rtol=1e-8)
                 agrees[rope] = agrees[rope] and right
         except Exception:
             return False

@@ -91,7 +91,8 @@ def _in_place(query: Tensor, key: Tensor, value: Tensor, cache: Any) -> Step:
 def _again(query: Tensor, key: Tensor, value: Tensor, cache: Any) -> Step:
     """Keep the queries as well and compute the whole text anew."""
     whole = _joined(cache and cache["text"], query, key, value)
-    out = F.scaled_dot_product_attention(*whole, is_causal=True)
+    queries, keys, values = whole
+    out = F.scaled_dot_product_attention(queries, keys, values, is_causal=True)
     return out[..., whole[0].shape[-2] - query.shape[-2] :, :], {"text": whole}
 
 

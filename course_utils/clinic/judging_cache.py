@@ -62,6 +62,7 @@ def _in_turns(
         for i, (text, cut) in enumerate(zip(texts, cuts, strict=True)):
             start = sum(cut[:turn])
             piece = (part[..., start : start + cut[turn], :].clone() for part in text)
-            out, caches[i] = attend(*piece, caches[i])
+            query, key, value = piece
+            out, caches[i] = attend(query, key, value, caches[i])
             outs[i].append(out.clone())
     return [torch.cat(out, dim=-2) for out in outs]

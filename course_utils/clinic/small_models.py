@@ -79,9 +79,9 @@ def generated(*, cached: bool, count: int = 12) -> float:
     with torch.random.fork_rng():
         torch.manual_seed(3)
         gpt = GPT(64, d_model=32, num_heads=2, num_layers=2, max_length=32, positions="rope")
-    for layer in gpt.layers:
-        for weight in layer.attention.parameters():
-            weight *= 3  # untrained attention is weak
+    for name, weight in gpt.named_parameters():
+        if ".attention." in name:
+            weight.mul_(3)  # untrained attention is weak
     prompts = torch.randint(64, (2, 8), generator=torch.Generator().manual_seed(0))
     prompts[1, -1] = prompts[0, -1]
 

@@ -176,7 +176,7 @@ def no_gradient() -> Symptom:
         key, value = _draw(5, 4, seed=1), _draw(5, 4, seed=2)
         weights = (query @ key.mT / 2).softmax(-1)
         chosen = F.one_hot(weights.argmax(-1), 5).double() + 0 * weights
-        ((chosen if hard else weights) @ value).square().sum().backward()  # type: ignore[no-untyped-call]
+        ((chosen if hard else weights) @ value).square().sum().backward()
         return float(query.grad.norm()) if query.grad is not None else 0.0
 
     return Symptom("no gradient", "argmax in place of a softmax", "norm of the query's gradient",
@@ -189,7 +189,11 @@ def order_ignored() -> Symptom:
     place = _draw(6, 4, seed=1)
 
     def layer(add: float) -> Callable[[Tensor], Tensor]:
-        return lambda x: scaled_dot_product_attention(*[x + add * place] * 3)
+        def attend(x: Tensor) -> Tensor:
+            x = x + add * place
+            return scaled_dot_product_attention(x, x, x)
+
+        return attend
 
     found = [is_permutation_equivariant(layer(add), x, order) for add in (0.0, 1.0)]
     return Symptom("order does not matter", "no positions", "equivariant (1) or not (0)",

@@ -48,7 +48,7 @@ def turns(plan: Sequence[Sequence[int]], one_by_one: bool = False) -> list[tuple
         for i, cut in enumerate(plan)
         for number in range(len(cut))
     ]
-    return [tuple(rest) for _, *rest in (pieces if one_by_one else sorted(pieces))]
+    return [(i, start, end) for _, i, start, end in (pieces if one_by_one else sorted(pieces))]
 
 
 def pair(result: Any) -> tuple[Any, Any]:

@@ -1,7 +1,7 @@
 """Exercise: which of several choices nothing beats."""
 
 import torch
-from course_utils.checking.exercise import case, exercise
+from course_utils.checking.exercise import Case, case, exercise
 from course_utils.checking.mistakes import mistake
 from course_utils.clinic import pareto_front
 
@@ -18,12 +18,11 @@ def pareto_front(cost, quality):
 """
 
 
-def _points(name: str, cost: list[float], quality: list[float], **more: object) -> object:
-    dtype = more.get("dtype", torch.float64)
+def _points(name: str, cost: list[float], quality: list[float], dtype: torch.dtype = torch.float64) -> Case:
     return case(name, lambda g: (torch.tensor(cost, dtype=dtype), torch.tensor(quality, dtype=dtype)))
 
 
-def _random(count: int, levels: int) -> object:
+def _random(count: int, levels: int) -> Case:
     def make(g: torch.Generator) -> tuple[torch.Tensor, torch.Tensor]:
         drawn = torch.randint(0, levels, (2, count), generator=g).double()
         return drawn[0], drawn[1]

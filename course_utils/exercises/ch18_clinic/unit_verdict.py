@@ -1,6 +1,8 @@
 """Exercise: what a ledger says of a size that a text states: rounding, cutting off, 1000 and 1024."""
 
 
+from fractions import Fraction as Fraction
+
 from course_utils.checking.exercise import Case, case, exercise
 from course_utils.checking.inputs import given
 from course_utils.checking.mistakes import mistake
@@ -32,6 +34,12 @@ _FLOATS = """number = float(stated)
 last = 10.0 ** -places
 decimal = num_bytes / 1000**power
 binary = num_bytes / 1024**power"""
+
+def _as_floats(test: str) -> str:
+    """Return the lines that decide by a test of the size as a float, `x`."""
+    lines = (f"x = num_bytes / {base}**power\n{name} = {test}" for base, name in ((1000, "holds"), (1024, "fits")))
+    return "\n".join(lines)
+
 
 EXERCISE = exercise(
     unit_verdict,
@@ -94,23 +102,28 @@ EXERCISE = exercise(
         mistake("one power too many or too few", "The unit stands for another power. How many bytes has a kB, and "
                 "which power of 1000 is one byte?",
                 "power = ('B', 'kB', 'MB', 'GB', 'TB').index(unit) + 1",
-                "power = max(('B', 'kB', 'MB', 'GB', 'TB').index(unit) - 1, 0)"),
+                "power = max(('B', 'kB', 'MB', 'GB', 'TB').index(unit) - 1, 0)",
+                "decimal = 1000 * Fraction(num_bytes, 1000**power)\nbinary = 1024 * Fraction(num_bytes, 1024**power)"),
         mistake("a percentage for a digit", "A fixed share was forgiven. The last written digit says how much the "
                 "number claims: is that the same share for 2 and for 402?",
                 *(f"low = number * (1 - Fraction({share}))\nhigh = number * (1 + Fraction({share}))"
-                  for share in ("1, 100", "5, 100", "1, 20", "1, 1000"))),
+                  for share in ("1, 100", "5, 100", "1, 1000")),
+                *(_as_floats(f"abs(x - float(stated)) <= {share} * float(stated)") for share in (0.01, 0.05, 0.001))),
         mistake("rounded only", "A size that was cut off at its last digit was refused. How far above the stated "
                 "number may it "
                 "lie?", "high = number + last / 2", "high = number + last / 2\nholds = low <= decimal <= high\n"
-                "fits = low <= binary <= high"),
+                "fits = low <= binary <= high", _as_floats("round(x, places) == float(stated)"),
+                _as_floats('f"{x:.{places}f}" == stated'), _as_floats("abs(x - float(stated)) <= 0.5 * 10**-places"),
+                _as_floats("abs(x - float(stated)) < 0.5 * 10**-places")),
         mistake("cut off only", "A size that was rounded up was refused. How far below the stated number may it lie?",
-                "low = number"),
+                "low = number", _as_floats("int(x * 10**places) == int(stated.replace('.', ''))")),
         mistake("a whole digit below", "A size a whole digit below the stated one was let through. What is the most "
                 "that rounding adds?", "low = number - last"),
         mistake("exactly or not at all", "Only the exact number of bytes was let through. What do the last digit and "
                 "rounding leave open?", "holds = decimal == number\nfits = binary == number"),
         mistake("the upper end let through", "The next number itself was let through. With x = stated + u, what would "
-                "a text have written?", "holds = low <= decimal <= high\nfits = low <= binary <= high"),
+                "a text have written?", "holds = low <= decimal <= high\nfits = low <= binary <= high",
+                _as_floats("float(stated) - 0.5 * 10**-places <= x <= float(stated) + 10**-places")),
         mistake("the lower end refused", "Half a digit below is still rounded up to the stated number. Which of the "
                 "two ends belongs to it?", "holds = low < decimal < high\nfits = low < binary < high"),
         mistake("a written zero lost", "`1.50` and `1.5` were treated alike. What does a zero at the end tell the "
@@ -127,9 +140,10 @@ EXERCISE = exercise(
                 "binary = num_bytes / "
                 "1024**power", "decimal = num_bytes / 1000**power\nbinary = num_bytes / 1024**power",
                 "number = Fraction(float(stated))"),
-        mistake("whole numbers only", "The size was divided without its remainder, so what is cut off is lost before "
-                "it is compared. What does `//` "
-                "drop?", "decimal = num_bytes // 1000**power\nbinary = num_bytes // 1024**power"),
+        mistake("whole numbers only", "The size was made a whole number before it was compared, so what is cut off plays no "
+                "part. What do `//` and `int` drop?", _as_floats("int(x) == int(float(stated))"),
+                _as_floats("int(x) == float(stated)"), _as_floats("round(x) == round(float(stated))"),
+                "decimal = num_bytes // 1000**power\nbinary = num_bytes // 1024**power"),
         mistake("other words", "The verdicts are the three words of the exercise: confirmed, corrected, wrong.",
                 "verdict = 'right' if holds else 'corrected' if fits else 'wrong'",
                 "verdict = 'Confirmed' if holds else 'Corrected' if fits else 'Wrong'"),
