@@ -180,19 +180,9 @@ Each chapter has a *core path*: at most ten sections, with at most an hour of ex
 | 14 | [Seeing and crossing: vision and cross-modal attention](14_vision.ipynb) |
 | 15 | [Why it works: theory you can run](15_theory.ipynb) |
 | 17 | [Beyond attention: keep a state](17_beyond_attention.ipynb) |
+| 18 | [Fact-check clinic and field guide](18_fact_check.ipynb) |
 
-Chapters with a link are there; the others are planned.
-"""
-
-# %% [markdown]
-"""
-| | chapter |
-|---|---|
-| 16 | Long context, many devices |
-| 17 | Beyond attention |
-| 18 | Fact-check clinic and field guide |
-
-These are planned too. **Go on with [chapter 01](01_bottleneck.ipynb).**
+Chapters with a link are there; chapter 16, *Long context, many devices*, is planned. **Go on with [chapter 01](01_bottleneck.ipynb).**
 """
 
 # %% [markdown]

@@ -5,10 +5,10 @@ from course_utils.attention.block_pool import BlockPool
 from course_utils.attention.block_selection import select_blocks
 from course_utils.attention.cross_attention import cross_attention
 from course_utils.attention.cross_covariance import cross_covariance_attention
-from course_utils.attention.gated_cross_attention import gated_cross_attention, last_image_mask
 from course_utils.attention.delta_rule import gated_delta_rule, gated_delta_step
 from course_utils.attention.differential import differential_attention
 from course_utils.attention.experts import load_balance_loss, mix_experts, route_top_k
+from course_utils.attention.gated_cross_attention import gated_cross_attention, last_image_mask
 from course_utils.attention.gated_linear import gated_linear_attention, gated_linear_step
 from course_utils.attention.gated_output import gated_attention
 from course_utils.attention.grouped_query import grouped_query_attention
@@ -119,8 +119,8 @@ __all__ = [
     "dot_score",
     "entmax",
     "fixed_mask",
-    "gated_cross_attention",
     "gated_attention",
+    "gated_cross_attention",
     "gated_delta_rule",
     "gated_delta_step",
     "gated_linear_attention",
