@@ -140,8 +140,8 @@ EXERCISE = exercise(
                 "binary = num_bytes / "
                 "1024**power", "decimal = num_bytes / 1000**power\nbinary = num_bytes / 1024**power",
                 "number = Fraction(float(stated))"),
-        mistake("whole numbers only", "The size was made a whole number before it was compared, so what is cut off plays "
-                "no part. What do `//` and `int` drop?", _as_floats("int(x) == int(float(stated))"),
+        mistake("whole numbers only", "The size was made a whole number before it was compared, so what is cut off "
+                "plays no part. What do `//` and `int` drop?", _as_floats("int(x) == int(float(stated))"),
                 _as_floats("int(x) == float(stated)"), _as_floats("round(x) == round(float(stated))"),
                 "decimal = num_bytes // 1000**power\nbinary = num_bytes // 1024**power"),
         mistake("other words", "The verdicts are the three words of the exercise: confirmed, corrected, wrong.",
