@@ -127,9 +127,9 @@ EXERCISE = exercise(
                 "leads = ((2, 3, 2),)", "leads = ((1, 2, 3),)", "leads = ((), (2,), (2, 3), (2, 3, 2))"),
         mistake("a mask that is not boolean", "The contract promises boolean masks, and some implementations take no "
                 "others. What do 0 and minus infinity become under a boolean rule?",
-                "shown = torch.zeros(L, S, dtype=torch.float64)\n"
+                "zeros = torch.zeros(L, S, dtype=torch.float64)\n"
                 "given = (query, key, value, attn_mask if attn_mask is None else "
-                "shown.masked_fill(~attn_mask, -torch.inf))"),
+                "zeros.masked_fill(~attn_mask, -torch.inf))"),
     ),
     hints=(
         "You need something to compare with, inputs, and a comparison. The package has a right attention: which inputs "

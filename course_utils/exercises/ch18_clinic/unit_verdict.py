@@ -91,7 +91,7 @@ EXERCISE = exercise(
         mistake("1024 tried first", "A size that is right as it stands was called corrected. Which of the two readings "
                 "comes first?", 'verdict = "corrected" if fits else "confirmed" if holds else "wrong"'),
         mistake("1024 only", "The units were read as powers of 1024 alone. What does kB mean, and what does KiB?",
-                "decimal = binary", "holds = fits",
+                "decimal = Fraction(num_bytes, 1024**power)", "holds = low <= binary < high",
                 'verdict = "confirmed" if fits else "corrected" if holds else "wrong"',
                 'verdict = "confirmed" if fits else "wrong"'),
         mistake("1000 only", "Nothing is ever corrected: the powers of 1024 were not tried.", "fits = False"),
