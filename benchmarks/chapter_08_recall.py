@@ -54,14 +54,10 @@ MODELS: dict[str, tuple[str, int, int] | tuple[str, int, int, int]] = {
 }
 
 
-def run(name: str, seed: int) -> dict[str, Any]:
-    """Train one model, and return what it recalls."""
-    torch.manual_seed(seed)
-    model = RecallModel(*MODELS[name])
-    if name == MIXED:
-        model.layers[0] = RecallModel("window").layers[0]
+def trained(model: RecallModel, name: str, seed: int, steps: int) -> dict[str, Any]:
+    """Train a model, and return what it recalls."""
     start = time.process_time()
-    losses = train_recall(model, steps=STEPS, seed=seed, pairs=PAIRS)
+    losses = train_recall(model, steps=steps, seed=seed, pairs=PAIRS)
     return {
         "model": name,
         "seed": seed,
@@ -72,6 +68,15 @@ def run(name: str, seed: int) -> dict[str, Any]:
             pairs: round(share, 4) for pairs, share in judge_recall(model, ASKED, SEQUENCES).items()
         },
     }
+
+
+def run(name: str, seed: int) -> dict[str, Any]:
+    """Make and train one model, and return what it recalls."""
+    torch.manual_seed(seed)
+    model = RecallModel(*MODELS[name])
+    if name == MIXED:
+        model.layers[0] = RecallModel("window").layers[0]
+    return trained(model, name, seed, STEPS)
 
 
 def main() -> None:

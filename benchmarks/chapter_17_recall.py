@@ -15,25 +15,18 @@ from __future__ import annotations
 import argparse
 import itertools
 import json
-import time
 from pathlib import Path
 from typing import Any
 
 import torch
+from chapter_08_recall import PAIRS, SEQUENCES, trained
 from recording import RESULTS, write_record
 from tqdm import tqdm
 
-from course_utils.models.recall import (
-    D_MODEL,
-    LAYERS,
-    SYMBOLS,
-    RecallModel,
-    judge_recall,
-    train_recall,
-)
+from course_utils.models.recall import D_MODEL, LAYERS, SYMBOLS, RecallModel
 
 RESULT = RESULTS / "chapter_17_recall.json"
-STEPS, PAIRS, ASKED, SEQUENCES = 1000, (2, 16), (4, 16, 32, 64), 128
+STEPS = 1000
 HYBRID = "gated delta, then softmax"
 MODELS: dict[str, tuple[str, int]] = {
     "retention, 4 heads, raw": ("raw retention", 4),
@@ -59,19 +52,7 @@ def run(name: str, seed: int, steps: int) -> dict[str, Any]:
     model = RecallModel(*MODELS[name])
     if name == HYBRID:
         model.layers[1] = RecallModel("full").layers[1]
-    start = time.process_time()
-    losses = train_recall(model, steps=steps, seed=seed, pairs=PAIRS)
-    return {
-        "model": name,
-        "seed": seed,
-        "steps": steps,
-        "parameters": sum(weight.numel() for weight in model.parameters()),
-        "cpu_seconds": round(time.process_time() - start, 1),
-        "last_loss": round(sum(losses[-50:]) / 50, 4),
-        "recalled": {
-            pairs: round(share, 4) for pairs, share in judge_recall(model, ASKED, SEQUENCES).items()
-        },
-    }
+    return {**trained(model, name, seed, steps), "steps": steps}
 
 
 def main() -> None:
