@@ -9,6 +9,7 @@ import os
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,17 @@ def journal_path() -> Path:
     if named:
         return Path(named).expanduser()
     return Path(platformdirs.user_data_dir("attention-course", appauthor=False)) / "progress.jsonl"
+
+
+def json_lines(path: Path) -> Iterator[dict[str, Any]]:
+    """Return the objects of a file that has one in a line; what is torn or foreign is skipped."""
+    for line in path.read_text(encoding="utf-8", errors="replace").splitlines():
+        try:
+            found = json.loads(line)
+        except ValueError:
+            continue
+        if isinstance(found, dict):
+            yield found
 
 
 class Journal:
@@ -55,17 +67,8 @@ class Journal:
 
     def events(self) -> Iterator[dict[str, Any]]:
         """Return all whole events, oldest first; torn or foreign lines are skipped."""
-        try:
-            text = self.path.read_text(encoding="utf-8", errors="replace")
-        except OSError:
-            return
-        for line in text.splitlines():
-            try:
-                event = json.loads(line)
-            except ValueError:
-                continue
-            if isinstance(event, dict) and isinstance(event.get("exercise"), str):
-                yield event
+        with suppress(OSError):  # there is none yet, or it cannot be read
+            yield from (e for e in json_lines(self.path) if isinstance(e.get("exercise"), str))
 
     def count(self, event: str, exercise: str) -> int:
         """Count the events of a kind for an exercise."""

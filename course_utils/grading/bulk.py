@@ -16,6 +16,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from course_utils.checking.progress import json_lines
 from course_utils.exercises import find
 from course_utils.grading.grade import SECONDS, grade
 from course_utils.grading.notebook import asked, code_cells
@@ -84,9 +85,7 @@ def grade_one(hand_in: HandIn, exercises: Sequence[str] = (), seconds: int = SEC
         "digest": "", "chapter": None, "points": 0, "of": 0, "error": None, "reports": [],
     }  # fmt: skip
     try:
-        if hand_in.path.stat().st_size > LARGEST:
-            raise ValueError(f"a submission must have at most {LARGEST // 2**20} MiB")
-        data = hand_in.path.read_bytes()
+        data = _read(hand_in.path)
         result["digest"] = hashlib.sha256(data).hexdigest()
         text = data.decode("utf-8")
         cells, names = code_cells(text), exercises or asked(text)
@@ -140,23 +139,23 @@ def grade_all(
     return list(read_results(store))
 
 
-def _digest(path: Path) -> str:
+def _read(path: Path) -> bytes:
     if path.stat().st_size > LARGEST:
+        raise ValueError(f"a submission must have at most {LARGEST // 2**20} MiB")
+    return path.read_bytes()
+
+
+def _digest(path: Path) -> str:
+    try:
+        return hashlib.sha256(_read(path)).hexdigest()
+    except ValueError:
         return ""
-    return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 def read_results(store: Path) -> Iterator[Result]:
     """Return the whole lines of a file of results; there are none where there is no file."""
-    if not store.exists():
-        return
-    for line in store.read_text(encoding="utf-8", errors="replace").splitlines():
-        try:
-            result = json.loads(line)
-        except ValueError:
-            continue
-        if isinstance(result, dict) and "digest" in result:
-            yield result
+    if store.exists():
+        yield from (one for one in json_lines(store) if "digest" in one)
 
 
 def latest(results: Iterable[Result]) -> dict[tuple[str, int], Result]:

@@ -6,7 +6,7 @@ them in. Learners appear as numbers; their initials can be shown. No name stands
 
 import argparse
 import csv
-import json
+import re
 import sys
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
@@ -20,6 +20,7 @@ from jinja2 import Environment, PackageLoader
 from markupsafe import Markup
 
 from course_utils.checking.exercise import Exercise
+from course_utils.checking.progress import json_lines
 from course_utils.checking.report import inline_html
 from course_utils.exercises import all_exercises
 from course_utils.grading.bulk import RESULTS
@@ -152,11 +153,11 @@ def attempts(place: Path) -> Iterator[Attempt]:
     for path in [place] if place.is_file() else sorted(place.rglob("*.jsonl")):
         parts = path.relative_to(place).parts if path != place else (path.name,)
         owner = parts[0] if len(parts) > 1 else path.stem
-        for line in path.read_text(encoding="utf-8", errors="replace").splitlines():
+        for said in json_lines(path):
             try:
-                yield from _in_line(json.loads(line), owner)
+                yield from _in_line(said, owner)
             except (ValueError, TypeError, KeyError, AttributeError):
-                continue  # torn, or not ours
+                continue  # not ours
 
 
 def _in_line(said: dict[str, Any], owner: str) -> Iterator[Attempt]:
@@ -170,7 +171,7 @@ def _in_line(said: dict[str, Any], owner: str) -> Iterator[Attempt]:
 
 def initials(learner: str) -> str:
     """Return the first letters of a name, a login or an address."""
-    words = learner.partition("@")[0].replace("_", " ").replace("-", " ").replace(".", " ").split()
+    words = re.findall(r"[^\s_.-]+", learner.partition("@")[0])
     return " ".join(f"{word[0].upper()}." for word in words[:3])
 
 
