@@ -3,6 +3,7 @@
 import importlib
 import pkgutil
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
 from course_utils.claims.finding import Finding
@@ -35,14 +36,20 @@ def recomputes(*claims: str) -> Callable[[Check], Check]:
 
 def checks(chapter: str | None = None) -> dict[str, Check]:
     """Return the check of each claim, by the claim's id: of one chapter, or of all."""
-    for module in pkgutil.iter_modules([str(Path(__file__).parent)]):
-        if module.name.startswith(f"ch{chapter or ''}"):
-            importlib.import_module(f"{__package__}.{module.name}")
+    _register(f"ch{chapter or ''}")
     return {
         claim: check
         for claim, check in sorted(_CHECKS.items())
         if chapter is None or claim.startswith(f"{chapter}-")
     }
+
+
+@cache
+def _register(start: str) -> None:
+    """Import the modules whose names start so, which registers their checks."""
+    for module in pkgutil.iter_modules([str(Path(__file__).parent)]):
+        if module.name.startswith(start):
+            importlib.import_module(f"{__package__}.{module.name}")
 
 
 def check_of(claim: str) -> Check:
