@@ -72,8 +72,9 @@ def pinned(backend: SDPBackend, is_causal: bool, q: Tensor, k: Tensor, v: Tensor
 
 
 def flex(case: Case) -> Attend:
-    """Return FlexAttention, compiled for this case."""
+    """Return FlexAttention, compiled for this case; its backward pass may run more than once."""
     torch._dynamo.reset()
+    torch._functorch.config.donated_buffer = False
     blocks = None
     if case.is_causal:
         size = (case.length, case.length)

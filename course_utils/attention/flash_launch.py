@@ -37,8 +37,8 @@ class Tilings(NamedTuple):
 # By bytes of a number and width. With these no kernel lacks registers on a Hopper GPU, which
 # tools/compile_flash.py has the compiler say. float32 has no tensor cores here, and small tiles.
 TILINGS = {
-    (2, 64): Tilings(Tiling(128, 128, 8, 3), Tiling(128, 128, 8, 2), Tiling(64, 128, 8, 2)),
-    (2, 128): Tilings(Tiling(128, 128, 8, 2), Tiling(128, 64, 8, 2), Tiling(64, 128, 8, 2)),
+    (2, 64): Tilings(Tiling(64, 128, 4, 2), Tiling(128, 64, 4, 3), Tiling(128, 64, 4, 2)),
+    (2, 128): Tilings(Tiling(64, 64, 4, 3), Tiling(128, 64, 8, 3), Tiling(64, 64, 4, 2)),
     (4, 64): Tilings(Tiling(16, 32, 8, 2), Tiling(16, 32, 8, 2), Tiling(32, 16, 4, 2)),
     (4, 128): Tilings(Tiling(16, 16, 8, 2), Tiling(16, 16, 8, 2), Tiling(32, 16, 8, 2)),
 }
