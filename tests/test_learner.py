@@ -181,7 +181,7 @@ def test_what_is_proposed_shows_the_task_and_a_stub(
     Journal().add("check", "softmax_jacobian", status="passed", misconceptions=[])
     assert "Nothing" in str(review())
     real = time.time()
-    monkeypatch.setattr(time, "time", lambda: real + 3 * 86_400)
+    monkeypatch.setattr(time, "time", lambda: real + 3.5 * 86_400)
     proposed = review()
     assert "`softmax_jacobian` (chapter 03), passed 3 days ago, after 1 that did not pass" in str(
         proposed

@@ -5,12 +5,15 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
+import torch
 
+from course_utils.attention.flash_launch import Tiling, gpu_tilings
 from course_utils.measure import read_record
 
 pytest.importorskip("triton", reason="the kernels need triton, which exists for Linux")
 ROOT = Path(__file__).resolve().parents[2]
 SCRIPT = ROOT / "benchmarks" / "flash_gpu.py"
+TILINGS = ROOT / "benchmarks" / "flash_tilings.py"
 PARTS = {"what", "width", "length", "is_causal", "batch", "heads", "peak_bytes", "forward_ms",
          "backward_ms", "forward_tflops", "backward_tflops"}  # fmt: skip
 
@@ -37,14 +40,20 @@ def test_every_size_has_as_many_tokens_and_as_wide_a_stream(ways: ModuleType) ->
         assert (batch * length, heads * width) == (16384, 2048)
 
 
-def test_the_record_says_that_nothing_was_measured_or_holds_every_repeat() -> None:
+def test_every_run_of_the_record_has_its_repeats_or_says_why_not() -> None:
     record = read_record("flash_gpu")
-    if not record["runs"]:
-        assert record["status"] == "not yet measured on a GPU"
-        return
     assert {"date", "command", "machine", "versions", "errors"} <= set(record)
     for run in record["runs"]:
         assert "cannot" in run or set(run) >= PARTS
+
+
+def test_the_tilings_in_use_are_among_those_that_were_timed() -> None:
+    runs = read_record("flash_tilings")["runs"]
+    timed = {tuple(run[part] for part in ("kernel", "width", *Tiling._fields))
+             for run in runs if run["ms"] is not None}  # fmt: skip
+    for width in (64, 128):
+        for kernel, cut in gpu_tilings(torch.bfloat16, width)._asdict().items():
+            assert (kernel, width, *cut) in timed
 
 
 @pytest.mark.thorough
@@ -62,9 +71,20 @@ def test_the_script_runs_from_end_to_end_at_a_tiny_size() -> None:
 
 
 @pytest.mark.thorough
-def test_without_a_gpu_nothing_is_measured_and_it_is_said() -> None:
+def test_every_kernel_is_timed_with_a_tiling_of_its_own() -> None:
     done = subprocess.run(
-        [sys.executable, SCRIPT, "--quick"], cwd=ROOT, capture_output=True, text=True,
+        [sys.executable, TILINGS, "--dry-run"], cwd=ROOT, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    rows = [json.loads(line) for line in done.stdout.splitlines()]
+    assert [row["kernel"] for row in rows] == ["forward", "query", "key_value"]
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("script", [SCRIPT, TILINGS])
+def test_without_a_gpu_nothing_is_measured_and_it_is_said(script: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, script], cwd=ROOT, capture_output=True, text=True,
         env={"CUDA_VISIBLE_DEVICES": "", "PATH": ""},
     )  # fmt: skip
     assert done.returncode == 1
