@@ -496,7 +496,7 @@ A canvas has three digits, the model gives five answers in no particular order. 
 
 **Predict.** By hand, the cheapest way to give each of the two digits a query of its own:
 
-| | digit 0 | digit 1 |
+| cost | digit 0 | digit 1 |
 |---|---|---|
 | query 0 | 2 | 3 |
 | query 1 | 2 | 9 |
@@ -632,7 +632,7 @@ Images *and* text. CLIP (Radford et al., 2021) has an encoder for each. Every pi
 
 By hand, two pictures and two captions, with the cosines below and a temperature of .5, which divides:
 
-| | caption 0 | caption 1 |
+| cosine | caption 0 | caption 1 |
 |---|---|---|
 | picture 0 | .5 | .0 |
 | picture 1 | .5 | .5 |
