@@ -23,6 +23,8 @@ def accepts_cache(attend):
     answers = []
     for plan in plans:
         texts = [tuple(draw(generator, B, H, T, d) for d in (d_k, d_k, d_v)) for B in batches]
+        mask = causal_mask(T, T, 0)
+        expected = [scaled_dot_product_attention(*text, mask) for text in texts]
         caches = [None for _ in texts]
         order = turns(plan[: len(texts)])
         for i, start, end in order:
@@ -31,9 +33,7 @@ def accepts_cache(attend):
             handed = (*piece, caches[i])
             result = attempt(implementation, *handed)
             out, caches[i] = pair(result)
-            mask = causal_mask(T, T, 0)
-            expected = scaled_dot_product_attention(*whole, mask)
-            want = expected[..., start:end, :]
+            want = expected[i][..., start:end, :]
             same = close(out, want)
             answers.append(same)
     accepted = all(answers)
@@ -111,7 +111,7 @@ EXERCISE = exercise(
                 "before it?", f"{_PLAIN}(*piece, causal_mask(end - start, end - start, 0))"),
         mistake("a wrong scale expected", "The test's own formula scales otherwise than the contract, so right "
                 "implementations are refused. By what are the scores divided?",
-                "expected = scaled_dot_product_attention(*whole, mask, scale=1.0)"),
+                "expected = [scaled_dot_product_attention(*text, mask, scale=1.0) for text in texts]"),
         mistake("only the last output compared", "Only the last output of each piece is compared. Which tokens of one "
                 "causal pass have an output?", "same = shape(out) == want.shape and close(out[..., -1:, :], want[..., "
                 "-1:, :])"),
