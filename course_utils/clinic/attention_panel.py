@@ -171,6 +171,7 @@ def _always(attention: Attention, *about: str) -> Callable[[], Attention]:
 
 RIGHT: Mapping[str, Callable[[], Attention]] = {
     "PyTorch's own operator": lambda: _by_torch,
+    "PyTorch's own operator, for boolean masks": _always(_by_torch, "mask"),
     "einsum, with a softmax by hand": _always(_by_einsum, "dtype"),
     "a loop over the queries": _always(_by_loop, "length"),
     "tiles of three keys": _always(_by_tiles, "axes"),

@@ -179,7 +179,7 @@ def no_gradient() -> Symptom:
         ((chosen if hard else weights) @ value).square().sum().backward()
         return float(query.grad.norm()) if query.grad is not None else 0.0
 
-    return Symptom("no gradient", "argmax in place of a softmax", "norm of the query's gradient",
+    return Symptom("no gradient", "argmax instead of a softmax", "norm of the query's gradient",
                    slope(True), slope(False))  # fmt: skip
 
 

@@ -1,7 +1,7 @@
 """Exercise: a test that accepts every right attention and refuses the faults of published ones."""
 
 from course_utils.checking.exercise import exercise
-from course_utils.checking.mistakes import mistake
+from course_utils.checking.mistakes import adding, mistake
 from course_utils.clinic import accepts_attention
 from course_utils.exercises.shared.planted import VERDICT, global_random, planted
 from course_utils.exercises.shared.planted import attempt as attempt
@@ -11,6 +11,7 @@ from course_utils.exercises.shared.planted import draw as draw
 from course_utils.exercises.shared.planted import near as near
 from course_utils.exercises.shared.planted import shape as shape
 from torch import Tensor
+from torch.nn import functional as functional
 
 RIGHT = """
 def accepts_attention(attention):
@@ -64,7 +65,9 @@ EXERCISE = exercise(
     callable_apart=False,  # a fault that changes its input has to be seen by the test
     cases=planted("accepts_attention"),
     mistakes=(
-        *VERDICT,
+        *adding(VERDICT, {"equality to the last bit": (
+            "want = functional.scaled_dot_product_attention(query, key, value, attn_mask).nan_to_num(0.0)\n"
+            "same = torch.equal(out, want) if shape(out) else False",)}),
         global_random("query = torch.randn(*lead, L, d_k, dtype=torch.float64)"),
         mistake("too much room", "Faults that change the numbers are forgiven: the tolerance is far larger than "
                 "rounding.", *(f"same = near(out, want, {room})" for room in (0.5, 0.7, 1.0, 1.5))),
@@ -77,8 +80,8 @@ EXERCISE = exercise(
                 "key = torch.ones(*lead, S, d_k, dtype=torch.float64)",
                 "key = torch.ones(*lead, S, d_k, dtype=torch.float64)",
                 "query = torch.zeros(*lead, L, d_k, dtype=torch.float64)", "size = 1e-6", "size = 1e-9"),
-        mistake("sizes that are equal", "Two of the sizes are the same number, so an implementation that uses the "
-                "wrong one is right by chance. Which sizes may stand below a root by mistake?",
+        mistake("sizes that are equal", "An implementation that takes the root of the wrong size was accepted. Are two "
+                "of your sizes the same number? Or does the comparison leave more room than rounding needs?",
                 "L, S, d_k, d_v = 5, 5, 5, 5", "L, S, d_k, d_v = 5, 7, 6, 6", "L, S, d_k, d_v = 5, 4, 4, 6",
                 "L, S, d_k, d_v = 4, 4, 4, 4", "L, S, d_k, d_v = 6, 6, 6, 6"),
         mistake("one key", "There is one key, and a softmax over one number is 1 whatever the number. How many keys "

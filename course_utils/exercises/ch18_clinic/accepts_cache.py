@@ -19,10 +19,12 @@ def accepts_cache(attend):
     generator = torch.Generator().manual_seed(0)
     H, T, d_k, d_v = 3, 7, 4, 6
     batches = (2, 1)
-    plans = (((1, 3, 1, 2), (3, 1, 2, 1)), ((3, 1, 2, 1), (1, 3, 1, 2)))
+    plans = (((1, 3, 1, 2), (3, 1, 2, 1)),)
     answers = []
     for plan in plans:
         texts = [tuple(draw(generator, B, H, T, d) for d in (d_k, d_k, d_v)) for B in batches]
+        mask = causal_mask(T, T, 0)
+        expected = [scaled_dot_product_attention(*text, mask) for text in texts]
         caches = [None for _ in texts]
         order = turns(plan[: len(texts)])
         for i, start, end in order:
@@ -31,9 +33,7 @@ def accepts_cache(attend):
             handed = (*piece, caches[i])
             result = attempt(implementation, *handed)
             out, caches[i] = pair(result)
-            mask = causal_mask(T, T, 0)
-            expected = scaled_dot_product_attention(*whole, mask)
-            want = expected[..., start:end, :]
+            want = expected[i][..., start:end, :]
             same = close(out, want)
             answers.append(same)
     accepted = all(answers)
@@ -57,7 +57,7 @@ def pair(result: Any) -> tuple[Any, Any]:
 
 
 _PLAIN = "want = scaled_dot_product_attention"
-_SAME_CUTS = "plans = ((({0}), ({0})), (({0}), ({0})))"
+_SAME_CUTS = "plans = ((({0}), ({0})),)"
 
 
 def _cut(*pieces: int) -> str:
@@ -80,7 +80,7 @@ EXERCISE = exercise(
         global_random("texts = [tuple(torch.randn(B, H, T, d, dtype=torch.float64) for d in (d_k, d_k, d_v)) "
                       "for B in batches]"),
         mistake("too much room", "Faults that change the numbers are forgiven: the tolerance is far larger than "
-                "rounding.", *(f"same = near(out, want, {room})" for room in (1.5, 2.0, 3.0))),
+                "rounding.", *(f"same = near(out, want, {room})" for room in (1.0, 1.5, 2.0))),
         mistake("one token at a time", "Every call hands in a single token, so what an implementation does with "
                 "several is not tried. What does a prompt look like?", _cut(1, 1, 1, 1, 1, 1, 1)),
         mistake("only the first call counts", "Only the first call of each text is made, or looked at, so the cache "
@@ -94,8 +94,9 @@ EXERCISE = exercise(
                 "batches = (2,)\nplans = (((1, 3, 1, 2),), )", "batches = (1,)\nplans = (((3, 1, 2, 1),), )",
                 "batches = (2,)\nplans = (((3, 1, 3),), )"),
         mistake("one text after the other", "A text is read to its end before the next one begins. What if two are "
-                "under way, in turns?", "batches = (2,)", "batches = (1,)", "order = turns(plan[: len(texts)], "
-                "one_by_one=True)"),
+                "under way, in turns?",
+                *(f"batches = ({B},)\nplans = (((1, 3, 1, 2),), ((3, 1, 2, 1),))" for B in (2, 1)),
+                "order = turns(plan[: len(texts)], one_by_one=True)"),
         mistake("one form of cache demanded", "An implementation was refused for the form of its cache. What does the "
                 "contract say about what it is?",
                 "out, caches[i] = pair(result if isinstance(result, tuple) and isinstance(result[1], tuple) else None)",
@@ -111,7 +112,7 @@ EXERCISE = exercise(
                 "before it?", f"{_PLAIN}(*piece, causal_mask(end - start, end - start, 0))"),
         mistake("a wrong scale expected", "The test's own formula scales otherwise than the contract, so right "
                 "implementations are refused. By what are the scores divided?",
-                "expected = scaled_dot_product_attention(*whole, mask, scale=1.0)"),
+                "expected = [scaled_dot_product_attention(*text, mask, scale=1.0) for text in texts]"),
         mistake("only the last output compared", "Only the last output of each piece is compared. Which tokens of one "
                 "causal pass have an output?", "same = shape(out) == want.shape and close(out[..., -1:, :], want[..., "
                 "-1:, :])"),
@@ -124,8 +125,7 @@ EXERCISE = exercise(
         mistake("a call without tokens", "The contract promises at least one new token in each call, and some "
                 "implementations take no fewer.", _cut(3, 0, 4), _cut(0, 3, 4)),
         mistake("too many tokens", "The implementations are promised at most 64 tokens, and some of them have room for "
-                "no more.", "H, T, d_k, d_v = 3, 80, 4, 6\nplans = (((1, 3, 70, 6), (3, 1, 1, 75)), "
-                "((3, 1, 70, 6), (1, 3, 1, 75)))"),
+                "no more.", "H, T, d_k, d_v = 3, 80, 4, 6\nplans = (((1, 3, 70, 6), (3, 1, 1, 75)),)"),
     ),
     hints=(
         "What is right is one causal pass over the whole text. How can the same text be handed over, and what is to be "

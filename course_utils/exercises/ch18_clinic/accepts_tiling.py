@@ -1,7 +1,7 @@
 """Exercise: a test that accepts every right tiled attention, and attention without tiles too."""
 
 from course_utils.checking.exercise import exercise
-from course_utils.checking.mistakes import mistake
+from course_utils.checking.mistakes import adding, mistake
 from course_utils.clinic import accepts_tiling
 from course_utils.exercises.shared.planted import VERDICT, global_random, planted
 from course_utils.exercises.shared.planted import attempt as attempt
@@ -9,6 +9,7 @@ from course_utils.exercises.shared.planted import close as close
 from course_utils.exercises.shared.planted import draw as draw
 from course_utils.exercises.shared.planted import near as near
 from course_utils.exercises.shared.planted import shape as shape
+from torch.nn import functional as functional
 
 RIGHT = """
 def accepts_tiling(tiled):
@@ -41,7 +42,9 @@ EXERCISE = exercise(
     importance=4,
     cases=planted("accepts_tiling"),
     mistakes=(
-        *VERDICT,
+        *adding(VERDICT, {"equality to the last bit": (
+            "want = functional.scaled_dot_product_attention(query, key, value)\n"
+            "same = torch.equal(out, want) if shape(out) else False",)}),
         global_random("query = size * torch.randn(B, H, L, d_k, dtype=torch.float64)"),
         mistake("too much room", "Faults that change the numbers are forgiven: the tolerance is far larger than "
                 "rounding.", *(f"same = near(out, want, {room})" for room in (2.0, 3.0))),

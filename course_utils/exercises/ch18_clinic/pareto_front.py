@@ -1,5 +1,7 @@
 """Exercise: which of several choices nothing beats."""
 
+from collections.abc import Sequence
+
 import torch
 from course_utils.checking.exercise import Case, case, exercise
 from course_utils.checking.mistakes import mistake
@@ -27,7 +29,24 @@ def _random(count: int, levels: int) -> Case:
         drawn = torch.randint(0, levels, (2, count), generator=g).double()
         return drawn[0], drawn[1]
 
-    return case(f"{count} points on {levels} × {levels} places", make)
+    return case(f"{count} points on a grid of {levels} × {levels}, with ties", make)
+
+
+def _tolerant(room: float) -> str:
+    """Return the lines that compare with some room on both sides."""
+    return (
+        f"no_dearer = cost[:, None] <= cost + {room}\nno_worse = quality[:, None] >= quality - {room}\n"
+        f"cheaper = cost[:, None] < cost - {room}\nbetter = quality[:, None] > quality + {room}"
+    )
+
+
+def _of_rounded(rounded: str, names: Sequence[str] = ("cost", "quality")) -> str:
+    """Return the lines that compare rounded values of these."""
+    lines = {
+        "cost": "cheaper = {0}[:, None] < {0}\nno_dearer = {0}[:, None] <= {0}",
+        "quality": "better = {0}[:, None] > {0}\nno_worse = {0}[:, None] >= {0}",
+    }
+    return "\n".join(lines[name].format(rounded.format(name)) for name in names)
 
 
 _BY_SORTING = """
@@ -51,22 +70,24 @@ EXERCISE = exercise(
     difficulty=2,
     importance=3,
     cases=(
-        _points("4 points, one beaten", [1, 2, 3, 4], [0.2, 0.6, 0.5, 0.9]),
+        _points("4 points, one of them beaten", [1, 2, 3, 4], [0.2, 0.6, 0.5, 0.9]),
         _points("not in the order of cost", [4, 1, 3, 2], [0.9, 0.2, 0.5, 0.6]),
-        _points("all on the front", [1, 2, 3], [0.1, 0.2, 0.3]),
-        _points("one beats all", [3, 1, 2], [0.3, 0.9, 0.8]),
+        _points("every point on the front", [1, 2, 3], [0.1, 0.2, 0.3]),
+        _points("one point beats the others", [3, 1, 2], [0.3, 0.9, 0.8]),
+        _points("costs with decimals", [1.3, 1.8, 1.2, 2.4], [0.51, 0.54, 0.49, 0.54]),
         _points("equal points on the front", [1, 2, 2, 3], [0.2, 0.6, 0.6, 0.5]),
         _points("equal points that are beaten", [2, 2, 1], [0.5, 0.5, 0.6]),
         _points("all points equal", [1, 1, 1], [0.5, 0.5, 0.5]),
-        _points("equal cost, other quality", [1, 1, 2], [0.3, 0.5, 0.7]),
-        _points("the better one first", [1, 1, 2], [0.5, 0.3, 0.7]),
-        _points("equal quality, other cost", [1, 2, 3], [0.5, 0.5, 0.5]),
-        _points("the cheaper one last", [3, 2, 1], [0.5, 0.5, 0.5]),
-        _points("numbers below zero", [-2, -1, -3], [-0.5, -0.2, -0.1]),
+        _points("the same cost, different quality", [1, 1, 2], [0.3, 0.5, 0.7]),
+        _points("the same cost, the better point first", [1, 1, 2], [0.5, 0.3, 0.7]),
+        _points("the same quality, different cost", [1, 2, 3], [0.5, 0.5, 0.5]),
+        _points("the same quality, the cheapest point last", [3, 2, 1], [0.5, 0.5, 0.5]),
+        _points("negative numbers", [-2, -1, -3], [-0.5, -0.2, -0.1]),
         _points("one point", [5], [0.1]),
         _points("no points", [], []),
         _points("infinite cost and quality", [torch.inf, 1, torch.inf, 2], [torch.inf, 0.5, 0.2, -torch.inf]),
-        _points("nearly equal", [1.0, 1.0 + 1e-12], [0.5, 0.5 + 1e-12]),
+        _points("both cost and quality higher by 1e-12", [1.0, 1.0 + 1e-12], [0.5, 0.5 + 1e-12]),
+        _points("numbers that differ in the last bit", [1.0, 1.0 + 2**-52, 3.0, 3.0], [0.5, 0.5, 0.7, 0.7 - 2**-53]),
         _points("float32", [1, 3, 2, 2], [0.2, 0.6, 0.7, 0.7], dtype=torch.float32),
         _random(7, 3),
         _random(30, 6),
@@ -127,9 +148,12 @@ def pareto_front(cost, quality):
                 _BY_SORTING.replace("{sign}", ">=").replace("cost.argsort(stable=True)", "torch.arange(len(cost))")),
         mistake("ties in cost not looked at", "The points were walked in order of cost alone. In which order do points "
                 "of the same cost come?", _BY_SORTING.replace("{sign}", ">"), _BY_SORTING.replace("{sign}", ">=")),
-        mistake("a tolerance", "Points that differ by very little were taken for equal. No rounding is asked for here: "
-                "the numbers are given.",
-                "no_dearer = cost[:, None] <= cost + 1e-9\nno_worse = quality[:, None] >= quality - 1e-9"),
+        mistake("rounded, or a tolerance", "Points that differ by very little were taken for equal. The numbers are to "
+                "be compared as they are.", *(_tolerant(room) for room in (1e-12, 1e-9, 1e-8, 1e-6, 1e-3)),
+                "no_dearer = cost[:, None] <= cost + 1e-9\nno_worse = quality[:, None] >= quality - 1e-9",
+                "cheaper = cost[:, None] < cost - 1e-9\nbetter = quality[:, None] > quality + 1e-9",
+                *(_of_rounded(f"{{}}.round(decimals={places})") for places in (0, 1, 2, 3, 4, 6, 8, 10, 12)),
+                _of_rounded("{}.float()"), _of_rounded("{}.long()"), _of_rounded("{}.long()", ("cost",))),
         mistake("the best of each", "Only the cheapest and the best points were kept. Which others does nothing beat?",
                 "keep = (cost == cost.amin()) | (quality == quality.amax()) if len(cost) else ~beaten"),
         mistake("the best ratio", "Quality was divided by cost. Two numbers that are not added up or divided are what "

@@ -1,6 +1,6 @@
 """Exercise: what a ledger says of a size that a text states: rounding, cutting off, 1000 and 1024."""
 
-
+import math as math
 from fractions import Fraction as Fraction
 
 from course_utils.checking.exercise import Case, case, exercise
@@ -139,7 +139,8 @@ EXERCISE = exercise(
                 "numbers are exact?", _FLOATS, "number = float(stated)\ndecimal = num_bytes / 1000**power\n"
                 "binary = num_bytes / "
                 "1024**power", "decimal = num_bytes / 1000**power\nbinary = num_bytes / 1024**power",
-                "number = Fraction(float(stated))"),
+                "number = Fraction(float(stated))",
+                _as_floats("float(stated) in (round(x, places), math.floor(x * 10**places) / 10**places)")),
         mistake("whole numbers only", "The size was made a whole number before it was compared, so what is cut off "
                 "plays no part. What do `//` and `int` drop?", _as_floats("int(x) == int(float(stated))"),
                 _as_floats("int(x) == float(stated)"), _as_floats("round(x) == round(float(stated))"),
