@@ -9,6 +9,10 @@ import look_stepper_cases
 import mask_playground_cases
 import numpy as np
 import patch_explorer_cases
+<<<<<<< HEAD
+import ring_stepper_cases
+=======
+>>>>>>> parent of c557d92 (Merge chapter 16)
 import state_explorer_cases
 import tile_stepper_cases
 import torch
