@@ -19,15 +19,14 @@ def ring_attention_step(out, lse, query, key, value, query_positions, key_positi
     visible = asked <= asking
     rows = visible.any(1).nonzero().flatten()
     keys = visible.any(0).nonzero().flatten()
-    if len(rows) == 0:
-        return out, lse
     q, k, v = query[:, :, rows], key[:, :, keys], value[:, :, keys]
     products = q @ k.mT
     scaled = products * default
     seen = visible[rows][:, keys]
     scores = scaled.masked_fill(~seen, -torch.inf)
     lse_b = scores.logsumexp(-1)
-    out_b = stable_softmax(scores) @ v
+    base = lse_b.masked_fill(lse_b == -torch.inf, 0.0)
+    out_b = (scores - base.unsqueeze(-1)).exp() @ v
     out_a, lse_a = out[:, :, rows], lse[:, :, rows]
     together = torch.logaddexp(lse_a, lse_b)
     shift = together.masked_fill(together == -torch.inf, 0.0)
@@ -43,7 +42,7 @@ _SIZES = {"B": 2, "H": 3, "d_k": 5, "d_v": 4}
 
 def _made(
     queries: list[int], keys: list[int], *, before: list[int] | None = None, size: float = 1.0,
-    dtype: str = "float64", apart: bool = False, **sizes: int,
+    dtype: str = "float64", apart: bool = False, low: bool = False, **sizes: int,
 ) -> Make:  # fmt: skip
     """Make a block at these positions; `before` are the positions of a block that was seen already."""
     B, H, d_k, d_v = ({**_SIZES, **sizes}[name] for name in ("B", "H", "d_k", "d_v"))
@@ -52,13 +51,17 @@ def _made(
         def drawn(length: int, width: int) -> Tensor:
             return normal(g, B, H, length, width, size=size if width == d_k else 1.0, dtype=getattr(torch, dtype))
 
+        def keyed(length: int) -> Tensor:
+            return -drawn(length, d_k).abs() if low else drawn(length, d_k)
+
         query, places = drawn(len(queries), d_k), torch.tensor(queries)
+        query = query.abs() if low else query
         out = query.new_zeros(B, H, len(queries), d_v)
         lse = query.new_full(query.shape[:3], -torch.inf)
         if before is not None:
-            old = drawn(len(before), d_k), drawn(len(before), d_v)
+            old = keyed(len(before)), drawn(len(before), d_v)
             out, lse = ring_attention_step(out, lse, query, *old, places, torch.tensor(before))
-        given = (out, lse, query, drawn(len(keys), d_k), drawn(len(keys), d_v))
+        given = (out, lse, query, keyed(len(keys)), drawn(len(keys), d_v))
         given = tuple(strided(x) for x in given) if apart else given
         return (*given, places, torch.tensor(keys))
 
@@ -120,6 +123,7 @@ EXERCISE = exercise(
         case("one query, one key", _made([3], [3], d_v=1)),
         case("every size is 3", _made([3, 4, 5], [2, 3, 4], B=3, H=3, d_k=3, d_v=3, before=[0])),
         case("scores of hundreds", _made([4, 5, 6], [4, 5, 6], size=20.0, before=[0, 1])),
+        case("every score far below 0", _made([4, 5, 6], [4, 5, 6], size=20.0, low=True)),
         case("non-contiguous inputs", _made([4, 5, 6], [0, 5, 6, 7], apart=True, before=[0, 1])),
         case("a block in two halves", _made([4, 5, 6, 9], [1, 5, 6, 8]), run=_two_blocks),
         case("float32", _made([4, 5, 6], [3, 5, 6, 7], dtype="float32", before=[0, 1]), tolerance=1e-4),
@@ -180,7 +184,7 @@ EXERCISE = exercise(
         mistake("the block alone", "What was seen before is gone. How does it come into the result?",
                 "out_rows = out_b\nlse_rows = lse_b", "out_rows = out_b"),
         mistake("the block forgotten", "Nothing changed, though queries see keys of the block.",
-                "new_out, new_lse = out.clone(), lse.clone()", "out_rows = out_a"),
+                "new_out = out.clone()\nnew_lse = lse.clone()", "out_rows = out_a"),
         mistake("the two lse added", "The logsumexps were added, which multiplies the sums behind them. What has to be "
                 "added?", "lse_rows = lse_a + lse_b", "lse_rows = lse_a.nan_to_num(neginf=0.0) + lse_b"),
         mistake("the larger lse", "The new lse is one of the two as it was. The sum of both is larger than either.",
@@ -195,8 +199,7 @@ EXERCISE = exercise(
         mistake("fill that is not low enough", "Hidden keys got a low score, but visible ones may be lower still.",
                 "scores = scaled.masked_fill(~seen, -100.0)", "scores = scaled.masked_fill(~seen, -10.0)"),
         mistake("out not normalised", "out came back as a sum of exponentials times values. It is normalised after "
-                "every block here.", "out_b = (scores - scores.amax(-1, keepdim=True)).exp() @ v",
-                "out_rows = (share_a.unsqueeze(-1) * out_a + share_b.unsqueeze(-1) * out_b) * "
+                "every block here.", "out_rows = (share_a.unsqueeze(-1) * out_a + share_b.unsqueeze(-1) * out_b) * "
                 "together.exp().unsqueeze(-1)"),
         mistake("rows put back in the wrong place", "The rows that were computed came back at the front. Which "
                 "queries were they?", "new_out = torch.cat([out_rows, out[:, :, len(rows) :]], 2)\n"
