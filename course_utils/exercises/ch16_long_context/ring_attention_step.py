@@ -198,9 +198,6 @@ EXERCISE = exercise(
                 "none?", "scores = scaled.masked_fill(~seen, 0.0)", "scores = scaled * seen"),
         mistake("fill that is not low enough", "Hidden keys got a low score, but visible ones may be lower still.",
                 "scores = scaled.masked_fill(~seen, -100.0)", "scores = scaled.masked_fill(~seen, -10.0)"),
-        mistake("out not normalised", "out came back as a sum of exponentials times values. It is normalised after "
-                "every block here.", "out_rows = (share_a.unsqueeze(-1) * out_a + share_b.unsqueeze(-1) * out_b) * "
-                "together.exp().unsqueeze(-1)"),
         mistake("rows put back in the wrong place", "The rows that were computed came back at the front. Which "
                 "queries were they?", "new_out = torch.cat([out_rows, out[:, :, len(rows) :]], 2)\n"
                 "new_lse = torch.cat([lse_rows, lse[:, :, len(rows) :]], 2)"),
