@@ -40,7 +40,8 @@ _SIZES = {"B": 2, "H": 3, "L": 4, "M": 6, "d_k": 5, "d_v": 3}
 
 
 def _made(
-    top_k: int, *, size: float = 1.0, dtype: str = "float64", apart: bool = False, gate: float | None = None, **sizes: int,
+    top_k: int, *, size: float = 1.0, dtype: str = "float64", apart: bool = False, gate: float | None = None,
+    **sizes: int,
 ) -> Make:  # fmt: skip
     B, H, L, M, d_k, d_v = ({**_SIZES, **sizes}[name] for name in _SIZES)
 
@@ -118,8 +119,9 @@ EXERCISE = exercise(
                 "mixed = near + g * far", "mixed = near + far", "mixed = g * (near + far)"),
         mistake("one gate for all heads", "All heads were given the same gate. There is a number for each of them.",
                 "g = opened.mean()", "g = opened[0]", "g = opened[-1]"),
-        mistake("a gate for each token or number", "The gates were laid along another axis than the heads. Where do the "
-                "heads stand in (B, H, L, d_v)?", "g = opened.view(-1, 1)", "g = opened", "g = opened.view(-1, 1, 1, 1)"),
+        mistake("a gate for each token or number", "The gates were laid along another axis than the heads. Where do "
+                "the heads stand in (B, H, L, d_v)?", "g = opened.view(-1, 1)", "g = opened",
+                "g = opened.view(-1, 1, 1, 1)"),
         mistake("one softmax over both", "Text and memories share one softmax, so that they compete with each other. "
                 "Here each has a softmax of its own, and the gate mixes the two.", _JOINT, _GATED),
         mistake("softmax before the choice", "The weights of the chosen memories do not sum to 1: the softmax had been "

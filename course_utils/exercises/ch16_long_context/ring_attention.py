@@ -218,11 +218,12 @@ EXERCISE = exercise(
                 "block is held before the first rotation?", "source = (rank - step - 1) % world_size",
                 "source = (rank - step + 1) % world_size"),
         mistake("the mask by place in the block", "Places inside of the blocks were compared, not positions in the "
-                "text. Where in the text is a block's first key?", "visible = places.unsqueeze(0) <= places.unsqueeze(1)",
-                "asked = places.unsqueeze(0)", "asking = places.unsqueeze(1)"),
+                "text. Where in the text is a block's first key?",
+                "visible = places.unsqueeze(0) <= places.unsqueeze(1)", "asked = places.unsqueeze(0)",
+                "asking = places.unsqueeze(1)"),
         mistake("a strict mask", "A query does not see the key at its own position. Is a key of position j seen from "
                 "position j?", "visible = asked < asking"),
-        mistake("the mask off by one", "A query sees the key that comes right after it.",
+        mistake("the mask off by one", "A query sees the key that comes right after it. Is that key in its past?",
                 "visible = asked <= asking + 1"),
         mistake("the mask the wrong way", "The past is hidden and the future seen. Which of two positions must be the "
                 "larger?", "visible = asked >= asking", "visible = asked > asking"),
@@ -244,8 +245,8 @@ EXERCISE = exercise(
         mistake("each block alike", "The outputs of the blocks were averaged, each block the same. Which number says "
                 "how much of its softmax each of them holds?", "joined = (out * step + part) / (step + 1)",
                 "joined = out + part / (rank + 1)", "joined = out + part / world_size"),
-        mistake("the weights swapped", "Each part got the weight of the other. Which of the two should count more where "
-                "its logsumexp is the larger?",
+        mistake("the weights swapped", "Each part got the weight of the other. Which of the two should count more "
+                "where its logsumexp is the larger?",
                 "share_a, share_b = (lse_b - together).exp(), (lse - together).exp()"),
         mistake("not divided by the total", "The weights of the two parts do not add up to 1. By what are they "
                 "divided?", "shift = torch.maximum(lse, lse_b)\n"

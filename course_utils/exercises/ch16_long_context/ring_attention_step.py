@@ -147,15 +147,17 @@ EXERCISE = exercise(
                 _ALL + _ALL_KEYS + "shift = together", _ALL + _ALL_KEYS + "out_b = torch.softmax(scores, -1) @ v",
                 _ALL + "shift = together", _ALL + "out_b = torch.softmax(scores, -1) @ v",
                 _ALL + _ALL_KEYS + "lse_rows = together\nout_b = torch.softmax(scores, -1) @ v\nshift = together",
-                "new_out = out.index_copy(2, rows, out_rows) * (new_lse - new_lse).exp().unsqueeze(-1)"
-                "\nnew_lse = lse.index_copy(2, rows, lse_rows)"),
+                "logs = lse.index_copy(2, rows, lse_rows)\n"
+                "new_out = out.index_copy(2, rows, out_rows) + (logs - logs).unsqueeze(-1)"),
         mistake("the mask by place in the block", "Places inside the block were compared, not positions in the text. "
                 "Where in the text is the block's first key?", _PLACES,
                 "asking, asked = query_positions.unsqueeze(1), torch.arange(key.shape[2]).unsqueeze(0)",
-                "asking, asked = query_positions.unsqueeze(1), key_positions.min() + torch.arange(key.shape[2]).unsqueeze(0)"),
+                "places = key_positions.min() + torch.arange(key.shape[2])\n"
+                "asking, asked = query_positions.unsqueeze(1), places.unsqueeze(0)"),
         mistake("a strict mask", "A query does not see the key at its own position. Is a key of position j seen from "
                 "position j?", "visible = asked < asking"),
-        mistake("the mask off by one", "A query sees the key that comes right after it.", "visible = asked <= asking + 1"),
+        mistake("the mask off by one", "A query sees the key that comes right after it. Is that key in its past?",
+                "visible = asked <= asking + 1"),
         mistake("the mask the wrong way", "The past is hidden and the future seen. Which of two positions must be the "
                 "larger?", "visible = asked >= asking", "visible = asked > asking"),
         mistake("no mask", "Every query sees the whole block. What do the positions say?",
@@ -171,8 +173,9 @@ EXERCISE = exercise(
                 "out_rows = torch.where((lse_a == -torch.inf).unsqueeze(-1), out_b, (out_a + out_b) / 2)"),
         mistake("the two added", "The two outputs were added as they are. Each is an average already: what do the "
                 "weights of the sum add up to?", _SEEN, "out_rows = out_a + out_b"),
-        mistake("the weights swapped", "Each part got the weight of the other. Which of the two should count more where "
-                "its logsumexp is the larger?", "share_a, share_b = (lse_b - shift).exp(), (lse_a - shift).exp()"),
+        mistake("the weights swapped", "Each part got the weight of the other. Which of the two should count more "
+                "where its logsumexp is the larger?",
+                "share_a, share_b = (lse_b - shift).exp(), (lse_a - shift).exp()"),
         mistake("not divided by the total", "The weights of the two parts do not add up to 1. By what are they "
                 "divided?", "shift = torch.maximum(lse_a, lse_b)", "share_a, share_b = lse_a.exp(), lse_b.exp()"),
         mistake("weighted by lse itself", "The logsumexps were taken for weights as they are. They are logarithms: "
@@ -211,7 +214,8 @@ EXERCISE = exercise(
         mistake("written into the parts", "out or lse was overwritten. Its owner may still need it: which line writes "
                 "in place?", "new_out = out.index_copy_(2, rows, out_rows)",
                 "return out.copy_(new_out), lse.copy_(new_lse)"),
-        mistake("lse and out exchanged", "The two results came in the other order.", "return new_lse, new_out"),
+        mistake("lse and out exchanged", "The two results came in the other order. Which of them is asked for first?",
+                "return new_lse, new_out"),
         mistake("cut from the gradient", "The values are right, but no gradient flows through them, or none through "
                 "the weights.", "return new_out.detach(), new_lse.detach()", "return new_out, new_lse.detach()",
                 "share_a, share_b = (lse_a - shift).exp().detach(), (lse_b - shift).exp().detach()"),

@@ -72,7 +72,9 @@ EXERCISE = exercise(
     hints=(
         "Four people sit in a circle and hand what they hold to the right. What do you hold after one rotation, and "
         "after two?",
-        "After t rotations a rank holds what began t places before it. Python's `%` is never negative for a positive "
-        "divisor.",
+        "After t rotations a rank holds what began t places before it. Which rank stands t places before rank 1, when "
+        "t is 2?",
+        "Count down from the rank's own number, and let `%` bring the numbers below 0 back into the ring: in Python "
+        "its result is never negative for a positive divisor.",
     ),
 )

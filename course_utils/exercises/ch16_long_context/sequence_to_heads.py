@@ -28,7 +28,9 @@ def sequence_to_heads(shards):
 """
 
 
-def _made(*lengths: int, batch: int = 2, heads: int = 4, d: int = 3, dtype: str = "float64", apart: bool = False) -> Make:
+def _made(
+    *lengths: int, batch: int = 2, heads: int = 4, d: int = 3, dtype: str = "float64", apart: bool = False
+) -> Make:
     def make(g: torch.Generator) -> tuple[Any, ...]:
         shards = (normal(g, batch, heads, n, d, dtype=getattr(torch, dtype)) for n in lengths)
         return tuple(strided(x) if apart else x for x in shards)
@@ -84,8 +86,8 @@ EXERCISE = exercise(
                 "order than in the text. Every rank needs the same order: which?",
                 "parts = [torch.cat(in_order[r:] + in_order[:r], 2)[:, r * share : (r + 1) * share] for r in "
                 "range(ranks)]",
-                "parts = [torch.cat([in_order[(r - t) % ranks] for t in range(ranks)], 2)"
-                "[:, r * share : (r + 1) * share] for r in range(ranks)]",
+                "turned = [[in_order[(r - t) % ranks] for t in range(ranks)] for r in range(ranks)]\n"
+                "parts = [torch.cat(turned[r], 2)[:, r * share : (r + 1) * share] for r in range(ranks)]",
                 "in_order = list(shards)[::-1]"),
         mistake("all-gather for all-to-all", "Every rank was given all heads of all tokens: P times as much as it "
                 "needs. Which heads are its own?", "parts = [whole] * ranks"),

@@ -46,11 +46,12 @@ EXERCISE = exercise(
     ),
     mistakes=(
         mistake("positions of the text kept", "The entries are positions in the text. They grow without end, and RoPE "
-                "was not trained there. Where in the cache is the key, counted from 0?", "place = j.expand(held.shape)"),
+                "was not trained there. Where in the cache is the key, counted from 0?",
+                "place = j.expand(held.shape)"),
         mistake("the window closes the gap too early", "Places in the window are numbered as if every sink were held "
                 "already, or anew from the window's start. How many keys stand before this one in the cache?",
-                "place = torch.where(is_sink, j, num_sinks + j - (i - window + 1).clamp(min=num_sinks))"
-                " if num_sinks else j - (i - window + 1)",
+                "start = (i - window + 1).clamp(min=num_sinks) if num_sinks else i - window + 1\n"
+                "place = torch.where(is_sink, j, num_sinks + j - start)",
                 "place = torch.where(is_sink, j, j - (i - window + 1).clamp(min=num_sinks))",
                 "place = torch.where(is_sink, j, num_sinks + j - (i - window + 1))",
                 "place = torch.where(is_near, j - (i - window + 1).clamp(min=0), j)"),
@@ -65,8 +66,9 @@ EXERCISE = exercise(
                 "`window`.", "is_near = j > i - window + 1", "past = j < i"),
         mistake("the window one too long", "One key too many is held. How many keys are there from i - window to i?",
                 "is_near = j >= i - window"),
-        mistake("one sink too many, or too few", "The number of sinks is off by one.", "is_sink = j <= num_sinks",
-                "is_sink = j < num_sinks - 1", "is_sink = (j < num_sinks) & (j > 0)"),
+        mistake("one sink too many, or too few", "The number of sinks is off by one. Which keys have a number below "
+                "num_sinks?", "is_sink = j <= num_sinks", "is_sink = j < num_sinks - 1",
+                "is_sink = (j < num_sinks) & (j > 0)"),
         mistake("the future held", "Keys that come after the query have places. When does a key enter the cache?",
                 "past = j >= 0", "held = (past & is_near) | is_sink"),
         mistake("both conditions at once", "Only keys that are sinks and near are held. Which of the two is enough?",
@@ -98,6 +100,7 @@ EXERCISE = exercise(
         "Take a window of 3 and 2 sinks, and write down what the cache holds after token 6: in which order?",
         "First a table of which key is held for which query: two conditions, one of which is enough, and never a key "
         "of the future.",
-        "The place of a held key is the number of held keys before it in its row: a running sum along the keys says it.",
+        "The place of a held key is the number of held keys before it in its row: a running sum along the keys says "
+        "it.",
     ),
 )
