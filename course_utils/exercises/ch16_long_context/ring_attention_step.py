@@ -61,7 +61,7 @@ def _made(
         if before is not None:
             old = keyed(len(before)), drawn(len(before), d_v)
             out, lse = ring_attention_step(out, lse, query, *old, places, torch.tensor(before))
-        given = (out, lse, query, keyed(len(keys)), drawn(len(keys), d_v))
+        given: tuple[Tensor, ...] = (out, lse, query, keyed(len(keys)), drawn(len(keys), d_v))
         given = tuple(strided(x) for x in given) if apart else given
         return (*given, places, torch.tensor(keys))
 
@@ -72,8 +72,9 @@ def _excess(fn: Function, *args: Any) -> int:
     """Return the FLOPs beyond those of the queries that see some key and the keys that some query sees."""
     query, value, asking, asked = args[2], args[4], *args[5:]
     visible = asked <= asking.unsqueeze(-1)
-    pairs = int(visible.any(1).sum() * visible.any(0).sum()) * len(query) * query.shape[1]
-    return max(0, count_flops(fn, *args) - 2 * pairs * (query.shape[-1] + value.shape[-1]))
+    pairs = int(visible.any(1).sum() * visible.any(0).sum() * len(query) * query.shape[1])
+    allowed = 2 * pairs * int(query.shape[-1] + value.shape[-1])
+    return max(0, count_flops(fn, *args) - allowed)
 
 
 def _two_blocks(fn: Function, *args: Any) -> Any:
