@@ -30,7 +30,7 @@ def striped_split(num_tokens: int, world_size: int) -> Positions:
     Raises:
         ValueError: `world_size` does not divide `num_tokens`.
     """
-    return _runs(num_tokens, world_size, rows=num_tokens // max(world_size, 1)).T.contiguous()
+    return _runs(num_tokens, world_size).reshape(-1, world_size).T.contiguous()
 
 
 def zigzag_split(num_tokens: int, world_size: int) -> Positions:
@@ -47,10 +47,10 @@ def zigzag_split(num_tokens: int, world_size: int) -> Positions:
     return torch.cat([runs[:world_size], runs[world_size:].flip(0)], dim=1)
 
 
-def _runs(num_tokens: int, parts: int, rows: int | None = None) -> Tensor:
+def _runs(num_tokens: int, parts: int) -> Tensor:
     check_at_least(1, num_tokens=num_tokens, world_size=parts)
     if num_tokens % parts:
         raise ValueError(
             f"the number of tokens must be a multiple of {parts} here, got {num_tokens}"
         )
-    return torch.arange(num_tokens).reshape(rows or parts, -1)
+    return torch.arange(num_tokens).reshape(parts, -1)

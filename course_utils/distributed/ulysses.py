@@ -13,6 +13,7 @@ import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Tensor
 
+from course_utils.plain_validation import check_instance
 from course_utils.validation import check_grouped, check_same_dtype
 
 
@@ -25,10 +26,11 @@ def sequence_to_heads(
         shards: All heads of each rank's tokens, ranks in the order of the text.
 
     Raises:
-        TypeError: Dtypes differ.
+        TypeError: The shards are not a list or tuple of tensors of one dtype.
         ValueError: The number of ranks does not divide the heads, or sizes differ but for n_r.
     """
-    if not shards:
+    check_instance(Sequence, shards=shards)
+    if not len(shards):
         raise ValueError("there must be at least one shard, got none")
     check_same_dtype("B H n d", **{f"shard {r}": shard for r, shard in enumerate(shards)})
     sizes = {(*shard.shape[:2], shard.shape[3]) for shard in shards}

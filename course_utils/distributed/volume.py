@@ -5,13 +5,13 @@ Source: ring, Liu et al. 2023, https://arxiv.org/abs/2310.01889; Ulysses, Jacobs
     https://arxiv.org/abs/1909.08053; ring all-reduce, Patarasuk and Yuan 2009
 """
 
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import torch.distributed as dist
 from torch import Tensor
 
 from course_utils.measure.cost import Watching
-from course_utils.plain_validation import check_at_least
+from course_utils.plain_validation import check_at_least, check_instance
 from course_utils.validation import check_head_groups
 
 Scheme = Literal["ring", "ulysses", "tensor"]
@@ -42,8 +42,13 @@ def communication_bytes(
         backward: The backward pass alone, not the forward pass alone.
 
     Raises:
+        TypeError: A size is not an int, or the scheme not a string.
         ValueError: The scheme is unknown, or the sizes do not fit.
     """
+    check_instance(str, scheme=scheme)
+    check_instance(bool, backward=backward)
+    if scheme not in get_args(Scheme):
+        raise ValueError(f'scheme must be "ring", "ulysses" or "tensor", got {scheme!r}')
     check_at_least(
         1, world_size=world_size, batch=batch, num_tokens=num_tokens, num_heads=num_heads,
         num_kv_heads=num_kv_heads, d_k=d_k, bytes_per_element=bytes_per_element,
@@ -63,9 +68,7 @@ def communication_bytes(
         return others * block + (with_gradients if backward else 0)
     if scheme == "ulysses":
         return others * (block + 2 * num_heads * one_head) // world_size
-    if scheme == "tensor":
-        return 2 * others * num_heads * one_head
-    raise ValueError(f'scheme must be "ring", "ulysses" or "tensor", got {scheme!r}')
+    return 2 * others * num_heads * one_head
 
 
 class SentBytes(Watching):

@@ -8,7 +8,7 @@ from typing import Any
 from entries import ENTRIES, ROOMS
 from test_call_refusals import CALLS
 
-from course_utils import models
+from course_utils import distributed, models
 from course_utils.attention import flash_triton
 
 
@@ -41,6 +41,6 @@ def test_every_name_of_the_references_is_in_a_table() -> None:
 
 
 def test_every_entry_of_a_table_is_public() -> None:
-    exported = {n for thing in public(*ROOMS, models) for n in names(thing)}
+    exported = {n for thing in public(*ROOMS, models, distributed) for n in names(thing)}
     exported |= {"PowerLaw.__call__"}
     assert {entry.name for entry in (*ENTRIES, *CALLS)} <= exported
