@@ -69,7 +69,7 @@ def _read_one(
     places: Tensor,
     scheme: PositionScheme,
 ) -> Tensor:
-    """Return the newest token after a block, which sees what is held; its key and value are kept."""
+    """Return the newest token after a block that sees what is held, its key and value kept."""
     y = block.attention_norm(x)
     query, key, value = block.attention._project(y, y, y)
     cache[:, :, :, held[-1:]] = torch.stack((key, value))

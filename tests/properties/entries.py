@@ -112,9 +112,7 @@ ATTENTION = (
     Entry(attention.selective_scan, sizes={"n": 3}, smooth=False),
     Entry(attention.sliding_window_attention, {"window": 2}),
     Entry(attention.soft_lookup, {"temperature": 0.7}),
-    Entry(
-        attention.streaming_positions, {"window": 2, "num_sinks": 1}, {"L": 6, "num_tokens": 6}
-    ),
+    Entry(attention.streaming_positions, {"window": 2, "num_sinks": 1}, {"L": 6, "num_tokens": 6}),
     Entry(attention.strided_mask, {"stride": 2}),
     Entry(attention.tiled_attention, {"block_q": 2, "block_k": 3}),
     Entry(attention.tiled_attention_backward, {"block_q": 2, "block_k": 3}, smooth=False),
