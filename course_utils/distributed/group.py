@@ -58,4 +58,5 @@ def joined_group(
         yield device
         dist.barrier()  # whoever leaves early breaks what its neighbours still send
     finally:
-        dist.destroy_process_group()
+        if dist.is_initialized():  # else a job has done so, and may be telling why
+            dist.destroy_process_group()
