@@ -657,13 +657,13 @@ r"""
 
 # %% mystnb={"image": {"alt": "Bytes that one rank sends per layer and token of a rank, forward, against 2, 4, 8 and 16 ranks. Tensor parallelism rises steepest. The ring rises in a straight line and is above Ulysses only from more than 9 ranks on. Ulysses is nearly level and ends at 8 ranks."}}
 ranks = (2, 4, 8, 16)
-title = "64 query heads, 8 of keys and values:\nUlysses cannot reach its crossing"
-axes = plotting.new_figure(title, "ranks", "KB sent per own token, forward")
+title = "64 query heads, 8 of keys and values:\nUlysses ends before it is the cheaper"
+axes = plotting.new_figure(title, "ranks", "KB sent per own token")
 plotting.power_axis(axes, ranks)
 shown = {
     "ring": ("blue", (8.6, 24)),
     "ulysses": ("orange", (3.2, 44)),
-    "tensor": ("green", (4.2, 260)),
+    "tensor": ("green", (3.0, 150)),
 }
 for scheme, (colour, at) in shown.items():
     usable = [P for P in ranks if scheme == "ring" or P <= 8]
@@ -713,20 +713,20 @@ axes = plotting.new_figure(title, "tokens", "slowest rank / one process")
 plotting.power_axis(axes, lengths)
 axes.axhline(1, color=plotting.QUIET, linewidth=1)
 shown = {
-    (2, "zigzag"): ("blue", (2300, 0.78)),
-    (4, "zigzag"): ("green", (1500, 0.25)),
-    (4, "contiguous"): ("orange", (620, 1.75)),
+    (2, "zigzag"): ("blue", (8900, 0.62)),
+    (4, "zigzag"): ("green", (8900, 0.27)),
+    (4, "contiguous"): ("orange", (8900, 0.45)),
 }
 for (ranks, layout), (colour, at) in shown.items():
-    name = f"{ranks} ranks, {layout}"
+    name = f"{ranks}, {layout}"
     plotting.line(axes, lengths, part[ranks, layout, "forward"], name, colour, at, "o-")
-axes.set(ylim=(0, 2.4))
+_ = axes.set(xlim=(430, 34_000), ylim=(0, 2.4))
 
 # %% [markdown]
 r"""
 <details><summary>Answer</summary>
 
-placeholder
+PLACE8
 
 </details>
 """
@@ -740,7 +740,7 @@ In a ring of thousands of devices some device fails every day. The neighbours no
 **Predict.** Rank 2 of 4 raises an error, ends, is killed, or hangs. Which of the four can its neighbours tell from a slow rank, without waiting for a timeout?
 """
 
-# %%
+# %% tags=["nbval-ignore-output"] reason="gloo may write a line of its own to stderr"
 for fault in faults.FAULTS:
     try:
         distributed.run_ranks(faults.failing_job, 4, fault, 2, timeout=2.0)
@@ -815,7 +815,7 @@ check("streaming_positions", streaming_positions)
 
 # %% [markdown]
 r"""
-Now two models, each of two layers with RoPE, trained on 64 tokens and read to 1,024 through caches of 64 keys. One learned plain text. The other learned segments of random symbols that repeat behind a start token; it is judged on the copies, which it can know. Recorded for three seeds, as perplexity, $e^\text{loss}$.
+Now two models, each of two layers with RoPE, trained on 64 tokens and read to 1,024 through caches of 64 keys. One learned plain text. The other learned segments of random symbols that repeat behind a start token; it reads segments of 16, each said twice. The second copy it can know, the first it cannot. Recorded for three seeds, as perplexity, $e^\text{loss}$.
 
 **Predict.** For which model does it matter to evict the first tokens? And what is worse: to evict them, or to keep everything, positions and all?
 """
@@ -824,20 +824,26 @@ Now two models, each of two layers with RoPE, trained on 64 tokens and read to 1
 record = measure.read_record("chapter_16_long")
 found = {}
 for run in record["streams"]:
-    kind = {"text": "all", "segments": "second copy"}[run["model"]]
-    found.setdefault((run["model"], run["cache"]), []).append(list(run["loss"][kind].values()))
-print("perplexity at, mean of 3 seeds:           ..64  128  256   512  1,024")
-for (model, cache), losses in found.items():
+    for kind, losses in run["loss"].items():
+        name = run["model"] if kind == "all" else kind
+        found.setdefault((name, run["cache"]), []).append(list(losses.values()))
+print("perplexity up to, mean of 3 seeds                64   128   256   512 1,024")
+for (name, cache), losses in found.items():
     mean = torch.tensor(losses).exp().mean(0)
-    print(f"{model:9}{cache:35}", *(f"{one:5.2f}" if one < 100 else f"{one:5.0f}" for one in mean))
-for layer in record["sinks"][:1]:
-    print("weight on the start token, last layer, by head:", layer["first copy"])
+    said = (f"{one:5.2f}" if one < 100 else f"{one:5.0f}" for one in mean)
+    print(f"{name:12}{cache:35}", *said)
+for run in record["sinks"]:
+    print("weight on the start token in first copies, by head:", run["first copy"])
 
 # %% [markdown]
 r"""
 <details><summary>Answer</summary>
 
-placeholder
+For the second. Most of its heads rest on the start token where there is nothing to copy. Without it the copies are at 1.13, with it at 1.10, and the first copies at more than twice the perplexity. The text model has no such habit, since its training texts began anywhere: 4.17 with sinks and without<!-- shown: 1.13 1.10 4.17 -->.
+
+To keep everything is worse by far: 27.49 and 222<!-- shown: 27.49 222 -->; the distances were never trained. And sinks turned by their positions in the text do harm: 6.13<!-- shown: 6.13 -->.
+
+These models are small, and so is what eviction costs the copies. Xiao et al. report that large language models break down without their first tokens.
 
 </details>
 """
@@ -878,7 +884,9 @@ for (scheme, when), losses in table.items():
 r"""
 <details><summary>Answer</summary>
 
-placeholder
+RoPE as it was gains most, from 3.13 to 2.12, and stays the worst<!-- shown: 3.13 2.12 -->. YaRN is best before and after: 1.60, then 1.44, at 64 characters too, where the model had 1.42 before it was stretched<!-- shown: 1.60 1.44 1.42 -->. Interpolation pays at short lengths: 1.42 has become 1.93<!-- shown: 1.42 1.93 -->.
+
+At 512 all of them fail again: what is stretched to 256 is trained for 256. And a window of 16 (chapter 07) reads any length without a stretch; characters need no more here.
 
 </details>
 """
@@ -947,7 +955,7 @@ for gate, top_k in ((-20.0, 1), (20.0, 1), (20.0, 4), (20.0, 32), (20.0, 4096)):
 r"""
 <details><summary>Answer</summary>
 
-With few: 1.00 for one, 0.97 for 32, 0.66 for all<!-- shown: 1.00 0.97 0.66 -->. Thousands of keys with small scores outweigh one with a large score. But the one that scores highest may be the wrong one; then a few more help.
+With few: 1.00 for one, 0.78 for 32, 0.49 for all<!-- shown: 1.00 0.78 0.49 -->. Thousands of keys with small scores outweigh one with a large score. But the one that scores highest may be the wrong one; then a few more help.
 
 </details>
 
@@ -995,7 +1003,8 @@ for size in (1_024, 16_384):
     stored = F.normalize(draw(size, 32), dim=-1)
     asked = torch.arange(256)
     noisy = F.normalize(stored[asked] + 0.15 * draw(256, 32), dim=-1)
-    ranks = (noisy @ stored.mT > (noisy * stored[asked]).sum(-1, keepdim=True)).sum(-1)
+    scores = noisy @ stored.mT
+    ranks = (scores > scores[asked, asked][:, None]).sum(-1)
     exact = [f"top {k} {(ranks < k).double().mean():.3f}" for k in (1, 8, 32)]
     print(f"{size:,} memories, exact:", ", ".join(exact))
     buckets = torch.stack([attention.lsh_buckets(stored, one) for one in rotations])
@@ -1010,7 +1019,7 @@ for size in (1_024, 16_384):
 r"""
 <details><summary>Answer</summary>
 
-placeholder
+The exact search has it among the best eight nearly always. One round of buckets finds it in two cases of five; eight rounds find it as good as always, and have by then looked at 42 % of the memory<!-- shown: 42% -->. Published systems use indexes that are better than these; the trade between recall and work remains.
 
 </details>
 
