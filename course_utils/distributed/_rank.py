@@ -7,6 +7,8 @@ import re
 import sys
 import threading
 import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
 from multiprocessing.connection import Connection
 from pathlib import Path
 from types import FrameType
@@ -36,9 +38,10 @@ def serve_rank(
     threading.Thread(target=reports.answer, daemon=True).start()
     try:
         with joined_group(rank, world_size, timeout, meeting) as device:
-            job, args = pickle.loads(sent)
-            reports.say("ready", None)
-            result = job(rank, world_size, *moved(args, device))
+            with reports.at_work():
+                job, args = pickle.loads(sent)
+                reports.say("ready", None)
+                result = job(rank, world_size, *moved(args, device))
             reports.say("done", moved(result, "cpu"))
     except Exception as error:  # what a job raises is the parent's to show, whatever it is
         said = "".join(traceback.format_exception_only(error)).strip()
@@ -52,6 +55,16 @@ class _Reports:
     def __init__(self, pipe: "Connection[Any, Any]") -> None:
         self.pipe = pipe
         self.lock = threading.Lock()
+        self.is_at_work = False
+
+    @contextmanager
+    def at_work(self) -> Iterator[None]:
+        """Note that what happens now is the job's own, not the group's coming together or end."""
+        self.is_at_work = True
+        try:
+            yield
+        finally:
+            self.is_at_work = False
 
     def say(self, kind: str, what: object) -> None:
         report = cloudpickle.dumps((kind, what))
@@ -63,7 +76,8 @@ class _Reports:
         try:
             while self.pipe.recv_bytes():
                 frame = sys._current_frames()[threading.main_thread().ident or 0]
-                self.say("stands", (_place(frame), _is_waiting(frame)))
+                waits = not self.is_at_work or _is_waiting(frame)
+                self.say("stands", (_place(frame), waits))
         except (EOFError, OSError):
             return  # the parent has heard enough
 

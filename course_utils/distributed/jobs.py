@@ -162,7 +162,8 @@ def _under_torchrun() -> None:
             float((one - whole[:, :, positions[rank]]).abs().max())
             for one, whole in zip(made, (right, *right_grads), strict=True)
         )
-        print(f"rank {rank} of {world_size}: {sum(sent):,} bytes sent, within {apart:.0e}")
+        said = f"rank {rank} of {world_size}: {sum(sent):,} bytes sent, within {apart:.0e}\n"
+        print(said, end="", flush=True)  # at once: the ranks share one output
 
 
 if __name__ == "__main__":

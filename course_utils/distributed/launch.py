@@ -24,6 +24,7 @@ from course_utils.plain_validation import check_at_least, check_callable, check_
 
 STARTING = 120.0  # seconds for an import of torch on a busy machine; only the first call needs it
 LATE = 0.2  # seconds by which a neighbour's own time-out may come after the parent's
+ANSWER = 0.6  # seconds for a rank to say where it stands; the answer takes a moment if it is free
 PRELOADED = [  # once, not in each process: the second is what torch.autograd.grad imports
     "course_utils.distributed._rank", "torch.fx.experimental.symbolic_shapes",
 ]  # fmt: skip
@@ -141,7 +142,7 @@ def _results(ranks: list[_Rank], timeout: float) -> list[Any]:
     silent = [rank for rank in ranks if rank.is_silent]
     for rank in silent:
         rank.ask()
-    _listen(silent, LATE, lambda rank: rank.place is not None)
+    _listen(silent, ANSWER, lambda rank: rank.place is not None)
     raise RuntimeError(_silence(ranks, silent, timeout))
 
 
@@ -184,7 +185,8 @@ def _ending(rank: _Rank) -> str:
 
 def _silence(ranks: list[_Rank], silent: list[_Rank], timeout: float) -> str:
     """Say who reported nothing: those that wait for another rank only if nobody else is left."""
-    stuck = [rank for rank in silent if rank.place is None or not rank.place[1]]
+    busy = [rank for rank in silent if rank.place and not rank.place[1]]
+    stuck = busy or [rank for rank in silent if rank.place is None]
     if stuck:
         where = f"; it is at {stuck[0].place[0]}" if stuck[0].place else ""
         return f"{_name(stuck[0], ranks)} reported nothing in {timeout:g} s{where}"
