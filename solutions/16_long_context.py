@@ -655,7 +655,7 @@ r"""
 **Predict.** 64 query heads and 8 key/value heads. Forward, does the ring or Ulysses send less on 2, 4, 8 ranks? Divide one formula by the other before you look.
 """
 
-# %% mystnb={"image": {"alt": "Bytes that one rank sends per layer and token of a rank, forward, against 2, 4, 8 and 16 ranks. Tensor parallelism rises steepest. The ring rises in a straight line and is above Ulysses only from more than 9 ranks on. Ulysses is nearly level and ends at 8 ranks."}}
+# %% mystnb={"image": {"alt": "Bytes that one rank sends per layer and token of a rank, forward, against 2, 4, 8 and 16 ranks. Tensor parallelism rises steepest. The ring stays below Ulysses, which ends at 8 ranks, and goes on alone to 16."}}
 ranks = (2, 4, 8, 16)
 title = "64 query heads, 8 of keys and values:\nUlysses ends before it is the cheaper"
 axes = plotting.new_figure(title, "ranks", "KB sent per own token")
