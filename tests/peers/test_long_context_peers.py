@@ -2,19 +2,39 @@
 
 import pytest
 import torch
-from long_context_jobs import llama_with_some_heads, their_public_ring, their_ring
+from long_context_jobs import (
+    ON_CPU,
+    llama_with_some_heads,
+    our_heads,
+    our_ring,
+    our_ulysses,
+    their_exchange,
+    their_ring,
+)
 from peer_support import draw, in_its_own_precision, seeded
 from sklearn.neighbors import NearestNeighbors
 from torch import Tensor
+from torch.distributed.tensor.experimental._context_parallel._attention import _SDPAMerger
+from torch.distributed.tensor.experimental._context_parallel._load_balancer import (
+    _HeadTailLoadBalancer,
+)
 from torch.nn import functional as F
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from transformers import LlamaConfig, LlamaForCausalLM
 from transformers.models.llama.modeling_llama import LlamaAttention
 
 from course_utils.attention import memory_attention
-from course_utils.distributed import ring_attention, run_ranks
-from course_utils.distributed.head_jobs import attend_by_heads
-from course_utils.distributed.jobs import LAYOUTS, attend_on_ranks, learner_job
+from course_utils.distributed import (
+    contiguous_split,
+    ring_attention,
+    ring_attention_step,
+    ring_schedule,
+    run_ranks,
+    sequence_to_heads,
+    striped_split,
+    zigzag_split,
+)
+from course_utils.distributed.jobs import learner_job
 
 EXACT = {"rtol": 0, "atol": 1e-14}
 B, H, N, D = 2, 4, 32, 6
@@ -41,21 +61,26 @@ def mathematics(given: tuple[Tensor, ...], is_causal: bool) -> list[Tensor]:
         return [out.detach(), *torch.autograd.grad(out, inputs, given[3])]
 
 
+def joined(reports: list[list[Tensor]], positions: Tensor) -> list[Tensor]:
+    """Return each result of all ranks, in the order of the text."""
+    order = positions.flatten().argsort()
+    return [torch.cat(part, 2)[:, :, order] for part in zip(*reports, strict=True)]
+
+
 @pytest.mark.parametrize("is_causal", [True, False], ids=["causal", "whole"])
-@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("split", [contiguous_split, striped_split, zigzag_split])
 @pytest.mark.parametrize("world_size", [2, 4])
 @pytest.mark.peer(
     "16",
-    "`parallel_ring_attention`",
+    "`parallel_ring_attention`, `contiguous_split`, `striped_split`, `zigzag_split`",
     "SDPA (MATH) in one process",
     "float64 1e-14",
     "outputs, gradients",
 )
-def test_the_ring_is_sdpa_of_one_process(world_size, layout, is_causal) -> None:
-    made = attend_on_ranks(*given(kv_heads=2), world_size, layout, is_causal)
-    torch.testing.assert_close(
-        [made.out, *made.grads], mathematics(given(kv_heads=2), is_causal), **EXACT
-    )
+def test_the_ring_is_sdpa_of_one_process(world_size, split, is_causal) -> None:
+    positions, shared = split(N, world_size), given(kv_heads=2)
+    made = joined(run_ranks(our_ring, world_size, shared, positions, is_causal), positions)
+    torch.testing.assert_close(made, mathematics(shared, is_causal), **EXACT)
 
 
 @pytest.mark.parametrize("is_causal", [True, False], ids=["causal", "whole"])
@@ -68,12 +93,12 @@ def test_the_ring_is_sdpa_of_one_process(world_size, layout, is_causal) -> None:
     "outputs, gradients",
 )
 def test_ulysses_is_sdpa_of_one_process(world_size, is_causal) -> None:
-    made = attend_on_ranks(*given(), world_size, "contiguous", is_causal, scheme="ulysses")
-    torch.testing.assert_close([made.out, *made.grads], mathematics(given(), is_causal), **EXACT)
+    made = joined(run_ranks(our_ulysses, world_size, given(), is_causal), torch.arange(N))
+    torch.testing.assert_close(made, mathematics(given(), is_causal), **EXACT)
 
 
 @pytest.mark.parametrize("world_size", [2, 4])
-@pytest.mark.parametrize("layout", ["zigzag", "contiguous"])
+@pytest.mark.parametrize("split", [zigzag_split, contiguous_split])
 @pytest.mark.peer(
     "16",
     "`parallel_ring_attention`, `zigzag_split`",
@@ -81,39 +106,64 @@ def test_ulysses_is_sdpa_of_one_process(world_size, is_causal) -> None:
     "float64 1e-14",
     "outputs, gradients",
 )
-def test_the_ring_is_torch_s_own(layout, world_size) -> None:
-    positions = LAYOUTS[layout](N, world_size)
-    reports = run_ranks(their_ring, world_size, given(), positions, layout == "zigzag")
-    order = positions.flatten().argsort()
-    theirs = [torch.cat(part, 2)[:, :, order] for part in zip(*reports, strict=True)]
-    made = attend_on_ranks(*given(), world_size, layout)
-    torch.testing.assert_close([made.out, *made.grads], theirs, **EXACT)
+def test_the_ring_is_torch_s_own(split, world_size) -> None:
+    positions = split(N, world_size)
+    jobs = ((our_ring, True), (their_ring, split is zigzag_split))
+    ours, theirs = (
+        joined(run_ranks(job, world_size, given(), positions, how), positions) for job, how in jobs
+    )
+    torch.testing.assert_close(ours, theirs, **EXACT)
     torch.testing.assert_close(theirs, mathematics(given(), True), **EXACT)
 
 
-@pytest.mark.parametrize(
-    ("backend", "says"),
-    [
-        ("MATH", "RuntimeError: aten.add.Tensor got mixed torch.Tensor and DTensor"),
-        (
-            "FLASH_ATTENTION",
-            "NotImplementedError: Operator aten._scaled_dot_product_flash_attention_for_cpu.default"
-            " does not have a sharding strategy registered",
-        ),
-    ],
-)
-def test_torch_s_public_context_parallelism_does_not_run_on_cpus_yet(backend, says) -> None:
-    """The day it does, the chapter can compare with it."""
-    for said in run_ranks(their_public_ring, 2, given()[:3], backend, timeout=60.0):
-        assert said.startswith(says)
+@pytest.mark.parametrize("world_size", [1, 2, 4, 8])
+@pytest.mark.peer("16", "`zigzag_split`", "torch's `_HeadTailLoadBalancer`", "equal", "positions")
+def test_zigzag_is_torch_s_load_balance(world_size) -> None:
+    (theirs,) = _HeadTailLoadBalancer(N, world_size, "cpu")._generate_indices()
+    torch.testing.assert_close(zigzag_split(N, world_size).flatten(), theirs.long(), rtol=0, atol=0)
 
 
 @pytest.mark.peer(
     "16",
-    "`ring_attention`",
-    "SDPA (MATH) in one process",
+    "`ring_attention_step`, `ring_schedule`",
+    "torch's CPU kernel and `_SDPAMerger`, which torch's own ring joins blocks with",
     "float64 1e-14",
-    "outputs",
+    "outputs, logsumexps",
+)
+def test_blocks_are_joined_as_torch_s_ring_joins_them() -> None:
+    query, key, value, _ = (x.chunk(4, 2) for x in given())
+    places = torch.arange(N).chunk(4)
+    for rank in range(4):
+        ours = (
+            torch.zeros(B, H, N // 4, D).double(),
+            torch.full((B, H, N // 4), -torch.inf).double(),
+        )
+        theirs = _SDPAMerger(convert_to_f32=False, seq_dim=2)
+        for source in ring_schedule(4, rank):
+            block = key[source], value[source]
+            ours = ring_attention_step(*ours, query[rank], *block, places[rank], places[source])
+            if source <= rank:
+                part = ON_CPU(query[rank], *block, 0.0, source == rank)
+                theirs.step(*part, partial=False)
+        torch.testing.assert_close(ours, theirs.results(), **EXACT)
+
+
+@pytest.mark.parametrize("world_size", [2, 4])
+@pytest.mark.peer(
+    "16",
+    "`sequence_to_heads`",
+    "torch's `DTensor`, shared out anew from `Shard(2)` to `Shard(1)` on gloo",
+    "equal",
+    "values",
+)
+def test_tokens_become_heads_as_a_dtensor_s_do(world_size) -> None:
+    shards = list(draw(B, 8, N, D).chunk(world_size, 2))
+    theirs = run_ranks(their_exchange, world_size, shards, timeout=60.0)
+    torch.testing.assert_close(sequence_to_heads(shards), theirs, rtol=0, atol=0)
+
+
+@pytest.mark.peer(
+    "16", "`ring_attention`", "SDPA (MATH) in one process", "float64 1e-14", "outputs"
 )
 def test_the_rule_of_one_rank_is_sdpa_of_one_process() -> None:
     rows = run_ranks(learner_job, 4, ring_attention, given()[:3])
@@ -155,12 +205,10 @@ def test_tensor_parallel_heads_are_llama_s_attention(world_size, monkeypatch) ->
     unturned = torch.ones(1, 11, 4).double(), torch.zeros(1, 11, 4).double()
     later = torch.full((11, 11), -torch.inf).double().triu(1)
     out, _ = layer(x, unturned, later[None, None])
-    (grad,) = torch.autograd.grad(out, x, slope)
-    weights = tuple(
-        getattr(layer, f"{role}_proj").weight.detach().T.contiguous() for role in "qkvo"
-    )
-    made = attend_by_heads(x, weights, slope, 6, 2, world_size)
-    torch.testing.assert_close([made.out, made.grad], [out.detach(), grad], rtol=0, atol=1e-12)
+    theirs = [out.detach(), *torch.autograd.grad(out, x, slope)]
+    weights = [getattr(layer, f"{role}_proj").weight.detach() for role in "qkvo"]
+    for ours in run_ranks(our_heads, world_size, x.detach(), weights, slope, 6, 2):
+        torch.testing.assert_close(ours, theirs, rtol=0, atol=1e-12)
 
 
 @pytest.mark.parametrize("top_k", [1, 3, 9])
