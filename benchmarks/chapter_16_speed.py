@@ -1,8 +1,8 @@
 """Time the ring: what the slowest rank takes, against one process that does all of it.
 
-Method: processor time, one thread a process, float32, causal. Each size is run fifteen times in every
-process; the first is left out, the least of the others is kept. One process calls torch's own
-`scaled_dot_product_attention`. It takes about four minutes on two cores:
+Method: processor time, one thread a process, float32, causal. Each size is run fifteen times in
+every process; the first is left out, the least of the others is kept. One process calls torch's
+own `scaled_dot_product_attention`. It takes about four minutes on two cores:
 
     .venv/bin/python benchmarks/chapter_16_speed.py
 """

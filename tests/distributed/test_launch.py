@@ -48,6 +48,12 @@ def test_results_come_by_rank_from_processes_of_one_thread(world_size) -> None:
     assert run_ranks(quiet, world_size) == world_size * [None]
 
 
+@pytest.mark.thorough
+def test_where_nothing_can_be_forked_processes_are_spawned(monkeypatch, nothing_left) -> None:
+    monkeypatch.setattr(multiprocessing, "get_all_start_methods", lambda: ["spawn"])
+    assert len(run_ranks(noted, 2, nothing_left)) == 2
+
+
 def test_a_function_of_a_notebook_travels_by_value() -> None:
     factor = torch.tensor([3.0])
 
