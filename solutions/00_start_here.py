@@ -179,10 +179,11 @@ Each chapter has a *core path*: at most ten sections, with at most an hour of ex
 | 13 | [Reading attention: what the weights say, and what they do not](13_reading_attention.ipynb) |
 | 14 | [Seeing and crossing: vision and cross-modal attention](14_vision.ipynb) |
 | 15 | [Why it works: theory you can run](15_theory.ipynb) |
+| 16 | [Long context, many devices](16_long_context.ipynb) |
 | 17 | [Beyond attention: keep a state](17_beyond_attention.ipynb) |
 | 18 | [Fact-check clinic and field guide](18_fact_check.ipynb) |
 
-Chapters with a link are there; chapter 16, *Long context, many devices*, is planned. **Go on with [chapter 01](01_bottleneck.ipynb).**
+**Go on with [chapter 01](01_bottleneck.ipynb).**
 """
 
 # %% [markdown]

@@ -40,6 +40,7 @@ from course_utils.attention.lookup import soft_lookup
 from course_utils.attention.lsh import lsh_attention, lsh_buckets
 from course_utils.attention.masked_softmax import additive_mask, masked_softmax
 from course_utils.attention.masks import causal_mask, padding_mask, window_mask
+from course_utils.attention.memory import memory_attention
 from course_utils.attention.multi_head import (
     multi_head_attention,
     multi_head_attention_fused,
@@ -82,6 +83,7 @@ from course_utils.attention.sliding_window import (
 from course_utils.attention.softmax import softmax_jacobian, stable_softmax
 from course_utils.attention.sparse import block_sparse_attention, fixed_mask, strided_mask
 from course_utils.attention.sparse_softmax import entmax, sparsemax
+from course_utils.attention.streaming import streaming_positions
 from course_utils.attention.structured_masks import combine_masks, document_mask, prefix_mask
 from course_utils.attention.tiled import tiled_attention, tiled_attention_backward
 from course_utils.attention.tiled_autograd import recomputed_attention
@@ -145,6 +147,7 @@ __all__ = [
     "lsh_attention",
     "lsh_buckets",
     "masked_softmax",
+    "memory_attention",
     "merge_heads",
     "merge_partials",
     "mix_experts",
@@ -182,6 +185,7 @@ __all__ = [
     "split_fused_qkv",
     "split_heads",
     "stable_softmax",
+    "streaming_positions",
     "strided_mask",
     "tiled_attention",
     "tiled_attention_backward",

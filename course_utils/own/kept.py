@@ -13,6 +13,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import cloudpickle
 from filelock import FileLock, Timeout
 
 from course_utils.checking.progress import journal_path
@@ -80,6 +81,7 @@ def _function(exercise: str, text: str, file: str) -> Callable[..., Any]:
     module = ModuleType(f"my_{exercise}")
     module.__file__ = file
     sys.modules[module.__name__] = module  # dataclasses and pickle look their module up
+    cloudpickle.register_pickle_by_value(module)  # another process has no such module
     exec(compile(text, file, "exec"), vars(module))
     made = vars(module).get(exercise)
     if not callable(made):

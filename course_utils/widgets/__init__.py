@@ -22,6 +22,7 @@ from course_utils.widgets.look_stepper import LookStepper, look_stepper
 from course_utils.widgets.mask_playground import MaskPlayground, mask_playground
 from course_utils.widgets.patch_explorer import PatchExplorer, patch_explorer
 from course_utils.widgets.projection_toy import ProjectionToy, projection_toy
+from course_utils.widgets.ring_stepper import RingStepper, ring_stepper
 from course_utils.widgets.rope_clock import RopeClock, rope_clock
 from course_utils.widgets.scale_explorer import ScaleExplorer, scale_explorer
 from course_utils.widgets.state_explorer import StateExplorer, state_explorer
@@ -44,6 +45,7 @@ __all__ = [
     "MaskPlayground",
     "PatchExplorer",
     "ProjectionToy",
+    "RingStepper",
     "RopeClock",
     "ScaleExplorer",
     "StateExplorer",
@@ -65,6 +67,7 @@ __all__ = [
     "mask_playground",
     "patch_explorer",
     "projection_toy",
+    "ring_stepper",
     "rope_clock",
     "scale_explorer",
     "state_explorer",

@@ -27,6 +27,7 @@ TERMS = {
     "13_reading_attention": "rollout",
     "14_vision": "patches",
     "15_theory": "hopfield",
+    "16_long_context": "ulysses",
     "17_beyond_attention": "retention",
     "18_fact_check": "pareto",
 }

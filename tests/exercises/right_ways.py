@@ -17,6 +17,7 @@ from tests.exercises.right_ways_ch12 import RIGHT_WAYS_CH12
 from tests.exercises.right_ways_ch13 import RIGHT_WAYS_CH13
 from tests.exercises.right_ways_ch14 import RIGHT_WAYS_CH14
 from tests.exercises.right_ways_ch15 import RIGHT_WAYS_CH15
+from tests.exercises.right_ways_ch16 import RIGHT_WAYS_CH16
 from tests.exercises.right_ways_ch17 import RIGHT_WAYS_CH17
 from tests.exercises.right_ways_ch18 import RIGHT_WAYS_CH18
 
@@ -36,6 +37,7 @@ RIGHT_WAYS: dict[str, tuple[Callable[..., object], ...]] = {
     **RIGHT_WAYS_CH13,
     **RIGHT_WAYS_CH14,
     **RIGHT_WAYS_CH15,
+    **RIGHT_WAYS_CH16,
     **RIGHT_WAYS_CH17,
     **RIGHT_WAYS_CH18,
 }

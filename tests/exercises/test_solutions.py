@@ -7,7 +7,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from course_utils import attention, positions
+from course_utils import attention, distributed, positions
 from course_utils.checking.exercise import Exercise
 from course_utils.checking.judge import judge
 from course_utils.exercises import all_exercises
@@ -26,7 +26,10 @@ def test_some_exercises_are_taught() -> None:
 @pytest.mark.thorough
 @each_taught
 def test_the_chapter_s_own_solution_passes(exercise: Exercise) -> None:
-    names = {"torch": torch, "math": math, "F": F, "attention": attention, "positions": positions}
+    names = {
+        "torch": torch, "math": math, "F": F, "attention": attention, "distributed": distributed,
+        "positions": positions,
+    }  # fmt: skip
     exec(solution(exercise.name, anyway=True).code, names)
     report = judge(exercise, names[exercise.name])
     assert report.passed, report.says

@@ -155,7 +155,9 @@ def notes(chapter: str, part: str, folder: Path) -> tuple[str, list[dict], dict]
     script = folder / f"chapter_{chapter}.py"
     text = "\n\n".join([BEFORE, *(cell.source for cell in code), after])
     script.write_text(text, encoding="utf-8")
-    run = [sys.executable, str(script)]
+    # As in a notebook, no other process can import what is written here: chapter 16 starts some.
+    start = f"exec(compile(open({str(script)!r}).read(), {str(script)!r}, 'exec'))"
+    run = [sys.executable, "-c", start]
     surroundings = {**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
     done = subprocess.run(run, cwd=folder, env=surroundings, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr[-3000:]

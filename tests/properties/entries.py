@@ -10,7 +10,7 @@ from annotated import Entry, Sizes
 from test_call_refusals import CALLS
 from torch import Tensor
 
-from course_utils import attention, measure, models, positions, reading
+from course_utils import attention, distributed, measure, models, positions, reading
 
 
 def _lengths(least: int) -> Any:
@@ -37,6 +37,14 @@ def _layers(*leading: str) -> Any:
     return lambda s, g: [
         torch.rand(*(s[name] for name in leading), s["L"], s["L"], generator=g) for _ in range(2)
     ]
+
+
+def _shards(s: Sizes, g: torch.Generator) -> list[Tensor]:
+    return [torch.rand(s["B"], 4, n, 3, generator=g) for n in (2, 1)]
+
+
+def _same_block(key: Tensor, value: Tensor) -> tuple[Tensor, Tensor]:
+    return key, value
 
 
 def _first_token_decides(tokens: Tensor, mask: Tensor) -> Tensor:
@@ -78,6 +86,7 @@ ATTENTION = (
     Entry(attention.location_score, {}, {"positions": 9}),
     Entry(attention.lsh_attention, {"reach": 2}, smooth=False),
     Entry(attention.lsh_buckets, smooth=False),
+    Entry(attention.memory_attention, {"top_k": 2}, {"M": 3}, smooth=False),
     Entry(attention.non_local_block, sizes={"C": 3, "h": 2, "w": 4, "d_g": 5}),
     Entry(attention.object_query_attention, sizes={"Q": 3}),
     Entry(
@@ -103,6 +112,7 @@ ATTENTION = (
     Entry(attention.selective_scan, sizes={"n": 3}, smooth=False),
     Entry(attention.sliding_window_attention, {"window": 2}),
     Entry(attention.soft_lookup, {"temperature": 0.7}),
+    Entry(attention.streaming_positions, {"window": 2, "num_sinks": 1}, {"L": 6, "num_tokens": 6}),
     Entry(attention.strided_mask, {"stride": 2}),
     Entry(attention.tiled_attention, {"block_q": 2, "block_k": 3}),
     Entry(attention.tiled_attention_backward, {"block_q": 2, "block_k": 3}, smooth=False),
@@ -214,7 +224,33 @@ READING = (  # the first axis of a list of layers is not the batch: apart=False
     Entry(reading.leave_one_out, {"predict": lambda s, g: _first_token_decides}),
     Entry(reading.rank_correlation, sizes={"n": 5}, smooth=False),
 )
-TOLD = (*ATTENTION, *POSITIONS, *MEASURE, *MODELS, *READING)
+SHARED = {"num_tokens": 12, "world_size": 3}
+DISTRIBUTED = (
+    Entry(
+        distributed.communication_bytes,
+        SHARED | {"scheme": "ulysses", "num_heads": 6, "num_kv_heads": 3, "bytes_per_element": 2},
+    ),
+    Entry(distributed.contiguous_split, SHARED, {"P": 3, "n_per_rank": 4}),
+    Entry(
+        distributed.ring_attention,
+        {"rotate": lambda s, g: _same_block, "rank": 1, "world_size": 3},
+    ),
+    Entry(
+        distributed.ring_attention_step,
+        {"query_positions": _positions("L"), "key_positions": _positions("S")},
+    ),
+    Entry(distributed.ring_schedule, {"world_size": 3, "rank": 1}),
+    Entry(
+        distributed.ring_work,
+        {"positions": lambda s, g: torch.arange(12).reshape(4, 3).T.contiguous()},
+        {"P": 3},
+        apart=False,
+    ),
+    Entry(distributed.sequence_to_heads, {"shards": _shards}, apart=False),
+    Entry(distributed.striped_split, SHARED, {"P": 3, "n_per_rank": 4}),
+    Entry(distributed.zigzag_split, SHARED, {"P": 3, "n_per_rank": 4}),
+)
+TOLD = (*ATTENTION, *POSITIONS, *MEASURE, *MODELS, *READING, *DISTRIBUTED)
 # They take a module, a cache or a function, and are tested beside those.
 ELSEWHERE = {
     "combine_masks", "count_flops", "largest_tensor", "mix_experts", "peak_memory", "read_record",

@@ -23,6 +23,7 @@ from course_utils.widgets import (
     MaskPlayground,
     PatchExplorer,
     ProjectionToy,
+    RingStepper,
     RopeClock,
     ScaleExplorer,
     StateExplorer,
@@ -55,6 +56,7 @@ WIDGETS = [
     (PatchExplorer, "patch_explorer"),
     (StateExplorer, "state_explorer"),
     (ClaimLedger, "claim_ledger"),
+    (RingStepper, "ring_stepper"),
 ]
 
 

@@ -241,4 +241,10 @@ DRIVES = {
         said.first_wrong_claim,
         {"verdict": "wrong"},
     ),
+    "RingStepper": Drive(
+        widgets.ring_stepper,
+        lambda _: [slide("ranks", "End"), pick("layout", "striped"), slide("step", "End")],
+        said.last_step_of_eight_striped_ranks,
+        {"world_size": 8, "layout": "striped", "step": 7},
+    ),
 }

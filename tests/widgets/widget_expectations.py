@@ -9,6 +9,7 @@ import look_stepper_cases
 import mask_playground_cases
 import numpy as np
 import patch_explorer_cases
+import ring_stepper_cases
 import state_explorer_cases
 import tile_stepper_cases
 import torch
@@ -266,4 +267,18 @@ def first_wrong_claim(widget: Any) -> list[str]:
         f"{len(wrong)} of {len(widget.claims)} claims: {len(wrong)} wrong.",
         wrong[0]["correct"],
         f"{wrong[0]['check']}(), course_utils.claims",
+    ]
+
+
+def last_step_of_eight_striped_ranks(widget: Any) -> list[str]:
+    tokens = 8 * widget.tokens_per_rank
+    work = ring_stepper_cases.work("striped", tokens, 8, widget.is_causal)
+    slowest = int(work.max(dim=0).values.sum())
+    sizes = (widget.num_heads, widget.d_k, widget.bytes_per_element)
+    forward, backward = ring_stepper_cases.sent("ring", 8, tokens, sizes)
+    share = slowest / (int(work.sum()) / 8)
+    return [
+        f"the slowest rank multiplies {work[:, -1].max()} pairs.",
+        f"Slowest ranks of all steps: {slowest} pairs, {share:.2f} times an even share.",
+        f"ring\t{forward:,}\t{forward:,}\t{backward:,}",
     ]

@@ -1,0 +1,280 @@
+"""Exercise: a rank's whole part of ring attention."""
+
+from typing import Any
+
+import torch
+from course_utils.checking.exercise import Case, case, exercise
+from course_utils.checking.inputs import Make, normal, strided
+from course_utils.checking.mistakes import mistake, without
+from course_utils.checking.recipe import Function
+from course_utils.distributed import ring_attention
+from course_utils.exercises.shared.scale import DEFAULT
+from course_utils.exercises.shared.values import average_law
+from course_utils.measure import count_flops, largest_tensor
+from torch import Tensor
+
+RIGHT = """
+def ring_attention(query, key, value, rotate, rank, world_size):
+    default = 1 / math.sqrt(query.shape[-1])
+    length = query.shape[2]
+    places = torch.arange(length)
+    asking = (rank * length + places).unsqueeze(1)
+    out = query.new_zeros(*query.shape[:3], value.shape[-1])
+    lse = query.new_full(query.shape[:3], -torch.inf)
+    held = key, value
+    rotations = world_size - 1
+    for step in range(rotations + 1):
+        k, v = held
+        source = (rank - step) % world_size
+        asked = (source * length + places).unsqueeze(0)
+        visible = asked <= asking
+        is_seen = bool(visible.any())
+        if is_seen:
+            products = query @ k.mT
+            scaled = products * default
+            scores = scaled.masked_fill(~visible, -torch.inf)
+            part = stable_softmax(scores) @ v
+            lse_b = scores.logsumexp(-1)
+            together = torch.logaddexp(lse, lse_b)
+            share_a, share_b = (lse - together).exp(), (lse_b - together).exp()
+            joined = share_a.unsqueeze(-1) * out + share_b.unsqueeze(-1) * part
+            out = joined
+            total = together
+            lse = total
+        goes_on = step < rotations
+        if goes_on:
+            handed = held
+            came = rotate(*handed)
+            held = came
+    result = out
+    return result
+"""
+# Every number below is of all ranks, on a first axis; a case says whose part is asked for.
+_SIZES = {"B": 2, "H": 3, "L": 4, "d_k": 5, "d_v": 3}
+
+
+def _made(
+    rank: int, world_size: int, *, size: float = 1.0, dtype: str = "float64", apart: bool = False, low: bool = False,
+    **sizes: int,
+) -> Make:  # fmt: skip
+    """Make the queries, keys and values of all ranks, the rank, and how many ranks there are."""
+    B, H, L, d_k, d_v = ({**_SIZES, **sizes}[name] for name in ("B", "H", "L", "d_k", "d_v"))
+
+    def make(g: torch.Generator) -> tuple[Any, ...]:
+        wide = (size, size, 1.0)
+        given = [
+            normal(g, world_size, B, H, L, d, size=one, dtype=getattr(torch, dtype))
+            for d, one in zip((d_k, d_k, d_v), wide, strict=True)
+        ]
+        if low:
+            given[:2] = given[0].abs(), -given[1].abs()
+        return (*(strided(x) if apart else x for x in given), rank, world_size)
+
+    return make
+
+
+class _Ring:
+    """The other ranks, as one of them sees them: they do what they should."""
+
+    def __init__(self, keys: Tensor, values: Tensor, rank: int, world_size: int) -> None:
+        self.keys, self.values, self.rank, self.world_size = keys, values, rank, world_size
+        self.handed: list[int] = []
+
+    def rotate(self, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor]:
+        """Note whose block was handed on, -1 for none, and return what the previous rank held."""
+        if len(self.handed) > 2 * self.world_size:
+            raise RuntimeError("the other ranks stopped rotating long ago")
+        owners = (r for r in range(self.world_size) if self._is(r, key, value))
+        self.handed.append(next(owners, -1))
+        source = (self.rank - len(self.handed)) % self.world_size
+        return self.keys[source].clone(), self.values[source].clone()
+
+    def _is(self, owner: int, key: Tensor, value: Tensor) -> bool:
+        return torch.equal(key, self.keys[owner]) and torch.equal(value, self.values[owner])
+
+
+def _part(fn: Function, queries: Tensor, keys: Tensor, values: Tensor, rank: int, world_size: int) -> Any:
+    """Return one rank's rows."""
+    ring = _Ring(keys, values, rank, world_size)
+    return fn(queries[rank], keys[rank], values[rank], ring.rotate, rank, world_size)
+
+
+def _handed_on(fn: Function, queries: Tensor, keys: Tensor, values: Tensor, rank: int, world_size: int) -> Any:
+    """Return whose block was handed on at each rotation."""
+    ring = _Ring(keys, values, rank, world_size)
+    fn(queries[rank], keys[rank], values[rank], ring.rotate, rank, world_size)
+    return torch.tensor(ring.handed)
+
+
+def _excess(fn: Function, queries: Tensor, keys: Tensor, values: Tensor, rank: int, world_size: int) -> int:
+    """Return the FLOPs beyond those of rank + 1 blocks."""
+    _, B, H, L, d_k = queries.shape
+    blocks = (rank + 1) * 2 * B * H * L * L * (d_k + values.shape[-1])
+    return max(0, count_flops(_part, fn, queries, keys, values, rank, world_size) - blocks)
+
+
+def _surplus(fn: Function, queries: Tensor, keys: Tensor, values: Tensor, rank: int, world_size: int) -> int:
+    """Return by how many elements the largest new tensor exceeds two blocks."""
+    _, B, H, L, d_k = queries.shape
+    limit = 2 * B * H * L * max(L, d_k, values.shape[-1])
+    return max(0, largest_tensor(_part, fn, queries, keys, values, rank, world_size) - limit)
+
+
+def _case(name: str, *ranks: int, tolerance: float | None = None, **sizes: Any) -> Case:
+    return case(name, _made(*ranks, **sizes), run=_part, tolerance=tolerance)
+
+
+def _rotations(name: str, rank: int, world_size: int) -> Case:
+    return case(f"the rotations of {name}", _made(rank, world_size, B=1, H=2), run=_handed_on, says=_HANDED)
+
+
+def _work(name: str, rank: int, world_size: int) -> Case:
+    return case(f"the work of {name}", _made(rank, world_size, B=1, H=2), run=_excess, says=_MULTIPLIED)
+
+
+_HANDED = ("The values are right, but not what is handed on: each rank must call `rotate` one time less than there are "
+           "ranks, first with its own block, then each time with what it was handed. What would the next rank be "
+           "given, and who would wait for whom?")
+_MULTIPLIED = ("The values are right, but more blocks are multiplied than this rank sees. Which blocks lie wholly in "
+               "its future?")
+_COLLECTED = ("The values are right, but a tensor is made that is much larger than a block. What is the most that a "
+              "rank of a ring has to hold at once?")
+_EVEN = "share_a, share_b = torch.full_like(lse, 0.5), torch.full_like(lse, 0.5)"
+_GATHERED = """
+def ring_attention(query, key, value, rotate, rank, world_size):
+    keys, values = {rank: key}, {rank: value}
+    for step in range(1, world_size):
+        key, value = rotate(key, value)
+        keys[(rank - step) % world_size], values[(rank - step) % world_size] = key, value
+    every = range(EVERY)
+    all_keys, all_values = torch.cat([keys[r] for r in every], 2), torch.cat([values[r] for r in every], 2)
+    scores = query @ all_keys.mT / math.sqrt(query.shape[-1])
+    i = rank * query.shape[2] + torch.arange(query.shape[2])
+    visible = torch.arange(all_keys.shape[2]) <= i.unsqueeze(1)
+    return scores.masked_fill(~visible, -torch.inf).softmax(-1) @ all_values
+"""
+
+EXERCISE = exercise(
+    ring_attention,
+    right=RIGHT,
+    asks="Do a rank's whole part: attend to each block that comes round, and hand on what you hold.",
+    minutes=15,
+    difficulty=4,
+    importance=5,
+    inputs=("the queries of all ranks", "the keys of all ranks", "the values of all ranks", "rank", "world_size"),
+    cases=(
+        _case("one rank alone", 0, 1),
+        _case("rank 1 of 2", 1, 2),
+        _case("rank 0 of 2", 0, 2),
+        _case("rank 3 of 4, which sees every block", 3, 4),
+        _case("rank 1 of 4, which sees two", 1, 4, L=3),
+        _case("rank 0 of 4, which sees its own", 0, 4),
+        _case("rank 2 of 3, one token a rank", 2, 3, L=1),
+        _case("rank 2 of 4, every size is 3", 2, 4, B=3, H=3, L=3, d_k=3, d_v=3),
+        _case("scores of hundreds", 2, 4, size=20.0),
+        _case("every score far below 0", 2, 3, size=20.0, low=True),
+        _case("non-contiguous blocks", 1, 3, apart=True),
+        _case("float32", 2, 3, dtype="float32", tolerance=1e-4),
+        _rotations("rank 1 of 2", 1, 2),
+        _rotations("rank 0 of 3", 0, 3),
+        _rotations("rank 1 of 4", 1, 4),
+        _rotations("rank 3 of 4", 3, 4),
+        _rotations("one rank alone", 0, 1),
+        _work("rank 0 of 4", 0, 4),
+        _work("rank 1 of 4", 1, 4),
+        _work("rank 3 of 4", 3, 4),
+        case("what rank 4 of 5 holds", _made(4, 5, B=1, H=2, L=3, d_k=8, d_v=7), run=_surplus, says=_COLLECTED),
+    ),
+    mistakes=(
+        mistake("future blocks multiplied", "The values are right, but blocks were multiplied of which this rank sees "
+                "nothing. Whose blocks lie wholly in its future?", "is_seen = True",
+                "is_seen = True\nscores = scaled.masked_fill(~visible, -1e30)"),
+        mistake("rotation skipped where nothing is seen", "The values are right, but this rank stops rotating when it "
+                "has seen enough, and its neighbours wait for ever. Who still needs the block that it holds?",
+                "goes_on = is_seen and step < rotations", "goes_on = step < rank",
+                "goes_on = step < rotations and (rank - step - 1) % world_size < rank"),
+        mistake("own block handed on each time", "The rank hands on its own block at every rotation. Then the next one "
+                "is given the same block again and again: which one does it wait for?", "handed = key, value"),
+        mistake("a P-th rotation", "There is one rotation too many: after it every rank would have its own block back. "
+                "How many does it take until each rank has held each block?", "goes_on = True"),
+        mistake("too few rotations", "The last block never comes. How many rotations does it take until each rank has "
+                "held each block?", "rotations = max(world_size - 2, 0)", "rotations = min(1, world_size - 1)"),
+        mistake("no rotation", "The rank's own block is multiplied at every step, or only once. How does it get those "
+                "of the others?", "goes_on = False", "rotations = 0"),
+        mistake("keys and values swapped on the way", "What is handed on, or what comes, has keys and values the wrong "
+                "way round. In which order does `rotate` take and return them?", "handed = v, k",
+                "came = rotate(*handed)[::-1]"),
+        mistake("the old block kept", "`rotate` was called, but the block that came was not used. What does it "
+                "return?", "k, v = key, value", "k, v = held[0], value", "k, v = key, held[1]"),
+        mistake("all keys gathered", "The values are right, but keys of all ranks were collected before they were "
+                "used, so that each rank holds the whole text. What can be done with a block as soon as it is there?",
+                _GATHERED.replace("EVERY", "rank + 1"), _GATHERED.replace("EVERY", "world_size")),
+        mistake("rank + t", "The blocks were taken for those of the ranks behind: the source goes up where it should "
+                "go down. A rank is given what the one before it held: whose block comes first?",
+                "source = (rank + step) % world_size"),
+        mistake("no modulo", "The number of a block's owner went below 0, and a block of the future was taken for one "
+                "of the far past. The ranks form a ring: who stands before rank 0?", "source = rank - step"),
+        mistake("the source off by one", "Each block was taken for the one that comes next, or came just before. Whose "
+                "block is held before the first rotation?", "source = (rank - step - 1) % world_size",
+                "source = (rank - step + 1) % world_size"),
+        mistake("the mask by place in the block", "Places inside of the blocks were compared, not positions in the "
+                "text. Where in the text is a block's first key?",
+                "visible = places.unsqueeze(0) <= places.unsqueeze(1)", "asked = places.unsqueeze(0)",
+                "asking = places.unsqueeze(1)"),
+        mistake("a strict mask", "A query does not see the key at its own position. Is a key of position j seen from "
+                "position j?", "visible = asked < asking"),
+        mistake("the mask off by one", "A query sees the key that comes right after it. Is that key in its past?",
+                "visible = asked <= asking + 1"),
+        mistake("the mask the wrong way", "The past is hidden and the future seen. Which of two positions must be the "
+                "larger?", "visible = asked >= asking", "visible = asked > asking"),
+        mistake("no mask", "Every query sees every block whole. What do the positions say?",
+                "visible = torch.ones(length, length, dtype=torch.bool)"),
+        mistake("no mask inside the own block", "Blocks are seen whole or not at all. Inside its own block a query has "
+                "a limit, too.", "visible = (asked.min() <= asking.max()).expand(length, length)"),
+        mistake("own block left out", "The rank's own block takes no part. What does it hold at the first step?",
+                "is_seen = step > 0 and bool(visible.any())", "visible = (asked <= asking) & (asked < rank * length)"),
+        mistake("only the own block", "The blocks of the others change nothing. Which of them does this rank see?",
+                "is_seen = step == 0"),
+        mistake("NaN where nothing was seen", "A block of the future has only scores of -inf, and their softmax is "
+                "NaN: that spoils what was right before. Which blocks need no step at all?",
+                "is_seen = True\npart = torch.softmax(scores, -1) @ v"),
+        mistake("the two averaged", "What was before and what the block gives count alike. Which number says how much "
+                "each of them saw?", _EVEN, "joined = part if step == 0 else (out + part) / 2"),
+        mistake("the two added", "The outputs of the blocks were added as they are. Each is an average already: what "
+                "do the weights of the sum add up to?", "joined = out + part"),
+        mistake("each block alike", "The outputs of the blocks were averaged, each block the same. Which number says "
+                "how much of its softmax each of them holds?", "joined = (out * step + part) / (step + 1)",
+                "joined = out + part / (rank + 1)", "joined = out + part / world_size"),
+        mistake("the weights swapped", "Each part got the weight of the other. Which of the two should count more "
+                "where its logsumexp is the larger?",
+                "share_a, share_b = (lse_b - together).exp(), (lse - together).exp()"),
+        mistake("not divided by the total", "The weights of the two parts do not add up to 1. By what are they "
+                "divided?", "shift = torch.maximum(lse, lse_b)\n"
+                "share_a, share_b = (lse - shift).exp(), (lse_b - shift).exp()",
+                "share_a, share_b = lse.exp(), lse_b.exp()"),
+        mistake("the block alone", "What was seen before is gone. How does it come into the result?",
+                "joined = part", "joined = part\ntotal = lse_b"),
+        mistake("the two lse added", "The logsumexps were added, which multiplies the sums behind them. What has to be "
+                "added?", "total = lse_b if step == 0 else lse + lse_b"),
+        mistake("the larger lse", "The new lse is one of the two as it was. The sum of both is larger than either.",
+                "total = torch.maximum(lse, lse_b)", "total = lse_b", "total = lse_b if step == 0 else lse"),
+        mistake("hidden keys with a score of 0", "Hidden keys got the score 0, whose exponential is 1. Which score has "
+                "none?", "scores = scaled.masked_fill(~visible, 0.0)", "scores = scaled * visible"),
+        mistake("fill that is not low enough", "Hidden keys got a low score, but visible ones may be lower still.",
+                "scores = scaled.masked_fill(~visible, -100.0)", "scores = scaled.masked_fill(~visible, -10.0)"),
+        mistake("out not normalised", "out came back as a sum of exponentials times values. What is left to be "
+                "divided by?", "result = out * lse.exp().unsqueeze(-1)"),
+        *without(DEFAULT, "scale after softmax"),
+        mistake("keys averaged instead of values", "The weights average the keys. A key says where to look; what says "
+                "what is found there?", "part = stable_softmax(scores) @ k"),
+    ),
+    laws=(average_law(lambda args: torch.cat(list(args[2][: args[3] + 1]), 2)),),
+    hints=(
+        "Write down what each of three ranks holds at each step, and at which of the steps rank 0 has nothing to "
+        "multiply. May it leave?",
+        "There is one step more than there are rotations. Whose block it is at step t, `ring_schedule` says; where "
+        "its tokens stand follows from that.",
+        "Begin with zeros and -inf. At each step `ring_attention_step` adds the block that is held; between two steps "
+        "the block is handed on, whether it was seen or not.",
+    ),
+)
