@@ -45,7 +45,7 @@ def _case(name: str, scheme: str, *sizes: int, backward: bool = False) -> Case:
     return case(name + (", backward" if backward else ""), given(scheme, *sizes, *([True] if backward else [])))
 
 
-_RING, _GROUPED, _EVEN = (4, 3, 20, 5, 1, 7, 2), (4, 3, 24, 16, 4, 7, 2), (3, 5, 21, 12, 6, 10, 4)
+_RING, _GROUPED, _EVEN = (4, 3, 20, 5, 1, 7, 2), (4, 3, 24, 16, 8, 7, 2), (3, 5, 21, 12, 6, 10, 4)
 _LARGE = (8, 1, 2**20, 32, 8, 128, 2)
 
 EXERCISE = exercise(
@@ -62,12 +62,12 @@ EXERCISE = exercise(
         _case("a ring of 2, one head of each", "ring", 2, 1, 64, 1, 1, 8, 8, backward=True),
         _case("a ring of one", "ring", 1, 3, 20, 6, 3, 7, 2),
         _case("a ring of one", "ring", 1, 3, 20, 6, 3, 7, 2, backward=True),
-        _case("Ulysses, 4 ranks, 16 heads, 4 of keys", "ulysses", *_GROUPED),
-        _case("Ulysses, 4 ranks, 16 heads, 4 of keys", "ulysses", *_GROUPED, backward=True),
+        _case("Ulysses, 4 ranks, 16 heads, 8 of keys", "ulysses", *_GROUPED),
+        _case("Ulysses, 4 ranks, 16 heads, 8 of keys", "ulysses", *_GROUPED, backward=True),
         _case("Ulysses, 3 ranks, 12 heads, 6 of keys", "ulysses", *_EVEN),
         _case("Ulysses, one rank", "ulysses", 1, 2, 9, 4, 2, 5, 4),
-        _case("split heads, 4 ranks, 16 heads, 4 of keys", "tensor", *_GROUPED),
-        _case("split heads, 4 ranks, 16 heads, 4 of keys", "tensor", *_GROUPED, backward=True),
+        _case("split heads, 4 ranks, 16 heads, 8 of keys", "tensor", *_GROUPED),
+        _case("split heads, 4 ranks, 16 heads, 8 of keys", "tensor", *_GROUPED, backward=True),
         _case("split heads, 3 ranks, 12 heads, 6 of keys", "tensor", *_EVEN),
         _case("split heads, 2 ranks", "tensor", 2, 1, 64, 4, 4, 8, 8),
         _case("split heads, one rank", "tensor", 1, 2, 9, 4, 2, 5, 4, backward=True),
@@ -97,10 +97,16 @@ EXERCISE = exercise(
                 "world_size"),
         mistake("backward the wrong way round", "The two passes are exchanged. Which of them does backward=True ask "
                 "for?", "is_backward = not backward"),
-        mistake("a P-th rotation", "The blocks make one rotation too many forward. After how many rotations has every "
-                "rank held every block?", "there = world_size"),
+        mistake("a P-th rotation", "Keys and values make one rotation too many. After how many has every rank held "
+                "every block?", "there = world_size"),
         mistake("one rotation only", "Only one rotation is counted. How many are there before every rank has held "
                 "every block?", "there = min(others, 1)"),
+        mistake("one rank sends to itself", "A single rank was counted as a sender. To whom would it send?",
+                "home = world_size"),
+        mistake("divided too early", "A division of whole numbers came before the product, and its rest was lost. In "
+                "which order is nothing lost?", "away = others // world_size * exchanged * one_head"),
+        mistake("the sum of one rank's tokens", "The all-reduce was counted for the tokens of one rank. Here every rank "
+                "has all of them: how long is what is summed?", "summed = heads * one_head"),
         mistake("half an all-reduce", "The sum was counted with one pass round the ring. After it each rank has the "
                 "finished sum of one part only: how do the others get it?", "passes = 1"),
         mistake("an all-reduce by sending everything", "Every rank sent its whole output to all others. A ring "

@@ -73,6 +73,9 @@ def _everything(args: tuple[Any, ...]) -> Tensor:
     return torch.cat([args[2], args[4]], dim=2)
 
 
+_PARTED = ("joint = stable_softmax(torch.cat([kept, scores], -1))\n"
+           "far = joint[..., :size] @ memory_value\n"
+           "mixed = g * far + (1 - g) * (joint[..., size:] @ value)")
 _SOFTENED = "far_weights = stable_softmax(far_scores) * is_chosen"
 _JOINT = ("joint = stable_softmax(torch.cat([kept, scores], -1))\n"
           "return joint @ torch.cat([memory_value, value], 2)")
@@ -89,6 +92,7 @@ EXERCISE = exercise(
     cases=(
         case("4 tokens, the best 2 of 6 memories", _made(2)),
         case("3 tokens, the best 3 of 8 memories, one head", _made(3, B=1, H=1, L=3, M=8, d_k=4)),
+        case("the best 7 of 10 memories of width 5", _made(7, M=10)),
         case("the best memory alone", _made(1, L=3, M=5)),
         case("top_k as large as the memory", _made(5, M=5)),
         case("top_k larger than the memory", _made(9, M=4)),
@@ -123,7 +127,7 @@ EXERCISE = exercise(
                 "the heads stand in (B, H, L, d_v)?", "g = opened.view(-1, 1)", "g = opened",
                 "g = opened.view(-1, 1, 1, 1)"),
         mistake("one softmax over both", "Text and memories share one softmax, so that they compete with each other. "
-                "Here each has a softmax of its own, and the gate mixes the two.", _JOINT, _GATED),
+                "Here each has a softmax of its own, and the gate mixes the two.", _JOINT, _GATED, _PARTED),
         mistake("softmax before the choice", "The weights of the chosen memories do not sum to 1: the softmax had been "
                 "taken over all of them. Over which ones is it taken here?", _SOFTENED),
         mistake("one choice for all queries", "All queries read the same memories. Each chooses for itself.",
@@ -156,6 +160,13 @@ EXERCISE = exercise(
         mistake("only the best memory", "Only one memory is read. How many are to be?", "count = 1"),
         mistake("one too many, or one too few", "The number of memories that are read is off by one.",
                 "count = min(top_k + 1, size)", "count = max(min(top_k, size) - 1, 1)"),
+        mistake("top_k cut by another size", "Fewer memories are read than asked for: their number was cut by the width "
+                "or by the length of the text. Which size alone can be too small for top_k?",
+                "count = min(top_k, size, query.shape[-1])", "count = min(top_k, size, length)",
+                "count = min(top_k, size, value.shape[-1])"),
+        mistake("values of other memories", "The weights are those of the chosen memories, the values those of others. "
+                "Where does `topk` say which ones were chosen?",
+                "far = far_scores.topk(count, dim=-1).values.softmax(-1) @ memory_value[:, :, :count]"),
         mistake("top_k larger than the memory", "There are fewer memories than top_k, and the call fails or nothing is "
                 "read. What should be read then?", "count = top_k"),
         mistake("the chosen ones averaged", "The chosen memories all have the same weight. What do their scores say "

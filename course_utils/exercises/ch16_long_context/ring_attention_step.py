@@ -179,6 +179,9 @@ EXERCISE = exercise(
                 "share_a, share_b = (lse_b - shift).exp(), (lse_a - shift).exp()"),
         mistake("not divided by the total", "The weights of the two parts do not add up to 1. By what are they "
                 "divided?", "shift = torch.maximum(lse_a, lse_b)", "share_a, share_b = lse_a.exp(), lse_b.exp()"),
+        mistake("one of the two not shrunk", "One part has its weight, the other counts in full. When the total grows, "
+                "which of the two shrinks?", "share_a, share_b = torch.ones_like(lse_a), (lse_b - shift).exp()",
+                "share_a, share_b = (lse_a - shift).exp(), torch.ones_like(lse_b)"),
         mistake("weighted by lse itself", "The logsumexps were taken for weights as they are. They are logarithms: "
                 "what of them can be added?", "share_a, share_b = lse_a / (lse_a + lse_b), lse_b / (lse_a + lse_b)",
                 "safe = lse_a.masked_fill(lse_a == -torch.inf, 0.0)\n"
@@ -202,6 +205,12 @@ EXERCISE = exercise(
                 "none?", "scores = scaled.masked_fill(~seen, 0.0)", "scores = scaled * seen"),
         mistake("fill that is not low enough", "Hidden keys got a low score, but visible ones may be lower still.",
                 "scores = scaled.masked_fill(~seen, -100.0)", "scores = scaled.masked_fill(~seen, -10.0)"),
+        mistake("no shift before exp", "Scores in the hundreds give NaN or -inf: their exponentials overflow, or all "
+                "become 0. What does a stable logsumexp subtract first?", "lse_b = scores.exp().sum(-1).log()"),
+        mistake("positions taken as ascending", "Places were cut off at the last query's or from the first key's, as "
+                "if positions ascended. They come in any order.",
+                "keys = torch.arange(int((asked <= asking[-1]).sum()))",
+                "rows = torch.arange(int((asking < asked[0, 0]).sum()), len(query_positions))"),
         mistake("rows put back in the wrong place", "The rows that were computed came back at the front. Which "
                 "queries were they?", "new_out = torch.cat([out_rows, out[:, :, len(rows) :]], 2)\n"
                 "new_lse = torch.cat([lse_rows, lse[:, :, len(rows) :]], 2)"),

@@ -41,7 +41,6 @@ EXERCISE = exercise(
         case("12 tokens, a window of 5, 3 sinks", given(12, 5, 3)),
         case("one token", given(1, 4, 2)),
         case("one token, no sinks", given(1, 1, 0)),
-        case("no tokens", given(0, 3, 2)),
         case("60 tokens, a window of 8, 4 sinks", given(60, 8, 4)),
     ),
     mistakes=(
@@ -55,6 +54,10 @@ EXERCISE = exercise(
                 "place = torch.where(is_sink, j, j - (i - window + 1).clamp(min=num_sinks))",
                 "place = torch.where(is_sink, j, num_sinks + j - (i - window + 1))",
                 "place = torch.where(is_near, j - (i - window + 1).clamp(min=0), j)"),
+        mistake("sinks inside the window counted twice", "While sinks are still among the last `window` keys, they are "
+                "counted both as sinks and as keys of the window. None is held twice.",
+                "start = (i - window + 1).clamp(min=0)\n"
+                "place = torch.where(is_near, (i + 1).clamp(max=num_sinks) + j - start, j)"),
         mistake("sinks counted in the window", "Too few of the last keys are held. The sinks are held in addition to "
                 "the last `window`.", "is_near = j > i - max(window - num_sinks, 1)",
                 "is_near = j > i - (window - num_sinks)"),
@@ -63,7 +66,7 @@ EXERCISE = exercise(
                 "is_near = j == i", "is_near = j < 0"),
         mistake("nothing forgotten", "Every key is still held. Which ones leave?", "held = past", "is_near = j >= 0"),
         mistake("the window one too short", "One of the last keys is missing. The query's own key is one of the last "
-                "`window`.", "is_near = j > i - window + 1", "past = j < i"),
+                "`window`.", "is_near = j > i - window + 1", "past = j < i", "is_near = (j < i) & (j >= i - window)"),
         mistake("the window one too long", "One key too many is held. How many keys are there from i - window to i?",
                 "is_near = j >= i - window"),
         mistake("one sink too many, or too few", "The number of sinks is off by one. Which keys have a number below "
@@ -83,14 +86,14 @@ EXERCISE = exercise(
                 "place = counted"),
         mistake("distances instead of places", "The entries are distances, from the query or from the newest key. "
                 "Places count from the first key that is held.", "place = i - j",
-                "place = counted[:, -1:] - counted if num_tokens else counted"),
+                "place = counted[:, -1:] - counted"),
         mistake("places in slots", "The entries are slots of a ring that is written over. Places follow the order of "
                 "the text.", "place = torch.where(is_sink, j, num_sinks + (j - num_sinks) % window)",
                 "place = j % (window + num_sinks)"),
         mistake("the two axes exchanged", "There is a column for each query. Entry [i, j] is about query i.",
                 "result = places.mT"),
         mistake("the row of the last query alone", "One row came back. Asked for is one for each query.",
-                "result = places[-1] if num_tokens else places"),
+                "result = places[-1]"),
         mistake("not a table of long", "The places are right, but a tensor of dtype long is asked for.",
                 "result = places.tolist()", "result = places.float()", "result = places.int()"),
         mistake("which are held instead of where", "The entries say whether a key is held. Asked for is its place.",

@@ -72,6 +72,9 @@ EXERCISE = exercise(
         mistake("another error than ValueError", "What does not fit ends in another error. Callers wait for a "
                 "ValueError.", 'complaint = AssertionError("")', 'complaint = TypeError("")',
                 'complaint = RuntimeError("shape is invalid")'),
+        mistake("the product without parentheses", "`a % b * c` is `(a % b) * c`, so that an odd number of tokens is "
+                "refused and no other. What is to be divided by what?", "fits = num_tokens % 2 * world_size == 0",
+                "fits = num_tokens % 2 * world_size == 0\nruns = torch.arange(num_tokens).reshape(parts, -1)"),
         mistake("refused though it fits", "Numbers that fit are refused. What exactly must divide num_tokens?",
                 "fits = num_tokens % (2 * parts) == 0", "fits = num_tokens % parts == 0 and world_size > 1",
                 "fits = num_tokens % parts**2 == 0"),
