@@ -101,7 +101,7 @@ def test_in_colab_the_first_cell_brings_the_course(repository: Path) -> None:
 def test_colab_s_cell_brings_what_the_course_imports() -> None:
     # Colab has torch, numpy and what else data scientists use; the rest must be named.
     there = {"torch", "numpy", "matplotlib", "seaborn", "tqdm", "ipykernel", "ipywidgets"}
-    there |= {"scipy", "scikit-learn", "triton"}  # Triton comes with torch
+    there |= {"scipy", "scikit-learn", "jinja2", "pyyaml", "safetensors", "triton"}
     only_tools = {"jupyterlab", "jupytext"}
     assert set(handouts.LACKING) == set(read_pins(ROOT)) - there - only_tools
 
