@@ -18,7 +18,7 @@ from book import contents
 
 # What the course needs and Colab lacks. Its own torch, Jupyter and the like stay as they are: to
 # replace them takes minutes and a new kernel.
-LACKING = ("anywidget", "babel", "filelock", "jaxtyping", "platformdirs")
+LACKING = ("anywidget", "babel", "cloudpickle", "filelock", "jaxtyping", "platformdirs")
 FIRST_CELL = """\
 # In Google Colab this installs the course; elsewhere it does nothing.
 import sys

@@ -258,8 +258,13 @@ r"""
 
 Equal to rounding, everywhere. Ring attention approximates nothing; it changes the order of the sums. (What "zigzag" means comes in the next section.)
 
-</details>
+PyTorch has a ring of its own, still marked as experimental. The course's tests hand both the same tensors, and outputs and gradients agree to rounding. So do the logits of a Llama from Hugging Face whose heads are split over two ranks.
 
+</details>
+"""
+
+# %% [markdown]
+r"""
 The backward pass is a ring as well. A block's keys and values go round once more, and their gradients travel with them: each rank adds its share. After the last step one rotation more brings the gradients home, so they make $P$ rotations where the block made $P - 1$.
 
 The same job starts without a notebook, by the command that a cluster would use:

@@ -75,11 +75,18 @@ class _Reports:
         """Say where the main thread stands, each time that the parent asks."""
         try:
             while self.pipe.recv_bytes():
-                frame = sys._current_frames()[threading.main_thread().ident or 0]
-                waits = not self.is_at_work or _is_waiting(frame)
+                main = threading.main_thread().ident or 0
+                frame = sys._current_frames()[main]
+                waits = not self.is_at_work or _is_waiting(frame) or _is_lost(_handled(main))
                 self.say("stands", (_place(frame), waits))
         except (EOFError, OSError):
             return  # the parent has heard enough
+
+
+def _handled(thread: int) -> BaseException | None:
+    """Return the error that a thread is busy with."""
+    found = sys._current_exceptions().get(thread)
+    return found[1] if isinstance(found, tuple) else found  # a tuple before Python 3.12
 
 
 def _is_lost(error: BaseException | None) -> bool:

@@ -90,6 +90,14 @@ def test_the_rank_at_fault_is_named_and_nothing_is_left(fault, leaves_first, not
     assert "rank 2" not in str(caught.value)
 
 
+def test_a_rank_that_is_busy_with_the_loss_of_a_neighbour_is_not_the_one_that_hangs(
+    nothing_left,
+) -> None:
+    delays = [9.0, 0.0, 9.0]
+    with pytest.raises(RuntimeError, match=r"^rank 1 of 3 reported nothing in 3 s"):
+        run_ranks(slow_to_tell, 3, nothing_left, "hang", 1, 1, delays, False, timeout=3.0)
+
+
 def test_the_traceback_of_the_rank_is_the_cause() -> None:
     with pytest.raises(RuntimeError) as caught:
         run_ranks(failing_job, 2, "raise", 0, timeout=60.0)
