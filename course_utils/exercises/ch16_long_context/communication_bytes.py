@@ -105,8 +105,8 @@ EXERCISE = exercise(
                 "home = world_size"),
         mistake("divided too early", "A division of whole numbers came before the product, and its rest was lost. In "
                 "which order is nothing lost?", "away = others // world_size * exchanged * one_head"),
-        mistake("the sum of one rank's tokens", "The all-reduce was counted for the tokens of one rank. Here every rank "
-                "has all of them: how long is what is summed?", "summed = heads * one_head"),
+        mistake("the sum of one rank's tokens", "The all-reduce was counted for the tokens of one rank. Here every "
+                "rank has all of them: how long is what is summed?", "summed = heads * one_head"),
         mistake("half an all-reduce", "The sum was counted with one pass round the ring. After it each rank has the "
                 "finished sum of one part only: how do the others get it?", "passes = 1"),
         mistake("an all-reduce by sending everything", "Every rank sent its whole output to all others. A ring "

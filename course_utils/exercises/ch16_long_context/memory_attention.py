@@ -160,8 +160,8 @@ EXERCISE = exercise(
         mistake("only the best memory", "Only one memory is read. How many are to be?", "count = 1"),
         mistake("one too many, or one too few", "The number of memories that are read is off by one.",
                 "count = min(top_k + 1, size)", "count = max(min(top_k, size) - 1, 1)"),
-        mistake("top_k cut by another size", "Fewer memories are read than asked for: their number was cut by the width "
-                "or by the length of the text. Which size alone can be too small for top_k?",
+        mistake("top_k cut by another size", "Fewer memories are read than asked for: their number was cut by the "
+                "width or by the length of the text. Which size alone can be too small for top_k?",
                 "count = min(top_k, size, query.shape[-1])", "count = min(top_k, size, length)",
                 "count = min(top_k, size, value.shape[-1])"),
         mistake("values of other memories", "The weights are those of the chosen memories, the values those of others. "

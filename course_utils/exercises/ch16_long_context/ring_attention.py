@@ -222,7 +222,8 @@ EXERCISE = exercise(
                 "visible = places.unsqueeze(0) <= places.unsqueeze(1)", "asked = places.unsqueeze(0)",
                 "asking = places.unsqueeze(1)"),
         mistake("ranks counted as tokens", "A block was taken to begin at its rank's number. How many tokens stand "
-                "before rank r's first?", "asking = (rank + places).unsqueeze(1)\nasked = (source + places).unsqueeze(0)",
+                "before rank r's first?",
+                "asking = (rank + places).unsqueeze(1)\nasked = (source + places).unsqueeze(0)",
                 "asking = (rank + places).unsqueeze(1)", "asked = (source + places).unsqueeze(0)"),
         mistake("a strict mask", "A query does not see the key at its own position. Is a key of position j seen from "
                 "position j?", "visible = asked < asking"),
