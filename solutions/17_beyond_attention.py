@@ -664,7 +664,7 @@ r"""
 
 WKV is close to the second after 1,000 steps, and at it after 3,000<!-- shown: 2.10 2.27 2.32 1.99 1.96 2.03 -->: it knows which values are in the list, not whose they are. Of 4 pairs it recalls the one in four that a guess gives, with three times the steps as well<!-- shown: 0.26 0.28 0.27 0.23 0.25 -->.
 
-The SSM is slower. After 1,000 steps one seed is at the first<!-- shown: 4.14 -->, the others are between the two; after 3,000 it is where WKV was after 1,000, and guesses as well<!-- shown: 2.33 2.29 0.27 -->. So three times the budget does not help. What thirty times, another rate of learning or a wider layer would do, the record does not say.
+The SSM is slower. After 1,000 steps one seed is at the first<!-- shown: 4.14 -->, the others are between the two. After 3,000 these two are where WKV was after 1,000, and guess as well<!-- shown: 2.33 2.29 0.27 -->; the seed that was last is now first, and recalls 0.48 of 4 pairs<!-- shown: 0.48 -->. One draw of three has begun to learn. What thirty times the budget, another learning rate or a wider layer would do, the record does not say.
 
 </details>
 """
