@@ -8,9 +8,11 @@ solutions, what was handed out, and, by names that cannot be guessed, feedback; 
 home; and may add to what was handed in. Where the hub is root's, it also goes on as user NUMBER.
 """
 
+import ctypes
 import os
 import resource
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 
 from course_utils.environment import ROOT
@@ -47,6 +49,40 @@ def places(folder: Path, own_number: bool) -> dict[Path, int]:
     return {path: how for path, how in allowed.items() if path.exists()}
 
 
+def bring_within_reach(needed: Iterable[Path]) -> None:
+    """Let what is needed be reached though a folder above it, such as /root, is closed to others.
+
+    That folder is replaced by one that holds nothing else, for this process and its children only.
+    """
+    closed: dict[Path, list[Path]] = {}
+    for path in needed:
+        above = [one for one in reversed(path.parents) if not one.stat().st_mode & 0o001]
+        if above:
+            closed.setdefault(above[0], []).append(path)
+    if not closed:
+        return
+    libc = ctypes.CDLL(None, use_errno=True)
+
+    def mount(source: str, target: Path, kind: str, flags: int) -> None:
+        given = (source.encode(), bytes(target), kind.encode(), flags, b"mode=755")
+        if libc.mount(*given[:4], given[4] if kind else None):
+            sys.exit(f"{target} is closed to learners: use a course and a Python outside of it.")
+
+    libc.unshare(0x20000)  # CLONE_NEWNS: mounts of one's own
+    mount("none", Path("/"), "", 0x44000)  # MS_REC | MS_PRIVATE
+    for folder, paths in closed.items():
+        held = {path: os.open(path, os.O_PATH) for path in paths}
+        mount("none", folder, "tmpfs", 0)
+        for path, number in held.items():
+            if os.path.isdir(f"/proc/self/fd/{number}"):
+                path.mkdir(parents=True, exist_ok=True)
+            else:
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.touch()
+            mount(f"/proc/self/fd/{number}", path, "", 0x5000)  # MS_REC | MS_BIND
+            os.close(number)
+
+
 def main() -> None:
     """Put up the walls and become the command."""
     folder, number, command = Path(sys.argv[1]), int(sys.argv[2]), sys.argv[3:]
@@ -54,6 +90,7 @@ def main() -> None:
     resource.setrlimit(resource.RLIMIT_DATA, (MEMORY, MEMORY))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     if os.getuid() == 0:
+        bring_within_reach(allowed)
         os.setgroups([])
         os.setgid(number)
         os.setuid(number)
