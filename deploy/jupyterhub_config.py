@@ -67,9 +67,8 @@ port, hub, proxy = (int(os.environ.get(f"COURSE_HUB_PORT{n}", 8000 + n)) for n i
 c.JupyterHub.bind_url = f"http://127.0.0.1:{port}"
 c.JupyterHub.hub_bind_url = f"http://127.0.0.1:{hub}"
 c.ConfigurableHTTPProxy.api_url = f"http://127.0.0.1:{proxy}"
-c.ConfigurableHTTPProxy.command = [
-    str(ROOT / "node_modules" / ".bin" / "configurable-http-proxy"),
-]
+c.ConfigurableHTTPProxy.should_start = False  # it runs by itself, and goes on without a hub
+c.JupyterHub.pid_file = str(FOLDER / "hub" / "pid")
 c.JupyterHub.db_url = f"sqlite:///{FOLDER / 'hub' / 'jupyterhub.sqlite'}"
 c.JupyterHub.cookie_secret_file = str(FOLDER / "hub" / "cookie_secret")
 
@@ -85,7 +84,6 @@ c.JupyterHub.concurrent_spawn_limit = 4
 c.Spawner.environment = {
     "COURSE_HUB": str(FOLDER),
     "JUPYTER_CONFIG_PATH": f"{ROOT / 'deploy'}{os.pathsep}{ROOT / 'tools' / 'jupyter'}",
-    "JUPYTER_PATH": str(ROOT / "deploy" / "jupyter"),
     "MALLOC_ARENA_MAX": "2",
     "OMP_NUM_THREADS": "1",  # nobody takes all processors
     "PYTHONPATH": str(FOLDER / "python"),  # the package alone: the folder around it is closed

@@ -90,7 +90,7 @@ def main() -> None:
     resource.setrlimit(resource.RLIMIT_DATA, (MEMORY, MEMORY))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     if os.getuid() == 0:
-        bring_within_reach(allowed)
+        bring_within_reach([folder / "exchange", *allowed])
         os.setgroups([])
         os.setgid(number)
         os.setuid(number)

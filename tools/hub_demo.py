@@ -50,7 +50,8 @@ class Hub:
         self.accounts = {name: secrets.token_urlsafe(9) for name in names}
         self.ports = [port or _free(), _free(), _free()]
         self.address = f"http://127.0.0.1:{self.ports[0]}"
-        self.process: subprocess.Popen[bytes] | None = None
+        self.hub: subprocess.Popen[bytes] | None = None
+        self.proxy: subprocess.Popen[bytes] | None = None
         self._key = secrets.token_hex(32)
 
     def make(self, chapters: Sequence[str] = CHAPTERS) -> None:
@@ -105,24 +106,35 @@ class Hub:
         }  # fmt: skip
 
     def start(self) -> None:
-        """Start the hub, and wait until it answers.
+        """Start the proxy and the hub, each where it does not run, and wait until both answer.
+
+        The proxy is no child of the hub's: what is open stays open while a hub is started again.
 
         Raises:
-            SystemExit: It ended before; the message is what it said last.
+            SystemExit: The hub ended before; the message is what it said last.
         """
-        log = (self.folder / "hub" / "log").open("ab")
+        public, hub, api = map(str, self.ports)
+        if self.proxy is None or self.proxy.poll() is not None:
+            self.proxy = self._run(
+                str(PROXY), "--ip", "127.0.0.1", "--port", public, "--api-ip", "127.0.0.1",
+                "--api-port", api, "--error-target", f"http://127.0.0.1:{hub}/hub/error",
+                "--log-level", "warn",
+            )  # fmt: skip
         config = str(ROOT / "deploy" / "jupyterhub_config.py")
-        self.process = subprocess.Popen(
-            [sys.executable, "-m", "jupyterhub", "-f", config],
-            cwd=self.folder / "hub", env=self._environment(), stdin=subprocess.DEVNULL,
-            stdout=log, stderr=log, start_new_session=True,
-        )  # fmt: skip
-        log.close()
+        if self.hub is None or self.hub.poll() is not None:
+            self.hub = self._run(sys.executable, "-m", "jupyterhub", "-f", config)
         while not self.answers():
-            if self.process.poll() is not None:
+            if self.hub.poll() is not None:
                 said = (self.folder / "hub" / "log").read_text(errors="replace").splitlines()
                 sys.exit("\n".join(["The hub did not start:", *said[-20:]]))
             time.sleep(0.2)
+
+    def _run(self, *command: str) -> "subprocess.Popen[bytes]":
+        with (self.folder / "hub" / "log").open("ab") as log:
+            return subprocess.Popen(
+                command, cwd=self.folder / "hub", env=self._environment(), start_new_session=True,
+                stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+            )  # fmt: skip
 
     def answers(self) -> bool:
         """Return whether the hub can be reached."""
@@ -132,18 +144,23 @@ class Hub:
         return False
 
     def watch(self) -> None:
-        """Wait until the hub ends by itself; start it again where it was killed."""
-        while self.process is not None:
-            if self.process.wait() >= 0:
+        """Start the hub and its proxy again where they were killed; exit where the hub gave up.
+
+        Servers whose hub was killed are our children now: they are waited for, too.
+        """
+        while self.hub is not None and self.proxy is not None:
+            pid, status = os.waitpid(-1, 0)
+            if pid == self.hub.pid and os.WIFEXITED(status):
                 sys.exit("The hub has ended; see its log.")
-            self.start()
+            if pid in (self.hub.pid, self.proxy.pid):
+                self.start()
 
     def stop(self) -> None:
         """End the hub, which ends its servers, and then whatever is left of them."""
-        if self.process is not None:
-            self.process.terminate()
+        if self.hub is not None:
+            self.hub.terminate()
             with suppress(subprocess.TimeoutExpired):
-                self.process.wait(60)
+                self.hub.wait(60)
         for _ in range(100):
             left = list(_children(os.getpid()))
             if not left:
@@ -194,6 +211,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--accounts", type=int, default=LEARNERS, help="learners (%(default)s)")
     parser.add_argument("--port", type=int, default=0, help="default: a free one")
     parser.add_argument("--folder", type=Path, help="kept, with all work in it")
+    parser.add_argument("--chapters", nargs="+", default=CHAPTERS, help="that are handed out")
     given = parser.parse_args(argv)
     if not sys.platform.startswith("linux"):
         parser.error("the walls between learners need Linux 5.13 or newer")
@@ -207,7 +225,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         hub = Hub(folder, given.accounts, given.port)
         try:
             print("Preparing what is handed out ...", flush=True)
-            hub.make()
+            hub.make(given.chapters)
             hub.start()
             who = ("instructor", "learner01")
             print(f"\nThe hub is open at\n\n    {hub.address}\n")
