@@ -54,8 +54,8 @@ class Hub:
         self.proxy: subprocess.Popen[bytes] | None = None
         self._key = secrets.token_hex(32)
 
-    def make(self, chapters: Sequence[str] = CHAPTERS) -> None:
-        """Fill the folder: accounts, the instructor's course, what is handed out."""
+    def make(self) -> None:
+        """Fill the folder: accounts, the instructor's course, the exchange."""
         for name, mode in {"": 0o711, "homes": 0o711, "hub": 0o700, "python": 0o755}.items():
             (self.folder / name).mkdir(exist_ok=True)
             (self.folder / name).chmod(mode)
@@ -78,10 +78,9 @@ class Hub:
         }.items():
             path.mkdir(exist_ok=True)
             path.chmod(mode)
-        for chapter in chapters:
-            self._hand_out(chapter)
 
-    def _hand_out(self, chapter: str) -> None:
+    def hand_out(self, chapter: str) -> None:
+        """Make an assignment of a chapter, as it is, and release it."""
         source = self.folder / "course" / "source" / chapter
         if source.exists():
             return
@@ -106,12 +105,9 @@ class Hub:
         }  # fmt: skip
 
     def start(self) -> None:
-        """Start the proxy and the hub, each where it does not run, and wait until both answer.
+        """Start the proxy and the hub, each where it does not run.
 
         The proxy is no child of the hub's: what is open stays open while a hub is started again.
-
-        Raises:
-            SystemExit: The hub ended before; the message is what it said last.
         """
         public, hub, api = map(str, self.ports)
         if self.proxy is None or self.proxy.poll() is not None:
@@ -123,7 +119,14 @@ class Hub:
         config = str(ROOT / "deploy" / "jupyterhub_config.py")
         if self.hub is None or self.hub.poll() is not None:
             self.hub = self._run(sys.executable, "-m", "jupyterhub", "-f", config)
-        while not self.answers():
+
+    def wait(self) -> None:
+        """Wait until the hub answers.
+
+        Raises:
+            SystemExit: It has ended; the message is what it said last.
+        """
+        while self.hub is not None and not self.answers():
             if self.hub.poll() is not None:
                 said = (self.folder / "hub" / "log").read_text(errors="replace").splitlines()
                 sys.exit("\n".join(["The hub did not start:", *said[-20:]]))
@@ -157,15 +160,12 @@ class Hub:
 
     def stop(self) -> None:
         """End the hub, which ends its servers, and then whatever is left of them."""
-        if self.hub is not None:
+        if self.hub is not None and self.hub.poll() is None:
             self.hub.terminate()
-            with suppress(subprocess.TimeoutExpired):
-                self.hub.wait(60)
-        for _ in range(100):
-            left = list(_children(os.getpid()))
-            if not left:
-                return
-            for pid in left:
+        patience = time.monotonic() + 60
+        while left := set(_children(os.getpid())):
+            ended = self.hub is None or self.hub.pid not in left
+            for pid in left if ended or time.monotonic() > patience else ():
                 with suppress(ProcessLookupError):
                     os.kill(pid, signal.SIGKILL)
             with suppress(ChildProcessError):
@@ -225,8 +225,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         hub = Hub(folder, given.accounts, given.port)
         try:
             print("Preparing what is handed out ...", flush=True)
-            hub.make(given.chapters)
+            hub.make()
             hub.start()
+            for chapter in given.chapters:
+                hub.hand_out(chapter)
+            hub.wait()
             who = ("instructor", "learner01")
             print(f"\nThe hub is open at\n\n    {hub.address}\n")
             print(*(f"    {name}, password {hub.accounts[name]}" for name in who), sep="\n")
