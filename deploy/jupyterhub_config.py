@@ -18,6 +18,8 @@ ROOT = Path(__file__).resolve().parents[1]
 FOLDER = Path(os.environ["COURSE_HUB"])
 ACCOUNTS = json.loads((FOLDER / "accounts.json").read_text(encoding="utf-8"))
 INSTRUCTOR = "instructor"
+CONFIG = [str(ROOT / "deploy"), str(ROOT / "tools" / "jupyter")]
+LEARNER = str(ROOT / "deploy" / "learner")  # hides what only the instructor needs
 FIRST_NUMBER = 70_000  # of the learners as users of the system, where the hub is root's
 
 
@@ -53,6 +55,7 @@ def prepare(spawner):
         new.rename(home)
     walls = [sys.executable, str(ROOT / "deploy" / "walled.py"), str(FOLDER), str(number)]
     spawner.environment["TMPDIR"] = str(home / ".tmp")
+    spawner.environment["JUPYTER_CONFIG_PATH"] = os.pathsep.join([*CONFIG, LEARNER])
     spawner.cmd = [*walls, "jupyterhub-singleuser"]
 
 
@@ -83,7 +86,7 @@ c.Spawner.poll_interval = 5  # a server that was killed can be started again at 
 c.JupyterHub.concurrent_spawn_limit = 4
 c.Spawner.environment = {
     "COURSE_HUB": str(FOLDER),
-    "JUPYTER_CONFIG_PATH": f"{ROOT / 'deploy'}{os.pathsep}{ROOT / 'tools' / 'jupyter'}",
+    "JUPYTER_CONFIG_PATH": os.pathsep.join(CONFIG),
     "MALLOC_ARENA_MAX": "2",
     "OMP_NUM_THREADS": "1",  # nobody takes all processors
     "PYTHONPATH": str(FOLDER / "python"),  # the package alone: the folder around it is closed
