@@ -151,8 +151,9 @@ def main() -> int:
         done[given.ways[0]]["points"].items()) for one in done.values())  # fmt: skip
     for way, one in done.items():
         rate = given.submissions / one["seconds"] * 60
-        rows.append({"way": way, "minutes": round(one["seconds"] / 60, 1),
-                     "per_minute": round(rate, 1), "peak_mib": round(one["peak"] / 2**20)})  # fmt: skip
+        minutes, peak = round(one["seconds"] / 60, 1), round(one["peak"] / 2**20)
+        row = {"way": way, "minutes": minutes, "per_minute": round(rate, 1), "peak_mib": peak}
+        rows.append(row)
         print(rows[-1])
     points = done[given.ways[0]]["points"]
     kinds = {

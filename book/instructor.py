@@ -58,8 +58,8 @@ def hub_costs() -> str:
         f"{given['accounts']} accounts at once on {record['machine']}, the first "
         f"{given['code_cells_run']} code cells of chapter {given['chapter'][:2]} run and six "
         f"exercises checked: {given['verdicts']} verdicts, {given['wrong_verdicts']} wrong; "
-        f"{given['lost']} hand-ins or cells lost. {_made(record)} Before it began, the machine had a load "
-        f"of {given['load_before']} from other work."
+        f"{given['lost']} hand-ins or cells lost. {_made(record)} Before it began, the machine "
+        f"had a load of {given['load_before']} from other work."
     )
     head = ("What", "Median", "95th percentile", "Most")
     return block(table(head, rows, "numbers"), f"<p>{made}</p>")
@@ -76,8 +76,8 @@ def grading_rates() -> str:
         f"{given['submissions']} submissions of {given['exercises']} exercises, "
         f"{given['hostile']} of them hostile in {given['kinds_of_hostile']} ways: "
         f"{'the same points each way' if given['same_points'] else 'points differ'}, "
-        f"{given['hostile_that_gained']} hostile ones gained, {given['files_harmed']} files harmed. "
-        f"{_made(record)}"
+        f"{given['hostile_that_gained']} hostile ones gained, "
+        f"{given['files_harmed']} files harmed. {_made(record)}"
     )
     head = ("Graded", "Submissions per minute", "Memory at most, MiB")
     return block(table(head, rows, "numbers"), f"<p>{made}</p>")

@@ -80,10 +80,10 @@ c.SimpleLocalProcessSpawner.home_dir_template = str(FOLDER / "homes" / "{usernam
 c.Spawner.pre_spawn_hook = prepare
 c.Spawner.cmd = ["jupyterhub-singleuser"]
 c.Spawner.default_url = "/lab"
-c.Spawner.start_timeout = 300  # thirty at once on two cores
-c.Spawner.http_timeout = 300
+c.Spawner.start_timeout = 600  # thirty at once on two cores
+c.Spawner.http_timeout = 600
 c.Spawner.poll_interval = 5  # a server that was killed can be started again at once
-c.JupyterHub.concurrent_spawn_limit = 4
+c.JupyterHub.concurrent_spawn_limit = 8
 c.Spawner.environment = {
     "COURSE_HUB": str(FOLDER),
     "JUPYTER_CONFIG_PATH": os.pathsep.join(CONFIG),

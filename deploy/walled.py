@@ -37,7 +37,8 @@ def places(folder: Path, own_number: bool) -> dict[Path, int]:
             others closed, and terminals can be open at all.
     """
     exchange = folder / "exchange" / "attention"
-    read = [*SYSTEM, sys.prefix, sys.base_prefix, folder / "python", *(ROOT / name for name in COURSE)]
+    python = (sys.prefix, sys.base_prefix, folder / "python")
+    read = [*SYSTEM, *python, *(ROOT / name for name in COURSE)]
     write = [os.environ["HOME"], *DEVICES, *(TERMINALS if own_number else ())]
     allowed = {
         **dict.fromkeys(map(Path, read), READ),
@@ -74,7 +75,7 @@ def bring_within_reach(needed: Iterable[Path]) -> None:
         held = {path: os.open(path, os.O_PATH) for path in paths}
         mount("none", folder, "tmpfs", 0)
         for path, number in held.items():
-            if os.path.isdir(f"/proc/self/fd/{number}"):
+            if Path(f"/proc/self/fd/{number}").is_dir():
                 path.mkdir(parents=True, exist_ok=True)
             else:
                 path.parent.mkdir(parents=True, exist_ok=True)

@@ -15,7 +15,7 @@ from typing import Any
 import requests
 import websocket
 
-PATIENCE = 300  # seconds for a step; thirty servers may be starting on two cores
+PATIENCE = 900  # seconds for a step; thirty servers may be starting on two cores
 
 
 class HubError(Exception):
@@ -134,7 +134,7 @@ class Account:
 
 
 class Kernel:
-    """A kernel on the websocket; use it in a `with`, which closes the connection, not the kernel."""
+    """A kernel on the websocket; use it in a `with`, which closes the connection alone."""
 
     def __init__(self, account: Account, name: str) -> None:
         self.account, self.name = account, name

@@ -175,7 +175,7 @@ def test_an_account_opens_no_other_s_server(hub: Class, ada: Account) -> None:
 def test_it_listens_on_this_machine_only(hub: Class) -> None:
     mine = {str(pid) for pid in hub.left()}
     sockets = {
-        os.readlink(fd)
+        str(fd.readlink())
         for pid in mine
         for fd in Path(f"/proc/{pid}/fd").glob("*")
         if fd.is_symlink()
