@@ -11,7 +11,7 @@ export PYTHON
 test check repeat: export OMP_NUM_THREADS := 1
 unexport PYTHONDONTWRITEBYTECODE  # hundreds of Pythons start here: one compiles, all others read
 
-.PHONY: learn test check repeat install gates format notebooks book pdf serve grade-demo mutants bench
+.PHONY: learn test check repeat install gates format notebooks book pdf serve grade-demo hub-demo mutants bench
 .NOTPARALLEL:
 
 learn:
@@ -26,7 +26,7 @@ check: gates
 	$(PYTEST) -p no:nbval --dist worksteal -m "not browser and not thorough" $(addprefix --ignore=tests/,notebooks peers properties book)
 
 install:
-	@$(SETUP) --extras test,book,grade
+	@$(SETUP) --extras test,book,grade,hub
 
 gates: install
 	$(PY) -m ruff check .
@@ -61,6 +61,11 @@ serve: book
 
 grade-demo: install
 	$(PY) -m tools.grade_demo
+
+hub-demo:
+	@$(SETUP) --extras hub
+	@test -e node_modules/.bin/configurable-http-proxy || npm ci --silent
+	@$(PY) -m tools.hub_demo $(if $(PORT),--port $(PORT))
 
 mutants: install
 	$(PY) -m tools.mutation.misconceptions

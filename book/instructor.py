@@ -1,12 +1,16 @@
 """The parts of the instructor's pages that are made of data: pacing, and pitfalls."""
 
+import json
 from html import escape
 from itertools import accumulate, pairwise
+from pathlib import Path
+from typing import Any
 
 from book.blocks import block, code_words, table, wrong_lines
 from book.facts import Facts, counted
 from course_utils.checking.reviewing import DAYS
 
+RECORDS = Path(__file__).resolve().parents[1] / "course_utils" / "records"
 DO = "exercises of "
 SHOWN = 5  # pitfalls of an exercise that are not folded
 Part = tuple[str, int]
@@ -40,6 +44,60 @@ def _times(facts: Facts) -> tuple[str, ...]:
 
 def _hours(minutes: int) -> str:
     return f"{minutes} min" if minutes < 100 else f"{minutes / 60:.1f} h"
+
+
+def hub_costs() -> str:
+    """Return what a hub costs, from the record of benchmarks/hub.py."""
+    record = _record("hub")
+    rows = [
+        (escape(run["what"]), *(_number(run.get(key)) for key in ("median", "p95", "most")))
+        for run in record["runs"]
+    ]
+    given = record["settings"]
+    made = (
+        f"{given['accounts']} accounts at once on {record['machine']}, the first "
+        f"{given['code_cells_run']} code cells of chapter {given['chapter'][:2]} run and six "
+        f"exercises checked: {given['verdicts']} verdicts, {given['wrong_verdicts']} wrong; "
+        f"{given['lost']} hand-ins or cells lost. {_made(record)} Before it began, the machine "
+        f"had a load of {given['load_before']} from other work."
+    )
+    head = ("What", "Median", "95th percentile", "Most")
+    return block(table(head, rows, "numbers"), f"<p>{made}</p>")
+
+
+def grading_rates() -> str:
+    """Return how fast a class is graded, from the record of benchmarks/grading.py."""
+    record = _record("grading")
+    rows = [
+        (run["way"], f"{run['per_minute']:.0f}", _number(run["peak_mib"])) for run in record["runs"]
+    ]
+    given = record["settings"]
+    made = (
+        f"{given['submissions']} submissions of {given['exercises']} exercises, "
+        f"{given['hostile']} of them hostile in {given['kinds_of_hostile']} ways: "
+        f"{'the same points each way' if given['same_points'] else 'points differ'}, "
+        f"{given['hostile_that_gained']} hostile ones gained, "
+        f"{given['files_harmed']} files harmed. {_made(record)}"
+    )
+    head = ("Graded", "Submissions per minute", "Memory at most, MiB")
+    return block(table(head, rows, "numbers"), f"<p>{made}</p>")
+
+
+def _record(name: str) -> dict[str, Any]:
+    record: dict[str, Any] = json.loads((RECORDS / f"{name}.json").read_text(encoding="utf-8"))
+    return record
+
+
+def _made(record: dict[str, Any]) -> str:
+    processor = escape(record["settings"]["processor"])
+    return (
+        f"Recorded on {record['date']} with <code>{escape(record['command'])}</code>, "
+        f"PyTorch {record['versions']['torch']}, on {processor}."
+    )
+
+
+def _number(value: float | None) -> str:
+    return "" if value is None else f"{value:g}"
 
 
 def plan(facts: dict[str, Facts], titles: dict[str, str], weeks: int) -> str:

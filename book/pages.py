@@ -87,5 +87,7 @@ def _tables(
         "length": partial(facts.length, about),
         "elsewhere": compared.elsewhere,
         "peers": peers.markdown,
+        "hub_costs": instructor.hub_costs,
+        "grading_rates": instructor.grading_rates,
         "pitfalls": partial(instructor.pitfalls, titles),
     }

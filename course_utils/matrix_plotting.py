@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 import numpy as np
-import seaborn as sns  # type: ignore[import-untyped]
 from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
 from matplotlib.cm import ScalarMappable
@@ -58,6 +57,8 @@ def weight_map(
         raise ValueError(f"matrix needs two axes, got shape {values.shape}")
     if top is None:
         top = 1.0 if weights else float(np.nanmax(np.abs(values), initial=1e-12))
+    import seaborn as sns  # type: ignore[import-untyped]  # with pandas, seconds and 40 MB: late
+
     sns.heatmap(
         values,
         ax=axes,

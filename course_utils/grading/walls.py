@@ -16,7 +16,7 @@ import os
 import site
 import sys
 import sysconfig
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +25,11 @@ FILE_SIZE = 2**24
 _CREATE, _ADD, _RESTRICT = 444, 445, 446
 # Write, read, list, remove and make of every kind; in newer kernels, move and truncate.
 _RIGHTS = {1: 0b1_1111_1111_1110, 2: 1 << 13, 3: 1 << 14}
-_READ, _LIST = 1 << 2, 1 << 3
+OPEN, _LIST = 1 << 2, 1 << 3
+READ = OPEN | _LIST
+ADD = 1 << 1 | 1 << 7 | 1 << 8 | 1 << 14  # write, make folders and files, empty them
+ALL = sum(_RIGHTS.values())
+_OF_A_FILE = 1 << 1 | OPEN | 1 << 14
 _COURSE = Path(__file__).resolve().parents[1]
 _SYSTEM = (
     *("/lib", "/lib64", "/usr/lib", "/usr/share/zoneinfo", "/etc/localtime", "/dev/null"),
@@ -85,6 +89,20 @@ def _without_course(root: str | Path) -> Iterator[Path]:
 
 def forbid_files_outside(folder: Path) -> bool:
     """Let the kernel refuse all files but a folder's and, to read, Python's; say if it can."""
+    return confine({**dict.fromkeys(readable(), READ), folder: ALL}, network=False)
+
+
+def confine(places: Mapping[Path, int], network: bool) -> bool:
+    """Let the kernel refuse this process, and all that it starts, every file but these.
+
+    Args:
+        places: Files and folders with all that is in them, and what may be done there: `READ`,
+            `OPEN` (read a file whose name is known), `ADD` (only that), `ALL`.
+        network: Whether it may open connections and listen.
+
+    Returns:
+        Whether the kernel can.
+    """
     if not sys.platform.startswith("linux"):
         return False
     libc = ctypes.CDLL(None, use_errno=True)
@@ -92,12 +110,12 @@ def forbid_files_outside(folder: Path) -> bool:
     if version < 1:
         return False
     rights = sum(bits for since, bits in _RIGHTS.items() if since <= version)
-    # The three words of the rules: files, network (none is opened), scopes (sockets, signals).
-    words = (ctypes.c_uint64 * 3)(rights, 0b11, 0b11)
+    # The three words of the rules: files, network, scopes (sockets, signals).
+    words = (ctypes.c_uint64 * 3)(rights, 0 if network else 0b11, 0b11)
     size = 8 if version < 4 else 16 if version < 6 else 24
     rules = libc.syscall(_CREATE, ctypes.byref(words), size, 0)
-    reading = {path: _READ | _LIST if path.is_dir() else _READ for path in readable()}
-    for path, allowed in {**reading, folder: rights}.items():
+    for path, wanted in places.items():
+        allowed = wanted & rights & (ALL if path.is_dir() else _OF_A_FILE)
         place = os.open(path, os.O_PATH | os.O_CLOEXEC)
         rule = allowed.to_bytes(8, sys.byteorder) + place.to_bytes(4, sys.byteorder, signed=True)
         libc.syscall(_ADD, rules, 1, rule, 0)

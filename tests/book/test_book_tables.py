@@ -175,3 +175,15 @@ def test_a_core_path_is_the_sum_of_what_its_sections_say() -> None:
     texts = ("## 1. One\n\n*8 minutes*\n\nx", "## 2. Two\n\n*further · 9 minutes*", "*7 minutes*")
     cells = [nbformat.v4.new_markdown_cell(text) for text in texts]
     assert facts.of_notebook(nbformat.v4.new_notebook(cells=cells), "99_new").core == 8
+
+
+def test_costs_of_a_hub_and_of_grading_are_those_of_their_records() -> None:
+    for name, made in (("hub", instructor.hub_costs()), ("grading", instructor.grading_rates())):
+        record = json.loads((instructor.RECORDS / f"{name}.json").read_text(encoding="utf-8"))
+        assert made.count("<tr>") == len(record["runs"]) + 1
+        assert record["date"] in made
+        for run in record["runs"]:
+            assert f">{run.get('what') or run['way']}</th>" in made
+    assert record["settings"]["same_points"]
+    assert record["settings"]["hostile_that_gained"] == record["settings"]["files_harmed"] == 0
+    assert record["settings"]["kinds_of_hostile"] <= record["settings"]["hostile"]

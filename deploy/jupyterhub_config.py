@@ -1,0 +1,94 @@
+"""A hub that serves the course on one machine: `make hub-demo` starts it with made-up accounts.
+
+The class's folder, which COURSE_HUB names, holds `accounts.json` (name: password), the homes, the
+instructor's course folder of nbgrader and the exchange. For accounts of your own, replace the
+authenticator by one of JupyterHub's (OAuth, LTI, PAM); all else may stay.
+"""
+
+import hmac
+import json
+import os
+import shutil
+import sys
+from pathlib import Path
+
+from jupyterhub.auth import Authenticator
+
+ROOT = Path(__file__).resolve().parents[1]
+FOLDER = Path(os.environ["COURSE_HUB"])
+ACCOUNTS = json.loads((FOLDER / "accounts.json").read_text(encoding="utf-8"))
+INSTRUCTOR = "instructor"
+CONFIG = [str(ROOT / "deploy"), str(ROOT / "tools" / "jupyter")]
+LEARNER = str(ROOT / "deploy" / "learner")  # hides what only the instructor needs
+FIRST_NUMBER = 70_000  # of the learners as users of the system, where the hub is root's
+
+
+class Accounts(Authenticator):
+    """Lets in who knows the password of an account of the folder's."""
+
+    async def authenticate(self, handler, data):
+        """Return the account's name, or None."""
+        wanted = ACCOUNTS.get(data["username"], "")
+        given = data["password"]
+        known = bool(wanted) and hmac.compare_digest(wanted.encode(), given.encode())
+        return data["username"] if known else None
+
+
+def prepare(spawner):
+    """Make the home of an account, and choose what is started there."""
+    name = spawner.user.name
+    home = Path(spawner.home_dir)
+    if name == INSTRUCTOR:
+        home.mkdir(mode=0o700, exist_ok=True)
+        spawner.notebook_dir = str(FOLDER / "course")
+        return
+    number = FIRST_NUMBER + list(ACCOUNTS).index(name)
+    if not home.exists():
+        new = home.with_name(f".{name}.new")  # a home is there whole or not at all
+        shutil.rmtree(new, ignore_errors=True)
+        new.mkdir(mode=0o700)
+        (new / ".tmp").mkdir()
+        shutil.copytree(ROOT / "notebooks", new / "notebooks")
+        if os.getuid() == 0:
+            for path in [new, *new.rglob("*")]:
+                os.chown(path, number, number)
+        new.rename(home)
+    walls = [sys.executable, str(ROOT / "deploy" / "walled.py"), str(FOLDER), str(number)]
+    spawner.environment["TMPDIR"] = str(home / ".tmp")
+    spawner.environment["JUPYTER_CONFIG_PATH"] = os.pathsep.join([*CONFIG, LEARNER])
+    spawner.cmd = [*walls, "jupyterhub-singleuser"]
+
+
+c = get_config()  # type: ignore[name-defined]  # noqa: F821  (given by JupyterHub)
+
+c.JupyterHub.authenticator_class = Accounts
+c.Authenticator.allowed_users = set(ACCOUNTS)
+c.Authenticator.admin_users = {INSTRUCTOR}
+
+# Only this machine is served: put a web server with a certificate before it for any other.
+port, hub, proxy = (int(os.environ.get(f"COURSE_HUB_PORT{n}", 8000 + n)) for n in range(3))
+c.JupyterHub.bind_url = f"http://127.0.0.1:{port}"
+c.JupyterHub.hub_bind_url = f"http://127.0.0.1:{hub}"
+c.ConfigurableHTTPProxy.api_url = f"http://127.0.0.1:{proxy}"
+c.ConfigurableHTTPProxy.should_start = False  # it runs by itself, and goes on without a hub
+c.JupyterHub.pid_file = str(FOLDER / "hub" / "pid")
+c.JupyterHub.db_url = f"sqlite:///{FOLDER / 'hub' / 'jupyterhub.sqlite'}"
+c.JupyterHub.cookie_secret_file = str(FOLDER / "hub" / "cookie_secret")
+
+c.JupyterHub.spawner_class = "simple"
+c.SimpleLocalProcessSpawner.home_dir_template = str(FOLDER / "homes" / "{username}")
+c.Spawner.pre_spawn_hook = prepare
+c.Spawner.cmd = ["jupyterhub-singleuser"]
+c.Spawner.default_url = "/lab"
+c.Spawner.start_timeout = 600  # thirty at once on two cores
+c.Spawner.http_timeout = 600
+c.Spawner.poll_interval = 5  # a server that was killed can be started again at once
+c.JupyterHub.concurrent_spawn_limit = 8
+c.Spawner.environment = {
+    "COURSE_HUB": str(FOLDER),
+    "JUPYTER_CONFIG_PATH": os.pathsep.join(CONFIG),
+    "MALLOC_ARENA_MAX": "2",
+    "OMP_NUM_THREADS": "1",  # nobody takes all processors
+    "PYTHONPATH": str(FOLDER / "python"),  # the package alone: the folder around it is closed
+    "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
+}
