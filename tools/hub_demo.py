@@ -29,6 +29,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from course_utils.environment import ROOT, is_busy
+from course_utils.grading.walls import landlock
 
 CHAPTERS = ("03_scaled_dot_product", "05_multi_head")
 LEARNERS = 30
@@ -213,8 +214,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--folder", type=Path, help="kept, with all work in it")
     parser.add_argument("--chapters", nargs="+", default=CHAPTERS, help="that are handed out")
     given = parser.parse_args(argv)
-    if not sys.platform.startswith("linux"):
-        parser.error("the walls between learners need Linux 5.13 or newer")
+    if not landlock():
+        parser.error("the walls between learners need Linux 5.13 or newer, with Landlock on")
     if not PROXY.exists():
         parser.error("the proxy is missing: npm ci brings it")
     if given.port and is_busy(given.port):

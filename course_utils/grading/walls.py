@@ -92,6 +92,13 @@ def forbid_files_outside(folder: Path) -> bool:
     return confine({**dict.fromkeys(readable(), READ), folder: ALL}, network=False)
 
 
+def landlock() -> int:
+    """Return the version of the kernel's Landlock, 0 where there is none."""
+    if not sys.platform.startswith("linux"):
+        return 0
+    return max(0, int(ctypes.CDLL(None, use_errno=True).syscall(_CREATE, None, 0, 1)))
+
+
 def confine(places: Mapping[Path, int], network: bool) -> bool:
     """Let the kernel refuse this process, and all that it starts, every file but these.
 
@@ -103,12 +110,10 @@ def confine(places: Mapping[Path, int], network: bool) -> bool:
     Returns:
         Whether the kernel can.
     """
-    if not sys.platform.startswith("linux"):
+    version = landlock()
+    if not version:
         return False
     libc = ctypes.CDLL(None, use_errno=True)
-    version = libc.syscall(_CREATE, None, 0, 1)
-    if version < 1:
-        return False
     rights = sum(bits for since, bits in _RIGHTS.items() if since <= version)
     # The three words of the rules: files, network, scopes (sockets, signals).
     words = (ctypes.c_uint64 * 3)(rights, 0 if network else 0b11, 0b11)

@@ -17,13 +17,14 @@ import pytest
 import websocket
 
 from course_utils.environment import ROOT
+from course_utils.grading.walls import landlock
 from tools.grade_demo import MISTAKES, answers_of
 from tools.hub_client import Account, HubError, Kernel, terminal
 from tools.hub_demo import PROXY
 
 pytestmark = [
     pytest.mark.thorough,
-    pytest.mark.skipif(sys.platform != "linux", reason="the walls are Linux's"),
+    pytest.mark.skipif(not landlock(), reason="the walls are those of Linux's Landlock"),
     pytest.mark.skipif(not PROXY.exists() or not shutil.which("node"), reason="no proxy: npm ci"),
 ]
 CHAPTER = "05_multi_head"
