@@ -448,7 +448,8 @@ for name, pre_norm in (("post-norm", False), ("pre-norm", True)):
     for _ in range(6):
         stream = EncoderLayer(64, 4, 256, pre_norm=pre_norm)(stream)
     moved = (F.layer_norm(stream, (64,)) - stream).abs().max().item()
-    print(f"{name:9} spread {stream.std(-1).mean():.2f}; a last norm moves it by {moved:.1e}")
+    far = f"{moved:.1f}" if moved > 1e-4 else "nothing but rounding"
+    print(f"{name:9} spread {stream.std(-1).mean():.2f}; a last norm moves it by {far}")
 
 # %% [markdown]
 r"""
@@ -1326,7 +1327,7 @@ print(f"of {len(wrong)} wrong dates:", errors, " right with a beam of", helped)
 r"""
 <details><summary>Answer</summary>
 
-Most are model errors: the right date is *less* likely to the model than what it wrote, so no search can help. The few search errors are corrected by a beam of 2 already, and a wider one gains nothing more: a few of the thirty. A date leaves little to search. In translation, with many ways to say a thing, small beams do help; but an *exact* search there finds likelier and worse texts, often the empty one (Stahlberg and Byrne, 2019).
+Nearly all are model errors: the right date is *less* likely to the model than what it wrote, so no search can help. Search errors, a few of the twenty or none (the training differs between processors), are corrected by a beam of 2 already, and a wider one gains nothing more. A date leaves little to search. In translation, with many ways to say a thing, small beams do help; but an *exact* search there finds likelier and worse texts, often the empty one (Stahlberg and Byrne, 2019).
 
 </details>
 """
