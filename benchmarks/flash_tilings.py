@@ -111,7 +111,7 @@ def main() -> None:
     write_record(
         options.out / "flash_tilings.json",
         what="the course's flash kernels on a GPU, cut in many ways; ms null: more memory than is",
-        command=" ".join(["python", "benchmarks/flash_tilings.py", *sys.argv[1:]]),
+        command=f"python benchmarks/flash_tilings.py --length {options.length}",
         settings={"dtype": "bfloat16", "tokens": TOKENS, "stream": STREAM},
         machine=torch.cuda.get_device_name(),
         versions={"triton": version("triton"), "cuda": str(torch.version.cuda)},
