@@ -1065,7 +1065,7 @@ $$y_i = \frac{1}{C(x)} \sum_j f(x_i, x_j)\, g(x_j), \qquad \text{out}_i = x_i + 
 r"""
 A published text calls $f = e^{\theta(x_i)^\top \phi(x_j)}$ "Gaussian". The paper has four $f$, and you know all of them under other names:
 
-| paper | $f(x_i, x_j)$ | $C(x)$ | here |
+| paper | pair, $f(x_i, x_j)$ | divisor, $C(x)$ | here |
 |---|---|---|---|
 | Gaussian | $e^{x_i^\top x_j}$ | $\sum_j f$ | softmax attention without projections |
 | **embedded Gaussian** | $e^{\theta(x_i)^\top\phi(x_j)}$ | $\sum_j f$ | softmax attention with $W_Q$, $W_K$, **no scale** |

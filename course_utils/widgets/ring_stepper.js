@@ -3,7 +3,7 @@ import { choice, fill, make, slider, svg, uniqueId, watch, writer } from "./shar
 import { LAYOUTS, balance, sent, split, work } from "./ring_stepper_work.js";
 import { SIDE, owners, ring, runs, sentence, square, ulysses, whole } from "./ring_stepper_picture.js";
 
-const TRAITS = ["world_size", "tokens_per_rank", "layout", "is_causal", "step", "view"];
+const TRAITS = ["world_size", "tokens_per_rank", "token_layout", "is_causal", "step", "view"];
 const VIEWS = { ring: "Ring", ulysses: "Ulysses" };
 
 function render({ model, el }) {
@@ -19,7 +19,7 @@ function render({ model, el }) {
   };
   const ranks = control("ranks", "ranks", { min: 1, max: 8 }, (x) => write({ world_size: x, step: 0 }));
   const share = control("share", "tokens per rank", { min: 2, max: 8, step: 2 }, (x) => write({ tokens_per_rank: x }));
-  const layout = choice(`${id}-layout`, "layout", (select) => write({ layout: select.value }));
+  const layout = choice(`${id}-layout`, "layout", (select) => write({ token_layout: select.value }));
   layout.select.append(...Object.entries(LAYOUTS).map(([value, textContent]) => make("option", { value, textContent })));
   const causal = make("input", { type: "checkbox", onchange: () => write({ is_causal: causal.checked }) });
   const at = control("step", "step", { min: 0 }, go);
@@ -150,12 +150,12 @@ function render({ model, el }) {
     const [P, each] = [get("world_size"), get("tokens_per_rank")];
     const n = P * each;
     const isCausal = get("is_causal");
-    const positions = split(get("layout"), n, P);
+    const positions = split(get("token_layout"), n, P);
     const rows = work(positions, isCausal);
     const step = Math.min(get("step"), P - 1);
     const view = get("view");
     const state = {
-      n, ranks: P, positions, table: rows, step, causal: isCausal, layout: get("layout"),
+      n, ranks: P, positions, table: rows, step, causal: isCausal, layout: get("token_layout"),
       even: balance(rows), bytes: sent(P, n, get("num_heads"), get("d_k"), get("bytes_per_element")),
     };
     set(ranks, P);

@@ -22,7 +22,8 @@ class RingStepper(anywidget.AnyWidget):
 
     world_size = traitlets.Int(help="How many ranks there are.").tag(sync=True)
     tokens_per_rank = traitlets.Int(help="How many tokens each rank has.").tag(sync=True)
-    layout = traitlets.Unicode(help="Which tokens a rank has.").tag(sync=True)
+    # Not "layout", which is every widget's own: its size on the page.
+    token_layout = traitlets.Unicode(help="Which tokens a rank has.").tag(sync=True)
     is_causal = traitlets.Bool(help="Whether a query sees no later key.").tag(sync=True)
     step = traitlets.Int(help="How many rotations were made.").tag(sync=True)
     view = traitlets.Unicode("ring", help="Which tab is open.").tag(sync=True)
@@ -45,10 +46,10 @@ class RingStepper(anywidget.AnyWidget):
     def _forward(self, proposal: dict[str, Any]) -> int:
         return _within("step", int(proposal["value"]), 0, MOST - 1)
 
-    @traitlets.validate("layout", "view")
+    @traitlets.validate("token_layout", "view")
     def _known(self, proposal: dict[str, Any]) -> str:
         name, value = proposal["trait"].name, str(proposal["value"])
-        known = {"layout": LAYOUTS, "view": VIEWS}[name]
+        known = {"token_layout": LAYOUTS, "view": VIEWS}[name]
         if value not in known:
             raise ValueError(f"{name} must be one of {known}, got {value!r}")
         return value
@@ -58,7 +59,7 @@ class RingStepper(anywidget.AnyWidget):
         causal = ", causal" if self.is_causal else ""
         return (
             f"RingStepper({self.world_size} ranks of {self.tokens_per_rank} tokens, "
-            f"{self.layout}{causal}, step {self.step})"
+            f"{self.token_layout}{causal}, step {self.step})"
         )
 
 
@@ -72,7 +73,7 @@ def ring_stepper(
     world_size: int = 4,
     tokens_per_rank: int = 4,
     *,
-    layout: str = "contiguous",
+    token_layout: str = "contiguous",
     is_causal: bool = True,
     step: int = 0,
     view: str = "ring",
@@ -85,7 +86,7 @@ def ring_stepper(
     Args:
         world_size: From one to eight ranks.
         tokens_per_rank: 2, 4, 6 or 8.
-        layout: "contiguous", "striped" or "zigzag".
+        token_layout: "contiguous", "striped" or "zigzag".
         is_causal: Whether a query sees only keys up to its own.
         step: How many rotations are made at first.
         view: The tab that is open at first, "ring" or "ulysses".
@@ -106,7 +107,7 @@ def ring_stepper(
         if size < 1:
             raise ValueError(f"{name} must be at least 1, got {size}")
     return RingStepper(
-        world_size=world_size, tokens_per_rank=tokens_per_rank, layout=layout,
+        world_size=world_size, tokens_per_rank=tokens_per_rank, token_layout=token_layout,
         is_causal=is_causal, step=step, view=view, num_heads=num_heads, d_k=d_k,
         bytes_per_element=bytes_per_element,
     )  # fmt: skip

@@ -5,7 +5,7 @@ import widget from "../../course_utils/widgets/ring_stepper.js";
 import { fakeModel, stage, tick } from "./dom.mjs";
 
 const START = {
-  world_size: 4, tokens_per_rank: 4, layout: "contiguous", is_causal: true, step: 0, view: "ring",
+  world_size: 4, tokens_per_rank: 4, token_layout: "contiguous", is_causal: true, step: 0, view: "ring",
   num_heads: 8, d_k: 64, bytes_per_element: 2,
 };
 

@@ -7,6 +7,8 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from anywidget import AnyWidget
+from ipywidgets import DOMWidget
 
 from course_utils.widgets import (
     AlignmentExplorer,
@@ -58,6 +60,12 @@ WIDGETS = [
     (ClaimLedger, "claim_ledger"),
     (RingStepper, "ring_stepper"),
 ]
+
+
+@pytest.mark.parametrize("widget", [widget for widget, _ in WIDGETS])
+def test_no_trait_has_the_name_of_one_that_every_widget_has(widget: type[AnyWidget]) -> None:
+    own = set(vars(widget)) & set(widget.class_trait_names())
+    assert own & set(DOMWidget.class_trait_names()) == set()  # "layout" is the size on the page
 
 
 @pytest.mark.parametrize(("kind", "name"), WIDGETS)

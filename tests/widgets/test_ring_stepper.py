@@ -22,7 +22,7 @@ def test_it_opens_before_the_first_rotation() -> None:
     widget = ring_stepper()
     assert repr(widget) == "RingStepper(4 ranks of 4 tokens, contiguous, causal, step 0)"
     assert widget.view == "ring"
-    shown = repr(ring_stepper(2, 8, layout="zigzag", is_causal=False, step=1))
+    shown = repr(ring_stepper(2, 8, token_layout="zigzag", is_causal=False, step=1))
     assert shown == "RingStepper(2 ranks of 8 tokens, zigzag, step 1)"
 
 
@@ -33,7 +33,7 @@ def test_it_opens_before_the_first_rotation() -> None:
         ({"world_size": 9}, "world_size must be from 1 to 8, got 9"),
         ({"tokens_per_rank": 10}, "tokens_per_rank must be from 2 to 8, got 10"),
         ({"tokens_per_rank": 3}, "tokens_per_rank must be even, got 3"),
-        ({"layout": "ring"}, "layout must be one of .*, got 'ring'"),
+        ({"token_layout": "ring"}, "token_layout must be one of .*, got 'ring'"),
         ({"view": "tensor"}, "view must be one of .*, got 'tensor'"),
         ({"step": 4}, "step must be from 0 to 3, got 4"),
         ({"num_heads": 17}, "num_heads must be from 1 to 16, got 17"),
@@ -86,6 +86,6 @@ def test_axe_finds_nothing_and_nothing_runs_out_of_the_page(
     open_page: Show, theme: str, width: int, view: str
 ) -> None:
     page = open_page(
-        [ring_stepper(8, layout="zigzag", step=3, view=view)], theme=theme, width=width
+        [ring_stepper(8, token_layout="zigzag", step=3, view=view)], theme=theme, width=width
     )
     assert_readable(page, width)

@@ -245,6 +245,6 @@ DRIVES = {
         widgets.ring_stepper,
         lambda _: [slide("ranks", "End"), pick("layout", "striped"), slide("step", "End")],
         said.last_step_of_eight_striped_ranks,
-        {"world_size": 8, "layout": "striped", "step": 7},
+        {"world_size": 8, "token_layout": "striped", "step": 7},
     ),
 }
