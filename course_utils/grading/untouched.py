@@ -1,5 +1,6 @@
 """Notice whether anything that judges was replaced: functions, their code, classes, data."""
 
+import importlib
 import sys
 import types
 from typing import Any
@@ -18,6 +19,7 @@ class Untouched:
     """How all that judges was when this was made."""
 
     def __init__(self, exercise: Exercise) -> None:
+        importlib.import_module("torch._dynamo")  # which replaces torch.manual_seed as it is loaded
         self._owners: list[tuple[str, Any]] = []
         for name, module in list(sys.modules.items()):
             if name.startswith(_OF_THE_COURSE):
