@@ -231,7 +231,7 @@ r"""
 
 So far one process played all ranks. Now they are processes of their own, which share nothing and talk through `torch.distributed`: on a CPU by its backend gloo, on GPUs by nccl. `run_ranks(job, world_size, *args)` starts them, gives each its rank, and returns what the jobs returned:
 
-- a job is a function in a module: a fresh process cannot import a notebook. A function that you wrote here can be an *argument*; it travels as text, so to speak (by `cloudpickle`);
+- a job is a function in a module: a fresh process cannot import a notebook. A function that you wrote here can be an *argument*: it is sent by value, with `cloudpickle`;
 - each rank computes with one thread; tensors are made contiguous before they are handed over, which gloo demands;
 - a barrier stands at the end: a rank that left early would break its neighbours' last sends.
 """
