@@ -54,12 +54,11 @@ MODELS: dict[str, tuple[str, int, int] | tuple[str, int, int, int]] = {
 }
 
 
-def trained(model: RecallModel, name: str, seed: int, steps: int) -> dict[str, Any]:
+def trained(model: RecallModel, seed: int, steps: int) -> dict[str, Any]:
     """Train a model, and return what it recalls."""
     start = time.process_time()
     losses = train_recall(model, steps=steps, seed=seed, pairs=PAIRS)
     return {
-        "model": name,
         "seed": seed,
         "parameters": sum(weight.numel() for weight in model.parameters()),
         "cpu_seconds": round(time.process_time() - start, 1),
@@ -76,7 +75,7 @@ def run(name: str, seed: int) -> dict[str, Any]:
     model = RecallModel(*MODELS[name])
     if name == MIXED:
         model.layers[0] = RecallModel("window").layers[0]
-    return trained(model, name, seed, STEPS)
+    return {"model": name, **trained(model, seed, STEPS)}
 
 
 def main() -> None:

@@ -9,16 +9,15 @@ recall stands in its record. It takes about four minutes on one core:
 from __future__ import annotations
 
 import argparse
-import time
 from pathlib import Path
 from typing import Any
 
 import torch
-from chapter_08_recall import ASKED, PAIRS, SEQUENCES, STEPS
+from chapter_08_recall import PAIRS, SEQUENCES, STEPS, trained
 from recording import RESULTS, write_record
 from tqdm import tqdm
 
-from course_utils.models.recall import D_MODEL, WINDOW, RecallModel, judge_recall, train_recall
+from course_utils.models.recall import D_MODEL, WINDOW, RecallModel
 
 STACKS = [["window", "full"], ["full", "window"]]
 
@@ -28,18 +27,7 @@ def run(kinds: list[str], seed: int) -> dict[str, Any]:
     torch.manual_seed(seed)
     model = RecallModel(kinds[0])
     model.layers[1] = RecallModel(kinds[1]).layers[1]
-    start = time.process_time()
-    losses = train_recall(model, steps=STEPS, seed=seed, pairs=PAIRS)
-    return {
-        "layers": kinds,
-        "seed": seed,
-        "parameters": sum(weight.numel() for weight in model.parameters()),
-        "cpu_seconds": round(time.process_time() - start, 1),
-        "last_loss": round(sum(losses[-50:]) / len(losses[-50:]), 4),
-        "recalled": {
-            pairs: round(share, 4) for pairs, share in judge_recall(model, ASKED, SEQUENCES).items()
-        },
-    }
+    return {"layers": kinds, **trained(model, seed, STEPS)}
 
 
 def main() -> None:

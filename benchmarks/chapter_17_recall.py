@@ -52,7 +52,7 @@ def run(name: str, seed: int, steps: int) -> dict[str, Any]:
     model = RecallModel(*MODELS[name])
     if name == HYBRID:
         model.layers[1] = RecallModel("full").layers[1]
-    return {**trained(model, name, seed, steps), "steps": steps}
+    return {"model": name, **trained(model, seed, steps), "steps": steps}
 
 
 def main() -> None:

@@ -31,6 +31,13 @@ def is_busy(port: int) -> bool:
         return caller.connect_ex(("127.0.0.1", port)) == 0
 
 
+def free_port() -> int:
+    """Return a port of this machine on which no program listens."""
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        return int(one.getsockname()[1])
+
+
 def read_stamp(venv: Path) -> dict[str, Any]:
     """Return what the last complete installation wrote down, {} where there was none."""
     with suppress(OSError, ValueError, TypeError):

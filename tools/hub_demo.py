@@ -12,13 +12,11 @@ Exit status: 0 when it was ended, 1 when it could not start.
 """
 
 import argparse
-import ctypes
 import json
 import os
 import secrets
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
@@ -28,8 +26,9 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from course_utils.environment import ROOT, is_busy
+from course_utils.environment import ROOT, free_port, is_busy
 from course_utils.grading.walls import landlock
+from tools.orphans import adopt_orphans
 
 CHAPTERS = ("03_scaled_dot_product", "05_multi_head")
 LEARNERS = 30
@@ -49,7 +48,7 @@ class Hub:
         self.folder = folder
         names = ["instructor", *(f"learner{i:02d}" for i in range(1, learners + 1))]
         self.accounts = {name: secrets.token_urlsafe(9) for name in names}
-        self.ports = [port or _free(), _free(), _free()]
+        self.ports = [port or free_port(), free_port(), free_port()]
         self.address = f"http://127.0.0.1:{self.ports[0]}"
         self.hub: subprocess.Popen[bytes] | None = None
         self.proxy: subprocess.Popen[bytes] | None = None
@@ -175,22 +174,10 @@ class Hub:
             time.sleep(0.05)
 
 
-def adopt() -> None:
-    """Become the parent of what our children leave behind, so that all of it can be ended."""
-    ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)  # PR_SET_CHILD_SUBREAPER
-
-
 def _children(pid: int) -> Iterator[int]:
     for listed in Path(f"/proc/{pid}/task").glob("*/children"):
         with suppress(OSError):
             yield from map(int, listed.read_text().split())
-
-
-def _free() -> int:
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        port: int = one.getsockname()[1]
-        return port
 
 
 @contextmanager
@@ -220,7 +207,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         parser.error("the proxy is missing: npm ci brings it")
     if given.port and is_busy(given.port):
         parser.error(f"port {given.port} is busy: name another, or none")
-    adopt()
+    adopt_orphans()
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     with place(given.folder) as folder:
         hub = Hub(folder, given.accounts, given.port)

@@ -12,7 +12,6 @@ Exit status: 0 when all were measured, 1 when a cell failed.
 """
 
 import argparse
-import ctypes
 import json
 import os
 import resource
@@ -27,6 +26,7 @@ from tools.notebook_build import solution_notebook
 from tools.notebook_files import find_sources
 from tools.notebook_run import NotebookError, execute
 from tools.notebook_source import read_chapter, with_data
+from tools.orphans import adopt_orphans
 
 _ROOT = Path(__file__).resolve().parents[1]
 RECORD = _ROOT / "book" / "running.json"
@@ -55,19 +55,13 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def seconds(source: Path) -> float:
     """Return how many processor seconds a chapter takes, from its kernel's start to its end."""
-    _adopt_orphans()
+    adopt_orphans()
     chapter = with_data(read_chapter(source), exercise_data)
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     execute(solution_notebook(chapter), chapter, _ROOT / "solutions", timeout=600)
     _await_orphans()
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-
-
-def _adopt_orphans() -> None:
-    """Become the parent of processes that outlive the kernel that started them."""
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)  # PR_SET_CHILD_SUBREAPER
 
 
 def _await_orphans(within: float = 10.0) -> None:

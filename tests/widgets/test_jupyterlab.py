@@ -3,7 +3,6 @@
 import json
 import os
 import secrets
-import socket
 import subprocess
 import sys
 import time
@@ -19,6 +18,8 @@ from playwright.sync_api import Browser, Page, expect
 from widget_drives import DRIVES
 from widget_hands import Hand, expect_said
 from widget_page import ROOT
+
+from course_utils.environment import free_port
 
 pytestmark = pytest.mark.browser
 HERE = Path(__file__).parent
@@ -48,12 +49,6 @@ def notebook() -> dict[str, Any]:
             for i, source in enumerate(cells)
         ],
     }  # fmt: skip
-
-
-def free_port() -> int:
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        return int(found.getsockname()[1])
 
 
 def wait_until_it_answers(server: subprocess.Popen[bytes], url: str) -> None:
