@@ -38,6 +38,7 @@ def prepare(spawner):
     """Make the home of an account, and choose what is started there."""
     name = spawner.user.name
     home = Path(spawner.home_dir)
+    spawner.environment["JUPYTER_RUNTIME_DIR"] = str(home / ".run")  # short: see LONGEST_FOLDER
     if name == INSTRUCTOR:
         home.mkdir(mode=0o700, exist_ok=True)
         spawner.notebook_dir = str(FOLDER / "course")

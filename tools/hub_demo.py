@@ -28,10 +28,11 @@ from pathlib import Path
 
 from course_utils.environment import ROOT, free_port, is_busy
 from course_utils.grading.walls import landlock
-from tools.orphans import adopt_orphans
+from tools.orphans import adopt_orphans, children
 
 CHAPTERS = ("03_scaled_dot_product", "05_multi_head")
 LEARNERS = 30
+LONGEST_FOLDER = 36  # a kernel's sockets lie in the homes, and their paths have at most 107 bytes
 PROXY = ROOT / "node_modules" / ".bin" / "configurable-http-proxy"
 
 
@@ -163,7 +164,7 @@ class Hub:
         if self.hub is not None and self.hub.poll() is None:
             self.hub.terminate()
         patience = time.monotonic() + 60
-        while left := set(_children(os.getpid())):
+        while left := set(children(os.getpid())):
             ended = self.hub is None or self.hub.pid not in left
             for pid in left if ended or time.monotonic() > patience else ():
                 with suppress(ProcessLookupError):
@@ -174,21 +175,23 @@ class Hub:
             time.sleep(0.05)
 
 
-def _children(pid: int) -> Iterator[int]:
-    for listed in Path(f"/proc/{pid}/task").glob("*/children"):
-        with suppress(OSError):
-            yield from map(int, listed.read_text().split())
-
-
 @contextmanager
 def place(folder: Path | None) -> Iterator[Path]:
     """Give the folder, or a new one that is thrown away."""
     if folder is not None:
         folder.mkdir(parents=True, exist_ok=True)
-        yield folder.resolve()
+        yield folder
         return
     with tempfile.TemporaryDirectory(prefix="hub-demo-", ignore_cleanup_errors=True) as made:
         yield Path(made)
+
+
+def short(given: str) -> Path:
+    """Return the folder, in which kernels can have their sockets."""
+    folder = Path(given).resolve()
+    if len(bytes(folder)) > LONGEST_FOLDER:
+        raise argparse.ArgumentTypeError(f"at most {LONGEST_FOLDER} bytes, got {folder}")
+    return folder
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -198,7 +201,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("--accounts", type=int, default=LEARNERS, help="learners (%(default)s)")
     parser.add_argument("--port", type=int, default=0, help="default: a free one")
-    parser.add_argument("--folder", type=Path, help="kept, with all work in it")
+    parser.add_argument("--folder", type=short, help="kept, with all work in it")
     parser.add_argument("--chapters", nargs="+", default=CHAPTERS, help="that are handed out")
     given = parser.parse_args(argv)
     if not landlock():

@@ -21,7 +21,14 @@ from typing import Any
 from tqdm import tqdm
 
 from course_utils.checking.report import Report
-from course_utils.grading.bulk import Result, grade_all, grade_one, hand_ins, write_tables
+from course_utils.grading.bulk import (
+    Result,
+    end_with_parent,
+    grade_all,
+    grade_one,
+    hand_ins,
+    write_tables,
+)
 from course_utils.grading.grade import SECONDS
 
 
@@ -80,7 +87,7 @@ def _parser() -> argparse.ArgumentParser:
 def _executor(options: argparse.Namespace) -> Executor:
     if not options.dask:
         spawn = multiprocessing.get_context("spawn")
-        return ProcessPoolExecutor(max(1, options.jobs), mp_context=spawn)
+        return ProcessPoolExecutor(max(1, options.jobs), spawn, initializer=end_with_parent)
     try:
         from distributed import Client
     except ImportError:

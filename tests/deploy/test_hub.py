@@ -20,7 +20,7 @@ from course_utils.environment import ROOT
 from course_utils.grading.walls import landlock
 from tools.grade_demo import MISTAKES, answers_of
 from tools.hub_client import Account, HubError, Kernel, terminal
-from tools.hub_demo import PROXY
+from tools.hub_demo import LONGEST_FOLDER, PROXY, main
 
 pytestmark = [
     pytest.mark.thorough,
@@ -212,6 +212,23 @@ def test_work_goes_out_and_comes_back_with_points_and_words(hub: Class, ada: Acc
     home = hub.folder / "homes" / "learner01" / CHAPTER
     (page,) = home.glob("feedback/*/*.html")
     assert "split_heads" in page.read_text(encoding="utf-8")
+
+
+def test_a_kernel_listens_on_no_port(hub: Class, ada: Account, kernel: Kernel) -> None:
+    # Thirty servers that choose ports at once choose the same one, and a kernel never starts.
+    sockets = (hub.folder / "homes" / "learner01" / ".run").glob(f"kernel-{kernel.name}-ipc-*")
+    assert len(list(sockets)) == 5
+
+
+def test_a_folder_too_long_for_sockets_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / ("x" * LONGEST_FOLDER)
+    with pytest.raises(SystemExit, match="2"):
+        main(["--folder", str(folder)])
+    said = capsys.readouterr().err
+    assert f"at most {LONGEST_FOLDER} bytes, got {folder}" in said
+    assert not folder.exists()
 
 
 def test_a_second_tab_has_the_same_kernel(ada: Account, kernel: Kernel) -> None:

@@ -1,8 +1,11 @@
 """A class is graded several at a time, whoever does the work, and a stopped run goes on."""
 
 import csv
+import subprocess
 import sys
+import time
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 
 import dask
@@ -16,6 +19,7 @@ from course_utils.exercises import find
 from course_utils.grading import bulk
 from course_utils.grading.__main__ import main
 from course_utils.grading.bulk import HandIn, grade_all, grade_one, hand_ins, latest, write_tables
+from tools.orphans import children
 
 RIGHT = (
     "def split_heads(x, num_heads):\n    return x.unflatten(-1, (num_heads, -1)).transpose(1, 2)\n"
@@ -73,6 +77,37 @@ def test_points_are_the_same_by_two_processes_and_by_one(submitted: Path, tmp_pa
     assert [row[3] for row in read["canvas"][2:]] == ["ada", "ben", "eve"]
     of = str(find("split_heads").points)
     assert ["ben", "5", "split_heads", "0", of, "misconception"] in read["points"]
+
+
+@pytest.mark.thorough
+def test_a_run_killed_half_way_goes_on_where_it_was(submitted: Path, tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "course_utils.grading", str(submitted), "--jobs", "2"]
+    command += ["--results", str(tmp_path / "class")]
+    store = tmp_path / "class" / bulk.RESULTS
+    run = subprocess.Popen(command)
+    while not (store.exists() and store.read_bytes()):
+        assert run.poll() is None
+        time.sleep(0.02)
+    left = [run.pid, *_below(run.pid)]
+    run.kill()
+    run.wait()
+    kept = store.read_bytes()
+    subprocess.run(command, check=False)
+    assert store.read_bytes().startswith(kept)
+    stored = sorted(bulk.read_results(store), key=lambda one: str(one["learner"]))
+    assert stored == [grade_one(one) for one in hand_ins(submitted)]
+    assert not [pid for pid in left if _runs(pid)]
+
+
+def _runs(pid: int) -> bool:
+    with suppress(OSError):
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    return False
+
+
+def _below(pid: int) -> list[int]:
+    """Its children and theirs."""
+    return [one for child in children(pid) for one in (child, *_below(child))]
 
 
 @pytest.mark.thorough
