@@ -1391,7 +1391,7 @@ def curves(task, what):
     """Return, for each scheme, the recorded numbers of all seeds at each length."""
     found = {scheme: {} for scheme in SCHEMES}
     for run in record["runs"]:
-        if run["task"] == task:
+        if run["task"] == task and run["scheme"] in found:
             for length, number in run[what].items():
                 found[run["scheme"]].setdefault(int(length), []).append(number)
     return found
@@ -1563,7 +1563,132 @@ r"""
 
 # %% [markdown] tags=["further"]
 r"""
-## 12. Find the error: what published texts say
+## 12. What released models do: Llama 3's frequencies
+
+Llama 3.1 (2024) reads 131,072 tokens after most of its training on 8,192. Its released code has a fourth way to stretch RoPE. It asks of each pair how many turns it made in training, $t = L/\lambda$, with the wavelength $\lambda = 2\pi/f$ and $L$ trained positions:
+
+- more than `high_freq_factor` (4): the pair keeps its frequency $f$;
+- fewer than `low_freq_factor` (1): it gets $f/s$;
+- between: $(1 - u)\,f/s + u\,f$, where $u$ rises from 0 at 1 turn to 1 at 4.
+
+**Predict.** Base 500,000, $d_k = 128$, $s = 8$. How many of the 64 pairs stay, and how many are divided?
+"""
+
+# %% mystnb={"image": {"alt": "Frequency divided by RoPE's own against the number of the pair, at Llama 3.1's numbers. Interpolation is flat at one eighth, NTK-aware falls steadily. YaRN and Llama 3 stay at one for the first pairs and end at one eighth; YaRN falls from pair 18 on along a straight line, Llama 3 from pair 28 on, more steeply; both are down at pair 35."}}
+own = positions.rope_frequencies(128, 5e5)
+llama3 = positions.llama3_frequencies(own, 8, 1, 4, 8192)
+yarn = positions.yarn_frequencies(128, factor=8, trained_length=8192, base=5e5)
+ntk = positions.rope_frequencies(128, positions.ntk_base(5e5, 128, 8))
+axes = plotting.new_figure(
+    "Four ways to stretch RoPE eight times\n(Llama 3.1: base 500,000, width 128, trained on 8,192)",
+    "pair",
+    "speed / RoPE's own",
+)
+for name, speed, colour, at in (
+    ("PI", own / 8, "orange", (3, 0.19)),
+    ("NTK-aware", ntk, "green", (1, 0.5)),
+    ("YaRN", yarn, "blue", (15.5, 0.7)),
+    ("Llama 3", llama3, "pink", (33, 0.8)),
+):
+    plotting.line(axes, torch.arange(64), speed / own, name, colour, at)
+axes.set(ylim=(0, 1.08))
+slowed = own / llama3
+kept, divided = int((slowed == 1).sum()), int((slowed > 8 - 1e-9).sum())
+print(f"of 64 pairs {kept} kept, {64 - kept - divided} between, {divided} divided by 8")
+
+# %% [markdown]
+r"""
+<details><summary>Answer</summary>
+
+29 stay, 29 are divided, and 6 lie between.<!-- shown: 29 6 --> The idea is YaRN's; the ramp is shorter, and it is straight along the number of turns, where YaRN's code is straight along the number of the pair. And nothing multiplies the scores.
+
+</details>
+
+### Exercise: `llama3_frequencies`
+
+*Difficulty · importance · minutes*
+
+Write `llama3_frequencies(frequencies, factor, low_freq_factor, high_freq_factor, trained_length) -> frequencies` by the rule above.
+
+- `frequencies` are above 0, of any shape and in any order; the result is a new tensor of that shape.
+- `factor` is at least 1, and `low_freq_factor` below `high_freq_factor`.
+- At the two ends both neighbouring rules give the same, so either is right.
+"""
+
+
+# %% exercise="llama3_frequencies"
+def llama3_frequencies(frequencies, factor, low_freq_factor, high_freq_factor, trained_length):
+    """Return each pair's frequency for texts `factor` times longer than in training."""
+    ### BEGIN SOLUTION: Count the turns of each pair, then keep, divide or mix.
+    turns = trained_length * frequencies / (2 * math.pi)
+    kept = (turns - low_freq_factor) / (high_freq_factor - low_freq_factor)
+    kept = kept.clamp(0, 1)
+    return (1 - kept) * frequencies / factor + kept * frequencies
+    ### END SOLUTION
+
+
+# %%
+check("llama3_frequencies", llama3_frequencies)
+# hint("llama3_frequencies")
+
+# %% [markdown]
+r"""
+**Predict.** The recorded RoPE models of section 11, read untrained at 2, 4 and 8 times their length: which of the four ways comes first on text, and which on copying? $d_k$ is 16 there: eight pairs, of which three made a full turn in training.
+"""
+
+# %%
+FOUR_WAYS = ("RoPE", "RoPE + PI", "RoPE + NTK", "RoPE + llama3", "RoPE + YaRN")
+stretched = {
+    (task, what): {run: [] for run in FOUR_WAYS}
+    for task, what in (("text", "loss"), ("copy", "accuracy"))
+}
+for (task, what), rows in stretched.items():
+    first, times = record["settings"]["trained"][task], (1, 2, 4, 8)
+    for scheme, row in rows.items():
+        runs = [one for one in record["runs"] if (one["task"], one["scheme"]) == (task, scheme)]
+        row += [mean(one[what][str(first * longer)] for one in runs) for longer in times]
+    print(f"{task + ', ' + what:16}" + "".join(f"{first * longer:8}" for longer in times))
+    for scheme, row in rows.items():
+        print(f"  {scheme:14}" + "".join(f"{number:8.2f}" for number in row))
+
+# %% [markdown]
+r"""
+<details><summary>Answer</summary>
+
+YaRN comes first on both from four times on, and Llama 3's rule second: 1.87 and 2.16 on text at eight times, 0.76 and 0.53 on copying.<!-- shown: 1.87 2.16 0.76 0.53 --> At twice the length NTK-aware is as good as either on text. So the rule that a released model uses is not the best here, untrained and at width 16. Llama 3.1 was trained on with its new frequencies; nothing here measures that.
+
+</details>
+
+**Predict.** YaRN has another ramp, and it multiplies queries and keys. Which of the two makes the difference?
+"""
+
+# %% tags=["nbval-ignore-output"] reason="training differs in the last digits between machines"
+own, model = positions.rope_frequencies(16), copy_models["RoPE"]
+ramps = {
+    "llama3": positions.llama3_frequencies(own, 8, 1, 4, 32),
+    "YaRN": positions.yarn_frequencies(16, factor=8, trained_length=32),
+}
+for name, speed in ramps.items():
+    print(f"{name:7} slows by", " ".join(f"{one:.1f}" for one in own / speed))
+for name, speed in ramps.items():
+    for magnitude in (1.0, positions.yarn_magnitude(8)):
+        model.positions = positions.RotaryPositions(16, frequencies=speed, magnitude=magnitude)
+        right8 = models.judge_on_task(model, copy, 256)[1]
+        print(f"copy at 256: {name:7} times {magnitude:.2f}: accuracy {right8:.2f}")
+model.positions = positions.RotaryPositions(16)
+
+# %% [markdown]
+r"""
+<details><summary>Answer</summary>
+
+The ramp, and of it a single pair. The second pair made 1.6 turns in training: Llama 3 slows it 3.3 times, YaRN 1.8 times.<!-- shown: 3.3 1.8 --> All others are slowed alike. The factor changes next to nothing here. With 64 pairs the two ramps cover more pairs and are no more alike: look again at the figure.
+
+</details>
+"""
+
+# %% [markdown] tags=["further"]
+r"""
+## 13. Find the error: what published texts say
 
 Right, wrong, or right under a condition? (The site's page *What is measured here* lists these and more claims of this chapter.)
 
@@ -1697,6 +1822,7 @@ r"""
 - Su et al. (2021): RoPE.
 - Press et al. (2022): ALiBi, and the question of section 11.
 - Chen et al. (2023), Peng et al. (2023): position interpolation, NTK-aware scaling, YaRN.
+- Grattafiori et al. (2024), section 3.4.2: how Llama 3.1 came to read 131,072 tokens.
 - Kazemnejad et al. (2023): decoders without any encoding.
 """
 
@@ -1742,6 +1868,10 @@ r"""
   title = {{YaRN}: Efficient Context Window Extension of Large Language Models},
   author = {Peng, Bowen and Quesnelle, Jeffrey and Fan, Honglu and Shippole, Enrico},
   year = {2023}, url = {https://arxiv.org/abs/2309.00071}}
+@misc{grattafiori2024llama,
+  title = {The {Llama} 3 Herd of Models},
+  author = {Grattafiori, Aaron and Dubey, Abhimanyu and Jauhri, Abhinav and others},
+  year = {2024}, url = {https://arxiv.org/abs/2407.21783}}
 @inproceedings{kazemnejad2023impact,
   title = {The Impact of Positional Encoding on Length Generalization in Transformers},
   author = {Kazemnejad, Amirhossein and Padhi, Inkit and Natesan Ramamurthy, Karthikeyan and Das, Payel and Reddy, Siva},

@@ -4,6 +4,9 @@ from course_utils.positions.alibi import AlibiPositions, alibi_bias, alibi_slope
 from course_utils.positions.deberta import DebertaPositions, disentangled_scores
 from course_utils.positions.equivariance import is_permutation_equivariant
 from course_utils.positions.learned import LearnedPositions
+from course_utils.positions.llama3 import llama3_frequencies
+from course_utils.positions.longrope import longrope_frequencies, longrope_magnitude
+from course_utils.positions.partial_rotary import PartialRotaryPositions
 from course_utils.positions.rope import RotaryPositions, rope_interleaved, rope_split_halves
 from course_utils.positions.rope_attention import rope_interleaved_attention
 from course_utils.positions.rope_pairings import to_interleaved, to_split_halves
@@ -23,6 +26,7 @@ __all__ = [
     "AlibiPositions",
     "DebertaPositions",
     "LearnedPositions",
+    "PartialRotaryPositions",
     "PositionScheme",
     "RopeTable",
     "RotaryPositions",
@@ -34,6 +38,9 @@ __all__ = [
     "disentangled_scores",
     "interpolate_positions",
     "is_permutation_equivariant",
+    "llama3_frequencies",
+    "longrope_frequencies",
+    "longrope_magnitude",
     "ntk_base",
     "relative_positions",
     "rope_frequencies",

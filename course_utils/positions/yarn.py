@@ -15,7 +15,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from course_utils.positions.rope_table import rope_frequencies
-from course_utils.validation import check_at_least, check_factor, check_number
+from course_utils.validation import check_at_least, check_factor, check_instance, check_number
 
 
 def yarn_frequencies(
@@ -26,6 +26,7 @@ def yarn_frequencies(
     base: float = 10000.0,
     fast: float = 32.0,
     slow: float = 1.0,
+    truncate: bool = True,
 ) -> Float[Tensor, " half_width"]:
     """Return the frequencies: pairs with few turns in the trained range are slowed by `factor`.
 
@@ -36,9 +37,11 @@ def yarn_frequencies(
         base: The base of training.
         fast: Pairs that make at least so many turns in the trained range stay as they are.
         slow: Pairs that make at most so many are interpolated like linear scaling does.
+        truncate: Whether the ramp begins and ends at a whole pair; gpt-oss does without.
 
     Raises:
-        TypeError: A size is not an int, or another argument is not a number.
+        TypeError: A size is not an int, or another argument is not a number, or
+            truncate is not a bool.
         ValueError: The factor is below 1, a size does not fit, or fast is not above slow.
     """
     own = rope_frequencies(d_k, base)
@@ -49,13 +52,16 @@ def yarn_frequencies(
     if not fast > slow > 0:
         raise ValueError(f"fast must be above slow, and slow above 0, got {fast} and {slow}")
     check_factor(factor)
+    check_instance(bool, truncate=truncate)
 
     def pair_with(turns: float) -> float:
         ratio = trained_length / (turns * 2 * math.pi)
         return d_k * math.log(ratio) / (2 * math.log(base))
 
-    low = max(math.floor(pair_with(fast)), 0)
-    high = min(math.ceil(pair_with(slow)), d_k - 1)
+    first, last = pair_with(fast), pair_with(slow)
+    if truncate:
+        first, last = math.floor(first), math.ceil(last)
+    low, high = max(first, 0), min(last, d_k - 1)
     width = max(high - low, 0.001)
     slowed = ((torch.arange(d_k // 2, dtype=torch.float64) - low) / width).clamp(0, 1)
     return own * (1 - slowed) + own / factor * slowed

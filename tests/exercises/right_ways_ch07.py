@@ -515,6 +515,95 @@ def interpolated_in_float64(positions, trained_length, target_length):
     return out.to(positions.dtype) if positions.is_floating_point() else out
 
 
+# llama3_frequencies
+
+
+def llama3_as_in_transformers(
+    frequencies, factor, low_freq_factor, high_freq_factor, trained_length
+):
+    wavelen = 2 * math.pi / frequencies
+    low_wavelen, high_wavelen = trained_length / low_freq_factor, trained_length / high_freq_factor
+    new = torch.where(wavelen > low_wavelen, frequencies / factor, frequencies)
+    smooth = (trained_length / wavelen - low_freq_factor) / (high_freq_factor - low_freq_factor)
+    smoothed = (1 - smooth) * new / factor + smooth * new
+    medium = ~(wavelen < high_wavelen) * ~(wavelen > low_wavelen)
+    return torch.where(medium, smoothed, new)
+
+
+def llama3_by_a_clamp(frequencies, factor, low_freq_factor, high_freq_factor, trained_length):
+    turns = trained_length * frequencies / (2 * torch.pi)
+    share = ((turns - low_freq_factor) / (high_freq_factor - low_freq_factor)).clamp(0, 1)
+    return torch.lerp(frequencies / factor, frequencies, share)
+
+
+def llama3_as_in_llama(frequencies, factor, low_freq_factor, high_freq_factor, trained_length):
+    new = []
+    for freq in frequencies.flatten():
+        wavelength = 2 * math.pi / freq
+        if wavelength < trained_length / high_freq_factor:
+            new.append(freq)
+        elif wavelength > trained_length / low_freq_factor:
+            new.append(freq / factor)
+        else:
+            smooth = (trained_length / wavelength - low_freq_factor) / (
+                high_freq_factor - low_freq_factor
+            )
+            new.append((1 - smooth) * freq / factor + smooth * freq)
+    return torch.stack(new).view(frequencies.shape)
+
+
+def llama3_written_into_a_copy(
+    frequencies, factor, low_freq_factor, high_freq_factor, trained_length
+):
+    turns = trained_length / (2 * math.pi / frequencies)
+    out = frequencies.clone()
+    slow, between = (
+        turns < low_freq_factor,
+        (turns >= low_freq_factor) & (turns <= high_freq_factor),
+    )
+    out[slow] = frequencies[slow] / factor
+    s = (turns[between] - low_freq_factor) / (high_freq_factor - low_freq_factor)
+    out[between] = (1 - s) * frequencies[between] / factor + s * frequencies[between]
+    return out
+
+
+def llama3_by_masks_as_numbers(
+    frequencies, factor, low_freq_factor, high_freq_factor, trained_length
+):
+    turns = frequencies.mul(trained_length).div(2 * math.pi)
+    fast = (turns > high_freq_factor).to(frequencies.dtype)
+    slow = (turns < low_freq_factor).to(frequencies.dtype)
+    s = (turns - low_freq_factor) / (high_freq_factor - low_freq_factor)
+    mixed = frequencies * (s + (1 - s) / factor)
+    return fast * frequencies + slow * frequencies / factor + (1 - fast - slow) * mixed
+
+
+def llama3_by_masked_fill(frequencies, factor, low_freq_factor, high_freq_factor, trained_length):
+    turns = trained_length * frequencies / math.tau
+    share = (turns - low_freq_factor) / (high_freq_factor - low_freq_factor)
+    share = share.masked_fill(turns > high_freq_factor, 1.0).masked_fill(turns < low_freq_factor, 0)
+    return frequencies / factor + share * (frequencies - frequencies / factor)
+
+
+def llama3_by_minimum_and_maximum(
+    frequencies, factor, low_freq_factor, high_freq_factor, trained_length
+):
+    span = high_freq_factor - low_freq_factor
+    s = torch.relu(
+        1 - torch.relu((high_freq_factor - trained_length * frequencies / math.tau) / span)
+    )
+    return frequencies * ((1 - s) / factor + s)
+
+
+def llama3_through_float64(frequencies, factor, low_freq_factor, high_freq_factor, trained_length):
+    wide = frequencies.double()
+    s = (trained_length * wide / (2 * math.pi) - low_freq_factor) / (
+        high_freq_factor - low_freq_factor
+    )
+    s = torch.minimum(torch.maximum(s, torch.zeros_like(s)), torch.ones_like(s))
+    return (wide * (s + (1 - s) / factor)).to(frequencies.dtype)
+
+
 RIGHT_WAYS_CH07 = {
     "is_permutation_equivariant": (
         equivariant_by_allclose,
@@ -544,6 +633,16 @@ RIGHT_WAYS_CH07 = {
         interpolated_by_where,
         interpolated_whole_ones_in_float64,
         interpolated_in_float64,
+    ),
+    "llama3_frequencies": (
+        llama3_as_in_transformers,
+        llama3_by_a_clamp,
+        llama3_as_in_llama,
+        llama3_written_into_a_copy,
+        llama3_by_masks_as_numbers,
+        llama3_by_masked_fill,
+        llama3_by_minimum_and_maximum,
+        llama3_through_float64,
     ),
     "shaw_scores": (
         shaw_by_gather,

@@ -48,3 +48,14 @@ def test_wrong_arguments_are_refused(changed, says) -> None:
 def test_a_magnitude_below_factor_1_is_refused() -> None:
     with pytest.raises(ValueError, match="factor must be at least 1 and finite, got 0"):
         yarn_magnitude(0)
+
+
+def test_without_truncation_the_ramp_begins_between_two_pairs() -> None:
+    given = {"factor": 32.0, "trained_length": 4096, "base": 150_000.0}
+    own = rope_frequencies(64, 150_000.0)
+    whole, between = (own / yarn_frequencies(64, **given, truncate=t) for t in (True, False))
+    assert bool((between >= 1 - 1e-9).all() and (between <= 32 + 1e-9).all())
+    assert int((between == 1).sum()) >= int((whole == 1).sum())
+    assert not torch.allclose(whole, between)
+    with pytest.raises(TypeError, match="truncate must be a bool, got int"):
+        yarn_frequencies(64, **given, truncate=0)

@@ -22,6 +22,7 @@ def _scheme(name: str):
         "AlibiPositions": {"num_heads": H},
         "DebertaPositions": {"num_heads": H, "d_k": D, "max_distance": 2},
         "LearnedPositions": {"max_length": 5, "d_model": D},
+        "PartialRotaryPositions": {"width": 4},
         "RotaryPositions": {"d_k": D},
         "ShawPositions": {"d_k": D, "max_distance": 2},
         "SinusoidalPositions": {},

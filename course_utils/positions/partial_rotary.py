@@ -1,0 +1,59 @@
+"""Partial RoPE: only the first features of each head are turned, the others know no position.
+
+Source: Black et al. 2022, GPT-NeoX-20B: An Open-Source Autoregressive Language Model, section 2.1,
+    https://arxiv.org/abs/2204.06745
+Ours / theirs: width = rotary_ndims, a quarter of the head there
+Differs: what is turned first is cut off by a scheme, so that any of the course's rotations serves
+Same contract as: partial_rotary_factor of transformers' GPT-NeoX and Phi
+"""
+
+from typing import Any
+
+import torch
+from jaxtyping import Float, Shaped
+from torch import Tensor
+
+from course_utils.positions.rope import RotaryPositions
+from course_utils.positions.scheme import PositionScheme
+from course_utils.validation import check_float
+
+
+class PartialRotaryPositions(PositionScheme):
+    """RoPE on the first `width` features of queries and keys; the others pass as they are.
+
+    Args:
+        width: How many features are turned, even.
+        base: The base of the frequencies, base^(-2i/width).
+        **table: What else `RopeTable` takes: pairing, frequencies, magnitude.
+
+    Raises:
+        TypeError: The width is not an int.
+        ValueError: It is odd or below 2, or the base is not positive.
+    """
+
+    def __init__(self, width: int, base: float = 10000.0, **table: Any) -> None:
+        super().__init__()
+        self.width, self.rotary = width, RotaryPositions(width, base, **table)
+
+    def turn(
+        self,
+        query: Float[Tensor, "B H L d_k"],
+        key: Float[Tensor, "B H S d_k"],
+        query_positions: Shaped[Tensor, "*B L"],
+        key_positions: Shaped[Tensor, "*B S"],
+    ) -> tuple[Tensor, Tensor]:
+        """Return queries and keys, the first features of each turned by its position.
+
+        Raises:
+            ValueError: A head is narrower than what is to be turned.
+        """
+        check_float("... length width", query=query, key=key)
+        narrow = min(query.shape[-1], key.shape[-1])
+        if narrow < self.width:
+            raise ValueError(f"heads must be at least {self.width} wide, got {narrow}")
+        parts = (x.tensor_split((self.width,), dim=-1) for x in (query, key))
+        (query, query_rest), (key, key_rest) = parts
+        turned = self.rotary.turn(query, key, query_positions, key_positions)
+        rests = zip(turned, (query_rest, key_rest), strict=True)
+        first, second = (torch.cat(pair, dim=-1) for pair in rests)
+        return first, second

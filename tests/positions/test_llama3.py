@@ -1,0 +1,75 @@
+import math
+
+import pytest
+import torch
+
+from course_utils.positions import llama3_frequencies, rope_frequencies
+
+
+def slowly(frequencies, factor, low, high, trained):
+    """Return the rule as Llama's code writes it, pair by pair."""
+    found = []
+    for frequency in frequencies.flatten().tolist():
+        wavelength = 2 * math.pi / frequency
+        if wavelength < trained / high:
+            found.append(frequency)
+        elif wavelength > trained / low:
+            found.append(frequency / factor)
+        else:
+            smooth = (trained / wavelength - low) / (high - low)
+            found.append((1 - smooth) * frequency / factor + smooth * frequency)
+    return torch.tensor(found, dtype=frequencies.dtype).view(frequencies.shape)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize("bounds", [(1.0, 4.0), (0.5, 32.0), (2, 3)])
+def test_it_is_the_loop_in_any_shape_and_order(bounds, dtype) -> None:
+    shuffled = (
+        rope_frequencies(24, 1000.0)[torch.randperm(12)].view(3, 4).to(dtype).requires_grad_()
+    )
+    given = (3.0, *bounds, 100)
+    torch.testing.assert_close(llama3_frequencies(shuffled, *given), slowly(shuffled, *given))
+    (slope,) = torch.autograd.grad(llama3_frequencies(shuffled, *given).sum(), shuffled)
+    assert bool(slope.isfinite().all())
+
+
+def test_at_the_numbers_of_llama_3_1_29_pairs_stay_and_29_are_divided() -> None:
+    own = rope_frequencies(128, 500_000.0)
+    slowed = own / llama3_frequencies(own, 8.0, 1.0, 4.0, 8192)
+    assert int((slowed == 1).sum()) == int((slowed > 8 - 1e-9).sum()) == 29
+
+
+def test_it_is_new_and_continuous_at_both_ends() -> None:
+    own = torch.tensor([2 * math.pi / 50, 2 * math.pi / 200], dtype=torch.float64)
+    got = llama3_frequencies(own, 8.0, 1.0, 4.0, 200)
+    torch.testing.assert_close(got, own / torch.tensor([1.0, 8.0], dtype=torch.float64))
+    assert got.data_ptr() != own.data_ptr()
+    same = llama3_frequencies(own, 1.0, 1.0, 4.0, 200)
+    torch.testing.assert_close(same, own)
+    assert same.data_ptr() != own.data_ptr()
+    assert llama3_frequencies(torch.zeros(0), 2.0, 1.0, 4.0, 8).shape == (0,)
+
+
+@pytest.mark.parametrize(
+    ("changed", "error", "says"),
+    [
+        (
+            {"frequencies": torch.ones(2).long()},
+            TypeError,
+            "frequencies must have a floating dtype",
+        ),
+        ({"factor": 0.5}, ValueError, "factor must be at least 1 and finite, got 0.5"),
+        ({"low_freq_factor": 4.0}, ValueError, "high_freq_factor must be above low_freq_factor"),
+        ({"low_freq_factor": 0.0}, ValueError, "and that above 0, got 4.0 and 0.0"),
+        ({"high_freq_factor": "4"}, TypeError, "high_freq_factor must be a number"),
+        ({"trained_length": 0}, ValueError, "trained_length must be at least 1, got 0"),
+        ({"trained_length": 2.0}, TypeError, "trained_length must be an int, got float"),
+    ],
+)
+def test_wrong_arguments_are_refused(changed, error, says) -> None:
+    given = {
+        "frequencies": torch.ones(2), "factor": 2.0, "low_freq_factor": 1.0,
+        "high_freq_factor": 4.0, "trained_length": 8,
+    }  # fmt: skip
+    with pytest.raises(error, match=says):
+        llama3_frequencies(**(given | changed))
