@@ -39,8 +39,9 @@ import copy
 import itertools
 import math
 import sys
+import time
 from functools import partial
-from statistics import mean
+from statistics import mean, median
 
 import torch
 from matplotlib import pyplot as plt
@@ -54,6 +55,7 @@ from course_utils import attention, check, hint, matrix_plotting, measure, plott
 from course_utils.data import character_text, decode, random_windows
 from course_utils.models import SmallTransformer
 from course_utils.models.training import descend
+from course_utils.positions import alibi_bias
 from course_utils.widgets import mask_playground
 
 plotting.use_style()
@@ -1513,6 +1515,320 @@ Three masks, three jobs. Padding masks are for correctness (section 4). Masked l
 </details>
 """
 
+# %% [markdown] tags=["further"]
+r"""
+## 14. Documents end to end, without padding
+
+Section 5 packed two documents into one row, and section 10 showed that the mask saves nothing. What does attention over a batch of documents cost, in pairs of tokens multiplied?
+
+- *padded*: every document filled up to the longest, and a padding mask;
+- $T \times T$: all in one row of $T$ tokens, and a document mask;
+- *each for itself*: one row, cut where documents end, and no mask between them.
+
+**Predict.** 32 documents, once all of 64 tokens, once of very different lengths. Which way needs the most pairs, and by what factor? Is one of the three always the best?
+"""
+
+# %%
+generator = torch.Generator().manual_seed(4)
+uneven = torch.empty(32).log_normal_(4.0, 1.0, generator=generator).clamp(1, 512).long()
+packings = {"all of 64": torch.full((32,), 64), "lognormal": uneven}
+print(f"{'32 documents':12} tokens  longest  padding   pairs: padded, T × T, each for itself")
+for name, lengths in packings.items():
+    tokens, longest = int(lengths.sum()), int(lengths.max())
+    pairs = [32 * longest**2, tokens**2, int(lengths.square().sum())]
+    factors = ", ".join(f"{count / pairs[2]:.1f}" for count in pairs)
+    print(f"{name:12} {tokens:6} {longest:8} {1 - tokens / (32 * longest):8.0%}   {factors}")
+
+# %% [markdown]
+r"""
+<details><summary>Answer</summary>
+
+Equal lengths need no padding, so padding costs nothing; one row costs 32 times as much, 31 of 32 pairs being hidden. With lengths from a few tokens to 512, four fifths of the padded batch are padding, and both tables multiply over 13 times the pairs.<!-- shown: 32.0 81% 13.8 15.6 512 -->
+
+$\sum n^2$ is the least: no other way multiplies fewer pairs and still all that are needed.
+
+</details>
+
+That counts pairs on paper. Now by the operations that run, with `packed_attention(query, key, value, lengths)`; its tensors are `(T, H, d)`, without a batch axis.
+
+**Predict.** Which of the three is quickest on equal lengths, the one with the fewest pairs?
+"""
+
+# %%
+H, d = 4, 32
+
+
+def three_ways(lengths):
+    """Return attention of the same documents in each of the three layouts, ready to be called."""
+    g = torch.Generator().manual_seed(0)
+    filled = attention.padding_mask(lengths, int(lengths.max()))
+    ids = attention.packed_ids(lengths).unsqueeze(0)
+    layouts = {
+        "padded": ((32, H, filled.shape[-1], d), filled),
+        "T × T": ((1, H, ids.shape[1], d), attention.same_document_mask(ids, ids)),
+    }
+    calls = {}
+    for name, (shape, mask) in layouts.items():
+        rows = torch.randn(3, *shape, generator=g)
+        calls[name] = partial(attention.composed_attention, *rows, attn_mask=mask)
+    packed = torch.randn(3, ids.shape[1], H, d, generator=g)
+    calls["each for itself"] = partial(attention.packed_attention, *packed, lengths)
+    return calls
+
+
+# %%
+print(f"{'counted FLOPs / (2 · H · (d_k + d_v))':>40}   sum of squares of the lengths")
+ways = {name: three_ways(lengths) for name, lengths in packings.items()}
+for name, calls in ways.items():
+    for way, call in calls.items():
+        counted = measure.count_flops(call) // (2 * H * (d + d))
+        print(f"{name:10} {way:16} {counted:12,}", end="")
+        print(f"{int(packings[name].square().sum()):30,}" if way == "each for itself" else "")
+
+# %% tags=["nbval-ignore-output"] reason="a timing"
+print("processor time, each for itself = 1")
+for name, calls in ways.items():
+    spent = {way: [] for way in calls}
+    for _, (way, call) in itertools.product(range(3), calls.items()):
+        start = time.process_time()
+        with torch.inference_mode():
+            call()
+        spent[way].append(time.process_time() - start)
+    times = {way: median(seconds) for way, seconds in spent.items()}
+    line = ", ".join(f"{way} {one / times['each for itself']:.1f}" for way, one in times.items())
+    print(f"{name:10} {line}")
+
+# %% [markdown]
+r"""
+<details><summary>Answer</summary>
+
+The operations of the packed form are $\sum n^2$ times $2H(d_k + d_v)$, to the last one. On lengths that differ it is several times as fast as either table.
+
+On equal lengths the padded batch is the quickest, though it multiplies as many pairs: it is one large product, where the loop makes 32 small ones. That is a cost of our loop, not of the layout. GPU libraries take the row and the places where documents begin, `cu_seqlens` (here `cumulative_lengths(lengths)`), and go through all documents in one kernel; PyTorch's nested tensors of layout `torch.jagged` hold the same.
+
+</details>
+
+The playground of section 6 counts the three ways, for documents of your choice.
+"""
+
+# %% [markdown]
+r"""
+### Exercise: `packed_attention`
+
+*Difficulty · importance · minutes*
+
+Write `packed_attention(query, key, value, lengths, is_causal=False) -> out`.
+
+- `query`, `key` are `(T, H, d_k)`, `value` is `(T, H, d_v)`; the documents lie one behind the other. `lengths` is `(n,)`, whole numbers from 0; a document may be empty, at any place.
+- A token attends to its own document, with `is_causal` only up to itself; the scale is $1/\sqrt{d_k}$. The result is `(T, H, d_v)`.
+- `ValueError` where the lengths do not sum to $T$.
+- Neither a table of $T \times T$ nor padding. The check counts the largest tensor and all products. A loop over documents is fine, and so is SDPA on each of them.
+"""
+
+
+# %% exercise="packed_attention"
+def packed_attention(query, key, value, lengths, is_causal=False):
+    """Let each document attend to itself alone."""
+    ### BEGIN SOLUTION: Cut the row where documents end, attend to each piece, join the pieces again.
+    if int(lengths.sum()) != len(query):
+        raise ValueError(f"lengths must sum to {len(query)} tokens, got {int(lengths.sum())}")
+    outs = []
+    for document in zip(*(x.split(lengths.tolist()) for x in (query, key, value)), strict=True):
+        rows = (x.transpose(0, 1) for x in document)  # heads first: (H, n, d)
+        outs.append(F.scaled_dot_product_attention(*rows, is_causal=is_causal).transpose(0, 1))
+    return torch.cat(outs)
+    ### END SOLUTION
+
+
+# %%
+check("packed_attention", packed_attention)
+# hint("packed_attention")
+
+# %% [markdown]
+r"""
+**The same masks under other names.** What a configuration or a library calls it, and what it is here; $o = S - L$ aligns at the lower right.
+
+| elsewhere | here |
+|---|---|
+| `window_size=(l, r)`, flash-attn | `band_mask(L, S, l, r, offset=o)`; -1 there is `None` |
+| `sliding_window` $= w$, Hugging Face | `window_mask(L, S, w, offset=o)`, which is `band_mask(L, S, w - 1, 0, o)` |
+| `attention_chunk_size`, Llama 4 | `chunk_mask(L, S, chunk, offset=o)` |
+| `BlockDiagonalMask`, xformers | `same_document_mask(query_ids, key_ids)` |
+| `valid_lens` for each query, D2L | `query_lengths_mask(lengths, S)` |
+
+**Predict.** Eight tokens: what does the last of them see under a window of 4, and what in chunks of 4? And the fifth?
+"""
+
+# %%
+practice = {
+    "window of 4": attention.window_mask(8, 8, 4),
+    "chunks of 4": attention.chunk_mask(8, 8, 4),
+    "2 before, 1 behind": attention.band_mask(8, 8, 2, 1),
+}
+for name, mask in practice.items():
+    rows = "   ".join("".join("·█"[int(seen)] for seen in mask[i]) for i in (4, 7))
+    print(f"{name:18} query 4: {rows[:8]}   query 7: {rows[11:]}")
+
+# %% [markdown]
+"""
+<details><summary>Answer</summary>
+
+The last one sees the same four keys. The fifth sees four under a window and one in chunks: itself, the first of its chunk. A window moves along with the query, a chunk stays. So with chunks alone nothing passes from one chunk to the next, in any layer; Llama 4 therefore has layers without chunks between.
+
+</details>
+"""
+
+# %% [markdown] tags=["further"]
+r"""
+## 15. A cap on the scores
+
+A mask changes which scores count. Gemma 2 also changes how large they may become: it squashes each score into the range from $-c$ to $c$,
+
+$$\text{capped} = c \cdot \tanh(\text{score} / c),$$
+
+with $c = 50$ in attention and $c = 30$ for the last logits. The report states the range and no reason; one often heard is saturation: a softmax that is nearly 0 or 1 passes little back.
+
+**Predict.** 64 random scores of spread 50. What does a cap of 50 do to the largest weight? And does the gradient that reaches the scores grow, since the softmax is less saturated?
+"""
+
+# %%
+scores = torch.randn(500, 64, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+target = torch.randint(64, (500,), generator=torch.Generator().manual_seed(1))
+
+
+def under_cap(spread, cap):
+    """Return the top weight, the entropy, and the gradient of -ln(a random key's weight)."""
+    raw = (spread * scores).requires_grad_()
+    capped = raw if cap is None else attention.soft_cap(raw, cap)
+    weights = capped.softmax(dim=-1)
+    entropy = -torch.xlogy(weights, weights).sum(dim=-1)
+    (slope,) = torch.autograd.grad(F.cross_entropy(capped, target, reduction="sum"), raw)
+    return [x.mean().item() for x in (weights.amax(dim=-1), entropy, slope.norm(dim=-1))]
+
+
+# %%
+spreads, caps = (1, 10, 50, 200), (None, 50.0, 20.0)
+found = {cap: [under_cap(spread, cap) for spread in spreads] for cap in caps}
+print("spread of scores " + "".join(f"{spread:>8}" for spread in spreads))
+for number, measured in enumerate(("top weight", "entropy", "gradient norm")):
+    for cap, rows in found.items():
+        label = f"{measured}, {'no cap' if cap is None else f'cap {cap:.0f}'}"
+        print(f"{label:22}" + "".join(f"{row[number]:8.2f}" for row in rows))
+
+# %% mystnb={"image": {"alt": "Left: three curves of the score after the cap against the score before it, from -200 to 200. Without a cap a straight line; with 50 and 20 the curves leave the line and level off at 50 and 20. Right: the gradient norm against the spread of the scores from 1 to 200. Without a cap it rises from 1.0 to 1.4; with a cap of 50 it falls to 0.2, with 20 to below 0.1."}}
+figure, (left, right) = plt.subplots(1, 2, figsize=(plotting.WIDTH, 3.2))
+plotting.headline(figure, "The cap bounds the scores and the gradient")
+before, many = torch.linspace(-200, 200, 401), torch.logspace(0, math.log10(200), 12)
+looks = {
+    None: ("no cap", "green", (-80, 85), (20, 1.45), ":"),
+    50.0: ("cap 50", "blue", (80, 62), (40, 0.85), "-"),
+    20.0: ("cap 20", "orange", (80, -2), (1.6, 0.6), "--"),
+}
+for cap, (name, colour, at, there, style) in looks.items():
+    after = before if cap is None else attention.soft_cap(before, cap)
+    slopes = [under_cap(spread, cap)[2] for spread in many.tolist()]
+    plotting.line(left, before, after, name, colour, at, style)
+    plotting.line(right, many, torch.tensor(slopes), name, colour, there, style)
+left.set(xlabel="score before the cap", ylabel="score after it", ylim=(-110, 110))
+_ = right.set(xlabel="spread of the scores", ylabel="gradient norm", xscale="log", ylim=(0, 1.6))
+
+# %% [markdown]
+r"""
+<details><summary>Answer</summary>
+
+At spread 50 the top weight falls from nearly 1 to about a half with a cap of 50, and below a tenth with 20. So the weights are less saturated.<!-- shown: 0.97 0.58 0.08 -->
+
+But the gradient does *not* grow. Without a cap it stays near $\sqrt{2}$ when the wrong key wins; with one it shrinks, by the factor $1 - \tanh^2$ of each score. A cap is no cure for saturation that comes for free: it moves the flat part from the softmax into the tanh. What it guarantees is a bound. At ordinary spreads (the first column) it changes next to nothing.
+
+</details>
+"""
+
+# %% [markdown]
+r"""
+**Before the mask, or after it?** Two orders of the same two steps.
+
+**Predict.** Four scores, the last one hidden, and a cap of 2. With plain $\tanh$: what does the hidden key get when the cap comes *after* the mask?
+"""
+
+# %%
+scores, mask = torch.tensor([[1.0, 0.0, -1.0, 3.0]]), torch.tensor([[True, True, True, False]])
+hidden = scores.masked_fill(~mask, -torch.inf)
+for name, capped in (
+    ("cap, then mask", (2 * torch.tanh(scores / 2)).masked_fill(~mask, -torch.inf)),
+    ("mask, then plain tanh", 2 * torch.tanh(hidden / 2)),
+    ("mask, then soft_cap", attention.soft_cap(hidden, 2.0)),
+):
+    print(f"{name:22} scores {capped[0]}   weights {capped.softmax(dim=-1)[0]}")
+
+# %% [markdown]
+r"""
+<details><summary>Answer</summary>
+
+It is back, with the score $-2$, since $\tanh(-\infty) = -1$, and takes 0.03 of the weight.<!-- shown: 0.03 --> No error, no `nan`: a leak. Two repairs: cap first, as Gemma 2's code does, or a cap that leaves $-\infty$ alone, like the exercise below.
+
+</details>
+"""
+
+# %% [markdown]
+r"""
+### Exercise: `soft_cap`
+
+*Difficulty · importance · minutes*
+
+Write `soft_cap(scores, cap) -> capped`.
+
+- `scores` has any shape, a single number or no numbers too; its entries are finite or $-\infty$. `cap` is a number above 0.
+- Each score becomes $\text{cap} \cdot \tanh(\text{score}/\text{cap})$.
+- What is $-\infty$ stays $-\infty$, and its gradient is 0: so the cap may come before a mask or after it.
+- The dtype stays, half precision included, and the input is not changed.
+"""
+
+
+# %% exercise="soft_cap"
+def soft_cap(scores, cap):
+    """Squash scores into the range from -cap to cap, and leave hidden ones hidden."""
+    ### BEGIN SOLUTION: Squash everything, then put -inf, a constant, where it was.
+    squashed = cap * (scores / cap).tanh()
+    return torch.where(torch.isneginf(scores), -torch.inf, squashed)
+    ### END SOLUTION
+
+
+# %%
+check("soft_cap", soft_cap)
+# hint("soft_cap")
+
+# %% [markdown]
+r"""
+**One attention, many variants.** A cap, a bias for distance (chapter 07), a mask: each is a function of the scores. FlexAttention takes such a function, the **`score_mod`**, beside its `mask_mod`; the course's `composed_attention` takes one of all scores at once. None of the variants needs an attention of its own, and dropout of the weights comes behind the softmax in the same way.
+
+**Predict.** Do ALiBi's bias and the cap commute?
+"""
+
+# %%
+query, key, value = torch.randn(3, 1, 4, 6, 8, generator=generator)
+bias = alibi_bias(4, 6, 6)
+orders = {
+    "bias, then cap": lambda scores: attention.soft_cap(attention.add_bias(scores, bias), 2.0),
+    "cap, then bias": lambda scores: attention.add_bias(attention.soft_cap(scores, 2.0), bias),
+}
+attend = partial(
+    attention.composed_attention, query, key, value, attn_mask=attention.causal_mask(6, 6)
+)
+outs = [attend(score_mod) for score_mod in orders.values()]
+print(f"largest difference between the orders: {(outs[0] - outs[1]).abs().max():.2f}")
+weights = torch.full((100_000, 1), 0.25)
+dropped = attention.attention_dropout(weights, 0.5, generator)
+print(f"dropout of 0.5: values {dropped.unique().tolist()}, mean {dropped.mean():.2f}")
+
+# %% [markdown]
+"""
+<details><summary>Answer</summary>
+
+No: capped last, no distance can hide a key; capped first, the bias goes on falling. Libraries must choose; flash-attn caps first. Dropout keeps the mean, since the weights that are left are divided by what is kept; the sum of a row is 1 on average only.<!-- shown: 0.25 -->
+
+</details>
+"""
+
 # %% [markdown]
 r"""
 ## Yours: your masks in the trained model
@@ -1591,7 +1907,8 @@ Shapes: `(L, S)`, or `(B, 1, 1, S)` and `(B, 1, L, S)` with the axis for heads. 
 - Raffel et al. (2020), section 3.2.1: causal, full and prefix masks compared.
 - Beltagy et al. (2020) and Jiang et al. (2023): sliding windows, Longformer and Mistral 7B.
 - Krell et al. (2021): packing without contamination between documents.
-- Dong et al. (2024): FlexAttention, masks as functions of two places.
+- Dong et al. (2024): FlexAttention, masks and scores as functions of two places.
+- Gemma Team (2024), section 2: the soft cap, in attention and on the last logits.
 """
 
 # %% [markdown]
@@ -1628,6 +1945,10 @@ Shapes: `(L, S)`, or `(B, 1, 1, S)` and `(B, 1, L, S)` with the axis for heads. 
   title = {Flex Attention: A Programming Model for Generating Optimized Attention Kernels},
   author = {Dong, Juechu and Feng, Boyuan and Guessous, Driss and Liang, Yanbo and He, Horace},
   year = {2024}, url = {https://arxiv.org/abs/2412.05496}}
+@misc{gemma2024gemma2,
+  title = {Gemma 2: Improving Open Language Models at a Practical Size},
+  author = {{Gemma Team}},
+  year = {2024}, url = {https://arxiv.org/abs/2408.00118}}
 ```
 
 </details>

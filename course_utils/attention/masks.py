@@ -43,15 +43,8 @@ def padding_mask(lengths: Int[Tensor, " batch"], num_keys: int) -> Bool[Tensor, 
         TypeError: The lengths are not an integer tensor, or num_keys is not an int.
         ValueError: The lengths have not one axis, or one of them is not from 0 to num_keys.
     """
-    check_at_least(0, num_keys=num_keys)
     check_integers("batch", lengths=lengths)
-    outside = lengths[(lengths < 0) | (lengths > num_keys)]
-    if len(outside):
-        raise ValueError(
-            f"lengths must lie between 0 and num_keys = {num_keys}, got {outside[0].item()}"
-        )
-    real = torch.arange(num_keys, device=lengths.device) < lengths.unsqueeze(-1)
-    return real[:, None, None, :]
+    return first_keys(lengths, num_keys)[:, None, None, :]
 
 
 def window_mask(
@@ -72,6 +65,17 @@ def window_mask(
     check_at_least(1, window=window)
     own, place = _positions(num_queries, num_keys, offset)
     return (place <= own) & (place > own - window)
+
+
+def first_keys(lengths: Int[Tensor, "*axes"], num_keys: int) -> Bool[Tensor, "*axes S"]:
+    """Return for each length a row in which so many keys, the first ones, are seen."""
+    check_at_least(0, num_keys=num_keys)
+    outside = lengths[(lengths < 0) | (lengths > num_keys)]
+    if len(outside):
+        raise ValueError(
+            f"lengths must lie between 0 and num_keys = {num_keys}, got {outside[0].item()}"
+        )
+    return torch.arange(num_keys, device=lengths.device) < lengths.unsqueeze(-1)
 
 
 def _positions(num_queries: int, num_keys: int, offset: int) -> tuple[Tensor, Tensor]:

@@ -10,8 +10,9 @@ import {
   summary,
   weightsUnder,
 } from "./mask_playground_rules.js";
+import { packingTable } from "./mask_playground_packing.js";
 
-const TRAITS = ["tokens", "on", "offset", "window", "pads", "left", "prefix", "second", "num_queries", "row"];
+const TRAITS = ["tokens", "on", "offset", "window", "pads", "left", "prefix", "second", "third", "num_queries", "row"];
 const RULES = [
   ["causal", "causal", "offset", "offset", (S) => [-S, S]],
   ["window", "window", "window", "keys", (S) => [1, S]],
@@ -48,6 +49,8 @@ function render({ model, el }) {
     return { rule, trait, ...number, check };
   });
   const left = box("left", "pads on the left", () => write({ left: left.input.checked }));
+  const third = sizer("third", "third document at", [1, numTokens]);
+  const packing = packingTable();
   const queries = sizer("num_queries", "queries: the last", [1, numTokens]);
   const examples = make(
     "select",
@@ -80,10 +83,12 @@ function render({ model, el }) {
       row(queries.label, queries.input, queries.output),
       ...rules.map(({ check, label, input, output }) => row(check.label, label, input, output)),
       row(left.label),
+      row(third.label, third.input, third.output),
     ),
     said,
     make("div", { className: "acw-grids" }, maskTable, weightTable),
     readout,
+    packing.table,
     make("details", {}, make("summary", { textContent: "This mask in Python" }), python),
   );
 
@@ -167,6 +172,10 @@ function render({ model, el }) {
       input.value = view[trait];
       output.textContent = String(view[trait]).replace("-", "−");
     }
+    third.input.disabled = !view.on.includes("documents");
+    third.input.value = view.third;
+    third.output.textContent = view.third < names.length ? String(view.third) : "none";
+    packing.show(view);
     left.input.checked = view.left;
     left.input.disabled = !view.on.includes("padding");
     queries.input.value = view.num_queries;

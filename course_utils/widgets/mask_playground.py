@@ -38,9 +38,14 @@ class MaskPlayground(anywidget.AnyWidget):
     )
     prefix = traitlets.Int(0, help="The first so many keys are seen by all.").tag(sync=True)
     second = traitlets.Int(1, help="Where the second document starts.").tag(sync=True)
+    third = traitlets.Int(1, help="Where the third one starts; at the end there is none.").tag(
+        sync=True
+    )
     row = traitlets.Int(0, help="The query that is read out.").tag(sync=True)
 
-    @traitlets.validate("num_queries", "offset", "window", "pads", "prefix", "second", "row")
+    @traitlets.validate(
+        "num_queries", "offset", "window", "pads", "prefix", "second", "third", "row"
+    )
     def _inside(self, proposal: dict[str, Any]) -> int:
         name, value, size = proposal["trait"].name, int(proposal["value"]), len(self.tokens)
         ranges = {
@@ -48,6 +53,7 @@ class MaskPlayground(anywidget.AnyWidget):
             "offset": (-size, size),
             "window": (1, size),
             "second": (1, size - 1),
+            "third": (1, size),
             "row": (0, size - 1),
         }
         low, high = ranges.get(name, (0, size))
@@ -79,7 +85,8 @@ def mask_playground(
     """Show what a mask hides: switch rules on and off, then choose a query.
 
     The rules meet as they must: what causal and window hide a prefix opens again, and padding and
-    documents hide in any case. Scores are fixed numbers, made in the page.
+    documents hide in any case. Scores are fixed numbers, made in the page. With documents it counts
+    the pairs multiplied: each document for itself, all padded to the longest, and one row of all.
 
     Args:
         tokens: From 2 to 12 words; they are the keys, and the last ones are the queries.
@@ -108,6 +115,7 @@ def mask_playground(
         "pads": min(3, half),
         "prefix": min(3, half),
         "second": half,
+        "third": size,
     }
     widget = MaskPlayground(tokens=list(tokens))
     for name, value in {**settings, **numbers}.items():

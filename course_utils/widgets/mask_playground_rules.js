@@ -1,5 +1,6 @@
 // The playground's rules: who may look where, what softmax makes of it, and the words and code for both.
 import { format } from "./shared.js";
+import { documentOf } from "./mask_playground_packing.js";
 
 /** The settings that the list offers, each with the traits it sets; S stands for the number of tokens. */
 export const EXAMPLES = [
@@ -10,7 +11,8 @@ export const EXAMPLES = [
   ["a decoder, padded on the left", { on: ["causal", "padding"], pads: 3, left: true }],
   ["a sliding window of 3", { on: ["causal", "window"], window: 3 }],
   ["a prefix language model", { on: ["causal", "prefix"], prefix: 3 }],
-  ["two documents in one row", { on: ["causal", "documents"] }],
+  ["two documents in one row", { on: ["causal", "documents"], third: "S" }],
+  ["three documents, the last one short", { on: ["causal", "documents"], second: "S/2", third: "S-1" }],
   ["two new tokens and a cache, offset forgotten", { on: ["causal"], num_queries: 2 }],
   ["two new tokens and a cache, offset S − L", { on: ["causal"], num_queries: 2, offset: "S-L" }],
 ];
@@ -19,8 +21,9 @@ export const EXAMPLES = [
 export function example(index, numTokens) {
   const wanted = EXAMPLES[index][1];
   const num_queries = Math.min(wanted.num_queries ?? numTokens, numTokens);
-  const offset = wanted.offset === "S-L" ? numTokens - num_queries : (wanted.offset ?? 0);
-  return { ...wanted, left: wanted.left ?? false, num_queries, offset };
+  const said = { "S-L": numTokens - num_queries, S: numTokens, "S-1": numTokens - 1, "S/2": Math.floor(numTokens / 2) };
+  const numbers = Object.entries(wanted).map(([name, value]) => [name, said[value] ?? value]);
+  return { left: false, offset: 0, ...Object.fromEntries(numbers), num_queries };
 }
 
 /** The tokens as the keys show them: pads stand before or after the sentence. */
@@ -33,7 +36,7 @@ export function keyNames({ tokens, on, pads, left }) {
 
 /** Which of the rules that are on forbid that query i looks at key j; an empty list means: it may. */
 export function forbids(view, i, j) {
-  const { tokens, on, offset, window, pads, left, prefix, second, num_queries } = view;
+  const { tokens, on, offset, window, pads, left, prefix, num_queries } = view;
   const keys = tokens.length;
   const place = i + keys - num_queries; // the queries are the last tokens
   const has = (rule) => on.includes(rule);
@@ -43,7 +46,7 @@ export function forbids(view, i, j) {
     if (has("window") && j <= i + offset - window) by.push("window");
   }
   if (has("padding") && (left ? j < pads : j >= keys - pads)) by.push("padding");
-  if (has("documents") && j < second !== place < second) by.push("documents");
+  if (has("documents") && documentOf(view, j) !== documentOf(view, place)) by.push("documents");
   return by;
 }
 
@@ -112,7 +115,7 @@ export function summary(view) {
 
 /** The same mask in Python. */
 export function code(view) {
-  const { tokens, on, offset, window, pads, left, prefix, second, num_queries } = view;
+  const { tokens, on, offset, window, pads, left, prefix, num_queries } = view;
   const keys = tokens.length;
   const size = `${num_queries}, ${keys}`;
   const base = [];
@@ -130,7 +133,7 @@ export function code(view) {
     );
   const lines = [];
   if (on.includes("documents")) {
-    lines.push(`ids = torch.tensor([${tokens.map((_, j) => (j < second ? 0 : 1)).join(", ")}])`);
+    lines.push(`ids = torch.tensor([${tokens.map((_, j) => documentOf(view, j)).join(", ")}])`);
     parts.push(`(ids[-${num_queries}:, None] == ids)`);
   }
   if (!parts.length) parts.push(`torch.ones(${size}, dtype=torch.bool)`);

@@ -1,5 +1,8 @@
 """Right answers to the exercises of chapter 06 in other styles than the reference."""
 
+import math
+from itertools import pairwise
+
 import numpy as np
 import torch
 import torch.nn.functional as F
@@ -256,6 +259,159 @@ def softmax_through_logarithms(scores, attn_mask):
     return (logs.exp() * ~empty).to(scores.dtype)
 
 
+# soft_cap
+
+
+def cap_by_a_stable_quotient(scores, cap):
+    down = torch.expm1(-2 * (scores / cap).abs())
+    out = -down / (down + 2) * scores.sign() * cap
+    return torch.where(scores == -torch.inf, torch.full_like(scores, -torch.inf), out)
+
+
+def cap_by_where(scores, cap):
+    return torch.where(scores == -INF, -INF, cap * torch.tanh(scores / cap))
+
+
+def cap_by_sigmoid(scores, cap):
+    out = cap * (2 * torch.sigmoid(2 * scores / cap) - 1)
+    return out.masked_fill(torch.isneginf(scores), float("-inf"))
+
+
+def cap_in_place_on_its_own(scores, cap):
+    out = scores.div(cap).tanh() * cap
+    out[scores.isinf()] = -INF
+    return out
+
+
+def cap_with_infinity_added(scores, cap):
+    away = torch.zeros_like(scores).masked_fill(scores.isneginf(), -INF)
+    return F.tanh(scores / cap) * cap + away
+
+
+def cap_of_the_finite_ones(scores, cap):
+    seen = scores > -INF
+    out = torch.full_like(scores, -INF)
+    out[seen] = cap * torch.tanh(scores[seen] / cap)
+    return out
+
+
+def cap_through_float64(scores, cap):
+    wide = scores.double()
+    return (torch.tanh(wide / cap) * cap).to(scores.dtype).where(scores.isfinite(), -INF)
+
+
+def cap_score_by_score(scores, cap):
+    flat = [
+        cap * torch.tanh(s / cap) if s > -INF else s.detach() for s in scores.reshape(-1).unbind()
+    ]
+    return torch.stack(flat).view(scores.shape) if flat else scores.clone()
+
+
+# packed_attention
+
+
+def _refuse(query, lengths):
+    if int(lengths.sum()) != query.shape[0]:
+        raise ValueError(f"{int(lengths.sum())} tokens in documents, {len(query)} given")
+
+
+def packed_by_split_and_torch(query, key, value, lengths, is_causal=False):
+    _refuse(query, lengths)
+    parts = [x.split(lengths.tolist()) for x in (query, key, value)]
+    outs = []
+    for document in zip(*parts, strict=True):
+        q, k, v = (x.transpose(0, 1).unsqueeze(0) for x in document)
+        out = F.scaled_dot_product_attention(q, k, v, is_causal=is_causal)
+        outs.append(out.squeeze(0).transpose(0, 1))
+    return torch.cat(outs)
+
+
+def packed_by_einsum(query, key, value, lengths, is_causal=False):
+    _refuse(query, lengths)
+    out, start = torch.empty_like(value), 0
+    for n in lengths.tolist():
+        part = slice(start, start + n)
+        scores = torch.einsum("ihd,jhd->hij", query[part], key[part]) / query.shape[-1] ** 0.5
+        if is_causal:
+            scores = scores.masked_fill(torch.ones(n, n).triu(1).bool(), -INF)
+        out[part] = torch.einsum("hij,jhd->ihd", scores.softmax(-1), value[part])
+        start += n
+    return out
+
+
+def packed_token_by_token(query, key, value, lengths, is_causal=False):
+    _refuse(query, lengths)
+    ends = lengths.cumsum(0).tolist()
+    rows = []
+    for end, n in zip(ends, lengths.tolist(), strict=True):
+        for i in range(end - n, end):
+            last = i + 1 if is_causal else end
+            k, v = key[end - n : last], value[end - n : last]
+            weights = torch.softmax((query[i] * k).sum(-1) * query.shape[-1] ** -0.5, dim=0)
+            rows.append((weights.unsqueeze(-1) * v).sum(0))
+    return torch.stack(rows)
+
+
+def packed_head_by_head(query, key, value, lengths, is_causal=False):
+    _refuse(query, lengths)
+    heads = []
+    for h in range(query.shape[1]):
+        pieces = []
+        parts = (x[:, h].split(lengths.tolist()) for x in (query, key, value))
+        for q, k, v in zip(*parts, strict=True):
+            scores = q @ k.T / math.sqrt(q.shape[-1])
+            if is_causal:
+                scores = scores + torch.full_like(scores, -INF).triu(1)
+            pieces.append(F.softmax(scores, dim=-1) @ v)
+        heads.append(torch.cat(pieces))
+    return torch.stack(heads, dim=1)
+
+
+def packed_in_batches_of_equal_length(query, key, value, lengths, is_causal=False):
+    _refuse(query, lengths)
+    starts = lengths.cumsum(0) - lengths
+    out = torch.zeros_like(value)
+    for n in lengths.unique().tolist():
+        if n == 0:
+            continue
+        places = starts[lengths == n].unsqueeze(-1) + torch.arange(n)
+        q, k, v = (x[places].transpose(1, 2) for x in (query, key, value))
+        done = F.scaled_dot_product_attention(q, k, v, is_causal=is_causal)
+        out = out.index_put((places,), done.transpose(1, 2))
+    return out
+
+
+def packed_by_cumulative_lengths(query, key, value, lengths, is_causal=False):
+    bounds = F.pad(lengths.cumsum(0), (1, 0))
+    if bounds[-1] != len(query):
+        raise ValueError("the lengths must sum to T")
+    outs = []
+    for a, b in pairwise(bounds.tolist()):
+        q, k, v = (x[a:b].permute(1, 0, 2) for x in (query, key, value))
+        scores = torch.bmm(q * q.shape[-1] ** -0.5, k.mT)
+        if is_causal:
+            late = torch.arange(b - a) > torch.arange(b - a).unsqueeze(-1)
+            scores = scores.where(~late, -1e30)
+        outs.append(torch.bmm(scores.softmax(-1), v).permute(1, 0, 2))
+    return torch.cat(outs, dim=0)
+
+
+def packed_without_empty_documents(query, key, value, lengths, is_causal=False):
+    kept = [n for n in lengths.tolist() if n > 0]
+    if sum(kept) != query.size(0):
+        raise ValueError
+    out = value.clone()
+    start = 0
+    for n in kept:
+        q, k, v = (x[start : start + n].movedim(1, 0) for x in (query, key, value))
+        mask = torch.tril(torch.ones(n, n, dtype=torch.bool)) if is_causal else None
+        out[start : start + n] = F.scaled_dot_product_attention(q, k, v, attn_mask=mask).movedim(
+            0, 1
+        )
+        start += n
+    return out
+
+
 # leaks_future
 
 
@@ -428,6 +584,25 @@ RIGHT_WAYS_CH06 = {
         softmax_by_hand,
         softmax_on_a_changed_copy,
         softmax_through_logarithms,
+    ),
+    "soft_cap": (
+        cap_by_a_stable_quotient,
+        cap_by_where,
+        cap_by_sigmoid,
+        cap_in_place_on_its_own,
+        cap_with_infinity_added,
+        cap_of_the_finite_ones,
+        cap_through_float64,
+        cap_score_by_score,
+    ),
+    "packed_attention": (
+        packed_by_split_and_torch,
+        packed_by_einsum,
+        packed_token_by_token,
+        packed_head_by_head,
+        packed_in_batches_of_equal_length,
+        packed_by_cumulative_lengths,
+        packed_without_empty_documents,
     ),
     "leaks_future": (
         leaks_one_position_at_a_time,

@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
+import { lengthsOf, pairsOf } from "../../course_utils/widgets/mask_playground_packing.js";
 import * as rules from "../../course_utils/widgets/mask_playground_rules.js";
 
 const CASES = JSON.parse(readFileSync(new URL("mask_playground_cases.json", import.meta.url)));
@@ -20,6 +21,23 @@ test("masks and weights are Python's", () => {
       row.forEach((weight, j) => assert.ok(Math.abs(weight - weights[i][j]) < 1e-12)),
     );
   }
+});
+
+test("pairs of packed documents are those that Python's operations count", () => {
+  for (const { view, packing } of CASES) {
+    const lengths = lengthsOf(view);
+    assert.deepEqual({ lengths, ...pairsOf(lengths) }, packing, JSON.stringify(view));
+  }
+  assert.deepEqual(pairsOf([4, 4]), { own: 32, padded: 32, row: 64 }, "equal lengths: padding is free");
+  assert.deepEqual(pairsOf([9, 1, 1]), { own: 83, padded: 243, row: 121 }, "padding may cost more than T × T");
+});
+
+test("a third document is separate, wherever it begins", () => {
+  const three = view({ on: ["documents"], second: 3, third: 5 });
+  assert.deepEqual(rules.forbids(three, 6, 4), ["documents"]);
+  assert.deepEqual(rules.forbids(three, 6, 5), []);
+  assert.deepEqual(rules.maskOf(three), rules.maskOf({ ...three, second: 5, third: 3 }));
+  assert.match(rules.code(three), /^ids = torch.tensor\(\[0, 0, 0, 1, 1, 2, 2\]\)/);
 });
 
 test("an empty row weighs nothing, every other row sums to 1", () => {
@@ -76,7 +94,7 @@ test("each example is another mask, and each fits any number of tokens", () => {
   for (const size of [2, 8, 12]) {
     const tokens = Array.from({ length: size }, (_, i) => `t${i}`);
     rules.EXAMPLES.forEach((_, i) => {
-      const made = { ...BASE, window: 2, pads: 1, prefix: 1, second: 1, ...rules.example(i, size), tokens };
+      const made = { ...BASE, window: 2, pads: 1, prefix: 1, second: 1, third: size, ...rules.example(i, size), tokens };
       assert.equal(rules.maskOf(made).length, made.num_queries);
       assert.ok(rules.code(made).includes("mask ="));
     });

@@ -4,18 +4,19 @@
 """
 
 import json
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from course_utils import attention
+from course_utils import attention, measure
 
 PATH = Path(__file__).with_name("mask_playground_cases.json")
 USUAL = {
     "tokens": ["a", "b", "c", "d", "e", "f", "g"], "on": ["causal"], "num_queries": 7, "offset": 0,
-    "window": 3, "pads": 2, "left": False, "prefix": 3, "second": 4,
+    "window": 3, "pads": 2, "left": False, "prefix": 3, "second": 4, "third": 7,
 }  # fmt: skip
 CHANGES: list[dict[str, Any]] = [
     {},
@@ -36,6 +37,9 @@ CHANGES: list[dict[str, Any]] = [
     {"on": ["documents"], "second": 1},
     {"on": ["causal", "documents"], "num_queries": 5, "offset": 2},
     {"on": ["causal", "window", "padding", "prefix", "documents"], "num_queries": 6, "offset": 1},
+    {"on": ["documents"], "second": 2, "third": 5},
+    {"on": ["causal", "documents"], "second": 3, "third": 6, "num_queries": 4, "offset": 3},
+    {"on": ["documents"], "second": 5, "third": 2},
 ]
 
 
@@ -58,13 +62,33 @@ def loop_mask(view: dict[str, Any]) -> Tensor:
             past = j <= end or not {"causal", "window"} & set(on)
             near = "window" not in on or j > end - view["window"]
             open_to_all = "prefix" in on and j < view["prefix"]
-            together = (j < view["second"]) == (place < view["second"])
+            together = all((j < view[at]) == (place < view[at]) for at in ("second", "third"))
             mask[i, j] = (
                 ((past and near) or open_to_all)
                 and (real or "padding" not in on)
                 and (together or "documents" not in on)
             )
     return mask
+
+
+def packing(view: dict[str, Any]) -> dict[str, Any]:
+    """The documents' lengths, and the pairs that three layouts multiply, as counted."""
+    keys = len(view["tokens"])
+    ends = sorted({0, view["second"], view["third"], keys})
+    lengths = torch.tensor(ends).diff()
+
+    def pairs(attend: Any, *given: Tensor) -> int:
+        return measure.count_flops(attend, *given) // 4  # one head of width 1, two products
+
+    one = partial(torch.zeros, dtype=torch.float64)
+    padded = one(len(lengths), 1, int(lengths.max()), 1)
+    row, packed = one(1, 1, keys, 1), one(keys, 1, 1)
+    return {
+        "lengths": lengths.tolist(),
+        "own": pairs(attention.packed_attention, packed, packed, packed, lengths),
+        "padded": pairs(attention.scaled_dot_product_attention, padded, padded, padded),
+        "row": pairs(attention.scaled_dot_product_attention, row, row, row),
+    }
 
 
 def run(code: str, shape: tuple[int, int]) -> Tensor:
@@ -80,7 +104,8 @@ def cases() -> list[dict[str, Any]]:
         view = USUAL | changes
         mask = loop_mask(view)
         weights = attention.masked_softmax(scores_of(*mask.shape), mask)
-        made.append({"view": view, "mask": mask.int().tolist(), "weights": weights.tolist()})
+        numbers = {"mask": mask.int().tolist(), "weights": weights.tolist()}
+        made.append({"view": view, **numbers, "packing": packing(view)})
     return made
 
 

@@ -16,6 +16,7 @@ function show(changes = {}) {
     left: false,
     prefix: 2,
     second: 3,
+    third: 6,
     row: 2,
     ...changes,
   });
@@ -75,9 +76,9 @@ test("the list shows examples and says so when the setting is none of them", asy
   const { move, bits, field, model } = show();
   const list = field("Example");
   assert.equal(list.options[list.selectedIndex].textContent, "a decoder");
-  await move(list, 9);
-  assert.deepEqual(bits(), ["100000", "110000"], "aligned at the top: the cache is not seen");
   await move(list, 10);
+  assert.deepEqual(bits(), ["100000", "110000"], "aligned at the top: the cache is not seen");
+  await move(list, 11);
   assert.deepEqual(bits(), ["111110", "111111"]);
   assert.equal(model.get("offset"), 4);
   await move("offset", 3);
@@ -123,6 +124,25 @@ test("it follows Python, and shows the mask as code", async () => {
     el.querySelector("pre").textContent,
     "ids = torch.tensor([0, 0, 0, 1, 1, 1])\nmask = (\n    causal_mask(6, 6, offset=0)\n    & (ids[-6:, None] == ids)\n)",
   );
+});
+
+test("packed documents are counted in three layouts while their rule is on", async () => {
+  const { el, move, field, model, bits } = show();
+  const table = el.querySelector(".acw-packing");
+  const counts = () => [...table.querySelectorAll("tbody tr")].map((tr) => tr.textContent);
+  assert.ok(table.hidden && field("third document at").disabled);
+  await move("documents", true);
+  assert.ok(!table.hidden);
+  assert.equal(table.querySelector("caption").textContent, "Pairs multiplied for documents of 3 and 3 tokens");
+  assert.deepEqual(counts(), ["each for itself3² + 3²= 18", "padded to the longest2 · 3²= 18", "one row, T × T6²= 36"]);
+  await move("third document at", 5);
+  assert.equal(model.get("third"), 5);
+  assert.equal(table.querySelector("caption").textContent, "Pairs multiplied for documents of 3, 2 and 1 tokens");
+  assert.deepEqual(counts(), ["each for itself3² + 2² + 1²= 14", "padded to the longest3 · 3²= 27", "one row, T × T6²= 36"]);
+  assert.deepEqual([...table.querySelectorAll(".acw-bar")].map((bar) => Math.round(parseFloat(bar.style.width))), [39, 75, 100]);
+  assert.deepEqual(bits().slice(3), ["000100", "000110", "000001"]);
+  const list = field("Example");
+  assert.equal(list.options[list.selectedIndex].textContent, "three documents, the last one short");
 });
 
 test("long names and many tokens stand upright", () => {

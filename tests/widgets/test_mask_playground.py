@@ -35,7 +35,8 @@ def test_every_trait_that_the_page_reads_is_sent() -> None:
 def test_the_shared_cases_are_what_python_computes() -> None:
     stored = json.loads(shared.PATH.read_text(encoding="utf-8"))
     for kept, made in zip(stored, shared.cases(), strict=True):
-        assert (kept["view"], kept["mask"]) == (made["view"], made["mask"])
+        for name in ("view", "mask", "packing"):
+            assert kept[name] == made[name]
         weights = (torch.tensor(case["weights"], dtype=torch.float64) for case in (kept, made))
         torch.testing.assert_close(*weights)
 
@@ -81,7 +82,7 @@ def test_wrong_arguments_are_said(
 
 
 @pytest.mark.parametrize(
-    ("name", "low", "high"), [("window", 1, 8), ("pads", 0, 8), ("second", 1, 7)]
+    ("name", "low", "high"), [("window", 1, 8), ("pads", 0, 8), ("second", 1, 7), ("third", 1, 8)]
 )
 def test_numbers_keep_to_the_tokens(name: str, low: int, high: int) -> None:
     widget = mask_playground()
@@ -106,6 +107,13 @@ def test_it_lives_without_a_kernel(open_page: Show, over: str) -> None:
     expect(readout).to_contain_text("Hidden: the, cat by window; my, dog, ran, off by causal")
     page.get_by_role("combobox", name="Example").select_option("a decoder, padded on the left")
     expect(readout).to_contain_text("reads nothing: its weights are zeros")
+    expect(page.locator(".acw-packing")).to_be_hidden()
+    page.get_by_role("checkbox", name="documents").check()
+    packing = page.get_by_role("table", name="Pairs multiplied for documents of 4 and 4 tokens")
+    expect(packing).to_contain_text("padded to the longest2 · 4²= 32")
+    page.get_by_role("slider", name="third document at").focus()
+    page.keyboard.press("ArrowLeft")
+    expect(page.locator(".acw-packing")).to_contain_text("each for itself4² + 3² + 1²= 26")
 
 
 @pytest.mark.browser
