@@ -6,7 +6,9 @@ Every way is timed in rounds, in a new order each, by CUDA events around as many
 times as many backward. Errors are those of output and gradients against float64, relative to the
 largest entry, at lengths that tiles divide and at one that they do not. Up to 2048 tokens the
 forward pass is also replayed from a CUDA graph, which leaves out what Python takes to launch it.
-The peak is the memory that one forward and backward pass held beyond its inputs.
+The peak is the memory that one forward and backward pass held beyond its inputs. The kernels'
+options (a window, documents, a cap, slopes) are timed beside FlexAttention's at two lengths; their
+FLOPs are those of the pairs that are seen.
 
     .venv/bin/python benchmarks/flash_gpu.py            # every size
     .venv/bin/python benchmarks/flash_gpu.py --quick    # two lengths, two rounds
@@ -24,11 +26,12 @@ import time
 from collections.abc import Callable
 from functools import partial
 from importlib.metadata import version
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import torch
-from flash_ways import STREAM, TOKENS, Attend, Case, cases, inputs, naive, ways
+from flash_ways import STREAM, TOKENS, Attend, Case, cases, inputs, naive, optional, ways
 from recording import RESULTS, write_record
 from torch import Tensor
 from tqdm import tqdm
@@ -69,12 +72,18 @@ def passes(attend: Attend, given: list[Tensor], device: str) -> dict[str, Callab
     return runs
 
 
-def measure(case: Case, rounds: int, device: str) -> list[Row]:
+def measure(case: Case, found: dict[str, Attend], said: Row, rounds: int, device: str) -> list[Row]:
     """Time every way at one size; one that cannot do it says why in place of its times."""
     given = inputs(case.shape, torch.bfloat16, device)
     rows, runs = [], {}
-    for name, attend in ways(case, device).items():
-        row: Row = {"what": name, **case._asdict(), "batch": case.shape[0], "heads": case.shape[1]}
+    for name, attend in found.items():
+        row: Row = {
+            "what": name,
+            **said,
+            **case._asdict(),
+            "batch": case.shape[0],
+            "heads": case.shape[1],
+        }
         rows.append(row)
         try:
             row["peak_bytes"] = peak(attend, given, device)
@@ -90,11 +99,12 @@ def measure(case: Case, rounds: int, device: str) -> list[Row]:
         for name, kind in random.Random(number).sample(list(runs), len(runs)):
             run, calls = runs[name, kind]
             by_name[name][f"{kind}_ms"].append(round(timed(run, calls, device), 4))
+    flops = case.flops * said.get("seen", 1.0)
     for row in rows:
         for kind, factor in (("forward", 1.0), ("backward", 2.5), ("replayed", 1.0)):
             if row.get(f"{kind}_ms"):
                 seconds = 1e-3 * statistics.median(row[f"{kind}_ms"])
-                row[f"{kind}_tflops"] = round(factor * case.flops / seconds / 1e12, 2)
+                row[f"{kind}_tflops"] = round(factor * flops / seconds / 1e12, 2)
     return rows
 
 
@@ -149,7 +159,10 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=RESULTS, help="folder to write to")
     options = parser.parse_args()
     if options.dry_run:
-        for row in [*errors((40,), "cpu"), *measure(Case(64, 70, True, 70, 64), 1, "cpu")]:
+        tiny = Case(64, 70, True, 70, 64)
+        timed_once = measure(tiny, ways(tiny, "cpu"), {}, 1, "cpu")
+        more = [measure(*one, 1, "cpu") for one in optional((24,), "cpu", tokens=24, stream=128)]
+        for row in [*errors((40,), "cpu"), *timed_once, *chain(*more)]:
             print(json.dumps(row))
         return
     if not torch.cuda.is_available():
@@ -157,7 +170,7 @@ def main() -> None:
     rounds, lengths = (2, (1024, 8192)) if options.quick else (options.rounds, LENGTHS)
     checked = errors((512, 1000, 2048), "cuda")
     every = tqdm(cases(lengths), desc="sizes", ncols=80)
-    runs = [row for case in every for row in measure(case, rounds, "cuda")]
+    runs = [row for case in every for row in measure(case, ways(case, "cuda"), {}, rounds, "cuda")]
     write_record(
         options.out / "flash_gpu.json",
         what="the course's flash kernels on a GPU, beside torch's own attention",
@@ -168,6 +181,9 @@ def main() -> None:
                   "cudnn": str(torch.backends.cudnn.version())},
         errors=checked,
         runs=runs,
+        options=[
+            row for one in optional((2048, 8192), "cuda") for row in measure(*one, rounds, "cuda")
+        ],
     )  # fmt: skip
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
@@ -12,6 +12,7 @@ from torch.nn import functional as F
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.nn.attention.flex_attention import create_block_mask, flex_attention
 
+from course_utils.attention.flash_spans import visible_spans
 from course_utils.attention.flash_triton import flash_attention
 
 Attend = Callable[[Tensor, Tensor, Tensor], Tensor]
@@ -63,6 +64,55 @@ def ways(case: Case, device: str) -> dict[str, Attend]:
         found["flex"] = flex(case)
     found["naive"] = partial(naive, case.is_causal)
     return found
+
+
+def options(case: Case, device: str) -> dict[str, dict[str, Any]]:
+    """Return what a call may ask of the kernels besides, by name."""
+    heads, length = case.shape[1:3]
+    slopes = torch.exp2(-8 * torch.arange(1, heads + 1, device=device) / heads)
+    documents = torch.full((8,), length // 8)
+    documents[-1] += length % 8
+    return {
+        "window": {"is_causal": True, "window": (length // 8 - 1, None)},
+        "documents": {"is_causal": True, "lengths": documents},
+        "cap": {"is_causal": True, "cap": 50.0},
+        "slopes": {"is_causal": True, "slopes": slopes},
+        "all": {"window": (length // 8, 0), "lengths": documents, "cap": 50.0, "slopes": slopes},
+    }
+
+
+def optional(
+    lengths: tuple[int, ...], device: str, **sizes: int
+) -> Iterator[tuple[Case, dict[str, Attend], dict[str, Any]]]:
+    """Yield each size with ours and FlexAttention under an option: its name, the share of pairs."""
+    for case in cases(lengths, **sizes):
+        if case.is_causal:  # the options say themselves what is
+            continue
+        for name, asked in options(case, device).items():
+            hiding = {kind: x for kind, x in asked.items() if kind not in ("cap", "slopes")}
+            low, limit = visible_spans(case.length, case.length, **hiding).queries.to(device)
+            found: dict[str, Attend] = {"ours": partial(flash_attention, **asked)}
+            if device == "cuda":
+                found["flex"] = optional_flex(case, asked, low, limit)
+            seen = float((limit - low).sum()) / case.length**2
+            yield case, found, {"option": name, "seen": seen}
+
+
+def optional_flex(case: Case, asked: dict[str, Any], low: Tensor, limit: Tensor) -> Attend:
+    """Return FlexAttention with an option, compiled for this case."""
+    cap, slopes = asked.get("cap"), asked.get("slopes")
+
+    def mod(score: Tensor, b: Tensor, h: Tensor, i: Tensor, j: Tensor) -> Tensor:
+        score = score if cap is None else cap * torch.tanh(score / cap)
+        return score if slopes is None else score - slopes[h] * (i - j).abs()
+
+    torch._dynamo.reset()
+    blocks = create_block_mask(
+        lambda b, h, i, j: (j >= low[i]) & (j < limit[i]), None, None, case.length, case.length,
+        device="cuda",
+    )  # fmt: skip
+    compiled = torch.compile(flex_attention, dynamic=False)
+    return partial(compiled, score_mod=mod, block_mask=blocks)
 
 
 def pinned(backend: SDPBackend, is_causal: bool, q: Tensor, k: Tensor, v: Tensor) -> Tensor:

@@ -33,7 +33,7 @@ How to read: each experiment begins with a question. Write down your guess, run 
 
 $L$ queries, $S$ keys, $n$ where both are equal; $d$ is the width of one head.
 
-The kernel of section 9 is written in Triton, which the course installs on Linux (x86-64). For macOS and Windows there is none: one exercise and two cells are skipped there, and say so.
+The kernel of section 9 is written in Triton, which the course installs on Linux (x86-64). For macOS and Windows there is none: one exercise and three cells are skipped there, and say so.
 
 The chapter is about exact attention: every number that it computes is the one that chapter 03 computes, up to rounding. What changes is the order of the work, and what is kept.
 """
@@ -52,7 +52,9 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 from tqdm import tqdm
 
 from course_utils import attention, check, hint, measure, plotting, yours  # noqa: F401
-from course_utils.attention import flash_kernels
+from course_utils.attention import flash_kernels, flash_mods
+from course_utils.attention.flash_launch import gpu_tilings
+from course_utils.attention.flash_spans import count_tiles, visible_spans
 from course_utils.attention.flash_triton import flash_attention
 from course_utils.triton_interpreter import tl  # None where Triton does not exist
 from course_utils.widgets import tile_stepper
@@ -1076,7 +1078,8 @@ The forward kernel is the loop of section 4. To read it:
 - `query.load([batch, head, first, 0])` loads a tile from HBM that begins at this index; its shape is fixed when the kernel is launched.
 - `tl.constexpr` marks what is known when the kernel is *compiled*, such as the sizes of tiles; a branch on it costs nothing when the kernel runs.
 - `GROUP` is how many query heads share one head of keys and values (chapter 08).
-- `tile` is the inside of both loops: the exercise below.
+- `forward_step` loads a tile of keys and one of values, and hands them to `tile`: the exercise below.
+- `extra` and `mod` hold nothing here. Section 12 needs them.
 """
 
 # %% tags=["nbval-ignore-output"] reason="it follows the text of the kernel"
@@ -1099,7 +1102,7 @@ r"""
 
 *Difficulty · importance · minutes*
 
-Write `flash_forward_tile(m, l, acc, q, k, v, columns, limit, scale_log2) -> (m, l, acc)`, the inside of both loops, in Triton's language. No decorator: the check makes a kernel of it.
+Write `flash_forward_tile(m, l, acc, q, k, v, columns, limit, scale_log2) -> (m, l, acc)`, what both loops do with a tile, in Triton's language. No decorator: the check makes a kernel of it.
 
 - `m`, `l`, `acc`: as in section 2, to base 2, in 32 bits. `q`, `k`, `v`: tiles already loaded; rows beyond the end are zeros.
 - `columns`: the positions of the keys. Row `i` may see those below `limit[i]`; `None` where every row sees the whole tile.
@@ -1448,9 +1451,129 @@ Nothing. The loop feeds whole texts, as in training or in reading a prompt. Ther
 </details>
 """
 
+# %% [markdown] tags=["further"]
+r"""
+## 12. What the kernel leaves out
+
+The kernel of section 9 had one mask. Models ask for more: a window (Mistral), packed documents, a cap on the scores (Gemma 2), slopes (ALiBi), queries that continue a cache.
+
+Each of these masks shows a query *one interval* of keys, and its ends never move back from one query to the next. So two numbers per query replace the table, and a tile of queries visits the keys from its first row's beginning to its last row's end, and no others.
+
+**Predict.** 8192 tokens, tiles of 64 queries × 128 keys, as on the H100. Which share of the tiles does a causal window of 1024 keys visit? And 32 documents, each of 256?
+"""
+
+# %%
+n, tile = 8192, gpu_tilings(torch.bfloat16, 64).forward
+draws = torch.randn(60, generator=torch.Generator().manual_seed(3))
+uneven = (150 * draws.exp()).long().clamp(min=1)
+uneven = uneven[uneven.cumsum(0) < n]
+asked = {
+    "no mask": {}, "causal": {"is_causal": True},
+    "causal, window of 1024": {"is_causal": True, "window": (1023, None)},
+    "causal, window of 128": {"is_causal": True, "window": (127, None)},
+    "128 before, 128 after": {"window": (128, 128)},
+    "32 documents, causal": {"is_causal": True, "lengths": torch.full((32,), 256)},
+    f"{len(uneven) + 1} uneven documents, causal": {
+        "is_causal": True, "lengths": torch.cat((uneven, n - uneven.sum(0, keepdim=True)))},
+}  # fmt: skip
+print(f"{'':30}tiles visited    of all   compared   pairs computed / seen")
+for name, options in asked.items():
+    spans = visible_spans(n, n, **options)
+    visited, compared, every = count_tiles(spans, tile.block_q, tile.block_k)
+    seen = int((spans.queries[1] - spans.queries[0]).clamp(min=0).sum())
+    pairs = visited * tile.block_q * tile.block_k / seen
+    print(f"{name:30}{visited:13,} {visited / every:9.1%} {compared:10,} {pairs:14.2f}")
+
 # %% [markdown]
 r"""
-## 12. What published texts say, once more
+<details><summary>Answer</summary>
+
+The window 13.2 %, the documents 2.3 %<!-- shown: 13.2 2.3 -->; causality alone leaves 50.8 %<!-- shown: 50.8 -->.
+
+A tile that some row's interval cuts is compared, number by number; the others are not. The last column is the price of tiles: a window as narrow as a tile computes two pairs for each that is seen<!-- shown: 2.00 -->; uneven documents 1.56<!-- shown: 1.56 -->, since their ends rarely meet those of tiles.
+
+</details>
+
+A cap and slopes hide nothing: they change scores that are in registers already. Each is a small function that is handed to the kernel, as `tile` was.
+"""
+
+# %% tags=["nbval-ignore-output"] reason="it follows the text of the kernel"
+source = Path(flash_mods.__file__).read_text(encoding="utf-8")
+for name in ("capped", "sloped", "changed"):
+    start = source.index(f"def {name}(")
+    print(source[start : source.index("\n\n\n", start)], end="\n\n")
+
+# %% [markdown]
+r"""
+`mod` is known when the kernel is compiled, as in FlexAttention. Where it is `None`, no code is left of it: a call without options compiles to the kernels that section 10 measured, with as many instructions and registers. A test of the course keeps it so.
+
+**Predict.** A mod returns a second result. What is it for? Now all options run in the interpreter, compared with scores written out in 64 bits: `composed_attention` with a mask, a cap and a bias (chapter 06).
+"""
+
+
+# %%
+def written(query, key, value, cap=None, slopes=None, offset=0, **options):
+    """Return the same with all scores in memory, in the precision of its inputs."""
+    length, num_keys = query.shape[2], key.shape[2]
+    low, limit = visible_spans(length, num_keys, offset=offset, **options).queries
+    steps = (torch.arange(length)[:, None] + offset - torch.arange(num_keys)).abs()
+    column = torch.arange(num_keys)
+    mask = (column >= low[:, None]) & (column < limit[:, None])
+
+    def score_mod(scores):
+        scores = scores if cap is None else attention.soft_cap(scores, cap)
+        return scores if slopes is None else scores - slopes.double()[:, None, None] * steps
+
+    return attention.composed_attention(query, key, value, score_mod, mask)
+
+
+def option_errors(options, length=90, num_keys=130, d=16, d_v=24):
+    """Return the largest errors of output and gradients, over their largest entries."""
+    sizes = ((4, length, d), (2, num_keys, d), (2, num_keys, d_v))
+    low = [torch.randn(1, *size, generator=generator).requires_grad_() for size in sizes]
+    high = [x.detach().double().requires_grad_() for x in low]
+    ours, exact = flash_attention(*low, **options), written(*high, **options)
+    pairs = [(ours, exact), *zip(slopes(ours, low), slopes(exact, high), strict=True)]
+    return [((a - b).abs().max() / b.abs().max()).item() for a, b in pairs]
+
+
+# %% tags=["nbval-ignore-output"] reason="Triton may be missing, and the last digits depend on the processor"
+packed = {"lengths": (torch.tensor([20, 1, 69]), torch.tensor([20, 41, 69])), "is_causal": True}
+tried = {
+    "values wider than keys": {},
+    "last query at the last key": {"is_causal": True, "offset": 40},
+    "window": {"window": (30, 3), "offset": 40},
+    "documents": packed,
+    "cap of 2": {"cap": 2.0},
+    "slopes": {"slopes": torch.tensor([0.5, 0.25, 0.125, 0.0625]), "offset": 40},
+    "cap and documents": packed | {"cap": 2.0},
+}
+try:
+    print(" " * 30 + "out      dQ      dK      dV")
+    for name, options in tried.items():
+        print(f"{name:26}", "".join(f"{error:8.0e}" for error in option_errors(options)))
+except ImportError as missing:
+    print(f"The kernel was not run. {missing}")
+
+# %% [markdown]
+r"""
+<details><summary>Answer</summary>
+
+It is the derivative, for the backward pass: $1 - \tanh^2$ for the cap, 1 for slopes, which only shift a score. Both backward kernels multiply by it; whatever the options, all errors stay near $10^{-6}$.
+
+</details>
+"""
+
+# %% [markdown]
+r"""
+**What is not measured.** No GPU has run these options yet. The interpreter says that their numbers are right. The compiler says that they fit an H100-class GPU: no spill in 16 bits, for heads 64 to 256 wide. With a cap that took smaller tiles or more warps in the backward pass, since its derivative occupies registers.
+
+How fast they are, nobody knows: a third of the tiles need not be a third of the time. `benchmarks/flash_gpu.py` times them where there is a GPU; the records of section 10 do not have them.
+"""
+
+# %% [markdown]
+r"""
+## 13. What published texts say, once more
 
 Two statements from print are worth checking in full; nine more are folded below them.
 

@@ -17,6 +17,7 @@ import subprocess
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
+from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple
 from unittest import mock
@@ -24,11 +25,19 @@ from unittest import mock
 import torch
 
 SHARED_LIMIT = 232_448  # bytes of shared memory that one program may have on an H100 or H200
+INSTRUCTION = re.compile(r"^\s+(?:@!?%p\d+ )?[a-z][\w.:]*(?<!:)\s", re.MULTILINE)
 WIDTHS = {
-    torch.bfloat16: (16, 32, 64, 128),
-    torch.float16: (64, 128),
-    torch.float32: (16, 32, 64, 128),
+    torch.bfloat16: (16, 32, 64, 128, 256),
+    torch.float16: (64, 128, 256),
+    torch.float32: (16, 32, 64, 128, 256),
 }
+# What a call may ask for besides, and whether it is causal by itself: spans hold the causality.
+OPTIONS = (
+    ("spans", False), ("cap", False), ("cap", True), ("slopes", True), ("spans cap", False),
+    ("spans slopes", False), ("spans cap slopes", False),
+)  # fmt: skip
+OPTION_WIDTHS = {torch.bfloat16: (64, 128, 256), torch.float16: (64, 128), torch.float32: (64, 128)}
+UNEQUAL = ((64, 128), (128, 64), (192, 128), (64, 256))  # of a key, of a value; bfloat16
 
 
 class Compiled(NamedTuple):
@@ -39,6 +48,9 @@ class Compiled(NamedTuple):
     width: int
     is_causal: bool
     length: int
+    value_width: int
+    options: str
+    instructions: int
     registers: int
     spilled: int
     shared: int
@@ -82,19 +94,40 @@ def compiling() -> Iterator[list[tuple[str, Any]]]:
 
 
 def compile_all(
-    dtype: torch.dtype, width: int, is_causal: bool, length: int, num_kv_heads: int
-) -> list[Compiled]:
+    dtype: torch.dtype, width: int, is_causal: bool, length: int, num_kv_heads: int,
+    options: str = "", value_width: int = 0,
+) -> list[Compiled]:  # fmt: skip
     """Compile all three kernels as a call with these arguments and two heads would."""
     from course_utils.attention.flash_launch import flash_backward, flash_forward, gpu_tilings
+    from course_utils.attention.flash_mods import Extras
 
     query = torch.zeros(1, 2, length, width, dtype=dtype)
     key = query[:, :num_kv_heads]
-    cut = gpu_tilings(dtype, width)
+    value = torch.zeros(*key.shape[:3], value_width or width, dtype=dtype)
+    ends = torch.zeros(2, length, dtype=torch.int32)
+    made = {"spans": ends, "places": ends[0], "cap": 50.0, "slopes": torch.zeros(2)}
+    asked = options.replace("spans", "spans places").split()
+    extras = Extras(**{name: made[name] for name in asked})
+    cut = gpu_tilings(dtype, max(width, value_width), extras.cap is not None)
     with compiling() as kernels:
-        out, lse = flash_forward(query, key, key, 0.1, is_causal, cut)
-        flash_backward(query, key, key, out, lse, query, 0.1, is_causal, cut)
-    of = (str(dtype).removeprefix("torch."), width, is_causal, length)
+        given = 0.1, is_causal, cut
+        out, lse = flash_forward(query, key, value, *given, extras=extras)
+        flash_backward(query, key, value, out, lse, out, *given, extras, extras.spans)
+    of = str(dtype).removeprefix("torch."), width, is_causal, length, value.shape[-1], options
     return [Compiled(name, *of, **_facts(kernel)) for name, kernel in kernels]
+
+
+def calls() -> Iterator[tuple[Any, ...]]:
+    """Yield what `compile_all` is given, for every kernel that a call may take."""
+    for dtype, widths in WIDTHS.items():
+        for width, is_causal in product(widths, (False, True)):
+            yield dtype, width, is_causal, 1024, 2
+            yield dtype, width, is_causal, 1000, 1
+    for dtype, widths in OPTION_WIDTHS.items():
+        for width, (options, is_causal) in product(widths, OPTIONS):
+            yield dtype, width, is_causal, 1000, 1, options
+    for width, value_width in UNEQUAL:
+        yield torch.bfloat16, width, True, 1000, 1, "", value_width
 
 
 def _facts(kernel: Any) -> dict[str, Any]:
@@ -105,6 +138,7 @@ def _facts(kernel: Any) -> dict[str, Any]:
     if registers is None or not spills:
         raise ValueError(f"ptxas must say how many registers it used, got {said!r}")
     return {
+        "instructions": len(INSTRUCTION.findall(ptx)),
         "registers": int(registers[1]),
         "spilled": sum(map(int, spills)),
         "shared": int(kernel.metadata.shared),
@@ -143,21 +177,19 @@ def main() -> None:
     options = parser.parse_args()
     if os.environ.get("TRITON_INTERPRET"):
         parser.error("TRITON_INTERPRET must not be set: it makes triton interpret, not compile")
-    for dtype, width in [(dtype, width) for dtype, widths in WIDTHS.items() for width in widths]:
-        name = str(dtype).removeprefix("torch.")
-        if options.dtype not in (None, name) or options.width not in (None, width):
-            continue
-        for is_causal in (False, True):
-            for length, num_kv_heads in ((1024, 2), (1000, 1)):
-                for one in compile_all(dtype, width, is_causal, length, num_kv_heads):
-                    print(json.dumps(one._asdict()) if options.json else _row(one), flush=True)
+    for call in calls():
+        name = str(call[0]).removeprefix("torch.")
+        if options.dtype in (None, name) and options.width in (None, call[1]):
+            for one in compile_all(*call):
+                print(json.dumps(one._asdict()) if options.json else _row(one), flush=True)
 
 
 def _row(one: Compiled) -> str:
     flags = [name for name in ("wgmma", "tma", "serialized") if getattr(one, name)]
+    what = "causal" if one.is_causal else "full"
     return (
-        f"{one.kernel:26} {one.dtype:8} {one.width:3} {'causal' if one.is_causal else 'full':6} "
-        f"{one.length:4}  {one.registers:3} registers, {one.spilled} bytes spilled, "
+        f"{one.kernel:26} {one.dtype:8} {one.width:3} {one.value_width:3} {what:6} {one.length:4} "
+        f"{one.options:16} {one.registers:3} registers, {one.spilled} bytes spilled, "
         f"{one.shared:6} bytes shared, {', '.join(flags)}"
     )
 

@@ -17,11 +17,22 @@ def num_visible(num_keys: int, rows: slice, is_causal: bool) -> int:
 
 
 def mask_future(scores: Tensor, rows: slice, keys: slice) -> Tensor:
-    """Set the scores of one tile to -inf, in place, where the key comes after the query."""
+    """Set the scores of one tile to -inf, in place, where the key comes after the query.
+
+    The same rows of several heads may lie one behind the other.
+    """
     if keys.stop - 1 > rows.start:  # else the whole tile lies in the past
         row, column = (torch.arange(x.start, x.stop, device=scores.device) for x in (rows, keys))
+        copies = scores.shape[-2] // len(row)
+        row = row.repeat(copies) if copies > 1 else row
         scores.masked_fill_(column > row.unsqueeze(-1), -torch.inf)
     return scores
+
+
+def by_group(x: Tensor, num_kv_heads: int) -> Tensor:
+    """Return (B, H_kv, heads that share them, L, width), a view."""
+    heads: Tensor = x.unflatten(1, (num_kv_heads, -1))
+    return heads
 
 
 def check_tiled(
@@ -29,9 +40,5 @@ def check_tiled(
 ) -> None:
     """Raise unless the three are (B, H, length, width), fit together, and blocks hold a row."""
     check_grouped(query, key, value)
-    if query.shape[1] != key.shape[1]:
-        raise ValueError(
-            f"query and key need the same number of heads, got {query.shape[1]} and {key.shape[1]}"
-        )
     check_at_least(1, block_q=block_q, block_k=block_k)
     check_instance(bool, is_causal=is_causal)

@@ -7,13 +7,15 @@ Differs: how to cut is looked up and never searched for while the program runs, 
 """
 
 from contextlib import AbstractContextManager
+from functools import partial
 from typing import Any, NamedTuple
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from torch import Tensor
 
 from course_utils.attention import flash_kernels as kernels
+from course_utils.attention.flash_mods import Extras, mod_of
 from course_utils.triton_interpreter import TensorDescriptor, interpreter
 
 
@@ -34,58 +36,72 @@ class Tilings(NamedTuple):
     key_value: Tiling
 
 
-# By bytes of a number and width. Those of 2 bytes were the fastest of 24 on an H100, or level with
-# it (records/flash_tilings.json); float32 has no tensor cores here, and small tiles. With all of
-# them the registers suffice on a Hopper GPU, which tools/compile_flash.py has the compiler say.
+# By bytes of a number and width. Those of 2 bytes, up to width 128, were the fastest of 24 on an
+# H100, or level with it (records/flash_tilings.json); float32 has no tensor cores here, and small
+# tiles. With all but float32's last the registers suffice on a Hopper GPU, says the compiler that
+# tools/compile_flash.py asks. Those of width 256, and those for a cap, are unmeasured.
 TILINGS = {
     (2, 64): Tilings(Tiling(64, 128, 4, 2), Tiling(128, 64, 4, 3), Tiling(128, 64, 4, 2)),
     (2, 128): Tilings(Tiling(64, 64, 4, 3), Tiling(128, 64, 8, 3), Tiling(64, 64, 4, 2)),
+    (2, 256): Tilings(Tiling(128, 64, 8, 2), Tiling(64, 64, 8, 2), Tiling(32, 64, 8, 2)),
     (4, 64): Tilings(Tiling(16, 32, 8, 2), Tiling(16, 32, 8, 2), Tiling(32, 16, 4, 2)),
     (4, 128): Tilings(Tiling(16, 16, 8, 2), Tiling(16, 16, 8, 2), Tiling(32, 16, 8, 2)),
+    (4, 256): Tilings(Tiling(16, 16, 8, 1), Tiling(16, 16, 8, 1), Tiling(16, 16, 8, 1)),
 }
+# A cap's derivative is one more tile to keep until it is needed: fewer numbers to each thread.
+CAPPED = {
+    (2, 64): TILINGS[2, 64]._replace(query=Tiling(128, 64, 8, 3), key_value=Tiling(64, 64, 4, 2)),
+    (2, 128): TILINGS[2, 128]._replace(key_value=Tiling(64, 64, 8, 2)),
+    (4, 128): TILINGS[4, 128]._replace(key_value=Tiling(32, 16, 4, 2)),
+}
+NOTHING = Extras()
 ON_CPU = Tilings(*[Tiling(64, 64, 1, 1)] * 3)
 
 
-def gpu_tilings(dtype: torch.dtype, width: int) -> Tilings:
-    """Return how the kernels are cut on a GPU."""
-    return TILINGS[dtype.itemsize, 64 if width <= 64 else 128]
+def gpu_tilings(dtype: torch.dtype, width: int, is_capped: bool = False) -> Tilings:
+    """Return how the kernels are cut on a GPU, for heads whose wider half is this wide."""
+    kind = dtype.itemsize, next(size for size in (64, 128, 256) if width <= size)
+    return CAPPED.get(kind, TILINGS[kind]) if is_capped else TILINGS[kind]
 
 
-def _tilings(query: Tensor) -> Tilings:
-    return gpu_tilings(query.dtype, query.shape[-1]) if query.is_cuda else ON_CPU
+def _tilings(query: Tensor, value: Tensor, extras: Extras) -> Tilings:
+    width = max(query.shape[-1], value.shape[-1])
+    return gpu_tilings(query.dtype, width, extras.cap is not None) if query.is_cuda else ON_CPU
 
 
 def flash_forward(
     query: Float[Tensor, "B H L d"],
     key: Float[Tensor, "B H_kv S d"],
-    value: Float[Tensor, "B H_kv S d"],
+    value: Float[Tensor, "B H_kv S d_v"],
     scale: float,
     is_causal: bool = False,
     tilings: Tilings | None = None,
     tile: Any = kernels.flash_forward_tile,
-) -> tuple[Float[Tensor, "B H L d"], Float[Tensor, "B H L"]]:
+    extras: Extras = NOTHING,
+) -> tuple[Float[Tensor, "B H L d_v"], Float[Tensor, "B H L"]]:
     """Return the output and, to base 2, the logsumexp of the scaled scores.
 
     Args:
-        query: What each position asks for; d is a multiple of 8.
+        query: What each position asks for; d and d_v are multiples of 8.
         key: What each position offers.
         value: What each position hands over.
         scale: Factor on the scores.
         is_causal: Whether query i sees only the keys 0 to i.
         tilings: How to cut the work; None looks it up.
         tile: What works one tile of keys in: `flash_forward_tile`, or a learner's.
+        extras: What hides keys or changes scores besides, with the spans of the queries.
     """
-    out = torch.empty(query.shape, dtype=query.dtype, device=query.device)
+    out = query.new_empty(*query.shape[:-1], value.shape[-1])
     lse = torch.empty(query.shape[:3], device=query.device)
     if not query.numel() or not key.numel():
         return out.zero_(), lse.fill_(-torch.inf)
     query, key, value = (_aligned(x) for x in (query, key, value))
-    cut = (tilings or _tilings(query)).forward
+    cut = (tilings or _tilings(query, value, extras)).forward
     with _on(query):
         kernels.forward_kernel[_grid(query, cut.block_q)](
             *_tiles(cut.block_q, query), *_tiles(cut.block_k, key, value),
-            *_tiles(cut.block_q, out), lse, scale, query.shape[2], key.shape[2],
-            query.shape[1] // key.shape[1], is_causal, tile, **_options(cut, query),
+            *_tiles(cut.block_q, out), lse, *_numbers(query, key, scale, is_causal, extras), tile,
+            **_options(cut, query, value),
         )  # fmt: skip
     return out, lse
 
@@ -93,13 +109,15 @@ def flash_forward(
 def flash_backward(
     query: Float[Tensor, "B H L d"],
     key: Float[Tensor, "B H_kv S d"],
-    value: Float[Tensor, "B H_kv S d"],
-    out: Float[Tensor, "B H L d"],
+    value: Float[Tensor, "B H_kv S d_v"],
+    out: Float[Tensor, "B H L d_v"],
     lse: Float[Tensor, "B H L"],
-    grad_out: Float[Tensor, "B H L d"],
+    grad_out: Float[Tensor, "B H L d_v"],
     scale: float,
     is_causal: bool = False,
     tilings: Tilings | None = None,
+    extras: Extras = NOTHING,
+    key_spans: Int[Tensor, "2 S"] | None = None,
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Return the gradients of query, key and value.
 
@@ -113,23 +131,26 @@ def flash_backward(
         scale: Factor on the scores.
         is_causal: Whether query i saw only the keys 0 to i.
         tilings: How to cut the work; None looks it up.
+        extras: The forward pass's.
+        key_spans: Its spans the other way round: which queries see each key.
     """
     dq, dk, dv = (torch.empty(x.shape, dtype=x.dtype, device=x.device) for x in (query, key, value))
     if not query.numel() or not key.numel():
         return dq.zero_(), dk.zero_(), dv.zero_()
     query, key, value, grad_out = (_aligned(x) for x in (query, key, value, grad_out))
     delta = torch.empty_like(lse)
-    numbers = (scale, query.shape[2], key.shape[2], query.shape[1] // key.shape[1], is_causal)
-    _, cut, other = tilings or _tilings(query)
+    _, cut, other = tilings or _tilings(query, value, extras)
+    numbers = partial(_numbers, query, key, scale, is_causal)
     with _on(query):
         kernels.backward_query_kernel[_grid(query, cut.block_q)](
             *_tiles(cut.block_q, query), *_tiles(cut.block_k, key, value),
-            *_tiles(cut.block_q, out, grad_out, dq), lse, delta, *numbers, **_options(cut, query),
+            *_tiles(cut.block_q, out, grad_out, dq), lse, delta, *numbers(extras),
+            **_options(cut, query, value),
         )  # fmt: skip
         kernels.backward_key_value_kernel[_grid(key, other.block_k)](
             *_tiles(other.block_q, query), *_tiles(other.block_k, key, value),
-            *_tiles(other.block_q, grad_out), *_tiles(other.block_k, dk, dv), lse, delta, *numbers,
-            **_options(other, query),
+            *_tiles(other.block_q, grad_out), *_tiles(other.block_k, dk, dv), lse, delta,
+            *numbers(extras._replace(spans=key_spans)), **_options(other, query, value),
         )  # fmt: skip
     return dq, dk, dv
 
@@ -145,10 +166,17 @@ def _grid(tensor: Tensor, block: int) -> tuple[int, int, int]:
     return -(-length // block), heads, batch
 
 
+def _numbers(
+    query: Tensor, key: Tensor, scale: float, is_causal: bool, extras: Extras
+) -> tuple[Any, ...]:
+    """Return what every kernel is told besides its tensors, and what it is compiled with."""
+    group = query.shape[1] // key.shape[1]
+    return scale, query.shape[2], key.shape[2], extras, group, is_causal, mod_of(extras)
+
+
 def _tiles(rows: int, *tensors: Tensor) -> list[Any]:
     """Return descriptors by which a kernel reads or writes so many rows of a head at once."""
-    block = [1, 1, rows, _padded(tensors[0])]
-    return [TensorDescriptor.from_tensor(tensor, block) for tensor in tensors]
+    return [TensorDescriptor.from_tensor(x, [1, 1, rows, _padded(x)]) for x in tensors]
 
 
 def _padded(tensor: Tensor) -> int:
@@ -156,9 +184,10 @@ def _padded(tensor: Tensor) -> int:
     return max(16, 1 << (tensor.shape[-1] - 1).bit_length())
 
 
-def _options(cut: Tiling, query: Tensor) -> dict[str, int]:
-    names = {"BLOCK_Q": cut.block_q, "BLOCK_K": cut.block_k, "D": _padded(query)}
-    return {**names, "num_warps": cut.num_warps, "num_stages": cut.num_stages}
+def _options(cut: Tiling, query: Tensor, value: Tensor) -> dict[str, int]:
+    tile = {"BLOCK_Q": cut.block_q, "BLOCK_K": cut.block_k, "D": _padded(query)}
+    tile |= {"D_V": _padded(value), "num_warps": cut.num_warps, "num_stages": cut.num_stages}
+    return tile
 
 
 def _aligned(tensor: Tensor) -> Tensor:

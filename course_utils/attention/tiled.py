@@ -3,8 +3,9 @@
 Source: Dao 2023, FlashAttention-2, algorithms 1 and 2, https://arxiv.org/abs/2307.08691
 Ours / theirs: block_q, block_k = B_r, B_c;  lse = L;  delta = D
 Differs: the heads go through the loop together, and nothing is said of what lies in fast memory.
-Same contract as: torch.nn.functional.scaled_dot_product_attention, whose causal mask is aligned to
-    the top left: query i sees the keys 0 to i, also where L and S differ
+    Where query heads share a head of keys, their queries are more rows of one product.
+Same contract as: torch.nn.functional.scaled_dot_product_attention with `enable_gqa=True`, whose
+    causal mask is aligned to the top left: query i sees the keys 0 to i, also where L and S differ
 """
 # ruff: noqa: E741 (l is the papers' letter)
 
@@ -14,15 +15,15 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from course_utils.attention._tiles import check_tiled, mask_future, num_visible, tiles
+from course_utils.attention._tiles import by_group, check_tiled, mask_future, num_visible, tiles
 from course_utils.attention.online_softmax import online_softmax_step
 from course_utils.validation import check_float, check_same_dtype
 
 
 def tiled_attention(
     query: Float[Tensor, "B H L d_k"],
-    key: Float[Tensor, "B H S d_k"],
-    value: Float[Tensor, "B H S d_v"],
+    key: Float[Tensor, "B H_kv S d_k"],
+    value: Float[Tensor, "B H_kv S d_v"],
     block_q: int,
     block_k: int,
     is_causal: bool = False,
@@ -34,7 +35,7 @@ def tiled_attention(
 
     Args:
         query: What each position asks for.
-        key: What each position offers.
+        key: What each position offers. H_kv divides H: query head h reads head h // (H // H_kv).
         value: What each position hands over.
         block_q: How many queries a tile has; may exceed L.
         block_k: How many keys a tile has; may exceed S.
@@ -49,8 +50,10 @@ def tiled_attention(
     scale = 1.0 / math.sqrt(query.shape[-1])
     out = query.new_empty(*query.shape[:-1], value.shape[-1])
     lse = query.new_empty(query.shape[:-1])
+    heads, outs, sums = (by_group(x, key.shape[1]) for x in (query, out, lse.unsqueeze(-1)))
     for rows in tiles(query.shape[-2], block_q):
-        q = query[..., rows, :] * scale
+        tile = heads[..., rows, :] * scale
+        q = tile.flatten(2, 3)
         m = q.new_full(q.shape[:-1], -torch.inf)
         l, acc = q.new_zeros(m.shape), q.new_zeros(*m.shape, value.shape[-1])
         for keys in tiles(num_visible(key.shape[-2], rows, is_causal), block_k):
@@ -58,22 +61,25 @@ def tiled_attention(
             if is_causal:
                 scores = mask_future(scores, rows, keys)
             m, l, acc = online_softmax_step(m, l, acc, scores, value[..., keys, :])
-        out[..., rows, :] = acc / l.masked_fill(l == 0.0, 1.0).unsqueeze(-1)  # no key: zeros
-        lse[..., rows] = m + l.log()
+        mean = acc / l.masked_fill(l == 0.0, 1.0).unsqueeze(-1)  # no key: zeros
+        outs[..., rows, :] = mean.unflatten(2, tile.shape[2:4])
+        sums[..., rows, :] = (m + l.log()).unsqueeze(-1).unflatten(2, tile.shape[2:4])
     return out, lse
 
 
 def tiled_attention_backward(
     query: Float[Tensor, "B H L d_k"],
-    key: Float[Tensor, "B H S d_k"],
-    value: Float[Tensor, "B H S d_v"],
+    key: Float[Tensor, "B H_kv S d_k"],
+    value: Float[Tensor, "B H_kv S d_v"],
     out: Float[Tensor, "B H L d_v"],
     lse: Float[Tensor, "B H L"],
     grad_out: Float[Tensor, "B H L d_v"],
     block_q: int,
     block_k: int,
     is_causal: bool = False,
-) -> tuple[Float[Tensor, "B H L d_k"], Float[Tensor, "B H S d_k"], Float[Tensor, "B H S d_v"]]:
+) -> tuple[
+    Float[Tensor, "B H L d_k"], Float[Tensor, "B H_kv S d_k"], Float[Tensor, "B H_kv S d_v"]
+]:
     """Return the gradients of query, key and value; each tile's weights are computed again.
 
     Args:
@@ -98,16 +104,19 @@ def tiled_attention_backward(
     dq, dk, dv = (torch.zeros_like(x) for x in (query, key, value))
     # The mean of the weights' gradients under the weights: rowsum(P · dP) = rowsum(dO · O).
     delta = (grad_out * out).sum(dim=-1, keepdim=True)
+    given = query, grad_out, lse.unsqueeze(-1), delta
+    *heads, dq_heads = (by_group(x, key.shape[1]) for x in (*given, dq))
     for rows in tiles(query.shape[-2], block_q):
-        q, grad = query[..., rows, :] * scale, grad_out[..., rows, :]
+        q, grad, top, mean = (x[..., rows, :].flatten(2, 3) for x in heads)
+        q, dq_rows = q * scale, dq_heads[..., rows, :]
         for keys in tiles(num_visible(key.shape[-2], rows, is_causal), block_k):
             k, v = key[..., keys, :], value[..., keys, :]
             scores = q @ k.mT
             if is_causal:
                 scores = mask_future(scores, rows, keys)
-            weights = torch.exp(scores - lse[..., rows].unsqueeze(-1))
-            grad_scores = weights * (grad @ v.mT - delta[..., rows, :])
-            dq[..., rows, :].add_(grad_scores @ k * scale)
+            weights = torch.exp(scores - top)
+            grad_scores = weights * (grad @ v.mT - mean)
+            dq_rows.add_((grad_scores @ k * scale).unflatten(2, dq_rows.shape[2:4]))
             dk[..., keys, :].add_(grad_scores.mT @ q)  # q is scaled already
             dv[..., keys, :].add_(weights.mT @ grad)
     return dq, dk, dv

@@ -8,7 +8,8 @@ Ours / theirs: ROWS, KEYS = B_r, B_c;  lse2 = L / log 2;  delta = D
 Differs: the steps of `tiled`, but one head after the other, in place, in a piece of memory that
     stays in the processor's cache. Powers are of 2, which both processors and GPUs compute faster
     than those of e; half precision is summed in float32.
-Same contract as: torch.nn.functional.scaled_dot_product_attention, causal aligned top-left
+Same contract as: torch.nn.functional.scaled_dot_product_attention with `enable_gqa=True`, causal
+    aligned top-left
 """
 # ruff: noqa: E741 (l is the papers' letter)
 
@@ -32,15 +33,15 @@ LOG2_E = math.log2(math.e)
 
 def recomputed_attention(
     query: Float[Tensor, "B H L d_k"],
-    key: Float[Tensor, "B H S d_k"],
-    value: Float[Tensor, "B H S d_v"],
+    key: Float[Tensor, "B H_kv S d_k"],
+    value: Float[Tensor, "B H_kv S d_v"],
     is_causal: bool = False,
 ) -> Float[Tensor, "B H L d_v"]:
     """Return attention whose memory grows with the length and no faster, the backward pass too.
 
     Args:
         query: What each position asks for.
-        key: What each position offers.
+        key: What each position offers. H_kv divides H: query head h reads head h // (H // H_kv).
         value: What each position hands over.
         is_causal: Whether query i sees only the keys 0 to i.
 
@@ -59,8 +60,8 @@ class _Recomputed(torch.autograd.Function):
         out = query.new_zeros(*query.shape[:-1], value.shape[-1])
         lse2 = torch.full_like(out[..., :1], -torch.inf, dtype=widened(out[:0]).dtype)
         tile = lse2.new_empty(ROWS * KEYS)
-        for head in product(*map(range, query.shape[:2])):
-            _forward(query[head], key[head], value[head], out[head], lse2[head], is_causal, tile)
+        for head, read in _heads(query, key):
+            _forward(query[head], key[read], value[read], out[head], lse2[head], is_causal, tile)
         ctx.save_for_backward(query, key, value, out, lse2)
         ctx.is_causal = is_causal
         return out
@@ -68,13 +69,22 @@ class _Recomputed(torch.autograd.Function):
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, grad_out: Tensor) -> tuple[Tensor | None, ...]:
-        *given, lse2 = ctx.saved_tensors
-        grads = [torch.zeros_like(x, dtype=lse2.dtype) for x in given[:3]]
+        query, key, value, out, lse2 = ctx.saved_tensors
+        grads = [torch.zeros_like(x, dtype=lse2.dtype) for x in (query, key, value)]
         buffers = lse2.new_empty(2, ROWS * KEYS)
-        for head in product(*map(range, grad_out.shape[:2])):
-            saw = [x[head] for x in (*given, lse2, grad_out)]
-            _backward(saw, [x[head] for x in grads], ctx.is_causal, buffers)
+        for head, read in _heads(query, key):
+            at = head, read, read, head, head, head
+            pairs = zip((query, key, value, out, lse2, grad_out), at, strict=True)
+            slopes = [x[i] for x, i in zip(grads, at, strict=False)]
+            _backward([x[i] for x, i in pairs], slopes, ctx.is_causal, buffers)
         return *(x.to(grad_out.dtype) for x in grads), None
+
+
+def _heads(query: Tensor, key: Tensor) -> Iterator[tuple[tuple[int, int], tuple[int, int]]]:
+    """Yield every head of every sequence, and the head of keys and values that it reads."""
+    group = query.shape[1] // key.shape[1]
+    for batch, head in product(*map(range, query.shape[:2])):
+        yield (batch, head), (batch, head // group)
 
 
 def _forward(

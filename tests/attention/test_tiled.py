@@ -48,6 +48,21 @@ def test_every_tile_size_gives_the_gradients(lengths, blocks, is_causal) -> None
     torch.testing.assert_close(ours, torch.autograd.grad(out, given, slope))
 
 
+@pytest.mark.parametrize("is_causal", [False, True])
+def test_query_heads_share_the_heads_of_keys(is_causal) -> None:
+    query, key, value = (x.requires_grad_() for x in (qkv((2, 6), 7, 9)[0], *qkv((2, 2), 7, 9)[1:]))
+    ours = tiled_attention(query, key, value, 3, 2, is_causal)
+    wide = (x.repeat_interleave(3, dim=1) for x in (key, value))
+    want = loop(query, *wide, is_causal)
+    torch.testing.assert_close(ours, want)
+    slope = draw(*want[0].shape, seed=9)
+    given = query, key, value
+    gradients = torch.autograd.grad(want[0], given, slope, retain_graph=True)
+    torch.testing.assert_close(torch.autograd.grad(ours[0], given, slope), gradients)
+    again = tiled_attention_backward(*given, *want, slope, 3, 2, is_causal)
+    torch.testing.assert_close(again, gradients)
+
+
 def test_large_scores_stay_finite() -> None:
     given = [100 * x for x in qkv((1, 2), 13, 15)]
     torch.testing.assert_close(tiled_attention(*given, 4, 2, True), loop(*given, True))
@@ -116,7 +131,7 @@ OUT, LSE = torch.zeros(1, 2, 5, 6), torch.zeros(1, 2, 5)
     [
         ((Q[0], K, V), ValueError, r"query must have the axes .* got \(2, 5, 4\)"),
         ((Q, K, V.long()), TypeError, "value must have a floating dtype"),
-        ((Q, K[:, :1], V[:, :1]), ValueError, "same number of heads, got 2 and 1"),
+        ((Q[:, :1], K, V), ValueError, "must divide the query heads, got 2 for 1"),
         ((Q, K[..., :2], V), ValueError, "same width .* got 4 and 2"),
     ],
 )

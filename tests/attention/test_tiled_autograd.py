@@ -33,6 +33,17 @@ def test_output_and_gradients_are_those_of_attention(lengths, is_causal) -> None
 
 
 @pytest.mark.parametrize("is_causal", [False, True])
+def test_query_heads_share_the_heads_of_keys(is_causal) -> None:
+    given = qkv((2, 6), 20, 600)[0], *qkv((2, 2), 20, 600)[1:]
+
+    def repeated(query: Tensor, *shared: Tensor) -> Tensor:
+        return written_out(is_causal)(query, *(x.repeat_interleave(3, dim=1) for x in shared))
+
+    ours = outcome(lambda *x: recomputed_attention(*x, is_causal), given)
+    torch.testing.assert_close(ours, outcome(repeated, given))
+
+
+@pytest.mark.parametrize("is_causal", [False, True])
 def test_large_scores_stay_finite(is_causal) -> None:
     given = tuple(100 * x for x in qkv((1, 2), 300, 700))
     ours = outcome(lambda *x: recomputed_attention(*x, is_causal), given)
@@ -140,7 +151,7 @@ Q, K, V = torch.zeros(1, 2, 5, 4), torch.zeros(1, 2, 7, 4), torch.zeros(1, 2, 7,
     [
         ((Q[0], K, V), ValueError, r"query must have the axes .* got \(2, 5, 4\)"),
         ((Q, K, V.long()), TypeError, "value must have a floating dtype"),
-        ((Q, K[:, :1], V[:, :1]), ValueError, "same number of heads, got 2 and 1"),
+        ((Q[:, :1], K, V), ValueError, "must divide the query heads, got 2 for 1"),
     ],
 )
 def test_bad_tensors_are_named(given, kind, message) -> None:

@@ -31,6 +31,7 @@ sys.argv = [f"{name}.py", *arguments]
 module.main()
 """
 STEPS: dict[str, Any] = {"steps": 2, "batch": 4, "learning_rate": 3e-3}
+TINY = {"d_model": 8, "num_heads": 2, "num_layers": 1, "max_length": 256}
 # The constants of each script that say how much work it does, and its arguments.
 SMALL: dict[str, tuple[dict[str, Any], list[str]]] = {
     "chapter_01_bottleneck": (
@@ -58,6 +59,16 @@ SMALL: dict[str, tuple[dict[str, Any], list[str]]] = {
     "chapter_10_decode": (
         {"POSITIONS": [16, 24, 32], "TOKENS": 50, "GENERATED": [[32, 1, 2, 50, 1, 4]]},
         ["--rounds", "1"],
+    ),
+    "chapter_10_serving": (
+        {"BATCHES": [1, 2], "LARGE": TINY, "SMALL": TINY, "PAST": 8, "ROOF": 16, "REQUESTS": 3,
+         "ROWS": 2, "BEGINNING": 20, "READERS": 2},
+        ["--rounds", "1"],
+    ),
+    "chapter_10_speculation": (
+        {"TARGET": {"d_model": 8, "num_heads": 2, "num_layers": 2}, "PROMPTS": 1, "WRITTEN": 4,
+         "GAMMAS": [1], "FED": [1, 2], "DRAWS": 20},
+        ["--steps", "12", "--rounds", "1"],
     ),
     "chapter_10_training": ({"SHORT": 1, "LONG": 2, "READ_AT": [64]}, ["--seeds", "1"]),
     "chapter_11_dates": (

@@ -67,6 +67,8 @@ def test_the_script_runs_from_end_to_end_at_a_tiny_size() -> None:
     ours = next(row for row in rows if "forward_ms" in row)
     assert ours["what"] == "ours"
     assert set(ours) >= PARTS
+    asked = [row["option"] for row in rows if "option" in row and set(row) >= PARTS]
+    assert asked == 2 * ["window", "documents", "cap", "slopes", "all"]
     assert all("cannot" in row for row in rows if row["what"] in ("sdpa_cudnn", "sdpa_efficient"))
 
 

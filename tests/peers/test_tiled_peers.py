@@ -47,6 +47,25 @@ def test_is_sdpa_with_its_gradients(way, lengths, is_causal) -> None:
 
 
 @pytest.mark.parametrize("is_causal", [False, True])
+@pytest.mark.parametrize("way", WAYS.values(), ids=WAYS)
+@pytest.mark.peer(
+    "09",
+    "`tiled_attention`, `recomputed_attention`",
+    "SDPA with `enable_gqa`",
+    "float64 1e-7",
+    "outputs, gradients",
+)
+def test_grouped_heads_are_those_of_sdpa(way, is_causal) -> None:
+    sizes = ((6, 5, D_K), (HEADS, 9, D_K), (HEADS, 9, D_V))
+    given = tuple(draw(BATCH, *size, seed=i) for i, size in enumerate(sizes))
+
+    def grouped(*qkv: Tensor) -> Tensor:
+        return F.scaled_dot_product_attention(*qkv, is_causal=is_causal, enable_gqa=True)
+
+    assert_same_function(lambda *x: way(*x, is_causal), grouped, given)
+
+
+@pytest.mark.parametrize("is_causal", [False, True])
 @pytest.mark.parametrize("lengths", LENGTHS)
 @pytest.mark.peer(
     "09",
