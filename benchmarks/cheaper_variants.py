@@ -10,6 +10,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from course_utils.attention import (
+    absorbed_latent_attention,
     block_sparse_attention,
     blocked_window_attention,
     causal_linear_attention,
@@ -18,7 +19,6 @@ from course_utils.attention import (
     fixed_mask,
     global_window_attention,
     grouped_query_attention,
-    latent_attention_absorbed,
     linear_attention,
     linformer_attention,
     lsh_attention,
@@ -91,7 +91,7 @@ def variants(length: int) -> dict[str, Call]:
         "softmax, written out": partial(plain, q, k, v),
         "softmax, window mask on all scores": partial(plain, q, k, v, mask),
         "grouped-query, 1 of 4 heads": partial(grouped_query_attention, q, k[:, :1], v[:, :1]),
-        "latent, absorbed, width 128": partial(latent_attention_absorbed, q, cache, W_uk, W_uv),
+        "latent, absorbed, width 128": partial(absorbed_latent_attention, q, cache, W_uk, W_uv),
         "SDPA": partial(F.scaled_dot_product_attention, q, k, v),
         "SDPA, causal": partial(F.scaled_dot_product_attention, q, k, v, is_causal=True),
         "SDPA, window mask": partial(F.scaled_dot_product_attention, q, k, v, mask),

@@ -1,9 +1,10 @@
-"""What all caches have in common: they count their tokens, and can forget the last ones."""
+"""What all caches have in common: they count their tokens, forget the last ones, and move rows."""
 
+from course_utils.attention.movable_rows import MovableRows
 from course_utils.validation import check_int
 
 
-class Counted:
+class Counted(MovableRows):
     """A cache that knows how many tokens it has seen; only `append` and `crop` change that."""
 
     _length = 0

@@ -4,7 +4,7 @@ Source: DeepSeek-AI 2024, DeepSeek-V2, section 2.1, Eq. 9 to 19, https://arxiv.o
 Ours / theirs: a row of the cache = (c_t^KV, k_t^R);  W_uk, W_uv = W^UK, W^UV, a (r, width) matrix
     for each head;  query = (q^C, q^R);  r, d_k, d_rope = d_c, d_h, d_h^R
 Differs: queries are not compressed and the latent vector is not normalised. Rotating the parts
-    that carry the position is the caller's.
+    that carry the position is the caller's. The module with both is `CompressedLatentAttention`.
 Same contract as: each other: the absorbed form computes the same and never makes keys or values
 """
 
@@ -48,7 +48,7 @@ def latent_attention(
     return scaled_dot_product_attention(query, key, latent @ W_uv, attn_mask)
 
 
-def latent_attention_absorbed(
+def absorbed_latent_attention(
     query: Float[Tensor, "B H L d_k+d_rope"],
     cache: Float[Tensor, "B S r+d_rope"],
     W_uk: Float[Tensor, "H r d_k"],

@@ -15,7 +15,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
 from course_utils.attention.heads import merge_heads, split_heads
-from course_utils.attention.latent import latent_attention, latent_attention_absorbed
+from course_utils.attention.latent import absorbed_latent_attention, latent_attention
 from course_utils.validation import check_at_least, check_callable, check_fed, check_num_heads
 
 Rotate = Callable[[Tensor], Tensor]
@@ -25,29 +25,42 @@ class LatentAttention(nn.Module):
     """Latent attention with learned projections.
 
     Args:
-        d_model: Width of the stream, and of all heads together.
+        d_model: Width of the stream.
         num_heads: How many heads share it.
         d_latent: Width of what is kept of a token, instead of 2 · d_model.
         d_rope: Width of the rotated part of queries and of the one shared key.
+        d_k: Width of the other part of a head's queries and keys; None is d_model / num_heads.
+        d_v: Width of a head's values; None is d_k.
 
     Raises:
         TypeError: A size is not an int.
-        ValueError: The heads do not divide the width, or a size is too small.
+        ValueError: The heads do not divide the width that they share, or a size is too small.
     """
 
-    def __init__(self, d_model: int, num_heads: int, *, d_latent: int, d_rope: int = 0) -> None:
+    def __init__(
+        self,
+        d_model: int,
+        num_heads: int,
+        *,
+        d_latent: int,
+        d_rope: int = 0,
+        d_k: int | None = None,
+        d_v: int | None = None,
+    ) -> None:
         super().__init__()
-        check_at_least(1, d_model=d_model)
-        check_num_heads(num_heads, d_model)
-        check_at_least(1, d_latent=d_latent)
+        check_at_least(1, d_model=d_model, num_heads=num_heads, d_latent=d_latent)
         check_at_least(0, d_rope=d_rope)
-        d_k = d_model // num_heads
+        if d_k is None:
+            check_num_heads(num_heads, d_model)
+            d_k = d_model // num_heads
+        d_v = d_k if d_v is None else d_v
+        check_at_least(1, d_k=d_k, d_v=d_v)
         self.num_heads, self.d_k, self.d_latent = num_heads, d_k, d_latent
         self.q_proj = nn.Linear(d_model, num_heads * (d_k + d_rope), bias=False)
         self.down_proj = nn.Linear(d_model, d_latent + d_rope, bias=False)
         self.W_uk = nn.Parameter(torch.randn(num_heads, d_latent, d_k) / math.sqrt(d_latent))
-        self.W_uv = nn.Parameter(torch.randn(num_heads, d_latent, d_k) / math.sqrt(d_latent))
-        self.out_proj = nn.Linear(d_model, d_model, bias=False)
+        self.W_uv = nn.Parameter(torch.randn(num_heads, d_latent, d_v) / math.sqrt(d_latent))
+        self.out_proj = nn.Linear(num_heads * d_v, d_model, bias=False)
 
     def forward(
         self,
@@ -89,7 +102,7 @@ class LatentAttention(nn.Module):
             ValueError: Sizes do not fit together.
         """
         query = self._query(x, rotate)
-        return self._out(latent_attention_absorbed(query, cache, self.W_uk, self.W_uv, attn_mask))
+        return self._out(absorbed_latent_attention(query, cache, self.W_uk, self.W_uv, attn_mask))
 
     def compress(
         self, x: Float[Tensor, "B L d_model"], rotate: Rotate | None = None

@@ -16,6 +16,13 @@ def draw(*shape: int, seed: int = 0, dtype: torch.dtype = torch.float64) -> Tens
     return torch.randn(shape, generator=g, dtype=torch.float64).to(dtype)
 
 
+def draw_mask(shape: tuple[int, ...]) -> Tensor:
+    mask = torch.rand(shape, generator=torch.Generator().manual_seed(2)) > 0.4
+    if len(shape) > 1:
+        mask[..., :1, :] = False  # the first query, or every one, may see nothing
+    return mask
+
+
 def qkv(
     leading: tuple[int, ...], num_queries: int, num_keys: int, d_k: int = 4, d_v: int = 6
 ) -> Tensors:

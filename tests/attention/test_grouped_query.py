@@ -2,7 +2,7 @@ import math
 
 import pytest
 import torch
-from cheaper_support import assert_same_function, draw
+from cheaper_support import assert_same_function, draw, draw_mask
 from torch import Tensor
 
 from course_utils.attention import grouped_query_attention, scaled_dot_product_attention
@@ -16,13 +16,6 @@ MASKS = [None, (S,), (L, S), (1, S), (H, L, S), (H, 1, S), (B, 1, L, S), (B, 1, 
 def inputs(kv_heads: int, num_queries: int = L, num_keys: int = S) -> tuple[Tensor, ...]:
     sizes = ((H, num_queries, D_K), (kv_heads, num_keys, D_K), (kv_heads, num_keys, D_V))
     return tuple(draw(B, *size, seed=i) for i, size in enumerate(sizes))
-
-
-def draw_mask(shape: tuple[int, ...]) -> Tensor:
-    mask = torch.rand(shape, generator=torch.Generator().manual_seed(2)) > 0.4
-    if len(shape) > 1:
-        mask[..., :1, :] = False  # the first query, or every one, may see nothing
-    return mask
 
 
 def one_pair_at_a_time(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None) -> Tensor:

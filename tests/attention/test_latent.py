@@ -6,14 +6,14 @@ from cheaper_support import assert_same_function, draw
 from torch import Tensor
 
 from course_utils.attention import (
+    absorbed_latent_attention,
     grouped_query_attention,
     latent_attention,
-    latent_attention_absorbed,
 )
 from course_utils.measure import largest_tensor
 
 B, H, L, S, D_K, D_V, R = 2, 3, 4, 5, 6, 7, 8
-FORMS = (latent_attention, latent_attention_absorbed)
+FORMS = (latent_attention, absorbed_latent_attention)
 
 
 def inputs(d_rope: int, num_queries: int = L, num_keys: int = S) -> tuple[Tensor, ...]:
@@ -74,7 +74,7 @@ def test_the_absorbed_form_is_attention_with_one_key_head_for_all() -> None:
 
 def test_the_absorbed_form_makes_no_keys_and_no_values() -> None:
     query, cache, W_uk, W_uv = inputs(2, 1, 1000)
-    assert largest_tensor(latent_attention_absorbed, query, cache, W_uk, W_uv) < 1000
+    assert largest_tensor(absorbed_latent_attention, query, cache, W_uk, W_uv) < 1000
     expanded = B * H * 1000 * (D_K + 2)
     assert largest_tensor(latent_attention, query, cache, W_uk, W_uv) == expanded
 

@@ -288,6 +288,284 @@ def causal_query_by_query(q, k, v):
     return torch.cat(rows, -2)
 
 
+# sink_attention
+
+
+def sink_by_a_low_number(q, k, v, sink, mask=None):
+    """-1e9 is low enough: beside a sink nothing is left for hidden keys, in an empty row either."""
+    scores = q @ k.mT / q.shape[-1] ** 0.5
+    if mask is not None:
+        scores = scores.masked_fill(~mask, -1e9)
+    column = torch.ones_like(scores[..., :1]) * sink.view(-1, 1, 1)
+    return torch.cat([scores, column], -1).softmax(-1)[..., :-1] @ v
+
+
+def _hidden(scores, mask):
+    return scores if mask is None else scores.masked_fill(~mask, -torch.inf)
+
+
+def sink_by_a_column(query, key, value, sink, attn_mask=None):
+    scores = _hidden(query @ key.transpose(-2, -1) / math.sqrt(query.size(-1)), attn_mask)
+    column = sink.reshape(1, -1, 1, 1).expand(query.shape[0], -1, query.shape[2], 1)
+    return F.softmax(torch.cat([scores, column], dim=-1), dim=-1)[..., :-1] @ value
+
+
+def sink_in_front(q, k, v, sink, mask=None):
+    scores = _hidden(torch.einsum("bhld,bhsd->bhls", q, k) * q.shape[-1] ** -0.5, mask)
+    first = sink[None, :, None, None].repeat(q.shape[0], 1, q.shape[2], 1)
+    return torch.cat((first, scores), -1).softmax(-1)[..., 1:] @ v
+
+
+def sink_by_a_shift_over_both(q, k, v, sink, mask=None):
+    scores = _hidden(q @ k.mT / q.shape[-1] ** 0.5, mask)
+    own = sink.view(-1, 1, 1)
+    peak = torch.maximum(scores.amax(-1, keepdim=True), own).detach()
+    powers = torch.exp(scores - peak)
+    return (powers @ v) / (powers.sum(-1, keepdim=True) + torch.exp(own - peak))
+
+
+def sink_with_minus_1e9_and_in_place(q, k, v, sink, mask=None):
+    b, h, length, s = *q.shape[:3], k.shape[2]
+    scores = q.new_empty(b, h, length, s + 1)
+    scores[..., :s] = q @ k.mT / math.sqrt(q.shape[-1])
+    scores[..., s] = sink[:, None]
+    if mask is not None:
+        full = mask.expand(b, h, length, s)
+        scores = torch.where(torch.cat((full, full.new_ones(b, h, length, 1)), -1), scores, -1e9)
+    return scores.softmax(-1)[..., :s] @ v
+
+
+def sink_as_a_key_without_a_value(q, k, v, sink, mask=None):
+    """One more feature of the queries is 1, and the sink's key has its logit there."""
+    b, h, length, d = q.shape
+    asked = torch.cat((q, q.new_ones(b, h, length, 1)), -1)
+    extra = torch.cat((k.new_zeros(b, h, 1, d), sink.view(1, h, 1, 1).expand(b, h, 1, 1)), -1)
+    keys = torch.cat((F.pad(k, (0, 1)), extra * math.sqrt(d)), 2)
+    values = F.pad(v, (0, 0, 0, 1))
+    if mask is not None:
+        mask = F.pad(mask.expand(b, h, length, k.shape[2]), (0, 1), value=True)
+    return F.scaled_dot_product_attention(asked, keys, values, mask, scale=1 / math.sqrt(d))
+
+
+def sink_as_a_gate(q, k, v, sink, mask=None):
+    scores = _hidden(q @ k.mT / q.shape[-1] ** 0.5, mask)
+    lse = scores.logsumexp(-1, keepdim=True)
+    return _softmax(scores, mask) @ v * (lse - sink[:, None, None]).sigmoid()
+
+
+def sink_by_log_weights(q, k, v, sink, mask=None):
+    scores = _hidden(q @ k.mT / q.shape[-1] ** 0.5, mask)
+    below = torch.logaddexp(scores.logsumexp(-1, keepdim=True), sink[:, None, None])
+    return (scores - below).exp() @ v
+
+
+def sink_head_by_head(q, k, v, sink, mask=None):
+    full = None if mask is None else mask.expand(*q.shape[:3], k.shape[2])
+    outs = []
+    for h in range(q.shape[1]):
+        scores = _hidden(
+            q[:, h] @ k[:, h].mT * q.shape[-1] ** -0.5, full if full is None else full[:, h]
+        )
+        table = F.pad(scores, (0, 1)) + F.pad(sink[h].view(1), (scores.shape[-1], 0))
+        outs.append(table.softmax(-1)[..., :-1] @ v[:, h])
+    return torch.stack(outs, dim=1)
+
+
+# absorbed_latent_attention
+
+
+def absorbed_sequence_by_sequence(query, cache, W_uk, W_uv, attn_mask=None):
+    r, d_k = W_uk.shape[1:]
+    outs = []
+    for n, (q, rows) in enumerate(zip(query, cache, strict=True)):
+        scores = torch.cat((q[..., :d_k] @ W_uk.mT, q[..., d_k:]), -1) @ rows.T
+        mask = attn_mask
+        if mask is not None:
+            mask = mask.expand(len(query), *scores.shape)[n]
+        weights = _softmax(scores / math.sqrt(q.shape[-1]), mask)
+        outs.append(weights @ rows[:, :r] @ W_uv)
+    return torch.stack(outs)
+
+
+def absorbed_by_einsum(query, cache, W_uk, W_uv, attn_mask=None):
+    r, d_k = W_uk.shape[1:]
+    asked = torch.einsum("bhlk,hrk->bhlr", query[..., :d_k], W_uk)
+    scores = torch.einsum("bhlr,bsr->bhls", asked, cache[..., :r])
+    scores = scores + torch.einsum("bhlp,bsp->bhls", query[..., d_k:], cache[..., r:])
+    weights = _softmax(scores / math.sqrt(query.shape[-1]), attn_mask)
+    mean = torch.einsum("bhls,bsr->bhlr", weights, cache[..., :r])
+    return torch.einsum("bhlr,hrv->bhlv", mean, W_uv)
+
+
+def absorbed_by_rows(q, cache, W_uk, W_uv, mask=None):
+    b, h, length, d = q.shape
+    r, d_k = W_uk.shape[1:]
+    asked = torch.cat((q[..., :d_k] @ W_uk.transpose(1, 2), q[..., d_k:]), -1) * d**-0.5
+    scores = torch.bmm(asked.reshape(b, h * length, -1), cache.transpose(1, 2))
+    weights = _softmax(scores.view(b, h, length, -1), mask)
+    mean = torch.bmm(weights.reshape(b, h * length, -1), cache[..., :r])
+    return mean.view(b, h, length, r) @ W_uv
+
+
+def absorbed_through_sdpa(q, cache, W_uk, W_uv, mask=None):
+    b, h, length, d = q.shape
+    r, d_k = W_uk.shape[1:]
+    rows = torch.cat((q[..., :d_k] @ W_uk.mT, q[..., d_k:]), -1).flatten(1, 2)
+    if mask is not None:
+        mask = mask.expand(b, h, length, cache.shape[1]).flatten(1, 2)
+    mean = F.scaled_dot_product_attention(rows, cache, cache[..., :r], mask, scale=d**-0.5)
+    return mean.unflatten(1, (h, length)) @ W_uv
+
+
+def absorbed_query_by_query_of_a_head(q, cache, W_uk, W_uv, mask=None):
+    r, d_k = W_uk.shape[1:]
+    full = None if mask is None else mask.expand(*q.shape[:3], cache.shape[1])
+    outs = []
+    for h in range(q.shape[1]):
+        scores = (q[:, h, :, :d_k] @ W_uk[h].T) @ cache[..., :r].mT + q[:, h, :, d_k:] @ cache[
+            ..., r:
+        ].mT
+        weights = _softmax(scores / math.sqrt(q.shape[-1]), full if full is None else full[:, h])
+        outs.append((weights @ cache[..., :r]) @ W_uv[h])
+    return torch.stack(outs, 1)
+
+
+def absorbed_written_into_a_table(q, cache, W_uk, W_uv, mask=None):
+    r, d_k = W_uk.shape[1:]
+    out = q.new_zeros(*q.shape[:3], W_uv.shape[-1])
+    full = None if mask is None else mask.expand(*q.shape[:3], cache.shape[1])
+    for b in range(q.shape[0]):
+        asked = torch.cat((torch.bmm(q[b, ..., :d_k], W_uk.mT), q[b, ..., d_k:]), dim=-1)
+        scores = asked @ cache[b].T / math.sqrt(q.shape[-1])
+        weights = _softmax(scores, None if full is None else full[b])
+        out[b] = torch.bmm(weights @ cache[b, :, :r], W_uv)
+    return out
+
+
+# block_selected_attention
+
+
+def blocks_query_by_query(query, key, value, block, top_k):
+    b, h, length, d = query.shape
+    out = torch.zeros_like(value)
+    means = [key[:, :, s : s + block].mean(2) for s in range(0, length, block)]
+    for i in range(length):
+        own = i // block
+        near = torch.arange(own * block, i + 1)
+        for n in range(b):
+            for m in range(h):
+                q, places = query[n, m, i], near
+                if own and top_k:
+                    fit = torch.stack([mean[n, m] @ q for mean in means[:own]])
+                    best = fit.topk(min(top_k, own)).indices
+                    far = (best[:, None] * block + torch.arange(block)).flatten()
+                    places = torch.cat([far, near])
+                weights = (key[n, m, places] @ q / math.sqrt(d)).softmax(0)
+                out[n, m, i] = weights @ value[n, m, places]
+    return out
+
+
+def blocks_by_runs_of_queries(q, k, v, block, top_k):
+    whole = q.shape[2] // block
+    kb, vb = (x[:, :, : whole * block].unflatten(2, (whole, block)) for x in (k, v))
+    outs = []
+    for n, start in enumerate(range(0, q.shape[2], block)):
+        rows = slice(start, start + block)
+        asked = q[:, :, rows] * q.shape[-1] ** -0.5
+        scores = (asked @ k[:, :, rows].mT).masked_fill(
+            torch.ones(asked.shape[2], asked.shape[2]).triu(1).bool(), -torch.inf
+        )
+        count = min(top_k, n)
+        best = torch.einsum("bhld,bhnd->bhln", asked, kb[:, :, :n].mean(3)).topk(count, -1)[1]
+        index = best.flatten(2)[..., None, None].expand(-1, -1, -1, block, q.shape[-1])
+        keys = kb.gather(2, index).unflatten(2, (-1, count)).flatten(3, 4) if count else None
+        if count:
+            far = torch.einsum("bhld,bhlsd->bhls", asked, keys)
+            weights = torch.cat([far, scores], -1).softmax(-1)
+            index = best.flatten(2)[..., None, None].expand(-1, -1, -1, block, v.shape[-1])
+            values = vb.gather(2, index).unflatten(2, (-1, count)).flatten(3, 4)
+            size = far.shape[-1]
+            out = torch.einsum("bhls,bhlsv->bhlv", weights[..., :size], values)
+            outs.append(out + weights[..., size:] @ v[:, :, rows])
+        else:
+            outs.append(scores.softmax(-1) @ v[:, :, rows])
+    return torch.cat(outs, 2)
+
+
+def blocks_all_at_once(q, k, v, block, top_k):
+    b, h, length, d = q.shape
+    count = math.ceil(length / block)
+    full = count * block
+    keys, values = (F.pad(x, (0, 0, 0, full - length)) for x in (k, v))
+    place, number = torch.arange(length), torch.arange(count)
+    own = place // block
+    fit = q.detach() @ keys.detach().view(b, h, count, block, d).mean(3).mT
+    fit = fit.masked_fill(number >= own[:, None], float("-inf"))
+    found = fit.topk(min(top_k, count), dim=-1)
+    read = torch.cat((found.indices, own[:, None].expand(b, h, length, 1)), -1)
+    good = torch.cat((found.values > float("-inf"), torch.ones(b, h, length, 1) > 0), -1)
+    at = (read[..., None] * block + torch.arange(block)).flatten(-2)
+    seen = good.repeat_interleave(block, -1) & (at <= place[:, None])
+    flat = at.flatten(2).unsqueeze(-1)
+    near = keys.gather(2, flat.expand(-1, -1, -1, d)).view(b, h, length, -1, d)
+    mine = values.gather(2, flat.expand(-1, -1, -1, v.shape[-1])).view(
+        b, h, length, -1, v.shape[-1]
+    )
+    scores = (near * q.unsqueeze(3)).sum(-1) / math.sqrt(d)
+    return (scores.masked_fill(~seen, -1e30).softmax(-1).unsqueeze(-1) * mine).sum(3)
+
+
+def blocks_through_sdpa(q, k, v, block, top_k):
+    length = q.shape[2]
+    outs = []
+    for i in range(length):
+        own = i // block
+        start, asked = own * block, q[:, :, i : i + 1]
+        near, mine = k[:, :, start : i + 1], v[:, :, start : i + 1]
+        if own and top_k:
+            past = k[:, :, :start].unflatten(2, (own, block))
+            best = (asked @ past.mean(3).mT).squeeze(2).topk(min(top_k, own), -1).indices
+            index = best[..., None, None]
+            far = past.take_along_dim(index, 2).flatten(2, 3)
+            theirs = (
+                v[:, :, :start].unflatten(2, (own, block)).take_along_dim(index, 2).flatten(2, 3)
+            )
+            near, mine = torch.cat((far, near), 2), torch.cat((theirs, mine), 2)
+        outs.append(F.scaled_dot_product_attention(asked, near, mine))
+    return torch.cat(outs, 2)
+
+
+def blocks_by_two_softmaxes_merged(q, k, v, block, top_k):
+    """Each block's sum and maximum apart, merged as online softmax does."""
+    length, d = q.shape[2], q.shape[-1]
+    outs = []
+    for start in range(0, length, block):
+        asked, n = q[:, :, start : start + block] / math.sqrt(d), start // block
+        scores = asked @ k[:, :, start : start + block].mT
+        scores = scores + torch.full_like(scores, -torch.inf).triu(1)
+        peak = scores.amax(-1, keepdim=True)
+        powers = (scores - peak).exp()
+        top, bottom = powers @ v[:, :, start : start + block], powers.sum(-1, keepdim=True)
+        if n and top_k:
+            past = k[:, :, :start].unflatten(2, (n, block))
+            theirs = v[:, :, :start].unflatten(2, (n, block))
+            best = (asked @ past.mean(3).mT).argsort(-1, descending=True)[..., :top_k]
+            for j in range(best.shape[-1]):
+                index = best[..., j, None, None]
+                far = past.take_along_dim(index, 2)
+                line = (far @ asked.unsqueeze(-1)).squeeze(-1)
+                high = torch.maximum(peak, line.amax(-1, keepdim=True))
+                more, old = (line - high).exp(), (peak - high).exp()
+                found = (more.unsqueeze(-2) @ theirs.take_along_dim(index, 2)).squeeze(-2)
+                top, bottom, peak = (
+                    top * old + found,
+                    bottom * old + more.sum(-1, keepdim=True),
+                    high,
+                )
+        outs.append(top / bottom)
+    return torch.cat(outs, 2)
+
+
 # kv_cache_bytes
 
 
@@ -554,6 +832,32 @@ RIGHT_WAYS_CH08 = {
         grouped_rows_with_minus_1e9,
         grouped_by_bmm,
         grouped_written_into_a_table,
+    ),
+    "sink_attention": (
+        sink_by_a_low_number,
+        sink_by_a_column,
+        sink_in_front,
+        sink_by_a_shift_over_both,
+        sink_with_minus_1e9_and_in_place,
+        sink_as_a_key_without_a_value,
+        sink_as_a_gate,
+        sink_by_log_weights,
+        sink_head_by_head,
+    ),
+    "absorbed_latent_attention": (
+        absorbed_sequence_by_sequence,
+        absorbed_by_einsum,
+        absorbed_by_rows,
+        absorbed_through_sdpa,
+        absorbed_query_by_query_of_a_head,
+        absorbed_written_into_a_table,
+    ),
+    "block_selected_attention": (
+        blocks_query_by_query,
+        blocks_by_runs_of_queries,
+        blocks_all_at_once,
+        blocks_through_sdpa,
+        blocks_by_two_softmaxes_merged,
     ),
     "kv_cache_bytes": (
         bytes_by_product,

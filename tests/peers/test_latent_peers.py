@@ -12,9 +12,9 @@ from transformers.models.deepseek_v3.modeling_deepseek_v3 import DeepseekV3Atten
 
 from course_utils.attention import (
     LatentAttention,
+    absorbed_latent_attention,
     causal_mask,
     latent_attention,
-    latent_attention_absorbed,
     merge_heads,
     split_heads,
 )
@@ -53,11 +53,11 @@ def run(theirs: DeepseekV3Attention, x: Tensor) -> Tensor:
     return out
 
 
-@pytest.mark.parametrize("form", [latent_attention, latent_attention_absorbed])
+@pytest.mark.parametrize("form", [latent_attention, absorbed_latent_attention])
 @pytest.mark.parametrize("length", [1, 7])
 @pytest.mark.peer(
     "08",
-    "`latent_attention`, `latent_attention_absorbed`, `LatentAttention`",
+    "`latent_attention`, `absorbed_latent_attention`, `LatentAttention`",
     "DeepSeek-V3",
     "float64 1e-7",
     "outputs, gradients",
@@ -83,7 +83,7 @@ def test_latent_attention_is_deepseek_s_between_its_projections(form, length) ->
 @pytest.mark.parametrize("length", [1, 7])
 @pytest.mark.peer(
     "08",
-    "`latent_attention`, `latent_attention_absorbed`, `LatentAttention`",
+    "`latent_attention`, `absorbed_latent_attention`, `LatentAttention`",
     "DeepSeek-V3",
     "float64 1e-7",
     "outputs, gradients",
