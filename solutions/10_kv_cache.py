@@ -61,7 +61,7 @@ from course_utils.models import (
     stream_tokens,
 )
 from course_utils.positions import rope_interleaved
-from course_utils.widgets import decode_stepper
+from course_utils.widgets import decode_stepper, speculation_explorer
 
 plotting.use_style()
 torch.set_num_threads(1)
@@ -1348,9 +1348,604 @@ r"""
 </details>
 """
 
+# %% [markdown] tags=["further"]
+r"""
+## 12. A share that is met exactly
+
+Section 7 cut a distribution at a share. Now the cut becomes a function of its own, from logits to logits, so that others may come before and after it: what goes gets $-\infty$, what stays keeps its score.
+
+**Predict.** Four tokens have the probabilities .3, .1, .1 and .5. How many does top-p keep at .8? Will a computer agree?
+
+Below are three ways to count, on 198 cases whose answer whole numbers decide: sums of the likelier tokens; sums from the unlikely end, as Hugging Face takes them; and the course's function.
+"""
+
+
+# %%
+def likelier_first(logits, top_p):
+    """Count by the sum of all likelier tokens."""
+    chances = logits.softmax(-1).sort(descending=True).values
+    return (F.pad(chances.cumsum(-1)[:-1], (1, 0)) < top_p).sum().item()
+
+
+def from_the_tail(logits, top_p):
+    """Count by the sum of all less likely tokens, its own included."""
+    tail = logits.sort().values.softmax(-1).cumsum(-1)
+    return max((tail > 1 - top_p).sum().item(), 1)
+
+
+def reference(logits, top_p):
+    """Count what the course's function keeps."""
+    return models.top_p_filter(logits, top_p).isfinite().sum().item()
+
+
+# %%
+WEIGHTS = ["3115", "127", "2116", "11116", "4321", "1234", "1" * 10, "631", "532", "1135", "22222"]
+
+
+def wrong_counts(count, dtype):
+    """Return how many of 198 cases a way of counting gets wrong."""
+    wrong = 0
+    for weights in (list(map(int, digits)) for digits in WEIGHTS):
+        sums = torch.tensor(sorted(weights, reverse=True)).cumsum(0)
+        for tenth in range(1, 10):
+            right = (10 * sums < tenth * sums[-1]).sum().item() + 1
+            for offset in (0.0, 3.7):
+                chances = torch.tensor(weights, dtype=torch.float64) / sum(weights)
+                wrong += count((chances.log() + offset).to(dtype), tenth / 10) != right
+    return wrong
+
+
+# %% tags=["nbval-ignore-output"] reason="how a sum is rounded differs between processors"
+for name, count in (
+    ("likelier first", likelier_first), ("from the tail", from_the_tail), ("reference", reference),
+):  # fmt: skip
+    wrong = [wrong_counts(count, dtype) for dtype in (torch.float32, torch.float64)]
+    print(f"{name:15} wrong in float32: {wrong[0]:2}, in float64: {wrong[1]:2}, of 198")
+
 # %% [markdown]
 r"""
-## 12. What published texts say, once more
+<details><summary>Answer</summary>
+
+Two tokens: $.5 + .3 = .8$. But none of these numbers is exact in a computer. Whether their sum reaches .8 is decided by rounding, and float64 is no cure: there the ways disagree more often. The reference counts a sum as reached that misses by less than $10^{-6}$, and is right in every case.
+
+A token more or less matters little to a text. It matters where two programs should write the same one.
+
+</details>
+"""
+
+# %% [markdown]
+r"""
+### Exercise: `top_p_filter`
+
+*Difficulty · importance · minutes*
+
+Write `top_p_filter(logits, top_p) -> logits`.
+
+- `logits` is `(..., V)`, finite or $-\infty$; $0 <$ `top_p` $\le 1$. The fewest likeliest tokens whose probabilities sum to at least `top_p` keep their logits, in their places; all others become $-\infty$.
+- Of equal logits the lower index counts as likelier. The likeliest always stays, and at 1 all do.
+- A sum that misses `top_p` by less than $10^{-6}$ has reached it.
+"""
+
+
+# %% exercise="top_p_filter"
+def top_p_filter(logits, top_p):
+    """Leave the likeliest tokens that hold the share, and set the others to -inf."""
+    ### BEGIN SOLUTION: Sort the probabilities, sum those before each, and bring the mask back.
+    if top_p == 1:
+        return logits.clone()
+    chances, order = logits.softmax(dim=-1).sort(dim=-1, descending=True, stable=True)
+    before = F.pad(chances.cumsum(dim=-1)[..., :-1], (1, 0))
+    gone = before >= top_p - 1e-6
+    return logits.masked_fill(gone.scatter(-1, order, gone), -torch.inf)
+    ### END SOLUTION
+
+
+# %%
+check("top_p_filter", top_p_filter)
+# hint("top_p_filter")
+
+# %% [markdown]
+r"""
+Two more functions from logits to logits. **Min-p** keeps the tokens that have at least the share $p$ of the *likeliest* one's probability (Nguyen et al., 2024). The **repetition penalty** makes every token that occurred less likely: it divides a positive score and multiplies a negative one (Keskar et al., 2019).
+
+**Predict.** Two models: one is sure, one has no idea among twenty tokens. How many tokens do top-p at .9 and min-p at .1 keep of each? And will a penalty of 1.3 break the circle of section 7's greedy text?
+"""
+
+# %%
+unsure = torch.linspace(0, -1, 20).softmax(-1)
+sure = torch.cat([torch.tensor([0.85]), torch.full((19,), 0.15 / 19)])
+for name, chances in (("sure", sure), ("unsure", unsure)):
+    kept = [
+        way(chances.log(), p).isfinite().sum().item()
+        for way, p in ((models.top_p_filter, 0.9), (models.min_p_filter, 0.1))
+    ]
+    print(f"{name:7} top-p keeps {kept[0]:2}, min-p {kept[1]:2} of 20")
+
+
+# %%
+def penalised(penalty, num_tokens=60):
+    """Return the likeliest tokens, where what occurred becomes less likely."""
+    cache, read, fed = gpt.new_cache(1), prompt, prompt
+    for _ in range(num_tokens):
+        logits, _ = gpt(fed, cache)
+        fed = models.penalise_repetition(logits[:, -1], read, penalty).argmax(-1, keepdim=True)
+        read = torch.cat([read, fed], dim=1)
+    return read[0, prompt.shape[1] :].tolist()
+
+
+# %%
+prompt = text.tokenizer.encode("The statement")[None]
+different = [len(set(penalised(penalty))) for penalty in (1.0, 1.3)]
+print("more different tokens with the penalty:", different[1] > different[0])
+
+# %% [markdown]
+r"""
+<details><summary>Answer</summary>
+
+Of the sure model top-p keeps 8 tokens<!-- shown 2: 8 -->: it must reach .9, and takes in tokens that the model all but excludes. Min-p keeps one. Of the unsure model both keep nearly all. So min-p follows how sure the model is, also where a high temperature has flattened everything.
+
+The penalty brings in more different tokens, at least. It also punishes *the* and the comma, which a text needs; that is its price.
+
+</details>
+"""
+
+# %% [markdown] tags=["further"]
+r"""
+## 13. A beam goes on from another's past
+
+Chapter 01 searched with a beam: several beginnings stay alive, and the best continuations of all of them survive. Without a cache, every beginning is read anew at each step. With one, each row of the cache belongs to a beginning, and beginnings die.
+
+**Predict.** Three rows. After a step, the survivors come from the rows 1, 1 and 0, in this order. What must each row of the cache hold? What goes wrong if row 0 is copied first, in place?
+"""
+
+# %%
+rows = torch.tensor([10.0, 11.0, 12.0])
+beams = [1, 1, 0]
+careless = rows.clone()
+for row, came_from in enumerate(beams):
+    careless[row] = careless[came_from]
+print("should be       ", rows[beams].tolist())
+print("one by one gives", careless.tolist())
+
+# %% [markdown]
+r"""
+<details><summary>Answer</summary>
+
+Row `n` takes what row `beams[n]` held. Copied one after the other, row 2 gets what row 0 holds by then, and the past of row 0 is lost. All must be read before the first is written. The memory stays where it is: `cache[beams]` with a new tensor for every token would bring section 2's copying back, and leave whoever holds the old tensor with the old order.
+
+</details>
+"""
+
+# %% [markdown]
+r"""
+### Exercise: `reorder_cache`
+
+*Difficulty · importance · minutes*
+
+Write `reorder_cache(cache_key, cache_value, length, beams) -> None`.
+
+- Both caches are `(N, H, S_max, d)` and are changed in place; `beams` is `(N,)`, whole numbers from 0 to `N - 1`, any of them more than once or never.
+- Afterwards row `n` holds, in its first `length` slots, what row `beams[n]` held before, keys and values.
+- Slots from `length` on are not written, whatever they hold; `beams` does not change.
+"""
+
+
+# %% exercise="reorder_cache"
+def reorder_cache(cache_key, cache_value, length, beams):
+    """Let each row go on from what the row named by its beam held."""
+    ### BEGIN SOLUTION: Read the filled slots of all rows by indexing, then write them back.
+    for cache in (cache_key, cache_value):
+        cache[:, :, :length] = cache[beams, :, :length]
+    ### END SOLUTION
+
+
+# %%
+check("reorder_cache", reorder_cache)
+# hint("reorder_cache")
+
+# %% [markdown]
+r"""
+**Run it.** The course's caches can all do this: `reorder(beams)`, `select(rows)` for fewer or more rows, `repeat(times)`, `crop(length)`. A paged cache moves no number: its tables change places, and blocks that nobody names are free again.
+
+**Predict.** Beams of width 1 to 16, twelve tokens behind a prompt, with section 1's untrained model. Is the text of a wider beam always likelier? How many tokens does the model read, with the cache and without?
+"""
+
+
+# %%
+def fed_by(search):
+    """Return a search's result, and how many tokens the model read for it."""
+    fed = []
+    hook = toy.token.register_forward_hook(lambda module, given, out: fed.append(given[0].numel()))
+    found = search()
+    hook.remove()
+    return found, sum(fed)
+
+
+def read_anew(texts):
+    """Score the next token without a cache: all texts are read from their first token."""
+    whole = torch.cat([start[:, :-1].expand(len(texts), -1), texts], dim=1)
+    return toy.logits(whole)[:, -1].log_softmax(-1)
+
+
+# %%
+start = torch.tensor([[3, 1, 4]])
+for width in (1, 2, 4, 8, 16):
+    (found, score), fed = fed_by(partial(models.beam_decode, toy, start, 12, width=width))
+    (slow, _), anew = fed_by(partial(models.beam_search, read_anew, 4, -1, width, 12))
+    print(
+        f"width {width:2}: {score:6.2f} nats, tokens read {fed:3}, without a cache {anew:4}", end=""
+    )
+    print(", same text:", found[0].tolist() == slow)
+
+# %% [markdown]
+r"""
+<details><summary>Answer</summary>
+
+The cache reads one token per beam and step; without it the whole text of every beam is read each time, which grows with the square of its length. The text is the same.
+
+A wider beam usually finds a likelier text, but nothing guarantees it. Here width 2 ends at -33.99 nats, below the -33.21 of width 1<!-- shown: -33.99 -33.21 -->: what a narrow beam keeps, a wide one may crowd out. And likelier is not better: the likeliest open text is dull and repeats itself (Holtzman et al., 2020). Beams are for translation, where the source leaves little choice.
+
+</details>
+"""
+
+# %% [markdown] tags=["further"]
+r"""
+## 14. Guess, and check several at once
+
+Decoding is slow because each token needs a call of its own. But five tokens in one call cost far less than five calls (section 5). If something cheap *guesses* four tokens, the large model, the **target**, can judge them all in one call (Leviathan et al., 2023; Chen et al., 2023). Whatever it would not have said is cut off, with `crop`.
+
+The text must be the target's. The **draft** drew its guess $x$ from $q$; the target has $p$. Keep $x$ with the probability $\min(1, p(x)/q(x))$. Otherwise draw from the **residual**, $\max(0, p - q)$, normalised.
+
+**Predict.** Why not draw from $p$ itself when a guess was refused?
+"""
+
+# %%
+g = torch.Generator().manual_seed(0)
+q, p = (1.5 * torch.randn(2, 8, generator=g)).softmax(-1)
+guess = torch.multinomial(q, 20_000, replacement=True, generator=g)
+kept = torch.rand(20_000, generator=g) < p[guess] / q[guess]
+for name, rest in (("the residual", (p - q).clamp_min(0)), ("p itself", p)):
+    other = torch.multinomial(rest, 20_000, replacement=True, generator=g)
+    share = torch.where(kept, guess, other).bincount(minlength=8) / 20_000
+    print(f"refused: from {name:13} total variation to p {(share - p).abs().sum() / 2:.3f}")
+print(
+    f"kept {kept.float().mean():.3f}, and the sum of min(p, q) is {torch.minimum(p, q).sum():.3f}"
+)
+
+# %% [markdown]
+r"""
+<details><summary>Answer</summary>
+
+Kept guesses have written $\min(p, q)$ of each token already: all of $p$ where $q$ is larger. Drawing from $p$ again would say those tokens too often; the distance to $p$ is .16<!-- shown: 0.160 -->. What is missing is exactly $\max(0, p - q)$, and with it the distance is that of chance.
+
+The share that is kept is $\sum \min(p, q)$: how alike the two are decides what is gained.
+
+</details>
+"""
+
+# %% [markdown]
+r"""
+**Step by step.** Eight tokens, the same two distributions at every place. *Step* looks at one guess at a time; *Run 1000* fills the counters. The bars of both can be dragged; what one gains the others lose.
+
+**Predict.** Move the draft's bars onto the target's. Which number in the table reaches what, and which bar of the residual is left? Then drag one of the draft's bars to the end: is the text still the target's? And with the box ticked?
+"""
+
+# %%
+speculation_explorer()
+
+# %% [markdown]
+r"""
+<details><summary>Answer</summary>
+
+With equal bars every guess is kept, a call writes $\gamma + 1$ tokens, and no residual is left; it is never asked. A draft that always says one token is refused nearly always, and a call writes little more than one token. The text is the target's all the same: the draft decides the speed, never the law. With the box ticked, what came out leaves $p$, and more calls do not help.
+
+</details>
+"""
+
+# %% [markdown]
+r"""
+### Exercise: `speculative_accept`
+
+*Difficulty · importance · minutes*
+
+Write `speculative_accept(draft_tokens, draft_probs, target_probs, uniforms) -> (num_accepted, token)`.
+
+- `draft_tokens` is `(K,)`, $K \ge 0$; `draft_probs` is `(K, V)`, `target_probs` is `(K + 1, V)`, `uniforms` is `(K + 1,)` in $[0, 1)$.
+- Token $x_t$ is accepted while `uniforms[t]` $< p_t(x_t)/q_t(x_t)$, strictly; the first that is not ends it.
+- One more token follows: from $\max(0, p - q)$ at the refused place, or from the last row of $p$ if all were accepted. It is the first whose cumulative sum is above `uniforms[K]` times the total, wherever it is drawn.
+- Return two Python ints.
+"""
+
+
+# %% exercise="speculative_accept"
+def speculative_accept(draft_tokens, draft_probs, target_probs, uniforms):
+    """Return how many guesses stay, and the token behind them."""
+    ### BEGIN SOLUTION: Stop at the first refusal; then draw from what is missing to the target.
+    accepted, rest = len(draft_tokens), target_probs[-1]
+    for t, token in enumerate(draft_tokens.tolist()):
+        if uniforms[t] * draft_probs[t, token] >= target_probs[t, token]:
+            accepted, rest = t, (target_probs[t] - draft_probs[t]).clamp_min(0)
+            break
+    sums = rest.cumsum(0)
+    return accepted, int((sums > uniforms[-1] * sums[-1]).int().argmax())
+    ### END SOLUTION
+
+
+# %%
+check("speculative_accept", speculative_accept)
+# hint("speculative_accept")
+
+# %% [markdown]
+r"""
+**The cheapest draft** is a table: how often each token followed each other one in the training text. It needs no model at all.
+
+**Predict.** The trained model of section 7 as target, that table as draft, $\gamma = 4$ guesses per call. At temperature 0, will the text be the same? What share of the guesses is kept?
+"""
+
+# %% tags=["nbval-ignore-output"] reason="the text differs a little between Python versions"
+table = models.bigram_scores(text.train, 512)
+
+
+def bigrams(tokens):
+    """Score the next token by the last one alone."""
+    return table[tokens[:, -1]]
+
+
+plain = generate(gpt, prompt, 60, temperature=0)
+g = torch.Generator().manual_seed(0)
+for greedy in (True, False):
+    choice = {"gamma": 4, "greedy": greedy, "generator": g}
+    found = models.speculative_decode(gpt, bigrams, prompt, 60, **choice)
+    print(f"{'greedy' if greedy else 'drawn':6} {found.num_calls} calls for 60 tokens", end=", ")
+    print(f"{found.acceptance:.0%} of the guesses judged kept", end="")
+    print("; same text:", torch.equal(found.tokens, plain) if greedy else "drawn anew")
+
+# %% [markdown]
+r"""
+<details><summary>Answer</summary>
+
+The same text, token for token: at temperature 0 both distributions have all their weight on one token, so a guess is kept exactly if it is the target's own. A table that knows nothing but the last token is right surprisingly often; texts are full of halves of words, brackets and *of the*.
+
+</details>
+
+**Predict.** If each guess is kept with the probability $\alpha$, a call brings $1 + \alpha + \dots + \alpha^\gamma = \frac{1 - \alpha^{\gamma + 1}}{1 - \alpha}$ tokens. With $\alpha = .6$ and $\gamma = 4$: how many? Recorded below: a target of four layers, and as drafts the table and a GPT of one layer. Which of them is faster than plain decoding?
+"""
+
+# %%
+speculation = measure.read_record("chapter_10_speculation")
+for greedy in (True, False):
+    print(f"{'greedy' if greedy else 'drawn':8} γ    kept   tokens a call  formula   times faster")
+    for row in speculation["runs"]:
+        if row["greedy"] == greedy and row["gamma"]:
+            print(f"{row['draft']:8} {row['gamma']} {row['acceptance']:7.2f}", end="")
+            print(f" {row['tokens_per_call']:15.2f} {row['formula']:8.2f}", end="")
+            print(f" {row['times_faster']:14.2f}")
+same = [row["same_tokens"] for row in speculation["runs"] if "same_tokens" in row]
+print("greedy text equal in every run:", all(same))
+
+# %%
+calls = speculation["settings"]["calls"]
+print("one call of the target, tokens fed:", "".join(f"{fed:>7}" for fed in calls))
+print("compared with one token            ", end="")
+print("".join(f"{spent / calls['1']:7.2f}" for spent in calls.values()))
+
+# %% [markdown]
+r"""
+<details><summary>Answer</summary>
+
+2.3 tokens; and the GPT draft comes to 2.26<!-- shown 2: 2.26 -->. Yet it gains next to nothing, 1.12 times at best<!-- shown 2: 1.12 -->: each of its guesses is a call of a model too, and a small model's call is mostly overhead. The table costs nothing. Drawing, with two guesses, it is 1.62 times faster<!-- shown 2: 1.62 -->, and with four 1.33<!-- shown 2: 1.33 -->.
+
+More is not possible here. The table is right half of the time<!-- shown 2: 0.51 -->, so that four guesses bring 1.96 tokens<!-- shown 2: 1.96 -->; and five tokens in one call cost 1.38 times one<!-- shown: 1.38 -->. In a large model, where reading the weights is all of the time, they cost the same as one.
+
+The times are of a busy machine, and differ by a tenth or more between runs; the counts do not.
+
+</details>
+"""
+
+# %% [markdown] tags=["further"]
+r"""
+## 15. A server for many readers
+
+Section 9 read several texts at once. There all began together, were padded to the longest prompt, and went on until the longest answer was written. Readers of a server do not come together, and their answers end at different times.
+
+**Continuous batching** (Yu et al., 2022) decides anew before each call of the model who takes part: those who are done leave, others join. Prompts are read in pieces, and a **budget** says how many tokens a call may read in all (Agrawal et al., 2024).
+
+**Predict.** Twelve readers, with prompts and answers of 2 to 23 tokens. What share of the rows of a static batch of four is read for nobody? And of a server's rows?
+"""
+
+
+# %%
+from course_utils.serving import Prefixes, Request, Server, static_batches
+
+
+def crowd(model_tokens=50, count=12):
+    """Return requests whose prompts and answers are of many lengths."""
+    draw = torch.Generator().manual_seed(4)
+    sizes = torch.randint(2, 24, (count, 2), generator=draw).tolist()
+    prompts = [torch.randint(model_tokens, (size[0],), generator=draw).tolist() for size in sizes]
+    return [Request(prompt, size[1]) for prompt, size in zip(prompts, sizes, strict=True)]
+
+
+padded, joining = crowd(), crowd()
+static = list(static_batches(toy, padded, 4))
+server = Server(toy, num_pages=48, page_size=4, budget=12)
+for reader in joining:
+    server.submit(reader)
+continuous = server.run()
+needed = sum(len(one.prompt) - 1 + len(one.written) for one in joining)
+for name, steps in (("static", static), ("continuous", continuous)):
+    rows = sum(one.fed for one in steps)
+    print(f"{name:10} {len(steps):3} calls, {rows} rows, {1 - needed / rows:.0%} for nobody")
+print("same answers:", [one.written for one in padded] == [one.written for one in joining])
+
+# %% mystnb={"image": {"alt": "Two panels of bars, one bar per call. Static: three tall bars, where a group's prompts are read, each followed by a row of low bars; large parts of both are for nobody. Continuous: bars that nearly all reach the budget of 12 rows, fewer of them, and none for nobody; the last ones are lower."}}
+panels = plotting.new_panels(
+    "Who is done leaves; the budget stays full", "call", ["rows, static", "rows, continuous"]
+)
+for panel, steps in zip(panels, (static, continuous), strict=True):
+    calls = range(1, len(steps) + 1)
+    useful = [getattr(one, "useful", one.fed) for one in steps]
+    spare = [one.fed - use for one, use in zip(steps, useful, strict=True)]
+    panel.bar(calls, useful, color=plotting.COLOURS["blue"])
+    panel.bar(calls, spare, bottom=useful, color=plotting.COLOURS["orange"])
+panels[0].text(36, 70, "needed", color=plotting.COLOURS["blue"])
+_ = panels[0].text(36, 54, "for nobody", color=plotting.COLOURS["orange"])
+
+# %% [markdown]
+r"""
+<details><summary>Answer</summary>
+
+29 %, and none.<!-- shown 2: 29% 0% --> A static group has two kinds of spare rows: padding beside shorter prompts, and answers that ended while others went on. The server has neither, and answers all in fewer calls.
+
+A call of the server is one batch of rows, wherever they stand in their texts: only attention asks whose they are (`course_utils/serving/ragged.py`). So the answers are those of each reader alone. The scores differ in their last digits, since a matrix product of more rows adds in another order; a tie to that many digits could fall either way.
+
+</details>
+"""
+
+# %% [markdown]
+r"""
+**Recorded, with a larger model**: 32 readers, most of them short, some of up to 96 tokens. Groups of eight, against a server with the memory of one such group.
+
+**Predict.** What does a small budget cost, and what does a large one?
+"""
+
+# %%
+served = measure.read_record("chapter_10_serving")
+print("                          calls   rows   spare  at most  calls before   time, of")
+print("                                               at once   1st token     static's")
+for row in served["batching"]:
+    print(f"{row['way']:24} {row['steps']:6} {row['fed']:6} {row['wasted']:7.0%}", end="")
+    print(f" {row['most_in_a_step']:8} {row['steps_to_first_token']:11.0f}", end="")
+    print(f" {row['time_to_static']:11.2f}")
+print("same answers:", all(row["same_tokens"] for row in served["batching"]))
+
+# %% [markdown]
+r"""
+<details><summary>Answer</summary>
+
+Budget 8 reads eight tokens in a call at most. It wastes nothing, and helps nobody: about as many calls as static<!-- shown: 311 301 -->, and more time (1.33 times<!-- shown: 1.33 -->), since attention here is a Python loop over readers. Its gain is the shortest call: whoever is writing never waits for a long prompt.
+
+With 64, a third of the calls, .70 of the time<!-- shown: 103 0.70 -->, and the first token after 11 calls, not 131<!-- shown: 11 131 -->. Part of that is memory: pages have room for 29 of these readers, a padded batch for eight. With 256 little is gained in time, and a call may be as long as 256 tokens are.
+
+The time falls less than the rows: padding comes in large products, and those are cheap per row.
+
+</details>
+"""
+
+# %% [markdown]
+r"""
+**Who gets no page.** A server lets readers in while pages last, and does not know how long their answers will be. When pages run out, whoever came last loses its own, goes back to the head of the queue and is read again, with what it has written.
+
+**Predict.** The same readers with a half, a third and a quarter of the memory: how many rows are read twice?
+"""
+
+# %%
+print("pages   calls   rows  read again  lost their pages  most at once")
+for row in served["pages"]:
+    again = row["fed"] - row["needed"]
+    print(f"{row['pages']:5} {row['steps']:7} {row['fed']:6} {again:11}", end="")
+    print(f" {row['preempted']:17} {row['most_running']:13}   {row['same_tokens']}")
+
+# %% [markdown]
+r"""
+<details><summary>Answer</summary>
+
+With half of it, 299 rows more, an eighth; with a third 681; with a quarter 576<!-- shown: 299 681 576 -->, fewer again, since fewer readers were let in that had to leave. Every answer is the same: a reader who lost its pages keeps what it wrote and the state of its generator.
+
+Memory decides how many write at once (29, 15, 11<!-- shown: 29 15 11 -->), and so how many calls there are. A request that would not fit into all pages together is refused when it comes; waiting would not help it.
+
+</details>
+"""
+
+# %% [markdown]
+r"""
+**One beginning for many.** Prompts of one application often begin alike, with the same instructions. Section 10 shared the pages of one prompt among its answers. A server can find shared beginnings by itself: it keeps the pages of prompts that it has read, under their tokens.
+
+**Predict.** Sixteen prompts begin with the same 96 tokens; each goes on with 8 to 23 of its own. What share of the operations of reading them is saved? And of reading and answering, with 24 tokens each?
+"""
+
+# %%
+print("tokens written   beginnings   rows   Gflop   pages   time, of apart")
+for row in served["prefixes"]:
+    print(f"{row['num_tokens']:14}   {row['way']:10} {row['fed']:6}", end="")
+    print(f" {row['flops'] / 1e9:7.1f} {row['pages']:7} {row['time_to_apart']:16.2f}")
+
+# %%
+talk = torch.randint(50, (12,), generator=torch.Generator().manual_seed(5)).tolist()
+server = Server(toy, num_pages=48, page_size=4, budget=24, prefixes=Prefixes(4))
+for last in range(3):
+    server.submit(Request([*talk, last], 4))
+for _ in range(2):
+    did = server.step()
+    print(f"{did.fed} tokens read, {did.running} readers, {did.waiting} waiting, {did.pages} pages")
+for reader in server.schedule.running:
+    print("shared", reader.num_shared, " table", reader.sequence[0].tables[0])
+
+# %% [markdown]
+r"""
+<details><summary>Answer</summary>
+
+Of reading alone, 80 % (2.5 of 12.7 Gflop<!-- shown 2: 12.7 2.5 -->); with answers, two thirds (5.2 of 15.4<!-- shown 2: 15.4 5.2 -->), and half of the pages. The time falls less, to .66<!-- shown 2: 0.66 -->: each answer still takes its own steps. One thing counts against sharing: where only prompts are read, it holds 17 pages, not 12<!-- shown 2: 12 17 -->, since they are kept after their readers have left, until the room is needed.
+
+Below the table, three prompts of 13 tokens with one beginning of 12, in pages of four. Two wait for one call: the first is reading what they need. Then each reads its last token alone, and all three tables name the same three pages.
+
+</details>
+"""
+
+# %% [markdown] tags=["further"]
+r"""
+## 16. How many rows are free
+
+A step reads every weight once, for however many rows. A row needs two operations for each weight. So a step of few rows waits for the memory, and one of many for the arithmetic: the **roofline** of chapter 09, with the batch size instead of the tile.
+
+**Predict.** A machine can do five operations in the time of reading one byte. A weight in float32 has four bytes. From which batch size on does a token stop getting cheaper? And does all of a step behave like this?
+"""
+
+# %%
+(roof,) = served["roofs"]
+peak, speed = roof["gflops_a_second"], roof["gigabytes_a_second"]
+print(f"{peak:.0f} Gflop/s, {speed:.0f} GB/s: {roof['flop_per_byte']:.1f} flop per byte", end="; ")
+print(f"the roofs meet at batch {roof['ridge']:.0f}")
+print("        ms per token      weights'   MB per token")
+print("batch   step   weights    Gflop/s   weights   cache")
+for row in served["runs"]:
+    times = (row["step_ms_a_token"], row["products_ms_a_token"], row["products_gflops_a_second"])
+    print(f"{row['batch']:5} {times[0]:6.2f} {times[1]:9.2f} {times[2]:10.1f}", end="")
+    print(f" {row['weight_bytes_a_token'] / 1e6:9.1f} {row['cache_bytes_a_token'] / 1e6:7.1f}")
+
+# %% mystnb={"image": {"alt": "Milliseconds per token against batch size from 1 to 64, both logarithmic. A falling straight line, the time of reading the weights, crosses a level one, the time of arithmetic, near batch 10. The measured products with weights start on the first, fall more slowly from batch 2 on, and come near the second at 64. The whole step lies above them throughout, about twice as high at both ends."}}
+batches = [row["batch"] for row in served["runs"]]
+axes = plotting.new_figure(
+    "More rows make a token cheaper,\ndown to the arithmetic", "batch size", "ms per token"
+)
+axes.set_yscale("log")
+for name, key, colour in (("step", "step", "green"), ("weights", "products", "blue")):
+    times = [row[f"{key}_ms_a_token"] for row in served["runs"]]
+    plotting.line(axes, batches, times, name, colour, (70, times[-1]), "o-")
+read = [row["weight_bytes_a_token"] / speed / 1e6 for row in served["runs"]]
+sums = [row["weight_flops_a_token"] / peak / 1e6 for row in served["runs"]]
+for name, times, colour in (("reading", read, "orange"), ("arithmetic", sums, "pink")):
+    height = times[-1] * (0.8 if name == "arithmetic" else 1.0)
+    plotting.line(axes, batches, times, name, colour, (70, height), "--")
+plotting.power_axis(axes, batches)
+_ = axes.set(xlim=(0.9, 280))
+
+# %% [markdown]
+r"""
+<details><summary>Answer</summary>
+
+Each weight, four bytes, gives two operations per row: at five operations per byte the roofs meet near batch ten; here at 11<!-- shown 2: 11 -->.
+
+The measured products leave that line at once. A second row is not free on this processor: the routines for a few rows read the weights at half the speed. At 64 they reach 56 of 79 Gflop/s<!-- shown 2: 79 56.4 -->, and a token costs an eighth of what it costs alone<!-- shown 2: 7.61 0.91 -->.
+
+The cache does not behave like this. Every row reads its own: 4.2 MB per token at any batch, with only 128 tokens in it; from batch 32 on, more than its share of the weights. Long texts are bound by memory at any batch size; so chapter 08 shrinks the cache.
+
+</details>
+"""
+
+# %% [markdown]
+r"""
+## 17. What published texts say, once more
 
 Right, wrong, or right under a condition?
 
@@ -1462,8 +2057,10 @@ r"""
 - Dettmers et al. (2022): int8, and the outliers.
 - Liu et al. (2024): two bits, keys by channel and values by token.
 - Holtzman et al. (2020): top-p, and why the likeliest text is a bad one.
-- Leviathan et al. (2023): a small model guesses ahead, and the large one checks several tokens in one step: `decode_step` with $T > 1$.
+- Nguyen et al. (2024): min-p; Keskar et al. (2019): the repetition penalty.
+- Leviathan et al. (2023) and Chen et al. (2023): speculative decoding, found twice.
 - Agrawal et al. (2024): prompts in pieces, so that other users need not wait.
+- Yu et al. (2022): readers join and leave. Zheng et al. (2024): shared beginnings.
 """
 
 # %% [markdown]
@@ -1498,6 +2095,18 @@ r"""
   title = {The Curious Case of Neural Text Degeneration},
   author = {Holtzman, Ari and Buys, Jan and Du, Li and Forbes, Maxwell and Choi, Yejin},
   booktitle = {ICLR}, year = {2020}, url = {https://arxiv.org/abs/1904.09751}}
+@misc{keskar2019ctrl,
+  title = {{CTRL}: A Conditional Transformer Language Model for Controllable Generation},
+  author = {Keskar, Nitish Shirish and McCann, Bryan and Varshney, Lav R. and Xiong, Caiming and Socher, Richard},
+  year = {2019}, url = {https://arxiv.org/abs/1909.05858}}
+@misc{nguyen2024turning,
+  title = {Turning Up the Heat: Min-p Sampling for Creative and Coherent {LLM} Outputs},
+  author = {Nguyen, Minh Nhat and Baker, Andrew and Neo, Clement and Roush, Allen and Kirsch, Andreas and Shwartz-Ziv, Ravid},
+  year = {2024}, url = {https://arxiv.org/abs/2407.01082}}
+@misc{chen2023accelerating,
+  title = {Accelerating Large Language Model Decoding with Speculative Sampling},
+  author = {Chen, Charlie and Borgeaud, Sebastian and Irving, Geoffrey and Lespiau, Jean-Baptiste and Sifre, Laurent and Jumper, John},
+  year = {2023}, url = {https://arxiv.org/abs/2302.01318}}
 @inproceedings{sennrich2016neural,
   title = {Neural Machine Translation of Rare Words with Subword Units},
   author = {Sennrich, Rico and Haddow, Barry and Birch, Alexandra},
@@ -1506,6 +2115,14 @@ r"""
   title = {Fast Inference from Transformers via Speculative Decoding},
   author = {Leviathan, Yaniv and Kalman, Matan and Matias, Yossi},
   booktitle = {ICML}, year = {2023}, url = {https://arxiv.org/abs/2211.17192}}
+@inproceedings{yu2022orca,
+  title = {Orca: A Distributed Serving System for Transformer-Based Generative Models},
+  author = {Yu, Gyeong-In and Jeong, Joo Seong and Kim, Geon-Woo and Kim, Soojeong and Chun, Byung-Gon},
+  booktitle = {OSDI}, year = {2022}, url = {https://www.usenix.org/conference/osdi22/presentation/yu}}
+@inproceedings{zheng2024sglang,
+  title = {{SGLang}: Efficient Execution of Structured Language Model Programs},
+  author = {Zheng, Lianmin and Yin, Liangsheng and Xie, Zhiqiang and Sun, Chuyue and Huang, Jeff and Yu, Cody Hao and Cao, Shiyi and Kozyrakis, Christos and Stoica, Ion and Gonzalez, Joseph E. and Barrett, Clark and Sheng, Ying},
+  booktitle = {Advances in Neural Information Processing Systems}, year = {2024}, url = {https://arxiv.org/abs/2312.07104}}
 @inproceedings{agrawal2024taming,
   title = {Taming Throughput-Latency Tradeoff in LLM Inference with Sarathi-Serve},
   author = {Agrawal, Amey and Kedia, Nitin and Panwar, Ashish and Mohan, Jayashree and Kwatra, Nipun and Gulavani, Bhargav S. and Tumanov, Alexey and Ramjee, Ramachandran},

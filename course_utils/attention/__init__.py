@@ -1,12 +1,19 @@
 """Reference implementations, one mechanism a file, in the order of teaching."""
 
+from course_utils.attention.add_bias import add_bias
 from course_utils.attention.attend import attend, context_vector
+from course_utils.attention.band_masks import band_mask, chunk_mask
+from course_utils.attention.batch_masks import query_lengths_mask, same_document_mask
 from course_utils.attention.block_pool import BlockPool
+from course_utils.attention.block_selected import block_selected_attention
 from course_utils.attention.block_selection import select_blocks
+from course_utils.attention.cache_rows import reorder_cache
+from course_utils.attention.composed import composed_attention, composed_scores
 from course_utils.attention.cross_attention import cross_attention
 from course_utils.attention.cross_covariance import cross_covariance_attention
 from course_utils.attention.delta_rule import gated_delta_rule, gated_delta_step
 from course_utils.attention.differential import differential_attention
+from course_utils.attention.dropout import attention_dropout
 from course_utils.attention.experts import load_balance_loss, mix_experts, route_top_k
 from course_utils.attention.gated_cross_attention import gated_cross_attention, last_image_mask
 from course_utils.attention.gated_linear import gated_linear_attention, gated_linear_step
@@ -21,7 +28,8 @@ from course_utils.attention.hopfield import hopfield_energy, hopfield_update
 from course_utils.attention.induction import induction_prediction
 from course_utils.attention.kernel_smoothing import nadaraya_watson
 from course_utils.attention.kv_cache import KVCache, append_kv, decode_step
-from course_utils.attention.latent import latent_attention, latent_attention_absorbed
+from course_utils.attention.latent import absorbed_latent_attention, latent_attention
+from course_utils.attention.latent_compressed import CompressedLatentAttention
 from course_utils.attention.latent_module import LatentAttention
 from course_utils.attention.leaks import leaks_future
 from course_utils.attention.linear import (
@@ -41,6 +49,7 @@ from course_utils.attention.lsh import lsh_attention, lsh_buckets
 from course_utils.attention.masked_softmax import additive_mask, masked_softmax
 from course_utils.attention.masks import causal_mask, padding_mask, window_mask
 from course_utils.attention.memory import memory_attention
+from course_utils.attention.movable_rows import MovableRows
 from course_utils.attention.multi_head import (
     multi_head_attention,
     multi_head_attention_fused,
@@ -50,6 +59,7 @@ from course_utils.attention.multi_head_module import MultiHeadAttention
 from course_utils.attention.non_local import non_local_block
 from course_utils.attention.object_queries import object_query_attention
 from course_utils.attention.online_softmax import merge_partials, online_softmax_step
+from course_utils.attention.packed import cumulative_lengths, packed_attention, packed_ids
 from course_utils.attention.paged_cache import PagedCache, paged_gather
 from course_utils.attention.performer import causal_performer_attention, performer_attention
 from course_utils.attention.projections import project_qkv, split_fused_qkv
@@ -61,7 +71,8 @@ from course_utils.attention.retention import (
     retention_parallel,
     retention_recurrent,
 )
-from course_utils.attention.rolling_cache import RollingCache, rolling_cache_positions
+from course_utils.attention.rolling_cache import RollingCache
+from course_utils.attention.rolling_window import rolling_cache_positions
 from course_utils.attention.scaled_dot_product import (
     attention_backward,
     attention_weights,
@@ -75,11 +86,13 @@ from course_utils.attention.scoring import (
     location_score,
 )
 from course_utils.attention.selective_scan import chunked_selective_scan, selective_scan
+from course_utils.attention.sink import sink_attention
 from course_utils.attention.sliding_window import (
     blocked_window_attention,
     global_window_attention,
     sliding_window_attention,
 )
+from course_utils.attention.soft_cap import soft_cap
 from course_utils.attention.softmax import softmax_jacobian, stable_softmax
 from course_utils.attention.sparse import block_sparse_attention, fixed_mask, strided_mask
 from course_utils.attention.sparse_softmax import entmax, sparsemax
@@ -91,30 +104,41 @@ from course_utils.attention.wkv import wkv, wkv_step
 
 __all__ = [
     "BlockPool",
+    "CompressedLatentAttention",
     "KVCache",
     "LatentAttention",
+    "MovableRows",
     "MultiHeadAttention",
     "PagedCache",
     "QuantizedCache",
     "RollingCache",
     "ablate_heads",
+    "absorbed_latent_attention",
+    "add_bias",
     "additive_mask",
     "additive_score",
     "append_kv",
     "attend",
     "attention_backward",
+    "attention_dropout",
     "attention_weights",
+    "band_mask",
+    "block_selected_attention",
     "block_sparse_attention",
     "blocked_window_attention",
     "causal_linear_attention",
     "causal_mask",
     "causal_performer_attention",
+    "chunk_mask",
     "chunked_selective_scan",
     "combine_masks",
+    "composed_attention",
+    "composed_scores",
     "concat_score",
     "context_vector",
     "cross_attention",
     "cross_covariance_attention",
+    "cumulative_lengths",
     "decode_step",
     "differential_attention",
     "document_mask",
@@ -135,7 +159,6 @@ __all__ = [
     "induction_prediction",
     "last_image_mask",
     "latent_attention",
-    "latent_attention_absorbed",
     "leaks_future",
     "linear_attention",
     "linear_attention_step",
@@ -159,6 +182,8 @@ __all__ = [
     "object_query_attention",
     "online_softmax_step",
     "orthogonal_projection",
+    "packed_attention",
+    "packed_ids",
     "padding_mask",
     "paged_gather",
     "performer_attention",
@@ -167,18 +192,23 @@ __all__ = [
     "prefix_mask",
     "project_qkv",
     "quantize_kv",
+    "query_lengths_mask",
     "recomputed_attention",
     "recurrent_linear_attention",
+    "reorder_cache",
     "residual_attention_backward",
     "retention_chunk",
     "retention_parallel",
     "retention_recurrent",
     "rolling_cache_positions",
     "route_top_k",
+    "same_document_mask",
     "scaled_dot_product_attention",
     "select_blocks",
     "selective_scan",
+    "sink_attention",
     "sliding_window_attention",
+    "soft_cap",
     "soft_lookup",
     "softmax_jacobian",
     "sparsemax",

@@ -15,14 +15,13 @@ from torch import Tensor
 
 from course_utils.attention._counted import Counted
 from course_utils.attention._last_queries import attend_last
+from course_utils.attention.cache_rows import check_slots, reorder_cache
 from course_utils.validation import (
     check_at_least,
-    check_int,
     check_integers,
     check_new,
     check_query,
     check_room,
-    check_same_dtype,
     check_shape,
     check_storage,
 )
@@ -52,7 +51,7 @@ def append_kv(
         ValueError: Shapes do not fit, the length lies outside the cache, or the new tokens do not
             fit behind it. Nothing is written then.
     """
-    _check_slots(cache_key, cache_value, length)
+    check_slots(cache_key, cache_value, length)
     check_new(cache_key, key, value)
     check_room(length, key.shape[2], cache_key.shape[2])
     end = length + key.shape[2]
@@ -80,7 +79,7 @@ def decode_step(
         TypeError: The dtypes differ, or the length is not an int.
         ValueError: Shapes do not fit, or T does not lie between 1 and the length.
     """
-    _check_slots(cache_key, cache_value, length)
+    check_slots(cache_key, cache_value, length)
     check_query(query, cache_key, length)
     return attend_last(query, cache_key[:, :, :length], cache_value[:, :, :length])
 
@@ -116,6 +115,11 @@ class KVCache(Counted):
         self.value = torch.zeros(shape, dtype=dtype, device=device)
 
     @property
+    def batch(self) -> int:
+        """How many sequences there are."""
+        return len(self.key)
+
+    @property
     def num_bytes(self) -> int:
         """How many bytes the slots take, filled or not."""
         return self.key.nbytes + self.value.nbytes
@@ -145,12 +149,13 @@ class KVCache(Counted):
         key, value = self.key[:, :, : self.length], self.value[:, :, : self.length]
         return attend_last(query, key, value, first)
 
+    def read(self) -> tuple[Tensor, Tensor, Tensor]:
+        """Return the keys and values held, (B, H_kv, S, d), without a copy, and their positions."""
+        places = torch.arange(self.length, device=self.key.device)
+        return self.key[:, :, : self.length], self.value[:, :, : self.length], places
 
-def _check_slots(cache_key: Tensor, cache_value: Tensor, length: int) -> None:
-    check_same_dtype("B H S_max d", cache_key=cache_key, cache_value=cache_value)
-    check_shape(tuple(cache_key.shape), cache_value=cache_value)
-    check_int(length=length)
-    if not 0 <= length <= cache_key.shape[2]:
-        raise ValueError(
-            f"length must lie between 0 and the {cache_key.shape[2]} slots, got {length}"
-        )
+    def _select(self, rows: Tensor) -> None:
+        if len(rows) == self.batch:
+            reorder_cache(self.key, self.value, self.length, rows)
+        else:
+            self.key, self.value = self.key[rows.long()], self.value[rows.long()]

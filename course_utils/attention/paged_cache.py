@@ -85,6 +85,11 @@ class PagedCache(Counted):
         self.tables: list[list[int]] = [[] for _ in range(batch)]
 
     @property
+    def batch(self) -> int:
+        """How many sequences there are."""
+        return len(self.tables)
+
+    @property
     def num_bytes(self) -> int:
         """How many bytes the blocks of these sequences take, a shared block counted once."""
         held = {block for table in self.tables for block in table}
@@ -125,13 +130,7 @@ class PagedCache(Counted):
             ValueError: Shapes do not fit, or T does not lie between 1 and the length.
         """
         check_query(query, self._like(), self.length)
-        blocks = self._table().to(query.device).flatten()
-        shape = (len(self.tables), -1, *self.pool.key.shape[2:])
-        key, value = (
-            pool.index_select(0, blocks).view(shape)[:, : self.length].transpose(1, 2)
-            for pool in (self.pool.key, self.pool.value)
-        )
-        return attend_last(query, key, value)
+        return attend_last(query, *self._held())
 
     def fork(self, copies: int = 1) -> "PagedCache":
         """Return a cache in which each sequence stands `copies` times, on the same blocks.
@@ -160,6 +159,13 @@ class PagedCache(Counted):
             self.pool.release(table[blocks:])
             del table[blocks:]
 
+    def _select(self, rows: Tensor) -> None:
+        before, self.tables = self.tables, [list(self.tables[row]) for row in rows.tolist()]
+        for table in self.tables:
+            self.pool.share(table)
+        for table in before:
+            self.pool.release(table)
+
     def _copies(self) -> int:
         """Count the blocks that a write must copy first: of all sharers, the last one need not."""
         if not self.length % self.pool.block_size:
@@ -175,3 +181,17 @@ class PagedCache(Counted):
     def _like(self) -> Tensor:
         """A view with the axes (B, H_kv, slots, d_k) of what comes in."""
         return self.pool.key[:1].transpose(1, 2).expand(len(self.tables), -1, -1, -1)
+
+    def read(self) -> tuple[Tensor, Tensor, Tensor]:
+        """Return the keys and values held, side by side, and their positions."""
+        return *self._held(), torch.arange(self.length, device=self.pool.key.device)
+
+    def _held(self) -> tuple[Tensor, Tensor]:
+        blocks = self._table().long().to(self.pool.key.device).flatten()
+        slots = len(blocks) * self.pool.block_size // len(self.tables)
+        shape = (len(self.tables), slots, *self.pool.key.shape[2:])
+        key, value = (
+            pool.index_select(0, blocks).view(shape)[:, : self.length].transpose(1, 2)
+            for pool in (self.pool.key, self.pool.value)
+        )
+        return key, value

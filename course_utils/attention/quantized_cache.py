@@ -79,6 +79,11 @@ class QuantizedCache(Counted):
         self.value_scale = torch.ones_like(self.key_scale)
 
     @property
+    def batch(self) -> int:
+        """How many sequences there are."""
+        return len(self.key)
+
+    @property
     def num_bytes(self) -> int:
         """How many bytes the slots take, filled or not, scales included."""
         parts = (self.key, self.value, self.key_scale, self.value_scale)
@@ -111,12 +116,23 @@ class QuantizedCache(Counted):
             ValueError: Shapes do not fit, or T does not lie between 1 and the length.
         """
         check_query(query, self._like, self.length)
-        filled = slice(0, self.length)
-        key = self.key[:, :, filled] * self.key_scale[:, :, filled]
-        value = self.value[:, :, filled] * self.value_scale[:, :, filled]
-        return attend_last(query, key, value)
+        return attend_last(query, *self._held())
+
+    def _select(self, rows: Tensor) -> None:
+        rows = rows.long()
+        self.key, self.key_scale = self.key[rows], self.key_scale[rows]
+        self.value, self.value_scale = self.value[rows], self.value_scale[rows]
 
     @property
     def _like(self) -> Tensor:
         """A tensor without memory of its own with the shape and dtype of what comes in."""
         return self.key_scale.expand(self.key.shape)
+
+    def read(self) -> tuple[Tensor, Tensor, Tensor]:
+        """Return the keys and values held, as numbers again, and their positions."""
+        return *self._held(), torch.arange(self.length, device=self.key.device)
+
+    def _held(self) -> tuple[Tensor, Tensor]:
+        filled = slice(0, self.length)
+        key = self.key[:, :, filled] * self.key_scale[:, :, filled]
+        return key, self.value[:, :, filled] * self.value_scale[:, :, filled]

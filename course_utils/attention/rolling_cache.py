@@ -10,34 +10,21 @@ Differs: a rotated key keeps the rotation of the position where it was appended.
 Same contract as: SDPA under the mask j <= i and (j < num_sinks or j > i - window)
 """
 
-from collections.abc import Iterator
-
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from torch import Tensor
 
 from course_utils.attention._counted import Counted
-from course_utils.attention._last_queries import attend_groups, attend_last
-from course_utils.validation import check_at_least, check_new, check_query, check_storage
-
-ROWS = 64  # queries of a prompt that meet their keys together
-
-
-def rolling_cache_positions(num_seen: int, window: int, num_sinks: int) -> list[int]:
-    """List the positions that a rolling cache still holds, ascending.
-
-    Args:
-        num_seen: How many tokens there were so far.
-        window: How many of the last ones are kept.
-        num_sinks: How many of the first ones are kept.
-
-    Raises:
-        TypeError: A number is not an int.
-        ValueError: A number is negative.
-    """
-    check_at_least(0, num_seen=num_seen, window=window, num_sinks=num_sinks)
-    sinks = min(num_sinks, num_seen)
-    return [*range(sinks), *range(max(sinks, num_seen - window), num_seen)]
+from course_utils.attention._last_queries import attend_last
+from course_utils.attention.rolling_window import NEVER, attend_run, check_held
+from course_utils.validation import (
+    check_at_least,
+    check_integers,
+    check_new,
+    check_query,
+    check_shape,
+    check_storage,
+)
 
 
 class RollingCache(Counted):
@@ -50,6 +37,7 @@ class RollingCache(Counted):
     Attributes:
         window: How many of the newest keys a query sees, its own among them.
         num_sinks: How many of the first keys it sees besides.
+        first: Where each sequence begins, if `begin` was told; None is at the first token.
         key: The slots for keys, (B, H_kv, num_sinks + window, d_k).
         value: The slots for values, the same.
     """
@@ -78,13 +66,32 @@ class RollingCache(Counted):
         self.key = torch.zeros(shape, dtype=dtype, device=device)
         self.value = torch.zeros(shape, dtype=dtype, device=device)
         self.window, self.num_sinks = window, num_sinks
+        self.first: Tensor | None = None
         self._run: tuple[Tensor, Tensor, Tensor] | None = None
         self._last = 0
+
+    @property
+    def batch(self) -> int:
+        """How many sequences there are."""
+        return len(self.key)
 
     @property
     def num_bytes(self) -> int:
         """How many bytes the slots take, filled or not."""
         return self.key.nbytes + self.value.nbytes
+
+    def begin(self, first: Int[Tensor, " B"]) -> None:
+        """Say where each sequence begins: no query sees what is before, and it has its own sinks.
+
+        Raises:
+            TypeError: `first` does not hold integers.
+            ValueError: It has another shape, or tokens have come already.
+        """
+        check_integers("B", first=first)
+        check_shape((self.batch,), first=first)
+        if self.length:
+            raise ValueError(f"the cache must be empty to begin, got {self.length} tokens")
+        self.first = first.long()
 
     def append(self, key: Float[Tensor, "B H_kv T d"], value: Float[Tensor, "B H_kv T d"]) -> None:
         """Keep the keys and values of T new tokens; each takes the slot of the oldest.
@@ -97,66 +104,97 @@ class RollingCache(Counted):
         key, value, new = key.detach(), value.detach(), key.shape[2]
         self._run, self._last = self._with_past(key, value) if new > 1 else None, new
         start, self._length = self.length, self.length + new
-        oldest = max(start, self.num_sinks, self.length - self.window)
-        kept = [*range(start, min(self.num_sinks, self.length)), *range(oldest, self.length)]
-        slots = [self._slot(position) for position in kept]
-        rows = [position - start for position in kept]
-        self.key[:, :, slots] = key[:, :, rows]
-        self.value[:, :, slots] = value[:, :, rows]
+        begun = [0] if self.first is None else self.first.tolist()
+        # What is a sink of every sequence needs no slot among the newest.
+        first_kept = max(start, self.num_sinks + min(begun), self.length - self.window)
+        oldest = min(first_kept, self.length)
+        slots = self._slots(torch.arange(oldest, self.length))
+        self.key[:, :, slots] = key[:, :, oldest - start :]
+        self.value[:, :, slots] = value[:, :, oldest - start :]
+        for sink in range(self.num_sinks if start < self.num_sinks + max(begun) else 0):
+            for row, at in enumerate(begun * (self.batch // len(begun))):
+                if start <= at + sink < self.length:
+                    self.key[row, :, sink] = key[row, :, at + sink - start]
+                    self.value[row, :, sink] = value[row, :, at + sink - start]
 
-    def attend(self, query: Float[Tensor, "B H T d"]) -> Float[Tensor, "B H T d"]:
+    def attend(
+        self, query: Float[Tensor, "B H T d"], first: Int[Tensor, " B"] | None = None
+    ) -> Float[Tensor, "B H T d"]:
         """Return attention of the queries of the last T tokens, each to its sinks and its window.
 
         Args:
             query: What the last T tokens ask for; the last call of `append` brought them all.
+            first: What `begin` was told, if anything; it may be left out.
 
         Raises:
             TypeError: The dtypes differ.
-            ValueError: Shapes do not fit, or T exceeds what the last call appended.
+            ValueError: Shapes do not fit, T exceeds what the last call appended, or `begin` was
+                told another `first`.
         """
         check_query(query, self.key, self._last)
-        if query.shape[2] > 1 and self._run is not None:
-            return torch.cat(list(self._attend_run(query, *self._run)), dim=2)
+        if first is not None:
+            check_integers("B", first=first)
+            if self.first is None or not torch.equal(first, self.first):
+                told = None if self.first is None else self.first.tolist()
+                raise ValueError(f"first must be what begin was told, {told}, got {first.tolist()}")
+        run = self._run if query.shape[2] > 1 else None
+        if run is None and self.first is not None:
+            run = self._held(self.length, self.window)
+        if run is not None:
+            own = self._places(self.length - query.shape[2], self.length)
+            return attend_run(query, *run, own, self.window, self.num_sinks)
         # The slots are out of order, which a softmax over all of them does not notice.
         filled = min(self.length, self.num_sinks + self.window)
         return attend_last(query, self.key[:, :, :filled], self.value[:, :, :filled])
 
+    def read(self) -> tuple[Tensor, Tensor, Tensor]:
+        """Return the keys and values that the newest queries may see, and where they were appended.
+
+        Raises:
+            ValueError: Each sequence has sinks of its own, so that no list of places fits all.
+        """
+        key, value, place = self._run or self._held(self.length, self.window)
+        if not self.num_sinks:
+            return key, value, torch.arange(self.length - key.shape[2], self.length)
+        if self.first is not None:
+            raise ValueError("read needs sequences that begin together, got first with sinks")
+        kept = place[0] < NEVER
+        return key[:, :, kept], value[:, :, kept], place[0, kept]
+
     def _forget(self, length: int) -> None:
-        held = rolling_cache_positions(self.length, self.window, self.num_sinks)
-        lost = set(rolling_cache_positions(length, self.window, self.num_sinks)).difference(held)
-        if lost:
-            raise ValueError(
-                f"length must be {self.length} or one whose window is still held, got {length}: "
-                f"position {min(lost)} was displaced"
-            )
+        begun = [0] if self.first is None else self.first.tolist()
+        check_held(self.length, length, begun, self.window, self.num_sinks)
         if length < self.length:
             self._run, self._last = None, min(length, 1)
 
-    def _slot(self, position: int) -> int:
-        beyond = position - self.num_sinks
-        return position if beyond < 0 else self.num_sinks + beyond % self.window
+    def _select(self, rows: Tensor) -> None:
+        rows = rows.long()
+        self.key, self.value = self.key[rows], self.value[rows]
+        self.first = None if self.first is None else self.first[rows]
+        self._run, self._last = None, min(self._last, 1)
+
+    def _slots(self, index: Tensor) -> Tensor:
+        """Return where tokens lie that are not sinks, wherever their sequences begin."""
+        return self.num_sinks + (index - self.num_sinks) % self.window
+
+    def _places(self, start: int, end: int) -> Tensor:
+        """Return the positions of tokens in each sequence, or in all; padding is below 0."""
+        index = torch.arange(start, end, device=self.key.device)
+        return index[None] if self.first is None else index - self.first[:, None]
+
+    def _held(self, end: int, window: int) -> tuple[Tensor, Tensor, Tensor]:
+        """Return the sinks and the last `window` of `end` tokens, and their places."""
+        near = self._places(max(0, end - window), end)
+        near = near.masked_fill(near < self.num_sinks, NEVER)
+        sinks = torch.arange(self.num_sinks, device=near.device)
+        slots = torch.cat([sinks, self._slots(torch.arange(max(0, end - window), end))])
+        sinks = sinks.masked_fill(sinks >= self._places(end, end + 1), NEVER)
+        return self.key[:, :, slots], self.value[:, :, slots], torch.cat([sinks, near], dim=1)
 
     def _with_past(self, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """Return the new keys and values behind those that they still see, and all positions."""
-        past = rolling_cache_positions(self.length, self.window - 1, self.num_sinks)
-        slots = [self._slot(position) for position in past]
-        places = torch.tensor([*past, *range(self.length, self.length + key.shape[2])])
-        return (
-            torch.cat([self.key[:, :, slots], key], dim=2),
-            torch.cat([self.value[:, :, slots], value], dim=2),
-            places.to(key.device),
-        )
-
-    def _attend_run(
-        self, query: Tensor, key: Tensor, value: Tensor, place: Tensor
-    ) -> Iterator[Tensor]:
-        """Yield the output of a few queries after the other, so that the cost stays T · window."""
-        start = self.length - query.shape[2]
-        for rows in query.split(ROWS, dim=2):
-            own = torch.arange(start, start + rows.shape[2], device=place.device).unsqueeze(-1)
-            near = (place < self.num_sinks) | (place > start - self.window)
-            near &= place < start + rows.shape[2]
-            here = place[near]
-            seen = (here <= own) & ((here < self.num_sinks) | (here > own - self.window))
-            yield attend_groups(rows, key[:, :, near], value[:, :, near], seen)
-            start += rows.shape[2]
+        """Return the new keys and values behind those that they still see, and their places."""
+        past = self._held(self.length, self.window - 1)
+        new = self._places(self.length, self.length + key.shape[2])
+        new = new.masked_fill(new < 0, NEVER)
+        keys, values = (torch.cat(pair, dim=2) for pair in zip(past, (key, value), strict=False))
+        return keys, values, torch.cat([past[2], new], dim=1)

@@ -3,6 +3,8 @@
 from course_utils.models.accumulation import accumulated_gradient
 from course_utils.models.autocast import Autocast
 from course_utils.models.beam import beam_search
+from course_utils.models.beam_decode import beam_decode
+from course_utils.models.bigrams import bigram_scores
 from course_utils.models.character_model import (
     CharacterModel,
     next_character_loss,
@@ -40,6 +42,7 @@ from course_utils.models.length_task import (
 from course_utils.models.llama import Llama, from_llama, to_llama
 from course_utils.models.local_weights import from_folder
 from course_utils.models.matching import match_queries
+from course_utils.models.min_p import min_p_filter
 from course_utils.models.model_cache import ModelCache
 from course_utils.models.named_schemes import rescaled_rope
 from course_utils.models.norms import layer_norm, rms_norm
@@ -48,6 +51,7 @@ from course_utils.models.one_stream import OneStream, stream_mask
 from course_utils.models.positioned_transformer import PositionedTransformer
 from course_utils.models.recall import RecallModel, judge_recall, recall_batch, train_recall
 from course_utils.models.recurrent import encode, rnn_step
+from course_utils.models.repetition import penalise_repetition
 from course_utils.models.sampling import draw_tokens, token_probabilities
 from course_utils.models.schedules import warmup_cosine, warmup_inverse_sqrt
 from course_utils.models.scores import AdditiveScore, ConcatScore, GeneralScore
@@ -61,6 +65,9 @@ from course_utils.models.seq2seq_training import (
     write_all,
 )
 from course_utils.models.small_transformer import Block, SmallTransformer
+from course_utils.models.speculation import speculative_accept
+from course_utils.models.speculation_loop import Speculated, speculative_decode
+from course_utils.models.top_p import top_p_filter
 from course_utils.models.transformer import Transformer, transformer_masks
 from course_utils.models.vit import VisionTransformer, patchify, vit_tokens
 from course_utils.models.width_sweep import SweepPoint, train_at_width
@@ -97,13 +104,16 @@ __all__ = [
     "RecallModel",
     "Seq2Seq",
     "SmallTransformer",
+    "Speculated",
     "SweepPoint",
     "TokenText",
     "Transformer",
     "VisionTransformer",
     "Written",
     "accumulated_gradient",
+    "beam_decode",
     "beam_search",
+    "bigram_scores",
     "causal_lm_loss",
     "contrastive_loss",
     "copy_task",
@@ -127,15 +137,19 @@ __all__ = [
     "left_pad",
     "mask_tokens",
     "match_queries",
+    "min_p_filter",
     "next_character_loss",
     "next_token_loss",
     "patchify",
+    "penalise_repetition",
     "recall_batch",
     "rescaled_rope",
     "rms_norm",
     "rnn_step",
     "sequence_loss",
     "source_gradients",
+    "speculative_accept",
+    "speculative_decode",
     "stream_mask",
     "stream_tokens",
     "text_task",
@@ -144,6 +158,7 @@ __all__ = [
     "token_accuracy",
     "token_probabilities",
     "token_text",
+    "top_p_filter",
     "train_at_width",
     "train_character_model",
     "train_deep_stack",

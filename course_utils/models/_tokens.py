@@ -12,6 +12,13 @@ def check_some(tokens: Tensor) -> None:
         raise ValueError(f"tokens must hold at least one, got the shape {tuple(tokens.shape)}")
 
 
+def check_one_prompt(prompt: Tensor) -> None:
+    """Raise unless this is one sequence of at least one token."""
+    check_integers("1 P", prompt=prompt)
+    if len(prompt) != 1 or not prompt.shape[1]:
+        raise ValueError(f"prompt must have the axes (1, P) with P > 0, got {tuple(prompt.shape)}")
+
+
 def read_by_decoder(source: Tensor, target: Tensor) -> Tensor:
     """Return the target without its last token: what is read while target[:, 1:] is predicted.
 

@@ -76,7 +76,7 @@ def stream_tokens(
             check_instance(kind, **{name: given})
     token_probabilities(torch.zeros(1, 1), **choice)  # raises before anything is read
     if cache is not None and first is not None:
-        raise ValueError("first belongs to a new cache, got it together with one: set cache.first")
+        raise ValueError("first belongs to a new cache, got it with one: give it to ModelCache")
     read = prompt.shape[1] + max(num_tokens, 1) - 1  # nothing follows the last token
     longest = read + (0 if cache is None else cache.length)
     if model.longest is not None and longest > model.longest:

@@ -10,7 +10,8 @@ Same contract as: Hugging Face's GPT2LMHeadModel, see gpt2_weights.py
 """
 
 from collections.abc import Callable
-from typing import cast
+from functools import partial
+from typing import Any, cast
 
 import torch
 from jaxtyping import Float, Int
@@ -23,6 +24,7 @@ from course_utils.models.gpt_layer import (
     CausalAttention,
     GPTLayer,
     Positions,
+    Sizes,
     linear,
     named_positions,
 )
@@ -62,7 +64,7 @@ class GPT(nn.Module):
         ValueError: A size is below 1, heads do not divide, or `positions` has another name.
     """
 
-    bias = True
+    bias, layer = True, GPTLayer
 
     def __init__(
         self,
@@ -85,20 +87,16 @@ class GPT(nn.Module):
         check_at_least(1, d_model=d_model, d_ff=1 if d_ff is None else d_ff)
         check_callable(cache=KVCache if cache is None else cache)
         self.max_length, self.window, self._layer_cache = max_length, window, cache
-        kv_heads = num_heads if num_kv_heads is None else num_kv_heads
+        sizes = (d_model, num_heads, num_heads if num_kv_heads is None else num_kv_heads)
         d_ff = 4 * d_model if d_ff is None else d_ff
 
-        def layer() -> GPTLayer:
-            attention = CausalAttention(
-                d_model, num_heads, kv_heads, window, bias=self.bias, attend=attend, mask=mask
-            )
-            return GPTLayer(attention, self._feed_forward(d_model, d_ff), norm)
+        def layer(number: int) -> GPTLayer:
+            attention = self._attention(number, sizes, attend=attend, mask=mask)
+            return self.layer(attention, self._feed_forward(d_model, d_ff), norm)
 
-        def norm() -> nn.Module:
-            return self._norm(d_model)
-
+        norm = partial(self._norm, d_model)
         self.token = nn.Embedding(num_tokens, d_model)
-        self.layers = nn.ModuleList(layer() for _ in range(num_layers))
+        self.layers = nn.ModuleList(map(layer, range(num_layers)))
         self.last_norm = norm()
         self.out = linear(d_model, num_tokens, bias=False)
         self.positions = named_positions(positions, max_length, d_model, d_model // num_heads)
@@ -161,14 +159,14 @@ class GPT(nn.Module):
         room = self.max_length if max_length is None else max_length
         dtype, device = self.token.weight.dtype, self.token.weight.device
 
-        def layer(heads: int, d_k: int) -> LayerCache:
-            if self.window is None or self._layer_cache is not None:
+        def layer(part: CausalAttention) -> LayerCache:
+            heads, d_k, window = part.num_kv_heads, part.d_k, part.window
+            if window is None or self._layer_cache is not None:
                 made = self._layer_cache or KVCache
                 return made(batch, heads, room, d_k, dtype=dtype, device=device)
-            return RollingCache(batch, heads, d_k, window=self.window, dtype=dtype, device=device)
+            return RollingCache(batch, heads, d_k, window=window, dtype=dtype, device=device)
 
-        parts = [cast(GPTLayer, one).attention for one in self.layers]
-        return ModelCache([layer(part.num_kv_heads, part.d_k) for part in parts], first)
+        return ModelCache([layer(cast(GPTLayer, one).attention) for one in self.layers], first)
 
     def _read(
         self,
@@ -189,6 +187,9 @@ class GPT(nn.Module):
             x = layer(x, self.positions, positions, first, own, fresh)
         scores: Tensor = self.out(self.last_norm(x))
         return scores
+
+    def _attention(self, number: int, sizes: Sizes, **given: Any) -> CausalAttention:
+        return CausalAttention(*sizes, self.window, bias=self.bias, **given)
 
     def _norm(self, d_model: int) -> nn.Module:
         return nn.LayerNorm(d_model)

@@ -26,6 +26,7 @@ from course_utils.validation import (
 )
 
 Positions = Literal["learned", "rope"]
+Sizes = tuple[int, int, int]  # d_model, the query heads, the heads of keys and values
 
 
 def named_positions(
@@ -67,13 +68,15 @@ class CausalAttention(nn.Module):
         num_heads: Query heads.
         num_kv_heads: Heads of keys and values; they divide the query heads.
         window: How many tokens a query sees, its own among them; None is all up to its own.
-        bias: Whether the projections add a bias.
+        bias: Whether the projection to queries, keys and values adds a bias.
+        out_bias: Whether the output projection does; None is as `bias`.
+        d_k: Width of a head; None is d_model / num_heads.
         attend: `attend(query, key, value, mask)`, in place of torch's attention.
         mask: `mask(length)`, in place of the causal mask, or of the window's.
 
     Raises:
         TypeError: A number is not an int, or a function cannot be called.
-        ValueError: The query heads do not divide the width, the others not them, or the window is
+        ValueError: The query heads do not divide the width, the others not them, or a size is
             below 1.
     """
 
@@ -85,21 +88,25 @@ class CausalAttention(nn.Module):
         window: int | None = None,
         *,
         bias: bool = True,
+        out_bias: bool | None = None,
+        d_k: int | None = None,
         attend: Callable[..., Tensor] | None = None,
         mask: Callable[[int], Tensor] | None = None,
     ) -> None:
         super().__init__()
         check_callable(attend=causal_mask if attend is None else attend)
         check_callable(mask=causal_mask if mask is None else mask)
-        self._given_attend, self._given_mask = attend, mask
-        check_num_heads(num_heads, d_model)
+        self.attend, self._given_mask = attend, mask
+        check_num_heads(num_heads, d_model if d_k is None else num_heads)
         check_at_least(1, num_kv_heads=num_kv_heads, window=1 if window is None else window)
         if num_heads % num_kv_heads:
             raise ValueError(f"num_kv_heads must divide num_heads {num_heads}, got {num_kv_heads}")
-        self.d_k, self.window = d_model // num_heads, window
+        self.d_k, self.window = d_model // num_heads if d_k is None else d_k, window
+        check_at_least(1, d_k=self.d_k)
         self.num_heads, self.num_kv_heads = num_heads, num_kv_heads
         self.in_proj = linear(d_model, (num_heads + 2 * num_kv_heads) * self.d_k, bias=bias)
-        self.out_proj = linear(d_model, d_model, bias=bias)
+        out_bias = bias if out_bias is None else out_bias
+        self.out_proj = linear(num_heads * self.d_k, d_model, bias=out_bias)
 
     def forward(
         self,
@@ -123,25 +130,34 @@ class CausalAttention(nn.Module):
         heads = self.in_proj(x).view(*x.shape[:2], -1, self.d_k).transpose(1, 2)
         sizes = (self.num_heads, self.num_kv_heads, self.num_kv_heads)
         query, key, value = heads.split_with_sizes(sizes, dim=1)
+        query, key = self._prepare(query, key)
         query, key = scheme.turn(query, key, positions, positions)
         if cache is not None:
             cache.append(key.detach(), value.detach())
         if cache is None or fresh:
             found = self._attend(query, key, value, first)
-        elif first is not None:
-            found = cast(KVCache, cache).attend(query, first)  # a ModelCache has seen to that
         else:
-            found = cache.attend(query)
+            found = self._attend_past(query, cache, first)
         return self.out_proj(merge_heads(found))  # type: ignore[no-any-return]
+
+    def _prepare(self, query: Tensor, key: Tensor) -> tuple[Tensor, Tensor]:
+        """Return queries and keys as they are to be turned."""
+        return query, key
+
+    def _attend_past(self, query: Tensor, cache: LayerCache, first: Tensor | None) -> Tensor:
+        """Return what the newest queries find in a cache that holds their own keys too."""
+        if first is not None:
+            return cast(KVCache, cache).attend(query, first)  # a ModelCache has seen to that
+        return cache.attend(query)
 
     def _attend(self, query: Tensor, key: Tensor, value: Tensor, first: Tensor | None) -> Tensor:
         length = query.shape[2]
-        mask = self._mask(length, query.device, always=bool(self._given_attend))
+        mask = self._mask(length, query.device, always=self.attend is not None)
         if first is not None:
             real = torch.arange(length, device=query.device) >= first.view(-1, 1, 1, 1)
             mask = real & (causal_mask(length, length).to(real.device) if mask is None else mask)
-        if self._given_attend is not None:
-            return self._given_attend(query, key, value, mask)
+        if self.attend is not None:
+            return self.attend(query, key, value, mask)
         return F.scaled_dot_product_attention(
             query, key, value, mask, is_causal=mask is None,
             enable_gqa=self.num_kv_heads < self.num_heads,

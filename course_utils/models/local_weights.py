@@ -1,13 +1,13 @@
-"""GPT-2 or a small Llama from a local folder, as Hugging Face's `save_pretrained` makes it.
+"""GPT-2 or a kind of Llama from a local folder, as Hugging Face's `save_pretrained` makes it.
 
-No chapter needs it. Whoever has such a folder, for example of gpt2 or of a TinyLlama, can look at
-real weights with the same tools; nothing is fetched.
+No chapter needs it. Whoever has such a folder, for example of gpt2 or of a Qwen 3, can look at real
+weights with the same tools; nothing is fetched.
 
 Source: configuration_gpt2.py and configuration_llama.py of
     https://github.com/huggingface/transformers
 Ours / theirs: d_model, num_heads, num_layers, max_length, d_ff = n_embd, n_head, n_layer,
     n_positions, n_inner (GPT-2); hidden_size, ..., max_position_embeddings, intermediate_size
-Differs: what our models do not have, such as stretched positions, is refused and not left out
+Differs: what our models do not have is refused by its name, and not left out
 """
 
 import json
@@ -22,8 +22,10 @@ from torch import Tensor, nn
 
 from course_utils.models.gpt import GPT
 from course_utils.models.gpt2_weights import from_gpt2
-from course_utils.models.llama import Llama, from_llama
-from course_utils.positions import RotaryPositions
+from course_utils.models.llama import Llama
+from course_utils.models.llama_config import check_settings, read_design
+from course_utils.models.llama_families import FAMILIES
+from course_utils.models.llama_weights import from_family
 
 INDEX = "model.safetensors.index.json"  # where the weights are spread over several files
 # Settings that would make another model than ours; left out, they are as said here.
@@ -32,12 +34,6 @@ GPT2_ONLY = {
     "scale_attn_weights": (True,),
     "scale_attn_by_inverse_layer_idx": (False,),
     "add_cross_attention": (False,),
-}
-LLAMA_ONLY = {
-    "hidden_act": ("silu",),
-    "attention_bias": (False,),
-    "mlp_bias": (False,),
-    "rope_scaling": (None,),
 }
 BUFFERS = re.compile(r"\.attn\.(bias|masked_bias)$|rotary_emb\.inv_freq$")  # of older files
 
@@ -54,11 +50,12 @@ def from_folder(folder: str | Path) -> GPT:
             ours does not have.
     """
     config = json.loads((Path(folder) / "config.json").read_text(encoding="utf-8"))
-    make = {"gpt2": _gpt2, "llama": _llama}.get(config.get("model_type"))
-    if make is None:
-        raise ValueError(f"model_type must be gpt2 or llama, got {config.get('model_type')!r}")
+    kind = config.get("model_type")
+    if kind != "gpt2" and kind not in FAMILIES:
+        known = ", ".join(sorted({"gpt2", *FAMILIES}))
+        raise ValueError(f"model_type must be one of {known}, got {kind!r}")
     weights = {k: v for k, v in _read(Path(folder)).items() if not BUFFERS.search(k)}
-    model, named = make(config, weights)
+    model, named = (_gpt2 if kind == "gpt2" else _llama)(config, weights)
     model = model.to(next(iter(weights.values())).dtype)
     try:
         model.load_state_dict(named)
@@ -81,7 +78,7 @@ def _read(folder: Path) -> dict[str, Tensor]:
 
 
 def _gpt2(config: Mapping[str, Any], weights: dict[str, Tensor]) -> tuple[GPT, dict[str, Tensor]]:
-    _check(config, GPT2_ONLY)
+    check_settings(config, GPT2_ONLY)
     model = GPT(
         config["vocab_size"], d_model=config["n_embd"], num_heads=config["n_head"],
         num_layers=config["n_layer"], max_length=config["n_positions"], d_ff=config.get("n_inner"),
@@ -95,27 +92,14 @@ def _gpt2(config: Mapping[str, Any], weights: dict[str, Tensor]) -> tuple[GPT, d
 
 
 def _llama(config: Mapping[str, Any], weights: dict[str, Tensor]) -> tuple[GPT, dict[str, Tensor]]:
-    _check(config, LLAMA_ONLY)
-    rope = config.get("rope_parameters") or {}
-    _check(rope, {"rope_type": ("default",)})
-    width, heads = config["hidden_size"], config["num_attention_heads"]
-    _check(config, {"head_dim": (width // heads, None)})
     model = Llama(
-        config["vocab_size"], d_model=width, num_heads=heads,
-        num_layers=config["num_hidden_layers"], max_length=config["max_position_embeddings"],
-        num_kv_heads=config.get("num_key_value_heads"), d_ff=config["intermediate_size"],
+        config["vocab_size"], design=read_design(config), d_model=config["hidden_size"],
+        num_heads=config["num_attention_heads"], num_layers=config["num_hidden_layers"],
+        max_length=config["max_position_embeddings"], d_ff=config["intermediate_size"],
+        num_kv_heads=config.get("num_key_value_heads"),
     )  # fmt: skip
-    base = rope.get("rope_theta", config.get("rope_theta", 10000.0))
-    model.positions = RotaryPositions(width // heads, float(base))
-    _set_eps(model, config.get("rms_norm_eps", 1e-6))
     weights.setdefault("lm_head.weight", weights["model.embed_tokens.weight"])
-    return model, from_llama(weights)
-
-
-def _check(config: Mapping[str, Any], allowed: Mapping[str, tuple[Any, ...]]) -> None:
-    for name, values in allowed.items():
-        if config.get(name, values[0]) not in values:
-            raise ValueError(f"{name} must be {values[0]!r} for our model, got {config[name]!r}")
+    return model, from_family(weights, config["model_type"])
 
 
 def _set_eps(model: nn.Module, eps: float) -> None:

@@ -6,6 +6,7 @@ Ours / theirs: layers = the KV cache of each layer
 Differs: any mixture of the course's caches fits, since all of them append and attend.
 """
 
+import math
 from collections.abc import Sequence
 from typing import Protocol, runtime_checkable
 
@@ -13,10 +14,9 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from course_utils.attention.kv_cache import KVCache
-from course_utils.validation import (
-    check_instance,
-    check_integers,
-)
+from course_utils.attention.movable_rows import MovableRows
+from course_utils.attention.rolling_cache import RollingCache
+from course_utils.validation import check_instance, check_integers
 
 
 @runtime_checkable
@@ -26,6 +26,10 @@ class LayerCache(Protocol):
     @property
     def length(self) -> int:
         """How many tokens were appended so far."""
+
+    @property
+    def batch(self) -> int:
+        """How many sequences there are."""
 
     @property
     def num_bytes(self) -> int:
@@ -39,17 +43,23 @@ class LayerCache(Protocol):
     def attend(self, query: Float[Tensor, "B H T d_k"]) -> Float[Tensor, "B H T d_k"]:
         """Return what the queries of the last tokens find, each among the tokens up to its own."""
 
+    def crop(self, length: int) -> None:
+        """Forget all tokens but the first `length`."""
 
-class ModelCache:
+    def select(self, rows: Int[Tensor, " n"]) -> None:
+        """Keep these sequences, in this order."""
+
+
+class ModelCache(MovableRows):
     """The caches of all layers, and where each sequence of a padded batch begins.
 
     Args:
         layers: One cache for each layer of the model.
         first: How many tokens at the left of each sequence are padding; None means none. Only
-            a KVCache can leave them out.
+            a KVCache and an empty RollingCache can leave them out.
 
     Raises:
-        ValueError: There is no layer, or padding in another cache than a KVCache.
+        ValueError: There is no layer, or padding in another cache than these two.
     """
 
     def __init__(
@@ -62,10 +72,22 @@ class ModelCache:
             check_integers("B", first=first)
         if not layers:
             raise ValueError("layers must hold one cache for each layer, got none")
-        others = {type(one).__name__ for one in layers if not isinstance(one, KVCache)}
+        others = {
+            type(one).__name__ for one in layers if not isinstance(one, KVCache | RollingCache)
+        }
         if first is not None and others:
-            raise ValueError(f"padding needs a KVCache in every layer, got {min(others)}")
-        self.layers, self.first = list(layers), first
+            raise ValueError(
+                f"padding needs a KVCache or a RollingCache in every layer, got {min(others)}"
+            )
+        self.layers, self._first = list(layers), first
+        for one in layers:
+            if first is not None and isinstance(one, RollingCache):
+                one.begin(first)
+
+    @property
+    def first(self) -> Int[Tensor, " B"] | None:
+        """How many tokens at the left of each sequence are padding; None means none."""
+        return self._first
 
     @property
     def length(self) -> int:
@@ -73,6 +95,27 @@ class ModelCache:
         return self.layers[0].length
 
     @property
+    def batch(self) -> int:
+        """How many sequences there are."""
+        return self.layers[0].batch
+
+    @property
     def num_bytes(self) -> int:
         """How many bytes the caches of all layers hold."""
         return sum(layer.num_bytes for layer in self.layers)
+
+    def crop(self, length: int) -> None:
+        """Forget all tokens but the first `length`, in every layer.
+
+        Raises:
+            TypeError: The length is not an int.
+            ValueError: A layer does not hold so many tokens any more.
+        """
+        # The narrowest window refuses first, so that nothing is cropped then.
+        for layer in sorted(self.layers, key=lambda one: getattr(one, "window", math.inf)):
+            layer.crop(length)
+
+    def _select(self, rows: Tensor) -> None:
+        for layer in self.layers:
+            layer.select(rows)
+        self._first = None if self._first is None else self._first[rows.long()]

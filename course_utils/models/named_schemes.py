@@ -17,6 +17,7 @@ from course_utils.positions import (
     ShawPositions,
     SinusoidalPositions,
     T5Positions,
+    llama3_frequencies,
     ntk_base,
     rope_frequencies,
     yarn_frequencies,
@@ -44,10 +45,10 @@ TRAINED: dict[str, Callable[[int, int], PositionScheme]] = {
 WINDOW = {"RoPE + window": 16}
 """How many tokens a query sees, where that is not all before it."""
 
-RESCALED = ("RoPE + PI", "RoPE + NTK", "RoPE + YaRN")
+RESCALED = ("RoPE + PI", "RoPE + NTK", "RoPE + YaRN", "RoPE + llama3")
 """What a model trained with RoPE can be given in its place, without any more training.
 
-PI: positions interpolated; NTK: the NTK-aware base.
+PI: positions interpolated; NTK: the NTK-aware base; llama3: as Llama 3.1, with its bounds 1 and 4.
 """
 
 
@@ -70,4 +71,7 @@ def rescaled_rope(name: str, trained: int, target: int) -> RotaryPositions:
     if name == "RoPE + YaRN":
         frequencies = yarn_frequencies(D_K, factor=factor, trained_length=trained)
         return RotaryPositions(D_K, frequencies=frequencies, magnitude=yarn_magnitude(factor))
+    if name == "RoPE + llama3":
+        frequencies = llama3_frequencies(rope_frequencies(D_K), factor, 1.0, 4.0, trained)
+        return RotaryPositions(D_K, frequencies=frequencies)
     raise ValueError(f"name must be one of {RESCALED}, got {name!r}")

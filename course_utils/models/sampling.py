@@ -12,9 +12,9 @@ Same contract as: the TemperatureLogitsWarper, TopKLogitsWarper and TopPLogitsWa
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
-from torch.nn import functional as F
 
-from course_utils.validation import check_at_least, check_float, check_number
+from course_utils.models.top_p import check_logits, check_share, top_p_filter
+from course_utils.validation import check_at_least, check_number
 
 
 def token_probabilities(
@@ -76,16 +76,12 @@ def draw_tokens(
 def _check_choice(
     logits: Tensor, temperature: float, top_k: int | None, top_p: float | None
 ) -> None:
-    check_float(logits=logits)
-    if logits.dim() == 0:
-        raise ValueError("logits need at least one axis, got a scalar")
+    check_logits(logits)
     check_number(temperature=temperature)
     if not 0 <= temperature < float("inf"):
         raise ValueError(f"temperature must be at least 0 and finite, got {temperature}")
     if top_p is not None:
-        check_number(top_p=top_p)
-        if not 0 < top_p <= 1:
-            raise ValueError(f"top_p must be above 0 and at most 1, got {top_p}")
+        check_share(top_p=top_p)
     if top_k is not None:
         check_at_least(1, top_k=top_k)
 
@@ -101,13 +97,5 @@ def _probabilities(
         last = logits.topk(top_k).values[..., -1:]
         logits = logits.masked_fill(logits < last, -torch.inf)
     if top_p is not None:
-        logits = logits.masked_fill(_beyond_share(logits, top_p), -torch.inf)
+        logits = top_p_filter(logits, top_p)
     return logits.softmax(dim=-1)
-
-
-def _beyond_share(logits: Tensor, top_p: float) -> Tensor:
-    """Return True for each token that is not needed: those likelier have the share already."""
-    chances, order = logits.softmax(dim=-1).sort(dim=-1, descending=True, stable=True)
-    # Moved by one, not `cumsum - chances`: taking off again what was added would round once more.
-    likelier = F.pad(chances.cumsum(dim=-1)[..., :-1], (1, 0))
-    return torch.zeros_like(logits, dtype=torch.bool).scatter(-1, order, likelier >= top_p)

@@ -25,6 +25,7 @@ from course_utils.widgets.projection_toy import ProjectionToy, projection_toy
 from course_utils.widgets.ring_stepper import RingStepper, ring_stepper
 from course_utils.widgets.rope_clock import RopeClock, rope_clock
 from course_utils.widgets.scale_explorer import ScaleExplorer, scale_explorer
+from course_utils.widgets.speculation_explorer import SpeculationExplorer, speculation_explorer
 from course_utils.widgets.state_explorer import StateExplorer, state_explorer
 from course_utils.widgets.tile_stepper import TileStepper, tile_stepper
 from course_utils.widgets.variant_explorer import VariantExplorer, variant_explorer
@@ -48,6 +49,7 @@ __all__ = [
     "RingStepper",
     "RopeClock",
     "ScaleExplorer",
+    "SpeculationExplorer",
     "StateExplorer",
     "TileStepper",
     "VariantExplorer",
@@ -70,6 +72,7 @@ __all__ = [
     "ring_stepper",
     "rope_clock",
     "scale_explorer",
+    "speculation_explorer",
     "state_explorer",
     "tile_stepper",
     "variant_explorer",

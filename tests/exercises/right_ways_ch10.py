@@ -386,6 +386,253 @@ greedy_module = Writer()
 greedy_module.__name__ = "greedy_module"
 
 
+# speculative_accept
+
+
+def accept_by_recursion(tokens, q, p, u, done=0):
+    if len(tokens) > 0 and u[0] < p[0, tokens[0]] / q[0, tokens[0]]:
+        return accept_by_recursion(tokens[1:], q[1:], p[1:], u[1:], done + 1)
+    rest = F.relu(p[0] - q[0]) if len(tokens) > 0 else p[0]
+    sums = rest.cumsum(0)
+    return [done, int(torch.searchsorted(sums, u[-1] * sums[-1], right=True))]
+
+
+def accept_by_a_loop(draft_tokens, draft_probs, target_probs, uniforms):
+    k = len(draft_tokens)
+    for t in range(k):
+        x = int(draft_tokens[t])
+        if uniforms[t] >= target_probs[t, x] / draft_probs[t, x]:
+            rest = torch.clamp(target_probs[t] - draft_probs[t], min=0)
+            rest = rest / rest.sum()
+            return t, int(torch.searchsorted(rest.cumsum(-1), uniforms[k], right=True))
+    return k, int(torch.searchsorted(target_probs[k].cumsum(-1), uniforms[k], right=True))
+
+
+def accept_at_once(tokens, q, p, u):
+    k = tokens.shape[0]
+    rows = torch.arange(k)
+    stays = u[:k] < p[rows, tokens] / q[rows, tokens]
+    n = int(torch.cumprod(stays.int(), 0).sum())
+    q = torch.cat([q, torch.zeros_like(p[:1])])
+    rest = F.relu(p[n] - q[n])
+    sums = torch.cumsum(rest, 0)
+    return n, int(torch.nonzero(sums > u[-1] * sums[-1])[0])
+
+
+def accept_with_for_else(tokens, q, p, u):
+    for n, x in enumerate(tokens.tolist()):
+        if not u[n] < p[n][x] / q[n][x]:
+            rest = np.maximum(0, (p[n] - q[n]).numpy())
+            break
+    else:
+        n, rest = len(tokens), p[-1].numpy()
+    return n, int(np.argmax(np.cumsum(rest) > float(u[-1]) * np.cumsum(rest)[-1]))
+
+
+def accept_in_plain_python(tokens, q, p, u):
+    tokens, q, p, u = (one.double().tolist() for one in (tokens, q, p, u))
+    n = 0
+    while n < len(tokens) and u[n] * q[n][int(tokens[n])] < p[n][int(tokens[n])]:
+        n += 1
+    rest = p[n] if n == len(tokens) else [max(0.0, a - b) for a, b in zip(p[n], q[n], strict=True)]
+    aim, seen = u[-1] * sum(rest), 0.0
+    for token, chance in enumerate(rest):
+        seen += chance
+        if seen > aim:
+            return n, token
+    return n, max(token for token, chance in enumerate(rest) if chance > 0)
+
+
+def accept_by_the_first_refusal(tokens, q, p, u):
+    ratio = p[:-1].gather(1, tokens[:, None])[:, 0] / q.gather(1, tokens[:, None])[:, 0]
+    refused = (u[:-1] >= ratio.clamp(max=1.0)).nonzero().flatten().tolist()
+    n = refused[0] if refused else len(tokens)
+    rest = torch.where(p[n] > q[n], p[n] - q[n], 0.0) if refused else p[n]
+    return n, int((rest.cumsum(0) <= u[-1] * rest.sum()).sum())
+
+
+def accept_by_subtracting(tokens, q, p, u):
+    n = 0
+    for x, row, other, r in zip(tokens, q, p, u, strict=False):
+        if r * row[x] >= other[x]:
+            break
+        n += 1
+    rest = p[n].clone()
+    if n < len(tokens):
+        rest -= q[n]
+        rest[rest < 0] = 0
+    left, chosen = u[-1] * rest.sum(), 0
+    for chosen, chance in enumerate(rest):  # noqa: B007
+        left = left - chance
+        if left < 0:
+            break
+    return n, chosen
+
+
+# reorder_cache
+
+
+def reorder_by_recursion(ck, cv, n, beams, row=0):
+    """Each call remembers its own row, and writes when all others have been read."""
+    if row < len(beams):
+        key, value = ck[beams[row], :, :n].clone(), cv[beams[row], :, :n].clone()
+        reorder_by_recursion(ck, cv, n, beams, row + 1)
+        ck[row, :, :n], cv[row, :, :n] = key, value
+
+
+def reorder_by_index(cache_key, cache_value, length, beams):
+    cache_key[:, :, :length] = cache_key[beams, :, :length]
+    cache_value[:, :, :length] = cache_value[beams, :, :length]
+
+
+def reorder_by_select(ck, cv, n, beams):
+    for cache in (ck, cv):
+        filled = cache.narrow(2, 0, n)
+        filled.copy_(filled.index_select(0, beams))
+    return ck, cv
+
+
+def reorder_row_by_row(ck, cv, n, beams):
+    old_key, old_value = ck.clone(), cv.clone()
+    for row in range(len(beams)):
+        ck[row, :, :n] = old_key[beams[row], :, :n]
+        cv[row, :, :n] = old_value[beams[row], :, :n]
+
+
+def reorder_by_gather(ck, cv, n, beams):
+    for cache in (ck, cv):
+        part = cache[:, :, :n]
+        index = beams.view(-1, 1, 1, 1).expand(part.shape)
+        part[:] = torch.gather(part, 0, index)
+
+
+def reorder_by_lists(ck, cv, n, beams):
+    rows = [(ck[b, :, :n].clone(), cv[b, :, :n].clone()) for b in beams.tolist()]
+    for i, (k, v) in enumerate(rows):
+        ck[i, :, :n], cv[i, :, :n] = k, v
+
+
+def reorder_by_one_hot(ck, cv, n, beams):
+    """A product with a table of 0 and 1; the free slots take no part."""
+    table = F.one_hot(beams, len(ck)).to(ck.dtype)
+    for cache in (ck, cv):
+        cache[:, :, :n] = torch.einsum("nm,mhsd->nhsd", table, cache[:, :, :n])
+
+
+def reorder_token_by_token(ck, cv, n, beams):
+    for t in range(n):
+        ck[:, :, t] = ck[beams, :, t]
+        cv[:, :, t] = cv[beams, :, t]
+
+
+def reorder_a_stack(ck, cv, n, beams):
+    both = torch.stack([ck, cv])[:, beams, :, :n]
+    ck[:, :, :n].copy_(both[0])
+    cv[:, :, :n].copy_(both[1])
+
+
+def reorder_by_take(ck, cv, n, beams):
+    picked = [torch.take_along_dim(c[:, :, :n], beams[:, None, None, None], 0) for c in (ck, cv)]
+    for cache, part in zip((ck, cv), picked, strict=True):
+        cache[..., :n, :] = part
+
+
+# top_p_filter
+
+
+def top_p_by_taking_the_best_out(logits, top_p):
+    if logits.dim() > 1:
+        return torch.stack([top_p_by_taking_the_best_out(row, top_p) for row in logits])
+    chances, left, held = logits.softmax(0).tolist(), logits.tolist(), 0.0
+    gone = torch.ones(len(left), dtype=torch.bool)
+    for _ in left:
+        best = left.index(max(left))
+        gone[best], left[best] = False, -math.inf
+        held += chances[best]
+        if top_p < 1 and held >= top_p - 1e-6:
+            break
+    return logits.masked_fill(gone, -math.inf)
+
+
+def top_p_by_a_shift(logits, top_p):
+    if top_p >= 1:
+        return logits
+    p, order = torch.sort(logits.softmax(-1), dim=-1, descending=True, stable=True)
+    before = torch.zeros_like(p)
+    before[..., 1:] = p.cumsum(-1)[..., :-1]
+    gone = torch.zeros_like(before, dtype=torch.bool).scatter_(-1, order, before > top_p - 1e-6)
+    return torch.where(gone, float("-inf"), logits)
+
+
+def top_p_by_counting(logits, top_p):
+    p, order = F.softmax(logits.double(), dim=-1).sort(dim=-1, descending=True, stable=True)
+    sums = torch.cumsum(p, dim=-1)
+    keep = (sums < top_p - 1e-6).sum(-1, keepdim=True) + 1
+    if top_p == 1:
+        keep = torch.full_like(keep, logits.shape[-1])
+    rank = order.argsort(-1)
+    return logits.masked_fill(rank >= keep, -torch.inf)
+
+
+def top_p_row_by_row(logits, top_p):
+    if top_p == 1:
+        return logits.clone()
+    rows = logits.reshape(-1, logits.shape[-1])
+    flat = [torch.full_like(row, -torch.inf) for row in rows]
+    for row, kept in zip(rows, flat, strict=True):
+        held = 0.0
+        chances = row.softmax(-1).tolist()
+        for token in sorted(range(len(chances)), key=lambda t: -chances[t]):
+            kept[token] = row[token]
+            held += chances[token]
+            if held >= top_p - 1e-6:
+                break
+    return torch.stack(flat).view(logits.shape)
+
+
+def top_p_by_pairs(logits, top_p):
+    """Each token asks how much the likelier ones hold, without sorting."""
+    if top_p == 1:
+        return logits
+    p = logits.softmax(-1)
+    place = torch.arange(p.shape[-1])
+    likelier = p.unsqueeze(-2) > p.unsqueeze(-1)
+    likelier |= (p.unsqueeze(-2) == p.unsqueeze(-1)) & (place < place.unsqueeze(-1))
+    before = (likelier * p.unsqueeze(-2)).sum(-1)
+    return logits.masked_fill(before >= top_p - 5e-7, float("-inf"))
+
+
+def top_p_as_in_the_library(scores, top_p):
+    """As transformers does it: ascending, from the tail; with room for rounding."""
+    ascending, order = torch.sort(scores.flip(-1), descending=False, stable=True)
+    tail = ascending.softmax(dim=-1).cumsum(dim=-1)
+    remove = tail <= (1 - top_p) + 1e-6
+    remove[..., -1:] = False
+    if top_p == 1.0:
+        remove = torch.zeros_like(remove)
+    gone = remove.scatter(-1, order, remove).flip(-1)
+    return scores.masked_fill(gone, -float("inf"))
+
+
+def top_p_by_rounding(logits, top_p):
+    order = logits.argsort(dim=-1, descending=True, stable=True)
+    ranked = logits.gather(-1, order)
+    sums = torch.round(ranked.softmax(-1).cumsum(-1), decimals=6)
+    drop = (sums[..., :-1] >= round(top_p, 6)) & (top_p < 1)
+    drop = torch.cat([torch.zeros_like(sums[..., :1], dtype=torch.bool), drop], -1)
+    ranked = ranked.masked_fill(drop, -torch.inf)
+    return torch.empty_like(logits).scatter(-1, order, ranked)
+
+
+def top_p_in_place_on_a_copy(logits, top_p):
+    out = logits.clone()
+    if top_p < 1:
+        p, i = logits.detach().softmax(-1).sort(dim=-1, descending=True, stable=True)
+        gone = p.cumsum(-1) - p >= top_p - 1e-6
+        out[torch.zeros_like(gone).scatter_(-1, i, gone)] = float("-inf")
+    return out
+
+
 RIGHT_WAYS_CH10 = {
     "append_kv": (
         append_row_by_row,
@@ -445,5 +692,36 @@ RIGHT_WAYS_CH10 = {
         greedy_by_recursion,
         greedy_sequence_by_sequence,
         greedy_module,
+    ),
+    "speculative_accept": (
+        accept_by_recursion,
+        accept_by_a_loop,
+        accept_at_once,
+        accept_with_for_else,
+        accept_in_plain_python,
+        accept_by_the_first_refusal,
+        accept_by_subtracting,
+    ),
+    "reorder_cache": (
+        reorder_by_recursion,
+        reorder_by_index,
+        reorder_by_select,
+        reorder_row_by_row,
+        reorder_by_gather,
+        reorder_by_lists,
+        reorder_by_one_hot,
+        reorder_token_by_token,
+        reorder_a_stack,
+        reorder_by_take,
+    ),
+    "top_p_filter": (
+        top_p_by_taking_the_best_out,
+        top_p_by_a_shift,
+        top_p_by_counting,
+        top_p_row_by_row,
+        top_p_by_pairs,
+        top_p_as_in_the_library,
+        top_p_by_rounding,
+        top_p_in_place_on_a_copy,
     ),
 }

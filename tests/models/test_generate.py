@@ -163,5 +163,17 @@ def test_the_last_token_needs_no_position() -> None:
 
 def test_padding_belongs_to_a_new_cache() -> None:
     model = small()
-    with pytest.raises(ValueError, match="first belongs to a new cache, got it together with one"):
+    with pytest.raises(ValueError, match="first belongs to a new cache, got it with one"):
         generate(model, draw(2, 4), 3, first=torch.tensor([0, 1]), cache=model.new_cache(2))
+
+
+def test_padded_prompts_in_a_window_are_continued_as_alone() -> None:
+    model = small(positions="rope", window=5)
+    prompts = [[3, 1, 4, 1, 5, 9, 2, 6], [7], [5, 3, 5]]
+    tokens, first = left_pad(prompts)
+    got = generate(model, tokens, 14, temperature=0.0, first=first)
+    for row, prompt in enumerate(prompts):
+        text = torch.tensor([prompt])
+        for _ in range(14):
+            text = torch.cat([text, model.logits(text)[:, -1:].argmax(-1)], 1)
+        assert torch.equal(got[row], text[0, len(prompt) :])

@@ -48,7 +48,7 @@ def test_pieces_do_not_matter_to_a_rolling_or_a_rounded_cache_either() -> None:
         assert not torch.allclose(whole, model.logits(tokens))
 
 
-@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "window"])
+@pytest.mark.parametrize("kind", KINDS)
 def test_padding_on_the_left_changes_nothing(kind) -> None:
     model, tokens = small(**KINDS[kind]), draw(B, 9)
     first = torch.tensor([0, 4])
@@ -59,9 +59,11 @@ def test_padding_on_the_left_changes_nothing(kind) -> None:
     torch.testing.assert_close(model.logits(tokens, first)[1:, 4:], together[1:, 4:])
 
 
-def test_only_a_kv_cache_leaves_padding_out() -> None:
-    with pytest.raises(ValueError, match="padding needs a KVCache in every layer, got Rolling"):
-        small(window=3, positions="rope").new_cache(B, first=torch.tensor([0, 1]))
+def test_only_two_caches_leave_padding_out() -> None:
+    layers = [QuantizedCache(B, 4, LENGTH, D_K) for _ in range(LAYERS)]
+    message = "padding needs a KVCache or a RollingCache in every layer, got Quantized"
+    with pytest.raises(ValueError, match=message):
+        ModelCache(layers, torch.tensor([0, 1]))
     with pytest.raises(ValueError, match="one cache for each layer, got none"):
         ModelCache([])
 

@@ -45,9 +45,15 @@ def test_damaged_files_are_refused(tmp_path) -> None:
     ("name", "changed", "says"),
     [
         ("Llama", {"attention_bias": True}, "attention_bias must be False for our model, got True"),
-        ("Llama", {"rope_scaling": {"factor": 2.0}}, "rope_scaling must be None for our model"),
-        ("Llama", {"rope_parameters": {"rope_type": "yarn"}}, "rope_type must be 'default'"),
-        ("Llama", {"head_dim": 8}, "head_dim must be 4 for our model, got 8"),
+        ("Llama", {"mlp_bias": True}, "mlp_bias must be False for our model, got True"),
+        ("Llama", {"hidden_act": "relu"}, "hidden_act must be 'silu' for our model, got 'relu'"),
+        ("Llama", {"rope_scaling": {"factor": 2.0}}, "factor needs another rope_type than default"),
+        ("Llama", {"rope_parameters": {"rope_type": "dynamic"}}, "rope_type must be one of"),
+        ("Llama", {"rope_scaling": {"partial_rotary_factor": 0.5}}, "partial_rotary_factor must"),
+        ("Llama", {"rope_scaling": {"mscale": 0.7}}, "mscale must be left out for our model"),
+        ("Llama", {"layer_types": ["linear_attention"] * 2}, "layer_types must hold sliding"),
+        ("Llama", {"quantization_config": {"bits": 4}}, "quantization_config must be None"),
+        ("Llama", {"head_dim": 8}, "weights must be those that config.json describes"),
         ("GPT-2, tied", {"activation_function": "relu"}, "activation_function must be 'gelu_new'"),
         ("GPT-2, tied", {"n_layer": 3}, "weights must be those that config.json describes"),
     ],
@@ -62,5 +68,5 @@ def test_settings_that_ours_lacks_are_refused(name, changed, says, tmp_path) -> 
 
 def test_another_kind_of_model_is_refused(tmp_path) -> None:
     BertModel(BertConfig(hidden_size=8, num_attention_heads=2)).save_pretrained(tmp_path)
-    with pytest.raises(ValueError, match="model_type must be gpt2 or llama, got 'bert'"):
+    with pytest.raises(ValueError, match=r"model_type must be one of gemma2, .* got 'bert'"):
         from_folder(tmp_path)

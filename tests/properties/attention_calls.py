@@ -16,7 +16,11 @@ def plain() -> attention.KVCache:
 
 
 def rolling() -> attention.RollingCache:
-    return filled(attention.RollingCache(window=3, num_sinks=1, **SIZES))
+    return filled(empty())
+
+
+def empty() -> attention.RollingCache:
+    return attention.RollingCache(window=3, num_sinks=1, **SIZES)
 
 
 def pool() -> attention.BlockPool:
@@ -58,15 +62,20 @@ CACHES = (
     Call(attention.KVCache, lambda: SIZES | {"max_length": ROOM}),
     Call(attention.KVCache.append, _appended(plain)),
     Call(attention.KVCache.attend, lambda: _asked(plain)() | {"first": torch.tensor([0, 1])}),
+    Call(attention.KVCache.read, lambda: {"self": plain()}),
     Call(attention.RollingCache, lambda: SIZES | {"window": 3}),
     Call(attention.RollingCache.append, _appended(rolling)),
     Call(attention.RollingCache.attend, _asked(rolling)),
+    Call(attention.RollingCache.read, lambda: {"self": rolling()}),
     Call(attention.QuantizedCache, lambda: SIZES | {"max_length": ROOM}),
     Call(attention.QuantizedCache.append, _appended(quantized)),
     Call(attention.QuantizedCache.attend, _asked(quantized)),
+    Call(attention.RollingCache.begin, lambda: {"self": empty(), "first": torch.tensor([0, 1])}),
+    Call(attention.QuantizedCache.read, lambda: {"self": quantized()}),
     Call(attention.PagedCache, lambda: {"pool": pool(), "batch": B}),
     Call(attention.PagedCache.append, _appended(paged)),
     Call(attention.PagedCache.attend, _asked(paged)),
+    Call(attention.PagedCache.read, lambda: {"self": paged()}),
     Call(attention.PagedCache.fork, lambda: {"self": paged()}),
     Call(attention.PagedCache.release, lambda: {"self": paged()}),
     Call(
@@ -115,6 +124,17 @@ MODULES = (
         lambda: _decoded() | {"cache": floats(B, L, 7), "attn_mask": _mask()},
     ),
     Call(attention.LatentAttention.compress, _decoded),
+    Call(
+        attention.CompressedLatentAttention,
+        lambda: {"d_model": 8, "num_heads": 2, "d_latent": 3, "d_query": 5},
+    ),
+    Call(
+        attention.CompressedLatentAttention.compress,
+        lambda: {
+            "self": attention.CompressedLatentAttention(H * D, H, d_latent=5, d_query=7),
+            "x": floats(B, L, H * D),
+        },
+    ),
 )
 
 
@@ -155,7 +175,11 @@ ELSEWHERE = (
     Call(measure.PowerLaw.__call__, lambda: {"self": measure.PowerLaw(1.0, 0.0, 2.0), "x": 3.0}),
     Call(
         flash_attention,
-        lambda: {name: floats(1, 2, 3, 8) for name in ("query", "key", "value")},
+        lambda: {
+            **{name: floats(1, 2, 3, 8) for name in ("query", "key", "value")},
+            **{"is_causal": True, "scale": 0.5, "offset": 1, "window": (1, 0), "cap": 2.0},
+            **{"lengths": torch.tensor([1, 2]), "slopes": floats(2)},
+        },
     ),
 )
 CALLS = (*CACHES, *MODULES, *ELSEWHERE)

@@ -25,6 +25,14 @@ def _written(s: Sizes, g: torch.Generator) -> Tensor:
     return torch.randint(0, 5, (s["B"], s["T"] - 1), generator=g)
 
 
+def _written_before(s: Sizes, g: torch.Generator) -> Tensor:
+    return torch.randint(0, 5, (s["B"], 3), generator=g)
+
+
+def _drafted(s: Sizes, g: torch.Generator) -> Tensor:
+    return torch.randint(0, 5, (3,), generator=g)
+
+
 def _identity(x: Tensor) -> Tensor:
     return x
 
@@ -61,6 +69,7 @@ ATTENTION = (
         {"length": lambda s, g: s["S_max"] - s["T"]},
         writes=("cache_key", "cache_value"),
     ),
+    Entry(attention.block_selected_attention, {"block": 2, "top_k": 1}, smooth=False),
     Entry(attention.block_sparse_attention, {"block": 2}, SQUARE),
     Entry(attention.blocked_window_attention, {"window": 2}),
     Entry(attention.cross_attention, {}, {"d": 3}),
@@ -106,6 +115,13 @@ ATTENTION = (
     Entry(attention.prefix_mask, {"prefix_length": 1}),
     Entry(attention.quantize_kv, smooth=False),
     Entry(attention.residual_attention_backward, {}, {"d": 3}),
+    Entry(
+        attention.reorder_cache,
+        {"length": lambda s, g: s["S_max"], "beams": lambda s, g: torch.arange(s["N"]).flip(0)},
+        {"N": 3},
+        writes=("cache_key", "cache_value"),
+        apart=False,
+    ),
     Entry(attention.rolling_cache_positions, {"num_seen": 9, "window": 4, "num_sinks": 1}),
     Entry(attention.route_top_k, sizes={"N": 5, "E": 4, "k": 2}, smooth=False),
     Entry(attention.select_blocks, {"block": 2, "num_selected": 2}),
@@ -117,6 +133,20 @@ ATTENTION = (
     Entry(attention.tiled_attention, {"block_q": 2, "block_k": 3}),
     Entry(attention.tiled_attention_backward, {"block_q": 2, "block_k": 3}, smooth=False),
     Entry(attention.window_mask, {"window": 2}),
+    Entry(attention.attention_dropout, smooth=False, apart=False),
+    Entry(attention.band_mask, {"left": 2, "right": 1}),
+    Entry(attention.chunk_mask, {"chunk": 2}),
+    Entry(
+        attention.cumulative_lengths,
+        {"lengths": lambda s, g: torch.tensor([2, 0, 3])},
+        {"n_plus_1": 4},
+    ),
+    Entry(attention.packed_attention, {"lengths": lambda s, g: torch.tensor([0, s["T"]])}),
+    Entry(attention.packed_ids, {"lengths": lambda s, g: torch.tensor([2, 0, 3])}, {"T": 5}),
+    Entry(
+        attention.query_lengths_mask,
+        {"lengths": lambda s, g: torch.randint(0, s["S"] + 1, (s["B"], s["L"]), generator=g)},
+    ),
 )
 POSITIONS = (
     Entry(positions.disentangled_scores, {"max_distance": 2}, {"two_max_distance": 4}),
@@ -129,6 +159,17 @@ POSITIONS = (
         },
         apart=False,
     ),
+    Entry(
+        positions.llama3_frequencies,
+        {"factor": 2.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0, "trained_length": 40},
+        smooth=False,
+    ),
+    Entry(
+        positions.longrope_frequencies,
+        {"d_k": 6, "slowed_by": [1.0, 1.5, 2.0]},
+        sizes={"half_width": 3},
+    ),
+    Entry(positions.longrope_magnitude, {"factor": 2.0, "trained_length": 64}),
     Entry(positions.ntk_base, {"base": 10000.0, "factor": 2.0}, {"d_k": 6}),
     Entry(
         positions.relative_positions,
@@ -200,14 +241,23 @@ MODELS = (
     Entry(models.label_smoothed_loss, {"smoothing": 0.1, "pad_id": 0}, {"V": 5}, apart=False),
     Entry(models.layer_norm),
     Entry(models.left_pad, {"prompts": [[1, 2], [3]]}, {"B": 2, "longest": 2}),
+    Entry(
+        models.bigram_scores,
+        {"tokens": lambda s, g: torch.tensor([1, 3, 1, 0]), "num_tokens": 4},
+        {"num_tokens": 4},
+    ),
     Entry(models.mask_tokens, {"mask_id": 3, "vocab_size": 4, "special": [0]}, apart=False),
     Entry(models.match_queries, sizes={"Q": 4, "T": 3}, smooth=False),
+    Entry(models.min_p_filter, {"min_p": 0.4}, {"V": 5}, smooth=False),
     Entry(models.patchify, {"patch": 2}, IMAGE),
+    Entry(models.penalise_repetition, {"tokens": _written_before, "penalty": 1.3}, {"V": 5}),
     Entry(models.rms_norm),
     Entry(models.rnn_step),
+    Entry(models.speculative_accept, {"draft_tokens": _drafted}, {"V": 5, "K": 3, "K_plus_1": 4}),
     Entry(models.stream_mask, {"num_target": 3, "kind": "prefix", "pad_id": 0}, {"L": 7, "S": 4}),
     Entry(models.token_accuracy, {"predicted": _written}, {"T": 4}),
     Entry(models.token_probabilities, sizes={"num_tokens": 5}),
+    Entry(models.top_p_filter, {"top_p": 0.6}, {"V": 5}, smooth=False),
     Entry(models.transformer_masks, {"pad_id": 0}),
     Entry(models.vit_tokens, {"patch": 2}, IMAGE),
 )

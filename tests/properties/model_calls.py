@@ -86,6 +86,32 @@ GPTS = (
     Call(models.generate, lambda: _written() | CHOICE),
     Call(lambda **given: list(models.stream_tokens(**given)), lambda: _written() | CHOICE, STREAM),
     Call(models.greedy_decode, lambda: {"model": _read, "prompt": tokens(B, 2), "num_tokens": 2}),
+    Call(
+        models.speculative_decode,
+        lambda: {
+            "target": gpt(),
+            "draft": gpt(),
+            "prompt": tokens(1, 2),
+            "num_tokens": 3,
+            "gamma": 2,
+            "generator": generator(),
+        },
+    ),
+    Call(
+        models.beam_decode,
+        lambda: {
+            "model": gpt(),
+            "prompt": tokens(1, 2),
+            "num_tokens": 2,
+            "width": 2,
+            "end": 1,
+            "alpha": 0.5,
+        },
+    ),
+    Call(models.ModelCache.crop, lambda: {"self": cache(), "length": 0}),
+    Call(models.ModelCache.reorder, lambda: {"self": cache(), "beams": torch.tensor([1, 0])}),
+    Call(models.ModelCache.select, lambda: {"self": cache(), "rows": torch.tensor([1])}),
+    Call(models.ModelCache.repeat, lambda: {"self": cache(), "times": 2}),
 )
 TRANSFORMERS = (
     Call(models.Block, lambda: {"d_model": WIDTH, "num_heads": 2, "d_ff": 3}),

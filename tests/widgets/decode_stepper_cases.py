@@ -10,8 +10,7 @@ from typing import Any
 
 import torch
 
-from course_utils.attention import causal_mask
-from course_utils.attention.rolling_cache import RollingCache, rolling_cache_positions
+from course_utils.attention import RollingCache, causal_mask, rolling_cache_positions
 from course_utils.measure import count_flops, kv_cache_bytes
 from course_utils.models.gpt import GPT
 

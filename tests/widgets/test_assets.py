@@ -28,6 +28,7 @@ from course_utils.widgets import (
     RingStepper,
     RopeClock,
     ScaleExplorer,
+    SpeculationExplorer,
     StateExplorer,
     TileStepper,
     VariantExplorer,
@@ -59,6 +60,7 @@ WIDGETS = [
     (StateExplorer, "state_explorer"),
     (ClaimLedger, "claim_ledger"),
     (RingStepper, "ring_stepper"),
+    (SpeculationExplorer, "speculation_explorer"),
 ]
 
 

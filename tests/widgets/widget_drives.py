@@ -247,4 +247,15 @@ DRIVES = {
         said.last_step_of_eight_striped_ranks,
         {"world_size": 8, "token_layout": "striped", "step": 7},
     ),
+    "SpeculationExplorer": Drive(
+        widgets.speculation_explorer,
+        lambda _: [
+            slide("γ", "End"),
+            slide("draft q of d", "End"),
+            tick("draw from p instead of the residual"),
+            press(lambda root: root.get_by_role("button", name="Run 1000")),
+        ],
+        said.thousand_calls_of_a_draft_that_says_one_token,
+        {"gamma": 6, "draft": [0, 0, 0, 100, 0, 0, 0, 0], "from_target": True, "rounds": 999},
+    ),
 }

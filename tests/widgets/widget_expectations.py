@@ -10,6 +10,7 @@ import mask_playground_cases
 import numpy as np
 import patch_explorer_cases
 import ring_stepper_cases
+import speculation_explorer_cases
 import state_explorer_cases
 import tile_stepper_cases
 import torch
@@ -281,4 +282,24 @@ def last_step_of_eight_striped_ranks(widget: Any) -> list[str]:
         f"the slowest rank multiplies {work[:, -1].max()} pairs.",
         f"Slowest ranks of all steps: {slowest} pairs, {share:.2f} times an even share.",
         f"ring\t{forward:,}\t{forward:,}\t{backward:,}",
+    ]
+
+
+def thousand_calls_of_a_draft_that_says_one_token(widget: Any) -> list[str]:
+    state = {
+        "target": list(widget.target), "draft": [0, 0, 0, 100, 0, 0, 0, 0], "gamma": 6,
+        "seed": widget.seed, "from_target": True,
+    }  # fmt: skip
+    counted = speculation_explorer_cases.counted(state, 1000)
+    law = speculation_explorer_cases.long_run(state)
+    wrote = np.array(counted["wrote"]) / counted["tokens"]
+    apart = [np.abs(shares - np.array(widget.target) / 100).sum() / 2 for shares in
+             (wrote, np.array(law["shares"]))]  # fmt: skip
+    share, per_call = counted["accepted"] / counted["judged"], counted["tokens"] / 1000
+    return [
+        "after 1000 calls",
+        f"accepted, of those judged\t{share:.3f}\tΣ min(p, q) = {law['alpha']:.2f}",
+        f"tokens per call\t{per_call:.3f}\t{law['perCall']:.3f}",
+        f"distance from p\t{apart[0]:.3f}\t{apart[1]:.3f}",
+        f"{100 * wrote[3]:.1f} %",
     ]

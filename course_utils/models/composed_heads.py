@@ -1,0 +1,61 @@
+"""What attends in the layers of Gemma 2 and of gpt-oss: a cap on the scores, a sink in each head.
+
+Source: Gemma 2: https://arxiv.org/abs/2408.00118, section 2;  gpt-oss:
+    https://arxiv.org/abs/2508.10925, section 2.2
+Ours / theirs: cap = attn_logit_softcapping;  sinks = sinks
+Differs: each is a function of queries, keys, values and a mask, so that any cache serves it
+Same contract as: eager_attention_forward of Gemma 2 and of gpt-oss at transformers
+"""
+
+import torch
+from jaxtyping import Float, Shaped
+from torch import Tensor, nn
+
+from course_utils.attention.composed import composed_attention
+from course_utils.attention.sink import sink_attention
+from course_utils.attention.soft_cap import soft_cap
+
+
+class CappedAttention(nn.Module):
+    """Attention whose scores are capped, as Gemma 2's; no parameters.
+
+    Args:
+        num_heads: Not asked for; what attends is made from it.
+        cap: What no score exceeds.
+    """
+
+    def __init__(self, num_heads: int, *, cap: float) -> None:
+        super().__init__()
+        self.cap = cap
+
+    def forward(
+        self,
+        query: Float[Tensor, "B H T d_k"],
+        key: Float[Tensor, "B H_kv S d_k"],
+        value: Float[Tensor, "B H_kv S d_k"],
+        mask: Shaped[Tensor, "*axes T S"],
+    ) -> Float[Tensor, "B H T d_k"]:
+        """Return the averages of the values."""
+        return composed_attention(query, key, value, lambda s: soft_cap(s, self.cap), mask)
+
+
+class SinkAttention(nn.Module):
+    """Attention in which each head has a learned sink, as gpt-oss's.
+
+    Args:
+        num_heads: How many heads there are.
+    """
+
+    def __init__(self, num_heads: int) -> None:
+        super().__init__()
+        self.sinks = nn.Parameter(torch.zeros(num_heads))
+
+    def forward(
+        self,
+        query: Float[Tensor, "B H T d_k"],
+        key: Float[Tensor, "B H_kv S d_k"],
+        value: Float[Tensor, "B H_kv S d_k"],
+        mask: Shaped[Tensor, "*axes T S"],
+    ) -> Float[Tensor, "B H T d_k"]:
+        """Return the averages of the values; what the sinks take is missing from them."""
+        return sink_attention(query, key, value, self.sinks, mask)

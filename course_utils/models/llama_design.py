@@ -1,0 +1,73 @@
+"""What one family of Llamas has that another has not, as parts that the model is made of.
+
+Source: config.json of each family at Hugging Face, see llama_families.py
+Ours / theirs: eps = rms_norm_eps;  d_k = head_dim;  kinds = layer_types
+Differs: theirs is a file of code per family; here a family is a choice of parts
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from course_utils.models.gated_layer import GatedLayer
+from course_utils.models.gpt_layer import GPTLayer
+from course_utils.positions import PositionScheme, RotaryPositions
+
+SILU_GATED = partial(GatedLayer, F.silu)
+Attend = Callable[[Tensor, Tensor, Tensor, Tensor], Tensor]
+
+
+@dataclass(frozen=True)
+class LayerKind:
+    """What differs from layer to layer.
+
+    Attributes:
+        window: How many tokens a query sees, its own among them; None is all up to its own.
+        positions: Makes the layer's own scheme from d_k; None is the model's.
+    """
+
+    window: int | None = None
+    positions: Callable[[int], PositionScheme] | None = None
+
+
+@dataclass(frozen=True)
+class Design:
+    """The parts of a family; as it stands, those of the first Llama.
+
+    Attributes:
+        d_k: Width of a head; None is d_model / num_heads.
+        positions: Makes the scheme of positions from d_k.
+        kinds: What each layer is; they are repeated where there are more layers.
+        norm: Makes a norm from a width and eps.
+        eps: What every norm adds under its root.
+        head_norm: Makes the norms of queries and of keys from d_k and eps; None is none.
+        bias: Whether the projection to queries, keys and values adds a bias.
+        out_bias: Whether the attention's output projection does.
+        scale: Factor on the scores; None is 1/√d_k.
+        attend: Makes from the number of heads what attends, `attend(query, key, value, mask)`;
+            None is torch's.
+        layer: How norms stand around the two parts of a layer.
+        feed_forward: Makes the feed-forward layer from d_model and d_ff.
+        embedding: Makes the embedding from the number of tokens and d_model.
+        tied: Whether the output layer uses the weights of the embedding.
+        last_scores: What the scores of the tokens go through at the end; None is nothing.
+    """
+
+    d_k: int | None = None
+    positions: Callable[[int], PositionScheme] = RotaryPositions
+    kinds: tuple[LayerKind, ...] = (LayerKind(),)
+    norm: Callable[[int, float], nn.Module] = nn.RMSNorm
+    eps: float = 1e-6
+    head_norm: Callable[[int, float], nn.Module] | None = None
+    bias: bool = False
+    out_bias: bool = False
+    scale: float | None = None
+    attend: Callable[[int], Attend] | None = None
+    layer: type[GPTLayer] = GPTLayer
+    feed_forward: Callable[[int, int], nn.Module] = SILU_GATED
+    embedding: Callable[[int, int], nn.Embedding] = nn.Embedding
+    tied: bool = False
+    last_scores: Callable[[Tensor], Tensor] | None = None

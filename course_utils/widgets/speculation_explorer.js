@@ -1,0 +1,138 @@
+// Speculative decoding over eight tokens: what the draft says, what the target accepts, and what comes out.
+import { fill, make, slider, uniqueId, watch, writer } from "./shared.js";
+import { MOST, TOKENS, WHOLE, moved, progress } from "./speculation_explorer_numbers.js";
+import { LINE, counters, drawRatio, drawSum, percent, places, sentence } from "./speculation_explorer_picture.js";
+
+const TRAITS = ["target", "draft", "gamma", "seed", "rounds", "stage", "from_target"];
+const KINDS = { target: "target p", draft: "draft q" };
+
+function render({ model, el }) {
+  const id = uniqueId();
+  const write = writer(model);
+  const current = () => Object.fromEntries(TRAITS.map((name) => [name, model.get(name)]));
+  const button = (textContent, onclick) => make("button", { type: "button", textContent, onclick });
+  const picture = () => {
+    const drawn = document.createElementNS("http://www.w3.org/2000/svg", "svg");
+    drawn.setAttribute("viewBox", `0 0 ${LINE.wide} ${LINE.high}`);
+    drawn.setAttribute("role", "img");
+    return drawn;
+  };
+
+  const gamma = slider(`${id}-gamma`, "γ", { min: 1, max: MOST.gamma }, (value) => write({ gamma: value, stage: 0 }));
+  const wrong = make("input", { type: "checkbox", onchange: () => write({ from_target: wrong.checked }) });
+  const step = button("Step", () => {
+    const { events, shown } = progress(current());
+    if (shown < events.length) write({ stage: shown + 1 });
+    else write({ rounds: model.get("rounds") + 1, stage: 1 });
+  });
+  const run = button("Run 1000", () => {
+    write({ rounds: progress(current()).over + 999, stage: WHOLE });
+  });
+  const again = button("Begin again", () => write({ seed: model.get("seed") + 1, rounds: 0, stage: 0 }));
+
+  const rows = [...TOKENS].map((letter, index) => {
+    const bars = Object.keys(KINDS).map((kind) => {
+      const input = make("input", {
+        type: "range", min: 0, max: 100, step: 1, className: kind, "aria-label": `${KINDS[kind]} of ${letter}`,
+        oninput: () => write({ [kind]: moved(model.get(kind), index, +input.value) }),
+      });
+      return { kind, input, number: make("span", { className: "number" }) };
+    });
+    const came = { bar: make("span", { className: "came" }), number: make("span", { className: "number" }) };
+    const row = make(
+      "div",
+      { className: "token" },
+      make("b", { textContent: letter }),
+      ...bars.flatMap(({ input, number }) => [input, number]),
+      make("span", { className: "track" }, came.bar),
+      came.number,
+    );
+    return { row, bars, came };
+  });
+  const key = (className, words) => make("span", {}, make("i", { className, "aria-hidden": "true" }), words);
+  const legend = make(
+    "p",
+    { className: "acw-legend" },
+    key("target", "target p"), key("above", "residual: p above q"), key("draft", "draft q"), key("came", "came out"),
+  );
+  const said = make("p", { className: "acw-said", "aria-live": "polite" });
+  const call = make("ol", { className: "acw-call", "aria-label": "This call" });
+  const [ratio, sum] = [picture(), picture()];
+  const sumWords = make("figcaption");
+  const table = make("table");
+  const root = make(
+    "div",
+    { className: "acw acw-speculation", role: "group", "aria-label": "Speculation explorer", "data-lm-suppress-shortcuts": "true" },
+    make(
+      "div",
+      { className: "acw-controls" },
+      step, run, again,
+      make("span", { className: "acw-field" }, gamma.label, gamma.input, gamma.output),
+      make("label", {}, wrong, " draw from p instead of the residual"),
+    ),
+    said,
+    make(
+      "div",
+      { className: "acw-columns" },
+      make("div", { className: "acw-bars", role: "group", "aria-label": "Distributions" }, legend, ...rows.map(({ row }) => row)),
+      make(
+        "div",
+        {},
+        call,
+        make("figure", {}, make("figcaption", { textContent: "Accepted while u is below p/q" }), ratio),
+        make("figure", {}, sumWords, sum),
+        table,
+      ),
+    ),
+  );
+
+  function drawBars(state, shares) {
+    rows.forEach(({ bars, came }, i) => {
+      const both = Math.min(state.target[i], state.draft[i]);
+      for (const { kind, input, number } of bars) {
+        const value = state[kind][i];
+        input.value = value;
+        input.style.setProperty("--value", value / 100);
+        input.style.setProperty("--both", (kind === "target" ? both : value) / 100);
+        input.setAttribute("aria-valuetext", `${value} %`);
+        number.textContent = `${value} %`;
+      }
+      came.bar.style.setProperty("--value", shares ? shares[i] : 0);
+      came.number.textContent = shares ? percent(shares[i]) : "";
+    });
+  }
+
+  function update() {
+    const state = current();
+    const now = progress(state);
+    const events = now.events.slice(0, now.shown);
+    const judged = events.findLast(({ kind }) => kind === "draft");
+    const last = events.find(({ kind }) => kind === "last");
+    const { rows: counted, shares } = counters(state, now.over);
+    gamma.input.value = state.gamma;
+    gamma.output.textContent = state.gamma;
+    wrong.checked = state.from_target;
+    step.disabled = state.rounds >= MOST.rounds - 1 && now.shown === now.events.length;
+    run.disabled = now.over > MOST.rounds - 1000;
+    drawBars(state, shares);
+    said.textContent = sentence(state, now);
+    call.replaceChildren(...places(now).map((textContent) => make("li", { textContent })));
+    ratio.innerHTML = drawRatio(judged);
+    ratio.setAttribute("aria-label", judged ? `A line from 0 to 1: p/q at ${judged.ratio.toFixed(2)}, u at ${judged.u.toFixed(3)}` : "A line from 0 to 1, still empty");
+    const above = last ? !last.whole : !(state.from_target || now.accepted === state.gamma);
+    sumWords.textContent = last || now.shown ? `One more token, from ${above ? "the residual" : "p"}` : "One more token";
+    sum.innerHTML = drawSum(last);
+    sum.setAttribute("aria-label", last ? `The weights side by side; u at ${last.u.toFixed(3)} meets ${TOKENS[last.token]}` : "A line, still empty");
+    fill(table, "", [`after ${now.over} ${now.over === 1 ? "call" : "calls"}`, "counted", "in the long run"], counted);
+  }
+
+  el.append(root);
+  update();
+  const stop = watch(model, TRAITS, update);
+  return () => {
+    stop();
+    root.remove();
+  };
+}
+
+export default { render };

@@ -1,0 +1,87 @@
+"""Small random models of current families, as transformers makes and writes them."""
+
+from pathlib import Path
+
+import torch
+from torch import nn
+from transformers import (
+    AutoModelForCausalLM,
+    Gemma2Config,
+    Gemma3TextConfig,
+    GptOssConfig,
+    LlamaConfig,
+    MistralConfig,
+    PreTrainedConfig,
+    Qwen2Config,
+    Qwen3Config,
+)
+
+TOKENS, LAYERS = 37, 4
+SIZES = {
+    "vocab_size": TOKENS, "hidden_size": 24, "num_attention_heads": 6, "num_key_value_heads": 3,
+    "num_hidden_layers": LAYERS, "intermediate_size": 40, "max_position_embeddings": 64,
+    "bos_token_id": None, "eos_token_id": None, "pad_token_id": None,
+    "attn_implementation": "eager", "experts_implementation": "eager",
+}  # fmt: skip
+LLAMA_3_ROPE = {
+    "rope_type": "llama3", "rope_theta": 500.0, "factor": 8.0, "low_freq_factor": 1.0,
+    "high_freq_factor": 4.0, "original_max_position_embeddings": 16,
+}  # fmt: skip
+YARN = {
+    "rope_type": "yarn", "rope_theta": 150.0, "factor": 4.0, "beta_fast": 32.0, "beta_slow": 1.0,
+    "truncate": False, "original_max_position_embeddings": 16,
+}  # fmt: skip
+BASE = {"rope_type": "default", "rope_theta": 500.0}
+PAIR = ["sliding_attention", "full_attention"]
+CONFIGS: dict[str, tuple[type[PreTrainedConfig], dict]] = {
+    "Llama 3": (LlamaConfig, {"rope_parameters": LLAMA_3_ROPE, "rms_norm_eps": 1e-3}),
+    "Mistral": (MistralConfig, {"sliding_window": 5, "head_dim": 10, "rope_parameters": BASE}),
+    "Qwen 2": (Qwen2Config, {"rope_parameters": BASE}),
+    "Qwen 2, windows from layer 2 on": (
+        Qwen2Config, {"use_sliding_window": True, "sliding_window": 4, "max_window_layers": 2},
+    ),
+    "Qwen 3": (Qwen3Config, {"head_dim": 10, "rope_parameters": BASE, "tie_word_embeddings": True}),
+    "Gemma 2": (
+        Gemma2Config,
+        {"head_dim": 10, "sliding_window": 5, "query_pre_attn_scalar": 7,
+         "attn_logit_softcapping": 2.0, "final_logit_softcapping": 3.0, "rope_parameters": BASE},
+    ),
+    "Gemma 3": (
+        Gemma3TextConfig,
+        {"head_dim": 10, "sliding_window": 5, "query_pre_attn_scalar": 7,
+         "layer_types": [PAIR[0], PAIR[0], PAIR[1], PAIR[0]],
+         "rope_parameters": {
+             PAIR[0]: {"rope_type": "default", "rope_theta": 100.0},
+             PAIR[1]: {"rope_type": "linear", "rope_theta": 1000.0, "factor": 8.0},
+         }},
+    ),
+    "gpt-oss": (
+        GptOssConfig,
+        {"head_dim": 10, "sliding_window": 5, "num_local_experts": 5, "num_experts_per_tok": 2,
+         "rope_parameters": YARN},
+    ),
+}  # fmt: skip
+
+
+def their_model(name: str) -> nn.Module:
+    """Return a random model in float64, every parameter drawn so that it counts."""
+    kind, changed = CONFIGS[name]
+    torch.manual_seed(0)
+    theirs = AutoModelForCausalLM.from_config(kind(**(SIZES | changed)))
+    for part, parameter in theirs.named_parameters():
+        centred = "Gemma" in name or not part.endswith("norm.weight")
+        std = 0.6 if parameter.dim() > 1 and "bias" not in part else 0.2
+        if "Gemma" in name and "embed" in part:
+            std = 0.1  # tied and scaled, larger ones would have every token follow itself
+        nn.init.normal_(parameter, 0.0 if centred else 1.0, std)
+    theirs = theirs.double().eval()
+    if "Gemma" in name:  # theirs is √24 rounded to float32
+        theirs.model.embed_tokens.embed_scale = torch.tensor(24.0, dtype=torch.float64).sqrt()
+    return theirs
+
+
+def saved(name: str, folder: Path) -> nn.Module:
+    """Write such a model to a folder, and return it."""
+    theirs = their_model(name)
+    theirs.save_pretrained(folder)
+    return theirs

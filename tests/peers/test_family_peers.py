@@ -1,0 +1,97 @@
+"""Current families of open models against transformers': logits, gradients, generated tokens."""
+
+import importlib
+
+import pytest
+import torch
+from peer_support import in_its_own_precision
+from torch import Tensor, nn
+
+from course_utils.models import from_folder, generate
+from course_utils.models.llama_weights import from_family
+from tests.models.family_folders import CONFIGS, TOKENS, saved
+
+TEXTS = torch.randint(TOKENS, (3, 17), generator=torch.Generator().manual_seed(0))
+
+
+@pytest.fixture
+def exact(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let theirs keep float64 where it rounds to float32 in every model: that hides mistakes."""
+    in_its_own_precision(monkeypatch)
+    monkeypatch.setattr(torch, "float", torch.float64)  # the dtype of their frequencies
+    for name, kind in (
+        ("llama", "Llama"), ("mistral", "Mistral"), ("qwen2", "Qwen2"), ("qwen3", "Qwen3"),
+        ("gemma2", "Gemma2"), ("gemma3", "Gemma3"), ("gpt_oss", "GptOss"),
+    ):  # fmt: skip
+        code = importlib.import_module(f"transformers.models.{name}.modeling_{name}")
+        norm = centred_norm if "Gemma" in kind else exact_norm
+        monkeypatch.setattr(getattr(code, f"{kind}RMSNorm"), "forward", norm)
+
+
+def exact_norm(self: nn.Module, x: Tensor) -> Tensor:
+    return self.weight * x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + self.variance_epsilon)
+
+
+def centred_norm(self: nn.Module, x: Tensor) -> Tensor:
+    return (1 + self.weight) * x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + self.eps)
+
+
+@pytest.mark.parametrize("name", CONFIGS)
+@pytest.mark.peer(
+    "10",
+    "`from_folder`: a Llama with the family's design",
+    "transformers' Llama 3, Mistral, Qwen 2 and 3, Gemma 2 and 3, gpt-oss",
+    "float64 1e-7",
+    "logits, gradients",
+)
+def test_logits_and_gradients_are_theirs(name, exact, tmp_path) -> None:
+    theirs = saved(name, tmp_path)
+    ours = from_folder(tmp_path)
+    got, wanted = ours.logits(TEXTS), theirs(TEXTS).logits
+    torch.testing.assert_close(got, wanted)
+    slope = torch.randn(wanted.shape, dtype=torch.float64)
+    (got * slope).sum().backward()
+    (wanted * slope).sum().backward()
+    theirs_named = {key: value.grad for key, value in theirs.named_parameters()}
+    want = from_family(theirs_named, theirs.config.model_type)
+    own = {key: value.grad for key, value in ours.named_parameters()}
+    torch.testing.assert_close({key: own[key] for key in want}, want)
+    assert len(own) == len(want)
+
+
+@pytest.mark.parametrize("split", [(17,), (1, 16), (5, 1, 11), (1,) * 17], ids=str)
+@pytest.mark.parametrize("name", CONFIGS)
+@pytest.mark.peer(
+    "10",
+    "the caches of what `from_folder` returns",
+    "the same, with the prompt in pieces",
+    "float64 1e-7",
+    "logits",
+)
+def test_a_prompt_in_any_pieces_is_read_like_theirs(name, split, exact, tmp_path) -> None:
+    theirs, cache = saved(name, tmp_path), None
+    ours, wanted = from_folder(tmp_path), theirs(TEXTS).logits
+    for part, want in zip(TEXTS.split(split, 1), wanted.split(split, 1), strict=True):
+        logits, cache = ours(part, cache)
+        torch.testing.assert_close(logits, want)
+
+
+@pytest.mark.parametrize("use_cache", [True, False])
+@pytest.mark.parametrize("name", CONFIGS)
+@pytest.mark.peer(
+    "10", "`generate` with such a model", "the same, with a cache and without", "equal", "tokens"
+)
+def test_greedy_tokens_are_theirs(name, use_cache, exact, tmp_path) -> None:
+    theirs, prompt = saved(name, tmp_path), TEXTS[:, :7]
+    ours = from_folder(tmp_path)
+    want = theirs.generate(
+        prompt, attention_mask=torch.ones_like(prompt), max_new_tokens=20, do_sample=False,
+        pad_token_id=0, use_cache=use_cache,
+    )[:, 7:]  # fmt: skip
+    assert torch.equal(generate(ours, prompt, 20, temperature=0.0), want)
+    if not use_cache:
+        slow = prompt
+        for _ in range(20):
+            slow = torch.cat((slow, ours.logits(slow)[:, -1:].argmax(dim=-1)), dim=1)
+        assert torch.equal(slow[:, 7:], want)
+    assert len(want.unique()) > 5  # and not one token again and again
