@@ -9,7 +9,19 @@ from typing import Any
 import nbformat
 from nbformat import NotebookNode
 
-from book import claims, compared, contents, facts, instructor, learner, mistakes, peers, unlisted
+from book import (
+    claims,
+    compared,
+    configuration,
+    contents,
+    facts,
+    instructor,
+    learner,
+    mistakes,
+    peers,
+    schemes,
+    unlisted,
+)
 from tools.notebook_minutes import FURTHER
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -89,5 +101,8 @@ def _tables(
         "peers": peers.markdown,
         "hub_costs": instructor.hub_costs,
         "grading_rates": instructor.grading_rates,
+        "configuration": configuration.markdown,
+        "schemes": schemes.markdown,
+        "schemes_sizes": schemes.sizes,
         "pitfalls": partial(instructor.pitfalls, titles),
     }

@@ -1,4 +1,4 @@
-"""The sheet of shapes and formulas is one page, by a reader's own print and in the book."""
+"""The sheet of formulas and the table of schemes are one page each, printed and in the book."""
 
 import io
 from collections.abc import Callable
@@ -12,12 +12,23 @@ from book.pdf import MARGIN, PAPER, READY
 
 
 @pytest.mark.browser
+@pytest.mark.parametrize(
+    ("name", "holds"),
+    [
+        ("sheet", ("Shapes and formulas", "Generating (10)")),
+        ("schemes", ("What each scheme keeps", "reading decides how long a step takes")),
+    ],
+)
 @pytest.mark.parametrize("paper", [{"format": "A4"}, {**PAPER, "margin": MARGIN}])
-def test_the_sheet_is_one_page(
-    visit: Callable[..., Visit], address: str, paper: dict[str, Any]
+def test_it_is_one_page(
+    visit: Callable[..., Visit],
+    address: str,
+    name: str,
+    holds: tuple[str, ...],
+    paper: dict[str, Any],
 ) -> None:
-    page = visit(f"{address}/sheet.html").page
+    page = visit(f"{address}/{name}.html").page
     page.evaluate(READY)
     (sheet,) = PdfReader(io.BytesIO(page.pdf(**paper))).pages
-    assert "Shapes and formulas" in sheet.extract_text()
-    assert "Generating (10)" in sheet.extract_text()
+    text = " ".join(sheet.extract_text().split())
+    assert all(words in text for words in holds)
