@@ -178,7 +178,8 @@ normal = partial(torch.randn, generator=generator)
 table = attention.additive_score(normal(5, 4), normal(3, 4), normal(4, 6), normal(4, 6), normal(6))
 as_printed = torch.softmax(table, dim=1)  # rows: encoder positions i; columns: decoder steps j
 print("sum over the encoder, as printed:", as_printed.sum(dim=0))
-print("sum over the encoder, corrected: ", torch.softmax(table, dim=0).sum(dim=0))
+corrected = torch.softmax(table, dim=0)
+print("sum over the encoder, corrected: ", corrected.sum(dim=0).round(decimals=4))
 
 # %% [markdown]
 """

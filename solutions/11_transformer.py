@@ -1470,7 +1470,7 @@ note
 
 # %%
 for name, number in note.result.items():
-    print(f"{name:14} {number:8.3f}")
+    print(f"{name:14} {number:7.2f}")
 
 # %% [markdown]
 """

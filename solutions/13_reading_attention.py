@@ -184,7 +184,7 @@ for mode in (layer.train, layer.eval):
     runs = [layer(x, x, x, average_attn_weights=False)[1][0, 0].detach() for _ in range(6)]
     sums = torch.cat([run.sum(dim=-1) for run in runs])
     print("train()" if layer.training else "eval() ", end="  entropy of 'layers' 1 to 6: ")
-    print(*(f"{reading.attention_entropy(run).mean():.4f}" for run in runs))
+    print(*(f"{reading.attention_entropy(run).mean():.3f}" for run in runs))
     print(f"         row sums {sums.min():.2f} to {sums.max():.2f}", end="   ")
     print(f"entries that are 0: {torch.stack(runs).eq(0).float().mean():.0%}")
 
@@ -1100,7 +1100,7 @@ for fault in FAULTS:
     ]  # fmt: skip
     star = ["*" if one else " " for one in odd]
     print(f"{fault:17}     {c['entropy']:4.2f}{star[0]}        {c['top']:4.2f}{star[1]}", end="")
-    print(f"   {c['least sum']:4.2f}–{c['most']:4.2f}{star[2]}", end="")
+    print(f"   {c['least sum']:4.1f}–{c['most']:.1f} {star[2]}", end="")
     print(f"  {c['leaks']!s:5}{star[3]}    {c['slope']:4.2f}{star[4]}")
 
 # %% [markdown]
