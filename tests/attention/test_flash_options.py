@@ -99,6 +99,7 @@ def errors(name: str, dtype: torch.dtype, device: str = "cpu") -> list[float]:
     ]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", CASES)
 def test_output_and_gradients_are_those_of_a_loop(name: str) -> None:
     out, *gradients = errors(name, torch.float32)

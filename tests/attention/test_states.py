@@ -170,6 +170,7 @@ def test_what_is_written_in_full_is_found_again() -> None:
     torch.testing.assert_close(out, value)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("dtype", "length"), [(torch.float64, 1500), (torch.float32, 150)])
 @pytest.mark.parametrize("form", [retention_parallel, retention_recurrent, "chunk"])
 def test_a_decay_of_0_4_stays_finite(form, dtype, length) -> None:

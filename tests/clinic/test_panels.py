@@ -42,6 +42,7 @@ def test_an_error_and_a_wrong_kind_of_result_are_refused(name: str) -> None:
         assert test(wrong) is False
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", PANELS)
 def test_a_verdict_names_the_implementation_and_whether_it_was_accepted(name: str) -> None:
     fault = next(one.name for one in PANELS[name] if not one.is_right)
@@ -50,6 +51,7 @@ def test_a_verdict_names_the_implementation_and_whether_it_was_accepted(name: st
     assert judge(find(name), lambda f: False).case == f"a right way, to be accepted: {way}"
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("exercise", "says"),
     [

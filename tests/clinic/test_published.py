@@ -25,6 +25,7 @@ NAMES = {
 }
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.says)
 def test_a_published_fault_is_refused_by_name(fault: PublishedFault) -> None:
     report = judge(find(fault.exercise), fault.wrong)

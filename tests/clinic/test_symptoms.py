@@ -33,6 +33,7 @@ def test_there_are_fourteen_and_all_are_bounded() -> None:
     assert set(BOUNDS) == set(SYMPTOMS)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("plant", SYMPTOMS, ids=lambda plant: plant.__name__)
 def test_a_symptom_shows_and_is_repaired(plant: Callable[[], Symptom]) -> None:
     before = torch.get_rng_state()
@@ -42,6 +43,7 @@ def test_a_symptom_shows_and_is_repaired(plant: Callable[[], Symptom]) -> None:
         assert low - 1e-9 <= value <= high + 1e-9
 
 
+@pytest.mark.thorough
 def test_a_model_that_reads_both_ways_does_not_learn_to_write() -> None:
     for masked, low, high in ((True, 0.95, 1.0), (False, 0.0, 0.8)):
         model = small_models.striding(masked=masked)

@@ -90,6 +90,7 @@ def test_the_rank_at_fault_is_named_and_nothing_is_left(fault, leaves_first, not
     assert "rank 2" not in str(caught.value)
 
 
+@pytest.mark.thorough
 def test_a_rank_that_is_busy_with_the_loss_of_a_neighbour_is_not_the_one_that_hangs(
     nothing_left,
 ) -> None:
@@ -109,6 +110,7 @@ def test_an_error_of_the_job_that_sounds_like_a_lost_connection_is_its_own() -> 
         run_ranks(raised_while_complaining, 3, timeout=60.0)
 
 
+@pytest.mark.thorough
 def test_ranks_that_wait_for_one_that_is_done_are_said_to_wait(nothing_left) -> None:
     says = r"^rank 1, 2 of 3 waited 3 s for another rank.*; rank 0 was done: every rank must send"
     with pytest.raises(RuntimeError, match=says):
@@ -140,6 +142,7 @@ def test_what_cannot_be_started_is_refused() -> None:
         run_ranks(quiet, 2, timeout=0)
 
 
+@pytest.mark.thorough
 def test_torchrun_starts_the_same_job_by_one_command() -> None:
     command = [sys.executable, "-m", "torch.distributed.run", "--standalone"]
     done = subprocess.run(

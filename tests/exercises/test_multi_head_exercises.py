@@ -90,6 +90,7 @@ def test_a_projection_of_slices_is_named(project: Callable[..., Tensor]) -> None
     assert report.misconception == "streams split before the projections"
 
 
+@pytest.mark.thorough
 def test_two_mistakes_at_once_are_both_named() -> None:
     def wrong(q, k, v, W_q, W_k, W_v, W_o, num_heads, attn_mask=None):  # type: ignore[no-untyped-def]
         q, k, v = (split_heads(x @ w, num_heads) for x, w in ((q, W_q), (k, W_k), (v, W_v)))

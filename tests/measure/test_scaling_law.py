@@ -44,6 +44,7 @@ def test_nothing_near_the_optimum_is_better(law) -> None:
         assert law(size * factor, tokens / factor) > loss
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("law", [HOFFMANN, REFIT])
 def test_a_law_without_noise_is_found_again(law) -> None:
     found = fit_scaling_law(*zip(*RUNS, strict=True), [law(*run) for run in RUNS])

@@ -7,6 +7,7 @@ from small_gpt import KINDS, draw, small
 from course_utils.models import ModelCache, beam_decode, beam_search, generate
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("width", [1, 2, 5])
 @pytest.mark.parametrize("end", [None, 7])
 @pytest.mark.parametrize("kind", KINDS)

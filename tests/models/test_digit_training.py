@@ -1,5 +1,6 @@
 """Models of digits learn a little in a few steps, and say what they are judged by."""
 
+import pytest
 import torch
 
 from course_utils.data.digits import load_digits
@@ -15,6 +16,7 @@ from course_utils.models.digit_training import (
 )
 
 
+@pytest.mark.thorough
 def test_models_of_one_size_learn_the_same_in_every_run() -> None:
     sizes = [sum(p.numel() for p in make().parameters()) for make in (digit_vit, SmallCNN)]
     assert abs(sizes[0] - sizes[1]) < 1000

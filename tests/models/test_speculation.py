@@ -46,6 +46,7 @@ def rounds(q: Tensor, p: Tensor, seed: int) -> list[list[int]]:
     return texts
 
 
+@pytest.mark.thorough
 def test_one_round_writes_the_target_s_token_whatever_the_draft() -> None:
     q, p = two_distributions(1, 5)
     texts = rounds(q, p, seed=1)
@@ -56,6 +57,7 @@ def test_one_round_writes_the_target_s_token_whatever_the_draft() -> None:
     assert chi_square(first, q[0]) > 10 * ONCE_IN_1000[4]  # and a draft's text would be noticed
 
 
+@pytest.mark.thorough
 def test_two_guesses_leave_pairs_as_the_target_has_them() -> None:
     q, p = two_distributions(2, 4, seed=3)
     pairs = torch.zeros(4, 4)

@@ -66,6 +66,7 @@ def assert_nothing_is_held(server: Server) -> None:
         assert pool.num_free == len(pool.num_users)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("shared", [False, True])
 @pytest.mark.parametrize(("num_pages", "budget"), [(40, 1), (40, 7), (40, 200), (9, 5), (8, 64)])
 @pytest.mark.parametrize("kind", [GPT, Llama])
