@@ -38,11 +38,17 @@ def test_every_command_is_a_target(document: str) -> None:
 
 
 def test_map_of_chapters_is_true() -> None:
-    rows = re.findall(r"^\| (\d\d) \| .* \| (\**\w+\**) \|$", text("README.md"), re.MULTILINE)
-    assert [number for number, _ in rows] == [f"{number:02}" for number in range(1, 19)]
-    there = {number for number, state in rows if state == "**there**"}
-    built = {path.name[:2] for path in (ROOT / "notebooks").glob("*.ipynb")} - {"00"}
-    assert there == built
+    linked = re.findall(
+        r"^\| (\d\d) \| \[.*\]\(notebooks/\1_\w+\.ipynb\) \|$", text("README.md"), re.M
+    )
+    built = {path.name[:2] for path in (ROOT / "notebooks").glob("*.ipynb")}
+    assert ["00", *linked] == sorted(built)
+
+
+def test_what_holds_a_promise_exists() -> None:
+    named = re.findall(r"`(tests/[\w/]+\.py)::(\w+)`", text("CONTRIBUTING.md"))
+    assert len(named) > 20
+    assert [one for one in named if f"\ndef {one[1]}(" not in text(one[0])] == []
 
 
 def test_settings_of_make_learn_reach_what_it_starts() -> None:

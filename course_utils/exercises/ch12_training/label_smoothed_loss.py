@@ -110,7 +110,7 @@ EXERCISE = exercise(
         _case("two classes, one of them padding", 0.2, (2, 6, 2), (4, 5)),
         _case("one position", 0.3, (3, 1, 5)),
         _case("nothing but padding", 0.1, (2, 4, 5), (0, 0), gradient="equal"),
-        _case("nothing but padding that is no class", 0.1, (2, 4, 5), (0, 0), pad_id=-100),
+        _case("nothing but padding, whose id is not a class", 0.1, (2, 4, 5), (0, 0), pad_id=-100),
         _case("non-contiguous inputs", 0.1, (3, 5, 4), (5, 2, 4), spread=True, gradient="equal"),
         _case("float32", 0.1, (2, 9, 11), (5, 9), dtype=torch.float32),
         _case("bfloat16", 0.1, (2, 5, 4), (3, 5), dtype=torch.bfloat16),
