@@ -11,6 +11,7 @@ as_older = ATEN_CPU_CAPABILITY=$1 MKL_ENABLE_INSTRUCTIONS=$2 ONEDNN_MAX_CPU_ISA=
 export PYTHON
 test check repeat: export OMP_NUM_THREADS := 1
 unexport PYTHONDONTWRITEBYTECODE  # hundreds of Pythons start here: one compiles, all others read
+unexport VIRTUAL_ENV  # IPython would add the packages of an environment that happens to be active
 
 .PHONY: learn test check repeat install gates format notebooks book pdf serve grade-demo hub-demo mutants bench
 .NOTPARALLEL:
