@@ -3,14 +3,12 @@
 from collections.abc import Sequence
 from typing import Any
 
-import anywidget
 import numpy as np
 import traitlets
 from numpy.typing import NDArray
 
-from course_utils.plain_validation import (
-    check_strings,
-)
+from course_utils.plain_validation import check_strings
+from course_utils.widgets._traits import CourseWidget, Index
 
 MAX_VALUES = 2**24
 """More values than this make a notebook that no browser opens in comfort (64 MB of float32)."""
@@ -118,33 +116,21 @@ def pair_inside(value: Any, sizes: Sequence[int], rule: str) -> list[int]:
     return pair
 
 
-class WeightsWidget(anywidget.AnyWidget):
+class WeightsWidget(CourseWidget):
     """What widgets of weights share: the values, their names, the layer and the chosen cell."""
 
-    data = traitlets.Bytes(help="The weights, little-endian, row by row.").tag(sync=True)
-    encoding = traitlets.Enum(("float32", "float16"), help="How to read them.").tag(sync=True)
-    shape: "traitlets.List[int]" = traitlets.List(help="Layers, heads, queries, keys.").tag(
-        sync=True
-    )
-    query_tokens: "traitlets.List[str]" = traitlets.List(
-        allow_none=True, help="Names of the rows."
-    ).tag(sync=True)
+    data = traitlets.Bytes(help="The weights, little-endian, row by row.")
+    encoding = traitlets.Enum(("float32", "float16"), help="How to read them.")
+    shape: "traitlets.List[int]" = traitlets.List(help="Layers, heads, queries, keys.")
+    query_tokens: "traitlets.List[str]" = traitlets.List(allow_none=True, help="Names of the rows.")
     key_tokens: "traitlets.List[str]" = traitlets.List(
         allow_none=True, help="Names of the columns."
-    ).tag(sync=True)
-    head_names: "traitlets.List[str]" = traitlets.List(help="Names of the heads.").tag(sync=True)
-    layer_names: "traitlets.List[str]" = traitlets.List(help="Names of the layers.").tag(sync=True)
-    title = traitlets.Unicode(help="What stands above the picture.").tag(sync=True)
-    layer = traitlets.Int(0, help="The layer shown.").tag(sync=True)
-    cell = traitlets.List([0, 0], help="Query and key of the chosen cell.").tag(sync=True)
-
-    @traitlets.validate("layer", "head")
-    def _known(self, proposal: dict[str, Any]) -> int:
-        name, value = proposal["trait"].name, int(proposal["value"])
-        count = self.shape[("layer", "head").index(name)] if self.shape else 1
-        if not 0 <= value < count:
-            raise ValueError(f"{name} must be in 0..{count - 1}, got {value}")
-        return value
+    )
+    head_names: "traitlets.List[str]" = traitlets.List(help="Names of the heads.")
+    layer_names: "traitlets.List[str]" = traitlets.List(help="Names of the layers.")
+    title = traitlets.Unicode(help="What stands above the picture.")
+    layer = Index(0, 0, lambda self: self.shape[0] - 1, help="The layer shown.")
+    cell = traitlets.List([0, 0], help="Query and key of the chosen cell.")
 
     @traitlets.validate("cell")
     def _inside(self, proposal: dict[str, Any]) -> list[int]:

@@ -6,10 +6,7 @@ from typing import Any
 import numpy as np
 import traitlets
 
-from course_utils.plain_validation import (
-    check_instance,
-)
-from course_utils.widgets._assets import module, style
+from course_utils.plain_validation import check_instance
 from course_utils.widgets._weights import (
     WeightsWidget,
     as_stack,
@@ -19,17 +16,14 @@ from course_utils.widgets._weights import (
 )
 
 
-class HeadGrid(WeightsWidget):
+class HeadGrid(WeightsWidget, page="head_grid"):
     """The widget that ``head_grid`` makes; its traits follow what the reader chooses."""
 
-    _esm = module("head_grid.js")
-    _css = style("head_grid.css")
-
-    parts = traitlets.Bytes(help="Each head's part of the output; may be empty.").tag(sync=True)
-    parts_encoding = traitlets.Enum(("float32", "float16"), help="How to read them.").tag(sync=True)
+    parts = traitlets.Bytes(help="Each head's part of the output; may be empty.")
+    parts_encoding = traitlets.Enum(("float32", "float16"), help="How to read them.")
     off: "traitlets.List[list[int]]" = traitlets.List(
         help="The heads that are off, each as [layer, head]."
-    ).tag(sync=True)
+    )
 
     @traitlets.validate("off")
     def _heads(self, proposal: dict[str, Any]) -> list[list[int]]:
@@ -37,7 +31,6 @@ class HeadGrid(WeightsWidget):
         return [pair_inside(one, sizes, "off must hold [layer, head]") for one in proposal["value"]]
 
     def __repr__(self) -> str:
-        """Say how much is shown; the same in every run."""
         layers, heads, queries, keys = self.shape
         parts = [f"{layers} layers"] * (layers > 1) + [f"{heads} heads", f"{queries} x {keys}"]
         return f"HeadGrid({', '.join(parts)})"

@@ -7,10 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from course_utils.plain_validation import (
-    check_instance,
-    check_int,
-)
+from course_utils.plain_validation import check_instance, check_int
 from course_utils.widgets._weights import as_names, as_pair
 
 if TYPE_CHECKING:
