@@ -121,13 +121,11 @@ class WeightsWidget(CourseWidget):
 
     data = traitlets.Bytes(help="The weights, little-endian, row by row.")
     encoding = traitlets.Enum(("float32", "float16"), help="How to read them.")
-    shape: "traitlets.List[int]" = traitlets.List(help="Layers, heads, queries, keys.")
-    query_tokens: "traitlets.List[str]" = traitlets.List(allow_none=True, help="Names of the rows.")
-    key_tokens: "traitlets.List[str]" = traitlets.List(
-        allow_none=True, help="Names of the columns."
-    )
-    head_names: "traitlets.List[str]" = traitlets.List(help="Names of the heads.")
-    layer_names: "traitlets.List[str]" = traitlets.List(help="Names of the layers.")
+    shape = traitlets.List(traitlets.Int(), help="Layers, heads, queries, keys.")
+    query_tokens = traitlets.List(traitlets.Unicode(), allow_none=True, help="Names of the rows.")
+    key_tokens = traitlets.List(traitlets.Unicode(), allow_none=True, help="Names of the columns.")
+    head_names = traitlets.List(traitlets.Unicode(), help="Names of the heads.")
+    layer_names = traitlets.List(traitlets.Unicode(), help="Names of the layers.")
     title = traitlets.Unicode(help="What stands above the picture.")
     layer = Index(0, 0, lambda self: self.shape[0] - 1, help="The layer shown.")
     cell = traitlets.List([0, 0], help="Query and key of the chosen cell.")

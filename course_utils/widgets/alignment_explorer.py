@@ -17,7 +17,7 @@ class AlignmentExplorer(CourseWidget, page="alignment_explorer"):
     sources: "traitlets.List[dict[str, Any]]" = traitlets.List(
         help="For each date its text, iso, locale and spans."
     )
-    scores: "traitlets.List[str]" = traitlets.List(help="Names of the scores.")
+    scores = traitlets.List(traitlets.Unicode(), help="Names of the scores.")
     written: "traitlets.List[list[str]]" = traitlets.List(
         help="For each score what it wrote, a text a date."
     )

@@ -24,7 +24,7 @@ SIZES = (
 class DecodeStepper(CourseWidget, page="decode_stepper"):
     """The widget that ``decode_stepper`` makes; its traits follow the controls."""
 
-    tokens: "traitlets.List[str]" = traitlets.List(
+    tokens = traitlets.List(
         traitlets.Unicode(), help="The text: a prompt, and what the model is said to answer."
     )
     kind = Choice(KINDS, "mha", help="What is kept of earlier tokens.")

@@ -19,10 +19,8 @@ MAX_TOKENS, MAX_LAYERS = 24, 4
 class ExplanationGraph(CourseWidget, page="explanation_graph"):
     """The widget that ``explanation_graph`` makes; its traits follow the controls."""
 
-    tokens: "traitlets.List[str]" = traitlets.List(
-        traitlets.Unicode(), help="The sentence, with its class token."
-    )
-    shape: "traitlets.List[int]" = traitlets.List(help="Layers, heads, tokens.")
+    tokens = traitlets.List(traitlets.Unicode(), help="The sentence, with its class token.")
+    shape = traitlets.List(traitlets.Int(), help="Layers, heads, tokens.")
     weights = traitlets.Bytes(help="The weights, little-endian float32, row by row.")
     gradients = traitlets.Bytes(help="The score's slope in each weight, likewise.")
     importance: "traitlets.List[float]" = traitlets.List(

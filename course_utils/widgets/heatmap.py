@@ -22,8 +22,9 @@ _VIEWS = ("first", "second", "side", "difference")
 class Heatmap(WeightsWidget, page="heatmap"):
     """The widget that ``heatmap`` makes; its traits follow what the reader chooses."""
 
-    pair_names: "traitlets.List[str]" = traitlets.List(
-        help="Names of the two stacks where `data` holds two, one after the other."
+    pair_names = traitlets.List(
+        traitlets.Unicode(),
+        help="Names of the two stacks where `data` holds two, one after the other.",
     )
     color_range = Choice(_RANGES, "auto", help="What the colours span.")
     head = Index(0, 0, lambda self: self.shape[1] - 1, help="The head shown.")

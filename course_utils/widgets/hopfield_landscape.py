@@ -20,7 +20,7 @@ class HopfieldLandscape(CourseWidget, page="hopfield_landscape"):
         help="For each pattern its two coordinates."
     )
     count = Whole(
-        0, 1, lambda self: len(self.patterns), help="How many of the patterns are stored."
+        0, 1, lambda self: len(self.patterns), help="How many are stored: the first ones."
     )
     start: "traitlets.List[float]" = traitlets.List(help="Where the walk starts.")
     beta = Number(0.0, 0.1, 100, help="What the products are multiplied by.")

@@ -22,8 +22,8 @@ def _size(widget: Any) -> int:
 class MaskPlayground(CourseWidget, page="mask_playground"):
     """The widget that ``mask_playground`` makes; its traits follow the controls."""
 
-    tokens: "traitlets.List[str]" = traitlets.List(help="The keys, in order.")
-    on: "traitlets.List[str]" = traitlets.List(help="The rules that are on.")
+    tokens = traitlets.List(traitlets.Unicode(), help="The keys, in order.")
+    on = traitlets.List(traitlets.Unicode(), help="The rules that are on.")
     num_queries = Whole(1, 1, _size, help="The queries are the last so many tokens.")
     offset = Whole(0, lambda self: -_size(self), _size, help="Query i sees keys up to i + offset.")
     window = Whole(1, 1, _size, help="Keys in a window, the one at i + offset included.")

@@ -28,21 +28,17 @@ class SpeculationExplorer(CourseWidget, page="speculation_explorer"):
 
     @traitlets.validate("target", "draft")
     def _percents(self, proposal: dict[str, Any]) -> list[int]:
-        return _distribution(proposal["trait"].name, proposal["value"])
+        name, percents = proposal["trait"].name, proposal["value"]
+        check_ints(**{name: percents})
+        if len(percents) != COUNT or min(percents) < 0 or sum(percents) != 100:
+            raise ValueError(
+                f"{name} must be {COUNT} percents from 0 on that sum to 100, got {percents}"
+            )
+        return list(percents)
 
     def __repr__(self) -> str:
         source = ", drawn from p" if self.from_target else ""
         return f"SpeculationExplorer(gamma={self.gamma}, {self.rounds} calls{source})"
-
-
-def _distribution(name: str, weights: Sequence[int]) -> list[int]:
-    """Return the percents as a list; raise unless there are eight that sum to 100."""
-    check_ints(**{name: weights})
-    if len(weights) != COUNT or min(weights) < 0 or sum(weights) != 100:
-        raise ValueError(
-            f"{name} must be {COUNT} percents from 0 on that sum to 100, got {list(weights)}"
-        )
-    return list(weights)
 
 
 def speculation_explorer(
@@ -70,6 +66,6 @@ def speculation_explorer(
         ValueError: A setting is out of its range, or percents do not sum to 100.
     """
     return SpeculationExplorer(
-        target=_distribution("target", target), draft=_distribution("draft", draft),
-        gamma=gamma, seed=seed, rounds=rounds, stage=0, from_target=from_target,
+        target=target, draft=draft, gamma=gamma, seed=seed, rounds=rounds, stage=0,
+        from_target=from_target,
     )  # fmt: skip

@@ -19,10 +19,8 @@ SIZES = ("num_layers", "num_source", "num_target", "pads", "place", "window")
 class WiringExplorer(CourseWidget, page="wiring_explorer"):
     """The widget that ``wiring_explorer`` makes; its traits follow the controls."""
 
-    source: "traitlets.List[str]" = traitlets.List(traitlets.Unicode(), help="Words that are read.")
-    target: "traitlets.List[str]" = traitlets.List(
-        traitlets.Unicode(), help="Words that are written."
-    )
+    source = traitlets.List(traitlets.Unicode(), help="Words that are read.")
+    target = traitlets.List(traitlets.Unicode(), help="Words that are written.")
     wiring = Choice(WIRINGS, "t5", help="Which stacks there are, under which masks.")
     pre_norm = Flag(True, help="Whether a norm stands before its part.")
     num_layers = Whole(2, 1, 6, help="Layers of a stack.")
