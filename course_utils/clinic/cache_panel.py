@@ -8,6 +8,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from course_utils.clinic.contract import Contract
+
 Step = tuple[Tensor, Any]
 Attend = Callable[[Tensor, Tensor, Tensor, Any], Step]
 ROOM = 64
@@ -25,31 +27,23 @@ def _attend(
     return scores.softmax(-1).nan_to_num(0.0) @ value
 
 
-def strict(attend: Attend, *about: str) -> Attend:
-    """Return an attention that takes nothing but what the contract promises about these."""
+def _broken(query: Tensor, key: Tensor, value: Tensor, cache: Any) -> dict[str, bool]:
+    given = (query, key, value)
+    return {
+        "dtype": any(x.dtype != torch.float64 for x in given),
+        "number of axes": any(x.dim() != 4 for x in given),
+        "number of tokens": query.shape[-2] < 1,
+    }
 
-    def held(query: Tensor, key: Tensor, value: Tensor, cache: Any) -> Step:
-        given = (query, key, value)
-        broken = {
-            "dtype": any(x.dtype != torch.float64 for x in given),
-            "number of axes": any(x.dim() != 4 for x in given),
-            "number of tokens": query.shape[-2] < 1,
-        }
-        for what in about or broken:
-            if broken[what]:
-                raise TypeError(f"the contract promises another {what}")
-        return attend(query, key, value, cache)
 
-    return held
+_CONTRACT = Contract(_broken)
+_strict, _always = _CONTRACT.strict, _CONTRACT.always
 
 
 def _joined(cache: Any, *new: Tensor) -> tuple[Tensor, ...]:
     if cache is None:
         return new
     return tuple(torch.cat(pair, dim=-2) for pair in zip(cache, new, strict=True))
-
-
-Change = Callable[[Tensor, Tensor, Tensor, Any], Step]
 
 
 def _tuple(query: Tensor, key: Tensor, value: Tensor, cache: Any) -> Step:
@@ -105,7 +99,7 @@ def _numbered() -> Attend:
         store.append(kept)
         return out, len(store) - 1
 
-    return strict(attend, "number of tokens", "number of axes")
+    return _strict(attend, "number of tokens", "number of axes")
 
 
 def _seeing(first: int, later: int, aligned: bool = True, scale: float | None = None) -> Attend:
@@ -147,7 +141,7 @@ def _left_behind() -> Attend:
         out, left[0] = _tuple(query, key, value, left[0])
         return out, "kept inside"
 
-    return strict(attend)
+    return _strict(attend)
 
 
 def _one_for_all() -> Attend:
@@ -157,17 +151,13 @@ def _one_for_all() -> Attend:
         out, kept[0] = _tuple(query, key, value, None if cache is None else kept[0])
         return out, "kept inside"
 
-    return strict(attend)
+    return _strict(attend)
 
 
 def _refused(query: Tensor, key: Tensor, value: Tensor, cache: Any) -> Step:
     if cache is not None:
         raise ValueError("this attention takes no cache")
     return _tuple(query, key, value, None)
-
-
-def _always(attend: Attend, *about: str) -> Callable[[], Attend]:
-    return lambda: strict(attend, *about)
 
 
 RIGHT: Mapping[str, Callable[[], Attend]] = {

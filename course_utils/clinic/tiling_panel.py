@@ -10,26 +10,21 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from course_utils.attention import scaled_dot_product_attention
+from course_utils.clinic.contract import Contract, raising
 
 Tiled = Callable[[Tensor, Tensor, Tensor, int], Tensor]
 
 
-def strict(tiled: Tiled, *about: str) -> Tiled:
-    """Return an attention that takes nothing but what the contract promises about these."""
+def _broken(query: Tensor, key: Tensor, value: Tensor, block: int) -> dict[str, bool]:
+    given = (query, key, value)
+    return {
+        "dtype": any(x.dtype != torch.float64 for x in given),
+        "number of axes": any(x.dim() != 4 for x in given),
+        "block": not isinstance(block, int) or block < 1,
+    }
 
-    def held(query: Tensor, key: Tensor, value: Tensor, block: int) -> Tensor:
-        given = (query, key, value)
-        broken = {
-            "dtype": any(x.dtype != torch.float64 for x in given),
-            "number of axes": any(x.dim() != 4 for x in given),
-            "block": not isinstance(block, int) or block < 1,
-        }
-        for what in about or broken:
-            if broken[what]:
-                raise TypeError(f"the contract promises another {what}")
-        return tiled(query, key, value, block)
 
-    return held
+_always = Contract(_broken).always
 
 
 def _tiles(num_keys: int, block: int) -> list[slice]:
@@ -118,14 +113,6 @@ def _tiles_of_queries(L: int, S: int, block: int) -> list[slice]:
     return [part for part in _tiles(L, block) if part.start < S]
 
 
-def _raising(query: Tensor, key: Tensor, value: Tensor, block: int) -> Tensor:
-    raise RuntimeError("this attention always stops with an error")
-
-
-def _always(tiled: Tiled, *about: str) -> Callable[[], Tiled]:
-    return lambda: strict(tiled, *about)
-
-
 def _by_torch(query: Tensor, key: Tensor, value: Tensor, block: int) -> Tensor:
     return F.scaled_dot_product_attention(query, key, value)
 
@@ -151,5 +138,5 @@ FAULTS: Mapping[str, Callable[[], Tiled]] = {
     "no running maximum": _always(partial(_online, running=False)),
     "the sum not rescaled": _always(partial(_online, rescale_sum=False)),
     "the output not rescaled": _always(partial(_online, rescale_out=False)),
-    "an error for every input": lambda: _raising,
+    "an error for every input": lambda: raising,
 }
