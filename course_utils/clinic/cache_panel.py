@@ -126,14 +126,6 @@ def _newest_kept(query: Tensor, key: Tensor, value: Tensor, cache: Any) -> Step:
     return out, _joined(cache, key[..., -1:, :], value[..., -1:, :])
 
 
-def _forgetful(query: Tensor, key: Tensor, value: Tensor, cache: Any) -> Step:
-    return _tuple(query, key, value, None)
-
-
-def _keeps_nothing(query: Tensor, key: Tensor, value: Tensor, cache: Any) -> Step:
-    return _tuple(query, key, value, cache)[0], None
-
-
 def _left_behind() -> Attend:
     left: list[Any] = [None]
 
@@ -174,8 +166,8 @@ FAULTS: Mapping[str, Callable[[], Attend]] = {
     "a mask aligned top-left": _always(_seeing(0, 0, aligned=False)),
     "only the newest of several tokens used": _always(_newest_used),
     "only the newest of several tokens kept": _always(_newest_kept),
-    "the past forgotten": _always(_forgetful),
-    "nothing kept": _always(_keeps_nothing),
+    "the past forgotten": _always(lambda query, key, value, cache: _tuple(query, key, value, None)),
+    "nothing kept": _always(lambda *args: (_tuple(*args)[0], None)),
     "the own key missing": _always(_seeing(-1, -1)),
     "no scale": _always(_seeing(0, 0, scale=1.0)),
     "what another text left behind is read": _left_behind,

@@ -98,10 +98,6 @@ def _own_of_first(x: Tensor, positions: Tensor) -> Tensor:
     return positions if positions.dim() == 1 else positions[0]
 
 
-def _nothing(x: Tensor, positions: Tensor) -> Tensor:
-    return x.clone()
-
-
 RIGHT: Mapping[str, Callable[[], Turn]] = {
     "neighbours paired": _always(rope_interleaved),
     "split halves paired": _always(rope_split_halves),
@@ -111,7 +107,7 @@ RIGHT: Mapping[str, Callable[[], Turn]] = {
     "split halves, by NumPy": _always(_by_numpy, "dtype"),
 }
 FAULTS: Mapping[str, Callable[[], Turn]] = {
-    "nothing turned": _always(_nothing),
+    "nothing turned": _always(lambda x, positions: x.clone()),
     "the positions ignored": _always(
         partial(_rope, place=lambda x, positions: torch.arange(x.shape[2]))
     ),

@@ -17,16 +17,10 @@ _EXACT_VALUES = 2**16
 
 
 def as_stack(weights: Any, what: str = "weights") -> NDArray[np.float32]:
-    """Return weights as (layers, heads, queries, keys) in float32.
+    """Return weights as (layers, heads, queries, keys) in float32; not finite ones are kept.
 
-    Args:
-        weights: (L, S), (H, L, S) or (layers, H, L, S): a tensor of any device and dtype, an array,
-            or nested lists. Values that are not finite are kept.
-        what: The argument's name.
-
-    Raises:
-        TypeError: The values are not real numbers.
-        ValueError: The shape is none of the three, an axis is empty, or there are too many values.
+    They are (L, S), (H, L, S) or (layers, H, L, S): a tensor of any device and dtype, an array, or
+    nested lists. `what` is the argument's name.
     """
     if hasattr(weights, "detach"):
         weights = weights.detach().cpu()
@@ -51,12 +45,7 @@ def as_stack(weights: Any, what: str = "weights") -> NDArray[np.float32]:
 
 
 def as_pair(weights: Any, other: Any) -> list[NDArray[np.float32]]:
-    """Return the weights, and after them the others where there are any.
-
-    Raises:
-        TypeError: Values are not real numbers.
-        ValueError: A shape is wrong, the two differ in shape, or there are too many values.
-    """
+    """Return the weights, and after them the others where there are any."""
     stacks = [as_stack(weights)]
     if other is not None:
         stacks.append(as_stack(other, "other"))
@@ -74,17 +63,7 @@ def as_pair(weights: Any, other: Any) -> list[NDArray[np.float32]]:
 
 
 def as_names(names: Sequence[str] | None, count: int, what: str, one: str) -> list[str] | None:
-    """Return names as a list of ``count`` strings, or None.
-
-    Args:
-        names: Tokens of an axis, or names of heads or layers.
-        count: How many there must be.
-        what: The argument's name.
-        one: What each of them names.
-
-    Raises:
-        ValueError: There are more or fewer than ``count``.
-    """
+    """Return names as a list of ``count`` strings, or None; each names `one` of an axis."""
     if names is None:
         return None
     check_strings(**{what: names})
@@ -105,11 +84,7 @@ def encode_values(stack: NDArray[np.float32]) -> tuple[bytes, str]:
 
 
 def pair_inside(value: Any, sizes: Sequence[int], rule: str) -> list[int]:
-    """Return two indices as a list.
-
-    Raises:
-        ValueError: There are not two, or one is not below its size.
-    """
+    """Return two indices, each below its size, as a list."""
     pair = list(value)
     if len(pair) != 2 or not all(0 <= i < size for i, size in zip(pair, sizes, strict=True)):
         raise ValueError(f"{rule} inside {list(sizes)}, got {pair}")
@@ -143,11 +118,7 @@ def weights_traits(
     head_names: Sequence[str] | None,
     layer_names: Sequence[str] | None,
 ) -> dict[str, Any]:
-    """Return the traits of a ``WeightsWidget`` for stacks of one shape, one after the other.
-
-    Raises:
-        ValueError: A number of names does not fit.
-    """
+    """Return the traits of a ``WeightsWidget`` for stacks of one shape, one after the other."""
     layers, heads, queries, keys = stacks[0].shape
     data, encoding = encode_values(np.stack(stacks))
     return {

@@ -100,13 +100,9 @@ def _maps(
 def _panels(
     heads: int, shape: float, room: float, across: int | None
 ) -> tuple["Figure", list["Axes"]]:
-    """Return a figure made for paper and one pair of axes per map.
+    """Return a figure for paper and a pair of axes per map, `across` of them next to each other.
 
-    Args:
-        heads: How many panels.
-        shape: Height of a panel by its width.
-        room: Inches that the names of the keys take.
-        across: How many next to each other; None chooses.
+    `shape` is a panel's height by its width, and `room` the inches that names of keys take.
     """
     from matplotlib.figure import Figure
 
