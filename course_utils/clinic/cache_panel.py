@@ -126,24 +126,19 @@ def _newest_kept(query: Tensor, key: Tensor, value: Tensor, cache: Any) -> Step:
     return out, _joined(cache, key[..., -1:, :], value[..., -1:, :])
 
 
-def _left_behind() -> Attend:
-    left: list[Any] = [None]
+def _kept_inside(past: Callable[[Any, Any], Any]) -> Callable[[], Attend]:
+    """Return what makes an attention that chooses its past by the cache handed in and its own."""
 
-    def attend(query: Tensor, key: Tensor, value: Tensor, cache: Any) -> Step:
-        out, left[0] = _tuple(query, key, value, left[0])
-        return out, "kept inside"
+    def make() -> Attend:
+        kept: list[Any] = [None]
 
-    return _strict(attend)
+        def attend(query: Tensor, key: Tensor, value: Tensor, cache: Any) -> Step:
+            out, kept[0] = _tuple(query, key, value, past(cache, kept[0]))
+            return out, "kept inside"
 
+        return _strict(attend)
 
-def _one_for_all() -> Attend:
-    kept: list[Any] = [None]
-
-    def attend(query: Tensor, key: Tensor, value: Tensor, cache: Any) -> Step:
-        out, kept[0] = _tuple(query, key, value, None if cache is None else kept[0])
-        return out, "kept inside"
-
-    return _strict(attend)
+    return make
 
 
 def _refused(query: Tensor, key: Tensor, value: Tensor, cache: Any) -> Step:
@@ -170,7 +165,7 @@ FAULTS: Mapping[str, Callable[[], Attend]] = {
     "nothing kept": _always(lambda *args: (_tuple(*args)[0], None)),
     "the own key missing": _always(_seeing(-1, -1)),
     "no scale": _always(_seeing(0, 0, scale=1.0)),
-    "what another text left behind is read": _left_behind,
-    "one cache for all texts under way": _one_for_all,
+    "what another text left behind is read": _kept_inside(lambda cache, own: own),
+    "one cache for all texts under way": _kept_inside(lambda cache, own: cache and own),
     "a cache that is not accepted": _always(_refused),
 }

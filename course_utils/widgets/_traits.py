@@ -17,6 +17,9 @@ from course_utils.widgets._assets import module, style
 _T = TypeVar("_T", int, float)
 _Limit = float | Callable[[Any], float]
 
+Items = traitlets.List[Any]
+"""A list whose entries the widget's function makes or a validator checks."""
+
 
 class CourseWidget(anywidget.AnyWidget):
     """A widget with a module and a style sheet of one name; all its traits are sent."""

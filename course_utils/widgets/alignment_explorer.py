@@ -6,7 +6,7 @@ from typing import Any
 import traitlets
 
 from course_utils.plain_validation import check_instance, check_strings
-from course_utils.widgets._traits import CourseWidget, Index
+from course_utils.widgets._traits import CourseWidget, Index, Items
 
 _WANTED = ("text", "iso", "locale", "spans")
 
@@ -14,13 +14,9 @@ _WANTED = ("text", "iso", "locale", "spans")
 class AlignmentExplorer(CourseWidget, page="alignment_explorer"):
     """The widget that ``alignment_explorer`` makes; its traits follow what the reader chooses."""
 
-    sources: "traitlets.List[dict[str, Any]]" = traitlets.List(
-        help="For each date its text, iso, locale and spans."
-    )
+    sources = Items(help="For each date its text, iso, locale and spans.")
     scores = traitlets.List(traitlets.Unicode(), help="Names of the scores.")
-    written: "traitlets.List[list[str]]" = traitlets.List(
-        help="For each score what it wrote, a text a date."
-    )
+    written = Items(help="For each score what it wrote, a text a date.")
     data = traitlets.Bytes(
         help="Weights in percent, a byte each: score, date, written character, source character."
     )

@@ -5,7 +5,7 @@ from typing import Any
 
 import traitlets
 
-from course_utils.widgets._traits import CourseWidget
+from course_utils.widgets._traits import CourseWidget, Items
 
 VERDICTS = ("wrong", "corrected", "hardware-dependent", "unverifiable", "confirmed")
 """What can be found of a claim."""
@@ -16,10 +16,8 @@ SHOWN = ("id", "chapter", "claim", "verdict", "correct", "how", "check", "cite")
 class ClaimLedger(CourseWidget, page="claim_ledger"):
     """The widget that ``claim_ledger`` makes; its traits follow the filters."""
 
-    claims: "traitlets.List[dict[str, Any]]" = traitlets.List(help="The claims.")
-    timeline: "traitlets.List[dict[str, Any]]" = traitlets.List(
-        help="What happened when: date, event, chapters and citation."
-    )
+    claims = Items(help="The claims.")
+    timeline = Items(help="What happened when: date, event, chapters and citation.")
     chapter = traitlets.Unicode("", help="Only claims of this chapter; empty for all.")
     verdict = traitlets.Enum(("", *VERDICTS), "", help="Only of this verdict.")
     how = traitlets.Unicode("", help="Only those checked this way.")

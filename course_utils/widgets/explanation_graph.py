@@ -23,7 +23,7 @@ class ExplanationGraph(CourseWidget, page="explanation_graph"):
     shape = traitlets.List(traitlets.Int(), help="Layers, heads, tokens.")
     weights = traitlets.Bytes(help="The weights, little-endian float32, row by row.")
     gradients = traitlets.Bytes(help="The score's slope in each weight, likewise.")
-    importance: "traitlets.List[float]" = traitlets.List(
+    importance = traitlets.List(
         traitlets.Float(), help="What the prediction loses without each token."
     )
     reader = traitlets.Int(0, help="The position whose state is classified.")
@@ -78,9 +78,7 @@ def explanation_graph(
         raise ValueError(f"tokens must be from 2 to {MAX_TOKENS}, got {len(tokens)}")
     if not 0 <= reader < len(tokens):
         raise ValueError(f"reader must be from 0 to {len(tokens) - 1}, got {reader}")
-    stacks = {
-        name: as_stack(one, name) for name, one in (("layers", layers), ("gradients", gradients))
-    }
+    stacks = {"layers": as_stack(layers, "layers"), "gradients": as_stack(gradients, "gradients")}
     length = len(tokens)
     for name, stack in stacks.items():
         same = stack.shape == stacks["layers"].shape

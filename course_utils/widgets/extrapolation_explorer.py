@@ -5,7 +5,7 @@ from typing import Any
 
 import traitlets
 
-from course_utils.widgets._traits import CourseWidget, Whole
+from course_utils.widgets._traits import CourseWidget, Items, Whole
 
 Curves = Mapping[str, Mapping[int, Sequence[float]]]
 
@@ -13,12 +13,8 @@ Curves = Mapping[str, Mapping[int, Sequence[float]]]
 class ExtrapolationExplorer(CourseWidget, page="extrapolation_explorer"):
     """The widget that ``extrapolation_explorer`` makes; its traits follow the controls."""
 
-    tasks: traitlets.List[Any] = traitlets.List(
-        help="For each task its lengths, and each scheme's [lowest, mean, highest] at them."
-    )
-    groups: traitlets.List[Any] = traitlets.List(
-        help="The schemes by where they act; a group has one colour."
-    )
+    tasks = Items(help="For each task its lengths, and each scheme's [lowest, mean, highest].")
+    groups = Items(help="The schemes by where they act; a group has one colour.")
     chosen = traitlets.List(traitlets.Unicode(), help="The schemes that are drawn.")
     task = Whole(0, 0, lambda self: len(self.tasks) - 1, help="Which task is shown.")
     index = Whole(

@@ -7,6 +7,7 @@ import numpy as np
 import traitlets
 
 from course_utils.plain_validation import check_instance
+from course_utils.widgets._traits import Items
 from course_utils.widgets._weights import (
     WeightsWidget,
     as_stack,
@@ -21,9 +22,7 @@ class HeadGrid(WeightsWidget, page="head_grid"):
 
     parts = traitlets.Bytes(help="Each head's part of the output; may be empty.")
     parts_encoding = traitlets.Enum(("float32", "float16"), help="How to read them.")
-    off: "traitlets.List[list[int]]" = traitlets.List(
-        help="The heads that are off, each as [layer, head]."
-    )
+    off = Items(help="The heads that are off, each as [layer, head].")
 
     @traitlets.validate("off")
     def _heads(self, proposal: dict[str, Any]) -> list[list[int]]:

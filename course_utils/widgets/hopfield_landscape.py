@@ -6,7 +6,7 @@ from typing import Any
 
 import traitlets
 
-from course_utils.widgets._traits import CourseWidget, Flag, Number, Whole
+from course_utils.widgets._traits import CourseWidget, Flag, Items, Number, Whole
 
 LIMIT, MOST, RADIUS = 2.0, 6, 1.5
 _ORDER = (1, 5, 9, 3, 7, 11)
@@ -16,13 +16,11 @@ Place = Sequence[float]
 class HopfieldLandscape(CourseWidget, page="hopfield_landscape"):
     """The widget that ``hopfield_landscape`` makes; its traits follow handles and sliders."""
 
-    patterns: "traitlets.List[list[float]]" = traitlets.List(
-        help="For each pattern its two coordinates."
-    )
+    patterns = Items(help="For each pattern its two coordinates.")
     count = Whole(
         0, 1, lambda self: len(self.patterns), help="How many are stored: the first ones."
     )
-    start: "traitlets.List[float]" = traitlets.List(help="Where the walk starts.")
+    start = Items(help="Where the walk starts.")
     beta = Number(0.0, 0.1, 100, help="What the products are multiplied by.")
     as_attention = Flag(False, help="Whether the words are attention's.")
 

@@ -5,19 +5,15 @@ from typing import Any
 
 import traitlets
 
-from course_utils.widgets._traits import CourseWidget
+from course_utils.widgets._traits import CourseWidget, Items
 
 
 class LengthExplorer(CourseWidget, page="length_explorer"):
     """The widget that ``length_explorer`` makes; its traits follow the slider and the button."""
 
-    samples: traitlets.List[Any] = traitlets.List(
-        help="For each sample, the source and what each model wrote."
-    )
+    samples = Items(help="For each sample, the source and what each model wrote.")
     names = traitlets.List(traitlets.Unicode(), help="The models, two of them.")
-    curves: traitlets.List[Any] = traitlets.List(
-        help="For each model, its rows [length, lowest, mean, highest]."
-    )
+    curves = Items(help="For each model, its rows [length, lowest, mean, highest].")
     trained = traitlets.Int(help="The longest length in training; 0 draws no mark.")
     length = traitlets.Int(help="The length that is shown.")
     example = traitlets.Int(0, help="Which sample of that length.")

@@ -5,18 +5,14 @@ from typing import Any
 
 import traitlets
 
-from course_utils.widgets._traits import CourseWidget, Flag, Whole
+from course_utils.widgets._traits import CourseWidget, Flag, Items, Whole
 
 
 class PatchExplorer(CourseWidget, page="patch_explorer"):
     """The widget that ``patch_explorer`` makes; its traits follow the controls."""
 
-    images: "traitlets.List[dict[str, Any]]" = traitlets.List(
-        help="For each image its label, and 64 pixels from 0 to 16."
-    )
-    models: "traitlets.List[dict[str, Any]]" = traitlets.List(
-        help="For each model its patch, and its weights: base64 of float16, with their layout."
-    )
+    images = Items(help="For each image its label, and 64 pixels from 0 to 16.")
+    models = Items(help="For each model its patch, and its weights in base64 with their layout.")
     layers = Whole(0, help="Layers of each model.")
     heads = Whole(0, help="Heads of each layer.")
     image = Whole(0, 0, lambda self: len(self.images) - 1, help="Which of the images, from 0.")

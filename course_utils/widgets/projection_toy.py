@@ -6,7 +6,7 @@ from typing import Any
 
 import traitlets
 
-from course_utils.widgets._traits import CourseWidget, Index
+from course_utils.widgets._traits import CourseWidget, Index, Items
 
 LIMIT, FARTHEST, MOST = 2.0, 1.5, 8
 _ROLES = ("w_query", "w_key", "w_value")
@@ -19,12 +19,10 @@ class ProjectionToy(CourseWidget, page="projection_toy"):
     """The widget that ``projection_toy`` makes; its traits follow the handles."""
 
     tokens = traitlets.List(traitlets.Unicode(), help="Names of the tokens.")
-    points: "traitlets.List[list[float]]" = traitlets.List(
-        help="For each token its two coordinates."
-    )
-    w_query: "traitlets.List[list[float]]" = traitlets.List(help="W_Q, two rows.")
-    w_key: "traitlets.List[list[float]]" = traitlets.List(help="W_K, two rows.")
-    w_value: "traitlets.List[list[float]]" = traitlets.List(help="W_V, two rows.")
+    points = Items(help="For each token its two coordinates.")
+    w_query = Items(help="W_Q, two rows.")
+    w_key = Items(help="W_K, two rows.")
+    w_value = Items(help="W_V, two rows.")
     query = Index(0, 0, lambda self: len(self.tokens) - 1, help="The token whose row is drawn.")
 
     @traitlets.validate(*_ROLES)

@@ -6,7 +6,7 @@ from typing import Any
 import traitlets
 
 from course_utils.plain_validation import check_ints
-from course_utils.widgets._traits import CourseWidget, Flag, Whole
+from course_utils.widgets._traits import CourseWidget, Flag, Items, Whole
 
 COUNT, MOST_GAMMA, MOST_ROUNDS = 8, 6, 20_000
 TARGET = (4, 26, 8, 30, 6, 14, 10, 2)
@@ -16,10 +16,8 @@ DRAFT = (16, 30, 3, 8, 20, 5, 14, 4)
 class SpeculationExplorer(CourseWidget, page="speculation_explorer"):
     """The widget that ``speculation_explorer`` makes; its traits follow bars and buttons."""
 
-    target: "traitlets.List[int]" = traitlets.List(
-        help="The target's probabilities of eight tokens, in percent."
-    )
-    draft: "traitlets.List[int]" = traitlets.List(help="The draft's probabilities, in percent.")
+    target = Items(help="The target's probabilities of eight tokens, in percent.")
+    draft = Items(help="The draft's probabilities, in percent.")
     gamma = Whole(0, 1, MOST_GAMMA, help="Tokens drafted for each call of the target.")
     seed = Whole(0, 0, 2**31 - 1, help="What the random numbers follow from.")
     rounds = Whole(0, 0, MOST_ROUNDS - 1, help="How many calls came before the one on show.")

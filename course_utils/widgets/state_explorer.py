@@ -6,7 +6,7 @@ from typing import Any
 import traitlets
 
 from course_utils.plain_validation import check_ints
-from course_utils.widgets._traits import Choice, CourseWidget, Number, Whole
+from course_utils.widgets._traits import Choice, CourseWidget, Items, Number, Whole
 
 KINDS = ("softmax", "sum", "fade", "delta", "gated delta")
 """How the past is kept: a cache, or a state that is added to, faded, corrected, or both."""
@@ -19,9 +19,7 @@ class StateExplorer(CourseWidget, page="state_explorer"):
     """The widget that ``state_explorer`` makes; its traits follow buttons, sliders and bars."""
 
     kind = Choice(KINDS, "sum", help="How the past is kept.")
-    writes: "traitlets.List[list[int]]" = traitlets.List(
-        help="The pairs in the order of their coming: a key's number and a digit."
-    )
+    writes = Items(help="The pairs in the order of their coming: a key's number and a digit.")
     width = Whole(8, help="Numbers of a key and of a value.")
     fade = Number(0.9, 0.5, 1, help="What a fading state keeps from pair to pair.")
     asked = Whole(0, help="The key that is asked for again.")
