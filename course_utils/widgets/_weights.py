@@ -7,7 +7,7 @@ import numpy as np
 import traitlets
 from numpy.typing import NDArray
 
-from course_utils.plain_validation import check_strings
+from course_utils.plain_validation import check_instance, check_strings
 from course_utils.widgets._traits import CourseWidget, Index
 
 MAX_VALUES = 2**24
@@ -107,7 +107,7 @@ class WeightsWidget(CourseWidget):
 
     @traitlets.validate("cell")
     def _inside(self, proposal: dict[str, Any]) -> list[int]:
-        return pair_inside(proposal["value"], self.shape[2:] or [1, 1], "cell must be [query, key]")
+        return pair_inside(proposal["value"], self.shape[2:], "cell must be [query, key]")
 
 
 def weights_traits(
@@ -119,6 +119,7 @@ def weights_traits(
     layer_names: Sequence[str] | None,
 ) -> dict[str, Any]:
     """Return the traits of a ``WeightsWidget`` for stacks of one shape, one after the other."""
+    check_instance(str, title=title)
     layers, heads, queries, keys = stacks[0].shape
     data, encoding = encode_values(np.stack(stacks))
     return {

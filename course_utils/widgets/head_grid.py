@@ -6,7 +6,6 @@ from typing import Any
 import numpy as np
 import traitlets
 
-from course_utils.plain_validation import check_instance
 from course_utils.widgets._traits import Items
 from course_utils.widgets._weights import (
     WeightsWidget,
@@ -26,8 +25,8 @@ class HeadGrid(WeightsWidget, page="head_grid"):
 
     @traitlets.validate("off")
     def _heads(self, proposal: dict[str, Any]) -> list[list[int]]:
-        sizes = self.shape[:2] or [1, 1]
-        return [pair_inside(one, sizes, "off must hold [layer, head]") for one in proposal["value"]]
+        rule = "off must hold [layer, head]"
+        return [pair_inside(one, self.shape[:2], rule) for one in proposal["value"]]
 
     def __repr__(self) -> str:
         layers, heads, queries, keys = self.shape
@@ -67,7 +66,6 @@ def head_grid(
         TypeError: Values are not real numbers, or names are not strings.
         ValueError: A shape or a number of names does not fit.
     """
-    check_instance(str, title=title)
     stack = as_stack(weights)
     parts, parts_encoding = _encode_parts(contributions, stack.shape)
     return HeadGrid(

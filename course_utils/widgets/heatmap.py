@@ -5,7 +5,6 @@ from typing import Any
 
 import traitlets
 
-from course_utils.plain_validation import check_instance
 from course_utils.widgets._traits import Choice, Index
 from course_utils.widgets._weights import (
     WeightsWidget,
@@ -33,8 +32,7 @@ class Heatmap(WeightsWidget, page="heatmap"):
 
     @traitlets.validate("partner")
     def _other_map(self, proposal: dict[str, Any]) -> list[int]:
-        sizes = self.shape[:2] or [1, 1]
-        return pair_inside(proposal["value"], sizes, "partner must be [layer, head]")
+        return pair_inside(proposal["value"], self.shape[:2], "partner must be [layer, head]")
 
     def __repr__(self) -> str:
         layers, heads, queries, keys = self.shape
@@ -81,7 +79,6 @@ def heatmap(
         TypeError: Values are not real numbers, or names are not strings.
         ValueError: A shape, a number of names, ``color_range`` or ``view`` is none of those above.
     """
-    check_instance(str, title=title)
     stacks = as_pair(weights, other)
     layers, heads = stacks[0].shape[:2]
     view = view or ("first" if other is None else "side")
