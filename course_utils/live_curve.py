@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from types import TracebackType
 from typing import Self
 
 from matplotlib.figure import Figure
@@ -57,12 +56,7 @@ class LiveCurve:
             self._handle = display(self.figure, display_id=True)  # type: ignore[no-untyped-call]
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         """Draw what there is, after an interrupt too."""
         self._draw()
 

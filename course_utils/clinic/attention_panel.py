@@ -9,30 +9,28 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from course_utils.clinic.contract import Contract, raising
+
 Attention = Callable[..., Tensor]
+Mask = Tensor | None
 LONGEST = 64
 
 
-def strict(attention: Attention, *about: str) -> Attention:
-    """Return an attention that takes nothing but what the contract promises about these."""
-
-    def held(query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None = None) -> Tensor:
-        given = (query, key, value)
-        broken = {
-            "dtype": any(x.dtype != torch.float64 for x in given),
-            "axes": any(x.dim() not in (2, 3, 4) for x in given),
-            "length": max(query.shape[-2], key.shape[-2]) > LONGEST,
-            "mask": attn_mask is not None and attn_mask.dtype != torch.bool,
-        }
-        for what in about or broken:
-            if broken[what]:
-                raise TypeError(f"the contract promises another {what}")
-        return attention(query, key, value, attn_mask)
-
-    return held
+def _broken(query: Tensor, key: Tensor, value: Tensor, attn_mask: Mask = None) -> dict[str, bool]:
+    given = (query, key, value)
+    return {
+        "dtype": any(x.dtype != torch.float64 for x in given),
+        "axes": any(x.dim() not in (2, 3, 4) for x in given),
+        "length": max(query.shape[-2], key.shape[-2]) > LONGEST,
+        "mask": attn_mask is not None and attn_mask.dtype != torch.bool,
+    }
 
 
-def _visible(query: Tensor, key: Tensor, attn_mask: Tensor | None) -> Tensor:
+_CONTRACT = Contract(_broken)
+_strict, _always = _CONTRACT.strict, _CONTRACT.always
+
+
+def _visible(query: Tensor, key: Tensor, attn_mask: Mask) -> Tensor:
     shape = (*query.shape[:-1], key.shape[-2])
     full = torch.ones(shape, dtype=torch.bool)
     return full if attn_mask is None else full & attn_mask
@@ -42,7 +40,7 @@ def _attend(
     query: Tensor,
     key: Tensor,
     value: Tensor,
-    attn_mask: Tensor | None = None,
+    attn_mask: Mask = None,
     *,
     scale: Callable[[Tensor, Tensor], float] = lambda key, value: 1 / math.sqrt(key.shape[-1]),
     see: Callable[[Tensor], Tensor] = lambda seen: seen,
@@ -57,13 +55,11 @@ def _attend(
     return weights.masked_fill(nothing, empty(key)) @ value
 
 
-def _by_torch(query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None = None) -> Tensor:
+def _by_torch(query: Tensor, key: Tensor, value: Tensor, attn_mask: Mask = None) -> Tensor:
     return F.scaled_dot_product_attention(query, key, value, attn_mask).nan_to_num(0.0)
 
 
-def _by_einsum(
-    query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None = None
-) -> Tensor:
+def _by_einsum(query: Tensor, key: Tensor, value: Tensor, attn_mask: Mask = None) -> Tensor:
     scores = torch.einsum("...ld,...sd->...ls", query, key) / math.sqrt(query.shape[-1])
     seen = _visible(query, key, attn_mask)
     powers = (scores - scores.amax(-1, keepdim=True)).exp() * seen
@@ -72,7 +68,7 @@ def _by_einsum(
     return torch.einsum("...ls,...sv->...lv", weights, value)
 
 
-def _by_loop(query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None = None) -> Tensor:
+def _by_loop(query: Tensor, key: Tensor, value: Tensor, attn_mask: Mask = None) -> Tensor:
     seen = _visible(query, key, attn_mask)
     rows = []
     for i in range(query.shape[-2]):
@@ -82,7 +78,7 @@ def _by_loop(query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None
     return torch.stack(rows, dim=-2)
 
 
-def _by_tiles(query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None = None) -> Tensor:
+def _by_tiles(query: Tensor, key: Tensor, value: Tensor, attn_mask: Mask = None) -> Tensor:
     seen = _visible(query, key, attn_mask)
     m = query.new_full((*query.shape[:-1], 1), -1e300)
     total, out = torch.zeros_like(m), query.new_zeros(*query.shape[:-1], value.shape[-1])
@@ -97,7 +93,7 @@ def _by_tiles(query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | Non
     return out / total.where(total > 0, 1.0)
 
 
-def _in_place(query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None = None) -> Tensor:
+def _in_place(query: Tensor, key: Tensor, value: Tensor, attn_mask: Mask = None) -> Tensor:
     scores = query @ key.mT
     scores.div_(math.sqrt(query.shape[-1]))
     if attn_mask is not None:
@@ -106,7 +102,7 @@ def _in_place(query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | Non
     return scores.div_(scores.sum(-1, keepdim=True).clamp_(min=1e-300)) @ value
 
 
-def _by_numpy(query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None = None) -> Tensor:
+def _by_numpy(query: Tensor, key: Tensor, value: Tensor, attn_mask: Mask = None) -> Tensor:
     seen = _visible(query, key, attn_mask).numpy()
     q, k, v = (x.detach().numpy() for x in (query, key, value))
     scores = np.where(seen, q @ np.swapaxes(k, -1, -2) / np.sqrt(q.shape[-1]), -np.inf)
@@ -115,23 +111,17 @@ def _by_numpy(query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | Non
     return torch.from_numpy(powers / np.maximum(powers.sum(-1, keepdims=True), 1e-300) @ v)
 
 
-def _masked_after(
-    query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None = None
-) -> Tensor:
+def _masked_after(query: Tensor, key: Tensor, value: Tensor, attn_mask: Mask = None) -> Tensor:
     weights = (query @ key.mT / math.sqrt(query.shape[-1])).softmax(-1)
     return (weights * _visible(query, key, attn_mask)) @ value
 
 
-def _scaled_in_place(
-    query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None = None
-) -> Tensor:
+def _scaled_in_place(query: Tensor, key: Tensor, value: Tensor, attn_mask: Mask = None) -> Tensor:
     query /= math.sqrt(query.shape[-1])
     return _attend(query, key, value, attn_mask, scale=lambda key, value: 1.0)
 
 
-def _mask_turned(
-    query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None = None
-) -> Tensor:
+def _mask_turned(query: Tensor, key: Tensor, value: Tensor, attn_mask: Mask = None) -> Tensor:
     out = _attend(query, key, value, attn_mask)
     if attn_mask is not None:
         attn_mask.logical_not_()
@@ -141,20 +131,14 @@ def _mask_turned(
 def _dropping() -> Attention:
     generator = torch.Generator().manual_seed(1)
 
-    def attend(
-        query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None = None
-    ) -> Tensor:
+    def attend(query: Tensor, key: Tensor, value: Tensor, attn_mask: Mask = None) -> Tensor:
         seen = _visible(query, key, attn_mask)
         scores = query @ key.mT / math.sqrt(query.shape[-1])
         weights = scores.masked_fill(~seen, -torch.inf).softmax(-1).nan_to_num(0.0)
         kept = torch.rand(weights.shape, generator=generator) < 0.8
         return (weights * kept / 0.8) @ value
 
-    return strict(attend)
-
-
-def _raising(query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None = None) -> Tensor:
-    raise RuntimeError("this attention always stops with an error")
+    return _strict(attend)
 
 
 def _only_with_masks(query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor) -> Tensor:
@@ -163,10 +147,6 @@ def _only_with_masks(query: Tensor, key: Tensor, value: Tensor, attn_mask: Tenso
 
 def _without_masks(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
     return _attend(query, key, value)
-
-
-def _always(attention: Attention, *about: str) -> Callable[[], Attention]:
-    return lambda: strict(attention, *about)
 
 
 RIGHT: Mapping[str, Callable[[], Attention]] = {
@@ -196,7 +176,7 @@ FAULTS: Mapping[str, Callable[[], Attention]] = {
     "the query changed": _always(_scaled_in_place),
     "the mask changed": _always(_mask_turned),
     "dropout left on": _dropping,
-    "an error for every input": lambda: _raising,
+    "an error for every input": lambda: raising,
     "an error where a mask is given": lambda: _without_masks,
     "an error where no mask is given": lambda: _only_with_masks,
 }

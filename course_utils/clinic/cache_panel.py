@@ -8,6 +8,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from course_utils.clinic.contract import Contract
+
 Step = tuple[Tensor, Any]
 Attend = Callable[[Tensor, Tensor, Tensor, Any], Step]
 ROOM = 64
@@ -25,31 +27,23 @@ def _attend(
     return scores.softmax(-1).nan_to_num(0.0) @ value
 
 
-def strict(attend: Attend, *about: str) -> Attend:
-    """Return an attention that takes nothing but what the contract promises about these."""
+def _broken(query: Tensor, key: Tensor, value: Tensor, cache: Any) -> dict[str, bool]:
+    given = (query, key, value)
+    return {
+        "dtype": any(x.dtype != torch.float64 for x in given),
+        "number of axes": any(x.dim() != 4 for x in given),
+        "number of tokens": query.shape[-2] < 1,
+    }
 
-    def held(query: Tensor, key: Tensor, value: Tensor, cache: Any) -> Step:
-        given = (query, key, value)
-        broken = {
-            "dtype": any(x.dtype != torch.float64 for x in given),
-            "number of axes": any(x.dim() != 4 for x in given),
-            "number of tokens": query.shape[-2] < 1,
-        }
-        for what in about or broken:
-            if broken[what]:
-                raise TypeError(f"the contract promises another {what}")
-        return attend(query, key, value, cache)
 
-    return held
+_CONTRACT = Contract(_broken)
+_strict, _always = _CONTRACT.strict, _CONTRACT.always
 
 
 def _joined(cache: Any, *new: Tensor) -> tuple[Tensor, ...]:
     if cache is None:
         return new
     return tuple(torch.cat(pair, dim=-2) for pair in zip(cache, new, strict=True))
-
-
-Change = Callable[[Tensor, Tensor, Tensor, Any], Step]
 
 
 def _tuple(query: Tensor, key: Tensor, value: Tensor, cache: Any) -> Step:
@@ -105,7 +99,7 @@ def _numbered() -> Attend:
         store.append(kept)
         return out, len(store) - 1
 
-    return strict(attend, "number of tokens", "number of axes")
+    return _strict(attend, "number of tokens", "number of axes")
 
 
 def _seeing(first: int, later: int, aligned: bool = True, scale: float | None = None) -> Attend:
@@ -132,42 +126,25 @@ def _newest_kept(query: Tensor, key: Tensor, value: Tensor, cache: Any) -> Step:
     return out, _joined(cache, key[..., -1:, :], value[..., -1:, :])
 
 
-def _forgetful(query: Tensor, key: Tensor, value: Tensor, cache: Any) -> Step:
-    return _tuple(query, key, value, None)
+def _kept_inside(past: Callable[[Any, Any], Any]) -> Callable[[], Attend]:
+    """Return what makes an attention that chooses its past by the cache handed in and its own."""
 
+    def make() -> Attend:
+        kept: list[Any] = [None]
 
-def _keeps_nothing(query: Tensor, key: Tensor, value: Tensor, cache: Any) -> Step:
-    return _tuple(query, key, value, cache)[0], None
+        def attend(query: Tensor, key: Tensor, value: Tensor, cache: Any) -> Step:
+            out, kept[0] = _tuple(query, key, value, past(cache, kept[0]))
+            return out, "kept inside"
 
+        return _strict(attend)
 
-def _left_behind() -> Attend:
-    left: list[Any] = [None]
-
-    def attend(query: Tensor, key: Tensor, value: Tensor, cache: Any) -> Step:
-        out, left[0] = _tuple(query, key, value, left[0])
-        return out, "kept inside"
-
-    return strict(attend)
-
-
-def _one_for_all() -> Attend:
-    kept: list[Any] = [None]
-
-    def attend(query: Tensor, key: Tensor, value: Tensor, cache: Any) -> Step:
-        out, kept[0] = _tuple(query, key, value, None if cache is None else kept[0])
-        return out, "kept inside"
-
-    return strict(attend)
+    return make
 
 
 def _refused(query: Tensor, key: Tensor, value: Tensor, cache: Any) -> Step:
     if cache is not None:
         raise ValueError("this attention takes no cache")
     return _tuple(query, key, value, None)
-
-
-def _always(attend: Attend, *about: str) -> Callable[[], Attend]:
-    return lambda: strict(attend, *about)
 
 
 RIGHT: Mapping[str, Callable[[], Attend]] = {
@@ -184,11 +161,11 @@ FAULTS: Mapping[str, Callable[[], Attend]] = {
     "a mask aligned top-left": _always(_seeing(0, 0, aligned=False)),
     "only the newest of several tokens used": _always(_newest_used),
     "only the newest of several tokens kept": _always(_newest_kept),
-    "the past forgotten": _always(_forgetful),
-    "nothing kept": _always(_keeps_nothing),
+    "the past forgotten": _always(lambda query, key, value, cache: _tuple(query, key, value, None)),
+    "nothing kept": _always(lambda *args: (_tuple(*args)[0], None)),
     "the own key missing": _always(_seeing(-1, -1)),
     "no scale": _always(_seeing(0, 0, scale=1.0)),
-    "what another text left behind is read": _left_behind,
-    "one cache for all texts under way": _one_for_all,
+    "what another text left behind is read": _kept_inside(lambda cache, own: own),
+    "one cache for all texts under way": _kept_inside(lambda cache, own: cache and own),
     "a cache that is not accepted": _always(_refused),
 }

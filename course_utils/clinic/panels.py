@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from types import ModuleType
 
 from course_utils.clinic import attention_panel, cache_panel, rotation_panel, tiling_panel
 
@@ -21,22 +22,16 @@ class Implementation:
     is_right: bool
 
 
-def _panel(
-    right: Mapping[str, Callable[[], Callable[..., object]]],
-    faults: Mapping[str, Callable[[], Callable[..., object]]],
-) -> tuple[Implementation, ...]:
-    kinds = ((right, True), (faults, False))
-    return tuple(
-        Implementation(name, make, is_right)
-        for kind, is_right in kinds
-        for name, make in kind.items()
-    )
+def _panel(module: ModuleType) -> tuple[Implementation, ...]:
+    right = (Implementation(name, make, True) for name, make in module.RIGHT.items())
+    wrong = (Implementation(name, make, False) for name, make in module.FAULTS.items())
+    return (*right, *wrong)
 
 
 # By the exercise whose answer is a test of such implementations.
 PANELS: Mapping[str, tuple[Implementation, ...]] = {
-    "accepts_attention": _panel(attention_panel.RIGHT, attention_panel.FAULTS),
-    "accepts_tiling": _panel(tiling_panel.RIGHT, tiling_panel.FAULTS),
-    "accepts_cache": _panel(cache_panel.RIGHT, cache_panel.FAULTS),
-    "accepts_rotation": _panel(rotation_panel.RIGHT, rotation_panel.FAULTS),
+    "accepts_attention": _panel(attention_panel),
+    "accepts_tiling": _panel(tiling_panel),
+    "accepts_cache": _panel(cache_panel),
+    "accepts_rotation": _panel(rotation_panel),
 }

@@ -7,26 +7,21 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from course_utils.clinic.contract import Contract, raising
 from course_utils.positions import rope_interleaved, rope_split_halves
 
 Turn = Callable[[Tensor, Tensor], Tensor]
 
 
-def strict(turn: Turn, *about: str) -> Turn:
-    """Return a rotation that takes nothing but what the contract promises about these."""
+def _broken(x: Tensor, positions: Tensor) -> dict[str, bool]:
+    return {
+        "dtype": x.dtype != torch.float64,
+        "number of axes": x.dim() != 4,
+        "kind of positions": positions.dtype != torch.long,
+    }
 
-    def held(x: Tensor, positions: Tensor) -> Tensor:
-        broken = {
-            "dtype": x.dtype != torch.float64,
-            "number of axes": x.dim() != 4,
-            "kind of positions": positions.dtype != torch.long,
-        }
-        for what in about or broken:
-            if broken[what]:
-                raise TypeError(f"the contract promises another {what}")
-        return turn(x, positions)
 
-    return held
+_always = Contract(_broken).always
 
 
 def _frequencies(d_k: int) -> Tensor:
@@ -103,18 +98,6 @@ def _own_of_first(x: Tensor, positions: Tensor) -> Tensor:
     return positions if positions.dim() == 1 else positions[0]
 
 
-def _nothing(x: Tensor, positions: Tensor) -> Tensor:
-    return x.clone()
-
-
-def _raising(x: Tensor, positions: Tensor) -> Tensor:
-    raise RuntimeError("this rotation always stops with an error")
-
-
-def _always(turn: Turn, *about: str) -> Callable[[], Turn]:
-    return lambda: strict(turn, *about)
-
-
 RIGHT: Mapping[str, Callable[[], Turn]] = {
     "neighbours paired": _always(rope_interleaved),
     "split halves paired": _always(rope_split_halves),
@@ -124,7 +107,7 @@ RIGHT: Mapping[str, Callable[[], Turn]] = {
     "split halves, by NumPy": _always(_by_numpy, "dtype"),
 }
 FAULTS: Mapping[str, Callable[[], Turn]] = {
-    "nothing turned": _always(_nothing),
+    "nothing turned": _always(lambda x, positions: x.clone()),
     "the positions ignored": _always(
         partial(_rope, place=lambda x, positions: torch.arange(x.shape[2]))
     ),
@@ -142,5 +125,5 @@ FAULTS: Mapping[str, Callable[[], Turn]] = {
     "the other direction": _always(partial(_rope, sign=-1.0, halves=True)),
     "half of the features only": _always(partial(_rope, share=2)),
     "a length that changes": _always(partial(_rope, grow=1.1)),
-    "an error for every input": lambda: _raising,
+    "an error for every input": lambda: raising,
 }

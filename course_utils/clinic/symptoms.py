@@ -5,6 +5,7 @@ Every function here plants one cause, measures, repairs it, and measures again.
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import torch
@@ -135,23 +136,19 @@ def cached_unlike() -> Symptom:
                    *(float((out - whole).abs().max()) for out in outs))  # fmt: skip
 
 
-def _growth(count: Callable[[int], int]) -> float:
+def _growth(measure: Callable[..., int], way: Callable[[Tensor], Any]) -> float:
     sizes = (128, 256, 512)
-    return fit_exponent(sizes, [count(n) for n in sizes])
+    return fit_exponent(sizes, [measure(way, _draw(1, 1, n, 8)) for n in sizes])
 
 
 def memory_squared() -> Symptom:
     """Count the largest tensor of attention written out, and by tiles."""
-
-    def plain(x: Tensor) -> Tensor:
-        return scaled_dot_product_attention(x, x, x)
-
-    def tiles(x: Tensor) -> Any:
-        return tiled_attention(x, x, x, 32, 32)
-
-    ways = [lambda n, f=f: largest_tensor(f, _draw(1, 1, n, 8)) for f in (plain, tiles)]
+    ways: tuple[Callable[[Tensor], Any], ...] = (
+        lambda x: scaled_dot_product_attention(x, x, x),
+        lambda x: tiled_attention(x, x, x, 32, 32),
+    )
     return Symptom("memory grows with n²", "all scores at once", "exponent of the largest tensor",
-                   *(_growth(way) for way in ways))  # fmt: skip
+                   *(_growth(largest_tensor, way) for way in ways))  # fmt: skip
 
 
 def slower_window() -> Symptom:
@@ -160,12 +157,9 @@ def slower_window() -> Symptom:
     def masked(x: Tensor) -> Tensor:
         return scaled_dot_product_attention(x, x, x, window_mask(x.shape[-2], x.shape[-2], 16))
 
-    def window(x: Tensor) -> Tensor:
-        return sliding_window_attention(x, x, x, 16)
-
-    ways = [lambda n, f=f: count_flops(f, _draw(1, 1, n, 8)) for f in (masked, window)]
+    ways = (masked, lambda x: sliding_window_attention(x, x, x, 16))
     return Symptom("no faster with a window", "the window as a mask", "exponent of the FLOPs",
-                   *(_growth(way) for way in ways))  # fmt: skip
+                   *(_growth(count_flops, way) for way in ways))  # fmt: skip
 
 
 def no_gradient() -> Symptom:
@@ -188,14 +182,11 @@ def order_ignored() -> Symptom:
     x, order = _draw(1, 6, 4), torch.tensor([2, 0, 3, 5, 1, 4])
     place = _draw(6, 4, seed=1)
 
-    def layer(add: float) -> Callable[[Tensor], Tensor]:
-        def attend(x: Tensor) -> Tensor:
-            x = x + add * place
-            return scaled_dot_product_attention(x, x, x)
+    def layer(x: Tensor, add: float) -> Tensor:
+        x = x + add * place
+        return scaled_dot_product_attention(x, x, x)
 
-        return attend
-
-    found = [is_permutation_equivariant(layer(add), x, order) for add in (0.0, 1.0)]
+    found = [is_permutation_equivariant(partial(layer, add=add), x, order) for add in (0.0, 1.0)]
     return Symptom("order does not matter", "no positions", "equivariant (1) or not (0)",
                    *map(float, found))  # fmt: skip
 

@@ -10,26 +10,21 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from course_utils.attention import scaled_dot_product_attention
+from course_utils.clinic.contract import Contract, raising
 
 Tiled = Callable[[Tensor, Tensor, Tensor, int], Tensor]
 
 
-def strict(tiled: Tiled, *about: str) -> Tiled:
-    """Return an attention that takes nothing but what the contract promises about these."""
+def _broken(query: Tensor, key: Tensor, value: Tensor, block: int) -> dict[str, bool]:
+    given = (query, key, value)
+    return {
+        "dtype": any(x.dtype != torch.float64 for x in given),
+        "number of axes": any(x.dim() != 4 for x in given),
+        "block": not isinstance(block, int) or block < 1,
+    }
 
-    def held(query: Tensor, key: Tensor, value: Tensor, block: int) -> Tensor:
-        given = (query, key, value)
-        broken = {
-            "dtype": any(x.dtype != torch.float64 for x in given),
-            "number of axes": any(x.dim() != 4 for x in given),
-            "block": not isinstance(block, int) or block < 1,
-        }
-        for what in about or broken:
-            if broken[what]:
-                raise TypeError(f"the contract promises another {what}")
-        return tiled(query, key, value, block)
 
-    return held
+_always = Contract(_broken).always
 
 
 def _tiles(num_keys: int, block: int) -> list[slice]:
@@ -97,13 +92,14 @@ def _by_numpy(query: Tensor, key: Tensor, value: Tensor, block: int) -> Tensor:
     return torch.from_numpy(out)
 
 
-def _each_alone(query: Tensor, key: Tensor, value: Tensor, block: int, *, mean: bool) -> Tensor:
+def _each_alone(
+    query: Tensor, key: Tensor, value: Tensor, block: int, *, join: Callable[..., Tensor]
+) -> Tensor:
     """Take a softmax of each tile by itself."""
+    scaled = query / math.sqrt(query.shape[-1])
     tiles = _tiles(key.shape[-2], block)
-    scores = [query @ key[..., t, :].mT / math.sqrt(query.shape[-1]) for t in tiles]
-    outs = [s.softmax(-1) @ value[..., t, :] for s, t in zip(scores, tiles, strict=True)]
-    together = torch.stack(outs)
-    return together.mean(0) if mean else together.sum(0)
+    outs = [(scaled @ key[..., t, :].mT).softmax(-1) @ value[..., t, :] for t in tiles]
+    return join(torch.stack(outs), dim=0)
 
 
 def _backwards(L: int, S: int, block: int) -> list[slice]:
@@ -116,14 +112,6 @@ def _full_tiles(L: int, S: int, block: int) -> list[slice]:
 
 def _tiles_of_queries(L: int, S: int, block: int) -> list[slice]:
     return [part for part in _tiles(L, block) if part.start < S]
-
-
-def _raising(query: Tensor, key: Tensor, value: Tensor, block: int) -> Tensor:
-    raise RuntimeError("this attention always stops with an error")
-
-
-def _always(tiled: Tiled, *about: str) -> Callable[[], Tiled]:
-    return lambda: strict(tiled, *about)
 
 
 def _by_torch(query: Tensor, key: Tensor, value: Tensor, block: int) -> Tensor:
@@ -140,8 +128,8 @@ RIGHT: Mapping[str, Callable[[], Tiled]] = {
     "tiles of two queries, by NumPy": _always(_by_numpy, "dtype", "number of axes"),
 }
 FAULTS: Mapping[str, Callable[[], Tiled]] = {
-    "a softmax in each tile, summed": _always(partial(_each_alone, mean=False)),
-    "a softmax in each tile, averaged": _always(partial(_each_alone, mean=True)),
+    "a softmax in each tile, summed": _always(partial(_each_alone, join=torch.sum)),
+    "a softmax in each tile, averaged": _always(partial(_each_alone, join=torch.mean)),
     "no scale": _always(partial(_online, scale=1.0)),
     "the keys that do not fill a block dropped": _always(partial(_online, tiles=_full_tiles)),
     "keys counted by the number of queries": _always(partial(_online, tiles=_tiles_of_queries)),
@@ -151,5 +139,5 @@ FAULTS: Mapping[str, Callable[[], Tiled]] = {
     "no running maximum": _always(partial(_online, running=False)),
     "the sum not rescaled": _always(partial(_online, rescale_sum=False)),
     "the output not rescaled": _always(partial(_online, rescale_out=False)),
-    "an error for every input": lambda: _raising,
+    "an error for every input": lambda: raising,
 }

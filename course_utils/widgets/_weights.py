@@ -3,14 +3,12 @@
 from collections.abc import Sequence
 from typing import Any
 
-import anywidget
 import numpy as np
 import traitlets
 from numpy.typing import NDArray
 
-from course_utils.plain_validation import (
-    check_strings,
-)
+from course_utils.plain_validation import check_instance, check_strings
+from course_utils.widgets._traits import CourseWidget, Index
 
 MAX_VALUES = 2**24
 """More values than this make a notebook that no browser opens in comfort (64 MB of float32)."""
@@ -19,16 +17,10 @@ _EXACT_VALUES = 2**16
 
 
 def as_stack(weights: Any, what: str = "weights") -> NDArray[np.float32]:
-    """Return weights as (layers, heads, queries, keys) in float32.
+    """Return weights as (layers, heads, queries, keys) in float32; not finite ones are kept.
 
-    Args:
-        weights: (L, S), (H, L, S) or (layers, H, L, S): a tensor of any device and dtype, an array,
-            or nested lists. Values that are not finite are kept.
-        what: The argument's name.
-
-    Raises:
-        TypeError: The values are not real numbers.
-        ValueError: The shape is none of the three, an axis is empty, or there are too many values.
+    They are (L, S), (H, L, S) or (layers, H, L, S): a tensor of any device and dtype, an array, or
+    nested lists. `what` is the argument's name.
     """
     if hasattr(weights, "detach"):
         weights = weights.detach().cpu()
@@ -53,12 +45,7 @@ def as_stack(weights: Any, what: str = "weights") -> NDArray[np.float32]:
 
 
 def as_pair(weights: Any, other: Any) -> list[NDArray[np.float32]]:
-    """Return the weights, and after them the others where there are any.
-
-    Raises:
-        TypeError: Values are not real numbers.
-        ValueError: A shape is wrong, the two differ in shape, or there are too many values.
-    """
+    """Return the weights, and after them the others where there are any."""
     stacks = [as_stack(weights)]
     if other is not None:
         stacks.append(as_stack(other, "other"))
@@ -76,17 +63,7 @@ def as_pair(weights: Any, other: Any) -> list[NDArray[np.float32]]:
 
 
 def as_names(names: Sequence[str] | None, count: int, what: str, one: str) -> list[str] | None:
-    """Return names as a list of ``count`` strings, or None.
-
-    Args:
-        names: Tokens of an axis, or names of heads or layers.
-        count: How many there must be.
-        what: The argument's name.
-        one: What each of them names.
-
-    Raises:
-        ValueError: There are more or fewer than ``count``.
-    """
+    """Return names as a list of ``count`` strings, or None; each names `one` of an axis."""
     if names is None:
         return None
     check_strings(**{what: names})
@@ -107,48 +84,30 @@ def encode_values(stack: NDArray[np.float32]) -> tuple[bytes, str]:
 
 
 def pair_inside(value: Any, sizes: Sequence[int], rule: str) -> list[int]:
-    """Return two indices as a list.
-
-    Raises:
-        ValueError: There are not two, or one is not below its size.
-    """
+    """Return two indices, each below its size, as a list."""
     pair = list(value)
     if len(pair) != 2 or not all(0 <= i < size for i, size in zip(pair, sizes, strict=True)):
         raise ValueError(f"{rule} inside {list(sizes)}, got {pair}")
     return pair
 
 
-class WeightsWidget(anywidget.AnyWidget):
+class WeightsWidget(CourseWidget):
     """What widgets of weights share: the values, their names, the layer and the chosen cell."""
 
-    data = traitlets.Bytes(help="The weights, little-endian, row by row.").tag(sync=True)
-    encoding = traitlets.Enum(("float32", "float16"), help="How to read them.").tag(sync=True)
-    shape: "traitlets.List[int]" = traitlets.List(help="Layers, heads, queries, keys.").tag(
-        sync=True
-    )
-    query_tokens: "traitlets.List[str]" = traitlets.List(
-        allow_none=True, help="Names of the rows."
-    ).tag(sync=True)
-    key_tokens: "traitlets.List[str]" = traitlets.List(
-        allow_none=True, help="Names of the columns."
-    ).tag(sync=True)
-    head_names: "traitlets.List[str]" = traitlets.List(help="Names of the heads.").tag(sync=True)
-    layer_names: "traitlets.List[str]" = traitlets.List(help="Names of the layers.").tag(sync=True)
-    title = traitlets.Unicode(help="What stands above the picture.").tag(sync=True)
-    layer = traitlets.Int(0, help="The layer shown.").tag(sync=True)
-    cell = traitlets.List([0, 0], help="Query and key of the chosen cell.").tag(sync=True)
-
-    @traitlets.validate("layer", "head")
-    def _known(self, proposal: dict[str, Any]) -> int:
-        name, value = proposal["trait"].name, int(proposal["value"])
-        count = self.shape[("layer", "head").index(name)] if self.shape else 1
-        if not 0 <= value < count:
-            raise ValueError(f"{name} must be in 0..{count - 1}, got {value}")
-        return value
+    data = traitlets.Bytes(help="The weights, little-endian, row by row.")
+    encoding = traitlets.Enum(("float32", "float16"), help="How to read them.")
+    shape = traitlets.List(traitlets.Int(), help="Layers, heads, queries, keys.")
+    query_tokens = traitlets.List(traitlets.Unicode(), allow_none=True, help="Names of the rows.")
+    key_tokens = traitlets.List(traitlets.Unicode(), allow_none=True, help="Names of the columns.")
+    head_names = traitlets.List(traitlets.Unicode(), help="Names of the heads.")
+    layer_names = traitlets.List(traitlets.Unicode(), help="Names of the layers.")
+    title = traitlets.Unicode(help="What stands above the picture.")
+    layer = Index(0, 0, lambda self: self.shape[0] - 1, help="The layer shown.")
+    cell = traitlets.List([0, 0], help="Query and key of the chosen cell.")
 
     @traitlets.validate("cell")
     def _inside(self, proposal: dict[str, Any]) -> list[int]:
-        return pair_inside(proposal["value"], self.shape[2:] or [1, 1], "cell must be [query, key]")
+        return pair_inside(proposal["value"], self.shape[2:], "cell must be [query, key]")
 
 
 def weights_traits(
@@ -159,11 +118,8 @@ def weights_traits(
     head_names: Sequence[str] | None,
     layer_names: Sequence[str] | None,
 ) -> dict[str, Any]:
-    """Return the traits of a ``WeightsWidget`` for stacks of one shape, one after the other.
-
-    Raises:
-        ValueError: A number of names does not fit.
-    """
+    """Return the traits of a ``WeightsWidget`` for stacks of one shape, one after the other."""
+    check_instance(str, title=title)
     layers, heads, queries, keys = stacks[0].shape
     data, encoding = encode_values(np.stack(stacks))
     return {

@@ -3,49 +3,31 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-import anywidget
 import traitlets
 
-from course_utils.plain_validation import (
-    check_instance,
-    check_strings,
-)
-from course_utils.widgets._assets import module, style
+from course_utils.plain_validation import check_instance, check_strings
+from course_utils.widgets._traits import CourseWidget, Index, Items
 
 _WANTED = ("text", "iso", "locale", "spans")
 
 
-class AlignmentExplorer(anywidget.AnyWidget):
+class AlignmentExplorer(CourseWidget, page="alignment_explorer"):
     """The widget that ``alignment_explorer`` makes; its traits follow what the reader chooses."""
 
-    _esm = module("alignment_explorer.js")
-    _css = style("alignment_explorer.css")
-
-    sources: "traitlets.List[dict[str, Any]]" = traitlets.List(
-        help="For each date its text, iso, locale and spans."
-    ).tag(sync=True)
-    scores: "traitlets.List[str]" = traitlets.List(help="Names of the scores.").tag(sync=True)
-    written: "traitlets.List[list[str]]" = traitlets.List(
-        help="For each score what it wrote, a text a date."
-    ).tag(sync=True)
+    sources = Items(help="For each date its text, iso, locale and spans.")
+    scores = traitlets.List(traitlets.Unicode(), help="Names of the scores.")
+    written = Items(help="For each score what it wrote, a text a date.")
     data = traitlets.Bytes(
         help="Weights in percent, a byte each: score, date, written character, source character."
-    ).tag(sync=True)
-    score = traitlets.Int(0, help="The scoring function shown.").tag(sync=True)
-    date = traitlets.Int(0, help="The date shown.").tag(sync=True)
-    place = traitlets.Int(0, help="The written character asked about.").tag(sync=True)
-
-    @traitlets.validate("score", "date", "place")
-    def _known(self, proposal: dict[str, Any]) -> int:
-        name, value = proposal["trait"].name, int(proposal["value"])
-        longest = max((len(text) for run in self.written for text in run), default=0)
-        counts = {"score": len(self.scores), "date": len(self.sources), "place": longest}
-        if not 0 <= value < max(1, counts[name]):
-            raise ValueError(f"{name} must be in 0..{counts[name] - 1}, got {value}")
-        return value
+    )
+    score = Index(0, 0, lambda self: len(self.scores) - 1, help="The scoring function shown.")
+    date = Index(0, 0, lambda self: len(self.sources) - 1, help="The date shown.")
+    place = Index(
+        0, 0, lambda self: max(len(text) for run in self.written for text in run) - 1,
+        help="The written character asked about.",
+    )  # fmt: skip
 
     def __repr__(self) -> str:
-        """Say how much is shown; the same in every run."""
         return f"AlignmentExplorer({len(self.scores)} scores, {len(self.sources)} dates)"
 
 

@@ -3,11 +3,10 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import anywidget
 import traitlets
 
 from course_utils.plain_validation import check_instance
-from course_utils.widgets._assets import module, style
+from course_utils.widgets._traits import Choice, CourseWidget, Flag, Number
 
 _POWERS = [2**power for power in range(18)]
 _HEADS = [1, 2, 4, 6, 8, 12, 16, 20, 25, 32, 40, 64, 96, 128]
@@ -53,39 +52,30 @@ LAWS = {
 """A, B, alpha, beta and E of loss = E + A / N^alpha + B / D^beta."""
 
 
-class BudgetExplorer(anywidget.AnyWidget):
+class BudgetExplorer(CourseWidget, page="budget_explorer"):
     """The widget that ``budget_explorer`` makes; its traits follow the controls."""
 
-    _esm = module("budget_explorer.js")
-    _css = style("budget_explorer.css")
-
-    choices = traitlets.Dict(CHOICES, help="The places of each slider.").tag(sync=True)
-    presets = traitlets.Dict(PRESETS, help="Published shapes by name.").tag(sync=True)
-    laws = traitlets.Dict(LAWS, help="Constants A, B, alpha, beta, E of each law.").tag(sync=True)
-    vocab_size = traitlets.Int(50257, help="Tokens known.").tag(sync=True)
-    d_model = traitlets.Int(768, help="Width of the stream.").tag(sync=True)
-    num_layers = traitlets.Int(12, help="Layers.").tag(sync=True)
-    d_ff = traitlets.Int(3072, help="Width inside the feed-forward part.").tag(sync=True)
-    num_heads = traitlets.Int(12, help="Query heads.").tag(sync=True)
-    num_kv_heads = traitlets.Int(12, help="Heads of keys and values.").tag(sync=True)
-    num_positions = traitlets.Int(1024, help="Learned positions; 0 for none.").tag(sync=True)
-    form = traitlets.Enum(("gpt", "llama"), "gpt", help="Biases and tied, or gated.").tag(sync=True)
-    num_tokens = traitlets.Int(1024, help="Length of a text in a step.").tag(sync=True)
-    batch = traitlets.Int(8, help="Texts in a step.").tag(sync=True)
-    mixed = traitlets.Bool(False, help="Whether 16 bits are used where they can be.").tag(sync=True)
-    optimizer = traitlets.Enum(("sgd", "momentum", "adam"), "adam", help="Its states.").tag(
-        sync=True
-    )
-    trained = traitlets.Float(1.0, help="Share of the parameters that is trained.").tag(sync=True)
-    recompute = traitlets.Bool(False, help="Whether layers are computed again.").tag(sync=True)
-    train_tokens = traitlets.Float(3e11, help="Tokens of the whole training.").tag(sync=True)
-    petaflops = traitlets.Float(100.0, help="10^15 operations per second, sustained.").tag(
-        sync=True
-    )
-    budget = traitlets.Float(23.5, help="Base-10 logarithm of the operations to spend.").tag(
-        sync=True
-    )
-    law = traitlets.Unicode("Besiroglu's refit", help="A key of `laws`.").tag(sync=True)
+    choices = traitlets.Dict(CHOICES, help="The places of each slider.")
+    presets = traitlets.Dict(PRESETS, help="Published shapes by name.")
+    laws = traitlets.Dict(LAWS, help="Constants A, B, alpha, beta, E of each law.")
+    vocab_size = traitlets.Int(50257, help="Tokens known.")
+    d_model = traitlets.Int(768, help="Width of the stream.")
+    num_layers = traitlets.Int(12, help="Layers.")
+    d_ff = traitlets.Int(3072, help="Width inside the feed-forward part.")
+    num_heads = traitlets.Int(12, help="Query heads.")
+    num_kv_heads = traitlets.Int(12, help="Heads of keys and values.")
+    num_positions = traitlets.Int(1024, help="Learned positions; 0 for none.")
+    form = Choice(("gpt", "llama"), "gpt", help="Biases and tied, or gated.")
+    num_tokens = traitlets.Int(1024, help="Length of a text in a step.")
+    batch = traitlets.Int(8, help="Texts in a step.")
+    mixed = Flag(False, help="Whether 16 bits are used where they can be.")
+    optimizer = Choice(("sgd", "momentum", "adam"), "adam", help="Its states.")
+    trained = traitlets.Float(1.0, help="Share of the parameters that is trained.")
+    recompute = Flag(False, help="Whether layers are computed again.")
+    train_tokens = traitlets.Float(3e11, help="Tokens of the whole training.")
+    petaflops = traitlets.Float(100.0, help="10^15 operations per second, sustained.")
+    budget = Number(23.5, 12, 27, help="Base-10 logarithm of the operations to spend.")
+    law = Choice(lambda self: self.laws, "Besiroglu's refit", help="A key of `laws`.")
 
     @traitlets.validate(*CHOICES)
     def _listed(self, proposal: dict[str, Any]) -> float:
@@ -95,22 +85,7 @@ class BudgetExplorer(anywidget.AnyWidget):
             raise ValueError(f"{name} must be one of {listed}, got {value:g}")
         return float(value) if isinstance(value, float) else int(value)
 
-    @traitlets.validate("budget")
-    def _inside(self, proposal: dict[str, Any]) -> float:
-        value = float(proposal["value"])
-        if not 12 <= value <= 27:
-            raise ValueError(f"budget must be from 12 to 27, got {value:g}")
-        return value
-
-    @traitlets.validate("law")
-    def _known(self, proposal: dict[str, Any]) -> str:
-        value = str(proposal["value"])
-        if value not in self.laws:
-            raise ValueError(f"law must be one of {', '.join(self.laws)}, got {value!r}")
-        return value
-
     def __repr__(self) -> str:
-        """Say the settings; the same in every run."""
         return f"BudgetExplorer(width {self.d_model}, {self.num_layers} layers, {self.law})"
 
 
@@ -152,7 +127,4 @@ def budget_explorer(
             )
         laws[name] = tuple(constants)
     shape: dict[str, Any] = PRESETS[preset]
-    widget = BudgetExplorer(laws=laws)
-    for name, value in {**shape, **settings, "law": law, "budget": budget}.items():
-        widget.set_trait(name, value)
-    return widget
+    return BudgetExplorer(laws=laws, **shape | settings | {"law": law, "budget": budget})

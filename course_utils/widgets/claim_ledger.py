@@ -3,10 +3,9 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import anywidget
 import traitlets
 
-from course_utils.widgets._assets import module, style
+from course_utils.widgets._traits import CourseWidget, Items
 
 VERDICTS = ("wrong", "corrected", "hardware-dependent", "unverifiable", "confirmed")
 """What can be found of a claim."""
@@ -14,26 +13,18 @@ VERDICTS = ("wrong", "corrected", "hardware-dependent", "unverifiable", "confirm
 SHOWN = ("id", "chapter", "claim", "verdict", "correct", "how", "check", "cite")
 
 
-class ClaimLedger(anywidget.AnyWidget):
+class ClaimLedger(CourseWidget, page="claim_ledger"):
     """The widget that ``claim_ledger`` makes; its traits follow the filters."""
 
-    _esm = module("claim_ledger.js")
-    _css = style("claim_ledger.css")
-
-    claims: "traitlets.List[dict[str, Any]]" = traitlets.List(help="The claims.").tag(sync=True)
-    timeline: "traitlets.List[dict[str, Any]]" = traitlets.List(
-        help="What happened when: date, event, chapters and citation."
-    ).tag(sync=True)
-    chapter = traitlets.Unicode("", help="Only claims of this chapter; empty for all.").tag(
-        sync=True
-    )
-    verdict = traitlets.Enum(("", *VERDICTS), "", help="Only of this verdict.").tag(sync=True)
-    how = traitlets.Unicode("", help="Only those checked this way.").tag(sync=True)
-    text = traitlets.Unicode("", help="Words that each claim shown has.").tag(sync=True)
-    opened = traitlets.Unicode("", help="The id of the claim whose row is open.").tag(sync=True)
+    claims = Items(help="The claims.")
+    timeline = Items(help="What happened when: date, event, chapters and citation.")
+    chapter = traitlets.Unicode("", help="Only claims of this chapter; empty for all.")
+    verdict = traitlets.Enum(("", *VERDICTS), "", help="Only of this verdict.")
+    how = traitlets.Unicode("", help="Only those checked this way.")
+    text = traitlets.Unicode("", help="Words that each claim shown has.")
+    opened = traitlets.Unicode("", help="The id of the claim whose row is open.")
 
     def __repr__(self) -> str:
-        """Say the settings; the same in every run."""
         return f"ClaimLedger({len(self.claims)} claims, {len(self.timeline)} entries of a timeline)"
 
 

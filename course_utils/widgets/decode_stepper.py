@@ -1,16 +1,11 @@
 """The picture of chapter 10: text made token by token, what is kept of it, and what it costs."""
 
 from collections.abc import Sequence
-from typing import Any
 
-import anywidget
 import traitlets
 
-from course_utils.plain_validation import (
-    check_int,
-    check_strings,
-)
-from course_utils.widgets._assets import module, style
+from course_utils.plain_validation import check_strings
+from course_utils.widgets._traits import Choice, CourseWidget, PowerOfTwo, Whole
 
 KINDS = ("none", "mha", "gqa", "mqa", "window")
 """What can be kept: nothing, the keys and values of every head, of groups, of one, or a window."""
@@ -20,66 +15,31 @@ TEXT = (
     "and not the whole text again"
 )
 
-RANGES = {
-    "prompt": (1, 63),
-    "chunk": (1, 63),
-    "window": (1, 16),
-    "num_sinks": (0, 4),
-    "num_layers": (1, 96),
-}
-POWERS = {
-    "num_heads": (1, 32),
-    "num_kv_heads": (1, 32),
-    "d_k": (16, 256),
-    "bytes_per_element": (1, 4),
-}
+SIZES = (
+    "bytes_per_element", "chunk", "d_k", "num_heads", "num_kv_heads", "num_layers", "num_sinks",
+    "step", "window",
+)  # fmt: skip
 
 
-class DecodeStepper(anywidget.AnyWidget):
+class DecodeStepper(CourseWidget, page="decode_stepper"):
     """The widget that ``decode_stepper`` makes; its traits follow the controls."""
 
-    _esm = module("decode_stepper.js")
-    _css = style("decode_stepper.css")
-
-    tokens: "traitlets.List[str]" = traitlets.List(
+    tokens = traitlets.List(
         traitlets.Unicode(), help="The text: a prompt, and what the model is said to answer."
-    ).tag(sync=True)
-    kind = traitlets.Enum(KINDS, "mha", help="What is kept of earlier tokens.").tag(sync=True)
-    step = traitlets.Int(0, min=0, help="How many steps have been taken.").tag(sync=True)
-    prompt = traitlets.Int(8, help="How many tokens are known at the start.").tag(sync=True)
-    chunk = traitlets.Int(8, help="How many tokens of the prompt a step feeds.").tag(sync=True)
-    window = traitlets.Int(8, help="How many positions a window keeps, the own counted.").tag(
-        sync=True
     )
-    num_sinks = traitlets.Int(2, help="First positions that a window keeps for good.").tag(
-        sync=True
-    )
-    num_layers = traitlets.Int(12, help="Layers of the model.").tag(sync=True)
-    num_heads = traitlets.Int(8, help="Query heads; a power of two.").tag(sync=True)
-    num_kv_heads = traitlets.Int(2, help="Heads of keys and values where they are shared.").tag(
-        sync=True
-    )
-    d_k = traitlets.Int(64, help="Width of a head; a power of two.").tag(sync=True)
-    bytes_per_element = traitlets.Int(2, help="4, 2 or 1: float32, half, int8.").tag(sync=True)
-
-    @traitlets.validate(*RANGES)
-    def _inside(self, proposal: dict[str, Any]) -> int:
-        name, value = proposal["trait"].name, int(proposal["value"])
-        low, high = RANGES[name]
-        if not low <= value <= high:
-            raise ValueError(f"{name} must be from {low} to {high}, got {value}")
-        return value
-
-    @traitlets.validate(*POWERS)
-    def _power(self, proposal: dict[str, Any]) -> int:
-        name, value = proposal["trait"].name, int(proposal["value"])
-        low, high = POWERS[name]
-        if not low <= value <= high or value.bit_count() != 1:
-            raise ValueError(f"{name} must be a power of two from {low} to {high}, got {value}")
-        return value
+    kind = Choice(KINDS, "mha", help="What is kept of earlier tokens.")
+    step = Whole(0, 0, help="How many steps have been taken.")
+    prompt = Whole(8, 1, 63, help="How many tokens are known at the start.")
+    chunk = Whole(8, 1, 63, help="How many tokens of the prompt a step feeds.")
+    window = Whole(8, 1, 16, help="How many positions a window keeps, the own counted.")
+    num_sinks = Whole(2, 0, 4, help="First positions that a window keeps for good.")
+    num_layers = Whole(12, 1, 96, help="Layers of the model.")
+    num_heads = PowerOfTwo(8, 1, 32, help="Query heads.")
+    num_kv_heads = PowerOfTwo(2, 1, 32, help="Heads of keys and values where they are shared.")
+    d_k = PowerOfTwo(64, 16, 256, help="Width of a head.")
+    bytes_per_element = PowerOfTwo(2, 1, 4, help="4, 2 or 1: float32, half, int8.")
 
     def __repr__(self) -> str:
-        """Say the settings; the same in every run."""
         return f"DecodeStepper({self.kind}, {self.prompt} of {len(self.tokens)} tokens given)"
 
 
@@ -102,12 +62,8 @@ def decode_stepper(
     check_strings(tokens=tokens)
     if not 2 <= len(tokens) <= 64:
         raise ValueError(f"tokens must be from 2 to 64, got {len(tokens)}")
-    if kind not in KINDS:
-        raise ValueError(f"kind must be one of {', '.join(KINDS)}, got {kind!r}")
     if not 1 <= prompt < len(tokens):
         raise ValueError(f"prompt must be from 1 to {len(tokens) - 1}, got {prompt}")
-    known = {"step", *RANGES, *POWERS}
-    if unknown := sorted(sizes.keys() - known):
-        raise TypeError(f"sizes must be among {', '.join(sorted(known))}, got {unknown[0]!r}")
-    check_int(prompt=prompt, **sizes)
+    if unknown := sorted(sizes.keys() - set(SIZES)):
+        raise TypeError(f"sizes must be among {', '.join(SIZES)}, got {unknown[0]!r}")
     return DecodeStepper(tokens=list(tokens), kind=kind, prompt=prompt, **{"chunk": prompt} | sizes)

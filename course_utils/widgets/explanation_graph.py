@@ -3,12 +3,11 @@
 from collections.abc import Sequence
 from typing import Any
 
-import anywidget
 import numpy as np
 import traitlets
 
 from course_utils.plain_validation import check_int, check_strings
-from course_utils.widgets._assets import module, style
+from course_utils.widgets._traits import Choice, CourseWidget, Index, Number
 from course_utils.widgets._weights import as_stack, pair_inside
 
 METHODS = ("raw", "rollout", "flow", "gradient")
@@ -17,47 +16,24 @@ METHODS = ("raw", "rollout", "flow", "gradient")
 MAX_TOKENS, MAX_LAYERS = 24, 4
 
 
-class ExplanationGraph(anywidget.AnyWidget):
+class ExplanationGraph(CourseWidget, page="explanation_graph"):
     """The widget that ``explanation_graph`` makes; its traits follow the controls."""
 
-    _esm = module("explanation_graph.js")
-    _css = style("explanation_graph.css")
-
-    tokens: "traitlets.List[str]" = traitlets.List(
-        traitlets.Unicode(), help="The sentence, with its class token."
-    ).tag(sync=True)
-    shape: "traitlets.List[int]" = traitlets.List(help="Layers, heads, tokens.").tag(sync=True)
-    weights = traitlets.Bytes(help="The weights, little-endian float32, row by row.").tag(sync=True)
-    gradients = traitlets.Bytes(help="The score's slope in each weight, likewise.").tag(sync=True)
-    importance: "traitlets.List[float]" = traitlets.List(
+    tokens = traitlets.List(traitlets.Unicode(), help="The sentence, with its class token.")
+    shape = traitlets.List(traitlets.Int(), help="Layers, heads, tokens.")
+    weights = traitlets.Bytes(help="The weights, little-endian float32, row by row.")
+    gradients = traitlets.Bytes(help="The score's slope in each weight, likewise.")
+    importance = traitlets.List(
         traitlets.Float(), help="What the prediction loses without each token."
-    ).tag(sync=True)
-    reader = traitlets.Int(0, help="The position whose state is classified.").tag(sync=True)
-    title = traitlets.Unicode(help="What stands above the picture.").tag(sync=True)
-    method = traitlets.Enum(METHODS, "flow", help="Which ranking is shown.").tag(sync=True)
-    layer = traitlets.Int(0, help="The layer of the raw weights.").tag(sync=True)
-    head = traitlets.Int(-1, help="Their head; -1 is the mean of all.").tag(sync=True)
-    residual = traitlets.Float(0.5, help="The residual's share in rollout and flow.").tag(sync=True)
-    source = traitlets.Int(0, help="The chosen input token.").tag(sync=True)
-    target = traitlets.List([1, 0], help="The node above: its layer from 1, and position.").tag(
-        sync=True
     )
-
-    @traitlets.validate("layer", "head", "source")
-    def _known(self, proposal: dict[str, Any]) -> int:
-        name, value = proposal["trait"].name, int(proposal["value"])
-        least = -1 if name == "head" else 0
-        count = self.shape[("layer", "head", "source").index(name)]
-        if not least <= value < count:
-            raise ValueError(f"{name} must be in {least}..{count - 1}, got {value}")
-        return value
-
-    @traitlets.validate("residual")
-    def _share(self, proposal: dict[str, Any]) -> float:
-        value = float(proposal["value"])
-        if not 0 <= value <= 1:
-            raise ValueError(f"residual must be from 0 to 1, got {value}")
-        return value
+    reader = traitlets.Int(0, help="The position whose state is classified.")
+    title = traitlets.Unicode(help="What stands above the picture.")
+    method = Choice(METHODS, "flow", help="Which ranking is shown.")
+    layer = Index(0, 0, lambda self: self.shape[0] - 1, help="The layer of the raw weights.")
+    head = Index(-1, -1, lambda self: self.shape[1] - 1, help="Their head; -1 is the mean of all.")
+    residual = Number(0.5, 0, 1, help="The residual's share in rollout and flow.")
+    source = Index(0, 0, lambda self: self.shape[2] - 1, help="The chosen input token.")
+    target = traitlets.List([1, 0], help="The node above: its layer from 1, and position.")
 
     @traitlets.validate("target")
     def _node(self, proposal: dict[str, Any]) -> list[int]:
@@ -67,7 +43,6 @@ class ExplanationGraph(anywidget.AnyWidget):
         return [pair_inside((level - 1, position), (layers, length), rule)[0] + 1, position]
 
     def __repr__(self) -> str:
-        """Say the settings; the same in every run."""
         layers, heads, length = self.shape
         return f"ExplanationGraph({layers} layers, {heads} heads, {length} tokens)"
 
@@ -101,13 +76,9 @@ def explanation_graph(
     check_int(reader=reader)
     if not 2 <= len(tokens) <= MAX_TOKENS:
         raise ValueError(f"tokens must be from 2 to {MAX_TOKENS}, got {len(tokens)}")
-    if method not in METHODS:
-        raise ValueError(f"method must be one of {', '.join(METHODS)}, got {method!r}")
     if not 0 <= reader < len(tokens):
         raise ValueError(f"reader must be from 0 to {len(tokens) - 1}, got {reader}")
-    stacks = {
-        name: as_stack(one, name) for name, one in (("layers", layers), ("gradients", gradients))
-    }
+    stacks = {"layers": as_stack(layers, "layers"), "gradients": as_stack(gradients, "gradients")}
     length = len(tokens)
     for name, stack in stacks.items():
         same = stack.shape == stacks["layers"].shape

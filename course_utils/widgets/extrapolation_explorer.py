@@ -3,29 +3,23 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import anywidget
 import traitlets
 
-from course_utils.widgets._assets import module, style
+from course_utils.widgets._traits import CourseWidget, Items, Whole
 
 Curves = Mapping[str, Mapping[int, Sequence[float]]]
 
 
-class ExtrapolationExplorer(anywidget.AnyWidget):
+class ExtrapolationExplorer(CourseWidget, page="extrapolation_explorer"):
     """The widget that ``extrapolation_explorer`` makes; its traits follow the controls."""
 
-    _esm = module("extrapolation_explorer.js")
-    _css = style("extrapolation_explorer.css")
-
-    tasks: traitlets.List[Any] = traitlets.List(
-        help="For each task its lengths, and each scheme's [lowest, mean, highest] at them."
-    ).tag(sync=True)
-    groups: traitlets.List[Any] = traitlets.List(
-        help="The schemes by where they act; a group has one colour."
-    ).tag(sync=True)
-    chosen = traitlets.List(traitlets.Unicode(), help="The schemes that are drawn.").tag(sync=True)
-    task = traitlets.Int(0, help="Which task is shown.").tag(sync=True)
-    index = traitlets.Int(0, help="Which of its lengths is read out.").tag(sync=True)
+    tasks = Items(help="For each task its lengths, and each scheme's [lowest, mean, highest].")
+    groups = Items(help="The schemes by where they act; a group has one colour.")
+    chosen = traitlets.List(traitlets.Unicode(), help="The schemes that are drawn.")
+    task = Whole(0, 0, lambda self: len(self.tasks) - 1, help="Which task is shown.")
+    index = Whole(
+        0, 0, lambda self: len(self.tasks[0]["lengths"]) - 1, help="Which of its lengths is read."
+    )
 
     @traitlets.validate("chosen")
     def _known(self, proposal: dict[str, Any]) -> list[str]:
@@ -35,16 +29,7 @@ class ExtrapolationExplorer(anywidget.AnyWidget):
             raise ValueError(f"chosen must be among {known}, got {unknown}")
         return list(proposal["value"])
 
-    @traitlets.validate("task", "index")
-    def _inside(self, proposal: dict[str, Any]) -> int:
-        name, value = proposal["trait"].name, int(proposal["value"])
-        count = len(self.tasks) if name == "task" else len(self.tasks[0]["lengths"])
-        if not 0 <= value < count:
-            raise ValueError(f"{name} must be from 0 to {count - 1}, got {value}")
-        return value
-
     def __repr__(self) -> str:
-        """Say what is in it; the same in every run."""
         names = " and ".join(task["name"] for task in self.tasks)
         count = sum(len(names) for _, names in self.groups)
         return f"ExtrapolationExplorer({names}, {count} schemes)"

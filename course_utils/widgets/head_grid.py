@@ -6,10 +6,7 @@ from typing import Any
 import numpy as np
 import traitlets
 
-from course_utils.plain_validation import (
-    check_instance,
-)
-from course_utils.widgets._assets import module, style
+from course_utils.widgets._traits import Items
 from course_utils.widgets._weights import (
     WeightsWidget,
     as_stack,
@@ -19,25 +16,19 @@ from course_utils.widgets._weights import (
 )
 
 
-class HeadGrid(WeightsWidget):
+class HeadGrid(WeightsWidget, page="head_grid"):
     """The widget that ``head_grid`` makes; its traits follow what the reader chooses."""
 
-    _esm = module("head_grid.js")
-    _css = style("head_grid.css")
-
-    parts = traitlets.Bytes(help="Each head's part of the output; may be empty.").tag(sync=True)
-    parts_encoding = traitlets.Enum(("float32", "float16"), help="How to read them.").tag(sync=True)
-    off: "traitlets.List[list[int]]" = traitlets.List(
-        help="The heads that are off, each as [layer, head]."
-    ).tag(sync=True)
+    parts = traitlets.Bytes(help="Each head's part of the output; may be empty.")
+    parts_encoding = traitlets.Enum(("float32", "float16"), help="How to read them.")
+    off = Items(help="The heads that are off, each as [layer, head].")
 
     @traitlets.validate("off")
     def _heads(self, proposal: dict[str, Any]) -> list[list[int]]:
-        sizes = self.shape[:2] or [1, 1]
-        return [pair_inside(one, sizes, "off must hold [layer, head]") for one in proposal["value"]]
+        rule = "off must hold [layer, head]"
+        return [pair_inside(one, self.shape[:2], rule) for one in proposal["value"]]
 
     def __repr__(self) -> str:
-        """Say how much is shown; the same in every run."""
         layers, heads, queries, keys = self.shape
         parts = [f"{layers} layers"] * (layers > 1) + [f"{heads} heads", f"{queries} x {keys}"]
         return f"HeadGrid({', '.join(parts)})"
@@ -75,7 +66,6 @@ def head_grid(
         TypeError: Values are not real numbers, or names are not strings.
         ValueError: A shape or a number of names does not fit.
     """
-    check_instance(str, title=title)
     stack = as_stack(weights)
     parts, parts_encoding = _encode_parts(contributions, stack.shape)
     return HeadGrid(

@@ -5,10 +5,7 @@ from typing import Any
 
 import traitlets
 
-from course_utils.plain_validation import (
-    check_instance,
-)
-from course_utils.widgets._assets import module, style
+from course_utils.widgets._traits import Choice, Index
 from course_utils.widgets._weights import (
     WeightsWidget,
     as_names,
@@ -21,29 +18,23 @@ _RANGES = ("auto", "unit", "all", "head")
 _VIEWS = ("first", "second", "side", "difference")
 
 
-class Heatmap(WeightsWidget):
+class Heatmap(WeightsWidget, page="heatmap"):
     """The widget that ``heatmap`` makes; its traits follow what the reader chooses."""
 
-    _esm = module("heatmap.js")
-    _css = style("heatmap.css")
-
-    pair_names: "traitlets.List[str]" = traitlets.List(
-        help="Names of the two stacks where `data` holds two, one after the other."
-    ).tag(sync=True)
-    color_range = traitlets.Enum(_RANGES, "auto", help="What the colours span.").tag(sync=True)
-    head = traitlets.Int(0, help="The head shown.").tag(sync=True)
-    view = traitlets.Enum(_VIEWS, "first", help="One map, two, or their difference.").tag(sync=True)
-    partner = traitlets.List(
-        [0, 0], help="Layer and head compared with, where there is one stack."
-    ).tag(sync=True)
+    pair_names = traitlets.List(
+        traitlets.Unicode(),
+        help="Names of the two stacks where `data` holds two, one after the other.",
+    )
+    color_range = Choice(_RANGES, "auto", help="What the colours span.")
+    head = Index(0, 0, lambda self: self.shape[1] - 1, help="The head shown.")
+    view = traitlets.Enum(_VIEWS, "first", help="One map, two, or their difference.")
+    partner = traitlets.List([0, 0], help="Layer and head compared with, where there is one stack.")
 
     @traitlets.validate("partner")
     def _other_map(self, proposal: dict[str, Any]) -> list[int]:
-        sizes = self.shape[:2] or [1, 1]
-        return pair_inside(proposal["value"], sizes, "partner must be [layer, head]")
+        return pair_inside(proposal["value"], self.shape[:2], "partner must be [layer, head]")
 
     def __repr__(self) -> str:
-        """Say how much is shown; the same in every run."""
         layers, heads, queries, keys = self.shape
         parts = [f"{layers} layers"] * (layers > 1) + [f"{heads} heads"] * (heads > 1)
         parts += [f"{queries} x {keys}", *filter(None, [" and ".join(self.pair_names)])]
@@ -88,11 +79,8 @@ def heatmap(
         TypeError: Values are not real numbers, or names are not strings.
         ValueError: A shape, a number of names, ``color_range`` or ``view`` is none of those above.
     """
-    check_instance(str, title=title)
     stacks = as_pair(weights, other)
     layers, heads = stacks[0].shape[:2]
-    if color_range not in _RANGES:
-        raise ValueError(f"color_range must be one of {', '.join(_RANGES)}, got {color_range!r}")
     view = view or ("first" if other is None else "side")
     known = [one for one in _VIEWS if other is not None or one != "second"]
     known = known if len(stacks) * layers * heads > 1 else known[:1]

@@ -7,10 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from course_utils.plain_validation import (
-    check_instance,
-    check_int,
-)
+from course_utils.plain_validation import check_instance, check_int
 from course_utils.widgets._weights import as_names, as_pair
 
 if TYPE_CHECKING:
@@ -103,13 +100,9 @@ def _maps(
 def _panels(
     heads: int, shape: float, room: float, across: int | None
 ) -> tuple["Figure", list["Axes"]]:
-    """Return a figure made for paper and one pair of axes per map.
+    """Return a figure for paper and a pair of axes per map, `across` of them next to each other.
 
-    Args:
-        heads: How many panels.
-        shape: Height of a panel by its width.
-        room: Inches that the names of the keys take.
-        across: How many next to each other; None chooses.
+    `shape` is a panel's height by its width, and `room` the inches that names of keys take.
     """
     from matplotlib.figure import Figure
 

@@ -4,32 +4,25 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-import anywidget
 import traitlets
 
-from course_utils.plain_validation import check_instance, check_int, check_number
-from course_utils.widgets._assets import module, style
+from course_utils.widgets._traits import CourseWidget, Flag, Items, Number, Whole
 
 LIMIT, MOST, RADIUS = 2.0, 6, 1.5
 _ORDER = (1, 5, 9, 3, 7, 11)
 Place = Sequence[float]
 
 
-class HopfieldLandscape(anywidget.AnyWidget):
+class HopfieldLandscape(CourseWidget, page="hopfield_landscape"):
     """The widget that ``hopfield_landscape`` makes; its traits follow handles and sliders."""
 
-    _esm = module("hopfield_landscape.js")
-    _css = style("hopfield_landscape.css")
-
-    patterns: "traitlets.List[list[float]]" = traitlets.List(
-        help="For each pattern its two coordinates."
-    ).tag(sync=True)
-    count = traitlets.Int(help="How many of the patterns are stored: the first ones.").tag(
-        sync=True
+    patterns = Items(help="For each pattern its two coordinates.")
+    count = Whole(
+        0, 1, lambda self: len(self.patterns), help="How many are stored: the first ones."
     )
-    start: "traitlets.List[float]" = traitlets.List(help="Where the walk starts.").tag(sync=True)
-    beta = traitlets.Float(help="What the products are multiplied by.").tag(sync=True)
-    as_attention = traitlets.Bool(False, help="Whether the words are attention's.").tag(sync=True)
+    start = Items(help="Where the walk starts.")
+    beta = Number(0.0, 0.1, 100, help="What the products are multiplied by.")
+    as_attention = Flag(False, help="Whether the words are attention's.")
 
     @traitlets.validate("patterns")
     def _patterns(self, proposal: dict[str, Any]) -> list[list[float]]:
@@ -42,22 +35,7 @@ class HopfieldLandscape(anywidget.AnyWidget):
     def _start(self, proposal: dict[str, Any]) -> list[float]:
         return _place("start", proposal["value"])
 
-    @traitlets.validate("count")
-    def _count(self, proposal: dict[str, Any]) -> int:
-        value = int(proposal["value"])
-        if not 1 <= value <= len(self.patterns):
-            raise ValueError(f"count must be from 1 to {len(self.patterns)}, got {value}")
-        return value
-
-    @traitlets.validate("beta")
-    def _sharpness(self, proposal: dict[str, Any]) -> float:
-        value = float(proposal["value"])
-        if not 0.1 <= value <= 100:
-            raise ValueError(f"beta must be from 0.1 to 100, got {value}")
-        return value
-
     def __repr__(self) -> str:
-        """Say the settings; the same in every run."""
         return (
             f"HopfieldLandscape({self.count} of {len(self.patterns)} patterns, "
             f"beta={self.beta:g}, start={self.start}, as_attention={self.as_attention})"
@@ -97,14 +75,11 @@ def hopfield_landscape(
     """
     shown = 3 if patterns is None else len(patterns)
     count = shown if count is None else count
-    check_int(count=count)
-    check_number(beta=beta)
-    check_instance(bool, as_attention=as_attention)
     return HopfieldLandscape(
         patterns=[list(place) for place in (circle() if patterns is None else patterns)],
         count=count,
         start=list(start),
-        beta=float(beta),
+        beta=beta,
         as_attention=as_attention,
     )
 

@@ -3,28 +3,20 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import anywidget
 import traitlets
 
-from course_utils.widgets._assets import module, style
+from course_utils.widgets._traits import CourseWidget, Items
 
 
-class LengthExplorer(anywidget.AnyWidget):
+class LengthExplorer(CourseWidget, page="length_explorer"):
     """The widget that ``length_explorer`` makes; its traits follow the slider and the button."""
 
-    _esm = module("length_explorer.js")
-    _css = style("length_explorer.css")
-
-    samples: traitlets.List[Any] = traitlets.List(
-        help="For each sample, the source and what each model wrote."
-    ).tag(sync=True)
-    names = traitlets.List(traitlets.Unicode(), help="The models, two of them.").tag(sync=True)
-    curves: traitlets.List[Any] = traitlets.List(
-        help="For each model, its rows [length, lowest, mean, highest]."
-    ).tag(sync=True)
-    trained = traitlets.Int(help="The longest length in training; 0 draws no mark.").tag(sync=True)
-    length = traitlets.Int(help="The length that is shown.").tag(sync=True)
-    example = traitlets.Int(0, help="Which sample of that length.").tag(sync=True)
+    samples = Items(help="For each sample, the source and what each model wrote.")
+    names = traitlets.List(traitlets.Unicode(), help="The models, two of them.")
+    curves = Items(help="For each model, its rows [length, lowest, mean, highest].")
+    trained = traitlets.Int(help="The longest length in training; 0 draws no mark.")
+    length = traitlets.Int(help="The length that is shown.")
+    example = traitlets.Int(0, help="Which sample of that length.")
 
     @traitlets.validate("length")
     def _known(self, proposal: dict[str, Any]) -> int:
@@ -34,7 +26,6 @@ class LengthExplorer(anywidget.AnyWidget):
         return value
 
     def __repr__(self) -> str:
-        """Say the settings; the same in every run."""
         return (
             f"LengthExplorer({len(self.samples)} samples of {' and '.join(self.names)}, "
             f"length={self.length})"

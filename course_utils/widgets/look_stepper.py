@@ -2,13 +2,10 @@
 
 import math
 from collections.abc import Sequence
-from typing import Any
 
-import anywidget
 import traitlets
 
-from course_utils.plain_validation import check_number
-from course_utils.widgets._assets import module, style
+from course_utils.widgets._traits import CourseWidget, Number, Whole
 
 LARGEST = 6
 """The most source words that the picture shows."""
@@ -24,36 +21,20 @@ KEEP = ((0.2, 0.0), (0.0, 0.2))
 _PAIR, _WORDS = traitlets.List(traitlets.Float()), traitlets.List(traitlets.Unicode())
 
 
-class LookStepper(anywidget.AnyWidget):
+class LookStepper(CourseWidget, page="look_stepper"):
     """The widget that ``look_stepper`` makes; its traits follow the controls."""
 
-    _esm = module("look_stepper.js")
-    _css = style("look_stepper.css")
-
-    words = traitlets.List(_WORDS, help="Each source word and its translation.").tag(sync=True)
-    states = traitlets.List(_PAIR, help="The encoder's states, (S, 2).").tag(sync=True)
-    first = traitlets.List(traitlets.Float(), help="The decoder's first state.").tag(sync=True)
-    turn = traitlets.List(_PAIR, help="What the context adds, (2, 2).").tag(sync=True)
-    keep = traitlets.List(_PAIR, help="What the old state adds, (2, 2).").tag(sync=True)
-    factor = traitlets.Float(help="What every dot product is multiplied by.").tag(sync=True)
-    step = traitlets.Int(help="How many stages are shown, four per word.").tag(sync=True)
-
-    @traitlets.validate("factor")
-    def _sharpness(self, proposal: dict[str, Any]) -> float:
-        value = float(proposal["value"])
-        if not 0.5 <= value <= 6:
-            raise ValueError(f"factor must be from 0.5 to 6, got {value:g}")
-        return value
-
-    @traitlets.validate("step")
-    def _shown(self, proposal: dict[str, Any]) -> int:
-        value, last = int(proposal["value"]), len(STAGES) * len(self.words)
-        if not 0 <= value <= last:
-            raise ValueError(f"step must be from 0 to {last}, got {value}")
-        return value
+    words = traitlets.List(_WORDS, help="Each source word and its translation.")
+    states = traitlets.List(_PAIR, help="The encoder's states, (S, 2).")
+    first = traitlets.List(traitlets.Float(), help="The decoder's first state.")
+    turn = traitlets.List(_PAIR, help="What the context adds, (2, 2).")
+    keep = traitlets.List(_PAIR, help="What the old state adds, (2, 2).")
+    factor = Number(0.0, 0.5, 6, help="What every dot product is multiplied by.")
+    step = Whole(
+        0, 0, lambda self: len(STAGES) * len(self.words), help="Stages shown, four per word."
+    )
 
     def __repr__(self) -> str:
-        """Say the settings; the same in every run."""
         return f"LookStepper({len(self.words)} words, factor={self.factor:g}, step={self.step})"
 
 
@@ -79,7 +60,6 @@ def look_stepper(
         TypeError: `factor` is not a number.
         ValueError: The sizes do not fit, or a number is not finite or out of its range.
     """
-    check_number(factor=factor)
     table = [[float(x) for x in row] for row in states]
     if not 1 <= len(words) == len(table) <= LARGEST or any(len(row) != 2 for row in table):
         sizes = [len(row) for row in table]
@@ -89,9 +69,8 @@ def look_stepper(
         )
     if not all(math.isfinite(x) for row in table for x in row):
         raise ValueError("states must be finite")
-    made = LookStepper(
+    return LookStepper(
         words=[list(pair) for pair in words], states=table, first=list(FIRST),
-        turn=[list(row) for row in TURN], keep=[list(row) for row in KEEP], factor=float(factor),
+        turn=[list(row) for row in TURN], keep=[list(row) for row in KEEP], factor=factor,
+        step=step,
     )  # fmt: skip
-    made.step = step
-    return made

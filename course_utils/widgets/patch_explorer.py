@@ -3,49 +3,24 @@
 from collections.abc import Mapping
 from typing import Any
 
-import anywidget
 import traitlets
 
-from course_utils.plain_validation import check_instance, check_int
-from course_utils.widgets._assets import module, style
+from course_utils.widgets._traits import CourseWidget, Flag, Items, Whole
 
 
-class PatchExplorer(anywidget.AnyWidget):
+class PatchExplorer(CourseWidget, page="patch_explorer"):
     """The widget that ``patch_explorer`` makes; its traits follow the controls."""
 
-    _esm = module("patch_explorer.js")
-    _css = style("patch_explorer.css")
-
-    images: "traitlets.List[dict[str, Any]]" = traitlets.List(
-        help="For each image its label, and 64 pixels from 0 to 16."
-    ).tag(sync=True)
-    models: "traitlets.List[dict[str, Any]]" = traitlets.List(
-        help="For each model its patch, and its weights: base64 of float16, with their layout."
-    ).tag(sync=True)
-    layers = traitlets.Int(help="Layers of each model.").tag(sync=True)
-    heads = traitlets.Int(help="Heads of each layer.").tag(sync=True)
-    image = traitlets.Int(0, help="Which of the images, from 0.").tag(sync=True)
-    patch = traitlets.Int(help="Side of a patch.").tag(sync=True)
-    layer = traitlets.Int(1, help="The layer that is looked at, from 1.").tag(sync=True)
-    head = traitlets.Int(1, help="The head that is looked at, from 1.").tag(sync=True)
-    positions = traitlets.Bool(True, help="Whether the positions are added.").tag(sync=True)
-    shuffle = traitlets.Int(0, help="The number of an order of the patches; 0: as they stand.").tag(
-        sync=True
-    )
-
-    @traitlets.validate("image", "layer", "head", "shuffle")
-    def _inside(self, proposal: dict[str, Any]) -> int:
-        name, value = proposal["trait"].name, int(proposal["value"])
-        ranges = {
-            "image": (0, len(self.images) - 1),
-            "layer": (1, self.layers),
-            "head": (1, self.heads),
-            "shuffle": (0, 99),
-        }
-        low, high = ranges[name]
-        if not low <= value <= high:
-            raise ValueError(f"{name} must be from {low} to {high}, got {value}")
-        return value
+    images = Items(help="For each image its label, and 64 pixels from 0 to 16.")
+    models = Items(help="For each model its patch, and its weights in base64 with their layout.")
+    layers = Whole(0, help="Layers of each model.")
+    heads = Whole(0, help="Heads of each layer.")
+    image = Whole(0, 0, lambda self: len(self.images) - 1, help="Which of the images, from 0.")
+    patch = Whole(0, help="Side of a patch.")
+    layer = Whole(1, 1, lambda self: self.layers, help="The layer that is looked at, from 1.")
+    head = Whole(1, 1, lambda self: self.heads, help="The head that is looked at, from 1.")
+    positions = Flag(True, help="Whether the positions are added.")
+    shuffle = Whole(0, 0, 99, help="The number of an order of the patches; 0: as they stand.")
 
     @traitlets.validate("patch")
     def _known(self, proposal: dict[str, Any]) -> int:
@@ -56,7 +31,6 @@ class PatchExplorer(anywidget.AnyWidget):
         return value
 
     def __repr__(self) -> str:
-        """Say the settings; the same in every run."""
         return (
             f"PatchExplorer(a {self.images[self.image]['label']}, patch={self.patch}, "
             f"layer={self.layer}, head={self.head}, positions={self.positions}, "
@@ -79,20 +53,16 @@ def patch_explorer(
         TypeError: A setting has an unknown name or is not an int, or `positions` is not a bool.
         ValueError: A setting is out of its range.
     """
-    check_instance(bool, positions=positions)
     known = {"image", "patch", "layer", "head", "shuffle"}
     if unknown := sorted(settings.keys() - known):
         raise TypeError(f"settings must be among {', '.join(sorted(known))}, got {unknown[0]!r}")
-    check_int(**settings)
     sizes = record["settings"]
     kept = ("patch", "layout", "weights")
-    widget = PatchExplorer(
+    return PatchExplorer(
         images=record["pictures"],
         models=[{name: run[name] for name in kept} for run in record["runs"]],
         layers=sizes["num_layers"],
         heads=sizes["num_heads"],
         positions=positions,
+        **{"patch": record["runs"][0]["patch"]} | settings,
     )
-    for name, value in ({"patch": record["runs"][0]["patch"]} | settings).items():
-        widget.set_trait(name, value)
-    return widget

@@ -4,10 +4,9 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import anywidget
 import traitlets
 
-from course_utils.widgets._assets import module, style
+from course_utils.widgets._traits import CourseWidget, Index, Items
 
 LIMIT, FARTHEST, MOST = 2.0, 1.5, 8
 _ROLES = ("w_query", "w_key", "w_value")
@@ -16,20 +15,15 @@ _SAME = ((1.0, 0.0), (0.0, 1.0))
 Matrix = Sequence[Sequence[float]]
 
 
-class ProjectionToy(anywidget.AnyWidget):
+class ProjectionToy(CourseWidget, page="projection_toy"):
     """The widget that ``projection_toy`` makes; its traits follow the handles."""
 
-    _esm = module("projection_toy.js")
-    _css = style("projection_toy.css")
-
-    tokens = traitlets.List(traitlets.Unicode(), help="Names of the tokens.").tag(sync=True)
-    points: "traitlets.List[list[float]]" = traitlets.List(
-        help="For each token its two coordinates."
-    ).tag(sync=True)
-    w_query: "traitlets.List[list[float]]" = traitlets.List(help="W_Q, two rows.").tag(sync=True)
-    w_key: "traitlets.List[list[float]]" = traitlets.List(help="W_K, two rows.").tag(sync=True)
-    w_value: "traitlets.List[list[float]]" = traitlets.List(help="W_V, two rows.").tag(sync=True)
-    query = traitlets.Int(0, help="The token whose row of weights is drawn.").tag(sync=True)
+    tokens = traitlets.List(traitlets.Unicode(), help="Names of the tokens.")
+    points = Items(help="For each token its two coordinates.")
+    w_query = Items(help="W_Q, two rows.")
+    w_key = Items(help="W_K, two rows.")
+    w_value = Items(help="W_V, two rows.")
+    query = Index(0, 0, lambda self: len(self.tokens) - 1, help="The token whose row is drawn.")
 
     @traitlets.validate(*_ROLES)
     def _matrix(self, proposal: dict[str, Any]) -> list[list[float]]:
@@ -41,15 +35,7 @@ class ProjectionToy(anywidget.AnyWidget):
             raise ValueError(f"{name} must have entries from -2 to 2, got {given}")
         return rows
 
-    @traitlets.validate("query")
-    def _known(self, proposal: dict[str, Any]) -> int:
-        value = int(proposal["value"])
-        if not 0 <= value < len(self.tokens):
-            raise ValueError(f"query must be in 0..{len(self.tokens) - 1}, got {value}")
-        return value
-
     def __repr__(self) -> str:
-        """Say the settings; the same in every run."""
         matrices = ", ".join(f"{name}={getattr(self, name)}" for name in _ROLES)
         return f"ProjectionToy({len(self.tokens)} tokens, {matrices}, query={self.query})"
 

@@ -2,12 +2,10 @@
 
 import math
 from collections.abc import Sequence
-from typing import Any
 
-import anywidget
 import traitlets
 
-from course_utils.widgets._assets import module, style
+from course_utils.widgets._traits import Choice, CourseWidget, Whole
 
 PAIRINGS = ("interleaved", "split halves")
 """What `positions.Pairing` names, without the torch that it comes with."""
@@ -17,44 +15,19 @@ QUERY = (1.0, 0.3, 0.8, -0.5, 0.9, 0.2, 0.6, 0.7)
 KEY = (0.9, 0.4, 0.3, 0.9, 0.7, -0.4, 0.5, 0.8)
 
 
-class RopeClock(anywidget.AnyWidget):
+class RopeClock(CourseWidget, page="rope_clock"):
     """The widget that ``rope_clock`` makes; its traits follow the controls."""
 
-    _esm = module("rope_clock.js")
-    _css = style("rope_clock.css")
-
-    query = traitlets.List(traitlets.Float(), help="The query before it is turned.").tag(sync=True)
-    key = traitlets.List(traitlets.Float(), help="The key before it is turned.").tag(sync=True)
-    query_position = traitlets.Int(help="Where the query stands.").tag(sync=True)
-    key_position = traitlets.Int(help="Where the key stands.").tag(sync=True)
-    pairing = traitlets.Unicode(help="Which features form a pair.").tag(sync=True)
-    pair = traitlets.Int(0, help="The pair that is described.").tag(sync=True)
-    base = traitlets.Float(help="The base of the frequencies.").tag(sync=True)
-    last = traitlets.Int(LAST, help="The last position.").tag(sync=True)
-
-    @traitlets.validate("query_position", "key_position")
-    def _place(self, proposal: dict[str, Any]) -> int:
-        name, value = proposal["trait"].name, int(proposal["value"])
-        if not 0 <= value <= LAST:
-            raise ValueError(f"{name} must be from 0 to {LAST}, got {value}")
-        return value
-
-    @traitlets.validate("pairing")
-    def _kind(self, proposal: dict[str, Any]) -> str:
-        value = str(proposal["value"])
-        if value not in PAIRINGS:
-            raise ValueError(f"pairing must be one of {PAIRINGS}, got {value!r}")
-        return value
-
-    @traitlets.validate("pair")
-    def _known(self, proposal: dict[str, Any]) -> int:
-        value, pairs = int(proposal["value"]), len(self.query) // 2
-        if not 0 <= value < pairs:
-            raise ValueError(f"pair must be from 0 to {pairs - 1}, got {value}")
-        return value
+    query = traitlets.List(traitlets.Float(), help="The query before it is turned.")
+    key = traitlets.List(traitlets.Float(), help="The key before it is turned.")
+    query_position = Whole(0, 0, LAST, help="Where the query stands.")
+    key_position = Whole(0, 0, LAST, help="Where the key stands.")
+    pairing = Choice(PAIRINGS, help="Which features form a pair.")
+    pair = Whole(0, 0, lambda self: len(self.query) // 2 - 1, help="The pair that is described.")
+    base = traitlets.Float(help="The base of the frequencies.")
+    last = traitlets.Int(LAST, help="The last position.")
 
     def __repr__(self) -> str:
-        """Say the settings; the same in every run."""
         return (
             f"RopeClock(query at {self.query_position}, key at {self.key_position}, "
             f"{len(self.query) // 2} pairs, {self.pairing})"

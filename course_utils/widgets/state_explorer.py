@@ -3,11 +3,10 @@
 from collections.abc import Sequence
 from typing import Any
 
-import anywidget
 import traitlets
 
-from course_utils.plain_validation import check_int, check_ints, check_number
-from course_utils.widgets._assets import module, style
+from course_utils.plain_validation import check_ints
+from course_utils.widgets._traits import Choice, CourseWidget, Items, Number, Whole
 
 KINDS = ("softmax", "sum", "fade", "delta", "gated delta")
 """How the past is kept: a cache, or a state that is added to, faded, corrected, or both."""
@@ -16,19 +15,14 @@ MOST, KEYS, VALUES, WIDTHS = 48, 24, 10, (4, 8, 16, 32)
 START = tuple((key, (7 * key + 3) % VALUES) for key in range(6))
 
 
-class StateExplorer(anywidget.AnyWidget):
+class StateExplorer(CourseWidget, page="state_explorer"):
     """The widget that ``state_explorer`` makes; its traits follow buttons, sliders and bars."""
 
-    _esm = module("state_explorer.js")
-    _css = style("state_explorer.css")
-
-    kind = traitlets.Enum(KINDS, "sum", help="How the past is kept.").tag(sync=True)
-    writes: "traitlets.List[list[int]]" = traitlets.List(
-        help="The pairs in the order of their coming: a key's number and a digit."
-    ).tag(sync=True)
-    width = traitlets.Int(8, help="Numbers of a key and of a value.").tag(sync=True)
-    fade = traitlets.Float(0.9, help="What a fading state keeps from pair to pair.").tag(sync=True)
-    asked = traitlets.Int(0, help="The key that is asked for again.").tag(sync=True)
+    kind = Choice(KINDS, "sum", help="How the past is kept.")
+    writes = Items(help="The pairs in the order of their coming: a key's number and a digit.")
+    width = Whole(8, help="Numbers of a key and of a value.")
+    fade = Number(0.9, 0.5, 1, help="What a fading state keeps from pair to pair.")
+    asked = Whole(0, help="The key that is asked for again.")
 
     @traitlets.validate("writes")
     def _writes(self, proposal: dict[str, Any]) -> list[list[int]]:
@@ -41,13 +35,6 @@ class StateExplorer(anywidget.AnyWidget):
             raise ValueError(f"width must be one of {WIDTHS}, got {value}")
         return value
 
-    @traitlets.validate("fade")
-    def _fade(self, proposal: dict[str, Any]) -> float:
-        value = float(proposal["value"])
-        if not 0.5 <= value <= 1:
-            raise ValueError(f"fade must be from 0.5 to 1, got {value:g}")
-        return value
-
     @traitlets.validate("asked")
     def _asked(self, proposal: dict[str, Any]) -> int:
         value = int(proposal["value"])
@@ -57,7 +44,6 @@ class StateExplorer(anywidget.AnyWidget):
         return value
 
     def __repr__(self) -> str:
-        """Say the settings; the same in every run."""
         return f"StateExplorer({self.kind}, {len(self.writes)} pairs, width={self.width})"
 
 
@@ -100,10 +86,4 @@ def state_explorer(
     """
     for pair in writes:
         check_ints(writes=pair)
-    check_int(width=width, asked=asked)
-    check_number(fade=fade)
-    if kind not in KINDS:
-        raise ValueError(f"kind must be one of {', '.join(KINDS)}, got {kind!r}")
-    return StateExplorer(
-        writes=_pairs(writes), kind=kind, width=width, fade=float(fade), asked=asked
-    )
+    return StateExplorer(writes=_pairs(writes), kind=kind, width=width, fade=fade, asked=asked)

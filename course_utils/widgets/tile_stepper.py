@@ -2,12 +2,10 @@
 
 import math
 from collections.abc import Sequence
-from typing import Any
 
-import anywidget
 import traitlets
 
-from course_utils.widgets._assets import module, style
+from course_utils.widgets._traits import Choice, CourseWidget, Flag, Whole
 
 LARGEST = 8
 """The most queries, keys and rows of a block that the picture shows."""
@@ -26,44 +24,19 @@ VALUE = ((1, 0), (2, -1), (0, 3), (-2, 1), (3, 2), (1, -3), (0, 1), (-1, 2))
 _ROW = traitlets.List(traitlets.Float())
 
 
-class TileStepper(anywidget.AnyWidget):
+class TileStepper(CourseWidget, page="tile_stepper"):
     """The widget that ``tile_stepper`` makes; its traits follow the controls."""
 
-    _esm = module("tile_stepper.js")
-    _css = style("tile_stepper.css")
-
-    query = traitlets.List(_ROW, help="Queries, (L, d).").tag(sync=True)
-    key = traitlets.List(_ROW, help="Keys, (S, d).").tag(sync=True)
-    value = traitlets.List(_ROW, help="Values, (S, d_v).").tag(sync=True)
-    block_q = traitlets.Int(help="Queries in a block.").tag(sync=True)
-    block_k = traitlets.Int(help="Keys in a block.").tag(sync=True)
-    is_causal = traitlets.Bool(help="Whether a query sees no later key.").tag(sync=True)
-    order = traitlets.Unicode(help="Which loop is the outer one.").tag(sync=True)
-    step = traitlets.Int(help="How many steps were taken.").tag(sync=True)
-
-    @traitlets.validate("block_q", "block_k")
-    def _block(self, proposal: dict[str, Any]) -> int:
-        name, size = proposal["trait"].name, int(proposal["value"])
-        if not 1 <= size <= LARGEST:
-            raise ValueError(f"{name} must be from 1 to {LARGEST}, got {size}")
-        return size
-
-    @traitlets.validate("order")
-    def _known(self, proposal: dict[str, Any]) -> str:
-        order = str(proposal["value"])
-        if order not in ORDERS:
-            raise ValueError(f"order must be one of {ORDERS}, got {order!r}")
-        return order
-
-    @traitlets.validate("step")
-    def _forward(self, proposal: dict[str, Any]) -> int:
-        step = int(proposal["value"])
-        if step < 0:
-            raise ValueError(f"step must be at least 0, got {step}")
-        return step
+    query = traitlets.List(_ROW, help="Queries, (L, d).")
+    key = traitlets.List(_ROW, help="Keys, (S, d).")
+    value = traitlets.List(_ROW, help="Values, (S, d_v).")
+    block_q = Whole(0, 1, LARGEST, help="Queries in a block.")
+    block_k = Whole(0, 1, LARGEST, help="Keys in a block.")
+    is_causal = Flag(False, help="Whether a query sees no later key.")
+    order = Choice(ORDERS, help="Which loop is the outer one.")
+    step = Whole(0, 0, help="How many steps were taken.")
 
     def __repr__(self) -> str:
-        """Say the settings; the same in every run."""
         causal = ", causal" if self.is_causal else ""
         return (
             f"TileStepper({len(self.query)} queries, {len(self.key)} keys, "

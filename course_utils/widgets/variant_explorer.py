@@ -3,10 +3,9 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import anywidget
 import traitlets
 
-from course_utils.widgets._assets import module, style
+from course_utils.widgets._traits import Choice, CourseWidget, PowerOfTwo
 
 VARIANTS = (
     "full",
@@ -23,44 +22,21 @@ VARIANTS = (
 )
 """What can be shown."""
 
-RANGES = {"length": (128, 131072), "d_k": (16, 128), "num_heads": (1, 32), "window": (16, 4096)}
 
-
-class VariantExplorer(anywidget.AnyWidget):
+class VariantExplorer(CourseWidget, page="variant_explorer"):
     """The widget that ``variant_explorer`` makes; its traits follow the controls."""
 
-    _esm = module("variant_explorer.js")
-    _css = style("variant_explorer.css")
-
-    variant = traitlets.Enum(VARIANTS, "full", help="Which attention is shown.").tag(sync=True)
-    length = traitlets.Int(4096, help="How many tokens; a power of two.").tag(sync=True)
-    d_k = traitlets.Int(64, help="Width of a head; a power of two.").tag(sync=True)
-    num_heads = traitlets.Int(8, help="Query heads; a power of two.").tag(sync=True)
-    num_kv_heads = traitlets.Int(2, help="Heads of keys and values where they are shared.").tag(
-        sync=True
-    )
-    window = traitlets.Int(128, help="Keys in a window, a stride, or a block.").tag(sync=True)
+    variant = Choice(VARIANTS, "full", help="Which attention is shown.")
+    length = PowerOfTwo(4096, 128, 131072, help="How many tokens.")
+    d_k = PowerOfTwo(64, 16, 128, help="Width of a head.")
+    num_heads = PowerOfTwo(8, 1, 32, help="Query heads.")
+    num_kv_heads = PowerOfTwo(2, 1, 32, help="Heads of keys and values where they are shared.")
+    window = PowerOfTwo(128, 16, 4096, help="Keys in a window, a stride, or a block.")
     curves: "traitlets.Dict[str, Any]" = traitlets.Dict(
         help="Recorded milliseconds: for each name its [length, milliseconds]."
-    ).tag(sync=True)
-
-    @traitlets.validate("length", "d_k", "num_heads", "window")
-    def _inside(self, proposal: dict[str, Any]) -> int:
-        name, value = proposal["trait"].name, int(proposal["value"])
-        low, high = RANGES[name]
-        if not low <= value <= high or value.bit_count() != 1:
-            raise ValueError(f"{name} must be a power of two from {low} to {high}, got {value}")
-        return value
-
-    @traitlets.validate("num_kv_heads")
-    def _divides(self, proposal: dict[str, Any]) -> int:
-        value = int(proposal["value"])
-        if value < 1 or value > RANGES["num_heads"][1] or value.bit_count() != 1:
-            raise ValueError(f"num_kv_heads must be a power of two from 1 to 32, got {value}")
-        return value
+    )
 
     def __repr__(self) -> str:
-        """Say the settings; the same in every run."""
         return f"VariantExplorer({self.variant}, {self.length} tokens, {len(self.curves)} curves)"
 
 
@@ -88,8 +64,6 @@ def variant_explorer(
     Raises:
         ValueError: The variant does not exist, or a number is out of its range.
     """
-    if variant not in VARIANTS:
-        raise ValueError(f"variant must be one of {', '.join(VARIANTS)}, got {variant!r}")
     if num_kv_heads > num_heads:
         raise ValueError(
             f"num_kv_heads must be at most num_heads = {num_heads}, got {num_kv_heads}"
