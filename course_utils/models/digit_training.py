@@ -6,7 +6,7 @@ Differs: 1347 small images, no pre-training, one-pixel shifts as the only augmen
 """
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 
 import torch
 from jaxtyping import Float, Int
@@ -16,7 +16,7 @@ from torch.nn import functional as F
 from course_utils.attention import cross_covariance_attention
 from course_utils.data.digits import load_digits, shifted
 from course_utils.models.small_transformer import Block
-from course_utils.models.training import descend
+from course_utils.models.training import Progress, descend
 from course_utils.models.vit import VisionTransformer
 
 BATCH, RATE, STEPS = 64, 3e-3, 840
@@ -78,7 +78,7 @@ def train_on_digits(
     *,
     seed: int,
     steps: int = STEPS,
-    progress: Callable[[Iterable[int]], Iterable[int]] = iter,
+    progress: Progress = iter,
     watch: Callable[[float], object] | None = None,
 ) -> list[float]:
     """Train in place to name digits; return the loss of each step.

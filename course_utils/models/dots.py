@@ -4,7 +4,8 @@ Source: the block is Wang et al. 2018, Non-local Neural Networks, https://arxiv.
 Differs: a task of our own, on which a receptive field of 7 × 7 pixels shows its edge
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
+from typing import Unpack
 
 import torch
 from jaxtyping import Bool, Float
@@ -12,7 +13,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from course_utils.attention.non_local import non_local_block
-from course_utils.models.training import descend
+from course_utils.models.training import Training, train
 from course_utils.validation import check_at_least
 
 SIDE, DOTS, WIDTH, INNER = 14, 12, 32, 32
@@ -74,29 +75,19 @@ class DotNet(nn.Module):
         return scores[:, 0]
 
 
-def train_on_dots(
-    model: nn.Module,
-    *,
-    steps: int,
-    seed: int,
-    progress: Callable[[Iterable[int]], Iterable[int]] = iter,
-) -> list[float]:
+def train_on_dots(model: nn.Module, **how: Unpack[Training]) -> list[float]:
     """Train in place to compare each dot with the marked one; return the loss of each step.
 
     Args:
         model: What to train.
-        steps: Number of updates.
-        seed: Decides which images are seen.
-        progress: Wraps the step numbers, for example in a tqdm bar.
+        **how: steps, seed, progress and watch; see `Training`.
     """
-    generator = torch.Generator().manual_seed(seed)
 
-    def draw_loss() -> Tensor:
+    def draw_loss(generator: torch.Generator) -> Tensor:
         images, same, asked = draw_dots(BATCH, generator)
         return F.binary_cross_entropy_with_logits(model(images)[asked], same[asked].float())
 
-    optimiser = torch.optim.AdamW(model.parameters(), lr=RATE)
-    return descend(model, draw_loss, optimiser, steps=steps, learning_rate=RATE, progress=progress)
+    return train(model, draw_loss, RATE, **how)
 
 
 @torch.no_grad()

@@ -4,7 +4,7 @@ Source: Olsson et al. 2022, In-context Learning and Induction Heads, https://arx
 Differs: two layers of attention and nothing else, and less than ten seconds of training
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 
 import torch
 from jaxtyping import Bool
@@ -14,11 +14,11 @@ from torch.nn import functional as F
 from course_utils.attention import causal_mask
 from course_utils.data.repeated import SYMBOLS, repeated_segments
 from course_utils.models.small_transformer import SmallTransformer
-from course_utils.models.training import descend
+from course_utils.models.training import Progress, train
 from course_utils.reading import induction_score, previous_token_score
 
 LENGTH, PERIODS, TESTED_PERIOD = 48, (8, 24), 20
-RATE, DECAY, BATCH = 3e-3, 0.01, 32
+RATE, BATCH = 3e-3, 32
 
 
 def induction_model(seed: int, num_layers: int = 2, num_heads: int = 1) -> SmallTransformer:
@@ -43,7 +43,7 @@ def train_induction(
     seed: int,
     distinct: bool = False,
     watch: Callable[[int], None] = lambda step: None,
-    progress: Callable[[Iterable[int]], Iterable[int]] = iter,
+    progress: Progress = iter,
 ) -> list[float]:
     """Train in place to predict every next symbol; return the loss of each step.
 
@@ -55,11 +55,9 @@ def train_induction(
         watch: Called before each step with its number, and once after the last.
         progress: Wraps the step numbers, for example in a tqdm bar.
     """
-    generator = torch.Generator().manual_seed(seed)
-    optimiser = torch.optim.AdamW(model.parameters(), lr=RATE, weight_decay=DECAY)
     mask, step = causal_mask(LENGTH, LENGTH), 0
 
-    def draw_loss() -> Tensor:
+    def draw_loss(generator: torch.Generator) -> Tensor:
         nonlocal step
         watch(step)
         step += 1
@@ -68,9 +66,7 @@ def train_induction(
         scores = model(tokens[:, :-1], mask)
         return F.cross_entropy(scores.flatten(0, 1), tokens[:, 1:].flatten())
 
-    losses = descend(
-        model, draw_loss, optimiser, steps=steps, learning_rate=RATE, progress=progress
-    )
+    losses = train(model, draw_loss, RATE, steps=steps, seed=seed, progress=progress)
     watch(step)
     return losses
 

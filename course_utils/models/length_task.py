@@ -6,8 +6,9 @@ Differs: the last tokens of the same sequences are judged at every length, so th
     of tokens before them changes; their perplexity is over all tokens.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Unpack
 
 import torch
 from jaxtyping import Bool, Int
@@ -16,7 +17,7 @@ from torch.nn import functional as F
 
 from course_utils.attention import causal_mask, window_mask
 from course_utils.data import CharacterText, random_windows
-from course_utils.models.training import descend
+from course_utils.models.training import Training, train
 
 IGNORED = -100  # torch's own mark of a target that does not count
 Batch = tuple[Int[Tensor, "N L"], Int[Tensor, "N L"]]
@@ -111,34 +112,26 @@ def train_on_task(
     model: nn.Module,
     task: LengthTask,
     *,
-    steps: int,
-    seed: int,
     window: int | None = None,
     learning_rate: float = 5e-3,
-    progress: Callable[[Iterable[int]], Iterable[int]] = iter,
+    **how: Unpack[Training],
 ) -> list[float]:
     """Train in place on sequences of the trained length; return the loss of each step.
 
     Args:
         model: Takes tokens and a mask.
         task: What to learn.
-        steps: Number of updates.
-        seed: Decides which sequences are seen, and nothing else.
         window: How many tokens a query sees, its own among them; None is all up to its own.
         learning_rate: The highest rate, reached after a tenth of the steps.
-        progress: Wraps the step numbers, for example in a tqdm bar.
+        **how: steps, seed, progress and watch; see `Training`.
     """
-    generator = torch.Generator().manual_seed(seed)
-    optimiser = torch.optim.Adam(model.parameters(), lr=learning_rate)
     mask = _mask(task.trained, window)
 
-    def draw_loss() -> Tensor:
+    def draw_loss(generator: torch.Generator) -> Tensor:
         tokens, targets = task.draw(generator)
         return F.cross_entropy(model(tokens, mask).flatten(0, 1), targets.flatten())
 
-    return descend(
-        model, draw_loss, optimiser, steps=steps, learning_rate=learning_rate, progress=progress
-    )
+    return train(model, draw_loss, learning_rate, torch.optim.Adam, **how)
 
 
 @torch.no_grad()

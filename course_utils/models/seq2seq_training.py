@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from typing import Protocol, runtime_checkable
 
 import torch
@@ -12,7 +12,7 @@ from torch.nn import functional as F
 
 from course_utils.data import FIRST_SYMBOL, PAD, Pairs
 from course_utils.models.seq2seq import Seq2Seq, Written
-from course_utils.models.training import descend
+from course_utils.models.training import Progress, descend
 from course_utils.validation import check_integers
 
 POOL = 32  # batches that are sorted by length together
@@ -47,7 +47,7 @@ def train_seq2seq(
     seed: int,
     batch: int = 64,
     learning_rate: float = 3e-3,
-    progress: Callable[[Iterable[int]], Iterable[int]] = iter,
+    progress: Progress = iter,
     loss: Callable[[Tensor, Tensor], Tensor] = sequence_loss,
     watch: Callable[[float], object] | None = None,
 ) -> list[float]:
