@@ -6,7 +6,6 @@ Differs: 1347 small images, no pre-training, one-pixel shifts as the only augmen
 """
 
 import math
-from collections.abc import Callable
 
 import torch
 from jaxtyping import Float, Int
@@ -79,7 +78,6 @@ def train_on_digits(
     seed: int,
     steps: int = STEPS,
     progress: Progress = iter,
-    watch: Callable[[float], object] | None = None,
 ) -> list[float]:
     """Train in place to name digits; return the loss of each step.
 
@@ -88,7 +86,6 @@ def train_on_digits(
         seed: Decides which images are seen, and how they are shifted.
         steps: Number of updates; 840 are 40 times all images.
         progress: Wraps the step numbers, for example in a tqdm bar.
-        watch: Called with each loss.
     """
     generator = torch.Generator().manual_seed(seed)
     known = load_digits()
@@ -102,9 +99,7 @@ def train_on_digits(
         return F.cross_entropy(model(shifted(images[chosen], generator)), labels[chosen])
 
     optimiser = torch.optim.AdamW(model.parameters(), lr=RATE)
-    return descend(
-        model, draw_loss, optimiser, steps=steps, learning_rate=RATE, progress=progress, watch=watch
-    )
+    return descend(model, draw_loss, optimiser, steps=steps, learning_rate=RATE, progress=progress)
 
 
 @torch.no_grad()

@@ -51,16 +51,15 @@ class DotNet(nn.Module):
 
     Args:
         non_local: Whether the block is there.
-        block: What computes it, with the contract of `non_local_block`.
     """
 
-    def __init__(self, *, non_local: bool, block: Callable[..., Tensor] = non_local_block) -> None:
+    def __init__(self, *, non_local: bool) -> None:
         super().__init__()
         self.first = nn.Conv2d(3, WIDTH, 3, padding=1)
         self.second = nn.Conv2d(WIDTH, WIDTH, 3, padding=1)
         self.third = nn.Conv2d(WIDTH, WIDTH, 3, padding=1)
         self.out = nn.Conv2d(WIDTH, 1, 1)
-        self.block = block
+        self.block: Callable[..., Tensor] = non_local_block
         self.W = nn.ParameterDict()
         if non_local:
             for name in ("theta", "phi", "g", "out"):

@@ -15,11 +15,12 @@ from jaxtyping import Bool, Int
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from course_utils.attention import causal_mask, window_mask
+from course_utils.attention import window_mask
 from course_utils.data import CharacterText, random_windows
 from course_utils.models.training import Training, train
 
 IGNORED = -100  # torch's own mark of a target that does not count
+BATCH, OFFSET, SYMBOLS = 16, 3, 10
 Batch = tuple[Int[Tensor, "N L"], Int[Tensor, "N L"]]
 
 
@@ -48,7 +49,6 @@ def text_task(
     trained: int = 64,
     longest: int = 512,
     windows: int = 96,
-    batch: int = 16,
 ) -> LengthTask:
     """Predict the next character of a text.
 
@@ -57,7 +57,6 @@ def text_task(
         trained: Characters in a training window.
         longest: Characters in a test window.
         windows: How many test windows, spread evenly over the validation part.
-        batch: Windows in a training batch.
 
     Raises:
         ValueError: The validation part is shorter than one test window.
@@ -73,37 +72,31 @@ def text_task(
         num_tokens=text.num_characters,
         trained=trained,
         judged=trained // 2,
-        draw=lambda generator: random_windows(text.train, trained, batch, generator),
+        draw=lambda generator: random_windows(text.train, trained, BATCH, generator),
         test=(text.validation[places], text.validation[places + 1]),
     )
 
 
-def copy_task(
-    *, trained: int = 32, longest: int = 256, offset: int = 3, symbols: int = 10,
-    sequences: int = 128, batch: int = 16,
-) -> LengthTask:  # fmt: skip
-    """Say which symbol stood `offset` places ago, in sequences without any pattern.
+def copy_task(*, trained: int = 32, longest: int = 256, sequences: int = 128) -> LengthTask:
+    """Say which of ten symbols stood three places ago, in sequences without any pattern.
 
     Args:
         trained: Symbols in a training sequence.
         longest: Symbols in a test sequence.
-        offset: How far back to look.
-        symbols: How many there are; guessing is right once in so many times.
         sequences: How many test sequences.
-        batch: Sequences in a training batch.
     """
 
     def draw(count: int, length: int, generator: torch.Generator) -> Batch:
-        tokens = torch.randint(symbols, (count, length), generator=generator)
-        targets = tokens.roll(offset, dims=1)
-        targets[:, :offset] = IGNORED
+        tokens = torch.randint(SYMBOLS, (count, length), generator=generator)
+        targets = tokens.roll(OFFSET, dims=1)
+        targets[:, :OFFSET] = IGNORED
         return tokens, targets
 
     return LengthTask(
-        num_tokens=symbols,
+        num_tokens=SYMBOLS,
         trained=trained,
         judged=trained // 2,
-        draw=lambda generator: draw(batch, trained, generator),
+        draw=lambda generator: draw(BATCH, trained, generator),
         test=draw(sequences, longest, torch.Generator().manual_seed(1)),
     )
 
@@ -163,6 +156,4 @@ def judge_on_task(
 
 
 def _mask(length: int, window: int | None) -> Bool[Tensor, "L L"]:
-    if window is None:
-        return causal_mask(length, length)
-    return window_mask(length, length, window)
+    return window_mask(length, length, length if window is None else window)
