@@ -52,10 +52,8 @@ class DeepStack(nn.Module):
     ) -> None:
         super().__init__()
         check_at_least(1, num_characters=num_characters, num_layers=num_layers, length=length)
-        self.token, self.place = (
-            nn.Embedding(num_characters, d_model),
-            nn.Embedding(length, d_model),
-        )
+        self.token = nn.Embedding(num_characters, d_model)
+        self.place = nn.Embedding(length, d_model)
         self.layers = nn.ModuleList(
             EncoderLayer(d_model, num_heads, 4 * d_model, pre_norm=pre_norm)
             for _ in range(num_layers)

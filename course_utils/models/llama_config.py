@@ -27,15 +27,12 @@ SAME_IN_ALL: dict[str, tuple[Any, ...]] = {  # the first value is what a config 
     "quantization_config": (None,),
     "use_bidirectional_attention": (None, False),
 }
-GELU, SILU = ("gelu_pytorch_tanh",), ("silu",)
-REQUIRED: dict[str, dict[str, tuple[Any, ...]]] = {
-    "llama": {"hidden_act": SILU, "attention_bias": (False,)},
-    "mistral": {"hidden_act": SILU},
-    "qwen2": {"hidden_act": SILU},
-    "qwen3": {"hidden_act": SILU},
-    "gemma2": {"hidden_activation": GELU},
-    "gemma3_text": {"hidden_activation": GELU},
-    "gpt_oss": {"hidden_act": SILU},
+GELU: dict[str, tuple[Any, ...]] = {"hidden_activation": ("gelu_pytorch_tanh",)}
+SILU: dict[str, tuple[Any, ...]] = {"hidden_act": ("silu",)}
+REQUIRED = dict.fromkeys(FAMILIES, SILU) | {
+    "llama": SILU | {"attention_bias": (False,)},
+    "gemma2": GELU,
+    "gemma3_text": GELU,
 }
 
 
