@@ -14,7 +14,7 @@ from typing import Any
 
 from course_utils.attention.soft_cap import soft_cap
 from course_utils.models.clamped_experts import ClampedExperts
-from course_utils.models.composed_heads import CappedAttention
+from course_utils.models.composed_heads import capped_attention
 from course_utils.models.llama_design import Design, LayerKind
 from course_utils.models.llama_families import FAMILIES
 from course_utils.models.llama_rope import configured_rope
@@ -112,7 +112,7 @@ def _caps(config: Config) -> dict[str, Any]:
     found: dict[str, Any] = {}
     if "attn_logit_softcapping" in config:
         cap = config["attn_logit_softcapping"]
-        found["attend"] = None if cap is None else partial(CappedAttention, cap=cap)
+        found["attend"] = None if cap is None else partial(capped_attention, cap=cap)
     if "final_logit_softcapping" in config:
         cap = config["final_logit_softcapping"]
         found["last_scores"] = None if cap is None else partial(soft_cap, cap=cap)
