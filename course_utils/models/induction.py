@@ -19,6 +19,7 @@ from course_utils.reading import induction_score, previous_token_score
 
 LENGTH, PERIODS, TESTED_PERIOD = 48, (8, 24), 20
 RATE, BATCH = 3e-3, 32
+MASK = causal_mask(LENGTH, LENGTH)
 
 
 def induction_model(seed: int, num_layers: int = 2, num_heads: int = 1) -> SmallTransformer:
@@ -55,7 +56,7 @@ def train_induction(
         watch: Called before each step with its number, and once after the last.
         progress: Wraps the step numbers, for example in a tqdm bar.
     """
-    mask, step = causal_mask(LENGTH, LENGTH), 0
+    step = 0
 
     def draw_loss(generator: torch.Generator) -> Tensor:
         nonlocal step
@@ -63,7 +64,7 @@ def train_induction(
         step += 1
         period = int(torch.randint(PERIODS[0], PERIODS[1] + 1, (), generator=generator))
         tokens = repeated_segments(period, LENGTH, BATCH, generator, distinct=distinct)
-        scores = model(tokens[:, :-1], mask)
+        scores = model(tokens[:, :-1], MASK)
         return F.cross_entropy(scores.flatten(0, 1), tokens[:, 1:].flatten())
 
     losses = train(model, draw_loss, RATE, steps=steps, seed=seed, progress=progress)
@@ -85,8 +86,7 @@ def later_copies_right(
         sequences: How many to judge by.
     """
     tokens = judged_segments(sequences)
-    mask = causal_mask(LENGTH, LENGTH)
-    guesses = model(tokens[:, :-1], mask, keep).argmax(dim=-1)
+    guesses = model(tokens[:, :-1], MASK, keep).argmax(dim=-1)
     right = guesses[:, TESTED_PERIOD + 1 :] == tokens[:, TESTED_PERIOD + 2 :]
     return float(right.float().mean())
 
@@ -110,7 +110,7 @@ def circuit_scores(model: SmallTransformer, sequences: int = 64) -> dict[str, Te
         the first copy, "start, first copy", and in the later ones, "start, later".
     """
     tokens = judged_segments(sequences)[:, :-1]
-    weights = torch.stack(model.weights(tokens, causal_mask(LENGTH, LENGTH))).mean(dim=1)
+    weights = torch.stack(model.weights(tokens, MASK)).mean(dim=1)
     symbols = weights[..., 1:, 1:]  # without the start token the segment begins at 0
     later = TESTED_PERIOD + 1
     return {
