@@ -77,11 +77,7 @@ def caption_loss(
 
 
 def train_captions(
-    model: Captioner,
-    parameters: Iterable[nn.Parameter],
-    *,
-    sees: bool,
-    **how: Unpack[Training],
+    model: Captioner, parameters: Iterable[nn.Parameter], *, sees: bool, **how: Unpack[Training]
 ) -> list[float]:
     """Train some of the parameters in place on captions; return the loss of each step.
 

@@ -69,7 +69,7 @@ class DotNet(nn.Module):
         """Return a score for each place: positive where the colour is the marked dot's."""
         x = F.relu(self.second(F.relu(self.first(images))))
         if self.W:
-            x = self.block(x, *(self.W[name] for name in ("theta", "phi", "g", "out")))
+            x = self.block(x, *self.W.values())
         scores: Tensor = self.out(F.relu(self.third(x)))
         return scores[:, 0]
 

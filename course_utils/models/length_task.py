@@ -44,11 +44,7 @@ class LengthTask:
 
 
 def text_task(
-    text: CharacterText,
-    *,
-    trained: int = 64,
-    longest: int = 512,
-    windows: int = 96,
+    text: CharacterText, *, trained: int = 64, longest: int = 512, windows: int = 96
 ) -> LengthTask:
     """Predict the next character of a text.
 
