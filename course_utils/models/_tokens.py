@@ -1,4 +1,4 @@
-"""Looking tokens up in an embedding, with an error that says which numbers it has rows for."""
+"""What every reader of tokens asks of them, with errors that say what is known."""
 
 from torch import Tensor, nn
 
@@ -51,3 +51,13 @@ def embedded(table: nn.Embedding, tokens: Tensor, name: str = "tokens") -> Tenso
             f"got {int(tokens.min())} to {int(tokens.max())}"
         ) from None
     return rows
+
+
+def check_known(num_tokens: int, /, **given: Tensor) -> None:
+    """Raise ValueError unless all tokens lie between 0 and num_tokens - 1."""
+    for name, tokens in given.items():
+        outside = tokens[(tokens < 0) | (tokens >= num_tokens)]
+        if len(outside):
+            raise ValueError(
+                f"{name} must lie between 0 and {num_tokens - 1}, got {outside[0].item()}"
+            )

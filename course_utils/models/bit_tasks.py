@@ -5,8 +5,7 @@ Source: Hahn 2020, Theoretical Limitations of Self-Attention in Neural Sequence 
 Differs: a training of seconds at a few lengths, where the theorem speaks of all lengths at once
 """
 
-from collections.abc import Callable, Iterable
-from typing import Literal
+from typing import Literal, Unpack
 
 import torch
 from jaxtyping import Bool, Int
@@ -14,7 +13,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from course_utils.models.small_transformer import SmallTransformer
-from course_utils.models.training import descend
+from course_utils.models.training import Training, train
 from course_utils.validation import check_at_least
 
 D_MODEL, HEADS, LAYERS, BATCH, RATE = 32, 4, 2, 64, 3e-3
@@ -47,33 +46,21 @@ def bit_model(n: int, seed: int) -> SmallTransformer:
     )
 
 
-def train_bits(
-    model: SmallTransformer,
-    task: Task,
-    n: int,
-    *,
-    steps: int,
-    seed: int,
-    progress: Callable[[Iterable[int]], Iterable[int]] = iter,
-) -> list[float]:
+def train_bits(model: SmallTransformer, task: Task, n: int, **how: Unpack[Training]) -> list[float]:
     """Train in place to answer at the mark; return the loss of each step.
 
     Args:
         model: What to train.
         task: "parity" (an odd number of ones?) or "majority" (more ones than zeros?).
         n: Bits of a string.
-        steps: Number of updates.
-        seed: Decides which strings are seen.
-        progress: Wraps the step numbers, for example in a tqdm bar.
+        **how: steps, seed, progress and watch; see `Training`.
     """
-    generator = torch.Generator().manual_seed(seed)
 
-    def draw_loss() -> Tensor:
+    def draw_loss(generator: torch.Generator) -> Tensor:
         tokens, answers = draw_bits(n, BATCH, generator)
         return F.cross_entropy(model(tokens)[:, -1, :2], answers[task].long())
 
-    optimiser = torch.optim.AdamW(model.parameters(), lr=RATE, weight_decay=0.01)
-    return descend(model, draw_loss, optimiser, steps=steps, learning_rate=RATE, progress=progress)
+    return train(model, draw_loss, RATE, **how)
 
 
 @torch.no_grad()

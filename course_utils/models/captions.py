@@ -7,6 +7,7 @@ Differs: a caption of three digits per picture; the picture's encoder is trained
 """
 
 from collections.abc import Callable, Iterable
+from typing import Unpack
 
 import torch
 from jaxtyping import Float, Int
@@ -17,13 +18,12 @@ from course_utils.attention import causal_mask
 from course_utils.attention.gated_cross_attention import gated_cross_attention
 from course_utils.models.pair_training import all_captions, gallery, split_numbers, strips
 from course_utils.models.small_transformer import SmallTransformer
-from course_utils.models.training import descend
+from course_utils.models.training import Training, train
 from course_utils.models.two_towers import D_MODEL, HEADS, LETTERS, LONGEST, ImageTower
 
 BATCH, RATE = 64, 2e-3
 START = 1 + len(LETTERS)
 END, BLANK = 0, 1 + LETTERS.index(" ")
-Progress = Callable[[Iterable[int]], Iterable[int]]
 
 
 class Captioner(nn.Module):
@@ -77,36 +77,23 @@ def caption_loss(
 
 
 def train_captions(
-    model: Captioner,
-    parameters: Iterable[nn.Parameter],
-    *,
-    steps: int,
-    seed: int,
-    sees: bool,
-    progress: Progress = iter,
+    model: Captioner, parameters: Iterable[nn.Parameter], *, sees: bool, **how: Unpack[Training]
 ) -> list[float]:
     """Train some of the parameters in place on captions; return the loss of each step.
 
     Args:
         model: What to train.
         parameters: Those that are not frozen.
-        steps: Number of updates.
-        seed: Decides which numbers and digits are seen.
         sees: Whether it is shown the pictures.
-        progress: Wraps the step numbers, for example in a tqdm bar.
+        **how: steps, seed, progress and watch; see `Training`.
     """
-    generator, known, captions = (
-        torch.Generator().manual_seed(seed),
-        split_numbers()[0],
-        all_captions(),
-    )
+    known, captions = split_numbers()[0], all_captions()
 
-    def draw_loss() -> Tensor:
+    def draw_loss(generator: torch.Generator) -> Tensor:
         numbers = known[torch.randint(len(known), (BATCH,), generator=generator)]
         return caption_loss(model, captions[numbers], strips(numbers, generator) if sees else None)
 
-    optimiser = torch.optim.AdamW(parameters, lr=RATE)
-    return descend(model, draw_loss, optimiser, steps=steps, learning_rate=RATE, progress=progress)
+    return train(model, draw_loss, RATE, lambda _, lr: torch.optim.AdamW(parameters, lr=lr), **how)
 
 
 @torch.no_grad()

@@ -8,8 +8,7 @@ Differs: the scale, and the spread of the first queries and keys, are arguments,
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import Literal, get_args
+from typing import Literal, Unpack, get_args
 
 import torch
 from jaxtyping import Float, Int
@@ -17,9 +16,9 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from course_utils.attention import scaled_dot_product_attention
-from course_utils.data import CharacterText, random_windows
+from course_utils.data import CharacterText
 from course_utils.models._tokens import embedded
-from course_utils.models.training import descend
+from course_utils.models.training import Training, train, window_loss
 from course_utils.validation import (
     check_at_least,
     check_instance,
@@ -117,33 +116,21 @@ def train_character_model(
     model: CharacterModel,
     text: CharacterText,
     *,
-    steps: int,
-    seed: int,
     batch: int = 64,
     learning_rate: float = 1e-2,
-    progress: Callable[[Iterable[int]], Iterable[int]] = iter,
+    **how: Unpack[Training],
 ) -> list[float]:
     """Train in place with AdamW, a short warm-up and a cosine; return the loss of each step.
 
     Args:
         model: What to train.
         text: Where the windows are cut from.
-        steps: Number of updates.
-        seed: Decides which windows are seen, and nothing else.
         batch: Windows in an update.
         learning_rate: The highest rate, reached after a tenth of the steps.
-        progress: Wraps the step numbers, for example in a tqdm bar.
+        **how: steps, seed, progress and watch; see `Training`.
     """
-    generator = torch.Generator().manual_seed(seed)
-    optimiser = torch.optim.AdamW(model.parameters(), lr=learning_rate)
-
-    def draw_loss() -> Tensor:
-        inputs, targets = random_windows(text.train, model.length, batch, generator)
-        return F.cross_entropy(model(inputs).flatten(0, 1), targets.flatten())
-
-    return descend(
-        model, draw_loss, optimiser, steps=steps, learning_rate=learning_rate, progress=progress
-    )
+    draw_loss = window_loss(model, text.train, model.length, batch)
+    return train(model, draw_loss, learning_rate, **how)
 
 
 @torch.no_grad()

@@ -7,6 +7,8 @@ Differs: each is a function of queries, keys, values and a mask, so that any cac
 Same contract as: eager_attention_forward of Gemma 2 and of gpt-oss at transformers
 """
 
+from collections.abc import Callable
+
 import torch
 from jaxtyping import Float, Shaped
 from torch import Tensor, nn
@@ -16,27 +18,18 @@ from course_utils.attention.sink import sink_attention
 from course_utils.attention.soft_cap import soft_cap
 
 
-class CappedAttention(nn.Module):
-    """Attention whose scores are capped, as Gemma 2's; no parameters.
+def capped_attention(num_heads: int, *, cap: float) -> Callable[..., Tensor]:
+    """Return attention whose scores are capped, as Gemma 2's; it is the same for all heads.
 
     Args:
         num_heads: Not asked for; what attends is made from it.
         cap: What no score exceeds.
     """
 
-    def __init__(self, num_heads: int, *, cap: float) -> None:
-        super().__init__()
-        self.cap = cap
+    def attend(query: Tensor, key: Tensor, value: Tensor, mask: Tensor) -> Tensor:
+        return composed_attention(query, key, value, lambda s: soft_cap(s, cap), mask)
 
-    def forward(
-        self,
-        query: Float[Tensor, "B H T d_k"],
-        key: Float[Tensor, "B H_kv S d_k"],
-        value: Float[Tensor, "B H_kv S d_k"],
-        mask: Shaped[Tensor, "*axes T S"],
-    ) -> Float[Tensor, "B H T d_k"]:
-        """Return the averages of the values."""
-        return composed_attention(query, key, value, lambda s: soft_cap(s, self.cap), mask)
+    return attend
 
 
 class SinkAttention(nn.Module):

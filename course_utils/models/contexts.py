@@ -19,15 +19,12 @@ from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
 from course_utils.attention import (
-    attend,
     local_monotonic_weights,
     local_predictive_weights,
     predicted_centre,
+    stable_softmax,
 )
-from course_utils.validation import (
-    check_at_least,
-    check_callable,
-)
+from course_utils.validation import check_at_least, check_callable, check_float, check_shape
 
 Score = Callable[[Tensor, Tensor], Tensor]
 
@@ -98,18 +95,15 @@ class AttentionContext(Context):
         """Return the average and its weights."""
         encoded, key = memory
         scores = self.score(state.unsqueeze(1), key)
-        context, weights = self.weigh(scores, state, encoded, step)
-        return context.squeeze(1), weights.squeeze(1)
+        check_float(scores=scores)
+        check_shape((len(state), 1, encoded.mask.shape[1]), scores=scores)
+        hidden = scores.masked_fill(~encoded.mask.unsqueeze(1), -torch.inf)
+        weights = self._weights(hidden, state, encoded.mask, step)
+        return (weights @ encoded.states).squeeze(1), weights.squeeze(1)
 
-    def weigh(
-        self,
-        scores: Float[Tensor, "B 1 S"],
-        state: Float[Tensor, "B width"],
-        encoded: Encoded,
-        step: int,
-    ) -> tuple[Tensor, Tensor]:
-        """Return the average and its weights, given the scores (B, 1, S)."""
-        return attend(scores, encoded.states, encoded.mask)
+    def _weights(self, scores: Tensor, state: Tensor, mask: Tensor, step: int) -> Tensor:
+        """Return the weights (B, 1, S), given the scores, -inf where a key is padding."""
+        return stable_softmax(scores)
 
 
 class LocalMonotonicContext(AttentionContext):
@@ -125,16 +119,8 @@ class LocalMonotonicContext(AttentionContext):
         check_at_least(0, half_width=half_width)
         self.half_width = half_width
 
-    def weigh(
-        self,
-        scores: Float[Tensor, "B 1 S"],
-        state: Float[Tensor, "B width"],
-        encoded: Encoded,
-        step: int,
-    ) -> tuple[Tensor, Tensor]:
-        """Return the average over the window, and its weights."""
-        weights = local_monotonic_weights(_hide(scores, encoded), self.half_width, offset=step)
-        return weights @ encoded.states, weights
+    def _weights(self, scores: Tensor, state: Tensor, mask: Tensor, step: int) -> Tensor:
+        return local_monotonic_weights(scores, self.half_width, offset=step)
 
 
 class LocalPredictiveContext(AttentionContext):
@@ -153,19 +139,7 @@ class LocalPredictiveContext(AttentionContext):
         self.W_p = nn.Parameter(torch.randn(width, width) * width**-0.5)
         self.v_p = nn.Parameter(torch.randn(width) * width**-0.5)
 
-    def weigh(
-        self,
-        scores: Float[Tensor, "B 1 S"],
-        state: Float[Tensor, "B width"],
-        encoded: Encoded,
-        step: int,
-    ) -> tuple[Tensor, Tensor]:
-        """Return the damped average and its weights, which sum to less than 1."""
-        lengths = encoded.mask.sum(dim=1)
-        centre = predicted_centre(state.unsqueeze(1), self.W_p, self.v_p, lengths)
-        weights = local_predictive_weights(_hide(scores, encoded), centre, self.half_width / 2)
-        return weights @ encoded.states, weights
-
-
-def _hide(scores: Tensor, encoded: Encoded) -> Tensor:
-    return scores.masked_fill(~encoded.mask.unsqueeze(1), -torch.inf)
+    def _weights(self, scores: Tensor, state: Tensor, mask: Tensor, step: int) -> Tensor:
+        # Damped by the Gaussian, they sum to less than 1.
+        centre = predicted_centre(state.unsqueeze(1), self.W_p, self.v_p, mask.sum(dim=1))
+        return local_predictive_weights(scores, centre, self.half_width / 2)

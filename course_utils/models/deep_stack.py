@@ -9,18 +9,18 @@ Differs: small, on characters, one rate after the warm-up, gradients not clipped
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from functools import partial
+from typing import Unpack
 
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
-from torch.nn import functional as F
 
 from course_utils.attention import causal_mask
-from course_utils.data import CharacterText, random_windows
+from course_utils.data import CharacterText
 from course_utils.models._tokens import embedded
 from course_utils.models.layer_modules import EncoderLayer
-from course_utils.models.training import descend
+from course_utils.models.training import Training, train, window_loss
 from course_utils.validation import check_at_least
 
 
@@ -52,10 +52,8 @@ class DeepStack(nn.Module):
     ) -> None:
         super().__init__()
         check_at_least(1, num_characters=num_characters, num_layers=num_layers, length=length)
-        self.token, self.place = (
-            nn.Embedding(num_characters, d_model),
-            nn.Embedding(length, d_model),
-        )
+        self.token = nn.Embedding(num_characters, d_model)
+        self.place = nn.Embedding(length, d_model)
         self.layers = nn.ModuleList(
             EncoderLayer(d_model, num_heads, 4 * d_model, pre_norm=pre_norm)
             for _ in range(num_layers)
@@ -81,24 +79,20 @@ def train_deep_stack(
     model: DeepStack,
     text: CharacterText,
     *,
-    steps: int,
     warm_up: int,
     learning_rate: float,
-    seed: int,
     batch: int = 8,
-    progress: Callable[[Iterable[int]], Iterable[int]] = iter,
+    **how: Unpack[Training],
 ) -> list[float]:
     """Train in place with Adam, the rate rising to its peak over the warm-up and staying there.
 
     Args:
         model: What to train.
         text: Where the windows are cut from.
-        steps: Number of updates.
-        warm_up: Over how many of them the rate rises; 0 begins at its height.
+        warm_up: Over how many steps the rate rises; 0 begins at its height.
         learning_rate: That height.
-        seed: Decides which windows are seen, and nothing else.
         batch: Windows in an update.
-        progress: Wraps the step numbers, for example in a tqdm bar.
+        **how: steps, seed, progress and watch; see `Training`.
 
     Returns:
         The loss of each step.
@@ -107,15 +101,9 @@ def train_deep_stack(
         TypeError: A number of steps is not an int.
         ValueError: It is negative.
     """
-    check_at_least(0, steps=steps, warm_up=warm_up)
-    generator = torch.Generator().manual_seed(seed)
-    optimiser = torch.optim.Adam(model.parameters(), lr=learning_rate, betas=(0.9, 0.98))
-
-    def draw_loss() -> Tensor:
-        inputs, targets = random_windows(text.train, len(model.place.weight), batch, generator)
-        return F.cross_entropy(model(inputs).flatten(0, 1), targets.flatten())
-
-    return descend(
-        model, draw_loss, optimiser, steps=steps, learning_rate=learning_rate, progress=progress,
-        rate=lambda step: min(1.0, step / max(1, warm_up)), clip=None,
+    check_at_least(0, steps=how["steps"], warm_up=warm_up)
+    return train(
+        model, window_loss(model, text.train, len(model.place.weight), batch), learning_rate,
+        partial(torch.optim.Adam, betas=(0.9, 0.98)), clip=None,
+        rate=lambda step: min(1.0, step / max(1, warm_up)), **how,
     )  # fmt: skip

@@ -1,6 +1,6 @@
 """Train and judge the small detector on canvases of digits."""
 
-from collections.abc import Callable, Iterable
+from typing import Unpack
 
 import torch
 from torch import Tensor
@@ -8,7 +8,7 @@ from torch import Tensor
 from course_utils.data.digit_scenes import CANVAS, Scenes, scenes
 from course_utils.data.digits import load_digits
 from course_utils.models.detection import NOTHING, Detector, detection_loss
-from course_utils.models.training import descend
+from course_utils.models.training import Training, train
 
 BATCH, RATE, NEAR = 32, 1e-3, 2.0
 
@@ -21,31 +21,23 @@ def judged_scenes(number: int = 300) -> Scenes:
 
 
 def train_detector(
-    model: Detector,
-    *,
-    steps: int,
-    seed: int,
-    how: str = "optimal",
-    progress: Callable[[Iterable[int]], Iterable[int]] = iter,
+    model: Detector, *, how: str = "optimal", **training: Unpack[Training]
 ) -> list[float]:
     """Train in place; return the loss of each step.
 
     Args:
         model: What to train.
-        steps: Number of updates.
-        seed: Decides which canvases are seen.
         how: As in `matched`.
-        progress: Wraps the step numbers, for example in a tqdm bar.
+        **training: steps, seed, progress and watch; see `Training`.
     """
-    generator, digits = torch.Generator().manual_seed(seed), load_digits()
+    digits = load_digits()
 
-    def draw_loss() -> Tensor:
+    def draw_loss(generator: torch.Generator) -> Tensor:
         drawn = scenes(digits.images, digits.labels, BATCH, generator)
         scores, centres = model(drawn.images)
         return detection_loss(scores, centres, drawn, how)
 
-    optimiser = torch.optim.AdamW(model.parameters(), lr=RATE)
-    return descend(model, draw_loss, optimiser, steps=steps, learning_rate=RATE, progress=progress)
+    return train(model, draw_loss, RATE, **training)
 
 
 @torch.no_grad()

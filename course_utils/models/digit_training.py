@@ -6,7 +6,6 @@ Differs: 1347 small images, no pre-training, one-pixel shifts as the only augmen
 """
 
 import math
-from collections.abc import Callable, Iterable
 
 import torch
 from jaxtyping import Float, Int
@@ -16,7 +15,7 @@ from torch.nn import functional as F
 from course_utils.attention import cross_covariance_attention
 from course_utils.data.digits import load_digits, shifted
 from course_utils.models.small_transformer import Block
-from course_utils.models.training import descend
+from course_utils.models.training import Progress, descend
 from course_utils.models.vit import VisionTransformer
 
 BATCH, RATE, STEPS = 64, 3e-3, 840
@@ -78,8 +77,7 @@ def train_on_digits(
     *,
     seed: int,
     steps: int = STEPS,
-    progress: Callable[[Iterable[int]], Iterable[int]] = iter,
-    watch: Callable[[float], object] | None = None,
+    progress: Progress = iter,
 ) -> list[float]:
     """Train in place to name digits; return the loss of each step.
 
@@ -88,7 +86,6 @@ def train_on_digits(
         seed: Decides which images are seen, and how they are shifted.
         steps: Number of updates; 840 are 40 times all images.
         progress: Wraps the step numbers, for example in a tqdm bar.
-        watch: Called with each loss.
     """
     generator = torch.Generator().manual_seed(seed)
     known = load_digits()
@@ -102,9 +99,7 @@ def train_on_digits(
         return F.cross_entropy(model(shifted(images[chosen], generator)), labels[chosen])
 
     optimiser = torch.optim.AdamW(model.parameters(), lr=RATE)
-    return descend(
-        model, draw_loss, optimiser, steps=steps, learning_rate=RATE, progress=progress, watch=watch
-    )
+    return descend(model, draw_loss, optimiser, steps=steps, learning_rate=RATE, progress=progress)
 
 
 @torch.no_grad()

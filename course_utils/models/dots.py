@@ -4,7 +4,8 @@ Source: the block is Wang et al. 2018, Non-local Neural Networks, https://arxiv.
 Differs: a task of our own, on which a receptive field of 7 × 7 pixels shows its edge
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
+from typing import Unpack
 
 import torch
 from jaxtyping import Bool, Float
@@ -12,7 +13,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from course_utils.attention.non_local import non_local_block
-from course_utils.models.training import descend
+from course_utils.models.training import Training, train
 from course_utils.validation import check_at_least
 
 SIDE, DOTS, WIDTH, INNER = 14, 12, 32, 32
@@ -50,16 +51,15 @@ class DotNet(nn.Module):
 
     Args:
         non_local: Whether the block is there.
-        block: What computes it, with the contract of `non_local_block`.
     """
 
-    def __init__(self, *, non_local: bool, block: Callable[..., Tensor] = non_local_block) -> None:
+    def __init__(self, *, non_local: bool) -> None:
         super().__init__()
         self.first = nn.Conv2d(3, WIDTH, 3, padding=1)
         self.second = nn.Conv2d(WIDTH, WIDTH, 3, padding=1)
         self.third = nn.Conv2d(WIDTH, WIDTH, 3, padding=1)
         self.out = nn.Conv2d(WIDTH, 1, 1)
-        self.block = block
+        self.block: Callable[..., Tensor] = non_local_block
         self.W = nn.ParameterDict()
         if non_local:
             for name in ("theta", "phi", "g", "out"):
@@ -69,34 +69,24 @@ class DotNet(nn.Module):
         """Return a score for each place: positive where the colour is the marked dot's."""
         x = F.relu(self.second(F.relu(self.first(images))))
         if self.W:
-            x = self.block(x, *(self.W[name] for name in ("theta", "phi", "g", "out")))
+            x = self.block(x, *self.W.values())
         scores: Tensor = self.out(F.relu(self.third(x)))
         return scores[:, 0]
 
 
-def train_on_dots(
-    model: nn.Module,
-    *,
-    steps: int,
-    seed: int,
-    progress: Callable[[Iterable[int]], Iterable[int]] = iter,
-) -> list[float]:
+def train_on_dots(model: nn.Module, **how: Unpack[Training]) -> list[float]:
     """Train in place to compare each dot with the marked one; return the loss of each step.
 
     Args:
         model: What to train.
-        steps: Number of updates.
-        seed: Decides which images are seen.
-        progress: Wraps the step numbers, for example in a tqdm bar.
+        **how: steps, seed, progress and watch; see `Training`.
     """
-    generator = torch.Generator().manual_seed(seed)
 
-    def draw_loss() -> Tensor:
+    def draw_loss(generator: torch.Generator) -> Tensor:
         images, same, asked = draw_dots(BATCH, generator)
         return F.binary_cross_entropy_with_logits(model(images)[asked], same[asked].float())
 
-    optimiser = torch.optim.AdamW(model.parameters(), lr=RATE)
-    return descend(model, draw_loss, optimiser, steps=steps, learning_rate=RATE, progress=progress)
+    return train(model, draw_loss, RATE, **how)
 
 
 @torch.no_grad()

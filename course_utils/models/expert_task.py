@@ -6,15 +6,13 @@ Source: Fedus et al. 2022, Switch Transformers, section 2.2, https://arxiv.org/a
 Differs: small enough for seconds on a processor; nothing is dropped, the overflow is counted
 """
 
-from collections.abc import Callable, Iterable
-
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.nn import functional as F
 
 from course_utils.attention import load_balance_loss, mix_experts, route_top_k
-from course_utils.models.training import descend
+from course_utils.models.training import Progress, train
 from course_utils.plain_validation import check_at_least
 
 KINDS, WIDTH, HIDDEN, SPREAD = 8, 16, 32, 0.2
@@ -78,7 +76,7 @@ def train_experts(
     balance: float = 0.0,
     steps: int = 1500,
     seed: int = 0,
-    progress: Callable[[Iterable[int]], Iterable[int]] = iter,
+    progress: Progress = iter,
 ) -> list[float]:
     """Train in place, experts or one dense layer; return the loss of each step.
 
@@ -90,17 +88,17 @@ def train_experts(
         seed: Decides which points are seen.
         progress: Wraps the step numbers, for example in a tqdm bar.
     """
-    generator = torch.Generator().manual_seed(1 + seed)
-    optimiser = torch.optim.Adam(model.parameters(), lr=3e-3)
 
-    def draw_loss() -> Tensor:
+    def draw_loss(generator: torch.Generator) -> Tensor:
         x, wanted, _ = task.draw(256, generator)
         if not isinstance(model, Experts):
             return F.mse_loss(model(x), wanted)
         out, logits, index = model(x)
         return F.mse_loss(out, wanted) + balance * load_balance_loss(logits, index)
 
-    return descend(model, draw_loss, optimiser, steps=steps, learning_rate=3e-3, progress=progress)
+    return train(
+        model, draw_loss, 3e-3, torch.optim.Adam, steps=steps, seed=1 + seed, progress=progress
+    )
 
 
 @torch.no_grad()

@@ -26,6 +26,7 @@ from course_utils.validation import (
     check_instance,
     check_int,
     check_integers,
+    check_ints,
 )
 
 
@@ -128,9 +129,7 @@ def left_pad(
     check_instance(Sequence, prompts=prompts)
     check_int(padding=padding)
     for number, prompt in enumerate(prompts):
-        check_instance(Sequence, **{f"prompt {number}": prompt})
-        for token in prompt:
-            check_int(**{f"a token of prompt {number}": token})
+        check_ints(**{f"prompt {number}": prompt})
     longest = max(map(len, prompts), default=0)
     first = torch.tensor([longest - len(prompt) for prompt in prompts], dtype=torch.long)
     tokens = torch.full((len(prompts), longest), padding)

@@ -6,18 +6,19 @@ Differs: tokens are 512 byte pairs of Python's own help; weights start as torch 
     learns faster in so short a time than GPT-2's narrow start
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Unpack
 
 import torch
 from jaxtyping import Int
 from torch import Tensor
 from torch.nn import functional as F
 
-from course_utils.data import BytePairs, CharacterText, decode, random_windows
+from course_utils.data import BytePairs, CharacterText, decode
 from course_utils.models.gpt import GPT
 from course_utils.models.model_cache import ModelCache
-from course_utils.models.training import descend
+from course_utils.models.training import Training, train, window_loss
 
 
 @dataclass(frozen=True)
@@ -57,35 +58,23 @@ def train_gpt(
     model: GPT,
     tokens: Int[Tensor, " num_tokens"],
     *,
-    steps: int,
-    seed: int,
     length: int = 64,
     batch: int = 16,
     learning_rate: float = 8e-3,
-    progress: Callable[[Iterable[int]], Iterable[int]] = iter,
+    **how: Unpack[Training],
 ) -> list[float]:
     """Train in place with AdamW, a short warm-up and a cosine; return the loss of each step.
 
     Args:
         model: What to train.
         tokens: Where the windows are cut from.
-        steps: Number of updates.
-        seed: Decides which windows are seen, and nothing else.
         length: Tokens in a window.
         batch: Windows in an update.
         learning_rate: The highest rate, reached after a tenth of the steps.
-        progress: Wraps the step numbers, for example in a tqdm bar.
+        **how: steps, seed, progress and watch; see `Training`.
     """
-    generator = torch.Generator().manual_seed(seed)
-    optimiser = torch.optim.AdamW(model.parameters(), lr=learning_rate)
-
-    def draw_loss() -> Tensor:
-        inputs, targets = random_windows(tokens, length, batch, generator)
-        return F.cross_entropy(model.logits(inputs).flatten(0, 1), targets.flatten())
-
-    return descend(
-        model, draw_loss, optimiser, steps=steps, learning_rate=learning_rate, progress=progress
-    )
+    draw_loss = window_loss(model.logits, tokens, length, batch)
+    return train(model, draw_loss, learning_rate, **how)
 
 
 @torch.no_grad()

@@ -4,7 +4,7 @@ Source: Olsson et al. 2022, In-context Learning and Induction Heads, https://arx
 Differs: two layers of attention and nothing else, and less than ten seconds of training
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 
 import torch
 from jaxtyping import Bool
@@ -14,11 +14,12 @@ from torch.nn import functional as F
 from course_utils.attention import causal_mask
 from course_utils.data.repeated import SYMBOLS, repeated_segments
 from course_utils.models.small_transformer import SmallTransformer
-from course_utils.models.training import descend
+from course_utils.models.training import Progress, train
 from course_utils.reading import induction_score, previous_token_score
 
 LENGTH, PERIODS, TESTED_PERIOD = 48, (8, 24), 20
-RATE, DECAY, BATCH = 3e-3, 0.01, 32
+RATE, BATCH = 3e-3, 32
+MASK = causal_mask(LENGTH, LENGTH)
 
 
 def induction_model(seed: int, num_layers: int = 2, num_heads: int = 1) -> SmallTransformer:
@@ -43,7 +44,7 @@ def train_induction(
     seed: int,
     distinct: bool = False,
     watch: Callable[[int], None] = lambda step: None,
-    progress: Callable[[Iterable[int]], Iterable[int]] = iter,
+    progress: Progress = iter,
 ) -> list[float]:
     """Train in place to predict every next symbol; return the loss of each step.
 
@@ -55,22 +56,18 @@ def train_induction(
         watch: Called before each step with its number, and once after the last.
         progress: Wraps the step numbers, for example in a tqdm bar.
     """
-    generator = torch.Generator().manual_seed(seed)
-    optimiser = torch.optim.AdamW(model.parameters(), lr=RATE, weight_decay=DECAY)
-    mask, step = causal_mask(LENGTH, LENGTH), 0
+    step = 0
 
-    def draw_loss() -> Tensor:
+    def draw_loss(generator: torch.Generator) -> Tensor:
         nonlocal step
         watch(step)
         step += 1
         period = int(torch.randint(PERIODS[0], PERIODS[1] + 1, (), generator=generator))
         tokens = repeated_segments(period, LENGTH, BATCH, generator, distinct=distinct)
-        scores = model(tokens[:, :-1], mask)
+        scores = model(tokens[:, :-1], MASK)
         return F.cross_entropy(scores.flatten(0, 1), tokens[:, 1:].flatten())
 
-    losses = descend(
-        model, draw_loss, optimiser, steps=steps, learning_rate=RATE, progress=progress
-    )
+    losses = train(model, draw_loss, RATE, steps=steps, seed=seed, progress=progress)
     watch(step)
     return losses
 
@@ -89,8 +86,7 @@ def later_copies_right(
         sequences: How many to judge by.
     """
     tokens = judged_segments(sequences)
-    mask = causal_mask(LENGTH, LENGTH)
-    guesses = model(tokens[:, :-1], mask, keep).argmax(dim=-1)
+    guesses = model(tokens[:, :-1], MASK, keep).argmax(dim=-1)
     right = guesses[:, TESTED_PERIOD + 1 :] == tokens[:, TESTED_PERIOD + 2 :]
     return float(right.float().mean())
 
@@ -114,7 +110,7 @@ def circuit_scores(model: SmallTransformer, sequences: int = 64) -> dict[str, Te
         the first copy, "start, first copy", and in the later ones, "start, later".
     """
     tokens = judged_segments(sequences)[:, :-1]
-    weights = torch.stack(model.weights(tokens, causal_mask(LENGTH, LENGTH))).mean(dim=1)
+    weights = torch.stack(model.weights(tokens, MASK)).mean(dim=1)
     symbols = weights[..., 1:, 1:]  # without the start token the segment begins at 0
     later = TESTED_PERIOD + 1
     return {

@@ -6,19 +6,21 @@ Differs: the last tokens of the same sequences are judged at every length, so th
     of tokens before them changes; their perplexity is over all tokens.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Unpack
 
 import torch
 from jaxtyping import Bool, Int
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from course_utils.attention import causal_mask, window_mask
+from course_utils.attention import window_mask
 from course_utils.data import CharacterText, random_windows
-from course_utils.models.training import descend
+from course_utils.models.training import Training, train
 
 IGNORED = -100  # torch's own mark of a target that does not count
+BATCH, OFFSET, SYMBOLS = 16, 3, 10
 Batch = tuple[Int[Tensor, "N L"], Int[Tensor, "N L"]]
 
 
@@ -42,12 +44,7 @@ class LengthTask:
 
 
 def text_task(
-    text: CharacterText,
-    *,
-    trained: int = 64,
-    longest: int = 512,
-    windows: int = 96,
-    batch: int = 16,
+    text: CharacterText, *, trained: int = 64, longest: int = 512, windows: int = 96
 ) -> LengthTask:
     """Predict the next character of a text.
 
@@ -56,7 +53,6 @@ def text_task(
         trained: Characters in a training window.
         longest: Characters in a test window.
         windows: How many test windows, spread evenly over the validation part.
-        batch: Windows in a training batch.
 
     Raises:
         ValueError: The validation part is shorter than one test window.
@@ -72,37 +68,31 @@ def text_task(
         num_tokens=text.num_characters,
         trained=trained,
         judged=trained // 2,
-        draw=lambda generator: random_windows(text.train, trained, batch, generator),
+        draw=lambda generator: random_windows(text.train, trained, BATCH, generator),
         test=(text.validation[places], text.validation[places + 1]),
     )
 
 
-def copy_task(
-    *, trained: int = 32, longest: int = 256, offset: int = 3, symbols: int = 10,
-    sequences: int = 128, batch: int = 16,
-) -> LengthTask:  # fmt: skip
-    """Say which symbol stood `offset` places ago, in sequences without any pattern.
+def copy_task(*, trained: int = 32, longest: int = 256, sequences: int = 128) -> LengthTask:
+    """Say which of ten symbols stood three places ago, in sequences without any pattern.
 
     Args:
         trained: Symbols in a training sequence.
         longest: Symbols in a test sequence.
-        offset: How far back to look.
-        symbols: How many there are; guessing is right once in so many times.
         sequences: How many test sequences.
-        batch: Sequences in a training batch.
     """
 
     def draw(count: int, length: int, generator: torch.Generator) -> Batch:
-        tokens = torch.randint(symbols, (count, length), generator=generator)
-        targets = tokens.roll(offset, dims=1)
-        targets[:, :offset] = IGNORED
+        tokens = torch.randint(SYMBOLS, (count, length), generator=generator)
+        targets = tokens.roll(OFFSET, dims=1)
+        targets[:, :OFFSET] = IGNORED
         return tokens, targets
 
     return LengthTask(
-        num_tokens=symbols,
+        num_tokens=SYMBOLS,
         trained=trained,
         judged=trained // 2,
-        draw=lambda generator: draw(batch, trained, generator),
+        draw=lambda generator: draw(BATCH, trained, generator),
         test=draw(sequences, longest, torch.Generator().manual_seed(1)),
     )
 
@@ -111,34 +101,26 @@ def train_on_task(
     model: nn.Module,
     task: LengthTask,
     *,
-    steps: int,
-    seed: int,
     window: int | None = None,
     learning_rate: float = 5e-3,
-    progress: Callable[[Iterable[int]], Iterable[int]] = iter,
+    **how: Unpack[Training],
 ) -> list[float]:
     """Train in place on sequences of the trained length; return the loss of each step.
 
     Args:
         model: Takes tokens and a mask.
         task: What to learn.
-        steps: Number of updates.
-        seed: Decides which sequences are seen, and nothing else.
         window: How many tokens a query sees, its own among them; None is all up to its own.
         learning_rate: The highest rate, reached after a tenth of the steps.
-        progress: Wraps the step numbers, for example in a tqdm bar.
+        **how: steps, seed, progress and watch; see `Training`.
     """
-    generator = torch.Generator().manual_seed(seed)
-    optimiser = torch.optim.Adam(model.parameters(), lr=learning_rate)
     mask = _mask(task.trained, window)
 
-    def draw_loss() -> Tensor:
+    def draw_loss(generator: torch.Generator) -> Tensor:
         tokens, targets = task.draw(generator)
         return F.cross_entropy(model(tokens, mask).flatten(0, 1), targets.flatten())
 
-    return descend(
-        model, draw_loss, optimiser, steps=steps, learning_rate=learning_rate, progress=progress
-    )
+    return train(model, draw_loss, learning_rate, torch.optim.Adam, **how)
 
 
 @torch.no_grad()
@@ -170,6 +152,4 @@ def judge_on_task(
 
 
 def _mask(length: int, window: int | None) -> Bool[Tensor, "L L"]:
-    if window is None:
-        return causal_mask(length, length)
-    return window_mask(length, length, window)
+    return window_mask(length, length, length if window is None else window)

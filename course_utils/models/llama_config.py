@@ -14,7 +14,7 @@ from typing import Any
 
 from course_utils.attention.soft_cap import soft_cap
 from course_utils.models.clamped_experts import ClampedExperts
-from course_utils.models.composed_heads import CappedAttention
+from course_utils.models.composed_heads import capped_attention
 from course_utils.models.llama_design import Design, LayerKind
 from course_utils.models.llama_families import FAMILIES
 from course_utils.models.llama_rope import configured_rope
@@ -27,15 +27,12 @@ SAME_IN_ALL: dict[str, tuple[Any, ...]] = {  # the first value is what a config 
     "quantization_config": (None,),
     "use_bidirectional_attention": (None, False),
 }
-GELU, SILU = ("gelu_pytorch_tanh",), ("silu",)
-REQUIRED: dict[str, dict[str, tuple[Any, ...]]] = {
-    "llama": {"hidden_act": SILU, "attention_bias": (False,)},
-    "mistral": {"hidden_act": SILU},
-    "qwen2": {"hidden_act": SILU},
-    "qwen3": {"hidden_act": SILU},
-    "gemma2": {"hidden_activation": GELU},
-    "gemma3_text": {"hidden_activation": GELU},
-    "gpt_oss": {"hidden_act": SILU},
+GELU: dict[str, tuple[Any, ...]] = {"hidden_activation": ("gelu_pytorch_tanh",)}
+SILU: dict[str, tuple[Any, ...]] = {"hidden_act": ("silu",)}
+REQUIRED = dict.fromkeys(FAMILIES, SILU) | {
+    "llama": SILU | {"attention_bias": (False,)},
+    "gemma2": GELU,
+    "gemma3_text": GELU,
 }
 
 
@@ -115,7 +112,7 @@ def _caps(config: Config) -> dict[str, Any]:
     found: dict[str, Any] = {}
     if "attn_logit_softcapping" in config:
         cap = config["attn_logit_softcapping"]
-        found["attend"] = None if cap is None else partial(CappedAttention, cap=cap)
+        found["attend"] = None if cap is None else partial(capped_attention, cap=cap)
     if "final_logit_softcapping" in config:
         cap = config["final_logit_softcapping"]
         found["last_scores"] = None if cap is None else partial(soft_cap, cap=cap)

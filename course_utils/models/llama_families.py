@@ -18,7 +18,7 @@ from torch.nn import functional as F
 
 from course_utils.attention.soft_cap import soft_cap
 from course_utils.models.clamped_experts import ClampedExperts
-from course_utils.models.composed_heads import CappedAttention, SinkAttention
+from course_utils.models.composed_heads import SinkAttention, capped_attention
 from course_utils.models.gated_layer import GatedLayer
 from course_utils.models.gemma_parts import CentredNorm, SandwichLayer, ScaledEmbedding
 from course_utils.models.llama_design import Design, LayerKind
@@ -48,7 +48,7 @@ GEMMA_2 = Design(  # Gemma 2 9B
     feed_forward=partial(GatedLayer, partial(F.gelu, approximate="tanh")),
     embedding=ScaledEmbedding,
     tied=True,
-    attend=partial(CappedAttention, cap=50.0),
+    attend=partial(capped_attention, cap=50.0),
     last_scores=partial(soft_cap, cap=30.0),
 )
 

@@ -53,14 +53,6 @@ def configured_rope(settings: Settings) -> Callable[[int], RotaryPositions]:
     return made
 
 
-def _default(d_k: int, base: float, settings: Settings) -> tuple[Tensor, float]:
-    return rope_frequencies(d_k, base), 1.0
-
-
-def _linear(d_k: int, base: float, settings: Settings) -> tuple[Tensor, float]:
-    return rope_frequencies(d_k, base) / settings["factor"], 1.0
-
-
 def _llama3(d_k: int, base: float, settings: Settings) -> tuple[Tensor, float]:
     names = ("factor", "low_freq_factor", "high_freq_factor", "original_max_position_embeddings")
     return llama3_frequencies(rope_frequencies(d_k, base), *(settings[name] for name in names)), 1.0
@@ -80,4 +72,9 @@ def _yarn(d_k: int, base: float, settings: Settings) -> tuple[Tensor, float]:
     return frequencies, yarn_magnitude(settings["factor"]) if magnitude is None else magnitude
 
 
-FREQUENCIES = {"default": _default, "linear": _linear, "llama3": _llama3, "yarn": _yarn}
+FREQUENCIES: dict[str, Callable[[int, float, Settings], tuple[Tensor, float]]] = {
+    "default": lambda d_k, base, settings: (rope_frequencies(d_k, base), 1.0),
+    "linear": lambda d_k, base, settings: (rope_frequencies(d_k, base) / settings["factor"], 1.0),
+    "llama3": _llama3,
+    "yarn": _yarn,
+}

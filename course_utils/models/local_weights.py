@@ -83,7 +83,9 @@ def _gpt2(config: Mapping[str, Any], weights: dict[str, Tensor]) -> tuple[GPT, d
         config["vocab_size"], d_model=config["n_embd"], num_heads=config["n_head"],
         num_layers=config["n_layer"], max_length=config["n_positions"], d_ff=config.get("n_inner"),
     )  # fmt: skip
-    _set_eps(model, config.get("layer_norm_epsilon", 1e-5))
+    for part in model.modules():
+        if isinstance(part, nn.LayerNorm):
+            part.eps = config.get("layer_norm_epsilon", 1e-5)
     if not any(name.startswith("transformer.") for name in weights):  # as published
         head = {name: weights.pop(name) for name in ("lm_head.weight",) if name in weights}
         weights = {f"transformer.{name}": one for name, one in weights.items()} | head
@@ -100,9 +102,3 @@ def _llama(config: Mapping[str, Any], weights: dict[str, Tensor]) -> tuple[GPT, 
     )  # fmt: skip
     weights.setdefault("lm_head.weight", weights["model.embed_tokens.weight"])
     return model, from_family(weights, config["model_type"])
-
-
-def _set_eps(model: nn.Module, eps: float) -> None:
-    for part in model.modules():
-        if isinstance(part, nn.LayerNorm | nn.RMSNorm):
-            part.eps = eps

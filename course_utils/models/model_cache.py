@@ -79,15 +79,10 @@ class ModelCache(MovableRows):
             raise ValueError(
                 f"padding needs a KVCache or a RollingCache in every layer, got {min(others)}"
             )
-        self.layers, self._first = list(layers), first
+        self.layers, self.first = list(layers), first
         for one in layers:
             if first is not None and isinstance(one, RollingCache):
                 one.begin(first)
-
-    @property
-    def first(self) -> Int[Tensor, " B"] | None:
-        """How many tokens at the left of each sequence are padding; None means none."""
-        return self._first
 
     @property
     def length(self) -> int:
@@ -118,4 +113,4 @@ class ModelCache(MovableRows):
     def _select(self, rows: Tensor) -> None:
         for layer in self.layers:
             layer.select(rows)
-        self._first = None if self._first is None else self._first[rows.long()]
+        self.first = None if self.first is None else self.first[rows.long()]

@@ -90,7 +90,6 @@ class OneStream(TwoTables):
     ) -> None:
         super().__init__(num_source, num_target, d_model, max_length)
         check_at_least(1, num_layers=num_layers)
-        check_instance(bool, pre_norm=pre_norm)
         _check_kind(kind)
         self.kind = kind
         sizes = d_model, num_heads, 4 * d_model if d_ff is None else d_ff

@@ -4,20 +4,19 @@ Source: recall at 1 as in Radford et al. 2021, https://arxiv.org/abs/2103.00020
 Differs: 800 numbers to learn from and 200 that no training shows
 """
 
-from collections.abc import Callable, Iterable
+from typing import Unpack
 
 import torch
 from jaxtyping import Float, Int
-from torch import Tensor, nn
+from torch import Tensor
 from torch.nn import functional as F
 
 from course_utils.data.digit_scenes import caption, number_strips
 from course_utils.data.digits import load_digits
-from course_utils.models.training import descend
+from course_utils.models.training import Training, train
 from course_utils.models.two_towers import Fusion, TwoTowers, caption_tokens
 
 BATCH, RATE, UNSEEN = 64, 2e-3, 200
-Progress = Callable[[Iterable[int]], Iterable[int]]
 
 
 def split_numbers() -> tuple[Int[Tensor, "800"], Int[Tensor, "200"]]:
@@ -45,40 +44,32 @@ def strips(numbers: Int[Tensor, " N"], generator: torch.Generator) -> Float[Tens
     return number_strips(numbers, digits.images, digits.labels, generator)
 
 
-def train_towers(
-    model: TwoTowers, *, steps: int, seed: int, progress: Progress = iter
-) -> list[float]:
+def train_towers(model: TwoTowers, **how: Unpack[Training]) -> list[float]:
     """Train in place with the contrastive loss on batches of different numbers.
 
     Args:
         model: What to train.
-        steps: Number of updates.
-        seed: Decides which numbers and digits are seen.
-        progress: Wraps the step numbers, for example in a tqdm bar.
+        **how: steps, seed, progress and watch; see `Training`.
     """
-    generator = torch.Generator().manual_seed(seed)
     known, captions = split_numbers()[0], all_captions()
 
-    def draw_loss() -> Tensor:
+    def draw_loss(generator: torch.Generator) -> Tensor:
         numbers = known[torch.randperm(len(known), generator=generator)[:BATCH]]
         return model.loss(strips(numbers, generator), captions[numbers])
 
-    return _descend(model, draw_loss, steps, progress)
+    return train(model, draw_loss, RATE, **how)
 
 
-def train_fusion(model: Fusion, *, steps: int, seed: int, progress: Progress = iter) -> list[float]:
+def train_fusion(model: Fusion, **how: Unpack[Training]) -> list[float]:
     """Train in place to tell the right caption from one with a wrong digit and from a random one.
 
     Args:
         model: What to train.
-        steps: Number of updates.
-        seed: Decides which numbers and digits are seen.
-        progress: Wraps the step numbers, for example in a tqdm bar.
+        **how: steps, seed, progress and watch; see `Training`.
     """
-    generator = torch.Generator().manual_seed(seed)
     known, captions = split_numbers()[0], all_captions()
 
-    def draw_loss() -> Tensor:
+    def draw_loss(generator: torch.Generator) -> Tensor:
         chosen = torch.randint(len(known), (2, BATCH), generator=generator)
         numbers, other = known[chosen]
         power = 10 ** torch.randint(3, (BATCH,), generator=generator)
@@ -90,7 +81,7 @@ def train_fusion(model: Fusion, *, steps: int, seed: int, progress: Progress = i
         scores = model(shown, texts).unflatten(0, (3, BATCH))
         return F.cross_entropy(scores.T, torch.zeros(BATCH, dtype=torch.long))
 
-    return _descend(model, draw_loss, steps, progress)
+    return train(model, draw_loss, RATE, **how)
 
 
 @torch.no_grad()
@@ -108,10 +99,3 @@ def recall_at_1(scores: Float[Tensor, "N N"]) -> tuple[float, float]:
     own = torch.arange(len(scores))
     found = ((scores.argmax(dim=dim) == own).double().mean().item() for dim in (1, 0))
     return next(found), next(found)
-
-
-def _descend(
-    model: nn.Module, draw_loss: Callable[[], Tensor], steps: int, progress: Progress
-) -> list[float]:
-    optimiser = torch.optim.AdamW(model.parameters(), lr=RATE)
-    return descend(model, draw_loss, optimiser, steps=steps, learning_rate=RATE, progress=progress)

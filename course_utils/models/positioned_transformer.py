@@ -143,35 +143,9 @@ class PositionedTransformer(nn.Module):
     ) -> tuple[Float[Tensor, "B L num_tokens"], list[Float[Tensor, "B H L L"]]]:
         """Return the scores, and each layer's weights as they stand in the scores' graph.
 
-        So the scores' gradient with respect to the weights can be asked for.
-
-        Args:
-            tokens: The sequences.
-            attn_mask: True where a position may attend, in every layer; None hides nothing.
-            positions: Where the tokens stand; None counts from 0.
+        So the scores' gradient with respect to the weights can be asked for. The arguments are
+        those of `forward`.
         """
-        x, weights = self._read(tokens, attn_mask, positions)
-        return self.out(self.norm(x)), weights
-
-    @torch.no_grad()
-    def weights(
-        self,
-        tokens: Int[Tensor, "B L"],
-        attn_mask: Bool[Tensor, "#B #H #L #L"] | None = None,
-        positions: Shaped[Tensor, "*B L"] | None = None,
-    ) -> list[Float[Tensor, "B H L L"]]:
-        """Return each layer's weights, without gradients.
-
-        Args:
-            tokens: The sequences.
-            attn_mask: True where a position may attend, in every layer; None hides nothing.
-            positions: Where the tokens stand; None counts from 0.
-        """
-        return self._read(tokens, attn_mask, positions)[1]
-
-    def _read(
-        self, tokens: Tensor, attn_mask: Tensor | None, positions: Tensor | None
-    ) -> tuple[Tensor, list[Tensor]]:
         x = embedded(self.token, tokens)
         if positions is None:
             positions = torch.arange(x.shape[1], device=x.device)
@@ -181,4 +155,14 @@ class PositionedTransformer(nn.Module):
         for block in self.blocks:
             x, weights = cast(PositionedBlock, block)(x, positions, self.positions, attn_mask)
             found.append(weights)
-        return x, found
+        return self.out(self.norm(x)), found
+
+    @torch.no_grad()
+    def weights(
+        self,
+        tokens: Int[Tensor, "B L"],
+        attn_mask: Bool[Tensor, "#B #H #L #L"] | None = None,
+        positions: Shaped[Tensor, "*B L"] | None = None,
+    ) -> list[Float[Tensor, "B H L L"]]:
+        """Return each layer's weights, without gradients; the arguments are those of `forward`."""
+        return self.read(tokens, attn_mask, positions)[1]

@@ -7,7 +7,8 @@ Differs: all pairs come first, then each key is asked for once, in a new order; 
     encoded, so a model that learnt on short lists can be asked long ones
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
+from typing import Unpack
 
 import torch
 from jaxtyping import Float, Int
@@ -16,7 +17,7 @@ from torch.nn import functional as F
 
 from course_utils.models._tokens import check_some, embedded
 from course_utils.models.recall_layers import D_MODEL, KINDS, WINDOW, make_layer
-from course_utils.models.training import descend
+from course_utils.models.training import Training, train
 from course_utils.validation import (
     check_at_least,
     check_instance,
@@ -124,36 +125,28 @@ class RecallModel(nn.Module):
 def train_recall(
     model: nn.Module,
     *,
-    steps: int,
-    seed: int,
     pairs: tuple[int, int] = (2, 16),
     batch: int = 32,
     learning_rate: float = 3e-3,
-    progress: Callable[[Iterable[int]], Iterable[int]] = iter,
+    **how: Unpack[Training],
 ) -> list[float]:
     """Train in place; return the loss of each step.
 
     Args:
         model: Takes tokens.
-        steps: Number of updates.
-        seed: Decides which lists are seen, and nothing else.
         pairs: Fewest and most pairs of a training list; every batch draws its own number.
         batch: Lists in a training batch.
         learning_rate: The highest rate, reached after a tenth of the steps.
-        progress: Wraps the step numbers, for example in a tqdm bar.
+        **how: steps, seed, progress and watch; see `Training`.
     """
-    generator = torch.Generator().manual_seed(seed)
-    optimiser = torch.optim.Adam(model.parameters(), lr=learning_rate)
 
-    def draw_loss() -> Tensor:
+    def draw_loss(generator: torch.Generator) -> Tensor:
         number = int(torch.randint(pairs[0], pairs[1] + 1, (), generator=generator))
         tokens, wanted = recall_batch(number, batch, generator)
         scores = model(tokens)[:, -number:]
         return F.cross_entropy(scores.flatten(0, 1), wanted.flatten())
 
-    return descend(
-        model, draw_loss, optimiser, steps=steps, learning_rate=learning_rate, progress=progress
-    )
+    return train(model, draw_loss, learning_rate, torch.optim.Adam, **how)
 
 
 @torch.no_grad()

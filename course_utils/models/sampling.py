@@ -39,8 +39,24 @@ def token_probabilities(
         ValueError: The logits have no axis, the temperature is negative, top_k below 1, or top_p
             not in (0, 1].
     """
-    _check_choice(logits, temperature, top_k, top_p)
-    return _probabilities(logits, temperature, top_k, top_p)
+    check_logits(logits)
+    check_number(temperature=temperature)
+    if not 0 <= temperature < float("inf"):
+        raise ValueError(f"temperature must be at least 0 and finite, got {temperature}")
+    if top_p is not None:
+        check_share(top_p=top_p)
+    if top_k is not None:
+        check_at_least(1, top_k=top_k)
+    if temperature == 0:
+        likeliest = logits.argmax(dim=-1, keepdim=True)
+        return torch.zeros_like(logits).scatter(-1, likeliest, 1.0)
+    logits = logits / temperature
+    if top_k is not None and top_k < logits.shape[-1]:
+        last = logits.topk(top_k).values[..., -1:]
+        logits = logits.masked_fill(logits < last, -torch.inf)
+    if top_p is not None:
+        logits = top_p_filter(logits, top_p)
+    return logits.softmax(dim=-1)
 
 
 def draw_tokens(
@@ -64,38 +80,9 @@ def draw_tokens(
         TypeError: As `token_probabilities`.
         ValueError: As `token_probabilities`, or the logits have not two axes.
     """
-    _check_choice(logits, temperature, top_k, top_p)
+    chances = token_probabilities(logits, temperature=temperature, top_k=top_k, top_p=top_p)
     if logits.dim() != 2:
         raise ValueError(f"logits must have the axes (B, num_tokens), got {tuple(logits.shape)}")
     if temperature == 0:
-        return logits.argmax(dim=-1)
-    chances = _probabilities(logits, temperature, top_k, top_p)
+        return chances.argmax(dim=-1)
     return torch.multinomial(chances, 1, generator=generator).squeeze(-1)
-
-
-def _check_choice(
-    logits: Tensor, temperature: float, top_k: int | None, top_p: float | None
-) -> None:
-    check_logits(logits)
-    check_number(temperature=temperature)
-    if not 0 <= temperature < float("inf"):
-        raise ValueError(f"temperature must be at least 0 and finite, got {temperature}")
-    if top_p is not None:
-        check_share(top_p=top_p)
-    if top_k is not None:
-        check_at_least(1, top_k=top_k)
-
-
-def _probabilities(
-    logits: Tensor, temperature: float, top_k: int | None, top_p: float | None
-) -> Tensor:
-    if temperature == 0:
-        likeliest = logits.argmax(dim=-1, keepdim=True)
-        return torch.zeros_like(logits).scatter(-1, likeliest, 1.0)
-    logits = logits / temperature
-    if top_k is not None and top_k < logits.shape[-1]:
-        last = logits.topk(top_k).values[..., -1:]
-        logits = logits.masked_fill(logits < last, -torch.inf)
-    if top_p is not None:
-        logits = top_p_filter(logits, top_p)
-    return logits.softmax(dim=-1)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from typing import Protocol, runtime_checkable
 
 import torch
@@ -11,8 +11,9 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from course_utils.data import FIRST_SYMBOL, PAD, Pairs
+from course_utils.models._tokens import check_known
 from course_utils.models.seq2seq import Seq2Seq, Written
-from course_utils.models.training import descend
+from course_utils.models.training import Progress, descend
 from course_utils.validation import check_integers
 
 POOL = 32  # batches that are sorted by length together
@@ -31,11 +32,7 @@ def sequence_loss(logits: Float[Tensor, "B L n"], target: Int[Tensor, "B T"]) ->
             f"target must have one column more than logits, got {tuple(target.shape)} for "
             f"{tuple(logits.shape)}"
         )
-    if wanted.numel() and not 0 <= int(wanted.min()) <= int(wanted.max()) < logits.shape[2]:
-        raise ValueError(
-            f"target must lie between 0 and {logits.shape[2] - 1}, "
-            f"got {int(wanted.min())} to {int(wanted.max())}"
-        )
+    check_known(logits.shape[2], target=wanted)
     return F.cross_entropy(logits.flatten(0, 1), wanted.flatten(), ignore_index=PAD)
 
 
@@ -47,7 +44,7 @@ def train_seq2seq(
     seed: int,
     batch: int = 64,
     learning_rate: float = 3e-3,
-    progress: Callable[[Iterable[int]], Iterable[int]] = iter,
+    progress: Progress = iter,
     loss: Callable[[Tensor, Tensor], Tensor] = sequence_loss,
     watch: Callable[[float], object] | None = None,
 ) -> list[float]:

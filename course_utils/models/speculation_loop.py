@@ -8,6 +8,7 @@ Same contract as: `generate` of the target, token by token where it is greedy, e
 """
 
 from collections.abc import Callable
+from functools import partial
 from typing import NamedTuple
 
 import torch
@@ -16,6 +17,7 @@ from torch import Tensor
 
 from course_utils.models._tokens import check_one_prompt
 from course_utils.models.gpt import GPT
+from course_utils.models.sampling import token_probabilities
 from course_utils.models.speculation import speculative_accept
 from course_utils.validation import (
     check_at_least,
@@ -99,7 +101,7 @@ def speculative_decode(
     check_instance(bool, greedy=greedy)
     if generator is not None:
         check_instance(torch.Generator, generator=generator)
-    chances = _likeliest if greedy else _softmax
+    chances = partial(token_probabilities, temperature=0.0 if greedy else 1.0)
     end = prompt.shape[1] + num_tokens
     judge = _Cached(target, end)
     guesser = _Cached(draft, end) if isinstance(draft, GPT) else None
@@ -134,11 +136,3 @@ def _guessed(
         new = torch.multinomial(drawn[-1], 1, generator=generator)
         tokens = torch.cat([tokens, new], dim=1)
     return tokens, drawn
-
-
-def _softmax(scores: Tensor) -> Tensor:
-    return scores.softmax(dim=-1)
-
-
-def _likeliest(scores: Tensor) -> Tensor:
-    return torch.zeros_like(scores).scatter(-1, scores.argmax(dim=-1, keepdim=True), 1.0)

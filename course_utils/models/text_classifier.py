@@ -5,7 +5,8 @@ Source: Devlin et al. 2019, BERT, section 3, https://arxiv.org/abs/1810.04805: a
 Differs: two layers, words for tokens
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
+from typing import Unpack
 
 import torch
 from jaxtyping import Bool, Float, Int
@@ -20,7 +21,7 @@ from course_utils.data.two_languages import (
     vocabulary,
 )
 from course_utils.models.positioned_transformer import PositionedTransformer
-from course_utils.models.training import descend
+from course_utils.models.training import Training, train
 from course_utils.positions import LearnedPositions
 
 RATE, BATCH = 3e-3, 64
@@ -60,26 +61,20 @@ def train_classifier(
     model: nn.Module,
     score: Callable[[Tensor, Tensor], Tensor],
     *,
-    steps: int,
-    seed: int,
     draw: Callable[[int, torch.Generator], Documents] = draw_documents,
-    progress: Callable[[Iterable[int]], Iterable[int]] = iter,
+    **how: Unpack[Training],
 ) -> list[float]:
     """Train in place to tell the languages apart; return the loss of each step.
 
     Args:
         model: What to train.
         score: Takes tokens and mask, returns the score of each language.
-        steps: Number of updates.
-        seed: Decides which documents are seen.
         draw: Draws so many of them.
-        progress: Wraps the step numbers, for example in a tqdm bar.
+        **how: steps, seed, progress and watch; see `Training`.
     """
-    generator = torch.Generator().manual_seed(seed)
-    optimiser = torch.optim.AdamW(model.parameters(), lr=RATE)
 
-    def draw_loss() -> Tensor:
+    def draw_loss(generator: torch.Generator) -> Tensor:
         documents = draw(BATCH, generator)
         return F.cross_entropy(score(documents.tokens, documents.mask), documents.labels)
 
-    return descend(model, draw_loss, optimiser, steps=steps, learning_rate=RATE, progress=progress)
+    return train(model, draw_loss, RATE, **how)

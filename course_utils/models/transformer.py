@@ -102,22 +102,15 @@ class Transformer(TwoTables):
         check_callable(masks=masks)
         check_instance(bool, pre_norm=pre_norm)
         self._masks = masks
-        d_ff = 4 * d_model if d_ff is None else d_ff
-        sizes = d_model, num_heads, d_ff
+        sizes = d_model, num_heads, 4 * d_model if d_ff is None else d_ff
         options |= {"pre_norm": pre_norm}
-        given = options.get("layer_norm")
 
-        def last() -> nn.Module:
-            return Norm(d_model, given) if pre_norm else nn.Identity()
+        def stack(layer: Callable[..., nn.Module], number: int) -> nn.ModuleDict:
+            layers = nn.ModuleList(layer(*sizes, **options) for _ in range(number))
+            norm = Norm(d_model, options.get("layer_norm")) if pre_norm else nn.Identity()
+            return nn.ModuleDict({"layers": layers, "norm": norm})
 
-        self.encoder = nn.ModuleDict({
-            "layers": nn.ModuleList(EncoderLayer(*sizes, **options) for _ in range(readers)),
-            "norm": last(),
-        })  # fmt: skip
-        self.decoder = nn.ModuleDict({
-            "layers": nn.ModuleList(DecoderLayer(*sizes, **options) for _ in range(writers)),
-            "norm": last(),
-        })  # fmt: skip
+        self.encoder, self.decoder = stack(EncoderLayer, readers), stack(DecoderLayer, writers)
         self.out = nn.Linear(d_model, num_target)
 
     def forward(

@@ -6,8 +6,6 @@ Source: two towers: Radford et al. 2021, Learning Transferable Visual Models Fro
 Differs: strips of three digits, captions of characters, means for class tokens, widths of 64
 """
 
-from collections.abc import Callable
-
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
@@ -36,19 +34,13 @@ def caption_tokens(captions: list[str]) -> Int[Tensor, "N L"]:
 
 
 class ImageTower(nn.Module):
-    """Patches with positions, and blocks of attention among them: one vector for each patch.
+    """Patches with positions, and two blocks of attention among them: one vector for each patch."""
 
-    Args:
-        num_layers: Number of blocks.
-    """
-
-    def __init__(self, num_layers: int = 2) -> None:
+    def __init__(self) -> None:
         super().__init__()
         self.embed = nn.Linear(PATCH * PATCH, D_MODEL)
         self.positions = nn.Parameter(0.3 * torch.randn(PATCHES, D_MODEL))
-        self.blocks = nn.Sequential(
-            *(Block(D_MODEL, HEADS, 2 * D_MODEL) for _ in range(num_layers))
-        )
+        self.blocks = nn.Sequential(*(Block(D_MODEL, HEADS, 2 * D_MODEL) for _ in range(2)))
         self.norm = nn.LayerNorm(D_MODEL)
 
     def forward(self, images: Float[Tensor, "B 1 h w"]) -> Float[Tensor, "B N d"]:
@@ -88,18 +80,13 @@ def mean_of(vectors: Float[Tensor, "B L d"], tokens: Int[Tensor, "B L"]) -> Floa
 
 
 class TwoTowers(nn.Module):
-    """One vector for a picture, one for a caption, and a learnt temperature.
+    """One vector for a picture, one for a caption, and a learnt temperature."""
 
-    Args:
-        loss: What compares the two, with the contract of `contrastive_loss`.
-    """
-
-    def __init__(self, loss: Callable[..., Tensor] = contrastive_loss) -> None:
+    def __init__(self) -> None:
         super().__init__()
         self.image, self.text = ImageTower(), TextTower()
         self.from_image, self.from_text = (nn.Linear(D_MODEL, D_MODEL) for _ in range(2))
         self.log_temperature = nn.Parameter(torch.tensor(0.1).log())
-        self._loss = loss
 
     def encode_image(self, images: Float[Tensor, "B 1 h w"]) -> Float[Tensor, "B d"]:
         """Return the vector of each picture: what can be stored."""
@@ -116,7 +103,7 @@ class TwoTowers(nn.Module):
     ) -> Float[Tensor, ""]:
         """Return the contrastive loss of pairs that belong together."""
         pair = self.encode_image(images), self.encode_text(tokens)
-        return self._loss(*pair, self.log_temperature.exp())
+        return contrastive_loss(*pair, self.log_temperature.exp())
 
 
 class Fusion(nn.Module):

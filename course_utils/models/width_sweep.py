@@ -8,8 +8,9 @@ Differs: one run serves all its token counts. That is fair because the schedule 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import torch
@@ -20,7 +21,7 @@ from course_utils.attention import causal_mask
 from course_utils.data import ALPHABET, CharacterText, random_windows
 from course_utils.models.schedules import warmup_inverse_sqrt
 from course_utils.models.small_transformer import SmallTransformer
-from course_utils.models.training import descend
+from course_utils.models.training import Progress, train, window_loss
 from course_utils.validation import check_at_least
 
 BATCH, LENGTH, WARMUP, PEAK, JUDGED = 16, 32, 50, 1e-2, 256
@@ -53,7 +54,7 @@ def train_at_width(
     read_at: Sequence[int],
     *,
     seed: int,
-    progress: Callable[[Iterable[int]], Iterable[int]] = iter,
+    progress: Progress = iter,
     watch: Callable[[float], object] | None = None,
 ) -> list[SweepPoint]:
     """Train two layers of two heads; return the loss after each of these numbers of steps.
@@ -73,16 +74,10 @@ def train_at_width(
     if sorted(set(read_at)) != list(read_at):
         raise ValueError(f"read_at must ascend, got {list(read_at)}")
     torch.manual_seed(seed)
-    generator = torch.Generator().manual_seed(seed)
     model = SmallTransformer(len(ALPHABET), d_model=d_model, **SIZES)
-    optimiser = torch.optim.Adam(model.parameters(), lr=PEAK, betas=(0.9, 0.98))
     peak = warmup_inverse_sqrt(WARMUP, d_model, WARMUP)
     points: list[SweepPoint] = []
     seen: list[float] = []
-
-    def draw_loss() -> torch.Tensor:
-        inputs, targets = random_windows(text.train, LENGTH, BATCH, generator)
-        return F.cross_entropy(model(inputs, MASK).flatten(0, 1), targets.flatten())
 
     def note(loss: float) -> None:
         seen.append(loss)
@@ -91,9 +86,11 @@ def train_at_width(
         if watch is not None:
             watch(loss)
 
-    descend(
-        model, draw_loss, optimiser, steps=read_at[-1], learning_rate=PEAK, progress=progress,
-        rate=lambda step: warmup_inverse_sqrt(step, d_model, WARMUP) / peak, watch=note,
+    train(
+        model, window_loss(lambda tokens: model(tokens, MASK), text.train, LENGTH, BATCH), PEAK,
+        partial(torch.optim.Adam, betas=(0.9, 0.98)), steps=read_at[-1], seed=seed,
+        rate=lambda step: warmup_inverse_sqrt(step, d_model, WARMUP) / peak,
+        progress=progress, watch=note,
     )  # fmt: skip
     return points
 

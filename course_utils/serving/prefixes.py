@@ -7,6 +7,7 @@ Differs: whole pages only, as vLLM does it; a list of prompts, where SGLang has 
 """
 
 from collections.abc import Sequence
+from itertools import takewhile
 
 from course_utils.attention.paged_cache import PagedCache
 from course_utils.validation import check_at_least
@@ -78,11 +79,8 @@ class Prefixes:
 
 def common_pages(one: Sequence[int], other: Sequence[int], page_size: int) -> int:
     """Return how many tokens lie in the whole pages with which both begin."""
-    same = 0
-    for a, b in zip(one, other, strict=False):
-        if a != b:
-            break
-        same += 1
+    pairs = zip(one, other, strict=False)
+    same = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
     return same - same % page_size
 
 

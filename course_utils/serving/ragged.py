@@ -64,7 +64,7 @@ class _Rows(ModelCache):
 
     def __init__(self, layers: Sequence[RaggedCache], first: Int[Tensor, " N"]) -> None:
         # A call appends and attends; only caches that outlive it are cropped or reordered.
-        self.layers, self._first = cast(list[LayerCache], list(layers)), first
+        self.layers, self.first = cast(list[LayerCache], list(layers)), first
 
 
 def feed(

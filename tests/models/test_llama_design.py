@@ -11,7 +11,7 @@ from course_utils.attention import KVCache, PagedCache, QuantizedCache, RollingC
 from course_utils.attention.block_pool import BlockPool
 from course_utils.models import Llama, ModelCache, generate, left_pad
 from course_utils.models.clamped_experts import ClampedExperts
-from course_utils.models.composed_heads import CappedAttention, SinkAttention
+from course_utils.models.composed_heads import SinkAttention, capped_attention
 from course_utils.models.gemma_parts import CentredNorm, ScaledEmbedding
 from course_utils.models.llama_config import read_design
 from course_utils.models.llama_design import Design, LayerKind
@@ -104,7 +104,7 @@ def test_a_low_sink_and_a_high_cap_change_nothing() -> None:
     sinks = SinkAttention(6).double()
     nn.init.constant_(sinks.sinks, -1e4)
     torch.testing.assert_close(sinks(query, key, value, mask), plain)
-    capped = CappedAttention(6, cap=1e5)
+    capped = capped_attention(6, cap=1e5)
     torch.testing.assert_close(capped(query, key, value, mask), plain)
 
 
