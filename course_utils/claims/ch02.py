@@ -7,8 +7,7 @@ import torch
 from torch import tensor
 
 from course_utils.claims._inputs import row
-from course_utils.claims.finding import Finding, weigh
-from course_utils.claims.registry import recomputes
+from course_utils.claims.finding import Finding, recomputes, weigh
 from course_utils.measure import additive_flops
 
 SCORES = tensor([0.8, 2.1, 0.5], dtype=torch.float64)

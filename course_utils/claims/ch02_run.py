@@ -5,8 +5,7 @@ import torch
 from course_utils.attention import additive_score, concat_score, dot_score, general_score
 from course_utils.claims._inputs import draw, draws, largest
 from course_utils.claims.ch02 import naive, shared
-from course_utils.claims.finding import Finding, weigh
-from course_utils.claims.registry import recomputes
+from course_utils.claims.finding import Finding, recomputes, weigh
 from course_utils.measure import attention_flops, count_flops, fit_exponent
 from course_utils.models import AdditiveScore, ConcatScore, GeneralScore
 

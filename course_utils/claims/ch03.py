@@ -6,8 +6,7 @@ import torch
 from torch import Tensor, tensor
 
 from course_utils.claims._inputs import draws, largest, row
-from course_utils.claims.finding import Finding, weigh
-from course_utils.claims.registry import recomputes
+from course_utils.claims.finding import Finding, recomputes, weigh
 from course_utils.measure import attention_flops, dot_product_variance
 
 LENGTHS = (128, 256, 512, 1024, 2048, 4096)

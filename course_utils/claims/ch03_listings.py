@@ -10,8 +10,7 @@ from course_utils.attention import (
     attention_weights,
 )
 from course_utils.claims._inputs import draw, draws, largest
-from course_utils.claims.finding import Finding, weigh
-from course_utils.claims.registry import recomputes
+from course_utils.claims.finding import Finding, recomputes, weigh
 
 
 @recomputes("03-32", "03-48")

@@ -13,8 +13,7 @@ from course_utils.attention import (
 )
 from course_utils.claims._inputs import draw, draws, largest
 from course_utils.claims.ch03_softmax import tops
-from course_utils.claims.finding import Finding, weigh
-from course_utils.claims.registry import recomputes
+from course_utils.claims.finding import Finding, recomputes, weigh
 from course_utils.measure import attention_flops, dot_product_variance, fit_exponent
 
 

@@ -6,8 +6,7 @@ from torch import Tensor
 
 from course_utils.claims._inputs import draw, largest, row
 from course_utils.claims.ch03 import exact
-from course_utils.claims.finding import Finding, weigh
-from course_utils.claims.registry import recomputes
+from course_utils.claims.finding import Finding, recomputes, weigh
 
 
 @recomputes("03-13")

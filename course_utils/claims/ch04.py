@@ -8,8 +8,7 @@ from course_utils.attention import (
     soft_lookup,
 )
 from course_utils.claims._inputs import draw, draws, largest
-from course_utils.claims.finding import Finding, weigh
-from course_utils.claims.registry import recomputes
+from course_utils.claims.finding import Finding, recomputes, weigh
 from course_utils.measure import attention_flops, qkv_parameters
 
 BERT = 768  # BERT-base: 12 layers of width 768

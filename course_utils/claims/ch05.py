@@ -11,8 +11,7 @@ from course_utils.attention import (
     multi_head_attention_loop,
 )
 from course_utils.claims._inputs import draw, draws, largest, refused
-from course_utils.claims.finding import Finding, by_machine, weigh
-from course_utils.claims.registry import recomputes
+from course_utils.claims.finding import Finding, by_machine, recomputes, weigh
 from course_utils.measure import attention_flops, mha_parameters, read_record
 
 

@@ -17,8 +17,7 @@ from course_utils.attention import (
 )
 from course_utils.claims._inputs import draw, draws, largest, refused
 from course_utils.claims.ch05 import heads_of_three
-from course_utils.claims.finding import Finding, weigh
-from course_utils.claims.registry import recomputes
+from course_utils.claims.finding import Finding, recomputes, weigh
 from course_utils.measure import mha_parameters
 
 

@@ -14,8 +14,7 @@ from course_utils.attention import (
     scaled_dot_product_attention,
 )
 from course_utils.claims._inputs import draw, largest, refused
-from course_utils.claims.finding import Finding, weigh
-from course_utils.claims.registry import recomputes
+from course_utils.claims.finding import Finding, recomputes, weigh
 from course_utils.measure import count_flops
 
 

@@ -11,8 +11,7 @@ from course_utils.attention import (
     padding_mask,
 )
 from course_utils.claims._inputs import draw, refused
-from course_utils.claims.finding import Finding, weigh
-from course_utils.claims.registry import recomputes
+from course_utils.claims.finding import Finding, recomputes, weigh
 
 
 @recomputes("06-04")

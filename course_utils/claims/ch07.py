@@ -7,8 +7,7 @@ from torch import Tensor, nn
 
 from course_utils.attention import causal_mask, scaled_dot_product_attention
 from course_utils.claims._inputs import draw, draws, largest, refused
-from course_utils.claims.finding import Finding, weigh
-from course_utils.claims.registry import recomputes
+from course_utils.claims.finding import Finding, recomputes, weigh
 from course_utils.positions import (
     LearnedPositions,
     is_permutation_equivariant,

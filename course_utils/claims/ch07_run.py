@@ -6,8 +6,7 @@ import torch
 from torch.nn import functional as F
 
 from course_utils.claims._inputs import draw, draws, largest, refused
-from course_utils.claims.finding import Finding, weigh
-from course_utils.claims.registry import recomputes
+from course_utils.claims.finding import Finding, recomputes, weigh
 from course_utils.positions import (
     SinusoidalPositions,
     relative_positions,

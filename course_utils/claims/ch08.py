@@ -11,8 +11,7 @@ from course_utils.attention import (
     window_mask,
 )
 from course_utils.claims._inputs import draw, power
-from course_utils.claims.finding import Finding, weigh
-from course_utils.claims.registry import recomputes
+from course_utils.claims.finding import Finding, recomputes, weigh
 from course_utils.measure import (
     count_flops,
     fit_exponent,

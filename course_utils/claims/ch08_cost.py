@@ -2,8 +2,7 @@
 
 from course_utils.attention import linear_attention, linformer_attention
 from course_utils.claims._inputs import draw, draws, power
-from course_utils.claims.finding import Finding, weigh
-from course_utils.claims.registry import recomputes
+from course_utils.claims.finding import Finding, recomputes, weigh
 from course_utils.measure import attention_flops, count_flops, fit_exponent, largest_tensor
 
 WIDTH = 768

@@ -7,8 +7,7 @@ from course_utils.attention import (
     scaled_dot_product_attention,
 )
 from course_utils.claims._inputs import draw, draws, largest
-from course_utils.claims.finding import Finding, by_machine, weigh
-from course_utils.claims.registry import recomputes
+from course_utils.claims.finding import Finding, by_machine, recomputes, weigh
 from course_utils.measure import (
     count_flops,
     fit_exponent,

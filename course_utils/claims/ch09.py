@@ -1,8 +1,7 @@
 """Checks of the claims of chapter 09 that are arithmetic."""
 
 from course_utils.claims.ch02 import naive
-from course_utils.claims.finding import Finding, by_machine, weigh
-from course_utils.claims.registry import recomputes
+from course_utils.claims.finding import Finding, by_machine, recomputes, weigh
 from course_utils.measure import (
     additive_flops,
     attention_flops,

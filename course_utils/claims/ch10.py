@@ -13,8 +13,7 @@ from course_utils.attention import (
     split_heads,
 )
 from course_utils.claims._inputs import draw, draws, largest, refused
-from course_utils.claims.finding import Finding, weigh
-from course_utils.claims.registry import recomputes
+from course_utils.claims.finding import Finding, recomputes, weigh
 from course_utils.measure import largest_tensor
 
 Weights = tuple[Tensor, Tensor, Tensor]

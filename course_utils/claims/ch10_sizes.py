@@ -2,8 +2,7 @@
 
 from torch import Tensor
 
-from course_utils.claims.finding import Finding, weigh
-from course_utils.claims.registry import recomputes
+from course_utils.claims.finding import Finding, recomputes, weigh
 from course_utils.measure import kv_cache_bytes
 
 Weights = tuple[Tensor, Tensor, Tensor]

@@ -2,8 +2,7 @@
 
 import math
 
-from course_utils.claims.finding import Finding, by_machine, undecided, weigh
-from course_utils.claims.registry import recomputes
+from course_utils.claims.finding import Finding, by_machine, recomputes, undecided, weigh
 from course_utils.measure import (
     compute_optimal,
     fit_scaling_law,

@@ -5,8 +5,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from course_utils.claims._inputs import draw
-from course_utils.claims.finding import Finding, weigh
-from course_utils.claims.registry import recomputes
+from course_utils.claims.finding import Finding, recomputes, weigh
 from course_utils.models import mask_tokens
 
 

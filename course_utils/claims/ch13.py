@@ -5,8 +5,7 @@ from torch import Tensor
 
 from course_utils.attention import attention_weights
 from course_utils.claims._inputs import draw, draws
-from course_utils.claims.finding import Finding, undecided, weigh
-from course_utils.claims.registry import recomputes
+from course_utils.claims.finding import Finding, recomputes, undecided, weigh
 from course_utils.measure import read_record
 from course_utils.reading import attention_entropy, attention_flow, attention_rollout
 

@@ -7,8 +7,7 @@ from torch import nn
 from torch.nn import functional as F
 
 from course_utils.claims._inputs import draw, row
-from course_utils.claims.finding import Finding, weigh
-from course_utils.claims.registry import recomputes
+from course_utils.claims.finding import Finding, recomputes, weigh
 from course_utils.reading import attention_entropy
 
 

@@ -4,8 +4,7 @@ import torch
 
 from course_utils.attention import cross_covariance_attention
 from course_utils.claims._inputs import draw, draws, largest, power
-from course_utils.claims.finding import Finding, weigh
-from course_utils.claims.registry import recomputes
+from course_utils.claims.finding import Finding, recomputes, weigh
 from course_utils.measure import count_flops
 
 

@@ -15,8 +15,7 @@ from course_utils.attention import (
     softmax_jacobian,
 )
 from course_utils.claims._inputs import draw, draws, largest, refused
-from course_utils.claims.finding import Finding, weigh
-from course_utils.claims.registry import recomputes
+from course_utils.claims.finding import Finding, recomputes, weigh
 
 
 @recomputes("15-01")

@@ -4,8 +4,7 @@ import torch
 
 from course_utils.attention import scaled_dot_product_attention, tiled_attention
 from course_utils.claims._inputs import draws, largest, power
-from course_utils.claims.finding import Finding, weigh
-from course_utils.claims.registry import recomputes
+from course_utils.claims.finding import Finding, recomputes, weigh
 from course_utils.distributed import ring_attention_step, ring_schedule, sequence_to_heads
 from course_utils.measure import attention_flops, kv_cache_bytes, largest_tensor
 
