@@ -3,18 +3,12 @@
 import math
 
 import torch
-from torch import Tensor, tensor
 
-from course_utils.claims._inputs import draws, largest, row
+from course_utils.claims._inputs import draws, exact, largest, row
 from course_utils.claims.finding import Finding, recomputes, weigh
 from course_utils.measure import attention_flops, dot_product_variance
 
 LENGTHS = (128, 256, 512, 1024, 2048, 4096)
-
-
-def exact(numbers: list[float]) -> Tensor:
-    """Return numbers in float64."""
-    return tensor(numbers, dtype=torch.float64)
 
 
 @recomputes("03-05", "03-34")
@@ -56,8 +50,8 @@ def weights_take_64_megabytes() -> Finding:
     head = 4096**2 * 4
     layer = 2 * 8 * head
     return weigh(
-        f"one head {head / 2**20:.0f} MiB; a batch of 2 with 8 heads {layer / 2**30:.0f} "
-        f"GiB a layer",
+        f"one head {head / 2**20:.0f} MiB; a batch of 2 with 8 heads {layer / 2**30:.0f} GiB a "
+        "layer",
         holds=layer == head,
     )
 

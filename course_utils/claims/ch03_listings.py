@@ -6,9 +6,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from course_utils.attention import (
-    attention_weights,
-)
+from course_utils.attention import attention_weights
 from course_utils.claims._inputs import draw, draws, largest
 from course_utils.claims.finding import Finding, recomputes, weigh
 

@@ -6,15 +6,11 @@ from functools import partial
 import torch
 from torch.nn import functional as F
 
-from course_utils.attention import (
-    attention_weights,
-    scaled_dot_product_attention,
-    softmax_jacobian,
-)
-from course_utils.claims._inputs import draw, draws, largest
+from course_utils.attention import attention_weights, scaled_dot_product_attention, softmax_jacobian
+from course_utils.claims._inputs import draw, draws, growth, largest
 from course_utils.claims.ch03_softmax import tops
 from course_utils.claims.finding import Finding, recomputes, weigh
-from course_utils.measure import attention_flops, dot_product_variance, fit_exponent
+from course_utils.measure import attention_flops, dot_product_variance
 
 
 @recomputes("03-01", "03-35", "03-50", "03-52")
@@ -52,11 +48,10 @@ def scale_keeps_the_gradient() -> Finding:
 @recomputes("03-03")
 def returned_weights_are_a_distribution() -> Finding:
     """Rows of weights before dropout and after it, as chapter 03 prints them."""
-    generator = torch.random.get_rng_state()
-    torch.manual_seed(0)
-    weights = attention_weights(torch.randn(2, 10, 512), torch.randn(2, 10, 512))
-    sums = F.dropout(weights, p=0.1, training=True).sum(-1)
-    torch.random.set_rng_state(generator)
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(0)
+        weights = attention_weights(torch.randn(2, 10, 512), torch.randn(2, 10, 512))
+        sums = F.dropout(weights, p=0.1, training=True).sum(-1)
     before = largest(weights.sum(-1), 1.0)
     return weigh(
         f"before dropout rows sum to 1 within {before:.0e}, after it to {sums.min():.2f} to "
@@ -69,12 +64,12 @@ def returned_weights_are_a_distribution() -> Finding:
 @recomputes("03-04")
 def attention_costs_n_squared_d() -> Finding:
     """O(n^2 d): the growth of 4 n^2 d, and where the projections' 8 n d^2 are as much."""
-    lengths, d = (128, 512, 2048), 512
-    growth = fit_exponent(lengths, [attention_flops(1, 1, n, n, d, d) for n in lengths])
+    d = 512
+    power = growth(lambda n: attention_flops(1, 1, n, n, d, d), 128, 512, 2048)
     equal = attention_flops(1, 1, 2 * d, 2 * d, d, d) == 8 * (2 * d) * d**2
     return weigh(
-        f"n to the power {growth:.0f}; 8 n d^2 of projections are as much at n = 2d: {equal}",
-        holds=abs(growth - 2) < 1e-9 and equal,
+        f"n to the power {power:.0f}; 8 n d^2 of projections are as much at n = 2d: {equal}",
+        holds=abs(power - 2) < 1e-9 and equal,
     )
 
 
@@ -88,8 +83,7 @@ def scale_prevents_saturation() -> Finding:
     ]
     return weigh(
         f"unscaled {plain[64]:.2f} at d_k=64 and {plain[512]:.2f} at 512; scaled "
-        f"{scaled[0]:.2f} and "
-        f"{scaled[1]:.2f}",
+        f"{scaled[0]:.2f} and {scaled[1]:.2f}",
         holds=min(plain.values()) > 0.8 and max(scaled) < 0.4 and abs(scaled[0] - scaled[1]) < 0.02,
     )
 

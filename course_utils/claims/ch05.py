@@ -10,9 +10,9 @@ from course_utils.attention import (
     multi_head_attention_fused,
     multi_head_attention_loop,
 )
-from course_utils.claims._inputs import draw, draws, largest, refused
+from course_utils.claims._inputs import draw, draws, largest, recorded, refused
 from course_utils.claims.finding import Finding, by_machine, recomputes, weigh
-from course_utils.measure import attention_flops, mha_parameters, read_record
+from course_utils.measure import attention_flops, mha_parameters
 
 
 def heads_of_three(
@@ -64,11 +64,9 @@ def fused_projection_is_the_same() -> Finding:
 @recomputes("05-04", "05-09")
 def fused_projection_is_faster() -> Finding:
     """Time of three projections over one, from the record; FLOPs are equal."""
-    runs = read_record("chapter_18_claims")["runs"]
     told = [
         f"{run['times']:.2f} times as long at {run['tokens']:,} tokens"
-        for run in runs
-        if run["what"] == "three projections over one"
+        for run in recorded("chapter_18_claims", what="three projections over one")
     ]
     return by_machine("three projections take " + ", ".join(told), "chapter_18_claims")
 

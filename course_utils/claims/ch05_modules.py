@@ -55,9 +55,8 @@ def multi_head_modules_are_right() -> Finding:
     with torch.no_grad():
         theirs.in_proj_weight.copy_(draw(72, 24, seed=1) / 5)
         theirs.out_proj.weight.copy_(draw(24, 24, seed=2) / 5)
-        matrices: Any = [part.mT for part in theirs.in_proj_weight.chunk(3)] + [
-            theirs.out_proj.weight.mT
-        ]
+        parts = (*theirs.in_proj_weight.chunk(3), theirs.out_proj.weight)
+        matrices: Any = [part.mT for part in parts]
         theirs.in_proj_bias.zero_()
         theirs.out_proj.bias.zero_()
         expected = theirs(x, x, x, need_weights=False)[0]

@@ -5,11 +5,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor, tensor
 
-from course_utils.attention import (
-    causal_mask,
-    combine_masks,
-    padding_mask,
-)
+from course_utils.attention import causal_mask, combine_masks, padding_mask
 from course_utils.claims._inputs import draw, refused
 from course_utils.claims.finding import Finding, recomputes, weigh
 
@@ -37,15 +33,12 @@ def _fits(shaped: Callable[[Tensor], Tensor]) -> dict[str, bool]:
     """Return which masks of a batch of 2 broadcast to scores of 3 heads and keep their meaning."""
     per_text = draw(2, 4, 4) > 0
     masks = {"(S, S)": per_text[0], "(B, S, S)": per_text, "(B, 1, 1, S)": per_text[:, None, :1]}
-    wanted = {
-        name: (mask if mask.dim() != 3 else mask[:, None]).expand(2, 3, 4, 4)
-        for name, mask in masks.items()
-    }
-    return {
-        name: not refused(lambda m: shaped(m).expand(2, 3, 4, 4), mask)
-        and torch.equal(shaped(mask).expand(2, 3, 4, 4), wanted[name])
-        for name, mask in masks.items()
-    }
+    fits = {}
+    for name, mask in masks.items():
+        wanted = (mask[:, None] if mask.dim() == 3 else mask).expand(2, 3, 4, 4)
+        runs = not refused(lambda m: shaped(m).expand(2, 3, 4, 4), mask)
+        fits[name] = runs and torch.equal(shaped(mask).expand(2, 3, 4, 4), wanted)
+    return fits
 
 
 @recomputes("06-12")
@@ -68,8 +61,9 @@ def masks_are_true_where_kept() -> Finding:
     padding, causal = (tokens != 0)[:, None], torch.ones(3, 3).tril().bool()
     lengths = (tokens != 0).sum(-1)
     same = torch.equal(padding & causal, combine_masks(padding_mask(lengths, 3), causal)[:, 0])
+    ours = torch.equal(causal, causal_mask(3, 3))
     return weigh(
-        f"the lower triangle is ours: {torch.equal(causal, causal_mask(3, 3))}; with padding, "
-        f"{tuple((padding & causal).shape)}: {same}",
-        holds=torch.equal(causal, causal_mask(3, 3)) and same,
+        f"the lower triangle is ours: {ours}; with padding, {tuple((padding & causal).shape)}: "
+        f"{same}",
+        holds=ours and same,
     )

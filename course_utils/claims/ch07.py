@@ -3,10 +3,10 @@
 import math
 
 import torch
-from torch import Tensor, nn
+from torch import nn
 
-from course_utils.attention import causal_mask, scaled_dot_product_attention
-from course_utils.claims._inputs import draw, draws, largest, refused
+from course_utils.attention import scaled_dot_product_attention
+from course_utils.claims._inputs import attend, attend_causally, draw, draws, largest, refused
 from course_utils.claims.finding import Finding, recomputes, weigh
 from course_utils.positions import (
     LearnedPositions,
@@ -22,20 +22,12 @@ from course_utils.positions import (
 ORDER = torch.tensor([2, 0, 3, 1])
 
 
-def attend(x: Tensor) -> Tensor:
-    """Return plain self-attention of a text, without positions."""
-    return scaled_dot_product_attention(x, x, x)
-
-
 @recomputes("07-01")
 def relative_module_leaves_its_scores() -> Finding:
     """q_i.k_j without a_ij, against S_ij = q_i.(k_j + a_ij)/sqrt(d)."""
     query, key, table = draws((1, 2, 4, 6), (1, 2, 4, 6), (5, 6))
-    plain = query @ key.mT / math.sqrt(6)
-    return weigh(
-        f"Shaw's scores are {largest(plain, shaw_scores(query, key, table, 2)):.2f} away",
-        holds=largest(plain, shaw_scores(query, key, table, 2)) < 1e-6,
-    )
+    off = largest(query @ key.mT / math.sqrt(6), shaw_scores(query, key, table, 2))
+    return weigh(f"Shaw's scores are {off:.2f} away", holds=off < 1e-6)
 
 
 @recomputes("07-02")
@@ -65,13 +57,9 @@ def sinusoids_shift_linearly() -> Finding:
     position, w = torch.arange(40.0).double()[:, None], 10000.0 ** (-torch.arange(0, 16, 2) / 16)
     formula = torch.stack([torch.sin(position * w), torch.cos(position * w)], -1).flatten(1)
     sine, cosine = table[:-k, ::2], table[:-k, 1::2]
-    rows = torch.stack(
-        [
-            sine * torch.cos(k * w) + cosine * torch.sin(k * w),
-            cosine * torch.cos(k * w) - sine * torch.sin(k * w),
-        ],
-        -1,
-    ).flatten(1)
+    even = sine * torch.cos(k * w) + cosine * torch.sin(k * w)
+    odd = cosine * torch.cos(k * w) - sine * torch.sin(k * w)
+    rows = torch.stack([even, odd], -1).flatten(1)
     moved = table[:-k] @ shift_matrix(k, 16).double()
     off = [largest(x, table[k:]) for x in (rows, moved)] + [largest(table, formula)]
     return weigh(
@@ -86,14 +74,10 @@ def learned_positions_end() -> Finding:
     """A table of 100 learned vectors at position 100: nothing was learnt for it."""
     layer = nn.Embedding(100, 8)
     inside = layer(torch.arange(100)).shape
-    try:
-        layer(torch.tensor(100))
-        beyond = "runs"
-    except IndexError as error:
-        beyond = type(error).__name__
+    beyond = refused(layer, torch.tensor(100))
     ours = refused(LearnedPositions(100, 8).embed, draw(1, 101, 8).float(), torch.arange(101))
     return weigh(
-        f"positions 0 to 99 {tuple(inside)}; 100: {beyond} in torch's, {ours} in ours",
+        f"positions 0 to 99 {tuple(inside)}; 100: {beyond or 'runs'} in torch's, {ours} in ours",
         holds=beyond == "IndexError" and bool(ours),
     )
 
@@ -120,12 +104,11 @@ def rope_that_counts_from_zero_generates() -> Finding:
     x = draw(1, 1, 6, 8)
     positions = torch.arange(6)
     turned = rope_split_halves(x, positions)
-    steps = [rope_split_halves(x[:, :, t : t + 1], torch.arange(1)) for t in positions]
-    right = [rope_split_halves(x[:, :, t : t + 1], positions[t : t + 1]) for t in positions]
+    steps = [rope_split_halves(token, torch.arange(1)) for token in x.split(1, 2)]
+    right = map(rope_split_halves, x.split(1, 2), positions.split(1))
+    off = [largest(torch.cat(list(way), 2), turned) for way in (steps, right)]
     return weigh(
-        f"from 0 each step: {largest(torch.cat(steps, 2), turned):.2f} off; with an offset "
-        f"{largest(torch.cat(right, 2), turned):.0e}",
-        holds=largest(torch.cat(steps, 2), turned) < 1e-9,
+        f"from 0 each step: {off[0]:.2f} off; with an offset {off[1]:.0e}", holds=off[0] < 1e-9
     )
 
 
@@ -168,10 +151,8 @@ def two_sentences_without_positions() -> Finding:
         torch.stack([word[w] for w in text.split()])[None]
         for text in ("the cat sat on the mat", "the mat sat on the cat")
     )
-    cat = largest(attend(first)[0, 1], attend(second)[0, 5])
-    mask = causal_mask(6, 6)
-    causal = largest(
-        *(scaled_dot_product_attention(x, x, x, mask)[0, i] for x, i in ((first, 1), (second, 5)))
+    cat, causal = (
+        largest(way(first)[0, 1], way(second)[0, 5]) for way in (attend, attend_causally)
     )
     return weigh(
         f'the vector of "cat" differs by {cat:.0e}; under a causal mask by {causal:.2f}',
@@ -188,9 +169,8 @@ def rope_turns_both_by_one_position() -> Finding:
     relative = float((q * rope_split_halves(k, n - m)).sum())
     both = float((rope_split_halves(q, n) * rope_split_halves(k, n)).sum())
     return weigh(
-        f"q at 3, k at 8: {right:.3f}, and q^T R_5 k {relative:.3f}; both at n: {both:.3f}, "
-        f"the plain "
-        f"product {float((q * k).sum()):.3f}",
+        f"q at 3, k at 8: {right:.3f}, and q^T R_5 k {relative:.3f}; both at n: {both:.3f}, the "
+        f"plain product {float((q * k).sum()):.3f}",
         holds=abs(both - right) < 1e-6,
         amended=abs(relative - right) < 1e-6,
     )

@@ -1,5 +1,8 @@
 """Checks of the claims of chapter 08 about windows, patterns and shared keys and values."""
 
+from collections.abc import Callable
+from functools import partial
+
 import torch
 
 from course_utils.attention import (
@@ -10,13 +13,11 @@ from course_utils.attention import (
     strided_mask,
     window_mask,
 )
-from course_utils.claims._inputs import draw, power
+from course_utils.claims._inputs import draw, growth
 from course_utils.claims.finding import Finding, recomputes, weigh
-from course_utils.measure import (
-    count_flops,
-    fit_exponent,
-    largest_tensor,
-)
+from course_utils.measure import count_flops, largest_tensor
+
+Count = Callable[..., int]
 
 
 def local_mask(num_tokens: int, half: int) -> torch.Tensor:
@@ -39,23 +40,25 @@ def window_of_256_sees_256() -> Finding:
 @recomputes("08-04", "08-27", "08-47")
 def masked_scores_are_cheap() -> Finding:
     """FLOPs and the largest tensor of dense scores with a window mask: O(n w) or O(n^2)."""
-    growth, dense, banded = [], {}, {}
-    for n in (256, 512, 1024):
+
+    def dense(count: Count, n: int) -> int:
         x = draw(1, 1, n, 16)
-        mask = window_mask(n, n, 16)
-        dense[n] = (
-            count_flops(scaled_dot_product_attention, x, x, x, mask),
-            largest_tensor(scaled_dot_product_attention, x, x, x, mask),
-        )
-        banded[n] = count_flops(sliding_window_attention, x, x, x, 16)
-    growth = [fit_exponent(list(dense), [counts[i] for counts in dense.values()]) for i in (0, 1)]
-    narrow = fit_exponent(list(banded), list(banded.values()))
-    return weigh(
-        f"dense scores with a mask: FLOPs n^{growth[0]:.1f}, largest tensor "
-        f"n^{growth[1]:.1f}; banded "
-        f"FLOPs n^{narrow:.1f}",
-        holds=growth[0] < 1.5,
+        return count(scaled_dot_product_attention, x, x, x, window_mask(n, n, 16))
+
+    flops, numbers = (
+        growth(partial(dense, count), 256, 512, 1024) for count in (count_flops, largest_tensor)
     )
+    narrow = growth(partial(_banded, count_flops), 256, 512, 1024)
+    return weigh(
+        f"dense scores with a mask: FLOPs n^{flops:.1f}, largest tensor n^{numbers:.1f}; banded "
+        f"FLOPs n^{narrow:.1f}",
+        holds=flops < 1.5,
+    )
+
+
+def _banded(count: Count, n: int, w: int = 16, d: int = 16) -> int:
+    x = draw(1, 1, n, d)
+    return count(sliding_window_attention, x, x, x, w)
 
 
 @recomputes("08-05")
@@ -74,16 +77,10 @@ def symmetric_window_suits_decoders() -> Finding:
 @recomputes("08-06", "08-31")
 def window_costs_n_w_d() -> Finding:
     """FLOPs and the largest tensor of a banded window, by length and width: O(n^2) to O(nw)."""
-    counts = {}
-    for n, w, d in ((512, 16, 16), (2048, 16, 16), (1024, 128, 16), (1024, 512, 16), (512, 16, 64)):
-        x = draw(1, 1, n, d)
-        counts[n, w, d] = (
-            count_flops(sliding_window_attention, x, x, x, w),
-            largest_tensor(sliding_window_attention, x, x, x, w),
-        )
-    in_n = [power((512, 2048), (counts[512, 16, 16][i], counts[2048, 16, 16][i])) for i in (0, 1)]
-    in_w = power((128, 512), (counts[1024, 128, 16][0], counts[1024, 512, 16][0]))
-    in_d = power((16, 64), (counts[512, 16, 16][0], counts[512, 16, 64][0]))
+    flops = partial(_banded, count_flops)
+    in_n = growth(flops, 512, 2048), growth(partial(_banded, largest_tensor), 512, 2048)
+    in_w = growth(lambda w: flops(1024, w), 128, 512)
+    in_d = growth(lambda d: flops(512, 16, d), 16, 64)
     return weigh(
         f"banded: FLOPs n^{in_n[0]:.1f} w^{in_w:.1f} d^{in_d:.1f}, largest tensor n^{in_n[1]:.1f}",
         holds=max(*in_n, in_w, in_d) < 1.2,
@@ -93,17 +90,17 @@ def window_costs_n_w_d() -> Finding:
 @recomputes("08-07")
 def sparse_transformer_patterns() -> Finding:
     """Child 2019: strided and fixed patterns; the keys of a row grow with sqrt n."""
-    lengths = (64, 256, 1024)
-    told, reach = [], []
-    for mask in (strided_mask, lambda n, s: fixed_mask(n, s, 1)):
-        seen = [float(mask(n, round(n**0.5)).sum() / n) for n in lengths]
-        told += [fit_exponent(lengths, seen)]
-        one = mask(64, 8)
-        reach += [bool(((one.double() @ one.double()) > 0)[-1].all())]
+
+    def keys_a_row(mask: Callable[..., torch.Tensor], n: int) -> float:
+        return float(mask(n, round(n**0.5)).sum() / n)
+
+    masks: list[Callable[..., torch.Tensor]] = [strided_mask, partial(fixed_mask, summary=1)]
+    told = [growth(partial(keys_a_row, mask), 64, 256, 1024) for mask in masks]
+    ones = [mask(64, 8).double() for mask in masks]
+    reach = [bool((one @ one > 0)[-1].all()) for one in ones]
     return weigh(
-        f"keys a row n^{told[0]:.2f} and n^{told[1]:.2f}: O(n sqrt n); all of the past in "
-        f"two hops: "
-        f"{reach}",
+        f"keys a row n^{told[0]:.2f} and n^{told[1]:.2f}: O(n sqrt n); all of the past in two "
+        f"hops: {reach}",
         holds=max(abs(e - 0.5) for e in told) < 0.2 and all(reach),
     )
 
@@ -116,8 +113,8 @@ def window_with_global_tokens() -> Finding:
     mask[:, :2] = mask[:2] = True
     return weigh(
         f"w=3: an inner row sees 2w+1 = {inner} keys, with two global tokens "
-        f"{int(mask[10].sum())}, "
-        f"row 0 {int(mask[0].sum())}; looks ahead: {bool(mask.triu(1).any())}",
+        f"{int(mask[10].sum())}, row 0 {int(mask[0].sum())}; looks ahead: "
+        f"{bool(mask.triu(1).any())}",
         holds=inner == 7 and int(mask[0].sum()) == 20,
     )
 

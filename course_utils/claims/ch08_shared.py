@@ -1,29 +1,21 @@
 """Checks of the claims of chapter 08 about shared keys and values."""
 
+from collections.abc import Callable
+from functools import partial
+
 import torch
 
-from course_utils.attention import (
-    grouped_query_attention,
-    scaled_dot_product_attention,
-)
-from course_utils.claims._inputs import draw, draws, largest
+from course_utils.attention import grouped_query_attention, scaled_dot_product_attention
+from course_utils.claims._inputs import draw, draws, growth, largest, recorded
 from course_utils.claims.finding import Finding, by_machine, recomputes, weigh
-from course_utils.measure import (
-    count_flops,
-    fit_exponent,
-    largest_tensor,
-    read_record,
-)
+from course_utils.measure import count_flops, largest_tensor
 
 
 @recomputes("08-12", "08-14")
 def grouped_query_is_multi_query_and_multi_head() -> Finding:
     """g=1: one key and one value for all h queries (Shazeer 2019); g=h: multi-head attention."""
-    query, one, many = (
-        draw(2, 6, 5, 8),
-        draws((2, 1, 7, 8), (2, 1, 7, 8)),
-        draws((2, 6, 7, 8), (2, 6, 7, 8)),
-    )
+    query = draw(2, 6, 5, 8)
+    one, many = (draws(*[(2, heads, 7, 8)] * 2) for heads in (1, 6))
     multi_query = scaled_dot_product_attention(query, *(x.expand(2, 6, 7, 8) for x in one))
     off = [
         largest(grouped_query_attention(query, *one), multi_query),
@@ -39,8 +31,8 @@ def shared_heads_save_parameters() -> Finding:
     counts = {g: 2 * (512 * 512 + 512) + 2 * (512 * 64 * g + 64 * g) for g in (1, 4)}
     saved = {g: 100 * (1 - count / full) for g, count in counts.items()}
     return weigh(
-        f"{counts[1]:,} ({saved[1]:.2f}% fewer) and {counts[4]:,} ({saved[4]:.0f}% fewer) "
-        f"of {full:,}",
+        f"{counts[1]:,} ({saved[1]:.2f}% fewer) and {counts[4]:,} ({saved[4]:.0f}% fewer) of "
+        f"{full:,}",
         holds=abs(saved[1] - 43.8) < 0.1 and round(saved[4]) == 25,
     )
 
@@ -48,11 +40,9 @@ def shared_heads_save_parameters() -> Finding:
 @recomputes("08-24")
 def multi_query_is_two_to_four_times_faster() -> Finding:
     """MQA: 2-4x, for a step of cached decoding with 16 heads, by length."""
-    runs = read_record("chapter_08_cheaper")["decoding"]
     told = [
         f"{1 / run['over_own_16']:.1f} times faster at {run['length']:,}"
-        for run in runs
-        if run["kv_heads"] == 1 and run["way"] == "ours"
+        for run in recorded("chapter_08_cheaper", "decoding", kv_heads=1, way="ours")
     ]
     return by_machine("1 of 16 heads: " + ", ".join(told), "chapter_08_cheaper")
 
@@ -71,15 +61,17 @@ def expand_makes_no_copy() -> Finding:
 @recomputes("08-30")
 def shared_heads_keep_the_order() -> Finding:
     """MHA, MQA and GQA: O(n^2 d) time and O(n^2) space, by length."""
-    powers = {}
-    for kv_heads in (8, 4, 1):
-        counts = {}
-        for n in (64, 128, 256):
-            x = draw(1, 8, n, 8), *draws((1, kv_heads, n, 8), (1, kv_heads, n, 8))
-            counts[n] = count_flops(_shared, *x), largest_tensor(_shared, *x)
-        powers[kv_heads] = [
-            round(fit_exponent(list(counts), [c[i] for c in counts.values()]), 2) for i in (0, 1)
+
+    def cost(count: Callable[..., int], kv_heads: int, n: int) -> int:
+        return count(_shared, draw(1, 8, n, 8), *draws(*[(1, kv_heads, n, 8)] * 2))
+
+    powers = {
+        kv_heads: [
+            round(growth(partial(cost, count, kv_heads), 64, 128, 256), 2)
+            for count in (count_flops, largest_tensor)
         ]
+        for kv_heads in (8, 4, 1)
+    }
     return weigh(
         f"powers of n of FLOPs and of the largest tensor, by key/value heads: {powers}",
         holds=all(power == [2, 2] for power in powers.values()),
@@ -87,7 +79,6 @@ def shared_heads_keep_the_order() -> Finding:
 
 
 def _shared(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor) -> torch.Tensor:
-    key, value = (x.expand(-1, 8, -1, -1) if x.size(1) == 1 else x for x in (key, value))
     key, value = (x.repeat_interleave(8 // x.size(1), 1) for x in (key, value))
     return (query @ key.mT).softmax(-1) @ value
 

@@ -1,6 +1,7 @@
 """Checks of the claims of chapter 10."""
 
 import math
+from functools import partial
 
 import torch
 from torch import Tensor
@@ -12,7 +13,7 @@ from course_utils.attention import (
     scaled_dot_product_attention,
     split_heads,
 )
-from course_utils.claims._inputs import draw, draws, largest, refused
+from course_utils.claims._inputs import draw, draws, largest, leak, refused
 from course_utils.claims.finding import Finding, recomputes, weigh
 from course_utils.measure import largest_tensor
 
@@ -47,11 +48,15 @@ class Cached:
         return scaled_dot_product_attention(x @ W_q, key, value, mask)
 
 
+def _first_pass(x: Tensor, masked: bool = True) -> Tensor:
+    return Cached()(x, masked)
+
+
 @recomputes("10-01")
 def caching_avoids_computing_again() -> Finding:
     """Pieces of 3, 2 and 1 tokens with a cache against one causal pass."""
     x, cached = draw(1, 6, 12), Cached()
-    whole = Cached()(x, masked=True)
+    whole = _first_pass(x)
     parts = torch.cat([cached(part, masked=True) for part in x.split([3, 2, 1], dim=1)], 1)
     return weigh(f"{largest(parts, whole):.0e} from one pass", holds=largest(parts, whole) < 1e-12)
 
@@ -65,7 +70,7 @@ def concatenating_makes_it_multi_head() -> Finding:
     split = split_heads(query, 3), split_heads(key, 3), split_heads(value, 3)
     heads = merge_heads(scaled_dot_product_attention(*split, mask))
     one = scaled_dot_product_attention(query, key, value, mask)
-    out = Cached()(x, masked=True)
+    out = _first_pass(x)
     return weigh(
         f"{largest(out, heads):.2f} from three heads, {largest(out, one):.0e} from one",
         holds=largest(out, heads) < 1e-9,
@@ -79,9 +84,7 @@ def first_pass_needs_no_mask() -> Finding:
     W_q, W_k, _ = weights()
     given = (x @ W_q @ (x @ W_k).mT / math.sqrt(12)).softmax(-1)
     future = float(given.triu(1).sum(-1).mean())
-    later = x.clone()
-    later[:, 4:] += 1
-    moved = [largest(Cached()(x, m)[:, :4], Cached()(later, m)[:, :4]) for m in (False, True)]
+    moved = [leak(partial(_first_pass, masked=masked), x) for masked in (False, True)]
     return weigh(
         f"{future:.2f} of the weight on the future; later tokens move earlier states by "
         f"{moved[0]:.2f}, with the mask by {moved[1]:g}",
@@ -140,7 +143,7 @@ def _repeated(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
 def forward_returns_the_output() -> Finding:
     """What the published forward returns: the context before W_O, and the weights beside it."""
     x, W_o = draw(1, 6, 12), draw(12, 12, seed=9)
-    context = Cached()(x, masked=True)
+    context = _first_pass(x)
     full = context @ W_o
     return weigh(
         f"the context differs from the output by {largest(context, full):.2f}; projected it is the "

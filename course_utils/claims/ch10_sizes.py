@@ -1,11 +1,7 @@
 """Checks of the claims of chapter 10 about sizes."""
 
-from torch import Tensor
-
 from course_utils.claims.finding import Finding, recomputes, weigh
 from course_utils.measure import kv_cache_bytes
-
-Weights = tuple[Tensor, Tensor, Tensor]
 
 
 @recomputes("10-06")
@@ -58,8 +54,7 @@ def a_token_costs_n() -> Finding:
     cached, again = sum(range(1, 1001)), sum(n * n for n in range(1, 1001))
     last = [1000, 1000**2]
     return weigh(
-        f"the token at 1000 costs {last[0]:,} pairs for {last[1]:,}; all 1000 {cached:,} "
-        f"for {again:,}, "
-        f"{again / cached:.0f}x less",
+        f"the token at 1000 costs {last[0]:,} pairs for {last[1]:,}; all 1000 {cached:,} for "
+        f"{again:,}, {again / cached:.0f}x less",
         holds=last[0] * 1000 == last[1],
     )

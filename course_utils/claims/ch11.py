@@ -7,27 +7,12 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from course_utils.attention import (
-    causal_mask,
-    cross_attention,
-    padding_mask,
-    scaled_dot_product_attention,
-)
-from course_utils.claims._inputs import draw, draws, largest
+from course_utils.attention import cross_attention, padding_mask, scaled_dot_product_attention
+from course_utils.claims._inputs import attend, attend_causally, draw, draws, largest, leak
 from course_utils.claims.finding import Finding, recomputes, weigh
 from course_utils.models import decoder_layer, encoder_layer
 
 norm = partial(F.layer_norm, normalized_shape=(8,))
-
-
-def itself(x: Tensor) -> Tensor:
-    """Return self-attention without a mask."""
-    return scaled_dot_product_attention(x, x, x)
-
-
-def causal(x: Tensor) -> Tensor:
-    """Return causal self-attention."""
-    return scaled_dot_product_attention(x, x, x, causal_mask(x.shape[1], x.shape[1]))
 
 
 def crossed(x: Tensor, memory: Tensor) -> Tensor:
@@ -37,12 +22,12 @@ def crossed(x: Tensor, memory: Tensor) -> Tensor:
 
 def stub(x: Tensor, memory: Tensor) -> Tensor:
     """Return what a published decoder computes in the place of cross-attention."""
-    return itself(x)
+    return attend(x)
 
 
 def layer(x: Tensor, memory: Tensor, cross: Callable[[Tensor, Tensor], Tensor]) -> Tensor:
     """Return a decoder layer with this cross-attention."""
-    return decoder_layer(x, memory, causal, cross, torch.tanh, (norm, norm, norm), True)
+    return decoder_layer(x, memory, attend_causally, cross, torch.tanh, (norm, norm, norm), True)
 
 
 def _sees(cross: Callable[[Tensor, Tensor], Tensor]) -> tuple[bool, float]:
@@ -67,16 +52,16 @@ def decoder_layer_reads_the_encoder() -> Finding:
 @recomputes("11-08")
 def decoder_layer_is_causal() -> Finding:
     """The gradient of output 2 to later tokens, through the stub, which has no mask."""
-    leak, right = _sees(stub)[1], _sees(crossed)[1]
-    return weigh(f"{leak:.2f} through the stub, {right:g} without it", holds=leak == 0)
+    published, right = _sees(stub)[1], _sees(crossed)[1]
+    return weigh(f"{published:.2f} through the stub, {right:g} without it", holds=published == 0)
 
 
 @recomputes("11-17")
 def layer_with_cross_attention_is_right() -> Finding:
     """The encoder is read, and later tokens are not."""
-    read, leak = _sees(crossed)
+    read, later = _sees(crossed)
     return weigh(
-        f"encoder read: {read}; gradient to later tokens {leak:g}", holds=read and leak == 0
+        f"encoder read: {read}; gradient to later tokens {later:g}", holds=read and later == 0
     )
 
 
@@ -105,10 +90,10 @@ def cross_attention_of_another_width() -> Finding:
 def layers_are_pre_norm() -> Finding:
     """norm(x + part(x)), as the code of both layers has it, against both orders."""
     x = draw(1, 5, 8)
-    first = norm(x + itself(x))
+    first = norm(x + attend(x))
     code = norm(first + torch.tanh(first))
     equal = {
-        name: torch.allclose(code, encoder_layer(x, itself, torch.tanh, norm, norm, pre))
+        name: torch.allclose(code, encoder_layer(x, attend, torch.tanh, norm, norm, pre))
         for name, pre in (("pre-norm", True), ("post-norm", False))
     }
     return weigh(f"allclose: {equal}", holds=equal["pre-norm"])
@@ -118,18 +103,21 @@ def layers_are_pre_norm() -> Finding:
 def transformer_returns_language_model_output() -> Finding:
     """The width of what comes out, and whether later tokens move it."""
     x = draw(1, 6, 8)
-    later = x.clone()
-    later[:, 4:] += 1
-    out, moved = (encoder_layer(t, itself, torch.tanh, norm, norm, False) for t in (x, later))
-    leak = largest(out[:, :4], moved[:, :4])
-    logits = encoder_layer(x, causal, torch.tanh, norm, norm, False) @ draw(8, 50, seed=2)
-    seen = encoder_layer(later, causal, torch.tanh, norm, norm, False) @ draw(8, 50, seed=2)
+
+    def published(x: Tensor) -> Tensor:
+        return encoder_layer(x, attend, torch.tanh, norm, norm, False)
+
+    def right(x: Tensor) -> Tensor:
+        return encoder_layer(x, attend_causally, torch.tanh, norm, norm, False) @ draw(
+            8, 50, seed=2
+        )
+
     return weigh(
-        f"{tuple(out.shape)}: no vocabulary; later tokens move earlier outputs by "
-        f"{leak:.2f}; with a "
-        f"head and a causal mask {tuple(logits.shape)}, {largest(logits[:, :4], seen[:, :4]):g}",
-        holds=leak == 0,
-        amended=largest(logits[:, :4], seen[:, :4]) == 0,
+        f"{tuple(published(x).shape)}: no vocabulary; later tokens move earlier outputs by "
+        f"{leak(published, x):.2f}; with a head and a causal mask {tuple(right(x).shape)}, "
+        f"{leak(right, x):g}",
+        holds=leak(published, x) == 0,
+        amended=leak(right, x) == 0,
     )
 
 
@@ -139,7 +127,7 @@ def final_norm_follows() -> Finding:
     x = 3 * draw(1, 5, 8)
     moved = {}
     for pre in (False, True):
-        out = encoder_layer(x, itself, torch.tanh, norm, norm, pre)
+        out = encoder_layer(x, attend, torch.tanh, norm, norm, pre)
         moved[pre] = largest(norm(out), out)
     return weigh(
         f"post-norm {moved[False]:.0e}, pre-norm {moved[True]:.2f}",

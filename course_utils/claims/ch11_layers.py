@@ -1,26 +1,20 @@
 """Checks of the claims of chapter 11 about norms, activations and cost."""
 
 from collections.abc import Callable
-from functools import partial
 from statistics import mean
 
 from torch import Tensor
 from torch.nn import functional as F
 
-from course_utils.attention import (
-    scaled_dot_product_attention,
-)
-from course_utils.claims._inputs import draw, draws, largest, power
+from course_utils.attention import scaled_dot_product_attention
+from course_utils.claims._inputs import draw, draws, growth, largest, recorded
 from course_utils.claims.finding import Finding, recomputes, weigh
-from course_utils.measure import count_flops, read_record
-
-norm = partial(F.layer_norm, normalized_shape=(8,))
+from course_utils.measure import count_flops
 
 
 def _loss(order: str, warm_up: int, rate: float) -> float:
-    runs = read_record("chapter_11_dates")["warm_up"]
-    same = {"order": order, "warm_up": warm_up, "learning_rate": rate}
-    return float(mean(run["loss"] for run in runs if same.items() <= run.items()))
+    about = {"order": order, "warm_up": warm_up, "learning_rate": rate}
+    return float(mean(run["loss"] for run in recorded("chapter_11_dates", "warm_up", **about)))
 
 
 @recomputes("11-13", "11-27")
@@ -66,9 +60,10 @@ def cross_attention_costs_the_product() -> Finding:
     def cost(n_q: int, n_k: int, d: int) -> int:
         return count_flops(scaled_dot_product_attention, *draws((n_q, d), (n_k, d), (n_k, d)))
 
-    base = cost(16, 24, 8)
     powers = [
-        power((1, 2), (base, more)) for more in (cost(32, 24, 8), cost(16, 48, 8), cost(16, 24, 16))
+        growth(lambda n_q: cost(n_q, 24, 8), 16, 32),
+        growth(lambda n_k: cost(16, n_k, 8), 24, 48),
+        growth(lambda d: cost(16, 24, d), 8, 16),
     ]
     return weigh(
         f"n_q^{powers[0]:.1f} n_k^{powers[1]:.1f} d^{powers[2]:.1f}",

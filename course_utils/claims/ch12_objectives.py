@@ -23,10 +23,9 @@ def dropout_is_applied() -> Finding:
 
     layer = Layer().train()
     same = torch.equal(layer(draw(3, 4)), layer(draw(3, 4)))
-    state = torch.random.get_rng_state()
-    torch.manual_seed(0)
-    called = torch.equal(layer.dropout(layer(draw(3, 4))), layer.dropout(layer(draw(3, 4))))
-    torch.random.set_rng_state(state)
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(0)
+        called = torch.equal(layer.dropout(layer(draw(3, 4))), layer.dropout(layer(draw(3, 4))))
     return weigh(
         f"two passes in training mode are equal: {same}; with the call: {called}",
         holds=not same,
@@ -42,9 +41,8 @@ def bert_masks_15_percent() -> Finding:
     chosen = labels >= 0
     hidden = inputs == 4
     other = (inputs != tokens) & ~hidden
-    parts = [
-        100 * float(p.double().mean()) for p in (chosen, hidden, other, chosen & (inputs == tokens))
-    ]
+    kept = chosen & (inputs == tokens)
+    parts = [100 * float(part.double().mean()) for part in (chosen, hidden, other, kept)]
     return weigh(
         f"{parts[0]:.0f} % selected; {parts[1]:.0f} % become [MASK], {parts[2]:.1f} % another, "
         f"{parts[3]:.1f} % stay",
@@ -68,9 +66,8 @@ def next_sentence_loss() -> Finding:
             logit = (logit - slope).detach().requires_grad_()
         told[name] = float(logit.sigmoid().detach())
     return weigh(
-        f"trained as printed, P(IsNext) goes to {told['printed']:.3f} for every pair; with "
-        f"both terms "
-        f"to {told['both']:.3f}",
+        f"trained as printed, P(IsNext) goes to {told['printed']:.3f} for every pair; with both "
+        f"terms to {told['both']:.3f}",
         holds=abs(told["printed"] - 0.5) < 0.1,
         amended=abs(told["both"] - 0.5) < 0.01,
     )

@@ -23,15 +23,12 @@ def entropy_is_low_where_peaked() -> Finding:
 
 
 def _entropies(training: bool) -> list[float]:
-    state = torch.random.get_rng_state()
-    torch.manual_seed(0)
-    layer = nn.MultiheadAttention(16, 2, dropout=0.1, batch_first=True).train(training)
-    x, told = torch.randn(2, 32, 16), []
-    for _ in range(6):
-        weights = layer(x, x, x)[1].detach()
-        told.append(float(-(weights * weights.clamp_min(1e-12).log()).sum(-1).mean()))
-    torch.random.set_rng_state(state)
-    return told
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(0)
+        layer = nn.MultiheadAttention(16, 2, dropout=0.1, batch_first=True).train(training)
+        x = torch.randn(2, 32, 16)
+        tables = [layer(x, x, x)[1].detach() for _ in range(6)]
+    return [float(-(table * table.clamp_min(1e-12).log()).sum(-1).mean()) for table in tables]
 
 
 @recomputes("13-13")
@@ -48,10 +45,10 @@ def plot_of_entropy_by_layer() -> Finding:
 def six_panels_show_patterns() -> Finding:
     """What share of the entries drawn in training mode is 0, and in eval()."""
     weights = draw(6, 32, 32).softmax(-1)
-    state = torch.random.get_rng_state()
-    torch.manual_seed(0)
-    gone = [float((F.dropout(weights, 0.1, mode) == 0).double().mean()) for mode in (True, False)]
-    torch.random.set_rng_state(state)
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(0)
+        shown = [F.dropout(weights, 0.1, mode) for mode in (True, False)]
+    gone = [float((table == 0).double().mean()) for table in shown]
     return weigh(
         f"{gone[0]:.0%} of the entries are removed in training mode, {gone[1]:.0%} in eval()",
         holds=gone[0] == 0,

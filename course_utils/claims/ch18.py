@@ -3,11 +3,7 @@
 import torch
 from torch.nn import functional as F
 
-from course_utils.attention import (
-    attention_weights,
-    merge_heads,
-    split_heads,
-)
+from course_utils.attention import attention_weights, merge_heads, split_heads
 from course_utils.claims._inputs import draw, draws
 from course_utils.claims.finding import Finding, recomputes, weigh
 
