@@ -5,6 +5,7 @@ mistakes that give it together; else the law that is broken; else the first valu
 """
 
 import inspect
+from functools import partial
 from typing import Any
 
 from course_utils.checking.compare import describe
@@ -16,7 +17,7 @@ from course_utils.checking.guard import SECONDS
 from course_utils.checking.isolation import shared_snapshot
 from course_utils.checking.mistakes import Mistake
 from course_utils.checking.observe import Observation, is_right, is_stub, observe, problem
-from course_utils.checking.picture import Picture, picture
+from course_utils.checking.picture import picture
 from course_utils.checking.recipe import Function
 from course_utils.checking.recognise import Recogniser, once
 from course_utils.checking.report import Report
@@ -35,6 +36,7 @@ class _Judgement:
         self.exercise = exercise
         self.answer = answer
         self.spent = Stopwatch()
+        self._report = partial(Report, exercise.name)
         self.note: str | None = None
         self.recogniser = Recogniser(exercise, self._try)
 
@@ -176,17 +178,6 @@ class _Judgement:
         if outcome.kind == "returned" and case.run is None:
             drawn = picture(self.exercise.reference, outcome.value, self.recogniser.want(index))
         return self._report(status, says, names, case.name, self.note, drawn)
-
-    def _report(
-        self,
-        status: str,
-        says: str,
-        misconceptions: tuple[str, ...] = (),
-        case: str | None = None,
-        note: str | None = None,
-        drawn: Picture | None = None,
-    ) -> Report:
-        return Report(self.exercise.name, status, says, misconceptions, case, note, drawn)
 
 
 def _counts(cost: Cost, version: Function) -> tuple[int, int] | None:
