@@ -133,9 +133,7 @@ def self_attention_is_permutation_invariant() -> Finding:
     moved = x[:, ORDER]
     invariant = largest(attend(moved), attend(x))
     pooled = largest(attend(moved).mean(1), attend(x).mean(1))
-    cross = largest(
-        scaled_dot_product_attention(query, moved, moved), scaled_dot_product_attention(query, x, x)
-    )
+    cross = largest(*(scaled_dot_product_attention(query, keys, keys) for keys in (moved, x)))
     return weigh(
         f"equivariant: {is_permutation_equivariant(attend, x, ORDER)}; unmoved outputs differ by "
         f"{invariant:.2f}; pooled {pooled:.0e}, K and V of cross-attention {cross:.0e}",

@@ -86,10 +86,7 @@ def cross_attention_of_another_width() -> Finding:
     mask = padding_mask(torch.tensor([4]), 7)[:, 0]
     other = value.clone()
     other[:, 4:] = 100
-    hidden = largest(
-        scaled_dot_product_attention(query, key, value, mask),
-        scaled_dot_product_attention(query, key, other, mask),
-    )
+    hidden = largest(*(scaled_dot_product_attention(query, key, v, mask) for v in (value, other)))
     return weigh(
         f"weights {tuple(weights.shape[1:])}, output {tuple(out.shape[1:])}; padding moves it by "
         f"{hidden:g}",
@@ -136,15 +133,9 @@ def transformer_returns_language_model_output() -> Finding:
 def final_norm_follows() -> Finding:
     """What a last LayerNorm changes after post-norm blocks and after pre-norm ones."""
     x = 3 * draw(1, 5, 8)
-    moved = {}
-    for pre in (False, True):
-        out = encoder_layer(x, attend, torch.tanh, norm, norm, pre)
-        moved[pre] = largest(norm(out), out)
-    return weigh(
-        f"post-norm {moved[False]:.0e}, pre-norm {moved[True]:.2f}",
-        holds=moved[False] > 1e-3,
-        amended=moved[True] > 1e-3,
-    )
+    outs = [encoder_layer(x, attend, torch.tanh, norm, norm, pre) for pre in (False, True)]
+    post, pre = (largest(norm(out), out) for out in outs)
+    return weigh(f"post-norm {post:.0e}, pre-norm {pre:.2f}", holds=post > 1e-3, amended=pre > 1e-3)
 
 
 def _loss(order: str, warm_up: int, rate: float) -> float:
@@ -156,12 +147,11 @@ def _loss(order: str, warm_up: int, rate: float) -> float:
 def norm_first_is_stable() -> Finding:
     """Twelve layers, recorded: without warm-up at a high rate, with it, and at a lower rate."""
     told = {
-        f"{how} at {rate}": (_loss("post-norm", steps, rate), _loss("pre-norm", steps, rate))
-        for how, steps, rate in (
-            ("without warm-up", 0, 0.003),
-            ("with warm-up", 100, 0.003),
-            ("without warm-up", 0, 0.001),
+        f"{'with' if steps else 'without'} warm-up at {rate}": (
+            _loss("post-norm", steps, rate),
+            _loss("pre-norm", steps, rate),
         )
+        for steps, rate in ((0, 0.003), (100, 0.003), (0, 0.001))
     }
     apart = [post - pre for post, pre in told.values()]
     return weigh(
