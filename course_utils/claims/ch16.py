@@ -2,7 +2,7 @@
 
 import torch
 
-from course_utils.attention import scaled_dot_product_attention, tiled_attention
+from course_utils.attention import causal_mask, scaled_dot_product_attention, tiled_attention
 from course_utils.claims._inputs import draws, growth, largest
 from course_utils.claims.finding import Finding, recomputes, weigh
 from course_utils.distributed import ring_attention_step, ring_schedule, sequence_to_heads
@@ -10,6 +10,7 @@ from course_utils.measure import attention_flops, kv_cache_bytes, largest_tensor
 
 RANKS = 4
 SHAPE = (1, 4, 16, 8)
+MASK = causal_mask(16, 16)
 
 
 @recomputes("16-02")
@@ -45,7 +46,7 @@ def ring_of_blocks() -> Finding:
             block = (key[:, :, theirs], value[:, :, theirs])
             out, lse = ring_attention_step(out, lse, query[:, :, mine], *block, mine, theirs)
         parts.append(out)
-    off = largest(torch.cat(parts, dim=2), _causal(query, key, value))
+    off = largest(torch.cat(parts, 2), scaled_dot_product_attention(query, key, value, MASK))
     return weigh(f"{RANKS} ranks, causal: {off:.0e} from one process", holds=off < 1e-12)
 
 
@@ -53,15 +54,15 @@ def ring_of_blocks() -> Finding:
 def text_or_heads() -> Finding:
     """The same attention with the text shared out, its weights whole, and with the heads."""
     query, key, value = draws(SHAPE, SHAPE, SHAPE)
-    whole = _causal(query, key, value)
+    whole = scaled_dot_product_attention(query, key, value, MASK)
     by_text = [
-        scaled_dot_product_attention(
-            query[:, :, mine], key, value, torch.arange(SHAPE[2]) <= mine.unsqueeze(-1)
-        )
-        for mine in torch.arange(SHAPE[2]).chunk(RANKS)
+        scaled_dot_product_attention(part, key, value, mask)
+        for part, mask in zip(query.chunk(RANKS, dim=2), MASK.chunk(RANKS), strict=True)
     ]
     traded = [sequence_to_heads(x.chunk(RANKS, dim=2)) for x in (query, key, value)]
-    by_heads = [_causal(*shares) for shares in zip(*traded, strict=True)]
+    by_heads = [
+        scaled_dot_product_attention(q, k, v, MASK) for q, k, v in zip(*traded, strict=True)
+    ]
     off = [largest(torch.cat(by_text, 2), whole), largest(torch.cat(by_heads, 1), whole)]
     return weigh(
         f"split by tokens {off[0]:.0e} off, by heads {off[1]:.0e}: two ways, and only the second "
@@ -69,8 +70,3 @@ def text_or_heads() -> Finding:
         holds=False,
         amended=max(off) < 1e-12,
     )
-
-
-def _causal(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor) -> torch.Tensor:
-    length = torch.arange(query.shape[-2])
-    return scaled_dot_product_attention(query, key, value, length <= length.unsqueeze(-1))
