@@ -114,13 +114,14 @@ def worked_example() -> Finding:
     scores = key @ exact([1, 0.5, -0.3, 0.8])
     weights = (scores / 2).softmax(0)
     out = weights @ value
-    off = (out - exact([0.235, 0.377, 0.201, 0.187, 0.457])).abs() > 5e-4
+    printed = exact([0.235, 0.377, 0.201, 0.187, 0.457])
+    off = (out - printed).abs() > 5e-4
     return weigh(
         f"{row(scores, 2)}; {row(scores / 2)}; {weights[0]:.1%}, {scores.softmax(0)[0]:.1%} "
         f"unscaled; {row(out, 4)}, {int(off.sum())} of the five printed off in the third digit",
         holds=row(scores / 2) == "[0.665, 0.185, -0.120]"
         and f"{weights[0]:.1%}" == "48.2%"
-        and largest(out, exact([0.235, 0.377, 0.201, 0.187, 0.457])) < 1e-3,
+        and largest(out, printed) < 1e-3,
     )
 
 

@@ -1,5 +1,6 @@
 """Checks of the claims of chapter 06."""
 
+import itertools
 import math
 from collections.abc import Callable
 from functools import partial
@@ -68,7 +69,7 @@ def minus_infinity_handles_any_mask() -> Finding:
     zeros = not bool(F.scaled_dot_product_attention(x, x, x, mask)[0, 0].any())
     layer = nn.MultiheadAttention(4, 2, batch_first=True, dtype=torch.float64)
     ways = {}
-    for training, weights in ((True, True), (True, False), (False, True), (False, False)):
+    for training, weights in itertools.product((True, False), repeat=2):
         with torch.no_grad():
             out = layer.train(training)(x, x, x, need_weights=weights, attn_mask=~mask)[0]
         ways[f"{training}/{weights}"] = bool(out.isnan().any())

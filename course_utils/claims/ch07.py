@@ -11,6 +11,7 @@ from course_utils.claims.finding import Finding, recomputes, weigh
 from course_utils.positions import (
     LearnedPositions,
     is_permutation_equivariant,
+    relative_positions,
     rope_interleaved,
     rope_split_halves,
     shaw_scores,
@@ -34,18 +35,17 @@ def relative_module_leaves_its_scores() -> Finding:
 def relative_embeddings_are_a_bias() -> Finding:
     """A vector for each distance gives q_i.a_ij, which depends on the query; a scalar is a bias."""
     key, table = draws((1, 1, 4, 6), (5, 6))
-    index = torch.arange(4)
-    a = table[(index - index[:, None]).clamp(-2, 2) + 2]
+    a = table[relative_positions(torch.arange(4), torch.arange(4)).clamp(-2, 2) + 2]
     queries = draws((1, 1, 4, 6), (1, 1, 4, 6), seed=5)
     added = [shaw_scores(q, key, table, 2) - q @ key.mT / math.sqrt(6) for q in queries]
     term = torch.einsum("bhid,ijd->bhij", queries[0], a) / math.sqrt(6)
-    num_bytes = 1024 * 1024 * 64 * 4
+    moved, off, gathered = largest(*added), largest(added[0], term), 1024 * 1024 * 64 * 4
     return weigh(
-        f"what is added changes with the query by {largest(*added):.2f}, and is q_i.a_ij within "
-        f"{largest(added[0], term):.0e}; the naive gather n*n*d_head takes "
-        f"{num_bytes / 2**20:.0f} MiB at n=1024, d_head=64 in fp32",
-        holds=largest(*added) < 1e-9,
-        amended=largest(added[0], term) < 1e-9,
+        f"what is added changes with the query by {moved:.2f}, and is q_i.a_ij within {off:.0e}; "
+        f"the naive gather n*n*d_head takes {gathered / 2**20:.0f} MiB at n=1024, d_head=64 in "
+        "fp32",
+        holds=moved < 1e-9,
+        amended=off < 1e-9,
     )
 
 
@@ -162,10 +162,12 @@ def two_sentences_without_positions() -> Finding:
 def rope_turns_both_by_one_position() -> Finding:
     """q~=R(theta)n q, k~=R(theta)n k, theta=10000^(-2i/d): q at m, k at n gives q^T R_{n-m} k."""
     q, k = draws((1, 1, 1, 8), (1, 1, 1, 8))
-    m, n = torch.tensor([3]), torch.tensor([8])
-    right = float((rope_split_halves(q, m) * rope_split_halves(k, n)).sum())
-    relative = float((q * rope_split_halves(k, n - m)).sum())
-    both = float((rope_split_halves(q, n) * rope_split_halves(k, n)).sum())
+
+    def score(m: int, n: int) -> float:
+        turned = [rope_split_halves(x, torch.tensor([at])) for x, at in ((q, m), (k, n))]
+        return float((turned[0] * turned[1]).sum())
+
+    right, relative, both = score(3, 8), score(0, 8 - 3), score(8, 8)
     return weigh(
         f"q at 3, k at 8: {right:.3f}, and q^T R_5 k {relative:.3f}; both at n: {both:.3f}, the "
         f"plain product {float((q * k).sum()):.3f}",
