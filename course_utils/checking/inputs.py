@@ -91,13 +91,8 @@ def strided(tensor: Tensor) -> Tensor:
     return tensor.mT.contiguous().mT
 
 
-def visible(
-    generator: torch.Generator, *shape: int, share: float = 0.5, rows_full: bool = True
-) -> Tensor:
-    """Draw a boolean mask; with `rows_full` each row sees at least one key and not all of them."""
-    mask = torch.rand(shape, generator=generator) < share
-    if rows_full:
-        first = torch.randint(shape[-1], shape[:-1], generator=generator).unsqueeze(-1)
-        mask = mask.scatter(-1, first, True)
-        mask = mask.scatter(-1, (first + 1) % shape[-1], False)
-    return mask
+def visible(generator: torch.Generator, *shape: int) -> Tensor:
+    """Draw a boolean mask; each row sees at least one key and not all of them."""
+    mask = torch.rand(shape, generator=generator) < 0.5
+    first = torch.randint(shape[-1], shape[:-1], generator=generator).unsqueeze(-1)
+    return mask.scatter(-1, first, True).scatter(-1, (first + 1) % shape[-1], False)

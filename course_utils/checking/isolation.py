@@ -6,7 +6,7 @@ import math
 import operator
 import random
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextvars import ContextVar
 from pathlib import Path
 from types import ModuleType
@@ -72,23 +72,16 @@ class GlobalState:
         return tuple(changed), moved
 
     def _random_moved(self) -> bool:
-        same_torch = torch.equal(torch.get_rng_state(), self._random[0])
-        numpy, before = _numpy_state(), self._random[2]
-        same_numpy = before is None or (
-            numpy[2] == before[2] and bool((numpy[1] == before[1]).all())
-        )
-        return not (same_torch and same_numpy and random.getstate() == self._random[1])
+        own, python, before = self._random
+        if random.getstate() != python or not torch.equal(torch.get_rng_state(), own):
+            return True
+        numpy = _numpy_state()
+        return before is not None and (numpy[2] != before[2] or bool((numpy[1] != before[1]).any()))
 
     def _mend(self, label: str, owner: Any) -> list[str]:
         before, after = self._names[label], vars(owner)
-        if len(after) == len(before) and _same(after.values(), before.values()):
+        if len(after) == len(before) and all(map(operator.is_, after.values(), before.values())):
             return []
-        changed = self._put_back(label, owner)
-        self._names[label] = dict(after)
-        return changed
-
-    def _put_back(self, label: str, owner: Any) -> list[str]:
-        before, after = self._names[label], vars(owner)
         # A new name in a module is a lazy import; in a class it hides an inherited method.
         new = [] if isinstance(owner, ModuleType) else [n for n in after if n not in before]
         wrong = [n for n, was in before.items() if not _is_same(after.get(n, _MISSING), was)]
@@ -96,7 +89,10 @@ class GlobalState:
             delattr(owner, name)
         for name in wrong:
             setattr(owner, name, before[name])
-        return [f"{label}.{name}" for name in (*new, *wrong) if not _is_lazy(before.get(name))]
+        self._names[label] = dict(after)
+        # A module that was there before has only loaded itself late.
+        changed = [n for n in (*new, *wrong) if not isinstance(before.get(n), ModuleType)]
+        return [f"{label}.{name}" for name in changed]
 
 
 _shared: ContextVar[GlobalState | None] = ContextVar("_shared", default=None)
@@ -123,20 +119,12 @@ def snapshot() -> Iterator[GlobalState]:
         _shared.reset(token)
 
 
-def _same(some: Iterable[Any], others: Iterable[Any]) -> bool:
-    return all(map(operator.is_, some, others))
-
-
 def _is_same(now: Any, was: Any) -> bool:
     """Return whether a name holds what it held; torch wraps some of its functions on an import."""
     if now is was:
         return True
     made_in = getattr(getattr(now, "__code__", None), "co_filename", "")
     return getattr(now, "__wrapped__", None) is was and made_in.startswith(_TORCH)
-
-
-def _is_lazy(value: Any) -> bool:
-    return isinstance(value, ModuleType)
 
 
 def _numpy_state() -> Any:

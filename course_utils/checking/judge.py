@@ -5,19 +5,19 @@ mistakes that give it together; else the law that is broken; else the first valu
 """
 
 import inspect
+from functools import partial
 from typing import Any
 
 from course_utils.checking.compare import describe
 from course_utils.checking.costs import cost_problem, count_cost
 from course_utils.checking.deadline import Stopwatch
-from course_utils.checking.exercise import Case, Cost, Exercise
+from course_utils.checking.exercise import Case, Exercise
 from course_utils.checking.gradient import gradient_problem, observe_gradient, same_gradients
 from course_utils.checking.guard import SECONDS
 from course_utils.checking.isolation import shared_snapshot
 from course_utils.checking.mistakes import Mistake
 from course_utils.checking.observe import Observation, is_right, is_stub, observe, problem
-from course_utils.checking.picture import Picture, picture
-from course_utils.checking.recipe import Function
+from course_utils.checking.picture import picture
 from course_utils.checking.recognise import Recogniser, once
 from course_utils.checking.report import Report
 
@@ -35,6 +35,7 @@ class _Judgement:
         self.exercise = exercise
         self.answer = answer
         self.spent = Stopwatch()
+        self._report = partial(Report, exercise.name)
         self.note: str | None = None
         self.recogniser = Recogniser(exercise, self._try)
 
@@ -148,7 +149,10 @@ class _Judgement:
             if counts is None:
                 return self._report("too_costly", says)
             for mistake in self.exercise.mistakes:
-                alike = (counts == _counts(cost, fn) for fn in self.exercise.versions(mistake))
+                alike = (
+                    counts == once("cost", cost, fn, partial(count_cost, cost, fn))
+                    for fn in self.exercise.versions(mistake)
+                )
                 if mistake.name == cost.mistake or (cost.mistake is None and any(alike)):
                     return self._report("misconception", mistake.says, (mistake.name,))
             return self._report("too_costly", says)
@@ -176,23 +180,6 @@ class _Judgement:
         if outcome.kind == "returned" and case.run is None:
             drawn = picture(self.exercise.reference, outcome.value, self.recogniser.want(index))
         return self._report(status, says, names, case.name, self.note, drawn)
-
-    def _report(
-        self,
-        status: str,
-        says: str,
-        misconceptions: tuple[str, ...] = (),
-        case: str | None = None,
-        note: str | None = None,
-        drawn: Picture | None = None,
-    ) -> Report:
-        return Report(self.exercise.name, status, says, misconceptions, case, note, drawn)
-
-
-def _counts(cost: Cost, version: Function) -> tuple[int, int] | None:
-    """Return what one of the exercise's own functions costs, counted once for all."""
-    counts: tuple[int, int] | None = once("cost", cost, version, lambda: count_cost(cost, version))
-    return counts
 
 
 def _printed(seen: Observation) -> str | None:

@@ -48,16 +48,9 @@ class Mistake:
     matches: Callable[[tuple[Any, ...], Any], bool] | None = None
 
 
-def mistake(
-    name: str,
-    says: str,
-    *versions: str | Function,
-    detects: Callable[[Trace], bool] | None = None,
-    even_if_right: bool = True,
-    matches: Callable[[tuple[Any, ...], Any], bool] | None = None,
-) -> Mistake:
-    """Return a mistake from the lines that make it."""
-    return Mistake(name, says, versions, detects, even_if_right, matches)
+def mistake(name: str, says: str, *versions: str | Function, **more: Any) -> Mistake:
+    """Return a mistake from the lines that make it; the other arguments are Mistake's."""
+    return Mistake(name, says, versions, **more)
 
 
 def _named(mistakes: Iterable[Mistake], names: Iterable[str]) -> tuple[Mistake, ...]:

@@ -4,6 +4,7 @@ Every event is one line of JSON, appended under a lock: two kernels may write at
 crash at most the last line is torn, which is then skipped. No update of the course touches it.
 """
 
+import functools
 import json
 import os
 import sys
@@ -17,7 +18,6 @@ import platformdirs
 from filelock import FileLock, Timeout
 
 VARIABLE = "ATTENTION_COURSE_PROGRESS"
-_warned = False
 
 
 def journal_path() -> Path:
@@ -92,8 +92,6 @@ class Journal:
         return states
 
 
+@functools.cache
 def _say_once(text: str) -> None:
-    global _warned
-    if not _warned:
-        _warned = True
-        print(text, file=sys.stderr)
+    print(text, file=sys.stderr)

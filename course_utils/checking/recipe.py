@@ -12,7 +12,6 @@ import builtins
 import dis
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from types import CodeType
 from typing import Any
@@ -42,18 +41,8 @@ class RecipeError(ValueError):
     """A right answer or a line of a mistake that cannot be what it should be."""
 
 
-@dataclass(frozen=True)
-class _Step:
-    block: list[ast.stmt]
-    statement: ast.stmt
-
-
-@dataclass(frozen=True)
-class _Edit:
-    """The lines that take the place of one step: new ones, and last the one of its name."""
-
-    name: str
-    lines: tuple[ast.stmt, ...]
+# By the name of a step, the lines that take its place: new ones, and last the one of that name.
+_Edits = dict[str, tuple[ast.stmt, ...]]
 
 
 class Recipe:
@@ -69,7 +58,7 @@ class Recipe:
         self.name = name
         self._right = right
         self._home = home
-        self._edits: dict[str, tuple[_Edit, ...] | None] = {}
+        self._edits: dict[str, _Edits | None] = {}
         self._functions: dict[tuple[str, ...], Function] = {}
 
     def function(self, *versions: str) -> Function:
@@ -86,16 +75,16 @@ class Recipe:
 
     def code(self, *versions: str) -> CodeType:
         """Compile what `function` runs."""
-        for version in versions:
-            if self._parsed(version) is None:
-                return compile(version, f"<{self.name}, wrong>", "exec")
-        edits = [edit for version in versions for edit in self._parsed(version) or ()]
         tree = ast.parse(self._source)
         steps = list(_walk(tree.body))
-        for edit in edits:
-            step = steps[self._steps[edit.name]]
-            at = next(i for i, one in enumerate(step.block) if one is step.statement)
-            step.block[at : at + 1] = edit.lines
+        for version in versions:
+            edits = self._parsed(version)
+            if edits is None:
+                return compile(version, f"<{self.name}, wrong>", "exec")
+            for name, lines in edits.items():
+                block, statement = steps[self._steps[name]]
+                at = block.index(statement)
+                block[at : at + 1] = lines
         return compile(tree, f"<{self.name}>", "exec")
 
     def board(self, versions: Sequence[str]) -> tuple[Function, list[bool]]:
@@ -107,17 +96,15 @@ class Recipe:
         switches = [False] * len(versions)
         chains: dict[int, list[ast.If]] = {}
         for number, version in enumerate(versions):
-            for edit in self._parsed(version) or ():
+            for name, lines in (self._parsed(version) or {}).items():
                 test = ast.parse(f"{_SWITCHES}[{number}]", mode="eval").body
-                chains.setdefault(self._steps[edit.name], []).append(
-                    ast.If(test, list(edit.lines), [])
-                )
+                chains.setdefault(self._steps[name], []).append(ast.If(test, list(lines), []))
         steps = list(_walk(tree.body))
         for at, chain in chains.items():
-            block, statement = steps[at].block, steps[at].statement
+            block, statement = steps[at]
             for one, following in zip(chain, [*chain[1:], statement], strict=True):
                 one.orelse = [following]
-            block[next(i for i, s in enumerate(block) if s is statement)] = chain[0]
+            block[block.index(statement)] = chain[0]
         names = {**self._names(), _SWITCHES: switches}
         exec(compile(ast.fix_missing_locations(tree), f"<{self.name}>", "exec"), names)
         made: Function = names[self.name]
@@ -125,8 +112,7 @@ class Recipe:
 
     def sets(self, version: str) -> frozenset[str]:
         """Return every name that a version sets, or an empty set where it replaces everything."""
-        edits = self._parsed(version) or ()
-        return frozenset(name for edit in edits for line in edit.lines for name in _names(line))
+        return frozenset(name for line in self._lines(version) for name in _names(line))
 
     def unknown(self, *versions: str) -> set[str]:
         """Return the global names that a version reads and nothing defines."""
@@ -136,12 +122,14 @@ class Recipe:
 
     def unused(self, version: str) -> set[str]:
         """Return the new names that a version sets and no line of it reads: slips of the pen."""
-        edits = self._parsed(version) or ()
-        lines = [line for edit in edits for line in edit.lines]
+        lines = self._lines(version)
         nodes = (node for line in (*lines, ast.parse(self._source)) for node in ast.walk(line))
         read = {n.id for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}
         new = {name for line in lines for name in _names(line) if name.isidentifier()}
         return new - read - self._steps.keys()
+
+    def _lines(self, version: str) -> list[ast.stmt]:
+        return [line for lines in (self._parsed(version) or {}).values() for line in lines]
 
     def _names(self) -> dict[str, Any]:
         return {**VOCABULARY, **self._home()}
@@ -161,7 +149,7 @@ class Recipe:
         Where a name is set more than once, `=` and `+=` tell its steps apart; what is still
         ambiguous is left out.
         """
-        statements = [step.statement for step in _walk(ast.parse(self._source).body)]
+        statements = [statement for _, statement in _walk(ast.parse(self._source).body)]
         found: dict[str, list[int]] = {}
         for number, statement in enumerate(statements):
             for name in _names(statement):
@@ -187,17 +175,17 @@ class Recipe:
                 f"{self.name}: {what} is not Python: {error.msg} in {line!r}"
             ) from error
 
-    def _parsed(self, version: str) -> tuple[_Edit, ...] | None:
+    def _parsed(self, version: str) -> _Edits | None:
         """Return the edits of a version, or None where it defines the function anew."""
         if version not in self._edits:
             self._edits[version] = self._read(version)
         return self._edits[version]
 
-    def _read(self, version: str) -> tuple[_Edit, ...] | None:
+    def _read(self, version: str) -> _Edits | None:
         body = self._parse(version, f"the wrong line {version!r}").body
         if any(isinstance(one, ast.FunctionDef) and one.name == self.name for one in body):
             return None
-        edits: dict[str, tuple[ast.stmt, ...]] = {}
+        edits: _Edits = {}
         waiting: list[ast.stmt] = []
         for line in body:
             waiting.append(line)
@@ -207,14 +195,13 @@ class Recipe:
                 waiting = []
         if waiting or not edits:
             raise RecipeError(self._misfit(waiting))
-        return tuple(_Edit(name, lines) for name, lines in edits.items())
+        return edits
 
     def _misfit(self, lines: Sequence[ast.stmt]) -> str:
         text = "; ".join(ast.unparse(line) for line in lines) or "nothing"
-        twice = {name for line in lines for name in _names(line)}
-        twice &= {
-            name for step in _walk(ast.parse(self._source).body) for name in _names(step.statement)
-        }
+        right = [statement for _, statement in _walk(ast.parse(self._source).body)]
+        wrong, known = ({name for one in part for name in _names(one)} for part in (lines, right))
+        twice = wrong & known
         if twice:
             why = f"its right answer sets {', '.join(sorted(twice))} more than once"
         else:
@@ -223,9 +210,10 @@ class Recipe:
         return f"{self.name}: the wrong line {text!r} replaces no step; {why}"
 
 
-def _walk(block: list[ast.stmt]) -> Iterator[_Step]:
+def _walk(block: list[ast.stmt]) -> Iterator[tuple[list[ast.stmt], ast.stmt]]:
+    """Yield every statement with the block that holds it."""
     for statement in block:
-        yield _Step(block, statement)
+        yield block, statement
         for inner in ("body", "orelse", "finalbody"):
             yield from _walk(getattr(statement, inner, []))
         for handler in getattr(statement, "handlers", []):

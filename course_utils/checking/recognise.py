@@ -270,9 +270,9 @@ def _by_rank(lines: list[_Line]) -> Iterator[tuple[_Line, _Line]]:
 
 
 def _has_fractions(value: Any) -> bool:
-    parts = tree_leaves(value)
-    return any(isinstance(part, float) for part in parts) or any(
-        isinstance(part, Tensor) and part.is_floating_point() for part in parts
+    return any(
+        part.is_floating_point() if isinstance(part, Tensor) else isinstance(part, float)
+        for part in tree_leaves(value)
     )
 
 

@@ -72,28 +72,24 @@ class Report:
         words = STATUSES[self.status]
         return f"{words}: {', and '.join(self.misconceptions)}" if self.misconceptions else words
 
+    @property
+    def _seen(self) -> str:
+        return f"Seen with: {self.case}." if self.case else ""
+
     def __str__(self) -> str:
-        parts = [f"{self.exercise}: {self.headline}", self.says]
-        if self.case:
-            parts.append(f"Seen with: {self.case}.")
-        if self.picture:
-            parts.append(str(self.picture))
-        if self.note:
-            parts.append(self.note)
-        return "\n".join(parts)
+        head = f"{self.exercise}: {self.headline}"
+        parts = (head, self.says, self._seen, self.picture, self.note)
+        return "\n".join(str(part) for part in parts if part)
 
     def __repr__(self) -> str:
         return str(self)
 
     def _repr_html_(self) -> str:
-        paragraphs = self.says.split("\n\n")
-        small = [f"Seen with: {self.case}."] if self.case else []
-        small += [self.note] if self.note else []
         return card(
             title=f"{_MARKS.get(self.status, '✗')} {self.headline}",
             label=self.exercise,
-            paragraphs=paragraphs,
-            small=small,
+            paragraphs=self.says.split("\n\n"),
+            small=list(filter(None, (self._seen, self.note))),
             colour=_COLOURS.get(self.status, "#c05717"),
             below=self.picture.html() if self.picture else "",
         )

@@ -1,11 +1,15 @@
-"""Seeded inputs of the checks."""
+"""What the experiments of the checks share: seeded inputs, and how one answer is read off."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from statistics import linear_regression
 from typing import Any
 
 import torch
 from torch import Tensor
+
+from course_utils.attention import causal_mask, scaled_dot_product_attention
+from course_utils.measure import read_record
 
 
 def draw(*shape: int, seed: int = 0) -> Tensor:
@@ -19,9 +23,31 @@ def draws(*shapes: tuple[int, ...], seed: int = 0) -> Any:
     return [draw(*shape, seed=seed + index) for index, shape in enumerate(shapes)]
 
 
+def exact(numbers: Sequence[Any]) -> Tensor:
+    """Return numbers, or rows of numbers, in float64."""
+    return torch.tensor(numbers, dtype=torch.float64)
+
+
+def attend(x: Tensor, mask: Tensor | None = None) -> Tensor:
+    """Return plain self-attention of a text, without positions."""
+    return scaled_dot_product_attention(x, x, x, mask)
+
+
+def attend_causally(x: Tensor) -> Tensor:
+    """Return the same under a causal mask."""
+    return attend(x, causal_mask(x.shape[-2], x.shape[-2]))
+
+
 def largest(a: Tensor, b: Tensor | float = 0.0) -> float:
     """Return the largest absolute difference."""
     return float((a - b).detach().abs().max())
+
+
+def leak(layer: Callable[[Tensor], Tensor], x: Tensor) -> float:
+    """Return how far the first four outputs move when the inputs behind them change."""
+    later = x.clone()
+    later[..., 4:, :] += 1
+    return largest(layer(x)[..., :4, :], layer(later)[..., :4, :])
 
 
 def row(numbers: Tensor, digits: int = 3) -> str:
@@ -29,15 +55,21 @@ def row(numbers: Tensor, digits: int = 3) -> str:
     return "[" + ", ".join(f"{float(number):.{digits}f}" for number in numbers) + "]"
 
 
-def power(x: Sequence[float], y: Sequence[float]) -> float:
-    """Return the power of x by which y grows between two points."""
-    return math.log(y[1] / y[0]) / math.log(x[1] / x[0])
+def growth(cost: Callable[[int], float], *sizes: int) -> float:
+    """Return the power of a size by which a cost grows."""
+    costs = [cost(size) for size in sizes]
+    return linear_regression(list(map(math.log, sizes)), list(map(math.log, costs))).slope
 
 
-def refused(call: object, *arguments: object) -> str:
+def recorded(name: str, part: str = "runs", **about: Any) -> list[dict[str, Any]]:
+    """Return the runs of a record that were made so, such as `what="tiled"`."""
+    return [run for run in read_record(name)[part] if about.items() <= run.items()]
+
+
+def refused(call: Any, *arguments: Any) -> str:
     """Return the name of the error that a call raises, or "" where it runs."""
     try:
-        call(*arguments)  # type: ignore[operator]
-    except (RuntimeError, ValueError, TypeError) as error:
+        call(*arguments)
+    except (RuntimeError, ValueError, TypeError, IndexError) as error:
         return type(error).__name__
     return ""

@@ -4,17 +4,13 @@ import math
 from itertools import combinations_with_replacement
 
 import torch
-from torch import tensor
 
-from course_utils.claims._inputs import row
-from course_utils.claims.finding import Finding, weigh
-from course_utils.claims.registry import recomputes
+from course_utils.claims._inputs import exact, row
+from course_utils.claims.finding import Finding, recomputes, weigh
 from course_utils.measure import additive_flops
 
-SCORES = tensor([0.8, 2.1, 0.5], dtype=torch.float64)
-STATES = tensor(
-    [[1, 0.5, -0.3, 0.8], [0.3, 0.9, 0.6, -0.2], [-0.4, 0.2, 0.7, 0.5]], dtype=torch.float64
-)
+SCORES = exact([0.8, 2.1, 0.5])
+STATES = exact([[1, 0.5, -0.3, 0.8], [0.3, 0.9, 0.6, -0.2], [-0.4, 0.2, 0.7, 0.5]])
 
 
 def naive(n: int, m: int, d_a: int = 256, d_s: int = 512, d_h: int = 512) -> int:
@@ -50,12 +46,12 @@ def all_scores_cost_nm_times_one() -> Finding:
 @recomputes("02-06")
 def tanh_takes_two_and_a_half_megabytes() -> Finding:
     """50 by 50 by 256 numbers of 4 bytes: 2.5 MB, 80 MB for a batch of 32."""
-    one = 50 * 50 * 256 * 4
-    told = [
-        f"{n / 1e6:.{d}f} MB ({n / 2**20:.{e}f} MiB)" for n, d, e in ((one, 2, 2), (32 * one, 1, 0))
-    ]
-    near = abs(one / 1e6 - 2.5) < 0.1 and abs(32 * one / 1e6 - 80) < 2
-    return weigh(" and ".join(told), holds=near)
+    one, batch = 50 * 50 * 256 * 4, 32 * 50 * 50 * 256 * 4
+    return weigh(
+        f"{one / 1e6:.2f} MB ({one / 2**20:.2f} MiB) and "
+        f"{batch / 1e6:.1f} MB ({batch / 2**20:.0f} MiB)",
+        holds=abs(one / 1e6 - 2.5) < 0.1 and abs(batch / 1e6 - 80) < 2,
+    )
 
 
 @recomputes("02-07")
@@ -111,10 +107,9 @@ def scaled_dot_product_is_1000_times_cheaper() -> Finding:
     ours = shared(512, 512)
     ratios = (naive(512, 512) / dot, ours / dot, ours / products, ours / fair)
     return weigh(
-        f"{ratios[0]:.0f}x naive; {ratios[1]:.0f}x ({ours / 1e9:.3f} vs {dot / 1e9:.3f} "
-        f"GFLOP) with "
-        f"W1 s and W2 h once, {ratios[2]:.0f}x vs QK^T; {ratios[3]:.2f}x ({ours / 1e6:.0f} vs "
-        f"{fair / 1e6:.0f} MFLOP) at equal size; per pair 6 d_a vs 2 d_k = {6 // 2}x",
+        f"{ratios[0]:.0f}x naive; {ratios[1]:.0f}x ({ours / 1e9:.3f} vs {dot / 1e9:.3f} GFLOP) "
+        f"with W1 s and W2 h once, {ratios[2]:.0f}x vs QK^T; {ratios[3]:.2f}x ({ours / 1e6:.0f} "
+        f"vs {fair / 1e6:.0f} MFLOP) at equal size; per pair 6 d_a vs 2 d_k = {6 // 2}x",
         holds=any(800 < ratio < 1250 for ratio in ratios),
     )
 
@@ -122,7 +117,7 @@ def scaled_dot_product_is_1000_times_cheaper() -> Finding:
 @recomputes("02-16")
 def worked_scores() -> Finding:
     """1.147, 1.089, 1.118, 0.856, from the numbers of the example."""
-    printed = tensor([1.147, 1.089, 1.118, 0.856], dtype=torch.float64)
+    printed = exact([1.147, 1.089, 1.118, 0.856])
     right, exchanged = _worked()
     return weigh(
         f"{row(right)}, or {row(exchanged)} with the matrices exchanged",
@@ -133,8 +128,8 @@ def worked_scores() -> Finding:
 @recomputes("02-17")
 def worked_weights() -> Finding:
     """[0.268, 0.252, 0.260, 0.220], from the right scores or from those printed."""
-    printed = tensor([0.268, 0.252, 0.260, 0.220], dtype=torch.float64)
-    theirs = tensor([1.147, 1.089, 1.118, 0.856], dtype=torch.float64).softmax(0)
+    printed = exact([0.268, 0.252, 0.260, 0.220])
+    theirs = exact([1.147, 1.089, 1.118, 0.856]).softmax(0)
     right = _worked()[0].softmax(0)
     return weigh(
         f"right {row(right)}; softmax of the printed scores {row(theirs)}",
@@ -142,15 +137,13 @@ def worked_weights() -> Finding:
     )
 
 
-def _worked() -> tuple[torch.Tensor, torch.Tensor]:
-    first = tensor([[0.5, -0.3, 0.2], [0.4, 0.6, -0.1]], dtype=torch.float64)
-    second = tensor([[0.3, 0.5, 0.2], [-0.2, 0.4, 0.6]], dtype=torch.float64)
-    states = tensor([[1, 0, 1], [0, 1, 1], [1, 1, 0], [0, 0, 1]], dtype=torch.float64)
-    state, v = tensor([0.5] * 3, dtype=torch.float64), tensor([1, 0.8], dtype=torch.float64)
-    scores = [
-        torch.tanh(a @ state + states @ b.mT) @ v for a, b in ((first, second), (second, first))
-    ]
-    return scores[0], scores[1]
+def _worked() -> list[torch.Tensor]:
+    first = exact([[0.5, -0.3, 0.2], [0.4, 0.6, -0.1]])
+    second = exact([[0.3, 0.5, 0.2], [-0.2, 0.4, 0.6]])
+    states = exact([[1, 0, 1], [0, 1, 1], [1, 1, 0], [0, 0, 1]])
+    state, v = exact([0.5] * 3), exact([1, 0.8])
+    orders = (first, second), (second, first)
+    return [torch.tanh(a @ state + states @ b.mT) @ v for a, b in orders]
 
 
 @recomputes("02-27")

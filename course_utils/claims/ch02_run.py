@@ -1,13 +1,14 @@
 """Checks of the claims of chapter 02 that need code to run."""
 
+from collections.abc import Callable
+
 import torch
 
 from course_utils.attention import additive_score, concat_score, dot_score, general_score
-from course_utils.claims._inputs import draw, draws, largest
+from course_utils.claims._inputs import draw, draws, exact, growth, largest, refused
 from course_utils.claims.ch02 import naive, shared
-from course_utils.claims.finding import Finding, weigh
-from course_utils.claims.registry import recomputes
-from course_utils.measure import attention_flops, count_flops, fit_exponent
+from course_utils.claims.finding import Finding, recomputes, weigh
+from course_utils.measure import attention_flops, count_flops
 from course_utils.models import AdditiveScore, ConcatScore, GeneralScore
 
 
@@ -15,9 +16,10 @@ from course_utils.models import AdditiveScore, ConcatScore, GeneralScore
 def difference_grows_with_length() -> Finding:
     """Additive over scaled dot-product FLOPs, naive and with the projections shared, by length."""
     lengths = (50, 512, 32768, 2**22)
-    dot = [attention_flops(1, 1, n, n, 64, 64) for n in lengths]
-    wide = [naive(n, n) / flops for n, flops in zip(lengths, dot, strict=True)]
-    real = [shared(n, n) / flops for n, flops in zip(lengths, dot, strict=True)]
+    wide, real = (
+        [additive(n, n) / attention_flops(1, 1, n, n, 64, 64) for n in lengths]
+        for additive in (naive, shared)
+    )
     return weigh(
         f"naive {wide[0]:.0f} at every length; shared {', '.join(f'{r:.3g}' for r in real)}, "
         "towards 6 d_a/(4 d_k) = 6",
@@ -28,15 +30,17 @@ def difference_grows_with_length() -> Finding:
 @recomputes("02-15")
 def parameters_of_the_scores() -> Finding:
     """O(d_a(d_q+d_k)), O(d_q*d_k) and none."""
-    sizes = (16, 32, 64)
-    additive, general = (
-        [_parameters(make(*(d,) * arguments)) for d in sizes]
-        for make, arguments in ((AdditiveScore, 3), (GeneralScore, 2))
-    )
-    squared = all(abs(fit_exponent(sizes, counts) - 2) < 0.05 for counts in (additive, general))
+
+    def additive(d: int) -> int:
+        return _parameters(AdditiveScore(d, d, d))
+
+    def general(d: int) -> int:
+        return _parameters(GeneralScore(d, d))
+
+    squared = all(abs(growth(count, 16, 32, 64) - 2) < 0.05 for count in (additive, general))
     return weigh(
-        f"width 64: additive {additive[-1]:,}, general {general[-1]:,}, dot 0",
-        holds=squared and additive[-1] == 64 * (64 + 64) + 64 and general[-1] == 64 * 64,
+        f"width 64: additive {additive(64):,}, general {general(64):,}, dot 0",
+        holds=squared and additive(64) == 64 * (64 + 64) + 64 and general(64) == 64 * 64,
     )
 
 
@@ -87,14 +91,12 @@ def softmax_over_the_decoder() -> Finding:
 @recomputes("02-23")
 def additive_has_the_same_order() -> Finding:
     """O(n^2 d): the growth of both in n, and the constant of a pair."""
-    lengths = [2**k for k in range(14, 20)]
-    growth = fit_exponent(lengths, [shared(n, n, 64, 64) for n in lengths])
-    widths = [2**k for k in range(4, 10)]
-    in_width = fit_exponent(widths, [6 * d * 100 * 100 for d in widths])
+    in_n = growth(lambda n: shared(n, n, 64, 64), *[2**k for k in range(14, 20)])
+    in_d = growth(lambda d: 6 * d * 100 * 100, *[2**k for k in range(4, 10)])
     return weigh(
-        f"n to the power {growth:.2f}, d to the power {in_width:.0f}; a pair costs 6 d_a against "
+        f"n to the power {in_n:.2f}, d to the power {in_d:.0f}; a pair costs 6 d_a against "
         f"2 d, {6 / 2:.0f}x; n*m*d_a numbers between",
-        holds=abs(growth - 2) < 0.01 and abs(in_width - 1) < 1e-9,
+        holds=abs(in_n - 2) < 0.01 and abs(in_d - 1) < 1e-9,
     )
 
 
@@ -103,9 +105,9 @@ def bahdanau_module() -> Finding:
     """v^T tanh(W_h h + W_s s): context (B, hidden), weights (B, S), projections once each."""
     state, states, W_s, W_h, v = draws((2, 1, 6), (2, 5, 4), (6, 7), (4, 7), (7,))
     scores = additive_score(state, states, W_s, W_h, v)[:, 0]
-    loop = torch.stack(
+    loop = exact(
         [
-            torch.stack([v @ torch.tanh(h @ W_h + s[0] @ W_s) for h in own])
+            [v @ torch.tanh(h @ W_h + s[0] @ W_s) for h in own]
             for own, s in zip(states, state, strict=True)
         ]
     )
@@ -126,23 +128,17 @@ def bahdanau_module() -> Finding:
 def luong_scores() -> Finding:
     """Dot, general (h^T W s) and concat against loops; widths that differ, and an unknown name."""
     s, h, W, W_c, v = draws((3, 4), (5, 4), (4, 4), (8, 6), (6,))
-    loops = {
-        "dot": [[a @ b for b in h] for a in s],
-        "general": [[b @ (W.mT @ a) for b in h] for a in s],
-        "concat": [[torch.tanh(torch.cat([a, b]) @ W_c) @ v for b in h] for a in s],
-    }
-    ours = {
-        "dot": dot_score(s, h),
-        "general": general_score(s, h, W),
-        "concat": concat_score(s, h, W_c, v),
-    }
-    off = max(largest(ours[name], torch.tensor(loop).double()) for name, loop in loops.items())
-    try:
-        dot_score(s[:, :3], h)
-        refused = False
-    except ValueError:
-        refused = True
+    pairs: list[tuple[torch.Tensor, Callable[..., torch.Tensor]]] = [
+        (dot_score(s, h), lambda a, b: a @ b),
+        (general_score(s, h, W), lambda a, b: b @ (W.mT @ a)),
+        (concat_score(s, h, W_c, v), lambda a, b: torch.tanh(torch.cat([a, b]) @ W_c) @ v),
+    ]
+    off = max(
+        largest(ours, torch.tensor([[score(a, b) for b in h] for a in s]).double())
+        for ours, score in pairs
+    )
     return weigh(
-        f"all three within {off:.0e} of loops; dot refuses widths 3 and 4: {refused}",
+        f"all three within {off:.0e} of loops; dot refuses widths 3 and 4: "
+        f"{refused(dot_score, s[:, :3], h) == 'ValueError'}",
         holds=off < 1e-5,
     )

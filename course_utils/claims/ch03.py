@@ -3,19 +3,12 @@
 import math
 
 import torch
-from torch import Tensor, tensor
 
-from course_utils.claims._inputs import draws, largest, row
-from course_utils.claims.finding import Finding, weigh
-from course_utils.claims.registry import recomputes
+from course_utils.claims._inputs import draws, exact, largest, row
+from course_utils.claims.finding import Finding, recomputes, weigh
 from course_utils.measure import attention_flops, dot_product_variance
 
 LENGTHS = (128, 256, 512, 1024, 2048, 4096)
-
-
-def exact(numbers: list[float]) -> Tensor:
-    """Return numbers in float64."""
-    return tensor(numbers, dtype=torch.float64)
 
 
 @recomputes("03-05", "03-34")
@@ -57,8 +50,8 @@ def weights_take_64_megabytes() -> Finding:
     head = 4096**2 * 4
     layer = 2 * 8 * head
     return weigh(
-        f"one head {head / 2**20:.0f} MiB; a batch of 2 with 8 heads {layer / 2**30:.0f} "
-        f"GiB a layer",
+        f"one head {head / 2**20:.0f} MiB; a batch of 2 with 8 heads {layer / 2**30:.0f} GiB a "
+        "layer",
         holds=layer == head,
     )
 
@@ -121,13 +114,14 @@ def worked_example() -> Finding:
     scores = key @ exact([1, 0.5, -0.3, 0.8])
     weights = (scores / 2).softmax(0)
     out = weights @ value
-    off = (out - exact([0.235, 0.377, 0.201, 0.187, 0.457])).abs() > 5e-4
+    printed = exact([0.235, 0.377, 0.201, 0.187, 0.457])
+    off = (out - printed).abs() > 5e-4
     return weigh(
         f"{row(scores, 2)}; {row(scores / 2)}; {weights[0]:.1%}, {scores.softmax(0)[0]:.1%} "
         f"unscaled; {row(out, 4)}, {int(off.sum())} of the five printed off in the third digit",
         holds=row(scores / 2) == "[0.665, 0.185, -0.120]"
         and f"{weights[0]:.1%}" == "48.2%"
-        and largest(out, exact([0.235, 0.377, 0.201, 0.187, 0.457])) < 1e-3,
+        and largest(out, printed) < 1e-3,
     )
 
 

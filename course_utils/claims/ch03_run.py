@@ -1,21 +1,17 @@
-"""Checks of the claims of chapter 03 that need code to run."""
+"""Checks of the claims of chapter 03 that need code to run, and of its listings."""
 
 import math
 from functools import partial
 
 import torch
+from torch import Tensor
 from torch.nn import functional as F
 
-from course_utils.attention import (
-    attention_weights,
-    scaled_dot_product_attention,
-    softmax_jacobian,
-)
-from course_utils.claims._inputs import draw, draws, largest
+from course_utils.attention import attention_weights, scaled_dot_product_attention, softmax_jacobian
+from course_utils.claims._inputs import draw, draws, growth, largest
 from course_utils.claims.ch03_softmax import tops
-from course_utils.claims.finding import Finding, weigh
-from course_utils.claims.registry import recomputes
-from course_utils.measure import attention_flops, dot_product_variance, fit_exponent
+from course_utils.claims.finding import Finding, recomputes, weigh
+from course_utils.measure import attention_flops, dot_product_variance
 
 
 @recomputes("03-01", "03-35", "03-50", "03-52")
@@ -53,11 +49,10 @@ def scale_keeps_the_gradient() -> Finding:
 @recomputes("03-03")
 def returned_weights_are_a_distribution() -> Finding:
     """Rows of weights before dropout and after it, as chapter 03 prints them."""
-    generator = torch.random.get_rng_state()
-    torch.manual_seed(0)
-    weights = attention_weights(torch.randn(2, 10, 512), torch.randn(2, 10, 512))
-    sums = F.dropout(weights, p=0.1, training=True).sum(-1)
-    torch.random.set_rng_state(generator)
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(0)
+        weights = attention_weights(torch.randn(2, 10, 512), torch.randn(2, 10, 512))
+        sums = F.dropout(weights, p=0.1, training=True).sum(-1)
     before = largest(weights.sum(-1), 1.0)
     return weigh(
         f"before dropout rows sum to 1 within {before:.0e}, after it to {sums.min():.2f} to "
@@ -70,12 +65,12 @@ def returned_weights_are_a_distribution() -> Finding:
 @recomputes("03-04")
 def attention_costs_n_squared_d() -> Finding:
     """O(n^2 d): the growth of 4 n^2 d, and where the projections' 8 n d^2 are as much."""
-    lengths, d = (128, 512, 2048), 512
-    growth = fit_exponent(lengths, [attention_flops(1, 1, n, n, d, d) for n in lengths])
+    d = 512
+    power = growth(lambda n: attention_flops(1, 1, n, n, d, d), 128, 512, 2048)
     equal = attention_flops(1, 1, 2 * d, 2 * d, d, d) == 8 * (2 * d) * d**2
     return weigh(
-        f"n to the power {growth:.0f}; 8 n d^2 of projections are as much at n = 2d: {equal}",
-        holds=abs(growth - 2) < 1e-9 and equal,
+        f"n to the power {power:.0f}; 8 n d^2 of projections are as much at n = 2d: {equal}",
+        holds=abs(power - 2) < 1e-9 and equal,
     )
 
 
@@ -89,8 +84,7 @@ def scale_prevents_saturation() -> Finding:
     ]
     return weigh(
         f"unscaled {plain[64]:.2f} at d_k=64 and {plain[512]:.2f} at 512; scaled "
-        f"{scaled[0]:.2f} and "
-        f"{scaled[1]:.2f}",
+        f"{scaled[0]:.2f} and {scaled[1]:.2f}",
         holds=min(plain.values()) > 0.8 and max(scaled) < 0.4 and abs(scaled[0] - scaled[1]) < 0.02,
     )
 
@@ -144,3 +138,62 @@ def zero_mean_and_unit_variance_suffice() -> Finding:
         holds=abs(same / 64 - 1) < 0.05,
         amended=abs(free / 64 - 1) < 0.05,
     )
+
+
+@recomputes("03-32", "03-48")
+def printed_shapes() -> Finding:
+    """Outputs (2, 10, 512) and weights (2, 10, 10); (1, 5, 48) and (1, 5, 5)."""
+    told = []
+    for x, value in ((draw(2, 10, 512), draw(2, 10, 512)), (draw(1, 5, 64), draw(1, 5, 48))):
+        weights = attention_weights(x, x)
+        told += [tuple((weights @ value).shape), tuple(weights.shape)]
+    return weigh(
+        ", ".join(map(str, told)), holds=told == [(2, 10, 512), (2, 10, 10), (1, 5, 48), (1, 5, 5)]
+    )
+
+
+@recomputes("03-36")
+def first_listing_runs() -> Finding:
+    """A listing that calls torch and F, whose imports stand in the next listing."""
+    listing = "def weights(q, k):\n    return F.softmax(q @ k.mT / math.sqrt(q.shape[-1]), -1)"
+    alone = _calls(listing)
+    return weigh(
+        f"alone: {alone}; with the imports of the next listing: {_calls(listing, F=F, math=math)}",
+        holds=alone == "runs",
+        amended=_calls(listing, F=F, math=math) == "runs",
+    )
+
+
+def _calls(listing: str, **names: object) -> str:
+    exec(listing, names)
+    weights = names["weights"]
+    try:
+        weights(draw(2, 4), draw(3, 4))  # type: ignore[operator]
+    except NameError as error:
+        return f"NameError, {error}"
+    return "runs"
+
+
+@recomputes("03-49")
+def dividing_by_a_tensor() -> Finding:
+    """torch.sqrt(torch.tensor(d_k)) for math.sqrt(d_k)."""
+    products = draw(3, 5)
+    off = largest(products / torch.sqrt(torch.tensor(64)), products / math.sqrt(64))
+    return weigh(f"it works: {off:.0e} apart", holds=off == 0)
+
+
+@recomputes("03-56")
+def listing_with_a_mask() -> Finding:
+    """masked_fill where the mask is not True: right, and NaN on a row that may see nothing."""
+    query, key, value = draws((3, 4), (5, 4), (5, 6))
+    mask = draw(3, 5, seed=3) > 0
+    out = _with_mask(query, key, value, mask)
+    off = largest(out, F.scaled_dot_product_attention(query, key, value, mask))
+    mask[0] = False
+    empty = bool(_with_mask(query, key, value, mask)[0].isnan().all())
+    return weigh(f"{off:.0e} from torch's; NaN on an empty row: {empty}", holds=off < 1e-12)
+
+
+def _with_mask(query: Tensor, key: Tensor, value: Tensor, mask: Tensor) -> Tensor:
+    scores = (query @ key.mT / math.sqrt(query.shape[-1])).masked_fill(~mask, -math.inf)
+    return scores.softmax(-1) @ value

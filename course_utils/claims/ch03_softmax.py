@@ -4,10 +4,8 @@ import math
 
 from torch import Tensor
 
-from course_utils.claims._inputs import draw, largest, row
-from course_utils.claims.ch03 import exact
-from course_utils.claims.finding import Finding, weigh
-from course_utils.claims.registry import recomputes
+from course_utils.claims._inputs import draw, exact, largest, row
+from course_utils.claims.finding import Finding, recomputes, weigh
 
 
 @recomputes("03-13")
@@ -66,9 +64,8 @@ def unscaled_softmax_at_512() -> Finding:
     rows, _ = tops(math.sqrt(512)).topk(2)
     rest = float((rows[:, 1] / (1 - rows[:, 0]).clamp_min(1e-30)).median())
     return weigh(
-        f"sums to {total:.4f}; drawn rows: median top {rows[:, 0].median():.3f}, the "
-        f"runner-up takes "
-        f"{rest:.0%} of the rest",
+        f"sums to {total:.4f}; drawn rows: median top {rows[:, 0].median():.3f}, the runner-up "
+        f"takes {rest:.0%} of the rest",
         holds=math.isclose(total, 1, abs_tol=1e-4) and rest < 0.2,
     )
 
@@ -82,14 +79,11 @@ def tops(deviation: float) -> Tensor:
 def gradient_of_the_top_weight() -> Finding:
     """0.9997*0.0003 = 0.0003, 800 times below 0.45 * 0.55 = 0.248; 35.2/22.6, 0.38 * 0.62."""
     picked, fine = 0.9997 * 0.0003, 0.45 * 0.55
-    spread = [
-        float((top * (1 - top)).mean())
-        for top in (tops(deviation).amax(-1) for deviation in (1, math.sqrt(64), math.sqrt(512)))
-    ]
+    drawn = [tops(deviation).amax(-1) for deviation in (1, math.sqrt(64), math.sqrt(512))]
+    spread = [float((top * (1 - top)).mean()) for top in drawn]
     return weigh(
         f"{picked:.4f} and {fine:.4f}, {fine / picked:.0f}x; drawn, p(1-p) falls from "
-        f"{spread[0]:.3f} "
-        f"(scaled) to {spread[1]:.3f} (d=64) and {spread[2]:.3f} (d=512), "
+        f"{spread[0]:.3f} (scaled) to {spread[1]:.3f} (d=64) and {spread[2]:.3f} (d=512), "
         f"{spread[0] / spread[1]:.1f}x and {spread[0] / spread[2]:.0f}x; "
         f"{35.2 / 22.6:.2f}, {0.38 * 0.62:.3f}",
         holds=round(picked, 4) == 0.0003

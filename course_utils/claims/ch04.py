@@ -2,14 +2,9 @@
 
 import torch
 
-from course_utils.attention import (
-    project_qkv,
-    scaled_dot_product_attention,
-    soft_lookup,
-)
+from course_utils.attention import project_qkv, scaled_dot_product_attention, soft_lookup
 from course_utils.claims._inputs import draw, draws, largest
-from course_utils.claims.finding import Finding, weigh
-from course_utils.claims.registry import recomputes
+from course_utils.claims.finding import Finding, recomputes, weigh
 from course_utils.measure import attention_flops, qkv_parameters
 
 BERT = 768  # BERT-base: 12 layers of width 768
@@ -43,12 +38,8 @@ def projections_cost_6_n_d_squared() -> Finding:
 
 def _shares(n: int, d: int = BERT) -> tuple[int, int, int, int]:
     """Return the FLOPs of the QKV projections, W_O, the two products and the rest of a layer."""
-    return (
-        6 * n * d * d,
-        2 * n * d * d,
-        attention_flops(1, 12, n, n, d // 12, d // 12),
-        16 * n * d * d,
-    )
+    products = attention_flops(1, 12, n, n, d // 12, d // 12)
+    return 6 * n * d * d, 2 * n * d * d, products, 16 * n * d * d
 
 
 @recomputes("04-07")
@@ -57,11 +48,9 @@ def projections_are_a_fifth_of_attention() -> Finding:
     qkv, out, products, ffn = _shares(512)
     attention = qkv + out + products
     return weigh(
-        f"{qkv / attention:.0%} of attention at n=512 ({qkv / 1e9:.2f} of "
-        f"{attention / 1e9:.2f} GFLOP "
-        f"with W_O; {qkv / (qkv + products):.0%} without W_O), "
-        f"{qkv / (attention + ffn):.1%} of the "
-        "layer with FFN",
+        f"{qkv / attention:.0%} of attention at n=512 ({qkv / 1e9:.2f} of {attention / 1e9:.2f} "
+        f"GFLOP with W_O; {qkv / (qkv + products):.0%} without W_O), "
+        f"{qkv / (attention + ffn):.1%} of the layer with FFN",
         holds=abs(qkv / attention - 0.2) < 0.05,
     )
 
@@ -101,13 +90,10 @@ def queries_keys_and_values_are_equal() -> Finding:
     x, W_q, W_k, W_v = draws((6, 64), (64, 64), (64, 64), (64, 64))
     told = []
     for matrices in ((W_q, W_q, W_q), (W_q, W_k, W_v)):
-        query, key, _ = project_qkv(x, *matrices)
+        query, key, value = project_qkv(x, *matrices)
         scores = query @ key.mT
-        told += [
-            largest(scores, scores.mT) < 1e-6,
-            bool((scores.argmax(-1) == torch.arange(6)).all()),
-        ]
-    query, key, value = project_qkv(x, W_q, W_k, W_v)
+        itself = torch.equal(scores.argmax(-1), torch.arange(6))
+        told += [largest(scores, scores.mT) < 1e-6, itself]
     runs = scaled_dot_product_attention(query, key, value).shape == x.shape
     return weigh(
         f"one matrix: symmetric {told[0]}, each looks at itself most {told[1]}; three: {told[2]}, "

@@ -10,10 +10,9 @@ from course_utils.attention import (
     multi_head_attention_fused,
     multi_head_attention_loop,
 )
-from course_utils.claims._inputs import draw, draws, largest, refused
-from course_utils.claims.finding import Finding, by_machine, weigh
-from course_utils.claims.registry import recomputes
-from course_utils.measure import attention_flops, mha_parameters, read_record
+from course_utils.claims._inputs import draw, draws, largest, recorded, refused
+from course_utils.claims.finding import Finding, by_machine, recomputes, weigh
+from course_utils.measure import attention_flops, mha_parameters
 
 
 def heads_of_three(
@@ -28,10 +27,12 @@ def heads_of_three(
 def mask_is_repeated_over_the_heads() -> Finding:
     """unsqueeze(1).repeat(1, h, 1, 1) on masks of two, three and four axes."""
     heads, scores = 3, draw(2, 3, 4, 4)
-    fits = {}
-    for mask in (torch.ones(4, 4), torch.ones(2, 4, 4), torch.ones(2, 1, 4, 4)):
-        name = f"{mask.dim()}-D"
-        fits[name] = not refused(lambda m: scores + m.unsqueeze(1).repeat(1, heads, 1, 1), mask)
+    fits = {
+        f"{len(axes)}-D": not refused(
+            lambda mask: scores + mask.unsqueeze(1).repeat(1, heads, 1, 1), torch.ones(axes)
+        )
+        for axes in ((4, 4), (2, 4, 4), (2, 1, 4, 4))
+    }
     shape = tuple(torch.ones(4, 4).unsqueeze(1).expand(4, 1, 4)[None].shape)
     return weigh(
         f"{fits} (a mask (4, 4) becomes {shape} before the copies, not one of (1, 3, 4, 4))",
@@ -44,10 +45,8 @@ def mask_is_repeated_over_the_heads() -> Finding:
 def heads_are_independent() -> Finding:
     """A loop over the heads against all at once; each reads its own part of the projections."""
     x, weights = draw(2, 5, 12), draws(*[(12, 12)] * 4, seed=1)
-    off = largest(
-        heads_of_three(x, weights),
-        heads_of_three(x, weights, multi_head_attention_loop),
-    )
+    loop = heads_of_three(x, weights, multi_head_attention_loop)
+    off = largest(heads_of_three(x, weights), loop)
     return weigh(f"one head after the other: {off:.0e} from all at once", holds=off < 1e-12)
 
 
@@ -55,21 +54,17 @@ def heads_are_independent() -> Finding:
 def fused_projection_is_the_same() -> Finding:
     """One product with W_Q, W_K and W_V side by side."""
     x, weights = draw(2, 5, 12), draws(*[(12, 12)] * 4, seed=1)
-    off = largest(
-        heads_of_three(x, weights),
-        multi_head_attention_fused(x, torch.cat(weights[:3], dim=1), weights[3], 3),
-    )
+    fused = multi_head_attention_fused(x, torch.cat(weights[:3], dim=1), weights[3], 3)
+    off = largest(heads_of_three(x, weights), fused)
     return weigh(f"{off:.0e} apart", holds=off < 1e-12)
 
 
 @recomputes("05-04", "05-09")
 def fused_projection_is_faster() -> Finding:
     """Time of three projections over one, from the record; FLOPs are equal."""
-    runs = read_record("chapter_18_claims")["runs"]
     told = [
         f"{run['times']:.2f} times as long at {run['tokens']:,} tokens"
-        for run in runs
-        if run["what"] == "three projections over one"
+        for run in recorded("chapter_18_claims", what="three projections over one")
     ]
     return by_machine("three projections take " + ", ".join(told), "chapter_18_claims")
 
@@ -95,9 +90,7 @@ def heads_are_width_over_64() -> Finding:
 @recomputes("05-15")
 def heads_cost_what_one_costs() -> Finding:
     """FLOPs of the products with d_k=d_model/h."""
-    counts = {
-        attention_flops(1, heads, 100, 100, 512 // heads, 512 // heads) for heads in (1, 2, 8)
-    }
+    counts = {attention_flops(1, h, 100, 100, 512 // h, 512 // h) for h in (1, 2, 8)}
     return weigh(f"1, 2 and 8 heads of width 512 together: {counts}", holds=len(counts) == 1)
 
 
@@ -127,10 +120,8 @@ def output_projection_adds_a_third() -> Finding:
 def heads_multiply_capacity() -> Finding:
     """The rank of a head's score form: d/h (Bhojanapalli 2020: too many heads hurt)."""
     W_q, W_k = draws((64, 64), (64, 64))
-    rank = {
-        heads: int(torch.linalg.matrix_rank(W_q[:, : 64 // heads] @ W_k[:, : 64 // heads].mT))
-        for heads in (1, 8)
-    }
+    widths = {heads: slice(64 // heads) for heads in (1, 8)}
+    rank = {h: int(torch.linalg.matrix_rank(W_q[:, w] @ W_k[:, w].mT)) for h, w in widths.items()}
     return weigh(
         f"d=64: one head has a score form of rank {rank[1]}, each of 8 one of {rank[8]}",
         holds=8 * rank[8] > rank[1],

@@ -16,9 +16,8 @@ from course_utils.attention import (
     split_heads,
 )
 from course_utils.claims._inputs import draw, draws, largest, refused
-from course_utils.claims.ch05 import heads_of_three
-from course_utils.claims.finding import Finding, weigh
-from course_utils.claims.registry import recomputes
+from course_utils.claims.ch05 import fused_projection_is_the_same, heads_of_three
+from course_utils.claims.finding import Finding, recomputes, weigh
 from course_utils.measure import mha_parameters
 
 
@@ -28,12 +27,10 @@ def fused_module_is_a_drop_in() -> Finding:
     fused = 512 * 3 * 512 + 512 * 512 + 512
     missing = mha_parameters(512, 8, True) - fused
     sizes = refused(multi_head_attention_fused, draw(1, 2, 12), draw(12, 36), draw(12, 12), 5)
-    x, weights = draw(2, 5, 12), draws(*[(12, 12)] * 4, seed=1)
-    same = multi_head_attention_fused(x, torch.cat(weights[:3], dim=1), weights[3], 3)
     return weigh(
         f"{missing:,} parameters fewer; a width that the heads do not divide: {sizes}; no mask",
         holds=missing == 0,
-        amended=largest(same, heads_of_three(x, weights)) < 1e-12,
+        amended=fused_projection_is_the_same().verdict == "confirmed",
     )
 
 
@@ -51,16 +48,14 @@ def keys_are_viewed_with_the_query_length() -> Finding:
 @recomputes("05-23", "05-25", "05-27", "05-30")
 def multi_head_modules_are_right() -> Finding:
     """Heads at once and in a loop against nn.MultiheadAttention; d_model=512, 8 heads."""
-    theirs = nn.MultiheadAttention(24, 3, batch_first=True, dtype=torch.float64)
+    theirs = nn.MultiheadAttention(24, 3, bias=False, batch_first=True, dtype=torch.float64)
     x = draw(2, 5, 24)
     with torch.no_grad():
         theirs.in_proj_weight.copy_(draw(72, 24, seed=1) / 5)
         theirs.out_proj.weight.copy_(draw(24, 24, seed=2) / 5)
-        matrices: Any = [part.mT for part in theirs.in_proj_weight.chunk(3)] + [
-            theirs.out_proj.weight.mT
-        ]
-        theirs.in_proj_bias.zero_()
-        theirs.out_proj.bias.zero_()
+        parts = (*theirs.in_proj_weight.chunk(3), theirs.out_proj.weight)
+        matrices: Any = [part.mT for part in parts]
+
         expected = theirs(x, x, x, need_weights=False)[0]
     ours = heads_of_three(x, matrices)
     loop = heads_of_three(x, matrices, multi_head_attention_loop)

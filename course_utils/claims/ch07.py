@@ -3,15 +3,15 @@
 import math
 
 import torch
-from torch import Tensor, nn
+from torch import nn
 
-from course_utils.attention import causal_mask, scaled_dot_product_attention
-from course_utils.claims._inputs import draw, draws, largest, refused
-from course_utils.claims.finding import Finding, weigh
-from course_utils.claims.registry import recomputes
+from course_utils.attention import scaled_dot_product_attention
+from course_utils.claims._inputs import attend, attend_causally, draw, draws, largest, refused
+from course_utils.claims.finding import Finding, recomputes, weigh
 from course_utils.positions import (
     LearnedPositions,
     is_permutation_equivariant,
+    relative_positions,
     rope_interleaved,
     rope_split_halves,
     shaw_scores,
@@ -23,38 +23,29 @@ from course_utils.positions import (
 ORDER = torch.tensor([2, 0, 3, 1])
 
 
-def attend(x: Tensor) -> Tensor:
-    """Return plain self-attention of a text, without positions."""
-    return scaled_dot_product_attention(x, x, x)
-
-
 @recomputes("07-01")
 def relative_module_leaves_its_scores() -> Finding:
     """q_i.k_j without a_ij, against S_ij = q_i.(k_j + a_ij)/sqrt(d)."""
     query, key, table = draws((1, 2, 4, 6), (1, 2, 4, 6), (5, 6))
-    plain = query @ key.mT / math.sqrt(6)
-    return weigh(
-        f"Shaw's scores are {largest(plain, shaw_scores(query, key, table, 2)):.2f} away",
-        holds=largest(plain, shaw_scores(query, key, table, 2)) < 1e-6,
-    )
+    off = largest(query @ key.mT / math.sqrt(6), shaw_scores(query, key, table, 2))
+    return weigh(f"Shaw's scores are {off:.2f} away", holds=off < 1e-6)
 
 
 @recomputes("07-02")
 def relative_embeddings_are_a_bias() -> Finding:
     """A vector for each distance gives q_i.a_ij, which depends on the query; a scalar is a bias."""
     key, table = draws((1, 1, 4, 6), (5, 6))
-    index = torch.arange(4)
-    a = table[(index - index[:, None]).clamp(-2, 2) + 2]
+    a = table[relative_positions(torch.arange(4), torch.arange(4)).clamp(-2, 2) + 2]
     queries = draws((1, 1, 4, 6), (1, 1, 4, 6), seed=5)
     added = [shaw_scores(q, key, table, 2) - q @ key.mT / math.sqrt(6) for q in queries]
     term = torch.einsum("bhid,ijd->bhij", queries[0], a) / math.sqrt(6)
-    num_bytes = 1024 * 1024 * 64 * 4
+    moved, off, gathered = largest(*added), largest(added[0], term), 1024 * 1024 * 64 * 4
     return weigh(
-        f"what is added changes with the query by {largest(*added):.2f}, and is q_i.a_ij within "
-        f"{largest(added[0], term):.0e}; the naive gather n*n*d_head takes "
-        f"{num_bytes / 2**20:.0f} MiB at n=1024, d_head=64 in fp32",
-        holds=largest(*added) < 1e-9,
-        amended=largest(added[0], term) < 1e-9,
+        f"what is added changes with the query by {moved:.2f}, and is q_i.a_ij within {off:.0e}; "
+        f"the naive gather n*n*d_head takes {gathered / 2**20:.0f} MiB at n=1024, d_head=64 in "
+        "fp32",
+        holds=moved < 1e-9,
+        amended=off < 1e-9,
     )
 
 
@@ -66,13 +57,9 @@ def sinusoids_shift_linearly() -> Finding:
     position, w = torch.arange(40.0).double()[:, None], 10000.0 ** (-torch.arange(0, 16, 2) / 16)
     formula = torch.stack([torch.sin(position * w), torch.cos(position * w)], -1).flatten(1)
     sine, cosine = table[:-k, ::2], table[:-k, 1::2]
-    rows = torch.stack(
-        [
-            sine * torch.cos(k * w) + cosine * torch.sin(k * w),
-            cosine * torch.cos(k * w) - sine * torch.sin(k * w),
-        ],
-        -1,
-    ).flatten(1)
+    even = sine * torch.cos(k * w) + cosine * torch.sin(k * w)
+    odd = cosine * torch.cos(k * w) - sine * torch.sin(k * w)
+    rows = torch.stack([even, odd], -1).flatten(1)
     moved = table[:-k] @ shift_matrix(k, 16).double()
     off = [largest(x, table[k:]) for x in (rows, moved)] + [largest(table, formula)]
     return weigh(
@@ -87,14 +74,10 @@ def learned_positions_end() -> Finding:
     """A table of 100 learned vectors at position 100: nothing was learnt for it."""
     layer = nn.Embedding(100, 8)
     inside = layer(torch.arange(100)).shape
-    try:
-        layer(torch.tensor(100))
-        beyond = "runs"
-    except IndexError as error:
-        beyond = type(error).__name__
+    beyond = refused(layer, torch.tensor(100))
     ours = refused(LearnedPositions(100, 8).embed, draw(1, 101, 8).float(), torch.arange(101))
     return weigh(
-        f"positions 0 to 99 {tuple(inside)}; 100: {beyond} in torch's, {ours} in ours",
+        f"positions 0 to 99 {tuple(inside)}; 100: {beyond or 'runs'} in torch's, {ours} in ours",
         holds=beyond == "IndexError" and bool(ours),
     )
 
@@ -121,12 +104,11 @@ def rope_that_counts_from_zero_generates() -> Finding:
     x = draw(1, 1, 6, 8)
     positions = torch.arange(6)
     turned = rope_split_halves(x, positions)
-    steps = [rope_split_halves(x[:, :, t : t + 1], torch.arange(1)) for t in positions]
-    right = [rope_split_halves(x[:, :, t : t + 1], positions[t : t + 1]) for t in positions]
+    steps = [rope_split_halves(token, torch.arange(1)) for token in x.split(1, 2)]
+    right = map(rope_split_halves, x.split(1, 2), positions.split(1))
+    off = [largest(torch.cat(list(way), 2), turned) for way in (steps, right)]
     return weigh(
-        f"from 0 each step: {largest(torch.cat(steps, 2), turned):.2f} off; with an offset "
-        f"{largest(torch.cat(right, 2), turned):.0e}",
-        holds=largest(torch.cat(steps, 2), turned) < 1e-9,
+        f"from 0 each step: {off[0]:.2f} off; with an offset {off[1]:.0e}", holds=off[0] < 1e-9
     )
 
 
@@ -151,9 +133,7 @@ def self_attention_is_permutation_invariant() -> Finding:
     moved = x[:, ORDER]
     invariant = largest(attend(moved), attend(x))
     pooled = largest(attend(moved).mean(1), attend(x).mean(1))
-    cross = largest(
-        scaled_dot_product_attention(query, moved, moved), scaled_dot_product_attention(query, x, x)
-    )
+    cross = largest(*(scaled_dot_product_attention(query, keys, keys) for keys in (moved, x)))
     return weigh(
         f"equivariant: {is_permutation_equivariant(attend, x, ORDER)}; unmoved outputs differ by "
         f"{invariant:.2f}; pooled {pooled:.0e}, K and V of cross-attention {cross:.0e}",
@@ -169,10 +149,8 @@ def two_sentences_without_positions() -> Finding:
         torch.stack([word[w] for w in text.split()])[None]
         for text in ("the cat sat on the mat", "the mat sat on the cat")
     )
-    cat = largest(attend(first)[0, 1], attend(second)[0, 5])
-    mask = causal_mask(6, 6)
-    causal = largest(
-        *(scaled_dot_product_attention(x, x, x, mask)[0, i] for x, i in ((first, 1), (second, 5)))
+    cat, causal = (
+        largest(way(first)[0, 1], way(second)[0, 5]) for way in (attend, attend_causally)
     )
     return weigh(
         f'the vector of "cat" differs by {cat:.0e}; under a causal mask by {causal:.2f}',
@@ -184,14 +162,15 @@ def two_sentences_without_positions() -> Finding:
 def rope_turns_both_by_one_position() -> Finding:
     """q~=R(theta)n q, k~=R(theta)n k, theta=10000^(-2i/d): q at m, k at n gives q^T R_{n-m} k."""
     q, k = draws((1, 1, 1, 8), (1, 1, 1, 8))
-    m, n = torch.tensor([3]), torch.tensor([8])
-    right = float((rope_split_halves(q, m) * rope_split_halves(k, n)).sum())
-    relative = float((q * rope_split_halves(k, n - m)).sum())
-    both = float((rope_split_halves(q, n) * rope_split_halves(k, n)).sum())
+
+    def score(m: int, n: int) -> float:
+        turned = [rope_split_halves(x, torch.tensor([at])) for x, at in ((q, m), (k, n))]
+        return float((turned[0] * turned[1]).sum())
+
+    right, relative, both = score(3, 8), score(0, 8 - 3), score(8, 8)
     return weigh(
-        f"q at 3, k at 8: {right:.3f}, and q^T R_5 k {relative:.3f}; both at n: {both:.3f}, "
-        f"the plain "
-        f"product {float((q * k).sum()):.3f}",
+        f"q at 3, k at 8: {right:.3f}, and q^T R_5 k {relative:.3f}; both at n: {both:.3f}, the "
+        f"plain product {float((q * k).sum()):.3f}",
         holds=abs(both - right) < 1e-6,
         amended=abs(relative - right) < 1e-6,
     )

@@ -6,8 +6,7 @@ import torch
 from torch.nn import functional as F
 
 from course_utils.claims._inputs import draw, draws, largest, refused
-from course_utils.claims.finding import Finding, weigh
-from course_utils.claims.registry import recomputes
+from course_utils.claims.finding import Finding, recomputes, weigh
 from course_utils.positions import (
     SinusoidalPositions,
     relative_positions,
@@ -38,8 +37,7 @@ def embeddings_are_multiplied_by_the_root() -> Finding:
     sizes = [float((draw(4000, 512) * start * math.sqrt(512)).std()) for start in (1, 512**-0.5)]
     return weigh(
         f"{sizes[0]:.1f} against {positions:.3f} ({sizes[0] / positions:.0f} times) from "
-        f"deviation 1; "
-        f"{sizes[1]:.1f} from d^-0.5",
+        f"deviation 1; {sizes[1]:.1f} from d^-0.5",
         holds=sizes[0] < 3 * positions,
         amended=sizes[1] < 3 * positions,
     )
@@ -74,15 +72,12 @@ def sinusoidal_module() -> Finding:
 def rotation_encodes_relative_positions() -> Finding:
     """Shapes after the rotation, and the scores of one query and key at equal distances."""
     q, k = draws((1, 1, 1, 8), (1, 1, 1, 8))
-    scores = [
-        float(
-            (
-                rope_split_halves(q, torch.tensor([m]))
-                * rope_split_halves(k, torch.tensor([m + 4]))
-            ).sum()
-        )
-        for m in (0, 10, 500)
-    ]
+
+    def score(m: int) -> float:
+        turned = rope_split_halves(q, torch.tensor([m]))
+        return float((turned * rope_split_halves(k, torch.tensor([m + 4]))).sum())
+
+    scores = [score(m) for m in (0, 10, 500)]
     return weigh(
         f"at a distance of 4 from 0, 10 and 500: {', '.join(f'{s:.6f}' for s in scores)}",
         holds=max(scores) - min(scores) < 1e-6,
@@ -112,7 +107,7 @@ def picture_of_the_bias_of_rope() -> Finding:
 def encodings_are_unique() -> Finding:
     """The least distance of two among 3,000 positions at d=512, and the longest wavelength."""
     table = sinusoidal_encoding(3000, 512).double()
-    least = float(torch.pdist(table[::1]).min())
+    least = float(torch.pdist(table).min())
     wave = 2 * math.pi * 10000 ** (510 / 512)
     return weigh(
         f"least distance {least:.2f} among 3,000; the longest wave repeats after {wave:,.0f}",

@@ -1,23 +1,24 @@
 """Checks of the claims of chapter 08 about windows, patterns and shared keys and values."""
 
+from collections.abc import Callable
+from functools import partial
+
 import torch
 
 from course_utils.attention import (
     causal_mask,
     fixed_mask,
+    grouped_query_attention,
     scaled_dot_product_attention,
     sliding_window_attention,
     strided_mask,
     window_mask,
 )
-from course_utils.claims._inputs import draw, power
-from course_utils.claims.finding import Finding, weigh
-from course_utils.claims.registry import recomputes
-from course_utils.measure import (
-    count_flops,
-    fit_exponent,
-    largest_tensor,
-)
+from course_utils.claims._inputs import draw, draws, growth, largest, recorded
+from course_utils.claims.finding import Finding, by_machine, recomputes, weigh
+from course_utils.measure import count_flops, largest_tensor
+
+Count = Callable[..., int]
 
 
 def local_mask(num_tokens: int, half: int) -> torch.Tensor:
@@ -40,23 +41,25 @@ def window_of_256_sees_256() -> Finding:
 @recomputes("08-04", "08-27", "08-47")
 def masked_scores_are_cheap() -> Finding:
     """FLOPs and the largest tensor of dense scores with a window mask: O(n w) or O(n^2)."""
-    growth, dense, banded = [], {}, {}
-    for n in (256, 512, 1024):
+
+    def dense(count: Count, n: int) -> int:
         x = draw(1, 1, n, 16)
-        mask = window_mask(n, n, 16)
-        dense[n] = (
-            count_flops(scaled_dot_product_attention, x, x, x, mask),
-            largest_tensor(scaled_dot_product_attention, x, x, x, mask),
-        )
-        banded[n] = count_flops(sliding_window_attention, x, x, x, 16)
-    growth = [fit_exponent(list(dense), [counts[i] for counts in dense.values()]) for i in (0, 1)]
-    narrow = fit_exponent(list(banded), list(banded.values()))
-    return weigh(
-        f"dense scores with a mask: FLOPs n^{growth[0]:.1f}, largest tensor "
-        f"n^{growth[1]:.1f}; banded "
-        f"FLOPs n^{narrow:.1f}",
-        holds=growth[0] < 1.5,
+        return count(scaled_dot_product_attention, x, x, x, window_mask(n, n, 16))
+
+    flops, numbers = (
+        growth(partial(dense, count), 256, 512, 1024) for count in (count_flops, largest_tensor)
     )
+    narrow = growth(partial(_banded, count_flops), 256, 512, 1024)
+    return weigh(
+        f"dense scores with a mask: FLOPs n^{flops:.1f}, largest tensor n^{numbers:.1f}; banded "
+        f"FLOPs n^{narrow:.1f}",
+        holds=flops < 1.5,
+    )
+
+
+def _banded(count: Count, n: int, w: int = 16, d: int = 16) -> int:
+    x = draw(1, 1, n, d)
+    return count(sliding_window_attention, x, x, x, w)
 
 
 @recomputes("08-05")
@@ -75,16 +78,10 @@ def symmetric_window_suits_decoders() -> Finding:
 @recomputes("08-06", "08-31")
 def window_costs_n_w_d() -> Finding:
     """FLOPs and the largest tensor of a banded window, by length and width: O(n^2) to O(nw)."""
-    counts = {}
-    for n, w, d in ((512, 16, 16), (2048, 16, 16), (1024, 128, 16), (1024, 512, 16), (512, 16, 64)):
-        x = draw(1, 1, n, d)
-        counts[n, w, d] = (
-            count_flops(sliding_window_attention, x, x, x, w),
-            largest_tensor(sliding_window_attention, x, x, x, w),
-        )
-    in_n = [power((512, 2048), (counts[512, 16, 16][i], counts[2048, 16, 16][i])) for i in (0, 1)]
-    in_w = power((128, 512), (counts[1024, 128, 16][0], counts[1024, 512, 16][0]))
-    in_d = power((16, 64), (counts[512, 16, 16][0], counts[512, 16, 64][0]))
+    flops = partial(_banded, count_flops)
+    in_n = growth(flops, 512, 2048), growth(partial(_banded, largest_tensor), 512, 2048)
+    in_w = growth(lambda w: flops(1024, w), 128, 512)
+    in_d = growth(lambda d: flops(512, 16, d), 16, 64)
     return weigh(
         f"banded: FLOPs n^{in_n[0]:.1f} w^{in_w:.1f} d^{in_d:.1f}, largest tensor n^{in_n[1]:.1f}",
         holds=max(*in_n, in_w, in_d) < 1.2,
@@ -94,17 +91,17 @@ def window_costs_n_w_d() -> Finding:
 @recomputes("08-07")
 def sparse_transformer_patterns() -> Finding:
     """Child 2019: strided and fixed patterns; the keys of a row grow with sqrt n."""
-    lengths = (64, 256, 1024)
-    told, reach = [], []
-    for mask in (strided_mask, lambda n, s: fixed_mask(n, s, 1)):
-        seen = [float(mask(n, round(n**0.5)).sum() / n) for n in lengths]
-        told += [fit_exponent(lengths, seen)]
-        one = mask(64, 8)
-        reach += [bool(((one.double() @ one.double()) > 0)[-1].all())]
+
+    def keys_a_row(mask: Callable[..., torch.Tensor], n: int) -> float:
+        return float(mask(n, round(n**0.5)).sum() / n)
+
+    masks: list[Callable[..., torch.Tensor]] = [strided_mask, partial(fixed_mask, summary=1)]
+    told = [growth(partial(keys_a_row, mask), 64, 256, 1024) for mask in masks]
+    ones = [mask(64, 8).double() for mask in masks]
+    reach = [bool((one @ one > 0)[-1].all()) for one in ones]
     return weigh(
-        f"keys a row n^{told[0]:.2f} and n^{told[1]:.2f}: O(n sqrt n); all of the past in "
-        f"two hops: "
-        f"{reach}",
+        f"keys a row n^{told[0]:.2f} and n^{told[1]:.2f}: O(n sqrt n); all of the past in two "
+        f"hops: {reach}",
         holds=max(abs(e - 0.5) for e in told) < 0.2 and all(reach),
     )
 
@@ -117,8 +114,8 @@ def window_with_global_tokens() -> Finding:
     mask[:, :2] = mask[:2] = True
     return weigh(
         f"w=3: an inner row sees 2w+1 = {inner} keys, with two global tokens "
-        f"{int(mask[10].sum())}, "
-        f"row 0 {int(mask[0].sum())}; looks ahead: {bool(mask.triu(1).any())}",
+        f"{int(mask[10].sum())}, row 0 {int(mask[0].sum())}; looks ahead: "
+        f"{bool(mask.triu(1).any())}",
         holds=inner == 7 and int(mask[0].sum()) == 20,
     )
 
@@ -132,3 +129,86 @@ def stacked_windows_reach_far() -> Finding:
         seen = ((mask @ seen) > 0).double()
         reach.append(int(seen[0].nonzero().max()))
     return weigh(f"{reach} tokens on each side: L*w", holds=reach == [3, 6, 9, 12])
+
+
+@recomputes("08-12", "08-14")
+def grouped_query_is_multi_query_and_multi_head() -> Finding:
+    """g=1: one key and one value for all h queries (Shazeer 2019); g=h: multi-head attention."""
+    query = draw(2, 6, 5, 8)
+    one, many = (draws(*[(2, heads, 7, 8)] * 2) for heads in (1, 6))
+    multi_query = scaled_dot_product_attention(query, *(x.expand(2, 6, 7, 8) for x in one))
+    off = [
+        largest(grouped_query_attention(query, *one), multi_query),
+        largest(grouped_query_attention(query, *many), scaled_dot_product_attention(query, *many)),
+    ]
+    return weigh(f"g=1 {off[0]:.0e}, g=h {off[1]:.0e}", holds=max(off) < 1e-12)
+
+
+@recomputes("08-22", "08-23")
+def shared_heads_save_parameters() -> Finding:
+    """d_model=512, 8 heads: multi-query saves 43.8%, 4 groups save 25%."""
+    full = 4 * (512 * 512 + 512)
+    counts = {g: 2 * (512 * 512 + 512) + 2 * (512 * 64 * g + 64 * g) for g in (1, 4)}
+    saved = {g: 100 * (1 - count / full) for g, count in counts.items()}
+    return weigh(
+        f"{counts[1]:,} ({saved[1]:.2f}% fewer) and {counts[4]:,} ({saved[4]:.0f}% fewer) of "
+        f"{full:,}",
+        holds=abs(saved[1] - 43.8) < 0.1 and round(saved[4]) == 25,
+    )
+
+
+@recomputes("08-24")
+def multi_query_is_two_to_four_times_faster() -> Finding:
+    """MQA: 2-4x, for a step of cached decoding with 16 heads, by length."""
+    told = [
+        f"{1 / run['over_own_16']:.1f} times faster at {run['length']:,}"
+        for run in recorded("chapter_08_cheaper", "decoding", kv_heads=1, way="ours")
+    ]
+    return by_machine("1 of 16 heads: " + ", ".join(told), "chapter_08_cheaper")
+
+
+@recomputes("08-26")
+def expand_makes_no_copy() -> Finding:
+    """The storage of keys and values expanded across 8 heads."""
+    key = draw(2, 1, 16, 64)
+    shared = key.expand(2, 8, 16, 64)
+    return weigh(
+        f"{shared.untyped_storage().nbytes() // 8:,} numbers stored for {shared.numel():,}",
+        holds=shared.data_ptr() == key.data_ptr(),
+    )
+
+
+@recomputes("08-30")
+def shared_heads_keep_the_order() -> Finding:
+    """MHA, MQA and GQA: O(n^2 d) time and O(n^2) space, by length."""
+
+    def cost(count: Callable[..., int], kv_heads: int, n: int) -> int:
+        return count(_shared, draw(1, 8, n, 8), *draws(*[(1, kv_heads, n, 8)] * 2))
+
+    powers = {
+        kv_heads: [
+            round(growth(partial(cost, count, kv_heads), 64, 128, 256), 2)
+            for count in (count_flops, largest_tensor)
+        ]
+        for kv_heads in (8, 4, 1)
+    }
+    return weigh(
+        f"powers of n of FLOPs and of the largest tensor, by key/value heads: {powers}",
+        holds=all(power == [2, 2] for power in powers.values()),
+    )
+
+
+def _shared(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor) -> torch.Tensor:
+    key, value = (x.repeat_interleave(8 // x.size(1), 1) for x in (key, value))
+    return (query @ key.mT).softmax(-1) @ value
+
+
+@recomputes("08-41")
+def mask_argument_of_a_name_that_is_nowhere() -> Finding:
+    """model.attention(x, mask=local_mask), in a listing that defines neither model nor x."""
+    try:
+        eval("model.attention(x, mask=local_mask)", {"local_mask": draw(4, 4) > 0})
+        raised = ""
+    except NameError as error:
+        raised = str(error)
+    return weigh(f"NameError: {raised}", holds=not raised)

@@ -1,15 +1,9 @@
 """Checks of the claims of chapter 09 that are arithmetic."""
 
+from course_utils.claims._inputs import recorded
 from course_utils.claims.ch02 import naive
-from course_utils.claims.finding import Finding, by_machine, weigh
-from course_utils.claims.registry import recomputes
-from course_utils.measure import (
-    additive_flops,
-    attention_flops,
-    matmul_bytes,
-    matmul_intensity,
-    read_record,
-)
+from course_utils.claims.finding import Finding, by_machine, recomputes, weigh
+from course_utils.measure import additive_flops, attention_flops, matmul_bytes, matmul_intensity
 
 A100_PEAK, A100_BANDWIDTH = 312e12, 1.555e12  # FLOP/s in fp16, bytes/s of the 40 GB card
 SIZES = {"125M": 125e6, "350M": 350e6, "1.3B": 1.3e9, "6.7B": 6.7e9}
@@ -77,10 +71,9 @@ def attention_reaches_250_tflops() -> Finding:
     """Batch 32, n=512, d_k=64 in 0.8 ms, with 1, 8 and 12 heads."""
     speeds = {heads: heads * BATCH / 0.8e-3 / 1e12 for heads in (1, 8, 12)}
     return weigh(
-        f"{BATCH / 1e9:.2f} GFLOP in 0.8 ms is {speeds[1]:.1f} TFLOPS ({speeds[8]:.1f} with "
-        f"8 heads, "
-        f"{speeds[12]:.0f} with 12); 250 would take {BATCH / 250e12 * 1e6:.1f} microseconds, "
-        f"{250 / speeds[1]:.0f}x less",
+        f"{BATCH / 1e9:.2f} GFLOP in 0.8 ms is {speeds[1]:.1f} TFLOPS ({speeds[8]:.1f} with 8 "
+        f"heads, {speeds[12]:.0f} with 12); 250 would take {BATCH / 250e12 * 1e6:.1f} "
+        f"microseconds, {250 / speeds[1]:.0f}x less",
         holds=abs(speeds[1] / 250 - 1) < 0.1,
     )
 
@@ -103,14 +96,13 @@ def one_full_pass_shows_the_saving() -> Finding:
     """Prefill without a cache against decoding, with fewer key/value heads."""
     prefill = [
         f"{run['times']:.2f} with {run['what'][-1]} of 8 at {run['tokens']} tokens"
-        for run in read_record("chapter_18_claims")["runs"]
+        for run in recorded("chapter_18_claims")
         if "full pass" in run["what"]
     ]
-    decode = max(1 / run["over_own_16"] for run in read_record("chapter_08_cheaper")["decoding"])
+    decode = max(1 / run["over_own_16"] for run in recorded("chapter_08_cheaper", "decoding"))
     return by_machine(
         f"times faster in one full pass: {', '.join(prefill)}; a decoding step up to "
-        f"{decode:.1f} with "
-        "1 of 16",
+        f"{decode:.1f} with 1 of 16",
         "chapter_18_claims",
     )
 
@@ -120,7 +112,7 @@ def tanh_is_slow() -> Finding:
     """Additive over dot-product scores at inner size 64, from the record."""
     told = [
         f"{run['times']:.0f} times as long at {run['tokens']} tokens"
-        for run in read_record("chapter_18_claims")["runs"]
+        for run in recorded("chapter_18_claims")
         if "additive" in run["what"]
     ]
     return by_machine("additive scores take " + ", ".join(told), "chapter_18_claims")

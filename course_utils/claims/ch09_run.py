@@ -6,10 +6,9 @@ import torch
 from torch import Tensor
 
 from course_utils.attention import scaled_dot_product_attention, tiled_attention
-from course_utils.claims._inputs import draw, draws, largest, refused
-from course_utils.claims.finding import Finding, weigh
-from course_utils.claims.registry import recomputes
-from course_utils.measure import fit_exponent, largest_tensor, read_record
+from course_utils.claims._inputs import draw, draws, growth, largest, recorded, refused
+from course_utils.claims.finding import Finding, recomputes, weigh
+from course_utils.measure import largest_tensor
 
 
 def published(
@@ -31,13 +30,11 @@ def tiles_are_normalised_alone() -> Finding:
     query, key = draws((1, 1, 16, 8), (1, 1, 16, 8))
     ones = torch.ones_like(query)
     found = {n: float(published(query, key, ones, 16 // n).mean()) for n in (2, 4, 8)}
-    single = [x.float() for x in draws(*[(1, 1, 64, 8)] * 3)]
-    q, k, v = single
+    q, k, v = (x.float() for x in draws(*[(1, 1, 64, 8)] * 3))
     exact = largest(tiled_attention(q, k, v, 8, 16)[0], scaled_dot_product_attention(q, k, v))
     return weigh(
-        f"the weights sum to "
-        f"{', '.join(f'{v:.1f} in {n} tiles' for n, v in found.items())}; with a "
-        f"running maximum and sum {exact:.0e} from exact",
+        f"the weights sum to {', '.join(f'{v:.1f} in {n} tiles' for n, v in found.items())}; with "
+        f"a running maximum and sum {exact:.0e} from exact",
         holds=abs(found[4] - 1) < 1e-9,
     )
 
@@ -69,37 +66,27 @@ def output_has_the_shape_of_the_queries() -> Finding:
 @recomputes("09-05")
 def flash_attention_requires_cuda() -> Finding:
     """The algorithm on a CPU: exact, its largest tensor by length, and its time by the record."""
-    lengths, made = (64, 128, 256), []
-    for n in lengths:
-        x = draw(1, 1, n, 16)
-        made.append(largest_tensor(lambda x: tiled_attention(x, x, x, 16, 16)[0], x))
-    grows = fit_exponent(lengths, made)
-    slower = [
-        run["over_sdpa"]
-        for run in read_record("chapter_09_tiled")["runs"]
-        if run["what"] == "tiled" and not run["training"] and not run["is_causal"]
-    ]
+    power = growth(_largest_in_tiles, 64, 128, 256)
+    runs = recorded("chapter_09_tiled", what="tiled", training=False, is_causal=False)
+    slower = [run["over_sdpa"] for run in runs]
     return weigh(
-        f"plain tensor code: largest tensor n^{grows:.1f}; {min(slower):.1f} to "
-        f"{max(slower):.1f} times "
-        "the time of a fused kernel on a CPU",
-        holds=grows > 1.5,
-        amended=grows < 1.1 and max(slower) > 1,
+        f"plain tensor code: largest tensor n^{power:.1f}; {min(slower):.1f} to {max(slower):.1f} "
+        "times the time of a fused kernel on a CPU",
+        holds=power > 1.5,
+        amended=power < 1.1 and max(slower) > 1,
     )
+
+
+def _largest_in_tiles(n: int) -> int:
+    return largest_tensor(lambda x: tiled_attention(x, x, x, 16, 16)[0], draw(1, 1, n, 16))
 
 
 @recomputes("09-31")
 def memory_is_linear_and_exact() -> Finding:
     """The largest tensor in tiles by length, and the difference from the whole table."""
-    lengths, made = (64, 128, 256), []
-    for n in lengths:
-        x = draw(1, 1, n, 16)
-        made.append(largest_tensor(lambda x: tiled_attention(x, x, x, 16, 16)[0], x))
+    power = growth(_largest_in_tiles, 64, 128, 256)
     query, key, value = draws((2, 3, 40, 8), (2, 3, 50, 8), (2, 3, 50, 6))
     off = largest(
         tiled_attention(query, key, value, 7, 9)[0], scaled_dot_product_attention(query, key, value)
     )
-    return weigh(
-        f"n^{fit_exponent(lengths, made):.2f}; {off:.0e} apart",
-        holds=fit_exponent(lengths, made) < 1.1 and off < 1e-12,
-    )
+    return weigh(f"n^{power:.2f}; {off:.0e} apart", holds=power < 1.1 and off < 1e-12)

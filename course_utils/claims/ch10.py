@@ -1,6 +1,7 @@
 """Checks of the claims of chapter 10."""
 
 import math
+from functools import partial
 
 import torch
 from torch import Tensor
@@ -12,15 +13,12 @@ from course_utils.attention import (
     scaled_dot_product_attention,
     split_heads,
 )
-from course_utils.claims._inputs import draw, draws, largest, refused
-from course_utils.claims.finding import Finding, weigh
-from course_utils.claims.registry import recomputes
-from course_utils.measure import largest_tensor
-
-Weights = tuple[Tensor, Tensor, Tensor]
+from course_utils.claims._inputs import draw, draws, largest, leak, refused
+from course_utils.claims.finding import Finding, recomputes, weigh
+from course_utils.measure import kv_cache_bytes, largest_tensor
 
 
-def weights(width: int = 12) -> Weights:
+def weights(width: int = 12) -> tuple[Tensor, Tensor, Tensor]:
     """Return three projections."""
     W_q, W_k, W_v = draws(*[(width, width)] * 3, seed=5)
     return W_q / 3, W_k / 3, W_v
@@ -31,28 +29,29 @@ class Cached:
 
     def __init__(self, last_only: bool = False) -> None:
         self.last_only = last_only
-        self.key: Tensor | None = None
-        self.value: Tensor | None = None
+        self.key = self.value = torch.empty(0).double()
 
     def __call__(self, x: Tensor, masked: bool = False) -> Tensor:
         """Return the outputs of new tokens, and keep their keys and values."""
         W_q, W_k, W_v = weights(x.shape[-1])
-        if self.key is not None and self.last_only:
+        if self.last_only and self.key.numel():
             x = x[:, -1:]
-        key, value = x @ W_k, x @ W_v
-        if self.key is not None and self.value is not None:
-            key, value = torch.cat([self.key, key], 1), torch.cat([self.value, value], 1)
-        self.key, self.value = key, value
-        num_new, num_keys = x.shape[1], key.shape[1]
+        self.key = torch.cat([self.key, x @ W_k], 1)
+        self.value = torch.cat([self.value, x @ W_v], 1)
+        num_new, num_keys = x.shape[1], self.key.shape[1]
         mask = causal_mask(num_new, num_keys, num_keys - num_new) if masked else None
-        return scaled_dot_product_attention(x @ W_q, key, value, mask)
+        return scaled_dot_product_attention(x @ W_q, self.key, self.value, mask)
+
+
+def _first_pass(x: Tensor, masked: bool = True) -> Tensor:
+    return Cached()(x, masked)
 
 
 @recomputes("10-01")
 def caching_avoids_computing_again() -> Finding:
     """Pieces of 3, 2 and 1 tokens with a cache against one causal pass."""
     x, cached = draw(1, 6, 12), Cached()
-    whole = Cached()(x, masked=True)
+    whole = _first_pass(x)
     parts = torch.cat([cached(part, masked=True) for part in x.split([3, 2, 1], dim=1)], 1)
     return weigh(f"{largest(parts, whole):.0e} from one pass", holds=largest(parts, whole) < 1e-12)
 
@@ -66,7 +65,7 @@ def concatenating_makes_it_multi_head() -> Finding:
     split = split_heads(query, 3), split_heads(key, 3), split_heads(value, 3)
     heads = merge_heads(scaled_dot_product_attention(*split, mask))
     one = scaled_dot_product_attention(query, key, value, mask)
-    out = Cached()(x, masked=True)
+    out = _first_pass(x)
     return weigh(
         f"{largest(out, heads):.2f} from three heads, {largest(out, one):.0e} from one",
         holds=largest(out, heads) < 1e-9,
@@ -80,9 +79,7 @@ def first_pass_needs_no_mask() -> Finding:
     W_q, W_k, _ = weights()
     given = (x @ W_q @ (x @ W_k).mT / math.sqrt(12)).softmax(-1)
     future = float(given.triu(1).sum(-1).mean())
-    later = x.clone()
-    later[:, 4:] += 1
-    moved = [largest(Cached()(x, m)[:, :4], Cached()(later, m)[:, :4]) for m in (False, True)]
+    moved = [leak(partial(_first_pass, masked=masked), x) for masked in (False, True)]
     return weigh(
         f"{future:.2f} of the weight on the future; later tokens move earlier states by "
         f"{moved[0]:.2f}, with the mask by {moved[1]:g}",
@@ -95,12 +92,8 @@ def last_position_is_enough() -> Finding:
     """3 new tokens after a prompt of 3, through x[:, -1:]."""
     cached, x = Cached(last_only=True), draw(1, 6, 12)
     cached(x[:, :3])
-    out = cached(x[:, 3:])
-    length = cached.key.shape[1] if cached.key is not None else 0
-    return weigh(
-        f"{out.shape[1]} output of 3, {length} keys kept of 6",
-        holds=(out.shape[1], length) == (3, 6),
-    )
+    outputs, keys = cached(x[:, 3:]).shape[1], cached.key.shape[1]
+    return weigh(f"{outputs} output of 3, {keys} keys kept of 6", holds=(outputs, keys) == (3, 6))
 
 
 @recomputes("10-05")
@@ -109,8 +102,7 @@ def cache_can_stay_on_the_module() -> Finding:
     cached, second = Cached(), draw(1, 4, 12, seed=3)
     cached(draw(1, 3, 12))
     off = largest(cached(second), Cached()(second))
-    length = cached.key.shape[1] if cached.key is not None else 0
-    batch = refused(cached, draw(2, 1, 12))
+    length, batch = cached.key.shape[1], refused(cached, draw(2, 1, 12))
     return weigh(
         f"the second prompt of 4 sees {length} keys and is {off:.2f} off; a batch of 2: {batch}",
         holds=off < 1e-9,
@@ -141,11 +133,67 @@ def _repeated(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
 def forward_returns_the_output() -> Finding:
     """What the published forward returns: the context before W_O, and the weights beside it."""
     x, W_o = draw(1, 6, 12), draw(12, 12, seed=9)
-    context = Cached()(x, masked=True)
-    full = context @ W_o
+    context = _first_pass(x)
+    off = largest(context, context @ W_o)
     return weigh(
-        f"the context differs from the output by {largest(context, full):.2f}; projected it is the "
-        "output, and a tuple with the weights comes back",
-        holds=largest(context, full) < 1e-9,
-        amended=largest(context @ W_o, full) == 0,
+        f"the context differs from the output by {off:.2f}; projected it is the output, and a "
+        "tuple with the weights comes back",
+        holds=off < 1e-9,
+        amended=True,  # a matrix product away
+    )
+
+
+@recomputes("10-06")
+def a_billion_parameters() -> Finding:
+    """1B in 32 bits and in 16: about 4 GB and 2 GB."""
+    sizes = [10**9 * bits // 8 / 1e9 for bits in (32, 16)]
+    return weigh(f"{sizes[0]:g} GB and {sizes[1]:g} GB, decimal", holds=sizes == [4, 2])
+
+
+@recomputes("10-07")
+def weights_take_16_megabytes_a_layer() -> Finding:
+    """n=2048 in 32 bits: one head of one sequence, and 16 to 32 heads."""
+    head = 2048**2 * 4 / 2**20
+    return weigh(
+        f"one head {head:.0f} MiB; 16-32 heads {16 * head:.0f}-{32 * head:.0f} MiB per layer and "
+        "sequence, 0 if fused",
+        holds=16 * head < 32,
+    )
+
+
+@recomputes("10-09")
+def cache_of_a_billion_parameters() -> Finding:
+    """About 500 MB for a 1B model at 2048: L=24, d=2048 (GPT-3 1.3B), in 16 and 32 bits."""
+    half, full = (kv_cache_bytes(24, 16, 128, 2048, 1, width) / 2**20 for width in (2, 4))
+    double = kv_cache_bytes(24, 16, 128, 2048, 2, 2) / 2**20 / half
+    shared = half / (kv_cache_bytes(24, 2, 128, 2048, 1, 2) / 2**20)
+    return weigh(
+        f"{half:.0f} MiB fp16, {full:.0f} MiB fp32; batch 2 {double:.0f}x, 8x fewer KV heads "
+        f"{shared:.0f}x less",
+        holds=abs(half / 500 - 1) < 0.1,
+        amended=half < 500 < full,
+    )
+
+
+@recomputes("10-11")
+def cache_of_a_token() -> Finding:
+    """2*h*d_k numbers with h heads, 2*d_k with one, 8*d_k with 4; LLaMA-2-70B in 16 bits."""
+    numbers = {heads: kv_cache_bytes(1, heads, 128, 1, 1, 1) // 128 for heads in (64, 1, 4)}
+    llama = {heads: kv_cache_bytes(80, heads, 128, 1, 1, 2) for heads in (64, 8)}
+    return weigh(
+        f"numbers over d_k by heads {numbers}; {llama[64] / 1e6:.2f} MB a token with 64 heads, "
+        f"{llama[8] / 1024:.0f} KiB with 8",
+        holds=numbers == {64: 2 * 64, 1: 2, 4: 8},
+    )
+
+
+@recomputes("10-13")
+def a_token_costs_n() -> Finding:
+    """Query-key pairs of 1000 tokens with the cache, and computing all again for each."""
+    cached, again = sum(range(1, 1001)), sum(n * n for n in range(1, 1001))
+    last = [1000, 1000**2]
+    return weigh(
+        f"the token at 1000 costs {last[0]:,} pairs for {last[1]:,}; all 1000 {cached:,} for "
+        f"{again:,}, {again / cached:.0f}x less",
+        holds=last[0] * 1000 == last[1],
     )

@@ -2,16 +2,14 @@
 
 import math
 
-from course_utils.claims.finding import Finding, by_machine, undecided, weigh
-from course_utils.claims.registry import recomputes
+from course_utils.claims._inputs import recorded
+from course_utils.claims.finding import Finding, by_machine, recomputes, undecided, weigh
 from course_utils.measure import (
     compute_optimal,
     fit_scaling_law,
-    read_record,
     training_memory_bytes,
     transformer_parameters,
 )
-from course_utils.measure.scaling_law import ScalingLaw
 
 FITS = {
     "rounded": (406.4, 410.7, 0.34, 0.28, 1.69),
@@ -23,11 +21,8 @@ FITS = {
 @recomputes("12-06")
 def additive_attention_trains_19_times_longer() -> Finding:
     """GPT-3: QK^T and PV against all of a layer, at 2,048 tokens and at 32,768."""
-    told = {}
-    for n in (2_048, 32_768):
-        share = n / (6 * 12_288 + n)  # 4 n^2 d of 24 n d^2 + 4 n^2 d
-        told[n] = share, 1 + (19 - 1) * share
-    (share, times), (_, longer) = told.values()
+    share, wide = (n / (6 * 12_288 + n) for n in (2_048, 32_768))  # 4 n^2 d of 24 n d^2 + 4 n^2 d
+    times, longer = 1 + (19 - 1) * share, 1 + (19 - 1) * wide
     return weigh(
         f"{100 * share:.1f} % of the forward operations at 2,048 tokens: 19 times as costly scores "
         f"cost {times:.1f} times the whole ({longer:.1f} times at 32,768)",
@@ -42,9 +37,8 @@ def checkpointing_reduces_memory_by_root_n() -> Finding:
     kept = {layers: min(s + layers / s for s in range(1, layers + 1)) for layers in (16, 64, 256)}
     roots = [kept[layers] / math.sqrt(layers) for layers in kept]
     return weigh(
-        f"64 layers: best with {best[128]} segments at 128 tokens and at 4,096 "
-        f"({best[4096]}); kept "
-        f"inputs of 16, 64, 256 layers {list(kept.values())}, 2 sqrt(L)",
+        f"64 layers: best with {best[128]} segments at 128 tokens and at 4,096 ({best[4096]}); "
+        f"kept inputs of 16, 64, 256 layers {list(kept.values())}, 2 sqrt(L)",
         holds=best[128] != best[4096],
         amended=roots == [2, 2, 2],
     )
@@ -66,8 +60,8 @@ def mixed_precision_saves_half() -> Finding:
 @recomputes("12-12")
 def mixed_precision_is_faster() -> Finding:
     """1.5 to 2 times faster: processor time of one training, recorded."""
-    runs = read_record("chapter_12_dates")["runs"]
-    seconds = {run["way"]: run["cpu_seconds"] for run in runs if run["what"] == "precision"}
+    runs = recorded("chapter_12_dates", what="precision")
+    seconds = {run["way"]: run["cpu_seconds"] for run in runs}
     return by_machine(
         f"autocast in 16 bits took {seconds['autocast'] / seconds['float32']:.1f} times as long",
         "chapter_12_dates",
@@ -117,11 +111,7 @@ def both_grow_as_the_root_of_compute() -> Finding:
 @recomputes("12-25")
 def abilities_emerge() -> Finding:
     """One recorded run by two measures: characters, and whole dates of ten characters."""
-    (run,) = (
-        run
-        for run in read_record("chapter_12_dates")["runs"]
-        if run["what"] == "smoothing" and run["smoothing"] == 0
-    )
+    (run,) = recorded("chapter_12_dates", what="smoothing", smoothing=0)
     curve = [(point["accuracy"], point["exact"]) for point in run["curve"]]
     (start, nothing), off = curve[0], max(abs(a**10 - exact) for a, exact in curve)
     return undecided(
@@ -135,18 +125,17 @@ def abilities_emerge() -> Finding:
 @recomputes("12-30")
 def scaling_laws_predict() -> Finding:
     """Recorded losses of widths up to 32 predict those of width 64: within how many percent?"""
-    runs = read_record("chapter_12_scaling")["runs"]
+    runs = recorded("chapter_12_scaling")
     small = [run for run in runs if run["d_model"] < 64]
     law = fit_scaling_law(
         *([float(run[name]) for run in small] for name in ("num_parameters", "num_tokens", "loss"))
     )
-    return weigh(_told(errors := _errors(law, runs)), holds=max(errors) < 0.1)
-
-
-def _errors(law: ScalingLaw, runs: list[dict[str, float]]) -> list[float]:
-    large = [run for run in runs if run["d_model"] == 64]
-    return [abs(law(run["num_parameters"], run["num_tokens"]) / run["loss"] - 1) for run in large]
-
-
-def _told(errors: list[float]) -> str:
-    return f"off by {min(errors):.1%} to {max(errors):.1%} on {len(errors)} runs that were held out"
+    errors = [
+        abs(law(run["num_parameters"], run["num_tokens"]) / run["loss"] - 1)
+        for run in runs
+        if run["d_model"] == 64
+    ]
+    return weigh(
+        f"off by {min(errors):.1%} to {max(errors):.1%} on {len(errors)} runs that were held out",
+        holds=max(errors) < 0.1,
+    )

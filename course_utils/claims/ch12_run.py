@@ -5,14 +5,14 @@ import warnings
 from collections.abc import Callable
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch.nn import functional as F
 from torch.utils.checkpoint import checkpoint
 
-from course_utils.claims._inputs import draw, draws
-from course_utils.claims.finding import Finding, weigh
-from course_utils.claims.registry import recomputes
+from course_utils.claims._inputs import draw, draws, refused
+from course_utils.claims.finding import Finding, recomputes, weigh
 from course_utils.measure import count_flops, peak_memory
+from course_utils.models import mask_tokens
 
 
 @recomputes("12-01")
@@ -23,9 +23,7 @@ def checkpoint_is_ready_to_use() -> Finding:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         out = checkpoint(lambda t: t @ weight, x)
-    warned = any("use_reentrant" in str(one.message) for one in caught)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+        warned = any("use_reentrant" in str(one.message) for one in caught)
         old = checkpoint(lambda t: t @ weight, x, use_reentrant=True)
     new = checkpoint(lambda t: t @ weight, x, use_reentrant=False)
     return weigh(
@@ -59,13 +57,9 @@ def cuda_autocast_gives_mixed_precision() -> Finding:
 def large_mask_goes_with_float16() -> Finding:
     """-1e9 under float16 autocast, whose largest number is 65504."""
     x = draw(3, 3).float()
-    raised = ""
     with torch.amp.autocast("cpu", dtype=torch.float16):
         scores = x @ x
-        try:
-            scores.masked_fill(scores > 0, -1e9)
-        except RuntimeError as error:
-            raised = type(error).__name__
+        raised = refused(scores.masked_fill, scores > 0, -1e9)
     return weigh(
         f"raises {raised or 'nothing'}; the largest is {torch.finfo(torch.float16).max:.0f}",
         holds=not raised,
@@ -76,15 +70,11 @@ def large_mask_goes_with_float16() -> Finding:
 def xavier_or_he() -> Finding:
     """Deviation after 20 layers of width 256: Xavier through linear maps, He through ReLU."""
     spread = {}
-    for name, gain, act in (
-        ("Xavier, linear", 1, False),
-        ("He, ReLU", 2, True),
-        ("Xavier, ReLU", 1, True),
-    ):
+    for name, gain in (("Xavier, linear", 1), ("He, ReLU", 2), ("Xavier, ReLU", 1)):
         x = draw(200, 256)
         for depth in range(20):
             x = x @ draw(256, 256, seed=depth + 1) * math.sqrt(gain / 256)
-            x = x.relu() if act else x
+            x = x.relu() if "ReLU" in name else x
         spread[name] = float(x.square().mean().sqrt())
     return weigh(
         ", ".join(f"{name}: {size:.2g}" for name, size in spread.items()),
@@ -137,4 +127,68 @@ def checkpointing_costs_a_third() -> Finding:
     more = [100 * (flops[s] / flops[0] - 1) for s in (1, 16)]
     return weigh(
         f"{min(more):.0f} to {max(more):.0f} % more", holds=25 < max(more) <= 100 / 3 + 1e-9
+    )
+
+
+@recomputes("12-07")
+def dropout_is_applied() -> Finding:
+    """A layer with self.dropout that forward never calls: two passes in training mode."""
+
+    class Layer(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.dropout = nn.Dropout(0.5)
+
+        def forward(self, x: Tensor) -> Tensor:
+            return x + torch.tanh(x)
+
+    layer = Layer().train()
+    same = torch.equal(layer(draw(3, 4)), layer(draw(3, 4)))
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(0)
+        called = torch.equal(layer.dropout(layer(draw(3, 4))), layer.dropout(layer(draw(3, 4))))
+    return weigh(
+        f"two passes in training mode are equal: {same}; with the call: {called}",
+        holds=not same,
+        amended=not called,
+    )
+
+
+@recomputes("12-13")
+def bert_masks_15_percent() -> Finding:
+    """What becomes of 200,000 tokens: [MASK], another, unchanged but selected."""
+    tokens = torch.randint(5, 1000, (200, 1000), generator=torch.Generator().manual_seed(0))
+    inputs, labels = mask_tokens(tokens, 4, 1000, [0], torch.Generator().manual_seed(1))
+    chosen = labels >= 0
+    hidden = inputs == 4
+    other = (inputs != tokens) & ~hidden
+    kept = chosen & (inputs == tokens)
+    parts = [100 * float(part.double().mean()) for part in (chosen, hidden, other, kept)]
+    return weigh(
+        f"{parts[0]:.0f} % selected; {parts[1]:.0f} % become [MASK], {parts[2]:.1f} % another, "
+        f"{parts[3]:.1f} % stay",
+        holds=abs(parts[1] - 15) < 0.5,
+        amended=abs(parts[0] - 15) < 0.5,
+    )
+
+
+@recomputes("12-14")
+def next_sentence_loss() -> Finding:
+    """-log P(IsNext) for all pairs, against -log(1 - P) for those that do not follow."""
+    follows = torch.tensor([1.0, 0.0] * 50)
+    told = {}
+    for name in ("printed", "both"):
+        logit = torch.zeros((), requires_grad=True)
+        for _ in range(400):
+            loss = F.softplus(-logit)
+            if name == "both":
+                loss = (follows * loss + (1 - follows) * F.softplus(logit)).mean()
+            (slope,) = torch.autograd.grad(loss, logit)
+            logit = (logit - slope).detach().requires_grad_()
+        told[name] = float(logit.sigmoid().detach())
+    return weigh(
+        f"trained as printed, P(IsNext) goes to {told['printed']:.3f} for every pair; with both "
+        f"terms to {told['both']:.3f}",
+        holds=abs(told["printed"] - 0.5) < 0.1,
+        amended=abs(told["both"] - 0.5) < 0.01,
     )

@@ -1,20 +1,21 @@
 """Checks of the claims of chapter 13; what needs training is read from a record."""
 
+import math
+from typing import Any
+
 import torch
-from torch import Tensor
+from torch import Tensor, nn
+from torch.nn import functional as F
 
 from course_utils.attention import attention_weights
-from course_utils.claims._inputs import draw, draws
-from course_utils.claims.finding import Finding, undecided, weigh
-from course_utils.claims.registry import recomputes
-from course_utils.measure import read_record
+from course_utils.claims._inputs import draw, draws, largest, recorded, row
+from course_utils.claims.finding import Finding, recomputes, undecided, weigh
 from course_utils.reading import attention_entropy, attention_flow, attention_rollout
 
 
-def untrained(seed: int, x: Tensor | None = None) -> Tensor:
+def untrained(seed: int) -> Tensor:
     """Return the weights of a head that was drawn and not trained."""
-    x = draw(12, 16) if x is None else x
-    W_q, W_k = draws((16, 16), (16, 16), seed=seed)
+    x, (W_q, W_k) = draw(12, 16), draws((16, 16), (16, 16), seed=seed)
     return attention_weights(x @ W_q / 4, x @ W_k / 4)
 
 
@@ -23,10 +24,9 @@ def alike(a: Tensor, b: Tensor) -> float:
     return float(torch.corrcoef(torch.stack([a.flatten(), b.flatten()]))[0, 1])
 
 
-def trained() -> dict[str, list[list[float]]]:
+def trained() -> dict[str, Any]:
     """Return a recorded induction model: two layers of one head, 400 steps."""
-    runs: list[dict[str, list[list[float]]]] = read_record("chapter_13_induction")["runs"]
-    return runs[0]
+    return recorded("chapter_13_induction")[0]
 
 
 @recomputes("13-01", "13-15")
@@ -46,30 +46,26 @@ def heatmaps_reveal_specialisation() -> Finding:
 @recomputes("13-05")
 def weights_agree_weakly_with_gradients() -> Finding:
     """Rank correlation with gradients, and other weights for the same prediction (2019)."""
-    runs = read_record("chapter_13_rankings")["pooled"]
-    told = {
-        kind: [run["with_gradient"] for run in runs if run["encoder"] == kind]
-        for kind in ("words", "lstm")
-    }
-    other = [run["adversarial"] for run in runs if run["encoder"] == "lstm"]
+    lstm, words = (recorded("chapter_13_rankings", "pooled", encoder=e) for e in ("lstm", "words"))
+    states, plain = ([run["with_gradient"] for run in runs] for runs in (lstm, words))
+    other = max(run["adversarial"] for run in lstm)
     return weigh(
-        f"over LSTM states {min(told['lstm']):.2f} to {max(told['lstm']):.2f}, over plain words "
-        f"{min(told['words']):.2f} to {max(told['words']):.2f}; other weights as far away as "
-        f"{max(other):.2f} give the same prediction",
-        holds=max(told["lstm"]) < 0.3 and max(other) > 0.3,
+        f"over LSTM states {min(states):.2f} to {max(states):.2f}, over plain words "
+        f"{min(plain):.2f} to {max(plain):.2f}; other weights as far away as {other:.2f} give the "
+        "same prediction",
+        holds=max(states) < 0.3 and other > 0.3,
     )
 
 
 @recomputes("13-06")
 def weights_follow_a_spurious_cue() -> Finding:
     """A cue that is planted, recorded; the paper named (2019) tested no such thing."""
-    runs = read_record("chapter_13_rankings")["cues"]
+    runs = recorded("chapter_13_rankings", "cues")
     times = [run[how]["weight_over_even"] for run in runs for how in run if how != "seed"]
     misled = max(run["cue misleads"]["right"] for run in runs)
     return undecided(
         f"{min(times):.0f} to {max(times):.0f} times its share of the weight, and at most "
-        f"{misled:.0%} "
-        "right where it misleads; in one kind of model",
+        f"{misled:.0%} right where it misleads; in one kind of model",
         for_it=min(times) > 2,
         against=len({"words"}) < 2,  # no evidence beyond the one encoder that was tried
     )
@@ -85,14 +81,12 @@ def rollout_multiplies_from_the_first() -> Finding:
         for weights in layers:
             right, wrong = weights @ right, wrong @ weights
         changed.append((right.argmax(-1) != wrong.argmax(-1)).double().mean())
-        last = layers
-    ours = attention_rollout([weights[None, None] for weights in last], residual=0.0)[0]
-    off = float((ours - right).abs().max())
+    ours = attention_rollout([weights[None, None] for weights in layers], residual=0.0)[0]
+    off = largest(ours, right)
     share = float(torch.stack(changed).mean())
     return weigh(
-        f"the published order gives {share:.0%} of the tokens another top source; A_L ... "
-        f"A_1 is ours "
-        f"within {off:.0e}",
+        f"the published order gives {share:.0%} of the tokens another top source; A_L ... A_1 is "
+        f"ours within {off:.0e}",
         holds=share < 0.01,
     )
 
@@ -112,8 +106,7 @@ def flow_is_attention_times_gradient() -> Finding:
     product = float((layers[1] * slope.abs())[2, 0])
     return weigh(
         f"flow {flow:.4f}, the least cut {cut:.4f}, no gradient asked for; attention times "
-        f"|gradient| "
-        f"{product:.4f}",
+        f"|gradient| {product:.4f}",
         holds=abs(flow - product) < 1e-6 and abs(flow - cut) > 1e-6,
     )
 
@@ -122,7 +115,7 @@ def flow_is_attention_times_gradient() -> Finding:
 def entropy_falls_with_depth() -> Finding:
     """A small GPT, recorded, and an induction model written by hand: the reverse."""
     falls = []
-    for run in read_record("chapter_13_heads")["runs"]:
+    for run in recorded("chapter_13_heads"):
         one, two = ([h["entropy"] for h in run["heads"] if h["layer"] == n] for n in (1, 2))
         falls.append(max(two) < min(one))
     tokens = torch.tensor([3, 1, 2, 3, 1, 2, 3])
@@ -140,7 +133,7 @@ def entropy_falls_with_depth() -> Finding:
 @recomputes("13-12")
 def all_on_the_first_token_is_a_fault() -> Finding:
     """A head that rests on the start token while nothing matches, and what is lost without it."""
-    run = read_record("chapter_13_induction")["runs"][0]
+    run = trained()
     rest, later = run["start_first_copy"][1][0], run["start_later"][1][0]
     return undecided(
         f"{rest:.0%} of its weight is on the start token while nothing matches, {later:.0%} after; "
@@ -148,3 +141,65 @@ def all_on_the_first_token_is_a_fault() -> Finding:
         for_it=rest > 0.5,
         against=run["without_head"][1] < run["right"] / 2,
     )
+
+
+@recomputes("13-10")
+def entropy_is_low_where_peaked() -> Finding:
+    """One weight of 1, and even weights: from 0 to ln n."""
+    peaked, even = torch.eye(32)[:1].double(), torch.full((1, 32), 1 / 32).double()
+    ends = [abs(float(attention_entropy(weights))) for weights in (peaked, even)]
+    return weigh(
+        f"{ends[0]:.2f} and {ends[1]:.4f} of ln 32 = {math.log(32):.4f}",
+        holds=ends[0] < 1e-9 and abs(ends[1] - math.log(32)) < 1e-9,
+    )
+
+
+def _entropies(training: bool) -> list[float]:
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(0)
+        layer = nn.MultiheadAttention(16, 2, dropout=0.1, batch_first=True).train(training)
+        x = torch.randn(2, 32, 16)
+        tables = [layer(x, x, x)[1].detach() for _ in range(6)]
+    return [float(-(table * table.clamp_min(1e-12).log()).sum(-1).mean()) for table in tables]
+
+
+@recomputes("13-13")
+def plot_of_entropy_by_layer() -> Finding:
+    """One layer, six times on one input, in training mode and in eval()."""
+    train, evaluated = _entropies(True), _entropies(False)
+    return weigh(
+        f"training {row(torch.tensor(train))}, eval() {row(torch.tensor(evaluated))}",
+        holds=max(evaluated) - min(evaluated) > 1e-3,
+    )
+
+
+@recomputes("13-14")
+def six_panels_show_patterns() -> Finding:
+    """What share of the entries drawn in training mode is 0, and in eval()."""
+    weights = draw(6, 32, 32).softmax(-1)
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(0)
+        shown = [F.dropout(weights, 0.1, mode) for mode in (True, False)]
+    gone = [float((table == 0).double().mean()) for table in shown]
+    return weigh(
+        f"{gone[0]:.0%} of the entries are removed in training mode, {gone[1]:.0%} in eval()",
+        holds=gone[0] == 0,
+        amended=gone[1] == 0,
+    )
+
+
+@recomputes("13-16")
+def fixed_bins_of_weights() -> Finding:
+    """High from 0.7, medium from 0.4, low from 0.1: even weights of 2, 8 and 50 keys."""
+    names = {n: _bin(1 / n) for n in (2, 8, 50)}
+    peaked = _bin(0.9)
+    return weigh(
+        f"even weights of 2, 8 and 50 keys: {names}; with 50 keys the even weight is {1 / 50}",
+        holds=len(set(names.values())) == 1,
+        amended=peaked == "high",
+    )
+
+
+def _bin(weight: float) -> str:
+    bins = ((0.7, "high"), (0.4, "medium"), (0.1, "low"), (0.0, "minimal"))
+    return next(name for least, name in bins if weight >= least)

@@ -3,9 +3,8 @@
 import torch
 
 from course_utils.attention import cross_covariance_attention
-from course_utils.claims._inputs import draw, draws, largest, power
-from course_utils.claims.finding import Finding, weigh
-from course_utils.claims.registry import recomputes
+from course_utils.claims._inputs import draw, draws, growth, largest
+from course_utils.claims.finding import Finding, recomputes, weigh
 from course_utils.measure import count_flops
 
 
@@ -15,9 +14,9 @@ def patches_of_an_image() -> Finding:
     patches = 224 * 224 // 16**2
     pairs = [(224 // p) ** 4 for p in (16, 8)]
     return weigh(
-        f"{patches} patches of {16 * 16 * 3} numbers, {patches + 1} tokens with [cls]; "
-        f"twice as fine, "
-        f"{(224 // 8) ** 2 // patches} times the patches, {pairs[1] // pairs[0]} times the pairs",
+        f"{patches} patches of {16 * 16 * 3} numbers, {patches + 1} tokens with [cls]; twice as "
+        f"fine, {(224 // 8) ** 2 // patches} times the patches, {pairs[1] // pairs[0]} times the "
+        "pairs",
         holds=patches == (224 // 16) ** 2 and pairs[1] == 16 * pairs[0],
     )
 
@@ -27,14 +26,11 @@ def cross_covariance_without_norms() -> Finding:
     """softmax(Q^T K / tau) V^T as printed; V softmax(K^T Q / tau) with columns of length 1."""
     query, key, value = draws((50, 8), (50, 8), (50, 8))
     unit = [x / x.norm(dim=0) for x in (query, key)]
-    right = value @ (unit[0].mT @ unit[1]).softmax(-1).mT
-    ours = cross_covariance_attention(query[None, None], key[None, None], value[None, None], 1.0)[
-        0, 0
-    ]
+    right = (value @ (unit[0].mT @ unit[1]).softmax(-1).mT)[None, None]
+    ours = cross_covariance_attention(query[None, None], key[None, None], value[None, None], 1.0)
     printed = (query.mT @ key).softmax(-1) @ value.mT
-    spread = [
-        float((x.mT @ y).std()) for x, y in (draws((n, 8), (n, 8)) for n in (50, 800, 12_800))
-    ]
+    drawn = [draws((n, 8), (n, 8)) for n in (50, 800, 12_800)]
+    spread = [float((x.mT @ y).std()) for x, y in drawn]
     return weigh(
         f"printed {tuple(printed.shape)} for {tuple(value.shape)}; without the norm scores have "
         f"deviations of {', '.join(f'{s:.1f}' for s in spread)} at n=50, 800, 12,800; with it and "
@@ -52,10 +48,7 @@ def cross_covariance_costs_nothing_in_n() -> Finding:
         x = draw(1, 1, n, d)
         return count_flops(cross_covariance_attention, x, x, x, torch.ones(1, 1, 1).double())
 
-    in_n, in_d = (
-        power((64, 256), (cost(64, 8), cost(256, 8))),
-        power((8, 32), (cost(64, 8), cost(64, 32))),
-    )
+    in_n, in_d = growth(lambda n: cost(n, 8), 64, 256), growth(lambda d: cost(64, d), 8, 32)
     return weigh(
         f"n^{in_n:.1f} d^{in_d:.1f} (4 n d^2 = {4 * 64 * 8**2:,} at n=64, d=8: {cost(64, 8):,})",
         holds=in_n < 0.1,

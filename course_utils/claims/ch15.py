@@ -14,9 +14,8 @@ from course_utils.attention import (
     scaled_dot_product_attention,
     softmax_jacobian,
 )
-from course_utils.claims._inputs import draw, draws, largest, refused
-from course_utils.claims.finding import Finding, weigh
-from course_utils.claims.registry import recomputes
+from course_utils.claims._inputs import attend, draw, draws, largest, refused
+from course_utils.claims.finding import Finding, recomputes, weigh
 
 
 @recomputes("15-01")
@@ -30,9 +29,8 @@ def gradient_past_attention() -> Finding:
     (frozen,) = torch.autograd.grad(x + weights @ x, x, slope)
     off = float((printed - alive).norm() / alive.norm())
     return weigh(
-        f"{largest(printed, frozen):.0e} off with frozen weights and W_V = I, {off:.0%} off "
-        f"with live "
-        "ones",
+        f"{largest(printed, frozen):.0e} off with frozen weights and W_V = I, {off:.0%} off with "
+        "live ones",
         holds=off < 1e-6,
         amended=largest(printed, frozen) < 1e-12,
     )
@@ -46,14 +44,13 @@ def attention_mitigates_vanishing_gradients() -> Finding:
         x = draw(1, 8, 16).requires_grad_()
         y = x
         for _ in range(12):
-            y = residual * y + 0.5 * scaled_dot_product_attention(y, y, y)
+            y = residual * y + 0.5 * attend(y)
         (slope,) = torch.autograd.grad((y * draw(1, 8, 16, seed=1)).sum(), x)
         found[residual] = float(slope.norm())
     reach = attention_weights(draw(8, 16), draw(8, 16, seed=2))[7, 0]
     return weigh(
-        f"attention alone {found[0.0]:.0e}, with the residual connection {found[1.0]:.0e}; "
-        f"one layer "
-        f"joins the first position to the last directly, by a weight of {float(reach):.2f}",
+        f"attention alone {found[0.0]:.0e}, with the residual connection {found[1.0]:.0e}; one "
+        f"layer joins the first position to the last directly, by a weight of {float(reach):.2f}",
         holds=found[0.0] > 1,
         amended=found[1.0] > 1 and float(reach) > 0,
     )
@@ -71,8 +68,7 @@ def attention_is_kernel_regression() -> Finding:
         off.append(largest(gaussian, scaled_dot_product_attention(query, keys, value)))
     return weigh(
         f"exponential kernel {off[0]:.0e}; Gaussian {off[1]:.0e} for keys of one length, "
-        f"{off[2]:.2f} "
-        "for others",
+        f"{off[2]:.2f} for others",
         holds=off[0] < 1e-12 and off[1] < 1e-12,
     )
 
@@ -132,7 +128,5 @@ def gradient_of_the_query_projection() -> Finding:
     query: Tensor = x @ W_q
     loss = scaled_dot_product_attention(query, key, value).square().sum()
     to_query, to_matrix = torch.autograd.grad(loss, (query, W_q))
-    return weigh(
-        f"{largest(x.mT @ to_query, to_matrix):.0e} apart",
-        holds=largest(x.mT @ to_query, to_matrix) < 1e-12,
-    )
+    off = largest(x.mT @ to_query, to_matrix)
+    return weigh(f"{off:.0e} apart", holds=off < 1e-12)

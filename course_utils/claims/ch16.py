@@ -2,29 +2,28 @@
 
 import torch
 
-from course_utils.attention import scaled_dot_product_attention, tiled_attention
-from course_utils.claims._inputs import draws, largest, power
-from course_utils.claims.finding import Finding, weigh
-from course_utils.claims.registry import recomputes
+from course_utils.attention import causal_mask, scaled_dot_product_attention, tiled_attention
+from course_utils.claims._inputs import draws, growth, largest
+from course_utils.claims.finding import Finding, recomputes, weigh
 from course_utils.distributed import ring_attention_step, ring_schedule, sequence_to_heads
 from course_utils.measure import attention_flops, kv_cache_bytes, largest_tensor
 
 RANKS = 4
 SHAPE = (1, 4, 16, 8)
+MASK = causal_mask(16, 16)
 
 
 @recomputes("16-02")
 def table_of_long_contexts() -> Finding:
     """The largest tensor, plain and tiled; FLOPs and cache; each as a power of the length."""
-    lengths = (512, 2048)
-    tables, tiles = [], []
-    for n in lengths:
-        query, key, value = (x.float() for x in draws(*[(1, 1, n, 8)] * 3))
-        tables.append(largest_tensor(scaled_dot_product_attention, query, key, value))
-        tiles.append(largest_tensor(tiled_attention, query, key, value, 64, 64))
-    work = [attention_flops(1, 1, n, n, 8, 8) for n in lengths]
-    cache = [kv_cache_bytes(1, 1, 8, n, 1, 2) for n in lengths]
-    stored, tiled, flops, kept = (power(lengths, y) for y in (tables, tiles, work, cache))
+
+    def qkv(n: int) -> list[torch.Tensor]:
+        return [x.float() for x in draws(*[(1, 1, n, 8)] * 3)]
+
+    stored = growth(lambda n: largest_tensor(scaled_dot_product_attention, *qkv(n)), 512, 2048)
+    tiled = growth(lambda n: largest_tensor(tiled_attention, *qkv(n), 64, 64), 512, 2048)
+    flops = growth(lambda n: attention_flops(1, 1, n, n, 8, 8), 512, 2048)
+    kept = growth(lambda n: kv_cache_bytes(1, 1, 8, n, 1, 2), 512, 2048)
     return weigh(
         f"the largest tensor grows as n^{stored:.1f}, tiled as n^{tiled:.1f}; operations as "
         f"n^{flops:.1f}, the cache as n^{kept:.1f}",
@@ -40,16 +39,14 @@ def ring_of_blocks() -> Finding:
     places = torch.arange(SHAPE[2]).chunk(RANKS)
     parts = []
     for rank, mine in enumerate(places):
-        out, lse = (
-            query.new_zeros(1, 4, len(mine), 8),
-            query.new_full((1, 4, len(mine)), -torch.inf),
-        )
+        out = query.new_zeros(1, 4, len(mine), 8)
+        lse = query.new_full((1, 4, len(mine)), -torch.inf)
         for source in ring_schedule(RANKS, rank):
             theirs = places[source]
             block = (key[:, :, theirs], value[:, :, theirs])
             out, lse = ring_attention_step(out, lse, query[:, :, mine], *block, mine, theirs)
         parts.append(out)
-    off = largest(torch.cat(parts, dim=2), _causal(query, key, value))
+    off = largest(torch.cat(parts, 2), scaled_dot_product_attention(query, key, value, MASK))
     return weigh(f"{RANKS} ranks, causal: {off:.0e} from one process", holds=off < 1e-12)
 
 
@@ -57,27 +54,19 @@ def ring_of_blocks() -> Finding:
 def text_or_heads() -> Finding:
     """The same attention with the text shared out, its weights whole, and with the heads."""
     query, key, value = draws(SHAPE, SHAPE, SHAPE)
-    whole = _causal(query, key, value)
+    whole = scaled_dot_product_attention(query, key, value, MASK)
     by_text = [
-        scaled_dot_product_attention(
-            query[:, :, mine], key, value, torch.arange(SHAPE[2]) <= mine.unsqueeze(-1)
-        )
-        for mine in torch.arange(SHAPE[2]).chunk(RANKS)
+        scaled_dot_product_attention(part, key, value, mask)
+        for part, mask in zip(query.chunk(RANKS, dim=2), MASK.chunk(RANKS), strict=True)
     ]
     traded = [sequence_to_heads(x.chunk(RANKS, dim=2)) for x in (query, key, value)]
-    by_heads = [_causal(*shares) for shares in zip(*traded, strict=True)]
-    off = (
-        largest(torch.cat(by_text, dim=2), whole),
-        largest(torch.cat(by_heads, dim=1), whole),
-    )
+    by_heads = [
+        scaled_dot_product_attention(q, k, v, MASK) for q, k, v in zip(*traded, strict=True)
+    ]
+    off = [largest(torch.cat(by_text, 2), whole), largest(torch.cat(by_heads, 1), whole)]
     return weigh(
         f"split by tokens {off[0]:.0e} off, by heads {off[1]:.0e}: two ways, and only the second "
         "can split the weights",
         holds=False,
         amended=max(off) < 1e-12,
     )
-
-
-def _causal(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor) -> torch.Tensor:
-    length = torch.arange(query.shape[-2])
-    return scaled_dot_product_attention(query, key, value, length <= length.unsqueeze(-1))

@@ -3,14 +3,9 @@
 import torch
 from torch.nn import functional as F
 
-from course_utils.attention import (
-    attention_weights,
-    merge_heads,
-    split_heads,
-)
+from course_utils.attention import attention_weights, merge_heads, split_heads
 from course_utils.claims._inputs import draw, draws
-from course_utils.claims.finding import Finding, weigh
-from course_utils.claims.registry import recomputes
+from course_utils.claims.finding import Finding, recomputes, weigh
 
 # What the docstring of a published module promises, and a word that a name of its code would have.
 PROMISED = {

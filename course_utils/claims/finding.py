@@ -1,5 +1,6 @@
-"""What a check of a claim returns, and how its verdict follows from what was computed."""
+"""How a check is tied to its claim, what it returns, and how its verdict follows."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -14,6 +15,30 @@ class Finding:
 
     measured: str
     verdict: Verdict
+
+
+Check = Callable[[], Finding]
+CHECKS: dict[str, Check] = {}
+
+
+def recomputes(*claims: str) -> Callable[[Check], Check]:
+    """Return a decorator that makes a function the check of a claim, or of equal claims.
+
+    Raises:
+        ValueError: A claim has a check already.
+    """
+
+    def register(check: Check) -> Check:
+        for claim in claims:
+            if claim in CHECKS:
+                raise ValueError(
+                    f"a claim must have one check, got {CHECKS[claim].__name__} "
+                    f"and {check.__name__} for {claim!r}"
+                )
+            CHECKS[claim] = check
+        return check
+
+    return register
 
 
 def weigh(measured: str, *, holds: bool, amended: bool = False) -> Finding:

@@ -2,36 +2,12 @@
 
 import importlib
 import pkgutil
-from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
-from course_utils.claims.finding import Finding
+from course_utils.claims.finding import CHECKS, Check, Finding
 from course_utils.claims.ledger import ledger
 from course_utils.validation import check_instance
-
-Check = Callable[[], Finding]
-_CHECKS: dict[str, Check] = {}
-
-
-def recomputes(*claims: str) -> Callable[[Check], Check]:
-    """Return a decorator that makes a function the check of a claim, or of equal claims.
-
-    Raises:
-        ValueError: A claim has a check already.
-    """
-
-    def register(check: Check) -> Check:
-        for claim in claims:
-            if claim in _CHECKS:
-                raise ValueError(
-                    f"a claim must have one check, got {_CHECKS[claim].__name__} "
-                    f"and {check.__name__} for {claim!r}"
-                )
-            _CHECKS[claim] = check
-        return check
-
-    return register
 
 
 def checks(chapter: str | None = None) -> dict[str, Check]:
@@ -39,7 +15,7 @@ def checks(chapter: str | None = None) -> dict[str, Check]:
     _register(f"ch{chapter or ''}")
     return {
         claim: check
-        for claim, check in sorted(_CHECKS.items())
+        for claim, check in sorted(CHECKS.items())
         if chapter is None or claim.startswith(f"{chapter}-")
     }
 

@@ -192,7 +192,7 @@ def write_tables(results: Iterable[Result], folder: Path) -> None:
         learner: [last.get((learner, chapter), {}).get("points", "") for chapter in chapters]
         for learner in learners
     }
-    _write(
+    write_csv(
         folder / "points.csv",
         ["learner", "chapter", "exercise", "points", "of", "verdict"],
         *(
@@ -203,19 +203,20 @@ def write_tables(results: Iterable[Result], folder: Path) -> None:
     )
     # As Canvas exports it: five columns that say who it is, and a row of what is possible.
     names = ["Student", "ID", "SIS User ID", "SIS Login ID", "Section"]
-    _write(
+    write_csv(
         folder / "canvas.csv",
         [*names, *titles],
         ["    Points Possible", "", "", "", "", *most],
         *([learner, "", "", learner, "", *points] for learner, points in rows.items()),
     )
-    _write(
+    write_csv(
         folder / "moodle.csv",
         ["username", *titles],
         *([learner, *points] for learner, points in rows.items()),
     )
 
 
-def _write(path: Path, *rows: Sequence[Any]) -> None:
+def write_csv(path: Path, *rows: Sequence[Any]) -> None:
+    """Write the rows of a table, the first of which names the columns."""
     with path.open("w", encoding="utf-8", newline="") as file:
         csv.writer(file).writerows(rows)

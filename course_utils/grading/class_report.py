@@ -5,7 +5,6 @@ them in. Learners appear as numbers; their initials can be shown. No name stands
 """
 
 import argparse
-import csv
 import re
 import sys
 from collections import defaultdict
@@ -23,7 +22,7 @@ from course_utils.checking.exercise import Exercise
 from course_utils.checking.progress import json_lines
 from course_utils.checking.report import inline_html
 from course_utils.exercises import all_exercises
-from course_utils.grading.bulk import RESULTS
+from course_utils.grading.bulk import RESULTS, write_csv
 
 PAGE = "report.html"
 
@@ -187,18 +186,16 @@ def write(report: ClassReport, folder: Path) -> Path:
     template = environment.get_template("class_report.html")
     page = folder / PAGE
     page.write_text(template.render(report=report), encoding="utf-8")
-    exercises = [
-        (r.exercise.chapter, r.exercise.name, r.tried, r.first, r.now) for r in report.rows
-    ]
-    mistakes = [
-        (m.name, len(m.learners), len(m.still), " ".join(m.exercises)) for m in report.mistakes
-    ]
-    for name, head, rows in (
-        ("exercises", ("chapter", "exercise", "tried", "passed at first", "pass now"), exercises),
-        ("mistakes", ("mistake", "learners", "still", "exercises"), mistakes),
-    ):
-        with (folder / f"{name}.csv").open("w", encoding="utf-8", newline="") as file:
-            csv.writer(file).writerows([head, *rows])
+    write_csv(
+        folder / "exercises.csv",
+        ("chapter", "exercise", "tried", "passed at first", "pass now"),
+        *((r.exercise.chapter, r.exercise.name, r.tried, r.first, r.now) for r in report.rows),
+    )
+    write_csv(
+        folder / "mistakes.csv",
+        ("mistake", "learners", "still", "exercises"),
+        *((m.name, len(m.learners), len(m.still), " ".join(m.exercises)) for m in report.mistakes),
+    )
     return page
 
 

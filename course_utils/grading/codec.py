@@ -39,7 +39,7 @@ class Handle:
     number: int
 
 
-class Writer:
+class _Writer:
     """Collects a message: a tree of plain values, and the memory of each tensor once."""
 
     def __init__(self, keep: Callable[[Any], int] | None = None) -> None:
@@ -78,18 +78,6 @@ class Writer:
         layout = (tuple(tensor.shape), tensor.stride(), tensor.storage_offset())
         return [str(tensor.dtype), *layout, place, tensor.requires_grad]
 
-    def message(self, value: Any) -> bytes:
-        """Return the bytes of a whole message.
-
-        Raises:
-            ValueError: They would be too many.
-        """
-        head = json.dumps({"value": self.tree(value), "sizes": list(map(len, self.blobs))}).encode()
-        parts = [len(head).to_bytes(8, "big"), head, *self.blobs]
-        if sum(map(len, parts)) > LIMIT:
-            raise ValueError(f"a message must have at most {LIMIT} bytes, got more")
-        return b"".join(parts)
-
 
 def encode(value: Any, keep: Callable[[Any], int] | None = None) -> bytes:
     """Return the bytes of a value: numbers, text, tensors, generators, lists, tuples and dicts.
@@ -102,7 +90,13 @@ def encode(value: Any, keep: Callable[[Any], int] | None = None) -> bytes:
     Raises:
         ValueError: The message would be too long.
     """
-    return Writer(keep).message(value)
+    writer = _Writer(keep)
+    tree = writer.tree(value)
+    head = json.dumps({"value": tree, "sizes": list(map(len, writer.blobs))}).encode()
+    parts = [len(head).to_bytes(8, "big"), head, *writer.blobs]
+    if sum(map(len, parts)) > LIMIT:
+        raise ValueError(f"a message must have at most {LIMIT} bytes, got more")
+    return b"".join(parts)
 
 
 def decode(

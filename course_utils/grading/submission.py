@@ -6,8 +6,9 @@ wherever they stand, in the notebook's order. Statements that only do something 
 """
 
 import ast
-import symtable
 from collections.abc import Iterable
+
+from course_utils.own.source import looked_up
 
 _COMPOUND = (ast.If, ast.Try, ast.With)
 
@@ -61,19 +62,7 @@ def _bound(statement: ast.stmt) -> set[str]:
 
 
 def _looked_up(statement: ast.stmt) -> set[str]:
-    """Return the names that a statement, or a function in it, looks up in the notebook."""
     try:
-        tables = [symtable.symtable(ast.unparse(statement), "notebook", "exec")]
+        return looked_up(ast.unparse(statement))
     except SyntaxError:
         return set()
-    names = set()
-    while tables:
-        table = tables.pop()
-        tables += table.get_children()
-        outermost = table.get_type() == "module"
-        names |= {
-            symbol.get_name()
-            for symbol in table.get_symbols()
-            if symbol.is_referenced() and (outermost or symbol.is_global())
-        }
-    return names

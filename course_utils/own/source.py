@@ -86,9 +86,7 @@ class _Text:
         self.constants.append(f"{name} = {text}")
 
     def _is_from_here(self, value: Any) -> bool:
-        written = (
-            isinstance(inspect.unwrap(value), FunctionType | type) if callable(value) else False
-        )
+        written = callable(value) and isinstance(inspect.unwrap(value), FunctionType | type)
         return written and value.__module__ == self.home
 
     def _define(self, name: str, value: Any) -> None:
@@ -105,7 +103,7 @@ class _Text:
             if node.name != name:
                 self.seen.add(node.name)
                 source += f"\n\n\n{name} = {node.name}"
-        for needed in _needed(source):
+        for needed in sorted(looked_up(source)):
             if needed in self.names:
                 self.add(needed, self.names[needed])
         self.definitions.append(source)
@@ -161,17 +159,17 @@ def _codes(inner: Any) -> Iterator[CodeType]:
             yield made.__code__
 
 
-def _needed(source: str) -> list[str]:
-    """Return the names that a definition takes from around it, in the order of the alphabet."""
-    found: set[str] = set()
+def looked_up(source: str) -> set[str]:
+    """Return the names that statements, or functions in them, take from around them.
 
-    def visit(table: symtable.SymbolTable) -> None:
+    Raises:
+        SyntaxError: They cannot stand by themselves.
+    """
+    tables, names = [symtable.symtable(source, "<answer>", "exec")], set()
+    while tables:
+        table = tables.pop()
+        tables += table.get_children()
         top = table.get_type() == "module"
-        for symbol in table.get_symbols():
-            if symbol.is_referenced() and (top or symbol.is_global()):
-                found.add(symbol.get_name())
-        for inner in table.get_children():
-            visit(inner)
-
-    visit(symtable.symtable(source, "<answer>", "exec"))
-    return sorted(found)
+        symbols = [one for one in table.get_symbols() if one.is_referenced()]
+        names |= {one.get_name() for one in symbols if top or one.is_global()}
+    return names

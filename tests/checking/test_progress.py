@@ -57,8 +57,8 @@ def test_foreign_lines_are_skipped_and_kept(journal: Journal) -> None:
     assert b"\xff\xfe" in journal.path.read_bytes()
 
 
-def test_an_unwritable_place_is_said_once_and_stops_nothing(tmp_path, capsys, monkeypatch) -> None:
-    monkeypatch.setattr(module, "_warned", False)
+def test_an_unwritable_place_is_said_once_and_stops_nothing(tmp_path, capsys) -> None:
+    module._say_once.cache_clear()
     blocker = tmp_path / "file"
     blocker.write_text("in the way")
     for _ in range(2):

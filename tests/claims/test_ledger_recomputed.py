@@ -7,8 +7,8 @@ from inspect import getsource
 import pytest
 
 from course_utils.claims import Finding, check_of, ledger, recompute, recompute_all
-from course_utils.claims.finding import by_machine, undecided, weigh
-from course_utils.claims.registry import Check, checks, recomputes
+from course_utils.claims.finding import Check, by_machine, recomputes, undecided, weigh
+from course_utils.claims.registry import checks
 
 RUN = [claim for claim in ledger() if claim["how"] in ("run", "computed")]
 NAMES = [claim["id"] for claim in RUN]
