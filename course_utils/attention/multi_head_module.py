@@ -98,7 +98,7 @@ class MultiHeadAttention(nn.Module):
         key = query if key is None else key
         queries, keys, values = self._project(query, key, key if value is None else value)
         if attn_mask is not None:
-            check_mask(attn_mask, _score_shape(queries, keys))
+            check_mask(attn_mask, torch.Size((*queries.shape[:-1], keys.shape[-2])))
         check_instance(bool, is_causal=is_causal)
         if is_causal:
             _check_causal(queries, keys, attn_mask)
@@ -160,10 +160,6 @@ class MultiHeadAttention(nn.Module):
 
 def _matrix(rows: int, columns: int) -> nn.Parameter:
     return nn.Parameter(nn.init.xavier_uniform_(torch.empty(rows, columns)))
-
-
-def _score_shape(queries: Tensor, keys: Tensor) -> torch.Size:
-    return torch.Size((*queries.shape[:-1], keys.shape[-2]))
 
 
 def _check_causal(queries: Tensor, keys: Tensor, attn_mask: Tensor | None) -> None:

@@ -20,6 +20,7 @@ from course_utils.attention._last_queries import attend_last
 from course_utils.attention.block_pool import BlockPool
 from course_utils.validation import (
     check_at_least,
+    check_axes,
     check_instance,
     check_integers,
     check_new,
@@ -45,10 +46,7 @@ def paged_gather(
             names a block that does not exist.
     """
     check_tensor(pool=pool)
-    if pool.dim() != 4:
-        raise ValueError(
-            f"pool must have the axes (num_blocks, block_size, H, d), got {tuple(pool.shape)}"
-        )
+    check_axes("num_blocks block_size H d", pool=pool)
     check_integers("n", block_table=block_table)
     check_at_least(0, length=length)
     used = block_table[: -(-length // pool.shape[1])]

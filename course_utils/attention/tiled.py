@@ -17,7 +17,7 @@ from torch import Tensor
 
 from course_utils.attention._tiles import by_group, check_tiled, mask_future, num_visible, tiles
 from course_utils.attention.online_softmax import online_softmax_step
-from course_utils.validation import check_float, check_same_dtype
+from course_utils.validation import check_float, check_same_dtype, check_shape
 
 
 def tiled_attention(
@@ -99,7 +99,10 @@ def tiled_attention_backward(
         ValueError: Sizes do not fit together, or a block size is below 1.
     """
     check_tiled(query, key, value, block_q, block_k, is_causal)
-    _check_forward(query, value, out, lse, grad_out)
+    check_float(lse=lse)
+    check_same_dtype(query=query, out=out, grad_out=grad_out)
+    check_shape((*query.shape[:-1], value.shape[-1]), out=out, grad_out=grad_out)
+    check_shape(query.shape[:-1], lse=lse)
     scale = 1.0 / math.sqrt(query.shape[-1])
     dq, dk, dv = (torch.zeros_like(x) for x in (query, key, value))
     # The mean of the weights' gradients under the weights: rowsum(P · dP) = rowsum(dO · O).
@@ -120,18 +123,3 @@ def tiled_attention_backward(
             dk[..., keys, :].add_(grad_scores.mT @ q)  # q is scaled already
             dv[..., keys, :].add_(weights.mT @ grad)
     return dq, dk, dv
-
-
-def _check_forward(
-    query: Tensor, value: Tensor, out: Tensor, lse: Tensor, grad_out: Tensor
-) -> None:
-    check_float(out=out, lse=lse, grad_out=grad_out)
-    check_same_dtype(query=query, out=out, grad_out=grad_out)
-    expected = (*query.shape[:-1], value.shape[-1])
-    for name, tensor, shape in (
-        ("out", out, expected),
-        ("lse", lse, expected[:-1]),
-        ("grad_out", grad_out, expected),
-    ):
-        if tuple(tensor.shape) != shape:
-            raise ValueError(f"{name} must have the shape {shape}, got {tuple(tensor.shape)}")

@@ -164,8 +164,4 @@ def _gathered(weights: Tensor, row: Tensor, rows: int) -> Tensor:
 def _check_table(table: Tensor, max_distance: int, width: int) -> None:
     check_float(relative_embedding=table)
     check_at_least(0, max_distance=max_distance)
-    wanted = (2 * max_distance + 1, width)
-    if tuple(table.shape) != wanted:
-        raise ValueError(
-            f"relative_embedding must have the shape {wanted}, got {tuple(table.shape)}"
-        )
+    check_shape((2 * max_distance + 1, width), relative_embedding=table)
