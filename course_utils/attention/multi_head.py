@@ -100,17 +100,8 @@ def multi_head_attention_fused(
 ) -> Float[Tensor, "B L d_model"]:
     """Return self-attention with one product for all projections, and no matrix of weights.
 
-    Args:
-        x: The stream that asks, is asked and hands over.
-        W_qkv: W_q, W_k and W_v side by side.
-        W_o: Mixes the heads' outputs.
-        num_heads: How many heads share the width.
-        attn_mask: True where a query may attend; (L, L), (H, L, L), (B, 1, L, L) or (B, H, L, L).
-
-    Raises:
-        TypeError: An input is not a floating-point tensor, the mask is not boolean, or `num_heads`
-            is not an int.
-        ValueError: Sizes do not fit together.
+    The stream x asks, is asked and hands over; W_qkv is W_q, W_k and W_v side by side. The other
+    args and the errors are those of `multi_head_attention`.
     """
     check_float("B length width", x=x)
     batch, length, d_model = x.shape

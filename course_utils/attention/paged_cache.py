@@ -120,12 +120,7 @@ class PagedCache(Counted):
     def attend(self, query: Float[Tensor, "B H T d"]) -> Float[Tensor, "B H T d"]:
         """Return causal attention of the queries of the last T tokens to all tokens so far.
 
-        Args:
-            query: What the last T appended tokens ask for; H_kv divides H.
-
-        Raises:
-            TypeError: The dtypes differ.
-            ValueError: Shapes do not fit, or T does not lie between 1 and the length.
+        Args and errors are those of `KVCache.attend`.
         """
         check_query(query, self._like(), self.length)
         return attend_last(query, *self._held())

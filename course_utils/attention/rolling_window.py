@@ -33,15 +33,7 @@ def rolling_cache_positions(num_seen: int, window: int, num_sinks: int) -> list[
 
 
 def check_held(now: int, length: int, begun: list[int], window: int, num_sinks: int) -> None:
-    """Raise unless a cache of `now` tokens holds all that one of `length` holds.
-
-    Args:
-        now: How many tokens there are.
-        length: How many there are to be.
-        begun: Where the sequences begin.
-        window: How many of the last ones are kept.
-        num_sinks: How many of the first ones are kept.
-    """
+    """Raise unless a cache of `now` tokens, begun there, holds all that one of `length` holds."""
     for start in sorted(set(begun)):
         held, wanted = (
             set(rolling_cache_positions(max(end - start, 0), window, num_sinks))

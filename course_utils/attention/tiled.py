@@ -82,21 +82,8 @@ def tiled_attention_backward(
 ]:
     """Return the gradients of query, key and value; each tile's weights are computed again.
 
-    Args:
-        query: The forward pass's query.
-        key: The forward pass's key.
-        value: The forward pass's value.
-        out: What the forward pass returned.
-        lse: The logsumexp that the forward pass returned.
-        grad_out: The loss's slope in each entry of the output.
-        block_q: How many queries a tile has.
-        block_k: How many keys a tile has.
-        is_causal: Whether query i saw only the keys 0 to i.
-
-    Raises:
-        TypeError: An input is not a floating-point tensor, a block size is not an int, or is_causal
-            is not a bool.
-        ValueError: Sizes do not fit together, or a block size is below 1.
+    It takes what `tiled_attention` took, the out and lse that it returned, and grad_out, the loss's
+    slope in each entry of the output. Errors are those of `tiled_attention`.
     """
     check_tiled(query, key, value, block_q, block_k, is_causal)
     check_float(lse=lse)
