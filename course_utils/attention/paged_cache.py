@@ -111,7 +111,7 @@ class PagedCache(Counted):
                 table[-1] = self.pool.own(table[-1])
             table += self.pool.take(needed)
         place = torch.arange(self.length, end, device=key.device)
-        blocks = self._table().to(key.device)[:, place // self.pool.block_size]
+        blocks = torch.tensor(self.tables, device=key.device)[:, place // self.pool.block_size]
         slots = place % self.pool.block_size
         self.pool.key[blocks, slots] = key.detach().transpose(1, 2)
         self.pool.value[blocks, slots] = value.detach().transpose(1, 2)
@@ -168,9 +168,6 @@ class PagedCache(Counted):
             count - (self.pool.num_users[block] == count) for block, count in writers.items()
         )
 
-    def _table(self) -> Tensor:
-        return torch.tensor(self.tables)
-
     def _like(self) -> Tensor:
         """A view with the axes (B, H_kv, slots, d_k) of what comes in."""
         return self.pool.key[:1].transpose(1, 2).expand(len(self.tables), -1, -1, -1)
@@ -180,7 +177,8 @@ class PagedCache(Counted):
         return *self._held(), torch.arange(self.length, device=self.pool.key.device)
 
     def _held(self) -> tuple[Tensor, Tensor]:
-        blocks = self._table().long().to(self.pool.key.device).flatten()
+        device = self.pool.key.device
+        blocks = torch.tensor(self.tables, dtype=torch.long, device=device).flatten()
         slots = len(blocks) * self.pool.block_size // len(self.tables)
         shape = (len(self.tables), slots, *self.pool.key.shape[2:])
         key, value = (
