@@ -82,13 +82,8 @@ def attention_backward(
 ]:
     """Return the gradients of query, key and value, given the gradient of the output.
 
-    No mask, scale 1/√d_k, no autograd; leading axes are the same for all four.
-
-    Args:
-        query: The forward pass's query.
-        key: The forward pass's key.
-        value: The forward pass's value.
-        grad_out: The loss's slope in each entry of the output.
+    No mask, scale 1/√d_k, no autograd; leading axes are the same for all four. Apart from
+    grad_out, the loss's slope in each entry of the output, they are what the forward pass took.
 
     Raises:
         TypeError: An input is not a floating-point tensor.

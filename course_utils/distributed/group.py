@@ -34,12 +34,8 @@ def joined_group(
 ) -> Iterator[torch.device]:
     """Join the group, yield the rank's device, and leave when every rank is ready to leave.
 
-    Args:
-        rank: This process's number.
-        world_size: How many there are.
-        timeout: How many seconds an operation waits for the other ranks.
-        meeting: A file that all ranks share, so that no port is taken; without one, the address
-            that `torchrun` put into the environment.
+    An operation waits `timeout` seconds for the other ranks. They meet at a file that all of them
+    share, so that no port is taken, or at the address that `torchrun` put into the environment.
     """
     device = rank_device(rank, world_size)
     if device.type == "cuda":

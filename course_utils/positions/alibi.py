@@ -14,10 +14,7 @@ from jaxtyping import Float, Shaped
 from torch import Tensor
 
 from course_utils.positions.scheme import PositionScheme, relative_positions
-from course_utils.validation import (
-    check_at_least,
-    check_float,
-)
+from course_utils.validation import check_at_least, check_float
 
 
 def alibi_slopes(num_heads: int) -> Float[Tensor, " H"]:
