@@ -112,7 +112,6 @@ def concat_score(
     key, so no pair has to be concatenated. Args and errors are those of `additive_score`.
     """
     check_float("... length width", query=query, key=key)
-    check_leading(query=query, key=key)
     check_float("d_a", v=v)
     width = query.shape[-1] + key.shape[-1]
     check_matrix("W", W, rows=width, columns=v.shape[0], of="query and key together")

@@ -15,7 +15,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from course_utils.attention._tiles import by_group, check_tiled, mask_future, num_visible, tiles
+from course_utils.attention._tiles import check_tiled, mask_future, num_visible, tiles
 from course_utils.attention.online_softmax import online_softmax_step
 from course_utils.validation import check_float, check_same_dtype, check_shape
 
@@ -50,7 +50,8 @@ def tiled_attention(
     scale = 1.0 / math.sqrt(query.shape[-1])
     out = query.new_empty(*query.shape[:-1], value.shape[-1])
     lse = query.new_empty(query.shape[:-1])
-    heads, outs, sums = (by_group(x, key.shape[1]) for x in (query, out, lse.unsqueeze(-1)))
+    by_group = (key.shape[1], query.shape[1] // key.shape[1])  # heads that read the same keys
+    heads, outs, sums = (x.unflatten(1, by_group) for x in (query, out, lse.unsqueeze(-1)))
     for rows in tiles(query.shape[-2], block_q):
         tile = heads[..., rows, :] * scale
         q = tile.flatten(2, 3)
@@ -95,7 +96,8 @@ def tiled_attention_backward(
     # The mean of the weights' gradients under the weights: rowsum(P · dP) = rowsum(dO · O).
     delta = (grad_out * out).sum(dim=-1, keepdim=True)
     given = query, grad_out, lse.unsqueeze(-1), delta
-    *heads, dq_heads = (by_group(x, key.shape[1]) for x in (*given, dq))
+    by_group = (key.shape[1], query.shape[1] // key.shape[1])
+    *heads, dq_heads = (x.unflatten(1, by_group) for x in (*given, dq))
     for rows in tiles(query.shape[-2], block_q):
         q, grad, top, mean = (x[..., rows, :].flatten(2, 3) for x in heads)
         q, dq_rows = q * scale, dq_heads[..., rows, :]
