@@ -10,8 +10,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 
 from course_utils.attention.scaled_dot_product import scaled_dot_product_attention
-from course_utils.plain_validation import check_number
-from course_utils.validation import check_float
+from course_utils.validation import check_float, check_number
 
 
 def differential_attention(

@@ -155,7 +155,6 @@ def _matrix(rows: int, columns: int) -> nn.Parameter:
 
 
 def _check_causal(queries: Tensor, keys: Tensor, attn_mask: Tensor | None) -> None:
-    """Raise where `is_causal` would leave open what is meant."""
     if attn_mask is not None:
         raise ValueError("is_causal needs attn_mask to be None, got both: combine them in one mask")
     if queries.shape[-2] != keys.shape[-2]:

@@ -66,9 +66,7 @@ class QuantizedCache(Counted):
     ) -> None:
         """Take the memory for `max_length` tokens; `dtype` is that of what comes in and goes out.
 
-        Raises:
-            TypeError: A size is not an int, or the dtype is not floating.
-            ValueError: A size is below 1.
+        Errors are those of `KVCache`.
         """
         check_at_least(1, batch=batch, num_kv_heads=num_kv_heads, max_length=max_length, d_k=d_k)
         check_storage(dtype, device)

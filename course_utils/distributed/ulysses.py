@@ -13,8 +13,7 @@ import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Tensor
 
-from course_utils.plain_validation import check_instance
-from course_utils.validation import check_grouped, check_same_dtype
+from course_utils.validation import check_grouped, check_instance, check_same_dtype
 
 
 def sequence_to_heads(

@@ -10,8 +10,7 @@ from typing import Any, Literal, get_args
 import torch.distributed as dist
 
 from course_utils.measure.cost import Watching
-from course_utils.plain_validation import check_at_least, check_instance
-from course_utils.validation import check_head_groups
+from course_utils.validation import check_at_least, check_head_groups, check_instance
 
 Scheme = Literal["ring", "ulysses", "tensor"]
 

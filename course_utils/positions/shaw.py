@@ -143,9 +143,7 @@ def _counted(num_queries: int, num_keys: int, device: torch.device) -> tuple[Ten
 
 
 def _row(query_positions: Tensor, key_positions: Tensor, max_distance: int) -> Tensor:
-    """Return which row of the table belongs to each pair."""
-    check_integers(query_positions=query_positions)
-    check_integers(key_positions=key_positions)
+    check_integers(query_positions=query_positions, key_positions=key_positions)
     steps = relative_positions(query_positions, key_positions)
     return steps.clamp(-max_distance, max_distance) + max_distance
 
