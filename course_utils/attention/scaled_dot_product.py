@@ -20,6 +20,7 @@ from course_utils.validation import (
     check_query_key,
     check_query_key_value,
     check_same_dtype,
+    check_shape,
 )
 
 
@@ -91,11 +92,7 @@ def attention_backward(
     """
     check_query_key_value(query, key, value)
     check_same_dtype(query=query, grad_out=grad_out)
-    expected = (*query.shape[:-1], value.shape[-1])
-    if tuple(grad_out.shape) != expected:
-        raise ValueError(
-            f"grad_out must have the output's shape {expected}, got {tuple(grad_out.shape)}"
-        )
+    check_shape((*query.shape[:-1], value.shape[-1]), grad_out=grad_out)
     if not query.shape[:-2] == key.shape[:-2] == value.shape[:-2]:
         raise ValueError(
             "query, key and value need the same leading axes here, "
