@@ -66,14 +66,8 @@ def shaw_values(
 ) -> Float[Tensor, "B H L d_v"]:
     """Return what is added to the average of the values: Σ_j w_ij a_ij.
 
-    Args:
-        weights: How much each query takes from each key.
-        relative_embedding: Row max_distance + r is for a key r places after the query.
-        max_distance: Distances beyond it count as it.
-
-    Raises:
-        TypeError: An input is not a floating-point tensor, or max_distance is not an int.
-        ValueError: Sizes do not fit together, or max_distance is negative.
+    The weights say how much each query takes from each key. The other args and the errors are those
+    of `shaw_scores`.
     """
     check_float(weights=weights)
     if weights.dim() < 2:
