@@ -43,7 +43,6 @@ def differential_attention(
         check_number(balance=balance)
     elif balance.dim() or not balance.is_floating_point():
         raise ValueError(f"balance must be a single number, got shape {tuple(balance.shape)}")
-    check_float("... S d_v", value=value)
     first, second = (
         scaled_dot_product_attention(one, other, value, attn_mask)
         for one, other in zip(query.unbind(-3), key.unbind(-3), strict=True)
