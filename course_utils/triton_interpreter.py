@@ -17,17 +17,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = [
-    "TensorDescriptor",
-    "constexpr",
-    "interpreted",
-    "interpreter",
-    "jit",
-    "lacking",
-    "require_triton",
-    "tl",
-]
-
 try:
     import triton
     import triton.language as tl

@@ -8,16 +8,15 @@ from course_utils.attention.masks import causal_mask
 
 
 def attend_last(query: Tensor, key: Tensor, value: Tensor, first: Tensor | None = None) -> Tensor:
-    """Return causal attention of T queries that stand at the last T of the keys.
+    """Return causal attention of T queries (B, H, T, d) at the last T of keys (B, H_kv, S, d).
 
-    Args:
-        query: (B, H, T, d); H is a multiple of H_kv, and T at most S.
-        key: (B, H_kv, S, d).
-        value: (B, H_kv, S, d).
-        first: (B,), where each sequence begins; keys before that are never attended.
+    No query attends to a key before `first` (B,), where its sequence begins.
     """
     new, num_keys = query.shape[2], key.shape[2]
-    mask = None if first is None else _begun(first, num_keys)
+    mask = None
+    if first is not None:
+        begun = torch.arange(num_keys, device=first.device) >= first.unsqueeze(-1)
+        mask = begun[:, None, None, :]
     if new == 1:
         return _attend_one(query, key, value, mask)
     if new == num_keys and mask is None:
@@ -44,8 +43,3 @@ def _attend_one(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None) 
         return F.scaled_dot_product_attention(query, key, value, mask)
     rows = query.unflatten(1, (key.shape[1], -1)).flatten(2, 3)
     return F.scaled_dot_product_attention(rows, key, value, mask).reshape(query.shape)
-
-
-def _begun(first: Tensor, num_keys: int) -> Tensor:
-    begun = torch.arange(num_keys, device=first.device) >= first.unsqueeze(-1)
-    return begun[:, None, None, :]

@@ -29,12 +29,6 @@ def mask_future(scores: Tensor, rows: slice, keys: slice) -> Tensor:
     return scores
 
 
-def by_group(x: Tensor, num_kv_heads: int) -> Tensor:
-    """Return (B, H_kv, heads that share them, L, width), a view."""
-    heads: Tensor = x.unflatten(1, (num_kv_heads, -1))
-    return heads
-
-
 def check_tiled(
     query: Tensor, key: Tensor, value: Tensor, block_q: int, block_k: int, is_causal: bool
 ) -> None:

@@ -12,11 +12,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 
 from course_utils.attention.softmax import stable_softmax
-from course_utils.validation import (
-    check_boolean,
-    check_same_dtype,
-    check_shape,
-)
+from course_utils.validation import check_boolean, check_same_dtype, check_shape
 
 
 def attend(

@@ -48,17 +48,8 @@ def band_mask(
 def chunk_mask(num_queries: int, num_keys: int, chunk: int, offset: int = 0) -> Bool[Tensor, "L S"]:
     """Return the causal mask in which a query sees only keys of its own chunk of the places.
 
-    Chunks lie fixed, from key 0 on; a window moves along with the query.
-
-    Args:
-        num_queries: How many queries there are.
-        num_keys: How many keys there are.
-        chunk: How many places a chunk has.
-        offset: Where the first query stands among the keys.
-
-    Raises:
-        TypeError: An argument is not an int.
-        ValueError: A size is negative, or the chunk is below 1.
+    A chunk has `chunk` places, at least 1. Chunks lie fixed, from key 0 on; a window moves along
+    with the query. The other args and the errors are those of `band_mask`.
     """
     check_at_least(1, chunk=chunk)
     past = causal_mask(num_queries, num_keys, offset)

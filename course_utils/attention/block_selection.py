@@ -13,8 +13,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from course_utils.attention.masks import causal_mask
-from course_utils.plain_validation import check_at_least
-from course_utils.validation import check_query_key
+from course_utils.validation import check_at_least, check_query_key
 
 
 def select_blocks(

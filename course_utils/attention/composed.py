@@ -73,18 +73,7 @@ def composed_attention(
     """Return the averages of the values under the softmax of `composed_scores`.
 
     A query that may see no key returns zeros, whether the mask or score_mod hides them all.
-
-    Args:
-        query: What each position asks for, in every head.
-        key: What each position offers; H_kv divides H.
-        value: What each position hands over.
-        score_mod: A function of the scaled scores (B, H, L, S), before the mask.
-        attn_mask: True where a query may attend; it broadcasts to (B, H, L, S).
-        scale: Factor on the products; None is 1/√d_k.
-
-    Raises:
-        TypeError: As in `composed_scores`.
-        ValueError: As in `composed_scores`, or the values do not fit the keys.
+    Args and errors are those of `composed_scores`, and the values fit the keys.
     """
     check_grouped(query, key, value)
     scores = composed_scores(query, key, score_mod, attn_mask, scale=scale)

@@ -8,8 +8,6 @@ Differs: the tokens are walked in pieces, so that no second copy of queries and 
 Same contract as: softmax(q̂ᵀ k̂ · temperature) over the key's features, applied to the values' ones
 """
 
-from collections.abc import Iterator
-
 import torch
 from jaxtyping import Float
 from torch import Tensor
@@ -53,11 +51,8 @@ def cross_covariance_attention(
     ]
     scores = torch.stack(parts).sum(0) * temperature
     weights = torch.softmax(scores, dim=-1).to(value.dtype)
-
-    def mixed() -> Iterator[Tensor]:
-        return (v @ weights.mT for (v,) in pieces(LONG, value))
-
-    return joined(mixed(), value.shape[-2], weights, value)
+    mixed = (v @ weights.mT for (v,) in pieces(LONG, value))
+    return joined(mixed, value.shape[-2], weights, value)
 
 
 def _check(query: Tensor, key: Tensor, value: Tensor, temperature: float | Tensor) -> None:

@@ -63,16 +63,7 @@ def gated_delta_rule(
     What a token writes depends on what the tokens of its chunk wrote before it, linearly: all of a
     chunk's writes solve one triangular system.
 
-    Args:
-        query: What each token asks for.
-        key: Where each writes.
-        value: What its key should find from then on.
-        alpha: How much of the past each keeps, from 0 to 1.
-        beta: How much of the difference each writes, from 0 to 1.
-
-    Raises:
-        TypeError: An input is not a floating-point tensor, or dtypes differ.
-        ValueError: Sizes do not fit together, or there are no tokens.
+    Args and errors are those of `gated_delta_step`, with an axis for the tokens, at least one.
     """
     check_same_dtype("B H L width", query=query, key=key, value=value)
     _check(query, key, value, alpha, beta)

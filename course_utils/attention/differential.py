@@ -10,8 +10,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 
 from course_utils.attention.scaled_dot_product import scaled_dot_product_attention
-from course_utils.plain_validation import check_number
-from course_utils.validation import check_float
+from course_utils.validation import check_float, check_number
 
 
 def differential_attention(
@@ -44,7 +43,6 @@ def differential_attention(
         check_number(balance=balance)
     elif balance.dim() or not balance.is_floating_point():
         raise ValueError(f"balance must be a single number, got shape {tuple(balance.shape)}")
-    check_float("... S d_v", value=value)
     first, second = (
         scaled_dot_product_attention(one, other, value, attn_mask)
         for one, other in zip(query.unbind(-3), key.unbind(-3), strict=True)

@@ -121,18 +121,9 @@ def flash_backward(
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Return the gradients of query, key and value.
 
-    Args:
-        query: The forward pass's, and so are key, value, scale, is_causal and tilings.
-        key: What each position offered.
-        value: What each position handed over.
-        out: What `flash_forward` returned, and so is lse.
-        lse: To base 2.
-        grad_out: The loss's slope in each entry of the output.
-        scale: Factor on the scores.
-        is_causal: Whether query i saw only the keys 0 to i.
-        tilings: How to cut the work; None looks it up.
-        extras: The forward pass's.
-        key_spans: Its spans the other way round: which queries see each key.
+    It takes what `flash_forward` took, the out and lse that it returned, and grad_out, the loss's
+    slope in each entry of the output. `key_spans` are the forward pass's spans the other way round:
+    which queries see each key.
     """
     dq, dk, dv = (torch.empty(x.shape, dtype=x.dtype, device=x.device) for x in (query, key, value))
     if not query.numel() or not key.numel():

@@ -46,17 +46,15 @@ def visible_spans(
     lengths: Lengths | None = None,
     device: torch.device | None = None,
 ) -> Spans:
-    """Return the spans of a mask.
+    """Return the spans of the mask that `flash_attention` makes of the same arguments.
 
     Args:
         num_queries: Number of queries.
         num_keys: Number of keys.
-        is_causal: Whether a query sees no key after its own.
-        offset: Which key is the first query's own: S - L aligns the ends. With lengths, counted in
-            each document; a tensor has a number for each.
-        window: How many keys before its own and after it a query sees; None for no limit.
-        lengths: How long the documents are that lie one behind the other; two tensors where those
-            of the queries are not those of the keys.
+        is_causal: As in `flash_attention`, and so are offset, window and lengths.
+        offset: Which key is the first query's own.
+        window: How many keys before its own and after it a query sees.
+        lengths: How long the documents are.
         device: Where the spans go; None is the lengths' own.
 
     Raises:

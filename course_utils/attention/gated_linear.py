@@ -56,15 +56,7 @@ def gated_linear_attention(
 ) -> Float[Tensor, "B H L d_v"]:
     """Return what every token of a sequence reads, in chunks, from a state of zeros.
 
-    Args:
-        query: What each position asks for; no scale is applied.
-        key: What each position offers.
-        value: What each position hands over.
-        gate: How much each channel of the keys keeps from the token before, from 0 to 1.
-
-    Raises:
-        TypeError: An input is not a floating-point tensor, or dtypes differ.
-        ValueError: Sizes do not fit together, or there are no tokens.
+    Args and errors are those of `gated_linear_step`, with an axis for the tokens, at least one.
     """
     check_same_dtype("B H L width", query=query, key=key, value=value, gate=gate)
     check_shape(tuple(query.shape), key=key, gate=gate)

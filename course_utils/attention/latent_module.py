@@ -91,15 +91,8 @@ class LatentAttention(nn.Module):
     ) -> Float[Tensor, "B L d_model"]:
         """Return the same for new tokens whose past, and they themselves, are in the cache.
 
-        Args:
-            x: The stream at the new tokens.
-            cache: What `compress` gave for all tokens so far, side by side.
-            attn_mask: True where a query may attend.
-            rotate: As in `forward`, at the new tokens' positions.
-
-        Raises:
-            TypeError: An input is not a floating-point tensor, or the mask is not boolean.
-            ValueError: Sizes do not fit together.
+        The cache is what `compress` gave for all tokens so far, side by side. The other args and
+        the errors are those of `forward`, at the new tokens' positions.
         """
         query = self._query(x, rotate)
         return self._out(absorbed_latent_attention(query, cache, self.W_uk, self.W_uv, attn_mask))

@@ -13,7 +13,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from course_utils.validation import check_at_least
+from course_utils.validation import check_at_least, check_callable
 
 _SIZES = (1.0, 10.0, 100.0)  # a leak by a small factor shows when what leaks is changed by much
 _OVERFLOWS = 100.0  # where exponentials may become inf, and a hidden inf times 0 is NaN
@@ -37,8 +37,7 @@ def leaks_future(attention: Attention, num_positions: int, d_model: int) -> bool
             int.
         ValueError: A size is below 1, or the output has not one row for each position.
     """
-    if not callable(attention):
-        raise TypeError(f"attention must be callable, got {type(attention).__name__}")
+    check_callable(attention=attention)
     check_at_least(1, num_positions=num_positions, d_model=d_model)
     generator = torch.Generator().manual_seed(0)
     for _ in range(_TRIES):

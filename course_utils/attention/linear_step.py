@@ -10,7 +10,7 @@ from jaxtyping import Float
 from torch import Tensor
 from torch.nn import functional as F
 
-from course_utils.validation import check_same_dtype, check_shape
+from course_utils.validation import check_axes, check_same_dtype, check_shape
 
 
 def linear_attention_step(
@@ -36,8 +36,7 @@ def linear_attention_step(
         ValueError: Sizes do not fit together.
     """
     check_same_dtype(state=state, normaliser=normaliser, query=query, key=key, value=value)
-    if state.dim() < 2:
-        raise ValueError(f"state must have the axes (..., d_k, d_v), got {tuple(state.shape)}")
+    check_axes("... d_k d_v", state=state)
     *leading, d_k, d_v = state.shape
     check_shape((*leading, d_k), normaliser=normaliser, query=query, key=key)
     check_shape((*leading, d_v), value=value)

@@ -52,15 +52,8 @@ def window_mask(
 ) -> Bool[Tensor, "L S"]:
     """Return the causal mask in which a query sees the last `window` keys, its own among them.
 
-    Args:
-        num_queries: How many queries there are.
-        num_keys: How many keys there are.
-        window: How many keys a query sees at most, counting the one at i + offset.
-        offset: Where the first query stands among the keys.
-
-    Raises:
-        TypeError: An argument is not an int.
-        ValueError: A size is negative, or the window is below 1.
+    The window is at least 1, and the key at i + offset counts. The other args and the errors are
+    those of `causal_mask`.
     """
     check_at_least(1, window=window)
     own, place = _positions(num_queries, num_keys, offset)
@@ -79,7 +72,6 @@ def first_keys(lengths: Int[Tensor, "*axes"], num_keys: int) -> Bool[Tensor, "*a
 
 
 def _positions(num_queries: int, num_keys: int, offset: int) -> tuple[Tensor, Tensor]:
-    """Return where each query stands, as a column, and where each key does."""
     check_at_least(0, num_queries=num_queries, num_keys=num_keys)
     check_int(offset=offset)
     return torch.arange(num_queries).unsqueeze(-1) + offset, torch.arange(num_keys)

@@ -55,7 +55,6 @@ class MovableRows:
         self._select(torch.arange(self.batch).repeat_interleave(times))
 
     def _select(self, rows: Tensor) -> None:
-        """Keep the sequences of these rows."""
         raise NotImplementedError
 
 

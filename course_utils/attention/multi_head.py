@@ -82,10 +82,11 @@ def multi_head_attention_loop(
     if attn_mask is not None:
         shape = torch.Size((query.shape[0], num_heads, query.shape[1], key.shape[1]))
         check_mask(attn_mask, shape)
+        attn_mask = attn_mask.expand(shape)
     out = []
     w_q, w_k, w_v = (weight.chunk(num_heads, dim=1) for weight in (W_q, W_k, W_v))
     for h in range(num_heads):
-        mask = None if attn_mask is None else _of_head(attn_mask, h)
+        mask = None if attn_mask is None else attn_mask[:, h]
         out.append(scaled_dot_product_attention(query @ w_q[h], key @ w_k[h], value @ w_v[h], mask))
     return torch.cat(out, dim=-1) @ W_o
 
@@ -99,17 +100,8 @@ def multi_head_attention_fused(
 ) -> Float[Tensor, "B L d_model"]:
     """Return self-attention with one product for all projections, and no matrix of weights.
 
-    Args:
-        x: The stream that asks, is asked and hands over.
-        W_qkv: W_q, W_k and W_v side by side.
-        W_o: Mixes the heads' outputs.
-        num_heads: How many heads share the width.
-        attn_mask: True where a query may attend; (L, L), (H, L, L), (B, 1, L, L) or (B, H, L, L).
-
-    Raises:
-        TypeError: An input is not a floating-point tensor, the mask is not boolean, or `num_heads`
-            is not an int.
-        ValueError: Sizes do not fit together.
+    The stream x asks, is asked and hands over; W_qkv is W_q, W_k and W_v side by side. The other
+    args and the errors are those of `multi_head_attention`.
     """
     check_float("B length width", x=x)
     batch, length, d_model = x.shape
@@ -121,13 +113,6 @@ def multi_head_attention_fused(
         check_mask(attn_mask, torch.Size((batch, num_heads, length, length)))
     query, key, value = (split_heads(part, num_heads) for part in (x @ W_qkv).chunk(3, dim=-1))
     return merge_heads(F.scaled_dot_product_attention(query, key, value, attn_mask)) @ W_o
-
-
-def _of_head(attn_mask: Tensor, head: int) -> Tensor:
-    """Return one head's mask, with the axes (L, S) or (B, L, S)."""
-    if attn_mask.dim() < 3:
-        return attn_mask
-    return attn_mask.select(-3, head if attn_mask.shape[-3] > 1 else 0)
 
 
 def _check(

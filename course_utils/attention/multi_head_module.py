@@ -56,17 +56,16 @@ class MultiHeadAttention(nn.Module):
         super().__init__()
         check_at_least(1, d_model=d_model)
         check_num_heads(num_heads, d_model)
-        for name, width in (("d_key", d_key), ("d_value", d_value)):
-            if width is not None:
-                check_at_least(1, **{name: width})
+        d_key = d_model if d_key is None else d_key
+        d_value = d_model if d_value is None else d_value
+        check_at_least(1, d_key=d_key, d_value=d_value)
         check_instance(bool, bias=bias)
         self.num_heads = num_heads
-        widths = tuple(d_model if width is None else width for width in (None, d_key, d_value))
-        same = widths == (d_model, d_model, d_model)
+        same = d_key == d_value == d_model
         self.in_proj_weight = _matrix(3 * d_model, d_model) if same else None
-        self.q_proj_weight = None if same else _matrix(d_model, widths[0])
-        self.k_proj_weight = None if same else _matrix(d_model, widths[1])
-        self.v_proj_weight = None if same else _matrix(d_model, widths[2])
+        self.q_proj_weight = None if same else _matrix(d_model, d_model)
+        self.k_proj_weight = None if same else _matrix(d_model, d_key)
+        self.v_proj_weight = None if same else _matrix(d_model, d_value)
         self.in_proj_bias = nn.Parameter(torch.zeros(3 * d_model)) if bias else None
         self.out_proj = nn.Linear(d_model, d_model, bias=bias)
         if bias:
@@ -98,7 +97,7 @@ class MultiHeadAttention(nn.Module):
         key = query if key is None else key
         queries, keys, values = self._project(query, key, key if value is None else value)
         if attn_mask is not None:
-            check_mask(attn_mask, _score_shape(queries, keys))
+            check_mask(attn_mask, torch.Size((*queries.shape[:-1], keys.shape[-2])))
         check_instance(bool, is_causal=is_causal)
         if is_causal:
             _check_causal(queries, keys, attn_mask)
@@ -120,14 +119,7 @@ class MultiHeadAttention(nn.Module):
     ) -> Float[Tensor, "B H L S"]:
         """Return each head's weights: what `forward` uses and never holds.
 
-        Args:
-            query: The stream that asks.
-            key: The stream that is asked; None is `query`.
-            attn_mask: True where a query may attend.
-
-        Raises:
-            TypeError: An input is not a floating-point tensor, or the mask is not boolean.
-            ValueError: Sizes do not fit together.
+        Args and errors are those of `forward`.
         """
         queries, keys = self._project(query, query if key is None else key)
         scores = queries @ keys.mT / math.sqrt(queries.shape[-1])
@@ -162,12 +154,7 @@ def _matrix(rows: int, columns: int) -> nn.Parameter:
     return nn.Parameter(nn.init.xavier_uniform_(torch.empty(rows, columns)))
 
 
-def _score_shape(queries: Tensor, keys: Tensor) -> torch.Size:
-    return torch.Size((*queries.shape[:-1], keys.shape[-2]))
-
-
 def _check_causal(queries: Tensor, keys: Tensor, attn_mask: Tensor | None) -> None:
-    """Raise where `is_causal` would leave open what is meant."""
     if attn_mask is not None:
         raise ValueError("is_causal needs attn_mask to be None, got both: combine them in one mask")
     if queries.shape[-2] != keys.shape[-2]:

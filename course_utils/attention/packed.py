@@ -71,12 +71,7 @@ def cumulative_lengths(lengths: Int[Tensor, " n"]) -> Int[Tensor, " n_plus_1"]:
 def packed_ids(lengths: Int[Tensor, " n"]) -> Int[Tensor, " T"]:
     """Return for each token the number of its document: what a document mask asks for.
 
-    Args:
-        lengths: How many tokens each document has.
-
-    Raises:
-        TypeError: The lengths are not an integer tensor.
-        ValueError: The lengths have not one axis, or one is negative.
+    Args and errors are those of `cumulative_lengths`.
     """
     _check_lengths(lengths)
     return torch.arange(len(lengths), device=lengths.device).repeat_interleave(lengths.long())

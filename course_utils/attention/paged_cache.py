@@ -20,6 +20,7 @@ from course_utils.attention._last_queries import attend_last
 from course_utils.attention.block_pool import BlockPool
 from course_utils.validation import (
     check_at_least,
+    check_axes,
     check_instance,
     check_integers,
     check_new,
@@ -45,10 +46,7 @@ def paged_gather(
             names a block that does not exist.
     """
     check_tensor(pool=pool)
-    if pool.dim() != 4:
-        raise ValueError(
-            f"pool must have the axes (num_blocks, block_size, H, d), got {tuple(pool.shape)}"
-        )
+    check_axes("num_blocks block_size H d", pool=pool)
     check_integers("n", block_table=block_table)
     check_at_least(0, length=length)
     used = block_table[: -(-length // pool.shape[1])]
@@ -113,7 +111,7 @@ class PagedCache(Counted):
                 table[-1] = self.pool.own(table[-1])
             table += self.pool.take(needed)
         place = torch.arange(self.length, end, device=key.device)
-        blocks = self._table().to(key.device)[:, place // self.pool.block_size]
+        blocks = torch.tensor(self.tables, device=key.device)[:, place // self.pool.block_size]
         slots = place % self.pool.block_size
         self.pool.key[blocks, slots] = key.detach().transpose(1, 2)
         self.pool.value[blocks, slots] = value.detach().transpose(1, 2)
@@ -122,12 +120,7 @@ class PagedCache(Counted):
     def attend(self, query: Float[Tensor, "B H T d"]) -> Float[Tensor, "B H T d"]:
         """Return causal attention of the queries of the last T tokens to all tokens so far.
 
-        Args:
-            query: What the last T appended tokens ask for; H_kv divides H.
-
-        Raises:
-            TypeError: The dtypes differ.
-            ValueError: Shapes do not fit, or T does not lie between 1 and the length.
+        Args and errors are those of `KVCache.attend`.
         """
         check_query(query, self._like(), self.length)
         return attend_last(query, *self._held())
@@ -175,9 +168,6 @@ class PagedCache(Counted):
             count - (self.pool.num_users[block] == count) for block, count in writers.items()
         )
 
-    def _table(self) -> Tensor:
-        return torch.tensor(self.tables)
-
     def _like(self) -> Tensor:
         """A view with the axes (B, H_kv, slots, d_k) of what comes in."""
         return self.pool.key[:1].transpose(1, 2).expand(len(self.tables), -1, -1, -1)
@@ -187,7 +177,8 @@ class PagedCache(Counted):
         return *self._held(), torch.arange(self.length, device=self.pool.key.device)
 
     def _held(self) -> tuple[Tensor, Tensor]:
-        blocks = self._table().long().to(self.pool.key.device).flatten()
+        device = self.pool.key.device
+        blocks = torch.tensor(self.tables, dtype=torch.long, device=device).flatten()
         slots = len(blocks) * self.pool.block_size // len(self.tables)
         shape = (len(self.tables), slots, *self.pool.key.shape[2:])
         key, value = (

@@ -66,9 +66,7 @@ class QuantizedCache(Counted):
     ) -> None:
         """Take the memory for `max_length` tokens; `dtype` is that of what comes in and goes out.
 
-        Raises:
-            TypeError: A size is not an int, or the dtype is not floating.
-            ValueError: A size is below 1.
+        Errors are those of `KVCache`.
         """
         check_at_least(1, batch=batch, num_kv_heads=num_kv_heads, max_length=max_length, d_k=d_k)
         check_storage(dtype, device)
@@ -90,12 +88,7 @@ class QuantizedCache(Counted):
         return sum(part.nbytes for part in parts)
 
     def append(self, key: Float[Tensor, "B H_kv T d"], value: Float[Tensor, "B H_kv T d"]) -> None:
-        """Keep the keys and values of T new tokens, rounded.
-
-        Raises:
-            TypeError: The dtypes differ from the cache's.
-            ValueError: Shapes do not fit, or the cache is full; it stays as it was.
-        """
+        """Keep the keys and values of T new tokens, rounded; errors are those of `append_kv`."""
         check_new(self._like, key, value)
         check_room(self.length, key.shape[2], self.key.shape[2])
         new = slice(self.length, self.length + key.shape[2])
@@ -106,14 +99,8 @@ class QuantizedCache(Counted):
     def attend(self, query: Float[Tensor, "B H T d"]) -> Float[Tensor, "B H T d"]:
         """Return causal attention of the queries of the last T tokens to the rounded tokens so far.
 
-        The steps become numbers again for the call: what is saved is memory, not work.
-
-        Args:
-            query: What the last T appended tokens ask for; H_kv divides H.
-
-        Raises:
-            TypeError: The dtypes differ.
-            ValueError: Shapes do not fit, or T does not lie between 1 and the length.
+        The steps become numbers again for the call: what is saved is memory, not work. Args and
+        errors are those of `KVCache.attend`.
         """
         check_query(query, self._like, self.length)
         return attend_last(query, *self._held())

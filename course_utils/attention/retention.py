@@ -73,16 +73,8 @@ def retention_chunk(
     Inside a piece of the tokens the scores are a small table; what came before is the state. So a
     long chunk costs as much per token as a short one, and holds no larger table.
 
-    Args:
-        query: What each new token asks for.
-        key: What each offers.
-        value: What each hands over.
-        decay: How much of the past each head keeps from one token to the next: above 0, at most 1.
-        state: Σ decay^(last - m) k_m v_mᵀ over the past; zeros at the start.
-
-    Raises:
-        TypeError: An input is not a floating-point tensor, or dtypes differ.
-        ValueError: Sizes do not fit together, or there are no tokens.
+    The state is Σ decay^(last - m) k_m v_mᵀ over the past, zeros at the start. The other args and
+    the errors are those of `retention_parallel`.
     """
     _check(query, key, value, decay)
     check_same_dtype("B H d_k d_v", query=query, state=state)

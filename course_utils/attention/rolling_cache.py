@@ -96,9 +96,7 @@ class RollingCache(Counted):
     def append(self, key: Float[Tensor, "B H_kv T d"], value: Float[Tensor, "B H_kv T d"]) -> None:
         """Keep the keys and values of T new tokens; each takes the slot of the oldest.
 
-        Raises:
-            TypeError: The dtypes differ from the cache's.
-            ValueError: Shapes do not fit.
+        Errors are those of `append_kv`, but there is always room.
         """
         check_new(self.key, key, value)
         key, value, new = key.detach(), value.detach(), key.shape[2]

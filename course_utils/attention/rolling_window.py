@@ -33,15 +33,7 @@ def rolling_cache_positions(num_seen: int, window: int, num_sinks: int) -> list[
 
 
 def check_held(now: int, length: int, begun: list[int], window: int, num_sinks: int) -> None:
-    """Raise unless a cache of `now` tokens holds all that one of `length` holds.
-
-    Args:
-        now: How many tokens there are.
-        length: How many there are to be.
-        begun: Where the sequences begin.
-        window: How many of the last ones are kept.
-        num_sinks: How many of the first ones are kept.
-    """
+    """Raise unless a cache of `now` tokens, begun there, holds all that one of `length` holds."""
     for start in sorted(set(begun)):
         held, wanted = (
             set(rolling_cache_positions(max(end - start, 0), window, num_sinks))
@@ -65,14 +57,8 @@ def attend_run(
 ) -> Tensor:
     """Return what queries find, a few after the other, so that the cost stays T · window.
 
-    Args:
-        query: (B, H, T, d).
-        key: (B, H_kv, S, d).
-        value: The same.
-        place: Where each key stands in its sequence, or in all of them: (B or 1, S).
-        own: Where the queries stand, (B or 1, T), one behind the other.
-        window: How many of the newest keys a query sees, its own among them.
-        num_sinks: How many of the first keys it sees besides.
+    Keys (B, H_kv, S, d) stand at `place` (B or 1, S) in their sequence, or in all of them, and the
+    queries (B, H, T, d), one behind the other, at `own` (B or 1, T).
     """
     out = []
     for rows, here in zip(query.split(ROWS, dim=2), own.split(ROWS, dim=1), strict=True):

@@ -20,6 +20,7 @@ from course_utils.validation import (
     check_query_key,
     check_query_key_value,
     check_same_dtype,
+    check_shape,
 )
 
 
@@ -82,13 +83,8 @@ def attention_backward(
 ]:
     """Return the gradients of query, key and value, given the gradient of the output.
 
-    No mask, scale 1/√d_k, no autograd; leading axes are the same for all four.
-
-    Args:
-        query: The forward pass's query.
-        key: The forward pass's key.
-        value: The forward pass's value.
-        grad_out: The loss's slope in each entry of the output.
+    No mask, scale 1/√d_k, no autograd; leading axes are the same for all four. Apart from
+    grad_out, the loss's slope in each entry of the output, they are what the forward pass took.
 
     Raises:
         TypeError: An input is not a floating-point tensor.
@@ -96,11 +92,7 @@ def attention_backward(
     """
     check_query_key_value(query, key, value)
     check_same_dtype(query=query, grad_out=grad_out)
-    expected = (*query.shape[:-1], value.shape[-1])
-    if tuple(grad_out.shape) != expected:
-        raise ValueError(
-            f"grad_out must have the output's shape {expected}, got {tuple(grad_out.shape)}"
-        )
+    check_shape((*query.shape[:-1], value.shape[-1]), grad_out=grad_out)
     if not query.shape[:-2] == key.shape[:-2] == value.shape[:-2]:
         raise ValueError(
             "query, key and value need the same leading axes here, "

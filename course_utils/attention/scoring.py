@@ -109,20 +109,9 @@ def concat_score(
     """Return tanh([q; k] W)·v for each query and key.
 
     It is additive scoring under another name: the upper rows of W meet the query, the lower the
-    key, so no pair has to be concatenated.
-
-    Args:
-        query: The decoder's states.
-        key: The encoder's states; their width may be another.
-        W: One row for each feature of the query, then one for each of the key.
-        v: Makes one number of the hidden layer.
-
-    Raises:
-        TypeError: An input is not a floating-point tensor.
-        ValueError: Sizes do not fit together, or the leading axes do not broadcast.
+    key, so no pair has to be concatenated. Args and errors are those of `additive_score`.
     """
     check_float("... length width", query=query, key=key)
-    check_leading(query=query, key=key)
     check_float("d_a", v=v)
     width = query.shape[-1] + key.shape[-1]
     check_matrix("W", W, rows=width, columns=v.shape[0], of="query and key together")

@@ -112,19 +112,9 @@ def global_window_attention(
 ) -> Float[Tensor, "B H L d_v"]:
     """Return attention to a window on both sides, and to a few tokens that everybody sees.
 
-    The first `num_global` tokens see all keys and are seen by all queries, as Longformer's. Not
-    causal.
-
-    Args:
-        query: What each position asks for.
-        key: What each position offers.
-        value: What each position hands over.
-        half_width: How far the window reaches to each side: it holds 2 · half_width + 1 keys.
-        num_global: How many of the first tokens are global; it may exceed L.
-
-    Raises:
-        TypeError: An input is not a floating-point tensor, or a number is not an int.
-        ValueError: Sizes do not fit together, or a number is negative.
+    The window holds 2 · half_width + 1 keys. The first `num_global` tokens, or all if there are
+    fewer, see all keys and are seen by all queries, as Longformer's. Not causal. Neither number is
+    negative; the other args and the errors are those of `sliding_window_attention`.
     """
     _check(query, key, value)
     check_at_least(0, half_width=half_width, num_global=num_global)

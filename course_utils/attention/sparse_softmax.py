@@ -104,7 +104,6 @@ def _shifted(scores: Tensor, factor: float | Tensor = 1.0) -> Tensor:
 
 
 def _check_alpha(alpha: float | Tensor, scores: Tensor) -> None:
-    """Raise unless alpha is a number, or a floating tensor that broadcasts to the scores."""
     if not isinstance(alpha, Tensor):
         check_number(alpha=alpha)
         return

@@ -15,9 +15,9 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from course_utils.attention._tiles import by_group, check_tiled, mask_future, num_visible, tiles
+from course_utils.attention._tiles import check_tiled, mask_future, num_visible, tiles
 from course_utils.attention.online_softmax import online_softmax_step
-from course_utils.validation import check_float, check_same_dtype
+from course_utils.validation import check_float, check_same_dtype, check_shape
 
 
 def tiled_attention(
@@ -50,7 +50,8 @@ def tiled_attention(
     scale = 1.0 / math.sqrt(query.shape[-1])
     out = query.new_empty(*query.shape[:-1], value.shape[-1])
     lse = query.new_empty(query.shape[:-1])
-    heads, outs, sums = (by_group(x, key.shape[1]) for x in (query, out, lse.unsqueeze(-1)))
+    by_group = (key.shape[1], query.shape[1] // key.shape[1])  # heads that read the same keys
+    heads, outs, sums = (x.unflatten(1, by_group) for x in (query, out, lse.unsqueeze(-1)))
     for rows in tiles(query.shape[-2], block_q):
         tile = heads[..., rows, :] * scale
         q = tile.flatten(2, 3)
@@ -82,30 +83,21 @@ def tiled_attention_backward(
 ]:
     """Return the gradients of query, key and value; each tile's weights are computed again.
 
-    Args:
-        query: The forward pass's query.
-        key: The forward pass's key.
-        value: The forward pass's value.
-        out: What the forward pass returned.
-        lse: The logsumexp that the forward pass returned.
-        grad_out: The loss's slope in each entry of the output.
-        block_q: How many queries a tile has.
-        block_k: How many keys a tile has.
-        is_causal: Whether query i saw only the keys 0 to i.
-
-    Raises:
-        TypeError: An input is not a floating-point tensor, a block size is not an int, or is_causal
-            is not a bool.
-        ValueError: Sizes do not fit together, or a block size is below 1.
+    It takes what `tiled_attention` took, the out and lse that it returned, and grad_out, the loss's
+    slope in each entry of the output. Errors are those of `tiled_attention`.
     """
     check_tiled(query, key, value, block_q, block_k, is_causal)
-    _check_forward(query, value, out, lse, grad_out)
+    check_float(lse=lse)
+    check_same_dtype(query=query, out=out, grad_out=grad_out)
+    check_shape((*query.shape[:-1], value.shape[-1]), out=out, grad_out=grad_out)
+    check_shape(query.shape[:-1], lse=lse)
     scale = 1.0 / math.sqrt(query.shape[-1])
     dq, dk, dv = (torch.zeros_like(x) for x in (query, key, value))
     # The mean of the weights' gradients under the weights: rowsum(P · dP) = rowsum(dO · O).
     delta = (grad_out * out).sum(dim=-1, keepdim=True)
     given = query, grad_out, lse.unsqueeze(-1), delta
-    *heads, dq_heads = (by_group(x, key.shape[1]) for x in (*given, dq))
+    by_group = (key.shape[1], query.shape[1] // key.shape[1])
+    *heads, dq_heads = (x.unflatten(1, by_group) for x in (*given, dq))
     for rows in tiles(query.shape[-2], block_q):
         q, grad, top, mean = (x[..., rows, :].flatten(2, 3) for x in heads)
         q, dq_rows = q * scale, dq_heads[..., rows, :]
@@ -120,18 +112,3 @@ def tiled_attention_backward(
             dk[..., keys, :].add_(grad_scores.mT @ q)  # q is scaled already
             dv[..., keys, :].add_(weights.mT @ grad)
     return dq, dk, dv
-
-
-def _check_forward(
-    query: Tensor, value: Tensor, out: Tensor, lse: Tensor, grad_out: Tensor
-) -> None:
-    check_float(out=out, lse=lse, grad_out=grad_out)
-    check_same_dtype(query=query, out=out, grad_out=grad_out)
-    expected = (*query.shape[:-1], value.shape[-1])
-    for name, tensor, shape in (
-        ("out", out, expected),
-        ("lse", lse, expected[:-1]),
-        ("grad_out", grad_out, expected),
-    ):
-        if tuple(tensor.shape) != shape:
-            raise ValueError(f"{name} must have the shape {shape}, got {tuple(tensor.shape)}")

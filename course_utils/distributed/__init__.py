@@ -10,19 +10,7 @@ from course_utils.distributed.ulysses import sequence_to_heads, ulysses_attentio
 from course_utils.distributed.volume import SentBytes, communication_bytes
 
 __all__ = [
-    "SentBytes",
-    "communication_bytes",
-    "contiguous_split",
-    "parallel_ring_attention",
-    "ring_all_reduce",
-    "ring_attention",
-    "ring_attention_step",
-    "ring_schedule",
-    "ring_work",
-    "run_ranks",
-    "sequence_to_heads",
-    "striped_split",
-    "tensor_parallel_attention",
-    "ulysses_attention",
-    "zigzag_split",
+    name
+    for name, value in globals().items()
+    if getattr(value, "__module__", "").startswith(__name__)
 ]

@@ -84,7 +84,6 @@ class _Reports:
 
 
 def _handled(thread: int) -> BaseException | None:
-    """Return the error that a thread is busy with."""
     found = sys._current_exceptions().get(thread)
     return found[1] if isinstance(found, tuple) else found  # a tuple before Python 3.12
 

@@ -24,12 +24,9 @@ def ring_work(positions: Int64[Tensor, "P n_per_rank"]) -> Int64[Tensor, "P P"]:
     check_integers("P n_per_rank", positions=positions)
     if not positions.numel():
         raise ValueError(f"every rank must hold a token, got {tuple(positions.shape)}")
+    ranks = len(positions)
+    source = torch.tensor([ring_schedule(ranks, rank) for rank in range(ranks)])
     first, last = positions.amin(1), positions.amax(1)
-    world_size = len(positions)
-    work = torch.empty(world_size, world_size, dtype=torch.long)
-    for rank in range(world_size):
-        for step, source in enumerate(ring_schedule(world_size, rank)):
-            queries = (positions[rank] >= first[source]).sum()
-            keys = (positions[source] <= last[rank]).sum()
-            work[rank, step] = queries * keys
-    return work
+    queries = positions.unsqueeze(1) >= first[source].unsqueeze(-1)
+    keys = positions[source] <= last[:, None, None]
+    return queries.sum(-1) * keys.sum(-1)

@@ -1,40 +1,24 @@
 """A job in which one rank fails while the others pass a number round, for `run_ranks` to name."""
 
+import itertools
 import os
 import signal
 import time
 
 import torch
-import torch.distributed as dist
+
+from course_utils.distributed.rotation import rotated
 
 FAULTS = ("raise", "exit", "kill", "hang")
 
 
-def failing_job(rank: int, world_size: int, fault: str, guilty: int, after: int = 1) -> float:
-    """Pass a number round the ring for ever; after some rounds the guilty rank fails.
-
-    Args:
-        rank: This process's number.
-        world_size: How many there are.
-        fault: "raise", "exit", "kill" or "hang".
-        guilty: The rank that fails.
-        after: How many rounds it takes part in.
-    """
+def failing_job(rank: int, world_size: int, fault: str, guilty: int, after: int = 1) -> None:
+    """Pass a number round the ring for ever; after so many rounds the guilty rank has its fault."""
     number = torch.tensor([float(rank)])
-    for rounds in range(10**9):
+    for rounds in itertools.count():
         if rank == guilty and rounds == after:
             _fail(fault)
-        number = _passed(number, rank, world_size)
-    return float(number)
-
-
-def _passed(number: torch.Tensor, rank: int, world_size: int) -> torch.Tensor:
-    got = torch.empty(1)
-    sending = dist.isend(number, (rank + 1) % world_size)
-    dist.recv(got, (rank - 1) % world_size)
-    if sending is not None:
-        sending.wait()
-    return got
+        (number,) = rotated(number)
 
 
 def _fail(fault: str) -> None:

@@ -17,12 +17,6 @@ from torch.utils._pytree import tree_map
 LOOPBACK = {"linux": "lo", "darwin": "lo0"}
 
 
-def rank_device(rank: int, world_size: int) -> torch.device:
-    """Return the rank's own GPU where there are as many as ranks, else the CPU."""
-    has_own = torch.cuda.is_available() and torch.cuda.device_count() >= world_size
-    return torch.device("cuda", rank) if has_own else torch.device("cpu")
-
-
 def moved(tree: Any, device: torch.device | str) -> Any:
     """Return the same lists, tuples and dicts with every tensor on this device."""
     return tree_map(lambda leaf: leaf.to(device) if isinstance(leaf, Tensor) else leaf, tree)
@@ -34,14 +28,11 @@ def joined_group(
 ) -> Iterator[torch.device]:
     """Join the group, yield the rank's device, and leave when every rank is ready to leave.
 
-    Args:
-        rank: This process's number.
-        world_size: How many there are.
-        timeout: How many seconds an operation waits for the other ranks.
-        meeting: A file that all ranks share, so that no port is taken; without one, the address
-            that `torchrun` put into the environment.
+    An operation waits `timeout` seconds for the other ranks. They meet at a file that all of them
+    share, so that no port is taken, or at the address that `torchrun` put into the environment.
     """
-    device = rank_device(rank, world_size)
+    has_own_gpu = torch.cuda.is_available() and torch.cuda.device_count() >= world_size
+    device = torch.device("cuda", rank) if has_own_gpu else torch.device("cpu")
     if device.type == "cuda":
         torch.cuda.set_device(device)
     elif sys.platform in LOOPBACK and meeting is not None:  # all on this machine

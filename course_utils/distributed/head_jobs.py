@@ -38,7 +38,6 @@ def attend_by_heads(
     num_heads: int,
     num_kv_heads: int,
     world_size: int,
-    timeout: float = 60.0,
 ) -> Summed:
     """Share the heads out, attend causally on `world_size` processes, and collect.
 
@@ -49,7 +48,6 @@ def attend_by_heads(
         num_heads: How many query heads there are in all.
         num_kv_heads: How many heads of keys and values there are in all.
         world_size: How many processes share them.
-        timeout: As in `run_ranks`.
 
     Raises:
         ValueError: The processes do not divide the heads, or sizes do not fit; none is started.
@@ -60,7 +58,7 @@ def attend_by_heads(
         raise ValueError(f"{world_size} ranks must divide the key/value heads, got {num_kv_heads}")
     heads = (num_heads // world_size, num_kv_heads // world_size)
     given = (x.detach(), *(w.detach() for w in weights), grad_out.detach())
-    reports = run_ranks(heads_job, world_size, given, heads, timeout=timeout)
+    reports = run_ranks(heads_job, world_size, given, heads, timeout=60.0)
     out, grad = reports[0][0]
     return Summed(out, grad, [sent for _, sent, _ in reports], max(far for *_, far in reports))
 

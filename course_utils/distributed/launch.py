@@ -134,7 +134,6 @@ class _Rank:
 
 
 def _results(ranks: list[_Rank], timeout: float) -> list[Any]:
-    """Listen until all ranks are done or one is at fault."""
     _listen(ranks, STARTING + timeout, lambda rank: rank.is_ready)
     _listen(ranks, timeout + LATE, lambda rank: rank.is_done or rank.is_lost)
     if all(rank.is_done for rank in ranks):

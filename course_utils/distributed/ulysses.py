@@ -13,8 +13,7 @@ import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Tensor
 
-from course_utils.plain_validation import check_instance
-from course_utils.validation import check_grouped, check_same_dtype
+from course_utils.validation import check_grouped, check_instance, check_same_dtype
 
 
 def sequence_to_heads(
@@ -52,17 +51,8 @@ def ulysses_attention(
     """Return this rank's rows of attention over the tokens of all ranks of the default group.
 
     Rank r holds the r-th of equal runs of the text. Differentiable: what goes one way in the
-    forward pass comes back in the backward pass.
-
-    Args:
-        query: The queries of this rank's tokens.
-        key: Their keys; each head may serve several query heads.
-        value: Their values.
-        is_causal: Whether a query sees no key after it.
-
-    Raises:
-        TypeError: Dtypes differ.
-        ValueError: Sizes do not fit, or the number of ranks does not divide the heads.
+    forward pass comes back in the backward pass. Args are those of `parallel_ring_attention`, whose
+    errors it has too, and a ValueError where the number of ranks does not divide the heads.
     """
     check_grouped(query, key, value)
     if key.shape[1] % dist.get_world_size():

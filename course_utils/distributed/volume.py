@@ -8,11 +8,9 @@ Source: ring, Liu et al. 2023, https://arxiv.org/abs/2310.01889; Ulysses, Jacobs
 from typing import Any, Literal, get_args
 
 import torch.distributed as dist
-from torch import Tensor
 
 from course_utils.measure.cost import Watching
-from course_utils.plain_validation import check_at_least, check_instance
-from course_utils.validation import check_head_groups
+from course_utils.validation import check_at_least, check_head_groups, check_instance
 
 Scheme = Literal["ring", "ulysses", "tensor"]
 
@@ -92,14 +90,10 @@ class SentBytes(Watching):
 
 def _handed_over(operation: str, args: tuple[Any, ...]) -> int:
     if operation == "send":
-        return sum(_size(tensor) for tensor in args[0])
+        return sum(tensor.nbytes for tensor in args[0])
     if operation == "alltoall_base_":
-        whole = _size(args[1])
+        whole: int = args[1].nbytes
         return whole - whole // dist.get_world_size()
     if operation in ("recv_", "barrier"):
         return 0
     raise ValueError(f"only sends and all-to-alls can be counted, got {operation}")
-
-
-def _size(tensor: Tensor) -> int:
-    return tensor.numel() * tensor.element_size()

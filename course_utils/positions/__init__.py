@@ -14,46 +14,12 @@ from course_utils.positions.rope_table import RopeTable, rope_frequencies
 from course_utils.positions.scaling import interpolate_positions, ntk_base
 from course_utils.positions.scheme import PositionScheme, relative_positions
 from course_utils.positions.shaw import ShawPositions, shaw_scores, shaw_values
-from course_utils.positions.sinusoidal import (
-    SinusoidalPositions,
-    shift_matrix,
-    sinusoidal_encoding,
-)
+from course_utils.positions.sinusoidal import SinusoidalPositions, shift_matrix, sinusoidal_encoding
 from course_utils.positions.t5_bias import T5Positions, t5_bucket
 from course_utils.positions.yarn import yarn_frequencies, yarn_magnitude
 
 __all__ = [
-    "AlibiPositions",
-    "DebertaPositions",
-    "LearnedPositions",
-    "PartialRotaryPositions",
-    "PositionScheme",
-    "RopeTable",
-    "RotaryPositions",
-    "ShawPositions",
-    "SinusoidalPositions",
-    "T5Positions",
-    "alibi_bias",
-    "alibi_slopes",
-    "disentangled_scores",
-    "interpolate_positions",
-    "is_permutation_equivariant",
-    "llama3_frequencies",
-    "longrope_frequencies",
-    "longrope_magnitude",
-    "ntk_base",
-    "relative_positions",
-    "rope_frequencies",
-    "rope_interleaved",
-    "rope_interleaved_attention",
-    "rope_split_halves",
-    "shaw_scores",
-    "shaw_values",
-    "shift_matrix",
-    "sinusoidal_encoding",
-    "t5_bucket",
-    "to_interleaved",
-    "to_split_halves",
-    "yarn_frequencies",
-    "yarn_magnitude",
+    name
+    for name, value in globals().items()
+    if getattr(value, "__module__", "").startswith(__name__)
 ]

@@ -14,10 +14,7 @@ from jaxtyping import Float, Shaped
 from torch import Tensor
 
 from course_utils.positions.scheme import PositionScheme, relative_positions
-from course_utils.validation import (
-    check_at_least,
-    check_float,
-)
+from course_utils.validation import check_at_least, check_float
 
 
 def alibi_slopes(num_heads: int) -> Float[Tensor, " H"]:
@@ -52,8 +49,7 @@ def alibi_bias(num_heads: int, num_queries: int, num_keys: int) -> Float[Tensor,
         TypeError: A size is not an int.
         ValueError: A size is below 1.
     """
-    check_at_least(1, num_queries=num_queries)
-    check_at_least(1, num_keys=num_keys)
+    check_at_least(1, num_queries=num_queries, num_keys=num_keys)
     place = torch.arange(num_keys)
     own = torch.arange(num_queries) + num_keys - num_queries
     return _penalty(alibi_slopes(num_heads), relative_positions(own, place))

@@ -121,8 +121,7 @@ def _terms(
     query: Tensor, key: Tensor, at: Tensor, of: Tensor, position_query: Tensor, position_key: Tensor
 ) -> Tensor:
     """Return content to position and position to content, for queries and keys already scaled."""
-    check_integers(query_positions=at)
-    check_integers(key_positions=of)
+    check_integers(query_positions=at, key_positions=of)
     num_rows = position_key.shape[-2]
     row = (num_rows // 2 - relative_positions(at, of)).clamp(0, num_rows - 1)
     first, last = (int(row.min()), int(row.max())) if row.numel() else (0, 0)

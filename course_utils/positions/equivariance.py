@@ -35,10 +35,8 @@ def is_permutation_equivariant(
             once.
     """
     check_callable(layer=layer)
-    check_float(x=x)
+    check_float("batch length width", x=x)
     check_integers(permutation=permutation)
-    if x.dim() != 3:
-        raise ValueError(f"x must have the axes (batch, length, width), got {tuple(x.shape)}")
     if x.numel() == 0:
         raise ValueError(f"x must hold at least one number, got the shape {tuple(x.shape)}")
     places = torch.arange(x.shape[1], device=permutation.device)

@@ -37,8 +37,7 @@ class LearnedPositions(PositionScheme):
 
     def __init__(self, max_length: int, d_model: int, *, std: float = 0.02) -> None:
         super().__init__()
-        check_at_least(1, max_length=max_length)
-        check_at_least(1, d_model=d_model)
+        check_at_least(1, max_length=max_length, d_model=d_model)
         check_number(std=std)
         if not (std >= 0 and math.isfinite(std)):
             raise ValueError(f"std must be at least 0 and finite, got {std}")

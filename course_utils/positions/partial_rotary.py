@@ -51,9 +51,7 @@ class PartialRotaryPositions(PositionScheme):
         narrow = min(query.shape[-1], key.shape[-1])
         if narrow < self.width:
             raise ValueError(f"heads must be at least {self.width} wide, got {narrow}")
-        parts = (x.tensor_split((self.width,), dim=-1) for x in (query, key))
-        (query, query_rest), (key, key_rest) = parts
-        turned = self.rotary.turn(query, key, query_positions, key_positions)
-        rests = zip(turned, (query_rest, key_rest), strict=True)
-        first, second = (torch.cat(pair, dim=-1) for pair in rests)
-        return first, second
+        query, query_rest = query.tensor_split((self.width,), dim=-1)
+        key, key_rest = key.tensor_split((self.width,), dim=-1)
+        query, key = self.rotary.turn(query, key, query_positions, key_positions)
+        return torch.cat((query, query_rest), dim=-1), torch.cat((key, key_rest), dim=-1)

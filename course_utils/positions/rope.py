@@ -49,14 +49,7 @@ def rope_split_halves(
 ) -> Float[Tensor, "B H L d_k"]:
     """Return queries or keys with each pair (i, i + d_k/2) turned by position · base^(-2i/d_k).
 
-    Args:
-        x: Queries or keys.
-        positions: Where each token stands, for all sequences or for each; whole or real numbers.
-        base: The last pairs turn nearly `base` times slower than the first.
-
-    Raises:
-        TypeError: x is not a floating-point tensor, or positions are not numbers.
-        ValueError: The width is odd, positions do not fit, or the base is not positive.
+    Args and errors are those of `rope_interleaved`.
     """
     return turn_split_halves(x, *_cos_sin(x, positions, base))
 

@@ -39,14 +39,7 @@ def to_interleaved(
 ) -> Shaped[Tensor, "..."]:
     """Reorder the features of each head from pairs (i, i + d_k/2) to pairs (2i, 2i+1).
 
-    Args:
-        features: A projection, its bias, or queries and keys.
-        num_heads: How many heads share the axis, side by side.
-        dim: The axis of the features: -1 in x @ W, 0 in the weight of a torch Linear.
-
-    Raises:
-        TypeError: features is not a tensor, or num_heads or dim is not an int.
-        ValueError: There is no such axis, or it does not hold an even width for each head.
+    Args and errors are those of `to_split_halves`, which it undoes.
     """
     return _reordered(features, num_heads, dim, (2, -1))
 

@@ -20,6 +20,7 @@ from course_utils.validation import (
     check_number,
     check_positions,
     check_positive,
+    check_shape,
 )
 
 Pairing = Literal["interleaved", "split halves"]
@@ -74,11 +75,7 @@ class RopeTable:
             raise ValueError(f"pairing must be one of {get_args(Pairing)}, got {pairing!r}")
         if frequencies is not None:
             check_float(frequencies=frequencies)
-        if frequencies is not None and frequencies.shape != own.shape:
-            raise ValueError(
-                f"frequencies must have the shape {tuple(own.shape)}, "
-                f"got {tuple(frequencies.shape)}"
-            )
+            check_shape(own.shape, frequencies=frequencies)
         self.d_k, self.pairing, self.magnitude = d_k, pairing, magnitude
         self.frequencies = own if frequencies is None else frequencies.to(torch.float64)
         self._rows: dict[tuple[torch.device, torch.dtype], tuple[Tensor, Tensor]] = {}

@@ -39,8 +39,7 @@ def interpolate_positions(
         ValueError: A length is below 1.
     """
     check_real(positions=positions)
-    check_at_least(1, trained_length=trained_length)
-    check_at_least(1, target_length=target_length)
+    check_at_least(1, trained_length=trained_length, target_length=target_length)
     real = positions if positions.is_floating_point() else positions.to(torch.get_default_dtype())
     if target_length <= trained_length:
         return real.clone()

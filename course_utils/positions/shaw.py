@@ -66,14 +66,8 @@ def shaw_values(
 ) -> Float[Tensor, "B H L d_v"]:
     """Return what is added to the average of the values: Σ_j w_ij a_ij.
 
-    Args:
-        weights: How much each query takes from each key.
-        relative_embedding: Row max_distance + r is for a key r places after the query.
-        max_distance: Distances beyond it count as it.
-
-    Raises:
-        TypeError: An input is not a floating-point tensor, or max_distance is not an int.
-        ValueError: Sizes do not fit together, or max_distance is negative.
+    The weights say how much each query takes from each key. The other args and the errors are those
+    of `shaw_scores`.
     """
     check_float(weights=weights)
     if weights.dim() < 2:
@@ -143,9 +137,7 @@ def _counted(num_queries: int, num_keys: int, device: torch.device) -> tuple[Ten
 
 
 def _row(query_positions: Tensor, key_positions: Tensor, max_distance: int) -> Tensor:
-    """Return which row of the table belongs to each pair."""
-    check_integers(query_positions=query_positions)
-    check_integers(key_positions=key_positions)
+    check_integers(query_positions=query_positions, key_positions=key_positions)
     steps = relative_positions(query_positions, key_positions)
     return steps.clamp(-max_distance, max_distance) + max_distance
 
@@ -164,8 +156,4 @@ def _gathered(weights: Tensor, row: Tensor, rows: int) -> Tensor:
 def _check_table(table: Tensor, max_distance: int, width: int) -> None:
     check_float(relative_embedding=table)
     check_at_least(0, max_distance=max_distance)
-    wanted = (2 * max_distance + 1, width)
-    if tuple(table.shape) != wanted:
-        raise ValueError(
-            f"relative_embedding must have the shape {wanted}, got {tuple(table.shape)}"
-        )
+    check_shape((2 * max_distance + 1, width), relative_embedding=table)

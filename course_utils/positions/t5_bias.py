@@ -15,12 +15,7 @@ from jaxtyping import Float, Int, Shaped
 from torch import Tensor, nn
 
 from course_utils.positions.scheme import PositionScheme, relative_positions
-from course_utils.validation import (
-    check_at_least,
-    check_instance,
-    check_integers,
-    check_same_dtype,
-)
+from course_utils.validation import check_at_least, check_instance, check_integers, check_same_dtype
 
 
 def t5_bucket(
@@ -105,8 +100,6 @@ class T5Positions(PositionScheme):
         """Return the number of each pair's bucket, for each head."""
         check_same_dtype(query=query, table=self.table.weight)
         steps = relative_positions(query_positions, key_positions)
-        numbers = self.table(t5_bucket(steps, *self.sizes))
-        # (L, S, H) becomes (H, L, S), and (B, 1, L, S, H) becomes (B, H, L, S).
-        if numbers.dim() == 5:
-            return numbers.squeeze(1).movedim(-1, 1)  # type: ignore[no-any-return]
-        return numbers.movedim(-1, 0)  # type: ignore[no-any-return]
+        numbers = self.table(t5_bucket(steps, *self.sizes)).movedim(-1, -3)
+        # (H, L, S), or (B, 1, H, L, S) where sequences differ.
+        return numbers.squeeze(1) if numbers.dim() == 5 else numbers  # type: ignore[no-any-return]
