@@ -49,7 +49,7 @@ def chunk_mask(num_queries: int, num_keys: int, chunk: int, offset: int = 0) -> 
     """Return the causal mask in which a query sees only keys of its own chunk of the places.
 
     A chunk has `chunk` places, at least 1. Chunks lie fixed, from key 0 on; a window moves along
-    with the query. The other args and the errors are those of `band_mask`.
+    with the query. The other arguments and the errors are as in `band_mask`.
     """
     check_at_least(1, chunk=chunk)
     past = causal_mask(num_queries, num_keys, offset)

@@ -73,7 +73,7 @@ def composed_attention(
     """Return the averages of the values under the softmax of `composed_scores`.
 
     A query that may see no key returns zeros, whether the mask or score_mod hides them all.
-    Args and errors are those of `composed_scores`, and the values fit the keys.
+    Arguments and errors are as in `composed_scores`, and the values fit the keys.
     """
     check_grouped(query, key, value)
     scores = composed_scores(query, key, score_mod, attn_mask, scale=scale)

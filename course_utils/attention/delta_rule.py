@@ -63,7 +63,7 @@ def gated_delta_rule(
     What a token writes depends on what the tokens of its chunk wrote before it, linearly: all of a
     chunk's writes solve one triangular system.
 
-    Args and errors are those of `gated_delta_step`, with an axis for the tokens, at least one.
+    Arguments and errors are as in `gated_delta_step`, with an axis for the tokens, at least one.
     """
     check_same_dtype("B H L width", query=query, key=key, value=value)
     _check(query, key, value, alpha, beta)

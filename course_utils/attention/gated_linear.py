@@ -56,7 +56,7 @@ def gated_linear_attention(
 ) -> Float[Tensor, "B H L d_v"]:
     """Return what every token of a sequence reads, in chunks, from a state of zeros.
 
-    Args and errors are those of `gated_linear_step`, with an axis for the tokens, at least one.
+    Arguments and errors are as in `gated_linear_step`, with an axis for the tokens, at least one.
     """
     check_same_dtype("B H L width", query=query, key=key, value=value, gate=gate)
     check_shape(tuple(query.shape), key=key, gate=gate)

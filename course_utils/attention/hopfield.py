@@ -45,7 +45,7 @@ def hopfield_energy(
     Its slope in the state is state - update, so that an update is a step of gradient descent of
     length 1. The constants, with M the largest norm of a pattern, keep it from going below 0.
 
-    Args and errors are those of `hopfield_update`, and beta may not be 0.
+    Arguments and errors are as in `hopfield_update`, and beta may not be 0.
     """
     _check_memory(state, patterns)
     check_positive(beta=beta)

@@ -125,7 +125,7 @@ class KVCache(Counted):
         return self.key.nbytes + self.value.nbytes
 
     def append(self, key: Float[Tensor, "B H_kv T d"], value: Float[Tensor, "B H_kv T d"]) -> None:
-        """Keep the keys and values of T new tokens; errors are those of `append_kv`."""
+        """Keep the keys and values of T new tokens; errors as in `append_kv`."""
         self._length = append_kv(self.key, self.value, self.length, key, value)
 
     def attend(

@@ -91,8 +91,8 @@ class LatentAttention(nn.Module):
     ) -> Float[Tensor, "B L d_model"]:
         """Return the same for new tokens whose past, and they themselves, are in the cache.
 
-        The cache is what `compress` gave for all tokens so far, side by side. The other args and
-        the errors are those of `forward`, at the new tokens' positions.
+        The cache is what `compress` gave for all tokens so far, side by side. The other arguments
+        and the errors are as in `forward`, at the new tokens' positions.
         """
         query = self._query(x, rotate)
         return self._out(absorbed_latent_attention(query, cache, self.W_uk, self.W_uv, attn_mask))

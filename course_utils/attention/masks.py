@@ -52,8 +52,7 @@ def window_mask(
 ) -> Bool[Tensor, "L S"]:
     """Return the causal mask in which a query sees the last `window` keys, its own among them.
 
-    The window is at least 1, and the key at i + offset counts. The other args and the errors are
-    those of `causal_mask`.
+    The window is at least 1, and the key at i + offset counts. All else is as in `causal_mask`.
     """
     check_at_least(1, window=window)
     own, place = _positions(num_queries, num_keys, offset)

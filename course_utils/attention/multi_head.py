@@ -101,7 +101,7 @@ def multi_head_attention_fused(
     """Return self-attention with one product for all projections, and no matrix of weights.
 
     The stream x asks, is asked and hands over; W_qkv is W_q, W_k and W_v side by side. The other
-    args and the errors are those of `multi_head_attention`.
+    arguments and the errors are as in `multi_head_attention`.
     """
     check_float("B length width", x=x)
     batch, length, d_model = x.shape

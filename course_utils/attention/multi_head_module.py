@@ -119,7 +119,7 @@ class MultiHeadAttention(nn.Module):
     ) -> Float[Tensor, "B H L S"]:
         """Return each head's weights: what `forward` uses and never holds.
 
-        Args and errors are those of `forward`.
+        Arguments and errors are as in `forward`.
         """
         queries, keys = self._project(query, query if key is None else key)
         scores = queries @ keys.mT / math.sqrt(queries.shape[-1])

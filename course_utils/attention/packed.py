@@ -71,7 +71,7 @@ def cumulative_lengths(lengths: Int[Tensor, " n"]) -> Int[Tensor, " n_plus_1"]:
 def packed_ids(lengths: Int[Tensor, " n"]) -> Int[Tensor, " T"]:
     """Return for each token the number of its document: what a document mask asks for.
 
-    Args and errors are those of `cumulative_lengths`.
+    Arguments and errors are as in `cumulative_lengths`.
     """
     _check_lengths(lengths)
     return torch.arange(len(lengths), device=lengths.device).repeat_interleave(lengths.long())

@@ -120,7 +120,7 @@ class PagedCache(Counted):
     def attend(self, query: Float[Tensor, "B H T d"]) -> Float[Tensor, "B H T d"]:
         """Return causal attention of the queries of the last T tokens to all tokens so far.
 
-        Args and errors are those of `KVCache.attend`.
+        Arguments and errors are as in `KVCache.attend`.
         """
         check_query(query, self._like(), self.length)
         return attend_last(query, *self._held())

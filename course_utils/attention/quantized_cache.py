@@ -88,7 +88,7 @@ class QuantizedCache(Counted):
         return sum(part.nbytes for part in parts)
 
     def append(self, key: Float[Tensor, "B H_kv T d"], value: Float[Tensor, "B H_kv T d"]) -> None:
-        """Keep the keys and values of T new tokens, rounded; errors are those of `append_kv`."""
+        """Keep the keys and values of T new tokens, rounded; errors as in `append_kv`."""
         check_new(self._like, key, value)
         check_room(self.length, key.shape[2], self.key.shape[2])
         new = slice(self.length, self.length + key.shape[2])
@@ -99,8 +99,8 @@ class QuantizedCache(Counted):
     def attend(self, query: Float[Tensor, "B H T d"]) -> Float[Tensor, "B H T d"]:
         """Return causal attention of the queries of the last T tokens to the rounded tokens so far.
 
-        The steps become numbers again for the call: what is saved is memory, not work. Args and
-        errors are those of `KVCache.attend`.
+        The steps become numbers again for the call: what is saved is memory, not work.
+        Arguments and errors are as in `KVCache.attend`.
         """
         check_query(query, self._like, self.length)
         return attend_last(query, *self._held())

@@ -49,7 +49,7 @@ def retention_recurrent(
 ) -> Float[Tensor, "B H L d_v"]:
     """Return the same token by token: fade the state, write k vᵀ into it, read q from it.
 
-    Args and errors are those of `retention_parallel`.
+    Arguments and errors are as in `retention_parallel`.
     """
     _check(query, key, value, decay)
     keep = decay[:, None, None]
@@ -73,8 +73,8 @@ def retention_chunk(
     Inside a piece of the tokens the scores are a small table; what came before is the state. So a
     long chunk costs as much per token as a short one, and holds no larger table.
 
-    The state is Σ decay^(last - m) k_m v_mᵀ over the past, zeros at the start. The other args and
-    the errors are those of `retention_parallel`.
+    The state is Σ decay^(last - m) k_m v_mᵀ over the past, zeros at the start. The other arguments
+    and the errors are as in `retention_parallel`.
     """
     _check(query, key, value, decay)
     check_same_dtype("B H d_k d_v", query=query, state=state)

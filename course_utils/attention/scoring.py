@@ -109,7 +109,7 @@ def concat_score(
     """Return tanh([q; k] W)·v for each query and key.
 
     It is additive scoring under another name: the upper rows of W meet the query, the lower the
-    key, so no pair has to be concatenated. Args and errors are those of `additive_score`.
+    key, so no pair has to be concatenated. Arguments and errors are as in `additive_score`.
     """
     check_float("... length width", query=query, key=key)
     check_float("d_a", v=v)

@@ -64,7 +64,7 @@ def chunked_selective_scan(
     A chunk's first scan starts from nothing. Its products of exp(delta A), which only shrink, say
     how much of the state handed over is left at each of its tokens. About 2 √L steps replace L.
 
-    Args and errors are those of `selective_scan`.
+    Arguments and errors are as in `selective_scan`.
     """
     _check(x, delta, A, B, C, D)
     length = x.shape[1]

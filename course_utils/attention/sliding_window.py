@@ -114,7 +114,7 @@ def global_window_attention(
 
     The window holds 2 · half_width + 1 keys. The first `num_global` tokens, or all if there are
     fewer, see all keys and are seen by all queries, as Longformer's. Not causal. Neither number is
-    negative; the other args and the errors are those of `sliding_window_attention`.
+    negative; The other arguments and the errors are as in `sliding_window_attention`.
     """
     _check(query, key, value)
     check_at_least(0, half_width=half_width, num_global=num_global)

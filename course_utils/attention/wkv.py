@@ -64,7 +64,7 @@ def wkv(
 ) -> Float[Tensor, "B L d"]:
     """Return what every token of a sequence reads, token by token, from a state of nothing.
 
-    Args and errors are those of `wkv_step`, with an axis for the tokens, at least one.
+    Arguments and errors are as in `wkv_step`, with an axis for the tokens, at least one.
     """
     check_same_dtype("B L d", key=key, value=value)
     check_shape(tuple(key.shape), value=value)

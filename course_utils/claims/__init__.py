@@ -10,12 +10,7 @@ from course_utils.claims.ledger import book_file, ledger, timeline, works
 from course_utils.claims.registry import check_of, recompute, recompute_all
 
 __all__ = [
-    "Finding",
-    "book_file",
-    "check_of",
-    "ledger",
-    "recompute",
-    "recompute_all",
-    "timeline",
-    "works",
+    name
+    for name, value in globals().items()
+    if getattr(value, "__module__", "").startswith(__name__)
 ]

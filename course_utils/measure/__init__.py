@@ -20,33 +20,7 @@ from course_utils.measure.transformer_parameters import transformer_parameters
 from course_utils.measure.variance import dot_product_variance
 
 __all__ = [
-    "PowerLaw",
-    "ScalingLaw",
-    "TileTrace",
-    "additive_flops",
-    "attainable_flops",
-    "attention_flops",
-    "cache_fits",
-    "compute_optimal",
-    "count_flops",
-    "dot_product_variance",
-    "exact_match",
-    "fit_exponent",
-    "fit_power_law",
-    "fit_scaling_law",
-    "hbm_traffic",
-    "kv_cache_bytes",
-    "largest_tensor",
-    "matmul_bytes",
-    "matmul_intensity",
-    "mha_parameters",
-    "peak_memory",
-    "qkv_parameters",
-    "rank_one_distance",
-    "read_record",
-    "trace_torch",
-    "trace_triton",
-    "training_flops",
-    "training_memory_bytes",
-    "transformer_parameters",
+    name
+    for name, value in globals().items()
+    if getattr(value, "__module__", "").startswith(__name__)
 ]

@@ -49,7 +49,7 @@ def rope_split_halves(
 ) -> Float[Tensor, "B H L d_k"]:
     """Return queries or keys with each pair (i, i + d_k/2) turned by position · base^(-2i/d_k).
 
-    Args and errors are those of `rope_interleaved`.
+    Arguments and errors are as in `rope_interleaved`.
     """
     return turn_split_halves(x, *_cos_sin(x, positions, base))
 

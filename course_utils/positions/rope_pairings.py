@@ -39,7 +39,7 @@ def to_interleaved(
 ) -> Shaped[Tensor, "..."]:
     """Reorder the features of each head from pairs (i, i + d_k/2) to pairs (2i, 2i+1).
 
-    Args and errors are those of `to_split_halves`, which it undoes.
+    Arguments and errors are as in `to_split_halves`, which it undoes.
     """
     return _reordered(features, num_heads, dim, (2, -1))
 

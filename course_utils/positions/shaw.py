@@ -66,8 +66,8 @@ def shaw_values(
 ) -> Float[Tensor, "B H L d_v"]:
     """Return what is added to the average of the values: Σ_j w_ij a_ij.
 
-    The weights say how much each query takes from each key. The other args and the errors are those
-    of `shaw_scores`.
+    The weights say how much each query takes from each key. All else is as in
+    `shaw_scores`.
     """
     check_float(weights=weights)
     if weights.dim() < 2:

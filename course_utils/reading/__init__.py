@@ -10,14 +10,7 @@ from course_utils.reading.ranks import rank_correlation
 from course_utils.reading.rollout import attention_rollout
 
 __all__ = [
-    "attention_distance",
-    "attention_entropy",
-    "attention_flow",
-    "attention_rollout",
-    "effective_attention",
-    "gradient_attention",
-    "induction_score",
-    "leave_one_out",
-    "previous_token_score",
-    "rank_correlation",
+    name
+    for name, value in globals().items()
+    if getattr(value, "__module__", "").startswith(__name__)
 ]

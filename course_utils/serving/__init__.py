@@ -7,13 +7,7 @@ from course_utils.serving.server import Server, Step
 from course_utils.serving.static_batches import StaticStep, static_batches
 
 __all__ = [
-    "Prefixes",
-    "RaggedCache",
-    "Request",
-    "Server",
-    "StaticStep",
-    "Step",
-    "feed",
-    "likeliest",
-    "static_batches",
+    name
+    for name, value in globals().items()
+    if getattr(value, "__module__", "").startswith(__name__)
 ]
