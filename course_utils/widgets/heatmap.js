@@ -1,5 +1,5 @@
 // A heatmap of attention weights that lives without a kernel: what it shows, its controls, and what they do.
-import { choice, fill, format, make, offer, onWidth, uniqueId, watch, writer } from "./shared.js";
+import { choice, fill, format, make, mount, offer, onWidth, shell, uniqueId, watch, writer } from "./shared.js";
 import { cellAt, steer } from "./cells.js";
 import {
   colourRange, decode, difference, extent, labels, mapOf, naming, pairRows, pairSentence, pairSummary, ranking, sentence,
@@ -151,15 +151,7 @@ function render({ model, el }) {
   bar.append(button("Save PNG", savePng), button("Save SVG", saveSvg));
   const figure = make("div", { className: "acw-figure" }, plot, readout);
   const main = make("div", { className: "acw-main" }, figure, headField);
-  const root = make(
-    "div",
-    { className: "acw acw-heatmap", role: "group", "data-lm-suppress-shortcuts": "true" },
-    title,
-    bar,
-    main,
-    details,
-    said,
-  );
+  const root = shell("heatmap", "Heatmap", title, bar, main, details, said);
 
   /** New data: decode, and make the controls that fit it. */
   function load() {
@@ -263,19 +255,14 @@ function render({ model, el }) {
     },
   });
 
-  el.append(root);
-  load();
   const given = ["data", "shape", "pair_names", "query_tokens", "key_tokens", "title", "head_names", "layer_names"];
   const stops = [
-    watch(model, given, load),
+    mount({ model, el }, root, given, load),
     watch(model, ["head", "layer", "color_range", "view", "partner"], show),
     watch(model, ["cell"], () => point()),
     onWidth(figure, () => fit()),
   ];
-  return () => {
-    stops.forEach((stop) => stop());
-    root.remove();
-  };
+  return () => stops.forEach((stop) => stop());
 }
 
 export default { render };

@@ -1,8 +1,6 @@
 // The landscape's arithmetic: states in the plane, the energy of a modern Hopfield network, its updates.
 
-export const LIMIT = 2; // how far from the centre a handle may go, along each axis
 export const REACH = 2.2; // half the side of the picture
-export const STEP = 0.1;
 export const UPDATES = 6;
 export const LEVELS = 12;
 const CLOSE = 0.05; // states nearer than this count as one
@@ -70,22 +68,4 @@ export function heights(grid) {
   const all = grid.flat();
   const [low, high] = [Math.min(...all), Math.max(...all)];
   return Array.from({ length: LEVELS }, (_, i) => low + (high - low) * ((i + 1) / (LEVELS + 1)) ** 2);
-}
-
-/** A place inside the limits, on the grid of steps. */
-export function snap(place) {
-  return place.map((x) => {
-    const near = Math.round(Math.min(LIMIT, Math.max(-LIMIT, x)) / STEP) * STEP;
-    return +near.toFixed(1) + 0; // no minus zero
-  });
-}
-
-const MOVES = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] };
-
-/** Where a key of the keyboard takes a place, or null if it means nothing here. */
-export function moved(place, key, large) {
-  const move = MOVES[key];
-  if (!move) return null;
-  const by = large ? 5 * STEP : STEP;
-  return snap(place.map((x, axis) => x + by * move[axis]));
 }

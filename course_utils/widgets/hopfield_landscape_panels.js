@@ -1,15 +1,12 @@
 // The landscape's words and pictures: the plane with its contours and the walk, the energy of each step.
+import { planeOf } from "./plane.js";
 import { escape, mark } from "./shared.js";
 import { REACH, heights, landscape } from "./hopfield_landscape_numbers.js";
 
 export const SIDE = 320;
 const FINE = 45;
 
-/** A place of the plane in the picture; up is up. */
-export const at = ([x, y]) => [(SIDE / 2) * (1 + x / REACH), (SIDE / 2) * (1 - y / REACH)];
-
-/** A place as a share of the picture's sides, as the pointer gives it, back to the plane. */
-export const from = (across, down) => [(2 * across - 1) * REACH, (1 - 2 * down) * REACH];
+export const { at, from } = planeOf(SIDE, REACH);
 
 /** A number with so many decimals and no minus zero. */
 export function decimal(x, digits = 2) {

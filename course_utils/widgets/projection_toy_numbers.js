@@ -1,8 +1,6 @@
 // The toy's arithmetic: row vectors in the plane, three matrices, the weights between them.
 
-export const LIMIT = 2; // the largest entry of a matrix, either sign
 export const REACH = 4.3; // half the side of a panel; a token lies at most 1.5 from the centre
-export const STEP = 0.1;
 
 /** The row vector x times a 2×2 matrix: entry 0 times its first row plus entry 1 times its second. */
 export function project([a, b], [first, second]) {
@@ -71,22 +69,4 @@ export function starts(count) {
     "Keys opposite": { query: turn(0, 1.4), key: turn(Math.PI, 1.4) },
     "Rank 1": { query: turn(0, 1.4), key: flat },
   };
-}
-
-/** A place inside the limits, on the grid of steps. */
-export function snap(vector) {
-  return vector.map((x) => {
-    const near = Math.round(Math.min(LIMIT, Math.max(-LIMIT, x)) / STEP) * STEP;
-    return +near.toFixed(1) + 0; // no minus zero
-  });
-}
-
-const MOVES = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] };
-
-/** Where a key of the keyboard takes a vector, or null if it means nothing here. */
-export function moved(vector, key, large) {
-  const move = MOVES[key];
-  if (!move) return null;
-  const by = large ? 5 * STEP : STEP;
-  return snap(vector.map((x, axis) => x + by * move[axis]));
 }

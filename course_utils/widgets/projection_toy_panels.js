@@ -1,15 +1,10 @@
 // The toy's words and pictures: planes of vectors, and the sentence that says the same.
+import { LIMIT, planeOf } from "./plane.js";
 import { escape, mark } from "./shared.js";
-import { LIMIT, REACH, project } from "./projection_toy_numbers.js";
+import { REACH, project } from "./projection_toy_numbers.js";
 
 export const SIDE = 220;
-const place = (x) => (SIDE / 2) * (1 + x / REACH);
-
-/** A vector of the plane as a place in the picture; up is up. */
-export const at = ([x, y]) => [place(x), place(-y)];
-
-/** A place as a share of the picture's sides, as the pointer gives it, back to a vector. */
-export const from = (across, down) => [(2 * across - 1) * REACH, (1 - 2 * down) * REACH];
+export const { at, from } = planeOf(SIDE, REACH);
 
 const line = (a, b, more) => {
   const [[x1, y1], [x2, y2]] = [at(a), at(b)];
