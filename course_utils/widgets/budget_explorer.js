@@ -1,6 +1,7 @@
 // The budget explorer: a model and a step by part; below, a budget and a law.
+import { inBytes, inFlop, power } from "./numbers.js";
 import { choice, fill, make, mount, offer, picture, scroll, shell, slider, uniqueId, writer } from "./shared.js";
-import { costs, count, duration, fitting, inBytes, inFlop, lossAt, optimum, rowsOf } from "./budget_explorer_counts.js";
+import { costs, count, duration, fitting, lossAt, optimum, rowsOf } from "./budget_explorer_counts.js";
 import { PLOT, drawCurve } from "./budget_explorer_picture.js";
 
 const LABELS = {
@@ -34,7 +35,7 @@ export function sentence(sizes, presets) {
     `${named(sizes, presets) ?? "This model"}: ${count(all)} parameters. ` +
     `A step of ${sizes.batch} × ${sizes.num_tokens.toLocaleString("en")} tokens takes ${inFlop(flops)} and ${inBytes(bytes)}; ` +
     `${inFlop(perToken)} per token, where 6N says ${inFlop(6 * all)} (${off < 0 ? "−" : "+"}${Math.abs(off).toPrecision(2)} %). ` +
-    `${count(sizes.train_tokens)} tokens: ${run.toExponential(2).replace("e+", "e")} flop, ${duration(days)}.`
+    `${count(sizes.train_tokens)} tokens: ${power(run)} flop, ${duration(days)}.`
   );
 }
 
@@ -43,7 +44,7 @@ export function advice(name, law, flops, own) {
   const { N, D, loss } = optimum(law, flops);
   const left = flops / 6 / own;
   return (
-    `${name}, ${flops.toExponential(2).replace("e+", "e")} flop: ${count(N)} parameters and ${count(D)} tokens ` +
+    `${name}, ${power(flops)} flop: ${count(N)} parameters and ${count(D)} tokens ` +
     `(${+(D / N).toPrecision(2)} per parameter), loss ${loss.toFixed(3)}. ` +
     `The model above could read ${count(left)} tokens: loss ${lossAt(law, own, left).toFixed(3)}.`
   );
@@ -132,7 +133,7 @@ function render({ model, el }) {
     offer(law, Object.keys(laws).map((one) => [one, one]));
     law.select.value = name;
     const [constants, flops] = [laws[name], 10 ** model.get("budget")];
-    spend.show(Math.round(100 * model.get("budget")), flops.toExponential(2).replace("e+", "e"));
+    spend.show(Math.round(100 * model.get("budget")), power(flops));
     advised.textContent = advice(name, constants, flops, found.all);
     curve.innerHTML = drawCurve(constants, flops, found.all);
     curve.setAttribute("aria-label", `Loss against parameters along 6ND = C. ${advised.textContent}`);

@@ -1,8 +1,9 @@
 // Patterns and a state in the plane: drag them, and see the state walk down the energy, without a kernel.
+import { decimal } from "./numbers.js";
 import { handle, pointed, put } from "./plane.js";
 import { figure, fill, heat, make, mount, picture, scroll, shell, slider, uniqueId, writer } from "./shared.js";
 import { UPDATES, valleys, walk } from "./hopfield_landscape_numbers.js";
-import { SIDE, at, contours, decimal, energyPanel, from, names, path, sentence } from "./hopfield_landscape_panels.js";
+import { SIDE, at, contours, energyPanel, from, names, sentence, trail } from "./hopfield_landscape_panels.js";
 
 const BETA = { min: -10, max: 20 }; // ten steps to a factor of ten
 
@@ -87,7 +88,7 @@ function render({ model, el }) {
       land.innerHTML = `<g>${contours(patterns, sharpness)}</g><g></g>`;
       drawnFor = key;
     }
-    land.lastElementChild.innerHTML = path(steps);
+    land.lastElementChild.innerHTML = trail(steps);
     land.setAttribute("aria-label", `The energy over the plane, with ${found === 1 ? "one valley" : `${found} valleys`}, and the walk of the ${words.state}`);
     curve.innerHTML = energyPanel(steps);
     curve.setAttribute("aria-label", `Energy: ${steps.map((one) => decimal(one.energy, 3)).join(", ")}`);

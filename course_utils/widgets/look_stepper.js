@@ -1,7 +1,8 @@
 // One decoder step after another, by hand: the controls and the page.
+import { decimal } from "./numbers.js";
 import { figure, fill, make, mount, picture, shell, slider, uniqueId, writer } from "./shared.js";
 import { STAGES, look } from "./look_stepper_walk.js";
-import { fixed, formulas, pair, plane, sentence } from "./look_stepper_picture.js";
+import { formulas, pair, plane, sentence } from "./look_stepper_picture.js";
 
 const TRAITS = ["words", "states", "first", "turn", "keep", "factor", "step"];
 
@@ -49,11 +50,11 @@ function render({ model, el }) {
     drawn.setAttribute("aria-label", words);
     drawn.innerHTML = plane(state, seen);
     const bar = (weight) => make("span", { className: "bar", style: `width: ${(4 * weight).toFixed(2)}rem` });
-    const share = (weight) => make("span", {}, fixed(weight), bar(weight));
+    const share = (weight) => make("span", {}, decimal(weight), bar(weight));
     const rows = state.words.map(([word], i) => [
       word,
       pair(state.states[i]),
-      seen.shown >= 1 ? fixed(seen.scores[i]) : "…",
+      seen.shown >= 1 ? decimal(seen.scores[i]) : "…",
       seen.shown >= 2 ? share(seen.weights[i]) : "…",
     ]);
     fill(table, "", ["read", "state h", "score", "weight"], rows);

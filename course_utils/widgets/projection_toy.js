@@ -1,8 +1,9 @@
 // One head in the plane, without a kernel: drag the rows of W_Q, W_K and W_V and see who looks at whom.
+import { decimal } from "./numbers.js";
 import { handle, put } from "./plane.js";
 import { figure, fill, heat, make, mount, picture, scroll, shell, uniqueId, writer } from "./shared.js";
 import { attend, form, starts } from "./projection_toy_numbers.js";
-import { SIDE, at, decimal, from, keyPanel, queryPanel, sentence, tokenPanel, valuePanel } from "./projection_toy_panels.js";
+import { SIDE, at, from, keyPanel, queryPanel, sentence, tokenPanel, valuePanel } from "./projection_toy_panels.js";
 
 const ROLES = [
   { role: "query", letter: "Q", words: "queries", draw: queryPanel },
@@ -89,7 +90,7 @@ function render({ model, el }) {
     ),
   );
 
-  const rows = (matrix) => matrix.map((row) => row.map(decimal));
+  const rows = (matrix) => matrix.map((row) => row.map((x) => decimal(x)));
 
   function update() {
     const matrices = Object.fromEntries(ROLES.map(({ role }) => [role, model.get(trait(role))]));

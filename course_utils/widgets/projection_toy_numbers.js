@@ -1,20 +1,11 @@
 // The toy's arithmetic: row vectors in the plane, three matrices, the weights between them.
+import { dot, softmax } from "./numbers.js";
 
 export const REACH = 4.3; // half the side of a panel; a token lies at most 1.5 from the centre
 
 /** The row vector x times a 2×2 matrix: entry 0 times its first row plus entry 1 times its second. */
 export function project([a, b], [first, second]) {
   return [a * first[0] + b * second[0], a * first[1] + b * second[1]];
-}
-
-const dot = (a, b) => a[0] * b[0] + a[1] * b[1];
-
-/** A row of weights that sums to 1. */
-export function shares(scores) {
-  const top = Math.max(...scores);
-  const powers = scores.map((score) => Math.exp(score - top));
-  const sum = powers.reduce((a, b) => a + b, 0);
-  return powers.map((power) => power / sum);
 }
 
 /**
@@ -27,7 +18,7 @@ export function attend(points, matrices) {
     points.map((x) => project(x, matrices[role])),
   );
   const scores = queries.map((q) => keys.map((k) => dot(q, k) / Math.SQRT2));
-  const weights = scores.map(shares);
+  const weights = scores.map(softmax);
   const outputs = weights.map((row) =>
     [0, 1].map((axis) => row.reduce((sum, w, j) => sum + w * values[j][axis], 0)),
   );

@@ -1,4 +1,5 @@
 // The toy's words and pictures: planes of vectors, and the sentence that says the same.
+import { decimal } from "./numbers.js";
 import { LIMIT, planeOf } from "./plane.js";
 import { escape, mark } from "./shared.js";
 import { REACH, project } from "./projection_toy_numbers.js";
@@ -76,12 +77,6 @@ export function valuePanel({ matrices, values, outputs, tokens, weights, chosen 
     mark("path", { class: "cross under", d: cross }) +
     mark("path", { class: "cross", d: cross })
   );
-}
-
-/** A number with two decimals and no minus zero. */
-export function decimal(x) {
-  const text = x.toFixed(2);
-  return (+text === 0 ? "0.00" : text).replace("-", "−");
 }
 
 /** The picture in two sentences. */

@@ -1,7 +1,8 @@
 // The state explorer: pairs arrive one by one; what a state and a cache hold of them, and what can be read back.
+import { decimal } from "./numbers.js";
 import { choice, make, mount, picture, shell, slider, uniqueId, viridis, writer } from "./shared.js";
 import { FADING, KINDS, MOST, bytes, fresh, overwritten, readings, stateOf } from "./state_explorer_numbers.js";
-import { SIZE, STATE, cosine, counted, drawCache, drawState, letter, limitOf, sentence } from "./state_explorer_picture.js";
+import { SIZE, STATE, counted, drawCache, drawState, letter, limitOf, sentence } from "./state_explorer_picture.js";
 
 function render({ model, el }) {
   const id = uniqueId();
@@ -86,7 +87,7 @@ function render({ model, el }) {
       row.setAttribute("aria-pressed", String(key === now.asked));
       bar.style.width = `${100 * Math.max(0, one.cosine)}%`;
       bar.style.background = `rgb(${viridis(one.cosine)})`;
-      words.textContent = ` ${cosine(one.cosine)}, reads ${one.answered} ${right ? "✓" : `✗ not ${one.wanted}`}`;
+      words.textContent = ` ${decimal(one.cosine)}, reads ${one.answered} ${right ? "✓" : `✗ not ${one.wanted}`}`;
     });
   }
 

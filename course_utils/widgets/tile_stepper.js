@@ -1,7 +1,8 @@
 // Attention tile by tile: the controls and the page.
+import { decimal } from "./numbers.js";
 import { choice, figure, fill, make, mount, picture, scroll, shell, slider, svg, uniqueId, writer } from "./shared.js";
 import { look, plan } from "./tile_stepper_walk.js";
-import { bars, detail, extent, fixed, onChip, sentence, tiles } from "./tile_stepper_picture.js";
+import { bars, detail, extent, onChip, sentence, tiles } from "./tile_stepper_picture.js";
 
 const TRAITS = ["query", "key", "value", "block_q", "block_k", "is_causal", "order", "step"];
 const PAUSE = 1100; // milliseconds that a step stands while playing
@@ -125,8 +126,8 @@ function render({ model, el }) {
     table.innerHTML = tiles(state, seen, count);
     const isActive = (i) => Boolean(seen.now) && i >= seen.now.q[0] && i < seen.now.q[1];
     const rows = seen.rows.map(({ m, l, acc, shrunk, where, before }, i) => {
-      const factor = isActive(i) && seen.now.kind === "tile" && before > -Infinity ? fixed(shrunk) : "";
-      return [i, factor, fixed(m), fixed(l), acc.map((x) => fixed(x)).join(", "), where];
+      const factor = isActive(i) && seen.now.kind === "tile" && before > -Infinity ? decimal(shrunk) : "";
+      return [i, factor, decimal(m), decimal(l), acc.map((x) => decimal(x)).join(", "), where];
     });
     fill(states, "State of every query", ["query", "old ×", "m", "l", "acc", "where"], rows);
     states.querySelectorAll("tbody tr").forEach((row, i) => row.classList.toggle("active", isActive(i)));

@@ -1,6 +1,7 @@
 // The variant explorer: controls, who sees whom, what it costs, and the recorded times.
+import { inBytes, inFlop } from "./numbers.js";
 import { choice, fill, make, mount, picture, scroll, shell, slider, uniqueId, writer } from "./shared.js";
-import { VARIANTS, bytes, costs, operations, plain, share } from "./variant_explorer_costs.js";
+import { VARIANTS, costs, plain, share } from "./variant_explorer_costs.js";
 import { CURVE, drawCurves, drawPattern, pattern } from "./variant_explorer_picture.js";
 
 const SIZES = ["length", "d_k", "num_heads", "num_kv_heads", "window"];
@@ -38,15 +39,17 @@ export function sentence(variant, sizes, curves) {
   return `${name[0].toUpperCase()}${name.slice(1)}, ${sizes.length} tokens: ${does}. ${recorded(variant, curves, sizes.length)}`;
 }
 
+const float32 = (numbers) => inBytes(4 * numbers);
+
 /** The rows of the table. */
 export function rows(variant, sizes) {
   const [ours, theirs] = [costs(variant, sizes), plain(variant, sizes)];
   return [
-    ["operations", operations(ours.flops), operations(theirs.flops), share(ours.flops, theirs.flops)],
-    ["weights or state", bytes(ours.table), bytes(theirs.table), share(ours.table, theirs.table)],
+    ["operations", inFlop(ours.flops), inFlop(theirs.flops), share(ours.flops, theirs.flops)],
+    ["weights or state", float32(ours.table), float32(theirs.table), share(ours.table, theirs.table)],
     ours.cache === null
-      ? ["kept while generating", "not causal", bytes(theirs.cache), "–"]
-      : ["kept while generating", bytes(ours.cache), bytes(theirs.cache), share(ours.cache, theirs.cache)],
+      ? ["kept while generating", "not causal", float32(theirs.cache), "–"]
+      : ["kept while generating", float32(ours.cache), float32(theirs.cache), share(ours.cache, theirs.cache)],
   ];
 }
 

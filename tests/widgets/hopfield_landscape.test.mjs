@@ -85,7 +85,7 @@ test("the words name the valley, or the mixture, in both languages", () => {
 test("the panels draw every step, also where the energy is 0", () => {
   for (const steps of [numbers.walk([0.3, 0.4], three, 2), numbers.walk([1, 1], [[1, 1]], 2)]) {
     assert.equal(panels.energyPanel(steps).match(/<circle/g).length, numbers.UPDATES + 1);
-    assert.equal(panels.path(steps).match(/<circle/g).length, numbers.UPDATES);
-    assert.doesNotMatch(panels.energyPanel(steps) + panels.path(steps), /NaN|Infinity|undefined/);
+    assert.equal(panels.trail(steps).match(/<circle/g).length, numbers.UPDATES);
+    assert.doesNotMatch(panels.energyPanel(steps) + panels.trail(steps), /NaN|Infinity|undefined/);
   }
 });

@@ -4,6 +4,7 @@ import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import * as toy from "../../course_utils/widgets/projection_toy_numbers.js";
 import * as panels from "../../course_utils/widgets/projection_toy_panels.js";
+import { decimal } from "../../course_utils/widgets/numbers.js";
 import * as plane from "../../course_utils/widgets/plane.js";
 
 const cases = JSON.parse(readFileSync(new URL("projection_toy_cases.json", import.meta.url)));
@@ -87,7 +88,7 @@ test("the words tell symmetric from not, and the two scores", () => {
   const turned = panels.sentence(look({ ...toy.starts(7)["Keys turned"], value: identity }));
   assert.match(turned, /^t0 looks most at t1, weight 0\.81\./);
   assert.match(turned, /not symmetric: t0 scores t1 5\.74, but t1 scores t0 −1\.28\.$/);
-  assert.equal(panels.decimal(-0.001), "0.00");
+  assert.equal(decimal(-0.001), "0.00");
 });
 
 test("the panels draw every token, also of a matrix of zeros, and names are text", () => {
