@@ -1,5 +1,6 @@
 // Where a model looked for each character it wrote, without a kernel: controls and picture.
-import { choice, fill, make, mount, rove, scroll, shell, uniqueId, watch, writer } from "./shared.js";
+import { button, choice, fill, make, mount, scroll, shell, uniqueId, watch, writer } from "./shared.js";
+import { rove } from "./rove.js";
 import { inside, largest, partAt, pieces, rowsOf, sentence, shown, signs } from "./alignment_explorer_words.js";
 
 function render({ model, el }) {
@@ -30,11 +31,7 @@ function render({ model, el }) {
     scroll("Every character", table),
   );
   const step = (words, by) =>
-    make("button", {
-      type: "button",
-      textContent: words,
-      onclick: () => write({ date: (model.get("date") + by + sources.length) % sources.length }),
-    });
+    button(words, () => write({ date: (model.get("date") + by + sources.length) % sources.length }));
   const root = shell(
     "alignment",
     "Alignments of dates",

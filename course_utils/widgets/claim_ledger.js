@@ -1,5 +1,5 @@
 // The ledger of claims: filters, a table whose rows open, and a timeline of what it is about.
-import { choice, make, mount, scroll, shell, uniqueId, writer } from "./shared.js";
+import { button, choice, make, mount, scroll, shell, uniqueId, writer } from "./shared.js";
 import { VERDICTS, details, kinds, lit, passes, sentence, told, ways } from "./claim_ledger_rows.js";
 
 const FILTERS = ["chapter", "verdict", "how", "text"];
@@ -19,7 +19,7 @@ function render({ model, el }) {
     how: choose("how", "checked by", "all ways", same(kinds(claims, "how"))),
   };
   const search = make("input", { id: `${id}-text`, type: "search", oninput: () => write({ text: search.value }) });
-  const clear = make("button", { type: "button", textContent: "Show all", onclick: () => write({ chapter: "", verdict: "", how: "", text: "" }) });
+  const clear = button("Show all", () => write({ chapter: "", verdict: "", how: "", text: "" }));
   const said = make("p", { className: "acw-said", "aria-live": "polite" });
   const how = make("p", { className: "acw-note" });
 

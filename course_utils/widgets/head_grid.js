@@ -1,5 +1,5 @@
 // All heads of a layer side by side: one cell in all of them, heads on and off, without a kernel.
-import { choice, figure, fill, make, mount, offer, onWidth, picture, scroll, shell, svg, uniqueId, watch, writer } from "./shared.js";
+import { button, choice, figure, fill, make, mount, offer, onWidth, picture, scroll, shell, svg, uniqueId, watch, writer } from "./shared.js";
 import { cellAt, steer } from "./cells.js";
 import {
   colourRange, decode, extent, labels, largestInRow, mapOf, naming, percent, raster, textWidth,
@@ -16,13 +16,11 @@ function render({ model, el }) {
 
   const title = make("p", { className: "acw-title" });
   const layers = choice(`${id}-layer`, "Layer", (select) => write({ layer: select.selectedIndex }));
-  const setAll = (words, missing) =>
-    make("button", { type: "button", textContent: words, onclick: () => writeOff(missing()) });
   const switches = make(
     "span",
     { className: "acw-switches" },
-    setAll("All on", () => []),
-    setAll("All off", () => view.heads.map((_, head) => head)),
+    button("All on", () => writeOff([])),
+    button("All off", () => writeOff(view.heads.map((_, head) => head))),
   );
   const grid = make("div", {
     className: "acw-grid",

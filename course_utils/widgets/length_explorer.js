@@ -1,5 +1,5 @@
 // What two models wrote at each length, without a kernel: the controls, the symbols and the table.
-import { figure, fill, make, mount, picture, scroll, shell, slider, uniqueId, writer } from "./shared.js";
+import { button, figure, fill, make, mount, picture, scroll, shell, slider, uniqueId, writer } from "./shared.js";
 import { compare, curvePanel, sentence } from "./length_explorer_drawing.js";
 
 const PART = 10; // symbols in one small table, so that a line can break
@@ -20,12 +20,9 @@ function render({ model, el }) {
   const reading = slider(`${id}-length`, "source length", { min: 0, max: lengths.length - 1 }, (i) =>
     write({ length: lengths[i], example: 0 }),
   );
-  const again = make("button", {
-    type: "button",
-    textContent: "Another example",
-    onclick: () =>
-      write({ example: (model.get("example") + 1) % byLength.get(model.get("length")).length }),
-  });
+  const again = button("Another example", () =>
+    write({ example: (model.get("example") + 1) % byLength.get(model.get("length")).length }),
+  );
   const said = make("p", { className: "acw-said", "aria-live": "polite" });
   const parts = make("div", { className: "acw-parts" });
   const chart = picture("0 0 400 188");

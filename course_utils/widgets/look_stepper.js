@@ -1,6 +1,6 @@
 // One decoder step after another, by hand: the controls and the page.
 import { decimal } from "./numbers.js";
-import { figure, fill, make, mount, picture, shell, slider, uniqueId, writer } from "./shared.js";
+import { button, figure, fill, make, mount, picture, shell, slider, uniqueId, writer } from "./shared.js";
 import { STAGES, look } from "./look_stepper_walk.js";
 import { formulas, pair, plane, sentence } from "./look_stepper_picture.js";
 
@@ -12,7 +12,7 @@ function render({ model, el }) {
   const given = () => Object.fromEntries(TRAITS.map((name) => [name, model.get(name)]));
   const last = () => STAGES.length * model.get("words").length;
   const go = (step) => write({ step: Math.max(0, Math.min(step, last())) });
-  const by = (textContent, where) => make("button", { type: "button", textContent, onclick: () => go(where()) });
+  const by = (words, where) => button(words, () => go(where()));
 
   const start = by("Start", () => 0);
   const back = by("Back", () => model.get("step") - 1);

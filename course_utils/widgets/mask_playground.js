@@ -1,5 +1,6 @@
 // Toggle the rules of a mask; see the mask, the weights under it, and what each query reads.
-import { choice, fill, heat, make, mount, rove, shell, slider, uniqueId, writer } from "./shared.js";
+import { choice, fill, heat, make, mount, shell, slider, uniqueId, writer } from "./shared.js";
+import { rove } from "./rove.js";
 import { EXAMPLES, code, example, keyNames, maskOf, rowSentence, summary, weightsUnder } from "./mask_playground_rules.js";
 import { packingTable } from "./mask_playground_packing.js";
 

@@ -1,5 +1,5 @@
 // Cut a digit into patches, shuffle them, take the positions away; see what the class token reads.
-import { choice, figure, fill, make, mount, offer, scroll, shell, svg, uniqueId, writer } from "./shared.js";
+import { button, choice, figure, fill, make, mount, offer, scroll, shell, svg, uniqueId, writer } from "./shared.js";
 import { unpack, view } from "./patch_explorer_model.js";
 import { SIDE, drawCut, drawRead, drawTokens, sentence, short, tokensBox } from "./patch_explorer_picture.js";
 
@@ -20,8 +20,8 @@ function render({ model, el }) {
   offer(controls.patch, model.get("models").map(({ patch }) => [patch, `${patch} × ${patch}`]));
   offer(controls.layer, counts(model.get("layers")));
   offer(controls.head, counts(model.get("heads")));
-  const shuffle = make("button", { type: "button", textContent: "shuffle patches", onclick: () => write({ shuffle: model.get("shuffle") % 99 + 1 }) });
-  const back = make("button", { type: "button", textContent: "in order", onclick: () => write({ shuffle: 0 }) });
+  const shuffle = button("shuffle patches", () => write({ shuffle: (model.get("shuffle") % 99) + 1 }));
+  const back = button("in order", () => write({ shuffle: 0 }));
   const positions = make("input", { type: "checkbox", onchange: () => write({ positions: positions.checked }) });
 
   const said = make("p", { className: "acw-said", "aria-live": "polite" });

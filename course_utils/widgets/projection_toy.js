@@ -1,7 +1,7 @@
 // One head in the plane, without a kernel: drag the rows of W_Q, W_K and W_V and see who looks at whom.
 import { decimal } from "./numbers.js";
 import { handle, put } from "./plane.js";
-import { figure, fill, heat, make, mount, picture, scroll, shell, uniqueId, writer } from "./shared.js";
+import { button, figure, fill, heat, make, mount, picture, scroll, shell, uniqueId, writer } from "./shared.js";
 import { attend, form, starts } from "./projection_toy_numbers.js";
 import { SIDE, at, from, keyPanel, queryPanel, sentence, tokenPanel, valuePanel } from "./projection_toy_panels.js";
 
@@ -39,11 +39,7 @@ function render({ model, el }) {
   });
 
   const buttons = Object.entries(places).map(([textContent, { query, key }]) =>
-    make("button", {
-      type: "button",
-      textContent,
-      onclick: () => write({ w_query: query, w_key: key }),
-    }),
+    button(textContent, () => write({ w_query: query, w_key: key })),
   );
   const radios = tokens.map((_, i) =>
     make("input", { type: "radio", name: `${id}-query`, onchange: () => write({ query: i }) }),

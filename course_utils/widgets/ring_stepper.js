@@ -1,5 +1,5 @@
 // Attention over a ring of ranks, step by step, and Ulysses' all-to-all.
-import { choice, figure, fill, make, mount, picture, scroll, shell, slider, uniqueId, writer } from "./shared.js";
+import { button, choice, figure, fill, make, mount, picture, scroll, shell, slider, uniqueId, writer } from "./shared.js";
 import { LAYOUTS, balance, sent, split, work } from "./ring_stepper_work.js";
 import { SIDE, owners, ring, runs, sentence, square, ulysses, whole } from "./ring_stepper_picture.js";
 
@@ -18,7 +18,7 @@ function render({ model, el }) {
   const layout = choice(`${id}-layout`, "layout", (select) => write({ token_layout: select.value }), Object.entries(LAYOUTS));
   const causal = make("input", { type: "checkbox", onchange: () => write({ is_causal: causal.checked }) });
   const at = slider(`${id}-step`, "step", { min: 0 }, go);
-  const by = (words, where) => make("button", { type: "button", textContent: words, onclick: () => go(where()) });
+  const by = (words, where) => button(words, () => go(where()));
   const back = by("Back", () => get("step") - 1);
   const forward = by("Step", () => get("step") + 1);
 

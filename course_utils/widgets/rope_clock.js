@@ -1,5 +1,5 @@
 // Pairs of a query and a key, turned by where they stand: the controls and the page.
-import { choice, figure, fill, make, mount, picture, scroll, shell, slider, svg, uniqueId, writer } from "./shared.js";
+import { button, choice, figure, fill, make, mount, picture, scroll, shell, slider, svg, uniqueId, writer } from "./shared.js";
 import { degrees, look } from "./rope_clock_numbers.js";
 import { curve, dial, fixed, pairWords, sentence } from "./rope_clock_picture.js";
 
@@ -13,16 +13,10 @@ function render({ model, el }) {
   const place = (name, trait) =>
     slider(`${id}-${name}`, `${name} stands at`, { min: 0, max: last }, (value) => write({ [trait]: value }));
   const [query, key] = [place("query", "query_position"), place("key", "key_position")];
-  const shift = (by, words) =>
-    make("button", {
-      type: "button",
-      textContent: words,
-      onclick: () =>
-        write({
-          query_position: model.get("query_position") + by,
-          key_position: model.get("key_position") + by,
-        }),
-    });
+  const shift = (by, words) => {
+    const moved = (trait) => [trait, model.get(trait) + by];
+    return button(words, () => write(Object.fromEntries(["query_position", "key_position"].map(moved))));
+  };
   const earlier = shift(-1, "Both one earlier");
   const later = shift(1, "Both one later");
   const ways = ["interleaved", "split halves"].map((name) => [name, name]);

@@ -1,5 +1,5 @@
 // What d_k and temperature do to scores, weights and gradient, without a kernel: the controls.
-import { fill, format, make, mount, picture, scroll, shell, slider, uniqueId, writer } from "./shared.js";
+import { button, fill, format, make, mount, picture, scroll, shell, slider, uniqueId, writer } from "./shared.js";
 import { MAX_KEYS, QUERIES, WIDTHS, curve, draw, look, variance } from "./scale_explorer_numbers.js";
 import { expectation, scorePanel, sentence, trendPanel, weightPanel } from "./scale_explorer_panels.js";
 
@@ -18,11 +18,7 @@ function render({ model, el }) {
     id: `${id}-scale`,
     onchange: () => write({ scaled: scale.checked }),
   });
-  const again = make("button", {
-    type: "button",
-    textContent: "Draw again",
-    onclick: () => write({ seed: (model.get("seed") + 1) % 2 ** 31 }),
-  });
+  const again = button("Draw again", () => write({ seed: (model.get("seed") + 1) % 2 ** 31 }));
   const said = make("p", { className: "acw-said", "aria-live": "polite" });
 
   const panels = Array.from({ length: 4 }, () => ({ drawn: picture("0 0 340 196"), caption: make("figcaption") }));

@@ -82,6 +82,8 @@ export function make(tag, properties = {}, ...children) {
   return element;
 }
 
+export const button = (textContent, onclick) => make("button", { type: "button", textContent, onclick });
+
 /** A prefix for ids that no other widget on the page has. */
 export function uniqueId() {
   return `acw-${Math.random().toString(36).slice(2, 10)}`;
@@ -194,21 +196,6 @@ export const svg = (className, more = {}) => svgElement({ class: className, "ari
 
 /** A drawing that an aria-label puts into words. */
 export const picture = (viewBox) => svgElement({ viewBox, role: "img" });
-
-/** Move the focus over a row of elements: these two keys to the one before and behind, Home and End to the ends. */
-export function rove(row, [before, behind], elements, arrived = () => {}) {
-  row.addEventListener("keydown", (event) => {
-    if (event.altKey || event.metaKey || event.ctrlKey) return;
-    const all = elements();
-    const now = all.indexOf(event.target.closest("button"));
-    const to = { [before]: now - 1, [behind]: now + 1, Home: 0, End: all.length - 1 }[event.key];
-    if (to === undefined) return;
-    event.preventDefault();
-    if (!all[to]) return;
-    all[to].focus();
-    arrived(to);
-  });
-}
 
 /** Call when an element gets another width; returns what stops it. */
 export function onWidth(element, fit) {

@@ -1,5 +1,5 @@
 // Speculative decoding over eight tokens: what the draft says, what the target accepts, and what comes out.
-import { figure, fill, make, mount, picture, shell, slider, uniqueId, writer } from "./shared.js";
+import { button, figure, fill, make, mount, picture, shell, slider, uniqueId, writer } from "./shared.js";
 import { MOST, TOKENS, WHOLE, moved, progress } from "./speculation_explorer_numbers.js";
 import { LINE, counters, drawRatio, drawSum, percent, places, sentence } from "./speculation_explorer_picture.js";
 
@@ -10,7 +10,6 @@ function render({ model, el }) {
   const id = uniqueId();
   const write = writer(model);
   const current = () => Object.fromEntries(TRAITS.map((name) => [name, model.get(name)]));
-  const button = (textContent, onclick) => make("button", { type: "button", textContent, onclick });
 
   const gamma = slider(`${id}-gamma`, "γ", { min: 1, max: MOST.gamma }, (value) => write({ gamma: value, stage: 0 }));
   const wrong = make("input", { type: "checkbox", onchange: () => write({ from_target: wrong.checked }) });

@@ -1,13 +1,12 @@
 // The state explorer: pairs arrive one by one; what a state and a cache hold of them, and what can be read back.
 import { decimal } from "./numbers.js";
-import { choice, make, mount, picture, shell, slider, uniqueId, viridis, writer } from "./shared.js";
+import { button, choice, make, mount, picture, shell, slider, uniqueId, viridis, writer } from "./shared.js";
 import { FADING, KINDS, MOST, bytes, fresh, overwritten, readings, stateOf } from "./state_explorer_numbers.js";
 import { SIZE, STATE, counted, drawCache, drawState, letter, limitOf, sentence } from "./state_explorer_picture.js";
 
 function render({ model, el }) {
   const id = uniqueId();
   const write = writer(model);
-  const button = (textContent, onclick) => make("button", { type: "button", textContent, onclick });
   const grown = (pair) => write({ writes: [...model.get("writes"), pair], asked: pair[0] });
 
   const kind = choice(`${id}-kind`, "memory", (select) => write({ kind: select.value }), Object.entries(KINDS));

@@ -1,6 +1,6 @@
 // Attention tile by tile: the controls and the page.
 import { decimal } from "./numbers.js";
-import { choice, figure, fill, make, mount, picture, scroll, shell, slider, svg, uniqueId, writer } from "./shared.js";
+import { button, choice, figure, fill, make, mount, picture, scroll, shell, slider, svg, uniqueId, writer } from "./shared.js";
 import { look, plan } from "./tile_stepper_walk.js";
 import { bars, detail, extent, onChip, sentence, tiles } from "./tile_stepper_picture.js";
 
@@ -24,25 +24,21 @@ function render({ model, el }) {
     play.textContent = timer ? "Pause" : "Play";
     said.setAttribute("aria-live", timer ? "off" : "polite");
   };
-  const by = (words, where) =>
-    make("button", { type: "button", textContent: words, onclick: () => (rest(), go(where())) });
+  const by = (words, where) => button(words, () => (rest(), go(where())));
   const first = by("Start", () => 0);
   const back = by("Back", () => model.get("step") - 1);
   const forward = by("Step", () => model.get("step") + 1);
   const last = by("End", () => Infinity);
-  const play = make("button", {
-    type: "button",
-    className: "play",
-    onclick() {
-      if (timer) return rest();
-      if (model.get("step") >= steps()) go(0);
-      timer = setInterval(() => {
-        go(model.get("step") + 1);
-        if (model.get("step") >= steps()) rest();
-      }, PAUSE);
-      playing();
-    },
+  const play = button("Play", () => {
+    if (timer) return rest();
+    if (model.get("step") >= steps()) go(0);
+    timer = setInterval(() => {
+      go(model.get("step") + 1);
+      if (model.get("step") >= steps()) rest();
+    }, PAUSE);
+    return playing();
   });
+  play.className = "play";
   const place = slider(`${id}-step`, "step", { min: 0 }, (step) => (rest(), go(step)));
 
   const choose = (name, words, options) => {

@@ -1,5 +1,6 @@
 // Choose a wiring and an output: every input that reaches it through all layers lights up.
-import { choice, fill, make, mount, rove, shell, slider, svg, uniqueId, writer } from "./shared.js";
+import { choice, fill, make, mount, shell, slider, svg, uniqueId, writer } from "./shared.js";
+import { rove } from "./rove.js";
 import { WIRINGS, chosenPlace, formulas, masks, parts, paths, places, reach, sentence } from "./wiring_explorer_reach.js";
 import { columnOf, columns, drawLayers, drawPart, litPlaces } from "./wiring_explorer_picture.js";
 
@@ -74,16 +75,13 @@ function render({ model, el }) {
   }
 
   function grid(caption, rows, head, mask, here) {
-    const name = (scope) => (word) => make("th", { scope }, make("span", { textContent: word }));
-    const made = make(
-      "table",
-      {},
-      make("caption", { textContent: caption }),
-      make("thead", {}, make("tr", {}, make("td"), ...head.map(name("col")))),
-      make("tbody", {}, ...mask.map((row, i) =>
-        make("tr", { className: i === here ? "here" : "" }, name("row")(rows[i]),
-          ...row.map((may) => make("td", { className: may ? "seen" : "hidden", textContent: may ? "1" : "0" }))))),
-    );
+    const span = (textContent) => make("span", { textContent });
+    const made = make("table");
+    fill(made, caption, ["", ...head.map(span)], mask.map((row, i) => [span(rows[i]), ...row.map(Number)]));
+    made.querySelectorAll("tbody tr").forEach((row, i) => {
+      row.classList.toggle("here", i === here);
+      row.querySelectorAll("td").forEach((cell, j) => (cell.className = mask[i][j] ? "seen" : "hidden"));
+    });
     made.style.setProperty("--columns", head.length);
     return made;
   }
