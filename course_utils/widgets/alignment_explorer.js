@@ -1,5 +1,6 @@
 // Where a model looked for each character it wrote, without a kernel: controls and picture.
-import { make, uniqueId, watch, writer } from "./shared.js";
+import { button, choice, fill, make, mount, scroll, shell, uniqueId, watch, writer } from "./shared.js";
+import { rove } from "./rove.js";
 import { inside, largest, partAt, pieces, rowsOf, sentence, shown, signs } from "./alignment_explorer_words.js";
 
 function render({ model, el }) {
@@ -8,21 +9,11 @@ function render({ model, el }) {
   let view,
     hovered = null;
 
-  const choice = (name, words, options) => {
-    const select = make(
-      "select",
-      { id: `${id}-${name}`, onchange: () => write({ [name]: select.selectedIndex }) },
-      ...options.map((textContent) => make("option", { textContent })),
-    );
-    return { select, row: make("span", {}, make("label", { for: `${id}-${name}` }, words), select) };
-  };
+  const choose = (name, label, names) =>
+    choice(`${id}-${name}`, label, (select) => write({ [name]: select.selectedIndex }), [...names.entries()]);
   const sources = model.get("sources");
-  const score = choice("score", "Score", model.get("scores"));
-  const date = choice(
-    "date",
-    "Date",
-    sources.map((source) => `${source.locale}: \u2068${source.text}\u2069`),
-  );
+  const score = choose("score", "Score", model.get("scores"));
+  const date = choose("date", "Date", sources.map((source) => `${source.locale}: \u2068${source.text}\u2069`));
   const native = make("p", { className: "acw-native", dir: "auto" });
   const source = make("div", { className: "acw-source", "aria-hidden": "true", dir: "ltr" });
   const target = make("div", {
@@ -37,23 +28,14 @@ function render({ model, el }) {
     "details",
     { ontoggle: () => fillTable() },
     make("summary", { textContent: "Every character, as a table" }),
-    make("div", { className: "acw-scroll", tabIndex: 0, role: "group", "aria-label": "Every character" }, table),
+    scroll("Every character", table),
   );
   const step = (words, by) =>
-    make("button", {
-      type: "button",
-      textContent: words,
-      onclick: () => write({ date: (model.get("date") + by + sources.length) % sources.length }),
-    });
-  const root = make(
-    "div",
-    {
-      className: "acw acw-alignment",
-      role: "group",
-      "aria-label": "Alignments of dates",
-      "data-lm-suppress-shortcuts": "true",
-    },
-    make("div", { className: "acw-bar" }, score.row, date.row, step("Previous", -1), step("Next", 1)),
+    button(words, () => write({ date: (model.get("date") + by + sources.length) % sources.length }));
+  const root = shell(
+    "alignment",
+    "Alignments of dates",
+    make("div", { className: "acw-bar" }, score.field, date.field, step("Previous", -1), step("Next", 1)),
     make("p", { className: "acw-head", textContent: "It read; below, sign by sign in reading order" }),
     native,
     source,
@@ -104,8 +86,8 @@ function render({ model, el }) {
           "aria-label": `${sign}${partAt(place) ? `, ${partAt(place)}` : ", hyphen"}${wrong ? ", wrong" : ""}`,
           onpointerenter: (event) => event.pointerType !== "touch" && point((hovered = place)),
           onpointerleave: () => point((hovered = null)),
-          onfocus: () => choose(place),
-          onclick: () => choose(place),
+          onfocus: () => settle(place),
+          onclick: () => settle(place),
         });
       }),
     );
@@ -114,7 +96,7 @@ function render({ model, el }) {
     fillTable();
   }
 
-  function choose(place) {
+  function settle(place) {
     hovered = null;
     if (place !== model.get("place")) write({ place });
     point();
@@ -142,50 +124,18 @@ function render({ model, el }) {
   function fillTable() {
     if (!details.open) return;
     const all = signs(view.source.text);
-    const cells = (tag, ...texts) =>
-      texts.map((textContent) => make(tag, { textContent, ...(tag === "th" && { scope: "col" }) }));
-    table.replaceChildren(
-      make("caption", { textContent: "Weights in percent" }),
-      make("thead", {}, make("tr", {}, ...cells("th", "wrote", "part", "largest shares", "inside its part"))),
-      make(
-        "tbody",
-        {},
-        ...view.rows.map((row, place) => {
-          const part = partAt(place);
-          const shares = largest(row, 3).map((i) => `\u2068${shown(all[i])}\u2069 ${row[i]}`);
-          return make(
-            "tr",
-            {},
-            ...cells(
-              "td",
-              signs(view.text)[place],
-              part ?? "–",
-              shares.join(", "),
-              part ? inside(row, view.source.spans[part]) : "–",
-            ),
-          );
-        }),
-      ),
-    );
+    const rows = view.rows.map((row, place) => {
+      const part = partAt(place);
+      const shares = largest(row, 3).map((i) => `\u2068${shown(all[i])}\u2069 ${row[i]}`);
+      return [signs(view.text)[place], part ?? "–", shares.join(", "), part ? inside(row, view.source.spans[part]) : "–"];
+    });
+    fill(table, "Weights in percent", ["wrote", "part", "largest shares", "inside its part"], rows);
   }
 
-  target.addEventListener("keydown", (event) => {
-    if (event.altKey || event.metaKey || event.ctrlKey) return;
-    const last = view.rows.length - 1;
-    const now = model.get("place");
-    const to = { ArrowLeft: now - 1, ArrowRight: now + 1, Home: 0, End: last }[event.key];
-    if (to === undefined) return;
-    event.preventDefault();
-    target.children[Math.min(last, Math.max(0, to))].focus();
-  });
+  rove(target, ["ArrowLeft", "ArrowRight"], () => [...target.children]);
 
-  el.append(root);
-  load();
-  const stops = [watch(model, ["score", "date"], load), watch(model, ["place"], () => point())];
-  return () => {
-    stops.forEach((stop) => stop());
-    root.remove();
-  };
+  const stops = [mount({ model, el }, root, ["score", "date"], load), watch(model, ["place"], () => point())];
+  return () => stops.forEach((stop) => stop());
 }
 
 export default { render };

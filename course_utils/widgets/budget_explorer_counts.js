@@ -1,4 +1,5 @@
 // What the budget explorer computes: parameters, operations and bytes by part, and the optimum of a law.
+import { scaled } from "./numbers.js";
 
 /** Heads that divide the width, and key/value heads that divide those: the nearest below. */
 export function fitting(sizes, choices) {
@@ -86,21 +87,8 @@ export function optimum(law, flops) {
   return { N, D, loss: lossAt(law, N, D) };
 }
 
-function scaled(value, base, units) {
-  let i = 0;
-  while (value >= 0.9995 * base && i < units.length - 1) [value, i] = [value / base, i + 1];
-  const text = value >= 999.5 ? value.toExponential(2).replace("e+", "e") : +value.toPrecision(3);
-  return `${text} ${units[i]}`.trim();
-}
-
 /** A count as a reader says it: 175 B. */
 export const count = (n) => scaled(n, 1000, ["", "k", "M", "B", "T"]);
-
-/** Operations as a reader says them. */
-export const inFlop = (n) => scaled(n, 1000, ["flop", "kflop", "Mflop", "Gflop", "Tflop", "Pflop", "Eflop", "Zflop"]);
-
-/** Bytes as a reader says them. */
-export const inBytes = (n) => scaled(n, 1024, ["B", "KiB", "MiB", "GiB", "TiB", "PiB"]);
 
 /** A duration as a reader says it. */
 export function duration(days) {

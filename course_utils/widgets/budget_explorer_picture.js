@@ -1,11 +1,10 @@
 // The explorer's curve: loss against the number of parameters, for one budget under one law.
-import { escape, mark } from "./shared.js";
+import { label, path, rule, tick } from "./plot.js";
+import { mark } from "./shared.js";
 import { count, lossAt, optimum } from "./budget_explorer_counts.js";
 
 export const PLOT = { wide: 560, high: 300, left: 52, right: 548, top: 26, bottom: 250 };
 const DECADES = 2.2;
-
-const words = (x, y, said, more = {}) => mark("text", { x, y, ...more }, escape(said));
 
 /** Scales for one curve: N is logarithmic around the optimum, the loss begins below its minimum. */
 export function places(law, flops) {
@@ -35,29 +34,28 @@ export function drawCurve(law, flops, own) {
   const at = (N) => lossAt(law, N, flops / 6 / N);
   const parts = [];
   for (const loss of ticks(low, top)) {
-    parts.push(mark("line", { x1: PLOT.left, y1: up(loss), x2: PLOT.right, y2: up(loss), class: "grid" }));
-    parts.push(words(PLOT.left - 7, up(loss) + 4, loss, { class: "muted", "text-anchor": "end" }));
+    parts.push(rule(PLOT.left, up(loss), PLOT.right, up(loss), "grid"), tick(PLOT.left - 7, up(loss) + 4, loss, "end"));
   }
   for (let power = Math.ceil(from); power <= to; power++) {
-    parts.push(words(across(10 ** power), PLOT.bottom + 18, count(10 ** power), { class: "muted", "text-anchor": "middle" }));
+    parts.push(tick(across(10 ** power), PLOT.bottom + 18, count(10 ** power)));
   }
-  parts.push(words((PLOT.left + PLOT.right) / 2, PLOT.bottom + 40, "parameters N", { class: "muted", "text-anchor": "middle" }));
-  parts.push(words(0, 12, "loss (nats per token)", { class: "muted" }));
+  parts.push(tick((PLOT.left + PLOT.right) / 2, PLOT.bottom + 40, "parameters N"));
+  parts.push(tick(0, 12, "loss (nats per token)", "start"));
   const line = [];
   for (let i = 0; i <= 100; i++) {
     const N = 10 ** (from + ((to - from) * i) / 100);
-    if (at(N) <= top) line.push(`${across(N).toFixed(1)} ${up(at(N)).toFixed(1)}`);
+    if (at(N) <= top) line.push([across(N), up(at(N))]);
   }
-  parts.push(mark("path", { d: `M${line.join("L")}`, class: "curve" }));
+  parts.push(mark("path", { d: path(line), class: "curve" }));
   // A name stands to the right of its pin, so the pins further right are the shorter ones.
   const pins = [[best.N, "the minimum", "best"], [Math.sqrt(flops / 120), "20 tokens per parameter", "rule"], [own, "the model above", "own"]];
   const seen = pins.filter(([N]) => N > 10 ** from && N < 10 ** to && at(N) <= top).sort(([a], [b]) => a - b);
   seen.forEach(([N, name, kind], i) => {
     const [x, y] = [across(N), PLOT.top + 22 * (i + 1)];
     const side = x > PLOT.right - 170 ? "end" : "start";
-    parts.push(mark("line", { x1: x, y1: up(at(N)), x2: x, y2: y - 9, class: `pin ${kind}` }));
+    parts.push(rule(x, up(at(N)), x, y - 9, `pin ${kind}`));
     parts.push(mark("circle", { cx: x, cy: up(at(N)), r: 5, class: `point ${kind}` }));
-    parts.push(words(x + (side === "end" ? -6 : 6), y, name, { class: `name ${kind}`, "text-anchor": side }));
+    parts.push(label(x + (side === "end" ? -6 : 6), y, name, { class: `name ${kind}`, "text-anchor": side }));
   });
   return parts.join("");
 }

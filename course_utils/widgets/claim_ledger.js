@@ -1,5 +1,5 @@
 // The ledger of claims: filters, a table whose rows open, and a timeline of what it is about.
-import { make, uniqueId, watch, writer } from "./shared.js";
+import { button, choice, make, mount, scroll, shell, uniqueId, writer } from "./shared.js";
 import { VERDICTS, details, kinds, lit, passes, sentence, told, ways } from "./claim_ledger_rows.js";
 
 const FILTERS = ["chapter", "verdict", "how", "text"];
@@ -10,15 +10,8 @@ function render({ model, el }) {
   const claims = model.get("claims");
   const timeline = model.get("timeline");
 
-  const choose = (name, label, all, options) => {
-    const select = make(
-      "select",
-      { id: `${id}-${name}`, onchange: () => write({ [name]: select.value }) },
-      make("option", { value: "", textContent: all }),
-      ...options.map(([value, textContent]) => make("option", { value, textContent })),
-    );
-    return { select, field: make("div", { className: "acw-field" }, make("label", { for: select.id }, label), select) };
-  };
+  const choose = (name, label, all, options) =>
+    choice(`${id}-${name}`, label, (select) => write({ [name]: select.value }), [["", all], ...options]);
   const same = (names) => names.map((name) => [name, name]);
   const choices = {
     chapter: choose("chapter", "chapter", "all chapters", same(kinds([...claims, ...timeline.flatMap((entry) => entry.chapters.map((chapter) => ({ chapter })))], "chapter"))),
@@ -26,7 +19,7 @@ function render({ model, el }) {
     how: choose("how", "checked by", "all ways", same(kinds(claims, "how"))),
   };
   const search = make("input", { id: `${id}-text`, type: "search", oninput: () => write({ text: search.value }) });
-  const clear = make("button", { type: "button", textContent: "Show all", onclick: () => write({ chapter: "", verdict: "", how: "", text: "" }) });
+  const clear = button("Show all", () => write({ chapter: "", verdict: "", how: "", text: "" }));
   const said = make("p", { className: "acw-said", "aria-live": "polite" });
   const how = make("p", { className: "acw-note" });
 
@@ -59,9 +52,9 @@ function render({ model, el }) {
   });
   const years = make("ol", {}, ...entries.map(({ button }) => make("li", {}, button)));
 
-  const root = make(
-    "div",
-    { className: "acw acw-ledger", role: "group", "aria-label": "Ledger of claims", "data-lm-suppress-shortcuts": "true" },
+  const root = shell(
+    "ledger",
+    "Ledger of claims",
     make(
       "div",
       { className: "acw-controls" },
@@ -74,13 +67,13 @@ function render({ model, el }) {
     make(
       "div",
       { className: "acw-both" },
-      make("div", { className: "acw-scroll", tabIndex: 0, role: "group", "aria-label": "Claims" }, table),
+      scroll("Claims", table),
       make(
         "div",
         { className: "acw-time", hidden: !timeline.length },
         make("p", { className: "acw-title", textContent: "Timeline" }),
         cited,
-        make("div", { className: "acw-scroll", tabIndex: 0, role: "group", "aria-label": "Timeline" }, years),
+        scroll("Timeline", years),
       ),
     ),
   );
@@ -113,13 +106,7 @@ function render({ model, el }) {
     cited.textContent = wanted.chapter ? `${on.length} of ${entries.length} entries belong to chapter ${wanted.chapter}.` : "Point at an entry for its citation; choose a chapter to light its works.";
   }
 
-  el.append(root);
-  update();
-  const stop = watch(model, [...FILTERS, "opened"], update);
-  return () => {
-    stop();
-    root.remove();
-  };
+  return mount({ model, el }, root, [...FILTERS, "opened"], update);
 }
 
 /** One row for the details of the claim that is open. */

@@ -1,5 +1,5 @@
 // The decode stepper: generate token by token and see what is computed, kept, and paid for.
-import { make, slider, uniqueId, watch, writer } from "./shared.js";
+import { choice, fill, make, mount, picture, scroll, shell, slider, uniqueId, writer } from "./shared.js";
 import { KINDS, keptHeads, stateAt, stepAt, steps } from "./decode_stepper_steps.js";
 import { BARS, barWords, contents, drawBars, rows, sentence } from "./decode_stepper_picture.js";
 
@@ -81,46 +81,26 @@ function render({ model, el }) {
     else timer = setTimeout(beat, BEAT);
   }
 
-  const choice = make(
-    "select",
-    { id: `${id}-kind`, onchange: () => change({ kind: choice.value }) },
-    ...Object.entries(KINDS).map(([value, textContent]) => make("option", { value, textContent })),
-  );
+  const kept = choice(`${id}-kind`, "kept", (select) => change({ kind: select.value }), Object.entries(KINDS));
   const sliders = Object.entries(FIELDS).map(([name, { label, powers, min, max }]) => {
     const range = { min: powers?.[0] ?? min, max: powers?.[1] ?? max ?? tokens.length - 1 };
-    const made = slider(`${id}-${name}`, label, range, (value) => change({ [name]: powers ? 2 ** value : value }));
-    const row = make("div", { className: "acw-field" }, made.label, made.input, made.output);
-    return { name, ...made, row };
+    return { name, ...slider(`${id}-${name}`, label, range, (value) => change({ [name]: powers ? 2 ** value : value })) };
   });
   const said = make("p", { className: "acw-said" });
   const strip = make("div", { className: "acw-strip", "aria-hidden": "true" });
   const holding = make("p", { className: "acw-holding" });
   const cache = make("div", { className: "acw-slots", "aria-hidden": "true" });
   const legend = make("figcaption");
-  const bars = document.createElementNS("http://www.w3.org/2000/svg", "svg");
-  bars.setAttribute("viewBox", `0 0 ${BARS.wide} ${BARS.high}`);
-  bars.setAttribute("role", "img");
-  const body = make("tbody");
-  const head = ["", "this step", "so far", "so far, no cache"];
-  const table = make(
-    "table",
-    {},
-    make("thead", {}, make("tr", {}, ...head.map((textContent, i) => make(i ? "th" : "td", i ? { scope: "col", textContent } : {})))),
-    body,
-  );
-  const root = make(
-    "div",
-    { className: "acw acw-decode", role: "group", "aria-label": "Decode stepper", "data-lm-suppress-shortcuts": "true" },
-    make(
-      "div",
-      { className: "acw-controls" },
-      make("div", { className: "acw-field" }, make("label", { for: choice.id, textContent: "kept" }), choice),
-      ...sliders.map(({ row }) => row),
-    ),
+  const bars = picture(`0 0 ${BARS.wide} ${BARS.high}`);
+  const table = make("table");
+  const root = shell(
+    "decode",
+    "Decode stepper",
+    make("div", { className: "acw-controls" }, kept.field, ...sliders.map(({ field }) => field)),
     make("div", { className: "acw-bar" }, buttons.first, buttons.back, buttons.next, play, place),
     said, strip, holding, cache,
     make("figure", {}, legend, bars),
-    make("div", { className: "acw-scroll", tabIndex: 0, role: "group", "aria-label": "Costs" }, table),
+    scroll("Costs", table),
   );
 
   const square = (name, ...parts) => make("span", { className: name }, ...parts);
@@ -129,15 +109,13 @@ function render({ model, el }) {
   function update() {
     const { kind, sizes, of, count } = reached();
     const at = stateAt(kind, sizes, count);
-    choice.value = kind;
-    for (const { name, input, output } of sliders) {
+    kept.select.value = kind;
+    for (const { name, input, show } of sliders) {
       const { powers, only } = FIELDS[name];
       if (name === "chunk") input.max = sizes.prompt;
       if (name === "num_kv_heads") input.max = Math.log2(sizes.num_heads);
-      input.value = powers ? Math.log2(sizes[name]) : sizes[name];
+      show(powers ? Math.log2(sizes[name]) : sizes[name], sizes[name]);
       input.disabled = Boolean(only) && !only.includes(kind);
-      input.setAttribute("aria-valuetext", sizes[name]);
-      output.textContent = sizes[name];
     }
     place.max = of;
     place.value = count;
@@ -171,20 +149,13 @@ function render({ model, el }) {
     legend.textContent = barWords(kind, sizes);
     bars.innerHTML = drawBars(kind, sizes, count);
     bars.setAttribute("aria-label", `${legend.textContent}. ${said.textContent}`);
-    body.replaceChildren(
-      ...rows(kind, sizes, count).map(([first, ...rest]) =>
-        make("tr", {}, make("th", { scope: "row", textContent: first }), ...rest.map((textContent) => make("td", { textContent }))),
-      ),
-    );
+    fill(table, "", ["", "this step", "so far", "so far, no cache"], rows(kind, sizes, count));
   }
 
-  el.append(root);
-  update();
-  const stop = watch(model, ["kind", "step", ...Object.keys(FIELDS)], update);
+  const unmount = mount({ model, el }, root, ["kind", "step", ...Object.keys(FIELDS)], update);
   return () => {
     clearTimeout(timer);
-    stop();
-    root.remove();
+    unmount();
   };
 }
 

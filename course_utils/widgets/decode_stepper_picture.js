@@ -1,6 +1,8 @@
 // The decode stepper in words, and its bars: what each step so far has cost.
-import { escape, mark } from "./shared.js";
-import { inBytes, inOperations, operations, stateAt, steps } from "./decode_stepper_steps.js";
+import { inBytes, inFlop } from "./numbers.js";
+import { rule, tick } from "./plot.js";
+import { mark } from "./shared.js";
+import { operations, stateAt, steps } from "./decode_stepper_steps.js";
 
 const list = (first, last) => (last - first === 1 ? `Position ${first} is` : `Positions ${first} to ${last - 1} are`);
 const several = (count, one, many = `${one}s`) => `${count} ${count === 1 ? one : many}`;
@@ -9,8 +11,8 @@ const several = (count, one, many = `${one}s`) => `${count} ${count === 1 ? one 
 export function sentence(kind, sizes, count) {
   const at = stateAt(kind, sizes, count);
   if (!at.count) return `Before the first step: ${several(sizes.prompt, "token")} of the prompt are known, nothing is kept.`;
-  const work = `${list(at.first, at.last)} fed: ${inOperations(at.step.flops)}`;
-  const instead = kind === "none" || at.once.flops === at.step.flops ? "" : `; with nothing kept, ${inOperations(at.once.flops)}`;
+  const work = `${list(at.first, at.last)} fed: ${inFlop(at.step.flops)}`;
+  const instead = kind === "none" || at.once.flops === at.step.flops ? "" : `; with nothing kept, ${inFlop(at.once.flops)}`;
   const next = at.last < sizes.prompt ? "more of the prompt follows" : `position ${at.last} is predicted`;
   const gone = at.dropped.length ? ` ${several(at.dropped.length, "older position makes", "older positions make")} room.` : "";
   return `Step ${at.count} of ${at.of}. ${work}${instead}. Then ${next}.${gone}`;
@@ -34,7 +36,7 @@ export function rows(kind, sizes, count) {
   const { step, all, again, added, bytes } = stateAt(kind, sizes, count);
   return [
     ["tokens fed", step.tokens, all.tokens, again.tokens],
-    ["operations", inOperations(step.flops), inOperations(all.flops), inOperations(again.flops)],
+    ["operations", inFlop(step.flops), inFlop(all.flops), inFlop(again.flops)],
     ["kept", `+${inBytes(added)}`, inBytes(bytes), "0 B"],
   ];
 }
@@ -56,9 +58,9 @@ export function drawBars(kind, sizes, count) {
     return mark("rect", { x: left + i * width + 1, y: bottom - height, width: width - 2, height, class: name });
   };
   const parts = [
-    mark("line", { x1: left, y1: bottom, x2: right, y2: bottom, class: "axis" }),
-    text(left, bottom + 32, "prompt", "start"),
-    text(right, bottom + 32, "one token a step →", "end"),
+    rule(left, bottom, right, bottom, "axis"),
+    tick(left, bottom + 32, "prompt", "start"),
+    tick(right, bottom + 32, "one token a step →", "end"),
   ];
   all.slice(0, count).forEach((step, i) => {
     if (kind !== "none" && step.last > sizes.prompt) parts.push(bar(i, again(kind, sizes, step), "again"));
@@ -68,13 +70,9 @@ export function drawBars(kind, sizes, count) {
   return parts.join("");
 }
 
-function text(x, y, words, anchor) {
-  return mark("text", { x, y, class: "muted", "text-anchor": anchor }, escape(words));
-}
-
 /** The legend of the bars. */
 export function barWords(kind, sizes) {
-  const most = inOperations(highest(kind, sizes));
+  const most = inFlop(highest(kind, sizes));
   const which = kind === "none" ? "everything is computed again" : "solid, with this cache; dashed, the same model without";
   return `Operations of each step, up to ${most}: ${which}`;
 }

@@ -90,13 +90,3 @@ export function stateAt(kind, sizes, count) {
     reserved: cacheBytes(kind, sizes, held.length),
   };
 }
-
-function scaled(value, base, units) {
-  let i = 0;
-  while (value >= 0.9995 * base && i < units.length - 1) [value, i] = [value / base, i + 1];
-  return `${+value.toPrecision(3)} ${units[i]}`;
-}
-
-/** Numbers as a reader says them. */
-export const inOperations = (flops) => scaled(flops, 1000, ["flop", "kflop", "Mflop", "Gflop", "Tflop", "Pflop"]);
-export const inBytes = (bytes) => scaled(bytes, 1024, ["B", "KiB", "MiB", "GiB", "TiB"]);

@@ -1,7 +1,9 @@
 // The explanation graph: what two layers of attention say about a prediction, and what hiding a word says.
-import { choice, fill, make, offer, onWidth, slider, svg, uniqueId, watch, writer } from "./shared.js";
+import { choice, fill, make, mount, onWidth, scroll, shell, slider, svg, uniqueId, writer } from "./shared.js";
 import { METHODS, explained, unpack } from "./explanation_graph_numbers.js";
 import { draw, nodeName, rows, sentence, verdict } from "./explanation_graph_picture.js";
+
+const TRAITS = ["method", "layer", "head", "residual", "source", "target"];
 
 function render({ model, el }) {
   const id = uniqueId();
@@ -16,17 +18,19 @@ function render({ model, el }) {
   };
   let hovered = null; // a node that the pointer is on is shown, but not chosen
 
-  const method = choice(`${id}-method`, "ranking", (s) => write({ method: s.value }));
-  const source = choice(`${id}-source`, "input token", (s) => write({ source: +s.value }));
-  const target = choice(`${id}-target`, "node above", (s) => write({ target: s.value.split(" ").map(Number) }));
-  const layer = choice(`${id}-layer`, "layer", (s) => write({ layer: +s.value }));
-  const head = choice(`${id}-head`, "head", (s) => write({ head: +s.value }));
-  offer(method, Object.entries(METHODS));
-  offer(source, tokens.map((token, i) => [i, `${i}: ${token}`]));
   const above = Array.from({ length: shape[0] }, (_, l) => tokens.map((_, i) => [l + 1, i])).reverse().flat();
-  offer(target, above.map((node) => [node.join(" "), nodeName(tokens, node)]));
-  offer(layer, Array.from({ length: shape[0] }, (_, l) => [l, `${l + 1}`]));
-  offer(head, [[-1, "mean of all"], ...Array.from({ length: shape[1] }, (_, h) => [h, `${h + 1}`])]);
+  const all = {
+    method: Object.entries(METHODS),
+    source: tokens.map((token, i) => [i, `${i}: ${token}`]),
+    target: above.map((node) => [node.join(" "), nodeName(tokens, node)]),
+    layer: Array.from({ length: shape[0] }, (_, l) => [l, `${l + 1}`]),
+    head: [[-1, "mean of all"], ...Array.from({ length: shape[1] }, (_, h) => [h, `${h + 1}`])],
+  };
+  const method = choice(`${id}-method`, "ranking", (s) => write({ method: s.value }), all.method);
+  const source = choice(`${id}-source`, "input token", (s) => write({ source: +s.value }), all.source);
+  const target = choice(`${id}-target`, "node above", (s) => write({ target: s.value.split(" ").map(Number) }), all.target);
+  const layer = choice(`${id}-layer`, "layer", (s) => write({ layer: +s.value }), all.layer);
+  const head = choice(`${id}-head`, "head", (s) => write({ head: +s.value }), all.head);
   const residual = slider(`${id}-residual`, "residual's share", { min: 0, max: 10 }, (tenths) => write({ residual: tenths / 10 }));
 
   const picture = svg("acw-picture");
@@ -35,15 +39,14 @@ function render({ model, el }) {
   const table = make("table");
   const title = make("p", { className: "acw-title", textContent: model.get("title") });
   const frame = make("div", { className: "acw-frame" }, picture);
-  const root = make(
-    "div",
-    { className: "acw acw-explanation", role: "group", "aria-label": "Explanation graph", "data-lm-suppress-shortcuts": "true" },
+  const controls = [method, layer, head, source, target, residual].map(({ field }) => field);
+  const root = shell(
+    "explanation",
+    "Explanation graph",
     title,
-    make("div", { className: "acw-controls" }, method.field, layer.field, head.field, source.field, target.field,
-      make("span", { className: "acw-residual" }, residual.label, residual.input, residual.output)),
+    make("div", { className: "acw-controls" }, ...controls),
     frame, said, agrees,
-    make("details", {}, make("summary", { textContent: "As a table" }),
-      make("div", { className: "acw-scroll", tabIndex: 0, role: "group", "aria-label": "All values" }, table)),
+    make("details", {}, make("summary", { textContent: "As a table" }), scroll("All values", table)),
   );
 
   const nodeAt = (event) => {
@@ -64,8 +67,7 @@ function render({ model, el }) {
   });
 
   function update() {
-    const names = ["method", "layer", "head", "residual", "source", "target"];
-    const kept = Object.fromEntries(names.map((name) => [name, model.get(name)]));
+    const kept = Object.fromEntries(TRAITS.map((name) => [name, model.get(name)]));
     const chosen = { ...kept, ...(hovered ? traits(hovered) : {}) };
     if (chosen.method === "raw") chosen.target = [chosen.layer + 1, chosen.target[1]];
     const found = explained(own, chosen);
@@ -76,9 +78,7 @@ function render({ model, el }) {
     head.select.value = String(kept.head);
     layer.select.disabled = head.select.disabled = kept.method !== "raw";
     residual.input.disabled = kept.method === "raw" || kept.method === "gradient";
-    residual.input.value = Math.round(kept.residual * 10);
-    residual.output.textContent = kept.residual.toFixed(1);
-    residual.input.setAttribute("aria-valuetext", kept.residual.toFixed(1));
+    residual.show(Math.round(kept.residual * 10), kept.residual.toFixed(1));
     const wide = Math.max(300, Math.min(880, frame.clientWidth || 640));
     const { at, inside } = draw(own, chosen, found, wide);
     picture.setAttribute("viewBox", `0 0 ${at.wide} ${at.high}`);
@@ -90,14 +90,11 @@ function render({ model, el }) {
     fill(table, "", ["token", METHODS[chosen.method], "place", "leave-one-out", "place"], rows(own, found));
   }
 
-  el.append(root);
-  update();
-  const stop = watch(model, ["method", "layer", "head", "residual", "source", "target"], update);
+  const unmount = mount({ model, el }, root, TRAITS, update);
   const unfit = onWidth(frame, update);
   return () => {
-    stop();
     unfit();
-    root.remove();
+    unmount();
   };
 }
 

@@ -32,22 +32,15 @@ export function draw(model, chosen, found, wide) {
   model.weights.forEach((_, l) => parts.push(text(at.level(l + 1), TOP - 12, `${l + 1}`, { "text-anchor": "middle", class: "muted" })));
   parts.push(text(at.level(0) - 12, TOP - 12, "layer", { "text-anchor": "end", class: "muted" }));
   parts.push(rect(0, at.row(source) - ROW / 2, at.wide, ROW, "row"));
-  found.edges.forEach((rows, l) => {
-    const most = Math.max(...rows.flat(), 1e-9);
+  const edges = (rows, l, most, width, name) =>
     rows.forEach((row, i) =>
       row.forEach((x, j) => {
-        if (x / most > FAINT) parts.push(edge(at, l, j, i, (3 * x) / most, "edge"));
+        if (x / most > FAINT) parts.push(edge(at, l, j, i, width(x / most), name));
       }),
     );
-  });
+  found.edges.forEach((rows, l) => edges(rows, l, Math.max(...rows.flat(), 1e-9), (share) => 3 * share, "edge"));
   const fullest = Math.max(...found.lit.flat(2), 1e-9);
-  found.lit.forEach((rows, l) =>
-    rows.forEach((row, i) =>
-      row.forEach((x, j) => {
-        if (x / fullest > FAINT) parts.push(edge(at, l, j, i, 0.8 + (3.2 * x) / fullest, "edge lit"));
-      }),
-    ),
-  );
+  found.lit.forEach((rows, l) => edges(rows, l, fullest, (share) => 0.8 + 3.2 * share, "edge lit"));
   for (const { layer, from, to } of found.cut) parts.push(edge(at, layer, from, to, 2, "edge cut"));
   tokens.forEach((token, i) => {
     parts.push(text(at.label, at.row(i), short(token, at.label), { "text-anchor": "end", class: i === source ? "name chosen" : "name" }));

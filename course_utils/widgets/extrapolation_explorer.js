@@ -1,5 +1,5 @@
 // Which scheme of positions still works at which length: the controls, the picture and the tables.
-import { fill, make, slider, uniqueId, watch, writer } from "./shared.js";
+import { choice, fill, make, mount, picture, scroll, shell, slider, svg, uniqueId, writer } from "./shared.js";
 import { WIDE, looks, nearest, panel, point, ranking, sentence, times, two } from "./extrapolation_explorer_drawing.js";
 
 function render({ model, el }) {
@@ -9,11 +9,8 @@ function render({ model, el }) {
   const groups = model.get("groups");
   const styles = looks(groups);
 
-  const task = make(
-    "select",
-    { id: `${id}-task`, onchange: () => write({ task: +task.value }) },
-    ...tasks.map(({ name }, i) => make("option", { value: i, textContent: name })),
-  );
+  const names = tasks.map(({ name }, i) => [i, name]);
+  const task = choice(`${id}-task`, "task", (select) => write({ task: +select.value }), names);
   const reading = slider(`${id}-length`, "tokens read", { min: 0, max: tasks[0].lengths.length - 1 }, (index) =>
     write({ index }),
   );
@@ -25,8 +22,7 @@ function render({ model, el }) {
   const box = (name) => {
     const input = make("input", { type: "checkbox", onchange: () => choose(name, input.checked) });
     boxes.set(name, input);
-    const sign = drawing("-7 -7 14 14");
-    sign.setAttribute("aria-hidden", "true");
+    const sign = svg("", { viewBox: "-7 -7 14 14" });
     sign.innerHTML = point(0, 0, styles.get(name));
     return make("label", {}, input, sign, name);
   };
@@ -35,43 +31,29 @@ function render({ model, el }) {
   );
   const said = make("p", { className: "acw-said", "aria-live": "polite" });
   const caption = make("figcaption");
-  const picture = drawing(`0 0 ${WIDE} 284`);
-  picture.setAttribute("role", "img");
+  const chart = picture(`0 0 ${WIDE} 284`);
   const follow = (event) => {
-    const { left, width } = picture.getBoundingClientRect();
+    const { left, width } = chart.getBoundingClientRect();
     if (!width) return;
     const index = nearest(tasks[model.get("task")], ((event.clientX - left) / width) * WIDE);
     if (index !== model.get("index")) write({ index });
   };
-  picture.addEventListener("pointermove", follow);
-  picture.addEventListener("pointerdown", follow);
+  chart.addEventListener("pointermove", follow);
+  chart.addEventListener("pointerdown", follow);
   const here = make("table", { className: "acw-here" });
   const every = make("table");
-  const root = make(
-    "div",
-    {
-      className: "acw acw-extrapolation",
-      role: "group",
-      "aria-label": "Train short, test long",
-      "data-lm-suppress-shortcuts": "true",
-    },
-    make(
-      "div",
-      { className: "acw-controls" },
-      make("label", { for: task.id, textContent: "task" }),
-      task,
-      reading.label,
-      reading.input,
-      reading.output,
-    ),
+  const root = shell(
+    "extrapolation",
+    "Train short, test long",
+    make("div", { className: "acw-controls" }, task.field, reading.field),
     make("div", { className: "acw-groups" }, ...fields),
     said,
-    make("div", { className: "acw-both" }, make("figure", {}, caption, picture), here),
+    make("div", { className: "acw-both" }, make("figure", {}, caption, chart), here),
     make(
       "details",
       {},
       make("summary", { textContent: "Every scheme at every length, as a table" }),
-      make("div", { className: "acw-scroll", tabIndex: 0, role: "group", "aria-label": "All numbers" }, every),
+      scroll("All numbers", every),
     ),
   );
 
@@ -80,15 +62,13 @@ function render({ model, el }) {
     const now = tasks[number];
     const [chosen, index] = [model.get("chosen"), model.get("index")];
     const tokens = now.lengths[index];
-    task.value = number;
-    reading.input.value = index;
-    reading.input.setAttribute("aria-valuetext", `${tokens} tokens, ${times(tokens, now.trained)}`);
-    reading.output.textContent = tokens;
+    task.select.value = number;
+    reading.show(index, tokens, `${tokens} tokens, ${times(tokens, now.trained)}`);
     for (const [name, input] of boxes) input.checked = chosen.includes(name);
     said.textContent = sentence(now, chosen, index);
     caption.textContent = `${now.what}, ${now.lower ? "lower" : "higher"} is better; line: mean of the runs, band: all runs`;
-    picture.innerHTML = panel(now, chosen, index, styles);
-    picture.setAttribute("aria-label", `${now.what} against tokens read; the numbers are in the tables`);
+    chart.innerHTML = panel(now, chosen, index, styles);
+    chart.setAttribute("aria-label", `${now.what} against tokens read; the numbers are in the tables`);
     fill(
       here,
       `At ${tokens}, best first`,
@@ -106,19 +86,7 @@ function render({ model, el }) {
     );
   }
 
-  el.append(root);
-  update();
-  const stop = watch(model, ["task", "chosen", "index"], update);
-  return () => {
-    stop();
-    root.remove();
-  };
-}
-
-function drawing(viewBox) {
-  const picture = document.createElementNS("http://www.w3.org/2000/svg", "svg");
-  picture.setAttribute("viewBox", viewBox);
-  return picture;
+  return mount({ model, el }, root, ["task", "chosen", "index"], update);
 }
 
 export default { render };

@@ -1,5 +1,6 @@
 // What the explorer says and draws: the curves of the chosen schemes, and a table for one length.
-import { escape, mark } from "./shared.js";
+import { label, path, rule, tick } from "./plot.js";
+import { mark } from "./shared.js";
 
 const DASHES = ["", "7 4", "2 3", "9 3 2 3", "14 4"];
 const SHAPES = ["circle", "square", "triangle", "diamond", "plus"];
@@ -78,10 +79,6 @@ export function spread(heights, gap, low, high) {
   return placed;
 }
 
-const path = (points) => points.map(([x, y], i) => `${i ? "L" : "M"}${x.toFixed(1)} ${y.toFixed(1)}`).join("");
-const label = (x, y, text, more = {}) => mark("text", { x, y, ...more }, escape(text));
-const rule = (x1, y1, x2, y2, name) => mark("line", { x1, y1, x2, y2, class: name });
-
 /** A mark at a measured point. */
 export function point(x, y, { shape, group }) {
   const kind = `point group-${group}`;
@@ -105,15 +102,10 @@ export function panel(task, chosen, index, styles) {
     const value = bottom + (i * (top - bottom)) / steps;
     grid.push(
       rule(BOX.left, up(value), BOX.right, up(value), i ? "grid" : "axis") +
-        label(BOX.left - 6, up(value) + 4, value.toFixed(task.lower ? 1 : 2), {
-          class: "muted",
-          "text-anchor": "end",
-        }),
+        tick(BOX.left - 6, up(value) + 4, value.toFixed(task.lower ? 1 : 2), "end"),
     );
   }
-  const ticks = task.lengths.map((n) =>
-    label(across(n), BOX.bottom + 17, n, { class: "muted", "text-anchor": "middle" }),
-  );
+  const ticks = task.lengths.map((n) => tick(across(n), BOX.bottom + 17, n));
   const shown = task.curves.filter(([name]) => chosen.includes(name));
   const ends = spread(
     shown.map(([, points]) => up(points.at(-1)[1])),
@@ -140,10 +132,7 @@ export function panel(task, chosen, index, styles) {
     ticks.join("") +
     rule(here, BOX.top - 6, here, BOX.bottom, "here") +
     lines.join("") +
-    label((BOX.left + BOX.right) / 2, BOX.bottom + 35, "tokens read", {
-      class: "muted",
-      "text-anchor": "middle",
-    })
+    tick((BOX.left + BOX.right) / 2, BOX.bottom + 35, "tokens read")
   );
 }
 

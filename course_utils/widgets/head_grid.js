@@ -1,5 +1,5 @@
 // All heads of a layer side by side: one cell in all of them, heads on and off, without a kernel.
-import { choice, fill, make, offer, onWidth, svg, uniqueId, watch, writer } from "./shared.js";
+import { button, choice, figure, fill, make, mount, offer, onWidth, picture, scroll, shell, svg, uniqueId, watch, writer } from "./shared.js";
 import { cellAt, steer } from "./cells.js";
 import {
   colourRange, decode, extent, labels, largestInRow, mapOf, naming, percent, raster, textWidth,
@@ -16,13 +16,11 @@ function render({ model, el }) {
 
   const title = make("p", { className: "acw-title" });
   const layers = choice(`${id}-layer`, "Layer", (select) => write({ layer: select.selectedIndex }));
-  const setAll = (words, missing) =>
-    make("button", { type: "button", textContent: words, onclick: () => writeOff(missing()) });
   const switches = make(
     "span",
     { className: "acw-switches" },
-    setAll("All on", () => []),
-    setAll("All off", () => view.heads.map((_, head) => head)),
+    button("All on", () => writeOff([])),
+    button("All off", () => writeOff(view.heads.map((_, head) => head))),
   );
   const grid = make("div", {
     className: "acw-grid",
@@ -34,26 +32,18 @@ function render({ model, el }) {
   const scale = svg("acw-legend");
   const readout = make("p", { className: "acw-readout", id: `${id}-readout`, "aria-live": "polite" });
   const said = make("p", { className: "acw-said", "aria-live": "polite" });
-  const bars = svg("acw-bars");
-  bars.removeAttribute("aria-hidden");
-  bars.setAttribute("role", "img");
-  const change = make(
-    "figure",
-    {},
-    make("figcaption", { textContent: "How far each query's output moves" }),
-    said,
-    bars,
-  );
+  const bars = picture("0 0 0 0");
+  const change = figure("How far each query's output moves", said, bars);
   const table = make("table");
   const details = make(
     "details",
     { ontoggle: () => fillTable() },
     make("summary", { textContent: "This query in every head, as a table" }),
-    make("div", { className: "acw-scroll", tabIndex: 0, role: "group", "aria-label": "Every head" }, table),
+    scroll("Every head", table),
   );
-  const root = make(
-    "div",
-    { className: "acw acw-headgrid", role: "group", "data-lm-suppress-shortcuts": "true" },
+  const root = shell(
+    "headgrid",
+    "Heads side by side",
     title,
     make("div", { className: "acw-bar" }, layers.field, switches, scale),
     grid,
@@ -245,20 +235,15 @@ function render({ model, el }) {
     },
   });
 
-  el.append(root);
-  load();
   const given = ["data", "shape", "parts", "query_tokens", "key_tokens", "title", "head_names", "layer_names"];
   const stops = [
-    watch(model, given, load),
+    mount({ model, el }, root, given, load),
     watch(model, ["layer"], show),
     watch(model, ["off"], turn),
     watch(model, ["cell"], () => point()),
     onWidth(grid, () => fit()),
   ];
-  return () => {
-    stops.forEach((stop) => stop());
-    root.remove();
-  };
+  return () => stops.forEach((stop) => stop());
 }
 
 export default { render };

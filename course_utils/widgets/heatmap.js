@@ -1,5 +1,5 @@
 // A heatmap of attention weights that lives without a kernel: what it shows, its controls, and what they do.
-import { choice, fill, format, make, offer, onWidth, uniqueId, watch, writer } from "./shared.js";
+import { button, choice, fill, format, make, mount, offer, onWidth, shell, uniqueId, watch, writer } from "./shared.js";
 import { cellAt, steer } from "./cells.js";
 import {
   colourRange, decode, difference, extent, labels, mapOf, naming, pairRows, pairSentence, pairSummary, ranking, sentence,
@@ -33,8 +33,13 @@ function look(get, held) {
   const here = [get("layer"), get("head")];
   const there = stacks[1] ? here : get("partner");
   const [queries, keys] = [get("query_tokens"), get("key_tokens")];
-  const common = { rows: shape[2], columns: shape[3], queries, keys, weights: isWeights };
-  Object.assign(common, { rowLabels: labels(queries, shape[2]), columnLabels: labels(keys, shape[3]) });
+  const [rows, columns] = shape.slice(2);
+  const common = {
+    rows, columns, queries, keys,
+    rowLabels: labels(queries, rows),
+    columnLabels: labels(keys, columns),
+    weights: isWeights,
+  };
   const headName = mapName(get, ...here);
   const first = { ...common, values: mapOf(stacks[0], shape, ...here), name: names[0] ?? headName };
   const partner = names[1] ?? mapName(get, ...there);
@@ -144,22 +149,13 @@ function render({ model, el }) {
     const images = seen.views.map(({ values }, i) => (values.length > 4096 ? panels[i].image() : null));
     return svgFile(seen.views, seen.title, images);
   };
-  const button = (textContent, save) =>
-    make("button", { type: "button", textContent, onclick: () => save(file(), fileName(seen.title)) });
+  const saving = (words, save) => button(words, () => save(file(), fileName(seen.title)));
   const bar = make("div", { className: "acw-bar" });
   bar.append(layers.field, view.field, partner.field, colours.field);
-  bar.append(button("Save PNG", savePng), button("Save SVG", saveSvg));
+  bar.append(saving("Save PNG", savePng), saving("Save SVG", saveSvg));
   const figure = make("div", { className: "acw-figure" }, plot, readout);
   const main = make("div", { className: "acw-main" }, figure, headField);
-  const root = make(
-    "div",
-    { className: "acw acw-heatmap", role: "group", "data-lm-suppress-shortcuts": "true" },
-    title,
-    bar,
-    main,
-    details,
-    said,
-  );
+  const root = shell("heatmap", "Heatmap", title, bar, main, details, said);
 
   /** New data: decode, and make the controls that fit it. */
   function load() {
@@ -263,19 +259,14 @@ function render({ model, el }) {
     },
   });
 
-  el.append(root);
-  load();
   const given = ["data", "shape", "pair_names", "query_tokens", "key_tokens", "title", "head_names", "layer_names"];
   const stops = [
-    watch(model, given, load),
+    mount({ model, el }, root, given, load),
     watch(model, ["head", "layer", "color_range", "view", "partner"], show),
     watch(model, ["cell"], () => point()),
     onWidth(figure, () => fit()),
   ];
-  return () => {
-    stops.forEach((stop) => stop());
-    root.remove();
-  };
+  return () => stops.forEach((stop) => stop());
 }
 
 export default { render };

@@ -22,19 +22,8 @@ export function layout(width, rowLabels, columnLabels, named = false) {
   const upright = widest + 4 <= cellWidth;
   const top = (named ? NAME : 0) + 22 + (upright ? 16 : widest + 4);
   const [w, h] = [cellWidth * columns, cellHeight * rows];
-  return {
-    left,
-    top,
-    cellWidth,
-    cellHeight,
-    w,
-    h,
-    upright,
-    rows,
-    columns,
-    width: Math.max(left + w + 10, left + 170),
-    height: top + h + 42,
-  };
+  const whole = { width: left + Math.max(w + 10, 170), height: top + h + 42 };
+  return { left, top, cellWidth, cellHeight, w, h, upright, rows, columns, ...whole };
 }
 
 /** Axes, labels, values where they fit, and the colour bar, as SVG marks; the cells lie below them. */
@@ -45,11 +34,8 @@ export function drawing(view) {
   const text = (x, y, inside, more = {}) => out.push(mark("text", { x, y, ...more }, escape(inside)));
   if (view.name) text(left, 13, view.name, { class: "name" });
   text(left + w / 2, view.name ? 12 + NAME : 12, "key", { class: "muted", "text-anchor": "middle" });
-  text(0, 0, "query", {
-    class: "muted",
-    "text-anchor": "middle",
-    transform: `translate(11 ${top + h / 2}) rotate(-90)`,
-  });
+  const turned = `translate(11 ${top + h / 2}) rotate(-90)`;
+  text(0, 0, "query", { class: "muted", "text-anchor": "middle", transform: turned });
   const rowStep = stepFor(15, cellHeight, !queries);
   for (let r = 0; r < rows; r += rowStep) {
     text(left - 5, top + (r + 0.5) * cellHeight + 4, rowLabels[r], { "text-anchor": "end" });
@@ -70,23 +56,15 @@ export function drawing(view) {
   if (cellWidth >= 36 && cellHeight >= 20) {
     values.forEach((value, i) => {
       const finite = Number.isFinite(value);
-      const ink = finite ? inkOn(colour(range, value)) : "#000";
       const short = finite
         ? value.toFixed(2).replace("-0.00", "0.00").replace("-", "−")
-        : Number.isNaN(value)
-          ? "NaN"
-          : value > 0
-            ? "∞"
-            : "−∞";
-      text(
-        left + ((i % columns) + 0.5) * cellWidth,
-        top + (Math.floor(i / columns) + 0.5) * cellHeight + 4,
-        short,
-        {
-          "text-anchor": "middle",
-          style: `fill:${ink}${finite ? "" : ";stroke:#c8c8c8;stroke-width:4;paint-order:stroke"}`,
-        },
-      );
+        : { NaN: "NaN", Infinity: "∞", "-Infinity": "−∞" }[value];
+      const style = finite
+        ? `fill:${inkOn(colour(range, value))}`
+        : "fill:#000;stroke:#c8c8c8;stroke-width:4;paint-order:stroke";
+      const x = left + ((i % columns) + 0.5) * cellWidth;
+      const y = top + (Math.floor(i / columns) + 0.5) * cellHeight + 4;
+      text(x, y, short, { "text-anchor": "middle", style });
     });
   }
   const y = top + h + 14;

@@ -1,6 +1,6 @@
 // The values of a heatmap: how they are read from bytes, spanned by colours, made into pixels and compared, and
 // what is said of them.
-import { format, viridis } from "./shared.js";
+import { colourScale, format, viridis } from "./shared.js";
 
 /** A part of what the colours span, 0 to 1, as red, green and blue; a range may have a scale of its own. */
 export const shade = (range, t) => (range.scale ?? viridis)(t);
@@ -36,17 +36,9 @@ export function mapOf(values, shape, layer, head) {
 
 /** Least and largest finite value and how many are not finite. */
 export function extent(values) {
-  let low = Infinity;
-  let high = -Infinity;
-  let strange = 0;
-  for (const x of values) {
-    if (!Number.isFinite(x)) strange++;
-    else {
-      if (x < low) low = x;
-      if (x > high) high = x;
-    }
-  }
-  return strange === values.length ? { low: 0, high: 0, strange } : { low, high, strange };
+  const { least, largest } = extremes(values);
+  const strange = values.reduce((count, x) => count + !Number.isFinite(x), 0);
+  return { low: values[least] ?? 0, high: values[largest] ?? 0, strange };
 }
 
 /** Where the least and the largest finite value stand; -1 where there is none. */
@@ -108,12 +100,8 @@ export function raster(values, rows, columns, height, width, range) {
 
 /** Where a row is largest; null where it holds no finite value. */
 export function largestInRow(values, row, columns) {
-  let best = null;
-  for (let c = 0; c < columns; c++) {
-    const value = values[row * columns + c];
-    if (Number.isFinite(value) && (best === null || value > values[row * columns + best])) best = c;
-  }
-  return best;
+  const { largest } = extremes(values.slice(row * columns, (row + 1) * columns));
+  return largest < 0 ? null : largest;
 }
 
 /** The columns of a row's largest values, largest first, equal ones in order. */
@@ -179,33 +167,26 @@ export function sentence(view, row, column) {
   return `${said}; this row's largest: ${format(values[row * columns + best])} to key ${naming(keys, best)}.`;
 }
 
+const many = (n, one, several) => `${n} ${n === 1 ? one : several}`;
+const hatched = (strange) => (strange ? ` ${many(strange, "cell is", "cells are")} not finite (hatched).` : "");
+
 /** One sentence on the whole head. */
 export function summary(view, headCount, name) {
   const { values, rows, columns, queries, keys } = view;
   const { strange } = extent(values);
   const best = extremes(values).largest;
-  const many = (n, one, several) => `${n} ${n === 1 ? one : several}`;
   const size = `${headCount > 1 ? `${headCount} heads of ` : ""}${many(rows, "query", "queries")} by ${many(columns, "key", "keys")}. `;
   const top =
     best < 0
       ? "no finite number"
       : `largest ${format(values[best])}, query ${naming(queries, Math.floor(best / columns))}, key ${naming(keys, best % columns)}`;
-  return `${size}${name || "Values"}: ${top}.${strange ? ` ${many(strange, "cell is", "cells are")} not finite (hatched).` : ""}`;
+  return `${size}${name || "Values"}: ${top}.${hatched(strange)}`;
 }
 
 // Two maps compared: their difference, its colours, and what is said of it.
 
 // matplotlib's PuOr: orange below nothing, purple above it, told apart without red and green.
-const PUOR = "7f3b08b35806e08214fdb863fee0b6f7f7f7d8daebb2abd28073ac5427882d004b"
-  .match(/../g)
-  .map((pair) => parseInt(pair, 16));
-
-/** @param {number} t from 0 to 1, clipped @returns {[number, number, number]} red, green, blue to 255 */
-export function puor(t) {
-  const at = Math.min(1, Math.max(0, t)) * 10;
-  const i = Math.min(Math.floor(at), 9);
-  return [0, 1, 2].map((k) => Math.round(PUOR[3 * i + k] * (1 - at + i) + PUOR[3 * i + 3 + k] * (at - i)));
-}
+export const puor = colourScale("7f3b08b35806e08214fdb863fee0b6f7f7f7d8daebb2abd28073ac5427882d004b");
 
 /** What the colours of differences span: as far below nothing as above it. */
 export function signedRange({ low, high }) {
@@ -256,12 +237,9 @@ export function pairSummary(first, second, apart, moved) {
     apart[largest] > 0 && `largest rise ${at(largest)}`,
     apart[least] < 0 && `largest fall ${at(least)}`,
   ].filter(Boolean);
-  const moves = moved === null || !far.length ? null : percent(moved);
-  const share = moves ? ` On average ${moves} of a query's weight lies on other keys.` : "";
-  return (
-    `From ${first.name} to ${second.name}: ${far.join("; ") || "no difference"}.${share}` +
-    (strange ? ` ${strange} ${strange === 1 ? "cell is" : "cells are"} not finite (hatched).` : "")
-  );
+  const isSaid = moved !== null && far.length;
+  const share = isSaid ? ` On average ${percent(moved)} of a query's weight lies on other keys.` : "";
+  return `From ${first.name} to ${second.name}: ${far.join("; ") || "no difference"}.${share}${hatched(strange)}`;
 }
 
 /** The row's keys by how much the two maps differ there, as rows of a table. */

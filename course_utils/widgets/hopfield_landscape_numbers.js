@@ -1,34 +1,28 @@
 // The landscape's arithmetic: states in the plane, the energy of a modern Hopfield network, its updates.
+import { dot, softmax } from "./numbers.js";
 
-export const LIMIT = 2; // how far from the centre a handle may go, along each axis
 export const REACH = 2.2; // half the side of the picture
-export const STEP = 0.1;
 export const UPDATES = 6;
 export const LEVELS = 12;
 const CLOSE = 0.05; // states nearer than this count as one
 
-const dot = (a, b) => a[0] * b[0] + a[1] * b[1];
 const distance = (a, b) => Math.hypot(a[0] - b[0], a[1] - b[1]);
 
-/** The scores β x·ξ of every pattern, and the logarithm of the sum of their powers of e. */
-function read(state, patterns, beta) {
-  const scores = patterns.map((x) => beta * dot(x, state));
-  const top = Math.max(...scores);
-  const powers = scores.map((score) => Math.exp(score - top));
-  const sum = powers.reduce((a, b) => a + b, 0);
-  return { weights: powers.map((power) => power / sum), logSum: top + Math.log(sum) };
-}
+/** The scores β x·ξ of every pattern. */
+const scoresOf = (state, patterns, beta) => patterns.map((x) => beta * dot(x, state));
 
 /** One update: the softmax over the patterns, and the average that it makes of them. */
 export function update(state, patterns, beta) {
-  const { weights } = read(state, patterns, beta);
+  const weights = softmax(scoresOf(state, patterns, beta));
   const next = [0, 1].map((axis) => weights.reduce((sum, w, i) => sum + w * patterns[i][axis], 0));
   return { weights, state: next };
 }
 
 /** -(1/β) ln Σ exp(β x·ξ) + ½ ξ·ξ + (1/β) ln N + ½ M², M the largest norm of a pattern. */
 export function energy(state, patterns, beta) {
-  const { logSum } = read(state, patterns, beta);
+  const scores = scoresOf(state, patterns, beta);
+  const top = Math.max(...scores);
+  const logSum = top + Math.log(scores.reduce((sum, score) => sum + Math.exp(score - top), 0));
   const largest = Math.max(...patterns.map((x) => dot(x, x)));
   return (Math.log(patterns.length) - logSum) / beta + (dot(state, state) + largest) / 2;
 }
@@ -70,22 +64,4 @@ export function heights(grid) {
   const all = grid.flat();
   const [low, high] = [Math.min(...all), Math.max(...all)];
   return Array.from({ length: LEVELS }, (_, i) => low + (high - low) * ((i + 1) / (LEVELS + 1)) ** 2);
-}
-
-/** A place inside the limits, on the grid of steps. */
-export function snap(place) {
-  return place.map((x) => {
-    const near = Math.round(Math.min(LIMIT, Math.max(-LIMIT, x)) / STEP) * STEP;
-    return +near.toFixed(1) + 0; // no minus zero
-  });
-}
-
-const MOVES = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] };
-
-/** Where a key of the keyboard takes a place, or null if it means nothing here. */
-export function moved(place, key, large) {
-  const move = MOVES[key];
-  if (!move) return null;
-  const by = large ? 5 * STEP : STEP;
-  return snap(place.map((x, axis) => x + by * move[axis]));
 }

@@ -1,21 +1,14 @@
 // The landscape's words and pictures: the plane with its contours and the walk, the energy of each step.
-import { escape, mark } from "./shared.js";
+import { decimal } from "./numbers.js";
+import { planeOf } from "./plane.js";
+import { path, tick } from "./plot.js";
+import { mark } from "./shared.js";
 import { REACH, heights, landscape } from "./hopfield_landscape_numbers.js";
 
 export const SIDE = 320;
 const FINE = 45;
 
-/** A place of the plane in the picture; up is up. */
-export const at = ([x, y]) => [(SIDE / 2) * (1 + x / REACH), (SIDE / 2) * (1 - y / REACH)];
-
-/** A place as a share of the picture's sides, as the pointer gives it, back to the plane. */
-export const from = (across, down) => [(2 * across - 1) * REACH, (1 - 2 * down) * REACH];
-
-/** A number with so many decimals and no minus zero. */
-export function decimal(x, digits = 2) {
-  const text = x.toFixed(digits);
-  return (+text === 0 ? (0).toFixed(digits) : text).replace("-", "−");
-}
+export const { at, from } = planeOf(SIDE, REACH);
 
 /** All of a cell, a corner cut off, or a corner left: where a straight interpolation is below a height. */
 function below(corners, height) {
@@ -74,15 +67,14 @@ export function contours(patterns, beta) {
 }
 
 /** The updates as a line with a dot at every state. */
-export function path(steps) {
+export function trail(steps) {
   const places = steps.map(({ state }) => at(state));
-  const d = places.map(([x, y], i) => `${i ? "L" : "M"}${x.toFixed(1)} ${y.toFixed(1)}`).join("");
+  const d = path(places);
   const dots = places.slice(1).map(([cx, cy]) => mark("circle", { cx, cy, r: 4, class: "state" }));
   return mark("path", { class: "walk under", d }) + mark("path", { class: "walk", d }) + dots.join("");
 }
 
 const BOX = { left: 44, right: 306, top: 12, bottom: 118 };
-const label = (x, y, text, more = {}) => mark("text", { x, y, class: "muted", ...more }, escape(text));
 
 /** The energy against the number of updates; it never rises. */
 export function energyPanel(steps) {
@@ -90,16 +82,11 @@ export function energyPanel(steps) {
   const high = Math.max(...energies) * 1.1 || 1;
   const across = (i) => BOX.left + (i / (steps.length - 1)) * (BOX.right - BOX.left);
   const up = (value) => BOX.bottom - (value / high) * (BOX.bottom - BOX.top);
-  const axis = mark("path", {
-    class: "axis",
-    d: `M${BOX.left} ${BOX.top}V${BOX.bottom}H${BOX.right}`,
-  });
-  const d = energies.map((value, i) => `${i ? "L" : "M"}${across(i).toFixed(1)} ${up(value).toFixed(1)}`).join("");
+  const axis = mark("path", { class: "axis", d: `M${BOX.left} ${BOX.top}V${BOX.bottom}H${BOX.right}` });
+  const d = path(energies.map((value, i) => [across(i), up(value)]));
   const dots = energies.map((value, i) => mark("circle", { cx: across(i), cy: up(value), r: 3.5, class: "state" }));
-  const ticks = steps.map((_, i) => label(across(i), BOX.bottom + 15, i, { "text-anchor": "middle" }));
-  const scale = [0, energies[0]].map((value) =>
-    label(BOX.left - 5, up(value) + 4, decimal(value), { "text-anchor": "end" }),
-  );
+  const ticks = steps.map((_, i) => tick(across(i), BOX.bottom + 15, i));
+  const scale = [0, energies[0]].map((value) => tick(BOX.left - 5, up(value) + 4, decimal(value), "end"));
   return axis + mark("path", { class: "fall", d }) + dots.join("") + ticks.join("") + scale.join("");
 }
 

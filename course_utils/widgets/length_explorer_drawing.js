@@ -1,5 +1,6 @@
 // What the explorer says and draws: right and wrong symbols, the words, the accuracy curve.
-import { escape, mark } from "./shared.js";
+import { label, path, rule, tick } from "./plot.js";
+import { mark } from "./shared.js";
 
 /** Which symbols of a copy are right; what was not written is wrong. */
 export function compare(source, written) {
@@ -29,10 +30,6 @@ export function places(longest) {
   };
 }
 
-const path = (points) => points.map(([x, y], i) => `${i ? "L" : "M"}${x.toFixed(1)} ${y.toFixed(1)}`).join("");
-const label = (x, y, text, more = {}) => mark("text", { x, y, ...more }, escape(text));
-const rule = (x1, y1, x2, y2, name) => mark("line", { x1, y1, x2, y2, class: name });
-
 /** Where a curve's name stands: above its curve in the middle, or below it where there is no room. */
 function nameOf(name, rows, kind, { across, up }) {
   const [length, , mean] = rows[Math.floor(rows.length / 2)];
@@ -47,12 +44,11 @@ export function curvePanel({ names, curves, trained, length, longest }) {
   const grid = [0, 0.5, 1].map(
     (share) =>
       rule(BOX.left, up(share), BOX.right, up(share), share ? "grid" : "axis") +
-      label(BOX.left - 6, up(share) + 4, `${100 * share} %`, { class: "muted", "text-anchor": "end" }),
+      tick(BOX.left - 6, up(share) + 4, `${100 * share} %`, "end"),
   );
   const step = longest > 30 ? 10 : longest > 10 ? 5 : 1;
   const ticks = [];
-  for (let n = step; n <= longest; n += step)
-    ticks.push(label(across(n), BOX.bottom + 16, n, { class: "muted", "text-anchor": "middle" }));
+  for (let n = step; n <= longest; n += step) ticks.push(tick(across(n), BOX.bottom + 16, n));
   const lines = curves.map((rows, i) => {
     const kind = i ? "second" : "first";
     const upper = rows.map(([n, , , high]) => [across(n), up(high)]);
@@ -74,9 +70,6 @@ export function curvePanel({ names, curves, trained, length, longest }) {
     end +
     rule(across(length), BOX.top - 6, across(length), BOX.bottom, "here") +
     lines.join("") +
-    label((BOX.left + BOX.right) / 2, BOX.bottom + 33, "source length", {
-      class: "muted",
-      "text-anchor": "middle",
-    })
+    tick((BOX.left + BOX.right) / 2, BOX.bottom + 33, "source length")
   );
 }

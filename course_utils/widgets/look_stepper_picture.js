@@ -1,5 +1,6 @@
 // What the stepper shows: a plane with states, query and context, and the same in words.
-import { mark, escape } from "./shared.js";
+import { decimal } from "./numbers.js";
+import { escape, mark } from "./shared.js";
 import { STAGES } from "./look_stepper_walk.js";
 
 const SUBSCRIPTS = "₀₁₂₃₄₅₆";
@@ -7,14 +8,8 @@ const SUBSCRIPTS = "₀₁₂₃₄₅₆";
 /** A name with a small number, as s₁. */
 export const named = (letter, number) => letter + SUBSCRIPTS[number];
 
-/** Two digits after the point and a real minus. */
-export function fixed(x) {
-  const text = Math.abs(x).toFixed(2);
-  return (x < 0 && Number(text) !== 0 ? "−" : "") + text;
-}
-
 /** A vector as (0.10, 1.00). */
-export const pair = (vector) => `(${vector.map(fixed).join(", ")})`;
+export const pair = (vector) => `(${vector.map((x) => decimal(x)).join(", ")})`;
 
 /** What the last stage did, in a sentence. */
 export function sentence({ words, factor }, seen) {
@@ -23,7 +18,7 @@ export function sentence({ words, factor }, seen) {
   return [
     `${named("s", 0)} is the decoder's first state. It asks; the next three stages answer.`,
     `Word ${seen.number}, scores: ${asks} asks each state by a dot product, times ${factor}.`,
-    `Word ${seen.number}, weights: the softmax of the scores. “${source}” gets ${fixed(seen.weights[seen.best])}.`,
+    `Word ${seen.number}, weights: the softmax of the scores. “${source}” gets ${decimal(seen.weights[seen.best])}.`,
     `Word ${seen.number}, context: ${context} = ${pair(seen.context)}, the states' average with these weights.`,
     `Word ${seen.number}, next state: ${next} = ${pair(seen.state)}. Written: “${wrote}”.`,
   ][seen.shown];
@@ -68,7 +63,7 @@ export function plane({ words, states }, seen) {
 
 /** The two formulas with their numbers, each empty until its stage. */
 export function formulas({ states }, seen) {
-  const sum = states.map((h, i) => `${fixed(seen.weights[i])} ${pair(h)}`).join(" + ");
+  const sum = states.map((h, i) => `${decimal(seen.weights[i])} ${pair(h)}`).join(" + ");
   const [asks, context, next] = [named("s", seen.number - 1), named("c", seen.number), named("s", seen.number)];
   return [
     seen.shown >= 3 ? `${context} = ${sum} = ${pair(seen.context)}` : `${context} = …`,

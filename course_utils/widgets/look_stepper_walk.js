@@ -1,17 +1,9 @@
 // A decoder's steps, in numbers: scores, weights, context, next state.
+import { dot, softmax } from "./numbers.js";
 
 export const STAGES = ["scores", "weights", "context", "state"];
 
-const dot = (a, b) => a.reduce((sum, x, i) => sum + x * b[i], 0);
 const times = (row, matrix) => matrix[0].map((_, j) => dot(row, matrix.map((one) => one[j])));
-
-/** The softmax of a row of numbers. */
-export function softmax(scores) {
-  const peak = Math.max(...scores);
-  const powers = scores.map((x) => Math.exp(x - peak));
-  const total = powers.reduce((a, b) => a + b);
-  return powers.map((x) => x / total);
-}
 
 /** One record for each word to be written: what asked, and all that came of it. */
 export function decode({ words, states, first, turn, keep, factor }) {

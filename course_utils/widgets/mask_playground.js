@@ -1,15 +1,7 @@
 // Toggle the rules of a mask; see the mask, the weights under it, and what each query reads.
-import { inkOn, make, slider, uniqueId, viridis, watch, writer } from "./shared.js";
-import {
-  EXAMPLES,
-  code,
-  example,
-  keyNames,
-  maskOf,
-  rowSentence,
-  summary,
-  weightsUnder,
-} from "./mask_playground_rules.js";
+import { choice, fill, heat, make, mount, shell, slider, uniqueId, writer } from "./shared.js";
+import { rove } from "./rove.js";
+import { EXAMPLES, code, example, keyNames, maskOf, rowSentence, summary, weightsUnder } from "./mask_playground_rules.js";
 import { packingTable } from "./mask_playground_packing.js";
 
 const TRAITS = ["tokens", "on", "offset", "window", "pads", "left", "prefix", "second", "third", "num_queries", "row"];
@@ -52,34 +44,22 @@ function render({ model, el }) {
   const third = sizer("third", "third document at", [1, numTokens]);
   const packing = packingTable();
   const queries = sizer("num_queries", "queries: the last", [1, numTokens]);
-  const examples = make(
-    "select",
-    {
-      id: `${id}-example`,
-      onchange: () =>
-        examples.selectedIndex && write({ ...example(examples.selectedIndex - 1, numTokens), row: 0 }),
-    },
-    make("option", { textContent: "your own" }),
-    ...EXAMPLES.map(([textContent]) => make("option", { textContent })),
-  );
+  const names = ["your own", ...EXAMPLES.map(([name]) => name)].map((name, i) => [i, name]);
+  const show = ({ selectedIndex: i }) => i && write({ ...example(i - 1, numTokens), row: 0 });
+  const examples = choice(`${id}-example`, "Example", show, names);
   const said = make("p", { className: "acw-said" });
   const readout = make("p", { className: "acw-readout", "aria-live": "polite" });
   const maskTable = make("table", { className: "acw-mask" });
   const weightTable = make("table", { className: "acw-weights" });
   const python = make("pre", { tabIndex: 0, "aria-label": "This mask in Python" });
   const row = (...parts) => make("div", { className: "acw-rule" }, ...parts);
-  const root = make(
-    "div",
-    {
-      className: "acw acw-playground",
-      role: "group",
-      "aria-label": "Mask playground",
-      "data-lm-suppress-shortcuts": "true",
-    },
+  const root = shell(
+    "playground",
+    "Mask playground",
     make(
       "div",
       { className: "acw-rules" },
-      row(make("label", { for: `${id}-example`, textContent: "Example" }), examples),
+      row(...examples.field.children),
       row(queries.label, queries.input, queries.output),
       ...rules.map(({ check, label, input, output }) => row(check.label, label, input, output)),
       row(left.label),
@@ -94,51 +74,25 @@ function render({ model, el }) {
 
   /** Another number of queries or other names: new tables. */
   function build(names) {
-    const L = view.num_queries;
-    const S = names.length;
-    const head = () =>
-      make(
-        "thead",
-        {},
-        make(
-          "tr",
-          {},
-          make("th", { scope: "col", textContent: "query" }),
-          ...names.map((name) => make("th", { scope: "col" }, make("span", { textContent: name }))),
-        ),
-      );
-    const fill = (table, caption, header) => {
-      const cells = Array.from({ length: L }, () => names.map(() => make("td")));
-      const rows = cells.map((line, i) =>
-        make(
-          "tr",
-          {
-            onpointerenter: (event) => event.pointerType !== "touch" && point((hovered = i)),
-            onpointerleave: () => point((hovered = null)),
-            onclick: () => choose(i),
-          },
-          make("th", { scope: "row" }, header(names[i + S - L], i)),
-          ...line,
-        ),
-      );
-      table.classList.toggle("acw-tall", S > 8 || names.some((name) => name.length > 4));
-      table.replaceChildren(
-        make("caption", { textContent: caption }),
-        head(),
-        make("tbody", {}, ...rows),
-      );
-      return { rows, cells };
+    const queries = names.slice(names.length - view.num_queries);
+    const table = (table, caption, header) => {
+      const head = names.map((name) => make("span", { textContent: name }));
+      fill(table, caption, ["query", ...head], queries.map((name, i) => [header(name, i), ...names.map(() => "")]));
+      table.classList.toggle("acw-tall", names.length > 8 || names.some((name) => name.length > 4));
+      const rows = [...table.querySelectorAll("tbody tr")];
+      rows.forEach((row, i) => {
+        row.addEventListener("pointerenter", (event) => event.pointerType !== "touch" && point((hovered = i)));
+        row.addEventListener("pointerleave", () => point((hovered = null)));
+        row.addEventListener("click", () => choose(i));
+      });
+      return { rows, cells: rows.map((row) => [...row.querySelectorAll("td")]) };
     };
-    const buttons = [];
-    const pick = (name, i) => {
-      buttons[i] = make("button", { type: "button", textContent: name, onfocus: () => choose(i) });
-      return buttons[i];
-    };
+    const pick = (textContent, i) => make("button", { type: "button", textContent, onfocus: () => choose(i) });
     grids = [
-      fill(maskTable, "Mask: 1 = may look", pick),
-      fill(weightTable, "Weights: softmax under the mask", (name) => name),
+      table(maskTable, "Mask: 1 = may look", pick),
+      table(weightTable, "Weights: softmax under the mask", (name) => name),
     ];
-    grids.buttons = buttons;
+    grids.buttons = [...maskTable.querySelectorAll("button")];
   }
 
   function choose(i) {
@@ -165,26 +119,23 @@ function render({ model, el }) {
     const shape = JSON.stringify([names, view.num_queries]);
     if (shape !== shapeDrawn) build(names);
     shapeDrawn = shape;
-    for (const { rule, trait, check, input, output } of rules) {
+    for (const { rule, trait, check, input, show } of rules) {
       check.input.checked = view.on.includes(rule);
       const used = check.input.checked || (trait === "offset" && view.on.includes("window"));
       input.disabled = !used;
-      input.value = view[trait];
-      output.textContent = String(view[trait]).replace("-", "−");
+      show(view[trait], String(view[trait]).replace("-", "−"));
     }
     third.input.disabled = !view.on.includes("documents");
-    third.input.value = view.third;
-    third.output.textContent = view.third < names.length ? String(view.third) : "none";
+    third.show(view.third, view.third < names.length ? view.third : "none");
     packing.show(view);
     left.input.checked = view.left;
     left.input.disabled = !view.on.includes("padding");
-    queries.input.value = view.num_queries;
-    queries.output.textContent = `${view.num_queries} of ${names.length}`;
+    queries.show(view.num_queries, `${view.num_queries} of ${names.length}`);
     const same = (traits) =>
       Object.entries(traits).every(([name, value]) =>
         name === "on" ? [...view.on].sort().join() === [...value].sort().join() : view[name] === value,
       );
-    examples.selectedIndex = 1 + EXAMPLES.findIndex((_, i) => same(example(i, names.length)));
+    examples.select.selectedIndex = 1 + EXAMPLES.findIndex((_, i) => same(example(i, names.length)));
     const mask = maskOf(view);
     const weights = weightsUnder(mask, names.length);
     mask.forEach((line, i) =>
@@ -192,9 +143,9 @@ function render({ model, el }) {
         const [bit, weight] = grids.map(({ cells }) => cells[i][j]);
         bit.textContent = seen ? "1" : "0";
         bit.className = weight.className = seen ? "seen" : "hidden";
-        const colour = viridis(weights[i][j]);
         weight.textContent = seen ? weights[i][j].toFixed(2).replace("0.", ".") : "0";
-        weight.style.cssText = seen ? `background:rgb(${colour});color:${inkOn(colour)}` : "";
+        if (seen) heat(weight, weights[i][j]);
+        else weight.removeAttribute("style");
       }),
     );
     said.textContent = summary(view);
@@ -202,23 +153,8 @@ function render({ model, el }) {
     point();
   }
 
-  maskTable.addEventListener("keydown", (event) => {
-    if (event.altKey || event.metaKey || event.ctrlKey) return;
-    const { buttons } = grids;
-    const now = buttons.findIndex((button) => button.tabIndex === 0);
-    const to = { ArrowUp: now - 1, ArrowDown: now + 1, Home: 0, End: buttons.length - 1 }[event.key];
-    if (to === undefined) return;
-    event.preventDefault();
-    buttons[Math.min(buttons.length - 1, Math.max(0, to))].focus();
-  });
-
-  el.append(root);
-  update();
-  const stop = watch(model, TRAITS, update);
-  return () => {
-    stop();
-    root.remove();
-  };
+  rove(maskTable, ["ArrowUp", "ArrowDown"], () => grids.buttons);
+  return mount({ model, el }, root, TRAITS, update);
 }
 
 export default { render };

@@ -1,4 +1,5 @@
 // The playground's rules: who may look where, what softmax makes of it, and the words and code for both.
+import { softmax } from "./numbers.js";
 import { format } from "./shared.js";
 import { documentOf } from "./mask_playground_packing.js";
 
@@ -64,11 +65,8 @@ export function scoreOf(place, key) {
 
 /** The weights of each query: softmax over the keys it may see, zeros where it may see none. */
 export function weightsUnder(mask, numTokens) {
-  return mask.map((row, i) => {
-    const powers = row.map((seen, j) => (seen ? Math.exp(scoreOf(i + numTokens - mask.length, j)) : 0));
-    const sum = powers.reduce((a, b) => a + b, 0);
-    return powers.map((power) => (sum ? power / sum : 0));
-  });
+  const score = (i, j) => scoreOf(i + numTokens - mask.length, j);
+  return mask.map((row, i) => softmax(row.map((seen, j) => (seen ? score(i, j) : -Infinity))));
 }
 
 /** Names in a list; a token that stands there twice, and every pad, gets its place. */

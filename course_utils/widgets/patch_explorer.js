@@ -1,5 +1,5 @@
 // Cut a digit into patches, shuffle them, take the positions away; see what the class token reads.
-import { choice, fill, make, offer, svg, uniqueId, watch, writer } from "./shared.js";
+import { button, choice, figure, fill, make, mount, offer, scroll, shell, svg, uniqueId, writer } from "./shared.js";
 import { unpack, view } from "./patch_explorer_model.js";
 import { SIDE, drawCut, drawRead, drawTokens, sentence, short, tokensBox } from "./patch_explorer_picture.js";
 
@@ -20,29 +20,28 @@ function render({ model, el }) {
   offer(controls.patch, model.get("models").map(({ patch }) => [patch, `${patch} × ${patch}`]));
   offer(controls.layer, counts(model.get("layers")));
   offer(controls.head, counts(model.get("heads")));
-  const shuffle = make("button", { type: "button", textContent: "shuffle patches", onclick: () => write({ shuffle: model.get("shuffle") % 99 + 1 }) });
-  const back = make("button", { type: "button", textContent: "in order", onclick: () => write({ shuffle: 0 }) });
+  const shuffle = button("shuffle patches", () => write({ shuffle: (model.get("shuffle") % 99) + 1 }));
+  const back = button("in order", () => write({ shuffle: 0 }));
   const positions = make("input", { type: "checkbox", onchange: () => write({ positions: positions.checked }) });
 
   const said = make("p", { className: "acw-said", "aria-live": "polite" });
-  const picture = (className, box, words) => {
-    const drawn = svg(className);
-    drawn.setAttribute("viewBox", box);
-    return { drawn, figure: make("figure", {}, make("figcaption", { textContent: words }), drawn) };
-  };
-  const whole = picture("acw-cut", `0 0 ${SIDE} ${SIDE}`, "The image as numbered patches");
-  const seen = picture("acw-read", `0 0 ${SIDE} ${SIDE}`, "What the class token reads there");
-  const tokens = picture("acw-tokens", tokensBox(2), "The sequence: class token, then patches; below, the weights");
+  const viewBox = `0 0 ${SIDE} ${SIDE}`;
+  const [whole, seen, tokens] = [svg("acw-cut", { viewBox }), svg("acw-read", { viewBox }), svg("acw-tokens")];
   const [guesses, weights] = [make("table"), make("table")];
-  const line = make("div", { className: "acw-scroll", tabIndex: 0, role: "group", "aria-label": "The sequence of tokens" }, tokens.figure);
-  const root = make(
-    "div",
-    { className: "acw acw-patches", role: "group", "aria-label": "Patch explorer", "data-lm-suppress-shortcuts": "true" },
+  const root = shell(
+    "patches",
+    "Patch explorer",
     make("div", { className: "acw-controls" },
       ...Object.values(controls).map(({ field }) => field), shuffle, back, make("label", {}, positions, " positions")),
     said,
-    make("div", { className: "acw-main" }, whole.figure, seen.figure, guesses),
-    line,
+    make(
+      "div",
+      { className: "acw-main" },
+      figure("The image as numbered patches", whole),
+      figure("What the class token reads there", seen),
+      guesses,
+    ),
+    scroll("The sequence of tokens", figure("The sequence: class token, then patches; below, the weights", tokens)),
     make("details", {}, make("summary", { textContent: "All weights of the class token" }), weights),
   );
 
@@ -55,12 +54,12 @@ function render({ model, el }) {
     back.disabled = !now.shuffle;
     const words = sentence({ ...now, label, found });
     if (said.textContent !== words) said.textContent = words;
-    whole.drawn.innerHTML = drawCut(found.patches, now.patch);
-    seen.drawn.innerHTML = drawRead(found.patches, now.patch, found.row);
-    tokens.drawn.setAttribute("viewBox", tokensBox(found.row.length));
-    tokens.drawn.style.minWidth = `${found.row.length * 34}px`;
-    tokens.drawn.style.maxWidth = `${found.row.length * 52}px`;
-    tokens.drawn.innerHTML = drawTokens(found.patches, now.patch, found.row);
+    whole.innerHTML = drawCut(found.patches, now.patch);
+    seen.innerHTML = drawRead(found.patches, now.patch, found.row);
+    tokens.setAttribute("viewBox", tokensBox(found.row.length));
+    tokens.style.minWidth = `${found.row.length * 34}px`;
+    tokens.style.maxWidth = `${found.row.length * 52}px`;
+    tokens.innerHTML = drawTokens(found.patches, now.patch, found.row);
     fill(guesses, "Probability of each digit", ["digit", "probability"], found.probabilities.map((p, i) => [i, short(p)]));
     [...guesses.querySelectorAll("tbody tr")].forEach((row, i) => {
       row.style.setProperty("--share", `${100 * found.probabilities[i]}%`);
@@ -72,13 +71,7 @@ function render({ model, el }) {
     }));
   }
 
-  el.append(root);
-  update();
-  const stop = watch(model, TRAITS, update);
-  return () => {
-    stop();
-    root.remove();
-  };
+  return mount({ model, el }, root, TRAITS, update);
 }
 
 export default { render };

@@ -1,4 +1,5 @@
 // A small Vision Transformer in JavaScript: patches, tokens, layers, and what the class token reads.
+import { dot, softmax } from "./numbers.js";
 
 /** Every number of a model by torch's names, from the float16 values of its base64 text. */
 export function unpack({ weights, layout }) {
@@ -65,13 +66,6 @@ function norm(rows, weight, bias) {
   });
 }
 
-export function softmax(row) {
-  const top = Math.max(...row);
-  const powers = row.map((x) => Math.exp(x - top));
-  const sum = powers.reduce((a, b) => a + b, 0);
-  return powers.map((x) => x / sum);
-}
-
 /** x Φ(x); the error function is Abramowitz and Stegun's 7.1.26, off by less than 1.5e-7. */
 function gelu(x) {
   const z = Math.abs(x) / Math.SQRT2;
@@ -93,8 +87,7 @@ function attend(x, state, layer, heads) {
   const weights = [];
   for (let head = 0; head < heads; head++) {
     const [query, key, value] = [0, 1, 2].map((which) => all.map((row) => part(row, which, head)));
-    const rows = query.map((q) =>
-      softmax(key.map((k) => k.reduce((sum, y, i) => sum + y * q[i], 0) / Math.sqrt(size))));
+    const rows = query.map((q) => softmax(key.map((k) => dot(k, q) / Math.sqrt(size))));
     weights.push(rows);
     rows.forEach((row, i) => {
       for (let c = 0; c < size; c++) found[i].push(row.reduce((sum, w, j) => sum + w * value[j][c], 0));

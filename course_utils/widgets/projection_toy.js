@@ -1,7 +1,9 @@
 // One head in the plane, without a kernel: drag the rows of W_Q, W_K and W_V and see who looks at whom.
-import { inkOn, make, uniqueId, viridis, watch, writer } from "./shared.js";
-import { LIMIT, attend, form, moved, snap, starts } from "./projection_toy_numbers.js";
-import { SIDE, at, decimal, from, keyPanel, queryPanel, sentence, tokenPanel, valuePanel } from "./projection_toy_panels.js";
+import { decimal } from "./numbers.js";
+import { handle, put } from "./plane.js";
+import { button, figure, fill, heat, make, mount, picture, scroll, shell, uniqueId, writer } from "./shared.js";
+import { attend, form, starts } from "./projection_toy_numbers.js";
+import { SIDE, at, from, keyPanel, queryPanel, sentence, tokenPanel, valuePanel } from "./projection_toy_panels.js";
 
 const ROLES = [
   { role: "query", letter: "Q", words: "queries", draw: queryPanel },
@@ -16,95 +18,40 @@ function render({ model, el }) {
   const trait = (role) => `w_${role}`;
   const places = starts(tokens.length);
 
-  const picture = (words) => {
-    const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg");
-    svg.setAttribute("viewBox", `0 0 ${SIDE} ${SIDE}`);
-    svg.setAttribute("role", "img");
-    svg.setAttribute("aria-label", words);
-    return svg;
-  };
-
   function setRow(role, row, vector) {
-    const matrix = model.get(trait(role)).map((old, i) => (i === row ? vector : old));
-    write({ [trait(role)]: matrix });
+    write({ [trait(role)]: model.get(trait(role)).with(row, vector) });
   }
 
-  /** A row of a matrix as a handle: drag it, or focus it and use the arrow keys. */
-  function handle({ role, letter }, row, plane) {
-    const grip = make("div", {
-      className: `acw-grip ${role}`,
-      role: "slider",
-      tabIndex: 0,
-      textContent: row + 1,
-      "aria-roledescription": "handle in the plane",
-      "aria-label": `W_${letter}, row ${row + 1}`,
-      "aria-valuemin": -LIMIT,
-      "aria-valuemax": LIMIT,
-      onkeydown(event) {
-        const next = moved(model.get(trait(role))[row], event.key, event.shiftKey);
-        if (!next) return;
-        event.preventDefault();
-        setRow(role, row, next);
-      },
-      onpointerdown(event) {
-        event.preventDefault();
-        grip.focus();
-        grip.setPointerCapture(event.pointerId);
-      },
-      onpointermove(event) {
-        if (!grip.hasPointerCapture(event.pointerId)) return;
-        const box = plane.getBoundingClientRect();
-        const place = from((event.clientX - box.x) / box.width, (event.clientY - box.y) / box.height);
-        setRow(role, row, snap(place));
-      },
-    });
-    return grip;
-  }
-
-  const tokenPicture = picture("");
-  const tokenFigure = make(
-    "figure",
-    {},
-    make("figcaption", { textContent: "Tokens x" }),
-    make("div", { className: "acw-plane" }, tokenPicture),
-  );
-  const planes = ROLES.map((of) => {
-    const svg = picture("");
+  const viewBox = `0 0 ${SIDE} ${SIDE}`;
+  const tokenPicture = picture(viewBox);
+  const tokenFigure = figure("Tokens x", make("div", { className: "acw-plane" }, tokenPicture));
+  const planes = ROLES.map(({ role, letter, ...more }) => {
+    const svg = picture(viewBox);
     const plane = make("div", { className: "acw-plane" }, svg);
-    const grips = [0, 1].map((row) => handle(of, row, plane));
+    const grips = [0, 1].map((row) => {
+      const named = { textContent: row + 1, "aria-label": `W_${letter}, row ${row + 1}` };
+      const seat = () => model.get(trait(role))[row];
+      return handle({ className: `acw-grip ${role}`, ...named }, { plane, from, seat, move: (to) => setRow(role, row, to) });
+    });
     plane.append(...grips);
     const caption = make("figcaption");
-    return { ...of, svg, grips, caption, figure: make("figure", {}, caption, plane) };
+    return { role, letter, ...more, svg, grips, caption, figure: make("figure", {}, caption, plane) };
   });
 
   const buttons = Object.entries(places).map(([textContent, { query, key }]) =>
-    make("button", {
-      type: "button",
-      textContent,
-      onclick: () => write({ w_query: query, w_key: key }),
-    }),
+    button(textContent, () => write({ w_query: query, w_key: key })),
   );
   const radios = tokens.map((_, i) =>
     make("input", { type: "radio", name: `${id}-query`, onchange: () => write({ query: i }) }),
   );
-  const cells = tokens.map(() => tokens.map(() => make("td")));
-  const weightTable = make(
-    "table",
-    { className: "acw-weights" },
-    make("caption", { textContent: "Weights: row looks at column. Choose a row." }),
-    make(
-      "thead",
-      {},
-      make("tr", {}, make("td"), ...tokens.map((textContent) => make("th", { scope: "col", textContent }))),
-    ),
-    make(
-      "tbody",
-      {},
-      ...tokens.map((token, i) =>
-        make("tr", {}, make("th", { scope: "row" }, make("label", {}, radios[i], ` ${token}`)), ...cells[i]),
-      ),
-    ),
+  const weightTable = make("table", { className: "acw-weights" });
+  fill(
+    weightTable,
+    "Weights: row looks at column. Choose a row.",
+    ["", ...tokens],
+    tokens.map((token, i) => [make("label", {}, radios[i], ` ${token}`), ...tokens.map(() => "")]),
   );
+  const cells = [...weightTable.querySelectorAll("tbody tr")].map((row) => [...row.querySelectorAll("td")]);
   const parts = [
     ["", "W_Q W_Kᵀ"],
     ["= ", "symmetric"],
@@ -115,14 +62,9 @@ function render({ model, el }) {
     return { words, numbers, box: make("div", {}, heading, numbers) };
   });
   const said = make("p", { className: "acw-said", "aria-live": "polite" });
-  const root = make(
-    "div",
-    {
-      className: "acw acw-toy",
-      role: "group",
-      "aria-label": "Projections in the plane",
-      "data-lm-suppress-shortcuts": "true",
-    },
+  const root = shell(
+    "toy",
+    "Projections in the plane",
     make("div", { className: "acw-bar", role: "group", "aria-label": "Start from" }, "Start from", ...buttons),
     make(
       "p",
@@ -137,14 +79,14 @@ function render({ model, el }) {
       make(
         "div",
         { className: "acw-side" },
-        make("div", { className: "acw-scroll", tabIndex: 0, role: "group", "aria-label": "Weights" }, weightTable),
+        scroll("Weights", weightTable),
         said,
         make("div", { className: "acw-form" }, ...parts.map((part) => part.box)),
       ),
     ),
   );
 
-  const rows = (matrix) => matrix.map((row) => row.map(decimal));
+  const rows = (matrix) => matrix.map((row) => row.map((x) => decimal(x)));
 
   function update() {
     const matrices = Object.fromEntries(ROLES.map(({ role }) => [role, model.get(trait(role))]));
@@ -159,9 +101,7 @@ function render({ model, el }) {
       svg.innerHTML = draw(seen);
       svg.setAttribute("aria-label", `${words}; W_${letter} has the rows ${first.join(", ")} and ${second.join(", ")}`);
       grips.forEach((grip, row) => {
-        const [x, y] = at(matrices[role][row]);
-        grip.style.left = `${(100 * x) / SIDE}%`;
-        grip.style.top = `${(100 * y) / SIDE}%`;
+        put(grip, at(matrices[role][row]), SIDE);
         grip.setAttribute("aria-valuenow", matrices[role][row][0]);
         grip.setAttribute("aria-valuetext", [first, second][row].join(", "));
       });
@@ -174,10 +114,8 @@ function render({ model, el }) {
     radios.forEach((radio, i) => (radio.checked = i === chosen));
     cells.forEach((row, i) =>
       row.forEach((cell, j) => {
-        const colour = viridis(seen.weights[i][j]);
         cell.textContent = seen.weights[i][j].toFixed(2).replace(/^0/, "");
-        cell.style.background = `rgb(${colour})`;
-        cell.style.color = inkOn(colour);
+        heat(cell, seen.weights[i][j]);
         cell.className = i === chosen ? "here" : "";
       }),
     );
@@ -189,13 +127,7 @@ function render({ model, el }) {
     said.textContent = sentence(seen);
   }
 
-  el.append(root);
-  update();
-  const stop = watch(model, [...ROLES.map(({ role }) => trait(role)), "query"], update);
-  return () => {
-    stop();
-    root.remove();
-  };
+  return mount({ model, el }, root, [...ROLES.map(({ role }) => trait(role)), "query"], update);
 }
 
 export default { render };

@@ -1,22 +1,11 @@
 // The toy's arithmetic: row vectors in the plane, three matrices, the weights between them.
+import { dot, softmax } from "./numbers.js";
 
-export const LIMIT = 2; // the largest entry of a matrix, either sign
 export const REACH = 4.3; // half the side of a panel; a token lies at most 1.5 from the centre
-export const STEP = 0.1;
 
 /** The row vector x times a 2×2 matrix: entry 0 times its first row plus entry 1 times its second. */
 export function project([a, b], [first, second]) {
   return [a * first[0] + b * second[0], a * first[1] + b * second[1]];
-}
-
-const dot = (a, b) => a[0] * b[0] + a[1] * b[1];
-
-/** A row of weights that sums to 1. */
-export function shares(scores) {
-  const top = Math.max(...scores);
-  const powers = scores.map((score) => Math.exp(score - top));
-  const sum = powers.reduce((a, b) => a + b, 0);
-  return powers.map((power) => power / sum);
 }
 
 /**
@@ -29,7 +18,7 @@ export function attend(points, matrices) {
     points.map((x) => project(x, matrices[role])),
   );
   const scores = queries.map((q) => keys.map((k) => dot(q, k) / Math.SQRT2));
-  const weights = scores.map(shares);
+  const weights = scores.map(softmax);
   const outputs = weights.map((row) =>
     [0, 1].map((axis) => row.reduce((sum, w, j) => sum + w * values[j][axis], 0)),
   );
@@ -71,22 +60,4 @@ export function starts(count) {
     "Keys opposite": { query: turn(0, 1.4), key: turn(Math.PI, 1.4) },
     "Rank 1": { query: turn(0, 1.4), key: flat },
   };
-}
-
-/** A place inside the limits, on the grid of steps. */
-export function snap(vector) {
-  return vector.map((x) => {
-    const near = Math.round(Math.min(LIMIT, Math.max(-LIMIT, x)) / STEP) * STEP;
-    return +near.toFixed(1) + 0; // no minus zero
-  });
-}
-
-const MOVES = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] };
-
-/** Where a key of the keyboard takes a vector, or null if it means nothing here. */
-export function moved(vector, key, large) {
-  const move = MOVES[key];
-  if (!move) return null;
-  const by = large ? 5 * STEP : STEP;
-  return snap(vector.map((x, axis) => x + by * move[axis]));
 }

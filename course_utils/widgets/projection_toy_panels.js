@@ -1,15 +1,11 @@
 // The toy's words and pictures: planes of vectors, and the sentence that says the same.
+import { decimal } from "./numbers.js";
+import { LIMIT, planeOf } from "./plane.js";
 import { escape, mark } from "./shared.js";
-import { LIMIT, REACH, project } from "./projection_toy_numbers.js";
+import { REACH, project } from "./projection_toy_numbers.js";
 
 export const SIDE = 220;
-const place = (x) => (SIDE / 2) * (1 + x / REACH);
-
-/** A vector of the plane as a place in the picture; up is up. */
-export const at = ([x, y]) => [place(x), place(-y)];
-
-/** A place as a share of the picture's sides, as the pointer gives it, back to a vector. */
-export const from = (across, down) => [(2 * across - 1) * REACH, (1 - 2 * down) * REACH];
+export const { at, from } = planeOf(SIDE, REACH);
 
 const line = (a, b, more) => {
   const [[x1, y1], [x2, y2]] = [at(a), at(b)];
@@ -81,12 +77,6 @@ export function valuePanel({ matrices, values, outputs, tokens, weights, chosen 
     mark("path", { class: "cross under", d: cross }) +
     mark("path", { class: "cross", d: cross })
   );
-}
-
-/** A number with two decimals and no minus zero. */
-export function decimal(x) {
-  const text = x.toFixed(2);
-  return (+text === 0 ? "0.00" : text).replace("-", "−");
 }
 
 /** The picture in two sentences. */

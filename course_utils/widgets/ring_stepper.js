@@ -1,5 +1,5 @@
 // Attention over a ring of ranks, step by step, and Ulysses' all-to-all.
-import { choice, fill, make, slider, svg, uniqueId, watch, writer } from "./shared.js";
+import { button, choice, figure, fill, make, mount, picture, scroll, shell, slider, uniqueId, writer } from "./shared.js";
 import { LAYOUTS, balance, sent, split, work } from "./ring_stepper_work.js";
 import { SIDE, owners, ring, runs, sentence, square, ulysses, whole } from "./ring_stepper_picture.js";
 
@@ -13,17 +13,12 @@ function render({ model, el }) {
   const last = () => get("world_size") - 1;
   const go = (step) => write({ step: Math.max(0, Math.min(step, last())) });
 
-  const control = (name, words, range, changed) => {
-    const made = slider(`${id}-${name}`, words, range, changed);
-    return { ...made, row: make("div", { className: "acw-control" }, made.label, made.input, made.output) };
-  };
-  const ranks = control("ranks", "ranks", { min: 1, max: 8 }, (x) => write({ world_size: x, step: 0 }));
-  const share = control("share", "tokens per rank", { min: 2, max: 8, step: 2 }, (x) => write({ tokens_per_rank: x }));
-  const layout = choice(`${id}-layout`, "layout", (select) => write({ token_layout: select.value }));
-  layout.select.append(...Object.entries(LAYOUTS).map(([value, textContent]) => make("option", { value, textContent })));
+  const ranks = slider(`${id}-ranks`, "ranks", { min: 1, max: 8 }, (x) => write({ world_size: x, step: 0 }));
+  const share = slider(`${id}-share`, "tokens per rank", { min: 2, max: 8, step: 2 }, (x) => write({ tokens_per_rank: x }));
+  const layout = choice(`${id}-layout`, "layout", (select) => write({ token_layout: select.value }), Object.entries(LAYOUTS));
   const causal = make("input", { type: "checkbox", onchange: () => write({ is_causal: causal.checked }) });
-  const at = control("step", "step", { min: 0 }, go);
-  const by = (words, where) => make("button", { type: "button", textContent: words, onclick: () => go(where()) });
+  const at = slider(`${id}-step`, "step", { min: 0 }, go);
+  const by = (words, where) => button(words, () => go(where()));
   const back = by("Back", () => get("step") - 1);
   const forward = by("Step", () => get("step") + 1);
 
@@ -40,21 +35,11 @@ function render({ model, el }) {
       },
     }),
   );
-  const picture = (width, height) => {
-    const drawn = svg("");
-    drawn.removeAttribute("aria-hidden");
-    drawn.setAttribute("viewBox", `0 0 ${width} ${height}`);
-    drawn.setAttribute("role", "img");
-    return drawn;
-  };
-  const figure = (words, drawn) => make("figure", {}, make("figcaption", { textContent: words }), drawn);
-  const scroll = (label, inside) =>
-    make("div", { className: "acw-scroll", tabIndex: 0, role: "group", "aria-label": label }, inside);
   const said = make("p", { className: "acw-said", "aria-live": "polite" });
-  const pairs = picture(SIDE + 30, SIDE + 30);
-  const circle = picture(320, 286);
+  const pairs = picture(`0 0 ${SIDE + 30} ${SIDE + 30}`);
+  const circle = picture("0 0 320 286");
   const [shares, counts, bytes] = [make("table"), make("table"), make("table")];
-  const [before, after] = [picture(318, 236), picture(318, 236)];
+  const [before, after] = [picture("0 0 318 236"), picture("0 0 318 236")];
   const both = make(
     "div",
     { className: "acw-columns even" },
@@ -66,7 +51,7 @@ function render({ model, el }) {
   const panels = [
     panel(
       "ring",
-      make("div", { className: "acw-steps" }, back, forward, at.row),
+      make("div", { className: "acw-steps" }, back, forward, at.field),
       make(
         "div",
         { className: "acw-columns" },
@@ -84,23 +69,18 @@ function render({ model, el }) {
     ),
     panel("ulysses", both, scroll("Bytes", bytes)),
   ];
-  const root = make(
-    "div",
-    { className: "acw acw-ring", role: "group", "aria-label": "Ring stepper", "data-lm-suppress-shortcuts": "true" },
+  const root = shell(
+    "ring",
+    "Ring stepper",
     make("div", { className: "acw-tabs", role: "tablist", "aria-label": "Way to split" }, ...tabs),
     make(
       "div",
       { className: "acw-controls" },
-      ranks.row, share.row, layout.field, make("label", {}, causal, " causal"),
+      ranks.field, share.field, layout.field, make("label", {}, causal, " causal"),
     ),
     said,
     ...panels,
   );
-
-  const set = (made, value) => {
-    made.input.value = value;
-    made.output.textContent = value;
-  };
 
   function drawRing(state) {
     const { step, positions, table: rows } = state;
@@ -158,14 +138,12 @@ function render({ model, el }) {
       n, ranks: P, positions, table: rows, step, causal: isCausal, layout: get("token_layout"),
       even: balance(rows), bytes: sent(P, n, get("num_heads"), get("d_k"), get("bytes_per_element")),
     };
-    set(ranks, P);
-    set(share, each);
-    share.output.textContent = `${each}, ${n} in all`;
+    ranks.show(P);
+    share.show(each, `${each}, ${n} in all`);
     layout.select.value = state.layout;
     causal.checked = isCausal;
     at.input.max = P - 1;
-    set(at, step);
-    at.input.setAttribute("aria-valuetext", `step ${step} of ${P - 1}`);
+    at.show(step, step, `step ${step} of ${P - 1}`);
     back.disabled = step === 0;
     forward.disabled = step === P - 1;
     Object.keys(VIEWS).forEach((name, i) => {
@@ -178,13 +156,7 @@ function render({ model, el }) {
     else drawUlysses(state);
   }
 
-  el.append(root);
-  update();
-  const stop = watch(model, TRAITS, update);
-  return () => {
-    stop();
-    root.remove();
-  };
+  return mount({ model, el }, root, TRAITS, update);
 }
 
 export default { render };

@@ -1,4 +1,5 @@
 // The clock's arithmetic: pairs of features turned by their position.
+import { dot } from "./numbers.js";
 
 /** Radians a position for each pair: base^(-2i / width). */
 export function frequencies(width, base) {
@@ -21,8 +22,6 @@ export function turn(vector, position, base, pairing) {
   });
   return turned;
 }
-
-export const dot = (a, b) => a.reduce((sum, x, i) => sum + x * b[i], 0);
 
 /** q·k of a key `distance` positions after the query; where both stand does not matter. */
 export function scoreAt(query, key, distance, base, pairing) {

@@ -1,6 +1,8 @@
 // What the clock shows: its words, a dial for each pair, and the score at every distance.
 import { degrees, scoreAt } from "./rope_clock_numbers.js";
-import { escape, format, mark } from "./shared.js";
+import { decimal } from "./numbers.js";
+import { path, rule, tick } from "./plot.js";
+import { format, mark } from "./shared.js";
 
 /** A distance as words. */
 export function apart(distance) {
@@ -8,11 +10,8 @@ export function apart(distance) {
   return `the key ${Math.abs(distance)} ${distance > 0 ? "after" : "before"} the query`;
 }
 
-/** A share of the score to three digits after the point, with a real minus and no negative zero. */
-export function fixed(x) {
-  const text = Math.abs(x).toFixed(3);
-  return (x < 0 && Number(text) !== 0 ? "−" : "") + text;
-}
+/** A share of the score. */
+export const fixed = (x) => decimal(x, 3);
 
 /** The picture in one sentence. */
 export function sentence(seen, { query_position, key_position }) {
@@ -33,13 +32,12 @@ export function pairWords({ i, names, frequency, angles, part }) {
 }
 
 const RADIUS = 44;
-const label = (x, y, text, more = {}) => mark("text", { x, y, ...more }, escape(text));
 
 /** A hand from the middle; the tip is a full or an open dot, so that the two differ without colour. */
 function hand([u, v], kind) {
   const [x, y] = [RADIUS * u, -RADIUS * v];
   return (
-    mark("line", { x1: 0, y1: 0, x2: x, y2: y, class: `hand ${kind}` }) +
+    rule(0, 0, x, y, `hand ${kind}`) +
     mark("circle", { cx: x, cy: y, r: 4.5, class: `tip ${kind}` })
   );
 }
@@ -54,8 +52,8 @@ export function dial({ q, k }, reach) {
   const sweep = between > 0 ? 0 : 1;
   return (
     mark("circle", { cx: 0, cy: 0, r: RADIUS, class: "rim" }) +
-    mark("line", { x1: -RADIUS, y1: 0, x2: RADIUS, y2: 0, class: "grid" }) +
-    mark("line", { x1: 0, y1: -RADIUS, x2: 0, y2: RADIUS, class: "grid" }) +
+    rule(-RADIUS, 0, RADIUS, 0, "grid") +
+    rule(0, -RADIUS, 0, RADIUS, "grid") +
     mark("path", { d: `M${place(from)}A15 15 0 0 ${sweep} ${place(from + between)}`, class: "between" }) +
     hand(scaled[1], "key") +
     hand(scaled[0], "query")
@@ -73,17 +71,13 @@ export function curve(state, seen, farthest) {
   const top = Math.max(...scores.map(Math.abs)) * 1.1;
   const across = (d) => BOX.left + ((d + farthest) / (2 * farthest)) * (BOX.right - BOX.left);
   const up = (s) => (BOX.top + BOX.bottom) / 2 - (s / top) * ((BOX.bottom - BOX.top) / 2);
-  const points = scores.map((s, j) => `${j ? "L" : "M"}${across(j - farthest).toFixed(1)} ${up(s).toFixed(1)}`);
+  const points = scores.map((s, j) => [across(j - farthest), up(s)]);
   const level = (s) =>
-    mark("line", { x1: BOX.left, y1: up(s), x2: BOX.right, y2: up(s), class: s ? "grid" : "axis" }) +
-    label(BOX.left - 6, up(s) + 4, format(s), { class: "muted", "text-anchor": "end" });
+    rule(BOX.left, up(s), BOX.right, up(s), s ? "grid" : "axis") + tick(BOX.left - 6, up(s) + 4, format(s), "end");
   const high = Number((top / 1.1).toPrecision(1));
   const round = 10 * Math.floor(farthest / 10);
   const ticks = [-1, -0.5, 0, 0.5, 1].map((t) =>
-    label(across(t * round), BOX.bottom + 16, String(t * round).replace("-", "−"), {
-      class: "muted",
-      "text-anchor": "middle",
-    }),
+    tick(across(t * round), BOX.bottom + 16, String(t * round).replace("-", "−")),
   );
   const [x, y] = [across(seen.distance), up(seen.score)];
   return (
@@ -91,12 +85,9 @@ export function curve(state, seen, farthest) {
     level(0) +
     level(-high) +
     ticks.join("") +
-    mark("path", { d: points.join(""), class: "score" }) +
-    mark("line", { x1: x, y1: BOX.top, x2: x, y2: BOX.bottom, class: "here" }) +
+    mark("path", { d: path(points), class: "score" }) +
+    rule(x, BOX.top, x, BOX.bottom, "here") +
     mark("circle", { cx: x, cy: y, r: 5.5, class: "dot" }) +
-    label((BOX.left + BOX.right) / 2, BOX.bottom + 33, "distance: key's position less query's", {
-      class: "muted",
-      "text-anchor": "middle",
-    })
+    tick((BOX.left + BOX.right) / 2, BOX.bottom + 33, "distance: key's position less query's")
   );
 }

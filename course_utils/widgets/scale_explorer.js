@@ -1,5 +1,5 @@
 // What d_k and temperature do to scores, weights and gradient, without a kernel: the controls.
-import { fill, format, make, slider, uniqueId, watch, writer } from "./shared.js";
+import { button, fill, format, make, mount, picture, scroll, shell, slider, uniqueId, writer } from "./shared.js";
 import { MAX_KEYS, QUERIES, WIDTHS, curve, draw, look, variance } from "./scale_explorer_numbers.js";
 import { expectation, scorePanel, sentence, trendPanel, weightPanel } from "./scale_explorer_panels.js";
 
@@ -8,71 +8,46 @@ function render({ model, el }) {
   const write = writer(model);
   let drawn, seed, curves, drawnFor;
 
-  const control = (name, words, range, value) => {
-    const made = slider(`${id}-${name}`, words, range, (x) => write(value(x)));
-    return { ...made, row: make("div", { className: "acw-control" }, made.label, made.input, made.output) };
-  };
-  const width = control("width", "d_k", { min: 0, max: 10 }, (x) => ({ d_k: WIDTHS[x] }));
-  const warmth = control("warmth", "temperature τ", { min: -20, max: 20 }, (x) => ({
-    temperature: +(10 ** (x / 20)).toPrecision(3),
-  }));
-  const keys = control("keys", "keys", { min: 2, max: MAX_KEYS }, (x) => ({ num_keys: x }));
+  const width = slider(`${id}-width`, "d_k", { min: 0, max: 10 }, (x) => write({ d_k: WIDTHS[x] }));
+  const warmth = slider(`${id}-warmth`, "temperature τ", { min: -20, max: 20 }, (x) =>
+    write({ temperature: +(10 ** (x / 20)).toPrecision(3) }),
+  );
+  const keys = slider(`${id}-keys`, "keys", { min: 2, max: MAX_KEYS }, (x) => write({ num_keys: x }));
   const scale = make("input", {
     type: "checkbox",
     id: `${id}-scale`,
     onchange: () => write({ scaled: scale.checked }),
   });
-  const again = make("button", {
-    type: "button",
-    textContent: "Draw again",
-    onclick: () => write({ seed: (model.get("seed") + 1) % 2 ** 31 }),
-  });
+  const again = button("Draw again", () => write({ seed: (model.get("seed") + 1) % 2 ** 31 }));
   const said = make("p", { className: "acw-said", "aria-live": "polite" });
 
-  const panel = (words) => {
-    const picture = document.createElementNS("http://www.w3.org/2000/svg", "svg");
-    for (const [name, value] of Object.entries({ viewBox: "0 0 340 196", role: "img", "aria-label": words }))
-      picture.setAttribute(name, value);
-    const caption = make("figcaption");
-    return { picture, caption, figure: make("figure", {}, caption, picture) };
-  };
-  const panels = [
-    panel("Histogram of the scores and the expected normal curve"),
-    panel("Weights of one query"),
-    panel("Mean entropy against d_k"),
-    panel("Mean gradient norm against d_k"),
-  ];
+  const panels = Array.from({ length: 4 }, () => ({ drawn: picture("0 0 340 196"), caption: make("figcaption") }));
   const table = make("table", { className: "acw-numbers" });
   const every = make("table");
   const details = make(
     "details",
     { ontoggle: () => update() },
     make("summary", { textContent: "Every d_k, as a table" }),
-    make("div", { className: "acw-scroll", tabIndex: 0, role: "group", "aria-label": "Every d_k" }, every),
+    scroll("Every d_k", every),
   );
-  const root = make(
-    "div",
-    {
-      className: "acw acw-explorer",
-      role: "group",
-      "aria-label": "d_k and temperature",
-      "data-lm-suppress-shortcuts": "true",
-    },
+  const root = shell(
+    "explorer",
+    "d_k and temperature",
     make(
       "div",
       { className: "acw-controls" },
-      width.row,
+      width.field,
       make(
         "div",
         { className: "acw-switch" },
         make("label", { for: `${id}-scale` }, scale, "divide by √d_k"),
         again,
       ),
-      warmth.row,
-      keys.row,
+      warmth.field,
+      keys.field,
     ),
     said,
-    make("div", { className: "acw-panels" }, ...panels.map((one) => one.figure)),
+    make("div", { className: "acw-panels" }, ...panels.map(({ caption, drawn }) => make("figure", {}, caption, drawn))),
     table,
     details,
   );
@@ -92,18 +67,10 @@ function render({ model, el }) {
     }
     const seen = look(drawn, { index: WIDTHS.indexOf(d_k), scaled, temperature, numKeys }, curves);
     const { one, mean, equal } = seen;
-    width.input.value = seen.index;
-    warmth.input.value = Math.round(20 * Math.log10(temperature));
-    keys.input.value = numKeys;
+    width.show(seen.index, d_k);
+    warmth.show(Math.round(20 * Math.log10(temperature)), temperature.toPrecision(2));
+    keys.show(numKeys);
     scale.checked = scaled;
-    for (const [at, text] of [
-      [width, d_k],
-      [warmth, temperature.toPrecision(2)],
-      [keys, numKeys],
-    ]) {
-      at.output.textContent = text;
-      at.input.setAttribute("aria-valuetext", text);
-    }
     said.textContent = sentence(seen);
     const captions = [
       `Scores: variance ${format(seen.variance)}, ${expectation(seen)}`,
@@ -113,26 +80,17 @@ function render({ model, el }) {
     ];
     const steep = Math.max(...curves.flat().map((point) => point.gradient));
     const ceiling = Math.ceil(steep * 10 + 0.2) / 10;
+    const upTo = (count, unit) => Array.from({ length: count + 1 }, (_, i) => i / unit);
     const drawings = [
       scorePanel(seen),
       weightPanel(seen),
-      trendPanel(
-        seen,
-        "entropy",
-        equal.entropy * 1.08,
-        Array.from({ length: Math.floor(equal.entropy) + 1 }, (_, i) => i),
-      ),
-      trendPanel(
-        seen,
-        "gradient",
-        ceiling,
-        Array.from({ length: Math.round(ceiling * 10) + 1 }, (_, i) => i / 10),
-      ),
+      trendPanel(seen, "entropy", equal.entropy * 1.08, upTo(Math.floor(equal.entropy), 1)),
+      trendPanel(seen, "gradient", ceiling, upTo(Math.round(ceiling * 10), 10)),
     ];
-    panels.forEach(({ picture, caption }, i) => {
+    panels.forEach(({ drawn, caption }, i) => {
       caption.textContent = captions[i];
-      picture.setAttribute("aria-label", captions[i]);
-      picture.innerHTML = drawings[i];
+      drawn.setAttribute("aria-label", captions[i]);
+      drawn.innerHTML = drawings[i];
     });
     const row = (words, name) => [words, ...[one, mean, equal].map((of) => format(of[name]))];
     fill(
@@ -163,13 +121,7 @@ function render({ model, el }) {
     }
   }
 
-  el.append(root);
-  update();
-  const stop = watch(model, ["d_k", "temperature", "scaled", "num_keys", "seed"], update);
-  return () => {
-    stop();
-    root.remove();
-  };
+  return mount({ model, el }, root, ["d_k", "temperature", "scaled", "num_keys", "seed"], update);
 }
 
 export default { render };

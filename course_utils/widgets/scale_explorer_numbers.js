@@ -1,4 +1,5 @@
 // The explorer's arithmetic: one draw of normals, and what softmax makes of it at every d_k.
+import { mulberry32, softmax } from "./numbers.js";
 
 export const WIDTHS = Array.from({ length: 11 }, (_, power) => 2 ** power);
 const PAIRS = 2000;
@@ -6,15 +7,10 @@ export const QUERIES = 256;
 const SEQUENCES = 16;
 export const MAX_KEYS = 32;
 
-/** Uniform numbers from 0 up to 1 (mulberry32): the same for the same seed, on every machine. */
+/** Uniform numbers from 0 up to 1: the same for the same seed. */
 export function uniform(seed) {
-  let state = seed >>> 0;
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let t = Math.imul(state ^ (state >>> 15), state | 1);
-    t ^= t + Math.imul(t ^ (t >>> 7), t | 61);
-    return ((t ^ (t >>> 14)) >>> 0) / 4294967296;
-  };
+  let drawn = 0;
+  return () => mulberry32(seed, drawn++);
 }
 
 /** Fill an array of even length with standard normals (Box and Muller). */
@@ -61,15 +57,6 @@ export function draw(seed) {
     dotProducts(query, keys[i % MAX_KEYS], rows, i);
   }
   return { pairs, rows };
-}
-
-/** Softmax that survives any score; a row of -infinity gives zeros. */
-export function softmax(scores) {
-  const top = Math.max(...scores);
-  if (top === -Infinity) return Array.from(scores, () => 0);
-  const powers = Array.from(scores, (score) => Math.exp(score - top));
-  const sum = powers.reduce((a, b) => a + b, 0);
-  return powers.map((power) => power / sum);
 }
 
 /** Entropy in nats: 0 where one weight has all, ln S where all are equal. */

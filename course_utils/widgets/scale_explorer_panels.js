@@ -1,6 +1,7 @@
 // What the explorer shows: its words, and four panels as SVG marks in boxes of 340 by 196.
 import { WIDTHS, histogram } from "./scale_explorer_numbers.js";
-import { escape, format, mark } from "./shared.js";
+import { label, path, rule, tick } from "./plot.js";
+import { format, mark } from "./shared.js";
 
 const REACH = 32;
 
@@ -24,34 +25,14 @@ export function sentence(seen) {
 const BOX = { left: 38, right: 328, top: 20, bottom: 160 };
 const across = (t) => BOX.left + t * (BOX.right - BOX.left);
 const up = (t) => BOX.bottom - t * (BOX.bottom - BOX.top);
-const label = (x, y, text, more = {}) => mark("text", { x, y, ...more }, escape(text));
-const line = (points, attributes) =>
-  mark("path", {
-    d: points.map(([x, y], i) => `${i ? "L" : "M"}${x.toFixed(1)} ${y.toFixed(1)}`).join(""),
-    ...attributes,
-  });
-const base = () =>
-  line(
-    [
-      [BOX.left, BOX.bottom],
-      [BOX.right, BOX.bottom],
-    ],
-    { class: "axis" },
-  );
+const line = (points, kind) => mark("path", { d: path(points), class: kind });
+const level = (y, kind) => rule(BOX.left, y, BOX.right, y, kind);
+const base = () => level(BOX.bottom, "axis");
+const xName = (words) => tick(across(0.5), BOX.bottom + 32, words);
 
 function yTicks(values, largest) {
   return values
-    .map(
-      (value) =>
-        line(
-          [
-            [BOX.left, up(value / largest)],
-            [BOX.right, up(value / largest)],
-          ],
-          { class: "grid" },
-        ) +
-        label(BOX.left - 5, up(value / largest) + 4, String(value), { class: "muted", "text-anchor": "end" }),
-    )
+    .map((value) => level(up(value / largest), "grid") + tick(BOX.left - 5, up(value / largest) + 4, value, "end"))
     .join("");
 }
 
@@ -69,34 +50,19 @@ export function scorePanel({ scores, expected }) {
     [BOX.left + i * step, up(n / peak)],
     [BOX.left + (i + 1) * step, up(n / peak)],
   ]);
-  const bars = line([[BOX.left, BOX.bottom], ...steps, [BOX.right, BOX.bottom]], { class: "bars" });
+  const bars = line([[BOX.left, BOX.bottom], ...steps, [BOX.right, BOX.bottom]], "bars");
   const points = Array.from({ length: 513 }, (_, i) => (i / 512) * 2 * REACH - REACH);
   const ticks = [-32, -16, 0, 16, 32].map((x) =>
-    label(across((x + REACH) / (2 * REACH)), BOX.bottom + 16, String(x).replace("-", "−"), {
-      class: "muted",
-      "text-anchor": "middle",
-    }),
+    tick(across((x + REACH) / (2 * REACH)), BOX.bottom + 16, String(x).replace("-", "−")),
   );
-  const lost = beyond
-    ? label(
-        BOX.right,
-        BOX.top + 2,
-        `${Math.round((100 * beyond) / scores.length) || "< 1"} % lie further out`,
-        { "text-anchor": "end", class: "warm" },
-      )
-    : "";
+  const share = `${Math.round((100 * beyond) / scores.length) || "< 1"} % lie further out`;
+  const lost = beyond ? label(BOX.right, BOX.top + 2, share, { "text-anchor": "end", class: "warm" }) : "";
   return (
     bars +
-    line(
-      points.map((x) => [across((x + REACH) / (2 * REACH)), up(density(x) / peak)]),
-      { class: "curve" },
-    ) +
+    line(points.map((x) => [across((x + REACH) / (2 * REACH)), up(density(x) / peak)]), "curve") +
     base() +
     ticks.join("") +
-    label(across(0.5), BOX.bottom + 32, "score that enters the softmax", {
-      class: "muted",
-      "text-anchor": "middle",
-    }) +
+    xName("score that enters the softmax") +
     lost
   );
 }
@@ -115,25 +81,15 @@ export function weightPanel({ weights }) {
     }),
   );
   const every = Math.ceil(weights.length / 16);
-  const ticks = weights.map((_, i) =>
-    i % every
-      ? ""
-      : label(BOX.left + (i + 0.5) * step, BOX.bottom + 16, String(i), {
-          class: "muted",
-          "text-anchor": "middle",
-        }),
-  );
+  const ticks = weights.map((_, i) => (i % every ? "" : tick(BOX.left + (i + 0.5) * step, BOX.bottom + 16, i)));
   const x = Math.min(BOX.right - 18, Math.max(BOX.left + 18, BOX.left + (largest + 0.5) * step));
   return (
     yTicks([0, 0.5, 1], 1) +
     bars.join("") +
     base() +
     ticks.join("") +
-    label(x, up(weights[largest]) - 5, format(weights[largest]), {
-      "text-anchor": "middle",
-      class: "strong",
-    }) +
-    label(across(0.5), BOX.bottom + 32, "key", { class: "muted", "text-anchor": "middle" })
+    label(x, up(weights[largest]) - 5, format(weights[largest]), { "text-anchor": "middle", class: "strong" }) +
+    xName("key")
   );
 }
 
@@ -141,15 +97,10 @@ export function weightPanel({ weights }) {
 function curveNames(plain, divided) {
   const [end, middle] = [divided[10][1], plain[5][1]];
   const below = end < 34 || end > plain[10][1];
-  const first = label(BOX.right, end + (below ? 16 : -8), "divided by √d_k", {
-    "text-anchor": "end",
-    class: "accent",
-  });
+  const first = label(BOX.right, end + (below ? 16 : -8), "divided by √d_k", { "text-anchor": "end", class: "accent" });
   if (middle > 136) return first + label(plain[5][0] + 6, middle - 8, "not divided", { class: "warm" });
   const side = middle < divided[5][1] ? -8 : 16;
-  return (
-    first + label(plain[5][0] - 2, middle + side, "not divided", { class: "warm", "text-anchor": "end" })
-  );
+  return first + label(plain[5][0] - 2, middle + side, "not divided", { class: "warm", "text-anchor": "end" });
 }
 
 /** One quantity at every d_k, with and without the scale, and where we are. */
@@ -157,26 +108,16 @@ export function trendPanel({ curves, index, scaled }, name, largest, ticks) {
   const place = (one, i) => [across(i / (WIDTHS.length - 1)), up(one[name] / largest)];
   const [plain, divided] = curves.map((all) => all.map(place));
   const [x, y] = (scaled ? divided : plain)[index];
-  const xTicks = WIDTHS.map((width, i) =>
-    i % 2
-      ? ""
-      : label(across(i / 10), BOX.bottom + 16, String(width), { class: "muted", "text-anchor": "middle" }),
-  );
+  const xTicks = WIDTHS.map((width, i) => (i % 2 ? "" : tick(across(i / 10), BOX.bottom + 16, width)));
   return (
     yTicks(ticks, largest) +
     base() +
     xTicks.join("") +
-    label(across(0.5), BOX.bottom + 32, "d_k", { class: "muted", "text-anchor": "middle" }) +
-    line(divided, { class: "divided" }) +
-    line(plain, { class: "plain" }) +
+    xName("d_k") +
+    line(divided, "divided") +
+    line(plain, "plain") +
     curveNames(plain, divided) +
-    line(
-      [
-        [x, y],
-        [x, BOX.bottom],
-      ],
-      { class: "drop" },
-    ) +
+    rule(x, y, x, BOX.bottom, "drop") +
     mark("circle", { cx: x, cy: y, r: 5.5, class: scaled ? "dot divided" : "dot plain" })
   );
 }

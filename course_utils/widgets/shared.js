@@ -1,25 +1,39 @@
 // Helpers that all widgets share. A widget's module is one text: _assets.py puts this file in place of
 // the line that imports it.
 
-/** Every fifth of matplotlib's 256 viridis colours; straight lines between them are off by less than 1/255. */
-const VIRIDIS =
-  "44015446085c471063481769481d6f482475472a7a46307e453781433d844142873f48893d4e8a" +
-  "3a538b38598c355e8d33638d31688e2e6d8e2c718e2a768e297b8e27808e25848e23898e218e8d" +
-  "20928c1f978b1e9c891fa18821a58524aa8328ae802eb37c35b7793dbc7446c06f50c46a5ac864" +
-  "65cb5e70cf577cd25089d54895d840a2da37b0dd2fbddf26cae11fd8e219e5e419f1e51dfde725";
-const STOPS = Uint8Array.from(VIRIDIS.match(/../g), (pair) => parseInt(pair, 16));
-
-/** @param {number} t from 0 to 1, clipped @returns {[number, number, number]} red, green, blue to 255 */
-export function viridis(t) {
-  const at = Math.min(1, Math.max(0, t)) * (STOPS.length / 3 - 1);
-  const i = Math.min(Math.floor(at), STOPS.length / 3 - 2);
-  return [0, 1, 2].map((k) => Math.round(STOPS[3 * i + k] * (1 - at + i) + STOPS[3 * i + 3 + k] * (at - i)));
+/** A scale of colours: straight lines between stops, given as hexadecimal digits in one text. */
+export function colourScale(digits) {
+  const stops = Uint8Array.from(digits.match(/../g), (pair) => parseInt(pair, 16));
+  const last = stops.length / 3 - 1;
+  return (t) => {
+    const at = Math.min(1, Math.max(0, t)) * last;
+    const i = Math.min(Math.floor(at), last - 1);
+    return [0, 1, 2].map((k) => Math.round(stops[3 * i + k] * (1 - at + i) + stops[3 * i + 3 + k] * (at - i)));
+  };
 }
+
+/**
+ * Every fifth of matplotlib's 256 viridis colours: lines between them are off by less than 1/255.
+ * @type {(t: number) => [number, number, number]} from 0 to 1, clipped, to red, green, blue up to 255
+ */
+export const viridis = colourScale(
+  "44015446085c471063481769481d6f482475472a7a46307e453781433d844142873f48893d4e8a" +
+    "3a538b38598c355e8d33638d31688e2e6d8e2c718e2a768e297b8e27808e25848e23898e218e8d" +
+    "20928c1f978b1e9c891fa18821a58524aa8328ae802eb37c35b7793dbc7446c06f50c46a5ac864" +
+    "65cb5e70cf577cd25089d54895d840a2da37b0dd2fbddf26cae11fd8e219e5e419f1e51dfde725",
+);
 
 /** Black or white, whichever reads better on a colour: never under 4.58:1. */
 export function inkOn(rgb) {
   const [r, g, b] = rgb.map((c) => ((c /= 255) <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4));
   return 0.2126 * r + 0.7152 * g + 0.0722 * b > 0.179 ? "#000" : "#fff";
+}
+
+/** Colour a cell of a table by a weight from 0 to 1. */
+export function heat(cell, weight) {
+  const colour = viridis(weight);
+  cell.style.background = `rgb(${colour})`;
+  cell.style.color = inkOn(colour);
 }
 
 /** A number to three significant digits, as short as it can be read. */
@@ -68,6 +82,8 @@ export function make(tag, properties = {}, ...children) {
   return element;
 }
 
+export const button = (textContent, onclick) => make("button", { type: "button", textContent, onclick });
+
 /** A prefix for ids that no other widget on the page has. */
 export function uniqueId() {
   return `acw-${Math.random().toString(36).slice(2, 10)}`;
@@ -92,6 +108,23 @@ export function watch(model, names, update) {
   };
 }
 
+/** The outermost element of a widget. */
+export function shell(name, label, ...inside) {
+  const group = { role: "group", "aria-label": label, "data-lm-suppress-shortcuts": "true" };
+  return make("div", { className: `acw acw-${name}`, ...group }, ...inside);
+}
+
+/** Put a widget on the page and keep it up to date with these traits; returns what takes it away. */
+export function mount({ model, el }, root, traits, update) {
+  el.append(root);
+  update();
+  const stop = watch(model, traits, update);
+  return () => {
+    stop();
+    root.remove();
+  };
+}
+
 /** Set traits at once and tell Python when the reader pauses, not at every pixel of a slider. */
 export function writer(model) {
   let timer;
@@ -102,29 +135,41 @@ export function writer(model) {
   };
 }
 
-/** A labelled choice. @param {(select) => void} chosen */
-export function choice(id, label, chosen) {
+/** A labelled choice of [value, words]. @param {(select) => void} chosen */
+export function choice(id, words, chosen, options = []) {
   const select = make("select", { id, onchange: () => chosen(select) });
-  return { select, field: make("span", {}, make("label", { for: id }, label), select) };
+  select.append(...options.map(option));
+  return { select, field: make("div", { className: "acw-field" }, make("label", { for: id, textContent: words }), select) };
 }
 
-/** Offer these in a choice, each [value, words]; hidden where there is nothing to choose. */
+const option = ([value, textContent]) => make("option", { value, textContent });
+
+/** Offer these in a choice; hidden where there is nothing to choose. */
 export function offer({ select, field }, options) {
   field.hidden = options.length < 2;
-  select.replaceChildren(...options.map(([value, textContent]) => make("option", { value, textContent })));
+  select.replaceChildren(...options.map(option));
 }
 
-/** A labelled slider of whole numbers. @param {(value: number) => void} changed */
+/** A labelled slider of whole numbers; `show` moves it and says its value. @param {(value: number) => void} changed */
 export function slider(id, words, range, changed) {
   const input = make("input", { id, type: "range", step: 1, ...range, oninput: () => changed(+input.value) });
-  return { input, output: make("output", { htmlFor: id }), label: make("label", { for: id, textContent: words }) };
+  const label = make("label", { for: id, textContent: words });
+  const output = make("output", { htmlFor: id });
+  const show = (value, shown = value, said = shown) => {
+    input.value = value;
+    output.textContent = shown;
+    input.setAttribute("aria-valuetext", said);
+  };
+  return { input, output, label, show, field: make("div", { className: "acw-field" }, label, input, output) };
 }
 
-/** Put a head and rows of texts into a table, and a caption if there is one; the first text of a row names it. */
+/**
+ * Put a head and rows of cells into a table, and a caption if there is one; the first cell of a row names it.
+ * @param {(string | number | Node)[][]} rows
+ */
 export function fill(table, caption, head, rows) {
-  const name = (scope) => (textContent) => make("th", { scope, textContent });
-  const line = ([first, ...rest]) =>
-    make("tr", {}, name("row")(first), ...rest.map((textContent) => make("td", { textContent })));
+  const name = (scope) => (cell) => (cell === "" ? make("td") : make("th", { scope }, cell));
+  const line = ([first, ...rest]) => make("tr", {}, name("row")(first), ...rest.map((cell) => make("td", {}, cell)));
   table.replaceChildren(
     ...(caption ? [make("caption", { textContent: caption })] : []),
     make("thead", {}, make("tr", {}, ...head.map(name("col")))),
@@ -132,13 +177,25 @@ export function fill(table, caption, head, rows) {
   );
 }
 
-/** An SVG element that is no text of its own. */
-export function svg(className) {
+/** What may be wider than its place: the keyboard can scroll it as well. */
+export function scroll(label, ...inside) {
+  return make("div", { className: "acw-scroll", tabIndex: 0, role: "group", "aria-label": label }, ...inside);
+}
+
+/** A figure below its caption. */
+export const figure = (words, ...inside) => make("figure", {}, make("figcaption", { textContent: words }), ...inside);
+
+function svgElement(attributes) {
   const element = document.createElementNS("http://www.w3.org/2000/svg", "svg");
-  element.setAttribute("class", className);
-  element.setAttribute("aria-hidden", "true");
+  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
   return element;
 }
+
+/** A drawing that shows what is said elsewhere. */
+export const svg = (className, more = {}) => svgElement({ class: className, "aria-hidden": "true", ...more });
+
+/** A drawing that an aria-label puts into words. */
+export const picture = (viewBox) => svgElement({ viewBox, role: "img" });
 
 /** Call when an element gets another width; returns what stops it. */
 export function onWidth(element, fit) {

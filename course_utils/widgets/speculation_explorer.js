@@ -1,5 +1,5 @@
 // Speculative decoding over eight tokens: what the draft says, what the target accepts, and what comes out.
-import { fill, make, slider, uniqueId, watch, writer } from "./shared.js";
+import { button, figure, fill, make, mount, picture, shell, slider, uniqueId, writer } from "./shared.js";
 import { MOST, TOKENS, WHOLE, moved, progress } from "./speculation_explorer_numbers.js";
 import { LINE, counters, drawRatio, drawSum, percent, places, sentence } from "./speculation_explorer_picture.js";
 
@@ -10,13 +10,6 @@ function render({ model, el }) {
   const id = uniqueId();
   const write = writer(model);
   const current = () => Object.fromEntries(TRAITS.map((name) => [name, model.get(name)]));
-  const button = (textContent, onclick) => make("button", { type: "button", textContent, onclick });
-  const picture = () => {
-    const drawn = document.createElementNS("http://www.w3.org/2000/svg", "svg");
-    drawn.setAttribute("viewBox", `0 0 ${LINE.wide} ${LINE.high}`);
-    drawn.setAttribute("role", "img");
-    return drawn;
-  };
 
   const gamma = slider(`${id}-gamma`, "γ", { min: 1, max: MOST.gamma }, (value) => write({ gamma: value, stage: 0 }));
   const wrong = make("input", { type: "checkbox", onchange: () => write({ from_target: wrong.checked }) });
@@ -57,17 +50,18 @@ function render({ model, el }) {
   );
   const said = make("p", { className: "acw-said", "aria-live": "polite" });
   const call = make("ol", { className: "acw-call", "aria-label": "This call" });
-  const [ratio, sum] = [picture(), picture()];
+  const viewBox = `0 0 ${LINE.wide} ${LINE.high}`;
+  const [ratio, sum] = [picture(viewBox), picture(viewBox)];
   const sumWords = make("figcaption");
   const table = make("table");
-  const root = make(
-    "div",
-    { className: "acw acw-speculation", role: "group", "aria-label": "Speculation explorer", "data-lm-suppress-shortcuts": "true" },
+  const root = shell(
+    "speculation",
+    "Speculation explorer",
     make(
       "div",
       { className: "acw-controls" },
       step, run, again,
-      make("span", { className: "acw-field" }, gamma.label, gamma.input, gamma.output),
+      gamma.field,
       make("label", {}, wrong, " draw from p instead of the residual"),
     ),
     said,
@@ -79,7 +73,7 @@ function render({ model, el }) {
         "div",
         {},
         call,
-        make("figure", {}, make("figcaption", { textContent: "Accepted while u is below p/q" }), ratio),
+        figure("Accepted while u is below p/q", ratio),
         make("figure", {}, sumWords, sum),
         table,
       ),
@@ -109,8 +103,7 @@ function render({ model, el }) {
     const judged = events.findLast(({ kind }) => kind === "draft");
     const last = events.find(({ kind }) => kind === "last");
     const { rows: counted, shares } = counters(state, now.over);
-    gamma.input.value = state.gamma;
-    gamma.output.textContent = state.gamma;
+    gamma.show(state.gamma);
     wrong.checked = state.from_target;
     step.disabled = state.rounds >= MOST.rounds - 1 && now.shown === now.events.length;
     run.disabled = now.over > MOST.rounds - 1000;
@@ -126,13 +119,7 @@ function render({ model, el }) {
     fill(table, "", [`after ${now.over} ${now.over === 1 ? "call" : "calls"}`, "counted", "in the long run"], counted);
   }
 
-  el.append(root);
-  update();
-  const stop = watch(model, TRAITS, update);
-  return () => {
-    stop();
-    root.remove();
-  };
+  return mount({ model, el }, root, TRAITS, update);
 }
 
 export default { render };

@@ -1,17 +1,10 @@
 // Speculative decoding with two distributions that never change: its rounds, their counts, and what they must come to.
+import { mulberry32 } from "./numbers.js";
 
 export const TOKENS = "abcdefgh";
 export const MOST = { gamma: 6, rounds: 20000 };
 export const WHOLE = MOST.gamma + 1; // a stage at which every round is over
 const PERCENT = 100;
-
-/** Number n of the stream of mulberry32 that a seed begins, from 0 up to 1. */
-export function uniform(seed, n) {
-  const state = (seed + Math.imul(n + 1, 0x6d2b79f5)) >>> 0;
-  let t = Math.imul(state ^ (state >>> 15), state | 1);
-  t ^= t + Math.imul(t ^ (t >>> 7), t | 61);
-  return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32;
-}
 
 /** One bar gets a height in percent; the others keep their shares of what is left, in whole percents. */
 export function moved(weights, index, height) {
@@ -41,7 +34,7 @@ export const residual = (p, q) => p.map((x, i) => Math.max(0, x - q[i]));
 /** A round's drafted tokens, and what becomes of them one after the other: decisions, then one more token. */
 export function round({ target, draft, gamma, seed, from_target }, number) {
   const at = number * (2 * gamma + 1);
-  const u = (i) => uniform(seed, at + i);
+  const u = (i) => mulberry32(seed, at + i);
   const drafted = Array.from({ length: gamma }, (_, i) => pick(draft, u(i)));
   const events = [];
   for (const [i, token] of drafted.entries()) {

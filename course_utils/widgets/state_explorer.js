@@ -1,23 +1,15 @@
 // The state explorer: pairs arrive one by one; what a state and a cache hold of them, and what can be read back.
-import { choice, make, offer, slider, uniqueId, viridis, watch, writer } from "./shared.js";
+import { decimal } from "./numbers.js";
+import { button, choice, make, mount, picture, shell, slider, uniqueId, viridis, writer } from "./shared.js";
 import { FADING, KINDS, MOST, bytes, fresh, overwritten, readings, stateOf } from "./state_explorer_numbers.js";
-import { SIZE, STATE, cosine, counted, drawCache, drawState, letter, limitOf, sentence } from "./state_explorer_picture.js";
+import { SIZE, STATE, counted, drawCache, drawState, letter, limitOf, sentence } from "./state_explorer_picture.js";
 
 function render({ model, el }) {
   const id = uniqueId();
   const write = writer(model);
-  const field = (made) => make("div", { className: "acw-field" }, made.label, made.input, made.output);
-  const picture = (wide, high) => {
-    const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg");
-    svg.setAttribute("viewBox", `0 0 ${wide} ${high}`);
-    svg.setAttribute("role", "img");
-    return svg;
-  };
-  const button = (textContent, onclick) => make("button", { type: "button", textContent, onclick });
   const grown = (pair) => write({ writes: [...model.get("writes"), pair], asked: pair[0] });
 
-  const kind = choice(`${id}-kind`, "memory", (select) => write({ kind: select.value }));
-  offer(kind, Object.entries(KINDS));
+  const kind = choice(`${id}-kind`, "memory", (select) => write({ kind: select.value }), Object.entries(KINDS));
   const width = slider(`${id}-width`, "width d", { min: 2, max: 5 }, (power) => write({ width: 2 ** power }));
   const fade = slider(`${id}-fade`, "kept of the past", { min: 50, max: 100 }, (hundredths) => write({ fade: hundredths / 100 }));
   const add = button("Add a pair", () => grown(fresh(model.get("writes"))));
@@ -30,12 +22,12 @@ function render({ model, el }) {
 
   const story = make("p", { className: "acw-story" });
   const said = make("p", { className: "acw-said", "aria-live": "polite" });
-  const cache = picture(SIZE.wide, SIZE.high);
-  const state = picture(STATE, STATE);
+  const cache = picture(`0 0 ${SIZE.wide} ${SIZE.high}`);
+  const state = picture(`0 0 ${STATE} ${STATE}`);
   const cacheWords = make("figcaption");
   const stateWords = make("figcaption");
   const cacheFigure = make("figure", {}, cacheWords, cache);
-  const stateFigure = make("figure", { className: "acw-state" }, stateWords, state);
+  const stateFigure = make("figure", {}, stateWords, state);
   const bars = make("div", { className: "acw-bars", role: "group", "aria-label": "What each key reads" });
   const rows = Array.from({ length: MOST.keys }, (_, key) => {
     const bar = make("span", { className: "bar" });
@@ -50,10 +42,10 @@ function render({ model, el }) {
     return { row, bar, words };
   });
   bars.append(...rows.map(({ row }) => row));
-  const root = make(
-    "div",
-    { className: "acw acw-memory", role: "group", "aria-label": "State explorer", "data-lm-suppress-shortcuts": "true" },
-    make("div", { className: "acw-controls" }, kind.field, field(width), field(fade)),
+  const root = shell(
+    "memory",
+    "State explorer",
+    make("div", { className: "acw-controls" }, kind.field, width.field, fade.field),
     make("div", { className: "acw-bar" }, add, again, back),
     story,
     make("div", { className: "acw-held" }, cacheFigure, stateFigure),
@@ -69,14 +61,8 @@ function render({ model, el }) {
     const matrix = stateOf(now.kind === "softmax" ? "sum" : now.kind, now.writes, now.width, now.fade);
     const cached = now.kind === "softmax";
     kind.select.value = now.kind;
-    for (const [made, value, text] of [
-      [width, Math.log2(now.width), now.width],
-      [fade, Math.round(100 * now.fade), now.fade.toFixed(2)],
-    ]) {
-      made.input.value = value;
-      made.output.textContent = text;
-      made.input.setAttribute("aria-valuetext", text);
-    }
+    width.show(Math.log2(now.width), now.width);
+    fade.show(Math.round(100 * now.fade), now.fade.toFixed(2));
     fade.input.disabled = !FADING.includes(now.kind);
     add.disabled = now.writes.length >= MOST.writes || read.length >= MOST.keys;
     again.disabled = now.writes.length >= MOST.writes;
@@ -100,17 +86,11 @@ function render({ model, el }) {
       row.setAttribute("aria-pressed", String(key === now.asked));
       bar.style.width = `${100 * Math.max(0, one.cosine)}%`;
       bar.style.background = `rgb(${viridis(one.cosine)})`;
-      words.textContent = ` ${cosine(one.cosine)}, reads ${one.answered} ${right ? "✓" : `✗ not ${one.wanted}`}`;
+      words.textContent = ` ${decimal(one.cosine)}, reads ${one.answered} ${right ? "✓" : `✗ not ${one.wanted}`}`;
     });
   }
 
-  el.append(root);
-  update();
-  const stop = watch(model, ["kind", "writes", "width", "fade", "asked"], update);
-  return () => {
-    stop();
-    root.remove();
-  };
+  return mount({ model, el }, root, ["kind", "writes", "width", "fade", "asked"], update);
 }
 
 export default { render };

@@ -1,4 +1,5 @@
 // What a state and a cache hold after each pair, and what comes out when a key is asked for again.
+import { dot, softmax } from "./numbers.js";
 
 export const KINDS = {
   softmax: "softmax over a cache",
@@ -27,7 +28,6 @@ export function direction(name, index, width) {
   return row.map((x) => x / length);
 }
 
-const dot = (a, b) => a.reduce((sum, x, i) => sum + x * b[i], 0);
 const zeros = (width) => Array.from({ length: width }, () => new Array(width).fill(0));
 
 /** What a key finds in a state: the sum of its rows, each times the key's entry. */
@@ -51,13 +51,8 @@ export function stateOf(kind, writes, width, fade) {
 /** What a query gets from all pairs of a cache. */
 export function attended(writes, query) {
   const width = query.length;
-  const scores = writes.map(([k]) => SHARPNESS * dot(direction("key", k, width), query));
-  const top = Math.max(...scores);
-  const powers = scores.map((s) => Math.exp(s - top));
-  const total = powers.reduce((a, b) => a + b, 0);
-  return query.map((_, j) =>
-    writes.reduce((sum, [, v], i) => sum + (powers[i] / total) * direction("value", v, width)[j], 0),
-  );
+  const weights = softmax(writes.map(([k]) => SHARPNESS * dot(direction("key", k, width), query)));
+  return query.map((_, j) => writes.reduce((sum, [, v], i) => sum + weights[i] * direction("value", v, width)[j], 0));
 }
 
 /** For each key so far: what it should find (its newest value), what it finds, and how well. */

@@ -1,4 +1,5 @@
 // The explorer's words and pictures: the cache pair by pair, the state cell by cell.
+import { decimal } from "./numbers.js";
 import { mark, viridis } from "./shared.js";
 import { FADING, KINDS, bytes, direction } from "./state_explorer_numbers.js";
 
@@ -58,13 +59,10 @@ export function sentence({ kind, writes, width, fade, asked, read }) {
   const one = read.find(({ key }) => key === asked);
   const answer = one
     ? ` Asked for ${letter(asked)}: ${one.answered}${one.answered === one.wanted ? ", right" : `, wrong: ${one.wanted} was written last`} ` +
-      `(cosine ${cosine(one.cosine)}).`
+      `(cosine ${decimal(one.cosine)}).`
     : "";
   return (
     `${writes.length} ${writes.length === 1 ? "pair" : "pairs"}, ${KINDS[kind]}${faded}. ${held}. ` +
     `${right} of ${read.length} keys read back right.${answer}`
   );
 }
-
-/** A cosine with two decimals and no minus zero. */
-export const cosine = (x) => (+x.toFixed(2) || 0).toFixed(2).replace("-", "−");

@@ -1,7 +1,8 @@
 // Attention tile by tile: the controls and the page.
-import { make, uniqueId, watch, writer } from "./shared.js";
+import { decimal } from "./numbers.js";
+import { button, choice, figure, fill, make, mount, picture, scroll, shell, slider, svg, uniqueId, writer } from "./shared.js";
 import { look, plan } from "./tile_stepper_walk.js";
-import { bars, detail, extent, fixed, onChip, sentence, tiles } from "./tile_stepper_picture.js";
+import { bars, detail, extent, onChip, sentence, tiles } from "./tile_stepper_picture.js";
 
 const TRAITS = ["query", "key", "value", "block_q", "block_k", "is_causal", "order", "step"];
 const PAUSE = 1100; // milliseconds that a step stands while playing
@@ -23,89 +24,63 @@ function render({ model, el }) {
     play.textContent = timer ? "Pause" : "Play";
     said.setAttribute("aria-live", timer ? "off" : "polite");
   };
-  const by = (words, where) =>
-    make("button", { type: "button", textContent: words, onclick: () => (rest(), go(where())) });
+  const by = (words, where) => button(words, () => (rest(), go(where())));
   const first = by("Start", () => 0);
   const back = by("Back", () => model.get("step") - 1);
   const forward = by("Step", () => model.get("step") + 1);
   const last = by("End", () => Infinity);
-  const play = make("button", {
-    type: "button",
-    className: "play",
-    onclick() {
-      if (timer) return rest();
-      if (model.get("step") >= steps()) go(0);
-      timer = setInterval(() => {
-        go(model.get("step") + 1);
-        if (model.get("step") >= steps()) rest();
-      }, PAUSE);
-      playing();
-    },
+  const play = button("Play", () => {
+    if (timer) return rest();
+    if (model.get("step") >= steps()) go(0);
+    timer = setInterval(() => {
+      go(model.get("step") + 1);
+      if (model.get("step") >= steps()) rest();
+    }, PAUSE);
+    return playing();
   });
-  const slider = make("input", {
-    id: `${id}-step`, type: "range", min: 0, step: 1, oninput: () => (rest(), go(+slider.value)),
-  });
+  play.className = "play";
+  const place = slider(`${id}-step`, "step", { min: 0 }, (step) => (rest(), go(step)));
 
-  const choice = (name, words, options, read) => {
-    const input = make(
-      "select",
-      { id: `${id}-${name}`, onchange: () => (rest(), write({ [name]: read(input.value), step: 0 })) },
-      ...options.map((value) => make("option", { value: String(value), textContent: String(value) })),
-    );
-    return { input, row: make("div", {}, make("label", { for: input.id, textContent: words }), input) };
+  const choose = (name, words, options) => {
+    const chosen = ({ selectedIndex }) => (rest(), write({ [name]: options[selectedIndex], step: 0 }));
+    return choice(`${id}-${name}`, words, chosen, options.map((option) => [option, option]));
   };
   const sizes = [1, 2, 3, 4, 5, 6, 7, 8];
-  const blockQ = choice("block_q", "queries a block", sizes, Number);
-  const blockK = choice("block_k", "keys a block", sizes, Number);
-  const order = choice("order", "loop", ["queries outside", "keys outside"], String);
+  const blockQ = choose("block_q", "queries a block", sizes);
+  const blockK = choose("block_k", "keys a block", sizes);
+  const order = choose("order", "loop", ["queries outside", "keys outside"]);
   const causal = make("input", {
     id: `${id}-causal`, type: "checkbox", onchange: () => (rest(), write({ is_causal: causal.checked, step: 0 })),
   });
 
   const said = make("p", { className: "acw-said" });
   const note = make("p", { className: "acw-note" });
-  const table = drawing();
-  const moved = drawing("0 0 402 48");
+  const table = picture("0 0 1 1");
+  const moved = svg("", { viewBox: "0 0 402 48" });
   const chip = make("p", { className: "acw-chip" });
-  const [states, counts] = [make("tbody"), make("tbody")];
-  const grid = (caption, head, body) =>
-    make(
-      "table",
-      {},
-      make("caption", { textContent: caption }),
-      make("thead", {}, make("tr", {}, ...head.map((textContent) => make("th", { scope: "col", textContent })))),
-      body,
-    );
-  const figure = (words, ...inside) => make("figure", {}, make("figcaption", { textContent: words }), ...inside);
-  const scroll = (label, inside) =>
-    make("div", { className: "acw-scroll", tabIndex: 0, role: "group", "aria-label": label }, inside);
-  const root = make(
-    "div",
-    { className: "acw acw-tiles", role: "group", "aria-label": "Tile stepper", "data-lm-suppress-shortcuts": "true" },
+  const [states, counts] = [make("table"), make("table")];
+  const root = shell(
+    "tiles",
+    "Tile stepper",
     make(
       "div",
       { className: "acw-choices" },
-      blockQ.row,
-      blockK.row,
-      order.row,
+      blockQ.field,
+      blockK.field,
+      order.field,
       make("div", {}, causal, make("label", { for: causal.id, textContent: "causal" })),
     ),
     make(
       "div",
       { className: "acw-steps" },
-      first, back, play, forward, last,
-      make("label", { for: slider.id, textContent: "step" }),
-      slider,
+      first, back, play, forward, last, place.label, place.input,
     ),
     said,
     make(
       "div",
       { className: "acw-columns" },
       figure("Scores: a row for each query, a column for each key", table),
-      scroll(
-        "State of every query",
-        grid("State of every query", ["query", "old ×", "m", "l", "acc", "where"], states),
-      ),
+      scroll("State of every query", states),
     ),
     note,
     chip,
@@ -123,29 +98,20 @@ function render({ model, el }) {
           make("span", { textContent: "dashed: the whole walk" }),
         ),
       ),
-      scroll("Numbers moved, as a table", grid("The same, counted", ["numbers", "read", "written", "together"], counts)),
+      scroll("Numbers moved, as a table", counts),
     ),
   );
-
-  const line = ([name, ...cells], className = "") =>
-    make(
-      "tr",
-      { className },
-      make("th", { scope: "row", textContent: name }),
-      ...cells.map((textContent) => make("td", { textContent })),
-    );
 
   function update() {
     const state = given();
     const all = steps();
     const count = Math.min(state.step, all);
     const seen = look(state, count);
-    slider.max = all;
-    slider.value = count;
-    slider.setAttribute("aria-valuetext", `step ${count} of ${all}`);
-    blockQ.input.value = state.block_q;
-    blockK.input.value = state.block_k;
-    order.input.value = state.order;
+    place.input.max = all;
+    place.show(count, count, `step ${count} of ${all}`);
+    blockQ.select.value = state.block_q;
+    blockK.select.value = state.block_k;
+    order.select.value = state.order;
     causal.checked = state.is_causal;
     first.disabled = back.disabled = count === 0;
     forward.disabled = last.disabled = count === all;
@@ -154,37 +120,26 @@ function render({ model, el }) {
     table.setAttribute("viewBox", extent(state));
     table.setAttribute("aria-label", `Table of ${state.query.length} by ${state.key.length} scores in tiles. ${said.textContent}`);
     table.innerHTML = tiles(state, seen, count);
+    const isActive = (i) => Boolean(seen.now) && i >= seen.now.q[0] && i < seen.now.q[1];
     const rows = seen.rows.map(({ m, l, acc, shrunk, where, before }, i) => {
-      const active = seen.now && i >= seen.now.q[0] && i < seen.now.q[1];
-      const factor = active && seen.now.kind === "tile" && before > -Infinity ? fixed(shrunk) : "";
-      return line([i, factor, fixed(m), fixed(l), acc.map(fixed).join(", "), where], active ? "active" : "");
+      const factor = isActive(i) && seen.now.kind === "tile" && before > -Infinity ? decimal(shrunk) : "";
+      return [i, factor, decimal(m), decimal(l), acc.map((x) => decimal(x)).join(", "), where];
     });
-    states.replaceChildren(...rows);
+    fill(states, "State of every query", ["query", "old ×", "m", "l", "acc", "where"], rows);
+    states.querySelectorAll("tbody tr").forEach((row, i) => row.classList.toggle("active", isActive(i)));
     chip.textContent = onChip(seen);
     const sums = [["this walk, so far", seen.sofar], ["this walk, in all", seen.whole], ["naive, in all", seen.naive]];
     moved.innerHTML = bars(seen);
-    moved.setAttribute("aria-hidden", "true");
-    counts.replaceChildren(
-      ...sums.map(([name, { read, written }]) => line([name, read, written, read + written])),
-    );
+    const moves = sums.map(([name, { read, written }]) => [name, read, written, read + written]);
+    fill(counts, "The same, counted", ["numbers", "read", "written", "together"], moves);
   }
 
-  table.setAttribute("role", "img");
-  el.append(root);
   playing();
-  update();
-  const stop = watch(model, TRAITS, update);
+  const unmount = mount({ model, el }, root, TRAITS, update);
   return () => {
     clearInterval(timer);
-    stop();
-    root.remove();
+    unmount();
   };
-}
-
-function drawing(viewBox = "0 0 1 1") {
-  const picture = document.createElementNS("http://www.w3.org/2000/svg", "svg");
-  picture.setAttribute("viewBox", viewBox);
-  return picture;
 }
 
 export default { render };

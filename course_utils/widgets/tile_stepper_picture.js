@@ -1,16 +1,11 @@
 // What the stepper shows: the table of tiles, the bars of numbers moved, and both as words.
+import { decimal } from "./numbers.js";
+import { label } from "./plot.js";
 import { blocks, inFuture } from "./tile_stepper_walk.js";
-import { escape, mark } from "./shared.js";
-
-/** A number with two digits after the point, a real minus and no negative zero. */
-export function fixed(x) {
-  if (!Number.isFinite(x)) return x > 0 ? "∞" : "−∞";
-  const text = Math.abs(x).toFixed(2);
-  return (x < 0 && Number(text) !== 0 ? "−" : "") + text;
-}
+import { mark } from "./shared.js";
 
 /** A score as short as it can be. */
-const short = (x) => fixed(x).replace(/\.?0+$/, "");
+const short = (x) => decimal(x).replace(/\.?0+$/, "");
 
 /** "queries 3 to 5", "key 7". */
 export function span(one, many, [from, to]) {
@@ -33,11 +28,11 @@ export function detail({ now, rows, steps }, count) {
   if (!now) return "m starts at −∞, l and acc at 0.";
   const moved = `Read: ${list(now.reads) || "nothing"}. Written: ${list(now.writes) || "nothing"}.`;
   const mine = rows.map((row, i) => ({ ...row, i })).slice(...now.q);
-  const results = (some) => `Out: ${some.map(({ i, l, acc }) => `query ${i} (${acc.map((a) => fixed(a / l)).join(", ")})`).join("; ")}.`;
+  const results = (some) => `Out: ${some.map(({ i, l, acc }) => `query ${i} (${acc.map((a) => decimal(a / l)).join(", ")})`).join("; ")}.`;
   if (now.kind === "store") return `${moved} ${results(mine)}`;
   const risen = mine
     .filter(({ shrunk, before }) => shrunk < 1 && before > -Infinity)
-    .map(({ i, m, before, shrunk }) => `query ${i}, from ${short(before)} to ${short(m)}, × ${fixed(shrunk)}`);
+    .map(({ i, m, before, shrunk }) => `query ${i}, from ${short(before)} to ${short(m)}, × ${decimal(shrunk)}`);
   const rescaled = risen.length
     ? `Maxima rise, and the old l and acc shrink before the tile is added: ${risen.join("; ")}.`
     : mine.every(({ before }) => before === -Infinity)
@@ -56,7 +51,7 @@ export function onChip({ now, chip, scores }) {
 }
 
 const CELL = { w: 34, h: 28, left: 30, top: 24 };
-const write = (x, y, text, more = {}) => mark("text", { x, y, "text-anchor": "middle", ...more }, escape(text));
+const write = (x, y, text, more = {}) => label(x, y, text, { "text-anchor": "middle", ...more });
 
 /** The L × S table in tiles: when each came, the scores of the present one, the masked and the skipped. */
 export function tiles(state, seen, count) {

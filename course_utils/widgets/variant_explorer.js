@@ -1,6 +1,7 @@
 // The variant explorer: controls, who sees whom, what it costs, and the recorded times.
-import { fill, make, slider, uniqueId, watch, writer } from "./shared.js";
-import { VARIANTS, bytes, costs, operations, plain, share } from "./variant_explorer_costs.js";
+import { inBytes, inFlop } from "./numbers.js";
+import { choice, fill, make, mount, picture, scroll, shell, slider, uniqueId, writer } from "./shared.js";
+import { VARIANTS, costs, plain, share } from "./variant_explorer_costs.js";
 import { CURVE, drawCurves, drawPattern, pattern } from "./variant_explorer_picture.js";
 
 const SIZES = ["length", "d_k", "num_heads", "num_kv_heads", "window"];
@@ -38,65 +39,55 @@ export function sentence(variant, sizes, curves) {
   return `${name[0].toUpperCase()}${name.slice(1)}, ${sizes.length} tokens: ${does}. ${recorded(variant, curves, sizes.length)}`;
 }
 
+const float32 = (numbers) => inBytes(4 * numbers);
+
 /** The rows of the table. */
 export function rows(variant, sizes) {
   const [ours, theirs] = [costs(variant, sizes), plain(variant, sizes)];
   return [
-    ["operations", operations(ours.flops), operations(theirs.flops), share(ours.flops, theirs.flops)],
-    ["weights or state", bytes(ours.table), bytes(theirs.table), share(ours.table, theirs.table)],
+    ["operations", inFlop(ours.flops), inFlop(theirs.flops), share(ours.flops, theirs.flops)],
+    ["weights or state", float32(ours.table), float32(theirs.table), share(ours.table, theirs.table)],
     ours.cache === null
-      ? ["kept while generating", "not causal", bytes(theirs.cache), "–"]
-      : ["kept while generating", bytes(ours.cache), bytes(theirs.cache), share(ours.cache, theirs.cache)],
+      ? ["kept while generating", "not causal", float32(theirs.cache), "–"]
+      : ["kept while generating", float32(ours.cache), float32(theirs.cache), share(ours.cache, theirs.cache)],
   ];
 }
 
 function render({ model, el }) {
   const id = uniqueId();
   const write = writer(model);
-  const choice = make(
-    "select",
-    { id: `${id}-variant`, onchange: () => write({ variant: choice.value }) },
-    ...Object.entries(VARIANTS).map(([value, { name }]) => make("option", { value, textContent: name })),
-  );
-  const sliders = {};
-  const fields = SIZES.map((name) => {
+  const names = Object.entries(VARIANTS).map(([value, { name }]) => [value, name]);
+  const chosen = choice(`${id}-variant`, "variant", (select) => write({ variant: select.value }), names);
+  const size = (name) => {
     const [min, max] = POWERS[name];
-    const made = slider(`${id}-${name}`, LABELS[name], { min, max }, (power) => write({ [name]: 2 ** power }));
-    sliders[name] = made;
-    return make("div", { className: "acw-field" }, made.label, made.input, made.output);
-  });
+    return slider(`${id}-${name}`, LABELS[name], { min, max }, (power) => write({ [name]: 2 ** power }));
+  };
+  const sliders = Object.fromEntries(SIZES.map((name) => [name, size(name)]));
   const said = make("p", { className: "acw-said", "aria-live": "polite" });
   const seen = make("figcaption");
-  const squares = drawing("0 0 264 264");
+  const squares = picture("0 0 264 264");
   const times = make("figcaption");
-  const lines = drawing(`0 0 ${CURVE.wide} 276`);
+  const lines = picture(`0 0 ${CURVE.wide} 276`);
   const head = ["one layer, float32", "this", "plain", "share"];
   const table = make("table");
-  const root = make(
-    "div",
-    { className: "acw acw-variant", role: "group", "aria-label": "Variants of attention", "data-lm-suppress-shortcuts": "true" },
-    make(
-      "div",
-      { className: "acw-controls" },
-      make("div", { className: "acw-field" }, make("label", { for: choice.id, textContent: "variant" }), choice),
-      ...fields,
-    ),
+  const root = shell(
+    "variant",
+    "Variants of attention",
+    make("div", { className: "acw-controls" }, chosen.field, ...Object.values(sliders).map(({ field }) => field)),
     said,
     make("div", { className: "acw-both" }, make("figure", {}, seen, squares), make("figure", {}, times, lines)),
-    make("div", { className: "acw-scroll", tabIndex: 0, role: "group", "aria-label": "Costs" }, table),
+    scroll("Costs", table),
   );
 
   function update() {
     const variant = model.get("variant");
     const sizes = Object.fromEntries(SIZES.map((name) => [name, model.get(name)]));
     sizes.num_kv_heads = Math.min(sizes.num_kv_heads, sizes.num_heads);
-    choice.value = variant;
+    chosen.select.value = variant;
     for (const name of SIZES) {
-      const { input, output, label } = sliders[name];
+      const { input, label, show } = sliders[name];
       if (name === "num_kv_heads") input.max = Math.log2(sizes.num_heads);
-      input.value = Math.log2(sizes[name]);
-      input.setAttribute("aria-valuetext", sizes[name]);
-      output.textContent = sizes[name];
+      show(Math.log2(sizes[name]), sizes[name]);
       if (name === "window") label.textContent = WINDOW_IS[variant] ?? "window";
     }
     sliders.num_kv_heads.input.disabled = variant !== "grouped";
@@ -113,20 +104,7 @@ function render({ model, el }) {
     fill(table, "", head, rows(variant, sizes));
   }
 
-  el.append(root);
-  update();
-  const stop = watch(model, ["variant", ...SIZES, "curves"], update);
-  return () => {
-    stop();
-    root.remove();
-  };
-}
-
-function drawing(viewBox) {
-  const picture = document.createElementNS("http://www.w3.org/2000/svg", "svg");
-  picture.setAttribute("viewBox", viewBox);
-  picture.setAttribute("role", "img");
-  return picture;
+  return mount({ model, el }, root, ["variant", ...SIZES, "curves"], update);
 }
 
 export default { render };

@@ -80,18 +80,6 @@ export function plain(variant, sizes) {
   return { ...causal, flops: 4 * sizes.num_heads * sizes.d_k * all, table: sizes.num_heads * all };
 }
 
-function scaled(value, base, units) {
-  let i = 0;
-  while (value >= 0.9995 * base && i < units.length - 1) [value, i] = [value / base, i + 1];
-  return `${+value.toPrecision(3)} ${units[i]}`;
-}
-
-/** Operations as a reader says them. */
-export const operations = (flops) => scaled(flops, 1000, ["flop", "kflop", "Mflop", "Gflop", "Tflop", "Pflop"]);
-
-/** Float32 numbers as bytes. */
-export const bytes = (numbers) => scaled(4 * numbers, 1024, ["B", "KiB", "MiB", "GiB", "TiB"]);
-
 /** A share as a reader says it. */
 export function share(part, whole) {
   const ratio = part / whole;

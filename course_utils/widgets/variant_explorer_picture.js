@@ -1,4 +1,5 @@
 // The explorer's two drawings: who sees whom, and the recorded times.
+import { label, path, rule, tick } from "./plot.js";
 import { escape, mark } from "./shared.js";
 import { SUMMARY, VARIANTS } from "./variant_explorer_costs.js";
 
@@ -86,26 +87,20 @@ export function places(curves) {
   };
 }
 
-const text = (x, y, words, more = {}) => mark("text", { x, y, ...more }, escape(words));
-
 /** The chosen variant's recorded times, those of what it is compared with, and where we are. */
 export function drawCurves(variant, curves, length) {
   const { left, right, top, bottom } = CURVE;
-  if (!Object.keys(curves).length) return text(left, 120, "No times were given.", { class: "muted" });
+  if (!Object.keys(curves).length) return tick(left, 120, "No times were given.", "start");
   const { across, up, low, high } = places(curves);
   const parts = [];
   for (let power = low; power <= high; power++) {
     const y = up(10 ** power);
-    parts.push(mark("line", { x1: left, y1: y, x2: right, y2: y, class: "grid" }));
-    parts.push(text(left - 6, y + 4, 10 ** power, { class: "muted", "text-anchor": "end" }));
+    parts.push(rule(left, y, right, y, "grid"), tick(left - 6, y + 4, 10 ** power, "end"));
   }
-  for (const n of TICKS) {
-    const words = n < 1024 ? n : `${n / 1024}k`;
-    parts.push(text(across(n), bottom + 18, words, { class: "muted", "text-anchor": "middle" }));
-  }
-  parts.push(text((left + right) / 2, bottom + 36, "tokens", { class: "muted", "text-anchor": "middle" }));
+  for (const n of TICKS) parts.push(tick(across(n), bottom + 18, n < 1024 ? n : `${n / 1024}k`));
+  parts.push(tick((left + right) / 2, bottom + 36, "tokens"));
   if (length >= TICKS[0] && length <= TICKS.at(-1)) {
-    parts.push(mark("line", { x1: across(length), y1: top - 6, x2: across(length), y2: bottom, class: "here" }));
+    parts.push(rule(across(length), top - 6, across(length), bottom, "here"));
   }
   const { curve, against } = VARIANTS[variant];
   const shown = [[against, "plain"], [curve, "own"]].filter(([name]) => curves[name]);
@@ -117,11 +112,10 @@ export function drawCurves(variant, curves, length) {
   }
   shown.forEach(([name, kind], i) => {
     const points = curves[name].map(([n, ms]) => [across(n), up(ms)]);
-    const d = points.map(([x, y], j) => `${j ? "L" : "M"}${x.toFixed(1)} ${y.toFixed(1)}`).join("");
-    parts.push(mark("path", { d, class: `curve ${kind}` }));
+    parts.push(mark("path", { d: path(points), class: `curve ${kind}` }));
     parts.push(...points.map(([cx, cy]) => mark("circle", { cx, cy, r: 3.5, class: `point ${kind}` })));
     const words = kind === "own" ? VARIANTS[variant].name : name;
-    parts.push(text(points.at(-1)[0] + 8, ends[i] + 4, words, { class: `name ${kind}` }));
+    parts.push(label(points.at(-1)[0] + 8, ends[i] + 4, words, { class: `name ${kind}` }));
   });
   return parts.join("");
 }

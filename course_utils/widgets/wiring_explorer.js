@@ -1,5 +1,6 @@
 // Choose a wiring and an output: every input that reaches it through all layers lights up.
-import { choice, fill, make, offer, slider, svg, uniqueId, watch, writer } from "./shared.js";
+import { choice, fill, make, mount, shell, slider, svg, uniqueId, writer } from "./shared.js";
+import { rove } from "./rove.js";
 import { WIRINGS, chosenPlace, formulas, masks, parts, paths, places, reach, sentence } from "./wiring_explorer_reach.js";
 import { columnOf, columns, drawLayers, drawPart, litPlaces } from "./wiring_explorer_picture.js";
 
@@ -9,11 +10,8 @@ const ORDERS = [["pre", "pre-norm: norm, part, add"], ["post", "post-norm: part,
 function render({ model, el }) {
   const id = uniqueId();
   const write = writer(model);
-  const field = (...inside) => make("div", { className: "acw-field" }, ...inside);
-  const wiring = choice(`${id}-wiring`, "wiring", (select) => write({ wiring: select.value }));
-  const order = choice(`${id}-order`, "order", (select) => write({ pre_norm: select.value === "pre" }));
-  offer(wiring, Object.entries(WIRINGS));
-  offer(order, ORDERS);
+  const wiring = choice(`${id}-wiring`, "wiring", (select) => write({ wiring: select.value }), Object.entries(WIRINGS));
+  const order = choice(`${id}-order`, "order", (select) => write({ pre_norm: select.value === "pre" }), ORDERS);
   const sizes = {
     num_layers: ["layers", 1, 6],
     num_source: ["source tokens", 1, model.get("source").length],
@@ -32,15 +30,10 @@ function render({ model, el }) {
   const grids = make("div", { className: "acw-grids" });
   const layers = make("div", { className: "acw-wires" });
   const counts = make("table");
-  const root = make(
-    "div",
-    { className: "acw acw-wiring", role: "group", "aria-label": "Wiring explorer", "data-lm-suppress-shortcuts": "true" },
-    make(
-      "div",
-      { className: "acw-controls" },
-      ...[wiring, order].map(({ field: inside }) => field(...inside.children)),
-      ...sliders.map(({ label, input, output }) => field(label, input, output)),
-    ),
+  const root = shell(
+    "wiring",
+    "Wiring explorer",
+    make("div", { className: "acw-controls" }, ...[wiring, order, ...sliders].map(({ field }) => field)),
     said,
     make("p", { className: "acw-note", textContent: "Outputs of the last layer: choose one." }),
     outputs, picture, inputs,
@@ -82,16 +75,13 @@ function render({ model, el }) {
   }
 
   function grid(caption, rows, head, mask, here) {
-    const name = (scope) => (word) => make("th", { scope }, make("span", { textContent: word }));
-    const made = make(
-      "table",
-      {},
-      make("caption", { textContent: caption }),
-      make("thead", {}, make("tr", {}, make("td"), ...head.map(name("col")))),
-      make("tbody", {}, ...mask.map((row, i) =>
-        make("tr", { className: i === here ? "here" : "" }, name("row")(rows[i]),
-          ...row.map((may) => make("td", { className: may ? "seen" : "hidden", textContent: may ? "1" : "0" }))))),
-    );
+    const span = (textContent) => make("span", { textContent });
+    const made = make("table");
+    fill(made, caption, ["", ...head.map(span)], mask.map((row, i) => [span(rows[i]), ...row.map(Number)]));
+    made.querySelectorAll("tbody tr").forEach((row, i) => {
+      row.classList.toggle("here", i === here);
+      row.querySelectorAll("td").forEach((cell, j) => (cell.className = mask[i][j] ? "seen" : "hidden"));
+    });
     made.style.setProperty("--columns", head.length);
     return made;
   }
@@ -104,11 +94,9 @@ function render({ model, el }) {
     shape = now;
     wiring.select.value = view.wiring;
     order.select.value = view.pre_norm ? "pre" : "post";
-    for (const { name, input, output } of sliders) {
+    for (const { name, input, show } of sliders) {
       if (name === "pads") input.max = view.num_source;
-      input.value = view[name];
-      output.textContent = name === "window" && !view.window ? "none" : view[name];
-      if (name === "window") input.setAttribute("aria-valuetext", output.textContent);
+      show(view[name], name === "window" && !view.window ? "none" : view[name]);
     }
     const words = sentence(view);
     if (said.textContent !== words) said.textContent = words;
@@ -129,12 +117,9 @@ function render({ model, el }) {
     layers.replaceChildren(
       ...parts(view).map(([label, kinds]) =>
         line(label, kinds.map((kind, i) => {
-          const figure = make("figure", {}, make("figcaption", { textContent: formulas(kinds, view.pre_norm)[i] }));
-          const wires = svg("acw-part");
-          wires.setAttribute("viewBox", "0 0 230 84");
+          const wires = svg("acw-part", { viewBox: "0 0 230 84" });
           wires.innerHTML = drawPart(kind, i, view.pre_norm);
-          figure.prepend(wires);
-          return figure;
+          return make("figure", {}, wires, make("figcaption", { textContent: formulas(kinds, view.pre_norm)[i] }));
         }))),
       make("p", { className: "acw-note", textContent: view.pre_norm
         ? "After the last layer one more norm is needed: nothing has normed the stream itself."
@@ -144,23 +129,9 @@ function render({ model, el }) {
     fill(counts, "A path stays or looks in every attention; staying counts once", ["input", "paths"], names.inputs.map((word, j) => [word, numbers[j]]));
   }
 
-  outputs.addEventListener("keydown", (event) => {
-    if (event.altKey || event.metaKey || event.ctrlKey) return;
-    const at = buttons.indexOf(event.target.closest("button"));
-    const to = { ArrowLeft: at - 1, ArrowRight: at + 1, Home: 0, End: buttons.length - 1 }[event.key];
-    if (to === undefined || !buttons[to]) return;
-    event.preventDefault();
-    buttons[to].focus();
-    choose(read(), to);
-  });
+  rove(outputs, ["ArrowLeft", "ArrowRight"], () => buttons, (j) => choose(read(), j));
 
-  el.append(root);
-  update();
-  const stop = watch(model, TRAITS, update);
-  return () => {
-    stop();
-    root.remove();
-  };
+  return mount({ model, el }, root, TRAITS, update);
 }
 
 export default { render };

@@ -4,8 +4,9 @@ import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { advice, answers, named, placed, sentence } from "../../course_utils/widgets/budget_explorer.js";
 import {
-  bytesOf, costs, count, duration, fitting, inBytes, inFlop, lossAt, operationsOf, optimum, parameters, percent, rowsOf, savedNumbers,
+  bytesOf, costs, count, duration, fitting, lossAt, operationsOf, optimum, parameters, percent, rowsOf, savedNumbers,
 } from "../../course_utils/widgets/budget_explorer_counts.js";
+import { inBytes, inFlop } from "../../course_utils/widgets/numbers.js";
 import { drawCurve, places, ticks } from "../../course_utils/widgets/budget_explorer_picture.js";
 
 const cases = JSON.parse(readFileSync(new URL("budget_explorer_cases.json", import.meta.url)));

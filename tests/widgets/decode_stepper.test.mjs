@@ -3,8 +3,9 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import {
-  KINDS, cacheBytes, inBytes, inOperations, keptHeads, operations, pairs, slots, stateAt, stepAt, steps,
+  KINDS, cacheBytes, keptHeads, operations, pairs, slots, stateAt, stepAt, steps,
 } from "../../course_utils/widgets/decode_stepper_steps.js";
+import { inBytes, inFlop } from "../../course_utils/widgets/numbers.js";
 import { barWords, contents, drawBars, rows, sentence } from "../../course_utils/widgets/decode_stepper_picture.js";
 
 const cases = JSON.parse(readFileSync(new URL("decode_stepper_cases.json", import.meta.url)));
@@ -103,7 +104,7 @@ test("the words say what is fed, predicted, kept and dropped", () => {
   assert.match(contents("none", sizes, 3), /none/);
   assert.match(contents("mha", sizes, 0), /0 of 23 slots, holding nothing yet\. 0 B of 552 KiB/);
   assert.equal(inBytes(1536), "1.5 KiB");
-  assert.equal(inOperations(999_900), "1 Mflop");
+  assert.equal(inFlop(999_900), "1 Mflop");
 });
 
 test("the table has this step, all steps, and all of them without a cache", () => {

@@ -82,7 +82,7 @@ test("a head that is off says so, and the output moves by what it gave", async (
   assert.match(text(".acw-said"), /^Off: Head 0\. The output moves by 60 %/);
   await click("All off");
   assert.match(text(".acw-said"), /^All heads are off\. .*100 %/);
-  assert.equal(el.querySelector(".acw-bars").getAttribute("aria-label"), el.querySelector(".acw-said").textContent);
+  assert.equal(el.querySelector("figure svg").getAttribute("aria-label"), el.querySelector(".acw-said").textContent);
   await click("All on");
   assert.deepEqual(model.get("off"), []);
   assert.equal(el.querySelectorAll('[aria-pressed="false"]').length, 0);

@@ -162,7 +162,7 @@ test("controls without a choice are not shown", () => {
     head_names: ["Head 0"],
   });
   assert.deepEqual(
-    [...el.querySelectorAll(".acw-bar span")].map((field) => field.hidden),
+    [...el.querySelectorAll(".acw-bar .acw-field")].map((field) => field.hidden),
     [true, true, true, true],
   );
   assert.match(el.querySelector(".acw-note").textContent, /outside 0 to 1: the colours span −1\.00 to 6\.00/);

@@ -4,6 +4,7 @@ import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import * as numbers from "../../course_utils/widgets/hopfield_landscape_numbers.js";
 import * as panels from "../../course_utils/widgets/hopfield_landscape_panels.js";
+import * as plane from "../../course_utils/widgets/plane.js";
 
 const cases = JSON.parse(readFileSync(new URL("hopfield_landscape_cases.json", import.meta.url)));
 const near = (ours, theirs, what) =>
@@ -53,10 +54,10 @@ test("the landscape is lowest at the patterns, and heights crowd at the bottom",
 });
 
 test("arrow keys move by a tenth, with Shift by a half, and stop at the edge", () => {
-  assert.deepEqual(numbers.moved([1, 0], "ArrowUp", false), [1, 0.1]);
-  assert.deepEqual(numbers.moved([2, -1.9], "ArrowDown", true), [2, -2]);
-  assert.equal(numbers.moved([1, 0], "a", false), null);
-  assert.ok(Object.is(numbers.snap([-0.01, 9])[0], 0));
+  assert.deepEqual(plane.moved([1, 0], "ArrowUp", false), [1, 0.1]);
+  assert.deepEqual(plane.moved([2, -1.9], "ArrowDown", true), [2, -2]);
+  assert.equal(plane.moved([1, 0], "a", false), null);
+  assert.ok(Object.is(plane.snap([-0.01, 9])[0], 0));
 });
 
 test("a place of the pointer is a place of the plane, and back", () => {
@@ -84,7 +85,7 @@ test("the words name the valley, or the mixture, in both languages", () => {
 test("the panels draw every step, also where the energy is 0", () => {
   for (const steps of [numbers.walk([0.3, 0.4], three, 2), numbers.walk([1, 1], [[1, 1]], 2)]) {
     assert.equal(panels.energyPanel(steps).match(/<circle/g).length, numbers.UPDATES + 1);
-    assert.equal(panels.path(steps).match(/<circle/g).length, numbers.UPDATES);
-    assert.doesNotMatch(panels.energyPanel(steps) + panels.path(steps), /NaN|Infinity|undefined/);
+    assert.equal(panels.trail(steps).match(/<circle/g).length, numbers.UPDATES);
+    assert.doesNotMatch(panels.energyPanel(steps) + panels.trail(steps), /NaN|Infinity|undefined/);
   }
 });

@@ -2,8 +2,9 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
-import { decode, look, softmax } from "../../course_utils/widgets/look_stepper_walk.js";
-import { fixed, formulas, named, pair, plane, sentence } from "../../course_utils/widgets/look_stepper_picture.js";
+import { decimal, softmax } from "../../course_utils/widgets/numbers.js";
+import { decode, look } from "../../course_utils/widgets/look_stepper_walk.js";
+import { formulas, named, pair, plane, sentence } from "../../course_utils/widgets/look_stepper_picture.js";
 
 const cases = JSON.parse(readFileSync(new URL("look_stepper_cases.json", import.meta.url)));
 const [, own] = cases;
@@ -59,5 +60,5 @@ test("the plane shows a stage's own marks and no later ones", () => {
 });
 
 test("numbers have a real minus and no negative zero", () => {
-  assert.deepEqual([fixed(-0.004), fixed(-0.5), pair([1, -2]), named("s", 2)], ["0.00", "−0.50", "(1.00, −2.00)", "s₂"]);
+  assert.deepEqual([decimal(-0.004), decimal(-0.5), pair([1, -2]), named("s", 2)], ["0.00", "−0.50", "(1.00, −2.00)", "s₂"]);
 });

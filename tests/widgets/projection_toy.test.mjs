@@ -4,6 +4,8 @@ import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import * as toy from "../../course_utils/widgets/projection_toy_numbers.js";
 import * as panels from "../../course_utils/widgets/projection_toy_panels.js";
+import { decimal } from "../../course_utils/widgets/numbers.js";
+import * as plane from "../../course_utils/widgets/plane.js";
 
 const cases = JSON.parse(readFileSync(new URL("projection_toy_cases.json", import.meta.url)));
 const near = (ours, theirs, what) =>
@@ -54,16 +56,16 @@ test("each start shows what its name says", () => {
   assert.deepEqual(Object.keys(toy.starts(7)).map(rankOf), [2, 2, 2, 2, 1]);
   assert.ok(new Set(best("Rank 1")).size <= 2, "a flat form knows one direction");
   for (const { query, key } of Object.values(toy.starts(2)))
-    assert.ok([...query, ...key].flat().every((x) => Math.abs(x) <= toy.LIMIT));
+    assert.ok([...query, ...key].flat().every((x) => Math.abs(x) <= plane.LIMIT));
 });
 
 test("arrow keys move by a tenth, with Shift by a half, and stop at the edge", () => {
-  assert.deepEqual(toy.moved([1, 0], "ArrowUp", false), [1, 0.1]);
-  assert.deepEqual(toy.moved([1, 0], "ArrowLeft", true), [0.5, 0]);
-  assert.deepEqual(toy.moved([2, -1.9], "ArrowRight", false), [2, -1.9]);
-  assert.deepEqual(toy.moved([0, -1.9], "ArrowDown", true), [0, -2]);
-  assert.equal(toy.moved([1, 0], "a", false), null);
-  assert.ok(Object.is(toy.snap([-0.01, 9])[0], 0));
+  assert.deepEqual(plane.moved([1, 0], "ArrowUp", false), [1, 0.1]);
+  assert.deepEqual(plane.moved([1, 0], "ArrowLeft", true), [0.5, 0]);
+  assert.deepEqual(plane.moved([2, -1.9], "ArrowRight", false), [2, -1.9]);
+  assert.deepEqual(plane.moved([0, -1.9], "ArrowDown", true), [0, -2]);
+  assert.equal(plane.moved([1, 0], "a", false), null);
+  assert.ok(Object.is(plane.snap([-0.01, 9])[0], 0));
 });
 
 test("a place of the pointer is a vector, and back", () => {
@@ -86,7 +88,7 @@ test("the words tell symmetric from not, and the two scores", () => {
   const turned = panels.sentence(look({ ...toy.starts(7)["Keys turned"], value: identity }));
   assert.match(turned, /^t0 looks most at t1, weight 0\.81\./);
   assert.match(turned, /not symmetric: t0 scores t1 5\.74, but t1 scores t0 −1\.28\.$/);
-  assert.equal(panels.decimal(-0.001), "0.00");
+  assert.equal(decimal(-0.001), "0.00");
 });
 
 test("the panels draw every token, also of a matrix of zeros, and names are text", () => {

@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
+import { mulberry32 } from "../../course_utils/widgets/numbers.js";
 import * as numbers from "../../course_utils/widgets/speculation_explorer_numbers.js";
 import * as picture from "../../course_utils/widgets/speculation_explorer_picture.js";
 
@@ -12,7 +13,7 @@ const near = (a, b) => assert.ok(Math.abs(a - b) < 1e-12, `${a} is not ${b}`);
 
 test("the random numbers are mulberry32's, each by its own number", () => {
   for (const { seed, numbers: wanted } of read("cases.json").uniform)
-    wanted.forEach((x, n) => assert.equal(numbers.uniform(seed, n), x));
+    wanted.forEach((x, n) => assert.equal(mulberry32(seed, n), x));
 });
 
 test("every call drafts, accepts and draws what Python does", () => {
@@ -48,7 +49,7 @@ test("a bar that is moved takes from the others, or gives to them, and all sum t
   let weights = first.target;
   for (let n = 0; n < 500; n++) {
     const index = n % 8;
-    const height = Math.floor(140 * numbers.uniform(3, n)) - 20;
+    const height = Math.floor(140 * mulberry32(3, n)) - 20;
     weights = numbers.moved(weights, index, height);
     assert.equal(weights[index], Math.max(0, Math.min(100, height)));
     assert.equal(weights.reduce((a, b) => a + b), 100);

@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
+import { decimal } from "../../course_utils/widgets/numbers.js";
 import * as numbers from "../../course_utils/widgets/state_explorer_numbers.js";
 import * as picture from "../../course_utils/widgets/state_explorer_picture.js";
 
@@ -74,6 +75,6 @@ test("the pictures have a rectangle for each number", () => {
   assert.equal(picture.drawState(state).match(/<rect/g).length, 64);
   assert.doesNotMatch(picture.drawState(numbers.stateOf("sum", [], 4, 1)), /NaN/);
   assert.equal(picture.counted(12288), "12,288");
-  assert.equal(picture.cosine(-0.001), "0.00");
-  assert.equal(picture.cosine(-0.5), "−0.50");
+  assert.equal(decimal(-0.001), "0.00");
+  assert.equal(decimal(-0.5), "−0.50");
 });

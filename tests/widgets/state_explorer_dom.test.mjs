@@ -75,7 +75,7 @@ test("the memory, its width and its fade change what is read; Python is told onc
   await slide(0, 5);
   assert.equal(model.get("width"), 32);
   assert.equal(width.getAttribute("aria-valuetext"), "32");
-  assert.match(el.querySelector(".acw-state figcaption").textContent, /^State: 4,096 bytes$/);
+  assert.match(el.querySelector(".acw-held figure:last-child figcaption").textContent, /^State: 4,096 bytes$/);
   await new Promise((done) => setTimeout(done, 200));
   assert.equal(model.saved, 1);
 });

@@ -2,8 +2,9 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
+import { decimal } from "../../course_utils/widgets/numbers.js";
 import { blocks, inFuture, look, meet, plan, scoreTable } from "../../course_utils/widgets/tile_stepper_walk.js";
-import { bars, detail, extent, fixed, onChip, sentence, span, tiles } from "../../course_utils/widgets/tile_stepper_picture.js";
+import { bars, detail, extent, onChip, sentence, span, tiles } from "../../course_utils/widgets/tile_stepper_picture.js";
 
 const cases = JSON.parse(readFileSync(new URL("tile_stepper_cases.json", import.meta.url)));
 const ORDERS = ["queries outside", "keys outside"];
@@ -78,7 +79,7 @@ test("words name the step, the risen maxima and the result", () => {
   assert.match(onChip(after(1)), /4 of the table's 9 scores, m and l 4, acc 2; together 16 numbers/);
   assert.equal(onChip(after(0)), "On the chip: nothing yet.");
   assert.deepEqual([span("key", "keys", [7, 8]), span("key", "keys", [3, 6])], ["key 7", "keys 3 to 5"]);
-  assert.deepEqual([fixed(-0.001), fixed(-1.5), fixed(-Infinity), fixed(Infinity)], ["0.00", "−1.50", "−∞", "∞"]);
+  assert.deepEqual([-0.001, -1.5, -Infinity, Infinity].map((x) => decimal(x)), ["0.00", "−1.50", "−∞", "∞"]);
 });
 
 test("the table shows scores in one tile only, masked ones as −∞, skipped tiles as such", () => {

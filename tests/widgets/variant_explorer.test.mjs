@@ -3,9 +3,8 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import widget, { measuredWith, recorded, rows, sentence } from "../../course_utils/widgets/variant_explorer.js";
-import {
-  VARIANTS, bytes, costs, isCausal, operations, pairs, plain, share,
-} from "../../course_utils/widgets/variant_explorer_costs.js";
+import { VARIANTS, costs, isCausal, pairs, plain, share } from "../../course_utils/widgets/variant_explorer_costs.js";
+import { inBytes, inFlop } from "../../course_utils/widgets/numbers.js";
 import { drawCurves, drawPattern, pattern, places } from "../../course_utils/widgets/variant_explorer_picture.js";
 import { fakeModel, stage, tick } from "./dom.mjs";
 
@@ -68,9 +67,9 @@ test("what is not causal keeps nothing and is compared with all pairs", () => {
 });
 
 test("numbers are said with their units", () => {
-  assert.equal(operations(1_063_000_000), "1.06 Gflop");
-  assert.equal(operations(999_900), "1 Mflop");
-  assert.equal(bytes(2 ** 22), "16 MiB");
+  assert.equal(inFlop(1_063_000_000), "1.06 Gflop");
+  assert.equal(inFlop(999_900), "1 Mflop");
+  assert.equal(inBytes(2 ** 24), "16 MiB");
   assert.equal(share(1, 2), "50 %");
   assert.equal(share(1, 300), "0.3 %");
   assert.equal(share(5, 2), "2.5 times");
