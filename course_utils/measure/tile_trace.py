@@ -6,8 +6,6 @@ PyTorch code on a CPU, in which each operation loads what it reads, and a Triton
 Triton's interpreter, which says itself what it loads and stores.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
