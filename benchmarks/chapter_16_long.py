@@ -11,16 +11,11 @@ is judged on the first and the second copies. It takes about ten minutes on one 
     .venv/bin/python benchmarks/chapter_16_long.py
 """
 
-from __future__ import annotations
-
-import argparse
 from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
-from typing import Any
 
 import torch
-from recording import RESULTS, write_record
+from recording import Row, Script, rounded
 from torch import Tensor
 from torch.nn import functional as F
 from tqdm import tqdm
@@ -41,13 +36,12 @@ from course_utils.positions import RotaryPositions
 
 TRAINED, LONGER, LAYERS, COPIED = 64, 256, 2, 16
 STEPS, FURTHER, READ_AT, STREAMED = 600, 30, (64, 128, 256, 512), 1024
-CACHES: dict[str, dict[str, Any]] = {
+CACHES = {
     "everything, by position": {"window": STREAMED, "by_place": False},
     "window of 64": {"window": 64},
     "window of 60, 4 sinks, by position": {"window": 60, "num_sinks": 4, "by_place": False},
     "window of 60, 4 sinks, by place": {"window": 60, "num_sinks": 4},
 }
-Run = dict[str, Any]
 
 
 def trained(task: LengthTask, seed: int, learning_rate: float = 5e-3) -> PositionedTransformer:
@@ -61,7 +55,7 @@ def trained(task: LengthTask, seed: int, learning_rate: float = 5e-3) -> Positio
     return model
 
 
-def stretched(model: PositionedTransformer, task: LengthTask, seed: int) -> list[Run]:
+def stretched(model: PositionedTransformer, task: LengthTask, seed: int) -> list[Row]:
     """Judge each way of stretching, at once and after further steps at the longer length."""
     text = character_text()
     longer = replace(
@@ -108,7 +102,7 @@ def segments_task() -> LengthTask:
 
 def streamed(
     model: PositionedTransformer, task: LengthTask, kinds: dict[str, Callable[[Tensor], Tensor]]
-) -> list[Run]:
+) -> list[Row]:
     """Return the loss by position for each cache; which positions are judged says each kind."""
     tokens, targets = task.test
     place, rows = torch.arange(STREAMED), []
@@ -134,29 +128,25 @@ def rest(model: PositionedTransformer, task: LengthTask) -> dict[str, list[float
         "first copy": on_start[:, 2:COPIED],
         "second copy": on_start[:, COPIED + 1 : 2 * COPIED],
     }
-    return {name: [round(x, 3) for x in part.mean(-1).tolist()] for name, part in parts.items()}
+    return {name: rounded(part.mean(-1)) for name, part in parts.items()}
 
 
 def main() -> None:
     """Train all models and write one JSON file."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--seeds", type=int, default=3, help="number of seeds (default 3)")
-    parser.add_argument("--out", type=Path, default=RESULTS, help="folder to write to")
-    options = parser.parse_args()
-    torch.set_num_threads(1)
+    script = Script(__file__, __doc__, seeds=3)
     torch.set_flush_denormal(True)
     text, segments = text_task(character_text()), segments_task()
     long_text = text_task(character_text(), longest=STREAMED, windows=24)
-    runs: list[Run] = []
-    streams: list[Run] = []
-    sinks: list[Run] = []
+    runs: list[Row] = []
+    streams: list[Row] = []
+    sinks: list[Row] = []
     kinds: dict[str, Callable[[Tensor], Tensor]] = {
         "first copy": lambda place: (place % (2 * COPIED) >= 1) & (place % (2 * COPIED) < COPIED),
         "second copy": lambda place: (
             (place % (2 * COPIED) > COPIED) & (place % (2 * COPIED) < 2 * COPIED - 1)
         ),
     }
-    for seed in tqdm(range(options.seeds), ncols=80):
+    for seed in tqdm(range(script.options.seeds), ncols=80):
         model = trained(text, seed)
         runs += stretched(model, text, seed)
         everywhere = {"all": lambda place: place >= 0}
@@ -166,10 +156,8 @@ def main() -> None:
         sinks.append({"seed": seed, **rest(model, segments)})
         of_segments = streamed(model, segments, kinds)
         streams += [{"model": "segments", "seed": seed, **row} for row in of_segments]
-    write_record(
-        options.out / "chapter_16_long.json",
+    script.record(
         what="loss (nats) beyond the trained length: RoPE stretched, and caches of fixed size",
-        command=f"python benchmarks/chapter_16_long.py --seeds {options.seeds}",
         settings={"steps": STEPS, "further_steps": FURTHER, "trained": TRAINED, "longer": LONGER,
                   "d_model": D_MODEL, "heads": NUM_HEADS, "layers": LAYERS},
         streams=streams,
