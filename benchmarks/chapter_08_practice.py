@@ -95,7 +95,6 @@ def last_blocks(length: int, top_k: int) -> Tensor:
 
 def shares(text: TokenText, model: GPT, top_k: int) -> list[Row]:
     """Return what each choice of blocks holds of full weights, and the loss through it alone."""
-    windows = text.validation[: WINDOWS * LENGTH].view(-1, LENGTH)
     g = torch.Generator().manual_seed(0)
 
     def random(*given: Tensor) -> Tensor:
@@ -107,26 +106,28 @@ def shares(text: TokenText, model: GPT, top_k: int) -> list[Row]:
         "random": random,
         "last": lambda query, key: last_blocks(LENGTH, top_k),
     }
-    rows = []
-    for name, choose in choices.items():
-        held: list[float] = []
+    return [
+        {"top_k": top_k, "blocks": name, **held_by(choose, text, model)}
+        for name, choose in choices.items()
+    ]
 
-        def watched(q: Tensor, k: Tensor, v: Tensor, mask: Tensor, choose=choose, held=held):  # type: ignore[no-untyped-def]
-            weights = masked_softmax(q @ k.mT / math.sqrt(q.shape[-1]), mask)
-            held.append((weights * choose(q, k)).sum(-1)[..., LENGTH // 2 :].mean().item())
-            return weights @ v
 
-        def alone(q: Tensor, k: Tensor, v: Tensor, mask: Tensor, choose=choose):  # type: ignore[no-untyped-def]
-            return scaled_dot_product_attention(q, k, v, choose(q, k))
+def held_by(choose: Callable[..., Tensor], text: TokenText, model: GPT) -> Row:
+    """Return what one choice of blocks holds of full weights, and the loss through it alone."""
+    windows, held = text.validation[: WINDOWS * LENGTH].view(-1, LENGTH), []
 
-        with torch.no_grad():
-            reading(model, watched).logits(windows)
-        loss = next_token_loss(reading(model, alone), text.validation)
-        rows.append(
-            {"top_k": top_k, "blocks": name, "share": [round(one, 3) for one in held],
-             "loss": round(loss, 3)}
-        )  # fmt: skip
-    return rows
+    def watched(q: Tensor, k: Tensor, v: Tensor, mask: Tensor) -> Tensor:
+        weights = masked_softmax(q @ k.mT / math.sqrt(q.shape[-1]), mask)
+        held.append((weights * choose(q, k)).sum(-1)[..., LENGTH // 2 :].mean().item())
+        return weights @ v
+
+    def alone(q: Tensor, k: Tensor, v: Tensor, mask: Tensor) -> Tensor:
+        return scaled_dot_product_attention(q, k, v, choose(q, k))
+
+    with torch.no_grad():
+        reading(model, watched).logits(windows)
+    loss = next_token_loss(reading(model, alone), text.validation)
+    return {"share": [round(one, 3) for one in held], "loss": round(loss, 3)}
 
 
 def main() -> None:

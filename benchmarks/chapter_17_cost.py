@@ -59,27 +59,21 @@ def token_calls() -> dict[str, tuple[Callable[[], Any], int]]:
         new = keep * hidden + (channel * channel).unsqueeze(-1) * write.unsqueeze(-2)
         return (new @ write.unsqueeze(-1)).squeeze(-1)
 
+    linear = partial(attention.linear_attention_step, state, key, query, key, value)
+    gated_delta = partial(attention.gated_delta_step, query, key, value, row, row, state)
+    wkv = partial(attention.wkv_step, channel, channel, channel[0], channel[0], three)
     return {
-        "linear": (
-            partial(attention.linear_attention_step, state, key, query, key, value),
-            state.numel() + key.numel(),
-        ),
+        "linear": (linear, state.numel() + key.numel()),
         "retention": (retention_step, state.numel()),
-        "gated delta": (
-            partial(attention.gated_delta_step, query, key, value, row, row, state),
-            state.numel(),
-        ),
+        "gated delta": (gated_delta, state.numel()),
         f"SSM, {D_STATE} per channel": (scan_step, hidden.numel()),
-        "WKV": (
-            partial(attention.wkv_step, channel, channel, channel[0], channel[0], three),
-            3 * CHANNELS,
-        ),
+        "WKV": (wkv, 3 * CHANNELS),
     }
 
 
 def prompt_calls(length: int) -> dict[str, Callable[[], Any]]:
     """Return for each mechanism the whole prompt: token by token, and in chunks."""
-    query, key, value = heads(length)
+    query, key, value = given = heads(length)
     decay, state = torch.full((HEADS,), 0.97), torch.zeros(1, HEADS, WIDTH, WIDTH)
     gate = torch.full((1, HEADS, length), 0.97)
     x, delta = torch.randn(1, length, CHANNELS), torch.rand(1, length, CHANNELS)
@@ -96,19 +90,13 @@ def prompt_calls(length: int) -> dict[str, Callable[[], Any]]:
         return out
 
     return {
-        "retention, token by token": partial(
-            attention.retention_recurrent, query, key, value, decay
-        ),
-        "retention, in chunks": partial(attention.retention_chunk, query, key, value, decay, state),
+        "retention, token by token": partial(attention.retention_recurrent, *given, decay),
+        "retention, in chunks": partial(attention.retention_chunk, *given, decay, state),
         "gated delta, token by token": delta_steps,
-        "gated delta, in chunks": partial(
-            attention.gated_delta_rule, query, key, value, gate, gate
-        ),
+        "gated delta, in chunks": partial(attention.gated_delta_rule, *given, gate, gate),
         "scan, token by token": partial(attention.selective_scan, *scanned),
         "scan, in chunks": partial(attention.chunked_selective_scan, *scanned),
-        "softmax, fused": partial(
-            F.scaled_dot_product_attention, query, key, value, is_causal=True
-        ),
+        "softmax, fused": partial(F.scaled_dot_product_attention, *given, is_causal=True),
     }
 
 
