@@ -20,6 +20,7 @@ from recording import Row, Script, apart
 from timing import in_rounds, milliseconds, processor
 
 IMPORTS = ("course_utils", "course_utils.attention", "course_utils.models", "torch")
+NAMES = tuple(pair.name for pair in PAIRS)
 SHOWN = "{says:52} {peer:40} {median:7.2f}  ({low:.2f} to {high:.2f})"
 
 
@@ -60,17 +61,17 @@ def import_time(repeats: int = 5) -> list[Row]:
 
 def main() -> None:
     """Run from the command line."""
-    script = Script(__file__, __doc__, pair=[], rounds=7, inside="")
+    script = Script(__file__, __doc__, pair=NAMES, rounds=7, inside="")
     options = script.options
     if options.inside:
         print(json.dumps(measured(options.inside, options.rounds)))
         return
     rows = []
-    for name in options.pair or [pair.name for pair in PAIRS]:
+    for name in options.pair:
         found = apart(__file__, "--inside", name, "--rounds", str(options.rounds))
         print(*(SHOWN.format(**row) for row in found), sep="\n", flush=True)
         rows += found
-    if options.pair:
+    if options.pair != NAMES:
         return
     script.record(
         what="ours beside its peers: peer's time / our time, so above 1 ours is faster",

@@ -14,6 +14,7 @@ takes about ten minutes on one core and 4 GB.
 from collections.abc import Callable
 from functools import partial
 from itertools import product
+from unittest import mock
 
 import torch
 from recording import Row, Script
@@ -127,12 +128,8 @@ def tile_sizes(rounds: int) -> list[Row]:
 
 def with_tiles(rows: int, keys: int, *given: Tensor) -> Tensor:
     """Call `recomputed_attention` with tiles of another size."""
-    before = tiled_autograd.ROWS, tiled_autograd.KEYS
-    tiled_autograd.ROWS, tiled_autograd.KEYS = rows, keys
-    try:
+    with mock.patch.multiple(tiled_autograd, ROWS=rows, KEYS=keys):
         return recomputed_attention(*given)
-    finally:
-        tiled_autograd.ROWS, tiled_autograd.KEYS = before
 
 
 def main() -> None:

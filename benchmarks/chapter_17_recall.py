@@ -51,10 +51,10 @@ def run(steps: int, seed: int, name: str) -> Row:
 
 def main() -> None:
     """Run every combination that the record lacks."""
-    script = Script(__file__, __doc__, seeds=3, models=[])
+    script = Script(__file__, __doc__, seeds=3, models=tuple(MODELS))
     runs = json.loads(script.path.read_text())["runs"] if script.path.exists() else []
     done = {(one["steps"], one["seed"], one["model"]) for one in runs}
-    seeds, names = range(script.options.seeds), script.options.models or list(MODELS)
+    seeds, names = range(script.options.seeds), script.options.models
     longer = [name for name in LONGER if name in names]
     wanted = [*product([STEPS], seeds, names), *product([3 * STEPS], seeds, longer)]
     for one in tqdm(wanted, ncols=80):

@@ -19,12 +19,12 @@ import json
 import random
 import statistics
 import sys
-import time
 from collections.abc import Callable
 from functools import partial
 from importlib.metadata import version
 from itertools import chain
 
+import timing
 import torch
 from flash_ways import STREAM, TOKENS, Attend, Case, cases, inputs, naive, optional, ways
 from recording import Row, Script
@@ -38,10 +38,7 @@ REPLAYED = 2048  # tokens; beyond, a launch takes no part of the time that matte
 def timed(run: Callable[[], object], calls: int, device: str) -> float:
     """Return the milliseconds of one call."""
     if device == "cpu":
-        start = time.perf_counter()
-        for _ in range(calls):
-            run()
-        return 1e3 * (time.perf_counter() - start) / calls
+        return 1e3 * timing.timed(run, calls)
     start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
     start.record()
     for _ in range(calls):

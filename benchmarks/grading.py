@@ -15,6 +15,7 @@ import sys
 import tempfile
 import threading
 import time
+from collections import defaultdict
 from collections.abc import Iterator
 from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
@@ -133,20 +134,22 @@ def main() -> int:
     done = {way: graded(folder, way) for way in WAYS}
     points = done[WAYS[0]]["points"]
     worst = any(one["points"] != points for one in done.values())
-    rows = []
-    for way, one in done.items():
-        rate = given.submissions / one["seconds"] * 60
-        minutes, peak = round(one["seconds"] / 60, 1), round(one["peak"] / 2**20)
-        row = {"way": way, "minutes": minutes, "per_minute": round(rate, 1), "peak_mib": peak}
-        rows.append(row)
-        print(rows[-1])
+    rows = [
+        {
+            "way": way, "minutes": round(one["seconds"] / 60, 1),
+            "per_minute": round(given.submissions / one["seconds"] * 60, 1),
+            "peak_mib": round(one["peak"] / 2**20),
+        }
+        for way, one in done.items()
+    ]  # fmt: skip
+    print(*rows, sep="\n")
     kinds = {
         path.parent.name: nbformat.read(path, 4).metadata["kind"]
         for path in folder.glob("submitted/*/*.ipynb")
     }
-    by_kind: dict[str, set[int]] = {}
+    by_kind: dict[str, set[int]] = defaultdict(set)
     for learner, kind in kinds.items():
-        by_kind.setdefault(kind, set()).add(points[learner])
+        by_kind[kind].add(points[learner])
     gained = [kind for kind in by_kind if kind in HOSTILE and by_kind[kind] != {0}]
     safe = (folder / "victim.txt").read_text() == "mine"
     print("points by kind:", {kind: sorted(each) for kind, each in by_kind.items()})

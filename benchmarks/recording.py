@@ -24,7 +24,7 @@ class Script:
     """One run of a script, on one thread.
 
     Each keyword is an option of its command line with the default, whose type it takes; a list
-    takes several values, an empty one names, and False is a switch.
+    takes several values, an empty one names, a tuple some of its own, and False is a switch.
     """
 
     def __init__(self, file: str, about: str | None, **defaults: Any) -> None:
@@ -39,6 +39,8 @@ class Script:
                 kind = {"action": "store_true"}
             elif isinstance(default, list):
                 kind |= {"type": type(default[0]) if default else str, "nargs": "+"}
+            elif isinstance(default, tuple):
+                kind = {"choices": default, "nargs": "+", "help": "default all"}
             parser.add_argument(f"--{name.replace('_', '-')}", default=default, **kind)
         self.options = parser.parse_args()
         self.path = Path(self.options.out, f"{self.name}.json")
@@ -48,7 +50,7 @@ class Script:
         """What repeats this run."""
         words = ["python", f"benchmarks/{self.name}.py"]
         for name, value in vars(self.options).items():
-            if name != "out" and value:
+            if name != "out" and value and not isinstance(value, tuple):
                 values = value if isinstance(value, list) else [value] * (value is not True)
                 words += [f"--{name}", *map(str, values)]
         return shlex.join(words)
