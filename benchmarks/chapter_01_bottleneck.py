@@ -2,22 +2,17 @@
 
 Accuracy by source length for several context sizes, and the gradient that reaches the first source
 symbol before and after training; three seeds. The notebook trains one seed live and shows it
-beside this record. It takes about a quarter of an hour on one core:
+beside this record. It takes about a quarter of an hour on one core; `--long` trains one fixed
+context 8 times longer:
 
     python benchmarks/chapter_01_bottleneck.py --long
 """
 
-from __future__ import annotations
-
-import argparse
-import time
 from collections.abc import Callable
-from pathlib import Path
-from typing import Any
 
 import torch
-from recording import RESULTS, write_record
-from tqdm import tqdm
+from recording import Row, Script, each
+from timing import training
 
 from course_utils.attention import dot_score
 from course_utils.data import FIRST_SYMBOL, PAD, Pairs, repeat_pairs
@@ -86,12 +81,11 @@ def gradients(model: Seq2Seq) -> dict[str, dict[int, float]]:
     return {"reached": reached, "share": share}
 
 
-def run(kind: str, width: int, seed: int, steps: int) -> dict[str, Any]:
+def run(kind: str, width: int, seed: int, steps: int) -> Row:
     """Train one model and judge it at every length."""
     model, pairs = new_model(kind, width, seed), training_pairs(steps)
-    before, start = gradients(model), time.process_time()
-    losses = train_seq2seq(model, pairs, seed=seed, **{**SETTINGS, "steps": steps})  # type: ignore[arg-type]
-    seconds = time.process_time() - start
+    before = gradients(model)
+    trained = training(train_seq2seq, model, pairs, seed=seed, **{**SETTINGS, "steps": steps})
     tokens, whole = {}, {}
     for length in LENGTHS:
         test = test_pairs(length)
@@ -99,9 +93,7 @@ def run(kind: str, width: int, seed: int, steps: int) -> dict[str, Any]:
         tokens[length] = round(token_accuracy(written, test.target), 4)
         whole[length] = round(exact_match(written, test.target[:, 1:], PAD), 4)
     return {
-        "context": kind, "width": width, "seed": seed, "steps": steps,
-        "parameters": sum(tensor.numel() for tensor in model.parameters()),
-        "cpu_seconds": round(seconds, 1), "last_loss": round(sum(losses[-50:]) / 50, 4),
+        "context": kind, "width": width, "seed": seed, "steps": steps, **trained,
         "token_accuracy": tokens, "exact_match": whole,
         "gradient_before": before, "gradient_after": gradients(model),
     }  # fmt: skip
@@ -109,27 +101,17 @@ def run(kind: str, width: int, seed: int, steps: int) -> dict[str, Any]:
 
 def main() -> None:
     """Run every combination and write one JSON file."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--seeds", type=int, default=3, help="number of seeds (default 3)")
-    parser.add_argument(
-        "--long", action="store_true", help="train one fixed context 8 times longer"
-    )
-    parser.add_argument("--out", type=Path, default=RESULTS, help="folder to write to")
-    options = parser.parse_args()
-    torch.set_num_threads(1)
+    script = Script(__file__, __doc__, seeds=3, long=False)
     steps = int(SETTINGS["steps"])
-    combinations = [(*size, seed, steps) for size in SIZES for seed in range(options.seeds)]
-    if options.long:
+    combinations = [(*size, seed, steps) for size in SIZES for seed in range(script.options.seeds)]
+    if script.options.long:
         combinations.append(("fixed", 64, 0, LONG_STEPS))
-    long = " --long" if options.long else ""
-    write_record(
-        options.out / "chapter_01_bottleneck.json",
+    script.record(
         what="copying random symbols: accuracy by source length, and the first symbol's gradient",
-        command=f"python benchmarks/chapter_01_bottleneck.py --seeds {options.seeds}{long}",
         settings={
             **SETTINGS, "symbols": SYMBOLS, "trained_lengths": [1, LONGEST], "tested": TESTED,
         },
-        runs=[run(*combination) for combination in tqdm(combinations, ncols=80)],
+        runs=each(run, combinations),
     )  # fmt: skip
 
 

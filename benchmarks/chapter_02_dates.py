@@ -7,18 +7,13 @@ these. It takes about a quarter of an hour on one core:
     python benchmarks/chapter_02_dates.py
 """
 
-from __future__ import annotations
-
-import argparse
-import itertools
-import time
 from collections.abc import Callable
-from pathlib import Path
-from typing import Any
+from itertools import product
 
 import babel
 import torch
-from recording import RESULTS, write_record
+from recording import Row, Script
+from timing import training
 from tqdm import tqdm
 
 from course_utils.attention import dot_score
@@ -68,11 +63,11 @@ SHOWN = ("dot", "general", "concat", "additive", "local-m", "local-p")
 class Task:
     """The training pairs and the held-out ones, the same for every model."""
 
-    def __init__(self) -> None:
-        learnt = sample_dates(PAIRS, torch.Generator().manual_seed(0))
+    def __init__(self, pairs: int, tested: int) -> None:
+        learnt = sample_dates(pairs, torch.Generator().manual_seed(0))
         self.tokens = DateTokens.of(learnt)
         self.training = self.tokens.pairs(learnt)
-        self.tested = sample_dates(TESTED, torch.Generator().manual_seed(1), held_out=True)
+        self.tested = sample_dates(tested, torch.Generator().manual_seed(1), held_out=True)
         self.test = self.tokens.pairs(self.tested)
 
 
@@ -116,22 +111,15 @@ def flops(model: Seq2Seq, test: Pairs) -> dict[str, int]:
     return {"flops_forward": whole, "flops_context": count_flops(look)}
 
 
-def run(kind: str, seed: int, task: Task, width: int = WIDTH) -> tuple[dict[str, Any], Seq2Seq]:
+def run(kind: str, seed: int, task: Task, width: int = WIDTH) -> tuple[Row, Seq2Seq]:
     """Train one model and judge it."""
     model = new_model(kind, task, seed, width)
-    start = time.process_time()
-    losses = train_seq2seq(model, task.training, seed=seed, **SETTINGS)  # type: ignore[arg-type]
-    seconds = time.process_time() - start
-    result = {
-        "context": kind, "width": width, "seed": seed, **judge(model, task.tested, task.test),
-        "parameters": sum(tensor.numel() for tensor in model.parameters()),
-        "cpu_seconds": round(seconds, 1), "last_loss": round(sum(losses[-50:]) / 50, 4),
-        **flops(model, task.test),
-    }  # fmt: skip
-    return result, model
+    trained = training(train_seq2seq, model, task.training, seed=seed, **SETTINGS)
+    scores = {**judge(model, task.tested, task.test), **trained, **flops(model, task.test)}
+    return {"context": kind, "width": width, "seed": seed, **scores}, model
 
 
-def by_locale(model: Seq2Seq, task: Task) -> list[dict[str, Any]]:
+def by_locale(model: Seq2Seq, task: Task) -> list[Row]:
     """Judge one model on held-out days of each locale, trained or not."""
     rows = []
     for locale in (*LOCALES, *HELD_OUT_LOCALES):
@@ -149,13 +137,13 @@ def shown_dates() -> list[WrittenDate]:
     return [sample_dates(1, generator, held_out=True, locales=[name])[0] for name in locales]
 
 
-def alignments(kind: str, model: Seq2Seq, task: Task, shown: list[WrittenDate]) -> dict[str, Any]:
+def alignments(kind: str, model: Seq2Seq, task: Task, shown: list[WrittenDate]) -> Row:
     """Return what a model wrote for each shown date and its weights, in percent."""
     written = write_all(model, task.tokens.pairs(shown))
     rows = []
     for index, (date, tokens) in enumerate(zip(shown, written.tokens, strict=True)):
         text = task.tokens.target.decode(tokens)
-        row: dict[str, Any] = {"text": text}
+        row: Row = {"text": text}
         if written.weights is not None:
             weights = written.weights[index, : len(text), : len(date.text)]
             row["percent"] = (100 * weights).round().int().tolist()
@@ -165,35 +153,29 @@ def alignments(kind: str, model: Seq2Seq, task: Task, shown: list[WrittenDate]) 
 
 def main() -> None:
     """Run every combination and write the two records."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--seeds", type=int, default=3, help="number of seeds (default 3)")
-    parser.add_argument("--out", type=Path, default=RESULTS, help="folder to write to")
-    options = parser.parse_args()
-    torch.set_num_threads(1)
-    task, shown = Task(), shown_dates()
+    script = Script(__file__, __doc__, seeds=3)
+    task, shown = Task(PAIRS, TESTED), shown_dates()
     runs, pictures, locales = [], [], []
-    combinations = [(kind, seed, WIDTH) for kind in CONTEXTS for seed in range(options.seeds)]
-    sizes = itertools.product(("fixed",), range(options.seeds), (16, 32, 128))
-    for kind, seed, width in tqdm([*combinations, *sizes], ncols=80):
+    seeds = range(script.options.seeds)
+    sizes = [*product(CONTEXTS, seeds, [WIDTH]), *product(["fixed"], seeds, (16, 32, 128))]
+    for kind, seed, width in tqdm(sizes, ncols=80):
         result, model = run(kind, seed, task, width)
         runs.append(result)
         if (seed, width) == (0, WIDTH) and kind in ("fixed", *SHOWN):
             pictures.append(alignments(kind, model, task, shown))
         if (kind, seed, width) == ("additive", 0, WIDTH):
             locales = by_locale(model, task)
-    common: dict[str, Any] = {
-        "command": f"python benchmarks/chapter_02_dates.py --seeds {options.seeds}",
+    common = {
         "settings": {**SETTINGS, "pairs": PAIRS, "tested": TESTED, "width": WIDTH},
         "versions": {"babel": babel.__version__},
     }
     what = "dates as people write them to YYYY-MM-DD, by what the decoder sees of the source"
-    path = options.out / "chapter_02_dates.json"
-    write_record(path, what=what, runs=runs, by_locale=locales, **common)
+    script.record(what=what, runs=runs, by_locale=locales, **common)
     what = "weights in percent on held-out days: a row a written, a column a source character"
-    path = options.out / "chapter_02_alignments.json"
+    script.path = script.path.with_stem("chapter_02_alignments")
     names = ("text", "iso", "locale", "style", "spans")
     sources = [{name: getattr(date, name) for name in names} for date in shown]
-    write_record(path, what=what, runs=pictures, sources=sources, **common)
+    script.record(what=what, runs=pictures, sources=sources, **common)
 
 
 if __name__ == "__main__":

@@ -6,22 +6,12 @@ hour on one core:
     python benchmarks/chapter_03_scaling.py
 """
 
-from __future__ import annotations
-
-import argparse
-import datetime
-import itertools
-import json
-import platform
-from collections.abc import Mapping
-from pathlib import Path
-from typing import Any
+from itertools import product
 
 import torch
-from tqdm import tqdm
+from recording import Script, each
 
 from course_utils.data import CharacterText, character_text, random_windows
-from course_utils.measure.record import RESULTS
 from course_utils.models import (
     CharacterModel,
     next_character_loss,
@@ -29,7 +19,6 @@ from course_utils.models import (
     weight_on_previous,
 )
 
-RESULT = RESULTS / "chapter_03_scaling.json"
 LENGTH, STEPS, WINDOWS = 16, 300, 512
 WIDTHS = (16, 64, 256, 1024)
 STARTS = ("unit variance", "gpt")
@@ -65,37 +54,17 @@ def top_weight(model: CharacterModel, text: CharacterText) -> float:
     return round(model.weights(inputs)[:, -1].amax(dim=-1).mean().item(), 3)
 
 
-def as_json(record: Mapping[str, Any]) -> str:
-    """Return JSON with one run a line, so that a difference between two records can be read."""
-    runs = ",\n  ".join(json.dumps(run) for run in record["runs"])
-    head = json.dumps({**record, "runs": []}, indent=1, ensure_ascii=False)
-    return head.replace('"runs": []', f'"runs": [\n  {runs}\n ]') + "\n"
-
-
 def main() -> None:
     """Run every combination and write one JSON file."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--seeds", type=int, default=5, help="number of seeds (default 5)")
-    parser.add_argument("--out", type=Path, default=RESULT, help="file to write")
-    options = parser.parse_args()
-    torch.set_num_threads(1)
+    script = Script(__file__, __doc__, seeds=5)
     torch.set_flush_denormal(True)  # unscaled wide scores underflow, and denormals crawl
     text = character_text()
-    combinations = list(
-        itertools.product(RATES, WIDTHS, STARTS, (True, False), range(options.seeds))
+    seeds = script.options.seeds
+    script.record(
+        what="validation loss (nats a character) of a one-head character model",
+        settings={"length": LENGTH, "steps": STEPS, "windows": WINDOWS, "seeds": seeds},
+        runs=each(run, product([text], RATES, WIDTHS, STARTS, (True, False), range(seeds))),
     )
-    runs = [run(text, *combination) for combination in tqdm(combinations, ncols=80)]
-    record = {
-        "what": "validation loss (nats a character) of a one-head character model",
-        "command": f"python benchmarks/chapter_03_scaling.py --seeds {options.seeds}",
-        "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
-        "versions": {"python": platform.python_version(), "torch": torch.__version__},
-        "machine": f"{platform.machine()}, 1 thread",
-        "settings": {"length": LENGTH, "steps": STEPS, "windows": WINDOWS, "seeds": options.seeds},
-        "runs": runs,
-    }
-    options.out.parent.mkdir(parents=True, exist_ok=True)
-    options.out.write_text(as_json(record), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -2,10 +2,8 @@
 
 Method: width 512, 8 heads, float32, one thread, weights copied so that all compute the same. Each
 peer is compared with the course's module (one product for queries, keys and values, then torch's
-attention) in rounds: a round times every candidate once, in a new order, over as many calls as
-take a tenth of a second, by CPU time (`time.process_time`), in which waiting for other programs
-does not count. The ratio is the median over the rounds of ours / peer: below 1, ours is faster.
-x-transformers has no biases, and is compared with our module without them.
+attention) as `timing.py` says. The ratio is ours / peer: below 1, ours is faster. x-transformers
+has no biases, and is compared with our module without them.
 
 `agreement` is the largest difference from our output, and with the backward pass also from our
 gradient of the input, relative to the largest entry. It takes a quarter of an hour on one core, and
@@ -15,27 +13,18 @@ needs the extra [bench]:
     .venv/bin/python benchmarks/chapter_05_multi_head.py
 """
 
-from __future__ import annotations
-
-import argparse
 from functools import partial
 from importlib.metadata import version
-from pathlib import Path
-from typing import Any
 
 import torch
 from multi_head_peers import HEADS, OURS, WIDTH, Call, candidates
-from recording import RESULTS, write_record
+from recording import Row, Script
 from timing import in_rounds, processor, ratio
 from torch import Tensor, nn
 from tqdm import tqdm
 
 FORWARD = ((8, 64), (4, 256), (1, 1024), (1, 4096))
 BACKWARD = FORWARD[:3]
-SHOWN = (
-    "{pass:20} {mask:6} B{batch} T{length:<5}{what:42} {ours_over_this:.2f}   agree {agreement:.0e}"
-)
-Row = dict[str, Any]
 
 
 def forward(module: nn.Module, call: Call, x: Tensor) -> tuple[Tensor, ...]:
@@ -84,23 +73,13 @@ def compare(batch: int, length: int, causal: bool, backward: bool, rounds: int) 
 
 def main() -> None:
     """Time every size and write one JSON file."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rounds", type=int, default=21, help="repeats of each (default 21)")
-    parser.add_argument("--out", type=Path, default=RESULTS, help="folder to write to")
-    options = parser.parse_args()
-    torch.set_num_threads(1)
+    script = Script(__file__, __doc__, rounds=21)
     cases = [(*size, causal, False) for causal in (False, True) for size in FORWARD]
     cases += [(*size, causal, True) for causal in (False, True) for size in BACKWARD]
-    runs = []
-    for case in tqdm(cases, ncols=80):
-        for record in compare(*case, options.rounds):
-            runs.append(record)
-            if record["what"] not in OURS:
-                tqdm.write(SHOWN.format(**record))
-    write_record(
-        options.out / "chapter_05_multi_head.json",
+    rounds = script.options.rounds
+    runs = [row for case in tqdm(cases, ncols=80) for row in compare(*case, rounds)]
+    script.record(
         what="CPU time of multi-head attention, ours over each peer's, and the largest difference",
-        command=f"python benchmarks/chapter_05_multi_head.py --rounds {options.rounds}",
         settings={
             "d_model": WIDTH, "num_heads": HEADS, "dtype": "float32", "processor": processor(),
         },

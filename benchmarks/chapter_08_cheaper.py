@@ -1,9 +1,8 @@
 """Measure how every attention of chapter 08 grows, and what it gains over torch's own.
 
 Method: one thread, float32, one sequence; 4 heads of width 64 but for decoding, which has 16. Calls
-are compared in rounds: a round times each of them once, in a new order, by CPU time
-(`time.process_time`). A ratio is the median over the rounds. FLOPs (of matrix products) and the
-largest tensor are counted; the peak is the most that torch's allocator held beyond the inputs.
+are compared as `timing.py` says. FLOPs (of matrix products) and the largest tensor are counted; the
+peak is the most that torch's allocator held beyond the inputs.
 
 Four tables: `runs` has every variant at every length, `exponents` the power laws fitted to them,
 `window` and `causal_linear` what the two cheap causal ones gain over SDPA and FlexAttention, and
@@ -11,23 +10,15 @@ Four tables: `runs` has every variant at every length, `exponents` the power law
 an hour on one core; FlexAttention needs a C++ compiler, and is left out without one.
 
     .venv/bin/python benchmarks/chapter_08_cheaper.py
-
-`--renew` measures named variants, or decoding, anew and leaves the rest of the record as it is.
 """
 
-from __future__ import annotations
-
-import argparse
-import json
 import shutil
-from collections.abc import Collection
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import torch
 from cheaper_variants import FEATURES, HEADS, MIXTURES, REACH, THEORY, WINDOW, inputs, variants
-from recording import RESULTS, write_record
+from recording import Row, Script
 from timing import Call, in_rounds, milliseconds, processor, ratio
 from torch.nn import functional as F
 from torch.nn.attention.flex_attention import create_block_mask, flex_attention
@@ -41,14 +32,13 @@ LINEAR_LENGTHS, DECODE_LENGTHS = (512, 1024, 2048, 4096, 8192), (512, 2048, 8192
 FROM = {"512 to 8192": (512, 8192), "1024 on": (1024, 16384), "4096 on": (4096, 16384)}
 QUANTITIES = ("milliseconds", "flops", "largest_tensor", "peak_bytes")
 DECODE_HEADS = 16
-Row = dict[str, Any]
 
 
-def growth(rounds: int, names: Collection[str] = tuple(THEORY)) -> list[Row]:
-    """Return the named variants' time, FLOPs, largest tensor and peak at each length."""
+def growth(rounds: int) -> list[Row]:
+    """Return every variant's time, FLOPs, largest tensor and peak at each length."""
     rows = []
     for length in tqdm(LENGTHS, desc="growth", ncols=80):
-        calls = {name: call for name, call in variants(length).items() if name in names}
+        calls = variants(length)
         seconds = in_rounds(calls, rounds)
         for name, call in calls.items():
             bare = partial(call.func, **call.keywords)  # views of what is given cost nothing
@@ -165,49 +155,25 @@ def compared(calls: dict[str, Call], rounds: int, row: Row) -> Row:
     return row
 
 
-def renewed(
-    record: dict[str, Any], options: argparse.Namespace
-) -> tuple[list[Row], dict[str, list[Row]]]:
-    """Return the runs and tables of a record, with what was asked for measured anew."""
-    fresh = growth(options.rounds, options.renew) if {*options.renew} & {*THEORY} else []
-    kept = [run for run in record["runs"] if run["what"] not in options.renew]
-    order = list(THEORY)
-    runs = sorted(kept + fresh, key=lambda run: (run["length"], order.index(run["what"])))
-    tables = {name: record[name] for name in ("window", "causal_linear", "decoding")}
-    if "decoding" in options.renew:
-        tables["decoding"] = decoding(options.rounds)
-    return runs, {"exponents": exponents(runs), **tables}
-
-
 def main() -> None:
     """Measure everything and write one JSON file."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rounds", type=int, default=7, help="repeats of each (default 7)")
-    parser.add_argument("--renew", nargs="+", default=[], choices=[*THEORY, "decoding"])
-    parser.add_argument("--out", type=Path, default=RESULTS, help="folder to write to")
-    options = parser.parse_args()
-    torch.set_num_threads(1)
-    path = options.out / "chapter_08_cheaper.json"
+    script = Script(__file__, __doc__, rounds=7)
+    rounds = script.options.rounds
     with torch.inference_mode():
-        if options.renew:
-            runs, tables = renewed(json.loads(path.read_text("utf-8")), options)
-        else:
-            runs = growth(options.rounds)
-            tables = {
-                "exponents": exponents(runs), "window": window_gain(options.rounds),
-                "causal_linear": linear_gain(options.rounds), "decoding": decoding(options.rounds),
-            }  # fmt: skip
-    write_record(
-        path,
+        runs = growth(rounds)
+        window, causal_linear = window_gain(rounds), linear_gain(rounds)
+        new_token = decoding(rounds)
+    script.record(
         what="growth of every cheaper attention with length, and its gain over torch's own",
-        command=f"python benchmarks/chapter_08_cheaper.py --rounds {options.rounds}",
         settings={
             "heads": HEADS, "d_k": 64, "window": WINDOW, "features": FEATURES,
             "mixtures": MIXTURES, "reach": REACH, "dtype": "float32", "processor": processor(),
-            "renewed": options.renew,
         },
         runs=runs,
-        **tables,
+        exponents=exponents(runs),
+        window=window,
+        causal_linear=causal_linear,
+        decoding=new_token,
     )  # fmt: skip
 
 

@@ -12,21 +12,16 @@ these alone. It takes three minutes on one core.
     .venv/bin/python benchmarks/chapter_08_practice.py
 """
 
-from __future__ import annotations
-
-import argparse
 import math
 from collections.abc import Callable
 from functools import partial
-from pathlib import Path
-from typing import Any
 
 import torch
-from recording import RESULTS, write_record
+from chapter_10_training import LENGTH, SIZES, reading, small_gpt
+from recording import Row, Script
 from timing import in_rounds, milliseconds, processor, ratio
 from torch import Tensor
 from torch.nn import functional as F
-from tqdm import tqdm
 
 from course_utils.attention import (
     absorbed_latent_attention,
@@ -40,16 +35,15 @@ from course_utils.attention import (
 )
 from course_utils.data import character_text
 from course_utils.measure import count_flops
-from course_utils.models import GPT, TokenText, next_token_loss, token_text, train_gpt
+from course_utils.models import GPT, TokenText, next_token_loss, token_text
 
 STEP = {"heads": 16, "d_k": 64, "d_rope": 32, "latent": 128, "d_v": 64}
 TOKENS, TEXTS = (512, 2048, 8192), (512, 1024, 2048, 4096, 8192, 16384)
 BLOCK, TOP_K, HEADS, D_K = 32, 3, 4, 32
-SIZES: dict[str, Any] = {"d_model": 96, "num_heads": 4, "num_layers": 2, "max_length": 256}
-LENGTH, STEPS, WINDOWS, SHORT_BLOCK = 64, 500, 64, 8
+STEPS, WINDOWS, SHORT_BLOCK = 500, 64, 8
 
 
-def step(length: int, rounds: int) -> list[dict[str, Any]]:
+def step(length: int, rounds: int) -> list[Row]:
     """Return the three ways to read a cache of a length for one new token."""
     heads, d_k, d_rope, latent, d_v = STEP.values()
     width, g = d_k + d_rope, torch.Generator().manual_seed(length)
@@ -75,7 +69,7 @@ def step(length: int, rounds: int) -> list[dict[str, Any]]:
     ]  # fmt: skip
 
 
-def text_of(length: int, rounds: int) -> dict[str, Any]:
+def text_of(length: int, rounds: int) -> Row:
     """Return what selected blocks cost for a whole text, beside causal SDPA."""
     draw = partial(torch.randn, generator=torch.Generator().manual_seed(length))
     query, key, value = (draw(1, HEADS, length, D_K) for _ in range(3))
@@ -99,9 +93,8 @@ def last_blocks(length: int, top_k: int) -> Tensor:
     return near & causal_mask(length, length)
 
 
-def shares(text: TokenText, model: GPT, top_k: int) -> list[dict[str, Any]]:
+def shares(text: TokenText, model: GPT, top_k: int) -> list[Row]:
     """Return what each choice of blocks holds of full weights, and the loss through it alone."""
-    windows = text.validation[: WINDOWS * LENGTH].view(-1, LENGTH)
     g = torch.Generator().manual_seed(0)
 
     def random(*given: Tensor) -> Tensor:
@@ -113,60 +106,44 @@ def shares(text: TokenText, model: GPT, top_k: int) -> list[dict[str, Any]]:
         "random": random,
         "last": lambda query, key: last_blocks(LENGTH, top_k),
     }
-    rows = []
-    for name, choose in choices.items():
-        held: list[float] = []
-
-        def watched(q: Tensor, k: Tensor, v: Tensor, mask: Tensor, choose=choose, held=held):  # type: ignore[no-untyped-def]
-            weights = masked_softmax(q @ k.mT / math.sqrt(q.shape[-1]), mask)
-            held.append((weights * choose(q, k)).sum(-1)[..., LENGTH // 2 :].mean().item())
-            return weights @ v
-
-        def alone(q: Tensor, k: Tensor, v: Tensor, mask: Tensor, choose=choose):  # type: ignore[no-untyped-def]
-            return scaled_dot_product_attention(q, k, v, choose(q, k))
-
-        with torch.no_grad():
-            reading(model, watched).logits(windows)
-        loss = next_token_loss(reading(model, alone), text.validation)
-        rows.append(
-            {"top_k": top_k, "blocks": name, "share": [round(one, 3) for one in held],
-             "loss": round(loss, 3)}
-        )  # fmt: skip
-    return rows
+    return [
+        {"top_k": top_k, "blocks": name, **held_by(choose, text, model)}
+        for name, choose in choices.items()
+    ]
 
 
-def reading(model: GPT, attend: Callable[..., Tensor]) -> GPT:
-    """Return the same model with another attention."""
-    other = GPT(model.token.num_embeddings, positions="rope", attend=attend, **SIZES)
-    other.load_state_dict(model.state_dict())
-    return other
+def held_by(choose: Callable[..., Tensor], text: TokenText, model: GPT) -> Row:
+    """Return what one choice of blocks holds of full weights, and the loss through it alone."""
+    windows, held = text.validation[: WINDOWS * LENGTH].view(-1, LENGTH), []
+
+    def watched(q: Tensor, k: Tensor, v: Tensor, mask: Tensor) -> Tensor:
+        weights = masked_softmax(q @ k.mT / math.sqrt(q.shape[-1]), mask)
+        held.append((weights * choose(q, k)).sum(-1)[..., LENGTH // 2 :].mean().item())
+        return weights @ v
+
+    def alone(q: Tensor, k: Tensor, v: Tensor, mask: Tensor) -> Tensor:
+        return scaled_dot_product_attention(q, k, v, choose(q, k))
+
+    with torch.no_grad():
+        reading(model, watched).logits(windows)
+    loss = next_token_loss(reading(model, alone), text.validation)
+    return {"share": [round(one, 3) for one in held], "loss": round(loss, 3)}
 
 
 def main() -> None:
     """Measure everything and write one JSON file."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rounds", type=int, default=5, help="how often to time (default 5)")
-    parser.add_argument("--steps", type=int, default=STEPS, help="updates (default 500)")
-    parser.add_argument("--longest", type=int, default=TEXTS[-1], help="longest text")
-    parser.add_argument("--out", type=Path, default=RESULTS, help="folder to write to")
-    options = parser.parse_args()
-    torch.set_num_threads(1)
+    script = Script(__file__, __doc__, rounds=5)
     text = token_text(character_text())
-    torch.manual_seed(0)
-    model = GPT(len(text.tokenizer), positions="rope", **SIZES)
-    bar = partial(tqdm, desc="training", ncols=80)
-    train_gpt(model, text.train, steps=options.steps, seed=0, progress=bar)
+    model = small_gpt(text, STEPS, seed=0)
     full = round(next_token_loss(model, text.validation), 3)
     found = [row for top_k in (1, 2, 3) for row in shares(text, model, top_k)]
     with torch.inference_mode():
-        steps = [row for length in TOKENS for row in step(length, options.rounds)]
-        blocks = [text_of(n, options.rounds) for n in TEXTS if n <= options.longest]
-    write_record(
-        options.out / "chapter_08_practice.json",
+        steps = [row for length in TOKENS for row in step(length, script.options.rounds)]
+        blocks = [text_of(n, script.options.rounds) for n in TEXTS]
+    script.record(
         what="a step from a latent cache, and attention to selected blocks",
-        command="python benchmarks/chapter_08_practice.py",
         settings={"step": STEP, "block": BLOCK, "top_k": TOP_K, "heads": HEADS, "d_k": D_K,
-                  "gpt": SIZES, "gpt_steps": options.steps, "window": LENGTH,
+                  "gpt": SIZES, "gpt_steps": STEPS, "window": LENGTH,
                   "gpt_block": SHORT_BLOCK, "full_loss": full, "processor": processor()},
         steps=steps,
         blocks=blocks,

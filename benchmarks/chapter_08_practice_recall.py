@@ -10,17 +10,14 @@ takes four minutes on one core.
     .venv/bin/python benchmarks/chapter_08_practice_recall.py
 """
 
-from __future__ import annotations
-
-import argparse
 import math
-import time
-from pathlib import Path
+from itertools import product
 from typing import Any, cast
 
 import torch
-from recording import RESULTS, write_record
-from timing import processor
+from chapter_08_recall import ASKED, PAIRS, SEQUENCES
+from recording import Row, Script, each
+from timing import clocked, processor
 from torch import Tensor, nn
 
 from course_utils.attention import (
@@ -37,7 +34,7 @@ from course_utils.models.recall import (
     train_recall,
 )
 
-STEPS, EVERY, PAIRS, ASKED, HEADS = 600, 25, (2, 16), (4, 16, 32, 64), 4
+STEPS, EVERY, HEADS = 600, 25, 4
 KINDS = ("full", "differential", "gated")
 
 
@@ -84,45 +81,31 @@ def made(kind: str, seed: int) -> RecallModel:
     return model
 
 
-def trained(kind: str, seed: int, steps: int) -> dict[str, Any]:
+def trained(kind: str, seed: int) -> Row:
     """Train one model and return what it recalls."""
     model = made(kind, seed)
-    start = time.process_time()
-    losses = train_recall(model, steps=steps, seed=seed, pairs=PAIRS)
-    seconds = time.process_time() - start
+    losses, seconds = clocked(train_recall, model, steps=STEPS, seed=seed, pairs=PAIRS)
     balances = [getattr(layer.attend, "balance", None) for layer in cast(Any, model.layers)]
     return {
-        "kind": kind, "seed": seed, "steps": steps, "cpu_seconds": round(seconds, 1),
+        "kind": kind, "seed": seed, "steps": STEPS, "cpu_seconds": seconds,
         "parameters": sum(weight.numel() for weight in model.parameters()),
         "balances": [round(one.item(), 3) for one in balances if one is not None],
         "loss_at": {
             str(at): round(sum(losses[at - EVERY : at]) / EVERY, 4)
-            for at in range(EVERY, steps + 1, EVERY)
+            for at in range(EVERY, STEPS + 1, EVERY)
         },
-        "recalled": {n: round(one, 4) for n, one in judge_recall(model, ASKED, 128).items()},
+        "recalled": {n: round(one, 4) for n, one in judge_recall(model, ASKED, SEQUENCES).items()},
     }  # fmt: skip
 
 
 def main() -> None:
     """Train all models and write one JSON file."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--seeds", type=int, default=3, help="how many (default 3)")
-    parser.add_argument("--steps", type=int, default=STEPS, help=f"updates (default {STEPS})")
-    parser.add_argument("--out", type=Path, default=RESULTS, help="folder to write to")
-    options = parser.parse_args()
-    torch.set_num_threads(1)
-    runs = []
-    for kind in KINDS:
-        for seed in range(options.seeds):
-            runs.append(trained(kind, seed, options.steps))
-            print(runs[-1], flush=True)
-    write_record(
-        options.out / "chapter_08_practice_recall.json",
+    script = Script(__file__, __doc__, seeds=3)
+    script.record(
         what="recall with full, differential and gated attention",
-        command=f"python benchmarks/chapter_08_practice_recall.py --seeds {options.seeds}",
         settings={"batch": 32, "learning_rate": 3e-3, "d_model": D_MODEL, "layers": LAYERS,
                   "heads": HEADS, "trained_pairs": PAIRS, "processor": processor()},
-        runs=runs,
+        runs=each(trained, product(KINDS, range(script.options.seeds))),
     )  # fmt: skip
 
 

@@ -9,17 +9,12 @@ the same symbols without the start token. It takes five minutes on one core.
     .venv/bin/python benchmarks/chapter_08_practice_sinks.py
 """
 
-from __future__ import annotations
-
-import argparse
-import time
-from collections.abc import Callable
-from pathlib import Path
+from itertools import product
 from typing import Any, cast
 
 import torch
-from recording import RESULTS, write_record
-from timing import processor
+from recording import Row, Script, each, rounded
+from timing import clocked, processor
 from torch import Tensor, nn
 from torch.nn import functional as F
 
@@ -39,7 +34,7 @@ from course_utils.models.induction import (
     later_copies_right,
     train_induction,
 )
-from course_utils.models.small_transformer import Block, SmallTransformer
+from course_utils.models.small_transformer import SmallTransformer
 
 STEPS = 400
 
@@ -114,64 +109,52 @@ KINDS: dict[str, dict[str, Any]] = {
 
 
 @torch.no_grad()
-def rests(model: SmallTransformer, first: int) -> dict[str, Any]:
+def rests(model: SmallTransformer, first: int) -> Row:
     """Return the weight on the first position and what is left to the sink; `first` 1 hides one."""
     tokens = judged_segments()[:, first:-1]
     weights = torch.stack(model.weights(tokens, causal_mask(*2 * (LENGTH - first,)))).mean((1, 2))
     copies = {"first copy": slice(2 - first, TESTED_PERIOD + 1 - first),
               "later copies": slice(TESTED_PERIOD + 1 - first, None)}  # fmt: skip
-    found: dict[str, Any] = {}
+    found: Row = {}
     for name, rows in copies.items():
         part = weights[:, rows]
         found[name] = {
-            "start": [round(one, 3) for one in part[..., 0].mean(-1).tolist()],
-            "sink": [round(abs(one), 3) for one in (1 - part.sum(-1)).mean(-1).tolist()],
+            "start": rounded(part[..., 0].mean(-1)),
+            "sink": rounded((1 - part.sum(-1)).mean(-1).abs()),
         }
     return found
 
 
-def trained(name: str, seed: int, steps: int) -> dict[str, Any]:
+def learnt(heads: Any) -> list[float]:
+    """Return the sink of each head, where it has one."""
+    sinks = getattr(heads, "sink", torch.empty(0)).tolist()
+    return [round(heads.rate * one, 2) for one in sinks]
+
+
+def trained(name: str, seed: int) -> Row:
     """Train one model and return what it learnt."""
     model = induction_model(seed)
-    for block in model.blocks:
-        attention = cast(Block, block).attention
-        cast(Any, block).attention = Heads(attention, **KINDS[name])
+    for block in cast(Any, model.blocks):
+        block.attention = Heads(block.attention, **KINDS[name])
     hidden = "no start" in name
     trainee = cast(SmallTransformer, WithoutStart(model) if hidden else model)
-    start = time.process_time()
-    losses = train_induction(trainee, steps=steps, seed=seed)
-    learnt: Callable[[nn.Module], list[float]] = lambda heads: [  # noqa: E731
-        round(heads.rate * one, 2) for one in getattr(heads, "sink", torch.empty(0)).tolist()
-    ]
+    losses, seconds = clocked(train_induction, trainee, steps=STEPS, seed=seed)
     return {
-        "kind": name, "seed": seed, "steps": steps,
-        "cpu_seconds": round(time.process_time() - start, 1),
+        "kind": name, "seed": seed, "steps": STEPS, "cpu_seconds": seconds,
         "last_loss": round(sum(losses[-20:]) / 20, 3),
         "right": round(later_copies_right(trainee), 3),
-        "sinks": [learnt(cast(Block, block).attention) for block in model.blocks],
+        "sinks": [learnt(block.attention) for block in cast(Any, model.blocks)],
         **rests(model, int(hidden)),
     }  # fmt: skip
 
 
 def main() -> None:
     """Train all models and write one JSON file."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--seeds", type=int, default=3, help="how many (default 3)")
-    parser.add_argument("--steps", type=int, default=STEPS, help=f"updates (default {STEPS})")
-    parser.add_argument("--out", type=Path, default=RESULTS, help="folder to write to")
-    options = parser.parse_args()
-    torch.set_num_threads(1)
-    runs = []
-    for name in KINDS:
-        for seed in range(options.seeds):
-            runs.append(trained(name, seed, options.steps))
-            print(runs[-1], flush=True)
-    write_record(
-        options.out / "chapter_08_practice_sinks.json",
+    script = Script(__file__, __doc__, seeds=3)
+    script.record(
         what="where the heads of the induction model rest: a learned sink, a gate, a start token",
-        command=f"python benchmarks/chapter_08_practice_sinks.py --seeds {options.seeds}",
         settings={"length": LENGTH, "tested_period": TESTED_PERIOD, "processor": processor()},
-        runs=runs,
+        runs=each(trained, product(KINDS, range(script.options.seeds))),
     )
 
 

@@ -4,24 +4,16 @@ Every model has two layers of width 64 and the same number of parameters; what a
 into the feed-forward layers. Lists of 2 to 16 pairs are learnt, lists of 4, 16, 32 and 64 pairs are
 asked for.
 
-The record is written after each model, and a second start goes on where the first ended. It takes
-about fifteen minutes on one core:
+It takes about fifteen minutes on one core:
 
     python benchmarks/chapter_08_recall.py
 """
 
-from __future__ import annotations
-
-import argparse
-import itertools
-import json
-import time
-from pathlib import Path
-from typing import Any
+from itertools import product
 
 import torch
-from recording import RESULTS, write_record
-from tqdm import tqdm
+from recording import Row, Script, each
+from timing import training
 
 from course_utils.models.recall import (
     D_MODEL,
@@ -33,7 +25,6 @@ from course_utils.models.recall import (
     train_recall,
 )
 
-RESULT = RESULTS / "chapter_08_recall.json"
 MIXED = "window of 16, then grouped-query"
 STEPS, PAIRS, ASKED, SEQUENCES = 1000, (2, 16), (4, 16, 32, 64), 128
 MODELS: dict[str, tuple[str, int, int] | tuple[str, int, int, int]] = {
@@ -54,22 +45,14 @@ MODELS: dict[str, tuple[str, int, int] | tuple[str, int, int, int]] = {
 }
 
 
-def trained(model: RecallModel, seed: int, steps: int) -> dict[str, Any]:
+def trained(model: RecallModel, seed: int, steps: int) -> Row:
     """Train a model, and return what it recalls."""
-    start = time.process_time()
-    losses = train_recall(model, steps=steps, seed=seed, pairs=PAIRS)
-    return {
-        "seed": seed,
-        "parameters": sum(weight.numel() for weight in model.parameters()),
-        "cpu_seconds": round(time.process_time() - start, 1),
-        "last_loss": round(sum(losses[-50:]) / 50, 4),
-        "recalled": {
-            pairs: round(share, 4) for pairs, share in judge_recall(model, ASKED, SEQUENCES).items()
-        },
-    }
+    learnt = training(train_recall, model, steps=steps, seed=seed, pairs=PAIRS)
+    recalled = {n: round(one, 4) for n, one in judge_recall(model, ASKED, SEQUENCES).items()}
+    return {"seed": seed, **learnt, "recalled": recalled}
 
 
-def run(name: str, seed: int) -> dict[str, Any]:
+def run(seed: int, name: str) -> Row:
     """Make and train one model, and return what it recalls."""
     torch.manual_seed(seed)
     model = RecallModel(*MODELS[name])
@@ -79,35 +62,16 @@ def run(name: str, seed: int) -> dict[str, Any]:
 
 
 def main() -> None:
-    """Run every combination that the record lacks."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2], help="default 0 1 2")
-    parser.add_argument("--out", type=Path, default=RESULT, help="file to write and to go on from")
-    options = parser.parse_args()
-    torch.set_num_threads(1)
-    runs: list[dict[str, Any]] = []
-    if options.out.exists():
-        runs = json.loads(options.out.read_text())["runs"]
-    done = {(one["model"], one["seed"]) for one in runs}
-    for seed, name in tqdm(list(itertools.product(options.seeds, MODELS)), ncols=80):
-        if (name, seed) not in done:
-            runs.append(run(name, seed))
-            save(options.out, runs)
-    save(options.out, runs)
-
-
-def save(path: Path, runs: list[dict[str, Any]]) -> None:
-    """Write the record."""
-    write_record(
-        path,
+    """Run every combination and write one JSON file."""
+    script = Script(__file__, __doc__, seeds=3)
+    script.record(
         what="share of values recalled, by attention and length of the list",
-        command="python benchmarks/chapter_08_recall.py",
         settings={
             "steps": STEPS, "batch": 32, "learning_rate": 3e-3, "d_model": D_MODEL,
             "layers": LAYERS, "keys": SYMBOLS, "values": SYMBOLS, "window": WINDOW,
             "trained_pairs": PAIRS, "sequences": SEQUENCES,
         },
-        runs=sorted(runs, key=lambda one: (one["seed"], list(MODELS).index(one["model"]))),
+        runs=each(run, product(range(script.options.seeds), MODELS)),
     )  # fmt: skip
 
 

@@ -1,25 +1,20 @@
 """Measure the attention functions that PyTorch brings, and what a compiler makes of a written one.
 
-Method: one thread, float32, one sequence, 8 heads of width 64. Calls are compared in rounds: a
-round times each of them once, in a new order, by CPU time (`time.process_time`). A ratio is the
-median over the rounds. The peak is the most that torch's allocator held beyond the inputs. `fused`
+Method: one thread, float32, one sequence, 8 heads of width 64. Calls are compared
+as `timing.py` says. The peak is the most that torch's allocator held beyond the inputs. `fused`
 says how many attentions torch.compile recognised in the code and replaced by its own. It takes two
 minutes on one core and needs a C++ compiler.
 
     .venv/bin/python benchmarks/chapter_09_production.py
 """
 
-from __future__ import annotations
-
-import argparse
 import math
 from collections.abc import Callable
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import torch
-from recording import RESULTS, write_record
+from recording import Script
 from timing import Call, in_rounds, milliseconds, processor, ratio
 from torch import Tensor
 from torch._dynamo.utils import counters
@@ -86,15 +81,11 @@ def ways(length: int) -> tuple[dict[str, Call], dict[str, int]]:
 
 def main() -> None:
     """Measure and write the record."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--length", type=int, default=2048)
-    parser.add_argument("--rounds", type=int, default=9)
-    parser.add_argument("--out", type=Path, default=RESULTS / "chapter_09_production.json")
-    options = parser.parse_args()
-    torch.set_num_threads(1)
+    script = Script(__file__, __doc__, length=2048, rounds=9)
+    length, rounds = script.options.length, script.options.rounds
     with torch.inference_mode():
-        calls, fused = ways(options.length)
-        seconds = in_rounds(calls, options.rounds)
+        calls, fused = ways(length)
+        seconds = in_rounds(calls, rounds)
         runs = [
             {
                 "way": name,
@@ -105,12 +96,10 @@ def main() -> None:
             }
             for name, call in calls.items()
         ]
-    write_record(
-        options.out,
+    script.record(
         what="PyTorch's own attention functions, and attention that torch.compile is given",
-        command="python benchmarks/chapter_09_production.py",
         settings={
-            "length": options.length, "heads": HEADS, "width": WIDTH, "rounds": options.rounds,
+            "length": length, "heads": HEADS, "width": WIDTH, "rounds": rounds,
             "processor": processor(),
         },
         runs=runs,

@@ -1,8 +1,7 @@
 """Measure time and memory of tiled attention beside torch's own, forward and in training.
 
-Method: one thread, float32, one sequence, 4 heads of width 64. Calls are compared in rounds: a
-round times each of them once, in a new order, by CPU time (`time.process_time`). A ratio is the
-median over the rounds. The peak is the most that torch's allocator held beyond the inputs; forward,
+Method: one thread, float32, one sequence, 4 heads of width 64. Calls are compared
+as `timing.py` says. The peak is the most that torch's allocator held beyond the inputs; forward,
 the output is part of it, and in training the output and the three gradients.
 
 Three tables: `runs` has every way at every length, forward and in training, `exponents` the power
@@ -12,17 +11,13 @@ takes about ten minutes on one core and 4 GB.
     .venv/bin/python benchmarks/chapter_09_tiled.py
 """
 
-from __future__ import annotations
-
-import argparse
 from collections.abc import Callable
 from functools import partial
 from itertools import product
-from pathlib import Path
-from typing import Any
+from unittest import mock
 
 import torch
-from recording import RESULTS, write_record
+from recording import Row, Script
 from timing import Call, in_rounds, milliseconds, processor, ratio
 from torch import Tensor
 from torch.nn import functional as F
@@ -42,7 +37,6 @@ LENGTHS = (512, 1024, 2048, 4096, 8192)
 TILES = tuple(product((32, 64, 128, 256, 512, 1024), (32, 128, 512, 1024)))
 LONGEST_KEPT = 4096  # in training; what keeps n² numbers would need 10 GB at the next length
 Attention = Callable[[Tensor, Tensor, Tensor], Tensor]
-Row = dict[str, Any]
 
 
 def inputs(length: int) -> list[Tensor]:
@@ -134,28 +128,18 @@ def tile_sizes(rounds: int) -> list[Row]:
 
 def with_tiles(rows: int, keys: int, *given: Tensor) -> Tensor:
     """Call `recomputed_attention` with tiles of another size."""
-    before = tiled_autograd.ROWS, tiled_autograd.KEYS
-    tiled_autograd.ROWS, tiled_autograd.KEYS = rows, keys
-    try:
+    with mock.patch.multiple(tiled_autograd, ROWS=rows, KEYS=keys):
         return recomputed_attention(*given)
-    finally:
-        tiled_autograd.ROWS, tiled_autograd.KEYS = before
 
 
 def main() -> None:
     """Measure everything and write one JSON file."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rounds", type=int, default=7, help="repeats of each (default 7)")
-    parser.add_argument("--out", type=Path, default=RESULTS, help="folder to write to")
-    options = parser.parse_args()
-    torch.set_num_threads(1)
+    script = Script(__file__, __doc__, rounds=7)
     with torch.inference_mode():
-        tiles = tile_sizes(options.rounds)
-    runs = measured(options.rounds)
-    write_record(
-        options.out / "chapter_09_tiled.json",
+        tiles = tile_sizes(script.options.rounds)
+    runs = measured(script.options.rounds)
+    script.record(
         what="time and peak memory of tiled attention beside torch's own, forward and in training",
-        command=f"python benchmarks/chapter_09_tiled.py --rounds {options.rounds}",
         settings={
             "heads": HEADS, "d_k": D_K, "block": BLOCK, "rows": tiled_autograd.ROWS,
             "keys": tiled_autograd.KEYS, "dtype": "float32", "processor": processor(),

@@ -1,8 +1,7 @@
 """Measure what one more token costs, by its position, and beside Hugging Face's generate.
 
-Method: one thread, float32. Calls are compared in rounds: a round times each of them once, in a new
-order, by CPU time (`time.process_time`); a ratio is the median over the rounds, and a time too. The
-positions have three times as many rounds as were asked for.
+Method: one thread, float32. Calls are compared as `timing.py` says; the positions have
+three times as many rounds as were asked for.
 
 `runs` has one decoding step at each position: the cache holds all tokens before it, takes one more,
 and is set back after it, so that every repeat does the same. `lines` are fitted to these times, and
@@ -19,23 +18,18 @@ It takes five minutes on one core, and needs the extra [bench]:
     .venv/bin/python benchmarks/chapter_10_decode.py
 """
 
-from __future__ import annotations
-
-import argparse
 import os
 from functools import partial
 from importlib.metadata import version
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import torch
-from recording import RESULTS, write_record
+from recording import Row, Script
 from timing import Call, in_rounds, milliseconds, processor, ratio
 from torch import Tensor
 from tqdm import tqdm
 
-from course_utils.attention import grouped_query_attention
+from course_utils.attention import KVCache, grouped_query_attention
 from course_utils.measure import count_flops, fit_power_law
 from course_utils.models import GPT, ModelCache, from_gpt2, generate
 
@@ -47,7 +41,8 @@ SIZES = {"d_model": 256, "num_heads": 8, "num_layers": 4}
 TOKENS = 1000
 WAYS = {"MHA": 8, "GQA": 2, "MQA": 1}
 PROMPT = 16
-GENERATED = (  # d_model, layers, heads, vocabulary, batch, new tokens
+SIZE = ("d_model", "layers", "heads", "vocabulary", "batch", "new_tokens")
+GENERATED = (
     (64, 2, 4, 1000, 1, 256),
     (128, 2, 4, 1000, 1, 256),
     (256, 4, 8, 1000, 1, 256),
@@ -55,34 +50,26 @@ GENERATED = (  # d_model, layers, heads, vocabulary, batch, new tokens
     (512, 8, 8, 1000, 1, 128),
     (768, 12, 12, 50257, 1, 48),
 )
-Row = dict[str, Any]
 
 
-class Concatenated:
+class Concatenated(KVCache):
     """A cache that makes longer tensors at every token."""
 
     def __init__(self, key: Tensor, value: Tensor) -> None:
-        self.key, self.value, self.length = key, value, key.shape[2]
-        self.longer = (key, value)
-
-    @property
-    def num_bytes(self) -> int:
-        """How many bytes the tensors of the last token take."""
-        return sum(one.nbytes for one in self.longer)
+        self.key, self.value, self._length = key, value, key.shape[2]
 
     def append(self, key: Tensor, value: Tensor) -> None:
         """Put the new ones behind the first `length`, in new tensors."""
         self.longer = (torch.cat((self.key, key), dim=2), torch.cat((self.value, value), dim=2))
 
-    def attend(self, query: Tensor) -> Tensor:
+    def attend(self, query: Tensor, first: None = None) -> Tensor:
         """Return what the one query finds."""
         return grouped_query_attention(query, *self.longer)
 
 
 def step(model: GPT, cache: ModelCache, before: int, token: Tensor) -> None:
     """Read one token behind so many, which stay as they were."""
-    for layer in cache.layers:
-        layer.length = before
+    cache.crop(before)
     model(token, cache)
 
 
@@ -173,8 +160,8 @@ def generations(
 def beside(rounds: int) -> list[Row]:
     """Compare whole runs with Hugging Face's."""
     rows = []
-    for d_model, layers, heads, tokens, batch, new in tqdm(GENERATED, desc="generate", ncols=80):
-        calls = generations(d_model, layers, heads, tokens, batch, new)
+    for size in tqdm(GENERATED, desc="generate", ncols=80):
+        calls, (*_, batch, new) = generations(*size), size
         same = all(
             torch.equal(call()[:, PROMPT:], calls["ours"]())  # type: ignore[index]
             for name, call in calls.items() if name != "ours"
@@ -182,8 +169,7 @@ def beside(rounds: int) -> list[Row]:
         seconds = in_rounds(calls, rounds)
         faster = min(("dynamic", "static"), key=lambda name: milliseconds(seconds[name]))
         rows.append({
-            "d_model": d_model, "layers": layers, "heads": heads, "vocabulary": tokens,
-            "batch": batch, "new_tokens": new, "same_tokens": same,
+            **dict(zip(SIZE, size, strict=True)), "same_tokens": same,
             "tokens_a_second": {
                 name: round(1e3 * batch * new / milliseconds(one)) for name, one in seconds.items()
             },
@@ -194,19 +180,13 @@ def beside(rounds: int) -> list[Row]:
 
 def main() -> None:
     """Measure everything and write one JSON file."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rounds", type=int, default=7, help="repeats of each (default 7)")
-    parser.add_argument("--out", type=Path, default=RESULTS, help="folder to write to")
-    options = parser.parse_args()
-    torch.set_num_threads(1)
+    script = Script(__file__, __doc__, rounds=7)
     torch.manual_seed(0)
     with torch.inference_mode():
-        whole = beside(options.rounds)
-        runs = by_position(3 * options.rounds)
-    write_record(
-        options.out / "chapter_10_decode.json",
+        whole = beside(script.options.rounds)
+        runs = by_position(3 * script.options.rounds)
+    script.record(
         what="the cost of a token by its position, and generation beside Hugging Face's",
-        command=f"python benchmarks/chapter_10_decode.py --rounds {options.rounds}",
         versions={"transformers": version("transformers")},
         settings={
             **SIZES, "num_kv_heads": WAYS, "vocabulary": TOKENS, "prompt": PROMPT,

@@ -1,7 +1,6 @@
 """Measure what a server gains: rows that share the weights, rows that are not wasted, shared pages.
 
-Method: one thread, float32, processor time (`time.process_time`). Calls are compared in rounds: a
-round times each once, in a new order; times and ratios are medians over the rounds.
+Method: one thread, float32. Calls are compared as `timing.py` says.
 
 `runs` is decoding by batch size, each sequence with a cache of its own: a whole step, and its
 matrix products with weights alone. FLOPs and bytes are counts: the weights, read once a step, and
@@ -17,19 +16,15 @@ It takes some minutes on one core:
     .venv/bin/python benchmarks/chapter_10_serving.py
 """
 
-from __future__ import annotations
-
-import argparse
 import math
 import random
 import statistics
 from collections.abc import Iterator
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import torch
-from recording import RESULTS, write_record
+from recording import Row, Script
 from timing import Call, in_rounds, milliseconds, processor, ratio
 from torch import nn
 from torch.nn import functional as F
@@ -46,7 +41,6 @@ REQUESTS, ROWS, PAGE = 32, 8, 16
 BUDGETS = (8, 64, 256)
 PAGES = (96, 48, 32, 24)
 BEGINNING, READERS = 96, 16
-Row = dict[str, Any]
 
 
 def step_of(model: GPT, batch: int) -> Call:
@@ -252,20 +246,14 @@ def prefixes(model: GPT, rounds: int) -> list[Row]:
 
 def main() -> None:
     """Measure everything and write one JSON file."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rounds", type=int, default=5, help="repeats of each (default 5)")
-    parser.add_argument("--out", type=Path, default=RESULTS, help="folder to write to")
-    options = parser.parse_args()
-    torch.set_num_threads(1)
+    script = Script(__file__, __doc__, rounds=5)
     torch.manual_seed(0)
     model = GPT(TOKENS, **SMALL)
-    shared = prefixes(model, options.rounds)
-    waits, tight = batching(model, options.rounds), by_pages(model)
-    runs, roofs = by_batch(options.rounds)
-    write_record(
-        options.out / "chapter_10_serving.json",
+    shared = prefixes(model, script.options.rounds)
+    waits, tight = batching(model, script.options.rounds), by_pages(model)
+    runs, roofs = by_batch(script.options.rounds)
+    script.record(
         what="decoding by batch size, continuous against static batching, and shared prefixes",
-        command=f"python benchmarks/chapter_10_serving.py --rounds {options.rounds}",
         settings={
             "by_batch": {**LARGE, "past": PAST}, "serving": SMALL, "vocabulary": TOKENS,
             "requests": REQUESTS, "static_batch": ROWS, "page": PAGE,

@@ -14,21 +14,13 @@ guess is replaced by a draw from p. It takes six minutes on one core.
     .venv/bin/python benchmarks/chapter_10_speculation.py
 """
 
-from __future__ import annotations
-
-import argparse
-import random
-import statistics
-import time
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import torch
-from recording import RESULTS, write_record
-from timing import in_rounds, milliseconds, processor
+from recording import Row, Script, bar
+from timing import clocked, in_rounds, milliseconds, processor, ratio
 from torch import Tensor
-from tqdm import tqdm
 
 from course_utils.data import character_text
 from course_utils.models import (
@@ -51,17 +43,15 @@ FED = (1, 2, 3, 5, 9, 17)
 DRAWS, SYMBOLS = 20_000, 8
 
 
-def trained(text: TokenText, sizes: dict[str, int], steps: int) -> tuple[GPT, dict[str, Any]]:
+def trained(text: TokenText, sizes: dict[str, int], steps: int) -> tuple[GPT, Row]:
     """Train a model and say what it cost and what it lost."""
     torch.manual_seed(0)
     model = GPT(len(text.tokenizer), positions="rope", max_length=LONGEST, **sizes)
-    bar = partial(tqdm, desc=f"{sizes['num_layers']} layers", ncols=80)
-    start = time.process_time()
-    train_gpt(model, text.train, steps=steps, seed=0, progress=bar)
-    seconds = time.process_time() - start
+    progress = bar(f"{sizes['num_layers']} layers")
+    _, seconds = clocked(train_gpt, model, text.train, steps=steps, seed=0, progress=progress)
     return model, {
         **sizes, "parameters": sum(one.numel() for one in model.parameters()), "steps": steps,
-        "cpu_seconds": round(seconds, 1),
+        "cpu_seconds": seconds,
         "loss": round(next_token_loss(model, text.validation), 4),
     }  # fmt: skip
 
@@ -73,33 +63,13 @@ def formula(acceptance: float, gamma: int) -> float:
 
 def one_way(target: GPT, draft: Any, gamma: int, greedy: bool, prompts: list[Tensor]) -> Any:
     """Write behind each prompt, plainly where there is no draft."""
-    made = []
-    for number, prompt in enumerate(prompts):
-        generator = torch.Generator().manual_seed(number)
-        if draft is None:
-            temperature = 0.0 if greedy else 1.0
-            made.append(
-                generate(target, prompt, WRITTEN, temperature=temperature, generator=generator)
-            )
-        else:
-            made.append(
-                speculative_decode(
-                    target, draft, prompt, WRITTEN, gamma=gamma, greedy=greedy, generator=generator
-                )
-            )
-    return made
-
-
-def in_turns(ways: dict[Any, Any], rounds: int) -> tuple[dict[Any, Any], dict[Any, list[float]]]:
-    """Run every way once a round; return what each wrote, and its seconds in every round."""
-    seconds: dict[Any, list[float]] = {name: [] for name in ways}
-    wrote = {}
-    for number in tqdm(range(rounds), desc="rounds", ncols=80):
-        for name in random.Random(number).sample(list(ways), len(ways)):
-            start = time.process_time()
-            wrote[name] = ways[name]()
-            seconds[name].append(time.process_time() - start)
-    return wrote, seconds
+    write = partial(generate, temperature=0.0 if greedy else 1.0)
+    if draft is not None:
+        write = partial(speculative_decode, draft=draft, gamma=gamma, greedy=greedy)
+    return [
+        write(target, prompt=prompt, num_tokens=WRITTEN, generator=torch.Generator().manual_seed(n))
+        for n, prompt in enumerate(prompts)
+    ]
 
 
 def summed_up(name: Any, wrote: Any, seconds: list[float], plain: Any, base: list[float]) -> Any:
@@ -108,10 +78,8 @@ def summed_up(name: Any, wrote: Any, seconds: list[float], plain: Any, base: lis
     count = PROMPTS * WRITTEN
     row = {
         "draft": draft, "gamma": gamma, "greedy": greedy,
-        "milliseconds": round(1e3 * statistics.median(seconds) / count, 3),
-        "times_faster": round(
-            statistics.median(b / s for b, s in zip(base, seconds, strict=True)), 3
-        ),
+        "milliseconds": round(milliseconds(seconds) / count, 3),
+        "times_faster": ratio(base, seconds),
     }  # fmt: skip
     if draft == "none":
         return row
@@ -168,15 +136,10 @@ def law(seed: int = 0) -> dict[str, float]:
 
 def main() -> None:
     """Train, decode and write one JSON file."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--steps", type=int, default=350, help="steps of the target (default 350)")
-    parser.add_argument("--rounds", type=int, default=11, help="rounds of decoding (default 11)")
-    parser.add_argument("--out", type=Path, default=RESULTS, help="folder to write to")
-    options = parser.parse_args()
-    torch.set_num_threads(1)
+    script = Script(__file__, __doc__, steps=350, rounds=11)
     text = token_text(character_text())
-    target, about_target = trained(text, TARGET, options.steps)
-    small, about_draft = trained(text, DRAFT, 2 * options.steps)
+    target, about_target = trained(text, TARGET, script.options.steps)
+    small, about_draft = trained(text, DRAFT, 2 * script.options.steps)
     table = bigram_scores(text.train, len(text.tokenizer))
     drafts = {"GPT": small, "bigrams": lambda tokens: table[tokens[:, -1]]}
     starts = [number * (len(text.validation) // PROMPTS) for number in range(PROMPTS)]
@@ -188,18 +151,14 @@ def main() -> None:
             for gamma in GAMMAS:
                 way = partial(one_way, target, draft, gamma, greedy, prompts)
                 ways[name, gamma, greedy] = way
-    wrote, seconds = in_turns(ways, options.rounds)
-    write_record(
-        options.out / "chapter_10_speculation.json",
+    wrote = {name: way() for name, way in ways.items()}
+    seconds = in_rounds(ways, script.options.rounds, 0.0)
+    script.record(
         what="speculative decoding: acceptance, tokens per call and time, of two drafts",
-        command=(
-            f"python benchmarks/chapter_10_speculation.py --steps {options.steps} "
-            f"--rounds {options.rounds}"
-        ),
         settings={
             "target": about_target, "GPT": about_draft, "vocabulary": len(text.tokenizer),
             "prompts": PROMPTS, "prompt": PROMPT, "written": WRITTEN, "draws": DRAWS,
-            "processor": processor(), "calls": time_of_calls(target, 4 * options.rounds),
+            "processor": processor(), "calls": time_of_calls(target, 4 * script.options.rounds),
             "law": law(),
         },
         runs=[

@@ -9,20 +9,14 @@ written through that one. `cpu_seconds` are of training alone. It takes three mi
     .venv/bin/python benchmarks/chapter_10_training.py
 """
 
-from __future__ import annotations
-
-import argparse
 import math
-import time
 from collections.abc import Callable
 from functools import partial
-from pathlib import Path
-from typing import Any
 
 import torch
-from recording import RESULTS, write_record
-from timing import processor
-from tqdm import tqdm
+from recording import Row, Script, bar, each
+from timing import clocked, processor
+from torch import Tensor
 
 from course_utils.attention import QuantizedCache, RollingCache
 from course_utils.data import character_text
@@ -57,14 +51,25 @@ def rolling_cache(batch: int) -> ModelCache:
     )
 
 
-def trained(text: TokenText, steps: int, seed: int) -> dict[str, Any]:
-    """Train one model and return what it costs, what it lost, and what it writes."""
+def small_gpt(text: TokenText, steps: int, seed: int) -> GPT:
+    """Return a model after its training."""
     torch.manual_seed(seed)
     model = GPT(len(text.tokenizer), positions="rope", **SIZES)
-    bar = partial(tqdm, desc=f"{steps} steps, seed {seed}", ncols=80)
-    start = time.process_time()
-    train_gpt(model, text.train, steps=steps, seed=seed, progress=bar)
-    seconds = time.process_time() - start
+    progress = bar(f"{steps} steps, seed {seed}")
+    train_gpt(model, text.train, steps=steps, seed=seed, progress=progress)
+    return model
+
+
+def reading(model: GPT, attend: Callable[..., Tensor]) -> GPT:
+    """Return the same model with another attention."""
+    other = GPT(model.token.num_embeddings, positions="rope", attend=attend, **SIZES)
+    other.load_state_dict(model.state_dict())
+    return other
+
+
+def trained(text: TokenText, steps: int, seed: int) -> Row:
+    """Train one model and return what it costs, what it lost, and what it writes."""
+    model, seconds = clocked(small_gpt, text, steps, seed)
     caches: dict[str, Callable[[int], ModelCache]] = {
         "float32": partial(model.new_cache, max_length=LENGTH), "int8": int8_cache,
     }  # fmt: skip
@@ -75,7 +80,7 @@ def trained(text: TokenText, steps: int, seed: int) -> dict[str, Any]:
         temperature=0.6, top_k=20, generator=generator,
     )  # fmt: skip
     return {
-        "steps": steps, "seed": seed, "cpu_seconds": round(seconds, 1),
+        "steps": steps, "seed": seed, "cpu_seconds": seconds,
         "parameters": sum(one.numel() for one in model.parameters()), "loss": round(loss, 4),
         "bits_a_character": round(loss / text.characters_per_token / math.log(2), 4),
         "loss_through": {
@@ -98,23 +103,16 @@ def trained(text: TokenText, steps: int, seed: int) -> dict[str, Any]:
 
 def main() -> None:
     """Train all models and write one JSON file."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--seeds", type=int, default=3, help="how many short runs (default 3)")
-    parser.add_argument("--out", type=Path, default=RESULTS, help="folder to write to")
-    options = parser.parse_args()
-    torch.set_num_threads(1)
+    script = Script(__file__, __doc__, seeds=3)
     text = token_text(character_text())
-    runs = [trained(text, SHORT, seed) for seed in range(options.seeds)]
-    runs.append(trained(text, LONG, seed=0))
-    write_record(
-        options.out / "chapter_10_training.json",
+    cases = [*((text, SHORT, seed) for seed in range(script.options.seeds)), (text, LONG, 0)]
+    script.record(
         what="a small GPT trained on Python's help, and its loss through caches",
-        command=f"python benchmarks/chapter_10_training.py --seeds {options.seeds}",
         settings={
             **SIZES, "vocabulary": len(text.tokenizer), "positions": "rope", "length": LENGTH,
             "characters_a_token": round(text.characters_per_token, 3), "processor": processor(),
         },
-        runs=runs,
+        runs=each(trained, cases),
     )  # fmt: skip
 
 

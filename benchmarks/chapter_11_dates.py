@@ -9,32 +9,25 @@ an hour on one core:
     python benchmarks/chapter_11_dates.py
 """
 
-from __future__ import annotations
-
-import argparse
-import itertools
-import time
-from concurrent.futures import ProcessPoolExecutor
-from multiprocessing import get_context
-from pathlib import Path
+from itertools import product
+from statistics import mean
 from typing import Any
 
 import babel
 import torch
-from recording import RESULTS, write_record
+from chapter_02_dates import Task, judge
+from recording import Row, Script, each
+from timing import Call, clocked, in_rounds, training
 from torch import nn
 
 from course_utils.data import (
     FIRST_SYMBOL,
-    PAD,
-    DateTokens,
+    CharacterText,
     Pairs,
     character_text,
-    field_mask,
     repeat_pairs,
-    sample_dates,
 )
-from course_utils.measure import count_flops, exact_match
+from course_utils.measure import count_flops
 from course_utils.models import (
     AdditiveScore,
     AttentionContext,
@@ -42,12 +35,9 @@ from course_utils.models import (
     OneStream,
     Seq2Seq,
     Transformer,
-    field_mass,
     sequence_loss,
-    token_accuracy,
     train_deep_stack,
     train_seq2seq,
-    write_all,
 )
 
 PAIRS, TESTED = 20_000, 2000
@@ -56,17 +46,6 @@ SIZES = {"d_model": 64, "num_heads": 4, "d_ff": 256}
 KINDS = ("1 + 1", "2 + 2", "bert", "gpt", "prefix")
 LENGTHS, ROUNDS = (16, 64, 256), 5
 DEEP_STEPS, DEEP_SEEDS, LAST = 150, 2, 30
-
-
-class Task:
-    """The training pairs and the held-out ones: those of chapter 02's record."""
-
-    def __init__(self) -> None:
-        learnt = sample_dates(PAIRS, torch.Generator().manual_seed(0))
-        self.tokens = DateTokens.of(learnt)
-        self.training = self.tokens.pairs(learnt)
-        self.tested = sample_dates(TESTED, torch.Generator().manual_seed(1), held_out=True)
-        self.test = self.tokens.pairs(self.tested)
 
 
 def new_model(kind: str, alphabets: tuple[int, int], seed: int, spread: float = 1.0) -> nn.Module:
@@ -82,28 +61,16 @@ def new_model(kind: str, alphabets: tuple[int, int], seed: int, spread: float = 
     return model  # type: ignore[no-any-return]
 
 
-def run(kind: str, seed: int, spread: float) -> dict[str, Any]:
+def run(task: Task, kind: str, seed: int, spread: float) -> Row:
     """Train one model and judge it."""
-    torch.set_num_threads(1)
-    task = Task()
     model = new_model(kind, (len(task.tokens.source), len(task.tokens.target)), seed, spread)
-    start = time.process_time()
-    losses = train_seq2seq(model, task.training, seed=seed, **SETTINGS)  # type: ignore[arg-type]
-    seconds = time.process_time() - start
-    written, some = write_all(model, task.test), task.test[:64]
-    result = {
+    learnt = training(train_seq2seq, model, task.training, seed=seed, **SETTINGS)
+    some = task.test[:64]
+    return {
         "model": kind, "positions": spread, "seed": seed,
-        "exact_match": round(exact_match(written.tokens, task.test.target[:, 1:], PAD), 4),
-        "token_accuracy": round(token_accuracy(written.tokens, task.test.target), 4),
-        "parameters": sum(tensor.numel() for tensor in model.parameters()),
-        "cpu_seconds": round(seconds, 1), "last_loss": round(sum(losses[-50:]) / 50, 4),
+        **judge(model, task.tested, task.test), **learnt,
         "flops_forward": count_flops(model, some.source, some.target),
     }  # fmt: skip
-    if written.weights is not None:
-        mask = field_mask(task.tested, task.test.source.shape[1])
-        result["field_mass"] = round(field_mass(written.weights, mask), 4)
-    print(result, flush=True)  # a line as soon as it is known
-    return result
 
 
 def gru(alphabets: tuple[int, int]) -> Seq2Seq:
@@ -112,18 +79,20 @@ def gru(alphabets: tuple[int, int]) -> Seq2Seq:
     return Seq2Seq(num_source=alphabets[0], num_target=alphabets[1], context=context, width=64)
 
 
-def step_seconds(model: nn.Module, pairs: Pairs) -> float:
-    """Return the processor time of one training step: forward, backward and update."""
+def step_of(model: nn.Module, pairs: Pairs) -> Call:
+    """Return one training step: forward, backward and update."""
     optimiser = torch.optim.Adam(model.parameters())
-    start = time.process_time()
-    loss = sequence_loss(model(pairs.source, pairs.target), pairs.target)
-    optimiser.zero_grad()
-    loss.backward()
-    optimiser.step()
-    return time.process_time() - start
+
+    def step() -> None:
+        loss = sequence_loss(model(pairs.source, pairs.target), pairs.target)
+        optimiser.zero_grad()
+        loss.backward()
+        optimiser.step()
+
+    return step
 
 
-def steps_by_length() -> list[dict[str, Any]]:
+def steps_by_length() -> list[Row]:
     """Time a training step on 16 sequences of each length, the best of some rounds in turn."""
     torch.manual_seed(0)
     alphabets = FIRST_SYMBOL + 10, FIRST_SYMBOL + 10
@@ -137,61 +106,39 @@ def steps_by_length() -> list[dict[str, Any]]:
     rows = []
     for length in LENGTHS:
         pairs = repeat_pairs(torch.full((16,), length), torch.Generator().manual_seed(0))
-        best = dict.fromkeys(models, float("inf"))
-        for _ in range(ROUNDS):
-            for name, model in models.items():
-                best[name] = min(best[name], step_seconds(model, pairs))
+        steps = {name: step_of(model, pairs) for name, model in models.items()}
         rows += [
-            {"model": name, "length": length, "milliseconds": round(1000 * seconds, 2)}
-            for name, seconds in best.items()
+            {"model": name, "length": length, "milliseconds": round(1000 * min(seconds), 2)}
+            for name, seconds in in_rounds(steps, ROUNDS, 0.0).items()
         ]
     return rows
 
 
-def deep_runs() -> list[dict[str, Any]]:
-    """Train twelve layers of both orders, with and without warm-up, at two rates."""
-    text, rows = character_text(), []
-    settings = itertools.product((3e-3, 1e-3), (True, False), (0, 100), range(DEEP_SEEDS))
-    for learning_rate, pre_norm, warm_up, seed in settings:
-        torch.manual_seed(seed)
-        model = DeepStack(text.num_characters, num_layers=12, pre_norm=pre_norm)
-        how: dict[str, Any] = {"warm_up": warm_up, "learning_rate": learning_rate, "seed": seed}
-        start = time.process_time()
-        losses = train_deep_stack(model, text, steps=DEEP_STEPS, **how)
-        seconds = time.process_time() - start
-        row = {
-            "order": "pre-norm" if pre_norm else "post-norm", **how,
-            "loss": round(sum(losses[-LAST:]) / len(losses[-LAST:]), 3),
-            "cpu_seconds": round(seconds, 1),
-        }  # fmt: skip
-        print(row, flush=True)
-        rows.append(row)
-    return rows
+def deep(text: CharacterText, learning_rate: float, pre_norm: bool, warm_up: int, seed: int) -> Row:
+    """Train twelve layers."""
+    torch.manual_seed(seed)
+    model = DeepStack(text.num_characters, num_layers=12, pre_norm=pre_norm)
+    how = {"warm_up": warm_up, "learning_rate": learning_rate, "seed": seed}
+    losses, seconds = clocked(train_deep_stack, model, text, steps=DEEP_STEPS, **how)
+    return {
+        "order": "pre-norm" if pre_norm else "post-norm", **how,
+        "loss": round(mean(losses[-LAST:]), 3), "cpu_seconds": seconds,
+    }  # fmt: skip
 
 
 def main() -> None:
     """Run every combination and write one JSON file."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--seeds", type=int, default=3, help="number of seeds (default 3)")
-    parser.add_argument("--jobs", type=int, default=1, help="models trained at once (default 1)")
-    parser.add_argument("--out", type=Path, default=RESULTS, help="folder to write to")
-    options = parser.parse_args()
-    torch.set_num_threads(1)
-    combinations = [(kind, seed, 1.0) for seed in range(options.seeds) for kind in KINDS]
-    combinations.append(("1 + 1", 0, 0.02))
-    if options.jobs == 1:
-        runs = [run(*one) for one in combinations]
-    else:
-        with ProcessPoolExecutor(options.jobs, mp_context=get_context("spawn")) as pool:
-            runs = list(pool.map(run, *zip(*combinations, strict=True)))
-    write_record(
-        options.out / "chapter_11_dates.json",
+    script = Script(__file__, __doc__, seeds=3)
+    task = Task(PAIRS, TESTED)
+    cases = [(task, kind, seed, 1.0) for seed in range(script.options.seeds) for kind in KINDS]
+    runs = each(run, [*cases, (task, "1 + 1", 0, 0.02)])
+    depths = product([character_text()], (3e-3, 1e-3), (True, False), (0, 100), range(DEEP_SEEDS))
+    script.record(
         what="dates as people write them to YYYY-MM-DD, by Transformers of three wirings",
-        command=f"python benchmarks/chapter_11_dates.py --seeds {options.seeds}",
         settings={**SETTINGS, **SIZES, "pairs": PAIRS, "tested": TESTED},
         versions={"babel": babel.__version__},
         steps=steps_by_length(),
-        warm_up=deep_runs(),
+        warm_up=each(deep, depths),
         runs=runs,
     )
 

@@ -8,35 +8,27 @@ long: in float32, under autocast to bfloat16, and with bfloat16 weights.
     .venv/bin/python benchmarks/chapter_12_dates.py
 """
 
-from __future__ import annotations
-
-import argparse
 import math
-import time
+from collections.abc import Callable
 from dataclasses import asdict
-from functools import partial
-from pathlib import Path
-from typing import Any
 
 import torch
-from recording import RESULTS, write_record
-from timing import processor
+from chapter_02_dates import Task
+from recording import Row, Script, bar
+from timing import clocked, processor
 from torch import nn
-from tqdm import tqdm
 
-from course_utils.data import DateTokens, Pairs, sample_dates
+from course_utils.data import DateTokens, Pairs
 from course_utils.models import (
     Autocast,
     Transformer,
     judge_writing,
     label_smoothed_loss,
-    sequence_loss,
     train_seq2seq,
 )
 
 STEPS, READ_AT = 800, (50, 100, 150, 200, 250, 300, 400, 500, 600, 800)
-SHORT, JUDGED = 400, 1000
-WAYS = ("float32", "autocast", "bfloat16 weights")
+SHORT, DATES, JUDGED = 400, 20_000, 1000
 
 
 class Widened(nn.Module):
@@ -51,6 +43,11 @@ class Widened(nn.Module):
         return self.model(source, target).float()  # type: ignore[no-any-return]
 
 
+WAYS: dict[str, Callable[[nn.Module], nn.Module]] = {
+    "float32": lambda model: model, "autocast": Autocast, "bfloat16 weights": Widened,
+}  # fmt: skip
+
+
 def fresh(tokens: DateTokens, seed: int) -> Transformer:
     """Return the model before training."""
     torch.manual_seed(seed)
@@ -62,9 +59,7 @@ def judged(model: nn.Module, pairs: Pairs) -> dict[str, float]:
     return {name: round(value, 5) for name, value in asdict(judge_writing(model, pairs)).items()}
 
 
-def smoothed(
-    tokens: DateTokens, pairs: Pairs, test: Pairs, smoothing: float, seed: int
-) -> dict[str, Any]:
+def smoothed(tokens: DateTokens, pairs: Pairs, test: Pairs, smoothing: float, seed: int) -> Row:
     """Train with smoothed labels and return what was judged on the way."""
     model, seen, curve = fresh(tokens, seed), [], []
 
@@ -76,59 +71,43 @@ def smoothed(
         if len(seen) in READ_AT:
             curve.append({"step": len(seen), **judged(model, test)})
 
-    start = time.process_time()
-    train_seq2seq(
-        model, pairs, steps=STEPS, seed=seed, learning_rate=6e-3, loss=loss, watch=note,
-        progress=partial(tqdm, desc=f"smoothing {smoothing} {seed}", ncols=80, mininterval=20),
+    _, seconds = clocked(
+        train_seq2seq, model, pairs, steps=STEPS, seed=seed, learning_rate=6e-3, loss=loss,
+        watch=note, progress=bar(f"smoothing {smoothing} {seed}"),
     )  # fmt: skip
-    tail = seen[-min(50, len(seen)) :]
+    tail = seen[-50:]
     return {
         "what": "smoothing", "smoothing": smoothing, "seed": seed,
-        "cpu_seconds": round(time.process_time() - start, 1),
+        "cpu_seconds": seconds,
         "training_loss": round(sum(tail) / len(tail), 4), "curve": curve,
     }  # fmt: skip
 
 
-def in_fewer_bits(
-    tokens: DateTokens, pairs: Pairs, test: Pairs, way: str, seed: int
-) -> dict[str, Any]:
+def in_fewer_bits(tokens: DateTokens, pairs: Pairs, test: Pairs, way: str, seed: int) -> Row:
     """Train in one of WAYS and return how it ended."""
-    inner = fresh(tokens, seed)
-    model = {"float32": lambda: inner, "autocast": lambda: Autocast(inner)}.get(
-        way, lambda: Widened(inner)
-    )()
-    start = time.process_time()
-    losses = train_seq2seq(
-        model, pairs, steps=SHORT, seed=seed, learning_rate=3e-3, loss=sequence_loss,
-        progress=partial(tqdm, desc=f"{way}, seed {seed}", ncols=80, mininterval=20),
+    model = WAYS[way](fresh(tokens, seed))
+    losses, seconds = clocked(
+        train_seq2seq, model, pairs, steps=SHORT, seed=seed, learning_rate=3e-3,
+        progress=bar(f"{way}, seed {seed}"),
     )  # fmt: skip
     return {
         "what": "precision", "way": way, "seed": seed, "steps": SHORT,
-        "cpu_seconds": round(time.process_time() - start, 1), **judged(model, test),
+        "cpu_seconds": seconds, **judged(model, test),
         "finite": math.isfinite(sum(losses)),
     }  # fmt: skip
 
 
 def main() -> None:
     """Train all models and write one JSON file."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--seeds", type=int, default=1, help="how many of each (default 1)")
-    parser.add_argument("--out", type=Path, default=RESULTS, help="folder to write to")
-    options = parser.parse_args()
-    torch.set_num_threads(1)
-    written = sample_dates(20_000, torch.Generator().manual_seed(0))
-    tokens = DateTokens.of(written)
-    draw = torch.Generator().manual_seed(1)
-    test = tokens.pairs(sample_dates(JUDGED, draw, held_out=True))
-    given = tokens, tokens.pairs(written), test
-    seeds = range(options.seeds)
+    script = Script(__file__, __doc__, seeds=1)
+    task = Task(DATES, JUDGED)
+    given = task.tokens, task.training, task.test
+    seeds = range(script.options.seeds)
     runs = [smoothed(*given, smoothing, seed) for seed in seeds for smoothing in (0.0, 0.1)]
     runs += [in_fewer_bits(*given, way, seed) for seed in seeds for way in WAYS]
-    write_record(
-        options.out / "chapter_12_dates.json",
+    script.record(
         what="a Transformer that reads dates: smoothed labels, fewer bits",
-        command=f"python benchmarks/chapter_12_dates.py --seeds {options.seeds}",
-        settings={"steps": STEPS, "dates": len(written), "processor": processor()},
+        settings={"steps": STEPS, "dates": DATES, "processor": processor()},
         runs=runs,
     )
 

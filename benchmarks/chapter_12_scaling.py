@@ -6,18 +6,11 @@ a width's whole run, its judgements included.
     .venv/bin/python benchmarks/chapter_12_scaling.py
 """
 
-from __future__ import annotations
-
-import argparse
-import time
 from dataclasses import asdict
-from functools import partial
-from pathlib import Path
+from itertools import product
 
-import torch
-from recording import RESULTS, write_record
-from timing import processor
-from tqdm import tqdm
+from recording import Script, bar
+from timing import clocked, processor
 
 from course_utils.data import character_text
 from course_utils.models import train_at_width
@@ -27,31 +20,17 @@ WIDTHS, READ_AT = (4, 8, 16, 32, 64), (64, 128, 256, 512, 1024)
 
 def main() -> None:
     """Train all widths and write one JSON file."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--seeds", type=int, default=1, help="how many of each (default 1)")
-    parser.add_argument("--out", type=Path, default=RESULTS, help="folder to write to")
-    options = parser.parse_args()
-    torch.set_num_threads(1)
+    script = Script(__file__, __doc__, seeds=1)
     text, runs = character_text(), []
-    for seed in range(options.seeds):
-        for width in WIDTHS:
-            bar = partial(tqdm, desc=f"width {width}, seed {seed}", ncols=80, mininterval=20)
-            start = time.process_time()
-            points = train_at_width(text, width, READ_AT, seed=seed, progress=bar)
-            seconds = round(time.process_time() - start, 1)
-            runs += [
-                {
-                    **asdict(point),
-                    "loss": round(point.loss, 5),
-                    "seed": seed,
-                    "cpu_seconds": seconds,
-                }
-                for point in points
-            ]
-    write_record(
-        options.out / "chapter_12_scaling.json",
+    for seed, width in product(range(script.options.seeds), WIDTHS):
+        progress = bar(f"width {width}, seed {seed}")
+        points, seconds = clocked(
+            train_at_width, text, width, READ_AT, seed=seed, progress=progress
+        )
+        about = {"seed": seed, "cpu_seconds": seconds}
+        runs += [{**asdict(one), "loss": round(one.loss, 5), **about} for one in points]
+    script.record(
         what="a sweep of five widths and five numbers of tokens on characters",
-        command=f"python benchmarks/chapter_12_scaling.py --seeds {options.seeds}",
         settings={"widths": WIDTHS, "read_at_steps": READ_AT, "processor": processor()},
         runs=runs,
     )

@@ -8,22 +8,17 @@ steps, with an inverse root after a warm-up; each has three rates, a factor of t
     .venv/bin/python benchmarks/chapter_12_stability.py
 """
 
-from __future__ import annotations
-
-import argparse
 import math
 from collections.abc import Callable
 from functools import partial
-from pathlib import Path
+from itertools import product
 from statistics import mean
-from typing import Any
 
 import torch
-from recording import RESULTS, write_record
+from recording import Row, Script, bar
 from timing import processor
 from torch import nn
 from torch.nn import functional as F
-from tqdm import tqdm
 
 from course_utils.data import ALPHABET, CharacterText, character_text, random_windows
 from course_utils.models import GPT, DeepStack
@@ -58,7 +53,7 @@ def ends_at(losses: list[float]) -> float | None:
     return round(mean(tail), 4) if math.isfinite(sum(losses)) else None
 
 
-def deep(text: CharacterText, pre_norm: bool, warmup: int, rate: float) -> dict[str, Any]:
+def deep(text: CharacterText, rate: float, pre_norm: bool, warmup: int) -> Row:
     """Train 12 layers; return the loss of each tenth of the steps, and the first gradients."""
     torch.manual_seed(0)
     model = DeepStack(len(ALPHABET), num_layers=12, pre_norm=pre_norm)
@@ -70,7 +65,7 @@ def deep(text: CharacterText, pre_norm: bool, warmup: int, rate: float) -> dict[
         torch.optim.Adam(model.parameters(), betas=(0.9, 0.98)),
         steps=DEEP_STEPS, learning_rate=rate, clip=None,
         rate=lambda step: min(1.0, step / warmup) if warmup else 1.0,
-        progress=partial(tqdm, desc=f"pre {pre_norm}, {warmup}, {rate}", ncols=80, mininterval=20),
+        progress=bar(f"pre {pre_norm}, {warmup}, {rate}"),
     )  # fmt: skip
     each = max(1, DEEP_STEPS // 10)
     return {
@@ -80,7 +75,7 @@ def deep(text: CharacterText, pre_norm: bool, warmup: int, rate: float) -> dict[
     }  # fmt: skip
 
 
-def optimised(text: CharacterText, name: str, rate: float, seed: int) -> dict[str, Any]:
+def optimised(text: CharacterText, name: str, rate: float, seed: int) -> Row:
     """Train a small GPT with one optimiser and return where it ends."""
     make, _ = OPTIMIZERS[name]
     torch.manual_seed(seed)
@@ -90,35 +85,25 @@ def optimised(text: CharacterText, name: str, rate: float, seed: int) -> dict[st
         model, lambda: loss_on(model.logits, text, generator, 16, 32),
         make(model.parameters(), lr=rate), steps=STEPS, learning_rate=rate, clip=None,
         rate=lambda step: min(step / WARMUP, (WARMUP / step) ** 0.5),
-        progress=partial(tqdm, desc=f"{name}, {rate}", ncols=80, mininterval=20),
+        progress=bar(f"{name}, {rate}"),
     )  # fmt: skip
     return {"what": "optimizer", "name": name, "rate": rate, "seed": seed, "loss": ends_at(losses)}
 
 
 def main() -> None:
     """Train all models and write one JSON file."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--seeds", type=int, default=1, help="of the optimisers (default 1)")
-    parser.add_argument("--out", type=Path, default=RESULTS, help="folder to write to")
-    options = parser.parse_args()
-    torch.set_num_threads(1)
+    script = Script(__file__, __doc__, seeds=1)
     text = character_text()
-    runs = [
-        deep(text, pre_norm, warmup, rate)
-        for rate in DEEP_RATES
-        for pre_norm in (False, True)
-        for warmup in (0, WARMUP)
-    ]
+    depths = product([text], DEEP_RATES, (False, True), (0, WARMUP))
+    runs = [deep(*case) for case in depths]
     runs += [
         optimised(text, name, rate, seed)
-        for seed in range(options.seeds)
+        for seed in range(script.options.seeds)
         for name, (_, rates) in OPTIMIZERS.items()
         for rate in rates
     ]
-    write_record(
-        options.out / "chapter_12_stability.json",
+    script.record(
         what="warm-up and the norm's place at depth 12; four optimisers at one budget",
-        command=f"python benchmarks/chapter_12_stability.py --seeds {options.seeds}",
         settings={
             "deep_steps": DEEP_STEPS, "steps": STEPS, "warmup": WARMUP, "processor": processor(),
         },

@@ -11,27 +11,20 @@ takes two minutes on one core.
     .venv/bin/python benchmarks/chapter_13_heads.py
 """
 
-from __future__ import annotations
-
-import argparse
 import math
-from functools import partial
-from pathlib import Path
-from typing import Any
 
 import torch
-from recording import RESULTS, write_record
+from chapter_10_training import LENGTH, SIZES, reading, small_gpt
+from recording import Row, Script
 from timing import processor
 from torch import Tensor
-from tqdm import tqdm
 
 from course_utils.attention import masked_softmax
 from course_utils.data import character_text
-from course_utils.models import GPT, TokenText, next_token_loss, token_text, train_gpt
+from course_utils.models import TokenText, next_token_loss, token_text
 from course_utils.reading import attention_distance, attention_entropy
 
-SIZES = {"d_model": 96, "num_heads": 4, "num_layers": 2, "max_length": 256}
-LENGTH, STEPS, WINDOWS, FIRST_QUERY = 64, 500, 64, 8
+STEPS, WINDOWS, FIRST_QUERY = 500, 64, 8
 
 
 def keys_of_interest(text: TokenText, windows: Tensor) -> dict[str, Tensor]:
@@ -52,7 +45,7 @@ def keys_of_interest(text: TokenText, windows: Tensor) -> dict[str, Tensor]:
     return {name: (keys & seen).expand(len(windows), -1, -1) for name, keys in every.items()}
 
 
-def trained(text: TokenText, windows: Tensor, seed: int) -> dict[str, Any]:
+def trained(text: TokenText, windows: Tensor, seed: int) -> Row:
     """Train one model, and return what its heads look at."""
     layers: list[Tensor] = []
 
@@ -61,15 +54,10 @@ def trained(text: TokenText, windows: Tensor, seed: int) -> dict[str, Any]:
         layers.append(weights.detach())
         return weights @ value
 
-    torch.manual_seed(seed)
-    model = GPT(len(text.tokenizer), positions="rope", **SIZES)
-    bar = partial(tqdm, desc=f"seed {seed}", ncols=80)
-    train_gpt(model, text.train, steps=STEPS, seed=seed, progress=bar)
+    model = small_gpt(text, STEPS, seed)
     loss = next_token_loss(model, text.validation)
-    reading = GPT(len(text.tokenizer), positions="rope", attend=attend, **SIZES)
-    reading.load_state_dict(model.state_dict())
     with torch.no_grad():
-        reading.logits(windows)
+        reading(model, attend).logits(windows)
     many = torch.arange(1, LENGTH + 1).log()[FIRST_QUERY:]
     keys = keys_of_interest(text, windows)
     heads = []
@@ -89,11 +77,7 @@ def trained(text: TokenText, windows: Tensor, seed: int) -> dict[str, Any]:
 
 def main() -> None:
     """Train all models and write one JSON file."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--seeds", type=int, default=3, help="how many models (default 3)")
-    parser.add_argument("--out", type=Path, default=RESULTS, help="folder to write to")
-    options = parser.parse_args()
-    torch.set_num_threads(1)
+    script = Script(__file__, __doc__, seeds=3)
     text = token_text(character_text())
     windows = text.validation[: WINDOWS * LENGTH].view(-1, LENGTH)
     seen = torch.arange(1, LENGTH + 1)
@@ -101,14 +85,12 @@ def main() -> None:
         name: round((which.sum(dim=-1) / seen)[:, FIRST_QUERY:].mean().item(), 3)
         for name, which in keys_of_interest(text, windows).items()
     }
-    write_record(
-        options.out / "chapter_13_heads.json",
+    script.record(
         what="what the heads of a small GPT look at, beside base rates",
-        command=f"python benchmarks/chapter_13_heads.py --seeds {options.seeds}",
         settings={**SIZES, "length": LENGTH, "steps": STEPS, "windows": WINDOWS,
                   "first_query": FIRST_QUERY, "processor": processor()},
         base=[base],
-        runs=[trained(text, windows, seed) for seed in range(options.seeds)],
+        runs=[trained(text, windows, seed) for seed in range(script.options.seeds)],
     )  # fmt: skip
 
 

@@ -9,17 +9,11 @@ scores are those of each layer's heads. It takes four minutes on one core.
     .venv/bin/python benchmarks/chapter_13_induction.py
 """
 
-from __future__ import annotations
-
-import argparse
-import time
-from pathlib import Path
-from typing import Any
+from itertools import product
 
 import torch
-from recording import RESULTS, write_record
-from timing import processor
-from torch import Tensor
+from recording import Row, Script, each, rounded
+from timing import clocked, processor
 
 from course_utils.attention import causal_mask, split_heads
 from course_utils.models.induction import (
@@ -42,11 +36,6 @@ MODELS = [
 EVERY = 25
 
 
-def rounded(scores: Tensor) -> Any:
-    """Return a tensor as nested lists of three digits."""
-    return [[round(one, 3) for one in layer] for layer in scores.tolist()]
-
-
 @torch.no_grad()
 def value_lengths(model: SmallTransformer) -> list[float]:
     """Return how long the last layer's values are: the start token's, and the others' mean."""
@@ -62,10 +51,10 @@ def value_lengths(model: SmallTransformer) -> list[float]:
     return [round(part.mean().item(), 2) for part in (values[..., 0], values[..., 1:])]
 
 
-def trained(layers: int, heads: int, steps: int, distinct: bool, seed: int) -> dict[str, Any]:
+def trained(layers: int, heads: int, steps: int, distinct: bool, seed: int) -> Row:
     """Train one model, and return what it learnt and what each part of it is worth."""
     model = induction_model(seed, layers, heads)
-    curve: list[dict[str, Any]] = []
+    curve: list[Row] = []
 
     def watch(step: int) -> None:
         if step % EVERY == 0:
@@ -73,51 +62,39 @@ def trained(layers: int, heads: int, steps: int, distinct: bool, seed: int) -> d
             curve.append({"step": step, "right": round(later_copies_right(model, sequences=64), 3)})
             curve[-1] |= {name: rounded(scores[name]) for name in ("induction", "previous")}
 
-    start = time.process_time()
-    train_induction(model, steps=steps, seed=seed, distinct=distinct)
-    seconds = time.process_time() - start
+    _, seconds = clocked(train_induction, model, steps=steps, seed=seed, distinct=distinct)
     model = induction_model(seed, layers, heads)  # again, watched: watching is not timed
     train_induction(model, steps=steps, seed=seed, distinct=distinct, watch=watch)
-    everyone = torch.ones(layers, heads, dtype=torch.bool)
-    one_off, layer_off = [], []
-    for layer in range(layers):
-        rest = everyone.clone()
-        rest[layer] = False
-        layer_off.append(round(later_copies_right(model, rest), 3))
-        for head in range(heads):
-            rest = everyone.clone()
-            rest[layer, head] = False
-            one_off.append(round(later_copies_right(model, rest), 3))
+
+    def right_without(*off: int) -> float:
+        rest = torch.ones(layers, heads, dtype=torch.bool)
+        rest[off] = False
+        return round(later_copies_right(model, rest), 3)
+
+    places = product(range(layers), range(heads))
     return {
         "layers": layers, "heads": heads, "steps": steps, "distinct": distinct, "seed": seed,
-        "cpu_seconds": round(seconds, 1), "right": round(later_copies_right(model), 3),
+        "cpu_seconds": seconds, "right": round(later_copies_right(model), 3),
         "above_half_from": next((row["step"] for row in curve if row["right"] > 0.5), None),
         **{name.replace(", ", "_").replace(" ", "_"): rounded(scores)
            for name, scores in circuit_scores(model, 128).items()},
-        "without_layer": layer_off, "without_head": one_off,
+        "without_layer": [right_without(layer) for layer in range(layers)],
+        "without_head": [right_without(*place) for place in places],
         "value_lengths": value_lengths(model), "curve": curve,
     }  # fmt: skip
 
 
 def main() -> None:
     """Train all models and write one JSON file."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--seeds", type=int, default=3, help="at most so many (default 3)")
-    parser.add_argument("--out", type=Path, default=RESULTS, help="folder to write to")
-    options = parser.parse_args()
-    torch.set_num_threads(1)
-    runs = []
-    for layers, heads, steps, distinct, seeds in MODELS:
-        for seed in range(min(seeds, options.seeds)):
-            runs.append(trained(layers, heads, steps, distinct, seed))
-            print(runs[-1]["layers"], heads, steps, seed, runs[-1]["right"], flush=True)
-    write_record(
-        options.out / "chapter_13_induction.json",
+    script = Script(__file__, __doc__, seeds=3)
+    cases = [
+        (*model, seed) for *model, most in MODELS for seed in range(min(most, script.options.seeds))
+    ]
+    script.record(
         what="induction heads: how they appear, and what is lost without them",
-        command=f"python benchmarks/chapter_13_induction.py --seeds {options.seeds}",
         settings={"length": LENGTH, "periods": PERIODS, "tested_period": TESTED_PERIOD,
                   "processor": processor()},
-        runs=runs,
+        runs=each(trained, cases),
     )  # fmt: skip
 
 

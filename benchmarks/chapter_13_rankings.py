@@ -12,16 +12,11 @@ nine of ten Polish training documents and in one of ten Czech ones. It takes fou
     .venv/bin/python benchmarks/chapter_13_rankings.py
 """
 
-from __future__ import annotations
-
-import argparse
-import time
-from pathlib import Path
 from typing import Any
 
 import torch
-from recording import RESULTS, write_record
-from timing import processor
+from recording import Row, Script
+from timing import clocked, processor
 from torch import Tensor
 
 from course_utils.data.two_languages import Documents, draw_documents, plant_cue, vocabulary
@@ -49,13 +44,13 @@ def right(model: Any, documents: Documents, skip: int = 0) -> float:
     return round((scores.argmax(dim=-1) == documents.labels).float().mean().item(), 3)
 
 
-def classifier(seed: int) -> dict[str, Any]:
+def classifier(seed: int) -> Row:
     """Train a classifier, and hold every ranking against leave-one-out."""
     torch.manual_seed(seed)
     model = TextClassifier()
-    start = time.process_time()
-    train_classifier(model, lambda *read: model.explain(*read)[0], steps=STEPS, seed=seed)
-    seconds = time.process_time() - start
+    _, seconds = clocked(
+        train_classifier, model, lambda *read: model.explain(*read)[0], steps=STEPS, seed=seed
+    )
     judged = draw_documents(JUDGED, torch.Generator().manual_seed(1_000))
     documents = draw_documents(EXPLAINED, torch.Generator().manual_seed(1_001))
     said = token_rankings(model, documents, flows=FLOWS)
@@ -67,7 +62,7 @@ def classifier(seed: int) -> dict[str, Any]:
         for weights, value in zip(layers, values, strict=True)
     ]
     return {
-        "seed": seed, "cpu_seconds": round(seconds, 1),
+        "seed": seed, "cpu_seconds": seconds,
         "right": right(model.predict, judged),
         "rankings": {
             name: [round(mean_agreement(one, other, documents.mask), 3)
@@ -81,13 +76,14 @@ def classifier(seed: int) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def pooled(encoder: str, seed: int) -> dict[str, Any]:
+def pooled(encoder: str, seed: int) -> Row:
     """Train one attention layer, and look for other weights."""
     torch.manual_seed(seed)
     model = PooledClassifier(encoder)
-    start = time.process_time()
-    train_classifier(model, lambda t, m: model(t[:, 1:], m[:, 1:]), steps=POOLED_STEPS, seed=seed)
-    seconds = time.process_time() - start
+    _, seconds = clocked(
+        train_classifier, model, lambda t, m: model(t[:, 1:], m[:, 1:]), steps=POOLED_STEPS,
+        seed=seed,
+    )  # fmt: skip
     judged = draw_documents(JUDGED, torch.Generator().manual_seed(1_000))
     documents = draw_documents(EXPLAINED, torch.Generator().manual_seed(1_001))
     tokens, mask = documents.tokens[:, 1:], documents.mask[:, 1:]
@@ -108,7 +104,7 @@ def pooled(encoder: str, seed: int) -> dict[str, Any]:
     shuffled = [moved(shuffled_weights(weights, mask, generator)) for _ in range(SHUFFLES)]
     far = divergence(adversarial_weights(model, vectors, weights, mask), weights)
     return {
-        "encoder": encoder, "seed": seed, "cpu_seconds": round(seconds, 1),
+        "encoder": encoder, "seed": seed, "cpu_seconds": seconds,
         "right": right(model, judged, skip=1),
         "with_gradient": round(_over_words(weights, with_input, mask), 3),
         "with_deletion": round(_over_words(weights, left, mask), 3),
@@ -123,7 +119,7 @@ def _over_words(one: Tensor, other: Tensor, mask: Tensor) -> float:
     return mean_agreement(*ahead)
 
 
-def cue(seed: int) -> dict[str, Any]:
+def cue(seed: int) -> Row:
     """Train on documents with a planted cue, and ask what the weights do with it."""
     torch.manual_seed(seed)
     model = PooledClassifier("words")
@@ -132,7 +128,7 @@ def cue(seed: int) -> dict[str, Any]:
         draw=lambda n, generator: plant_cue(draw_documents(n, generator), generator, OFTEN)[0],
     )  # fmt: skip
     drawn = draw_documents(JUDGED, torch.Generator().manual_seed(1_000))
-    found: dict[str, Any] = {"seed": seed}
+    found: Row = {"seed": seed}
     for name, often in (("cue tells the truth", 1.0), ("cue misleads", 0.0)):
         # Of each language the documents in which the cue stands, or would.
         documents, planted = plant_cue(drawn, torch.Generator().manual_seed(3), often)
@@ -150,16 +146,10 @@ def cue(seed: int) -> dict[str, Any]:
 
 def main() -> None:
     """Train all models and write one JSON file."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--seeds", type=int, default=3, help="seeds of each model (default 3)")
-    parser.add_argument("--out", type=Path, default=RESULTS, help="folder to write to")
-    options = parser.parse_args()
-    torch.set_num_threads(1)
-    seeds = range(options.seeds)
-    write_record(
-        options.out / "chapter_13_rankings.json",
+    script = Script(__file__, __doc__, seeds=3)
+    seeds = range(script.options.seeds)
+    script.record(
         what="explanations of trained classifiers beside leave-one-out",
-        command=f"python benchmarks/chapter_13_rankings.py --seeds {options.seeds}",
         settings={"words": vocabulary()[1], "steps": STEPS, "pooled_steps": POOLED_STEPS,
                   "judged": JUDGED, "explained": EXPLAINED, "flows": FLOWS,
                   "processor": processor()},

@@ -9,16 +9,11 @@ takes five minutes.
     .venv/bin/python benchmarks/chapter_14_detection.py
 """
 
-from __future__ import annotations
-
-import argparse
-import time
-from pathlib import Path
-from typing import Any
+from itertools import product
 
 import torch
-from recording import RESULTS, write_record
-from timing import processor
+from recording import Row, Script, each, rounded
+from timing import processor, training
 
 from course_utils.models.detection import QUERIES, WIDTH, Detector
 from course_utils.models.detection_training import (
@@ -34,27 +29,23 @@ WAYS = ["optimal", "cheapest", "alike"]
 SHOWN = 3  # canvases whose weights are kept
 
 
-def run(how: str, seed: int, shown: list[dict[str, Any]]) -> dict[str, Any]:
+def run(shown: list[Row], seed: int, how: str) -> Row:
     """Train one detector, return what it finds, and keep what the first one looks at."""
     torch.manual_seed(seed)
     model = Detector(alike=how == "alike")
-    start = time.process_time()
     rule = "cheapest" if how == "cheapest" else "optimal"
-    losses = train_detector(model, steps=STEPS, seed=seed, how=rule)
-    spent = time.process_time() - start
+    learnt = training(train_detector, model, steps=STEPS, seed=seed, how=rule)
     if not shown:
         shown.extend(looked_at(model))
     found = judge_detector(model, judged_scenes())
     return {
-        "how": how, "seed": seed, "steps": STEPS, "cpu_seconds": round(spent, 1),
-        "parameters": sum(p.numel() for p in model.parameters()),
-        "last_loss": round(sum(losses[-50:]) / len(losses[-50:]), 4),
+        "how": how, "seed": seed, "steps": STEPS, **learnt,
         **{name: round(value, 3) for name, value in found.items()},
     }  # fmt: skip
 
 
 @torch.no_grad()
-def looked_at(model: Detector) -> list[dict[str, Any]]:
+def looked_at(model: Detector) -> list[Row]:
     """Return a few canvases of three digits, and for each query its weights and its answer."""
     scenes = judged_scenes()
     chosen = scenes.present.all(dim=-1).nonzero()[:SHOWN, 0]
@@ -75,28 +66,13 @@ def looked_at(model: Detector) -> list[dict[str, Any]]:
     ]
 
 
-def rounded(values: torch.Tensor) -> Any:
-    """Return nested lists with three digits behind the point."""
-    return [rounded(one) for one in values] if values.dim() else round(values.item(), 3)
-
-
 def main() -> None:
     """Train all detectors and write one JSON file."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--seeds", type=int, default=1, help="so many of each (default 1)")
-    parser.add_argument("--out", type=Path, default=RESULTS, help="folder to write to")
-    options = parser.parse_args()
-    torch.set_num_threads(1)
-    runs: list[dict[str, Any]] = []
-    shown: list[dict[str, Any]] = []
-    for seed in range(options.seeds):
-        for how in WAYS:
-            runs.append(run(how, seed, shown))
-            print(runs[-1], flush=True)
-    write_record(
-        options.out / "chapter_14_detection.json",
+    script = Script(__file__, __doc__, seeds=1)
+    shown: list[Row] = []
+    runs = each(run, product([shown], range(script.options.seeds), WAYS))
+    script.record(
         what="a small detector, trained with three ways of giving queries to digits",
-        command=f"python benchmarks/chapter_14_detection.py --seeds {options.seeds}",
         settings={"queries": QUERIES, "width": WIDTH, "batch": BATCH, "learning_rate": RATE,
                   "processor": processor()},
         shown=shown,

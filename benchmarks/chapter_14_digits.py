@@ -10,21 +10,16 @@ are. It takes about ten minutes.
     .venv/bin/python benchmarks/chapter_14_digits.py
 """
 
-from __future__ import annotations
-
-import argparse
-import time
 from collections.abc import Callable
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import sklearn
 import torch
-from recording import RESULTS, write_record
+from recording import Row, Script, each
 from sklearn.linear_model import LogisticRegression
 from sklearn.svm import SVC
-from timing import processor
+from timing import clocked, processor
 from torch import Tensor, nn
 
 from course_utils.data.digits import load_digits, shifted
@@ -48,26 +43,24 @@ MODELS: dict[str, Callable[[], nn.Module]] = {
     "mean": lambda: MeanPooled(digit_vit()),
     "XCA": xca_vit,
 }
-ONCE = ["narrow", "mean", "XCA"]  # these take one seed unless --all
+ONCE = ["narrow", "mean", "XCA"]  # these take one seed
 
 
-def run(kind: str, seed: int) -> dict[str, Any]:
+def run(kind: str, seed: int) -> Row:
     """Train one model, and return how often it is right."""
     torch.manual_seed(seed)
     model: nn.Module = MODELS[kind]()
     if kind == "none":
         model.get_parameter("positions").requires_grad_(False)
-    start = time.process_time()
-    train_on_digits(model, seed=seed, steps=STEPS)
+    _, seconds = clocked(train_on_digits, model, seed=seed, steps=STEPS)
     return {
-        "model": kind, "seed": seed, "steps": STEPS,
-        "cpu_seconds": round(time.process_time() - start, 1),
+        "model": kind, "seed": seed, "steps": STEPS, "cpu_seconds": seconds,
         "parameters": sum(p.numel() for p in model.parameters()),
         **{name: round(value, 3) for name, value in judge_on_digits(model).items()},
     }  # fmt: skip
 
 
-def classical(kind: str, model: Any) -> dict[str, Any]:
+def classical(kind: str, model: Any) -> Row:
     """Fit a model of scikit-learn on the images as they are, and judge it as the others."""
     known = load_digits()
 
@@ -85,27 +78,18 @@ def classical(kind: str, model: Any) -> dict[str, Any]:
 
 def main() -> None:
     """Train all models and write one JSON file."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--seeds", type=int, default=3, help="so many of each (default 3)")
-    parser.add_argument("--all", action="store_true", help="as many seeds of every model")
-    parser.add_argument("--out", type=Path, default=RESULTS, help="folder to write to")
-    options = parser.parse_args()
-    torch.set_num_threads(1)
+    script = Script(__file__, __doc__, seeds=3)
     runs = [
         classical("logistic regression", LogisticRegression(max_iter=1000)),
         classical("SVM", SVC()),
     ]
-    for kind in MODELS:
-        for seed in range(1 if kind in ONCE and not options.all else options.seeds):
-            runs.append(run(kind, seed))
-            print(runs[-1], flush=True)
-    write_record(
-        options.out / "chapter_14_digits.json",
+    seeds = range(script.options.seeds)
+    cases = [(kind, seed) for kind in MODELS for seed in (seeds[:1] if kind in ONCE else seeds)]
+    script.record(
         what="image models on scikit-learn's digits, and on the same shifted by a pixel",
-        command=f"python benchmarks/chapter_14_digits.py --seeds {options.seeds}",
         versions={"scikit-learn": sklearn.__version__},
         settings={"batch": BATCH, "learning_rate": RATE, "processor": processor()},
-        runs=runs,
+        runs=[*runs, *each(run, cases)],
     )
 
 

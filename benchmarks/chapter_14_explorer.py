@@ -8,26 +8,21 @@ minute.
     .venv/bin/python benchmarks/chapter_14_explorer.py
 """
 
-from __future__ import annotations
-
-import argparse
 import base64
-from pathlib import Path
-from typing import Any
 
 import torch
-from recording import RESULTS, write_record
+from recording import Row, Script
 
 from course_utils.data.digits import load_digits
 from course_utils.models.digit_training import BATCH, RATE, judge_on_digits, train_on_digits
 from course_utils.models.vit import VisionTransformer
 
-SIZE: dict[str, Any] = {"d_model": 32, "num_heads": 4, "num_layers": 2, "d_ff": 64}
+SIZE = {"d_model": 32, "num_heads": 4, "num_layers": 2, "d_ff": 64}
 PATCHES = [2, 4]
 STEPS = 1260
 
 
-def run(patch: int) -> dict[str, Any]:
+def run(patch: int) -> Row:
     """Train one model, and return its weights and how often it is right."""
     torch.manual_seed(0)
     model = VisionTransformer(8, patch=patch, num_classes=10, **SIZE)
@@ -46,7 +41,7 @@ def run(patch: int) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def pictures() -> list[dict[str, Any]]:
+def pictures() -> list[Row]:
     """Return the first two test images of each digit; pixels count sixteenths."""
     known = load_digits()
     first = [(known.test_labels == digit).nonzero()[:2, 0].tolist() for digit in range(10)]
@@ -59,14 +54,9 @@ def pictures() -> list[dict[str, Any]]:
 
 def main() -> None:
     """Train both models and write one JSON file."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--out", type=Path, default=RESULTS, help="folder to write to")
-    options = parser.parse_args()
-    torch.set_num_threads(1)
-    write_record(
-        options.out / "chapter_14_explorer.json",
+    script = Script(__file__, __doc__)
+    script.record(
         what="two small Vision Transformers on digits, with their weights",
-        command="python benchmarks/chapter_14_explorer.py",
         settings={**SIZE, "batch": BATCH, "learning_rate": RATE},
         pictures=pictures(),
         runs=[run(patch) for patch in PATCHES],

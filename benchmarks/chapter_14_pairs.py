@@ -9,18 +9,13 @@ everything. AdamW 2e-3. It takes four minutes for a seed.
     .venv/bin/python benchmarks/chapter_14_pairs.py
 """
 
-from __future__ import annotations
-
-import argparse
 import copy
 import time
 from collections.abc import Iterable
-from pathlib import Path
-from typing import Any
 
 import torch
-from recording import RESULTS, write_record
-from timing import processor
+from recording import Row, Script
+from timing import clocked, processor
 from torch import nn
 
 from course_utils.models.captions import Captioner, judge_captions, train_captions
@@ -35,30 +30,25 @@ from course_utils.models.pair_training import (
 from course_utils.models.two_towers import Fusion, TwoTowers
 
 TOWERS, FUSION, TEXT, EYES = 400, [300], 300, 300
+MATCHING = {"towers": (TwoTowers, train_towers), "fusion": (Fusion, train_fusion)}
 
 
-def matching(kind: str, steps: int, seed: int) -> dict[str, Any]:
+def matching(kind: str, steps: int, seed: int) -> Row:
     """Train one model that matches pairs, and return how often the right one comes first."""
     torch.manual_seed(seed)
+    make, train = MATCHING[kind]
+    model = make()
+    _, seconds = clocked(train, model, steps=steps, seed=seed)
     start = time.process_time()
-    model: TwoTowers | Fusion
-    if kind == "towers":
-        model = TwoTowers()
-        train_towers(model, steps=steps, seed=seed)
-    else:
-        model = Fusion()
-        train_fusion(model, steps=steps, seed=seed)
-    trained = time.process_time()
     captions, pictures = recall_at_1(all_scores(model))
     return {
-        "model": kind, "seed": seed, "steps": steps,
-        "cpu_seconds": round(trained - start, 1),
-        "gallery_seconds": round(time.process_time() - trained, 3),
+        "model": kind, "seed": seed, "steps": steps, "cpu_seconds": seconds,
+        "gallery_seconds": round(time.process_time() - start, 3),
         "finds_caption": round(captions, 3), "finds_picture": round(pictures, 3),
     }  # fmt: skip
 
 
-def captioning(seed: int) -> Iterable[dict[str, Any]]:
+def captioning(seed: int) -> Iterable[Row]:
     """Train a text model, then give it eyes in three ways; return each way's losses."""
     torch.manual_seed(seed)
     blind = Captioner()
@@ -67,15 +57,14 @@ def captioning(seed: int) -> Iterable[dict[str, Any]]:
         model = copy.deepcopy(blind)
         nn.init.constant_(model.gates, gate)
         new = [*model.image.parameters(), model.W, model.gates]
-        start = time.process_time()
-        row = {"model": way, "seed": seed, "steps": EYES, "before": told(model, sees=True)}
+        before = told(model, sees=True)
         trained = model.parameters() if way == "all" else new
-        row["losses"] = [
-            round(loss, 3)
-            for loss in train_captions(model, trained, steps=EYES, seed=seed, sees=True)[::10]
-        ]
-        row["cpu_seconds"] = round(time.process_time() - start, 1)
-        yield {**row, "after": told(model, sees=True), "blind": told(model, sees=False)}
+        losses, seconds = clocked(train_captions, model, trained, steps=EYES, seed=seed, sees=True)
+        yield {
+            "model": way, "seed": seed, "steps": EYES, "before": before,
+            "losses": [round(loss, 3) for loss in losses[::10]], "cpu_seconds": seconds,
+            "after": told(model, sees=True), "blind": told(model, sees=False),
+        }  # fmt: skip
 
 
 def told(model: Captioner, *, sees: bool) -> dict[str, float]:
@@ -85,22 +74,16 @@ def told(model: Captioner, *, sees: bool) -> dict[str, float]:
 
 def main() -> None:
     """Train all models and write one JSON file."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--seeds", type=int, default=3, help="so many of each (default 3)")
-    parser.add_argument("--out", type=Path, default=RESULTS, help="folder to write to")
-    options = parser.parse_args()
-    torch.set_num_threads(1)
-    runs: list[dict[str, Any]] = []
-    for seed in range(options.seeds):
+    script = Script(__file__, __doc__, seeds=3)
+    runs: list[Row] = []
+    for seed in range(script.options.seeds):
         runs.append(matching("towers", TOWERS, seed))
         runs.extend(captioning(seed))
         print(*runs[-4:], sep="\n", flush=True)
     runs.extend(matching("fusion", steps, 0) for steps in FUSION)
     print(*runs[-2:], sep="\n", flush=True)
-    write_record(
-        options.out / "chapter_14_pairs.json",
+    script.record(
         what="strips of digits and captions: two towers, fusion, and captions with gated attention",
-        command=f"python benchmarks/chapter_14_pairs.py --seeds {options.seeds}",
         settings={"batch": BATCH, "learning_rate": RATE, "processor": processor()},
         runs=runs,
     )

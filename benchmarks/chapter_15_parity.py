@@ -9,17 +9,8 @@ about eight minutes on one core.
     .venv/bin/python benchmarks/chapter_15_parity.py
 """
 
-from __future__ import annotations
-
-import argparse
-import time
-from pathlib import Path
-from typing import Any
-
-import torch
-from recording import RESULTS, write_record
-from timing import processor
-from tqdm import tqdm
+from recording import Row, Script, each
+from timing import clocked, processor
 
 from course_utils.models.bit_tasks import (
     BATCH,
@@ -37,14 +28,13 @@ RUNS = [[task, n, 600] for task in ("parity", "majority") for n in (4, 8, 12, 16
 RUNS += [["parity", 8, 3000]]
 
 
-def run(task: str, n: int, steps: int, seed: int) -> dict[str, Any]:
+def run(task: str, n: int, steps: int, seed: int) -> Row:
     """Train one model, and return how often it is right on fresh strings."""
     model = bit_model(n, seed)
-    start = time.process_time()
-    losses = train_bits(model, task, n, steps=steps, seed=seed)
+    losses, seconds = clocked(train_bits, model, task, n, steps=steps, seed=seed)
     return {
         "task": task, "n": n, "steps": steps, "seed": seed,
-        "cpu_seconds": round(time.process_time() - start, 1),
+        "cpu_seconds": seconds,
         "last_loss": round(sum(losses[-50:]) / len(losses[-50:]), 4),
         "right": round(judge_bits(model, task, n), 3),
     }  # fmt: skip
@@ -52,23 +42,13 @@ def run(task: str, n: int, steps: int, seed: int) -> dict[str, Any]:
 
 def main() -> None:
     """Train all models and write one JSON file."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--seeds", type=int, default=3, help="so many of each (default 3)")
-    parser.add_argument("--out", type=Path, default=RESULTS, help="folder to write to")
-    options = parser.parse_args()
-    torch.set_num_threads(1)
-    todo = [(*one, seed) for one in RUNS for seed in range(options.seeds)]
-    runs = []
-    for one in tqdm(todo, ncols=80):
-        runs.append(run(*one))
-        print(runs[-1], flush=True)
-    write_record(
-        options.out / "chapter_15_parity.json",
+    script = Script(__file__, __doc__, seeds=3)
+    cases = [(*one, seed) for one in RUNS for seed in range(script.options.seeds)]
+    script.record(
         what="parity and majority of n bits, learnt by a small Transformer",
-        command=f"python benchmarks/chapter_15_parity.py --seeds {options.seeds}",
         settings={"d_model": D_MODEL, "heads": HEADS, "layers": LAYERS, "batch": BATCH,
                   "learning_rate": RATE, "processor": processor()},
-        runs=runs,
+        runs=each(run, cases),
     )  # fmt: skip
 
 

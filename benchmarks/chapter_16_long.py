@@ -11,16 +11,10 @@ is judged on the first and the second copies. It takes about ten minutes on one 
     .venv/bin/python benchmarks/chapter_16_long.py
 """
 
-from __future__ import annotations
-
-import argparse
-from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
-from typing import Any
 
 import torch
-from recording import RESULTS, write_record
+from recording import Row, Script, rounded
 from torch import Tensor
 from torch.nn import functional as F
 from tqdm import tqdm
@@ -41,13 +35,12 @@ from course_utils.positions import RotaryPositions
 
 TRAINED, LONGER, LAYERS, COPIED = 64, 256, 2, 16
 STEPS, FURTHER, READ_AT, STREAMED = 600, 30, (64, 128, 256, 512), 1024
-CACHES: dict[str, dict[str, Any]] = {
+CACHES = {
     "everything, by position": {"window": STREAMED, "by_place": False},
     "window of 64": {"window": 64},
     "window of 60, 4 sinks, by position": {"window": 60, "num_sinks": 4, "by_place": False},
     "window of 60, 4 sinks, by place": {"window": 60, "num_sinks": 4},
 }
-Run = dict[str, Any]
 
 
 def trained(task: LengthTask, seed: int, learning_rate: float = 5e-3) -> PositionedTransformer:
@@ -55,39 +48,44 @@ def trained(task: LengthTask, seed: int, learning_rate: float = 5e-3) -> Positio
     torch.manual_seed(seed)
     model = PositionedTransformer(
         task.num_tokens, d_model=D_MODEL, num_heads=NUM_HEADS, num_layers=LAYERS,
-        positions=RotaryPositions(D_MODEL // NUM_HEADS),
+        positions=rope("RoPE", TRAINED),
     )  # fmt: skip
     train_on_task(model, task, steps=STEPS, seed=seed, learning_rate=learning_rate)
     return model
 
 
-def stretched(model: PositionedTransformer, task: LengthTask, seed: int) -> list[Run]:
+def rope(scheme: str, length: int) -> RotaryPositions:
+    """Return RoPE as it was trained, or stretched to a length."""
+    if scheme == "RoPE":
+        return RotaryPositions(D_MODEL // NUM_HEADS)
+    return rescaled_rope(scheme, TRAINED, length)
+
+
+def stretched(model: PositionedTransformer, task: LengthTask, seed: int) -> list[Row]:
     """Judge each way of stretching, at once and after further steps at the longer length."""
     text = character_text()
     longer = replace(
         task, trained=LONGER, draw=lambda draw: random_windows(text.train, LONGER, 16, draw)
     )
     start = {name: weight.clone() for name, weight in model.state_dict().items()}
+
+    def judged(scheme: str, fixed: int | None = None) -> dict[int, float]:
+        found = {}
+        for length in READ_AT:
+            model.positions = rope(scheme, fixed or length)
+            found[length] = round(judge_on_task(model, task, length)[0], 4)
+        return found
+
     rows = []
     for scheme in ("RoPE", *RESCALED):
-
-        def judged(scheme: str = scheme, fixed: int | None = None) -> dict[int, float]:
-            found = {}
-            for length in READ_AT:
-                if scheme != "RoPE":
-                    model.positions = rescaled_rope(scheme, TRAINED, fixed or length)
-                found[length] = round(judge_on_task(model, task, length)[0], 4)
-            return found
-
         model.load_state_dict(start)
-        model.positions = RotaryPositions(D_MODEL // NUM_HEADS)
-        row = {"scheme": scheme, "seed": seed, "at once": judged(), "at 256": judged(fixed=LONGER)}
-        if scheme != "RoPE":
-            model.positions = rescaled_rope(scheme, TRAINED, LONGER)
+        row = {"scheme": scheme, "seed": seed, "at once": judged(scheme)}
+        row["at 256"] = judged(scheme, LONGER)
+        model.positions = rope(scheme, LONGER)
         train_on_task(model, longer, steps=FURTHER, seed=seed, learning_rate=1e-3)
-        rows.append({**row, "further": judged(fixed=LONGER)})
+        rows.append({**row, "further": judged(scheme, LONGER)})
     model.load_state_dict(start)
-    model.positions = RotaryPositions(D_MODEL // NUM_HEADS)
+    model.positions = rope("RoPE", TRAINED)
     return rows
 
 
@@ -106,22 +104,20 @@ def segments_task() -> LengthTask:
     return LengthTask(SYMBOLS + 1, TRAINED, TRAINED // 2, draw, (tokens[:, :-1], tokens[:, 1:]))
 
 
-def streamed(
-    model: PositionedTransformer, task: LengthTask, kinds: dict[str, Callable[[Tensor], Tensor]]
-) -> list[Run]:
+def streamed(model: PositionedTransformer, task: LengthTask, kinds: dict[str, Tensor]) -> list[Row]:
     """Return the loss by position for each cache; which positions are judged says each kind."""
     tokens, targets = task.test
-    place, rows = torch.arange(STREAMED), []
+    ends, rows = [end for end in (64, 128, 256, 512, 1024) if end <= STREAMED], []
     for name, options in CACHES.items():
         scores = stream_text(model, tokens, **options)
         each = F.cross_entropy(scores.mT, targets, reduction="none").mean(dim=0)
-        loss: dict[str, dict[int, float]] = {}
-        for kind, judged in kinds.items():
-            ends = [end for end in (64, 128, 256, 512, 1024) if end <= STREAMED]
-            loss[kind] = {
-                end: round(each[judged(place) & (place >= first) & (place < end)].mean().item(), 4)
+        loss = {
+            kind: {
+                end: round(each[first:end][judged[first:end]].mean().item(), 4)
                 for first, end in zip([0, *ends], ends, strict=False)
             }
+            for kind, judged in kinds.items()
+        }
         rows.append({"cache": name, "loss": loss})
     return rows
 
@@ -134,42 +130,33 @@ def rest(model: PositionedTransformer, task: LengthTask) -> dict[str, list[float
         "first copy": on_start[:, 2:COPIED],
         "second copy": on_start[:, COPIED + 1 : 2 * COPIED],
     }
-    return {name: [round(x, 3) for x in part.mean(-1).tolist()] for name, part in parts.items()}
+    return {name: rounded(part.mean(-1)) for name, part in parts.items()}
 
 
 def main() -> None:
     """Train all models and write one JSON file."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--seeds", type=int, default=3, help="number of seeds (default 3)")
-    parser.add_argument("--out", type=Path, default=RESULTS, help="folder to write to")
-    options = parser.parse_args()
-    torch.set_num_threads(1)
+    script = Script(__file__, __doc__, seeds=3)
     torch.set_flush_denormal(True)
     text, segments = text_task(character_text()), segments_task()
     long_text = text_task(character_text(), longest=STREAMED, windows=24)
-    runs: list[Run] = []
-    streams: list[Run] = []
-    sinks: list[Run] = []
-    kinds: dict[str, Callable[[Tensor], Tensor]] = {
-        "first copy": lambda place: (place % (2 * COPIED) >= 1) & (place % (2 * COPIED) < COPIED),
-        "second copy": lambda place: (
-            (place % (2 * COPIED) > COPIED) & (place % (2 * COPIED) < 2 * COPIED - 1)
-        ),
+    runs, streams, sinks = [], [], []
+    everywhere = {"all": torch.ones(STREAMED, dtype=torch.bool)}
+    place = torch.arange(STREAMED) % (2 * COPIED)
+    copies = {
+        "first copy": (place >= 1) & (place < COPIED),
+        "second copy": (place > COPIED) & (place < 2 * COPIED - 1),
     }
-    for seed in tqdm(range(options.seeds), ncols=80):
+    for seed in tqdm(range(script.options.seeds), ncols=80):
         model = trained(text, seed)
         runs += stretched(model, text, seed)
-        everywhere = {"all": lambda place: place >= 0}
         of_text = streamed(model, long_text, everywhere)
         streams += [{"model": "text", "seed": seed, **row} for row in of_text]
         model = trained(segments, seed, 3e-3)
         sinks.append({"seed": seed, **rest(model, segments)})
-        of_segments = streamed(model, segments, kinds)
+        of_segments = streamed(model, segments, copies)
         streams += [{"model": "segments", "seed": seed, **row} for row in of_segments]
-    write_record(
-        options.out / "chapter_16_long.json",
+    script.record(
         what="loss (nats) beyond the trained length: RoPE stretched, and caches of fixed size",
-        command=f"python benchmarks/chapter_16_long.py --seeds {options.seeds}",
         settings={"steps": STEPS, "further_steps": FURTHER, "trained": TRAINED, "longer": LONGER,
                   "d_model": D_MODEL, "heads": NUM_HEADS, "layers": LAYERS},
         streams=streams,

@@ -7,14 +7,10 @@ own `scaled_dot_product_attention`. It takes about four minutes on two cores:
     .venv/bin/python benchmarks/chapter_16_speed.py
 """
 
-from __future__ import annotations
-
-import argparse
-from pathlib import Path
-from typing import Any
+from itertools import product
 
 import torch
-from recording import RESULTS, write_record
+from recording import Row, Script
 from torch import Tensor
 from torch.nn import functional as F
 from tqdm import tqdm
@@ -36,50 +32,34 @@ def alone(given: list[Tensor], runs: int) -> tuple[float, float]:
     return min(ahead for ahead, _ in times), min(back for _, back in times)
 
 
-def measured(length: int, runs: int) -> list[dict[str, Any]]:
+def measured(length: int, runs: int) -> list[Row]:
     """Return one row for one process, and one for each ring."""
     generator = torch.Generator().manual_seed(0)
     given = [torch.randn(1, HEADS, length, WIDTH, generator=generator) for _ in range(4)]
     ahead, back = alone([x.clone() for x in given], runs)
-    rows: list[dict[str, Any]] = [
+    rows: list[Row] = [
         {"length": length, "ranks": 1, "layout": "one process", "forward": [round(ahead, 6)],
          "backward": [round(back, 6)]}
     ]  # fmt: skip
-    rings: tuple[tuple[int, jobs.Layout], ...] = (
-        (2, "contiguous"), (2, "zigzag"), (4, "contiguous"), (4, "zigzag"),
-    )  # fmt: skip
-    for ranks, layout in rings:
-        made = jobs.attend_on_ranks(
-            given[0], given[1], given[2], given[3], ranks, layout, runs=runs, timeout=300.0
-        )
-        rows.append(
-            {
-                "length": length,
-                "ranks": ranks,
-                "layout": layout,
-                "forward": [round(forward, 6) for forward, _ in made.seconds],
-                "backward": [round(backward, 6) for _, backward in made.seconds],
-            }
-        )
+    for ranks, layout in product((2, 4), ("contiguous", "zigzag")):
+        made = jobs.attend_on_ranks(*given, ranks, layout, runs=runs, timeout=300.0)
+        rows.append({
+            "length": length, "ranks": ranks, "layout": layout,
+            "forward": [round(forward, 6) for forward, _ in made.seconds],
+            "backward": [round(backward, 6) for _, backward in made.seconds],
+        })  # fmt: skip
     return rows
 
 
 def main() -> None:
     """Measure all sizes and write one JSON file."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--runs", type=int, default=RUNS, help=f"of each (default {RUNS})")
-    parser.add_argument("--longest", type=int, default=max(LENGTHS), help="the longest text")
-    parser.add_argument("--out", type=Path, default=RESULTS, help="folder to write to")
-    options = parser.parse_args()
-    torch.set_num_threads(1)
-    lengths = [length for length in LENGTHS if length <= options.longest]
-    rows = [row for length in tqdm(lengths, ncols=80) for row in measured(length, options.runs)]
-    write_record(
-        options.out / "chapter_16_speed.json",
+    script = Script(__file__, __doc__, runs=RUNS)
+    runs = script.options.runs
+    rows = [row for length in tqdm(LENGTHS, ncols=80) for row in measured(length, runs)]
+    script.record(
         what="processor seconds of each rank of a causal ring, and of one process, by length",
-        command=f"python benchmarks/chapter_16_speed.py --runs {options.runs}",
-        settings={"heads": HEADS, "d_k": WIDTH, "dtype": "float32", "lengths": lengths,
-                  "runs": options.runs},
+        settings={"heads": HEADS, "d_k": WIDTH, "dtype": "float32", "lengths": LENGTHS,
+                  "runs": runs},
         runs=rows,
     )  # fmt: skip
 

@@ -5,24 +5,19 @@ Processor time on one thread, the least of several calls, at 4 heads of 64 (256 
     python benchmarks/chapter_17_cost.py
 """
 
-from __future__ import annotations
-
-import argparse
 import time
 from collections.abc import Callable
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import torch
-from recording import RESULTS, write_record
+from recording import Row, Script
 from torch import Tensor
 from torch.nn import functional as F
 
 from course_utils import attention
 from course_utils.measure import fit_exponent
 
-RESULT = RESULTS / "chapter_17_cost.json"
 HEADS, WIDTH, D_STATE = 4, 64, 16
 CHANNELS = HEADS * WIDTH
 POSITIONS = (16, 64, 256, 1024, 4096, 16384, 65536)
@@ -64,27 +59,21 @@ def token_calls() -> dict[str, tuple[Callable[[], Any], int]]:
         new = keep * hidden + (channel * channel).unsqueeze(-1) * write.unsqueeze(-2)
         return (new @ write.unsqueeze(-1)).squeeze(-1)
 
+    linear = partial(attention.linear_attention_step, state, key, query, key, value)
+    gated_delta = partial(attention.gated_delta_step, query, key, value, row, row, state)
+    wkv = partial(attention.wkv_step, channel, channel, channel[0], channel[0], three)
     return {
-        "linear": (
-            partial(attention.linear_attention_step, state, key, query, key, value),
-            state.numel() + key.numel(),
-        ),
+        "linear": (linear, state.numel() + key.numel()),
         "retention": (retention_step, state.numel()),
-        "gated delta": (
-            partial(attention.gated_delta_step, query, key, value, row, row, state),
-            state.numel(),
-        ),
+        "gated delta": (gated_delta, state.numel()),
         f"SSM, {D_STATE} per channel": (scan_step, hidden.numel()),
-        "WKV": (
-            partial(attention.wkv_step, channel, channel, channel[0], channel[0], three),
-            3 * CHANNELS,
-        ),
+        "WKV": (wkv, 3 * CHANNELS),
     }
 
 
 def prompt_calls(length: int) -> dict[str, Callable[[], Any]]:
     """Return for each mechanism the whole prompt: token by token, and in chunks."""
-    query, key, value = heads(length)
+    query, key, value = given = heads(length)
     decay, state = torch.full((HEADS,), 0.97), torch.zeros(1, HEADS, WIDTH, WIDTH)
     gate = torch.full((1, HEADS, length), 0.97)
     x, delta = torch.randn(1, length, CHANNELS), torch.rand(1, length, CHANNELS)
@@ -101,52 +90,40 @@ def prompt_calls(length: int) -> dict[str, Callable[[], Any]]:
         return out
 
     return {
-        "retention, token by token": partial(
-            attention.retention_recurrent, query, key, value, decay
-        ),
-        "retention, in chunks": partial(attention.retention_chunk, query, key, value, decay, state),
+        "retention, token by token": partial(attention.retention_recurrent, *given, decay),
+        "retention, in chunks": partial(attention.retention_chunk, *given, decay, state),
         "gated delta, token by token": delta_steps,
-        "gated delta, in chunks": partial(
-            attention.gated_delta_rule, query, key, value, gate, gate
-        ),
+        "gated delta, in chunks": partial(attention.gated_delta_rule, *given, gate, gate),
         "scan, token by token": partial(attention.selective_scan, *scanned),
         "scan, in chunks": partial(attention.chunked_selective_scan, *scanned),
-        "softmax, fused": partial(
-            F.scaled_dot_product_attention, query, key, value, is_causal=True
-        ),
+        "softmax, fused": partial(F.scaled_dot_product_attention, *given, is_causal=True),
     }
 
 
 @torch.no_grad()
 def main() -> None:
     """Time everything once."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--seconds", type=float, default=0.5, help="for each call, default 0.5")
-    parser.add_argument("--out", type=Path, default=RESULT, help="file to write")
-    options = parser.parse_args()
-    torch.set_num_threads(1)
+    script = Script(__file__, __doc__, seconds=0.5)
     torch.manual_seed(0)
-    tokens: list[dict[str, Any]] = []
+    tokens: list[Row] = []
     for position in POSITIONS:
         query = torch.randn(1, HEADS, 1, WIDTH)
         _, key, value = heads(position)
         call = partial(F.scaled_dot_product_attention, query, key, value)
         tokens.append(
             {"mechanism": "softmax", "position": position, "numbers": 2 * CHANNELS * position,
-             "microseconds": round(least(call, options.seconds), 1)}
+             "microseconds": round(least(call, script.options.seconds), 1)}
         )  # fmt: skip
     for name, (call, numbers) in token_calls().items():
-        taken = round(least(call, options.seconds), 1)
+        taken = round(least(call, script.options.seconds), 1)
         tokens.append({"mechanism": name, "numbers": numbers, "microseconds": taken})
     prompts: dict[str, list[float]] = {}
     for length in LENGTHS:
         for name, call in prompt_calls(length).items():
-            taken = round(least(call, options.seconds) / 1000, 2)
+            taken = round(least(call, script.options.seconds) / 1000, 2)
             prompts.setdefault(name, []).append(taken)
-    write_record(
-        options.out,
+    script.record(
         what="processor time of a token by what is kept, and of a prompt by form",
-        command="python benchmarks/chapter_17_cost.py",
         settings={"heads": HEADS, "width": WIDTH, "state": D_STATE, "lengths": LENGTHS},
         runs=tokens,
         prompts=[

@@ -5,15 +5,10 @@ It takes about three minutes on one core:
     python benchmarks/chapter_17_experts.py
 """
 
-from __future__ import annotations
-
-import argparse
-from pathlib import Path
-from typing import Any
+from itertools import product
 
 import torch
-from recording import RESULTS, write_record
-from tqdm import tqdm
+from recording import Row, Script, each
 
 from course_utils.models.expert_task import (
     HIDDEN,
@@ -26,7 +21,6 @@ from course_utils.models.expert_task import (
     train_experts,
 )
 
-RESULT = RESULTS / "chapter_17_experts.json"
 STEPS = 800
 MODELS: dict[str, tuple[int, float]] = {
     "top-1, no balance loss": (1, 0.0),
@@ -39,7 +33,7 @@ MODELS: dict[str, tuple[int, float]] = {
 }
 
 
-def run(name: str, seed: int) -> dict[str, Any]:
+def run(seed: int, name: str) -> Row:
     """Train one model, and return its error and how evenly its experts are used."""
     torch.manual_seed(seed)
     chosen, number = MODELS[name]
@@ -52,18 +46,11 @@ def run(name: str, seed: int) -> dict[str, Any]:
 
 def main() -> None:
     """Run every combination."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2], help="default 0 1 2")
-    parser.add_argument("--out", type=Path, default=RESULT, help="file to write")
-    options = parser.parse_args()
-    torch.set_num_threads(1)
-    wanted = [(name, seed) for seed in options.seeds for name in MODELS]
-    write_record(
-        options.out,
+    script = Script(__file__, __doc__, seeds=3)
+    script.record(
         what="error and evenness of experts on data of eight kinds, against dense layers",
-        command="python benchmarks/chapter_17_experts.py",
         settings={"steps": STEPS, "batch": 256, "width": WIDTH, "hidden": HIDDEN, "experts": KINDS},
-        runs=[run(*one) for one in tqdm(wanted, ncols=80)],
+        runs=each(run, product(range(script.options.seeds), MODELS)),
     )
 
 

@@ -10,22 +10,16 @@ about an hour on one core:
     python benchmarks/chapter_17_recall.py
 """
 
-from __future__ import annotations
-
-import argparse
-import itertools
 import json
-from pathlib import Path
-from typing import Any
+from itertools import product
 
 import torch
 from chapter_08_recall import PAIRS, SEQUENCES, trained
-from recording import RESULTS, write_record
+from recording import Row, Script
 from tqdm import tqdm
 
 from course_utils.models.recall import D_MODEL, LAYERS, SYMBOLS, RecallModel
 
-RESULT = RESULTS / "chapter_17_recall.json"
 STEPS = 1000
 HYBRID = "gated delta, then softmax"
 MODELS: dict[str, tuple[str, int]] = {
@@ -46,7 +40,7 @@ MODELS: dict[str, tuple[str, int]] = {
 LONGER = ("WKV", "SSM, 16 per channel")
 
 
-def run(name: str, seed: int, steps: int) -> dict[str, Any]:
+def run(steps: int, seed: int, name: str) -> Row:
     """Train one model, and return what it recalls."""
     torch.manual_seed(seed)
     model = RecallModel(*MODELS[name])
@@ -57,35 +51,22 @@ def run(name: str, seed: int, steps: int) -> dict[str, Any]:
 
 def main() -> None:
     """Run every combination that the record lacks."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2], help="default 0 1 2")
-    parser.add_argument("--models", nargs="+", default=list(MODELS), help="default all")
-    parser.add_argument("--out", type=Path, default=RESULT, help="file to write and to go on from")
-    options = parser.parse_args()
-    torch.set_num_threads(1)
-    runs: list[dict[str, Any]] = []
-    if options.out.exists():
-        runs = json.loads(options.out.read_text())["runs"]
-    done = {(one["model"], one["seed"], one["steps"]) for one in runs}
-    longer = [name for name in LONGER if name in options.models]
-    wanted = [
-        *itertools.product(options.models, options.seeds, [STEPS]),
-        *itertools.product(longer, options.seeds, [3 * STEPS]),
-    ]
-    wanted.sort(key=lambda one: one[2:0:-1])  # the long runs last, and seed by seed
+    script = Script(__file__, __doc__, seeds=3, models=tuple(MODELS))
+    runs = json.loads(script.path.read_text())["runs"] if script.path.exists() else []
+    done = {(one["steps"], one["seed"], one["model"]) for one in runs}
+    seeds, names = range(script.options.seeds), script.options.models
+    longer = [name for name in LONGER if name in names]
+    wanted = [*product([STEPS], seeds, names), *product([3 * STEPS], seeds, longer)]
     for one in tqdm(wanted, ncols=80):
         if one not in done:
             runs.append(run(*one))
-            save(options.out, runs)
-    save(options.out, runs)
+            save(script, runs)
 
 
-def save(path: Path, runs: list[dict[str, Any]]) -> None:
+def save(script: Script, runs: list[Row]) -> None:
     """Write the record."""
-    write_record(
-        path,
+    script.record(
         what="share of values recalled, by what a layer keeps and the length of the list",
-        command="python benchmarks/chapter_17_recall.py",
         settings={
             "steps": STEPS, "batch": 32, "learning_rate": 3e-3, "d_model": D_MODEL,
             "layers": LAYERS, "keys": SYMBOLS, "values": SYMBOLS,

@@ -6,18 +6,12 @@ configuration was read, and the source says so. Nothing is downloaded:
     python benchmarks/chapter_17_stacks.py
 """
 
-from __future__ import annotations
-
-import argparse
 from collections import Counter
-from pathlib import Path
-from typing import Any
 
 import transformers
-from recording import RESULTS, write_record
+from recording import Row, Script
 from transformers.models.auto.configuration_auto import CONFIG_MAPPING
 
-RESULT = RESULTS / "chapter_17_stacks.json"
 FULL, DELTA, MAMBA = "full attention", "gated delta rule", "Mamba"
 NAMED = {
     "gemma2": ("Gemma 2 2B", {"sliding_attention": "window of 4,096"}),
@@ -52,7 +46,7 @@ READ = (
 )
 
 
-def stack(model: str, layers: list[str], source: str) -> dict[str, Any]:
+def stack(model: str, layers: list[str], source: str) -> Row:
     """Return one line of the record: the layers of each kind, and where the full ones stand."""
     full = [place for place, layer in enumerate(layers, 1) if layer.endswith(("full", FULL))]
     counts = dict(Counter(layers))
@@ -63,19 +57,15 @@ def stack(model: str, layers: list[str], source: str) -> dict[str, Any]:
 
 def main() -> None:
     """Read every configuration."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--out", type=Path, default=RESULT, help="file to write")
-    options = parser.parse_args()
+    script = Script(__file__, __doc__)
     runs = []
     for kind, (model, words) in NAMED.items():
         layers = [
             {"full_attention": FULL, **words}[one] for one in CONFIG_MAPPING[kind]().layer_types
         ]
         runs.append(stack(model, layers, f"transformers, {kind}"))
-    write_record(
-        options.out,
+    script.record(
         what="what each layer of published stacks is",
-        command="python benchmarks/chapter_17_stacks.py",
         settings={},
         versions={"transformers": transformers.__version__},
         runs=[*runs, *(stack(*one) for one in READ)],

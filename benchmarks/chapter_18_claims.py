@@ -7,15 +7,10 @@ takes about a minute on one core.
     .venv/bin/python benchmarks/chapter_18_claims.py
 """
 
-from __future__ import annotations
-
-import argparse
 from functools import partial
-from pathlib import Path
-from typing import Any
 
 import torch
-from recording import RESULTS, write_record
+from recording import Row, Script
 from timing import Call, in_rounds, milliseconds, processor, ratio
 from torch import Tensor
 
@@ -59,37 +54,28 @@ def calls(tokens: int) -> dict[str, tuple[Call, Call]]:
     }
 
 
-def compare(tokens: int, rounds: int) -> list[dict[str, Any]]:
+def compare(tokens: int, rounds: int) -> list[Row]:
     """Time both of each two calls at one length."""
     runs = []
     for what, (slow, fast) in calls(tokens).items():
         measured = in_rounds({"slow": slow, "fast": fast}, rounds)
-        runs.append(
-            {
-                "what": what,
-                "tokens": tokens,
-                "times": ratio(measured["slow"], measured["fast"]),
-                "milliseconds": {name: milliseconds(taken) for name, taken in measured.items()},
-            }
-        )
+        runs.append({
+            "what": what, "tokens": tokens, "times": ratio(measured["slow"], measured["fast"]),
+            "milliseconds": {name: milliseconds(taken) for name, taken in measured.items()},
+        })  # fmt: skip
         print(runs[-1], flush=True)
     return runs
 
 
 def main() -> None:
     """Time all and write one JSON file."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rounds", type=int, default=7, help="so many rounds (default 7)")
-    parser.add_argument("--lengths", type=int, nargs="+", default=[256, 512], help="tokens")
-    parser.add_argument("--out", type=Path, default=RESULTS, help="folder to write to")
-    options = parser.parse_args()
-    torch.set_num_threads(1)
+    script = Script(__file__, __doc__, rounds=7, lengths=[256, 512])
     torch.manual_seed(0)
-    runs = [run for tokens in options.lengths for run in compare(tokens, options.rounds)]
-    write_record(
-        options.out / "chapter_18_claims.json",
+    runs = [
+        run for tokens in script.options.lengths for run in compare(tokens, script.options.rounds)
+    ]
+    script.record(
         what="what published texts say is faster: how many times as long the first takes",
-        command=f"python benchmarks/chapter_18_claims.py --rounds {options.rounds}",
         settings={"batch": BATCH, "width": WIDTH, "heads": HEADS, "dtype": "float32",
                   "processor": processor()},
         runs=runs,

@@ -1,7 +1,5 @@
 """Every attention of chapter 08 at one length, with what theory says of its growth."""
 
-from __future__ import annotations
-
 import math
 from functools import partial
 

@@ -15,28 +15,22 @@ FLOPs are those of the pairs that are seen.
     .venv/bin/python benchmarks/flash_gpu.py --dry-run  # tiny and on the CPU: writes nothing
 """
 
-from __future__ import annotations
-
-import argparse
 import json
 import random
 import statistics
 import sys
-import time
 from collections.abc import Callable
 from functools import partial
 from importlib.metadata import version
 from itertools import chain
-from pathlib import Path
-from typing import Any
 
+import timing
 import torch
 from flash_ways import STREAM, TOKENS, Attend, Case, cases, inputs, naive, optional, ways
-from recording import RESULTS, write_record
+from recording import Row, Script
 from torch import Tensor
 from tqdm import tqdm
 
-Row = dict[str, Any]
 LENGTHS = (512, 1024, 2048, 4096, 8192, 16384)
 REPLAYED = 2048  # tokens; beyond, a launch takes no part of the time that matters
 
@@ -44,10 +38,7 @@ REPLAYED = 2048  # tokens; beyond, a launch takes no part of the time that matte
 def timed(run: Callable[[], object], calls: int, device: str) -> float:
     """Return the milliseconds of one call."""
     if device == "cpu":
-        start = time.perf_counter()
-        for _ in range(calls):
-            run()
-        return 1e3 * (time.perf_counter() - start) / calls
+        return 1e3 * timing.timed(run, calls)
     start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
     start.record()
     for _ in range(calls):
@@ -77,13 +68,8 @@ def measure(case: Case, found: dict[str, Attend], said: Row, rounds: int, device
     given = inputs(case.shape, torch.bfloat16, device)
     rows, runs = [], {}
     for name, attend in found.items():
-        row: Row = {
-            "what": name,
-            **said,
-            **case._asdict(),
-            "batch": case.shape[0],
-            "heads": case.shape[1],
-        }
+        batch, heads = case.shape[:2]
+        row: Row = {"what": name, **said, **case._asdict(), "batch": batch, "heads": heads}
         rows.append(row)
         try:
             row["peak_bytes"] = peak(attend, given, device)
@@ -111,10 +97,9 @@ def measure(case: Case, found: dict[str, Attend], said: Row, rounds: int, device
 def peak(attend: Attend, given: list[Tensor], device: str) -> int | None:
     """Return the bytes that a forward and backward pass held beyond its inputs."""
     *leaves, grad_out = given
-    if device == "cpu":
-        torch.autograd.grad(attend(*leaves), leaves, grad_out)
-        return None
     torch.autograd.grad(attend(*leaves), leaves, grad_out)  # what is compiled at first is no need
+    if device == "cpu":
+        return None
     torch.cuda.empty_cache()
     torch.cuda.reset_peak_memory_stats()
     before = torch.cuda.memory_allocated()
@@ -152,12 +137,8 @@ def gradients(attend: Attend, given: list[Tensor]) -> list[Tensor]:
 
 def main() -> None:
     """Measure everything and write one JSON file."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="two lengths and two rounds")
-    parser.add_argument("--dry-run", action="store_true", help="tiny, on the CPU, nothing written")
-    parser.add_argument("--rounds", type=int, default=5, help="repeats of each (default 5)")
-    parser.add_argument("--out", type=Path, default=RESULTS, help="folder to write to")
-    options = parser.parse_args()
+    script = Script(__file__, __doc__, quick=False, dry_run=False, rounds=5)
+    options = script.options
     if options.dry_run:
         tiny = Case(64, 70, True, 70, 64)
         timed_once = measure(tiny, ways(tiny, "cpu"), {}, 1, "cpu")
@@ -171,10 +152,8 @@ def main() -> None:
     checked = errors((512, 1000, 2048), "cuda")
     every = tqdm(cases(lengths), desc="sizes", ncols=80)
     runs = [row for case in every for row in measure(case, ways(case, "cuda"), {}, rounds, "cuda")]
-    write_record(
-        options.out / "flash_gpu.json",
+    script.record(
         what="the course's flash kernels on a GPU, beside torch's own attention",
-        command="python benchmarks/flash_gpu.py" + " --quick" * options.quick,
         settings={"dtype": "bfloat16", "rounds": rounds, "tokens": TOKENS, "stream": STREAM},
         machine=torch.cuda.get_device_name(),
         versions={"triton": version("triton"), "cuda": str(torch.version.cuda),

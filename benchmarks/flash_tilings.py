@@ -7,9 +7,6 @@ at a time; the two backward kernels run together, so that the time of a row is t
     .venv/bin/python benchmarks/flash_tilings.py --dry-run  # one tiling, on the CPU: writes nothing
 """
 
-from __future__ import annotations
-
-import argparse
 import functools
 import json
 import multiprocessing
@@ -19,12 +16,11 @@ from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from importlib.metadata import version
 from itertools import product
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import torch
 from flash_ways import STREAM, TOKENS, Case, cases, inputs
-from recording import RESULTS, write_record
+from recording import Row, Script
 
 from course_utils.attention.flash_launch import (
     Tiling,
@@ -82,12 +78,8 @@ def fits(trial: Trial) -> bool:
 
 def main() -> None:
     """Time every trial and write one JSON file."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--dry-run", action="store_true", help="tiny, on the CPU, nothing written")
-    parser.add_argument("--length", type=int, default=8192, help="tokens (default 8192)")
-    parser.add_argument("--jobs", type=int, default=4, help="processes that compile (default 4)")
-    parser.add_argument("--out", type=Path, default=RESULTS, help="folder to write to")
-    options = parser.parse_args()
+    script = Script(__file__, __doc__, dry_run=False, length=8192, jobs=4)
+    options = script.options
     if options.dry_run:
         for kernel in Tilings._fields:
             trial = Trial(kernel, Tiling(32, 16, 1, 1), Case(64, 40, True, 40, 64))
@@ -108,10 +100,8 @@ def main() -> None:
     for trial, fitting in zip(trials, possible, strict=True):
         time_of = do_bench(call(trial), 10, 40, return_mode="median") if fitting else None
         runs.append({**row(trial), "ms": time_of and round(time_of, 4)})
-    write_record(
-        options.out / "flash_tilings.json",
+    script.record(
         what="the course's flash kernels on a GPU, cut in many ways; ms null: more memory than is",
-        command=f"python benchmarks/flash_tilings.py --length {options.length}",
         settings={"dtype": "bfloat16", "tokens": TOKENS, "stream": STREAM},
         machine=torch.cuda.get_device_name(),
         versions={"triton": version("triton"), "cuda": str(torch.version.cuda)},
@@ -119,7 +109,7 @@ def main() -> None:
     )
 
 
-def row(trial: Trial) -> dict[str, Any]:
+def row(trial: Trial) -> Row:
     """Return what the record says of a trial beside its time."""
     case = trial.case
     return {"kernel": trial.kernel, **trial.cut._asdict(), "width": case.width,

@@ -1,7 +1,5 @@
 """The sizes at which benchmarks/flash_gpu.py measures, and the ways to attend that it compares."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any, NamedTuple

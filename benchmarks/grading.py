@@ -1,32 +1,29 @@
 """A class of 300 graded three ways: one at a time, by two processes, by two workers of dask.
 
 Thirty of them are hostile, of every kind that tests/grading knows; the others are right, wrong in
-one of two ways, or untouched. A run that was stopped goes on where it was.
+one of two ways, or untouched. A run that was stopped goes on in its `--folder`.
 
     .venv/bin/python benchmarks/grading.py                     all; the record is written
     .venv/bin/python benchmarks/grading.py --submissions 60    fewer, only printed
 """
 
-from __future__ import annotations
-
-import argparse
 import itertools
 import json
 import multiprocessing
 import resource
-import subprocess
 import sys
 import tempfile
 import threading
 import time
+from collections import defaultdict
 from collections.abc import Iterator
 from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
 
 import nbformat
-from recording import RESULTS, write_record
+import psutil
+from recording import Row, Script
 from timing import processor
 from tqdm import tqdm
 
@@ -92,22 +89,14 @@ def executor(way: str) -> Iterator[Executor]:
 
 def tree_memory() -> int:
     """Return the memory in use by this process and all below it, shared pages counted once."""
-    listed = subprocess.run(["ps", "-eo", "pid=,ppid="], capture_output=True, text=True).stdout
-    parents = [tuple(map(int, line.split())) for line in listed.splitlines()]
-    mine, total = {multiprocessing.process.current_process().pid}, 0
-    for pid, parent in sorted(parents):
-        if parent in mine:
-            mine.add(pid)
-    for pid in mine:
-        try:
-            text = Path(f"/proc/{pid}/smaps_rollup").read_text()
-        except OSError:
-            continue
-        total += next(int(row.split()[1]) for row in text.splitlines() if row.startswith("Pss:"))
-    return total * 1024
+    total, this = 0, psutil.Process()
+    for process in (this, *this.children(recursive=True)):
+        with suppress(psutil.Error):  # it may have ended by now
+            total += process.memory_full_info().pss
+    return total
 
 
-def graded(folder: Path, way: str) -> dict[str, Any]:
+def graded(folder: Path, way: str) -> Row:
     """Grade the class in one of the ways, or go on with it."""
     found, peak, over = hand_ins(folder / "submitted"), [0], threading.Event()
 
@@ -138,40 +127,36 @@ def graded(folder: Path, way: str) -> dict[str, Any]:
 
 def main() -> int:
     """Run from the command line; the exit status is 1 where the ways differ or a cheat gains."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n\n")[0])
-    parser.add_argument("--submissions", type=int, default=300)
-    parser.add_argument("--folder", type=Path, help="kept; a later run goes on there")
-    parser.add_argument("--ways", nargs="+", choices=WAYS, default=WAYS)
-    parser.add_argument("--out", type=Path, default=RESULTS)
-    given = parser.parse_args()
-    folder = given.folder or Path(tempfile.mkdtemp(prefix="grading-"))
+    script = Script(__file__, __doc__, submissions=300, folder="")
+    given = script.options
+    folder = Path(given.folder or tempfile.mkdtemp(prefix="grading-"))
     write_class(folder, given.submissions)
-    done = {way: graded(folder, way) for way in given.ways}
-    rows, worst = [], max(sorted(one["points"].items()) != sorted(
-        done[given.ways[0]]["points"].items()) for one in done.values())  # fmt: skip
-    for way, one in done.items():
-        rate = given.submissions / one["seconds"] * 60
-        minutes, peak = round(one["seconds"] / 60, 1), round(one["peak"] / 2**20)
-        row = {"way": way, "minutes": minutes, "per_minute": round(rate, 1), "peak_mib": peak}
-        rows.append(row)
-        print(rows[-1])
-    points = done[given.ways[0]]["points"]
+    done = {way: graded(folder, way) for way in WAYS}
+    points = done[WAYS[0]]["points"]
+    worst = any(one["points"] != points for one in done.values())
+    rows = [
+        {
+            "way": way, "minutes": round(one["seconds"] / 60, 1),
+            "per_minute": round(given.submissions / one["seconds"] * 60, 1),
+            "peak_mib": round(one["peak"] / 2**20),
+        }
+        for way, one in done.items()
+    ]  # fmt: skip
+    print(*rows, sep="\n")
     kinds = {
         path.parent.name: nbformat.read(path, 4).metadata["kind"]
         for path in folder.glob("submitted/*/*.ipynb")
     }
-    by_kind: dict[str, set[int]] = {}
+    by_kind: dict[str, set[int]] = defaultdict(set)
     for learner, kind in kinds.items():
-        by_kind.setdefault(kind, set()).add(points[learner])
+        by_kind[kind].add(points[learner])
     gained = [kind for kind in by_kind if kind in HOSTILE and by_kind[kind] != {0}]
     safe = (folder / "victim.txt").read_text() == "mine"
     print("points by kind:", {kind: sorted(each) for kind, each in by_kind.items()})
     print(f"the same points every way: {not worst}; gained: {gained}; nothing harmed: {safe}")
-    if given.submissions >= 300 and set(given.ways) == set(WAYS):
-        write_record(
-            given.out / "grading.json",
+    if given.submissions >= 300:
+        script.record(
             what="a class graded one at a time, by two processes, and by two workers of dask",
-            command="python benchmarks/grading.py",
             settings={
                 "submissions": given.submissions, "exercises": len(EXERCISES),
                 "hostile": sum(kind in HOSTILE for kind in kinds.values()),

@@ -8,9 +8,6 @@ the others are right, or a listed mistake. Every verdict is held against what it
     .venv/bin/python benchmarks/hub.py --accounts 3    fewer, only printed
 """
 
-from __future__ import annotations
-
-import argparse
 import json
 import os
 import re
@@ -23,11 +20,13 @@ import threading
 import time
 from collections import defaultdict
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from recording import RESULTS, write_record
+import psutil
+from recording import Row, Script
 from timing import processor
 
 from course_utils.environment import ROOT, read_pins
@@ -108,19 +107,14 @@ def check_all(kernel: Kernel, number: int, seen: Seen) -> None:
 def memory(folder: Path) -> dict[str, dict[str, int]]:
     """Return the bytes of each account's server and kernels, shared pages divided fairly."""
     used: dict[str, dict[str, int]] = defaultdict(lambda: defaultdict(int))
-    for place in Path("/proc").glob("[0-9]*"):
-        try:
-            given = (place / "environ").read_bytes().decode(errors="replace").split("\0")
-            if f"COURSE_HUB={folder}" not in given:
-                continue
-            command = (place / "cmdline").read_bytes()
-            text = (place / "smaps_rollup").read_text()
-        except OSError:
-            continue
-        kind = "kernel" if b"ipykernel" in command else "server"
-        who = next((v[16:] for v in given if v.startswith("JUPYTERHUB_USER=")), "hub")
-        size = next(int(row.split()[1]) for row in text.splitlines() if row.startswith("Pss:"))
-        used[who][kind if who != "hub" else "all"] += size * 1024
+    for process in psutil.process_iter():
+        with suppress(psutil.Error):  # another user's, or it has ended by now
+            given = process.environ()
+            if given.get("COURSE_HUB") == str(folder):
+                kind = "kernel" if "ipykernel" in " ".join(process.cmdline()) else "server"
+                who = given.get("JUPYTERHUB_USER", "hub")
+                size = process.memory_full_info().pss
+                used[who][kind if who != "hub" else "all"] += size
     return used
 
 
@@ -161,7 +155,7 @@ def whole_chapter(account: Account, folder: Path) -> int:
         return memory(folder)[account.name]["kernel"]
 
 
-def measure(folder: Path, learners: int, cells: int) -> tuple[list[dict[str, Any]], Seen]:
+def measure(folder: Path, learners: int, cells: int) -> tuple[list[Row], Seen]:
     """Start a hub, let the class in, and return the rows of the record."""
     command = [sys.executable, "-m", "tools.hub_demo", "--folder", str(folder), "--chapters"]
     demo = subprocess.Popen(
@@ -208,7 +202,7 @@ def measure(folder: Path, learners: int, cells: int) -> tuple[list[dict[str, Any
     mib = 2**20
     each = [used[name] for name in names]
     every = [value for times in seen.verdicts.values() for value in times]
-    rows: list[dict[str, Any]] = [
+    rows: list[Row] = [
         {"what": "server of a learner, MiB", "median": _median(e["server"] / mib for e in each)},
         {"what": "kernel of a learner, MiB", "median": _median(e["kernel"] / mib for e in each)},
         {"what": "kernel after the whole chapter, alone, MiB", "median": round(whole / mib)},
@@ -228,7 +222,7 @@ def _median(values: Any) -> int:
     return round(statistics.median(values))
 
 
-def _row(what: str, times: list[float]) -> dict[str, Any]:
+def _row(what: str, times: list[float]) -> Row:
     high = statistics.quantiles(times, n=20, method="inclusive")[-1] if len(times) > 1 else times[0]
     return {
         "what": what,
@@ -240,11 +234,8 @@ def _row(what: str, times: list[float]) -> dict[str, Any]:
 
 def main() -> int:
     """Run from the command line; the exit status is 1 where a verdict was wrong or work lost."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n\n")[0])
-    parser.add_argument("--accounts", type=int, default=30)
-    parser.add_argument("--cells", type=int, default=1000, help="of the chapter; default: all")
-    parser.add_argument("--out", type=Path, default=RESULTS)
-    given = parser.parse_args()
+    script = Script(__file__, __doc__, accounts=30, cells=1000)
+    given = script.options
     load = os.getloadavg()[0]
     with tempfile.TemporaryDirectory(prefix="hub-bench-", ignore_cleanup_errors=True) as made:
         rows, seen = measure(Path(made).resolve(), given.accounts, given.cells)
@@ -253,10 +244,8 @@ def main() -> int:
     checks = sum(map(len, seen.verdicts.values()))
     print(f"{checks} verdicts, wrong: {seen.wrong}; lost: {seen.lost}; load before: {load:.1f}")
     if given.accounts >= 30:
-        write_record(
-            given.out / "hub.json",
+        script.record(
             what="thirty accounts of a hub on one machine, all at once",
-            command=f"python benchmarks/hub.py --cells {given.cells}",
             versions={name: read_pins(ROOT, "hub")[name] for name in ("jupyterhub", "nbgrader")},
             machine=f"{os.cpu_count()} processors, 1 thread a kernel",
             settings={

@@ -3,8 +3,6 @@
 Every peer is called the way in which it is fastest.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Mapping
 from functools import partial

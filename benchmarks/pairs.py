@@ -4,8 +4,6 @@ Each pair is made by a function that returns the calls, ours first; the first pe
 the aim speaks of, the others stand beside it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial

@@ -1,6 +1,8 @@
-"""Compare calls by CPU time, in rounds, so that a busy machine disturbs all of them alike."""
+"""Compare calls by CPU time, in rounds, so that a busy machine disturbs all of them alike.
 
-from __future__ import annotations
+A round times each call once, in a new order (`time.process_time`: waiting for other programs does
+not count). Times and ratios in the records are medians over the rounds.
+"""
 
 import platform
 import random
@@ -9,11 +11,33 @@ import statistics
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any, ParamSpec, TypeVar
 
 import torch
 
 Call = Callable[[], object]
 Seconds = dict[str, list[float]]
+P, T = ParamSpec("P"), TypeVar("T")
+
+
+def clocked(run: Callable[P, T], *args: P.args, **options: P.kwargs) -> tuple[T, float]:
+    """Return what a call returns, and its CPU seconds to a tenth."""
+    start = time.process_time()
+    out = run(*args, **options)
+    return out, round(time.process_time() - start, 1)
+
+
+def training(
+    train: Callable[..., list[float]], model: torch.nn.Module, *given: Any, **how: Any
+) -> dict[str, Any]:
+    """Train a model; return its size, the time taken and the mean of the last 50 losses."""
+    losses, seconds = clocked(train, model, *given, **how)
+    last = losses[-50:]
+    return {
+        "parameters": sum(weight.numel() for weight in model.parameters()),
+        "cpu_seconds": seconds,
+        "last_loss": round(sum(last) / len(last), 4),
+    }
 
 
 def timed(run: Call, calls: int) -> float:

@@ -4,28 +4,20 @@ Three answers to every exercise: a right one, one with its first listed mistake,
 mistake and no pair of mistakes explains, for which everything is tried. The first verdict is on the
 latter. Processor time beyond importing torch, one thread.
 
-    .venv/bin/python benchmarks/verdicts.py                 all, and the record is written
-    .venv/bin/python benchmarks/verdicts.py split_heads     some, only printed
+    .venv/bin/python benchmarks/verdicts.py                         all; the record is written
+    .venv/bin/python benchmarks/verdicts.py --names split_heads     some, only printed
 """
 
-from __future__ import annotations
-
-import argparse
 import json
 import statistics
-import subprocess
-import sys
 import time
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import torch
-from recording import RESULTS, write_record
+from recording import Row, Script, apart
 from timing import processor
 from torch.utils._pytree import tree_map
-
-Row = dict[str, Any]
 
 
 def spoiled(reference: Callable[..., Any]) -> Callable[..., Any]:
@@ -46,7 +38,6 @@ def spoiled(reference: Callable[..., Any]) -> Callable[..., Any]:
 
 def measured(name: str) -> Row:
     """Time the verdicts on an exercise's answers in this process."""
-    torch.set_num_threads(1)
     start = time.process_time()
     from course_utils.checking.judge import judge
     from course_utils.exercises import find
@@ -67,14 +58,6 @@ def measured(name: str) -> Row:
     return row
 
 
-def apart(name: str) -> Row:
-    """Measure an exercise in a process of its own."""
-    command = [sys.executable, __file__, "--inside", name]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
-    row: Row = json.loads(done.stdout.splitlines()[-1])
-    return row
-
-
 def summary(rows: list[Row]) -> str:
     """Say the median and the largest of each column."""
     lines = []
@@ -88,11 +71,8 @@ def summary(rows: list[Row]) -> str:
 
 def main() -> None:
     """Run from the command line."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n\n")[0])
-    parser.add_argument("names", nargs="*", help="exercises; none means all, with a record")
-    parser.add_argument("--out", type=Path, default=RESULTS, help="folder to write to")
-    parser.add_argument("--inside", help=argparse.SUPPRESS)
-    options = parser.parse_args()
+    script = Script(__file__, __doc__, names=[], inside="")
+    options = script.options
     if options.inside:
         print(json.dumps(measured(options.inside)))
         return
@@ -101,14 +81,12 @@ def main() -> None:
     rows = []
     line = "{exercise:32} {first:6.2f} {right:6.2f} {named:6.2f} {unnamed:6.2f}"
     for name in options.names or places():
-        rows.append(apart(name))
+        rows.append(apart(__file__, "--inside", name))
         print(line.format(**rows[-1]), flush=True)
     print(summary(rows))
     if not options.names:
-        write_record(
-            options.out / "verdicts.json",
+        script.record(
             what="processor seconds of a verdict, the import of torch not counted",
-            command="python benchmarks/verdicts.py",
             settings={"threads": 1, "processor": processor()},
             runs=rows,
         )

@@ -58,7 +58,7 @@ class _LargestTensor(Watching):
     def __init__(self, args: object) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
         self.elements = 0
-        self._given = {_storage(leaf) for leaf in tree_leaves(args) if isinstance(leaf, Tensor)}
+        self._given = {storage_of(leaf) for leaf in tree_leaves(args) if isinstance(leaf, Tensor)}
 
     def __torch_dispatch__(
         self, func: Any, types: Any, args: Any = (), kwargs: Any = None
@@ -70,7 +70,7 @@ class _LargestTensor(Watching):
             return out
         out = func(*args, **kwargs)
         for leaf in tree_leaves(out):
-            if isinstance(leaf, Tensor) and _storage(leaf) not in self._given:
+            if isinstance(leaf, Tensor) and storage_of(leaf) not in self._given:
                 bytes_held = leaf.untyped_storage().nbytes()
                 self.elements = max(self.elements, bytes_held // leaf.element_size())
         return out
@@ -114,5 +114,6 @@ _PRODUCTS = {
 }
 
 
-def _storage(tensor: Tensor) -> int:
-    return tensor.untyped_storage().data_ptr()
+def storage_of(tensor: Tensor) -> int:
+    """Return the address of the memory that a tensor lies in."""
+    return int(tensor.untyped_storage().data_ptr())

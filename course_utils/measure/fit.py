@@ -4,17 +4,13 @@ Source: ordinary least squares on logarithms; the standard error of the slope is
 standard deviation over the spread of log x (any text on linear regression).
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from course_utils.validation import (
-    check_number,
-)
+from course_utils.validation import check_number
 
 
 @dataclass(frozen=True)

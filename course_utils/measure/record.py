@@ -4,9 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from course_utils.validation import (
-    check_instance,
-)
+from course_utils.validation import check_instance
 
 RESULTS = Path(__file__).resolve().parents[1] / "records"
 

@@ -7,8 +7,6 @@ Differs: starts from 8 points placed by the data, not from a fixed grid of 4,500
     relative to their geometric means, so that the numbers searched for hardly depend on each other.
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Sequence

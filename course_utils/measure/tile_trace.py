@@ -6,8 +6,6 @@ PyTorch code on a CPU, in which each operation loads what it reads, and a Triton
 Triton's interpreter, which says itself what it loads and stores.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -18,7 +16,7 @@ import numpy as np
 from torch import Tensor
 from torch.utils._pytree import tree_leaves
 
-from course_utils.measure.cost import Watching
+from course_utils.measure.cost import Watching, storage_of
 from course_utils.validation import check_at_least, check_callable
 
 Moves = list[tuple[int, bool]]  # bytes, and whether they were stored
@@ -127,13 +125,13 @@ class _Watch(Watching):
 
     def name(self, tensor: Tensor) -> int:
         """Return the name of a tensor's memory; if it has none, it was there before the call."""
-        if _storage(tensor) not in self._names:
+        if storage_of(tensor) not in self._names:
             self._enter(tensor, is_large=True)
-        return self._names[_storage(tensor)]
+        return self._names[storage_of(tensor)]
 
     def _enter(self, tensor: Tensor, is_large: bool) -> None:
         self._last += 1
-        self._names[_storage(tensor)] = self._last
+        self._names[storage_of(tensor)] = self._last
         if is_large:
             self.large.add(self._last)
 
@@ -143,8 +141,8 @@ class _Watch(Watching):
         kwargs = kwargs or {}
         out = func(*args, **kwargs)
         read, written = _roles(func, args, kwargs)
-        known = {_storage(x) for x in (*read, *written)}
-        new = [x for x in _tensors(out) if _storage(x) not in known]
+        known = {storage_of(x) for x in (*read, *written)}
+        new = [x for x in _tensors(out) if storage_of(x) not in known]
         for tensor in new:
             self._enter(tensor, is_large=tensor.numel() > self.sram_elements)
         if new or written:  # else all that came out are views
@@ -180,7 +178,3 @@ def _roles(func: Any, args: Any, kwargs: Any) -> tuple[list[Tensor], list[Tensor
 
 def _tensors(tree: object) -> list[Tensor]:
     return [leaf for leaf in tree_leaves(tree) if isinstance(leaf, Tensor)]
-
-
-def _storage(tensor: Tensor) -> int:
-    return int(tensor.untyped_storage().data_ptr())

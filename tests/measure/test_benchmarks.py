@@ -50,7 +50,12 @@ SMALL: dict[str, tuple[dict[str, Any], list[str]]] = {
          "DECODE_LENGTHS": [64]},
         ["--rounds", "1"],
     ),
-    "chapter_08_recall": ({"STEPS": 1, "ASKED": [4], "SEQUENCES": 4}, ["--seeds", "0"]),
+    "chapter_08_practice": (
+        {"TOKENS": [16], "TEXTS": [64], "STEPS": 1, "WINDOWS": 1}, ["--rounds", "1"]
+    ),
+    "chapter_08_practice_recall": ({"STEPS": 25}, ["--seeds", "1"]),
+    "chapter_08_practice_sinks": ({"STEPS": 1}, ["--seeds", "1"]),
+    "chapter_08_recall": ({"STEPS": 1, "ASKED": [4], "SEQUENCES": 4}, ["--seeds", "1"]),
     "chapter_09_production": ({}, ["--length", "128", "--rounds", "1"]),
     "chapter_09_tiled": (
         {"HEADS": 1, "D_K": 4, "LENGTHS": [1024, 1100, 1200], "TILES": [[512, 512]]},
@@ -76,7 +81,9 @@ SMALL: dict[str, tuple[dict[str, Any], list[str]]] = {
          "DEEP_STEPS": 1},
         ["--seeds", "1"],
     ),
-    "chapter_12_dates": ({"STEPS": 2, "READ_AT": [1], "SHORT": 2, "JUDGED": 16}, ["--seeds", "1"]),
+    "chapter_12_dates": (
+        {"STEPS": 2, "READ_AT": [1], "SHORT": 2, "DATES": 600, "JUDGED": 16}, ["--seeds", "1"]
+    ),
     "chapter_12_scaling": ({"WIDTHS": [4], "READ_AT": [1]}, ["--seeds", "1"]),
     "chapter_12_stability": ({"DEEP_STEPS": 2, "STEPS": 2, "WARMUP": 1}, ["--seeds", "1"]),
     "chapter_13_heads": ({"STEPS": 1, "WINDOWS": 2}, ["--seeds", "1"]),
@@ -103,9 +110,6 @@ SMALL: dict[str, tuple[dict[str, Any], list[str]]] = {
     "chapter_18_claims": ({}, ["--rounds", "1", "--lengths", "8"]),
 }  # fmt: skip
 NEEDS = {"chapter_05_multi_head": "x_transformers"}  # of the extra [bench]
-TO_A_FILE = {"chapter_03_scaling", "chapter_07_positions", "chapter_08_recall",
-             "chapter_09_production", "chapter_17_cost", "chapter_17_experts",
-             "chapter_17_recall", "chapter_17_stacks"}  # fmt: skip
 
 
 def test_every_benchmark_stands_in_the_table() -> None:
@@ -119,10 +123,8 @@ def test_it_runs_from_end_to_end_and_writes_what_its_record_holds(
     if name in NEEDS and not importlib.util.find_spec(NEEDS[name]):
         pytest.skip(f"{NEEDS[name]} comes with the extra [bench]")
     small, arguments = SMALL[name]
-    written = tmp_path / f"{name}.json"
-    out = written if name in TO_A_FILE else tmp_path
     done = subprocess.run(
-        [sys.executable, "-c", RUN, name, json.dumps(small), *arguments, "--out", str(out)],
+        [sys.executable, "-c", RUN, name, json.dumps(small), *arguments, "--out", str(tmp_path)],
         cwd=FOLDER, capture_output=True, text=True,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
