@@ -10,6 +10,7 @@ from book_support import ROOT
 
 from book import blocks, claims, facts, instructor, mistakes, pages
 from course_utils.exercises import all_exercises
+from course_utils.measure import read_record
 
 ORDER = ["wrong", "corrected", "by machine", "no evidence"]
 
@@ -179,7 +180,7 @@ def test_a_core_path_is_the_sum_of_what_its_sections_say() -> None:
 
 def test_costs_of_a_hub_and_of_grading_are_those_of_their_records() -> None:
     for name, made in (("hub", instructor.hub_costs()), ("grading", instructor.grading_rates())):
-        record = json.loads((instructor.RECORDS / f"{name}.json").read_text(encoding="utf-8"))
+        record = read_record(name)
         assert made.count("<tr>") == len(record["runs"]) + 1
         assert record["date"] in made
         for run in record["runs"]:
