@@ -108,8 +108,8 @@ def build(edition: str) -> int:
             *(str(folder), str(out)),
         ]
     )
-    handouts.put(ROOT, out, edition)
     if status == 0:
+        handouts.put(ROOT, out, edition)
         kept.write_text(stamp(out), encoding="utf-8")
     else:
         # Sphinx warns of a page only when it reads it: the next build must read all, or it passes.

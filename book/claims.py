@@ -27,11 +27,6 @@ VERDICTS = {
 }
 
 
-def load() -> list[Claim]:
-    """Return all claims."""
-    return ledger()
-
-
 @cache
 def _found(name: str) -> tuple[str, str, str]:
     """Return the verdict on a claim that is run, what was found, and by which function."""
@@ -61,7 +56,7 @@ def markdown(titles: dict[str, str]) -> str:
     Args:
         titles: What each chapter is called, by number; claims of other chapters are left out.
     """
-    claims = [recomputed(claim) for claim in load() if claim["chapter"] in titles]
+    claims = [recomputed(claim) for claim in ledger() if claim["chapter"] in titles]
     counts = {v: sum(claim["verdict"] == v for claim in claims) for v in VERDICTS}
     told = ", ".join(f"{counts[v]} {many}" for v, (_, many) in VERDICTS.items() if counts[v])
     parts = [f"{len(claims)} claims: {told}."]

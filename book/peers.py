@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from book.blocks import block, code_words, table
-from book.facts import counted
+from tools.notebook_minutes import counted
 
 ROOT = Path(__file__).resolve().parent.parent
 HEAD = ("Ch.", "Ours", "Peer", "Tolerance", "Compared", "Test")
