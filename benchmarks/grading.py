@@ -14,10 +14,8 @@ import itertools
 import json
 import multiprocessing
 import resource
-import subprocess
 import sys
 import tempfile
-import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
@@ -26,6 +24,7 @@ from pathlib import Path
 from typing import Any
 
 import nbformat
+from memory import held_by_tree, watched
 from recording import RESULTS, write_record
 from timing import processor
 from tqdm import tqdm
@@ -90,44 +89,17 @@ def executor(way: str) -> Iterator[Executor]:
             yield client.get_executor()
 
 
-def tree_memory() -> int:
-    """Return the memory in use by this process and all below it, shared pages counted once."""
-    listed = subprocess.run(["ps", "-eo", "pid=,ppid="], capture_output=True, text=True).stdout
-    parents = [tuple(map(int, line.split())) for line in listed.splitlines()]
-    mine, total = {multiprocessing.process.current_process().pid}, 0
-    for pid, parent in sorted(parents):
-        if parent in mine:
-            mine.add(pid)
-    for pid in mine:
-        try:
-            text = Path(f"/proc/{pid}/smaps_rollup").read_text()
-        except OSError:
-            continue
-        total += next(int(row.split()[1]) for row in text.splitlines() if row.startswith("Pss:"))
-    return total * 1024
-
-
 def graded(folder: Path, way: str) -> dict[str, Any]:
     """Grade the class in one of the ways, or go on with it."""
-    found, peak, over = hand_ins(folder / "submitted"), [0], threading.Event()
-
-    def watch() -> None:
-        while not over.wait(2):
-            peak.append(tree_memory())
-
     store = folder / way.replace(" ", "_")
     kept = store / "measured.json"
     before = json.loads(kept.read_text()) if kept.exists() else {"seconds": 0.0, "peak": 0}
-    watcher = threading.Thread(target=watch)
-    watcher.start()
     start = time.monotonic()
     try:
-        with executor(way) as one:
+        with watched(held_by_tree) as peak, executor(way) as one:
             bar = lambda done, total: tqdm(done, total=total, desc=way, ncols=70)  # noqa: E731
-            results = grade_all(found, store, one, (), SECONDS, bar)
+            results = grade_all(hand_ins(folder / "submitted"), store, one, (), SECONDS, bar)
     finally:
-        over.set()
-        watcher.join()
         seconds = before["seconds"] + time.monotonic() - start
         store.mkdir(exist_ok=True)
         measured = {"seconds": seconds, "peak": max(before["peak"], *peak)}
@@ -147,15 +119,14 @@ def main() -> int:
     folder = given.folder or Path(tempfile.mkdtemp(prefix="grading-"))
     write_class(folder, given.submissions)
     done = {way: graded(folder, way) for way in given.ways}
-    rows, worst = [], max(sorted(one["points"].items()) != sorted(
-        done[given.ways[0]]["points"].items()) for one in done.values())  # fmt: skip
-    for way, one in done.items():
-        rate = given.submissions / one["seconds"] * 60
-        minutes, peak = round(one["seconds"] / 60, 1), round(one["peak"] / 2**20)
-        row = {"way": way, "minutes": minutes, "per_minute": round(rate, 1), "peak_mib": peak}
-        rows.append(row)
-        print(rows[-1])
     points = done[given.ways[0]]["points"]
+    rows, worst = [], any(one["points"] != points for one in done.values())
+    for way, one in done.items():
+        minutes, peak = one["seconds"] / 60, round(one["peak"] / 2**20)
+        rate = round(given.submissions / minutes, 1)
+        row = {"way": way, "minutes": round(minutes, 1), "per_minute": rate, "peak_mib": peak}
+        rows.append(row)
+        print(row)
     kinds = {
         path.parent.name: nbformat.read(path, 4).metadata["kind"]
         for path in folder.glob("submitted/*/*.ipynb")

@@ -11,12 +11,11 @@ latter. Processor time beyond importing torch, one thread.
 from __future__ import annotations
 
 import argparse
-import json
+import multiprocessing
 import statistics
-import subprocess
-import sys
 import time
 from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -45,7 +44,7 @@ def spoiled(reference: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def measured(name: str) -> Row:
-    """Time the verdicts on an exercise's answers in this process."""
+    """Time the verdicts on an exercise's answers, in a process that has judged nothing yet."""
     torch.set_num_threads(1)
     start = time.process_time()
     from course_utils.checking.judge import judge
@@ -67,14 +66,6 @@ def measured(name: str) -> Row:
     return row
 
 
-def apart(name: str) -> Row:
-    """Measure an exercise in a process of its own."""
-    command = [sys.executable, __file__, "--inside", name]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
-    row: Row = json.loads(done.stdout.splitlines()[-1])
-    return row
-
-
 def summary(rows: list[Row]) -> str:
     """Say the median and the largest of each column."""
     lines = []
@@ -91,18 +82,16 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n\n")[0])
     parser.add_argument("names", nargs="*", help="exercises; none means all, with a record")
     parser.add_argument("--out", type=Path, default=RESULTS, help="folder to write to")
-    parser.add_argument("--inside", help=argparse.SUPPRESS)
     options = parser.parse_args()
-    if options.inside:
-        print(json.dumps(measured(options.inside)))
-        return
     from course_utils.exercises import places
 
     rows = []
+    spawned = multiprocessing.get_context("spawn")
     line = "{exercise:32} {first:6.2f} {right:6.2f} {named:6.2f} {unnamed:6.2f}"
-    for name in options.names or places():
-        rows.append(apart(name))
-        print(line.format(**rows[-1]), flush=True)
+    with ProcessPoolExecutor(1, mp_context=spawned, max_tasks_per_child=1) as fresh:
+        for row in fresh.map(measured, options.names or places()):
+            rows.append(row)
+            print(line.format(**row), flush=True)
     print(summary(rows))
     if not options.names:
         write_record(
