@@ -117,6 +117,12 @@ class Account:
             raise HubError(str(said["value"]))
         return said["value"]
 
+    def socket(self, path: str) -> websocket.WebSocket:
+        """Open a websocket of one's own server."""
+        place = f"{self.address}/user/{self.name}/{path}".replace("http", "ws", 1)
+        key = {"Authorization": self.session.headers["Authorization"]}
+        return websocket.create_connection(place, timeout=PATIENCE, header=key)
+
     def read(self, path: str) -> Any:
         """Return a notebook of one's own."""
         return self.asked("GET", f"api/contents/{path}")["content"]
@@ -137,12 +143,8 @@ class Kernel:
     """A kernel on the websocket; use it in a `with`, which closes the connection alone."""
 
     def __init__(self, account: Account, name: str) -> None:
-        self.account, self.name = account, name
-        place = f"{account.address}/user/{account.name}/api/kernels/{name}/channels"
-        self._socket = websocket.create_connection(
-            place.replace("http", "ws", 1), timeout=PATIENCE,
-            header={"Authorization": account.session.headers["Authorization"]},
-        )  # fmt: skip
+        self.name = name
+        self._socket = account.socket(f"api/kernels/{name}/channels")
 
     def __enter__(self) -> "Kernel":
         return self
@@ -188,13 +190,8 @@ def _request(ident: str, code: str) -> dict[str, Any]:
 def terminal(account: Account, lines: Sequence[str], end: str = "all-done") -> str:
     """Type lines into a terminal of an account's, and return all that it shows."""
     name = account.asked("POST", "api/terminals")["name"]
-    place = f"{account.address}/user/{account.name}/terminals/websocket/{name}"
-    made = websocket.create_connection(
-        place.replace("http", "ws", 1), timeout=PATIENCE,
-        header={"Authorization": account.session.headers["Authorization"]},
-    )  # fmt: skip
     shown = ""
-    with closing(made) as socket:
+    with closing(account.socket(f"terminals/websocket/{name}")) as socket:
         for line in [*lines, f"echo {end[:3]}''{end[3:]}"]:
             socket.send(json.dumps(["stdin", line + "\r"]))
         while end not in shown:

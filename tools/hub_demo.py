@@ -28,6 +28,7 @@ from pathlib import Path
 
 from course_utils.environment import ROOT, free_port, is_busy
 from course_utils.grading.walls import landlock
+from tools.grade_demo import DemoError, nbgrader, with_own_programs
 from tools.orphans import adopt_orphans, children
 
 CHAPTERS = ("03_scaled_dot_product", "05_multi_head")
@@ -88,22 +89,16 @@ class Hub:
         source.mkdir(parents=True)
         shutil.copy(ROOT / "solutions" / f"{chapter}.ipynb", source)
         for step in ("generate_assignment", "release_assignment"):
-            done = subprocess.run(
-                [sys.executable, "-m", "nbgrader", step, chapter],
-                cwd=self.folder / "course", env=self._environment(), capture_output=True, text=True,
-            )  # fmt: skip
-            if done.returncode:
-                sys.exit(f"nbgrader {step} failed:\n{done.stdout}{done.stderr}")
+            nbgrader(self.folder / "course", step, chapter, **self._environment())
 
     def _environment(self) -> dict[str, str]:
-        programs = str(Path(sys.executable).parent)
         ports = {f"COURSE_HUB_PORT{i}": str(port) for i, port in enumerate(self.ports)}
-        return os.environ | ports | {
+        return ports | {
             "COURSE_HUB": str(self.folder),
             "CONFIGPROXY_AUTH_TOKEN": self._key,
             "JUPYTER_CONFIG_PATH": str(ROOT / "deploy"),
-            "PATH": os.pathsep.join((programs, os.environ.get("PATH", ""))),
-        }  # fmt: skip
+            "PATH": with_own_programs(),
+        }
 
     def start(self) -> None:
         """Start the proxy and the hub, each where it does not run.
@@ -136,8 +131,8 @@ class Hub:
     def _run(self, *command: str) -> "subprocess.Popen[bytes]":
         with (self.folder / "hub" / "log").open("ab") as log:
             return subprocess.Popen(
-                command, cwd=self.folder / "hub", env=self._environment(), start_new_session=True,
-                stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+                command, cwd=self.folder / "hub", env=os.environ | self._environment(),
+                start_new_session=True, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
             )  # fmt: skip
 
     def answers(self) -> bool:
@@ -226,6 +221,8 @@ def main(argv: Sequence[str] | None = None) -> int:
             print(*(f"    {name}, password {hub.accounts[name]}" for name in who), sep="\n")
             print(f"\nAll accounts: {folder / 'accounts.json'}. Ctrl+C here ends it.", flush=True)
             hub.watch()
+        except DemoError as error:
+            sys.exit(str(error))
         except KeyboardInterrupt:
             print("\nEnding the hub and its servers ...", flush=True)
         finally:
