@@ -23,15 +23,15 @@ def find_sources(root: Path) -> list[Path]:
 def stray(root: Path) -> list[str]:
     """Return a message for every file that belongs to no chapter."""
     known = {path.stem for path in find_sources(root)}
-    sources = sorted((root / "solutions").glob("*.py"))
-    notebooks = sorted([*root.glob("notebooks/*.ipynb"), *root.glob("solutions/*.ipynb")])
+    says = {
+        "solutions/*.py": "a source must be named NN_topic.py, in lower case",
+        "notebooks/*.ipynb": "there is no solutions/{}.py; remove it or move it away",
+        "solutions/*.ipynb": "there is no solutions/{}.py; remove it or move it away",
+    }
     return [
-        f"{path.relative_to(root)}: a source must be named NN_topic.py, in lower case"
-        for path in sources
-        if path.stem not in known
-    ] + [
-        f"{path.relative_to(root)}: there is no solutions/{path.stem}.py; remove it or move it away"
-        for path in notebooks
+        f"{path.relative_to(root)}: {said.format(path.stem)}"
+        for pattern, said in says.items()
+        for path in sorted(root.glob(pattern))
         if path.stem not in known
     ]
 
