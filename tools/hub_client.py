@@ -24,11 +24,10 @@ class HubError(Exception):
 
 @dataclass
 class Ran:
-    """What a cell has put out, and when."""
+    """What a cell has put out, and how long it took."""
 
     text: str = ""
     error: str = ""
-    first: float = 0.0  # seconds until it put out anything
     seconds: float = 0.0
 
 
@@ -72,25 +71,23 @@ class Account:
 
     def start_server(self) -> None:
         """Start the account's server, and wait until it answers."""
+        own = f"/hub/api/users/{self.name}"
         until = time.monotonic() + PATIENCE
         while time.monotonic() < until:
-            if self._hub("GET", f"users/{self.name}").json()["servers"].get("", {}).get("ready"):
+            if self.server("GET", own).json()["servers"].get("", {}).get("ready"):
                 with suppress(requests.RequestException):
                     if self.server("GET", "api/status").ok:
                         return
-            self._hub("POST", f"users/{self.name}/server")  # refused where it is starting
+            self.server("POST", f"{own}/server")  # refused where it is starting
             time.sleep(0.5)
         raise HubError(f"the server of {self.name} did not start in {PATIENCE} s")
 
     def stop_server(self) -> None:
         """Stop the account's server."""
-        self._hub("DELETE", f"users/{self.name}/server")
-
-    def _hub(self, method: str, path: str) -> requests.Response:
-        return self.session.request(method, f"{self.address}/hub/api/{path}", timeout=PATIENCE)
+        self.server("DELETE", f"/hub/api/users/{self.name}/server")
 
     def server(self, method: str, path: str, **more: Any) -> requests.Response:
-        """Ask a server, by default one's own; a path that begins with / names another's."""
+        """Ask a server, by default one's own; a path with / in front names any other."""
         own = f"/user/{self.name}/{path}" if path[:1] != "/" else path
         return self.session.request(method, self.address + own, timeout=PATIENCE, **more)
 
@@ -157,8 +154,6 @@ class Kernel:
         ident, start, ran = uuid.uuid4().hex, time.monotonic(), Ran()
         self._socket.send(json.dumps(_request(ident, code)))
         for kind, content in self._of(ident):
-            if kind in ("stream", "display_data", "execute_result", "error"):
-                ran.first = ran.first or time.monotonic() - start
             data = content.get("data", {})
             ran.text += str(content.get("text", "") or data.get("text/plain", ""))
             if kind == "error":

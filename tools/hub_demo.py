@@ -22,8 +22,8 @@ import sys
 import tempfile
 import time
 import urllib.request
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Sequence
+from contextlib import nullcontext, suppress
 from pathlib import Path
 
 from course_utils.environment import ROOT, free_port, is_busy
@@ -170,17 +170,6 @@ class Hub:
             time.sleep(0.05)
 
 
-@contextmanager
-def place(folder: Path | None) -> Iterator[Path]:
-    """Give the folder, or a new one that is thrown away."""
-    if folder is not None:
-        folder.mkdir(parents=True, exist_ok=True)
-        yield folder
-        return
-    with tempfile.TemporaryDirectory(prefix="hub-demo-", ignore_cleanup_errors=True) as made:
-        yield Path(made)
-
-
 def short(given: str) -> Path:
     """Return the folder, in which kernels can have their sockets."""
     folder = Path(given).resolve()
@@ -207,7 +196,13 @@ def main(argv: Sequence[str] | None = None) -> int:
         parser.error(f"port {given.port} is busy: name another, or none")
     adopt_orphans()
     signal.signal(signal.SIGTERM, signal.default_int_handler)
-    with place(given.folder) as folder:
+    with (
+        nullcontext(given.folder)
+        if given.folder
+        else tempfile.TemporaryDirectory(prefix="hub-demo-", ignore_cleanup_errors=True)
+    ) as place:
+        folder = Path(place)
+        folder.mkdir(parents=True, exist_ok=True)
         hub = Hub(folder, given.accounts, given.port)
         try:
             print("Preparing what is handed out ...", flush=True)
