@@ -15,6 +15,7 @@ from course_utils.claims import check_of, ledger, recompute, works
 from course_utils.claims.ledger import Claim
 
 ROOT = Path(__file__).resolve().parent.parent
+_found = cache(recompute)
 _SECTION = re.compile(r"(?m)^## (\d+)\. (.*)$")
 # What is most worth reading comes first: how a row is labelled, and how many are counted.
 HOW = "How, and where"
@@ -27,19 +28,12 @@ VERDICTS = {
 }
 
 
-@cache
-def _found(name: str) -> tuple[str, str, str]:
-    """Return the verdict on a claim that is run, what was found, and by which function."""
-    finding = recompute(name)
-    return finding.verdict, finding.measured, check_of(name).__name__
-
-
 def recomputed(claim: Claim) -> Claim:
     """Return a claim as its check finds it now; as it stands in the ledger where nothing is run."""
     if claim["how"] not in ("run", "computed"):
         return claim
-    verdict, measured, check = _found(claim["id"])
-    return claim | {"verdict": verdict, "found": measured, "check": check}
+    finding, check = _found(claim["id"]), check_of(claim["id"]).__name__
+    return claim | {"verdict": finding.verdict, "found": finding.measured, "check": check}
 
 
 def sections(number: str) -> dict[str, tuple[int, str]]:

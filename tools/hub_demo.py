@@ -34,6 +34,18 @@ from tools.orphans import adopt_orphans, children
 CHAPTERS = ("03_scaled_dot_product", "05_multi_head")
 LEARNERS = 30
 LONGEST_FOLDER = 36  # a kernel's sockets lie in the homes, and their paths have at most 107 bytes
+MODES = {  # of the folders that are made
+    "": 0o711,
+    "homes": 0o711,
+    "hub": 0o700,
+    "python": 0o755,
+    "course": 0o700,
+    "exchange": 0o777,
+    "exchange/attention": 0o755,
+    "exchange/attention/outbound": 0o755,
+    "exchange/attention/inbound": 0o733,
+    "exchange/attention/feedback": 0o711,
+}
 PROXY = ROOT / "node_modules" / ".bin" / "configurable-http-proxy"
 
 
@@ -58,7 +70,7 @@ class Hub:
 
     def make(self) -> None:
         """Fill the folder: accounts, the instructor's course, the exchange."""
-        for name, mode in {"": 0o711, "homes": 0o711, "hub": 0o700, "python": 0o755}.items():
+        for name, mode in MODES.items():
             (self.folder / name).mkdir(exist_ok=True)
             (self.folder / name).chmod(mode)
         kept = self.folder / "accounts.json"
@@ -69,17 +81,6 @@ class Hub:
         package = self.folder / "python" / "course_utils"
         if not package.is_symlink():
             package.symlink_to(ROOT / "course_utils")
-        exchange, course = self.folder / "exchange", self.folder / "course"
-        for path, mode in {
-            exchange: 0o777,
-            exchange / "attention": 0o755,
-            exchange / "attention" / "outbound": 0o755,
-            exchange / "attention" / "inbound": 0o733,
-            exchange / "attention" / "feedback": 0o711,
-            course: 0o700,
-        }.items():
-            path.mkdir(exist_ok=True)
-            path.chmod(mode)
 
     def hand_out(self, chapter: str) -> None:
         """Make an assignment of a chapter, as it is, and release it."""
