@@ -13,16 +13,15 @@ import multiprocessing
 import resource
 import sys
 import tempfile
-import threading
 import time
 from collections import defaultdict
 from collections.abc import Iterator
 from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 
 import nbformat
-import psutil
+from memory import held_by_tree, watched
 from recording import Row, Script
 from timing import processor
 from tqdm import tqdm
@@ -87,36 +86,17 @@ def executor(way: str) -> Iterator[Executor]:
             yield client.get_executor()
 
 
-def tree_memory() -> int:
-    """Return the memory in use by this process and all below it, shared pages counted once."""
-    total, this = 0, psutil.Process()
-    for process in (this, *this.children(recursive=True)):
-        with suppress(psutil.Error):  # it may have ended by now
-            total += process.memory_full_info().pss
-    return total
-
-
 def graded(folder: Path, way: str) -> Row:
     """Grade the class in one of the ways, or go on with it."""
-    found, peak, over = hand_ins(folder / "submitted"), [0], threading.Event()
-
-    def watch() -> None:
-        while not over.wait(2):
-            peak.append(tree_memory())
-
     store = folder / way.replace(" ", "_")
     kept = store / "measured.json"
     before = json.loads(kept.read_text()) if kept.exists() else {"seconds": 0.0, "peak": 0}
-    watcher = threading.Thread(target=watch)
-    watcher.start()
     start = time.monotonic()
     try:
-        with executor(way) as one:
+        with watched(held_by_tree) as peak, executor(way) as one:
             bar = lambda done, total: tqdm(done, total=total, desc=way, ncols=70)  # noqa: E731
-            results = grade_all(found, store, one, (), SECONDS, bar)
+            results = grade_all(hand_ins(folder / "submitted"), store, one, (), SECONDS, bar)
     finally:
-        over.set()
-        watcher.join()
         seconds = before["seconds"] + time.monotonic() - start
         store.mkdir(exist_ok=True)
         measured = {"seconds": seconds, "peak": max(before["peak"], *peak)}

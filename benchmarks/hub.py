@@ -26,6 +26,7 @@ from pathlib import Path
 from typing import Any
 
 import psutil
+from memory import held, watched
 from recording import Row, Script
 from timing import processor
 
@@ -108,13 +109,13 @@ def memory(folder: Path) -> dict[str, dict[str, int]]:
     """Return the bytes of each account's server and kernels, shared pages divided fairly."""
     used: dict[str, dict[str, int]] = defaultdict(lambda: defaultdict(int))
     for process in psutil.process_iter():
-        with suppress(psutil.Error):  # another user's, or it has ended by now
+        with suppress(psutil.Error):
             given = process.environ()
-            if given.get("COURSE_HUB") == str(folder):
-                kind = "kernel" if "ipykernel" in " ".join(process.cmdline()) else "server"
-                who = given.get("JUPYTERHUB_USER", "hub")
-                size = process.memory_full_info().pss
-                used[who][kind if who != "hub" else "all"] += size
+            if given.get("COURSE_HUB") != str(folder):
+                continue
+            kind = "kernel" if "ipykernel" in " ".join(process.cmdline()) else "server"
+            who = given.get("JUPYTERHUB_USER", "hub")
+            used[who][kind if who != "hub" else "all"] += held(process)
     return used
 
 
@@ -161,7 +162,7 @@ def measure(folder: Path, learners: int, cells: int) -> tuple[list[Row], Seen]:
     demo = subprocess.Popen(
         [*command, CHAPTER, "--accounts", str(learners)], cwd=ROOT, text=True, stdout=-1
     )
-    seen, peak, most, over = Seen(), 0, [0], threading.Event()
+    seen = Seen()
     try:
         said = ""
         while "ends it" not in said:
@@ -173,21 +174,15 @@ def measure(folder: Path, learners: int, cells: int) -> tuple[list[Row], Seen]:
         names = [name for name in passwords if name != "instructor"]
         class_ = [Account(address, name, passwords[name]) for name in names]
 
-        def watch() -> None:
-            while not over.wait(3):
-                most.append(sum(sum(kinds.values()) for kinds in memory(folder).values()))
+        def in_use() -> int:
+            return sum(sum(kinds.values()) for kinds in memory(folder).values())
 
-        watcher = threading.Thread(target=watch)
-        watcher.start()
         start = time.monotonic()
-        with ThreadPoolExecutor(learners) as pool:
+        with watched(in_use) as most, ThreadPoolExecutor(learners) as pool:
             list(pool.map(lambda one: enter(one, seen), class_))
             list(pool.map(lambda pair: learn(pair[1], pair[0], cells, seen), enumerate(class_)))
         minutes = (time.monotonic() - start) / 60
-        used = memory(folder)
-        over.set()
-        watcher.join()
-        peak = max(most)
+        used, peak = memory(folder), max(most)
         inbound = list((folder / "exchange" / "attention" / "inbound").iterdir())
         if len(inbound) != learners:
             seen.lost.append(f"{len(inbound)} hand-ins of {learners}")
@@ -196,7 +191,6 @@ def measure(folder: Path, learners: int, cells: int) -> tuple[list[Row], Seen]:
         timed = hogging(class_[:2]) if learners > 1 else {}
         whole = whole_chapter(class_[0], folder)
     finally:
-        over.set()
         demo.send_signal(signal.SIGTERM)
         demo.communicate()
     mib = 2**20

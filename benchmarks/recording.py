@@ -52,7 +52,7 @@ class Script:
         for name, value in vars(self.options).items():
             if name != "out" and value and not isinstance(value, tuple):
                 values = value if isinstance(value, list) else [value] * (value is not True)
-                words += [f"--{name}", *map(str, values)]
+                words += [f"--{name.replace('_', '-')}", *map(str, values)]
         return shlex.join(words)
 
     def record(

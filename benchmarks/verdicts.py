@@ -8,14 +8,15 @@ latter. Processor time beyond importing torch, one thread.
     .venv/bin/python benchmarks/verdicts.py --names split_heads     some, only printed
 """
 
-import json
+import multiprocessing
 import statistics
 import time
 from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
 from typing import Any
 
 import torch
-from recording import Row, Script, apart
+from recording import Row, Script
 from timing import processor
 from torch.utils._pytree import tree_map
 
@@ -37,7 +38,8 @@ def spoiled(reference: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def measured(name: str) -> Row:
-    """Time the verdicts on an exercise's answers in this process."""
+    """Time the verdicts on an exercise's answers, in a process that has judged nothing yet."""
+    torch.set_num_threads(1)
     start = time.process_time()
     from course_utils.checking.judge import judge
     from course_utils.exercises import find
@@ -71,18 +73,17 @@ def summary(rows: list[Row]) -> str:
 
 def main() -> None:
     """Run from the command line."""
-    script = Script(__file__, __doc__, names=[], inside="")
+    script = Script(__file__, __doc__, names=[])
     options = script.options
-    if options.inside:
-        print(json.dumps(measured(options.inside)))
-        return
     from course_utils.exercises import places
 
     rows = []
+    spawned = multiprocessing.get_context("spawn")
     line = "{exercise:32} {first:6.2f} {right:6.2f} {named:6.2f} {unnamed:6.2f}"
-    for name in options.names or places():
-        rows.append(apart(__file__, "--inside", name))
-        print(line.format(**rows[-1]), flush=True)
+    with ProcessPoolExecutor(1, mp_context=spawned, max_tasks_per_child=1) as fresh:
+        for row in fresh.map(measured, options.names or places()):
+            rows.append(row)
+            print(line.format(**row), flush=True)
     print(summary(rows))
     if not options.names:
         script.record(

@@ -35,6 +35,21 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]], classes: str = "")
     )
 
 
+def folded(summary: str, *body: str) -> str:
+    """Return a block of what one looks things up in, folded under its summary."""
+    head = f"<summary>{summary}</summary>"
+    return block('<details class="look-up">', head, *body, "</details>")
+
+
+def recorded(record: dict[str, Any], **versions: str) -> str:
+    """Return the sentence on how a record came about, with the versions of some packages."""
+    named = ", ".join(f"{says} {record['versions'][name]}" for name, says in versions.items())
+    return (
+        f"Recorded on {record['date']} with <code>{escape(record['command'])}</code>, {named}, "
+        f"on {escape(record['settings']['processor'])}."
+    )
+
+
 def code_words(text: str) -> str:
     """Return plain text as HTML, with what stands between backticks as code."""
     return _CODE.sub(r"<code>\1</code>", escape(" ".join(text.split()), quote=False))

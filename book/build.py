@@ -7,29 +7,24 @@ notebook is run here: the outputs are those stored in `solutions/`, which the te
 Where nothing changed since the last good build, nothing is done.
 """
 
-# ruff: noqa: E402
 import argparse
 import hashlib
-import multiprocessing
 import os
 import shutil
 import sys
-import tomllib
-from concurrent.futures import ProcessPoolExecutor
+import warnings
 from importlib.metadata import distributions
 from pathlib import Path
-
-# jsonschema would parse a grammar of addresses for a second or two; notebooks have no use for it.
-sys.modules.setdefault("rfc3987_syntax", None)
 
 import yaml
 from sphinx.cmd.build import main as sphinx_build
 
 from book import contents, handouts
-from book.pages import all_pages
 
 ROOT = Path(__file__).resolve().parent.parent
 OUT = {"learner": "html", "instructor": "html-instructor"}
+# It looks at every object there is, torch's old names too.
+warnings.filterwarnings("ignore", category=FutureWarning, module="sphinx_external_toc")
 READ = ("book", "notebooks", "solutions", "course_utils", "tools")
 
 
@@ -58,9 +53,9 @@ def lay_out(edition: str, folder: Path) -> None:
     absent = [file for file in contents.files(toc) if not (ROOT / file).is_file()]
     if absent:
         raise FileNotFoundError(f"book.yml names files that are not there: {', '.join(absent)}")
-    # A process of its own: a check needs torch, and Sphinx looks at everything that is imported.
-    with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as pool:
-        made = pool.submit(all_pages, edition).result()
+    from book.pages import all_pages  # with torch, which a site that is up to date does not need
+
+    made = all_pages(edition)
     wanted = {folder / contents.page(file): content for file, content in made.items()}
     for picture in (ROOT / "book" / "images").glob("*.png"):
         wanted[folder / "images" / picture.name] = picture.read_bytes()
@@ -74,24 +69,6 @@ def lay_out(edition: str, folder: Path) -> None:
         if not path.is_file() or path.read_bytes() != content:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(content)
-
-
-def results_folder(work: Path) -> Path:
-    """Return where results of running notebooks are kept: a new place when the package changes.
-
-    The keeper of results compares notebooks only, and a notebook's outputs depend on `course_utils`
-    as much as on its own cells (a widget's JavaScript is part of them).
-    """
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    digest = hashlib.sha256(repr(project["dependencies"]).encode())
-    for path in sorted((ROOT / "course_utils").rglob("*")):
-        if path.suffix in {".py", ".js", ".css", ".json"}:
-            digest.update(path.relative_to(ROOT).as_posix().encode() + b"\0" + path.read_bytes())
-    kept = work / "results" / digest.hexdigest()[:16]
-    for old in (work / "results").glob("*"):
-        if old != kept:
-            shutil.rmtree(old)
-    return kept
 
 
 # Run by a kernel before its first cell: what one page keeps, no other finds.
@@ -109,10 +86,7 @@ def prepare_kernels(work: Path) -> None:
     (profile / "startup" / "own_progress.py").write_text(OWN_PROGRESS, encoding="utf-8")
     quiet = 'get_config().IPKernelApp.log_level = "ERROR"\n'
     (profile / "ipython_kernel_config.py").write_text(quiet, encoding="utf-8")
-    os.environ |= {
-        "IPYTHONDIR": str(work / "ipython"),
-        "OMP_NUM_THREADS": "1",
-    }
+    os.environ |= {"IPYTHONDIR": str(work / "ipython"), "OMP_NUM_THREADS": "1"}
 
 
 def build(edition: str) -> int:
@@ -131,12 +105,11 @@ def build(edition: str) -> int:
         [
             *("-b", "html", "--fail-on-warning", "--keep-going", "--nitpicky", "--quiet"),
             *("-c", str(ROOT / "book"), "-d", str(pages_read), "-t", edition),
-            *("-D", f"nb_execution_cache_path={results_folder(work)}"),
             *(str(folder), str(out)),
         ]
     )
-    handouts.put(ROOT, out, edition)
     if status == 0:
+        handouts.put(ROOT, out, edition)
         kept.write_text(stamp(out), encoding="utf-8")
     else:
         # Sphinx warns of a page only when it reads it: the next build must read all, or it passes.
@@ -148,14 +121,14 @@ def main() -> int:
     """Read the command line and build."""
     parser = argparse.ArgumentParser(description="Build the course's site into _build.")
     parser.add_argument("--edition", choices=OUT, default="learner")
-    parser.add_argument("--clean", action="store_true", help="forget earlier builds and results")
+    parser.add_argument("--clean", action="store_true", help="forget earlier builds")
     arguments = parser.parse_args()
     if arguments.clean:
         for stale in (ROOT / "_build" / "book", ROOT / "_build" / OUT[arguments.edition]):
             shutil.rmtree(stale, ignore_errors=True)
     try:
         status = build(arguments.edition)
-    except (ChildProcessError, FileNotFoundError, ValueError) as error:
+    except (FileNotFoundError, ValueError) as error:
         sys.stderr.write(f"{error}\n")
         return 2
     if status == 0:

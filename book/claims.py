@@ -15,6 +15,7 @@ from course_utils.claims import check_of, ledger, recompute, works
 from course_utils.claims.ledger import Claim
 
 ROOT = Path(__file__).resolve().parent.parent
+_found = cache(recompute)
 _SECTION = re.compile(r"(?m)^## (\d+)\. (.*)$")
 # What is most worth reading comes first: how a row is labelled, and how many are counted.
 HOW = "How, and where"
@@ -27,24 +28,12 @@ VERDICTS = {
 }
 
 
-def load() -> list[Claim]:
-    """Return all claims."""
-    return ledger()
-
-
-@cache
-def _found(name: str) -> tuple[str, str, str]:
-    """Return the verdict on a claim that is run, what was found, and by which function."""
-    finding = recompute(name)
-    return finding.verdict, finding.measured, check_of(name).__name__
-
-
 def recomputed(claim: Claim) -> Claim:
     """Return a claim as its check finds it now; as it stands in the ledger where nothing is run."""
     if claim["how"] not in ("run", "computed"):
         return claim
-    verdict, measured, check = _found(claim["id"])
-    return claim | {"verdict": verdict, "found": measured, "check": check}
+    finding, check = _found(claim["id"]), check_of(claim["id"]).__name__
+    return claim | {"verdict": finding.verdict, "found": finding.measured, "check": check}
 
 
 def sections(number: str) -> dict[str, tuple[int, str]]:
@@ -61,7 +50,7 @@ def markdown(titles: dict[str, str]) -> str:
     Args:
         titles: What each chapter is called, by number; claims of other chapters are left out.
     """
-    claims = [recomputed(claim) for claim in load() if claim["chapter"] in titles]
+    claims = [recomputed(claim) for claim in ledger() if claim["chapter"] in titles]
     counts = {v: sum(claim["verdict"] == v for claim in claims) for v in VERDICTS}
     told = ", ".join(f"{counts[v]} {many}" for v, (_, many) in VERDICTS.items() if counts[v])
     parts = [f"{len(claims)} claims: {told}."]

@@ -4,43 +4,30 @@ import json
 import math
 from html import escape
 from itertools import groupby
-from pathlib import Path
 from statistics import median
 from typing import Any
 
-from book.blocks import block, table
+from book.blocks import block, recorded, table
+from book.facts import RUNNING
+from course_utils.measure import read_record
 
-ROOT = Path(__file__).resolve().parent.parent
-RECORD = ROOT / "course_utils" / "records" / "bench.json"
-VERDICTS = RECORD.with_name("verdicts.json")
 ANSWERS = {
     "right": "a right answer, checked",
     "named": "a wrong answer whose mistake is known",
     "unnamed": "a wrong answer that nothing explains",
     "first": "the same, as the first check of a session",
 }
-RUNNING = ROOT / "book" / "running.json"
-
-
-def load() -> dict[str, Any]:
-    """Return the record."""
-    record: dict[str, Any] = json.loads(RECORD.read_text(encoding="utf-8"))
-    return record
 
 
 def markdown() -> str:
     """Return the table of ratios, and a line that says how it came about."""
-    record = load()
+    record = read_record("bench")
     rows = []
     for run in record["runs"]:
         times = f"{run['median']:.2f} ({run['low']:.2f} to {run['high']:.2f})"
         aim = "" if run["aim"] is None else f"{run['aim']:.2g}, {_reached(run)}"
         rows.append((f"{run['chapter']:02d}", escape(run["says"]), times, escape(run["peer"]), aim))
-    made = (
-        f"Recorded on {record['date']} with <code>{escape(record['command'])}</code>, "
-        f"PyTorch {record['versions']['torch']}, transformers "
-        f"{record['versions']['transformers']}, on {escape(record['settings']['processor'])}."
-    )
+    made = recorded(record, torch="PyTorch", transformers="transformers")
     missed = [
         f"{escape(run['says'])} ({run['median']:.2f}, aimed at {run['aim']:.2g})"
         for run in record["runs"] if run["aim"] is not None and _reached(run) == "missed"
@@ -55,7 +42,7 @@ TICKS = (0.5, 1, 2, 5, 10, 20, 50, 100)
 
 def drawn() -> str:
     """Return the ratios as a picture: median and spread of each, on a logarithmic axis."""
-    runs = load()["runs"]
+    runs = read_record("bench")["runs"]
     low = min(TICKS[0], *(run["low"] for run in runs))
     high = max(TICKS[-1], *(run["high"] for run in runs))
 
@@ -93,9 +80,8 @@ def drawn() -> str:
 
 def elsewhere() -> str:
     """Return what a check, an import and the notebooks cost."""
-    record = load()
-    verdicts = json.loads(VERDICTS.read_text(encoding="utf-8"))["runs"]
-    imports = {run["import"]: run["seconds"] for run in record["imports"]}
+    verdicts = read_record("verdicts")["runs"]
+    imports = {run["import"]: run["seconds"] for run in read_record("bench")["imports"]}
     running = json.loads(RUNNING.read_text(encoding="utf-8"))
     longest = max(running, key=lambda name: running[name])
     rows = [

@@ -30,7 +30,7 @@ bibtex_reference_style = "author_year"
 
 # The notebooks come with their outputs; the front page's few cells are run.
 # A cell that fails is a warning, so an error in the end.
-nb_execution_mode = "cache"
+nb_execution_mode = "force"
 nb_execution_excludepatterns = ["notebooks/*"]
 nb_execution_timeout = 300
 nb_execution_show_tb = True
@@ -121,6 +121,7 @@ def _buttons(app: Sphinx, page: str, template: str, context: dict[str, Any], _: 
 def setup(app: Sphinx) -> None:
     """Join the build."""
     app.add_config_value("words_digest", words.digest(), "env")  # a new one: read all pages again
+    app.connect("env-get-outdated", lambda *_: ["index"])  # its cells show the package of today
     app.connect("source-read", _jupyter_book)
     app.connect("doctree-read", words.link)
     app.connect("doctree-resolved", _bibliography)

@@ -5,7 +5,7 @@ shows `book/glossary.md` as `glossary` and `notebooks/03_x.ipynb` as `notebooks/
 `book/instructor/` are for the instructor's edition alone.
 """
 
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Any
 
 import yaml
@@ -22,6 +22,11 @@ def project(root: Path) -> Entry:
 def page(file: str) -> str:
     """Return where a file of the repository stands in the site's tree, `book/` being its top."""
     return file.removeprefix("book/")
+
+
+def docname(file: str) -> str:
+    """Return what Sphinx calls a file of the repository."""
+    return page(file).rpartition(".")[0]
 
 
 def files(toc: list[Entry]) -> list[str]:
@@ -79,7 +84,7 @@ def external_toc(toc: list[Entry]) -> Entry:
             parts.append({"caption": entry["title"], "chapters": chapters})
         else:
             raise ValueError(f"book.yml: an entry needs file, url or children, got {entry}")
-    return {"format": "jb-book", "root": _docname(toc[0]["file"]), "parts": parts}
+    return {"format": "jb-book", "root": docname(toc[0]["file"]), "parts": parts}
 
 
 def _chapter(entry: Entry) -> Entry:
@@ -87,13 +92,9 @@ def _chapter(entry: Entry) -> Entry:
         return {key: entry[key] for key in ("url", "title") if key in entry}
     if "file" not in entry:
         raise ValueError(f"book.yml: below a caption an entry needs file or url, got {entry}")
-    chapter: Entry = {"file": _docname(entry["file"])}
+    chapter: Entry = {"file": docname(entry["file"])}
     if "title" in entry:
         chapter["title"] = entry["title"]
     if entry.get("children"):
         chapter["sections"] = [_chapter(child) for child in entry["children"]]
     return chapter
-
-
-def _docname(file: str) -> str:
-    return str(PurePosixPath(page(file)).with_suffix(""))

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from nbformat import NotebookNode
 
-from tools.notebook_minutes import reading
+from tools.notebook_minutes import counted, reading
 
 RUNNING = Path(__file__).resolve().parent / "running.json"
 _SHOWN = re.compile(r"(?m)^## .*\n\n\*(\d+) minutes?\*$")
@@ -62,14 +62,8 @@ def of_notebook(notebook: NotebookNode, name: str) -> Facts:
         do=sum(exercise.minutes for exercise in asked),
         run=json.loads(RUNNING.read_text(encoding="utf-8")).get(name),
         points=sum(exercise.points for exercise in asked),
-        core=_core(notebook),
+        core=sum(map(int, _SHOWN.findall(prose))),  # what the sections show of themselves
     )
-
-
-def _core(notebook: NotebookNode) -> int:
-    """Add up the minutes that the sections show of themselves."""
-    texts = "\n".join(cell.source for cell in notebook.cells if cell.cell_type == "markdown")
-    return sum(int(minutes) for minutes in _SHOWN.findall(texts))
 
 
 def length(about: dict[str, Facts]) -> str:
@@ -102,11 +96,6 @@ def told(facts: Facts, download: str = "", tables: bool = False) -> str:
         link = f'<a href="{download}" download>Download the notebook</a>'
         line += f'<span class="no-paper"> · {link}</span>'
     return f'<p class="page-facts">{line}</p>'
-
-
-def counted(number: int, noun: str) -> str:
-    """Return a number with its noun, "1 exercise" or "6 exercises"."""
-    return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 def below_title(text: str, line: str) -> str:

@@ -43,8 +43,6 @@ def put(root: Path, out: Path, edition: str) -> None:
     solved = root / ("solutions" if edition == "instructor" else "notebooks")
     for file in filter(contents.is_notebook, contents.files(settings["toc"])):
         name = Path(file).name
-        if not (out / "notebooks").is_dir():
-            return  # Sphinx made no site
         shutil.copyfile(root / file, out / file)
         shutil.copyfile(solved / name, out / "_sources" / file)
         if "colab_url" in _launch(settings):
@@ -55,22 +53,19 @@ def put(root: Path, out: Path, edition: str) -> None:
 
 def for_colab(notebook: NotebookNode, root: Path) -> NotebookNode:
     """Return a notebook with one more cell before its first code, which installs the course."""
-    settings = contents.project(root)
+    from course_utils.environment import read_pins
+
+    settings, pins = contents.project(root), read_pins(root)
     source = FIRST_CELL.format(
-        pins=" ".join(_pins(root)), repository=settings["github"], branch=branch(settings)
+        pins=" ".join(f"{name}=={pins[name]}" for name in LACKING),
+        repository=settings["github"],
+        branch=branch(settings),
     )
     shown: NotebookNode = copy.deepcopy(notebook)
     code = (i for i, cell in enumerate(shown.cells) if cell.cell_type == "code")
     first = next(code, len(shown.cells))
     shown.cells.insert(first, nbformat.v4.new_code_cell(source, id="install-the-course"))
     return shown
-
-
-def _pins(root: Path) -> list[str]:
-    from course_utils.environment import read_pins
-
-    pins = read_pins(root)
-    return [f"{name}=={pins[name]}" for name in LACKING]
 
 
 def branch(settings: dict[str, Any]) -> str:
@@ -99,9 +94,7 @@ def edit_address(settings: dict[str, Any], page: str) -> str | None:
 
     None where the page has none, as the search.
     """
-    files = {
-        str(Path(contents.page(f)).with_suffix("")): f for f in contents.files(settings["toc"])
-    }
+    files = {contents.docname(file): file for file in contents.files(settings["toc"])}
     if page not in files:
         return None
     file = files[page]

@@ -1,16 +1,15 @@
 """The parts of the instructor's pages that are made of data: pacing, and pitfalls."""
 
-import json
+from dataclasses import fields
 from html import escape
 from itertools import accumulate, pairwise
-from pathlib import Path
-from typing import Any
 
-from book.blocks import block, code_words, table, wrong_lines
-from book.facts import Facts, counted
+from book.blocks import block, code_words, folded, recorded, table, wrong_lines
+from book.facts import Facts
 from course_utils.checking.reviewing import DAYS
+from course_utils.measure import read_record
+from tools.notebook_minutes import counted
 
-RECORDS = Path(__file__).resolve().parents[1] / "course_utils" / "records"
 DO = "exercises of "
 SHOWN = 5  # pitfalls of an exercise that are not folded
 Part = tuple[str, int]
@@ -19,16 +18,11 @@ Part = tuple[str, int]
 def pacing(facts: dict[str, Facts], titles: dict[str, str]) -> str:
     """Return the table of times, chapter by chapter, with their sums."""
     rows = [(titles[n], *_times(f)) for n, f in facts.items()]
-    every = list(facts.values())
-    total = Facts(
-        read=sum(f.read for f in every),
-        exercises=sum(f.exercises for f in every),
-        do=sum(f.do for f in every),
-        run=sum(f.run or 0 for f in every),
-        points=sum(f.points for f in every),
-    )
+    sums = {
+        one.name: sum(getattr(f, one.name) or 0 for f in facts.values()) for one in fields(Facts)
+    }
     head = ("Chapter", "Reading", "Running", "Exercises", "Work", "Points", "Together")
-    return block(table(head, [*rows, ("All", *_times(total))], "numbers"))
+    return block(table(head, [*rows, ("All", *_times(Facts(**sums)))], "numbers"))
 
 
 def _times(facts: Facts) -> tuple[str, ...]:
@@ -48,7 +42,7 @@ def _hours(minutes: int) -> str:
 
 def hub_costs() -> str:
     """Return what a hub costs, from the record of benchmarks/hub.py."""
-    record = _record("hub")
+    record = read_record("hub")
     rows = [
         (escape(run["what"]), *(_number(run.get(key)) for key in ("median", "p95", "most")))
         for run in record["runs"]
@@ -58,8 +52,8 @@ def hub_costs() -> str:
         f"{given['accounts']} accounts at once on {record['machine']}, the first "
         f"{given['code_cells_run']} code cells of chapter {given['chapter'][:2]} run and six "
         f"exercises checked: {given['verdicts']} verdicts, {given['wrong_verdicts']} wrong; "
-        f"{given['lost']} hand-ins or cells lost. {_made(record)} Before it began, the machine "
-        f"had a load of {given['load_before']} from other work."
+        f"{given['lost']} hand-ins or cells lost. {recorded(record, torch='PyTorch')} Before it "
+        f"began, the machine had a load of {given['load_before']} from other work."
     )
     head = ("What", "Median", "95th percentile", "Most")
     return block(table(head, rows, "numbers"), f"<p>{made}</p>")
@@ -67,7 +61,7 @@ def hub_costs() -> str:
 
 def grading_rates() -> str:
     """Return how fast a class is graded, from the record of benchmarks/grading.py."""
-    record = _record("grading")
+    record = read_record("grading")
     rows = [
         (run["way"], f"{run['per_minute']:.0f}", _number(run["peak_mib"])) for run in record["runs"]
     ]
@@ -77,23 +71,10 @@ def grading_rates() -> str:
         f"{given['hostile']} of them hostile in {given['kinds_of_hostile']} ways: "
         f"{'the same points each way' if given['same_points'] else 'points differ'}, "
         f"{given['hostile_that_gained']} hostile ones gained, "
-        f"{given['files_harmed']} files harmed. {_made(record)}"
+        f"{given['files_harmed']} files harmed. {recorded(record, torch='PyTorch')}"
     )
     head = ("Graded", "Submissions per minute", "Memory at most, MiB")
     return block(table(head, rows, "numbers"), f"<p>{made}</p>")
-
-
-def _record(name: str) -> dict[str, Any]:
-    record: dict[str, Any] = json.loads((RECORDS / f"{name}.json").read_text(encoding="utf-8"))
-    return record
-
-
-def _made(record: dict[str, Any]) -> str:
-    processor = escape(record["settings"]["processor"])
-    return (
-        f"Recorded on {record['date']} with <code>{escape(record['command'])}</code>, "
-        f"PyTorch {record['versions']['torch']}, on {processor}."
-    )
 
 
 def _number(value: float | None) -> str:
@@ -159,11 +140,7 @@ def pitfalls(numbers: dict[str, str]) -> str:
             first, rest = mistakes[:SHOWN], mistakes[SHOWN:]
             lines = [f"<p>{code_words(exercise.asks)} ({escape(about)})</p>", _list(first)]
             if rest:
-                lines += [
-                    f'<details class="look-up"><summary>{len(rest)} more</summary>',
-                    _list(rest),
-                ]
-                lines += ["</details>"]
+                lines.append(folded(f"{len(rest)} more", _list(rest)))
             parts.append(block(*lines))
     return "\n\n".join(parts)
 

@@ -7,7 +7,7 @@ That each is refused as the mistake that it is, and as no other, is not told her
 from html import escape
 from typing import Any
 
-from book.blocks import block, code_words, table, wrong_lines
+from book.blocks import code_words, folded, table, wrong_lines
 
 
 def markdown(titles: dict[str, str], edition: str) -> str:
@@ -46,9 +46,6 @@ def _folded(exercise: Any, edition: str) -> str:
         for mistake in exercise.mistakes
     ]
     name = f"<code>{escape(exercise.name)}</code>"
-    return block(
-        '<details class="look-up">',
-        f"<summary>{name}: {len(exercise.mistakes)} mistakes</summary>",
-        table(("Mistake", "Versions"), cells),
-        "</details>",
+    return folded(
+        f"{name}: {len(exercise.mistakes)} mistakes", table(("Mistake", "Versions"), cells)
     )

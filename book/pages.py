@@ -37,7 +37,7 @@ def all_pages(edition: str) -> dict[str, bytes]:
     """
     toc = contents.of_edition(contents.project(ROOT)["toc"], edition)
     about = {
-        Path(file).name[:2]: _facts(file)
+        Path(file).name[:2]: facts.of_notebook(_read(ROOT / file), Path(file).stem)
         for file in contents.files(toc)
         if contents.is_notebook(file)
     }
@@ -45,10 +45,6 @@ def all_pages(edition: str) -> dict[str, bytes]:
     titles = {number: titles.get(number, number) for number in about}
     tables = _tables(edition, about, titles)
     return {file: _page(file, edition, about, tables).encode() for file in contents.files(toc)}
-
-
-def _facts(file: str) -> facts.Facts:
-    return facts.of_notebook(_read(ROOT / file), Path(file).stem)
 
 
 def _page(

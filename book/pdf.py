@@ -12,7 +12,7 @@ import shutil
 import sys
 from collections.abc import Iterator
 from html import escape
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from urllib.parse import unquote, urldefrag, urlsplit
 
 from playwright.sync_api import Browser, Error, Playwright, sync_playwright
@@ -42,10 +42,7 @@ MARGIN = {"top": "15mm", "bottom": "17mm", "left": "15mm", "right": "15mm"}
 def pages(edition: str) -> list[tuple[str, str]]:
     """Return the address below the site, and the title, of every page in reading order."""
     toc = contents.of_edition(contents.project(ROOT)["toc"], edition)
-    return [
-        (str(PurePosixPath(contents.page(file)).with_suffix(".html")), title)
-        for file, title in contents.titles(toc)
-    ]
+    return [(f"{contents.docname(file)}.html", title) for file, title in contents.titles(toc)]
 
 
 def launch(playwright: Playwright) -> Browser:

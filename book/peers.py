@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from book.blocks import block, code_words, table
+from tools.notebook_minutes import counted
 
 ROOT = Path(__file__).resolve().parent.parent
 HEAD = ("Ch.", "Ours", "Peer", "Tolerance", "Compared", "Test")
@@ -40,5 +41,5 @@ def without_peer(page: str) -> set[str]:
 
 
 def _folded(tests: list[str]) -> str:
-    count = f"{len(tests)} test{'s' if len(tests) > 1 else ''}"
+    count = counted(len(tests), "test")
     return f"<details><summary>{count}</summary>{'<br>'.join(tests)}</details>"

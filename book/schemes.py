@@ -5,11 +5,10 @@ lengths. Only what a scheme keeps, and who uses it, is written here.
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import torch
-from torch import Tensor
 
 from course_utils.attention import (
     absorbed_latent_attention,
@@ -49,16 +48,18 @@ class Scheme:
     users: str
 
 
-def _drawn(*lengths: int) -> list[Tensor]:
-    return [torch.ones(1, 1, length, NARROW) for length in lengths]
+def _flops(function: Callable[..., object], lengths: Sequence[int], *more: int) -> int:
+    """Count a call's FLOPs: a query, a key and a value of these lengths, with one narrow head."""
+    drawn = (torch.ones(1, 1, length, NARROW) for length in lengths)
+    return count_flops(function, *drawn, *more)
 
 
 def _full(length: int) -> int:
-    return count_flops(scaled_dot_product_attention, *_drawn(length, length, length))
+    return _flops(scaled_dot_product_attention, [length] * 3)
 
 
 def _full_step(length: int) -> int:
-    return count_flops(grouped_query_attention, *_drawn(1, length, length))
+    return _flops(grouped_query_attention, [1, length, length])
 
 
 def _latent(new: int, length: int) -> int:
@@ -68,15 +69,11 @@ def _latent(new: int, length: int) -> int:
 
 
 def _window(length: int) -> int:
-    return count_flops(sliding_window_attention, *_drawn(length, length, length), SMALL_WINDOW)
+    return _flops(sliding_window_attention, [length] * 3, SMALL_WINDOW)
 
 
 def _window_step(length: int) -> int:
     return _full_step(min(length, SMALL_WINDOW))
-
-
-def _linear(length: int) -> int:
-    return count_flops(causal_linear_attention, *_drawn(length, length, length))
 
 
 def _linear_step(length: int) -> int:
@@ -85,7 +82,7 @@ def _linear_step(length: int) -> int:
 
 
 def _blocks(length: int) -> int:
-    return count_flops(block_selected_attention, *_drawn(length, length, length), BLOCK, PICKED)
+    return _flops(block_selected_attention, [length] * 3, BLOCK, PICKED)
 
 
 def _cache(heads: int, tokens: int, width: int = WIDTH) -> int:
@@ -124,7 +121,8 @@ SCHEMES = (
            _blocks, lambda n: _blocks(n) - _blocks(n - BLOCK),
            "MoBA {cite:p}`lu2025moba`; NSA {cite:p}`yuan2025native`"),
     Scheme("linear, a state (08, 17)", "0; a state of $H d^2$",
-           lambda n: HEADS * WIDTH * WIDTH * BYTES, _linear, _linear_step,
+           lambda n: HEADS * WIDTH * WIDTH * BYTES,
+           lambda n: _flops(causal_linear_attention, [n] * 3), _linear_step,
            "RWKV {cite:p}`peng2023rwkv`; with full layers: Kimi Linear "
            "{cite:p}`kimi2025linear`"),
 )  # fmt: skip

@@ -1,21 +1,17 @@
 """The table of mistakes that nobody listed: changes of the references, from the tool's record."""
 
-import json
 from collections import Counter
 from html import escape
 from pathlib import Path
 from typing import Any
 
-from book.blocks import block, code_words, table
-
-ROOT = Path(__file__).resolve().parent.parent
-RECORD = ROOT / "book" / "unlisted.json"
+from book.blocks import block, code_words, folded, table
+from course_utils.measure import read_record
 
 
 def load() -> dict[str, Any]:
     """Return the record."""
-    record: dict[str, Any] = json.loads(RECORD.read_text(encoding="utf-8"))
-    return record
+    return read_record("unlisted", Path(__file__).resolve().parent)
 
 
 def markdown(titles: dict[str, str]) -> str:
@@ -58,6 +54,5 @@ def _folded(row: dict[str, Any]) -> str:
         for (change, why, differs), times in found.items()
     ]
     name = f"<code>{escape(row['exercise'])}</code>"
-    head = f"<summary>{name}: {len(row['survivors'])} of {row['made']} pass</summary>"
     titles = ("Change", "Times", "Why it may pass", "Input on which it differs")
-    return block('<details class="look-up">', head, table(titles, cells), "</details>")
+    return folded(f"{name}: {len(row['survivors'])} of {row['made']} pass", table(titles, cells))

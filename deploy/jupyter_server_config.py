@@ -8,9 +8,7 @@ c.MappingKernelManager.cull_idle_timeout = 3600
 c.MappingKernelManager.cull_interval = 300
 c.MappingKernelManager.cull_connected = True  # a tab left open; the notebook is saved
 c.ServerApp.shutdown_no_activity_timeout = 2 * 3600
-c.MappingKernelManager.kernel_info_timeout = (
-    600  # a kernel among thirty that start may need minutes
-)
+c.MappingKernelManager.kernel_info_timeout = 600  # thirty may start at once
 c.KernelManager.transport = "ipc"  # servers that start at once would choose the same ports
 c.KernelManager.transport_encryption = "required"  # accounts may share one user of the system
 c.LabApp.extension_manager = "readonly"

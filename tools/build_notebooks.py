@@ -105,13 +105,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--check", action="store_true", help="execute nothing, write nothing, fail on any fault")
     add("--execute", action="store_true", help="execute even where no code changed")
     add("--overwrite", action="store_true", help="replace a learner's notebook that holds work")
-    add(
-        "--timeout",
-        type=int,
-        default=120,
-        metavar="S",
-        help="seconds a cell may take (%(default)s)",
-    )
+    add("--timeout", type=int, default=120, help="seconds a cell may take (%(default)s)")
     add("--root", type=Path, default=_ROOT, help=argparse.SUPPRESS)
     return parser
 

@@ -3,23 +3,24 @@
 Triton compiles for any target; only launching takes a driver. So a stand-in names the target, and
 every kernel goes the way of a real call up to its launch, with the tilings that a real call takes.
 
-    .venv/bin/python -m tools.compile_flash
+    .venv/bin/python -m tools.compile_flash     one JSON object for each kernel, line by line
 """
 
 from __future__ import annotations
 
-import argparse
 import hashlib
 import json
 import os
 import re
 import subprocess
+import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from itertools import product
 from pathlib import Path
-from typing import Any, NamedTuple
+from types import SimpleNamespace
+from typing import Any
 from unittest import mock
 
 import torch
@@ -40,52 +41,24 @@ OPTION_WIDTHS = {torch.bfloat16: (64, 128, 256), torch.float16: (64, 128), torch
 UNEQUAL = ((64, 128), (128, 64), (192, 128), (64, 256))  # of a key, of a value; bfloat16
 
 
-class Compiled(NamedTuple):
-    """What the compiler said of one kernel."""
-
-    kernel: str
-    dtype: str
-    width: int
-    is_causal: bool
-    length: int
-    value_width: int
-    options: str
-    instructions: int
-    registers: int
-    spilled: int
-    shared: int
-    wgmma: bool
-    tma: bool
-    serialized: bool
-
-
-class _Hopper:
-    """A driver that knows its target and nothing else."""
-
-    def get_current_target(self) -> Any:
-        from triton.backends.compiler import GPUTarget
-
-        return GPUTarget("cuda", 90, 32)
-
-    def get_current_device(self) -> int:
-        return 0
-
-    def get_current_stream(self, device: int) -> int:
-        return 0
-
-
 @contextmanager
 def compiling() -> Iterator[list[tuple[str, Any]]]:
     """Compile what is launched in place of launching it; yield the list of names and kernels."""
     import triton
+    from triton.backends.compiler import GPUTarget
     from triton.runtime.jit import JITFunction
 
     launch, kernels = JITFunction.run, []
+    hopper = SimpleNamespace(
+        get_current_target=lambda: GPUTarget("cuda", 90, 32),
+        get_current_device=lambda: 0,
+        get_current_stream=lambda device: 0,
+    )
 
     def warm_up(self: Any, *args: Any, **options: Any) -> None:
         kernels.append((self.fn.__name__, launch(self, *args, **{**options, "warmup": True})))
 
-    triton.runtime.driver.set_active(_Hopper())
+    triton.runtime.driver.set_active(hopper)
     with (
         mock.patch.object(JITFunction, "run", warm_up),
         mock.patch("course_utils.attention.flash_launch._on", return_value=nullcontext()),
@@ -96,8 +69,11 @@ def compiling() -> Iterator[list[tuple[str, Any]]]:
 def compile_all(
     dtype: torch.dtype, width: int, is_causal: bool, length: int, num_kv_heads: int,
     options: str = "", value_width: int = 0,
-) -> list[Compiled]:  # fmt: skip
-    """Compile all three kernels as a call with these arguments and two heads would."""
+) -> Iterator[dict[str, Any]]:  # fmt: skip
+    """Compile all three kernels as a call with these arguments and two heads would.
+
+    Yields for each the call's arguments, and what the compiler said.
+    """
     from course_utils.attention.flash_launch import flash_backward, flash_forward, gpu_tilings
     from course_utils.attention.flash_mods import Extras
 
@@ -113,8 +89,16 @@ def compile_all(
         given = 0.1, is_causal, cut
         out, lse = flash_forward(query, key, value, *given, extras=extras)
         flash_backward(query, key, value, out, lse, out, *given, extras, extras.spans)
-    of = str(dtype).removeprefix("torch."), width, is_causal, length, value.shape[-1], options
-    return [Compiled(name, *of, **_facts(kernel)) for name, kernel in kernels]
+    call = {
+        "dtype": str(dtype).removeprefix("torch."),
+        "width": width,
+        "is_causal": is_causal,
+        "length": length,
+        "value_width": value.shape[-1],
+        "options": options,
+    }
+    for name, kernel in kernels:
+        yield {"kernel": name, **call, **_facts(kernel)}
 
 
 def calls() -> Iterator[tuple[Any, ...]]:
@@ -170,28 +154,11 @@ def _assemble(ptx: str) -> str:
 
 def main() -> None:
     """Print what the compiler says of every kernel that a call may take."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--dtype", help="only this dtype, e.g. bfloat16")
-    parser.add_argument("--width", type=int, help="only this width of a head")
-    parser.add_argument("--json", action="store_true", help="one JSON object a line")
-    options = parser.parse_args()
     if os.environ.get("TRITON_INTERPRET"):
-        parser.error("TRITON_INTERPRET must not be set: it makes triton interpret, not compile")
+        sys.exit("TRITON_INTERPRET must not be set: it makes triton interpret, not compile")
     for call in calls():
-        name = str(call[0]).removeprefix("torch.")
-        if options.dtype in (None, name) and options.width in (None, call[1]):
-            for one in compile_all(*call):
-                print(json.dumps(one._asdict()) if options.json else _row(one), flush=True)
-
-
-def _row(one: Compiled) -> str:
-    flags = [name for name in ("wgmma", "tma", "serialized") if getattr(one, name)]
-    what = "causal" if one.is_causal else "full"
-    return (
-        f"{one.kernel:26} {one.dtype:8} {one.width:3} {one.value_width:3} {what:6} {one.length:4} "
-        f"{one.options:16} {one.registers:3} registers, {one.spilled} bytes spilled, "
-        f"{one.shared:6} bytes shared, {', '.join(flags)}"
-    )
+        for one in compile_all(*call):
+            print(json.dumps(one), flush=True)
 
 
 if __name__ == "__main__":

@@ -83,16 +83,30 @@ def answers_of(chapter: str) -> dict[str, str]:
     return {cell.metadata["exercise"]: cell.source for cell in cells if "exercise" in cell.metadata}
 
 
+def with_own_programs() -> str:
+    """Return a PATH on which this Python's programs come first: nbgrader starts alembic."""
+    return os.pathsep.join((str(Path(sys.executable).parent), os.environ.get("PATH", "")))
+
+
+def nbgrader(folder: Path, *command: str, **environment: str) -> None:
+    """Run a step of nbgrader in its course's folder.
+
+    Raises:
+        DemoError: It failed; the message is what it said.
+    """
+    done = subprocess.run(
+        [sys.executable, "-m", "nbgrader", *command], cwd=folder, capture_output=True, text=True,
+        env={**os.environ, "PATH": with_own_programs(), **environment},
+    )  # fmt: skip
+    if done.returncode:
+        raise DemoError(f"nbgrader {' '.join(command)} failed:\n{done.stdout}{done.stderr}")
+
+
 class Course:
     """A course folder of nbgrader with one assignment, made from a chapter as it is."""
 
     def __init__(self, folder: Path, chapter: str) -> None:
-        # nbgrader looks for the programs that it starts (alembic) on the path.
-        programs = str(Path(sys.executable).parent)
-        if programs not in os.environ.get("PATH", "").split(os.pathsep):
-            os.environ["PATH"] = os.pathsep.join((programs, os.environ.get("PATH", "")))
-        self.folder = folder
-        self.chapter = chapter
+        self.folder, self.chapter = folder, chapter
 
     def make(self) -> None:
         """Fill the folder and make what is handed out."""
@@ -103,17 +117,8 @@ class Course:
         self.run("generate_assignment", self.chapter)
 
     def run(self, *command: str) -> None:
-        """Run a step of nbgrader.
-
-        Raises:
-            DemoError: It failed; the message is what it said.
-        """
-        done = subprocess.run(
-            [sys.executable, "-m", "nbgrader", *command], cwd=self.folder,
-            capture_output=True, text=True, check=False,
-        )  # fmt: skip
-        if done.returncode:
-            raise DemoError(f"nbgrader {' '.join(command)} failed:\n{done.stdout}{done.stderr}")
+        """Run a step of nbgrader; a DemoError says what it said where it failed."""
+        nbgrader(self.folder, *command)
 
     def submit(
         self,

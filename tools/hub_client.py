@@ -24,11 +24,10 @@ class HubError(Exception):
 
 @dataclass
 class Ran:
-    """What a cell has put out, and when."""
+    """What a cell has put out, and how long it took."""
 
     text: str = ""
     error: str = ""
-    first: float = 0.0  # seconds until it put out anything
     seconds: float = 0.0
 
 
@@ -72,25 +71,23 @@ class Account:
 
     def start_server(self) -> None:
         """Start the account's server, and wait until it answers."""
+        own = f"/hub/api/users/{self.name}"
         until = time.monotonic() + PATIENCE
         while time.monotonic() < until:
-            if self._hub("GET", f"users/{self.name}").json()["servers"].get("", {}).get("ready"):
+            if self.server("GET", own).json()["servers"].get("", {}).get("ready"):
                 with suppress(requests.RequestException):
                     if self.server("GET", "api/status").ok:
                         return
-            self._hub("POST", f"users/{self.name}/server")  # refused where it is starting
+            self.server("POST", f"{own}/server")  # refused where it is starting
             time.sleep(0.5)
         raise HubError(f"the server of {self.name} did not start in {PATIENCE} s")
 
     def stop_server(self) -> None:
         """Stop the account's server."""
-        self._hub("DELETE", f"users/{self.name}/server")
-
-    def _hub(self, method: str, path: str) -> requests.Response:
-        return self.session.request(method, f"{self.address}/hub/api/{path}", timeout=PATIENCE)
+        self.server("DELETE", f"/hub/api/users/{self.name}/server")
 
     def server(self, method: str, path: str, **more: Any) -> requests.Response:
-        """Ask a server, by default one's own; a path that begins with / names another's."""
+        """Ask a server, by default one's own; a path with / in front names any other."""
         own = f"/user/{self.name}/{path}" if path[:1] != "/" else path
         return self.session.request(method, self.address + own, timeout=PATIENCE, **more)
 
@@ -117,6 +114,12 @@ class Account:
             raise HubError(str(said["value"]))
         return said["value"]
 
+    def socket(self, path: str) -> websocket.WebSocket:
+        """Open a websocket of one's own server."""
+        place = f"{self.address}/user/{self.name}/{path}".replace("http", "ws", 1)
+        key = {"Authorization": self.session.headers["Authorization"]}
+        return websocket.create_connection(place, timeout=PATIENCE, header=key)
+
     def read(self, path: str) -> Any:
         """Return a notebook of one's own."""
         return self.asked("GET", f"api/contents/{path}")["content"]
@@ -137,12 +140,8 @@ class Kernel:
     """A kernel on the websocket; use it in a `with`, which closes the connection alone."""
 
     def __init__(self, account: Account, name: str) -> None:
-        self.account, self.name = account, name
-        place = f"{account.address}/user/{account.name}/api/kernels/{name}/channels"
-        self._socket = websocket.create_connection(
-            place.replace("http", "ws", 1), timeout=PATIENCE,
-            header={"Authorization": account.session.headers["Authorization"]},
-        )  # fmt: skip
+        self.name = name
+        self._socket = account.socket(f"api/kernels/{name}/channels")
 
     def __enter__(self) -> "Kernel":
         return self
@@ -155,8 +154,6 @@ class Kernel:
         ident, start, ran = uuid.uuid4().hex, time.monotonic(), Ran()
         self._socket.send(json.dumps(_request(ident, code)))
         for kind, content in self._of(ident):
-            if kind in ("stream", "display_data", "execute_result", "error"):
-                ran.first = ran.first or time.monotonic() - start
             data = content.get("data", {})
             ran.text += str(content.get("text", "") or data.get("text/plain", ""))
             if kind == "error":
@@ -188,13 +185,8 @@ def _request(ident: str, code: str) -> dict[str, Any]:
 def terminal(account: Account, lines: Sequence[str], end: str = "all-done") -> str:
     """Type lines into a terminal of an account's, and return all that it shows."""
     name = account.asked("POST", "api/terminals")["name"]
-    place = f"{account.address}/user/{account.name}/terminals/websocket/{name}"
-    made = websocket.create_connection(
-        place.replace("http", "ws", 1), timeout=PATIENCE,
-        header={"Authorization": account.session.headers["Authorization"]},
-    )  # fmt: skip
     shown = ""
-    with closing(made) as socket:
+    with closing(account.socket(f"terminals/websocket/{name}")) as socket:
         for line in [*lines, f"echo {end[:3]}''{end[3:]}"]:
             socket.send(json.dumps(["stdin", line + "\r"]))
         while end not in shown:

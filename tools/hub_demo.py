@@ -22,17 +22,30 @@ import sys
 import tempfile
 import time
 import urllib.request
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Sequence
+from contextlib import nullcontext, suppress
 from pathlib import Path
 
 from course_utils.environment import ROOT, free_port, is_busy
 from course_utils.grading.walls import landlock
+from tools.grade_demo import DemoError, nbgrader, with_own_programs
 from tools.orphans import adopt_orphans, children
 
 CHAPTERS = ("03_scaled_dot_product", "05_multi_head")
 LEARNERS = 30
 LONGEST_FOLDER = 36  # a kernel's sockets lie in the homes, and their paths have at most 107 bytes
+MODES = {  # of the folders that are made
+    "": 0o711,
+    "homes": 0o711,
+    "hub": 0o700,
+    "python": 0o755,
+    "course": 0o700,
+    "exchange": 0o777,
+    "exchange/attention": 0o755,
+    "exchange/attention/outbound": 0o755,
+    "exchange/attention/inbound": 0o733,
+    "exchange/attention/feedback": 0o711,
+}
 PROXY = ROOT / "node_modules" / ".bin" / "configurable-http-proxy"
 
 
@@ -57,7 +70,7 @@ class Hub:
 
     def make(self) -> None:
         """Fill the folder: accounts, the instructor's course, the exchange."""
-        for name, mode in {"": 0o711, "homes": 0o711, "hub": 0o700, "python": 0o755}.items():
+        for name, mode in MODES.items():
             (self.folder / name).mkdir(exist_ok=True)
             (self.folder / name).chmod(mode)
         kept = self.folder / "accounts.json"
@@ -68,17 +81,6 @@ class Hub:
         package = self.folder / "python" / "course_utils"
         if not package.is_symlink():
             package.symlink_to(ROOT / "course_utils")
-        exchange, course = self.folder / "exchange", self.folder / "course"
-        for path, mode in {
-            exchange: 0o777,
-            exchange / "attention": 0o755,
-            exchange / "attention" / "outbound": 0o755,
-            exchange / "attention" / "inbound": 0o733,
-            exchange / "attention" / "feedback": 0o711,
-            course: 0o700,
-        }.items():
-            path.mkdir(exist_ok=True)
-            path.chmod(mode)
 
     def hand_out(self, chapter: str) -> None:
         """Make an assignment of a chapter, as it is, and release it."""
@@ -88,22 +90,16 @@ class Hub:
         source.mkdir(parents=True)
         shutil.copy(ROOT / "solutions" / f"{chapter}.ipynb", source)
         for step in ("generate_assignment", "release_assignment"):
-            done = subprocess.run(
-                [sys.executable, "-m", "nbgrader", step, chapter],
-                cwd=self.folder / "course", env=self._environment(), capture_output=True, text=True,
-            )  # fmt: skip
-            if done.returncode:
-                sys.exit(f"nbgrader {step} failed:\n{done.stdout}{done.stderr}")
+            nbgrader(self.folder / "course", step, chapter, **self._environment())
 
     def _environment(self) -> dict[str, str]:
-        programs = str(Path(sys.executable).parent)
         ports = {f"COURSE_HUB_PORT{i}": str(port) for i, port in enumerate(self.ports)}
-        return os.environ | ports | {
+        return ports | {
             "COURSE_HUB": str(self.folder),
             "CONFIGPROXY_AUTH_TOKEN": self._key,
             "JUPYTER_CONFIG_PATH": str(ROOT / "deploy"),
-            "PATH": os.pathsep.join((programs, os.environ.get("PATH", ""))),
-        }  # fmt: skip
+            "PATH": with_own_programs(),
+        }
 
     def start(self) -> None:
         """Start the proxy and the hub, each where it does not run.
@@ -136,8 +132,8 @@ class Hub:
     def _run(self, *command: str) -> "subprocess.Popen[bytes]":
         with (self.folder / "hub" / "log").open("ab") as log:
             return subprocess.Popen(
-                command, cwd=self.folder / "hub", env=self._environment(), start_new_session=True,
-                stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+                command, cwd=self.folder / "hub", env=os.environ | self._environment(),
+                start_new_session=True, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
             )  # fmt: skip
 
     def answers(self) -> bool:
@@ -175,17 +171,6 @@ class Hub:
             time.sleep(0.05)
 
 
-@contextmanager
-def place(folder: Path | None) -> Iterator[Path]:
-    """Give the folder, or a new one that is thrown away."""
-    if folder is not None:
-        folder.mkdir(parents=True, exist_ok=True)
-        yield folder
-        return
-    with tempfile.TemporaryDirectory(prefix="hub-demo-", ignore_cleanup_errors=True) as made:
-        yield Path(made)
-
-
 def short(given: str) -> Path:
     """Return the folder, in which kernels can have their sockets."""
     folder = Path(given).resolve()
@@ -212,7 +197,13 @@ def main(argv: Sequence[str] | None = None) -> int:
         parser.error(f"port {given.port} is busy: name another, or none")
     adopt_orphans()
     signal.signal(signal.SIGTERM, signal.default_int_handler)
-    with place(given.folder) as folder:
+    with (
+        nullcontext(given.folder)
+        if given.folder
+        else tempfile.TemporaryDirectory(prefix="hub-demo-", ignore_cleanup_errors=True)
+    ) as place:
+        folder = Path(place)
+        folder.mkdir(parents=True, exist_ok=True)
         hub = Hub(folder, given.accounts, given.port)
         try:
             print("Preparing what is handed out ...", flush=True)
@@ -226,6 +217,8 @@ def main(argv: Sequence[str] | None = None) -> int:
             print(*(f"    {name}, password {hub.accounts[name]}" for name in who), sep="\n")
             print(f"\nAll accounts: {folder / 'accounts.json'}. Ctrl+C here ends it.", flush=True)
             hub.watch()
+        except DemoError as error:
+            sys.exit(str(error))
         except KeyboardInterrupt:
             print("\nEnding the hub and its servers ...", flush=True)
         finally:

@@ -74,11 +74,6 @@ def _graded(chapter: Chapter) -> Iterator[tuple[Cell, dict[str, Any]]]:
 def _notebook(chapter: Chapter, shown: Callable[[Cell], str | None]) -> NotebookNode:
     notebook: NotebookNode = _nbformat.v4.new_notebook(metadata=_METADATA)
     seen: dict[str, int] = {}
-    make = {
-        "code": _nbformat.v4.new_code_cell,
-        "markdown": _nbformat.v4.new_markdown_cell,
-        "raw": _nbformat.v4.new_raw_cell,
-    }
     for cell, metadata in _graded(chapter):
         # A hash of the source's cell alone: its twins in the two notebooks have the same id, and a
         # cell put in elsewhere changes no other's.
@@ -87,5 +82,6 @@ def _notebook(chapter: Chapter, shown: Callable[[Cell], str | None]) -> Notebook
         name = digest if seen[digest] == 1 else f"{digest}-{seen[digest]}"
         text = shown(cell)
         if text is not None:
-            notebook.cells.append(make[cell.kind](text, metadata=metadata, id=name))
+            make = getattr(_nbformat.v4, f"new_{cell.kind}_cell")
+            notebook.cells.append(make(text, metadata=metadata, id=name))
     return notebook

@@ -12,6 +12,7 @@ from tools.notebook_run import NotebookError, execute
 from tools.notebook_source import Chapter
 
 _NAME = re.compile(r"^\d\d_[a-z0-9_]+$")
+_COMPARED = ("cell_type", "source", "metadata", "id")
 _COMMAND = "python -m tools.build_notebooks"
 
 
@@ -23,15 +24,15 @@ def find_sources(root: Path) -> list[Path]:
 def stray(root: Path) -> list[str]:
     """Return a message for every file that belongs to no chapter."""
     known = {path.stem for path in find_sources(root)}
-    sources = sorted((root / "solutions").glob("*.py"))
-    notebooks = sorted([*root.glob("notebooks/*.ipynb"), *root.glob("solutions/*.ipynb")])
+    says = {
+        "solutions/*.py": "a source must be named NN_topic.py, in lower case",
+        "notebooks/*.ipynb": "there is no solutions/{}.py; remove it or move it away",
+        "solutions/*.ipynb": "there is no solutions/{}.py; remove it or move it away",
+    }
     return [
-        f"{path.relative_to(root)}: a source must be named NN_topic.py, in lower case"
-        for path in sources
-        if path.stem not in known
-    ] + [
-        f"{path.relative_to(root)}: there is no solutions/{path.stem}.py; remove it or move it away"
-        for path in notebooks
+        f"{path.relative_to(root)}: {said.format(path.stem)}"
+        for pattern, said in says.items()
+        for path in sorted(root.glob(pattern))
         if path.stem not in known
     ]
 
@@ -54,14 +55,14 @@ def build(
     """
     solved_path, learner_path = _paths(root, chapter)
     learner = learner_notebook(chapter)
-    stored = _stored(learner_path)
+    stored = read_stored(learner_path)
     if stored is not None and not overwrite and any(_worked_in(stored)):
         raise NotebookError(
             f"{learner_path.relative_to(root)}: {next(_worked_in(stored))}: somebody worked in it. "
             "Move it away, or replace it with --overwrite."
         )
     solved = solution_notebook(chapter)
-    earlier = _stored(solved_path)
+    earlier = read_stored(solved_path)
     kept = earlier is not None and carry_outputs(earlier, solved)
     if force or not kept or any(output_faults(solved, root)):
         yield f"executing {solved_path.relative_to(root)} ..."
@@ -90,7 +91,7 @@ def check(root: Path, chapter: Chapter) -> list[str]:
     mend = f"run `{command}`"
     found: list[str] = []
     for path in (solved_path, learner_path):
-        stored = _stored(path)
+        stored = read_stored(path)
         name = path.relative_to(root)
         if stored is None:
             found.append(f"{name}: missing or unreadable; {mend}")
@@ -102,8 +103,7 @@ def check(root: Path, chapter: Chapter) -> list[str]:
             expected, faults = solution_notebook(chapter), list(output_faults(stored, root))
             carry_outputs(stored, expected)
             again = mend
-        if faults:
-            found += [f"{name}: {fault}; {again}" for fault in faults]
+        found += [f"{name}: {fault}; {again}" for fault in faults]
         if path.read_text(encoding="utf-8") != to_text(expected):
             differs = _first_difference(stored, expected)
             if differs or not faults:
@@ -116,7 +116,7 @@ def _paths(root: Path, chapter: Chapter) -> tuple[Path, Path]:
     return root / "solutions" / file, root / "notebooks" / file
 
 
-def _stored(path: Path) -> NotebookNode | None:
+def read_stored(path: Path) -> NotebookNode | None:
     """Return the notebook in a file, None where there is none that can be read."""
     try:
         return from_text(path.read_text(encoding="utf-8"))
@@ -136,9 +136,7 @@ def _first_difference(stored: NotebookNode, expected: NotebookNode) -> str | Non
         if index >= len(stored.cells):
             return f"{describe(expected, index)} is missing"
         found = stored.cells[index]
-        if any(
-            found.get(key) != cell.get(key) for key in ("cell_type", "source", "metadata", "id")
-        ):
+        if any(found.get(key) != cell.get(key) for key in _COMPARED):
             return f"{describe(expected, index)} differs"
     if len(stored.cells) > len(expected.cells):
         return f"{describe(stored, len(expected.cells))} is not in the source"

@@ -29,6 +29,11 @@ def reading(prose: str, code: str = "") -> float:
     return words / WORDS + lines / LINES + len(_QUESTION.findall(prose)) / QUESTIONS
 
 
+def counted(number: int, noun: str) -> str:
+    """Return a number with its noun, "1 exercise" or "6 exercises"."""
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
 @dataclass
 class Section:
     """What stands below one heading `## `; `line` is the heading's in the file."""
@@ -137,16 +142,15 @@ def exercise_minutes(chapter: Chapter, section: Section) -> int:
 def _below(chapter: Chapter, section: Section) -> str:
     minutes = section.read + exercise_minutes(chapter, section)
     what = f"{FURTHER} · " if section.further else ""
-    return f"*{what}{minutes} minute{'' if minutes == 1 else 's'}*"
+    return f"*{what}{counted(minutes, 'minute')}*"
 
 
 def _front(chapter: Chapter, timed: list[Section]) -> Iterator[str]:
     for name, further in (("Core path", False), ("Further", True)):
         own = [section for section in timed if section.further == further]
-        number = sum(section.numbered for section in own)
+        number = counted(sum(section.numbered for section in own), "section")
         do = sum(exercise_minutes(chapter, section) for section in own)
         read = max(5, 5 * round(sum(section.read for section in own) / 5))
         if own:
-            noun = "section" if number == 1 else "sections"
             work = f"{do} minutes of exercises, " if do else ""
-            yield f"*{name}* {number} {noun}: {work}about {read} of reading and running."
+            yield f"*{name}* {number}: {work}about {read} of reading and running."

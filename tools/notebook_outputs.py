@@ -92,15 +92,15 @@ def normalise(notebook: NotebookNode, seed: str) -> None:
             if "execution_count" in output:
                 output.execution_count = count
     widgets = notebook.metadata.get("widgets", {}).get(STATE, {})
-    state = widgets.get("state", {})
+    state = widgets.get("state")
+    if not state:
+        notebook.metadata.pop("widgets", None)
+        return
     # Models are numbered as the cells made them: a dict keeps the order of insertion.
     names = {
         old: hashlib.sha256(f"{seed} widget {number}".encode()).hexdigest()[:32]
         for number, old in enumerate(state)
     }
-    if not state:
-        notebook.metadata.pop("widgets", None)
-        return
     widgets["state"] = {names[old]: _renamed(model, names) for old, model in state.items()}
     for model in widgets["state"].values():
         if "msg_id" in model.get("state", {}):

@@ -64,33 +64,31 @@ def find_regions(source: str) -> tuple[list[Region], list[tuple[int, str]]]:
             begin, indent, task = opened
             opened = None
             region = Region(begin, index, indent, task)
-            found = _fault(region, lines)
-            faults += found
-            if not found:
+            fault = _fault(region, lines)
+            if fault is None:
                 regions.append(region)
+            else:
+                faults.append(fault)
     if opened is not None:
         faults.append((opened[0], "the region is not closed: END SOLUTION is missing"))
     return regions, sorted(faults)
 
 
-def _fault(region: Region, lines: list[str]) -> list[tuple[int, str]]:
+def _fault(region: Region, lines: list[str]) -> tuple[int, str] | None:
     body = lines[region.begin + 1 : region.end]
     code = [line for line in body if line.strip() and not line.lstrip().startswith("#")]
     if not code:
-        return [(region.begin, "the region is empty")]
-    marked = lines[region.begin : region.end + 1]
-    for offset, line in enumerate(marked):
-        if "\t" in line[: len(line) - len(line.lstrip())]:
-            return [(region.begin + offset, "indent with spaces, not with tabs")]
-    columns = len(region.indent)
-    ends = len(lines[region.end]) - len(lines[region.end].lstrip())
-    inner = min(len(line) - len(line.lstrip()) for line in code)
-    if {ends, inner} != {columns}:
-        return [
-            (
-                region.begin,
-                "both marks and the code between them must begin in one column, "
-                f"got BEGIN at {columns}, code at {inner}, END at {ends}",
-            )
-        ]
-    return []
+        return region.begin, "the region is empty"
+    for index in range(region.begin, region.end + 1):
+        if "\t" in _indent(lines[index]):
+            return index, "indent with spaces, not with tabs"
+    columns, ends = len(region.indent), len(_indent(lines[region.end]))
+    inner = min(len(_indent(line)) for line in code)
+    if columns == inner == ends:
+        return None
+    says = "both marks and the code between them must begin in one column"
+    return region.begin, f"{says}, got BEGIN at {columns}, code at {inner}, END at {ends}"
+
+
+def _indent(line: str) -> str:
+    return line[: len(line) - len(line.lstrip())]

@@ -3,6 +3,7 @@
 import ast
 import re
 from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 
 from tools.notebook_minutes import path_faults
 from tools.notebook_source import TOLD, Asked, Cell, Chapter
@@ -152,24 +153,18 @@ def _signature_faults(cell: Cell, name: str, asked_of: AskedOf) -> Iterator[Faul
     except KeyError as error:
         yield cell.line, str(error.args[0])
         return
-    try:
-        tree = ast.parse(cell.source)
-    except SyntaxError:
-        return
-    found = [n for n in tree.body if isinstance(n, ast.FunctionDef) and n.name == name]
+    found = [n for n in _statements(cell) if isinstance(n, ast.FunctionDef) and n.name == name]
     if not found:
         yield cell.line, f"the cell must define a function `{name}`"
         return
-    asked = ast.parse(f"def {wanted.partition('->')[0]}: ...").body[0]
+    (asked,) = ast.parse(f"def {wanted.partition('->')[0]}: ...").body
     ours, theirs = _parameters(found[-1]), _parameters(asked)
     if ours != theirs:
         line = cell.line + found[-1].lineno - 1
         yield line, f"`{name}` must take ({theirs}), as its exercise says, got ({ours})"
 
 
-def _parameters(function: ast.stmt) -> str:
-    if not isinstance(function, ast.FunctionDef):
-        raise TypeError(f"a signature must define a function, got {type(function).__name__}")
+def _parameters(function: Any) -> str:
     for node in ast.walk(function.args):
         if isinstance(node, ast.arg):
             node.annotation = None
@@ -177,8 +172,12 @@ def _parameters(function: ast.stmt) -> str:
 
 
 def _checks(cell: Cell, name: str) -> bool:
+    nodes = (node for statement in _statements(cell) for node in ast.walk(statement))
+    return any(ast.unparse(node) == f"check({name!r}, {name})" for node in nodes)
+
+
+def _statements(cell: Cell) -> list[ast.stmt]:
     try:
-        calls = [n for n in ast.walk(ast.parse(cell.source)) if isinstance(n, ast.Call)]
-    except SyntaxError:
-        return False
-    return any(ast.unparse(call) == f"check({name!r}, {name})" for call in calls)
+        return ast.parse(cell.source).body
+    except SyntaxError:  # a fault of its own
+        return []

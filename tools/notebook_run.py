@@ -9,7 +9,7 @@ from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
 from nbformat import NotebookNode
 
-from tools.notebook_outputs import code_cells, describe
+from tools.notebook_outputs import describe
 from tools.notebook_source import Chapter
 
 _ANSI = re.compile(r"\x1b\[[0-9;]*m")
@@ -46,16 +46,17 @@ def execute(notebook: NotebookNode, chapter: Chapter, folder: Path, timeout: int
         )
         try:
             client.execute(env={**os.environ, **kernel_environment(Path(scratch))})
-        except CellTimeoutError as error:
-            says = f"did not end within {timeout} s"
-            raise NotebookError(_told(notebook, chapter, current[0], says)) from error
-        except DeadKernelError as error:
-            says = "ended the kernel: memory, a crash, or os._exit"
-            raise NotebookError(_told(notebook, chapter, current[0], says)) from error
-        except CellExecutionError as error:
-            says = f"raised {error.ename}: {error.evalue}\n{_ending(error.traceback)}"
-            line = _failing_line(notebook, chapter, error.traceback)
-            raise NotebookError(_told(notebook, chapter, current[0], says, line)) from error
+        except (CellTimeoutError, DeadKernelError, CellExecutionError) as error:
+            cell = chapter.cells[current[0]]
+            says, line = "ended the kernel: memory, a crash, or os._exit", cell.line
+            if isinstance(error, CellTimeoutError):
+                says = f"did not end within {timeout} s"
+            elif isinstance(error, CellExecutionError):
+                traceback = _ANSI.sub("", error.traceback)
+                says = f"raised {error.ename}: {error.evalue}\n{_ending(traceback)}"
+                line = _failing_line(chapter, traceback) or line
+            where = describe(notebook, current[0])
+            raise NotebookError(f"{chapter.file}:{line}: {where} {says}") from error
 
 
 def kernel_environment(scratch: Path) -> dict[str, str]:
@@ -74,25 +75,17 @@ def kernel_environment(scratch: Path) -> dict[str, str]:
     }
 
 
-def _told(
-    notebook: NotebookNode, chapter: Chapter, index: int, says: str, line: int | None = None
-) -> str:
-    return f"{chapter.file}:{line or chapter.cells[index].line}: {describe(notebook, index)} {says}"
-
-
 def _ending(traceback: str) -> str:
-    lines = _ANSI.sub("", traceback).strip().splitlines()
+    lines = traceback.strip().splitlines()
     return "\n".join(f"    {line}" for line in lines[-_TRACEBACK_LINES:])
 
 
-def _failing_line(notebook: NotebookNode, chapter: Chapter, traceback: str) -> int | None:
+def _failing_line(chapter: Chapter, traceback: str) -> int | None:
     """Return the line of the source that the innermost frame in a cell stands for."""
-    frames = _FRAME.findall(_ANSI.sub("", traceback))
-    if not frames:
-        return None
-    count, line = int(frames[-1][0]), int(frames[-1][1])
+    frames = _FRAME.findall(traceback)
     cells = [cell for cell in chapter.cells if cell.kind == "code"]
-    if not (0 < count <= len(code_cells(notebook))):
+    count, line = map(int, frames[-1]) if frames else (0, 0)
+    if not 0 < count <= len(cells):
         return None
     cell = cells[count - 1]
     return cell.line + line - 1 if 0 < line <= cell.source.count("\n") + 1 else None

@@ -1,6 +1,7 @@
 """Read a chapter's source: its cells, each with where it stands in the file."""
 
 import contextlib
+import copy
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
@@ -115,12 +116,11 @@ def with_data(chapter: Chapter, asked_of: Callable[[str], Asked]) -> Chapter:
 def _without_marks(cell: Cell) -> Cell:
     if cell.kind != "code":
         return replace(cell, source=SHOWN.sub("", cell.source))
-    shown = cell.metadata.get("mystnb", {})
-    alternative = SHOWN.sub("", shown.get("image", {}).get("alt", ""))
-    if not alternative:
-        return cell
-    image = {**shown["image"], "alt": alternative}
-    return replace(cell, metadata={**cell.metadata, "mystnb": {**shown, "image": image}})
+    metadata = copy.deepcopy(cell.metadata)
+    image = metadata.get("mystnb", {}).get("image", {})
+    if "alt" in image:
+        image["alt"] = SHOWN.sub("", image["alt"])
+    return replace(cell, metadata=metadata)
 
 
 def read_chapter(path: Path) -> Chapter:

@@ -21,8 +21,7 @@ from pathlib import Path
 
 from nbformat import NotebookNode
 
-from tools.notebook_build import from_text
-from tools.notebook_files import find_sources
+from tools.notebook_files import find_sources, read_stored
 from tools.notebook_source import SHOWN, Cell, Chapter, read_chapter
 
 _NUMBER = re.compile(r"(?<![\w.])-?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?:e[+-]?\d+)?")
@@ -104,10 +103,8 @@ def _nearest(wanted: Decimal, numbers: list[Decimal]) -> str:
 
 def check(root: Path, chapter: Chapter) -> list[str]:
     """Return file:line and a message for each thing marked that the outputs do not show."""
-    path = root / "solutions" / f"{chapter.name}.ipynb"
-    try:
-        notebook = from_text(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+    notebook = read_stored(root / "solutions" / f"{chapter.name}.ipynb")
+    if notebook is None:
         return []  # told by the builder
     return [f"{chapter.file}:{line}: {says}" for line, says in unfound(chapter, notebook)]
 

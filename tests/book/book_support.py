@@ -3,7 +3,7 @@
 import subprocess
 import sys
 from dataclasses import dataclass, field
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
 from playwright.sync_api import Page
 
@@ -30,7 +30,7 @@ TOC = contents.project(ROOT)["toc"]
 def pages(edition: str = "learner") -> list[str]:
     """Return the address below the site of every page of an edition, in reading order."""
     files = contents.files(contents.of_edition(TOC, edition))
-    return [str(PurePosixPath(contents.page(file)).with_suffix(".html")) for file in files]
+    return [f"{contents.docname(file)}.html" for file in files]
 
 
 def build(root: Path, *options: str) -> subprocess.CompletedProcess[str]:

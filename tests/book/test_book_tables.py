@@ -9,7 +9,9 @@ import pytest
 from book_support import ROOT
 
 from book import blocks, claims, facts, instructor, mistakes, pages
+from course_utils.claims import ledger
 from course_utils.exercises import all_exercises
+from course_utils.measure import read_record
 
 ORDER = ["wrong", "corrected", "by machine", "no evidence"]
 
@@ -29,7 +31,7 @@ def test_block_has_no_blank_line_that_would_end_it() -> None:
 
 
 def test_claims_are_whole_and_speak_for_themselves() -> None:
-    loaded = claims.load()
+    loaded = ledger()
     names = [claim["id"] for claim in loaded]
     assert len(set(names)) == len(names)
     for claim in loaded:
@@ -40,10 +42,10 @@ def test_claims_are_whole_and_speak_for_themselves() -> None:
         assert claim["correct"]
 
 
-@pytest.mark.parametrize("number", sorted({claim["chapter"] for claim in claims.load()}))
+@pytest.mark.parametrize("number", sorted({claim["chapter"] for claim in ledger()}))
 def test_every_claim_names_sections_that_the_chapter_has(number: str) -> None:
     known = set(claims.sections(number))
-    own = [claim for claim in claims.load() if claim["chapter"] == number]
+    own = [claim for claim in ledger() if claim["chapter"] == number]
     assert {claim["id"]: set(claim["sections"]) - known for claim in own} == {
         claim["id"]: set() for claim in own
     }
@@ -57,7 +59,7 @@ def test_page_of_claims_links_to_the_sections() -> None:
 
 def test_page_of_claims_tells_the_wrong_ones_first_and_folds_what_holds() -> None:
     page = claims.markdown({"03": "03 Scaled dot-product attention"})
-    own = [claim for claim in claims.load() if claim["chapter"] == "03"]
+    own = [claim for claim in ledger() if claim["chapter"] == "03"]
     held = [claim for claim in own if claim["verdict"] == "confirmed"]
     assert page.startswith(f"{len(own)} claims: ")
     assert f"{len(held)} hold." in page
@@ -73,8 +75,8 @@ def test_page_of_claims_is_drawn_from_what_was_found_now(monkeypatch: pytest.Mon
     assert "Found now: 67,108,864: 67.1 MFLOP, 68.7 with 6mn." in page
     assert "computed (<code>flops_at_512</code>)" in page
     assert "looked up; Raffel et al. (2020)" in page
-    stored = [claim | {"verdict": "confirmed"} for claim in claims.load()]
-    monkeypatch.setattr(claims, "load", lambda: stored)
+    stored = [claim | {"verdict": "confirmed"} for claim in ledger()]
+    monkeypatch.setattr(claims, "ledger", lambda: stored)
     run = [claim for claim in stored if claim["chapter"] == "03" and "check" in claim]
     wrong = [claim for claim in run if claims.recomputed(claim)["verdict"] == "wrong"]
     again = claims.markdown({"03": "03 Scaled dot-product attention"})
@@ -179,7 +181,7 @@ def test_a_core_path_is_the_sum_of_what_its_sections_say() -> None:
 
 def test_costs_of_a_hub_and_of_grading_are_those_of_their_records() -> None:
     for name, made in (("hub", instructor.hub_costs()), ("grading", instructor.grading_rates())):
-        record = json.loads((instructor.RECORDS / f"{name}.json").read_text(encoding="utf-8"))
+        record = read_record(name)
         assert made.count("<tr>") == len(record["runs"]) + 1
         assert record["date"] in made
         for run in record["runs"]:

@@ -96,7 +96,8 @@ def test_the_command_writes_what_it_found(
 def test_an_unknown_name_is_answered_with_those_that_come_near(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    assert main(["dot_scor"]) == 2
+    with pytest.raises(SystemExit, match="2"):
+        main(["dot_scor"])
     assert "dot_score" in capsys.readouterr().err
 
 

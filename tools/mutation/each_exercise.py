@@ -1,5 +1,6 @@
 """Work on many exercises at once, each in a process of its own, and say how far it is."""
 
+import argparse
 import multiprocessing
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
@@ -7,6 +8,9 @@ from typing import TypeVar
 
 import torch
 from tqdm import tqdm
+
+from course_utils.checking.exercise import Exercise
+from course_utils.exercises import all_exercises, find
 
 Result = TypeVar("Result")
 
@@ -24,9 +28,15 @@ def each_exercise(work: Callable[[str], Result], names: Sequence[str]) -> Iterat
         yield work(names[0])
         return
     fresh = multiprocessing.get_context("spawn")  # nothing that torch has started is carried over
-    with ProcessPoolExecutor(initializer=_one_thread, mp_context=fresh) as pool:
+    with ProcessPoolExecutor(
+        initializer=torch.set_num_threads, initargs=(1,), mp_context=fresh
+    ) as pool:
         yield from tqdm(pool.map(work, names), total=len(names), ncols=80, disable=None)
 
 
-def _one_thread() -> None:
-    torch.set_num_threads(1)
+def named(parser: argparse.ArgumentParser, names: Sequence[str]) -> Sequence[Exercise]:
+    """Return the exercises of these names, all where there are none; or exit with what is near."""
+    try:
+        return [find(name) for name in names] or all_exercises()
+    except KeyError as error:
+        parser.error(str(error.args[0]))

@@ -2,7 +2,7 @@
 
 import ast
 import copy
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 Change = tuple[str, ast.AST]  # what kind of mistake, and the node that takes the place
@@ -54,69 +54,57 @@ _SYMMETRIC = {"transpose", "maximum", "minimum", "max", "min", "promote_types", 
 
 def changes(node: ast.AST, parameters: list[str]) -> Iterator[Change]:
     """Yield what may take the place of a node in a function with these parameters."""
-    for kind, of in _CHANGES.items():
-        if isinstance(node, kind):
-            yield from of(node)
+    match node:
+        case ast.Call():
+            yield from _of_call(node)
+        case ast.expr():
+            yield from _of_expression(node)
+        case ast.stmt():
+            yield from _of_statement(node)
     if isinstance(node, ast.Name) and node.id in parameters:
         for other in parameters:
             yield "another argument", ast.Name(other, ast.Load())
 
 
-def _of_operation(node: ast.BinOp) -> Iterator[Change]:
-    swapped = _OPERATORS.get(type(node.op))
-    if swapped is not None:
-        yield "operator", _with(node, op=swapped())
-    yield "dropped term", node.left
-    yield "dropped term", node.right
-    if not isinstance(node.op, ast.Add | ast.Mult | ast.BitAnd | ast.BitOr):
-        yield "swapped operands", _with(node, left=node.right, right=node.left)
-
-
-def _of_sign(node: ast.UnaryOp) -> Iterator[Change]:
-    yield "sign", node.operand
-
-
-def _of_comparison(node: ast.Compare) -> Iterator[Change]:
-    for swapped in _COMPARISONS.get(type(node.ops[0]), ()):
-        yield "comparison", _with(node, ops=[swapped(), *node.ops[1:]])
-
-
-def _of_constant(node: ast.Constant) -> Iterator[Change]:
-    if isinstance(node.value, bool):
-        yield "flag", ast.Constant(not node.value)
-    elif isinstance(node.value, int):
-        yield "off by one", ast.Constant(node.value + 1)
-        yield "off by one", ast.Constant(node.value - 1)
-    elif isinstance(node.value, float):
-        yield "number", ast.Constant(node.value + 1.0)
-
-
-def _of_choice(node: ast.IfExp) -> Iterator[Change]:
-    yield "one branch only", node.body
-    yield "one branch only", node.orelse
-
-
-def _of_logic(node: ast.BoolOp) -> Iterator[Change]:
-    other = ast.Or() if isinstance(node.op, ast.And) else ast.And()
-    yield "operator", _with(node, op=other)
-    for value in node.values:
-        yield "dropped term", value
-
-
-def _of_subscript(node: ast.Subscript) -> Iterator[Change]:
-    yield "dropped index", node.value
-
-
-def _of_tuple(node: ast.Tuple) -> Iterator[Change]:
-    for at in range(len(node.elts) - 1):
-        yield "swapped parts", _with(node, elts=_swapped(node.elts, at))
-
-
-def _of_attribute(node: ast.Attribute) -> Iterator[Change]:
-    if node.attr == "mT":
-        yield "dropped call", node.value
-    if node.attr in _NAMESAKES:
-        yield "another function", _with(node, attr=_NAMESAKES[node.attr])
+def _of_expression(node: ast.expr) -> Iterator[Change]:
+    match node:
+        case ast.BinOp(left, op, right):
+            if type(op) in _OPERATORS:
+                yield "operator", _with(node, op=_OPERATORS[type(op)]())
+            yield "dropped term", left
+            yield "dropped term", right
+            if not isinstance(op, ast.Add | ast.Mult | ast.BitAnd | ast.BitOr):
+                yield "swapped operands", _with(node, left=right, right=left)
+        case ast.UnaryOp():
+            yield "sign", node.operand
+        case ast.Compare():
+            for swapped in _COMPARISONS.get(type(node.ops[0]), ()):
+                yield "comparison", _with(node, ops=[swapped(), *node.ops[1:]])
+        case ast.Constant(bool() as flag):
+            yield "flag", ast.Constant(not flag)
+        case ast.Constant(int() as number):
+            yield "off by one", ast.Constant(number + 1)
+            yield "off by one", ast.Constant(number - 1)
+        case ast.Constant(float() as number):
+            yield "number", ast.Constant(number + 1.0)
+        case ast.IfExp():
+            yield "one branch only", node.body
+            yield "one branch only", node.orelse
+        case ast.BoolOp():
+            other = ast.Or() if isinstance(node.op, ast.And) else ast.And()
+            yield "operator", _with(node, op=other)
+            for value in node.values:
+                yield "dropped term", value
+        case ast.Subscript():
+            yield "dropped index", node.value
+        case ast.Tuple():
+            for at in range(len(node.elts) - 1):
+                yield "swapped parts", _with(node, elts=_swapped(node.elts, at))
+        case ast.Attribute():
+            if node.attr == "mT":
+                yield "dropped call", node.value
+            if node.attr in _NAMESAKES:
+                yield "another function", _with(node, attr=_NAMESAKES[node.attr])
 
 
 def _of_call(node: ast.Call) -> Iterator[Change]:
@@ -137,38 +125,17 @@ def _of_call(node: ast.Call) -> Iterator[Change]:
             yield "axis", _with(node, keywords=keywords)
 
 
-def _of_growing(node: ast.AugAssign) -> Iterator[Change]:
-    swapped = _OPERATORS.get(type(node.op))
-    if swapped is not None:
-        yield "operator", _with(node, op=swapped())
-    yield "dropped line", ast.Pass()
-
-
-def _of_statement(node: ast.Expr) -> Iterator[Change]:
-    if isinstance(node.value, ast.Call):
-        yield "dropped line", ast.Pass()
-
-
-def _of_condition(node: ast.If) -> Iterator[Change]:
-    yield "always", _with(node, test=ast.Constant(True))
-    yield "never", _with(node, test=ast.Constant(False))
-
-
-_CHANGES: dict[type[ast.AST], Callable[[Any], Iterator[Change]]] = {
-    ast.BinOp: _of_operation,
-    ast.UnaryOp: _of_sign,
-    ast.Compare: _of_comparison,
-    ast.Constant: _of_constant,
-    ast.IfExp: _of_choice,
-    ast.BoolOp: _of_logic,
-    ast.Subscript: _of_subscript,
-    ast.Tuple: _of_tuple,
-    ast.Attribute: _of_attribute,
-    ast.Call: _of_call,
-    ast.AugAssign: _of_growing,
-    ast.Expr: _of_statement,
-    ast.If: _of_condition,
-}
+def _of_statement(node: ast.stmt) -> Iterator[Change]:
+    match node:
+        case ast.AugAssign():
+            if type(node.op) in _OPERATORS:
+                yield "operator", _with(node, op=_OPERATORS[type(node.op)]())
+            yield "dropped line", ast.Pass()
+        case ast.Expr(ast.Call()):
+            yield "dropped line", ast.Pass()
+        case ast.If():
+            yield "always", _with(node, test=ast.Constant(True))
+            yield "never", _with(node, test=ast.Constant(False))
 
 
 def _is_module(node: ast.expr) -> bool:

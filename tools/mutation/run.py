@@ -22,9 +22,9 @@ import torch
 import yaml
 
 from course_utils.checking.judge import judge
-from course_utils.exercises import all_exercises, find
+from course_utils.exercises import find
 from tools.mutation.compare import Inputs
-from tools.mutation.each_exercise import each_exercise
+from tools.mutation.each_exercise import each_exercise, named
 from tools.mutation.generate import Mutation, mutations
 
 REASONS = Path(__file__).with_name("equal.yml")
@@ -130,11 +130,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("names", nargs="*", help="exercises; all if none is named")
     parser.add_argument("--json", type=Path, help="write the rows to this file, too")
     options = parser.parse_args(arguments)
-    try:
-        chosen = [find(name) for name in options.names] or all_exercises()
-    except KeyError as error:
-        print(error.args[0], file=sys.stderr)
-        return 2
+    chosen = named(parser, options.names)
     print(f"{'exercise':32}{'changes':>8}{'caught':>8}{'equal':>8}{'missed':>8}")
     rows: list[Row] = []
     names = [one.name for one in chosen if not (one.lacks and one.lacks())]
