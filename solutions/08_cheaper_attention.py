@@ -1006,7 +1006,7 @@ r"""
 
 63 with the neighbours alone: each layer hears of one more block. Two random blocks bring it down to 6, and to 8 for twice as many blocks: the number grows like a logarithm. A global block makes it 2 at once, but everything then passes through its 64 tokens; random blocks are other ways.<!-- shown 3: 63 6 8 2 -->
 
-The keys per query hardly change when $n$ doubles, so the cost is linear: $n(w + g + r)$. As the pattern is one of whole blocks, no operation is wasted: 0.92 Gflop instead of 8.59. Time falls less, to 0.34 of SDPA's over all pairs: the blocks have to be found in a mask of $n^2$ entries, and scattered keys gathered. The same mask on all scores costs more than none, 1.23.<!-- shown 2: 0.92 8.59 0.34 1.23 -->
+The keys per query hardly change when $n$ doubles, so the cost is linear: $n(w + g + r)$. As the pattern is one of whole blocks, no operation is wasted: 0.92 Gflop instead of 8.59. Time falls less: the blocks have to be found in a mask of $n^2$ entries, and scattered keys gathered. The same mask on all scores costs more time than no mask.<!-- shown 2: 0.92 8.59 -->
 
 </details>
 """
