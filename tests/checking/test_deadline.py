@@ -63,6 +63,7 @@ def test_no_exception_comes_late_and_a_debugger_still_runs(
         sys.settrace(before)
 
 
+@pytest.mark.thorough
 def test_a_call_that_waits_for_the_machine_gets_longer_but_not_for_ever() -> None:
     assert call(time.sleep, (0.3,), 0.2).kind == "returned"
     assert call(time.sleep, (30.0,), 0.2).kind == "endless"

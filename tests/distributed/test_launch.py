@@ -73,6 +73,7 @@ def test_nobody_leaves_before_all_are_done(tmp_path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["all are done"]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("fault", FAULTS)
 @pytest.mark.parametrize("leaves_first", [False, True])
 def test_the_rank_at_fault_is_named_and_nothing_is_left(fault, leaves_first, nothing_left) -> None:
@@ -117,6 +118,7 @@ def test_ranks_that_wait_for_one_that_is_done_are_said_to_wait(nothing_left) -> 
         run_ranks(lonely, 3, nothing_left, timeout=3.0)
 
 
+@pytest.mark.thorough
 def test_ranks_that_wait_for_each_other_are_all_named(nothing_left) -> None:
     with pytest.raises(RuntimeError, match=r"^rank 0, 1 of 2 waited 3 s for another rank"):
         run_ranks(all_wait, 2, nothing_left, timeout=3.0)
