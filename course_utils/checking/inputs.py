@@ -96,3 +96,15 @@ def visible(generator: torch.Generator, *shape: int) -> Tensor:
     mask = torch.rand(shape, generator=generator) < 0.5
     first = torch.randint(shape[-1], shape[:-1], generator=generator).unsqueeze(-1)
     return mask.scatter(-1, first, True).scatter(-1, (first + 1) % shape[-1], False)
+
+
+def unseeing(make: Make, *rows: tuple[int, ...]) -> Make:
+    """Make the same inputs, but in these rows of their mask, which is the last, hide every key."""
+
+    def made(generator: torch.Generator) -> tuple[Any, ...]:
+        *others, mask = make(generator)
+        for row in rows:
+            mask[row] = False
+        return (*others, mask)
+
+    return made

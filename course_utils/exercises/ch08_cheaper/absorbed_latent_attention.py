@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from course_utils.attention import absorbed_latent_attention
 from course_utils.checking.exercise import Cost, case, exercise
-from course_utils.checking.inputs import Make, normal, strided, visible
+from course_utils.checking.inputs import Make, normal, strided, unseeing, visible
 from course_utils.checking.mistakes import mistake, only, without
 from course_utils.exercises.shared.heads import AMONG, MASKS
 from course_utils.exercises.shared.kinds import batch_mixed, cut_off
@@ -92,13 +92,6 @@ def _made(
     return make
 
 
-def _empty_row(g: torch.Generator) -> tuple[Any, ...]:
-    *given, mask = _made(2, 3, 4, 5, 8, 6, 2, 7, mask=(2, 3, 4, 5))(g)
-    mask[1, 2, 2] = False
-    mask[0, 1, 3] = False
-    return (*given, mask)
-
-
 def _against_the_mask(g: torch.Generator) -> tuple[Any, ...]:
     query, cache, W_uk, W_uv = _made(2, 3, 4, 6, 8, 5, 2, 7)(g)
     mask = torch.tensor([True, False, True, True, False, False])
@@ -175,7 +168,8 @@ EXERCISE = exercise(
         case("a mask of shape (3, 1, 4, 5), 3 sequences and heads", _made(3, 3, 4, 5, 8, 6, 2, 7, mask=(3, 1, 4, 5))),
         case("a mask of shape (2, 3, 4, 5)", _made(2, 3, 4, 5, 6, 8, 1, 7, mask=(2, 3, 4, 5))),
         case("hidden keys with by far the best scores", _against_the_mask),
-        case("queries that may see nothing", _empty_row, gradient="equal"),
+        case("queries that may see nothing",
+             unseeing(_made(2, 3, 4, 5, 8, 6, 2, 7, mask=(2, 3, 4, 5)), (1, 2, 2), (0, 1, 3)), gradient="equal"),
         case("one of everything", _made(1, 1, 1, 1, 1, 1, 1, 1)),
         case("one token kept", _made(2, 3, 4, 1, 8, 6, 2, 7)),
         case("non-contiguous inputs", _strided),

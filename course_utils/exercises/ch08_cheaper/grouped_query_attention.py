@@ -7,7 +7,7 @@ import torch
 import torch.nn.functional as F
 from course_utils.attention import grouped_query_attention
 from course_utils.checking.exercise import Cost, case, exercise
-from course_utils.checking.inputs import Make, normal, strided, visible
+from course_utils.checking.inputs import Make, normal, strided, unseeing, visible
 from course_utils.checking.mistakes import adding, mistake, only, without
 from course_utils.exercises.shared.heads import AMONG
 from course_utils.exercises.shared.masking import ALWAYS_CAUSAL, EMPTY_ROWS, MASK, if_given
@@ -68,13 +68,6 @@ def _made(
         return (query, key, value, visible(g, *mask)) if mask else (query, key, value)
 
     return make
-
-
-def _empty_row(g: torch.Generator) -> tuple[Any, ...]:
-    *given, mask = _made((6, 2), mask=(2, 6, 4, 5))(g)
-    mask[1, 4, 2] = False
-    mask[0, 1, 3] = False
-    return (*given, mask)
 
 
 def _against_the_mask(g: torch.Generator) -> tuple[Any, ...]:
@@ -169,7 +162,8 @@ EXERCISE = exercise(
         case("a mask of shape (6, 4, 5), one for each head", _made((6, 2), mask=(6, 4, 5))),
         case("a mask of shape (2, 6, 4, 5)", _made((6, 3), mask=(2, 6, 4, 5)), gradient="equal"),
         case("hidden keys with by far the best scores", _against_the_mask),
-        case("queries that may see nothing", _empty_row, gradient="equal"),
+        case("queries that may see nothing",
+             unseeing(_made((6, 2), mask=(2, 6, 4, 5)), (1, 4, 2), (0, 1, 3)), gradient="equal"),
         case("one of everything", _made((1, 1), (1, 1, 1, 3, 2))),
         case("non-contiguous inputs", _strided),
         case("float32", _made((6, 2), dtype=torch.float32), tolerance=1e-4),

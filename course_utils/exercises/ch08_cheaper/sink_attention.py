@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from course_utils.attention import sink_attention
 from course_utils.checking.exercise import case, exercise
-from course_utils.checking.inputs import Make, normal, strided, visible
+from course_utils.checking.inputs import Make, normal, strided, unseeing, visible
 from course_utils.checking.mistakes import Mistake, adding, mistake, only, without
 from course_utils.exercises.shared.heads import AMONG, MASKS
 from course_utils.exercises.shared.kinds import cut_off
@@ -82,13 +82,6 @@ def _made(
     return make
 
 
-def _empty_row(g: torch.Generator) -> tuple[Any, ...]:
-    *given, mask = _made(2, 3, 4, 5, 7, 6, mask=(2, 3, 4, 5))(g)
-    mask[1, 2, 2] = False
-    mask[0, 1, 3] = False
-    return (*given, mask)
-
-
 def _against_the_mask(g: torch.Generator) -> tuple[Any, ...]:
     """Make visible scores and sinks of about -9997, where a fill of -1e4 is still heard."""
     mask = torch.tensor([True, False, True, True, False, False])
@@ -161,7 +154,8 @@ EXERCISE = exercise(
         case("a mask of shape (3, 4, 5), one for each head", _made(3, 3, 4, 5, 6, 8, mask=(3, 4, 5))),
         case("a mask of shape (3, 3, 4, 5), 3 sequences and heads", _made(3, 3, 4, 5, 6, 7, mask=(3, 1, 4, 5))),
         case("a mask of shape (2, 3, 4, 5)", _made(2, 3, 4, 5, 6, 7, mask=(2, 3, 4, 5))),
-        case("queries that may see nothing", _empty_row, gradient="equal"),
+        case("queries that may see nothing",
+             unseeing(_made(2, 3, 4, 5, 7, 6, mask=(2, 3, 4, 5)), (1, 2, 2), (0, 1, 3)), gradient="equal"),
         case("hidden keys with by far the best scores, low sinks", _against_the_mask),
         case("sinks of -10000: plain attention", _made(2, 3, 4, 5, 6, 7, sinks=(-1e4,) * 3), gradient="finite"),
         case("sinks of 10000: zeros", _made(2, 3, 4, 5, 6, 7, sinks=(1e4,) * 3), gradient="finite"),
