@@ -2,7 +2,7 @@
 
 import time
 import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -74,7 +74,7 @@ class Run:
 
 
 def run(chosen: Chosen, experiment: Callable[[Any], Any], tolerance: float | None = None) -> Run:
-    """Run an experiment with both, and where they differ, with each of the learner's alone.
+    """Run an experiment with both, and where they differ, with halves of the learner's, and so on.
 
     Args:
         chosen: The functions.
@@ -97,12 +97,20 @@ def run(chosen: Chosen, experiment: Callable[[Any], Any], tolerance: float | Non
     if not differs and course_time < _LONG:  # once more: the first run warms up for the second
         course_time = min(course_time, _timed(experiment, chosen.functions(()))[1])
     ratio = own_time / course_time if min(own_time, course_time) > _SHORT else None
+
+    def alone(names: list[str], says: str) -> Iterator[tuple[str, str]]:
+        """Halve a group that differs; yield each name that does so alone, and how."""
+        if len(names) == 1:
+            yield names[0], says
+            return
+        for half in (names[: len(names) // 2], names[len(names) // 2 :]):
+            if says := tried(*half)[1]:
+                yield from alone(half, says)
+
     to_blame = {}
-    for name in chosen.own if differs else ():
-        alone = tried(name)[1] if len(chosen.own) > 1 else differs
-        if alone:
-            does = "it does this by itself." if alone == differs else f"by itself: {alone}"
-            to_blame[name] = f"{does} {_judged(name, chosen.own[name])}"
+    for name, says in alone([*chosen.own], differs) if differs else ():
+        does = "it does this by itself." if says == differs else f"by itself: {says}"
+        to_blame[name] = f"{does} {_judged(name, chosen.own[name])}"
     return Run(chosen, course, result, differs, to_blame, ratio)
 
 

@@ -6,6 +6,7 @@ of its own. Of a chapter only the cells that its section *Yours* needs are run.
 """
 
 import ast
+import inspect
 import json
 import os
 import subprocess
@@ -15,6 +16,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -176,9 +178,14 @@ def solved(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]
         yield {exercise.name: solve(exercise.name) for exercise in all_exercises()}
 
 
+def _has_loop(way: Any) -> bool:
+    """Whether a way is slow: experiments call it thousands of times."""
+    return not inspect.isfunction(way) or "for " in inspect.getsource(way)
+
+
 def solve(name: str) -> str:
     said = "no right way is known"
-    for way in RIGHT_WAYS.get(name, ()):
+    for way in sorted(RIGHT_WAYS.get(name, ()), key=_has_loop):
         report = check(name, way)
         assert report.passed, report
         said = report.note or ""
