@@ -7,6 +7,7 @@ import torch
 
 from course_utils import attention, models, yours
 from course_utils.checking import report
+from course_utils.exercises import all_exercises, find
 from course_utils.own import kept, trial
 from course_utils.own.sameness import difference
 
@@ -88,6 +89,19 @@ def test_the_wrong_part_is_named_and_the_right_one_is_not() -> None:
 def test_two_wrong_parts_are_both_named() -> None:
     keep(rnn_step=WRONG, stable_softmax=RAISING)
     assert list(parts().run(experiment).to_blame) == ["rnn_step", "stable_softmax"]
+
+
+def test_one_wrong_part_among_many_takes_few_runs() -> None:
+    names = [exercise.name for exercise in all_exercises()][:16]
+    keep(**{name: f"def {name}(*args): pass\n" for name in names})
+    chosen, course, runs = yours(*names), find(names[5]).reference, []
+
+    def wrong_with_the_sixth(parts) -> float:
+        runs.append(parts)
+        return float(getattr(parts, names[5]) is course)
+
+    assert list(chosen.run(wrong_with_the_sixth).to_blame) == [names[5]]
+    assert len(runs) == 2 + 2 * 4  # the course's parts, all of the learner's, and four halvings
 
 
 def test_an_error_is_shown_with_its_line_and_part() -> None:
