@@ -25,7 +25,7 @@ SHOWN = "{says:52} {peer:40} {median:7.2f}  ({low:.2f} to {high:.2f})"
 
 
 def measured(name: str, rounds: int) -> list[Row]:
-    """Time one pair in this process; one record a peer."""
+    """Time one pair in this process; one record per peer."""
     import torch
 
     torch.manual_seed(0)

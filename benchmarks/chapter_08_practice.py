@@ -87,7 +87,7 @@ def text_of(length: int, rounds: int) -> Row:
 
 
 def last_blocks(length: int, top_k: int) -> Tensor:
-    """Return the mask of the own block and the last ones before it."""
+    """Return the mask of each query's own block and the last ones before it."""
     number = torch.arange(length) // SHORT_BLOCK
     near = number[:, None] - number <= top_k
     return near & causal_mask(length, length)

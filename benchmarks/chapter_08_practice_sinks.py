@@ -3,7 +3,7 @@
 Method: one thread. The models of `chapter_13_induction.py`, two layers of one head, 400 steps, all
 from the same weights for a seed; only what the heads do differs. `start` is the mean weight on the
 first position and `sink` what is left to the sink, in the first copy of a segment, where nothing
-matches yet, and in the later ones; one number a layer. `right` is judged as there. "no start" reads
+matches yet, and later; one number per layer. `right` is judged as there. "no start" reads
 the same symbols without the start token. It takes five minutes on one core.
 
     .venv/bin/python benchmarks/chapter_08_practice_sinks.py
@@ -51,7 +51,7 @@ class Heads(nn.Module):
         self.out_proj = cast(nn.Linear, plain.out_proj)
         self.num_heads, self.rate = cast(int, plain.num_heads), rate
         if kind == "sink":
-            # A parameter that counts so many times learns so many times as fast.
+            # A parameter that counts n times learns n times as fast.
             self.sink = nn.Parameter(torch.full((self.num_heads,), begun / rate))
         if kind == "gate":
             self.gate = nn.Linear(*self.out_proj.weight.shape)

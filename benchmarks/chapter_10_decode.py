@@ -68,7 +68,7 @@ class Concatenated(KVCache):
 
 
 def step(model: GPT, cache: ModelCache, before: int, token: Tensor) -> None:
-    """Read one token behind so many, which stay as they were."""
+    """Read one token after a cached past, which stays as it was."""
     cache.crop(before)
     model(token, cache)
 

@@ -44,7 +44,7 @@ BEGINNING, READERS = 96, 16
 
 
 def step_of(model: GPT, batch: int) -> Call:
-    """Return a decoding step of so many sequences, each of which holds `PAST` tokens."""
+    """Return a decoding step for a number of sequences, each of which holds `PAST` tokens."""
     cache = model.new_cache(batch, PAST + 1)
     with torch.inference_mode():
         model(torch.randint(TOKENS, (batch, PAST)), cache)

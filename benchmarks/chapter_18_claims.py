@@ -25,7 +25,7 @@ BATCH, WIDTH, HEADS = 8, 512, 8
 
 
 def full_pass(x: Tensor, W_q: Tensor, W_kv: Tensor, W_o: Tensor, kv_heads: int) -> Tensor:
-    """Attend once over a whole text, without a cache, with so many key/value heads."""
+    """Attend once over a whole text, without a cache, with the given number of key/value heads."""
     narrow = kv_heads * WIDTH // HEADS
     key, value = (x @ W_kv[:, : 2 * narrow]).split(narrow, dim=-1)
     out = grouped_query_attention(

@@ -24,7 +24,7 @@ def held_by_tree() -> int:
 
 @contextmanager
 def watched(now: Callable[[], int], every: float = 2.0) -> Iterator[list[int]]:
-    """Ask again and again, so many seconds apart, and give the list of the answers."""
+    """Sample a value every few seconds, and yield the growing list of samples."""
     found, over = [0], threading.Event()
 
     def watch() -> None:

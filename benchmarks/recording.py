@@ -65,7 +65,7 @@ class Script:
         machine: str = f"{platform.machine()}, 1 thread",
         **more: Sequence[Row],
     ) -> None:
-        """Write one JSON file with one run a line, so that two records can be compared by eye."""
+        """Write one JSON file with one run per line, so that two records can be compared by eye."""
         own = {"python": platform.python_version(), "torch": torch.__version__}
         head = {
             "what": what,
@@ -100,12 +100,12 @@ def apart(file: str, *arguments: str) -> Any:
 
 
 def rounded(values: torch.Tensor) -> Any:
-    """Return nested lists with three digits behind the point."""
+    """Return nested lists rounded to three decimals."""
     return [rounded(one) for one in values] if values.dim() else round(values.item(), 3)
 
 
 def bar(what: str) -> Callable[[Iterable[Any]], Iterable[Any]]:
-    """Return what shows the progress of a loop."""
+    """Return a progress bar for a loop."""
     return partial(tqdm, desc=what, ncols=80, mininterval=1)
 
 

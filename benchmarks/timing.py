@@ -49,7 +49,7 @@ def timed(run: Call, calls: int) -> float:
 
 
 def in_rounds(runs: Mapping[str, Call], rounds: int, seconds: float = 0.05) -> Seconds:
-    """Time every call once a round, in a new order each, over at least so many seconds."""
+    """Time every call once per round, in a new order each time, for at least some seconds."""
     for run in runs.values():
         run()
     calls = {name: max(1, round(seconds / timed(run, 1))) for name, run in runs.items()}

@@ -36,13 +36,13 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]], classes: str = "")
 
 
 def folded(summary: str, *body: str) -> str:
-    """Return a block of what one looks things up in, folded under its summary."""
+    """Return a block of reference material, folded under its summary."""
     head = f"<summary>{summary}</summary>"
     return block('<details class="look-up">', head, *body, "</details>")
 
 
 def recorded(record: dict[str, Any], **versions: str) -> str:
-    """Return the sentence on how a record came about, with the versions of some packages."""
+    """Return the sentence on how a record was made, with the versions of some packages."""
     named = ", ".join(f"{says} {record['versions'][name]}" for name, says in versions.items())
     return (
         f"Recorded on {record['date']} with <code>{escape(record['command'])}</code>, {named}, "
@@ -56,7 +56,7 @@ def code_words(text: str) -> str:
 
 
 def wrong_lines(mistake: Any) -> str:
-    """Return the lines that make a mistake, as the first of its versions has them; or nothing."""
+    """Return the wrong lines of a mistake's first version, or nothing."""
     lines = next((version for version in mistake.versions if isinstance(version, str)), "")
     return f'<pre tabindex="0">{escape(lines.strip())}</pre>' if lines else ""
 

@@ -20,7 +20,7 @@ ANSWERS = {
 
 
 def markdown() -> str:
-    """Return the table of ratios, and a line that says how it came about."""
+    """Return the table of ratios, and a line that says how it was made."""
     record = read_record("bench")
     rows = []
     for run in record["runs"]:

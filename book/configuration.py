@@ -1,4 +1,4 @@
-"""The table of the page "Reading a model's configuration": fields of config.json, where explained.
+"""The table of the page "Reading a model's configuration": each field, and where it is explained.
 
 What a field must be for `from_folder` comes from the loader's own tables; the addresses of sections
 come from the chapters' headings, so that a section that is gone fails the build.

@@ -1,6 +1,6 @@
 """What `book.yml` says, in the form that the site's build needs.
 
-`book.yml` has Jupyter Book 2's form and speaks of files as they lie in the repository. The site
+`book.yml` has Jupyter Book 2's form and names files as the repository has them. The site
 shows `book/glossary.md` as `glossary` and `notebooks/03_x.ipynb` as `notebooks/03_x`. Pages below
 `book/instructor/` are for the instructor's edition alone.
 """
@@ -25,7 +25,7 @@ def page(file: str) -> str:
 
 
 def docname(file: str) -> str:
-    """Return what Sphinx calls a file of the repository."""
+    """Return Sphinx's name for a file of the repository."""
     return page(file).rpartition(".")[0]
 
 

@@ -92,7 +92,7 @@ def colab_address(settings: dict[str, Any], page: str) -> str:
 def edit_address(settings: dict[str, Any], page: str) -> str | None:
     """Return where a page's source can be edited; a chapter's source is a script of `solutions/`.
 
-    None where the page has none, as the search.
+    None where the page has none, such as the search.
     """
     files = {contents.docname(file): file for file in contents.files(settings["toc"])}
     if page not in files:

@@ -1,6 +1,6 @@
 """The table of mistakes: every wrong version that the exercises ship, by chapter and exercise.
 
-That each is refused as the mistake that it is, and as no other, is not told here but tested
+That each is refused as the mistake that it is, and as no other, is not shown here but tested
 (`tests/exercises/test_exercise_laws.py`).
 """
 

@@ -1,7 +1,7 @@
 """Print the built site to one PDF: `python -m book.pdf [--edition EDITION] [--out FILE]`.
 
 Chromium prints each page in reading order, as a reader's own "Print" would, with answers unfolded
-and widgets as they stand at first. The parts are joined, with an outline of chapters and sections;
+and widgets in their initial state. The parts are joined, with an outline of chapters and sections;
 links from page to page lead inside the file. Needs Chromium, and the site from `make book`.
 """
 
@@ -81,7 +81,7 @@ def _with_outline(part: bytes, title: str, headings: list[str]) -> PdfReader:
     """Return a part whose outline begins with its title in the contents.
 
     Chromium joins the lines of a heading without the space between them, and tells one that opens
-    a sheet twice; what stands on the page is right.
+    a sheet twice; the page itself is right.
     """
     known = {}
     for text in headings:

@@ -34,8 +34,8 @@ class Scheme:
     Attributes:
         name: What it is called, with its chapter.
         kept: What a layer keeps for each token, in numbers.
-        bytes: What a layer keeps after so many tokens, with the sizes above.
-        prefill: FLOPs of reading so many tokens.
+        bytes: What a layer keeps after a number of tokens, with the sizes above.
+        prefill: FLOPs of reading that many tokens.
         step: FLOPs of one more token behind them.
         users: Models, years, citations.
     """

@@ -1,10 +1,10 @@
-"""The course's face: what a learner imports. Nothing heavy is loaded before it is used."""
+"""What a learner imports. Nothing heavy is loaded before it is used."""
 
 from __future__ import annotations
 
 import importlib
 
-TYPE_CHECKING = False  # as in `typing`, which takes longer to load than all else here
+TYPE_CHECKING = False  # as in `typing`, which takes longer to load than everything else here
 if TYPE_CHECKING:
     from course_utils.learner import check, hint, mine, progress, review, solution
     from course_utils.own.parts import yours

@@ -1,7 +1,7 @@
-"""Say what the course needs, what is there, what is missing and how to mend it.
+"""Report what the course needs, what is there, what is missing and how to fix it.
 
 It runs with nothing installed but Python itself. A finding has four parts: what it is about,
-"there" or in a word what is wrong, more about it, and what mends it.
+"there" or in a word what is wrong, more about it, and what fixes it.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from pathlib import Path
 from course_utils.environment import NEWEST, OLDEST, ROOT, is_busy, read_pins, read_stamp
 
 FITS = OLDEST <= sys.version_info[:2] <= NEWEST
-TOOLS = (  # programs, of which one is needed; the oldest version; what mends it
+TOOLS = (  # alternative programs; the oldest version; the fix
     ("git", 0, "install git; without it the course cannot be updated"),
     ("node", 20, "install Node.js 20 or newer (Debian: apt install nodejs)"),
     ("npm", 0, "comes with Node.js (Debian: apt install npm)"),
@@ -32,7 +32,7 @@ def is_active() -> bool:
 
 
 def for_learners() -> Iterator[tuple[str, str, str, str]]:
-    """Find what is needed to take the course."""
+    """Check what is needed to take the course."""
     mend = "install Python 3.11 to 3.14, then: make learn PYTHON=/path/to/python3.12"
     detail = f"{platform.python_version()} at {sys.executable}"
     yield "Python", "there" if FITS else "unsuitable", detail, mend
@@ -53,7 +53,7 @@ def for_learners() -> Iterator[tuple[str, str, str, str]]:
 
 
 def packages(pins: dict[str, str], mend: str) -> Iterator[tuple[str, str, str, str]]:
-    """Hold what is installed against its pins, and name the build of PyTorch."""
+    """Compare what is installed with its pins, and name the build of PyTorch."""
     from importlib import metadata  # new in Python 3.8
 
     for name, pin in pins.items():
@@ -71,10 +71,10 @@ def packages(pins: dict[str, str], mend: str) -> Iterator[tuple[str, str, str, s
 
 
 def progress() -> Iterator[tuple[str, str, str, str]]:
-    """Say where the learner's progress is kept, and whether it can be written there."""
+    """Report where the learner's progress is kept, and whether that is writable."""
     try:
         from course_utils.checking.progress import journal_path
-    except ImportError:  # the packages are not there yet, which is said above
+    except ImportError:  # the packages are not installed yet, as reported above
         return
     path = journal_path().absolute()
     target = next(part for part in (path, *path.parents) if part.exists())
@@ -84,7 +84,7 @@ def progress() -> Iterator[tuple[str, str, str, str]]:
 
 
 def for_builders() -> Iterator[tuple[str, str, str, str]]:
-    """Find what is needed only to test the course, to build its site and to change it."""
+    """Check what is needed only to test the course, to build its site and to change it."""
     if FITS:
         extra = read_pins(ROOT, "test", "book").items() - read_pins(ROOT).items()
         yield from packages(dict(sorted(extra)), "make install")

@@ -1,4 +1,4 @@
-"""What the course pins, and which Python it runs on: for the set-up, the doctor and the tests.
+"""What the course pins, and which Python it runs on: for the setup, the doctor and the tests.
 
 Standard library only, and loadable by a Python that is too old for the course: both have to
 start, and say so, where nothing is installed yet.
@@ -39,7 +39,7 @@ def free_port() -> int:
 
 
 def read_stamp(venv: Path) -> dict[str, Any]:
-    """Return what the last complete installation wrote down, {} where there was none."""
+    """Return what the last complete installation recorded, {} if there was none."""
     with suppress(OSError, ValueError, TypeError):
         return dict(json.loads((venv / STAMP).read_text(encoding="utf-8")))
     return {}

@@ -17,7 +17,7 @@ from course_utils.own import kept
 
 @dataclass(frozen=True)
 class Note:
-    """Something to read: a card in Jupyter, plain text elsewhere."""
+    """Text to show: a card in Jupyter, plain text elsewhere."""
 
     title: str
     label: str
@@ -46,7 +46,7 @@ def check(exercise: str, answer: Any) -> Report:
         answer: The function itself, not its result.
 
     Raises:
-        KeyError: No exercise has that name; the message lists the near ones.
+        KeyError: No exercise has that name; the message lists similar ones.
         NotPassedError: nbgrader is running the notebook, and the answer does not pass.
     """
     found = find(exercise)
@@ -61,7 +61,7 @@ def check(exercise: str, answer: Any) -> Report:
 
 
 def hint(exercise: str, number: int | None = None) -> Note:
-    """Show the next hint, or the one with that number.
+    """Show the next hint, or the hint with that number.
 
     Raises:
         KeyError: No exercise has that name.
@@ -95,14 +95,14 @@ def solution(exercise: str, anyway: bool = False) -> Note:
         return Note(
             "Try it first",
             exercise,
-            f"Write a version and check it; even a wrong one teaches more than a read one. "
+            "Write a version and check it; even a wrong one teaches more than one that you read. "
             f'`hint("{exercise}")` helps. To read the solution all the same: '
             f'`solution("{exercise}", anyway=True)`.',
         )
     code = _solution_code(found.name)
     if code is None:
         where = "the folder solutions/ of the course"
-        return Note("The solution is not here", exercise, f"It stands in {where}.")
+        return Note("The solution is not here", exercise, f"It is in {where}.")
     return Note("One solution among several", exercise, "", code)
 
 
@@ -166,9 +166,9 @@ def review(most: int = 3) -> Note:
 
 
 def mine(exercise: str | None = None) -> Note:
-    """Show which of your answers are kept, and where; or the one to an exercise.
+    """Show which of your answers are kept, and where; or your answer to one exercise.
 
-    Each is a file of its own that you can open, change and import. `yours` runs them.
+    Each is a separate file that you can open, change and import. `yours` runs them.
 
     Raises:
         KeyError: No exercise has that name; the message lists the near ones.

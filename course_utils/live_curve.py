@@ -15,7 +15,7 @@ class LiveCurve:
     """Takes the loss of each step and draws all of them every two seconds.
 
     Outside a notebook nothing is drawn. In one, the picture is displayed when the block begins,
-    changed while it runs and drawn once more when it ends, so what is stored is the whole curve.
+    updated while it runs and redrawn when it ends, so the whole curve is stored.
 
     Args:
         title: What is trained.
@@ -57,7 +57,7 @@ class LiveCurve:
         return self
 
     def __exit__(self, *error: object) -> None:
-        """Draw what there is, after an interrupt too."""
+        """Draw what there is, even after an interrupt."""
         self._draw()
 
     def _draw(self) -> None:

@@ -36,18 +36,18 @@ def weight_map(
     Args:
         axes: Where to draw.
         matrix: Two-dimensional.
-        title: Stands above.
+        title: The title above it.
         rows: Names of the rows, or None.
         columns: Names of the columns, or None.
         decimals: Digits shown in each square; None shows no numbers.
         weights: True colours from 0 to `top`; False colours both signs, with zero in the middle.
         top: The entry that gets the last colour; None is 1 for weights, and else the largest
             entry, by size.
-        fontsize: Of the numbers.
+        fontsize: Font size of the numbers.
 
     Raises:
         TypeError: The matrix holds something that is not a number.
-        ValueError: The matrix has not two axes.
+        ValueError: The matrix does not have two axes.
     """
     try:
         values = np.asarray(matrix, dtype=np.float64)
@@ -83,7 +83,7 @@ def weight_map(
 def colour_key(
     axes: Axes | Iterable[Axes], *, weights: bool = True, top: float = 1.0, label: str = ""
 ) -> None:
-    """Draw below maps what their colours stand for.
+    """Draw a colour bar below the maps.
 
     Args:
         axes: The maps, of one figure.
@@ -113,7 +113,7 @@ def matrix_flow(
         rows: For each row its matrices, each a title and its entries. A matrix called "weights" is
             coloured from 0 to 1, every other around zero.
         joins: For each row the signs between its matrices, one fewer than those.
-        between: Stands between two rows, with an arrow.
+        between: Text between two rows, with an arrow.
 
     Raises:
         ValueError: The numbers of matrices and of signs do not fit together.
@@ -152,7 +152,7 @@ def matrix_flow(
 
 
 def _name_colours(figure: Figure, height: float, weights: bool) -> None:
-    """Write below a flow which colour stands for what."""
+    """Write below a flow what each colour means."""
     named = [(SIGNED_COLOURS, 0.15, "below 0"), (SIGNED_COLOURS, 0.85, "above 0")]
     named += [(WEIGHT_COLOURS, 0.0, "weight 0"), (WEIGHT_COLOURS, 1.0, "weight 1")] * weights
     for place, (colours, value, name) in enumerate(named):

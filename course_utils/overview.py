@@ -52,7 +52,7 @@ class Overview:
         return ahead[0] if ahead else None
 
     def _sentences(self, mark: str = "") -> list[str]:
-        """Say what comes next, its name between two marks, and how much is left."""
+        """Return what comes next, its name between two marks, and how much is left."""
         then = self.next_row
         if then is None:
             return ["Nothing is left to do here."]

@@ -1,6 +1,6 @@
 """Checks of numbers, strings and other plain objects: the part of `validation` that needs no torch.
 
-What a widget is given is checked with these, so that a page of widgets loads in a moment.
+Widgets check their traits with these, so that a page of widgets loads quickly.
 """
 
 import math

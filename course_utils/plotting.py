@@ -1,7 +1,7 @@
-"""One look for all static figures.
+"""One style for all static figures.
 
 The background is opaque white on purpose: a figure keeps its contrast on a dark page too. Colours
-are Okabe and Ito's, which colour-blind readers tell apart, three of them darkened until their text
+are Okabe and Ito's, which colour-blind readers tell apart, three of them darkened so that text
 reads well on white; each line is named beside it. Figures are narrow with large type, so that they
 stay readable when a phone shrinks them.
 """
@@ -26,7 +26,7 @@ WIDTH = 5.6  # inches, and 100 dots an inch: 560 px on a page, drawn at twice th
 
 
 def use_style() -> None:
-    """Set the course's look for every figure drawn after this call."""
+    """Set the course's style for every figure drawn after this call."""
     mpl.rcParams.update(
         {
             "figure.figsize": (WIDTH, 3.4),
@@ -61,14 +61,14 @@ def use_style() -> None:
 
 
 def headline(figure: Figure, title: str) -> None:
-    """Write what a figure shows above it, flush left."""
+    """Write a figure's title above it, flush left."""
     figure.suptitle(title, x=0.01, ha="left", fontsize=13, fontweight="bold")
 
 
 def new_panels(
     title: str, x_label: str, y_labels: Sequence[str], height: float | None = None
 ) -> list[Axes]:
-    """Return plots under each other that share their horizontal axis.
+    """Return stacked plots that share their horizontal axis.
 
     Args:
         title: What the figure shows, as a sentence; with a line break where it is long.
@@ -161,7 +161,7 @@ def band(
     Args:
         axes: The plot.
         x: Where.
-        samples: For each x, one number a run.
+        samples: For each x, one number per run.
         name: What the line is.
         colour: One of `COLOURS`.
         at: As in `line`.

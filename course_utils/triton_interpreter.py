@@ -35,14 +35,14 @@ except ImportError:  # the course works without it; `require_triton` says what i
     triton = tl = TensorDescriptor = None
 
     def jit(fn: Any) -> Any:
-        """Stand in for `triton.jit`, so that the kernels can be read without triton."""
+        """Stand in for `triton.jit`, so that the kernels can be imported without triton."""
         return fn
 
     constexpr = jit
 
 
 def lacking() -> str | None:
-    """Say what this machine lacks to run a kernel at all, and how to get it; None if nothing."""
+    """Return what this machine lacks to run a kernel at all, and how to get it; None if nothing."""
     if triton is not None:
         return None
     return (
@@ -59,10 +59,10 @@ def require_triton() -> None:
 
 @contextmanager
 def interpreter() -> Iterator[None]:
-    """Let every `@triton.jit` function run in the interpreter, of a triton made to compile too.
+    """Let every `@triton.jit` function run in the interpreter, even where triton could compile it.
 
-    What it replaces in triton is put back at the end, also what the interpreter itself forgets to
-    put back: a GPU kernel can be compiled afterwards.
+    What it replaces in triton is restored at the end, including what the interpreter itself forgets
+    to restore: a GPU kernel can be compiled afterwards.
     """
     require_triton()
     classes = (JITFunction, InterpretedFunction)
@@ -73,7 +73,7 @@ def interpreter() -> Iterator[None]:
     JITFunction.__get__ = _bound
     builder = interpreter_semantic.builder
     options = builder.options
-    # Whether sums of integers overflow is not asked on a GPU either, unless it is told to.
+    # A GPU does not check integer sums for overflow by default either.
     builder.options = dataclasses.replace(options, sanitize_overflow=False)
     try:
         with np.errstate(all="ignore"):  # as silent as a GPU
@@ -107,7 +107,7 @@ def _rewritten(fn: Callable[..., Any]) -> Callable[..., Any]:
     code = fn.__code__
     twin = types.FunctionType(code, known, code.co_name, fn.__defaults__, fn.__closure__)
     twin.__annotations__ = dict(fn.__annotations__)
-    if code.co_name != "<lambda>" and code not in _CODES:  # a lambda has nothing to rewrite
+    if code.co_name != "<lambda>" and code not in _CODES:  # lambdas need no rewriting
         _CODES[code] = FunctionRewriter(twin).rewrite_ast().__code__
     if _CODES.get(code, code) == code:
         return twin

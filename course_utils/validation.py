@@ -1,6 +1,6 @@
-"""Checks of what a learner hands over, each failing with "what must hold, got what".
+"""Checks of a learner's arguments, each failing with "what must hold, got what".
 
-A wrong kind or dtype raises TypeError, a wrong size or number ValueError. Functions that only the
+A wrong type or dtype raises TypeError, a wrong size or number ValueError. Functions that only the
 course itself calls check nothing: the test run holds them to their annotations (tests/conftest.py).
 Some of these run for every token of a text, so the usual case comes first and compares little.
 """
@@ -111,7 +111,7 @@ def check_leading(**tensors: Tensor) -> None:
 def check_matrix(
     name: str, matrix: Tensor, *, rows: int, columns: int | None = None, of: str
 ) -> None:
-    """Raise unless the matrix has a row for each feature `of` something, and so many columns."""
+    """Raise unless the matrix has a row for each feature `of` something, and the given columns."""
     check_float(**{name: matrix})
     if matrix.dim() != 2 or matrix.shape[0] != rows or columns not in (None, matrix.shape[1]):
         raise ValueError(
@@ -167,7 +167,7 @@ def check_query_key_value(query: Tensor, key: Tensor, value: Tensor) -> None:
 
 
 def check_same_length(query: Tensor, key: Tensor, value: Tensor) -> None:
-    """Raise unless the three fit together and each query stands at its own key."""
+    """Raise unless the three fit together and there are as many queries as keys."""
     check_query_key_value(query, key, value)
     if query.shape[-2] != key.shape[-2]:
         raise ValueError(
@@ -207,7 +207,7 @@ def broadcast_shape(*shapes: torch.Size) -> torch.Size | None:
     """Return the shape to which all of these broadcast, or None.
 
     `torch.broadcast_shapes` does the same, but its first call imports sympy, which takes longer
-    than most checks of an exercise.
+    than most of an exercise's checks.
     """
     axes = max(map(len, shapes))
     padded = [(1,) * (axes - len(shape)) + tuple(shape) for shape in shapes]
@@ -243,7 +243,7 @@ def check_new(like: Tensor, key: Tensor, value: Tensor) -> None:
 
 
 def check_room(length: int, new: int, largest: int) -> None:
-    """Raise ValueError unless `new` tokens fit behind `length` of them."""
+    """Raise ValueError unless `new` tokens fit after `length` of them."""
     if length + new > largest:
         raise ValueError(f"the cache has room for {largest} tokens, got {new} more after {length}")
 

@@ -1,4 +1,4 @@
-"""Every account's server: what is idle ends, and a kernel speaks with its own server only."""
+"""Every account's server: what is idle is shut down, and a kernel talks to its own server only."""
 
 import os
 

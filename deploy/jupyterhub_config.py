@@ -2,7 +2,7 @@
 
 The class's folder, which COURSE_HUB names, holds `accounts.json` (name: password), the homes, the
 instructor's course folder of nbgrader and the exchange. For accounts of your own, replace the
-authenticator by one of JupyterHub's (OAuth, LTI, PAM); all else may stay.
+authenticator by one of JupyterHub's (OAuth, LTI, PAM); everything else can stay.
 """
 
 import hmac
@@ -24,7 +24,7 @@ FIRST_NUMBER = 70_000  # of the learners as users of the system, where the hub i
 
 
 class Accounts(Authenticator):
-    """Lets in who knows the password of an account of the folder's."""
+    """Admits whoever knows the password of an account in the class's folder."""
 
     async def authenticate(self, handler, data):
         """Return the account's name, or None."""

@@ -51,7 +51,7 @@ def places(folder: Path, own_number: bool) -> dict[Path, int]:
 
 
 def bring_within_reach(needed: Iterable[Path]) -> None:
-    """Let what is needed be reached though a folder above it, such as /root, is closed to others.
+    """Keep what is needed within reach where a folder above it, such as /root, is closed to others.
 
     That folder is replaced by one that holds nothing else, for this process and its children only.
     """

@@ -14,15 +14,15 @@
 """
 # Start here
 
-Attention is the part of a Transformer that decides what looks at what. In this course you run every such mechanism, measure what it costs and does, and then write it yourself. Nothing needs a graphics card or a network.
+Attention is the part of a Transformer that decides what looks at what. In this course you run every kind of attention, measure what it costs and does, and then write it yourself. Nothing needs a graphics card or a network.
 
 *You will be able to*
 
-1. run a notebook and find your way in it;
+1. run a notebook and find your way around it;
 2. have an answer judged, ask for a hint, and see your progress;
 3. find the answers that you have passed, and put them to work.
 
-*You need* some Python with PyTorch tensors, and five minutes.
+*You need* some Python, some practice with PyTorch tensors, and five minutes.
 """
 
 # %% [markdown]
@@ -31,7 +31,7 @@ Attention is the part of a Transformer that decides what looks at what. In this 
 
 Click the cell below and press **Shift+Enter**: it runs, and the next one is selected. Do the same with every cell from here on.
 
-Without a mouse: **Esc**, then the arrow keys, moves between cells; **Enter** goes into one; **Ctrl+Enter** runs it and stays. In a picture, **Tab** moves between its controls and the arrow keys turn them.
+Without a mouse: **Esc**, then the arrow keys, moves between cells; **Enter** goes into one; **Ctrl+Enter** runs it and stays. In a picture, **Tab** moves between its controls and the arrow keys change them.
 """
 
 # %%
@@ -88,7 +88,7 @@ hint("stable_softmax")
 
 # %% [markdown]
 r"""
-PyTorch has a softmax that survives large scores. A row with nothing in it but $-\infty$ still needs care: it is to give zeros. In chapter 03 you write all of it yourself; here we let PyTorch do the first part.
+PyTorch has a softmax that survives large scores. A row with nothing in it but $-\infty$ still needs care: it should give zeros. In chapter 03 you write all of it yourself; here we let PyTorch do the first part.
 """
 
 
@@ -113,7 +113,7 @@ progress(3)
 """
 ## Your answers stay yours
 
-An answer that passes is kept: as a file of its own, beside your progress, that you can open, change and import. `mine()` lists these files, and `mine("stable_softmax")` shows one. A later answer never replaces an earlier one without a copy.
+An answer that passes is kept as a separate file beside your progress, which you can open, change and import. `mine()` lists these files, and `mine("stable_softmax")` shows one. A later answer never replaces an earlier one without a copy.
 """
 
 # %% tags=["nbval-ignore-output"] reason="a folder of its own in every run"
@@ -129,7 +129,7 @@ review()
 
 # %% [markdown]
 """
-Near its end each chapter has a section called *Yours*: its experiment once more, with your functions in place of the course's. What you have not passed yet is the course's own, and the table says which is whose.
+Near its end each chapter has a section called *Yours*: its experiment once more, with your functions instead of the course's. What you have not passed yet is the course's own, and the table says which is whose.
 """
 
 # %%
@@ -155,7 +155,7 @@ note
 """
 ## What to read
 
-Each chapter has a *core path*: at most ten sections, with at most an hour of exercises. Sections marked *further* are folded, to be read now, later or not at all. Below each heading stand the minutes that it takes.
+Each chapter has a *core path*: at most ten sections, with at most an hour of exercises. Sections marked *further* are folded, to be read now, later or not at all. Below each heading is the time that its section takes, in minutes.
 """
 
 # %% [markdown]
@@ -190,5 +190,5 @@ Each chapter has a *core path*: at most ten sections, with at most an hour of ex
 """
 ## If something does not work
 
-Run `%run -m course_utils doctor` in a new cell: it says what is there, what is missing and how to mend it. If a notebook behaves oddly, *Kernel*, *Restart Kernel and Run All Cells* often helps.
+Run `%run -m course_utils doctor` in a new cell: it says what is installed, what is missing and how to fix it. If a notebook behaves oddly, *Kernel*, *Restart Kernel and Run All Cells* often helps.
 """

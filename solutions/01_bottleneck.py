@@ -22,7 +22,7 @@ r"""
 4. measure the gradient that reaches the first symbol, and say why it is not the whole story;
 5. count an encoder–decoder's memory and its sequential steps.
 
-*You need* matrix products, PyTorch tensors, and the idea of training: parameters are moved along a gradient until a loss is small. The other words are explained below or where they first come.
+*You need* matrix products, PyTorch tensors, and the idea of training: parameters are moved along a gradient until a loss is small. The other words are explained below or where they first appear.
 
 *Core path · further*
 """
@@ -31,7 +31,7 @@ r"""
 """
 How to read: a question comes before each experiment. Write your guess down, run the cell, then open the answer. A guess that was wrong is worth more than one that was right.
 
-The problem is *sequence to sequence*: symbols x₁ … xₙ come in, symbols y₁ … yₘ go out, and n and m differ: translation, summaries, answers. In shapes, B counts sequences, S source symbols and T target symbols; `d_in` is the width of an input, `d_h` that of a state.
+The problem is *sequence to sequence*: symbols x₁ … xₙ come in and symbols y₁ … yₘ go out, where n and m may differ, as in translation, summarising and answering questions. In shapes, B counts sequences, S source symbols and T target symbols; `d_in` is the width of an input, `d_h` that of a state.
 """
 
 # %% [markdown]
@@ -101,7 +101,7 @@ print("h2", torch.tanh(x[1] @ W_xh + h1 @ W_hh + b))
 r"""
 <details><summary>Answer</summary>
 
-Both are positive. The new input adds (0.5, 1), the bias (0, 0.1), and the old state only $h_1 W_{hh} = (0.533,\ -0.076)$: not enough to turn the second entry.
+Both are positive. The new input adds (0.5, 1), the bias (0, 0.1), and the old state only $h_1 W_{hh} = (0.533,\ -0.076)$: not enough to change the sign of the second entry.
 
 </details>
 
@@ -293,7 +293,7 @@ Only the last. Whatever the decoder writes, and however long the source is, it l
 
 **Find the error.** A published text says: "The encoder must compress 50 words into a 512-dimensional vector. This is *fundamentally* insufficient."
 
-**Predict.** How many bits do 512 float32 numbers hold, and how many does it take to say 50 words of a vocabulary of 30,000?
+**Predict.** How many bits do 512 float32 numbers hold, and how many does it take to specify 50 words from a vocabulary of 30,000?
 """
 
 # %%
@@ -306,7 +306,7 @@ print(f"40 of our ten symbols:  {40 * math.log2(10):,.0f} bits; 64 numbers: {64 
 r"""
 <details><summary>Answer</summary>
 
-There is room for the sentence twenty-two times over<!-- shown: 22 -->. Counting bits refutes the argument, but it does not save the model: what matters is how much a *trained* network can write into a vector step by step, keep there and read back. That has to be measured, and section 6 does.
+There is room for the sentence twenty-two times over<!-- shown: 22 -->. Counting bits refutes the argument, but it does not save the model: what matters is how much a *trained* network can write into a vector step by step, keep there and read back. Section 6 measures that.
 
 </details>
 
@@ -414,7 +414,7 @@ All of them, each as strongly as its weight. With all weight on the last state, 
 
 # %% [markdown]
 """
-**Check yourself.** Attention "looks at all positions simultaneously". Take the source symbol from which the way to the first output symbol is longest. How many recurrent steps does the *shortest* way between the two cross?
+**Check yourself.** Attention "looks at all positions simultaneously". Take the source symbol that is farthest from the first output symbol. How many recurrent steps lie on the *shortest* path between the two?
 
 - A. n with a fixed context, 1 with attention
 - B. 1 in both cases
@@ -434,7 +434,7 @@ All of them, each as strongly as its weight. With all weight on the last state, 
 
 A translation with one wrong word is wrong. **Token accuracy** counts symbols, **exact match** counts whole sequences. Padding in the target is not part of the task, so it must count in neither.
 
-**Predict.** Suppose that 99 % of the symbols are right, independently of each other. What share of the sequences of 40 is right from end to end?
+**Predict.** Suppose that 99% of the symbols are right, independently of each other. What share of the sequences of 40 is right from end to end?
 """
 
 # %%
@@ -673,7 +673,7 @@ What was measured, and no more:
 - **Eight times the training** (one seed, recorded) moves the collapse to the right, but does not remove it within the lengths tested. A statement like "a fixed context cannot hold 20 symbols" is not supported.
 - **Attention** with the same width and budget keeps at least 0.94 up to 40, and falls to between 0.86 and 0.92 at 50<!-- shown: 0.94 0.86 0.92 -->.
 
-**Predict.** At length 40 the attention models get 94 to 97 % of the symbols right<!-- shown: 94% 97% -->. If errors were independent, how many whole sequences would be right?
+**Predict.** At length 40 the attention models get 94 to 97% of the symbols right<!-- shown: 94% 97% -->. If errors were independent, how many whole sequences would be right?
 """
 
 # %%
@@ -685,7 +685,7 @@ for seed, (tokens, sequences) in enumerate(zip(attended[40], whole, strict=True)
 """
 <details><summary>Answer</summary>
 
-Between a tenth and a third<!-- shown: 0.09 0.33 -->. In fact 59 to 73 % were<!-- shown: 59% 73% -->: errors come in clusters. A model that has lost its place goes on from the wrong one. Token accuracy alone would not have shown it.
+Between a tenth and a third<!-- shown: 0.09 0.33 -->. In fact 59 to 73% were<!-- shown: 59% 73% -->: errors come in clusters. A model that has lost its place goes on from the wrong one. Token accuracy alone would not have shown it.
 
 </details>
 
@@ -769,7 +769,7 @@ print("parameters:", ", ".join(f"{size[2 * w] / size[w]:.1f} times from {w}" for
 """
 <details><summary>Answer</summary>
 
-At length 10 width 64 just reaches a half, with 0.49<!-- shown: 0.49 -->; at 20 not even 128 does. Twice the width costs about three times the parameters<!-- shown: 3.1 --> and buys a few symbols. A wider vector moves the limit; attention at width 64 all but removes it up to the trained length.
+At length 10, at about width 64, which gets 0.49<!-- shown: 0.49 -->, just short of a half; at 20 not even at 128. Twice the width costs about three times the parameters<!-- shown: 3.1 --> and buys a few symbols. A wider vector moves the limit; attention at width 64 all but removes it up to the trained length.
 
 </details>
 
@@ -801,7 +801,7 @@ Training tells the encoder about symbol 1 through the gradient. In formula (1) e
 
 We take the loss of the *first* output symbol, which is a copy of source symbol 1. Its **pull** at a source symbol is the size of its gradient at that symbol's embedding. First the untrained models.
 
-**Predict.** From 5 to 50 symbols, by which factor does the pull at symbol 1 fall in each model?
+**Predict.** From 5 to 50 symbols, by what factor does the pull at symbol 1 fall in each model?
 """
 
 
@@ -832,17 +832,17 @@ print(f"attention, against length: {law}")
 """
 <details><summary>Answer</summary>
 
-With attention by about 10: the weights of an untrained model are nearly equal, so each state gets about 1/n. With the fixed context by about $10^9$: each further symbol leaves 63 %<!-- shown: 0.63 -->. One falls like a power of the length, the other exponentially.
+With attention by about 10: the weights of an untrained model are nearly equal, so each state gets about 1/n. With the fixed context by about $10^9$: each further symbol leaves 63%<!-- shown: 0.63 -->. One falls like a power of the length, the other exponentially.
 
 </details>
 
 So an untrained fixed-context model learns next to nothing from the start of a long sentence. Is that why it fails?
 
-**Predict.** Now after training. If the pull were spread equally over 40 source symbols, each would get 1/40 = 2.5 % of it. With the fixed context, does symbol 1 get far less than that, about that, or far more?
+**Predict.** Now after training. If the pull were spread equally over 40 source symbols, each would get 1/40 = 2.5% of it. With the fixed context, does symbol 1 get far less than that, about that, or far more?
 """
 
 
-# %% mystnb={"image": {"alt": "Share of the gradient on the first source symbol against length, before and after training. Before, on a logarithmic axis: attention falls like one over n, the fixed context exponentially to a hundred-thousand-millionth at 50. After training: the fixed context stays near 0.21 and attention near 0.43 at length 40."}}
+# %% mystnb={"image": {"alt": "Share of the gradient on the first source symbol against length, before and after training. Before, on a logarithmic axis: attention falls like one over n, the fixed context exponentially, to about 10 to the power of minus 11 at 50. After training: the fixed context stays near 0.21 and attention near 0.43 at length 40."}}
 def pull(context, when, what="share"):
     """Return, for each length, what is recorded of the gradient at symbol 1, one number a seed."""
     runs = [run for run in record["runs"] if run["steps"] == 1000]
@@ -876,7 +876,7 @@ for context in ("fixed", "attention"):
 """
 <details><summary>Answer</summary>
 
-Far more: 21 %, compared with 43 % with attention<!-- shown: 21% 43% -->. The gradient arrives: training has made gates that keep the first symbol. And section 6 showed that the first symbol is the one that this model copies best.
+Far more: 21%, compared with 43% with attention<!-- shown: 21% 43% -->. The gradient arrives: training has made gates that keep the first symbol. And section 6 showed that the first symbol is the one that this model copies best.
 
 The *size* of the pull does not tell the two apart: at the outputs the gradient of the loss is $p - 1$ for the right symbol, so it vanishes wherever a symbol is already right with certainty. That is why shares are compared.
 
@@ -963,7 +963,7 @@ r"""
 
 21 times in both<!-- shown: 21 -->. Draw the step: $s_t$ needs $c_t$ and $s_{t-1}$; the weights of $c_t$ need $s_{t-1}$ (or $s_t$). The edge $s_{t-1} \to s_t$ forbids computing all $t$ at once, with attention as without. Attention inside a recurrent decoder parallelises *nothing*.
 
-What does is to drop the recurrence: queries, keys and values made from the symbols themselves (chapters 03 and 04). Then all positions of a *known* target are computed together. Transformers, and with them GPT, BERT and T5, rest on that. Writing a new text still goes one symbol after another (chapter 10).
+What does parallelise is dropping the recurrence: queries, keys and values made from the symbols themselves (chapters 03 and 04). Then all positions of a *known* target are computed together. Transformers, and with them GPT, BERT and T5, rest on that. A new text is still written one symbol at a time (chapter 10).
 
 </details>
 """
@@ -1036,7 +1036,7 @@ Try the reversal yourself: `repeat_pairs(..., reverse=True)` makes the target st
 """
 ## 11. How much has to pass: dates
 
-A random copy is the hardest case: nothing in it can be left out. From chapter 02 on the course uses a task that people really have. A date is given as one of 32 locales writes it, "4. März 2021" or "march 4th, 2021", and is to be written as `2021-03-04`. Chapter 02 shows the data; no day of the test is ever seen in training.
+A random copy is the hardest case: nothing in it can be left out. From chapter 02 on the course uses a task that people really have. A date is given as one of 32 locales writes it, "4. März 2021" or "march 4th, 2021", and is to be written as `2021-03-04`. Chapter 02 shows the data; no day in the test set is ever seen in training.
 
 **Predict.** How many bits does it take to name one day of two centuries? The texts are up to a few dozen characters long: how will a fixed context of 64 numbers do here, compared with copies of that length?
 """
@@ -1058,7 +1058,7 @@ for context, width in (*(("fixed", width) for width in widths), ("dot", 64)):
 """
 <details><summary>Answer</summary>
 
-A date holds about 16 bits<!-- shown: 16 -->, however long it is written, and a wide fixed context does well: 98 to 99 % at width 128<!-- shown: 98% 99% -->. At width 64 it gets 89 to 92 % of the dates right, attention 99.9 %<!-- shown: 89% 92% 99.9% -->. Width 16 shows why exact match counts: 70 % of the symbols and 2 % of the dates<!-- shown: 70% 2% -->. The bottleneck is a matter of *how much has to pass*, not of how long the text is.
+A date holds about 16 bits<!-- shown: 16 -->, however long it is written, and a wide fixed context does well: 98 to 99% at width 128<!-- shown: 98% 99% -->. At width 64 it gets 89 to 92% of the dates right, attention 99.9%<!-- shown: 89% 92% 99.9% -->. Width 16 shows why exact match counts: 70% of the symbols and 2% of the dates<!-- shown: 70% 2% -->. The bottleneck is a matter of *how much has to pass*, not of how long the text is.
 
 </details>
 """
@@ -1076,7 +1076,7 @@ Decide before you open the answers: right, wrong, or right under a condition?
 5. "Attention raises memory from O(n + m) to O(nm)."
 6. "Quality stays the same beyond 50 words."
 7. "For a batch of 32 sequences the encoder processes 32 × 50 = 1600 time steps sequentially."
-8. "An RNN uses 5–10 % of the hardware; with attention utilisation rises to 60–80 %."
+8. "An RNN uses 5–10% of the hardware; with attention utilisation rises to 60–80%."
 """
 
 # %% [markdown]
@@ -1097,7 +1097,7 @@ Decide before you open the answers: right, wrong, or right under a condition?
 
 # %% [markdown]
 """
-## Yours: the copying model, made of your parts
+## Yours: the copying model, built from your parts
 
 The experiment of section 6 once more, small enough for a few seconds: sources of 1 to 8 symbols, and formula (1) in place of the gates. Your `encode` reads, your `rnn_step` writes, your `context_vector` looks, your `exact_match` judges. What you have not passed yet is the course's.
 """
@@ -1154,7 +1154,7 @@ for name, (*right, loss) in note.result.items():
 
 # %% [markdown]
 """
-The picture of section 6 in small, from parts that you can read to the last line: the fixed context of 32 numbers loses the copy between 2 and 4 symbols, attention still gets more than a third of the copies of 8 right<!-- shown: 0.37 -->.
+Section 6 on a small scale, with parts that you can read to the last line: the fixed context of 32 numbers loses the copy between 2 and 4 symbols, while attention still gets more than a third of the copies of 8 right<!-- shown: 0.37 -->.
 """
 
 # %% [markdown]

@@ -112,7 +112,7 @@ print(f"entropy {entropy:.3f} of at most ln 3 = {math.log(3):.3f}: {entropy / ma
 """
 <details><summary>Answer</summary>
 
-The sum is 12.04<!-- shown 2: 12.04 -->; 12.05 comes from adding terms that were rounded first. And nothing here is sharp: the entropy is 77 % of that of equal weights<!-- shown: 77% -->. Nor is a weight a confidence: it says where an average was taken, not how likely the output is to be right. Section 12 shows weights in the right place and wrong outputs.
+The sum is 12.04<!-- shown 2: 12.04 -->; 12.05 comes from adding terms that were rounded first. And nothing here is sharp: the entropy is 77% of that of equal weights<!-- shown: 77% -->. Nor is a weight a confidence: it says how much of a state went into an average, not how likely the output is to be right. Section 12 shows weights in the right place and wrong outputs.
 
 </details>
 """
@@ -222,7 +222,7 @@ On the first: step 1 needs $s_t$, which step 4 makes from $c_t$, which needs ste
 
 </details>
 
-History cut the circle twice:
+The circle has been broken in two ways:
 
 | | Bahdanau 2014 | Luong 2015 |
 |---|---|---|
@@ -240,13 +240,13 @@ Luong's state knows which symbols were written, but not where they were read. So
 
 Section 6 writes Bahdanau's order as code; `LuongDecoder` in `course_utils/models/seq2seq.py` is the other one. Section 8 compares the two.
 
-Was this the first attention? For translation, yes. Graves (2013) had moved a learned window over a text before, for handwriting.
+Was this the first attention? For translation, yes. Before that, Graves (2013) had moved a learned window over a text, for handwriting.
 
 **Check yourself.** At $t = 1$ there is no state $s_0$ that has written anything. What does Bahdanau ask with?
 
 <details><summary>Answer</summary>
 
-With a state made from the encoder: $s_0 = \tanh(W h)$ of an encoder state. It can depend on the whole source, but on nothing that was written.
+With a state made from one of the encoder's: $s_0 = \tanh(W h)$. It can depend on the whole source, but on nothing that was written.
 
 </details>
 """
@@ -264,7 +264,7 @@ $$\text{dot: } q^\top k \qquad \text{general: } q^\top W k \qquad \text{concat: 
 - *concat* joins both vectors and is, as you will show, the additive score.
 - *location* rates a position from the query alone, without looking at any key.
 
-Dot and general are **multiplicative**: all pairs are one matrix product. A published overview announces "four major scoring functions" and leaves general and dot to a line of a table, concat and location out. Here you write three of the four and run the last.
+Dot and general are **multiplicative**: all pairs are one matrix product. A published overview announces "four major scoring functions" relegates general and dot to one line of a table, and leaves out concat and location. Here you write three of the four and run the last.
 """
 
 # %% [markdown]
@@ -397,7 +397,7 @@ for pads in (0, 1, 5, 50):
 """
 <details><summary>Answer</summary>
 
-8 %, 29 % and 81 %<!-- shown: 8% 29% 81% -->. The result of a sentence then depends on its *neighbours in the batch*. Padding must get -inf **before** the softmax. Multiplying weights by the mask afterwards leaves rows that no longer sum to 1.
+8%, 29% and 81%<!-- shown: 8% 29% 81% -->. The result for a sentence then depends on its *neighbours in the batch*. Padding must get -inf **before** the softmax. Multiplying weights by the mask afterwards leaves rows that no longer sum to 1.
 
 </details>
 """
@@ -434,7 +434,7 @@ check("attend", attend)
 
 # %% [markdown]
 r"""
-**One step, slowly.** Scores, weights, context, next state: here is a decoder of width 2, so that all of it can be drawn. It translates "la voiture rouge". The score is the dot product times a factor; $W_c$ and $W_s$ were chosen by hand, such that what was seen of one word makes a state that asks for the next. The symbol written before is left out.
+**One step, slowly.** Scores, weights, context, next state: here is a decoder of width 2, small enough to draw completely. It translates "la voiture rouge". The score is the dot product times a factor; $W_c$ and $W_s$ were chosen by hand so that the context of one word leads to a state that asks for the next. The symbol written before is left out.
 
 **Predict.** In which order are the three words read? And with the factor at 0.5 instead of 2, what becomes of the context, and of the next state?
 """
@@ -519,7 +519,7 @@ None. A split by *text* would have put "4 March 2021" into training and "4. Mär
 
 </details>
 
-**The model** is that of chapter 01 with two changes: the encoder reads both ways, and the score is additive. First what looks. `project` is the part that needs no query, so it runs once per sentence.
+**The model** is that of chapter 01 with two changes: the encoder reads both ways, and the score is additive. First, the part that looks. `project` is the part that needs no query, so it runs once per sentence.
 """
 
 
@@ -599,7 +599,7 @@ class Seq2Seq(Layers):
 """
 All states are 64 wide; the bar counts 1000 training steps. (Bahdanau also predicts from $y_{t-1}$; here $s_t$ has read it already.)
 
-**Predict.** With one fixed vector instead of attention, the same model writes 89 to 92 of 100 dates of unseen days exactly right (three recorded seeds). With attention?
+**Predict.** With one fixed vector instead of attention, the same model gets 89 to 92 of 100 dates from unseen days exactly right (three recorded seeds). With attention?
 """
 
 # %% tags=["nbval-ignore-output"] reason="training differs in the last digits between machines"
@@ -736,7 +736,7 @@ for name in ("dot", "general", "additive", "concat"):
 """
 <details><summary>Answer</summary>
 
-It is a habit. This general model writes the first digit of the month with 8 % of its weight on the month, that of the day with none on the day<!-- shown: 8 0 -->, and it is right. The encoder reads both ways: the *state* at a space knows what stands next to it. A key is a state, not a character. An alignment shows which states were averaged, which is less than which characters were used.
+It is a habit. This general model writes the first digit of the month with 8% of its weight on the month, that of the day with none on the day<!-- shown: 8 0 -->, and it is right. The encoder reads both ways: the *state* at a space knows what stands next to it. A key is a state, not a character. An alignment shows which states were averaged, which is less than which characters were used.
 
 And its weights are the *sharpest* of all: section 8 prints their entropy. A crisp picture says that a model is sure where to look. Whether a human reader would look there is another question; chapter 13 returns to it.
 
@@ -785,9 +785,9 @@ r"""
 
 - Every global score beats the fixed context, with every seed, by at least 6 points<!-- shown: 0.9855 0.9175 -->.
 - Dot is *not* behind: 0.9985 to 0.999<!-- shown: 0.9985 0.999 -->. It needs no parameters because the encoder is trained with it.
-- General has the widest spread: 0.9855, 0.9955 and 0.997. Its lowest seed misses 29 dates of 2,000<!-- shown: 0.9855 0.9955 0.997 29 -->, more than any other global score, and is the only one below 99 %. With Luong's step it gets 0.9945 to 0.999<!-- shown: 0.9945 0.999 -->.
-- Additive and concat agree in accuracy within their spread, and in parameters. Concat costs seven times the operations for looking<!-- shown: 31.1 219.9 -->: it projects its keys again at every step.
-- The sharpest weights, general's, lie on the right field least of the global scores.
+- General has the widest spread: 0.9855, 0.9955 and 0.997. Its lowest seed misses 29 dates of 2,000<!-- shown: 0.9855 0.9955 0.997 29 -->, more than any other global score, and is the only one below 99%. With Luong's step it gets 0.9945 to 0.999<!-- shown: 0.9945 0.999 -->.
+- Additive and concat agree in accuracy within their spread, and in parameters. Looking takes concat seven times as many operations<!-- shown: 31.1 219.9 -->: it projects its keys again at every step.
+- General has the sharpest weights, and of the global scores the least weight on the right field.
 
 </details>
 """
@@ -878,9 +878,9 @@ check("additive_flops", additive_flops)
 
 # %% [markdown]
 r"""
-A formula can be wrong, so a counter watches the matrix products that are really made. It sees products only, so additions and tanh, $2d_a$ for each pair, are taken out of the formula.
+A formula can be wrong, so a counter watches the matrix products that are really computed. It sees nothing else, so additions and tanh, $2d_a$ for each pair, are subtracted from the formula's total.
 
-**Predict.** $L = S = 50$, $d_q = d_k = 512$, $d_a = 256$. By which factor does projecting once reduce the count? And at 512?
+**Predict.** $L = S = 50$, $d_q = d_k = 512$, $d_a = 256$. By what factor does projecting once reduce the count? And at 512?
 """
 
 
@@ -963,7 +963,7 @@ axes.minorticks_off()
 r"""
 <details><summary>Answer</summary>
 
-The text's formula gives 137.8 billion; 69 is half of it. Compared with 67 million that is 2054 times<!-- shown: 2,054 -->, not 1000. But nobody projects anew for each pair: projected once, the factor is **10**<!-- shown: 10.0 -->. And the dot product was not charged for any projection: with the same two projections and the same inner width it is **1.67**<!-- shown: 1.67 -->.
+The text's formula gives 137.8 billion; 69 is half of it. Compared with 67 million that is 2054 times<!-- shown: 2,054 -->, not 1000. But nobody repeats the projection for each pair: projected once, the factor is **10**<!-- shown: 10.0 -->. And the dot product was not charged for any projection: with the same two projections and the same inner width it is **1.67**<!-- shown: 1.67 -->.
 
 Nor does it grow. Computed naively it is the same at every length; computed properly it *falls* towards $6d_a / 4d_k = 6$. "Additive cost depends on $d_a$, dot-product only on $d_k$": both are inner widths, at 6 and 2 operations for each pair and unit.
 
@@ -1019,7 +1019,7 @@ Write `local_predictive_weights(scores, centre, sigma) -> weights`.
 
 - `scores` is `(B, L, S)`, `centre` is `(B, L)` and real, `sigma` is a number. Positions count from 0.
 - The result is the softmax over **all** keys, times $\exp(-(i - \text{centre})^2 / 2\sigma^2)$ for key $i$.
-- It is *not* divided by its sum again, and unlike Luong's there is no cut-off.
+- It is *not* divided by its sum again, and, unlike in Luong's, there is no cut-off.
 - The centre may lie outside the keys, and gets a gradient.
 """
 
@@ -1080,7 +1080,7 @@ for source, row in zip(pictures["sources"], shares["local-m"], strict=True):
         right += row["text"] == source["iso"]
 print(f"{out_of_sight} of {len(pictures['sources'])} dates, of which {right} are written right")
 sums = [sum(row) for one in shares["local-p"] for row in one["percent"]]
-print(f"local-p keeps {min(sums)} to {max(sums)} % of its weight, {mean(sums):.0f} % on average")
+print(f"local-p keeps {min(sums)} to {max(sums)}% of its weight, {mean(sums):.0f}% on average")
 
 # %% [markdown]
 r"""
@@ -1127,7 +1127,7 @@ for pads in (0, 20, 200):
 """
 <details><summary>Answer</summary>
 
-With the mask, nothing moves. Without it a tenth of the weight is lost even with no extra pads, for the shorter texts are padded to the longest of the batch. The more pads, the more weight they take. This model is forgiving: 20 pads cost hardly a date, 200 cost about 3 in 100<!-- shown: 0.998 0.972 -->. That is what makes the mistake hard to find. Nothing fails; whether a date is right depends on its neighbours in the batch.
+With the mask, nothing moves. Without it a tenth of the weight is lost even with no extra pads, because the shorter texts are padded to the longest in the batch. The more pads, the more weight they take. This model is forgiving: 20 pads cost hardly a date, 200 cost a few in 100<!-- shown: 0.998; 200 pads, mask off: exact match < 0.98 -->. That is what makes the mistake hard to find. Nothing fails; whether a date is right depends on its neighbours in the batch.
 
 </details>
 """
@@ -1136,7 +1136,7 @@ With the mask, nothing moves. Without it a tenth of the weight is lost even with
 """
 ## 12. Languages it has never seen
 
-Eight locales were kept from training altogether. Norwegian, Galician, Slovak and Bulgarian are close to languages that were trained. Nepali shares its script with Hindi, Basque its alphabet with Spanish; Georgian and Burmese have scripts of their own.
+Eight locales were kept from training altogether. Norwegian, Galician, Slovak and Bulgarian are close to languages that it was trained on. Nepali shares its script with Hindi, Basque its alphabet with Spanish; Georgian and Burmese have scripts of their own.
 
 **Predict.** In which of the eight will fewer than half of the dates come out right? And can attention be in the right place where they do not?
 """
@@ -1160,7 +1160,7 @@ print(f"{len(trained)} trained locales: lowest exact match {min(trained)} (200 d
 """
 <details><summary>Answer</summary>
 
-In Basque, Georgian and Burmese. The close relatives come through, Norwegian and Slovak without an error. Georgian is the instructive one: 96 % of the attention lies in the right field, and three quarters of the dates are wrong<!-- shown: 0.96 0.250 -->. Its letters are not in the alphabet, so a month is a row of unknown signs, and only its length is left. In Burmese the digits are unknown too, and attention finds nothing to go by. This is one model, seed 0 of the record.
+In Basque, Georgian and Burmese. The close relatives come through, Norwegian and Slovak without an error. Georgian is the instructive one: 96% of the attention lies in the right field, and three quarters of the dates are wrong<!-- shown: 0.96 0.250 -->. Its letters are not in the alphabet, so a month is a row of unknown signs, and only its length is left. In Burmese the digits are unknown too, and attention finds nothing to go by. This is one model, seed 0 of the record.
 
 </details>
 
@@ -1184,7 +1184,7 @@ for locale in ("gl_ES", "eu_ES", "ka_GE"):
 """
 <details><summary>Answer</summary>
 
-The month, nearly always; year and day are copied digit by digit from where they stand. Galician fails on few words, among them *xuño*, which looks like no June of the training languages. The model does not say that it cannot read a word. It writes some month, with its attention in the right place. **Looking in the right place is not knowing the answer.**
+The month, nearly always; year and day are copied digit by digit from where they stand. Galician fails on few words, among them *xuño*, which looks unlike June in any of the training languages. The model does not say that it cannot read a word. It writes some month, with its attention in the right place. **Looking in the right place is not knowing the answer.**
 
 </details>
 """
@@ -1200,7 +1200,7 @@ Decide before you open the answers: right, wrong, or right under a condition?
 3. "Additive attention has the same O(n²d) complexity as dot-product attention."
 4. "Luong's variants are multiplicative and computationally efficient."
 5. "A `LuongAttention(method='generel')` is built without an error." (The listing has if, elif, elif.)
-6. "Additive attention reaches 15 to 25 % of a GPU's peak."
+6. "Additive attention reaches 15 to 25% of a GPU's peak."
 """
 
 
@@ -1223,12 +1223,12 @@ except UnboundLocalError as error:
 """
 <details><summary>Answers</summary>
 
-1. The paper appeared on arXiv in September 2014, and at ICLR in 2015. Luong's is of 2015.
+1. The paper appeared on arXiv in September 2014 and at ICLR in 2015. Luong's is from 2015.
 2. Right for Luong's step. In Bahdanau's it is the previous state; with the current one the step is circular (section 3).
 3. Right if each key is projected once (section 9), with two to three times the operations for each pair and unit, and a tensor of L · S · d_a.
 4. Dot and general are. Concat is the additive score and costs as much (section 4).
 5. Right; it fails at its first use, as above. Refuse an unknown name where it is given.
-6. Nobody can check it: device, sizes and program are missing, and some lines later it is 5 %.
+6. Nobody can check it: device, sizes and program are missing, and some lines later it is 5%.
 
 </details>
 """
@@ -1277,9 +1277,9 @@ The printed weights are not even the softmax of the printed scores, which is $(0
 
 # %% [markdown]
 """
-## Yours: a translator of English dates, made of your parts
+## Yours: a translator of English dates, built from your parts
 
-Your `attend` looks, in turn with your `dot_score` and your `additive_score`; each model is trained for 120 steps. Two results of section 4 come for free: general with the identity for W is the dot product, so your `general_score` must write what the first model writes; and concat is additive, so your `concat_score`, given both matrices of the second model as one, must write what that writes. (Scores that loop over pairs are right, but take minutes here.)
+Your `attend` works first with your `dot_score`, then with your `additive_score`; each model is trained for 120 steps. Two results of section 4 come for free: general with the identity for W is the dot product, so your `general_score` must write what the first model writes; and concat is additive, so your `concat_score`, given both matrices of the second model as one, must write what that writes. (Scores that loop over pairs are right, but take minutes here.)
 """
 
 
@@ -1349,7 +1349,7 @@ r"""
 # %% [markdown]
 r"""
 4. Keys are projected once. That saves a factor of 46 at 50 positions and 257 at 512. After it the additive score costs 10 times the dot product at published sizes, 1.67 times on equal terms, and the ratio falls with length. What remains is the hidden layer of all pairs in memory.
-5. Padding that is not hidden takes weight, the more the longer the batch's longest text is.
+5. Padding that is not hidden takes weight, and the longer the longest text in the batch, the more it takes.
 6. Attention in the right place is no proof of a right answer.
 
 **Next**: chapter 03 keeps the cheapest of these scores and asks what goes wrong when it gets wide.
@@ -1360,7 +1360,7 @@ r"""
 ## Go further
 
 - Bahdanau, Cho and Bengio (2015): section 3.1, and appendix A.1.2 for the precomputed keys.
-- Luong, Pham and Manning (2015): dot, general and concat stand without a number between Eq. 7 and 8, location is Eq. 8, local-p Eq. 9 and 10; section 3.3 for input feeding.
+- Luong, Pham and Manning (2015): dot, general and concat appear unnumbered between Eqs. 7 and 8, location is Eq. 8, local-p Eqs. 9 and 10; section 3.3 for input feeding.
 - Graves (2013): a differentiable window, before.
 - Sutskever, Vinyals and Le (2014): the fixed context that all this replaces.
 """

@@ -211,7 +211,7 @@ print("rank of the product", torch.linalg.matrix_rank(product).item(), "of", len
 r"""
 ## 3. A softmax that survives
 
-The definition, typed as it stands, fails on input that a model really meets: large scores overflow, and a row of $-\infty$ (a query that may see nothing, section 5) divides zero by zero.
+The definition, typed as it stands, fails on input that a model really meets: large scores overflow, and a row of $-\infty$ (a query with no visible key, section 5) divides zero by zero.
 
 **Predict.** Which of the three rows below come out right?
 """
@@ -294,7 +294,7 @@ print("   w(1 - w)", [round(w, 4) for w in (right * (1 - right)).tolist()])
 r"""
 <details><summary>Answer</summary>
 
-The second sums to 1.0006<!-- shown: 1.0006 -->; weights sum to 1. The third gives 0.085 to a lower score than the 0.061: softmax keeps the order. The right weights are 0.5555, 0.4327, 0.0070 and 0.0048<!-- shown: 0.5555 0.4327 0.0070 0.0048 -->.
+The second sums to 1.0006<!-- shown: 1.0006 -->; weights sum to 1. The third gives its lowest score 0.085 and a higher one 0.061: softmax keeps the order. The right weights are 0.5555, 0.4327, 0.0070 and 0.0048<!-- shown: 0.5555 0.4327 0.0070 0.0048 -->.
 
 The first needs the exponential. The two weights are 0.999955 and 0.0000454, so the small one is less than half of what is printed, and neither printed number is the right rounding. The neighbour example in that text, $2\times 10^{-9}$ for scores 20 apart, is right.
 
@@ -340,7 +340,7 @@ r"""
 
 Write `attention_weights(query, key, scale=None) -> weights`.
 
-- `query` is `(..., L, d_k)`, `key` is `(..., S, d_k)`, the result `(..., L, S)`. The leading axes may be any number, none too.
+- `query` is `(..., L, d_k)`, `key` is `(..., S, d_k)`, the result `(..., L, S)`. There may be any number of leading axes, including none.
 - `scale` multiplies the scores; `None` means $1/\sqrt{d_k}$.
 - Every row sums to 1, also for large scores. You may use your `stable_softmax` or `torch.softmax`.
 
@@ -369,7 +369,7 @@ check("attention_weights", attention_weights)
 
 <details><summary>Answer</summary>
 
-Its own sum. Each *key* now divides one unit among the queries. A query's weights may sum to 0.1 or to 3, so its output is no average any more: it can leave the range of the values. Row sums show it at once, and that is why the checker looks at them.
+Its own sum. Each *key* now divides one unit among the queries. A query's weights may sum to 0.1 or to 3, so its output is no longer an average: it can leave the range of the values. Row sums show this immediately, which is why the checker looks at them.
 
 </details>
 """
@@ -388,7 +388,7 @@ A query may have no key at all, as padding does. There implementations differ:
 | $-\infty$, plain softmax | `nan` |
 | $-\infty$, guarded softmax | zeros (PyTorch's SDPA, and this course) |
 
-**Predict.** One query of three may see nothing; the loss ignores its row. Is the gradient of the *values* affected? And of the keys?
+**Predict.** One of three queries sees nothing; the loss ignores its row. Is the gradient of the *values* affected? And that of the keys?
 """
 
 # %%
@@ -435,7 +435,7 @@ Write `scaled_dot_product_attention(query, key, value, attn_mask=None, scale=Non
 
 - `(..., L, d_k)`, `(..., S, d_k)`, `(..., S, d_v)` give `(..., L, d_v)`; `scale` as before.
 - `attn_mask` is boolean, True = may attend, and broadcasts to `(..., L, S)`.
-- A query that may see nothing gives zeros, and all gradients stay finite.
+- A query with no visible key gives zeros, and all gradients stay finite.
 - Neither inputs nor mask are changed.
 
 Write the steps yourself. An answer that calls `F.scaled_dot_product_attention` is recognised and named, and does not pass. A fill of -1e9 passes if empty rows end as zeros.
@@ -533,7 +533,7 @@ No. Scaled scores of random vectors still have standard deviation 1. Two scores 
 r"""
 ## 6. A weighted average, and how wide it looks
 
-Averages with weights that fall with distance are older than neural networks: Nadaraya and Watson, 1964, estimate a curve at $x$ by averaging the measured $y_j$ with weights $e^{-(x - x_j)^2 / 2h^2}$. The **bandwidth** $h$ says how far to look.
+Averages with weights that fall with distance are much older than attention: Nadaraya and Watson, 1964, estimate a curve at $x$ by averaging the measured $y_j$ with weights $e^{-(x - x_j)^2 / 2h^2}$. The **bandwidth** $h$ says how far to look.
 
 This is attention. Expand the square: $-\tfrac12(x - x_j)^2 = x\,x_j - \tfrac12x_j^2 - \tfrac12x^2$. The last term is the same for every key, so the softmax cancels it. The rest is a dot product of the query $(x, 1)$ and the key $(x_j, -\tfrac12 x_j^2)$, and the scale is $1/h^2$.
 """
@@ -575,7 +575,7 @@ for h, name, colour, at, style in (
 r"""
 <details><summary>Answer</summary>
 
-At 0.05 a query takes nearly everything from its nearest point: the noise comes through. At 5 all weights are about equal: the mean of everything. The estimate that one wants is in between. In a model nobody sets $h$ by hand: learned queries and keys can grow or shrink, which does the same.
+At 0.05 a query takes nearly everything from its nearest point: the noise comes through. At 5 all weights are about equal: the mean of everything. The useful estimate lies in between. In a model nobody sets $h$ by hand: learned queries and keys can grow or shrink, which does the same.
 
 </details>
 
@@ -770,11 +770,11 @@ r"""
 r"""
 ## 8. What the softmax lets through
 
-The slope of weight $i$ in score $j$, from the quotient rule:
+The slope of weight $i$ with respect to score $j$, from the quotient rule:
 
 $$\frac{\partial w_i}{\partial s_j} = \frac{\partial}{\partial s_j}\frac{e^{s_i}}{\sum_m e^{s_m}} = \begin{cases} w_i - w_i w_i & i = j\\ \phantom{w_i} - w_i w_j & i \ne j\end{cases} \qquad J = \mathrm{diag}(w) - w w^\top$$
 
-Nothing but the weights is needed. On the weights of section 1, rounded to (0.48, 0.30, 0.22): the slope of the first weight in its own score is $0.48\cdot0.52 \approx 0.25$; in the second score, $-0.48\cdot0.30 \approx -0.14$.
+Nothing but the weights is needed. On the weights of section 1, rounded to (0.48, 0.30, 0.22): the slope of the first weight with respect to its own score is $0.48\cdot0.52 \approx 0.25$; with respect to the second score, $-0.48\cdot0.30 \approx -0.14$.
 
 **Predict.** What is the sum of each row of $J$? What is $J$ if one weight is 1 and the others 0?
 """
@@ -790,7 +790,7 @@ print("one weight is 1:\n", attention.softmax_jacobian(torch.tensor([1.0, 0.0, 0
 r"""
 <details><summary>Answer</summary>
 
-Rows sum to 0: adding a constant to all scores changes no weight. With one weight at 1, $J$ is zero: no score can move anything. That is what *saturated* means. The slope $w(1-w)$ of a weight in its own score is at most 1/4, reached at 1/2.
+Rows sum to 0: adding a constant to all scores changes no weight. With one weight at 1, $J$ is zero: no score can move anything. That is what *saturated* means. The slope $w(1-w)$ of a weight with respect to its own score is at most 1/4, reached at 1/2.
 
 </details>
 """
@@ -850,7 +850,7 @@ r"""
 
 - the **entropy** of the weights, $-\sum_j w_j \ln w_j$: $\ln 64$ for equal weights, 0 for a single choice. Its unit is the **nat**, because the logarithm is the natural one;
 - the **top weight**;
-- the **norm of the Jacobian** $\|J\|$ (all entries squared, summed, rooted; the median over queries): how strongly the weights answer to the scores.
+- the **norm of the Jacobian** $\|J\|$ (the root of the sum of all squared entries; the median over queries): how strongly the weights respond to the scores.
 
 **Predict.** Sketch the three curves without the scale and with it. Which of the unscaled curves is *not* monotone?
 """
@@ -899,13 +899,13 @@ plotting.power_axis(panels[-1], widths)
 r"""
 <details><summary>Answer</summary>
 
-With the scale all three are flat: the width plays no part. Without it the entropy falls towards 0 and the top weight rises towards 1. The Jacobian's norm is the one that is not monotone: at $d_k = 16$ it is *larger* unscaled (0.33 against 0.18)<!-- shown: 0.33 0.18 -->, because a weight near 1/2 answers best. It has collapsed at 1024.
+With the scale all three are flat: the width plays no part. Without it the entropy falls towards 0 and the top weight rises towards 1. The Jacobian's norm is the one that is not monotone: at $d_k = 16$ it is *larger* unscaled (0.33, compared with 0.18)<!-- shown: 0.33 0.18 -->, because a weight near 1/2 responds most. It has collapsed at 1024.
 
 So "without the scale gradients vanish" is true for wide heads only. At width 4 or 16 there is nothing to repair.
 
 </details>
 
-Try it yourself: change the width, switch the scale on and off, and turn the **temperature** (the scores are divided by it) until an unscaled wide head looks like a scaled one. Which temperature do you need?
+Try it yourself: change the width, switch the scale on and off, and change the **temperature** (the scores are divided by it) until an unscaled wide head looks like a scaled one. Which temperature do you need?
 """
 
 # %% tags=["nbval-ignore-output"] reason="a widget has a new id in every run"
@@ -924,7 +924,7 @@ $T = \sqrt{d_k}$. Scaling is nothing but a temperature that grows with the width
 r"""
 **Find the error.** A published example: "Unscaled, at $d_k = 64$, a softmax over ten keys might be (0.45, 0.18, 0.12, 0.08, 0.06, 0.04, 0.03, 0.02, 0.01, 0.01), reasonably distributed; at $d_k = 512$ it is saturated, and the gradient is 800 times smaller."
 
-**Predict.** The logarithm turns weights back into scores, up to a constant. Which standard deviation do the scores of the printed row have, and which should they have?
+**Predict.** The logarithm turns weights back into scores, up to a constant. What standard deviation do the scores of the printed row have, and what should it be?
 """
 
 # %%
@@ -1026,7 +1026,7 @@ check("attention_backward", attention_backward)
 
 # %% [markdown]
 r"""
-**The oracle** again, now on the reference and two leading axes. One line more shows what the scale does here.
+**The oracle** again, now on the reference and two leading axes.
 """
 
 # %%
@@ -1044,7 +1044,7 @@ print("all three gradients agree with autograd")
 **Check yourself.** You forget the scale in the backward pass, though the forward pass has it. What happens in training?
 
 - A. nothing: the optimiser's step size absorbs it
-- B. gradients of queries and keys are too large by the square root of the width, values' are right
+- B. gradients of queries and keys are too large by the square root of the width; those of the values are right
 - C. all three are too large by that factor
 
 <details><summary>Answer</summary>
@@ -1062,7 +1062,7 @@ r"""
 
 Saturation at the start is a fact about random vectors. Whether it hurts is a question for an experiment, on the smallest language model with attention: it reads up to 16 characters and predicts the next.
 
-Each character and each place has a learned row, an **embedding**; their sum is the stream. One head reads it, then a **feed-forward block**: two matrices with a smooth bend between them (GELU), applied to each position by itself. Both see the stream through a **LayerNorm**, which brings a row to mean 0 and variance 1, and *add* what they find to it: a **residual connection**.
+Each character and each place has a learned row, an **embedding**; their sum is the stream. One head reads it, then a **feed-forward block**: two matrices with a smooth bend between them (GELU), applied to each position separately. Both see the stream through a **LayerNorm**, which brings a row to mean 0 and variance 1, and *add* what they find to it: a **residual connection**.
 """
 
 
@@ -1150,7 +1150,7 @@ for (start, scaled), loss in live.items():
 r"""
 <details><summary>Answer</summary>
 
-The two runs with the scale come first, at 2.07 and 2.09. Without it, the unit variance start is far behind (2.47). The small start pays much less (2.17)<!-- shown: 2.07 2.09 2.47 2.17 -->, with this seed.
+The two runs with the scale come first, both at about 2.1. Without it, the unit-variance start is far behind, at 2.4 or 2.5. The small start loses much less<!-- shown: 2.1; unit variance  unscaled  loss > 2.35; gpt            unscaled  loss < 2.25 -->, with this seed.
 
 </details>
 """
@@ -1158,6 +1158,8 @@ The two runs with the scale come first, at 2.07 and 2.09. Without it, the unit v
 # %% [markdown]
 r"""
 One run is an anecdote. A script in the repository (`benchmarks/chapter_03_scaling.py`) trained the same model, `course_utils.models.CharacterModel`, with five seeds, four widths and two learning rates; its record is read here. What counts is the **extra loss** of a run without the scale over its twin with it: same seed, same start, same data.
+
+**Predict.** From which start, and at which widths, does leaving out the scale cost anything? Do larger steps make it better or worse?
 """
 
 # %%
@@ -1253,7 +1255,7 @@ r"""
 
 Each of the two products costs $2\,L S\,d$ operations (a multiplication and an addition): together $2LS(d_k + d_v)$. A published table prints $n^2 d$ as "the time operations" of a model of width $d = 512$, and $4n^2$ bytes as "the memory for attention weights".
 
-**Predict.** By which factor is the first off? Which part of the layer does it leave out, and up to which length is that part the larger one?
+**Predict.** By what factor is the first off? Which part of the layer does it leave out, and up to what length is that part the larger one?
 """
 
 # %%
@@ -1278,13 +1280,13 @@ print(f"with 6 for each score (scale, maximum, shift, exp, sum, divide): {core +
 r"""
 <details><summary>Answer</summary>
 
-The table lacks a factor of 4: two products, two operations each. It also leaves out the four projections ($Q$, $K$, $V$ and output), $8nd^2$ in all. They cost more than attention as long as $n < 2d$, here up to 1024: at that length both columns are equal. "Attention is quadratic" is true, and at moderate lengths the linear layers are the larger bill.
+The table lacks a factor of 4: two products, two operations each. It also leaves out the four projections ($Q$, $K$, $V$ and output), $8nd^2$ in all. They cost more than attention as long as $n < 2d$, here up to 1024: at that length both columns are equal. "Attention is quadratic" is true, and at moderate lengths the linear layers cost more.
 
 The table's last entry, 8.590 Gflop at 4096<!-- shown 2: 8.590 -->, is by coincidence exactly the projections.
 
 </details>
 
-**Predict.** And the memory: batch 2, 8 heads, 4096 tokens. The table says 64 MiB.
+**Predict.** And how much memory do the weights take with batch 2, 8 heads and 4096 tokens? The table says 64 MiB.
 """
 
 
@@ -1325,11 +1327,11 @@ for p in (0.0, 0.1):
 r"""
 <details><summary>Answer</summary>
 
-1024 MiB, a GiB, for one layer<!-- shown: 1024 -->: the table's figure is for one head of one sequence. Training keeps more than the weights. In the measurement at 512 tokens dropout keeps its own mask and a second copy. Chapter 09 computes attention without ever storing the matrix.
+1024 MiB, a GiB, for one layer<!-- shown: 1024 -->: the table's figure is for one head of one sequence. Training keeps more than the weights. In the measurement at 512 tokens dropout keeps its own mask and a second copy of the weights. Chapter 09 computes attention without ever storing the matrix.
 
 </details>
 
-**Why this score won.** A published text names its being "parameter-free". Section 2 found the parameters. What the dot product does save is *memory for each pair*: it sums over the width inside a matrix product, while the additive score of chapter 02 needs a vector for each pair before it can apply tanh.
+**Why this score won.** Because it is "parameter-free", says a published text. Section 2 found the parameters. What the dot product does save is *memory for each pair*: it sums over the width inside a matrix product, while the additive score of chapter 02 needs a vector for each pair before it can apply tanh.
 """
 
 
@@ -1418,7 +1420,7 @@ r"""
 2. Right under a condition: independence (section 7).
 3. Right for self-attention; in general only keys and values share their number (section 2).
 4. Wrong where dropout comes between: the third slip below.
-5. Right for 99.7 % of pairs of a normal distribution, and at the start of training. A trained model leaves that range: growing scores is how it becomes sure.
+5. Right for 99.7% of pairs of a normal distribution, and at the start of training. A trained model leaves that range: growing scores is how it becomes sure.
 6. Cannot be checked: the recurrent networks around them did not scale either, and no experiment separates the two.
 
 </details>
@@ -1426,7 +1428,7 @@ r"""
 
 # %% [markdown]
 """
-And five passages, each with what it takes to judge it. The section that it belongs to is named.
+Now five passages, each with what you need to judge it and the number of the section that it belongs to.
 """
 
 # %% [markdown]
@@ -1468,7 +1470,7 @@ print(f"unscaled range for 64: ±{3 * math.sqrt(64):.0f}   scaled, for any width
 r"""
 <details><summary>Answer</summary>
 
-12.3 is 1.54 standard deviations; 12 % of pairs exceed it in size, and the mean size is 6.4<!-- shown: 1.54 12 6.4 -->. A pair cannot change its dimension, but 35.2 is about the same number of standard deviations at 512. Read that way the example is sound: scaled, both give about 1.5.
+12.3 is 1.54 standard deviations; 12% of pairs exceed it in size, and the mean size is 6.4<!-- shown: 1.54 12 6.4 -->. A pair cannot change its dimension, but 35.2 is about the same number of standard deviations at 512. Read that way the example is sound: scaled, both give about 1.5.
 
 </details>
 """
@@ -1492,7 +1494,7 @@ print(f"after dropout:  {sums.min():.4f} to {sums.max():.4f}, mean {sums.mean():
 """
 <details><summary>Answer</summary>
 
-Anything around 1: some weights are set to 0 and the others divided by 0.9, which keeps the mean and not the row. A test that rows sum to 1 passes in `eval()` and fails in `train()`. Return the weights from *before* the dropout if people are going to look at them.
+Anything around 1: some weights are set to 0 and the others divided by 0.9, which keeps the expected value of each weight, but not the sum of the row. A test that rows sum to 1 passes in `eval()` and fails in `train()`. Return the weights from *before* the dropout if people are going to look at them.
 
 </details>
 """
@@ -1514,7 +1516,7 @@ for scores in ([20.0, 18.0, -15.0, -18.0], [20.0, 8.0, -15.0, -18.0]):
 """
 <details><summary>Answer</summary>
 
-The largest possible slope is 0.25, so 0.105 is two fifths of it: healthy. What counts is the distance between the *two highest* scores, here 2; the size of the others is beside the point. With 8 in place of 18 the slope falls to about six millionths.
+The largest possible slope is 0.25, so 0.105 is two fifths of it: healthy. What counts is the distance between the *two highest* scores, here 2; the size of the others is beside the point. With 8 instead of 18 the slope falls to about six millionths.
 
 </details>
 """
@@ -1539,7 +1541,7 @@ for name, std in (("usual start", d_model**-0.5), ("T5's start", (d_model * d_k)
 r"""
 <details><summary>Answer</summary>
 
-About 1. The factor has moved into the first weights. Other models divide queries and keys by their norms and learn the temperature (Henry et al., 2020): no dot product can then grow with the width at all.
+About 1. The factor has moved into the initial query matrix. Other models divide queries and keys by their norms and learn the temperature (Henry et al., 2020): no dot product can then grow with the width at all.
 
 **And a claim that no one tested.** "Small softmax gradients compound over the layers and make training impossible." Around each attention block runs a residual connection, which carries gradients past it whatever the softmax does. Our own runs without the scale learn too, only worse.
 
@@ -1550,7 +1552,7 @@ About 1. The factor has moved into the first weights. Other models divide querie
 r"""
 ## Yours: the chapter's experiments, with your functions
 
-The model of section 11 once more, and the saturation of section 9, with every function that you have passed in place of the course's. Steps and batches are few, so that slow code has a chance; float64, so that two right ways agree to rounding. Nothing passed yet? Then the course's own run.
+The model of section 11 once more, and the saturation of section 9, with every function that you have passed instead of the course's. Steps and batches are few, so that slow code has a chance; float64 is used, so that two right ways agree to rounding. If you have passed nothing yet, the course's own functions run.
 """
 
 # %% tags=["nbval-ignore-output"] reason="whose functions run, and how fast, depends on the reader"
@@ -1595,7 +1597,7 @@ note
 r"""
 ## Recap
 
-1. Attention is $\mathrm{softmax}(QK^\top/\sqrt{d_k})\,V$: each query takes an average of the values, with weights from its match with the keys. A query that may see nothing takes nothing, and gets zero gradient.
+1. Attention is $\mathrm{softmax}(QK^\top/\sqrt{d_k})\,V$: each query takes an average of the values, with weights from its match with the keys. A query with no visible key takes nothing, and gets zero gradient.
 2. For independent components of mean 0 and variance 1, $\mathrm{Var}(q\cdot k) = d_k$. If $q = k$ the variance doubles; identical components make it $d_k^2$.
 3. The softmax lets $\mathrm{diag}(w) - ww^\top$ through. Unscaled wide heads put nearly all weight on one key, and that matrix is nearly zero."""
 
@@ -1604,7 +1606,7 @@ r"""
 4. Training suffers when a head is sure before it has learned where to look: with scores that start large, or that large steps make large. A small start with small steps needs no scale at moderate widths; wide heads need it anyway, and it costs nothing. Attention takes $2LS(d_k + d_v)$ operations and $LS$ weights per head, sequence and layer; the projections cost more until $n = 2d$.
 5. The backward pass is four lines; only the last contains the scale.
 
-**Next**: chapter 04 asks where queries, keys and values come from, and why they are three.
+**Next**: chapter 04 asks where queries, keys and values come from, and why there are three of them.
 """
 
 # %% [markdown]

@@ -16,7 +16,7 @@ r"""
 
 *You will be able to*
 
-1. explain query, key and value as a dictionary that answers every question, and say where the comparison ends;
+1. explain query, key and value as a dictionary that answers every question, and say where the analogy breaks down;
 2. write the projections, separate and fused, and attention from one sequence to another;
 3. read $W_Q W_K^\top$ as one bilinear form, and say what attention without projections cannot express;
 4. count the parameters and operations of the projections, and check published shares.
@@ -30,7 +30,7 @@ r"""
 """
 As before: a question comes before each experiment. Write your guess down, run the cell, then open the answer.
 
-The letters of chapter 03 stay: $L$ queries, $S$ keys and values, widths $d_k$ and $d_v$. New is $d_{model}$, the width of the stream that queries, keys and values are made from. Positions are rows, so a matrix $W$ is multiplied from the right: $x W$.
+The letters of chapter 03 stay: $L$ queries, $S$ keys and values, widths $d_k$ and $d_v$. So does $d_{model}$, the width of the stream; here queries, keys and values are made from it. Positions are rows, so a matrix $W$ is multiplied from the right: $x W$.
 """
 
 # %%
@@ -143,7 +143,7 @@ _ = axes.set_xticks([0, 90, 180, 270], ["0\neast", "90\nnorth", "180\nwest", "27
 r"""
 <details><summary>Answer</summary>
 
-At 1 the steps are gone: each answer mixes all four. At 0.02 it is a staircase. At exactly 45° both keys score the same, so at *every* temperature they share equally: no softness decides between equals.
+At 1 the steps are gone: each answer mixes all four. At 0.02 it is a staircase. At exactly 45° both keys score the same, so at *every* temperature they share equally: no temperature can decide between equals.
 
 </details>
 
@@ -173,7 +173,7 @@ Write `soft_lookup(query, key, value, temperature) -> out`.
 
 # %% exercise="soft_lookup"
 def soft_lookup(query, key, value, temperature):
-    """Return, for each query, the mix of values that its keys' matches ask for."""
+    """Return, for each query, the values mixed in proportion to how well their keys match."""
     ### BEGIN SOLUTION: Compare all pairs, turn each row into shares, mix the values.
     matches = torch.einsum("ld,sd->ls", query, key)
     shares = torch.softmax(matches / temperature, dim=-1)
@@ -482,8 +482,9 @@ for panel, way in zip(
 r"""
 <details><summary>Answer</summary>
 
+- *No projections* is worst: most of the weight stays on the day itself.
 - *Symmetric* ends at 0.693, which is $\ln 2$<!-- shown: 0.693 -->: half of the weight on tomorrow, half on yesterday, in every run.
-- *Shared* is worse. Its score is a squared length on the diagonal, so a day cannot be kept from looking at itself either.
+- *Shared* lies in between. Its score is a squared length on the diagonal, so a day cannot be kept from looking at itself either.
 - *Separate* and *one-sided* learn it completely.
 
 </details>
@@ -512,7 +513,7 @@ r"""
 
 <details><summary>Answer</summary>
 
-- A is wrong, the other way round: $W_Q W_K^\top$ has rank at most $d_k$; one full matrix has no such limit.
+- A is the wrong way round: $W_Q W_K^\top$ has rank at most $d_k$; one full matrix has no such limit.
 - **B is right.** A head of width 64 in a stream of 512 holds $2\cdot512\cdot64$ numbers instead of $512^2$, and compares vectors of width 64 instead of 512.
 - C is wrong: $x_iW\cdot x_j$ is symmetric only if $W$ is.
 
@@ -525,7 +526,7 @@ r"""
 
 <details><summary>Answer</summary>
 
-No. The proof uses both $s(i, j)$ and $s(j, i)$. Behind a causal mask one of the two is always hidden, so symmetry binds nothing across pairs. Reformer also divides keys by their length and keeps a position from looking at itself where it can. A statement about expressiveness is a statement about all its conditions.
+No. The proof uses both $s(i, j)$ and $s(j, i)$. Under a causal mask one of the two is always hidden, so each score is used by one query only and the chain of inequalities breaks. Reformer also divides keys by their length and keeps a position from looking at itself unless there is nothing else to look at. A statement about expressiveness is a statement about all its conditions.
 
 </details>
 """
@@ -538,7 +539,7 @@ Write a score out: the two matrices meet without anything between them.
 
 $$s_{ij} = \frac{(x_i W_Q)(x_j W_K)^\top}{\sqrt{d_k}} = \frac{x_i\, \overbrace{W_Q W_K^\top}^{M}\, x_j^\top}{\sqrt{d_k}}, \qquad M = \underbrace{\tfrac12(M + M^\top)}_{\text{symmetric}} + \underbrace{\tfrac12(M - M^\top)}_{\text{antisymmetric}}$$
 
-$M$ is a **bilinear form** (the *QK circuit* of Elhage et al., 2021; with $\sqrt{d_k}$ left out, the *general* score of Luong et al., 2015). Its symmetric part says how alike two tokens must be. Its antisymmetric part says which of the two looks at the other.
+$M$ is a **bilinear form** (the *QK circuit* of Elhage et al., 2021; with $\sqrt{d_k}$ left out, the *general* score of Luong et al., 2015). Its symmetric part scores a pair the same in both directions. Its antisymmetric part says which of the two looks more at the other.
 
 **Predict.** For each day take $s(\text{today}, \text{tomorrow}) - s(\text{tomorrow}, \text{today})$. Which part keeps this difference? And what does that part add to a token's score for itself?
 """
@@ -678,7 +679,7 @@ print(f"1 token:        {times_slower(x[0, :1]):.2f} times as long")
 r"""
 <details><summary>Answer</summary>
 
-The same numbers up to rounding, and exactly as many operations. What is saved is starting two more products and reading $X$ twice more. On one thread of a processor the ratio for long inputs is near 1, on either side; for a single token the start counts for more. "Fused is faster" is a statement about a machine: measure on yours.
+The same numbers up to rounding, and exactly as many operations. The fused form saves starting two products and reading $X$ two more times. On one thread of a CPU the ratio for long inputs is near 1, on either side; for a single token the start-up cost counts for more. "Fused is faster" is a statement about a machine: measure on yours.
 
 </details>
 
@@ -743,12 +744,12 @@ $$Q = X W_Q, \qquad K = C W_K, \qquad V = C W_V$$
 | used in | encoder layers, language models | a decoder that reads an encoder; text that reads an image |
 | for | how parts of one sequence depend on each other | taking what is needed from elsewhere |
 
-$X$ and $C$ may differ in length *and* width; $W_Q$ and $W_K$ lead both to $d_k$. The output has a row for each query.
+$X$ and $C$ may differ in length *and* width; $W_Q$ and $W_K$ bring both to width $d_k$. The output has a row for each query.
 """
 
 # %% [markdown]
 r"""
-**An example that can be read.** A translator writes *le chat s'assit* and reads *the cat sat on the mat*. Matrices set by hand: what a French word *wants* has four entries (determiner, noun, verb, about the subject); an English word has eight, the same four, then preposition and three of meaning (animal, rest, cloth).
+**An example that can be read.** A translator writes *le chat s'assit* and reads *the cat sat on the mat*. The matrices are set by hand. What a French word *wants* has four entries (determiner, noun, verb, about the subject). What an English word *has* has eight: the same four, then preposition, then three for meaning (animal, rest, cloth).
 
 **Predict.** $W_K$ passes on grammar only, $W_V$ meaning only. Which English word does *chat* find, through which features, and what does it get?
 """
@@ -790,7 +791,7 @@ for word, row in zip(french, out.tolist(), strict=True):
 """
 <details><summary>Answer</summary>
 
-*cat*: it is a noun and belongs to the subject; *mat* is only a noun. The key of *cat* holds nothing but grammar, its value nothing but meaning, and *chat* gets *animal*. That is why keys and values are two: one is for being found, the other for being used. A trained model makes such matrices itself, and they are rarely so readable.
+*cat*: it is a noun and belongs to the subject; *mat* is only a noun. The key of *cat* holds nothing but grammar, its value nothing but meaning, and *chat* gets *animal*. That is why there are both keys and values: one is for being found, the other for being used. A trained model makes such matrices itself, and they are rarely so readable.
 
 </details>
 
@@ -809,7 +810,7 @@ print("French shuffled, rows of the output shuffled alike:", torch.allclose(out[
 """
 <details><summary>Answer</summary>
 
-The pairs are a set: the columns of the weights move, the output stays. Queries do not know of each other: their rows move along. Word order has to be put into the vectors themselves; chapter 07 does.
+The pairs are a set: the columns of the weights move, the output stays. Queries do not know of each other: their rows move along. Word order has to be added; chapter 07 does that.
 
 </details>
 
@@ -895,7 +896,7 @@ check("qkv_parameters", qkv_parameters)
 """
 **BERT-base** (Devlin et al., 2019): 12 layers, width 768, 12 heads of width 64, 30,522 word pieces, 512 positions. A layer also holds an *output projection* (a square matrix that mixes the heads), a *feed-forward block* (two matrices, to width 3072 and back) and two *LayerNorms* (a factor and a shift for each channel). Above the last layer there is one more square matrix, the *pooler*.
 
-**Predict.** A published text says: 1,769,472 numbers in the three projections of a layer, 21.2 million in all layers, 19 % of the model. Which of the three would you check first?
+**Predict.** A published text says: 1,769,472 numbers in the three projections of a layer, 21.2 million in all layers, 19% of the model. Which of the three numbers is wrong, if any?
 """
 
 # %%
@@ -917,13 +918,13 @@ print(f"one head of width 64 instead of 12: {measure.qkv_parameters(d, 1, 64, 64
 r"""
 <details><summary>Answer</summary>
 
-All three hold: 19.4 % of 109,482,240<!-- shown: 19.4 109,482,240 -->, biases not counted. The embeddings are the other large part.
+None: all three hold, 19.4% of 109,482,240<!-- shown: 19.4 109,482,240 -->, biases not counted. The feed-forward blocks are the largest part, more than half of the model; the embeddings are slightly larger than the projections.
 
 </details>
 
-**Find the error.** The same text goes on: the projections cost $6nd^2$ operations, 1.8 billion at $n = 512$; "this represents only about 20 % of the total attention computation; $QK^\top$ and $AV$ dominate".
+**Find the error.** The same text goes on: the projections cost $6nd^2$ operations, 1.8 billion at $n = 512$; "this represents only about 20% of the total attention computation; $QK^\top$ and $AV$ dominate".
 
-**Predict.** Attention of a layer: three projections, $QK^\top$, weights times values, output projection. Which share do the three projections have at 512 tokens?
+**Predict.** Attention of a layer: three projections, $QK^\top$, weights times values, output projection. What share do the three projections have at 512 tokens?
 """
 
 
@@ -958,11 +959,11 @@ print(f"Q, K, V: {flops['Q, K, V']:,}")
 r"""
 <details><summary>Answer</summary>
 
-56 % of attention<!-- shown: 56 -->. The 20 % fits another denominator: 22.5 %<!-- shown: 22.5 --> is their share of the *whole layer*, feed-forward block included. And $QK^\top$ with $AV$ do not dominate at 512: they are a quarter of attention, a tenth of the layer.
+56% of attention<!-- shown: 56 -->. The 20% fits another denominator: 22.5%<!-- shown: 22.5 --> is their share of the *whole layer*, feed-forward block included. And $QK^\top$ with $AV$ do not dominate at 512: they are a quarter of attention, a tenth of the layer.
 
 </details>
 
-**Predict.** $QK^\top$ and $AV$ cost $4n^2d$, the three projections $6nd^2$, and everything else in the layer brings the rest, projections included, to $24nd^2$. From which length on do the two products pass the projections, and from which the whole rest?
+**Predict.** $QK^\top$ and $AV$ cost $4n^2d$, the three projections $6nd^2$, and the rest of the layer, projections included, $24nd^2$. At what length do the two products overtake the projections, and at what length the whole rest?
 """
 
 # %% mystnb={"image": {"alt": "Share of a layer's operations against the number of tokens, 128 to 16,384. Feed-forward falls from 65 to 15 percent, the three projections from 24 to 5, while QKᵀ and AV rise from 3 to 78. Dashed lines mark 1,152 tokens, where they cross the projections, and 4,608, where they reach one half of the layer.<!-- shown: 65 15 24 5 3 78 -->"}}
@@ -998,14 +999,14 @@ for n in (3 * d // 2, 6 * d):
 r"""
 <details><summary>Answer</summary>
 
-At $n = \tfrac32 d = 1152$ and at $n = 6d = 4608$<!-- shown: 1152 4608 -->, exactly. "Attention is quadratic" starts to matter for the bill at thousands of tokens, not at hundreds.
+At $n = \tfrac32 d = 1152$ and at $n = 6d = 4608$<!-- shown: 1152 4608 -->, exactly. "Attention is quadratic" starts to matter for the cost at thousands of tokens, not at hundreds.
 
 </details>
 
 **Check yourself.** A model doubles its heads and keeps $d_{model}$. What happens to the operations of $QK^\top$?
 
 - A. they double
-- B. they stay
+- B. they stay the same
 - C. they halve
 
 <details><summary>Answer</summary>
@@ -1028,7 +1029,7 @@ Each line is in print. Right, wrong, or right under a condition?
 3. "In self-attention every token can reach every other token."
 4. "A separate projection lets the query learn to emphasise what is looked for."
 5. "Cross-attention: K = V = X_enc W."
-6. "Position 1 attends most strongly to itself (45 %)", about an untrained example of five tokens.
+6. "Position 1 attends most strongly to itself (45%)", about an untrained example of five tokens.
 7. "For each element we compute scores for all *other* elements."
 8. "Self-attention: Q = K = V = X" in one text, "Q = K = V = XW" in another.
 """
@@ -1061,7 +1062,7 @@ print(f"weight on itself, on average {weights.diagonal(dim1=-2, dim2=-1).mean():
 r"""
 ## Yours: the chapter's experiments, with your functions
 
-Tomorrow is learned once more, the translator reads once more, and the land is asked for its height, with every function that you have passed in place of the course's. Nothing passed yet? Then the course's own run.
+Tomorrow is learned once more, the translator reads once more, and the land is asked for its height, with every function that you have passed instead of the course's. If you have passed nothing yet, the course's own functions run.
 """
 
 # %% tags=["nbval-ignore-output"] reason="whose functions run, and how fast, depends on the reader"
@@ -1114,7 +1115,7 @@ r"""
 
 # %% [markdown]
 r"""
-4. The projections hold $H d_{model}(2d_k + d_v)$ numbers: in BERT-base 1,769,472 per layer, 19.4 % of the model. At 512 tokens they are 56 % of attention's operations and 22.5 % of the layer's; $QK^\top$ and $AV$ pass them at $1.5\,d$ tokens.
+4. The projections hold $H d_{model}(2d_k + d_v)$ numbers: in BERT-base 1,769,472 per layer, 19.4% of the model. At 512 tokens they are 56% of attention's operations and 22.5% of the layer's; $QK^\top$ and $AV$ pass them at $1.5\,d$ tokens.
 
 **Next**: chapter 05 puts several heads side by side.
 """

@@ -72,11 +72,11 @@ r"""
 
 One head gives (0.5, 0.5) both times: the average has forgotten which letter stood where. Two heads, each with an average of its own, keep both.
 
-Unequal weights, say 0.7 and 0.3, would leave a trace of the order, but then one side speaks louder for no reason of its own, and everything downstream has to decode it. Section 10 trains models with one head and with several, and shows what becomes of this.
+Unequal weights, say 0.7 and 0.3, would leave a trace of the order, but then one side speaks louder for no good reason, and everything downstream has to decode it. Section 10 trains models with one head and with several, and shows what becomes of this.
 
 </details>
 
-So let several attentions run side by side. Each has its own small queries, keys and values; their outputs stand side by side in one wider vector. Each of these attentions is a **head**.
+So let several attentions run side by side. Each has its own small queries, keys and values; their outputs are laid side by side in one wider vector. Each of these attentions is a **head**.
 """
 
 # %% [markdown]
@@ -155,7 +155,7 @@ Write `split_heads(x, num_heads) -> heads`.
 
 - `x` is `(B, L, d_model)`, the result `(B, H, L, d_k)` with $d_k$ = d_model / num_heads.
 - Head $h$ owns the channels $h\,d_k$ to $(h+1)\,d_k - 1$ of every position.
-- Any sizes, `num_heads` = 1 too. `x` may be non-contiguous.
+- Any sizes, including `num_heads` = 1. `x` may be non-contiguous.
 - The result has the dtype of `x`, whichever that is, and carries gradients.
 
 The check sends numbers that say where they came from.
@@ -265,11 +265,11 @@ Usually $d_k = d_v = d_{model}/H$. Then the $H$ small matrices $W_h^Q$, side by 
 
 # %% [markdown]
 r"""
-Side by side and then one matrix is the same as a matrix for each head and then a sum:
+Putting the heads side by side and applying one matrix is the same as applying a matrix to each head and summing:
 
 $$[\mathrm{head}_1 \cdots \mathrm{head}_H]\,W^O = \sum_h \mathrm{head}_h\, W^O_{\text{rows of } h}$$
 
-**Predict.** Until which step are the heads independent of each other? What would be lost if the heads were simply added, without $W^O$?
+**Predict.** Up to which step are the heads independent of each other? What would be lost if the heads were simply added, without $W^O$?
 """
 
 # %% mystnb={"image": {"alt": "Head 0 and head 1, each 3 by 2, side by side make a 3 by 4 matrix; times the 4 by 4 matrix W_o this gives the 3 by 4 output. Every square holds its number."}}
@@ -357,14 +357,14 @@ for name, out in wrong.items():
 r"""
 <details><summary>Answer</summary>
 
-The three forms differ by rounding alone. Of the wrong ones, the scale $1/\sqrt{d_{model}}$ is the closest, off by 30 %<!-- shown: 30 -->, and the most dangerous: weights that are a little too flat look like weights. The scale belongs to one head, $1/\sqrt{d_k}$, because its scores are sums of $d_k$ products.
+The three forms differ by rounding alone. Of the wrong ones, the scale $1/\sqrt{d_{model}}$ is the closest, off by 30%<!-- shown: 30 -->, and the most dangerous: weights that are a little too flat look like weights. The scale belongs to one head, $1/\sqrt{d_k}$, because its scores are sums of $d_k$ products.
 
 </details>
 """
 
 # %% [markdown]
 r"""
-**Check yourself.** A class with a single fused projection (no biases, no mask argument) is offered as a "drop-in" for one with four separate projections with biases, at width 512. How many parameters differ, and where can it not be dropped in?
+**Check yourself.** A class with a single fused projection (no biases except on the output, no mask argument) is offered as a "drop-in" for one with four separate projections with biases, at width 512. By how many parameters do the two differ, and where can it not be dropped in?
 
 <details><summary>Answer</summary>
 
@@ -463,10 +463,10 @@ To 1 over the *heads*. The heads now compete for each pair, and a query's weight
 r"""
 ## 5. PyTorch's own, with the same weights
 
-`nn.MultiheadAttention` is what most models were trained with. The course's module `MultiHeadAttention` gives its parameters the same names and layout, so a `state_dict` of one loads into the other. Two things differ:
+`nn.MultiheadAttention` is PyTorch's own module for this. The course's module `MultiHeadAttention` gives its parameters the same names and layout, so a `state_dict` of one loads into the other. Two things differ:
 
 - **its masks are inverted**: True means *may not* attend;
-- a mask for each head has the shape $(B\cdot H, L, S)$, without an axis of its own.
+- a mask for each head has the shape $(B\cdot H, L, S)$, without a separate axis for the heads.
 
 **Predict.** Same weights, same input. Do outputs and weights agree without a mask, with one for all, and with one for each head?
 """
@@ -500,7 +500,7 @@ They agree, all three. Without `average_attn_weights=False` theirs would return 
 
 </details>
 
-**Predict.** Now query 2 may see nothing. What does PyTorch's module return for it? Does it depend on whether one asks for the weights?
+**Predict.** Now query 2 has no visible key. What does PyTorch's module return for it? Does it depend on whether you ask for the weights?
 """
 
 # %%
@@ -577,7 +577,7 @@ The number of heads cancels: more heads are narrower heads. Both the parameters,
 
 </details>
 
-**Find the error.** "A single head needs $3d^2$ parameters, multi-head attention $4d^2$: only 33 % more, for $h$ times the representational capacity."
+**Find the error.** "A single head needs $3d^2$ parameters, multi-head attention $4d^2$: only 33% more, for $h$ times the representational capacity."
 
 **Predict.** There are two slips: in what is compared, and in what is promised. Find both before you go on.
 """
@@ -594,7 +594,7 @@ print(f"; difference {measure.mha_parameters(d, 8, True) - fused:,}")
 r"""
 <details><summary>Answer</summary>
 
-The 33 % are the price of $W^O$, which a single head may have too: the table above has it with one head. And no measure of capacity is multiplied by $h$. There are $h$ patterns instead of one, each with scores of a lower rank. Section 7 looks at that.
+The 33% is the price of $W^O$, which a single head may have too: the table above has it with one head. And no measure of capacity is multiplied by $h$. There are $h$ patterns instead of one, each with scores of a lower rank. Section 7 looks at that.
 
 </details>
 """
@@ -624,9 +624,9 @@ check("mha_parameters", mha_parameters)
 
 # %% [markdown]
 r"""
-**Is it as fast, too?** Operations count what is computed, not what is read and started. A loop starts three small products for each head; the batched form starts three large ones; the fused form reads the input once. Very narrow heads make long rows of short sums.
+**Are the three equally fast?** Operations count what is computed, not what is read and started. A loop starts three small products for each head; the batched form starts three large ones; the fused form reads the input once. Very narrow heads make long rows of short sums.
 
-**Predict.** For 4 sequences of 128 positions, width 256: the order of the three forms, at 8 heads and at 64? These are ratios on the machine that ran this cell; on yours they will differ, and on a GPU much more.
+**Predict.** For 4 sequences of 128 positions, width 256: which of the three forms is fastest and which slowest, at 8 heads and at 64? These are ratios on the machine that ran this cell; on yours they will differ, and on a GPU much more.
 """
 
 # %% tags=["nbval-ignore-output"] reason="times differ between machines and runs"
@@ -648,7 +648,7 @@ for num_heads in (8, 1, 64):
 r"""
 <details><summary>Answer</summary>
 
-Look at your own table. The three forms compute the same numbers with the same operations; what differs is overhead, and how often memory is read. Two published sentences to hold against it: "the fused projection is more efficient" (by how much depends on the machine) and "smaller heads are faster" (at a fixed width they cost the same operations, and very small ones tend to be *slower*).
+Look at your own table. The three forms compute the same numbers with the same operations; what differs is overhead, and how often memory is read. Compare two published sentences with it: "the fused projection is more efficient" (by how much depends on the machine) and "smaller heads are faster" (at a fixed width they cost the same operations, and very small ones tend to be *slower*).
 
 </details>
 """
@@ -679,7 +679,7 @@ Every matrix is a sum of matrices of rank 1, each with a size $\sigma_1 \ge \sig
 
 # %% [markdown]
 """
-**Predict.** What relative error has rank 8 for a random matrix: 10 %, 40 % or 80 %? And is every *pattern of attention* as hard as a random matrix?
+**Predict.** What relative error has rank 8 for a random matrix: 10%, 40% or 80%? And is every *pattern of attention* as hard as a random matrix?
 """
 
 # %%
@@ -713,7 +713,7 @@ _ = axes.set(ylim=(0, 1.05), xticks=range(0, 65, 8))
 r"""
 <details><summary>Answer</summary>
 
-78 %<!-- shown: 78 -->. A random matrix is the hardest case, though. "The previous position" needs width 2 only: put the positions on a circle, and let each ask for the point one step back; the softmax makes a soft preference as sharp as the vectors are long. Rank limits how many unrelated wishes one head can hold, not how sharp a simple one is. So neither "many heads" nor "wide heads" wins by itself: published models settle near widths of 64 to 128.
+78%<!-- shown: 78 -->. A random matrix is the hardest case, though. "The previous position" needs width 2 only: put the positions on a circle, and let each ask for the point one step back; the softmax makes a soft preference as sharp as the vectors are long. Rank limits how many unrelated wishes one head can hold, not how sharp a simple one is. So neither "many heads" nor "wide heads" wins by itself: published models settle near widths of 64 to 128.
 
 </details>
 """
@@ -731,7 +731,7 @@ Do heads really come to do different things? Take sequences of 12 letters *a* to
 | which letter comes first? | a fixed place |
 | which letter is the capital? | a content, wherever it is |
 
-The model is a Transformer with one layer: learned rows for tokens and places, one multi-head attention with LayerNorm and residual connection, a linear readout. The feed-forward block is left out, so that what the heads find can be read off directly. Chance is 25 %.
+The model is a Transformer with one layer: learned rows for tokens and places, one multi-head attention with LayerNorm and residual connection, a linear readout. The feed-forward block is left out, so that what the heads find can be read off directly. Chance is 25%.
 """
 
 
@@ -866,7 +866,7 @@ for seed in (0, 1, 2):
     trained[4, seed] = train(new_model(4, seed), seed, f"4 heads, seed {seed}")
 for (_, seed), model in trained.items():
     answered = int((accuracy(model) > 0.99).sum())
-    print(f"seed {seed}: {answered} of 4 questions answered in more than 99 % of all places")
+    print(f"seed {seed}: {answered} of 4 questions answered at more than 99% of positions")
 
 # %% [markdown]
 r"""
@@ -934,7 +934,7 @@ print(
 """
 Now the trained models. For each seed and head: how many percentage points does each question lose when this head alone is off? The last line of each block switches all of them off.
 
-**Predict.** Which pattern do you expect in each block of four lines? And what is left with no head at all: 25 % for every question?
+**Predict.** Which pattern do you expect in each block of four lines? And what is left with no head at all: 25% for every question?
 """
 
 # %% tags=["nbval-ignore-output"] reason="training differs in the last digits between machines"
@@ -948,12 +948,12 @@ for (_, seed), model in trained.items():
     for head, row in enumerate(lost[seed].clamp(min=0)):
         print(f"  head {head} off" + "".join(f"{100 * share:9.0f}" for share in row))
     rest = accuracy(model, ~everyone)
-    print("  left, none" + "".join(f"{100 * share:9.0f}" for share in rest))
+    print("  all off, %" + "".join(f"{100 * share:9.0f}" for share in rest))
 
 # %% mystnb={"image": {"alt": "Four groups of bars, one for each head switched off. In each group one of the four questions falls to chance or a little above it, a different one in each group; the other three stay at 100 percent."}}
 full, chance = accuracy(trained[4, 0]), 1 / LETTERS
 figure, panels = plt.subplots(1, 4, figsize=(plotting.WIDTH, 3.2), sharey=True)
-plotting.headline(figure, "Without one head, one question is lost,\neach head's own")
+plotting.headline(figure, "Take a head away and one question\nis lost: its own")
 colours = list(plotting.COLOURS.values())
 for head, panel in enumerate(panels):
     panel.bar(range(4), 100 * (full - lost[0][head]), color=colours)
@@ -1022,7 +1022,7 @@ head_grid(
 
 <details><summary>Answer</summary>
 
-Every position that answers questions needs every head, so all inner bars are of a similar height. The bars say how far the output *moves*, not how much accuracy is lost: both outermost positions move too, and nobody asks them anything. An ablation in the task's own currency, as in the table above, is the stronger evidence.
+About equally far at all inner positions: each of them answers all the questions and needs every head. No position stays put. The bars say how far the output *moves*, not how much accuracy is lost: both outermost positions move too, and nobody asks them anything. An ablation in the task's own currency, as in the table above, is the stronger evidence.
 
 </details>
 """
@@ -1073,7 +1073,7 @@ with torch.no_grad():
     rows.copy_(rows[:1].clone().expand_as(rows))
 train(clones, 0, "4 equal heads")
 maps = weights_of(clones, tokens)[0]
-print("answered above 90 %:", int((accuracy(clones) > 0.9).sum()), "of 4")
+print("answered above 90%:", int((accuracy(clones) > 0.9).sum()), "of 4")
 print("largest difference between the heads' weights:", f"{(maps - maps[0]).abs().max():.3f}")
 
 # %% [markdown]
@@ -1113,7 +1113,7 @@ def prune(model, num_heads):
 
 # %% mystnb={"image": {"alt": "Mean accuracy against the number of heads switched off. With eight heads it stays at 100 percent until four are off and then falls by 15 to 20 points with each. With four heads it falls from the first."}}
 axes = plotting.new_figure(
-    "Eight heads, four questions: four can go\nfor nothing, then each one counts",
+    "Eight heads, four questions: four can go\nat no cost, then each one counts",
     "heads switched off, the least needed first",
     "right answers (%)",
 )
@@ -1121,7 +1121,7 @@ for num_heads, colour, at in ((8, "blue", (4.6, 99)), (4, "orange", (0.15, 60)))
     curve = [100 * share for share in prune(trained[num_heads, 0], num_heads)]
     plotting.line(axes, range(num_heads + 1), curve, f"{num_heads} heads", colour, at, "o-")
     free = sum(share > 99 for share in curve) - 1
-    print(f"{num_heads} heads: {free} can go while more than 99 % of the answers stay right")
+    print(f"{num_heads} heads: {free} can go while more than 99% of the answers stay right")
 axes.axhline(100 * chance, color=plotting.QUIET, linewidth=1, linestyle="--")
 axes.text(0.1, 100 * chance + 3, "chance", color=plotting.INK)
 _ = axes.set_ylim(0, 106)
@@ -1130,14 +1130,14 @@ _ = axes.set_ylim(0, 106)
 r"""
 <details><summary>Answer</summary>
 
-Of eight, four<!-- shown: 4 -->; of four, none<!-- shown: 0 -->. Redundant heads are the rule in larger models too. Michel et al. (2019) removed a large share of the heads of trained models at test time, and in some layers all but one, with little loss. Voita et al. (2019) pruned 38 of the 48 heads of a translation encoder for 0.15 BLEU (a score of translations, from 0 to 100); those that stay longest have roles that can be named: neighbouring positions, syntax, rare words. Clark et al. (2019) found such roles in BERT.
+Of eight, four<!-- shown: 4 -->; of four, none<!-- shown: 0 -->. Redundant heads are the rule in larger models too. Michel et al. (2019) removed a large share of the heads of trained models at test time, and in some layers all but one, with little loss. Voita et al. (2019) pruned 38 of the 48 heads of a translation encoder at a cost of 0.15 BLEU (a score of translations, from 0 to 100); those that stay longest have roles that can be named: neighbouring positions, syntax, rare words. Clark et al. (2019) found such roles in BERT.
 
 </details>
 """
 
 # %% [markdown]
 """
-**Check yourself.** Each single head of the eight costs almost nothing. May one conclude that none of them matters?
+**Check yourself.** Each single head of the eight costs almost nothing. Can you conclude that none of them matters?
 
 <details><summary>Answer</summary>
 
@@ -1157,7 +1157,7 @@ r"""
 | GPT-3 175B (Brown et al., 2020) | 12288 | 96 | 128 |
 | LLaMA 7B (Touvron et al., 2023a) | 4096 | 32 | 128 |
 | LLaMA-2 70B (Touvron et al., 2023b) | 8192 | 64 | 128 |
-| T5-11B (Raffel et al., 2020) | 1024 | 128 | 128, free of the width |
+| T5-11B (Raffel et al., 2020) | 1024 | 128 | 128, independent of the width |
 
 """
 
@@ -1212,7 +1212,7 @@ r"""
 4. Not shown. Redundancy was observed; that it is the cause of robustness was not.
 5. Right; the operations are identical.
 6. Right if $d_k = d_{model}/H$; a choice, not a law (T5).
-7. Right, to rounding; slower by the overhead of its loop.
+7. Right, to rounding. Which of the two is faster depends on the machine (section 6).
 
 </details>
 """
@@ -1221,7 +1221,7 @@ r"""
 r"""
 **Find the error** (section 4). A published class writes `mask.unsqueeze(1).repeat(1, h, 1, 1)` and then fills scores where the mask is 0. Its text says that it "accepts a mask".
 
-**Predict.** It gets the causal mask of every textbook, $(S, S)$, with $S = 10$ and $h = 8$. Which size does `repeat` make, and what replaces the line so that masks with 2, 3 and 4 axes work?
+**Predict.** It gets the causal mask of every textbook, $(S, S)$, with $S = 10$ and $h = 8$. What shape does `repeat` make, and what replaces the line so that masks with 2, 3 and 4 axes work?
 """
 
 # %%
@@ -1253,7 +1253,7 @@ $(1, 80, 1, 10)$: without an axis for sequences, the ten rows of the mask end up
 r"""
 ## Yours: the chapter's experiment, with your functions
 
-The layer of section 8 once more, trained for fewer steps and then robbed of one head after another, with every function that you have passed in place of the course's: those of this chapter, and the attention of chapter 03. Nothing passed yet? Then the course's own run.
+The layer of section 8 once more, trained for fewer steps and then robbed of one head after another, with every function that you have passed instead of the course's: those of this chapter, and the attention of chapter 03. If you have passed nothing yet, the course's own functions run.
 """
 
 # %% tags=["nbval-ignore-output"] reason="whose functions run, and how fast, depends on the reader"

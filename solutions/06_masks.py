@@ -18,7 +18,7 @@ r"""
 
 1. build causal, padding, window, prefix and document masks, combine them, and say where L ≠ S needs an offset;
 2. recognise a leak from a loss that is too good, and write a test that finds it;
-3. say what $-\infty$, $-10^9$ and booleans do to a query that may see nothing, in float32 and in float16;
+3. say what $-\infty$, $-10^9$ and booleans do to a query with no visible key, in float32 and in float16;
 4. trace a NaN from one empty row through a second layer, and repair its cause;
 5. say what a mask saves (nothing, by itself).
 
@@ -118,7 +118,7 @@ A small Transformer is trained twice on such digits, 16 positions at a time. One
 
 # %% [markdown]
 r"""
-First the tools: the loss under a mask, and training with it. `descend` is the course's training loop: in each step it asks for the loss of a fresh batch and lets Adam, an optimiser, change the weights.
+First the tools: the loss under a mask, and training with it. `descend` is the course's training loop: in each step it asks for the loss of a fresh batch and lets Adam, an optimiser, change the parameters.
 """
 
 
@@ -213,7 +213,7 @@ On the training set, after seeing it many times: the text is then no longer rand
 
 # %% [markdown]
 r"""
-**Then it writes.** Digits with a rule: the first eight are random, and each further row of eight repeats the row before with every digit one higher (after 9 comes 0):
+**Now the models write.** Digits with a rule: the first eight are random, and each further row of eight repeats the row before with every digit one higher (after 9 comes 0):
 
 `5948 3311 · 6059 4422 · 7160 5533 · …`
 
@@ -261,7 +261,7 @@ for offset, (model, losses) in row_models.items():
 """
 <details><summary>Answer</summary>
 
-The causal model comes to the floor and writes every digit right. The two others have a training loss near 0, far below the floor, and write rubbish: 9 % right (a blind guess gets 10 %) and 22 %.<!-- shown: 9% 22% --> The better the loss, the worse the text.
+The causal model comes to the floor and writes every digit right. The two others have a training loss near 0, far below the floor, and write rubbish: 9% right (a blind guess gets 10%) and 22%.<!-- shown: 9% 22% --> The better the loss, the worse the text.
 
 Both had one honest place in each sequence to learn the rule from: the last, which has nothing to its right. That was not enough.
 
@@ -345,11 +345,11 @@ print("SDPA, causal_lower_right\n", weights[0])
 r"""
 <details><summary>Answer</summary>
 
-Offset 0. `is_causal=True` aligns the table at its **upper left**: the newest tokens see the oldest keys and nothing else. PyTorch names the other alignment `causal_lower_right`. Libraries differ: FlashAttention has aligned at the lower right since version 2.1 (its README says so), and at the upper left before. A function that guesses the alignment from the shapes cannot be right for everyone, so in this course the offset is always said.
+Offset 0. `is_causal=True` aligns the table at its **upper left**: the newest tokens see the oldest keys and nothing else. PyTorch names the other alignment `causal_lower_right`. Libraries differ: FlashAttention has aligned at the lower right since version 2.1 (its README says so), and at the upper left before. A function that guesses the alignment from the shapes cannot be right for everyone, so in this course the offset is always stated.
 
 </details>
 
-What it does while writing: ten tokens, and the last $L$ of them as queries against all ten keys. The right output is the last $L$ rows of the causal attention over all ten.
+Its effect during generation: take ten tokens, and let the last $L$ of them be queries against all ten keys. The right output is the last $L$ rows of the causal attention over all ten.
 
 **Predict.** One new token: which of the three ways are right? And three new tokens?
 """
@@ -389,7 +389,7 @@ Write `causal_mask(num_queries, num_keys, offset=0) -> mask`.
 - Query $i$ sees key $j$ when $j \le i + \text{offset}$.
 - The offset may be negative, or larger than the number of keys.
 
-The check uses more queries than keys, fewer, and offsets on both sides.
+The check uses more queries than keys, fewer, and offsets of both signs.
 """
 
 
@@ -635,8 +635,8 @@ check("window_mask", window_mask)
 <details><summary>Answer</summary>
 
 - A is wrong: that is one layer.
-- **B is right.** Each layer reaches 3 further back, its own position counts once: 6 · 3.
-- C is wrong: it counts the own position again in every layer.
+- **B is right.** Each layer reaches 3 positions further back: 6 · 3.
+- C is wrong: it counts the position itself again in every layer.
 
 </details>
 """
@@ -724,7 +724,7 @@ r"""
 
 Rules that must *all* hold combine with `&`: causal **and** real **and** same document. Only a rule that opens something, such as a prefix, enters with `|`, and before the others.
 
-**Predict.** A batch of two sequences, lengths 4 and 2, causal and padded. What is the shape of the combined mask? What goes wrong with `|` in place of `&`?
+**Predict.** A batch of two sequences, lengths 4 and 2, causal and padded. What is the shape of the combined mask? What goes wrong with `|` instead of `&`?
 """
 
 # %%
@@ -810,7 +810,7 @@ for name, mask in (
 r"""
 **Additive or boolean?** Papers add a matrix to the scores, $M_{ij} = 0$ where query $i$ may see key $j$ and $-\infty$ elsewhere; code often takes booleans. Both say the same, and SDPA takes both. An additive mask can also hold other numbers, such as a penalty for distance (chapter 07).
 
-Booleans have one advantage: they cannot be misread. **Predict.** A float mask of ones and zeros, "1 = may look", is handed to SDPA. What happens? And an integer one?
+Booleans have one advantage: they cannot be mistaken for numbers to add. **Predict.** A float mask of ones and zeros, "1 = may look", is handed to SDPA. What happens? And an integer one?
 """
 
 # %%
@@ -911,7 +911,7 @@ r"""
 
 - $-\infty$ gives `nan`: $-\infty - (-\infty)$ has no value.
 - $-10^9$ gives a quarter to each: an average over keys that it must not see, the future included. float16 has no such number; its smallest is -65504.<!-- shown: 0.25 -65504 --> Filling raises an error. *Adding* silently turns it into $-\infty$, and `nan` is back.
-- The smallest finite number never fails and always leaks.
+- The smallest finite number never fails, and an empty row always leaks.
 - `masked_softmax` is guarded: it gives an empty row zeros. So does SDPA, in every format: nothing to read, nothing read. (Older versions of PyTorch gave `nan` here.)
 
 bfloat16 has the range of float32 and behaves like it.
@@ -979,7 +979,7 @@ Write `masked_softmax(scores, attn_mask) -> weights`.
 
 - `scores` is `(..., L, S)`; `attn_mask` is boolean, True = may look, and broadcasts to it.
 - Each row sums to 1 over what it may see. A hidden score never matters, however large.
-- A row that may see nothing gives zeros, and gradients stay finite.
+- A row with no visible key gives zeros, and gradients stay finite.
 - Half precision works; the dtype stays; neither input is changed.
 """
 
@@ -1003,7 +1003,7 @@ check("masked_softmax", masked_softmax)
 r"""
 ## 8. One empty row, and a model full of NaN
 
-Ten positions, two attention layers without any safeguard ($-\infty$, plain softmax). In the first layer position 4 may see nothing; all other rows are causal. The second layer is causal, and no row of it is empty.
+Ten positions, two attention layers without any safeguard ($-\infty$, plain softmax). In the first layer position 4 sees no key; all other rows are causal. The second layer is causal, and no row of it is empty.
 
 **Predict.** Which of the ten outputs are `nan` after the first layer? And after the second: only row 4, rows 4 to 9, or all?
 """
@@ -1231,7 +1231,7 @@ Write the test: `leaks_future(attention, num_positions, d_model) -> bool`.
 - Draw your own inputs, from a `torch.Generator` of your own. The check insists on it: a test must leave the global random state as it was.
 - Outputs that should not move may still move by rounding. Allow that much, relative to their size, and no more.
 
-The check hands your test attentions with leaks of several kinds, and correct ones that must be cleared.
+The check passes several leaking attentions to your test, and correct ones that must be cleared.
 """
 
 
@@ -1287,7 +1287,7 @@ No. A leak is in the code, not in what was learned, so it shows before the first
 r"""
 ## 10. What a mask costs, and what it does not save
 
-**Predict.** 4096 tokens, heads of width 64. A causal mask hides nearly half of all pairs, a window of 64 hides more than 98 %. Which share of the operations does each save?
+**Predict.** 4096 tokens, heads of width 64. A causal mask hides nearly half of all pairs, a window of 64 hides more than 98%. What share of the operations does each save?
 """
 
 # %%
@@ -1370,7 +1370,7 @@ check("prefix_mask", prefix_mask)
 r"""
 ## 12. The same masks as rules: `mask_mod`
 
-FlexAttention takes a function in place of a table, a **`mask_mod`**: from four indices, `(batch, head, query, key)`, each a tensor, to True where the query may look. Here is one for each mask of section 5.
+FlexAttention takes a function instead of a table, a **`mask_mod`**: it is given four indices, `(batch, head, query, key)`, each a tensor, and returns True where the query may look. Here is one for each mask of section 5.
 
 **Predict.** `create_mask` writes such a rule out as a table. Which rule needs the batch index?
 """
@@ -1510,7 +1510,7 @@ Masking a score with -inf and dropping the weight afterwards are the same thing 
 
 <details><summary>Answer</summary>
 
-Three masks, three jobs. Padding masks are for correctness (section 4). Masked language modelling reads in *both* directions, so it has no causal mask; that one belongs to models that write from left to right. And BERT's random mask is no attention mask: it replaces input *tokens* by a special token, and the model must guess what was there. Every position may still look at the special token.
+Three masks, three jobs. Padding masks are for correctness (section 4). Masked language modelling reads in *both* directions, so it has no causal mask; that one belongs to models that write from left to right. And BERT's random mask is not an attention mask: it replaces input *tokens* by a special token, and the model must guess what was there. Every position may still look at the special token.
 
 </details>
 """
@@ -1523,16 +1523,16 @@ Section 5 packed two documents into one row, and section 10 showed that the mask
 
 - *padded*: every document filled up to the longest, and a padding mask;
 - $T \times T$: all in one row of $T$ tokens, and a document mask;
-- *each for itself*: one row, cut where documents end, and no mask between them.
+- *each on its own*: one row, cut where documents end, and no mask between them.
 
-**Predict.** 32 documents, once all of 64 tokens, once of very different lengths. Which way needs the most pairs, and by what factor? Is one of the three always the best?
+**Predict.** 32 documents, first all of 64 tokens, then of very different lengths. Which way needs the most pairs, and by what factor? Is one of the three always the best?
 """
 
 # %%
 generator = torch.Generator().manual_seed(4)
 uneven = torch.empty(32).log_normal_(4.0, 1.0, generator=generator).clamp(1, 512).long()
 packings = {"all of 64": torch.full((32,), 64), "lognormal": uneven}
-print(f"{'32 documents':12} tokens  longest  padding   pairs: padded, T × T, each for itself")
+print(f"{'32 documents':12} tokens  longest  padding   pairs: padded, T × T, each on its own")
 for name, lengths in packings.items():
     tokens, longest = int(lengths.sum()), int(lengths.max())
     pairs = [32 * longest**2, tokens**2, int(lengths.square().sum())]
@@ -1545,7 +1545,7 @@ r"""
 
 Equal lengths need no padding, so padding costs nothing; one row costs 32 times as much, 31 of 32 pairs being hidden. With lengths from a few tokens to 512, four fifths of the padded batch are padding, and both tables multiply over 13 times the pairs.<!-- shown: 32.0 81% 13.8 15.6 512 -->
 
-$\sum n^2$ is the least: no other way multiplies fewer pairs and still all that are needed.
+$\sum n^2$ is the least: no way that multiplies all the pairs needed multiplies fewer.
 
 </details>
 
@@ -1572,7 +1572,7 @@ def three_ways(lengths):
         rows = torch.randn(3, *shape, generator=g)
         calls[name] = partial(attention.composed_attention, *rows, attn_mask=mask)
     packed = torch.randn(3, ids.shape[1], H, d, generator=g)
-    calls["each for itself"] = partial(attention.packed_attention, *packed, lengths)
+    calls["each on its own"] = partial(attention.packed_attention, *packed, lengths)
     return calls
 
 
@@ -1583,10 +1583,10 @@ for name, calls in ways.items():
     for way, call in calls.items():
         counted = measure.count_flops(call) // (2 * H * (d + d))
         print(f"{name:10} {way:16} {counted:12,}", end="")
-        print(f"{int(packings[name].square().sum()):30,}" if way == "each for itself" else "")
+        print(f"{int(packings[name].square().sum()):30,}" if way == "each on its own" else "")
 
 # %% tags=["nbval-ignore-output"] reason="a timing"
-print("processor time, each for itself = 1")
+print("processor time, each on its own = 1")
 for name, calls in ways.items():
     spent = {way: [] for way in calls}
     for _, (way, call) in itertools.product(range(3), calls.items()):
@@ -1595,14 +1595,14 @@ for name, calls in ways.items():
             call()
         spent[way].append(time.process_time() - start)
     times = {way: median(seconds) for way, seconds in spent.items()}
-    line = ", ".join(f"{way} {one / times['each for itself']:.1f}" for way, one in times.items())
+    line = ", ".join(f"{way} {one / times['each on its own']:.1f}" for way, one in times.items())
     print(f"{name:10} {line}")
 
 # %% [markdown]
 r"""
 <details><summary>Answer</summary>
 
-The operations of the packed form are $\sum n^2$ times $2H(d_k + d_v)$, to the last one. On lengths that differ it is several times as fast as either table.
+The operations of the packed form are $\sum n^2$ times $2H(d_k + d_v)$, to the last one. On lengths that differ it is many times as fast as either table.
 
 On equal lengths the padded batch is the quickest, though it multiplies as many pairs: it is one large product, where the loop makes 32 small ones. That is a cost of our loop, not of the layout. GPU libraries take the row and the places where documents begin, `cu_seqlens` (here `cumulative_lengths(lengths)`), and go through all documents in one kernel; PyTorch's nested tensors of layout `torch.jagged` hold the same.
 
@@ -1619,7 +1619,7 @@ r"""
 
 Write `packed_attention(query, key, value, lengths, is_causal=False) -> out`.
 
-- `query`, `key` are `(T, H, d_k)`, `value` is `(T, H, d_v)`; the documents lie one behind the other. `lengths` is `(n,)`, whole numbers from 0; a document may be empty, at any place.
+- `query`, `key` are `(T, H, d_k)`, `value` is `(T, H, d_v)`; the documents follow one another. `lengths` is `(n,)`, whole numbers of 0 or more; a document may be empty, at any place.
 - A token attends to its own document, with `is_causal` only up to itself; the scale is $1/\sqrt{d_k}$. The result is `(T, H, d_v)`.
 - `ValueError` where the lengths do not sum to $T$.
 - Neither a table of $T \times T$ nor padding. The check counts the largest tensor and all products. A loop over documents is fine, and so is SDPA on each of them.
@@ -1650,7 +1650,7 @@ r"""
 
 | elsewhere | here |
 |---|---|
-| `window_size=(l, r)`, flash-attn | `band_mask(L, S, l, r, offset=o)`; -1 there is `None` |
+| `window_size=(l, r)`, flash-attn | `band_mask(L, S, l, r, offset=o)`; their -1 is our `None` |
 | `sliding_window` $= w$, Hugging Face | `window_mask(L, S, w, offset=o)`, which is `band_mask(L, S, w - 1, 0, o)` |
 | `attention_chunk_size`, Llama 4 | `chunk_mask(L, S, chunk, offset=o)` |
 | `BlockDiagonalMask`, xformers | `same_document_mask(query_ids, key_ids)` |
@@ -1663,7 +1663,7 @@ r"""
 practice = {
     "window of 4": attention.window_mask(8, 8, 4),
     "chunks of 4": attention.chunk_mask(8, 8, 4),
-    "2 before, 1 behind": attention.band_mask(8, 8, 2, 1),
+    "2 before, 1 after": attention.band_mask(8, 8, 2, 1),
 }
 for name, mask in practice.items():
     rows = "   ".join("".join("·█"[int(seen)] for seen in mask[i]) for i in (4, 7))
@@ -1686,9 +1686,9 @@ A mask changes which scores count. Gemma 2 also changes how large they may becom
 
 $$\text{capped} = c \cdot \tanh(\text{score} / c),$$
 
-with $c = 50$ in attention and $c = 30$ for the last logits. The report states the range and no reason; one often heard is saturation: a softmax that is nearly 0 or 1 passes little back.
+with $c = 50$ in attention and $c = 30$ for the final logits. The report states the range but gives no reason; the one often heard is saturation: a softmax that is nearly 0 or 1 passes little back.
 
-**Predict.** 64 random scores of spread 50. What does a cap of 50 do to the largest weight? And does the gradient that reaches the scores grow, since the softmax is less saturated?
+**Predict.** 64 random scores with a spread (standard deviation) of 50. What does a cap of 50 do to the largest weight? And does the gradient that reaches the scores grow, since the softmax is less saturated?
 """
 
 # %%
@@ -1738,7 +1738,7 @@ r"""
 
 At spread 50 the top weight falls from nearly 1 to about a half with a cap of 50, and below a tenth with 20. So the weights are less saturated.<!-- shown: 0.97 0.58 0.08 -->
 
-But the gradient does *not* grow. Without a cap it stays near $\sqrt{2}$ when the wrong key wins; with one it shrinks, by the factor $1 - \tanh^2$ of each score. A cap is no cure for saturation that comes for free: it moves the flat part from the softmax into the tanh. What it guarantees is a bound. At ordinary spreads (the first column) it changes next to nothing.
+But the gradient does *not* grow. Without a cap it stays near $\sqrt{2}$ when the wrong key wins; with one it shrinks, by the factor $1 - \tanh^2$ of each score. A cap does not cure saturation for free: it moves the flat part from the softmax into the tanh. What it guarantees is a bound. At ordinary spreads (the first column) it changes next to nothing.
 
 </details>
 """
@@ -1777,7 +1777,7 @@ r"""
 
 Write `soft_cap(scores, cap) -> capped`.
 
-- `scores` has any shape, a single number or no numbers too; its entries are finite or $-\infty$. `cap` is a number above 0.
+- `scores` has any shape, including a single number or none at all; its entries are finite or $-\infty$. `cap` is a number above 0.
 - Each score becomes $\text{cap} \cdot \tanh(\text{score}/\text{cap})$.
 - What is $-\infty$ stays $-\infty$, and its gradient is 0: so the cap may come before a mask or after it.
 - The dtype stays, half precision included, and the input is not changed.
@@ -1799,7 +1799,7 @@ check("soft_cap", soft_cap)
 
 # %% [markdown]
 r"""
-**One attention, many variants.** A cap, a bias for distance (chapter 07), a mask: each is a function of the scores. FlexAttention takes such a function, the **`score_mod`**, beside its `mask_mod`; the course's `composed_attention` takes one of all scores at once. None of the variants needs an attention of its own, and dropout of the weights comes behind the softmax in the same way.
+**One attention, many variants.** A cap, a bias for distance (chapter 07), a mask: each is a function of the scores. FlexAttention takes such a function, the **`score_mod`**, beside its `mask_mod`; the course's `composed_attention` takes one of all scores at once. None of the variants needs an attention of its own, and dropout of the weights comes after the softmax in the same way.
 
 **Predict.** Do ALiBi's bias and the cap commute?
 """
@@ -1824,7 +1824,7 @@ print(f"dropout of 0.5: values {dropped.unique().tolist()}, mean {dropped.mean()
 """
 <details><summary>Answer</summary>
 
-No: capped last, no distance can hide a key; capped first, the bias goes on falling. Libraries must choose; flash-attn caps first. Dropout keeps the mean, since the weights that are left are divided by what is kept; the sum of a row is 1 on average only.<!-- shown: 0.25 -->
+No: capped last, no distance can hide a key; capped first, the bias goes on falling. Libraries must choose; flash-attn caps first. Dropout keeps the mean, since the weights that are left are divided by the share that is kept; the sum of a row is 1 only on average.<!-- shown: 0.25 -->
 
 </details>
 """
@@ -1876,14 +1876,14 @@ for name, found in note.result.items():
 
 # %% [markdown]
 """
-The last two losses are that of the document alone (section 5), each by another mask.<!-- shown: 2.31 --> If a part of yours passed its check and fails here, the card above names it: compare what it got here with what the check gave it.
+The last two losses equal that of the document alone (section 5), each under a different mask.<!-- shown: 2.31 --> If a part of yours passed its check and fails here, the card above names it: compare what it got here with what the check gave it.
 """
 
 # %% [markdown]
 r"""
 ## Recap
 
-1. A mask is a boolean table, True = may look. Causal: $j \le i + \text{offset}$. Padding hides keys, not queries. Rules combine with `&`; a prefix opens with `|`, before the rest. With $L \ne S$ the offset must be said: SDPA's `is_causal` means 0, a cache needs $S - L$.
+1. A mask is a boolean table, True = may look. Causal: $j \le i + \text{offset}$. Padding hides keys, not queries. Rules combine with `&`; a prefix opens with `|`, before the rest. With $L \ne S$ the offset must be stated: SDPA's `is_causal` means 0, a cache needs $S - L$.
 2. A loss below the entropy of the data is a leak. Validation under the same mask leaks too; the honest loss does not. `leaks_future` finds it before training: change what comes later, look at what came before.
 3. A query that sees nothing: $-\infty$ gives `nan`, $-10^9$ a uniform leak, in float16 an error or `nan` again. A guarded softmax and SDPA give zeros.
 """
@@ -1893,7 +1893,7 @@ r"""
 4. One `nan` row becomes all rows in the next layer, whatever the mask, because $0 \cdot \text{nan} = \text{nan}$; the gradients follow, and clipping does not help. Look for empty rows: left padding under a causal mask.
 5. A dense mask saves no operation. Rules do, if code skips what they hide: `mask_mod` and BlockMask.
 
-Shapes: `(L, S)`, or `(B, 1, 1, S)` and `(B, 1, L, S)` with the axis for heads. Anything else runs for some batch sizes and is wrong.
+Shapes: `(L, S)`, `(H, L, S)`, or `(B, 1, 1, S)` and `(B, 1, L, S)` with the axis for heads. A mask for each sequence without that axis runs for some batch sizes and is wrong.
 
 **Next**: chapter 07 asks how a model knows where a token stands. A causal mask already tells it a little.
 """

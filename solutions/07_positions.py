@@ -17,7 +17,7 @@ r"""
 *You will be able to*
 
 1. show that attention alone does not know the order of its tokens, and test any layer for it;
-2. write sinusoidal encodings, ALiBi's biases and RoPE; and further Shaw's vectors, T5's buckets and RoPE's other pairing;
+2. write sinusoidal encodings, ALiBi's biases and RoPE and, in the further sections, Shaw's vectors, T5's buckets and RoPE's other pairing;
 3. prove that scores under RoPE depend on the distance only, and find a rotation that is wrong;
 4. stretch a model with RoPE to longer texts in three ways;
 5. say, from a measurement, which schemes still work far beyond the length of training, and for which task.
@@ -31,7 +31,7 @@ r"""
 r"""
 As before, each experiment begins with a question. Write your guess down, run the cell, then open the answer.
 
-One set of letters serves the whole chapter, also where papers use others. A **position** is a whole number from 0: $p$ for any token, $m$ for a query, $n$ for a key. The **distance** is $n - m$: negative for a key before its query. $i$ numbers pairs of features, $h$ heads, and $\Delta$ is a shift.
+One set of symbols serves the whole chapter, even where the papers use others. A **position** is a whole number counted from 0: $p$ for any token, $m$ for a query, $n$ for a key. The **distance** is $n - m$: negative for a key before its query. $i$ numbers pairs of features, $h$ heads, and $\Delta$ is a shift.
 """
 
 # %%
@@ -170,8 +170,8 @@ r"""
 Write `is_permutation_equivariant(layer, x, permutation) -> bool`, the test that finds a real bug in section 4.
 
 - `layer` is a function from (B, L, d) to (B, L, d); `x` is (B, L, d); `permutation` holds each of 0 … L−1 once.
-- Say whether `layer(x[:, permutation])` equals `layer(x)[:, permutation]` up to rounding.
-- Return Python's `bool`. Rounding differs between float32 and float64, and outputs may be large or small.
+- Return whether `layer(x[:, permutation])` equals `layer(x)[:, permutation]` up to rounding.
+- Return a Python `bool`. Rounding differs between float32 and float64, and outputs may be large or small.
 """
 
 
@@ -202,7 +202,7 @@ r"""
 
 - A is wrong: the identity is a permutation too, and every layer passes with it.
 - **B is right.** A difference is a proof, agreement is evidence. Take a shuffle that moves every token.
-- C is wrong twice: see B; and a layer that adds the same encoding to every token passes, although it adds something.
+- C is wrong for two reasons: see B; besides, a layer that adds the same encoding to every token passes although it does add one.
 
 </details>
 """
@@ -217,7 +217,7 @@ $$\mathrm{pe}[p, 2i] = \sin(p\,\omega_i),\qquad \mathrm{pe}[p, 2i+1] = \cos(p\,\
 
 A published text calls $i$ "the dimension index". It is the index of the pair: each frequency serves two features.
 
-**Predict.** Width $d = 4$. Which frequencies are there, and what is the row of position 0? In which position does the first pair come closest to its start again?
+**Predict.** Width $d = 4$. Which frequencies are there, and what is the row of position 0? At which later position does the first pair come closest to its starting point?
 """
 
 # %%
@@ -252,7 +252,7 @@ Write `sinusoidal_encoding(num_positions, d_model, base=10000.0) -> pe`.
 # %% exercise="sinusoidal_encoding"
 def sinusoidal_encoding(num_positions, d_model, base=10000.0):
     """Return the sines and cosines of each position, one row per position."""
-    ### BEGIN SOLUTION: Angles from positions and frequencies; sines and cosines in turn.
+    ### BEGIN SOLUTION: Angles from positions and frequencies; sines and cosines alternate.
     place = torch.arange(num_positions, dtype=torch.float64)[:, None]
     even = torch.arange(0, d_model, 2, dtype=torch.float64)
     turned = place / base ** (even / d_model)
@@ -269,7 +269,7 @@ check("sinusoidal_encoding", sinusoidal_encoding)
 
 # %% [markdown]
 r"""
-**Predict.** The table is drawn for 64 positions and width 32: one row per position, one column per feature. (A published caption swaps the two.) Where do you see fast change, where none? On its right is $\mathrm{pe}[p]\cdot\mathrm{pe}[p']$ for all pairs of positions. What does a line parallel to the diagonal look like?
+**Predict.** The table is drawn for 64 positions and width 32: one row per position, one column per feature. (A published caption swaps the two.) Where do you see fast change, and where none? To the right of it is $\mathrm{pe}[p]\cdot\mathrm{pe}[p']$ for all pairs of positions. What does a line parallel to the diagonal look like?
 """
 
 # %% mystnb={"image": {"alt": "Left: the encoding table, 64 positions by 32 features. Left columns flicker from row to row, right ones hardly change. Right: dot products of all pairs of positions, bright on the diagonal and constant along every line parallel to it."}}
@@ -291,13 +291,13 @@ _ = figure.colorbar(dots, ax=right, label="dot product", shrink=0.85)
 r"""
 <details><summary>Answer</summary>
 
-Left columns flicker, right ones hardly change. Along a line parallel to the diagonal the dot product is constant:
+The columns on the left flicker, those on the right hardly change. Along a line parallel to the diagonal the dot product is constant:
 
 $$\mathrm{pe}[p]\cdot\mathrm{pe}[p+\Delta] = \sum_i \big(\sin p\omega_i \sin (p+\Delta)\omega_i + \cos p\omega_i\cos (p+\Delta)\omega_i\big) = \sum_i \cos(\Delta\,\omega_i)$$
 
 </details>
 
-**Predict.** Published texts name three properties: every position is unique, neighbours are alike, and any length can be encoded. Width 512: how alike (cosine) are neighbours, and positions 10, 100 and 1000 apart? After how many positions does the slowest pair return?
+**Predict.** Published texts name three properties: every position is unique, neighbours are alike, and any length can be encoded. At width 512, how similar (by cosine) are neighbours, and positions 10, 100 and 1000 apart? After how many positions does the slowest pair return to its start?
 """
 
 # %%
@@ -316,7 +316,7 @@ print(f"slowest wavelength: {slowest:,.0f} positions")
 r"""
 <details><summary>Answer</summary>
 
-0.973, 0.679, 0.437, 0.176: neighbours are alike, distant positions less so. The slowest pair returns after 60,611 positions,<!-- shown: 0.973 0.679 0.437 0.176 60,611 --> so rows are unique at any practical length. And the formula can be evaluated anywhere. Whether a *model* can use a row that it never saw is another question, and section 11 answers it.
+0.973, 0.679, 0.437, 0.176: neighbours are alike, distant positions less so. The slowest pair returns after 60,611 positions,<!-- shown: 0.973 0.679 0.437 0.176 60,611 --> so rows are unique at any practical length. And the formula can be evaluated anywhere. Whether a *model* can use a row that it has never seen is another question, which section 11 answers.
 
 Conventions differ: fairseq and tensor2tensor put all sines before all cosines and divide $i$ by $d/2 - 1$. The idea is the same, the table is not.
 
@@ -327,7 +327,7 @@ Conventions differ: fairseq and tensor2tensor put all sines before all cosines a
 r"""
 **Check yourself.** A decoder has read 100 tokens and keeps their keys. One more token comes. Which row of the table is added to it?
 
-- A. row 0, for it is the only token of this step
+- A. row 0, because it is the only token in this step
 - B. row 100
 - C. row 101
 
@@ -335,7 +335,7 @@ r"""
 
 - A is wrong, and a real mistake: a step with one token looks like a text of length 1. You will meet it again in section 8.
 - **B is right**: positions count from 0, and the 100 tokens took rows 0 to 99.
-- C is wrong by one: a shift by one would go unnoticed in relative schemes, here it does not.
+- C is wrong by one: in relative schemes a shift by one would go unnoticed; here it does not.
 
 </details>
 """
@@ -348,7 +348,7 @@ Because of the two addition theorems
 
 $$\sin(a + b) = \sin a\cos b + \cos a \sin b,\qquad \cos(a+b) = \cos a\cos b - \sin a\sin b,$$
 
-the row of position $p + \Delta$ is the row of $p$ times a matrix $M_\Delta$ that does not depend on $p$. One published text prints the first theorem and leaves the second out; both are needed, or half of the features stay behind.
+the row of position $p + \Delta$ is the row of $p$ times a matrix $M_\Delta$ that does not depend on $p$. One published text prints the first theorem and leaves the second out; both are needed; otherwise half of the features are left behind.
 
 **Predict.** What does $M_\Delta$ look like: where are its zeros? And what is $M_{-\Delta}$?
 """
@@ -371,9 +371,9 @@ print("shift by -3 is the transpose:", torch.allclose(positions.shift_matrix(-3,
 r"""
 <details><summary>Answer</summary>
 
-Blocks of 2×2 on the diagonal, zero elsewhere: pairs do not mix. Each block turns its pair by $\Delta\,\omega_i$. The way back is the inverse rotation, the transpose.
+2×2 blocks on the diagonal, zeros elsewhere: pairs do not mix. Each block turns its pair by $\Delta\,\omega_i$. The way back is the inverse rotation, the transpose.
 
-So a linear layer *could* learn to look three places back, at every position alike. This is why the authors chose sines. A layer has to find it, though; RoPE (section 8) builds it in.
+So a linear layer *could* learn to look three places back, equally well at every position. This is why the authors chose sines and cosines. A layer has to find it, though; RoPE (section 8) builds it in.
 
 </details>
 """
@@ -412,7 +412,7 @@ check("shift_matrix", shift_matrix)
 r"""
 ## 4. A bug that ships
 
-This class is found in published code, in more than one place. The models that use it take the batch first, (B, L, d), as all models of this course do. The code runs, and the loss falls.
+This class appears in published code, in more than one place. The models that use it take the batch first, (B, L, d), as all models in this course do. The code runs, and the loss falls.
 
 **Predict.** Read the last line of `forward`. What is `x.size(0)`?
 """
@@ -455,7 +455,7 @@ print(f"one sentence twice in a batch: outputs differ by {(first - second).abs()
 r"""
 <details><summary>Answer</summary>
 
-With positions the answer must be False. The published class gives True: it indexes the *batch*. Every token of sample $b$ gets the encoding of position $b$, so no token knows its place, and a sentence comes out differently depending on its neighbours in the batch. The class was written for the order (L, B, d) of an older tutorial and copied into code with the batch first.
+With positions the answer must be False. The published class gives True: it indexes the *batch*. Every token of sample $b$ gets the encoding of position $b$, so no token knows its place, and the same sentence comes out differently at different places in the batch. The class was written for the order (L, B, d) of an older tutorial and copied into code with the batch first.
 
 The loss falls all the same: a bag of words predicts a lot. No shape, no error message and no curve shows the bug. A one-line test does.
 
@@ -496,7 +496,7 @@ for shape in ((9, 6, 24), (3, 9, 24)):
 r"""
 <details><summary>Answer</summary>
 
-`pe[: x.size(1), 0]` has the shape (L, d) and broadcasts over the batch. With room for 8 positions the published class refuses a batch of 9 and accepts a text of 9 tokens: the wrong way round. Such a message, "size 9 must match", is sometimes the only trace.
+`pe[: x.size(1), 0]` has the shape (L, d) and broadcasts over the batch. With room for 8 positions the published class refuses a batch of 9 and accepts a text of 9 tokens: the wrong way round. An error message such as "The size of tensor a (9) must match the size of tensor b (8)" is sometimes the only trace.
 
 </details>
 
@@ -513,9 +513,9 @@ print(f"cat in both sentences: outputs differ by {gap:.2f}")
 r"""
 ## 5. Learned positions
 
-The simplest encoding is a learned table: one free vector for each position up to a longest one (Gehring et al., 2017; BERT; GPT-2).
+The simplest encoding is a learned table: one free vector for each position up to a maximum (Gehring et al., 2017; BERT; GPT-2).
 
-**Predict.** The table has 100 rows, the text 101 tokens. What happens? And which of the two, sines or table, is better within the length of training?
+**Predict.** The table has 100 rows, the text 101 tokens. What happens? And which of the two, sines or table, is better within the training length?
 """
 
 # %%
@@ -533,7 +533,7 @@ except IndexError as error:
 r"""
 <details><summary>Answer</summary>
 
-There is no row 101, so there is no answer. Enlarging the table does not help: a row that no training text reached still holds its first random numbers.
+There is no row 101, so there is no answer. Enlarging the table does not help: a row that no training text reached keeps its random initial values.
 
 "Learned positions are better for texts of fixed length", says one published text. Vaswani et al. compared: "nearly identical results" (Table 3, row E). Section 11 measures both, within the trained length and beyond.
 
@@ -542,7 +542,7 @@ There is no row 101, so there is no answer. Enlarging the table does not help: a
 
 # %% [markdown]
 r"""
-**One face for all schemes.** The model of section 11 calls its scheme at four places, and each scheme acts at one or two of them. At the others it adds or changes nothing. In outline:
+**One interface for all schemes.** The model of section 11 calls its scheme in four places, and each scheme acts in one or two of them. In the others it adds or changes nothing. In outline:
 
 ```python
 x = x + scheme.embed(...)                            # before the first layer
@@ -551,9 +551,9 @@ scores = query @ key.mT / sqrt(d_k) + scheme.bias(...)
 out = softmax(scores) @ value + scheme.value_term(...)
 ```
 
-| place | what happens there | who acts |
+| place | what happens there | which schemes act |
 |---|---|---|
-| `embed` | a vector is added to each token's | sinusoidal, learned |
+| `embed` | a vector is added to each token's vector | sinusoidal, learned |
 | `turn` | queries and keys are rotated | RoPE |
 | `bias` | a number is added to each score | Shaw, T5, ALiBi, DeBERTa |
 | `value_term` | a vector is added to each average of values | Shaw |
@@ -563,7 +563,7 @@ out = softmax(scores) @ value + scheme.value_term(...)
 r"""
 ## 6. Distances instead of positions: ALiBi
 
-In *the cat sat* it matters that *cat* is just before *sat*, hardly that it is the 2nd or the 702nd word. So give attention distances instead of positions. The simplest way needs no parameters: Press et al. (2022) let head $h$ of $H$ subtract a fixed multiple of the distance from each score, with a **slope** $\lambda_h$ (the paper writes $m$):
+In *the cat sat* it matters that *cat* is just before *sat*, and hardly at all whether it is the 2nd or the 702nd word. So give attention distances instead of positions. The simplest way needs no parameters: Press et al. (2022) let head $h$ of $H$ subtract a fixed multiple of the distance from each score, with a **slope** $\lambda_h$ (the paper writes $m$):
 
 $$s_{mn} = \frac{q_m\cdot k_n}{\sqrt{d_k}} - \lambda_h\,(m - n),\qquad \lambda_h = 2^{-8h/H},\quad h = 1, \dots, H .$$
 
@@ -585,7 +585,7 @@ print("6 heads: 1 /", [round(1 / slope, 1) for slope in positions.alibi_slopes(6
 r"""
 <details><summary>Answer</summary>
 
-1/2, 1/4, … 1/256, set before training; no parameters. (A published text says "learned slopes". They are not.) The steepest head sees 8 places, the flattest 1024.<!-- shown: 8 1024 256.0 --> Sixteen heads cover the same range in steps of $\sqrt 2$. Where $H$ is not a power of two, the slopes of the largest power below come first, then every other slope of twice as many heads: that is the order in the authors' code, and BLOOM uses it.
+1/2, 1/4, … 1/256, set before training; no parameters. (A published text says "learned slopes". They are not.) The steepest head sees 8 places, the flattest 1024.<!-- shown: 8 1024 256.0 --> Sixteen heads start at $1/\sqrt 2$ and also end at 1/256, in steps of $\sqrt 2$. Where $H$ is not a power of two, the slopes of the largest power below come first, then every other slope of twice as many heads: that is the order in the authors' code, and BLOOM uses it.
 
 </details>
 
@@ -611,7 +611,7 @@ for head, colour, at in (
 r"""
 <details><summary>Answer</summary>
 
-Exponentially, $e^{-\lambda_h (m - n)}$: straight lines on this axis. A steep head is a soft window, a flat one nearly a plain average. That is why ALiBi reads long texts: far keys are faded out before they can do harm. It also shows what one head cannot do: prefer a key *exactly* three places back to its neighbours, by position alone.
+Exponentially, $e^{-\lambda_h (m - n)}$: straight lines on this axis. A steep head is a soft window, a flat one nearly a plain average. That is why ALiBi can read long texts: far keys are faded out before they can do harm. It also shows what one head cannot do: prefer a key *exactly* three places back to its neighbours, by position alone.
 
 </details>
 """
@@ -622,14 +622,14 @@ r"""
 
 *Difficulty · importance · minutes*
 
-Write `alibi_bias(num_heads, num_queries, num_keys) -> bias` of shape (H, L, S): what is added to the scores. The last query is at the last key, as in a decoder with a cache. A query's own key gets 0, a key $m - n$ places before it $-\lambda_h (m - n)$. Keys after it are not judged: a causal mask hides them. The slopes for any number of heads are `positions.alibi_slopes(num_heads)`.
+Write `alibi_bias(num_heads, num_queries, num_keys) -> bias` of shape (H, L, S), to be added to the scores. The last query is at the last key, as in a decoder with a cache. A query's own key gets 0, a key $m - n$ places before it $-\lambda_h (m - n)$. Entries for keys after it are not checked: a causal mask hides them. The slopes for any number of heads are `positions.alibi_slopes(num_heads)`.
 """
 
 
 # %% exercise="alibi_bias"
 def alibi_bias(num_heads, num_queries, num_keys):
     """Return the penalty for each head, query and key."""
-    ### BEGIN SOLUTION: Where queries and keys stand, their distance, times each head's slope.
+    ### BEGIN SOLUTION: Positions of queries and keys, their distances, times each head's slope.
     own = torch.arange(num_keys - num_queries, num_keys)
     distance = (own[:, None] - torch.arange(num_keys)).abs()
     return -positions.alibi_slopes(num_heads)[:, None, None] * distance
@@ -642,7 +642,7 @@ check("alibi_bias", alibi_bias)
 
 # %% [markdown] tags=["further"]
 r"""
-## 7. More made of distances: slopes, vectors, buckets
+## 7. More schemes based on distances: slopes, vectors, buckets
 
 First, ALiBi's slopes for any number of heads. Then three schemes that *learn* what a distance means: Shaw's, T5's and DeBERTa's.
 """
@@ -660,7 +660,7 @@ Write `alibi_slopes(num_heads) -> slopes` of shape (H,), positive, in the defaul
 # %% exercise="alibi_slopes"
 def alibi_slopes(num_heads):
     """Return the slope of each head."""
-    ### BEGIN SOLUTION: A geometric series, and every other slope of the next one.
+    ### BEGIN SOLUTION: A geometric sequence, and every other slope of the next one.
     power = 2 ** int(math.log2(num_heads))
     slopes = [2 ** (-8 * h / power) for h in range(1, power + 1)]
     finer = [2 ** (-8 * h / (2 * power)) for h in range(1, 2 * power + 1, 2)]
@@ -674,13 +674,13 @@ check("alibi_slopes", alibi_slopes)
 
 # %% [markdown]
 r"""
-**Vectors.** Shaw et al. (2018) give each distance $n - m$ a learned vector $a$, of a key's width, and add it to the key:
+**Vectors.** Shaw et al. (2018) give each distance $n - m$ a learned vector $a$, as wide as a key, and add it to the key:
 
 $$s_{mn} = \frac{q_m\cdot(k_n + a_{\,\mathrm{clip}(n - m)})}{\sqrt{d_k}} = \frac{q_m \cdot k_n + q_m\cdot a_{\,\mathrm{clip}(n-m)}}{\sqrt{d_k}}$$
 
-Distances beyond a largest one, $D$, count as it: $2D + 1$ vectors are enough for any length. The vector's number is $\mathrm{clip}(n - m, -D, D) + D$. A second table, used in the same way, may be added to the values.
+Distances beyond a maximum, $D$, are clipped to it: $2D + 1$ vectors are enough for any length. The index of the vector is $\mathrm{clip}(n - m, -D, D) + D$. A second table, used in the same way, may be added to the values.
 
-**Predict.** $D = 2$, five queries and keys. Write down the first and the last row of the numbers.
+**Predict.** $D = 2$, five queries and keys. Write down the first and last rows of the table of indices.
 """
 
 # %% mystnb={"image": {"alt": "Five by five matrix of indices for a largest distance of 2. Twos on the diagonal, three and four above it, one and zero below it, constant along every diagonal."}}
@@ -717,7 +717,7 @@ print(f"all keys of one head at 1,024 tokens: {1024 * 64 * 4 / 2**20:.2f} MiB")
 r"""
 <details><summary>Answer</summary>
 
-A vector for each *pair* is $L\cdot S\cdot d_k$ numbers: 256 MiB for 1024 tokens,<!-- shown: 256 --> 1024 times as many as all keys have. Shaw et al. avoid it. Each query meets the $2D + 1$ vectors once, and then picks: $L\,(2D+1)$ products, and no tensor larger than the scores.
+A vector for each *pair* is $L\cdot S\cdot d_k$ numbers: 256 MiB for 1024 tokens,<!-- shown: 256 --> 1024 times as much as all keys of one head take. Shaw et al. avoid it. Each query is multiplied by the $2D + 1$ vectors once, and then picks: $L\,(2D+1)$ products, and no tensor larger than the scores.
 
 </details>
 
@@ -737,7 +737,7 @@ Write `shaw_scores(query, key, relative_embedding, max_distance, scale=None) -> 
 # %% exercise="shaw_scores"
 def shaw_scores(query, key, relative_embedding, max_distance, scale=None):
     """Return scores in which each key also carries the vector of its distance."""
-    ### BEGIN SOLUTION: Number the pairs, meet the vectors, pick one per pair, add, scale.
+    ### BEGIN SOLUTION: Index the pairs, multiply by the vectors, pick one per pair, add, scale.
     num_queries, num_keys = query.shape[-2], key.shape[-2]
     distance = torch.arange(num_keys)[None, :] - torch.arange(num_queries)[:, None]
     number = distance.clamp(-max_distance, max_distance) + max_distance
@@ -763,7 +763,7 @@ r"""
 <details><summary>Answer</summary>
 
 - **A**: these two have vectors of their own.
-- B: no, all keys 4 or more places back share one. So no text is long enough to bring anything new, and far keys cannot be told apart.
+- B: no, all keys 4 or more places back share one. So no text, however long, brings anything new; but far keys cannot be told apart.
 - C: no, only distances enter. A causal mask still helps: the first tokens see fewer keys.
 
 </details>
@@ -771,7 +771,7 @@ r"""
 
 # %% [markdown]
 r"""
-**One number instead of a vector.** T5 (Raffel et al., 2020) simplifies the idea: each head learns one *number* for each distance, added to the score whatever the query asks. A published text calls Shaw's vectors "a bias added to the scores"; with vectors of width $d_k$ it is a product with the query, with numbers it is T5's bias.
+**One number instead of a vector.** T5 (Raffel et al., 2020) simplifies the idea: each head learns one *number* for each distance, added to the score whatever the query asks. A published text calls Shaw's vectors "a bias added to the scores". What Shaw adds depends on the query, through a product with a vector of width $d_k$; a plain number per distance is T5's bias.
 """
 
 # %% [markdown]
@@ -782,7 +782,7 @@ For a decoder with 32 buckets and `max_distance` 128: distances 0–15 are exact
 
 $$\mathrm{bucket} = 16 + \left\lfloor \frac{\ln(\ell/16)}{\ln(128/16)}\cdot 16\right\rfloor\quad\text{(at most 31)}.$$
 
-**Predict.** In which bucket are distances 16, 32 and 64? When training texts have 64 tokens, which buckets never get a gradient?
+**Predict.** In which buckets are distances 16, 32 and 64? When training texts have 64 tokens, which buckets never get a gradient?
 """
 
 # %% mystnb={"image": {"alt": "Bucket against distance to the past, for a decoder with 32 buckets. A straight line up to distance 16, then steps that get wider, up to bucket 31, reached at distance 113. With max_distance 64 the steps are narrower and end at 59."}}
@@ -807,7 +807,7 @@ print(
 r"""
 <details><summary>Answer</summary>
 
-16, 21 and 26.<!-- shown: 16 21 26 --> A text of 64 tokens has no distance above 63, which is in bucket 26 (the steps are wide there): buckets 27 to 31 keep their random first numbers. A longer text meets them for the first time in the test. With `max_distance` 64 every bucket is trained. Section 11 tries both.
+16, 21 and 26.<!-- shown: 16 21 26 --> A text of 64 tokens has no distance above 63, which is in bucket 26 (the steps are wide there): buckets 27 to 31 keep their random initial values. A longer text meets them for the first time at test time. With `max_distance` 64 every bucket is trained. Section 11 tries both.
 
 </details>
 
@@ -824,7 +824,7 @@ Write `t5_bucket(relative_position, num_buckets, max_distance, bidirectional) ->
 
 - `relative_position` is key − query, long, of any shape; so is the result.
 - Not `bidirectional`: keys after the query get bucket 0; the others are numbered by their distance to the past. `bidirectional`: the buckets are halved; keys *after* the query use the upper half, all others the lower.
-- Of the buckets of one direction, the first half is exact: one distance each. The rest follows the formula above, with these buckets' own numbers in place of 16 and 32.
+- Of the buckets of one direction, the first half is exact: one distance each. The rest follow the formula above, with the counts of exact buckets and of all buckets of that direction instead of 16 and 32.
 """
 
 
@@ -856,9 +856,9 @@ r"""
 
 $$s_{mn} = \frac{q_m\cdot k_n \;+\; q_m\cdot r^K_{\delta} \;+\; k_n\cdot r^Q_{\delta}}{\sqrt{3\,d_k}}$$
 
-content to content, *content to position*, *position to content*. $r^K$ and $r^Q$ are two tables for each head, projections of one table of distances, and $\delta$ is the row of the distance: $m - n + D$, kept between 0 and $2D - 1$. The root has a 3 because three terms share the score.
+content to content, *content to position*, *position to content*. $r^K$ and $r^Q$ are two tables for each head, projections of one table of distances, and $\delta$ is the row of the distance: $m - n + D$, clipped to 0 … $2D - 1$. There is a 3 under the root because the score is a sum of three terms.
 
-**Predict.** *The cat sat on the mat.* One term may say: a verb looks at the word just before it. The other: whoever comes just after *the* looks at it. Which is which?
+**Predict.** *The cat sat on the mat.* One term may say: a verb looks at the word just before it. The other: any word that comes just after *the* looks back at it. Which is which?
 """
 
 # %%
@@ -891,22 +891,22 @@ DeBERTa's own $D$ is 512. What happens to rows that training never reaches? Sect
 
 # %% [markdown]
 r"""
-## 8. RoPE: turn queries and keys
+## 8. RoPE: rotate queries and keys
 
 Su et al. (2021) ask for one thing: the score of a query at $m$ and a key at $n$ should depend on both vectors and on $n - m$, and on nothing else. In the plane a rotation $R_\alpha$ by an angle $\alpha$ does it:
 
 $$(R_{m\theta}\,q)\cdot(R_{n\theta}\,k) = q^\top R_{m\theta}^\top R_{n\theta}\,k = q^\top R_{(n-m)\theta}\,k$$
 
-because the transpose of a rotation turns back.
+because the transpose of a rotation is its inverse.
 """
 
 # %% [markdown]
 r"""
-A wider vector is split into pairs, each with its own speed $\theta_i = 10000^{-2i/d_k}$, the frequencies of section 2. **Queries and keys are turned by their own positions.** One published formula writes $n$ for both, and then nothing is left of the rotation: $R^\top_{n\theta} R_{n\theta} = I$.
+A wider vector is split into pairs, each with its own speed $\theta_i = 10000^{-2i/d_k}$, the frequencies of section 2. **Queries and keys are each rotated by their own positions.** One published formula writes $n$ for both, and then nothing is left of the rotation: $R^\top_{n\theta} R_{n\theta} = I$.
 
 By hand, one pair: $q = (1, 0)$ at $m = 1$, $k = (1, 0)$ at $n = 3$, $\theta = 1$.
 
-**Predict.** Where do $q$ and $k$ point, and what is their product? What at $m = 11$, $n = 13$?
+**Predict.** Where do $q$ and $k$ point, and what is their product? What if $m = 11$, $n = 13$?
 """
 
 
@@ -923,7 +923,7 @@ for m, n in ((1, 3), (11, 13), (3, 1)):
     print(f"{k.tolist()[0]:6.3f} {k.tolist()[1]:6.3f}   product {q @ k:.3f}")
 print(f"cos 2 = {math.cos(2):.3f}")
 
-# %% mystnb={"image": {"alt": "Three dials. A pair (1, 0) at positions 0 to 7, drawn as arrows. The first pair runs once around and further, the second covers about 40 degrees, the third hardly moves."}}
+# %% mystnb={"image": {"alt": "Three dials. A pair (1, 0) at positions 0 to 7, drawn as hands of a clock. The first pair goes once around and a little further, the second covers about 40 degrees, the third hardly moves."}}
 figure, panels = plt.subplots(1, 3, figsize=(plotting.WIDTH, 2.5))
 plotting.headline(figure, "The same pair at positions 0 to 7")
 for pair, panel in enumerate(panels):
@@ -936,18 +936,18 @@ for pair, panel in enumerate(panels):
             panel.text(1.2 * u, 1.2 * v, place, ha="center", va="center", fontsize=10)
     if speed < 0.05:
         panel.text(0.5, 0.2, "0 to 7", fontsize=10)
-    panel.set(xlim=(-1.4, 1.4), ylim=(-1.4, 1.4), aspect="equal", title=f"{speed:g} rad a step")
+    panel.set(xlim=(-1.4, 1.4), ylim=(-1.4, 1.4), aspect="equal", title=f"{speed:g} rad per step")
     panel.axis("off")
 
 # %% [markdown]
 r"""
 <details><summary>Answer</summary>
 
-Both products are $\cos 2 = -0.416$,<!-- shown: -0.416 --> and so is the product of the query *after* the key: a cosine does not know the sign. With two different vectors the sign counts.
+$q$ points at an angle of 1 radian, $k$ at 3. Both products are $\cos 2 = -0.416$,<!-- shown: -0.416 --> and so is the product with the query *after* the key: a cosine does not see the sign. With two different vectors the sign matters.
 
 </details>
 
-In this picture move the query and the key; then press *Both one later* a few times. Which numbers change, which do not? Which clock tells neighbours apart, and which tells 5 from 60?
+In the picture below, move the query and the key; then press *Both one later* a few times. Which numbers change, and which do not? Which clock tells neighbours apart, and which tells 5 from 60?
 """
 
 # %% tags=["nbval-ignore-output"] reason="a widget has a new id in every run"
@@ -957,7 +957,7 @@ rope_clock()
 r"""
 <details><summary>Answer</summary>
 
-All hands turn on; the angle between the two hands of a clock, its share and $q\cdot k$ stay. The fast clock tells neighbours apart and repeats after six positions; a slow one tells far from near.
+All hands keep turning; the angle between the two hands of a clock, its contribution to $q\cdot k$, and $q\cdot k$ itself stay the same. The fast clock tells neighbours apart and repeats after about six positions; a slow one tells far from near.
 
 </details>
 
@@ -967,7 +967,7 @@ All hands turn on; the angle between the two hands of a clock, its share and $q\
 
 Write `rope_interleaved(x, positions, base=10000.0) -> x`.
 
-- `x` is (B, H, L, d_k): queries or keys. `positions` is (L,) or (B, L), whole or real numbers, from anywhere.
+- `x` is (B, H, L, d_k): queries or keys. `positions` is (L,) or (B, L), whole or real numbers, starting anywhere.
 - Pair $i$ is features $(2i, 2i+1) = (u, v)$. It turns by $+\,\mathrm{position}\cdot\mathrm{base}^{-2i/d_k}$: $(u\cos - v\sin,\ u\sin + v\cos)$.
 - The result has the dtype of `x`; the angles need more digits than bfloat16 has, so compute them before you convert.
 """
@@ -976,7 +976,7 @@ Write `rope_interleaved(x, positions, base=10000.0) -> x`.
 # %% exercise="rope_interleaved"
 def rope_interleaved(x, positions, base=10000.0):
     """Turn neighbouring features by their token's position."""
-    ### BEGIN SOLUTION: Angles, one a token and pair; then the rotation of (2i, 2i + 1).
+    ### BEGIN SOLUTION: Angles, one per token and pair; then the rotation of (2i, 2i + 1).
     even = torch.arange(0, x.shape[-1], 2, dtype=torch.float64)
     angle = positions.double()[..., None] * base ** (-even / x.shape[-1])
     if positions.dim() == 2:
@@ -993,7 +993,7 @@ check("rope_interleaved", rope_interleaved)
 
 # %% [markdown]
 r"""
-**What it promises, checked.** Three properties make a RoPE: lengths stay, scores depend on the distance alone, and nothing but the position is used.
+**What it promises, checked.** Three properties make a RoPE: lengths are kept, scores depend on the distance alone, and a token's rotation uses nothing but its own position.
 
 **Predict.** Left: *one* query and *one* key, put at all positions. Right: new random vectors at each position, as in a published figure "Position bias with RoPE". What do you see in each?
 """
@@ -1031,7 +1031,7 @@ for start in (1, 1000, 100_000):
 r"""
 <details><summary>Answer</summary>
 
-Left, every diagonal has one colour: a **Toeplitz** matrix, $s_{mn} = g(n - m)$. It need not be symmetric, nor fall with the distance. Right there is noise, because the vectors vary more than the rotation changes them: the published figure shows its random numbers. To see what a mechanism does, hold everything else still.
+Left, every diagonal has one colour: a **Toeplitz** matrix, $s_{mn} = g(n - m)$. It need not be symmetric, nor fall with the distance. On the right there is noise, because the vectors vary more than the rotation changes them: the published figure shows its random numbers. To see what a mechanism does, hold everything else still.
 
 </details>
 
@@ -1053,7 +1053,7 @@ for name, at in (("its own position, 9", 9), ("position 0, as published", 0)):
 r"""
 <details><summary>Answer</summary>
 
-Position 0: it is not turned at all, and its distances to the cached keys are wrong by 9. (With ten keys and one query in the same call the published class would raise an error first; handed each token alone, it runs.) RoPE needs positions as an argument, here `positions`. The same class declares `base: int`. Llama 3 was trained with 500,000, a whole number, but a base that is *stretched* (section 10) is not whole, and a table that ends at 2048 has to grow.
+Position 0: it is not turned at all, and its distances to the cached keys are wrong by 9. (With ten keys and one query in the same call the published class would raise an error first; given one token at a time, it runs.) RoPE needs positions as an argument, here `positions`. The same class declares `base: int`. Llama 3 was trained with 500,000, a whole number, but a base that is *stretched* (section 10) is not whole, and a table that ends at 2048 has to grow.
 
 </details>
 
@@ -1070,7 +1070,7 @@ print("bfloat16", near.bfloat16().cos().tolist()[:2])
 r"""
 ## 9. Two pairings, and how a wrong rotation is found
 
-RoFormer turns neighbours, $(0, 1), (2, 3), \dots$ GPT-NeoX, and Llama's weights at Hugging Face, turn feature $i$ with $i + d_k/2$: two slices of memory instead of every other number.
+RoFormer pairs neighbours, $(0, 1), (2, 3), \dots$ GPT-NeoX, and Llama's weights at Hugging Face, pair feature $i$ with $i + d_k/2$: two slices of memory instead of every other number.
 
 **Predict.** Someone loads weights that were trained with one pairing into code with the other. Does anything fail?
 """
@@ -1092,7 +1092,7 @@ print("the order for d_k = 8:", positions.to_split_halves(torch.arange(8)).tolis
 r"""
 <details><summary>Answer</summary>
 
-Nothing fails; scores are wrong. Even short texts come out as nonsense, although norms are kept and scores depend on the distance only: each pairing is a correct RoPE by itself. The cure is to reorder the features of each head, once, in the weights of queries and keys: pairs $(2i, 2i+1)$ become $(i, i + d_k/2)$. That is what the conversion scripts for Llama do. Values keep their order.
+Nothing fails; scores are wrong. Even short texts come out as nonsense, although norms are kept and scores depend on the distance only: each pairing is a correct RoPE in its own right. The cure is to reorder the features of each head, once, in the weights of queries and keys: pairs $(2i, 2i+1)$ become $(i, i + d_k/2)$. That is what the conversion scripts for Llama do. Values keep their order.
 
 </details>
 
@@ -1155,7 +1155,7 @@ def negative_angle(x, at, base=10000.0):
 
 
 def base_ignored(x, at, base=10000.0):
-    """The base is written in."""
+    """The base is hard-coded."""
     return rope(x, at)
 
 
@@ -1179,9 +1179,9 @@ for version in (
 r"""
 <details><summary>Answer</summary>
 
-All but one pass all three. Identity keeps lengths and is constant along *every* line; one frequency, the other pairing and the negative angle are rotations too; *base ignored* is right until someone changes the base. Properties say that a function is a rotation by distance. They do not say *which* rotation.
+All but one pass all three. The identity keeps lengths, and its scores are constant along *every* diagonal; one frequency, the other pairing and the negative angle are rotations too; *base ignored* is right until someone changes the base. Properties say that a function is a rotation by distance. They do not say *which* rotation.
 
-So compare values with known numbers: one vector of ones and zeros, position 1, and the angles by hand. That finds every version here but *positions ignored*, because these positions start at 0. `check` compares values at positions that do not, and names the mistake that it recognises.
+So compare values with known numbers: one vector of ones and zeros, position 1, and the angles by hand. The fourth test does so and finds every version here but *positions ignored*, because its positions start at 0. `check` compares values at positions that do not, and names the mistake that it recognises.
 
 </details>
 
@@ -1247,11 +1247,11 @@ The weights stay, since they come from queries and keys. The outputs move: each 
 
 # %% [markdown]
 r"""
-## 10. Reading further than trained
+## 10. Reading beyond the training length
 
 "RoPE extrapolates to longer sequences", say several texts. It sees nothing but distances; but beyond the training length there are *new* distances, and with them angles that the model never met.
 
-**Predict.** $d_k = 16$, trained on 64 tokens. How many of the eight pairs make a full turn within 64 positions? What does a distance of 512 show to the others?
+**Predict.** $d_k = 16$, trained on 64 tokens. How many of the eight pairs make a full turn within 64 positions? What do the others meet at a distance of 512?
 """
 
 # %%
@@ -1264,15 +1264,15 @@ for pair, one_turn in enumerate((2 * math.pi / speed).tolist()):
 r"""
 <details><summary>Answer</summary>
 
-Three. The other five saw only a part of their circle: at 512 they show angles that training never reached. Fast pairs show nothing new.
+Three. The other five saw only part of their circle: at 512 they reach angles that never came up in training. Fast pairs show nothing new.
 
 </details>
 
-Three repairs, for a text $s$ times longer. All of them change frequencies only:
+Three repairs, for a text $s$ times longer. All of them change the frequencies; YaRN also scales the scores:
 
 - **Position interpolation**, PI (Chen et al., 2023): divide all positions by $s$. No angle is new, but neighbours move together.
 - **NTK-aware** (posted by bloc97, 2023; see Peng et al., 2023): raise the base to $b\,s^{d_k/(d_k - 2)}$. The last pair slows by $s$, the first not at all.
-- **YaRN** (Peng et al., 2023): pairs with less than one turn in training slow by $s$, those with more than 32 stay, between them a ramp; and scores are multiplied by $(0.1\ln s + 1)^2$.
+- **YaRN** (Peng et al., 2023): pairs with less than one turn in training slow by $s$, those with more than 32 stay, with a ramp in between; and scores are multiplied by $(0.1\ln s + 1)^2$.
 """
 
 # %% mystnb={"image": {"alt": "Frequency divided by RoPE's own against the number of the pair, for stretching by eight and width 128. Interpolation is flat at one eighth. NTK-aware falls steadily from one to one eighth. YaRN stays at one for the first pairs, then falls quickly to one eighth."}}
@@ -1299,7 +1299,7 @@ r"""
 
 *Difficulty · importance · minutes*
 
-Write `interpolate_positions(positions, trained_length, target_length) -> positions`: what PI hands to RoPE.
+Write `interpolate_positions(positions, trained_length, target_length) -> positions`: the positions that PI passes to RoPE.
 
 - Positions times `trained_length / target_length` where the target is longer; the same values otherwise.
 - `positions` has any shape, long or real. The result is real: positions between two whole numbers are the point.
@@ -1309,7 +1309,7 @@ Write `interpolate_positions(positions, trained_length, target_length) -> positi
 
 # %% exercise="interpolate_positions"
 def interpolate_positions(positions, trained_length, target_length):
-    """Press positions into the trained range."""
+    """Squeeze positions into the trained range."""
     ### BEGIN SOLUTION: One factor, never above 1; the result is real.
     factor = min(1.0, trained_length / target_length)
     return positions * factor
@@ -1326,12 +1326,12 @@ r"""
 
 All schemes meet on two tasks with the same small model: 2 layers, width 64, 4 heads, causal mask, 600 steps with 16 sequences each.
 
-- **Text**: the next character of Python's help, trained on windows of 64, tested on up to 512.
-- **Copy**: random symbols; say which stood *three places ago*. Trained on 32, tested on up to 256.
+- **Text**: predict the next character of Python's help texts. Trained on windows of 64, tested on up to 512.
+- **Copy**: random symbols; name the one *three places back*. Trained on 32, tested on up to 256.
 
-At every length the *same last* characters are judged (32 and 16): only the number of tokens before them grows.
+At every length the loss and the accuracy are taken over the *same last* characters (32 for text, 16 for copying): only the number of tokens before them grows.
 
-**Predict.** Text needs mostly what is near. Copying needs *exactly three back*. Order *none*, sinusoidal, ALiBi and RoPE for each task: at the trained length, and at eight times that.
+**Predict.** Text mostly needs what is near. Copying needs *exactly three back*. Rank *none* (no encoding), sinusoidal, ALiBi and RoPE for each task: at the trained length, and at eight times that.
 """
 
 
@@ -1372,7 +1372,7 @@ print("text, ALiBi ", {length: f"{loss:.2f}" for length, (loss, _) in live_text[
 r"""
 One seed is an anecdote, and two schemes are not all. The script `benchmarks/chapter_07_positions.py` ran the same functions for every scheme with three seeds; the cells below read its record.
 
-Sizes are those of the papers: Shaw clips at 16, DeBERTa at 512, and *DeBERTa, 16* at Shaw's 16; T5 has 32 buckets to 128, and *T5, short* to the trained length; *learned* has a row for each tested position, of which training reaches the first ones. *RoPE + window* sees its last 16 tokens only, in training too. PI, NTK and YaRN are the *same trained* RoPE models with other frequencies at each length.
+Sizes are those of the papers: Shaw clips at 16, DeBERTa at 512, and *DeBERTa, 16* at Shaw's 16; T5 has 32 buckets up to distance 128, and *T5, short* up to the trained length; *learned* has a row for each tested position, of which training reaches only the first ones. *RoPE + window* sees only the last 16 tokens, in training too. PI, NTK and YaRN are the *same trained* RoPE models with other frequencies at each length.
 """
 
 # %%
@@ -1382,7 +1382,7 @@ GROUPS = {
     "nothing, or added to the tokens": ["none", "sinusoidal", "learned"],
     "a number added to each score": ["T5", "T5, short", "ALiBi"],
     "vectors met by queries and keys": ["Shaw", "DeBERTa", "DeBERTa, 16"],
-    "queries and keys turned": ["RoPE", "RoPE + window", "RoPE + PI", "RoPE + NTK", "RoPE + YaRN"],
+    "queries and keys rotated": ["RoPE", "RoPE + window", "RoPE + PI", "RoPE + NTK", "RoPE + YaRN"],
 }
 SCHEMES = [scheme for schemes in GROUPS.values() for scheme in schemes]
 
@@ -1402,8 +1402,8 @@ PANELS = [
     (["none", "sinusoidal", "learned"], "nothing, or added to the tokens"),
     (["T5", "T5, short", "ALiBi"], "a number added to each score"),
     (["Shaw", "DeBERTa", "DeBERTa, 16"], "vectors met by queries and keys"),
-    (["RoPE", "RoPE + window"], "queries and keys turned"),
-    (["RoPE + PI", "RoPE + NTK", "RoPE + YaRN"], "turned, stretched in the test"),
+    (["RoPE", "RoPE + window"], "queries and keys rotated"),
+    (["RoPE + PI", "RoPE + NTK", "RoPE + YaRN"], "rotated, stretched at test time"),
 ]
 
 
@@ -1497,9 +1497,9 @@ for name, runs in (("T5", right["T5"][64]), ("RoPE", right["RoPE"][64])):
 r"""
 <details><summary>Answer</summary>
 
-**At the trained length.** On text the schemes with vectors lead, DeBERTa and Shaw; then RoPE with and without a window, T5, ALiBi, the sines, the learned table, and far behind them the model without positions. All but two learn to copy: ALiBi gets 0.85, and *none* 0.27,<!-- shown 2: 0.85 0.27 --> where guessing gets 0.10. That is what the causal mask alone is worth.
+**At the trained length.** On text the schemes with vectors lead, DeBERTa and Shaw; then RoPE with and without a window, T5, ALiBi, the sines, the learned table, and far behind them the model without positions. All but two learn to copy: ALiBi gets 0.85, and *none* 0.27,<!-- shown 2: 0.85 0.27 --> where guessing gets 0.10. The difference is what the causal mask alone is worth.
 
-**Eight times longer.** On both tasks Shaw, DeBERTa clipped at 16 and RoPE with a window stay as they were, and ALiBi nearly so. On text plain RoPE is worse than the model without positions, and so is NTK-aware; YaRN loses far less, on both tasks. Sines and the learned table fail with the first unseen positions.
+**Eight times longer.** On both tasks Shaw, DeBERTa clipped at 16, RoPE with a window and ALiBi stay as they were, or nearly so. On text plain RoPE is worse than the model without positions, and so is NTK-aware; YaRN loses far less, on both tasks. Sines and the learned table fail with the first unseen positions.
 
 </details>
 """
@@ -1508,7 +1508,7 @@ r"""
 r"""
 <details><summary>What is a clip worth?</summary>
 
-*DeBERTa* and *DeBERTa, 16* have the same terms and are equally good at the trained length. At eight times that, the loss on text is 2.05 with a clip of 512 and 1.45 with 16.<!-- shown 2: 2.05 1.45 --> The rows for distances from 64 on were never trained and hold their first random numbers, as the end of a learned table does. A clip below the trained length leaves no such row. Copying does not suffer: the far rows did not outweigh "three back".
+*DeBERTa* and *DeBERTa, 16* have the same terms and are equally good at the trained length. At eight times that, the loss on text is 2.05 with a clip of 512 and 1.45 with 16.<!-- shown 2: 2.05 1.45 --> The rows for distances from 64 on were never trained and keep their random initial values, as the end of a learned table does. A clip below the trained length leaves no such row. Copying does not suffer: the far rows did not outweigh "three back".
 
 </details>
 """
@@ -1522,19 +1522,25 @@ r"""
 - **NTK-aware** on text is nearly as good as in training up to twice the length, and fails at eight times.
 - **T5** falls on both. With buckets that end at the trained length it falls later on text.
 
-The spread over seeds is small on text and large on copying: for RoPE at twice the length from 0.51 to 1.00.<!-- shown: 0.51 1.00 --> A star is one seed.
+The spread across seeds is small on text and large on copying: for RoPE at twice the length from 0.51 to 1.00.<!-- shown: 0.51 1.00 --> A star is one seed.
 
 </details>
 """
 
 # %% [markdown]
 r"""
-**What was measured, and what was not.** One small model, one budget, two tasks, three seeds, nothing tuned for any scheme. The order on text is that of *this* text, on which a window of 16 loses nothing. On copying, a scheme that only ever looks near cannot lose. A task that needs something from far away would punish a window and ALiBi; none was run here. And all stretched models could be trained on for some steps, as their authors do.
+**What was measured, and what was not.** One small model, one budget, two tasks, three seeds, nothing tuned for any scheme. The ranking on text holds for *this* text, on which a window of 16 loses nothing. On copying, a scheme that only looks nearby cannot lose. A task that needs something from far away would punish a window and ALiBi; none was run here. And all stretched models could be trained further for some steps, as the authors of these methods do.
 """
 
 # %% [markdown]
 r"""
 Choose schemes and lengths yourself. Which lines cross? Which scheme is in the better half on text at the trained length, and last at eight times?
+
+<details><summary>Answer</summary>
+
+Plain RoPE: fifth at the trained length, last at eight times.
+
+</details>
 """
 
 # %% tags=["nbval-ignore-output"] reason="a widget has a new id in every run"
@@ -1554,8 +1560,8 @@ r"""
 
 <details><summary>Answer</summary>
 
-- A is wrong: distances beyond 4,096 are new, and show the slow pairs at new angles.
-- B keeps all angles known, yet presses neighbours together. Without more training our models lost the exact offset at once; Chen et al. train on for up to 1,000 steps.
+- A is wrong: distances beyond 4,096 are new, and they take the slow pairs to new angles.
+- B keeps all angles known, yet squeezes neighbours together. Without more training our models lost the exact offset at once; Chen et al. train for up to 1,000 further steps.
 - **C is right**: NTK-aware or YaRN. Then measure, on your task.
 
 </details>
@@ -1600,7 +1606,7 @@ print(f"of 64 pairs {kept} kept, {64 - kept - divided} between, {divided} divide
 r"""
 <details><summary>Answer</summary>
 
-29 stay, 29 are divided, and 6 lie between.<!-- shown: 29 6 --> The idea is YaRN's; the ramp is shorter, and it is straight along the number of turns, where YaRN's code is straight along the number of the pair. And nothing multiplies the scores.
+29 stay, 29 are divided, and 6 lie between.<!-- shown: 29 6 --> The idea is YaRN's; the ramp is shorter, and it is linear in the number of turns, whereas YaRN's code is linear in the index of the pair. And nothing multiplies the scores.
 
 </details>
 
@@ -1612,7 +1618,7 @@ Write `llama3_frequencies(frequencies, factor, low_freq_factor, high_freq_factor
 
 - `frequencies` are above 0, of any shape and in any order; the result is a new tensor of that shape.
 - `factor` is at least 1, and `low_freq_factor` below `high_freq_factor`.
-- At the two ends both neighbouring rules give the same, so either is right.
+- At the two ends both neighbouring rules give the same value, so either is right.
 """
 
 
@@ -1633,7 +1639,7 @@ check("llama3_frequencies", llama3_frequencies)
 
 # %% [markdown]
 r"""
-**Predict.** The recorded RoPE models of section 11, read untrained at 2, 4 and 8 times their length: which of the four ways comes first on text, and which on copying? $d_k$ is 16 there: eight pairs, of which three made a full turn in training.
+**Predict.** The recorded RoPE models of section 11, read without further training at 2, 4 and 8 times their length: which of the four ways comes first on text, and which on copying? $d_k$ is 16 there: eight pairs, of which three made a full turn in training.
 """
 
 # %%
@@ -1655,11 +1661,11 @@ for (task, what), rows in stretched.items():
 r"""
 <details><summary>Answer</summary>
 
-YaRN comes first on both from four times on, and Llama 3's rule second: 1.87 and 2.16 on text at eight times, 0.76 and 0.53 on copying.<!-- shown: 1.87 2.16 0.76 0.53 --> At twice the length NTK-aware is as good as either on text. So the rule that a released model uses is not the best here, untrained and at width 16. Llama 3.1 was trained on with its new frequencies; nothing here measures that.
+YaRN comes first on both from four times on, and Llama 3's rule second: 1.87 and 2.16 on text at eight times, 0.76 and 0.53 on copying.<!-- shown: 1.87 2.16 0.76 0.53 --> At twice the length NTK-aware is as good as either on text. So the rule that a released model uses is not the best here, without further training and with $d_k = 16$. Llama 3.1 was trained on with its new frequencies; nothing here measures that.
 
 </details>
 
-**Predict.** YaRN has another ramp, and it multiplies queries and keys. Which of the two makes the difference?
+**Predict.** YaRN has a different ramp, and it also multiplies queries and keys by a factor. Which of the two makes the difference?
 """
 
 # %% tags=["nbval-ignore-output"] reason="training differs in the last digits between machines"
@@ -1681,7 +1687,7 @@ model.positions = positions.RotaryPositions(16)
 r"""
 <details><summary>Answer</summary>
 
-The ramp, and of it a single pair. The second pair made 1.6 turns in training: Llama 3 slows it 3.3 times, YaRN 1.8 times.<!-- shown: 3.3 1.8 --> All others are slowed alike. The factor changes next to nothing here. With 64 pairs the two ramps cover more pairs and are no more alike: look again at the figure.
+The ramp, and in it a single pair. The second pair made 1.6 turns in training: Llama 3 slows it 3.3 times, YaRN 1.8 times.<!-- shown: 3.3 1.8 --> All others are slowed alike. The factor changes next to nothing here. With 64 pairs the two ramps cover more pairs and are no more alike: look again at the figure.
 
 </details>
 """
@@ -1707,13 +1713,13 @@ r"""
 <details><summary>Answers</summary>
 
 1. Wrong: equivariant (section 1).
-2. The rows are defined. A model trained with them fails at once beyond the trained length (section 11), as in Press et al.
+2. Wrong as it stands: the rows are defined, but a model trained with them fails at once beyond the trained length (section 11), as in Press et al.
 3. Wrong without a repair; RoPE is relative, which is something else.
 4. Right: the rows beyond do not exist, or hold random numbers.
-5. Half: no embeddings, right; slopes are fixed.
+5. Half right: there are no embeddings, but the slopes are fixed, not learned.
 6. Right.
 7. True, but not shown: the identity has the same shapes.
-8. It returns `None`. The mechanism is what is left out.
+8. Wrong: it returns `None`. What is left out is the mechanism.
 
 </details>
 """
@@ -1745,7 +1751,7 @@ r"""
 r"""
 ## Yours: your positions in the trained models
 
-The copying models of section 11, read once more with your functions. RoPE's model was trained with halves as pairs, so its features are reordered on the way into your `rope_interleaved` and back. What you have not passed yet is the course's.
+The copying models of section 11 are run once more, with your functions. RoPE's model was trained with halves as pairs, so its features are reordered on the way into your `rope_interleaved` and back. What you have not passed yet is the course's.
 """
 
 
@@ -1799,7 +1805,7 @@ for name, found in note.result.items():
 r"""
 ## Recap
 
-1. Attention without positions is permutation-equivariant: shuffled tokens give shuffled outputs. A causal mask breaks that a little. One line of test shows whether a layer knows the order, and finds positions that were added along the batch.
+1. Attention without positions is permutation-equivariant: shuffled tokens give shuffled outputs. A causal mask breaks that a little. A one-line test shows whether a layer knows the order, and finds positions that were added along the batch.
 2. Schemes act on the stream (sinusoidal, learned), on the scores (Shaw: a vector, T5: a number per bucket, ALiBi: a fixed slope, DeBERTa: vectors that queries and keys meet) or turn queries and keys (RoPE).
 3. Under RoPE $q\cdot k$ depends on $n - m$: diagonals are constant, lengths stay, a cache needs the true positions. The identity has these properties too: compare values.
 """
@@ -1807,7 +1813,7 @@ r"""
 # %% [markdown]
 r"""
 4. PI slows all pairs, NTK-aware changes the base, YaRN slows only slow pairs and sharpens the scores.
-5. Trained short and tested long, vectors clipped below the trained length (Shaw, DeBERTa), a window and ALiBi's fading stay as good as they were; sines and learned tables fail at once, RoPE soon, YaRN late. Copying ranks them differently from text: PI falls to chance, and ALiBi was never exact.
+5. Trained short and tested long, vectors clipped below the trained length (Shaw, DeBERTa), a window and ALiBi's fading stay as good as they were, or nearly so; sines and learned tables fail at once, RoPE soon, YaRN late. Copying ranks them differently from text: PI falls to chance, and ALiBi was never exact.
 
 **Next**: chapter 08 asks what attention costs when texts are long, and which pairs can be left out.
 """

@@ -18,11 +18,11 @@ r"""
 
 1. say of each cheaper attention which cost it lowers: parameters, operations, memory, or the bytes kept while generating;
 2. write it so that it really costs less, and prove that by counting;
-3. fit the exponent of a measured cost, and read off where a variant begins to pay (further);
+3. fit the exponent of a measured cost, and read off the length from which a variant is faster (further);
 4. say what each variant gives up, and measure that too;
 5. judge a published comparison table.
 
-*You need* chapters 05 (heads) and 06 (masks). What is used of chapters 07, 09 and 10 (rotations, tiles, the cache) is explained where it comes.
+*You need* chapters 05 (heads) and 06 (masks). What is used of chapters 07, 09 and 10 (rotations, tiles, the cache) is explained where it comes up.
 
 *Core path · further*
 """
@@ -64,7 +64,7 @@ recalls = measure.read_record("chapter_08_recall")
 
 # %% [markdown]
 r"""
-## 1. Which bill?
+## 1. Which cost?
 
 "Attention is quadratic, and that is the bottleneck." The first half is right. Whether it is *the* bottleneck depends on what else the layer does: four projections take $8nd^2$ operations and a feed-forward layer $16nd^2$, against $4n^2d$ for scores and averages.
 
@@ -90,13 +90,13 @@ for n in (256, 1024, 2048, 3072, 8192, 32768):
 r"""
 <details><summary>Answer</summary>
 
-$4n^2d = 8nd^2$ at $n = 2d = 1024$; $4n^2d = 24nd^2$ at $n = 6d = 3072$. Below a few thousand tokens, cheaper attention leaves most of the cost as it is. Far above, attention is nearly the whole cost: 91 % at 32,768.<!-- shown: 91 -->
+$4n^2d = 8nd^2$ at $n = 2d = 1024$; $4n^2d = 24nd^2$ at $n = 6d = 3072$. Below a few thousand tokens, cheaper attention leaves most of the cost as it is. Far above, attention is nearly the whole cost: 91% at 32,768.<!-- shown: 91 -->
 
 </details>
 
-There are four different costs, or *bills*, and each family of this chapter lowers some of them:
+There are four different costs, and each family in this chapter lowers some of them:
 
-| bill | grows with | lowered by |
+| cost | grows with | lowered by |
 |---|---|---|
 | parameters | $d^2$ | shared heads, latent vectors |
 | operations | $n^2$ | windows, patterns, kernels, hashing |
@@ -115,7 +115,7 @@ There are four different costs, or *bills*, and each family of this chapter lowe
 <details><summary>Answer</summary>
 
 - A is wrong: at 500 tokens attention is a small share of the operations.
-- **B is right.** The table above has the share: 8 % at 256 tokens, 25 % at 1024.<!-- shown: 8 25 -->
+- **B is right.** The table above has the share: 8% at 256 tokens, 25% at 1024.<!-- shown: 8 25 -->
 - C is wrong: the projections are the same.
 
 </details>
@@ -127,7 +127,7 @@ r"""
 
 While a model generates, the keys and values of all earlier tokens are kept in a **cache**, so that they need not be computed again (chapter 10). Every new token reads all of them. **Multi-query attention** (MQA; Shazeer, 2019) keeps one head of keys and values for all query heads. **Grouped-query attention** (GQA; Ainslie et al., 2023) keeps $H_{kv}$ of them: 1 is MQA, $H$ is multi-head attention (MHA). Query head $h$ reads head $\lfloor h / (H/H_{kv}) \rfloor$: neighbours share.
 
-**Predict.** Width 512, 8 heads, biases everywhere. MQA shares 7 of 8 key and value heads. Does it save 7/8 of the parameters? And of the operations?
+**Predict.** Width 512, 8 heads, biases everywhere. MQA drops 7 of 8 key and value heads. Does it save 7/8 of the parameters? And of the operations?
 """
 
 
@@ -151,7 +151,7 @@ for num_kv_heads in (8, 4, 2, 1):
 r"""
 <details><summary>Answer</summary>
 
-43.75 % fewer parameters<!-- shown: 43.75 -->: the query and output projections stay as they are. The operations do not change at all: every query still meets every key, and a published table that gives MHA, GQA and MQA the same $O(n^2d)$ is right. What is saved is *reading*: the cache.
+43.75% fewer parameters<!-- shown: 43.75 -->: the query and output projections stay as they are. The operations of attention itself do not change at all (only the key and value projections become cheaper): every query still meets every key, and a published table that gives MHA, GQA and MQA the same $O(n^2d)$ is right. What is saved is *reading*: the cache.
 
 </details>
 
@@ -229,7 +229,7 @@ Write `grouped_query_attention(query, key, value, attn_mask=None) -> out`.
 - `attn_mask` is boolean and broadcasts to `(B, H, L, S)`; a query that may see nothing gives zeros.
 - No new tensor may hold keys or values once for each query head. Views are free; a broadcast inside a matrix product makes a hidden copy.
 
-The check counts. SDPA may be used; its flag `enable_gqa` is the exercise itself and is named, not passed.
+The check counts. SDPA may be used, but not its flag `enable_gqa`, which is the exercise itself.
 """
 
 
@@ -343,7 +343,7 @@ for name, kept in deepseek.items():
 r"""
 <details><summary>Answer</summary>
 
-160, against 1024 for MHA and 128 for MQA.<!-- shown: 160 1024 128 --> But unlike MQA, every head has keys and values of its own. DeepSeek-V2 keeps $512 + 64$ numbers per layer, which makes 67.5 KiB per token in its 60 layers at 16 bits; keys and values for its 128 heads would need 3,840 KiB.<!-- shown: 67.5 3840 -->
+160, against 1024 for MHA and 128 for MQA.<!-- shown: 160 1024 128 --> But unlike in MQA, every head has keys and values of its own. DeepSeek-V2 keeps $512 + 64$ numbers per layer, which is 67.5 KiB per token in its 60 layers at 16 bits; keys and values for its 128 heads would need 3,840 KiB.<!-- shown: 67.5 3840 -->
 
 </details>
 
@@ -390,7 +390,7 @@ print("   ".join(f"{name}: {one / times['16 of 16']:.2f}" for name, one in times
 """
 <details><summary>Answer</summary>
 
-MQA. Shared heads save reading, not operations; the latent form even needs four times as many<!-- shown 2: 68.2 16.8 -->, and reads a shorter row. Making keys and values of the whole past for one new token costs many times what plain MHA does: the trick of the latent form is not the short vector alone, but that it is never unfolded.
+MQA. Shared heads save reading, not operations; the latent form even needs four times as many<!-- shown 2: 68.2 16.8 -->, but reads far fewer numbers than plain MHA does. Making keys and values of the whole past for one new token costs many times what plain MHA does: what makes the latent form cheap is not the short vector alone, but that it is never unfolded.
 
 </details>
 
@@ -464,7 +464,7 @@ Both recall everything, or nearly so, at 128 and 64 bytes. At 32 bytes multi-que
 
 The vector alone does not do it: with 16 heads of width 4, eight latent numbers recall only 0.37.<!-- shown: 0.37 --> What latent attention gains is that the bytes kept no longer set the width of a head: all of its 4 heads make keys of width 16 from the same 8 numbers.
 
-The task is a toy, and one head would do for it. On language models DeepSeek-AI (2024) report that multi-query heads lose quality, and that latent attention does better than full multi-head attention.
+The task is a toy, and one head would be enough for it. On language models DeepSeek-AI (2024) report that multi-query heads lose quality, and that latent attention does better than full multi-head attention.
 
 </details>
 """
@@ -515,7 +515,7 @@ r"""
 Write `sliding_window_attention(query, key, value, window) -> out`.
 
 - All are `(B, H, L, d)`; the result has the shape of `value`.
-- Query `i` sees the keys `j` with `i - window < j <= i`: causal, its own key counts.
+- Query `i` sees the keys `j` with `i - window < j <= i`: causal, and its own key counts.
 - `window` may exceed `L`; then this is causal attention.
 - At a fixed window, neither the largest tensor nor the operations may grow faster than `L`.
 
@@ -526,7 +526,7 @@ The check compares values at lengths that the runs do not divide, and counts at 
 # %% exercise="sliding_window_attention"
 def sliding_window_attention(query, key, value, window):
     """Attend to the last `window` keys, without ever making a table of all pairs."""
-    ### BEGIN SOLUTION: Walk in runs of queries; hand each run only the keys one of them may see.
+    ### BEGIN SOLUTION: Walk in runs of queries; give each run only the keys that it may see.
     length, run, outs = query.shape[-2], 64, []
     for start in range(0, length, run):
         stop, first = min(start + run, length), max(0, start - window + 1)
@@ -565,7 +565,7 @@ for name, mask in conventions.items():
 """
 <details><summary>Answer</summary>
 
-257, 513, 256 and 257.<!-- shown: 257 513 256 257 --> Only the last two are causal. The first, called *local attention mask* in a published text and recommended there for language models, shows every token 128 of its successors; it must be combined with a causal mask. The text's example also calls a `model` that is never defined.
+257, 513, 256 and 257.<!-- shown: 257 513 256 257 --> Only the last two are causal. The first, called *local attention mask* in a published text and recommended there for language models, lets every token see 128 of its successors; it must be combined with a causal mask. The text's example also calls a `model` that is never defined.
 
 </details>
 
@@ -615,7 +615,7 @@ print(f" {runs[-1]['peak_bytes'] / 2**20:.0f} MiB, of which the output takes 16"
 
 No, it is slower at every length. A flag lets the function skip what is hidden: half of all pairs. A mask is data: every score is computed and every entry of the mask is read, and the mask is as large as the table of scores that SDPA avoids.
 
-With the narrow window the banded computation is 26.9 times as fast as causal SDPA at 16,384 tokens<!-- shown: 26.9 -->, and with a window of 512 it pays from 2048 on.
+With the narrow window the banded computation is 26.9 times as fast as causal SDPA at 16,384 tokens<!-- shown: 26.9 -->, and with a window of 512 it is faster from 2048 tokens on.
 
 </details>
 """
@@ -624,7 +624,7 @@ With the narrow window the banded computation is 26.9 times as fast as causal SD
 r"""
 ## 5. What was given up
 
-The recall task of section 3 again, now with the window, and with a hybrid such as many language models use: a window in the first layer, shared heads that see everything in the second.
+The recall task of section 3 again, now with the window, and with a hybrid of the kind that many language models use: a window in the first layer, shared heads that see everything in the second.
 
 **Predict**, for 16 pairs and for 64, four times as many as in training: how much do full attention, shared heads, a window of 16 tokens, and the hybrid recall?
 """
@@ -658,7 +658,7 @@ _ = axes.set(ylim=(0, 1.14), xlim=(3.6, 190))
 r"""
 <details><summary>Answer</summary>
 
-- Full attention, grouped and multi-query recall everything, from lists four times as long as those of their training. On this task "minimal loss" is no loss; the papers report a small one on real text, and groups were introduced to win it back.
+- Full attention, grouped and multi-query recall everything, from lists four times as long as in training. On this task "minimal loss" is no loss; the papers report a small one on real text, and groups were introduced to make up for it.
 - The window knows what it still sees. Two layers of it reach $2 \cdot 15$ tokens back, and most of a longer list lies before that.
 - One layer that sees everything is enough here, and the hybrid recalls everything.
 
@@ -749,19 +749,19 @@ The table's $O(nwd)$ for the sliding window is right for a banded computation; t
 
 # %% [markdown]
 r"""
-Two more answers to long texts are no variants of attention at all: look up passages in a store and read only those (retrieval, chapter 16), and keep fewer activations in training (checkpointing, chapter 12).
+Two more answers to long texts are not variants of attention at all: look up passages in a store and read only those (retrieval, chapter 16), and keep fewer activations in training (checkpointing, chapter 12).
 """
 
 # %% [markdown]
 r"""
 ## 7. Which one?
 
-| you need | take | you pay with |
+| you need | take | you give up |
 |---|---|---|
-| texts of some thousand tokens | exact attention, tiled (chapter 09) | nothing |
+| texts of a few thousand tokens | exact attention, tiled (chapter 09) | nothing |
 | many users, long answers | grouped-query heads | nothing seen in section 5 |
 | a small cache per token | a latent vector, or multi-query heads | operations, or narrow heads |
-| long texts, near matters | windows, with a few full layers | recall beyond their reach |
+| long texts in which nearby tokens matter | windows, with a few full layers | recall beyond their reach |
 | constant memory | a causal kernel, few wide heads (section 10) | recall beyond its state |
 | flat weights, not causal | random features (11), projected keys (12) | sharp attention |
 | large images | cross-covariance (14) | tokens looking at tokens |
@@ -773,7 +773,7 @@ And measure: your lengths, your machine, a task that shows what is lost.
 """
 ## Yours: the hybrid with your window and your heads
 
-The hybrid of section 5, trained there by the course's functions, reads its lists with yours: your window in the first layer, your shared heads in the second. Then it learns a dozen steps more, so that your gradients count too. In float64, right functions give the same numbers to rounding.
+The hybrid of section 5, trained there with the course's functions, reads its lists with yours: your window in the first layer, your shared heads in the second. Then it is trained for a dozen more steps, so that your gradients count too. In float64, right functions give the same numbers to rounding.
 """
 
 
@@ -807,14 +807,14 @@ print(f" kept by layer 2 for 192 tokens: {note.result['bytes of layer 2']:,} byt
 """
 ## The zoo, measured
 
-Further reading: attention that leaves pairs out, replaces the softmax, or summarises the keys. Few of these are in today's language models; each has an idea that comes back elsewhere, and a published claim to measure. The sections can be read one by one; 15 and 16 compare them all.
+Further reading: attention that leaves pairs out, replaces the softmax, or summarises the keys. Few of these are in today's language models; each has an idea that comes back elsewhere, and a published claim to measure. The sections can be read in any order; 15 and 16 compare them all.
 """
 
 # %% [markdown] tags=["further"]
 r"""
 ## 8. Fixed patterns
 
-Child et al. (2019) keep long range without keeping all pairs. Of two heads, one looks at the last $s$ keys and one at every $s$-th key before: the **strided** pattern. Or one looks at its own block and one at the last keys of every earlier block, which have to sum up their block: the **fixed** pattern. One head can also *combine* both sets, as below. In two steps every token reaches every earlier one. With $s \approx \sqrt n$, each query sees about $2\sqrt n$ keys, hence $O(n\sqrt n)$.
+Child et al. (2019) keep long range without keeping all pairs. Of two heads, one looks at the last $s$ keys and one at every $s$-th key before: the **strided** pattern. Or one looks at its own block and one at the last keys of every earlier block, which have to summarise their block: the **fixed** pattern. One head can also *combine* both sets, as below. In two steps every token reaches every earlier one. With $s \approx \sqrt n$, each query sees about $2\sqrt n$ keys, hence $O(n\sqrt n)$.
 """
 
 # %% [markdown]
@@ -832,7 +832,7 @@ Write `strided_mask(num_positions, stride) -> mask`, boolean, True = may attend.
 
 # %% exercise="strided_mask"
 def strided_mask(num_positions, stride):
-    """Say who sees whom: the last keys, and every stride-th one before."""
+    """Return who sees whom: the last keys, and every stride-th one before them."""
     ### BEGIN SOLUTION: Look at how far back each key lies, and join the two heads' sets.
     positions = torch.arange(num_positions)
     distance = positions[:, None] - positions[None, :]
@@ -860,7 +860,7 @@ Write `fixed_mask(num_positions, block, summary) -> mask`, boolean, True = may a
 
 # %% exercise="fixed_mask"
 def fixed_mask(num_positions, block, summary):
-    """Say who sees whom: the own block, and what sums up each block."""
+    """Return who sees whom: a query's own block, and the summaries of all blocks."""
     ### BEGIN SOLUTION: Compare block numbers, and find each key's place in its block.
     positions = torch.arange(num_positions)
     number, place = positions // block, positions % block
@@ -914,7 +914,7 @@ for name, make in made.items():
     print(f" {touched.float().mean():.1%} of the blocks")
 wider = attention.fixed_mask(4096, 64, 16)
 touched = wider.view(256, 16, 256, 16).any(dim=3).any(dim=1)
-print(f"fixed, 16 summaries a block instead of 1: {wider.float().mean():.1%} of the pairs,", end="")
+print(f"fixed, 16 summaries per block, not 1: {wider.float().mean():.1%} of the pairs,", end="")
 print(f" {touched.float().mean():.1%} of the blocks")
 
 # %% [markdown]
@@ -925,7 +925,7 @@ r"""
 
 </details>
 
-`block_sparse_attention` computes only the touched blocks. The mask itself, $n^2$ booleans, is given to both.
+`block_sparse_attention` computes only the touched blocks. The mask itself, $n^2$ booleans, is given to both computations below.
 """
 
 # %%
@@ -949,7 +949,7 @@ r"""
 
 # %%
 def bigbird_blocks(count, near=1, everywhere=1, drawn=2, seed=0):
-    """Say which blocks of keys each block of queries sees."""
+    """Return which blocks of keys each block of queries sees."""
     place, generator = torch.arange(count), torch.Generator().manual_seed(seed)
     seen = (place[:, None] - place).abs() <= near
     seen[:, :everywhere] = seen[:everywhere] = True
@@ -1004,7 +1004,7 @@ print("   ".join(f"{name}: {one / times['SDPA, all pairs']:.2f}" for name, one i
 r"""
 <details><summary>Answer</summary>
 
-63 with the neighbours alone: each layer hears of one more block. Two random blocks bring it down to 6, and to 8 for twice as many blocks: the number grows like a logarithm. A global block makes it 2 at once, but everything then passes through its 64 tokens; random blocks are other ways.<!-- shown 3: 63 6 8 2 -->
+63 with the neighbours alone: each layer reaches one more block on each side. Two random blocks bring it down to 6, and to 8 for twice as many blocks: the number grows like a logarithm. A global block makes it 2 at once, but everything then passes through its 64 tokens; random blocks offer other paths.<!-- shown 3: 63 6 8 2 -->
 
 The keys per query hardly change when $n$ doubles, so the cost is linear: $n(w + g + r)$. As the pattern is one of whole blocks, no operation is wasted: 0.92 Gflop instead of 8.59. Time falls less: the blocks have to be found in a mask of $n^2$ entries, and scattered keys gathered. The same mask on all scores costs more time than no mask.<!-- shown 2: 0.92 8.59 -->
 
@@ -1055,7 +1055,7 @@ print(f"alpha learned: {alpha:.2f}, weights", attention.entmax(scores, alpha).de
 r"""
 ## 10. Another kernel, and the matrix products the other way round
 
-The weight of a key is $e^{q\cdot k/\sqrt{d_k}}$, divided by the sum over all keys. Such a function of query and key is called a **kernel**. Replace it by a dot product of features, $\varphi(q)\cdot\varphi(k)$ (Katharopoulos et al., 2020):
+The weight of a key is $e^{q\cdot k/\sqrt{d_k}}$, divided by the sum of this over all keys. The function $e^{q\cdot k/\sqrt{d_k}}$ of query and key is called a **kernel**. Replace it by a dot product of features, $\varphi(q)\cdot\varphi(k)$ (Katharopoulos et al., 2020):
 
 $$\text{out}_i = \frac{\sum_j \varphi(q_i)\cdot\varphi(k_j)\; v_j}{\sum_j \varphi(q_i)\cdot\varphi(k_j)} = \frac{\varphi(q_i)^\top \bigl(\sum_j \varphi(k_j)\,v_j^\top\bigr)}{\varphi(q_i)^\top \sum_j \varphi(k_j)} .$$
 
@@ -1229,7 +1229,7 @@ check("causal_linear_attention", causal_linear_attention)
 
 <details><summary>Answer</summary>
 
-It leaks: each output holds all keys, the later ones too. A mask cannot be added, for there are no weights to hide. The causal form is another algorithm. Its reward is the constant state while generating.
+It leaks: each output depends on all keys, the later ones too. A mask cannot be added, because there are no weights to hide. The causal form is another algorithm. Its reward is the constant state while generating.
 
 </details>
 """
@@ -1270,7 +1270,7 @@ _ = axes.set(ylim=(0, 1.08), xlim=(3.6, 230))
 r"""
 <details><summary>Answer</summary>
 
-The kernel has one table of $d_k \times d_v$ numbers per head for all pairs. One head of width 64 holds 4096 numbers per layer, 16 heads of width 4 hold 256.<!-- shown: 4096 256 --> *The state is the memory*: cut it into heads and it shrinks.
+No: more heads recall less. The kernel has one table of $d_k \times d_v$ numbers per head for all pairs. One head of width 64 holds 4096 numbers per layer, 16 heads of width 4 hold 256.<!-- shown: 4096 256 --> *The state is the memory*: cut it into heads and it shrinks.
 
 </details>
 """
@@ -1290,7 +1290,7 @@ Multi-query attention still keeps one key and one value *per token*; its memory 
 r"""
 ## 11. Random features: an approximation of the softmax
 
-For a normal vector $\omega$, $\;\mathbb E\,[e^{\omega\cdot x}\,e^{\omega\cdot y}] = e^{|x+y|^2/2}$. Therefore
+For a standard normal random vector $\omega$, $\;\mathbb E\,[e^{\omega\cdot x}\,e^{\omega\cdot y}] = e^{|x+y|^2/2}$. Therefore
 
 $$e^{x\cdot y} = \mathbb E\bigl[\,e^{\omega\cdot x - |x|^2/2}\;\, e^{\omega\cdot y - |y|^2/2}\,\bigr].$$
 
@@ -1330,7 +1330,7 @@ check("positive_random_features", positive_random_features)
 
 # %% [markdown]
 r"""
-**Predict.** The error of an average falls as $m^{-1/2}$: four times the features, half the error. Does it for queries and keys of any length? (128 tokens of width 64; the components of queries and keys have standard deviation 1, then a half, then a quarter.)
+**Predict.** The error of an average falls as $m^{-1/2}$: four times the features, half the error. Does that hold for queries and keys of any length? (128 tokens of width 64; the components of queries and keys have standard deviation 1, then a half, then a quarter.)
 """
 
 # %%
@@ -1369,7 +1369,7 @@ _ = axes.set_ylim(top=4)
 r"""
 <details><summary>Answer</summary>
 
-Only for short ones. The estimate of a single exponential is unbiased (right on average) at every $m$, but its variance grows exponentially with $|x + y|^2$: the mean is carried by rare, huge terms. Where the softmax is sharp, as it often is in trained heads, thousands of features do not help. The exponent of -0.5 is promised for the far end alone; here it is -0.1.<!-- shown: -0.1 -->
+Only for short ones. The estimate of a single exponential is unbiased (right on average) at every $m$, but its variance grows exponentially with $|x + y|^2$: the mean is carried by rare, huge terms. Where the softmax is sharp, as it often is in trained heads, thousands of features do not help. The exponent of -0.5 is promised only in the limit of many features; for the longest vectors here it is -0.1.<!-- shown: -0.1 -->
 
 </details>
 """
@@ -1380,7 +1380,7 @@ r"""
 
 **Linformer** (Wang et al., 2020) projects the $n$ keys to $r$ *mixtures* (weighted sums) of them, and the values likewise, with learned matrices $E, F$ of $n \times r$. The softmax then has $r$ entries per query: $O(nr)$.
 
-**Predict.** A published text writes $K' = KE$ with $E \in \mathbb R^{n\times k}$. With $K$ of shape $n \times d$, does it multiply? How should it read?
+**Predict.** A published text writes $K' = KE$ with $E \in \mathbb R^{n\times k}$. With $K$ of shape $n \times d$, is the product defined? How should it read?
 """
 
 # %%
@@ -1452,7 +1452,7 @@ for name, (q, k, v) in {"random": random, "slow": slow}.items():
 r"""
 <details><summary>Answer</summary>
 
-For slow ones, where neighbours say the same thing. That is the bet of a low-rank summary: $n$ keys hold less than $n$ keys' worth of information.
+For the slowly changing ones, where neighbours say nearly the same thing. That is the bet of a low-rank summary: $n$ keys hold less than $n$ keys' worth of information.
 
 </details>
 """
@@ -1489,7 +1489,7 @@ Half, and then a quarter.<!-- shown: 33.6 16.8 8.4 --> Repeated alone, the two t
 r"""
 ## 13. Ask only where it will be worth it
 
-The softmax gives nearly everything to the few keys nearest to the query. **Reformer** (Kitaev et al., 2020) looks for them by **locality-sensitive hashing** (LSH): nearby vectors often fall into the same bucket, and a query meets only its bucket. For a random matrix $R$ of $d \times n_b/2$, the bucket is the place of the largest entry of $[xR;\,-xR]$: which of $n_b$ random directions is nearest.
+A sharp softmax gives nearly everything to the few keys nearest to the query. **Reformer** (Kitaev et al., 2020) looks for them by **locality-sensitive hashing** (LSH): nearby vectors often fall into the same bucket, and a query meets only its bucket. For a random matrix $R$ of $d \times n_b/2$, the bucket is the place of the largest entry of $[xR;\,-xR]$: which of $n_b$ random directions is nearest.
 """
 
 # %% [markdown]
@@ -1521,7 +1521,7 @@ check("lsh_buckets", lsh_buckets)
 
 # %% [markdown]
 r"""
-**Predict.** A published text gives the hash as $\arg\max(x;\,-x)\cdot R$. In which order must one compute? And with 16 buckets, how much more often do near vectors share one than random vectors do?
+**Predict.** A published text gives the hash as $\arg\max(x;\,-x)\cdot R$. In which order must the two steps be done? And with 16 buckets, how much more often do near vectors share one than random vectors do?
 """
 
 # %%
@@ -1541,7 +1541,7 @@ for cosine in (0.0, 0.5, 0.8, 0.9, 0.99):
 r"""
 <details><summary>Answer</summary>
 
-Project first. As printed, the largest entry of $(x; -x)$ depends on no random matrix: 128 fixed buckets for width 64<!-- shown: 128 -->, and to multiply the *place* by $R$ means nothing.
+Project first. As printed, the largest entry of $(x; -x)$ depends on no random matrix: 128 fixed buckets for width 64<!-- shown: 128 -->, and multiplying the *index* by $R$ makes no sense.
 
 Random pairs share a bucket one time in sixteen, near ones (cosine 0.9) ten times as often.<!-- shown: 0.06 0.60 --> That is still not always, so Reformer hashes in several rounds. It also makes queries and keys the same vectors: each bucket then holds as many keys as queries, where otherwise some would hold queries and no keys. Sorting makes the buckets cheap to find, $O(n\log n)$; the hashing itself takes $n \cdot n_b$ dot products, so with $n_b \propto n$ buckets it is quadratic again, with a small constant.
 
@@ -1573,7 +1573,7 @@ The tokens are of 64 kinds, and each query's weight is on those of its own kind:
 r"""
 ## 14. Features attend to features
 
-**Cross-covariance attention** (XCA; El-Nouby et al., 2021) turns the table round: its weights are $d_k \times d_k$. Feature $i$ of the output is a weighted sum of the value's features; the weights say how alike two features are over all tokens:
+**Cross-covariance attention** (XCA; El-Nouby et al., 2021) lets features attend to features, so its weights are $d_k \times d_k$. Feature $i$ of the output is a weighted sum of the value's features; the weights say how alike two features are over all tokens:
 
 $$A = \mathrm{softmax}(\hat Q^\top \hat K \cdot \text{temperature}),\qquad \text{out} = V A^\top .$$
 
@@ -1611,7 +1611,7 @@ check("cross_covariance_attention", cross_covariance_attention)
 
 # %% [markdown]
 """
-**Check yourself.** The tokens are put into another order. What becomes of the output of XCA, and what of the weights?
+**Check yourself.** The tokens are reordered. What happens to the output of XCA, and to its weights?
 
 <details><summary>Answer</summary>
 
@@ -1682,7 +1682,7 @@ r"""
 
 Each variant at up to six lengths, 4 heads of width 64, one processor thread, time as processor time, window 128, 256 features or mixtures. A law $c\,n^a$ is a straight line of slope $a$ on logarithmic axes.
 
-**Predict.** The theory says 1 for the kernels, windows and mixtures, 2 for the softmax. Whose measured *time* will miss this exponent, while the operations have it?
+**Predict.** The theory says 1 for the kernels, windows and mixtures, 2 for the softmax. Which variants' measured *time* will miss this exponent, although their operations match it?
 """
 
 # %%
@@ -1696,9 +1696,9 @@ for row in costs["exponents"]:
 r"""
 <details><summary>Answer</summary>
 
-Those with large tensors. What outgrows the processor's caches costs more per number, so the written-out softmax grows faster than its operations: 2.24. A fixed price per call does the reverse: causal SDPA has 1.78. The control is plain *SDPA*, which must come out at 2: 1.99.<!-- shown: 2.24 1.78 1.99 -->
+Those with large tensors. What outgrows the processor's caches costs more per number, so the written-out softmax grows faster than its operations: 2.24. A fixed cost per call does the reverse: causal SDPA has 1.78. The control is plain *SDPA*, which should come out at 2: 1.99.<!-- shown: 2.24 1.78 1.99 -->
 
-Three more lines need a second look. *SDPA under a mask* makes a copy of it, of $n^2$ numbers; without a mask its largest tensor is the output. *Performer*'s is a table of features that at first outweighs everything else. *LSH* with $n/64$ buckets is of order $n^2$, for its hash, and measures near 1: the quadratic part is still small at 8192.
+Three more lines need a second look. *SDPA under a mask* makes a copy of it, of $n^2$ numbers; without a mask its largest tensor is the output. *Performer*'s is a table of features that at first outweighs everything else. *LSH* with $n/64$ buckets is of order $n^2$ because of its hash, yet its measured exponent is near 1: the quadratic part is still small at 8192.
 
 An exponent must be given with its range of lengths.
 
@@ -1731,13 +1731,13 @@ _ = panels[-1].set_xticklabels(["512", "1k", "2k", "4k", "8k", "16k"])
 
 # %% [markdown]
 """
-**Where does it begin to pay?** Compare with PyTorch's own exact attention: causal variants with causal SDPA, the others with SDPA over all pairs. Between two measured lengths the lines are taken as straight.
+**From which length on is it faster?** Compare with PyTorch's own exact attention: causal variants with causal SDPA, the others with SDPA over all pairs. Between two measured lengths the lines are taken to be straight on logarithmic axes.
 """
 
 
 # %%
 def crossover(what, against):
-    """Say from which length on a variant is faster than another."""
+    """Return from which length on a variant is faster than another."""
     ours, theirs = milliseconds(what), milliseconds(against)
     lengths = [n for n in ours if n in theirs]
     lead = [math.log(ours[n] / theirs[n]) for n in lengths]
@@ -1791,7 +1791,7 @@ r"""
 
 Choose a variant and the sizes: who sees whom (drawn for 24 tokens), what it costs compared with plain multi-head attention, and the recorded times.
 
-**Predict.** Take the window, then the linear kernel, and let $n$ grow: which of the three bills (operations, table of weights or states, cache) stop growing?
+**Predict.** Take the window, then the linear kernel, and let $n$ grow: which of the three costs (operations, table of weights or states, cache) stop growing?
 """
 
 # %% tags=["nbval-ignore-output"] reason="a widget has a new id in every run"
@@ -1824,11 +1824,11 @@ Right, wrong, or right under a condition?
 r"""
 <details><summary>Answers</summary>
 
-1. If only the band is computed. As a mask it saves nothing (section 4).
+1. Right if only the band is computed. As a mask it saves nothing (section 4).
 2. $O(n d_k^2)$ per head; elu + 1 approximates nothing, Performer does (sections 10, 11).
-3. The same operations, but fewer bytes to read (section 2).
+3. Wrong for operations, which stay the same; right for the bytes to read (section 2).
 4. From about $2d$ to $6d$ tokens on; below, the projections and feed-forward layers are (section 1). While generating, reading weights and cache counts most.
-5. For the sorting, with few enough buckets; not for the hashing (section 13).
+5. Right for the sorting, with few enough buckets; not for the hashing (section 13).
 6. Reformer is sparse, with a pattern chosen by hashing (section 13). Funnel is hierarchical (section 12). Linformer has linear cost but is not a kernel: it is a low-rank summary (section 12). And "kernelized" *is* "linear".
 
 </details>
@@ -1838,14 +1838,14 @@ r"""
 """
 ## What practice uses, measured
 
-Further reading: four things that published models and servers of 2024 to 2026 do to attention. Two of them save something here that can be measured. The other two are promised a better model, and our small models do not show it; the sections say what they do show.
+Further reading: four things that published models and servers of 2024 to 2026 do to attention. Two of them save something here that can be measured. The other two promise a better model. Our small models do not show that; the sections say what they do show.
 """
 
 # %% [markdown] tags=["further"]
 r"""
 ## 19. A decoding step that never unfolds its cache
 
-Section 3 had latent attention as a module. What a server runs is one step of it: a new token, and the latent vectors of all tokens before. Sixteen heads, 64 features and 32 rotated ones each, $r = 128$, in float32. Beside it stands a plain cache of the same heads: keys of width 96, values of width 64.
+Section 3 had latent attention as a module. What a server runs is one step of it: a new token, and the latent vectors of all earlier tokens. Sixteen heads, 64 features and 32 rotated ones each, $r = 128$, in float32. For comparison there is a plain cache of the same heads: keys of width 96, values of width 64.
 
 **Predict.** The absorbed form, which makes neither keys nor values: does it take fewer operations than the plain cache, or more? And which of the two is faster at 8192 tokens?
 """
@@ -1867,7 +1867,7 @@ Making keys and values anew at each step is the slowest of the three at every le
 
 </details>
 
-The product with $W_{uk}$ may stand on either side. Which side has one row, and which has thousands?
+The product with $W_{uk}$ may be on either side. Which side has one row, and which has thousands?
 """
 
 # %% [markdown]
@@ -1878,10 +1878,10 @@ r"""
 
 Write `absorbed_latent_attention(query, cache, W_uk, W_uv, attn_mask=None) -> out`.
 
-- `query` is `(B, H, L, d_k + d_rope)`: what it is about, then its rotated part.
+- `query` is `(B, H, L, d_k + d_rope)`: its content part, then its rotated part.
 - `cache` is `(B, S, r + d_rope)`: the latent vector, then one rotated key for all heads. `d_rope` may be 0.
 - `W_uk` is `(H, r, d_k)`, `W_uv` is `(H, r, d_v)`. Head `h` has the keys `[latent @ W_uk[h], rotated]` and the values `latent @ W_uv[h]`; scores are scaled by $1/\sqrt{d_k + d_{rope}}$.
-- Make no key and no value, and do not copy the cache for every head: a product that broadcasts does.
+- Make no keys and no values, and do not copy the cache for every head, as a product that broadcasts does.
 - A query that may see nothing gives zeros. The result is `(B, H, L, d_v)`.
 
 The check counts.
@@ -1944,7 +1944,7 @@ It does not: the norm acts once, when a token is kept. The cache holds what came
 r"""
 ## 20. Choose which blocks to read
 
-A window reads what is near. **Mixture of block attention** (Lu et al., 2025) lets each query choose: keys lie in blocks, a block is judged by its mean key, and a query reads its own block and those `top_k` earlier ones whose mean has the largest product with it. Native sparse attention (Yuan et al., 2025) chooses alike and adds a window and a compressed branch.
+A window reads what is near. **Mixture of block attention** (Lu et al., 2025) lets each query choose: keys are grouped into blocks, a block is judged by its mean key, and a query reads its own block and those `top_k` earlier ones whose mean has the largest product with it. Native sparse attention (Yuan et al., 2025) chooses in a similar way and adds a window and a compressed branch.
 
 **Predict.** Blocks of 32, three chosen. The operations grow more slowly than those of causal SDPA. From which length on is it faster, written with PyTorch's own functions?
 """
@@ -1960,7 +1960,7 @@ for row in practice["blocks"]:
 r"""
 <details><summary>Answer</summary>
 
-Not up to 8192, and at 16,384 the two are level: 1.02.<!-- shown: 1.02 --> There the blocks take 2,142 Mflop against 137,439<!-- shown: 2,142 137,439 -->, of which the causal flag skips half. So operations are thirty times fewer, and the time is the same: keys gathered for each query are copied first, and each copy serves one query. Published kernels choose once for a whole block of queries, or for a group of heads, so that what is fetched is used many times.
+Not up to 8192, and at 16,384 the two are level: 1.02.<!-- shown: 1.02 --> There the blocks take 2,142 Mflop against 137,439<!-- shown: 2,142 137,439 -->, of which the causal flag skips half. So there are thirty times fewer operations, and the time is the same: keys gathered for each query are copied first, and each copy serves one query. Published kernels choose once for a whole block of queries, or for a group of heads, so that what is fetched is used many times.
 
 </details>
 """
@@ -1969,7 +1969,7 @@ Not up to 8192, and at 16,384 the two are level: 1.02.<!-- shown: 1.02 --> There
 """
 Is the choice a good one? Chapter 10's small GPT was trained with full attention. Its heads read windows of 64 tokens, here in blocks of 8.
 
-**Predict.** Which part of the full weights is in the own block and two chosen ones? In two at random? In the last two?
+**Predict.** How much of the full attention weight falls in the query's own block and two chosen ones? In two random ones? In the last two?
 """
 
 # %%
@@ -1983,7 +1983,7 @@ print(f"all of them{practice['settings']['full_loss']:69.2f}")
 r"""
 <details><summary>Answer</summary>
 
-In the first layer 0.77 in the chosen ones and 0.57 in random ones; but the last two hold 0.72<!-- shown: 0.77 0.57 0.72 -->, and the loss is the same with either: 3.01, as with all blocks.<!-- shown: 3.01 --> At this size the choice is hardly better than a window. It was not trained to be read so, and most of what it needs is near. What choosing is for, one passage far back in a long text, is not in this test.
+In the first layer 0.77 in the chosen ones and 0.57 in random ones; but the last two hold 0.72<!-- shown: 0.77 0.57 0.72 -->, and the loss is the same with either: 3.01, as with all blocks.<!-- shown: 3.01 --> At this size the choice is hardly better than a window. The model was not trained to read this way, and most of what it needs is near. What choosing is meant for, one passage far back in a long text, is not in this test.
 
 </details>
 """
@@ -1996,7 +1996,7 @@ r"""
 
 Write `block_selected_attention(query, key, value, block, top_k) -> out`.
 
-- `query` and `key` are `(B, H, L, d)`, `value` is `(B, H, L, d_v)`. Token `i` stands in block `i // block`; the last block may be short, and `block` may exceed `L`.
+- `query` and `key` are `(B, H, L, d)`, `value` is `(B, H, L, d_v)`. Token `i` is in block `i // block`; the last block may be short, and `block` may exceed `L`.
 - A query sees its own block up to itself, and `top_k` earlier blocks, or all, if there are fewer: those whose mean key has the largest product with it. Each query of each head chooses for itself.
 - One softmax over all keys that it sees, scaled by $1/\sqrt d$. The choice has no gradient.
 - Neither tensors nor operations may grow as $L^2$ where `block` grows as $\sqrt L$.
@@ -2007,8 +2007,8 @@ The check counts at two lengths.
 
 # %% exercise="block_selected_attention"
 def block_selected_attention(query, key, value, block, top_k):
-    """Attend to the own block and to the earlier ones that suit the query best."""
-    ### BEGIN SOLUTION: Walk block by block; gather the chosen past of each query, join the own block.
+    """Attend to a query's own block and to the earlier ones that suit it best."""
+    ### BEGIN SOLUTION: Walk block by block; gather the chosen past of each query, join its own block.
     whole, outs = query.shape[2] // block, []
     past = [x[:, :, : whole * block].unflatten(2, (whole, block)) for x in (key, value)]
     batch, heads = torch.arange(len(query)), torch.arange(query.shape[1])[:, None, None]
@@ -2040,7 +2040,7 @@ The weights of a row sum to 1, so a head that finds nothing must still put them 
 
 $$\mathrm{out}_i = \frac{\sum_j e^{s_{ij}} v_j}{e^{\mathrm{sink}} + \sum_j e^{s_{ij}}}$$
 
-**Predict.** A query's scores are about $-2$, or about 2, with the same differences. Does the softmax see it? Does a sink of 3?
+**Predict.** A query's scores are about $-2$, or about 2, with the same differences. Does the softmax notice the difference? Does a sink of 3?
 """
 
 # %% mystnb={"image": {"alt": "Total weight of 16 keys against the logit of the sink, from -4 to 12, for scores around -2, 0 and 2. Each is a falling sigmoid: near 1 for a low sink, one half where the sink equals the logarithm of the sum of the exponentials, near 0 for a high one. Lower scores fall earlier."}}
@@ -2063,7 +2063,7 @@ for level, colour, style in ((-2, "orange", "o"), (0, "blue", "s"), (2, "green",
 r"""
 <details><summary>Answer</summary>
 
-The softmax does not: adding a number to all scores changes no weight. With a sink the height counts. The marks are `sink_attention`, the lines $\sigma(\mathrm{lse} - \mathrm{sink})$, where $\mathrm{lse}$ is the logarithm of the sum of the exponentials: a sink is a gate on the head's output that opens when something matches. Kernels that return $\mathrm{lse}$ (chapter 09) need no change.
+The softmax does not: adding a number to all scores changes no weight. With a sink the level matters. The marks are `sink_attention`, the lines $\sigma(\mathrm{lse} - \mathrm{sink})$, where $\mathrm{lse}$ is the logarithm of the sum of the exponentials: a sink is a gate on the head's output that opens when something matches. Kernels that return $\mathrm{lse}$ (chapter 09) need no change.
 
 </details>
 """
@@ -2087,7 +2087,7 @@ The check tries sinks far below and far above all scores.
 
 # %% exercise="sink_attention"
 def sink_attention(query, key, value, sink, attn_mask=None):
-    """Attend, with one more logit for each head that hands over nothing."""
+    """Attend, with one more logit for each head, which has no value."""
     ### BEGIN SOLUTION: Put the sink beside the scores as one more column, and drop it afterwards.
     scores = query @ key.mT / math.sqrt(query.shape[-1])
     if attn_mask is not None:
@@ -2103,7 +2103,7 @@ check("sink_attention", sink_attention)
 
 # %% [markdown]
 r"""
-**Does it free the first token?** Chapter 13 trains a model of two layers on symbols that repeat. Behind a start token the first copy is random: nothing matches yet, and the second layer rests on the start token. The same model, three seeds each, with a sink in both layers, learned like any parameter; with ten times its learning rate; begun at 4; and with a gate on the output (section 22).
+**Does it free the first token?** Chapter 13 trains a model of two layers on symbols that repeat. After a start token the first copy is random: nothing matches yet, and the second layer puts most of its weight on the start token. The same model, three seeds each, with a sink in both layers, learned like any parameter; with ten times the learning rate; initialised at 4; and with a gate on the output (section 22).
 
 **Predict.** How much of the second layer's weight stays on the start token, and how much goes to the sink?
 """
@@ -2121,9 +2121,9 @@ for kind in dict.fromkeys(run["kind"] for run in rests):
 r"""
 <details><summary>Answer</summary>
 
-The start token keeps its weight: 0.58 of it with a learned sink, 0.57 without, and the sink gets less than 0.01.<!-- shown: 0.58 0.57 --> Begun at 4 the sink gets more, and the model learns less or, with one seed, hardly anything. Where no start token is shown, the first symbol takes even more with a sink than without.
+The start token keeps its weight: 0.58 of the second layer's total with a learned sink, 0.57 without, and the sink gets less than 0.01.<!-- shown: 0.58 0.57 --> Initialised at 4, the sink gets more, and the model learns less or, with one seed, hardly anything. Where no start token is shown, the first symbol takes even more with a sink than without.
 
-So a sink did not free the first position here. What stands there hands over a value that the model uses (chapter 13 finds it longer than the others), and a sink has none: it can only take weight from something that is of no use. The gains that are published are of large models.
+So a sink did not free the first position here. The token there passes on a value that the model uses (chapter 13 finds it longer than the others), and a sink has none: it can only take weight from something that is of no use. The published gains are for large models.
 
 </details>
 """
@@ -2132,7 +2132,7 @@ So a sink did not free the first position here. What stands there hands over a v
 r"""
 ## 22. Two softmaxes, or a gate
 
-Two more changes aim at weights that land where they should not. **Differential attention** (Ye et al., 2024) subtracts $\lambda$ times a second softmax from the first, so that what both weigh alike cancels; its queries and keys are half as wide. **Gated attention** (Qiu et al., 2025) multiplies a head's output with the sigmoid of a gate that the asking token makes.
+Two more changes aim at weights that land where they should not. **Differential attention** (Ye et al., 2024) subtracts $\lambda$ times a second softmax from the first, so that what both weigh alike cancels; its queries and keys are half as wide. **Gated attention** (Qiu et al., 2025) multiplies a head's output by the sigmoid of a gate computed from the query's token.
 
 Both on section 3's recall task: four heads, 600 steps, three seeds; one learned $\lambda$ per layer, without the paper's norm of each head; the gates have 4,096 more parameters per layer.
 
@@ -2161,9 +2161,9 @@ _ = axes.set(yscale="log")
 r"""
 <details><summary>Answer</summary>
 
-Full attention is first by a few steps, and all three end at the same place, but for one seed of the gated model, which recalls 0.97 of 64 pairs.<!-- shown: 0.97 --> No gain.
+Full attention is first by a few steps, and all three end at the same place, except for one seed of the gated model, which recalls 0.97 of 64 pairs.<!-- shown: 0.97 --> No gain.
 
-What such a task cannot show: full attention already recalls everything, so nothing is left to gain; the lists hold no noise to be cancelled; and sinks, which gates are to prevent, cost nothing here. The published gains are lower losses of language models that were trained on billions of tokens.
+What such a task cannot show: full attention already recalls everything, so nothing is left to gain; the lists hold no noise to be cancelled; and sinks, which gates are meant to prevent, cost nothing here. The published gains are lower losses of language models that were trained on billions of tokens.
 
 </details>
 """
@@ -2172,14 +2172,14 @@ What such a task cannot show: full attention already recalls everything, so noth
 r"""
 ## Recap
 
-1. Shared heads and latent vectors lower what is *kept and read*; windows, patterns, kernels and hashing lower *operations and memory*. Below about $2d$ tokens, neither is the larger part of the cost.
+1. Shared heads and latent vectors lower what is *kept and read*; windows, patterns, kernels and hashing lower *operations and memory*. Below about $2d$ tokens, attention itself takes fewer operations than its projections.
 2. A mask on all scores saves nothing. Count FLOPs and the largest tensor at several lengths: the exponent shows whether a variant is what it says.
 3. An exponent holds for a range of lengths and says nothing about the constant: keeping all states is linear, yet slower than the quadratic form at every length we measured.
 """
 
 # %% [markdown]
 """
-4. Sharing heads recalled everything; with very few bytes per token a latent vector recalled more than narrow shared heads. A window forgets what lies before it; a kernel what exceeds its state; random features and mixtures fail where attention is sharp.
+4. Shared heads recalled everything; with very few bytes per token a latent vector recalled more than narrow shared heads. A window forgets what lies before it; a kernel what exceeds its state; random features and mixtures fail where attention is sharp.
 5. A table without an experiment is an opinion.
 
 **Next**: chapter 09 keeps attention exact, and makes it cheap by never storing the table.

@@ -150,9 +150,9 @@ print(f"the ridge of an A100: {PRODUCTS / HBM:.0f} operations per byte")
 r"""
 <details><summary>Answer</summary>
 
-The product is 33.6 million<!-- shown: 33554432 -->, not 67, which would be both products together; 511 is twice the right 256, and 256 counts the inputs only. The scores are four times as many bytes as both inputs. Written in 16 bits they leave 51 operations per byte<!-- shown: 51 -->, below the ridge of 201<!-- shown: 201 -->: $QK^\top$ gets at most a quarter of the peak.
+The product is 33.6 million<!-- shown: 33554432 -->, not 67, which is the count for both products of attention together; 511 is twice the correct 256, and 256 counts the inputs only. The scores are four times as many bytes as both inputs. Written in 16 bits they leave 51 operations per byte<!-- shown: 51 -->, below the ridge of 201<!-- shown: 201 -->: $QK^\top$ gets at most a quarter of the peak.
 
-All of attention in one kernel has $4n^2d$ operations on $4nd$ numbers: $n/2$ per byte in 16 bits, 256 at 512 tokens, above the ridge. A single query reads each key for one product: about 1 operation per byte. Chapter 10 lives with it.
+All of attention in one kernel has $4n^2d$ operations on $4nd$ numbers: $n/2$ per byte in 16 bits, 256 at 512 tokens, above the ridge. A single query reads each key for one product: about 1 operation per byte. Chapter 10 has to live with that.
 
 </details>
 
@@ -207,7 +207,7 @@ print(f"the softmax is {other / (products + other):.1%} of all operations")
 r"""
 <details><summary>Answer</summary>
 
-The softmax, with 2 % of all operations<!-- shown: 2 -->: it reads and writes the whole table. All three kernels wait for HBM. One kernel that never writes the table waits for arithmetic instead, and on paper takes 6.4 times less<!-- shown: 6.4 -->.
+The softmax, with 2% of all operations<!-- shown: 2 -->: it reads and writes the whole table. All three kernels wait for HBM. One kernel that never writes the table waits for arithmetic instead, and on paper takes 6.4 times less<!-- shown: 6.4 -->.
 
 These are bounds of an ideal machine. No kernel reaches them, and the last line supposes that $Q$, $K$ and $V$ are read once. Section 8 counts what really moves.
 
@@ -266,7 +266,7 @@ Milakov and Gimelshein (2018) keep two numbers per row: the largest score so far
 
 $$\sum_j e^{s_j - m'} = e^{m - m'} \sum_j e^{s_j - m},$$
 
-so one factor repairs both sums. At the end the output is $\mathrm{acc} / l$.
+so one factor corrects both sums. At the end the output is $\mathrm{acc} / l$.
 """
 
 # %% [markdown]
@@ -275,7 +275,7 @@ By hand: scores 1, 2 | 4, 0 | 3, 3 in three tiles, values 1 to 6.
 
 After the first tile $m = 2$ and $l = e^{-1} + 1 = 1.3679$.
 
-**Predict.** By what are $l$ and acc multiplied when the second tile comes? And the third?
+**Predict.** By what are $l$ and acc multiplied when the second tile comes? And when the third comes?
 """
 
 # %%
@@ -331,7 +331,7 @@ Write `online_softmax_step(m, l, acc, scores, value) -> (m, l, acc)`.
 
 - `m` and `l` are `(..., L)`, `acc` is `(..., L, d_v)`; `scores` `(..., L, T)`, scaled and masked; `value` `(..., T, d_v)`.
 - The state starts as (-inf, 0, 0). `m` is the exact running maximum; `acc` is not divided by `l`.
-- A row of -inf leaves its state as it was, also the state (-inf, 0, 0). No `nan` anywhere.
+- A row of -inf leaves its state as it was, even the state (-inf, 0, 0). No `nan` anywhere.
 
 The check tries many tiles: scores in the thousands, rows that see nothing, half precision.
 """
@@ -355,7 +355,7 @@ check("online_softmax_step", online_softmax_step)
 
 # %% [markdown]
 """
-**Check yourself.** Someone leaves the maximum out: $m = 0$ always, plain powers of the scores, added up. Exact arithmetic gives the same output. What is lost?
+**Check yourself.** Someone leaves the maximum out: $m = 0$ always, and the plain exponentials of the scores are added up. Exact arithmetic gives the same output. What is lost?
 
 - A. nothing, for trained models
 - B. large scores overflow, and rows of very low ones divide zero by zero
@@ -452,8 +452,8 @@ r"""
 
 Cut the queries into blocks of $B_q$ and the keys into blocks of $B_k$. A tile is the scores of one block of each; it lives on the chip and is then discarded. Two orders of the loops are in use:
 
-- **keys outside** (FlashAttention; Dao et al., 2022): a block of keys and values is read once, and meets all queries. The state of every query goes to HBM and back for each block.
-- **queries outside** (FlashAttention-2; Dao, 2024): a block of queries keeps its state on the chip and runs over all keys, which are read again for each block. Only out and $\mathrm{lse} = m + \log l$ are written.
+- **keys outside**, that is, in the outer loop (FlashAttention; Dao et al., 2022): a block of keys and values is read once, and meets all queries. The state of every query goes to HBM and back for each block.
+- **queries outside**, in the outer loop (FlashAttention-2; Dao, 2024): a block of queries keeps its state on the chip and runs over all keys, which are read again for each block. Only out and $\mathrm{lse} = m + \log l$ are written.
 """
 
 # %% [markdown]
@@ -488,7 +488,7 @@ print("the table written out:", moved("table", None))
 
 Nine tiles, ragged at the right and at the bottom, and with queries outside three more steps, which write the results. Queries outside move 193 numbers<!-- shown: 193 -->, keys outside 300<!-- shown: 300 -->, and the table written out 314<!-- shown: 314 -->. A causal mask drops the tiles whose first key comes after their last query; in tiles on the diagonal it still hides single scores.
 
-Set the keys per block to 1: keys outside then move 720<!-- shown: 720 -->, more than twice as many as the table. With one query per block, queries outside move 385<!-- shown: 385 -->. Large tiles are what pays.
+Set the keys per block to 1: keys outside then move 720<!-- shown: 720 -->, more than twice as many as the table. With one query per block, queries outside move 385<!-- shown: 385 -->. Large tiles are what saves traffic.
 
 </details>
 """
@@ -579,7 +579,7 @@ r"""
 
 A published text explains flash attention with this function. It runs, the shapes are right, and the weights of every tile sum to 1.
 
-**Predict.** Four things are wrong. Before running anything: give all values the number 1. What must attention return, and what does this return?
+**Predict.** Four things are wrong. Before running anything, set all values to 1. What must attention return, and what does this function return?
 """
 
 
@@ -610,11 +610,11 @@ for n in (64, 128, 256, 512):
 
 A weighted average of ones is 1. Here it is the number of tiles: each tile is normalised by itself, and then they are added up. The total weight of a query grows with the length of the text.
 
-It can be right only where all keys fit in one tile, which is where nobody needs it.
+The function can be right only where all keys fit in one tile, which is where nobody needs it.
 
 </details>
 
-**Predict.** At $n = 64$, one tile, is it right now? And what happens to keys beyond the number of queries?
+**Predict.** At $n = 64$ there is only one tile. Is the result right then? And what happens to keys beyond the number of queries?
 """
 
 # %%
@@ -764,7 +764,7 @@ check("tiled_attention_backward", tiled_attention_backward)
 
 <details><summary>Answer</summary>
 
-One number does the work of two: the exponent of a normalised weight is s - lse, and it is never above 0, because no weight exceeds 1. So it cannot overflow either, and the maximum has nothing left to do.
+One number does the work of two: the exponent of a normalised weight is s - lse, and it is never above 0, because no weight exceeds 1. So it cannot overflow, and the maximum has nothing left to do.
 
 </details>
 """
@@ -887,9 +887,9 @@ for block_q in sorted({block_q for block_q, _ in tiles}):
 r"""
 <details><summary>Answer</summary>
 
-Less than twice as long: at most 1.92 times<!-- shown 2: 1.92 -->. Python's overhead for each tile is small compared with its matrix products. *Recomputed* needs at most 1.32 times SDPA's time<!-- shown 2: 1.32 -->. The written-out table takes 1.37 to 7.71 times as long forward<!-- shown 2: 1.37 7.71 -->, without a clear order in the length. In training it is close to SDPA over all pairs (at most 1.46<!-- shown 2: 1.46 -->), and far from it with a causal mask (3.96<!-- shown 2: 3.96 --> at 4096 tokens), where it computes the hidden half as well.
+Less than twice as long: at most 1.92 times<!-- shown 2: 1.92 -->. Python's overhead for each tile is small compared with its matrix products. *Recomputed* needs at most 1.32 times SDPA's time<!-- shown 2: 1.32 -->. The written-out table takes 1.37 to 7.71 times as long forward<!-- shown 2: 1.37 7.71 -->, with no clear trend in the length. In training it is close to SDPA over all pairs (at most 1.46<!-- shown 2: 1.46 -->), and far from it with a causal mask (3.96<!-- shown 2: 3.96 --> at 4096 tokens), where it computes the hidden half as well.
 
-Small tiles pay for many calls, and a block of few queries reads all keys for little work. From about $256 \times 512$ on (1.23<!-- shown: 1.23 -->) little changes. On a GPU the chip's memory ends this growth: a tile has to fit.
+Small tiles cost many calls, and a block of few queries reads all keys for little work. From about $256 \times 512$ on (1.23<!-- shown: 1.23 -->) little changes. On a GPU the chip's memory ends this growth: a tile has to fit.
 
 </details>
 """
@@ -929,7 +929,7 @@ print(f"batch 32, 12 heads, n = 512, 32 bits: {32 * 12 * 512**2 * 4:,} bytes")
 r"""
 <details><summary>Answer</summary>
 
-On none. It is $4n^2$ bytes: one head of one layer of one sequence. With the paper's heads and layers, the weights of one layer take 12 to 2048 MiB<!-- shown: 12 2048 -->, those of all layers up to 64 GiB<!-- shown: 64 -->, if they are stored. The fourth column is four bytes per parameter, with no activations, optimiser or cache, and its last row changes the unit: 26.8 GB are 25.0 GiB<!-- shown: 26.8 25.0 -->. The throughputs name no device, batch or precision. Nothing here was measured.
+On none. It is $4n^2$ bytes: one head of one layer of one sequence. With the paper's heads and layers, the weights of one layer take 12 to 2048 MiB<!-- shown: 12 2048 -->, those of all layers up to 64 GiB<!-- shown: 64 -->, if they are stored. The fourth column is four bytes per parameter, with no activations, optimiser or cache, and its last row changes the unit: 26.8 GB is 25.0 GiB<!-- shown: 26.8 25.0 -->. The throughputs name no device, batch or precision. Nothing here was measured.
 
 The paper's row for 1.3B does not add up either: 24 heads of 128 are wider than the model. The 384 MiB<!-- shown: 384 --> follow its 24 heads.
 
@@ -986,7 +986,7 @@ With queries outside the roles change: $Q$ is read once, out and lse are written
 """
 
 
-# %% mystnb={"image": {"alt": "Numbers moved against the size of the chip, for 4096 tokens of width 64, both axes logarithmic. The written-out table stays at 68 million. Keys outside falls from above it to near the floor of one million, about in proportion to the chip; queries outside lies below it by a factor of one and a half for most sizes. A vertical line marks the 192 kilobytes of one multiprocessor."}}
+# %% mystnb={"image": {"alt": "Numbers moved against the size of the chip, for 4096 tokens of width 64, both axes logarithmic. The written-out table stays at 68 million. Keys outside falls from above it to near the floor of one million, roughly in inverse proportion to the size of the chip; queries outside lies below it by a factor of one and a half for most sizes. A vertical line marks the 192 kilobytes of one multiprocessor."}}
 def queries_outside(n, d, sram_elements):
     """Return the numbers moved when a block of queries keeps its state on the chip."""
     num_blocks = math.ceil(n / math.ceil(sram_elements / (4 * d)))
@@ -1021,7 +1021,7 @@ for name, moved in (("three kernels", standard), ("keys outside", keys_outside),
 r"""
 <details><summary>Answer</summary>
 
-Plain attention does not benefit. Algorithm 1 falls to nearly half (on a very small chip it loses, as in section 4), as long as $T_c$ is large: $O(n^2 d^2 / M)$, compared with $O(nd + n^2)$. That is the paper's theorem: less traffic by a factor of about $M/d^2$.
+Plain attention does not benefit. The traffic of algorithm 1 falls to nearly half (on a very small chip it loses, as in section 4), as long as $T_c$ is large: $O(n^2 d^2 / M)$, compared with $O(nd + n^2)$. That is the paper's theorem: less traffic by a factor of about $M/d^2$.
 
 At 192 KB both orders, with 12.0 and 8.1 µs of traffic<!-- shown: 12.0 8.1 -->, wait for arithmetic (13.8 µs, section 1) and no longer for HBM. Queries outside move less, and need no exchange between the processors that work on different queries; FlashAttention-2 and its successors use this order.
 
@@ -1048,7 +1048,7 @@ r"""
 
 <details><summary>Answer</summary>
 
-Four. The division by $\sqrt d$ is a kernel of its own that reads and writes the table once more: $4nd + 6n^2$. Scaling the query first, or *fusing* the scale into a product (one kernel in place of two), saves nearly a third. "Use fused operations" is good advice, and this is what it is worth.
+Four. The division by $\sqrt d$ is a kernel of its own that reads and writes the table once more: $4nd + 6n^2$. Scaling the query first, or *fusing* the scale into a product (one kernel instead of two), saves nearly a third. "Use fused operations" is good advice, and this is what it is worth.
 
 </details>
 
@@ -1102,12 +1102,12 @@ r"""
 
 *Difficulty · importance · minutes*
 
-Write `flash_forward_tile(m, l, acc, q, k, v, columns, limit, scale_log2) -> (m, l, acc)`, what both loops do with a tile, in Triton's language. No decorator: the check makes a kernel of it.
+Write `flash_forward_tile(m, l, acc, q, k, v, columns, limit, scale_log2) -> (m, l, acc)`, what both loops do with a tile, in Triton's language. No decorator: the check turns it into a kernel.
 
 - `m`, `l`, `acc`: as in section 2, to base 2, in 32 bits. `q`, `k`, `v`: tiles already loaded; rows beyond the end are zeros.
 - `columns`: the positions of the keys. Row `i` may see those below `limit[i]`; `None` where every row sees the whole tile.
 - `scale_log2`: $\log_2(e)/\sqrt d$.
-- You need `tl.dot`, `tl.trans`, `tl.where`, `tl.maximum`, `tl.max`, `tl.sum`, `tl.exp2`. `tl.dot` wants both sides in one type, and adds to a third argument.
+- You need `tl.dot`, `tl.trans`, `tl.where`, `tl.maximum`, `tl.max`, `tl.sum`, `tl.exp2`. `tl.dot` needs both operands in the same type, and adds to a third argument.
 """
 
 
@@ -1172,7 +1172,7 @@ except ImportError as missing:
 r"""
 <details><summary>Answer</summary>
 
-The output, though by little: the gradients of $K$ and $V$ are sums over all queries. In 32 bits all stay near $10^{-6}$; 16-bit inputs and weights leave about $10^{-3}$.
+The output, though only slightly: the gradients of $K$ and $V$ are sums over all queries. In 32 bits all stay near $10^{-6}$; 16-bit inputs and weights leave about $10^{-3}$.
 
 If the cell says that the kernel was not run, this system has no Triton (it exists for Linux). Nothing else in this chapter needs it.
 
@@ -1194,7 +1194,7 @@ except ImportError:
 r"""
 <details><summary>Note</summary>
 
-The two counts are the same: the interpreted kernel really moves what the formula says, so a count on paper was a count of the program.
+The two counts are the same: the interpreted kernel really moves what the formula says, so the count on paper is a count of the program.
 
 </details>
 
@@ -1222,7 +1222,7 @@ r"""
 r"""
 ## 10. On a GPU
 
-A kernel is written for speed, so the last word is a measurement. This section needs no GPU: it reads two records that `benchmarks/flash_gpu.py` and `benchmarks/flash_tilings.py` made on an H100, with the kernels as they stand here. All ways to attend ran in the same rounds, in 16 bits, with 16,384 tokens per batch and heads times width 2048 throughout. Each output and gradient was compared with 64 bits first.
+A kernel is written for speed, so the last word is a measurement. This section needs no GPU: it reads two records that `benchmarks/flash_gpu.py` and `benchmarks/flash_tilings.py` made on an H100, with the kernels as they are here. All implementations ran in the same rounds, in 16 bits, always with 16,384 tokens per batch, and with heads × width = 2048. Each output and gradient was compared with 64 bits first.
 
 **Predict.** At 8192 tokens, which is fastest: the kernels of section 9; PyTorch's FlashAttention-2, written in CUDA C++; or cuDNN's, which NVIDIA writes for its own chips? Forward, and backward?
 """
@@ -1279,7 +1279,7 @@ for axes, part in zip(panels, parts, strict=True):
 r"""
 <details><summary>Answer</summary>
 
-Forward, cuDNN leads where heads are 128 wide: section 9 has 0.81 and 0.83 of its speed, and for width 64 0.99 and 0.96<!-- shown 2: 0.81 0.83 0.99 0.96 -->. It is 1.51 to 1.62 times as fast<!-- shown 2: 1.51 1.62 --> as PyTorch's FlashAttention-2, which was written for the chip before this one and uses neither its matrix instructions nor its copy engine; Triton uses both. Backward it is 0.70 to 0.91 of cuDNN's speed<!-- shown 2: 0.70 0.91 -->.
+Forward, cuDNN leads where heads are 128 wide: section 9 has 0.81 and 0.83 of its speed, and for width 64 0.99 and 0.96<!-- shown 2: 0.81 0.83 0.99 0.96 -->. Section 9 is 1.51 to 1.62 times as fast<!-- shown 2: 1.51 1.62 --> as PyTorch's FlashAttention-2, which was written for the chip before this one and uses neither its matrix instructions nor its copy engine; Triton uses both. Backward, it reaches 0.70 to 0.91 of cuDNN's speed<!-- shown 2: 0.70 0.91 -->.
 
 The written-out table takes 7.53 to 39.99 times as long forward, and 34.49 GB where section 9 takes 0.27<!-- shown 2: 7.53 39.99 34.49 0.27 -->. At 16,384 tokens and width 64 it does not fit into 80 GB.
 
@@ -1288,7 +1288,7 @@ The written-out table takes 7.53 to 39.99 times as long forward, and 34.49 GB wh
 
 # %% [markdown]
 r"""
-A call on a short text may measure something else: the time in which Python launches it, while the GPU waits. Replayed from a CUDA graph, nothing is launched from Python.
+A call on a short text may measure something else: the time that Python takes to launch it, while the GPU waits. Replayed from a CUDA graph, nothing is launched from Python.
 
 **Predict.** At 512 tokens a forward call of section 9 takes 0.2 ms. How much of that is launching?
 """
@@ -1335,18 +1335,18 @@ print(tilings["date"], tilings["machine"])
 r"""
 <details><summary>Answer</summary>
 
-There is no rule: 64 queries or 128, 64 keys or 128, 4 warps or 8. (The two kernels of the backward pass were timed together.) The slowest takes 1.5 to 4 times as long as the fastest, for the same result. Repeats differ by up to a tenth, so the first few of each kernel are a tie, and the course's table, `TILINGS` in `flash_launch.py`, takes one of these. Its first version went by what the compiler says of registers; this measurement replaced every entry. Another chip needs another table.
+There is no rule: 64 queries or 128, 64 keys or 128, 4 warps or 8. (The two kernels of the backward pass were timed together.) The slowest takes 1.5 to 4 times as long as the fastest, for the same result. Repeats differ by up to a tenth, so the first few of each kernel are a tie, and the course's table, `TILINGS` in `flash_launch.py`, takes one of these. Its first version went by what the compiler reports about registers; this measurement replaced every entry. Another chip needs another table.
 
 </details>
 """
 
 # %% [markdown]
 r"""
-What others have published is what to hold a measurement against:
+Published figures with which to compare a measurement:
 
-- FlashAttention (Dao et al., 2022), end to end: 15 % faster for BERT-large at 512 tokens, 3 times as fast for GPT-2 at 1024, 2.4 times for texts of 1000 to 4000 tokens.
-- FlashAttention-2 (Dao, 2024): 50 to 73 % of an A100's peak.
-- FlashAttention-3 (Shah et al., 2024): up to 740 Tflop/s in 16 bits on an H100, 75 % of its peak, where FlashAttention-2 reaches 35 %.
+- FlashAttention (Dao et al., 2022), end to end: 15% faster for BERT-large at 512 tokens, 3 times as fast for GPT-2 at 1024, 2.4 times for texts of 1000 to 4000 tokens.
+- FlashAttention-2 (Dao, 2024): 50 to 73% of an A100's peak.
+- FlashAttention-3 (Shah et al., 2024): up to 740 Tflop/s in 16 bits on an H100, 75% of its peak, where FlashAttention-2 reaches 35%.
 
 "2 to 4 times faster on long sequences" is the authors' figure for A100s, compared with their baselines. On another device, at another length or against another baseline it is another number.
 """
@@ -1382,7 +1382,7 @@ So: SDPA with its flag; FlexAttention for other masks; a kernel of your own for 
 
 </details>
 
-A backend can be demanded. If it cannot serve, that is an error, not a silent table:
+A backend can be requested. If it does not support the inputs, that is an error, not a silent fallback:
 """
 
 
@@ -1457,9 +1457,9 @@ r"""
 
 The kernel of section 9 had one mask. Models ask for more: a window (Mistral), packed documents, a cap on the scores (Gemma 2), slopes (ALiBi), queries that continue a cache.
 
-Each of these masks shows a query *one interval* of keys, and its ends never move back from one query to the next. So two numbers per query replace the table, and a tile of queries visits the keys from its first row's beginning to its last row's end, and no others.
+Each of the masks among them shows a query *one interval* of keys, and its ends never move back from one query to the next. So two numbers per query replace the table, and a tile of queries visits the keys from its first row's beginning to its last row's end, and no others.
 
-**Predict.** 8192 tokens, tiles of 64 queries × 128 keys, as on the H100. Which share of the tiles does a causal window of 1024 keys visit? And 32 documents, each of 256?
+**Predict.** 8192 tokens, tiles of 64 queries × 128 keys, as on the H100. What share of the tiles does a causal window of 1024 keys visit? And 32 documents, each of 256?
 """
 
 # %%
@@ -1488,9 +1488,9 @@ for name, options in asked.items():
 r"""
 <details><summary>Answer</summary>
 
-The window 13.2 %, the documents 2.3 %<!-- shown: 13.2 2.3 -->; causality alone leaves 50.8 %<!-- shown: 50.8 -->.
+The window 13.2%, the documents 2.3%<!-- shown: 13.2 2.3 -->; causality alone leaves 50.8%<!-- shown: 50.8 -->.
 
-A tile that some row's interval cuts is compared, number by number; the others are not. The last column is the price of tiles: a window as narrow as a tile computes two pairs for each that is seen<!-- shown: 2.00 -->; uneven documents 1.56<!-- shown: 1.56 -->, since their ends rarely meet those of tiles.
+A tile that some row's interval cuts is compared, number by number; the others are not. The last column is the price of tiles: a window as narrow as a tile computes two pairs for each one that is seen<!-- shown: 2.00 -->; uneven documents 1.56<!-- shown: 1.56 -->, since their ends rarely meet those of tiles.
 
 </details>
 
@@ -1505,7 +1505,7 @@ for name in ("capped", "sloped", "changed"):
 
 # %% [markdown]
 r"""
-`mod` is known when the kernel is compiled, as in FlexAttention. Where it is `None`, no code is left of it: a call without options compiles to the kernels that section 10 measured, with as many instructions and registers. A test of the course keeps it so.
+`mod` is known when the kernel is compiled, as in FlexAttention. Where it is `None`, no code is left of it: a call without options compiles to the kernels that section 10 measured, with as many instructions and registers. One of the course's tests makes sure that it stays so.
 
 **Predict.** A mod returns a second result. What is it for? Now all options run in the interpreter, compared with scores written out in 64 bits: `composed_attention` with a mask, a cap and a bias (chapter 06).
 """
@@ -1566,7 +1566,7 @@ It is the derivative, for the backward pass: $1 - \tanh^2$ for the cap, 1 for sl
 
 # %% [markdown]
 r"""
-**What is not measured.** No GPU has run these options yet. The interpreter says that their numbers are right. The compiler says that they fit an H100-class GPU: no spill in 16 bits, for heads 64 to 256 wide. With a cap that took smaller tiles or more warps in the backward pass, since its derivative occupies registers.
+**What is not measured.** No GPU has run these options yet. The interpreter says that their numbers are right. The compiler says that they fit an H100-class GPU: no spill in 16 bits, for heads 64 to 256 wide. For a cap, fitting took smaller tiles or more warps in the backward pass, since its derivative occupies registers.
 
 How fast they are, nobody knows: a third of the tiles need not be a third of the time. `benchmarks/flash_gpu.py` times them where there is a GPU; the records of section 10 do not have them.
 """
@@ -1588,9 +1588,9 @@ Half of it is right. *Fusion* puts several steps into one kernel. But without ti
 
 # %% [markdown]
 r"""
-**Find the error.** "On an A100, a batch of 32 with $n = 512$ and $d = 64$: scaled dot-product attention takes 0.8 ms, achieving 250 TFLOPS, 80 % of the peak. Additive attention takes 15 ms at 15 TFLOPS, 5 % of the peak, with 1000 times as many operations. A speed-up of 19."
+**Find the error.** "On an A100, a batch of 32 with $n = 512$ and $d = 64$: scaled dot-product attention takes 0.8 ms, achieving 250 TFLOPS, 80% of the peak. Additive attention takes 15 ms at 15 TFLOPS, 5% of the peak, with 1000 times as many operations. A speed-up of 19."
 
-**Predict.** Check with one multiplication each: operations = speed × time. Which of the six figures can stand together?
+**Predict.** Check with one multiplication each: operations = speed × time. Which of these figures are consistent with one another?
 """
 
 # %%
@@ -1624,9 +1624,9 @@ r"""
 
 1. "Flash attention reduces memory from O(n²) to O(n)." Right, beyond inputs and output; operations stay $O(n^2d)$.
 2. "Flash attention: O(n²d) time, O(n) space, exact." Right; exact up to rounding (section 4).
-3. "Matrix products reach 80 to 90 % of a GPU's peak; element-wise operations have 1 to 5 operations per byte." Large square products can; those of width 64 that write their table cannot. A softmax in 16 bits has 1.5, so the second half is right.
-4. "tanh needs exponentials and is slow beside multiply-adds." Right on a GPU (section 9). Additive attention's larger cost is moving $n^2 d_a$ numbers.
-5. "Attention uses 75 % of a GPU, an LSTM 5 %." Without sizes and a device, this says nothing; nor does a table with 15-25, 50-70 or 80-90 % for scoring functions.
+3. "Matrix products reach 80 to 90% of a GPU's peak; element-wise operations have 1 to 5 operations per byte." Large square products can; those of width 64 that write their table cannot. A softmax in 16 bits has 1.5, so the second half is right.
+4. "tanh needs exponentials and is slow compared with multiply-adds." Right on a GPU (section 9). Additive attention's larger cost is moving $n^2 d_a$ numbers.
+5. "Attention uses 75% of a GPU, an LSTM 5%." Without sizes and a device, this says nothing; nor does a table with 15-25, 50-70 or 80-90% for scoring functions.
 
 </details>
 """
@@ -1649,7 +1649,7 @@ The site's page of published claims lists them all.
 r"""
 ## Yours: a head trained through your tiles
 
-So far each of your functions worked alone. Now they work together. An autograd function attends in tiles, forwards and backwards, and a small causal head is trained through it. Then the keys are dealt to two workers and their results merged, and once more they come tile by tile. Whatever you have not passed yet is the course's.
+So far each of your functions worked alone. Now they work together. An autograd function attends in tiles, forwards and backwards, and a small causal head is trained through it. Then the keys are divided between two workers and the results merged; finally, the keys come tile by tile. Whatever you have not passed yet is the course's.
 
 **Predict.** The loss after 30 steps: will it differ from that of SDPA?
 """
@@ -1739,7 +1739,7 @@ r"""
 # %% [markdown]
 r"""
 4. The backward pass makes each tile of weights again from lse. Without that, autograd keeps all tiles, and memory grows with $n^2$ as before.
-5. Traffic falls in proportion to the memory on the chip, $O(n^2d^2/M)$. With queries outside, nothing but results is written.
+5. Traffic is inversely proportional to the memory on the chip: $O(n^2d^2/M)$. With queries outside, nothing but results is written.
 6. A kernel is that loop, as one program for each block of queries. Its speed is a property of a device, a length and a baseline: measure, and record all of it.
 
 **Next**: chapter 10 generates text one token at a time, where one query meets a long cache and no tile of queries is left.

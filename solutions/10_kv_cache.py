@@ -94,7 +94,7 @@ for number in range(2):
 x = torch.randn(11, 8, dtype=torch.float64, generator=generator)
 read = [attention.scaled_dot_product_attention(part, part, part) for part in (x[:10], x)]
 changed = (read[0] - read[1][:10]).abs().amax(dim=-1) > 1e-12
-print(f"no mask, what layer 2 is made of: {changed.sum()} of 10 rows changed")
+print(f"no mask, the input of layer 2: {changed.sum()} of 10 rows changed")
 
 # %% [markdown]
 r"""
@@ -152,9 +152,9 @@ Shared heads lower the bytes a lot and the operations a little. A window lowers 
 
 # %% [markdown]
 r"""
-## 2. Write after the last one
+## 2. Append in place
 
-The simplest cache appends with `torch.cat`. That makes a new tensor for every token and copies all that was kept. The other way is to take the memory once, with room for $S_{max}$ tokens, and to write into it.
+The simplest cache appends with `torch.cat`. That makes a new tensor for every token and copies all that was kept. The other way is to allocate the memory once, with room for $S_{max}$ tokens, and to write into it.
 
 **Predict.** Width 64, one head, 1024 tokens. How many numbers does each way write in all?
 """
@@ -193,7 +193,7 @@ Write `append_kv(cache_key, cache_value, length, key, value) -> int`.
 
 # %% exercise="append_kv"
 def append_kv(cache_key, cache_value, length, key, value):
-    """Write the keys and values of new tokens behind those that are kept."""
+    """Write the keys and values of new tokens after those that are kept."""
     ### BEGIN SOLUTION: Check the room first, then write one slice of each cache.
     end = length + key.shape[2]
     if end > cache_key.shape[2]:
@@ -473,7 +473,7 @@ r"""
 4. *State leaks.* The cache is kept in the module, so the next user's prompt is read as a continuation of the last one's. A prompt with another batch size crashes.
 5. *No output projection*: `w_o` is never used. And a tuple comes back where one tensor is expected.
 
-The idea is right: a cache does avoid computing the same again. The listing gets it wrong.
+The idea is right: a cache does avoid computing the same things twice. The listing gets it wrong.
 
 </details>
 """
@@ -558,7 +558,7 @@ By 1.6 with the cache<!-- shown: 1.6 -->: one row through all weights is most of
 
 </details>
 
-**Predict.** A published text says that the cache turns "$O(n^2)$ into $O(n)$ per token". Look at attention alone. And what is the exponent of a whole text?
+**Predict.** A published text says that the cache turns "$O(n^2)$ into $O(n)$ per token". Look at attention alone. And what is the exponent for a whole text?
 """
 
 
@@ -596,7 +596,7 @@ One token: exponent 1 with the cache, 2 without. The statement is right for one 
 r"""
 **And the clock?** Recorded on one thread, with the same model: one more token at each position. MHA is the preallocated cache; *concatenated* is the same with `torch.cat` for every token; GQA has 2 heads of keys and values, MQA one.
 
-**Predict.** From position 128 to 4096, how many times slower does a token get: with nothing kept, concatenated, preallocated?
+**Predict.** From position 128 to 4096, by what factor does a token get slower: with nothing kept, concatenated, preallocated?
 """
 
 
@@ -671,7 +671,7 @@ for row in record["generate"]:
 r"""
 <details><summary>Answer</summary>
 
-Ours is well ahead at small widths (1.88 times<!-- shown: 1.88 -->), and less so at the size of GPT-2 small (1.25, the last line<!-- shown: 1.25 -->). The products are the same. But a step of a small model is a long series of calls to small functions, and a library that can do far more has more around each. That is overhead, and it fades as the matrices grow. Part of what remains is the order of numbers in memory: a product with a single row takes as long as reading the matrix, so ours are stored in the order in which such a product reads them. Nobody should choose a library by the first lines of this table.
+Ours is well ahead at small widths (1.88 times<!-- shown: 1.88 -->), and less so at the size of GPT-2 small (1.25, the last line<!-- shown: 1.25 -->). The products are the same. But a step of a small model is a long series of calls to small functions, and a library that can do far more has more code around each call. That is overhead, and it fades as the matrices grow. Part of what remains is the order of numbers in memory: a product with a single row takes as long as reading the matrix, so ours are stored in the order in which such a product reads them. Nobody should choose a library by the first lines of this table.
 
 </details>
 """
@@ -806,7 +806,7 @@ Write `cache_fits(gib, num_layers, num_kv_heads, d_k, bytes_per_element, batch) 
 # %% exercise="cache_fits"
 def cache_fits(gib, num_layers, num_kv_heads, d_k, bytes_per_element, batch):
     """Return how many tokens of each sequence have room."""
-    ### BEGIN SOLUTION: Work out what one token of every sequence takes, and divide downwards.
+    ### BEGIN SOLUTION: Work out what one token of every sequence takes, divide, and round down.
     per_token = 2 * num_layers * num_kv_heads * d_k * bytes_per_element * batch
     return int(gib * 2**30 // per_token)
     ### END SOLUTION
@@ -842,7 +842,7 @@ r"""
 r"""
 ## 7. A model that writes, and how to choose its tokens
 
-Now a model that has learned something: two layers of width 96, four heads, RoPE. It reads Python's own help pages, cut into 512 kinds of *byte pairs*: pieces of text that often occur together (Sennrich et al., 2016). It trains for about half a minute.
+Now a model that has learned something: two layers of width 96, four heads, RoPE. It reads Python's own help pages, cut into 512 kinds of pieces by *byte-pair encoding*, which merges pieces that often occur together (Sennrich et al., 2016). It trains for about half a minute.
 
 Its loss is the mean of $-\ln$ of the probability that it gave to the true next token. With the natural logarithm the unit is the *nat*; a bit is $\ln 2$ nats.
 
@@ -947,7 +947,7 @@ print(torch.equal(stopped, whole[:, :5]))
 r"""
 ## 8. A window, and what it forgets
 
-A cache that grows with the text must end somewhere. A **rolling cache** keeps the last $w$ positions, each new one in the slot of the oldest, so that it never grows. Xiao et al. (2024) saw large models break down as soon as the *first* tokens left the cache: many heads put their spare weight there, which they call an **attention sink**. Keeping those few tokens permanently repaired it.
+A cache that grows with the text must end somewhere. A **rolling cache** keeps the last $w$ positions, each new one in the slot of the oldest, so that it never grows. Xiao et al. (2024) saw large models break down as soon as the *first* tokens left the cache: many heads put their spare weight there; the authors call this an **attention sink**. Keeping those few tokens permanently repaired it.
 """
 
 # %% [markdown]
@@ -1050,14 +1050,14 @@ r"""
 
 The full cache is the worst. The model was never trained on distances beyond 63, and chapter 07 showed what RoPE does there. A window keeps every distance as in training, and could go on for ever in a sixteenth of the memory.
 
-Sinks do *not* help here; they cost a little. Even inside the first 64 positions it makes no difference whether the first tokens are kept. This small model has learned no sink, and its sinks are at distances that it never saw. (The paper rotates keys again, by their place in the cache.) What large models need is a fact about large models: measure yours.
+Sinks do *not* help here; they cost a little. Even inside the first 64 positions it makes no difference whether the first tokens are kept. This small model has learned no sink, and the tokens that are kept as sinks are at distances that it never saw. (The paper rotates keys again, by their place in the cache.) What large models need is a fact about large models: measure yours.
 
 </details>
 """
 
 # %% [markdown]
 r"""
-**The same model, without an end.** 160 tokens, drawn with the same generator: once with everything kept, once with the last 48.
+**The same model, generating without end.** 160 tokens, drawn with the same generator: once with everything kept, once with the last 48.
 """
 
 # %% tags=["nbval-ignore-output"] reason="the text differs a little between Python versions"
@@ -1146,7 +1146,7 @@ print("tables", [one.tables[0] for one in texts])
 r"""
 <details><summary>Answer</summary>
 
-18 %, and 81 %<!-- shown: 18 81 -->. Only the last block of a text has empty slots: at most 15 per text, however long it might have grown. A text that is finished gives its blocks back, and whichever text comes next takes them, wherever they are.
+18%, and 81%<!-- shown: 18 81 -->. Only the last block of a text has empty slots: at most 15 per text, however long it might have grown. A text that is finished gives its blocks back, and whichever text comes next takes them, wherever they are.
 
 </details>
 
@@ -1291,7 +1291,7 @@ for d_k in (24, 64, 128):
 r"""
 <details><summary>Answer</summary>
 
-With one scale for all, the outlier makes the step so large that nearly half of the other numbers become zero (47 %<!-- shown: 47 -->). A scale of its own for each token confines the damage, at the price of one more number per row: a quarter of float32 becomes 27 % at width 64<!-- shown: 27 -->.
+With one scale for all, the others are off by 0.3162 on average, with one per token by 0.0050.<!-- shown: 0.3162 0.0050 --> The outlier makes the step so large that nearly half of the other numbers become zero (47%<!-- shown: 47 -->). A scale of its own for each token confines the damage, at the price of one more number per row: a quarter of float32 becomes 27% at width 64<!-- shown: 27 -->.
 
 For keys, whose large numbers are in a few channels, a scale for each *channel* across tokens is finer still (Liu et al., 2024). But a channel's range is not known until its last token has come, so the newest tokens must wait unrounded.
 
@@ -1326,7 +1326,7 @@ for run in trained:
 r"""
 <details><summary>Answer</summary>
 
-Next to nothing: at most 0.00011 nats<!-- shown 2: 0.00011 -->, up or down, of a loss near 3. The cache takes 29 % of the bytes<!-- shown 2: 29 -->; at width 24 the scales weigh more than in large models.
+Next to nothing: at most 0.00011 nats<!-- shown 2: 0.00011 -->, up or down, of a loss near 3. The cache takes 29% of the bytes<!-- shown 2: 29 -->; at width 24 the scales weigh more than in large models.
 
 </details>
 """
@@ -1356,7 +1356,7 @@ Section 7 cut a distribution at a share. Now the cut becomes a function of its o
 
 **Predict.** Four tokens have the probabilities .3, .1, .1 and .5. How many does top-p keep at .8? Will a computer agree?
 
-Below are three ways to count, on 198 cases whose answer whole numbers decide: sums of the likelier tokens; sums from the unlikely end, as Hugging Face takes them; and the course's function.
+Below are three ways to count, on 198 cases for which whole numbers give the right answer: sums of the likelier tokens; sums from the unlikely end, as Hugging Face takes them; and the course's function.
 """
 
 
@@ -1406,7 +1406,7 @@ for name, count in (
 r"""
 <details><summary>Answer</summary>
 
-Two tokens: $.5 + .3 = .8$. But none of these numbers is exact in a computer. Whether their sum reaches .8 is decided by rounding, and float64 is no cure: there the ways disagree more often. The reference counts a sum as reached that misses by less than $10^{-6}$, and is right in every case.
+Two tokens: $.5 + .3 = .8$. But none of these numbers is exact in a computer. Whether their sum reaches .8 is decided by rounding, and float64 is no cure: there the ways disagree more often. The reference counts the share as reached if the sum misses it by less than $10^{-6}$, and is right in every case.
 
 A token more or less matters little to a text. It matters where two programs should write the same one.
 
@@ -1423,7 +1423,7 @@ Write `top_p_filter(logits, top_p) -> logits`.
 
 - `logits` is `(..., V)`, finite or $-\infty$; $0 <$ `top_p` $\le 1$. The fewest likeliest tokens whose probabilities sum to at least `top_p` keep their logits, in their places; all others become $-\infty$.
 - Of equal logits the lower index counts as likelier. The likeliest always stays, and at 1 all do.
-- A sum that misses `top_p` by less than $10^{-6}$ has reached it.
+- A sum that misses `top_p` by less than $10^{-6}$ counts as having reached it.
 """
 
 
@@ -1446,7 +1446,7 @@ check("top_p_filter", top_p_filter)
 
 # %% [markdown]
 r"""
-Two more functions from logits to logits. **Min-p** keeps the tokens that have at least the share $p$ of the *likeliest* one's probability (Nguyen et al., 2024). The **repetition penalty** makes every token that occurred less likely: it divides a positive score and multiplies a negative one (Keskar et al., 2019).
+Two more functions from logits to logits. **Min-p** keeps the tokens that have at least the share $p$ of the *likeliest* one's probability (Nguyen et al., 2024). The **repetition penalty** makes every token that has already occurred less likely: it divides a positive score and multiplies a negative one (Keskar et al., 2019).
 
 **Predict.** Two models: one is sure, one has no idea among twenty tokens. How many tokens do top-p at .9 and min-p at .1 keep of each? And will a penalty of 1.3 break the circle of section 7's greedy text?
 """
@@ -1482,7 +1482,7 @@ print("more different tokens with the penalty:", different[1] > different[0])
 r"""
 <details><summary>Answer</summary>
 
-Of the sure model top-p keeps 8 tokens<!-- shown 2: 8 -->: it must reach .9, and takes in tokens that the model all but excludes. Min-p keeps one. Of the unsure model both keep nearly all. So min-p follows how sure the model is, also where a high temperature has flattened everything.
+Of the sure model top-p keeps 8 tokens<!-- shown 2: 8 -->: it must reach .9, and takes in tokens that the model all but excludes. Min-p keeps one. Of the unsure model both keep nearly all. So min-p follows how sure the model is.
 
 The penalty brings in more different tokens, at least. It also punishes *the* and the comma, which a text needs; that is its price.
 
@@ -1524,7 +1524,7 @@ r"""
 
 Write `reorder_cache(cache_key, cache_value, length, beams) -> None`.
 
-- Both caches are `(N, H, S_max, d)` and are changed in place; `beams` is `(N,)`, whole numbers from 0 to `N - 1`, any of them more than once or never.
+- Both caches are `(N, H, S_max, d)` and are changed in place; `beams` is `(N,)`, whole numbers from 0 to `N - 1`, each of them once, several times or not at all.
 - Afterwards row `n` holds, in its first `length` slots, what row `beams[n]` held before, keys and values.
 - Slots from `length` on are not written, whatever they hold; `beams` does not change.
 """
@@ -1547,7 +1547,7 @@ check("reorder_cache", reorder_cache)
 r"""
 **Run it.** The course's caches can all do this: `reorder(beams)`, `select(rows)` for fewer or more rows, `repeat(times)`, `crop(length)`. A paged cache moves no number: its tables change places, and blocks that nobody names are free again.
 
-**Predict.** Beams of width 1 to 16, twelve tokens behind a prompt, with section 1's untrained model. Is the text of a wider beam always likelier? How many tokens does the model read, with the cache and without?
+**Predict.** Beams of width 1 to 16, twelve tokens after a prompt, with section 1's untrained model. Is the text of a wider beam always likelier? How many tokens does the model read, with the cache and without?
 """
 
 
@@ -1581,7 +1581,7 @@ for width in (1, 2, 4, 8, 16):
 r"""
 <details><summary>Answer</summary>
 
-The cache reads one token per beam and step; without it the whole text of every beam is read each time, which grows with the square of its length. The text is the same.
+With the cache, the model reads one token per beam and step; without it the whole text of every beam is read each time, which grows with the square of its length. The text is the same.
 
 A wider beam usually finds a likelier text, but nothing guarantees it. Here width 2 ends at -33.99 nats, below the -33.21 of width 1<!-- shown: -33.99 -33.21 -->: what a narrow beam keeps, a wide one may crowd out. And likelier is not better: the likeliest open text is dull and repeats itself (Holtzman et al., 2020). Beams are for translation, where the source leaves little choice.
 
@@ -1594,9 +1594,9 @@ r"""
 
 Decoding is slow because each token needs a call of its own. But five tokens in one call cost far less than five calls (section 5). If something cheap *guesses* four tokens, the large model, the **target**, can judge them all in one call (Leviathan et al., 2023; Chen et al., 2023). Whatever it would not have said is cut off, with `crop`.
 
-The text must be the target's. The **draft** drew its guess $x$ from $q$; the target has $p$. Keep $x$ with the probability $\min(1, p(x)/q(x))$. Otherwise draw from the **residual**, $\max(0, p - q)$, normalised.
+The text must be distributed like the target's. The **draft** drew its guess $x$ from $q$; the target has $p$. Keep $x$ with the probability $\min(1, p(x)/q(x))$. Otherwise draw from the **residual**, $\max(0, p - q)$, normalised.
 
-**Predict.** Why not draw from $p$ itself when a guess was refused?
+**Predict.** Why not draw from $p$ itself when a guess has been refused?
 """
 
 # %%
@@ -1616,7 +1616,7 @@ print(
 r"""
 <details><summary>Answer</summary>
 
-Kept guesses have written $\min(p, q)$ of each token already: all of $p$ where $q$ is larger. Drawing from $p$ again would say those tokens too often; the distance to $p$ is .16<!-- shown: 0.160 -->. What is missing is exactly $\max(0, p - q)$, and with it the distance is that of chance.
+Kept guesses have written $\min(p, q)$ of each token already: all of $p$ where $q$ is larger. Drawing from $p$ again would say those tokens too often; the distance to $p$ is .16<!-- shown: 0.160 -->. What is missing is exactly $\max(0, p - q)$, and with it only the distance due to chance is left.
 
 The share that is kept is $\sum \min(p, q)$: how alike the two are decides what is gained.
 
@@ -1627,7 +1627,7 @@ The share that is kept is $\sum \min(p, q)$: how alike the two are decides what 
 r"""
 **Step by step.** Eight tokens, the same two distributions at every place. *Step* looks at one guess at a time; *Run 1000* fills the counters. The bars of both can be dragged; what one gains the others lose.
 
-**Predict.** Move the draft's bars onto the target's. Which number in the table reaches what, and which bar of the residual is left? Then drag one of the draft's bars to the end: is the text still the target's? And with the box ticked?
+**Predict.** Move the draft's bars onto the target's. What value does each number in the table reach, and which bars of the residual are left? Then drag one of the draft's bars to the end: is the text still the target's? And with the box ticked?
 """
 
 # %%
@@ -1637,7 +1637,7 @@ speculation_explorer()
 r"""
 <details><summary>Answer</summary>
 
-With equal bars every guess is kept, a call writes $\gamma + 1$ tokens, and no residual is left; it is never asked. A draft that always says one token is refused nearly always, and a call writes little more than one token. The text is the target's all the same: the draft decides the speed, never the law. With the box ticked, what came out leaves $p$, and more calls do not help.
+With equal bars every guess is kept, a call writes $\gamma + 1$ tokens, and no residual is left; it is never drawn from. A draft that always says one token is refused nearly always, and a call writes little more than one token. The text is the target's all the same: the draft decides the speed, never the distribution. With the box ticked, the output drifts away from $p$, and more calls do not help.
 
 </details>
 """
@@ -1659,7 +1659,7 @@ Write `speculative_accept(draft_tokens, draft_probs, target_probs, uniforms) -> 
 
 # %% exercise="speculative_accept"
 def speculative_accept(draft_tokens, draft_probs, target_probs, uniforms):
-    """Return how many guesses stay, and the token behind them."""
+    """Return how many guesses stay, and the token after them."""
     ### BEGIN SOLUTION: Stop at the first refusal; then draw from what is missing to the target.
     accepted, rest = len(draft_tokens), target_probs[-1]
     for t, token in enumerate(draft_tokens.tolist()):
@@ -1714,7 +1714,7 @@ The same text, token for token: at temperature 0 both distributions have all the
 # %%
 speculation = measure.read_record("chapter_10_speculation")
 for greedy in (True, False):
-    print(f"{'greedy' if greedy else 'drawn':8} γ    kept   tokens a call  formula   times faster")
+    print(f"{'greedy' if greedy else 'drawn':8} γ    kept tokens per call  formula   times faster")
     for row in speculation["runs"]:
         if row["greedy"] == greedy and row["gamma"]:
             print(f"{row['draft']:8} {row['gamma']} {row['acceptance']:7.2f}", end="")
@@ -1737,7 +1737,7 @@ r"""
 
 More is not possible here. The table is right half of the time<!-- shown 2: 0.51 -->, so that four guesses bring 1.96 tokens<!-- shown 2: 1.96 -->; and five tokens in one call cost 1.38 times one<!-- shown: 1.38 -->. In a large model, where reading the weights is all of the time, they cost the same as one.
 
-The times are of a busy machine, and differ by a tenth or more between runs; the counts do not.
+The times were measured on a busy machine, and differ by a tenth or more between runs; the counts do not.
 
 </details>
 """
@@ -1746,7 +1746,7 @@ The times are of a busy machine, and differ by a tenth or more between runs; the
 r"""
 ## 15. A server for many readers
 
-Section 9 read several texts at once. There all began together, were padded to the longest prompt, and went on until the longest answer was written. Readers of a server do not come together, and their answers end at different times.
+Section 9 read several texts at once. There, all began together, were padded to the longest prompt, and went on until the longest answer was written. A server's readers do not arrive together, and their answers end at different times.
 
 **Continuous batching** (Yu et al., 2022) decides anew before each call of the model who takes part: those who are done leave, others join. Prompts are read in pieces, and a **budget** says how many tokens a call may read in all (Agrawal et al., 2024).
 
@@ -1795,7 +1795,7 @@ _ = panels[0].text(36, 54, "for nobody", color=plotting.COLOURS["orange"])
 r"""
 <details><summary>Answer</summary>
 
-29 %, and none.<!-- shown 2: 29% 0% --> A static group has two kinds of spare rows: padding beside shorter prompts, and answers that ended while others went on. The server has neither, and answers all in fewer calls.
+29%, and none.<!-- shown 2: 29% 0% --> A static group has two kinds of spare rows: padding beside shorter prompts, and answers that ended while others went on. The server has neither, and answers everyone in fewer calls.
 
 A call of the server is one batch of rows, wherever they stand in their texts: only attention asks whose they are (`course_utils/serving/ragged.py`). So the answers are those of each reader alone. The scores differ in their last digits, since a matrix product of more rows adds in another order; a tie to that many digits could fall either way.
 
@@ -1823,9 +1823,9 @@ print("same answers:", all(row["same_tokens"] for row in served["batching"]))
 r"""
 <details><summary>Answer</summary>
 
-Budget 8 reads eight tokens in a call at most. It wastes nothing, and helps nobody: about as many calls as static<!-- shown: 311 301 -->, and more time (1.33 times<!-- shown: 1.33 -->), since attention here is a Python loop over readers. Its gain is the shortest call: whoever is writing never waits for a long prompt.
+With budget 8, a call reads at most eight tokens. That wastes nothing, and helps nobody: about as many calls as static<!-- shown: 311 301 -->, and more time (1.33 times<!-- shown: 1.33 -->), since attention here is a Python loop over readers. Its gain is the shortest call: whoever is writing never waits for a long prompt.
 
-With 64, a third of the calls, .70 of the time<!-- shown: 103 0.70 -->, and the first token after 11 calls, not 131<!-- shown: 11 131 -->. Part of that is memory: pages have room for 29 of these readers, a padded batch for eight. With 256 little is gained in time, and a call may be as long as 256 tokens are.
+With 64, a third of the calls, .70 of the time<!-- shown: 103 0.70 -->, and the first token after 11 calls, not 131<!-- shown: 11 131 -->. Part of that is memory: pages have room for 29 of these readers, a padded batch for eight. With 256 little is gained in time, and a call may take as long as reading 256 tokens takes.
 
 The time falls less than the rows: padding comes in large products, and those are cheap per row.
 
@@ -1834,7 +1834,7 @@ The time falls less than the rows: padding comes in large products, and those ar
 
 # %% [markdown]
 r"""
-**Who gets no page.** A server lets readers in while pages last, and does not know how long their answers will be. When pages run out, whoever came last loses its own, goes back to the head of the queue and is read again, with what it has written.
+**Who gets no page.** A server lets readers in while pages last, and does not know how long their answers will be. When pages run out, the reader that came last loses its pages, goes back to the head of the queue and is read again, with what it has written.
 
 **Predict.** The same readers with a half, a third and a quarter of the memory: how many rows are read twice?
 """
@@ -1850,7 +1850,7 @@ for row in served["pages"]:
 r"""
 <details><summary>Answer</summary>
 
-With half of it, 299 rows more, an eighth; with a third 681; with a quarter 576<!-- shown: 299 681 576 -->, fewer again, since fewer readers were let in that had to leave. Every answer is the same: a reader who lost its pages keeps what it wrote and the state of its generator.
+With half of it, 299 rows are read again, an eighth of all; with a third 681; with a quarter 576<!-- shown: 299 681 576 -->, fewer again: more readers lost their pages (20 instead of 18), but each had read less by then. Every answer is the same: a reader who lost its pages keeps what it wrote and the state of its generator.
 
 Memory decides how many write at once (29, 15, 11<!-- shown: 29 15 11 -->), and so how many calls there are. A request that would not fit into all pages together is refused when it comes; waiting would not help it.
 
@@ -1885,7 +1885,7 @@ for reader in server.schedule.running:
 r"""
 <details><summary>Answer</summary>
 
-Of reading alone, 80 % (2.5 of 12.7 Gflop<!-- shown 2: 12.7 2.5 -->); with answers, two thirds (5.2 of 15.4<!-- shown 2: 15.4 5.2 -->), and half of the pages. The time falls less, to .66<!-- shown 2: 0.66 -->: each answer still takes its own steps. One thing counts against sharing: where only prompts are read, it holds 17 pages, not 12<!-- shown 2: 12 17 -->, since they are kept after their readers have left, until the room is needed.
+Of reading alone, 80% (2.5 of 12.7 Gflop<!-- shown 2: 12.7 2.5 -->); with answers, two thirds (5.2 of 15.4<!-- shown 2: 15.4 5.2 -->), and half of the pages. The time falls less, to .66<!-- shown 2: 0.66 -->: each answer still takes its own steps. One thing counts against sharing: where only prompts are read, it holds 17 pages, not 12<!-- shown 2: 12 17 -->, since they are kept after their readers have left, until the room is needed.
 
 Below the table, three prompts of 13 tokens with one beginning of 12, in pages of four. Two wait for one call: the first is reading what they need. Then each reads its last token alone, and all three tables name the same three pages.
 
@@ -1898,7 +1898,7 @@ r"""
 
 A step reads every weight once, for however many rows. A row needs two operations for each weight. So a step of few rows waits for the memory, and one of many for the arithmetic: the **roofline** of chapter 09, with the batch size instead of the tile.
 
-**Predict.** A machine can do five operations in the time of reading one byte. A weight in float32 has four bytes. From which batch size on does a token stop getting cheaper? And does all of a step behave like this?
+**Predict.** A machine can do five operations in the time it takes to read one byte. A weight in float32 has four bytes. From which batch size on does a token stop getting cheaper? And does all of a step behave like this?
 """
 
 # %%
@@ -1964,7 +1964,7 @@ Right, wrong, or right under a condition?
 r"""
 <details><summary>Four more</summary>
 
-1. "Caching K and V avoids recomputation in generation." Right, for causal models (section 1). The class printed below that sentence was section 4's.
+1. "Caching K and V avoids recomputation in generation." Right, for causal models (section 1). The class printed below that sentence is the one in section 4.
 2. "KV caching, batching, 8-bit numbers and fused operations make inference fast." Right under conditions: the cache saves operations, a batch shares the reading of the weights (section 9), 8 bits save memory first (section 11), and fusing is chapter 09.
 3. "With past keys and values in the cache, a new token costs $O(n)$ instead of $O(n^2)$." Right for attention, for one token (section 5).
 4. "KV cache of a model with a billion parameters: about 500 MB." The right order of magnitude for one sequence at 16 bits and 2048 tokens (section 6).
@@ -1978,7 +1978,7 @@ The site's page of published claims lists them all.
 r"""
 ## Yours: a text written by your functions
 
-The trained model of section 7 once more, with every mechanism taken from you: the rotations (chapter 07), the causal mask and its softmax (06), the cache and its steps, and the loop that writes. Its weights stay; the functions are yours wherever their exercises are passed, and the course's where they are not.
+The trained model of section 7 once more, with every mechanism supplied by you: the rotations (chapter 07), the causal mask and its softmax (06), the cache and its steps, and the loop that writes. Its weights stay; the functions are yours wherever their exercises are passed, and the course's where they are not.
 
 The prompt is read under your mask and softmax, each further token by `decode_step`. Then the same text is read again: whole, without a cache, and in pieces of several tokens.
 
@@ -2053,7 +2053,7 @@ r"""
 - Shazeer (2019): why decoding is slow, and one head of keys and values.
 - Pope et al. (2023): prefill and decoding at scale.
 - Kwon et al. (2023): pages, sharing, and a server around them.
-- Xiao et al. (2024): windows with sinks. (The preprint is of 2023.)
+- Xiao et al. (2024): windows with sinks. (The preprint is from 2023.)
 - Dettmers et al. (2022): int8, and the outliers.
 - Liu et al. (2024): two bits, keys by channel and values by token.
 - Holtzman et al. (2020): top-p, and why the likeliest text is a bad one.

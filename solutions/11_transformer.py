@@ -96,7 +96,7 @@ All three have the same parameters: four matrices and their biases. Only what is
 
 # %% [markdown]
 r"""
-**Step through it.** The picture wires the same layers in five ways. Choose an output at the top: every input that can reach it through all layers lights up, which is a product of the masks as boolean matrices. Below are the masks, the product, and where the norms stand.
+**Step through it.** The picture wires the same layers in five ways. Choose an output at the top: every input that can reach it through all layers lights up, which is a product of the masks as boolean matrices. Below are the masks, the product, and where the norms are.
 
 **Predict**, before you touch it: in the encoder–decoder, how many of the 10 inputs reach the place that writes "sleeps"? Does a third layer add any? Then choose GPT and set *window* to 2: how many inputs reach the last output through 1, 2 and 3 layers?
 """
@@ -108,7 +108,7 @@ wiring_explorer(wiring="t5", pads=0)
 r"""
 <details><summary>Answer</summary>
 
-Eight: the whole source, and *start*, "the", "cat". A third layer adds none. Under a whole mask one layer already connects everything that will ever be connected; depth adds *paths*, more ways to combine what is seen, and the picture counts them. With a window of 2 each layer reaches one token further back: 2, 3, 4.
+Eight: the whole source, and *start*, "the", "cat". A third layer adds none. Under a full mask one layer already connects everything that will ever be connected; depth adds *paths*, more ways to combine what is seen, and the picture counts them. With a window of 2 each layer reaches one token further back: 2, 3, 4.
 
 BERT's masks hide nothing but padding. The *prefix* model is a GPT whose source is seen whole. The faulty decoder is published code: section 5 finds out what is wrong with it.
 
@@ -123,10 +123,10 @@ r"""
 
 Write `transformer_masks(source, target, pad_id) -> (encoder, decoder, cross)`.
 
-- `source` is `(B, S)` and `target` `(B, T)`, numbers of tokens; `pad_id` is padding, wherever it stands.
+- `source` is `(B, S)` and `target` `(B, T)`, both token ids; `pad_id` is padding, wherever it occurs.
 - Three boolean masks, True = may attend: `(B, 1, 1, S)`, `(B, 1, T, T)`, `(B, 1, 1, S)`.
 - A key is seen when it is not padding; in the decoder also only up to the query's own position.
-- Queries that are padding are treated like all others. A row of padding alone sees nothing.
+- Queries that are padding are treated like all others. In a sequence that is all padding, no query sees anything.
 """
 
 
@@ -148,7 +148,7 @@ check("transformer_masks", transformer_masks)
 
 # %% [markdown]
 r"""
-**Check yourself.** The cross-attention's mask is made from which tokens?
+**Check yourself.** From which tokens is the mask of the cross-attention made?
 
 - A. From the target's, because the target asks.
 - B. From the source's, because its positions are the keys.
@@ -181,9 +181,9 @@ r"""
 Write `layer_norm(x, gain, bias, eps=1e-5) -> out`.
 
 - `x` is `(..., d)`, `gain` and `bias` are `(d,)`: $\dfrac{x - \text{mean}}{\sqrt{\text{var} + \varepsilon}} \cdot \text{gain} + \text{bias}$, over the last axis.
-- The variance is divided by $d$, and $\varepsilon$ stands under the root.
-- A row of equal numbers gives `bias`. Rows in float32 that lie 1000 spreads away from zero keep three digits.
-- Write it out: torch's own `layer_norm` is recognised, and named.
+- The variance is divided by $d$, and $\varepsilon$ is under the root.
+- A row of equal numbers gives `bias`. Rows in float32 whose mean is 1000 spreads away from zero keep three digits.
+- Write it out: torch's own `layer_norm` is recognised and not accepted.
 """
 
 
@@ -235,14 +235,14 @@ for middle in (0.0, 30.0, 1000.0):
 r"""
 <details><summary>Answer</summary>
 
-Outside the root, $\varepsilon$ moves nothing at spread 1, and everything at 0.001<!-- shown: 0.001 -->: there $\varepsilon = 10^{-5}$ is larger than the variance, which is what it is for, and $10^{-5}$ is not small compared with the spread either. $d - 1$ is off by nearly one percent wherever $\varepsilon$ is small beside the variance: little, and never equal to another library's. $E[x^2] - E[x]^2$ subtracts two numbers near $10^6$ to find 1, and float32 keeps seven digits. So centre first.
+Outside the root, $\varepsilon$ moves nothing at spread 1, and everything at 0.001<!-- shown: 0.001 -->: there $\varepsilon = 10^{-5}$ is larger than the variance, which is what it is for, and $10^{-5}$ is not small compared with the spread either. $d - 1$ is off by nearly one percent wherever $\varepsilon$ is small compared with the variance: little, and never equal to another library's. $E[x^2] - E[x]^2$ subtracts two numbers near $10^6$ to find 1, and float32 keeps seven digits. So centre first.
 
 </details>
 """
 
 # %% [markdown]
 r"""
-**Check yourself.** A batch norm divides by statistics of the batch. Why does a Transformer norm each token alone?
+**Check yourself.** A batch norm divides by statistics of the batch. Why does a Transformer normalise each token alone?
 
 - A. It is faster.
 - B. Batch statistics would mix sequences and padding, and differ between training and generating.
@@ -275,7 +275,7 @@ r"""
 Write `feed_forward(x, W_1, b_1, W_2, b_2, activation="relu") -> out`.
 
 - `x` is `(..., d_model)`, `W_1` `(d_model, d_ff)`, `W_2` `(d_ff, d_model)`. No residual is added here.
-- `"relu"`; `"gelu"`: $x\,\Phi(x)$, with the normal distribution's $\Phi$; `"gelu_tanh"`, as GPT-2: $\tfrac12 x\,(1 + \tanh(\sqrt{2/\pi}\,(x + 0.044715\,x^3)))$.
+- `"relu"`; `"gelu"`: $x\,\Phi(x)$, with $\Phi$ the distribution function of the standard normal; `"gelu_tanh"`, as in GPT-2: $\tfrac12 x\,(1 + \tanh(\sqrt{2/\pi}\,(x + 0.044715\,x^3)))$.
 - Any other name is a `ValueError`.
 """
 
@@ -325,7 +325,7 @@ r"""
 
 At most $4.7\cdot10^{-4}$<!-- shown: 4.7e-04 -->: a model trained with one loses next to nothing with the other, and yet its logits are not *equal*.
 
-Two thirds of the parameters are in the feed-forward layer: $8d^2$ of $12d^2$. It has two thirds of the operations of a short text, too. Only attention's scores and averages, $4n^2d$, grow with the square: from $n = 6d$ on they are more than all the rest, and at 4096 tokens the feed-forward layer is left with 28.6 %<!-- shown: 28.6% -->.
+Two thirds of the parameters are in the feed-forward layer: $8d^2$ of $12d^2$. It has two thirds of the operations of a short text, too. Only attention's scores and averages, $4n^2d$, grow with the square: from $n = 6d$ on they are more than all the rest, and at 4096 tokens the feed-forward layer is left with 28.6%<!-- shown: 28.6% -->.
 
 </details>
 
@@ -348,7 +348,7 @@ print(f"what swish is: {F.silu(z)}")
 r"""
 <details><summary>Answer</summary>
 
-GELU, without a word; "ReLU" in capitals too. The model trains, and its author writes "Swish" into a table. A name that is not known must be an error.
+GELU, without a word; so does a user of "ReLU", spelt with capitals. The model trains, and its author writes "Swish" into a table. A name that is not known must be an error.
 
 </details>
 """
@@ -399,7 +399,7 @@ check("encoder_layer", encoder_layer)
 r"""
 **Find the error.** Two published layers carry the same picture in their docstrings: `x -> LayerNorm -> MultiHeadAttention -> Residual`, and so on. Here is the encoder's. Does its code do what its docstring says?
 
-**Predict.** Do not read it: how could outputs decide?
+**Predict.** Without reading the code, how could outputs decide?
 """
 
 
@@ -437,7 +437,7 @@ Write both orders, give them the same parts, and let `allclose` decide: the code
 
 </details>
 
-**Predict.** Another text puts a last LayerNorm behind six post-norm blocks. What does it change, at the start of training? And behind six pre-norm blocks?
+**Predict.** Another text puts a last LayerNorm after six post-norm blocks. What does it change, at the start of training? And after six pre-norm blocks?
 """
 
 # %%
@@ -455,7 +455,7 @@ for name, pre_norm in (("post-norm", False), ("pre-norm", True)):
 r"""
 <details><summary>Answer</summary>
 
-Behind post-norm nothing: the stream leaves each layer with mean 0 and spread 1 already, so the last norm is redundant (in training its gain and bias duplicate the layer's own). Behind pre-norm it is needed: nothing has normed the stream itself, and the scores would be made from a vector whose size depends on the depth.
+After post-norm, nothing: the stream leaves each layer with mean 0 and spread 1 already, so the last norm is redundant (in training its gain and bias duplicate the layer's own). After pre-norm it is needed: nothing has normalised the stream itself, and the scores would be computed from a vector whose size depends on the depth.
 
 </details>
 """
@@ -559,7 +559,7 @@ for name, layer in (("published", partial(stub, causal_mask=causal)), ("repaired
 r"""
 <details><summary>Answer</summary>
 
-`cross_attention(x)` is a second self-attention. First, the memory is never read: the gradient to it is `None`, and whatever the encoder learns, the decoder cannot know. Second, this attention has no mask, so the future passes through it, behind the causal one: $y_1$ moves with every later token. Trained on given texts the loss would fall nearly to zero; generating, where no future exists, the model would be useless. A default of `causal_mask=None` adds a third trap, and dropout is left out.
+`cross_attention(x)` is a second self-attention. First, the memory is never read: the gradient to it is `None`, and whatever the encoder learns, the decoder cannot know. Second, this attention has no mask, so the future passes through it, after the causal one: $y_1$ moves with every later token. In training, on given texts, the loss would fall nearly to zero; in generation, where no future exists, the model would be useless. A default of `causal_mask=None` adds a third trap, and dropout is left out.
 
 Repaired, the same test passes: gradients of exactly 0, and `leaks_future` says False.
 
@@ -820,7 +820,7 @@ Not at all, to rounding. The package's layers are in turn compared with those of
 
 </details>
 
-**The start.** A published model multiplies its embeddings by $\sqrt d$ and adds sines. Its embeddings are `nn.Embedding(10000, 512)`. **Predict.** How large are tokens and positions, compared with each other? What did Vaswani et al. (2017) start from?
+**Initialisation.** A published model multiplies its embeddings by $\sqrt d$ and adds sines. Its embeddings are `nn.Embedding(10000, 512)`. **Predict.** How large are tokens and positions, compared with each other? What did Vaswani et al. (2017) start from?
 """
 
 # %%
@@ -840,7 +840,7 @@ print(f"Xavier {(2 / (512 + 2048)) ** 0.5:.4f}, nn.Linear's own start {linear.st
 r"""
 <details><summary>Answer</summary>
 
-32 to 1<!-- shown: 32.0 -->: at the start the model hardly hears the order. The factor $\sqrt d$ belongs to embeddings that start at $1/\sqrt d$; then tokens have size 1. They start so small because the same table also makes the scores (**weight tying**): with a table of size 1 the first scores have a spread of more than 20, a confident guess of nothing. A factor copied without its start is a mistake.
+32 to 1<!-- shown: 32.0 -->: at the start the model hardly hears the order. The factor $\sqrt d$ belongs to embeddings that start at $1/\sqrt d$; then tokens have size 1. They start so small because the same table also makes the scores (**weight tying**): with a table of size 1 the first scores have a spread of more than 20, a confident guess of nothing. A factor copied without its initialisation is a mistake.
 
 Xavier's start (Glorot and Bengio, 2010) balances sizes forward and backward; torch's own `nn.Linear` starts smaller.
 
@@ -849,7 +849,7 @@ Xavier's start (Glorot and Bengio, 2010) balances sizes forward and backward; to
 
 # %% [markdown]
 r"""
-**Find what is missing.** The same text calls its class `Transformer`: embeddings times $\sqrt d$, sines, six post-norm blocks with GELU, a last LayerNorm. It returns states of width 512, and the weights. What does it lack to be a language model, and to be the picture of an encoder and a decoder above it?
+**Find what is missing.** The same text calls its class `Transformer`: embeddings times $\sqrt d$, sines, six post-norm blocks with GELU, a last LayerNorm. It returns states of width 512, and the weights. What does it lack to be a language model, and to match the picture of an encoder and a decoder that is printed above it?
 
 **Predict** its number of parameters, at 10,000 tokens and $d_{ff} = 2048$.
 """
@@ -866,7 +866,7 @@ print(f"a head of its own would add {10_000 * 512 + 10_000:,}")
 r"""
 <details><summary>Answer</summary>
 
-24,035,328 parameters<!-- shown: 24,035,328 -->, and no head: states come out, no scores of tokens. Its mask is `None` unless the caller makes one, so every position sees every other. Its positions are added along the batch, as chapter 07 found. And it is one stack: an encoder, printed under a picture of an encoder and a decoder. The blocks are right, and the whole cannot write a word.
+24,035,328 parameters<!-- shown: 24,035,328 -->, and no head: states come out, not scores of tokens. Its mask is `None` unless the caller makes one, so every position sees every other. Its positions are added along the batch, as chapter 07 found. And it is one stack: an encoder, printed under a picture of an encoder and a decoder. The blocks are right, and the whole cannot write a word.
 
 </details>
 """
@@ -926,7 +926,7 @@ print("1 + 1, positions started at 0.02:", *recorded("1 + 1", "exact_match", 0.0
 r"""
 <details><summary>Answer</summary>
 
-Worse, by two or three dates in a hundred, with more parameters and more operations, and a second layer hardly helps at this budget. On a small task the GRU's built-in assumption (its *inductive bias*), to read in order and carry a state along, is worth more than freedom. The Transformer won for another reason: its positions do not wait for each other.
+Worse, by one to four dates in a hundred, with more parameters and more operations, and a second layer hardly helps at this budget. On a small task the GRU's built-in assumption (its *inductive bias*), to read in order and carry a state along, is worth more than freedom. The Transformer won for another reason: its positions do not wait for each other.
 
 And look at the last row (one seed): the same model, its positions started at 0.02 beside tokens of size 1. That one number costs more than a quarter of the dates. (The live model's positions start as sines and learn from there, the recorded ones' as random numbers of size 1.)
 
@@ -1004,7 +1004,7 @@ for name in ("1 + 1", "2 + 2"):
 r"""
 <details><summary>Answer</summary>
 
-Less crisp, and mostly right: the right field gets 76 to 81 % of the weight, the GRU's 92 to 95 %. The memory of a reading layer already knows what stands beside a character, and four heads may share the work or look elsewhere; their average is what you see. It is a weaker sign than the GRU's alignment, which was one look and the only one. Chapter 13 asks what such maps are worth.
+Less crisp, and mostly right: the right field gets 76 to 81% of the weight, the GRU's 92 to 95%. The memory of a reading layer already knows what is next to a character, and four heads may share the work or look elsewhere; their average is what you see. It is a weaker sign than the GRU's alignment, which was one look and the only one. Chapter 13 asks what such maps are worth.
 
 </details>
 """
@@ -1015,7 +1015,7 @@ r"""
 
 So far two stacks, joined by cross-attention: this is T5's wiring too. Put source and target into *one* stream, and the mask alone decides which model it is:
 
-- **BERT** (October 2018): nothing hidden but padding. All ten characters of the date stand as masks in the input, and are predicted *at once*.
+- **BERT** (October 2018): nothing hidden but padding. All ten characters of the date are mask tokens in the input, and are predicted *at once*.
 - **GPT** (June 2018): each position sees itself and what came before, the source too.
 - **prefix**: the source is seen whole, the target left to right. T5's paper compares it.
 
@@ -1046,7 +1046,7 @@ for name in ("bert", "gpt", "prefix", "2 + 2"):
 r"""
 <details><summary>Answer</summary>
 
-Compare the ranges before you rank. Writing one character after another, each sees what was decided before it. BERT's ten places decide *at once*, each for itself: where two answers are possible, it can mix them. That is its price for seeing both sides, and the reason why BERT is used to understand texts and not to write them.
+Compare the ranges before you rank. When one character is written after another, each depends on what was decided before it. BERT's ten places decide *at once*, each for itself: where two answers are possible, it can mix them. That is its price for seeing both sides, and the reason why BERT is used to understand texts and not to write them.
 
 GPT is ahead of the prefix model with both seeds: two seeds at one learning rate, and no ranking of families. Encoder and decoder are ahead with twice the parameters. On long texts every position of a GPT is a lesson, and of a prefix model only the target's: one reason why today's large models are GPTs.
 
@@ -1061,7 +1061,7 @@ r"""
 | GPT, 2018; GPT-2, 2019 | decoder alone, no cross-attention | writing | from GPT-2 on pre-norm |
 | T5, 2019; CodeT5, 2021 | encoder and decoder | translating, summarising, code from text | RMSNorm, no $1/\sqrt{d_k}$, relative positions |
 
-A sequence that attends to itself is older than 2017: *intra-attention* appeared in 2016 (Cheng et al.; Parikh et al.), and Vaswani et al. cite both. New was a model without anything else.
+A sequence that attends to itself is older than 2017: *intra-attention* appeared in 2016 (Cheng et al.; Parikh et al.), and Vaswani et al. cite both. What was new was a model with nothing else.
 
 Cross-attention is for two sequences: to align them (translation), or to let one condition the other (captions from images, images from text). Retrieval-augmented generation is often listed too, but mostly the documents are put into the prompt and read by *self*-attention.
 """
@@ -1083,7 +1083,7 @@ Write `rms_norm(x, gain, eps=1e-6) -> out`.
 
 - `x` is `(..., d)`, `gain` `(d,)`, of the same dtype: $x / \sqrt{\mathrm{mean}(x^2) + \varepsilon} \cdot \text{gain}$. No mean is subtracted.
 - float16 and bfloat16 are computed in float32 and rounded at the end.
-- A row of zeros gives zeros. torch's own `rms_norm` is recognised, and named.
+- A row of zeros gives zeros. torch's own `rms_norm` is recognised and not accepted.
 """
 
 
@@ -1121,9 +1121,9 @@ for middle in (0.0, 1.0):
 r"""
 <details><summary>Answer</summary>
 
-The squares, 160,000, are beyond float16's 65,504 and become infinite; a number over infinity is 0, and the row is *lost without an error*. Llama's code squares in float32 for this reason.
+The squares, 160,000, are beyond float16's 65,504 and become infinite; a number divided by infinity is 0, and the row is *lost without an error*. Llama's code squares in float32 for this reason.
 
-On rows of mean 0 the two are equal, but for their $\varepsilon$. Elsewhere they differ, and a model trained with one cannot run with the other.
+On rows of mean 0 the two are equal, except for their $\varepsilon$. Elsewhere they differ, and a model trained with one cannot run with the other.
 
 </details>
 
@@ -1356,7 +1356,7 @@ for name, (layers, d, d_ff, heads) in SHAPES.items():
 r"""
 <details><summary>Answer</summary>
 
-They describe 2017 to 2019. Depth is now up to 126, width up to 16,384. The factor 4 holds for plain layers; gated ones have $\tfrac83$ at equal parameters, and Llama's largest have more, 3.50 and 3.25<!-- shown: 3.50 3.25 -->. T5's largest widens by 64, and its 128 heads of 128 are wider together than its stream. What did stay is the width of a head, 64 to 128 (8 in that row of T5 is $d$ over heads, not its $d_k$).
+They describe 2017 to 2019. Depth is now up to 126, width up to 16,384, and there are up to 128 heads. The factor 4 holds for plain layers; gated ones have $\tfrac83$ at equal parameters, and Llama's largest have more, 3.50 and 3.25<!-- shown: 3.50 3.25 -->. T5's largest widens by 64, and its 128 heads of 128 are wider together than its stream. What did stay is the width of a head, 64 to 128 (8 in that row of T5 is $d$ over heads, not its $d_k$).
 
 The figures are those of the papers (Vaswani et al., 2017; Devlin et al., 2019; Radford et al., 2019; Raffel et al., 2020; Brown et al., 2020; Touvron et al., 2023; Grattafiori et al., 2024). Decoder and encoder layers are counted once for T5 and 2017, which have as many of both.
 
@@ -1365,7 +1365,7 @@ The figures are those of the papers (Vaswani et al., 2017; Devlin et al., 2019; 
 
 # %% [markdown]
 r"""
-**Real weights.** No chapter needs them. If you have a folder in Hugging Face's format (`config.json` and files of safetensors), `models.from_folder("path/to/it")` reads GPT-2 or a small Llama into the course's own model, and whatever here takes a model takes that one. Nothing is fetched, and a setting that the course's models lack is refused, not ignored.
+**Real weights.** No chapter needs them. If you have a folder in Hugging Face's format (`config.json` and files of safetensors), `models.from_folder("path/to/it")` reads GPT-2 or a small Llama into the course's own model, and everything in this course that takes a model accepts it. Nothing is fetched, and a setting that the course's models lack is refused, not ignored.
 """
 
 # %% [markdown] tags=["further"]
@@ -1379,7 +1379,7 @@ Right, wrong, or right under a condition?
 
 <details><summary>Answers</summary>
 
-- The Transformer is of 2017; attention of a sequence to itself is of 2016 (section 9).
+- The Transformer dates from 2017; attention of a sequence to itself dates from 2016 (section 9).
 - Right as practice, and measured in section 6: without warm-up and at a high rate. It is not the only way: post-norm with warm-up trained BERT.
 
 </details>
@@ -1389,10 +1389,10 @@ Right, wrong, or right under a condition?
 r"""
 <details><summary>Six more</summary>
 
-1. "$Q$, $K$ and $V$ of self-attention are all $XW$." The same $X$, by three matrices (chapter 04).
+1. "$Q$, $K$ and $V$ of self-attention are all $XW$." Wrong as written: the same $X$, but three different matrices (chapter 04).
 2. "A last LayerNorm after the blocks." Redundant after post-norm, needed after pre-norm (section 4).
 3. "GPT causal, BERT bidirectional, T5 with cross-attention, CodeT5 for code." Right (section 9).
-4. "Residuals and LayerNorm help gradients." A residual is a way around every layer; a norm helps or not by where it stands (section 6).
+4. "Residuals and LayerNorm help gradients." A residual is a way around every layer; whether a norm helps depends on where it is (section 6).
 5. "The order of norm and residual, and the schedule, are critical." Right, and the two belong together: the order decides how much care the schedule needs.
 6. "It leaves out pre-norm and other activations", of a listing: right, but it uses GELU.
 
@@ -1405,7 +1405,7 @@ The site's page of published claims lists them all.
 r"""
 ## Yours: a Transformer of your functions
 
-The model of section 7 once more, every function from you: heads (chapter 05), masked weights (03, 06), waves (07), greedy writing (10), and this chapter's norms, layers, masks and beam. Wherever an exercise is not passed yet, the course's own steps in.
+The model of section 7 once more, with every function supplied by you: heads (chapter 05), masked weights (03, 06), waves (07), greedy writing (10), and this chapter's norms, layers, masks and beam. Wherever an exercise is not passed yet, the course's own function is used.
 
 A small model of English dates: it reads with LayerNorm and the plain feed-forward layer, and writes with RMSNorm and the gate. It is trained from one seed, in float64, with the course's parts and then with yours.
 
@@ -1476,7 +1476,7 @@ for name, number in note.result.items():
 """
 <details><summary>Answer</summary>
 
-None: the same seed, the same order of dates, and functions that agree to rounding make the same model. After 150 steps it writes hardly a date right yet; what counts here is that the two runs do not part. A part that is almost right (a norm with $d - 1$, a mask one place off) gives another number, and the card above names it.
+None: the same seed, the same order of dates, and functions that agree to rounding make the same model. After 150 steps it writes hardly a date right yet; what counts here is that the two runs do not diverge. A part that is almost right (a norm with $d - 1$, a mask one place off) gives another number, and the card above names it.
 
 </details>
 """
@@ -1487,7 +1487,7 @@ r"""
 
 1. Three attentions differ in who asks and who answers: $S\times S$, $T\times T$ causal, $T\times S$. Masks hide keys: padding everywhere, the future in the decoder alone. Depth adds paths, not reach, unless a window limits each layer.
 2. A norm works on one position: centre, then square; $\varepsilon$ under the root; 16-bit numbers in float32. The feed-forward layer holds two thirds of a layer's parameters.
-3. Pre-norm adds to a stream that no norm touches, and needs one at the end. Post-norm norms each sum. Outputs tell which one a piece of code is; so does training twelve layers at a high rate without warm-up.
+3. Pre-norm adds to a stream that no norm touches, and needs one at the end. Post-norm normalises each sum. Outputs tell which one a piece of code is; so does training twelve layers at a high rate without warm-up.
 """
 
 # %% [markdown]

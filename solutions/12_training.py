@@ -69,7 +69,7 @@ r"""
 
 A text is its own answer sheet: hide something, and ask for it. GPT hides the future: position $t$ is asked for token $t + 1$. BERT hides some tokens anywhere and may look at both sides of them.
 
-**Predict.** Six words between two marks, then padding. How many targets does one pass give GPT, and how many BERT, which asks for 15 %?
+**Predict.** Six words between two marks, then padding. How many targets does one pass give GPT, and how many BERT, which asks for 15%?
 """
 
 # %%
@@ -95,7 +95,7 @@ for what, ids in {
 r"""
 <details><summary>Answer</summary>
 
-GPT seven: every token that has a successor which is not padding, the end mark included. BERT one on average, 15 % of six. So BERT reads many tokens for each target: that is the price of looking at both sides.
+GPT seven: every token but the first is a target, the end mark included. BERT one on average, 15% of six. So BERT reads many tokens for each target: that is the price of looking at both sides.
 
 </details>
 """
@@ -122,7 +122,7 @@ r"""
 
 The one that repeats its input. A causal mask does not hide the token itself, only what follows. Asked for its successor, the copier is worse than knowing nothing, since it is sure.
 
-A shift in the wrong direction, or by two, gives a loss too. Only one check finds them all: a loss by hand, on a text of three tokens.
+A shift in the wrong direction, or by two, gives a loss too. Only one check finds them all: a loss computed by hand, on a text of three tokens.
 
 </details>
 
@@ -165,9 +165,9 @@ check("causal_lm_loss", causal_lm_loss)
 r"""
 ## 2. Hide some, ask for those
 
-BERT's rule for a **selected** token: with chance 0.8 it becomes `[MASK]`, with 0.1 any token, and with 0.1 it stays. The loss asks for all selected tokens.
+BERT's rule for a **selected** token: with probability 0.8 it becomes `[MASK]`, with 0.1 any token, and with 0.1 it stays. The loss asks for all selected tokens.
 
-**Predict.** "BERT masks 15 % of the tokens." What share of all tokens becomes `[MASK]`?
+**Predict.** "BERT masks 15% of the tokens." What share of all tokens becomes `[MASK]`?
 """
 
 # %%
@@ -187,7 +187,7 @@ for what, which in shares.items():
 r"""
 <details><summary>Answer</summary>
 
-12 %<!-- shown: 11.9 -->, and 1.5 % each for the other two. 15 % are *selected*. Why not hide all of them? After pre-training there is no `[MASK]` in any text, so a model that expects something to do only at `[MASK]` would meet texts in which it has nothing to do. The last two tenths make it keep an opinion about every token.
+12%<!-- shown: 11.9 -->, and 1.5% each for the other two. 15% are *selected*. Why not hide all of them? After pre-training there is no `[MASK]` in any text, so a model that expects something to do only at `[MASK]` would meet texts in which it has nothing to do. The last two tenths make it keep an opinion about every token.
 
 </details>
 """
@@ -201,7 +201,7 @@ r"""
 Write `mask_tokens(tokens, mask_id, vocab_size, special, generator) -> (inputs, labels)`.
 
 - `tokens` is `(B, L)`, whole numbers; `special` is a list of ids that are never selected. It may be empty.
-- Each other token is selected with chance 0.15, by itself. A selected one becomes `mask_id` with chance 0.8, any of the ids 0 to `vocab_size - 1` with 0.1, or stays.
+- Every other token is selected with probability 0.15, independently. A selected one becomes `mask_id` with probability 0.8, any of the ids 0 to `vocab_size - 1` with 0.1, or stays.
 - `labels`: the token where selected, -100 elsewhere.
 - All randomness comes from `generator`.
 """
@@ -292,7 +292,7 @@ for probability in (0.5, 0.9067, 0.99, 0.9999):
 r"""
 <details><summary>Answer</summary>
 
-The entropy of the target, $-\sum q \ln q = 0.556$<!-- shown: 0.556 -->. Whoever reads a smoothed training loss of 0.6 as "far from zero" misreads it. Past 0.9067 the loss *rises*: more confidence is punished. So the gap between logits has an end, here 4.6<!-- shown: 4.6 -->.
+The entropy of the target, $-\sum q \ln q = 0.556$<!-- shown: 0.556 -->. Whoever reads a smoothed training loss of 0.6 as "far from zero" misreads it. Past 0.9067 the loss *rises*: more confidence is punished. So the gap between logits has a limit, here 4.6<!-- shown: 4.6 -->.
 
 </details>
 """
@@ -351,7 +351,7 @@ def smooth(logits, target):
     return models.label_smoothed_loss(logits, target[:, 1:], 0.1, PAD)
 
 
-# %% mystnb={"image": {"alt": "Smoothed training loss against the step, from 0 to 200: it falls steeply at first and slowly then, and stays above the floor of 0.556."}}
+# %% mystnb={"image": {"alt": "Smoothed training loss against the step, from 0 to 200: it falls steeply at first and then slowly, and stays above the floor of 0.556."}}
 torch.manual_seed(0)
 reader = Transformer(*sizes, d_model=64, num_heads=4)
 plan = {"steps": 200, "seed": 0, "learning_rate": 6e-3}
@@ -396,7 +396,7 @@ rises for $w$ steps of **warm-up** and falls as an inverse root (Vaswani et al.,
 **Predict.** $d_{model} = 512$, $w = 4000$: how large is the highest rate?
 """
 
-# %% mystnb={"image": {"alt": "Learning rate over 40,000 steps. The inverse root rises to 7.0e-4 at step 4,000 and falls slowly, to 2.2e-4; the cosine rises alike and falls to zero."}}
+# %% mystnb={"image": {"alt": "Learning rate over 40,000 steps. The inverse root rises to 7.0e-4 at step 4,000 and falls slowly, to 2.2e-4; the cosine rises in the same way and falls to zero."}}
 steps = list(range(0, 40_001, 100))
 root = [models.warmup_inverse_sqrt(step, 512, 4000) for step in steps]
 peak = max(root)
@@ -447,9 +447,9 @@ for run in deep[:4:2]:
 r"""
 <details><summary>Answer</summary>
 
-At 0.001 all four learn, and warm-up only costs steps. From 0.003 on, *post* stays at 3.2 to 3.3 nats, which is what a model knows that has learnt the characters' frequencies (3.25)<!-- shown 2: 3.25 -->: its twelve layers pass nothing on. Thirty steps of warm-up do not help it (a hundred did in chapter 11); the norm's place does. With *pre* the stream is a plain sum, and something always gets through.
+At 0.001 all four learn, and warm-up only costs steps. From 0.003 on, *post* stays at 3.2 to 3.3 nats, which is the loss of a model that knows only the characters' frequencies (3.25)<!-- shown 2: 3.25 -->: its twelve layers pass nothing on. Thirty steps of warm-up do not help it (a hundred did in chapter 11); the norm's place does. With *pre* the stream is a plain sum, and something always gets through.
 
-So measure before you believe in a ritual. In deeper and wider models, with longer warm-ups, post-norm was rescued: Vaswani et al. needed 4,000 steps, and Xiong et al. (2020) trained pre-norm without.
+So measure before you believe in a ritual. In wider models, with longer warm-ups, post-norm was rescued: Vaswani et al. needed 4,000 steps, and Xiong et al. (2020) trained pre-norm without.
 
 </details>
 """
@@ -478,7 +478,7 @@ $(0.6, 0)$ and $(0, 0.8)$: shorter, same direction. Cutting numbers gives $(1, 0
 
 </details>
 
-**How to begin.** Twelve linear layers of width 256, without norms: what comes out, if ones go in?
+**How to begin.** Twelve linear layers of width 256, without norms: what comes out, if numbers of spread 1 go in?
 
 **Predict.** Xavier draws weights of variance $1/d$, He of $2/d$. Which suits a chain with ReLU, and which one without?
 """
@@ -524,9 +524,9 @@ for name in ("SGD", "momentum", "Adam", "AdamW"):
 r"""
 <details><summary>Answer</summary>
 
-Adam and AdamW at their highest rate, both 2.52<!-- shown: 2.522 2.520 -->; SGD and momentum come close, at rates thirty and three times as high. Here each optimiser's best rate was the highest of its three, so the search has not ended: "Adam is better" needs rates tried for *both*, to beyond their best. A rate a hundred times too low costs Adam one nat and the others nearly one and a half.
+Adam and AdamW at their highest rate, both 2.52<!-- shown: 2.522 2.520 -->; SGD and momentum come close, at rates thirty and three times as high. Here each optimiser's best rate was the highest of its three, so the search has not ended: "Adam is better" needs rates tried for *both*, to beyond their best. A rate a hundred times too low costs Adam and AdamW one nat, and SGD and momentum nearly one and a half.
 
-AdamW differs from Adam in how weights decay: they shrink by a share of themselves, outside of the division by the gradient's size (Loshchilov and Hutter, 2019). In 150 steps that is not to be seen.
+AdamW differs from Adam in how weights decay: they shrink by a share of themselves, outside of the division by the gradient's size (Loshchilov and Hutter, 2019). In 150 steps the difference does not show.
 
 </details>
 """
@@ -567,7 +567,7 @@ print(f"real dropout: {(dropped == 0).float().mean():.2f} are zero, mean {droppe
 r"""
 <details><summary>Answer</summary>
 
-Equal: `self.dropout` is made and never called. The class reports a dropout of 0.1 when it is printed, and trains with none. The test is the one above: two passes in training mode must differ.
+Equal: `self.dropout` is created and never called. The class reports a dropout of 0.1 when it is printed, and trains with none. The test is the one above: two passes in training mode must differ.
 
 Besides dropout, smoothing and weight decay there is the oldest brake of all, *early stopping*: keep the weights that were best on text not trained on.
 
@@ -613,9 +613,9 @@ print(f"mean of the means:    off by {(mean_of_means - whole).norm() / whole.nor
 r"""
 <details><summary>Answer</summary>
 
-No: 25 % off<!-- shown: 25 -->. In the mean of means, a token of the shortest text weighs twice as much as one of the longest. Published training loops made this mistake for years; it is invisible as long as all parts have equal length. Sum the losses, count the tokens, divide once.
+No: it is off by 25%<!-- shown: 25 -->. In the mean of means, a token of the shortest text weighs twice as much as one of the longest. Published training loops made this mistake for years; it is invisible as long as all parts have equal length. Sum the losses, count the tokens, divide once.
 
-It saves activations only: one part's graph at a time. Weights, gradients and the optimiser's states stay.
+Accumulation saves activations only: it holds one part's graph at a time. Weights, gradients and the optimiser's states stay.
 
 </details>
 """
@@ -628,7 +628,7 @@ r"""
 
 Write `accumulated_gradient(loss, parameters, micro_batches) -> gradients`.
 
-- `loss(micro)` returns the sum of its tokens' losses, a scalar with a gradient, and the number of tokens (an int, 0 too). Call it once for each micro-batch.
+- `loss(micro)` returns the sum of its tokens' losses, a scalar with a gradient, and the number of tokens (an int, possibly 0). Call it once for each micro-batch.
 - Return the gradient of $\sum$ sums $/ \sum$ tokens: one tensor for each parameter, in order, zeros where a parameter has no part or no token counts.
 - Leave each parameter's `.grad` as it was. What autograd holds must not grow with the number of parts.
 """
@@ -723,7 +723,7 @@ r"""
 
 The most segments, one for each layer: a layer keeps about twelve times its input (6,208 KiB for 16, and an input has 32)<!-- shown: 6208 32 -->, so keeping one more input is a small price for a finer cut. $\sqrt L$ is the best cut where a layer keeps only its input, and $L$ counts the *layers*, not the tokens. Memory then grows as $\sqrt L$; it is not "reduced by $\sqrt n$".
 
-One forward pass more is a third of a step, since backward costs two: 33 % is the upper end<!-- shown: 32.7 -->. PyTorch computes every segment again, the last too, and stops inside each as soon as it has the last tensor that it needs.
+One forward pass more is a third of a step, since backward costs two: 33% is the upper limit<!-- shown: 32.7 -->. PyTorch computes every segment again, the last too, and stops inside each as soon as it has the last tensor that it needs.
 
 </details>
 """
@@ -767,7 +767,7 @@ for dtype in (torch.float32, torch.float16, torch.bfloat16):
 r"""
 <details><summary>Answer</summary>
 
-1. The next number after 1 is 1.0078, so a step of 0.001 is rounded away, every time. That is what happens to weights of 16 bits under a small learning rate. **Mixed precision** multiplies in 16 bits, but keeps **master weights** in float32 and updates those.
+Still 1: the next number after 1 is 1.0078, so a step of 0.001 is rounded away, every time. That is what happens to weights of 16 bits under a small learning rate. **Mixed precision** multiplies in 16 bits, but keeps **master weights** in float32 and updates those.
 
 </details>
 
@@ -815,8 +815,8 @@ with torch.amp.autocast("cpu", dtype=torch.bfloat16):
 r"""
 <details><summary>Answers</summary>
 
-1. Nothing: it warns twice and computes in float32. It is `torch.amp.autocast("cpu", dtype=torch.bfloat16)` here, and `"cuda"` there.
-2. It raises: the largest float16 is 65504. Mask with `-inf`.
+1. Nothing: it warns twice and computes in float32. Today's form is `torch.amp.autocast("cpu", dtype=torch.bfloat16)`, with `"cuda"` on a GPU.
+2. It raises an error: the largest float16 is 65504. Mask with `-inf`.
 3. It trains with stale weights. Autocast keeps the 16-bit copy of each weight until its block ends. One block is one forward pass and its loss.
 
 </details>
@@ -840,7 +840,7 @@ for bits in (32, 16):
 r"""
 <details><summary>What to look at</summary>
 
-Saved bytes are not halved at this size (4,672 KiB of 6,208)<!-- shown: 4672 6208 -->: norms and the stream stay in float32, and copies of the weights are kept as well. "Mixed precision saves 50 % of the memory" is an upper bound for activations; section 10 adds up the rest.
+Saved bytes are not halved at this size (4,672 KiB of 6,208)<!-- shown: 4672 6208 -->: norms and the stream stay in float32, and copies of the weights are kept as well. "Mixed precision saves 50% of the memory" is an upper bound for activations; section 10 adds up the rest.
 
 </details>
 """
@@ -963,9 +963,9 @@ for name, (model, shape) in formula.items():
 r"""
 <details><summary>Answer</summary>
 
-Up: $d_{ff} = 28672$ is 3.5 widths, and three matrices make $10.5\,d^2$ of it instead of 8. Down: 8 of 64 heads keep keys and values, which leaves $2.25\,d^2$ for attention instead of 4. Together 12.75; the table's 12.85 includes the vocabulary<!-- shown 2: 12.85 -->. T5-small's 60,506,624 is not of this form: an encoder *and* a decoder, cross-attention, and a bias of positions that layers share.
+Up: $d_{ff} = 28672$ is 3.5 widths, and three matrices make $10.5\,d^2$ of it instead of 8. Down: 8 of 64 heads keep keys and values, which leaves $2.25\,d^2$ for attention instead of 4. Together 12.75; the table's 12.85 includes the vocabulary<!-- shown 2: 12.85 -->. T5-small's 60,506,624 is not of this form: an encoder *and* a decoder, cross-attention, and a position bias that the layers share.
 
-"GPT-4: 1.8 T" cannot be checked: no size was ever published, nor ChatGPT's.
+"GPT-4: 1.8 T" cannot be checked: no size was ever published, nor was ChatGPT's.
 
 </details>
 """
@@ -974,7 +974,7 @@ Up: $d_{ff} = 28672$ is 3.5 widths, and three matrices make $10.5\,d^2$ of it in
 r"""
 ## 9. How many operations?
 
-A product of a $(T, a)$ and an $(a, b)$ matrix is $2\,T a b$ operations, a multiplication and an addition each. The backward pass makes two such products for each: one for the input's gradient, one for the weights'.
+A product of a $(T, a)$ and an $(a, b)$ matrix takes $2\,T a b$ operations: a multiplication and an addition for each of its $T a b$ terms. The backward pass makes two such products for each: one for the input's gradient, one for the weights'.
 
 **Predict.** Each parameter of a matrix meets each token once in the forward pass. So how many operations does training take for each parameter and token? And what does this rule leave out?
 """
@@ -995,9 +995,9 @@ print(f"300 B tokens by 6ND: {6 * count['GPT-3'] * 300e9:.2e}")
 r"""
 <details><summary>Answer</summary>
 
-Six: two forward, four backward. $6ND$ leaves out attention's tables, and counts tables that are only looked up. For GPT-3 it is 2.7 % low at 2,048 tokens, and its run comes to $3.14 \cdot 10^{23}$<!-- shown: 3.14e+23 -->.
+Six: two forward, four backward. $6ND$ leaves out attention's tables, and counts tables that are only looked up. For GPT-3 it is 2.7% low at 2,048 tokens, and its run comes to $3.14 \cdot 10^{23}$<!-- shown: 3.14e+23 -->.
 
-"With additive attention GPT-3 would have trained 19 times longer" multiplies the whole by what happens to 2.7 % of it. Amdahl's law: 1.49 times<!-- shown: 1.49 -->; 6.5 at 32,768 tokens.
+"With additive attention GPT-3 would have trained 19 times longer" multiplies the whole by what happens to 2.7% of it. Amdahl's law: 1.49 times<!-- shown: 1.49 -->; 6.5 at 32,768 tokens.
 
 </details>
 """
@@ -1095,7 +1095,7 @@ for what, tensors in held.items():
 r"""
 <details><summary>Answer</summary>
 
-4, 4 and 8, under autocast too: its 16-bit copies come on top. Stored in 16 bits, weights and gradients take 2 each, and the master copy 4: again 16 in all. So 100 GiB either way; only the activations are halved. "Mixed precision saves half of the memory" is true of activations.
+4, 4 and 8, under autocast too: its 16-bit copies come on top. Stored in 16 bits, weights and gradients take 2 each, and the master copy 4: again 16 in all. So about 100 GiB either way; only the activations are halved. "Mixed precision saves half of the memory" is true of activations.
 
 </details>
 """
@@ -1184,7 +1184,7 @@ for width in WIDTHS:
 r"""
 <details><summary>Answer</summary>
 
-After 262,144 tokens from 2.67 to 1.80 nats<!-- shown: 2.674 1.801 -->: a third less, for 72 times the parameters. Eight times the tokens bring the largest model from 2.42 there<!-- shown: 2.422 -->. Both help, and neither alone goes far.
+After 262,144 tokens from 2.67 to 1.80 nats<!-- shown: 2.674 1.801 -->: a third less, for 72 times the parameters. Eight times the tokens bring the largest model to the same value from 2.42<!-- shown: 2.422 -->. Both help, and neither alone goes far.
 
 </details>
 """
@@ -1220,7 +1220,7 @@ for run in recorded:
     if run["num_tokens"] == largest:
         said = early(run["num_parameters"], largest)
         print(
-            f"{run['num_parameters']:8,} parameters: foretold {said:.3f}, seen {run['loss']:.3f}",
+            f"{run['num_parameters']:8,} parameters: predicted {said:.3f}, seen {run['loss']:.3f}",
             end="",
         )
         print(f"  ({said / run['loss'] - 1:+.1%})")
@@ -1244,9 +1244,9 @@ axes.minorticks_off()
 r"""
 <details><summary>Answer</summary>
 
-The law follows all 25 points to 2.4 % on average<!-- shown 2: 2.4 -->, and misses the largest number of tokens by 0.5 to 7 %<!-- shown 2: 7.0 -->: good for a plan, not for a proof. Without the tables $\alpha$ is 0.14 instead of 0.26<!-- shown 2: 0.14 0.26 -->: one data set, two laws.
+The law follows all 25 points to 2.4% on average<!-- shown 2: 2.4 -->, and misses the largest number of tokens by 0.5 to 7%<!-- shown 2: 7.0 -->: good for a plan, not for a proof. Without the tables $\alpha$ is 0.14 instead of 0.26<!-- shown 2: 0.14 0.26 -->: one data set, two laws.
 
-$E$ should be the loss of an infinitely large model with endless text. Here it comes out near zero, which no text has: our models are too small to feel the floor, and a fit does not see what the data do not show.
+$E$ should be the loss of an infinitely large model with endless text. Here it comes out near zero, but no text has a loss that low: our models are too small to feel the floor, and a fit does not see what the data do not show.
 
 </details>
 """
@@ -1259,7 +1259,7 @@ r"""
 
 Write `compute_optimal(flops, A, B, alpha, beta, E) -> (num_parameters, num_tokens, loss)`: where $E + A/N^\alpha + B/D^\beta$ is smallest among all $N$ and $D$ with $6ND = $ `flops`.
 
-Three floats; $N$ and $D$ need not be whole. It is judged to one part in ten thousand, so a search is as good as a formula.
+Three floats; $N$ and $D$ need not be whole. The answer is checked to one part in ten thousand, so a search is as good as a formula.
 """
 
 
@@ -1297,7 +1297,7 @@ for budget, whose in ((5.76e23, "Chinchilla"), (6 * count["GPT-3"] * 300e9, "GPT
         print(f"  {name:21} {best / 1e9:5.1f} B  {data / 1e12:4.2f} T tokens", end="")
         print(f"  {data / best:4.1f} per parameter   loss {loss:.3f}")
     rule = (budget / 120) ** 0.5
-    print(f"  {'20 tokens a parameter':21} {rule / 1e9:5.1f} B  {20 * rule / 1e12:4.2f} T tokens")
+    print(f"  {'20 tokens / parameter':21} {rule / 1e9:5.1f} B  {20 * rule / 1e12:4.2f} T tokens")
 print(f"GPT-3 itself: {count['GPT-3'] / 1e9:.0f} B, {300e9 / count['GPT-3']:.1f} per parameter")
 
 # %% [markdown]
@@ -1315,7 +1315,7 @@ No: 32 B and 93 tokens per parameter<!-- shown: 32.2 92.6 -->, where Chinchilla 
 r"""
 **Explore.** Above, a model and a step of its training; below, a budget and a law: the published ones, and ours. What is saved for the backward pass is counted for pre-norm layers with fused attention and without dropout.
 
-**Predict**, then try: (1) GPT-3, 8 texts of 2,048: does recomputing the layers lower the bytes by half? (2) GPT-2 at which length do $QK^\top$ and $PV$ cost as much as the feed-forward part? (3) What share of Llama 3 8B's parameters are its two tables?
+**Predict**, then try: (1) GPT-3, 8 texts of 2,048: does recomputing the layers lower the bytes by half? (2) At which length do GPT-2's $QK^\top$ and $PV$ cost as much as its feed-forward part? (3) What share of Llama 3 8B's parameters are its two tables?
 """
 
 # %% tags=["nbval-ignore-output"] reason="a widget has a new id in every run"
@@ -1328,7 +1328,7 @@ r"""
 
 1. No. What is saved shrinks to a fraction, but most bytes are weights, gradients and Adam's states, and they stay.
 2. $4\,n\,d = 16\,d^2$, so $n = 4\,d = 3072$: near 4,096 they pass it.
-3. 13 %: 128,256 tokens, and the output matrix is not tied.
+3. 13%: 128,256 tokens, and the output matrix is not tied.
 
 </details>
 """
@@ -1359,7 +1359,7 @@ r"""
 **Predict.** The share of right *characters* climbs smoothly. What does the share of right *dates* do?
 """
 
-# %% mystnb={"image": {"alt": "Two curves over training steps: the share of right characters rises early and smoothly; the share of wholly right dates stays near zero long and then climbs steeply. The tenth power of the first follows the second."}}
+# %% mystnb={"image": {"alt": "Two curves over training steps: the share of right characters rises early and smoothly; the share of wholly right dates stays near zero for long and then climbs steeply. The tenth power of the first follows the second."}}
 run = next(one for one in dates_record if one["what"] == "smoothing" and one["smoothing"] == 0)
 at = [one["step"] for one in run["curve"]]
 accuracy, exact = ([one[what] for one in run["curve"]] for what in ("accuracy", "exact"))
@@ -1380,7 +1380,7 @@ It stays near zero, while more than half of the characters are right, and then c
 
 </details>
 
-Both sides: Wei et al. (2022) list tasks where measured ability leaves chance only at some scale; Schaeffer et al. (2023) show that many such jumps vanish with a smooth measure. A sharp measure may still be the one that matters: half a date is of no use. "Few-shot learning emerges at 1 B parameters" has no threshold in GPT-3's own figures: gains grow gradually from 0.1 to 175 B.
+Both sides: Wei et al. (2022) list tasks where measured ability leaves chance only at some scale; Schaeffer et al. (2023) show that many such jumps vanish with a smooth measure. A sharp measure may still be the one that matters: half a date is of no use. "Few-shot learning emerges at 1 B parameters" has no support in GPT-3's own figures, which show no threshold: gains grow gradually from 0.1 to 175 B.
 """
 
 # %% [markdown]
@@ -1399,7 +1399,7 @@ r"""
 
 # %% [markdown]
 r"""
-**Named, not built here.** T5 casts every task as text to text and hides *spans* of tokens. UL2 mixes three kinds of hiding. PaLM (540 B) and others split a model over many devices: data, tensors, pipelines; chapter 16 has them. Sparse attention, which trains longer texts, is chapter 08's. Following instructions is taught afterwards, from examples and preferences. Writing code grew with code in the training text, and is measured by running it.
+**Named, not built here.** T5 casts every task as text to text and hides *spans* of tokens. UL2 mixes three kinds of hiding. PaLM (540 B) and others split a model over many devices: data, tensors, pipelines; chapter 16 has them. Sparse attention, which trains longer texts, is chapter 08's. Following instructions is taught afterwards, from examples and preferences. The ability to write code grew with the code in the training text, and is measured by running what is written.
 """
 
 # %% [markdown]
@@ -1450,7 +1450,7 @@ def experiment(parts):
     flops = 25 * parts.training_flops(32, 19, 16, 1, 64, 96, False)
     return {
         "losses": losses,
-        "about 15 % selected": abs((labels >= 0).double().mean().item() - 0.15) < 0.02,
+        "about 15% selected": abs((labels >= 0).double().mean().item() - 0.15) < 0.02,
         "smoothed loss of repeating": smoothed,
         "parameters": count,
         "bytes": parts.training_memory_bytes(count, count, 0, "sgd", False),
@@ -1471,7 +1471,7 @@ note
 """
 <details><summary>Answer</summary>
 
-To rounding. The gradient is the big batch's, so every step is, and so is every loss after it. A loss that is shifted wrongly, or a mean of means, shows in the second number of the list.
+Yes, to rounding. The gradient is the big batch's, so every step is too, and so is every loss after it. A loss that is shifted wrongly, or a mean of means, shows in the second number of the list.
 
 </details>
 """
@@ -1480,7 +1480,7 @@ To rounding. The gradient is the big batch's, so every step is, and so is every 
 r"""
 ## Recap
 
-1. GPT is asked for every next token, BERT for the 15 % that are *selected*, of which 80 % become `[MASK]`. Shift once, leave padding out, and average over tokens. Smoothing moves the floor of the loss and ends the growth of logits.
+1. GPT is asked for every next token, BERT for the 15% that are *selected*, of which 80% become `[MASK]`. Shift once, leave padding out, and average over tokens. Smoothing moves the floor of the loss and ends the growth of logits.
 2. Pre-norm lets twelve layers learn at rates where post-norm learns nothing; thirty steps of warm-up changed neither. Clipping by the global norm shortens the gradient and keeps its direction. Accumulate sums, not means. Checkpointing saves most of the activations for at most a third more operations. Mixed precision needs float32 weights, and halves activations at best.
 """
 

@@ -33,7 +33,7 @@ How to read: each experiment begins with a question. Write down your guess, run 
 
 Weights have the axes $(B, H, L, S)$: rows are queries, columns keys. A list of layers begins with the first one.
 
-Five small models are trained in this notebook, one seed each. What needs more seeds was recorded beforehand by scripts in `benchmarks/`, with the same functions.
+Five small models are trained in this notebook, one seed each. Experiments that need more seeds were recorded beforehand by scripts in `benchmarks/`, with the same functions.
 """
 
 # %%
@@ -91,11 +91,11 @@ print(f"from {weights.min():.2f} to {weights.max():.2f}; an even spread is {1 / 
 r"""
 <details><summary>Answer</summary>
 
-As far as .75<!-- shown: 0.75 -->: a strong "link" of x4 with itself. The sentence about the picture is right, and the picture says nothing: random numbers went in, and their softmax came out.
+It has .75<!-- shown: 0.75 --> instead of .2: a strong "link" of x4 with itself. The sentence about the picture is right, and the picture says nothing: random numbers went in, and their softmax came out.
 
 </details>
 
-Two published figures do the same on a larger scale. The first shows the weights of an additive layer, a Luong layer and one head of multi-head attention, "exposing patterns like local context focus, syntactic dependencies, or global aggregation". None of the three was trained. (Below, yellow is more.)
+Two published figures do the same on a larger scale. The first shows the weights of an additive layer, a Luong layer and one head of multi-head attention, "exposing patterns like local context focus, syntactic dependencies, or global aggregation". None of the three was trained. (Below, brighter yellow means a larger weight.)
 
 **Predict.** What do you expect to stay the same when only the seed changes?
 """
@@ -115,7 +115,7 @@ def untrained(seed, length=32, d_model=64):
     return additive, luong, torch.softmax(scores, dim=-1), scores
 
 
-# %% mystnb={"image": {"alt": "For five seeds, two strips and a square map of weights. The bright spots are elsewhere in every seed."}}
+# %% mystnb={"image": {"alt": "For five seeds, two strips and a square map of weights. The bright spots are in different places for every seed."}}
 figure, grid = plt.subplots(3, 5, figsize=(plotting.WIDTH, 3.6), height_ratios=(1, 1, 5))
 plotting.headline(figure, "Untrained: the pattern is the seed's")
 for seed, column in enumerate(grid.T):
@@ -132,7 +132,7 @@ for seed, column in enumerate(grid.T):
 r"""
 <details><summary>Answer</summary>
 
-Nothing. There is nothing in an untrained layer that could know of syntax. A pattern that moves with the seed belongs to the seed.
+Nothing. Nothing in an untrained layer can know about syntax. A pattern that changes with the seed comes from the seed.
 
 </details>
 
@@ -141,7 +141,7 @@ The second figure has six panels, among them "Causal", "Different Head Patterns"
 **Predict.** Which of these three will show anything that is the same for all seeds?
 """
 
-# %% mystnb={"image": {"alt": "For five seeds: a causal map, always with an empty upper triangle and random below; the weights of four heads, random lines; scores with and without rotary positions, random lines."}}
+# %% mystnb={"image": {"alt": "For five seeds: a causal map, always with an empty upper triangle and random values below it; the weights of four heads, random lines; scores with and without rotary positions, random lines."}}
 figure, grid = plt.subplots(3, 5, figsize=(plotting.WIDTH, 5.0), height_ratios=(3, 2, 2))
 plotting.headline(figure, "Only what was put in by hand stays:\nthe triangle of the mask")
 place = torch.arange(32)
@@ -166,13 +166,13 @@ for axes in grid.flat:
 r"""
 <details><summary>Answer</summary>
 
-The triangle, which is the mask and not a finding. That four untrained heads differ is no specialisation: they were drawn apart. RoPE changes the scores, as it should, and one random query cannot say how.
+The triangle, which is the mask and not a finding. That four untrained heads differ is not specialisation: they were drawn independently. RoPE changes the scores, as it should, but one random query cannot show how.
 
 </details>
 
 The sixth panel is called "Attention Entropy by Layer". The **entropy** of a row of weights, $-\sum_j w_j \ln w_j$, says how widely it spreads; section 2 has more. The code runs one layer six times on one input and draws six values.
 
-**Predict.** Six equal layers, one input: why is the published curve not flat?
+**Predict.** Six identical "layers", one input: why is the published curve not flat?
 """
 
 # %%
@@ -192,7 +192,7 @@ for mode in (layer.train, layer.eval):
 r"""
 <details><summary>Answer</summary>
 
-The layer is in training mode. Dropout knocks a tenth of the entries out of every heatmap and scales up the rest, so that rows no longer sum to 1, and each run knocks out others. With `eval()` the six "layers" are one number, printed six times.
+The layer is in training mode. Dropout knocks a tenth of the entries out of every heatmap and scales up the rest, so that rows no longer sum to 1, and each run drops different ones. With `eval()` the six "layers" are one number, printed six times.
 
 Two rules come out of this section. Call `eval()` before you look. And before you believe a pattern, draw it again with another seed.
 
@@ -201,7 +201,7 @@ Two rules come out of this section. Call `eval()` before you look. And before yo
 
 # %% [markdown]
 r"""
-## 2. What is much?
+## 2. How much is a lot?
 
 A legend sorts weights into four colours: High (0.7–1.0), Medium (0.4–0.7), Low (0.1–0.4), Minimal (below 0.1).
 
@@ -223,7 +223,7 @@ With 4 keys "Low", with 50 "Minimal": 1/50 is .02. In a window of 1000, a key wi
 
 </details>
 
-**Entropy** is that measure. It is 0 where one key has everything and $\ln n$ where all have the same. $e^{\text{entropy}}$ is easier to feel: that many keys with equal weights would be spread as widely. By hand, for the row (.5, .25, .25, 0): $.5 \ln 2 + 2 \cdot .25 \ln 4 + 0 = 1.04$, which is as wide as 2.83 equal keys.
+**Entropy** is that measure. It is 0 where one key has everything and $\ln n$ where all have the same weight. $e^{\text{entropy}}$ is easier to picture: it is the number of keys with equal weights that would be spread as widely. By hand, for the row (.5, .25, .25, 0): $.5 \ln 2 + 2 \cdot .25 \ln 4 + 0 = 1.04$, which is as wide as 2.83 equal keys.
 """
 
 # %%
@@ -231,11 +231,11 @@ rows = torch.tensor([[1, 0, 0, 0], [0.5, 0.25, 0.25, 0], [0.25] * 4, [0.0] * 4])
 for row, entropy in zip(rows, reading.attention_entropy(rows), strict=True):
     entropy = entropy + 0.0  # no -0.00
     print(f"{row.tolist()}: {entropy:.2f} nats, like {entropy.exp():.2f} equal keys", end="")
-    print(f", {entropy / math.log(4):.2f} of the most")
+    print(f", {entropy / math.log(4):.2f} of the maximum")
 
 # %% [markdown]
 r"""
-The last row is one that may see nothing. It has no distribution and so no entropy; 0 is a convention, and its "1.00 equal keys" shows that one has to know about it.
+The last row belongs to a query that may see nothing. It is not a distribution and so has no entropy; 0 is a convention, and its "1.00 equal keys" shows why you have to know that.
 
 ### Exercise: `attention_entropy`
 
@@ -264,10 +264,10 @@ check("attention_entropy", attention_entropy)
 
 # %% [markdown]
 r"""
-**Check yourself.** A head has an entropy of 3.3 over 32 keys. What may you say?
+**Check yourself.** A head has an entropy of 3.3 over 32 keys. What can you say about it?
 
 - A. It is broad: 3.3 is a large number.
-- B. It is nearly even: the most is $\ln 32 = 3.47$.
+- B. It is nearly even: the maximum is $\ln 32 = 3.47$.
 - C. It looks at everything, so it is of no use.
 
 <details><summary>Answer</summary>
@@ -283,7 +283,7 @@ r"""
 r"""
 ## 3. A head with a job: induction
 
-A segment of random symbols, repeated again and again: `c a b d | c a b d | c a …`. Nothing can be known about the first copy. In the second, everything can: look for the place where the symbol that you are reading stood before, and take **what came after it**. A head that looks there is an **induction head** (Olsson et al., 2022).
+A segment of random symbols, repeated again and again: `c a b d | c a b d | c a …`. Nothing in the first copy can be predicted. In the later copies, everything after their first symbol can: look for the place where the symbol that you are reading occurred before, and take **what came after it**. A head that looks there is an **induction head** (Olsson et al., 2022).
 
 **Predict.** You read `… c a` in the second copy. In one layer, a query knows its own symbol and the keys know theirs. Can a head find "the symbol *after* an earlier `a`"?
 """
@@ -294,14 +294,14 @@ text = segment * 2
 for i in (4, 5, 6):
     j = i - len(segment) + 1
     print(
-        f"query {i} reads {text[i]}; {text[i]} stood at {i - 4}; wanted: key {j}, which is {text[j]}"
+        f"query {i} reads {text[i]}; {text[i]} was at {i - 4}; wanted: key {j}, which is {text[j]}"
     )
 
 # %% [markdown]
 r"""
 <details><summary>Answer</summary>
 
-Not by content: key 2 is a `b`, and nothing in `b` says that an `a` stood before it. Two layers can. In the first, a **previous-token head** writes into each position which symbol stands before it. In the second, a query looks for positions that say "before me was `a`".
+Not by content: key 2 is a `b`, and nothing in `b` says that an `a` came before it. Two layers can. In the first, a **previous-token head** writes into each position which symbol comes before it. In the second, a query looks for positions that say "before me was `a`".
 
 </details>
 
@@ -337,7 +337,7 @@ check("induction_score", induction_score)
 
 # %% [markdown]
 r"""
-Now train. Two layers of attention with one head each, and nothing else: no feed-forward layers. 32 symbols, a start token, segments drawn with repetition, and a **new period for every batch**, from 8 to 24. Every 25 steps the scores and the accuracy on later copies are written down.
+Now train. Two layers of attention with one head each, and nothing else: no feed-forward layers. 32 symbols, a start token, segments drawn with repetition, and a **new period for every batch**, from 8 to 24. Every 25 steps the scores and the accuracy on later copies are recorded.
 
 **Predict.** Three curves: the previous-token score of layer 1, the induction score of layer 2, the accuracy. Does one wait for the other? Do they rise slowly?
 """
@@ -405,10 +405,10 @@ They rise together, within about 50 steps. It is tempting to say that the first 
 
 </details>
 
-The map of layer 2 says it without a score.
+The map of layer 2 shows this without a score.
 """
 
-# %% mystnb={"image": {"alt": "The weights of both layers for one sequence with period 20. Layer 1: a bright diagonal one to the left of the own position, in the first copy alone. Layer 2: the first copy rests on the start token; then bright diagonals over the keys of the first copy, 19 and 39 positions back."}}
+# %% mystnb={"image": {"alt": "The weights of both layers for one sequence with period 20. Layer 1: a bright diagonal one position to the left of the query's own, in the first copy only. Layer 2: the first copy rests on the start token; then bright diagonals over the keys of the first copy, 19 and 39 positions back."}}
 maps = two_layers.weights(tokens, causal)
 figure, grid = plt.subplots(1, 2, figsize=(plotting.WIDTH, 3.9))
 plotting.headline(figure, "Layer 1 looks one back, layer 2\nto the token after the match")
@@ -431,7 +431,7 @@ for number, found in enumerate(symbols, start=1):
 r"""
 The start token is cut off before scoring, so that the segment begins at 0. The test is stricter than the training: period 20, no symbol twice in a segment.
 
-The map shows more than the scores. Layer 1 looks back in the *first copy* only, where its notes are needed; so its score is .38<!-- shown: 0.38 --> and not 1. And the third copy looks at the first one too, 39 back, where the score does not count it. A score is a question; a low one may mean that the head answers another.
+The map shows more than the scores. Layer 1 looks back in the *first copy* only, where its notes are needed; so its score is .38<!-- shown: 0.38 --> and not 1. And the third copy looks at the first one too, 39 back, where the score does not count it. A score asks one question; a low one may mean that the head answers a different one.
 """
 
 # %% [markdown]
@@ -458,7 +458,7 @@ r"""
 
 A score shows where a head looks. Whether the model needs it is another question, and **ablation** asks it: silence the head, and measure.
 
-**Predict.** What is left of the accuracy without layer 1? Without layer 2? (Chance is 1/32.) And if each layer had four heads, what would one of the eight cost?
+**Predict.** What is left of the accuracy without layer 1? Without layer 2? (Chance is 1/32.) And if each layer had four heads, what would losing one of the eight cost?
 """
 
 # %%
@@ -488,7 +488,7 @@ for run in induction_record["runs"]:
 r"""
 <details><summary>Answer</summary>
 
-Without either layer next to nothing is left. With four heads per layer, losing one costs little, .09 at the most: the others do much of the same work. "Ablated, and nothing happened" shows that a part is replaceable, not that it does nothing. Ablate groups too.
+Without either layer, next to nothing is left. With four heads per layer, losing one costs little, at most .09: the others do much of the same work. "Ablated, and nothing happened" shows that a part is replaceable, not that it does nothing. Ablate groups too.
 
 One layer never gets far, as section 3 argued: at most .21<!-- shown: 0.21 --> in three seeds.
 
@@ -512,7 +512,7 @@ for run in induction_record["runs"]:
 r"""
 <details><summary>Answer</summary>
 
-It does not come, in 600 steps at least: between .13 and .33 right<!-- shown: 0.13 0.33 -->. Distinct symbols teach another rule that pays off at once: predict what has *not been seen yet*. One seed shows the beginning of a circuit (induction score .17<!-- shown: 0.17 -->). Details of the data decide which algorithm is learnt first.
+No; at least not in 600 steps: between .13 and .33 right<!-- shown: 0.13 0.33 -->. Distinct symbols teach another rule that pays off at once: predict what has *not been seen yet*. One seed shows the beginning of a circuit (induction score .17<!-- shown: 0.17 -->). Details of the data decide which algorithm is learnt first.
 
 With repetition all three seeds get there, at steps 150, 175 and 200<!-- shown: 150 175 200 -->.
 
@@ -523,7 +523,7 @@ With repetition all three seeds get there, at steps 150, 175 and 200<!-- shown: 
 r"""
 ## 5. Where a head rests
 
-In the first copy there is nothing to match. But softmax must give its 1 to somebody.
+In the first copy there is nothing to match. But the softmax must give its total weight of 1 to some key.
 
 **Predict.** Where does layer 2 look in the first copy? What should the value vector there be like, for a head that wants to say nothing?
 """
@@ -584,16 +584,16 @@ r"""
 
 # %% [markdown]
 r"""
-## 6. What does a word count? Hide it
+## 6. How much does a word count? Hide it
 
 "High attention weight = high importance" is how weights are usually read. To test that, importance must be measured without them. **Leave-one-out** does: hide a token, ask again, and see what the prediction has lost.
 
-The model: is a document Polish or Czech? Its 8 to 15 words come from CLDR's names of places, languages, scripts and currencies. A quarter of them are words of both languages; the rest are mixed, and the majority is the label. Two layers, four heads, a class token in front whose last state is classified.
+The task: is a document Polish or Czech? Its 8 to 15 words come from CLDR's names of places, languages, scripts and currencies. A quarter of them are words of both languages; the rest are Polish or Czech, and the majority gives the label. The model has two layers, four heads, and a class token in front, whose last state is classified.
 """
 
 # %% [markdown]
 r"""
-**Predict.** A document has seven Polish words and five Czech ones. What sign will leave-one-out have for a Polish word? For a Czech one? For one of both?
+**Predict.** A document has seven Polish words and five Czech ones. What sign will leave-one-out have for a Polish word? For a Czech one? For a word of both languages?
 """
 
 # %%
@@ -628,7 +628,7 @@ for number, name in enumerate(("the other language", "the predicted language", "
 r"""
 <details><summary>Answer</summary>
 
-Mostly positive for words of the predicted language, **negative** for the others: the model is surer without them. Words of both are near 0. So importance has a sign. A weight has none, and can only hope to agree with its size.
+Mostly positive for words of the predicted language, **negative** for the others: the model is surer without them. Words of both are near 0. So importance has a sign. A weight has none, and can at best agree with the size of the importance.
 
 </details>
 """
@@ -642,7 +642,7 @@ r"""
 Write `leave_one_out(predict, tokens, mask) -> importance`.
 
 - `predict(tokens, mask)` returns probabilities `(B, C)`; `tokens` and `mask` are `(B, L)`, True = real.
-- `importance` is `(B, L)`: $p_y$ with all tokens, less $p_y$ without token $i$. $y$ is the class most probable with all.
+- `importance` is `(B, L)`: $p_y$ with all tokens minus $p_y$ without token $i$. $y$ is the most probable class when all tokens are seen.
 - A token is left out by its mask; tokens stay as they are. 0 where the mask is False, anywhere in the row.
 - Keep the sign, and leave the caller's mask as it was.
 """
@@ -714,13 +714,13 @@ for name, order in orders.items():
     off = (rollout - stream).abs()
     other = (rollout.argmax(dim=-1) != stream.argmax(dim=-1)).double().mean()
     mean = "0 to rounding" if off.max() < 1e-14 else f"{off.mean():.2f} on average"
-    print(f"{name:22}: off by {mean}; another top source for {other:.0%} of the tokens")
+    print(f"{name:22}: off by {mean}; a different top source for {other:.0%} of the tokens")
 
 # %% [markdown]
 r"""
 <details><summary>Answer</summary>
 
-The last layer stands on the left: the stream of the first layer goes *into* the second. For a stack that only averages, rollout is not an estimate, it is what the stack computes, exactly. The published order gives most tokens another top source.
+The last layer is on the left: the stream of the first layer goes *into* the second. For a stack that only averages, rollout is not an estimate; it is exactly what the stack computes. The published order gives most tokens a different top source.
 
 Real layers do more than average: values are projected, heads have different output projections, norms and feed-forward layers come in between. Rollout knows nothing of them, and all heads count the same.
 
@@ -786,8 +786,8 @@ r"""
 
 Write `gradient_attention(layers, gradients) -> relevance`.
 
-- Both are lists of tensors `(B, H, L, L)`, the first layer first; `gradients` holds the slope of a score in each weight.
-- $\bar A_l$ is the mean over the heads of $\max(0, \text{gradient} \circ \text{weights})$; then the sum above.
+- Both are lists of tensors `(B, H, L, L)`, the first layer first; `gradients` holds the gradient of a score with respect to each weight.
+- $\bar A_l$ is the mean over the heads of $\max(0, \text{gradient} \circ \text{weights})$; then apply the update above, layer by layer.
 - The result is `(B, L, L)`, rows = queries, and the identity stays in.
 """
 
@@ -811,7 +811,7 @@ check("gradient_attention", gradient_attention)
 
 # %% [markdown]
 r"""
-**Explore** one document. Each row is a word. Left, the graph: input tokens, then the positions above layer 1 and layer 2; a wide edge is a large weight. Right, what a ranking says of each word, beside leave-one-out, each with its places.
+**Explore** one document. Each row is a word. On the left is the graph: input tokens, then the positions above layer 1 and layer 2; a wide edge is a large weight. On the right is the value that a ranking gives each word, next to leave-one-out, each with its rank.
 
 Choose a word and a ranking; with *maximum flow*, dashes mark the smallest cut, the edges that hold the flow back.
 
@@ -842,7 +842,7 @@ for name, found in token_rankings(classifier, one, flows=1).items():
 r"""
 <details><summary>Answer</summary>
 
-Gradient attention, by far. The other three are made of weights alone. They give a low place only to a word that is little looked at, and a model has good reason to look at words of the other language.
+Gradient attention, by far. The other three use the weights alone. They rank a word low only if it gets little weight, and a model has good reason to look at words of the other language.
 
 </details>
 
@@ -866,7 +866,7 @@ names = sorted(runs[0], key=lambda name: runs[0][name][0])
 figure, axes = plt.subplots(figsize=(plotting.WIDTH, 3.4))
 plotting.headline(
     figure,
-    "Only the ranking that knows the sign comes near\nleave-one-out; adding layers up does not help",
+    "Only gradient attention comes near leave-one-out;\nadding up weights alone does not help",
 )
 for name, height in zip(names, range(len(names)), strict=True):
     axes.plot([run[name][0] for run in runs], [height] * 3, "o", color=plotting.COLOURS["blue"])
@@ -878,7 +878,7 @@ _ = axes.set_xlabel("rank correlation (a dot is a seed)")
 r"""
 <details><summary>Answer</summary>
 
-Gradient attention stands apart: .72 to .76 in three seeds<!-- shown 2: 0.72 0.76 -->. Raw weights reach .1 at best. Rollout and flow know more of the layers and nothing of the sign; with the *size* of leave-one-out they agree a little (up to .42<!-- shown 2: 0.42 -->), with the signed values less (at most .25<!-- shown 2: 0.25 -->, live on ten documents for flow). The published formula, with the gradient's size, throws most of what the gradient knows away.
+Gradient attention stands apart: .72 to .76 in three seeds<!-- shown 2: 0.72 0.76 -->. Raw weights reach .1 at best. Rollout and flow know more about the layers but nothing about the sign; with the *size* of leave-one-out they agree a little (up to .42<!-- shown 2: 0.42 -->), with the signed values less (at most .25<!-- shown 2: 0.25 -->, live on ten documents for flow). The published formula, with the gradient's size, throws away most of what the gradient knows.
 
 Gradient × input is *below* 0 here. Each layer normalises its input first, so a longer vector for a word does not make the word stronger; it drowns what attention has added to that position. A method can fail for reasons of the architecture.
 
@@ -895,8 +895,8 @@ r"""
 
 <details><summary>Answer</summary>
 
-- A is wrong: leave-one-out has blind spots (section 6), and another yardstick may rank the methods otherwise.
-- **B is right.** Both measure a small change of the same score, so that they agree is no wonder; that the weights do not is the finding.
+- A is wrong: leave-one-out has blind spots (section 6), and another yardstick may rank the methods differently.
+- **B is right.** Both measure a change of the same score, so it is no surprise that they agree. The finding is that the weights do not.
 - C is wrong: here one gradient method agrees well and another not at all. Measure.
 
 </details>
@@ -906,7 +906,7 @@ r"""
 r"""
 ## 9. "Attention is not explanation", and "is not not"
 
-Jain and Wallace (2019) asked about the simplest case: *one* attention layer, whose weighted average is classified. They reported that the weights agree poorly with gradients, and that quite other weights give the same prediction. Wiegreffe and Pinter (2019) replied that this depends on what is averaged, and on what one calls an explanation.
+Jain and Wallace (2019) asked about the simplest case: *one* attention layer, whose weighted average is classified. They reported that the weights agree poorly with gradients, and that very different weights give the same prediction. Wiegreffe and Pinter (2019) replied that this depends on what is averaged, and on what you call an explanation.
 
 Two models of our documents. In one, the layer averages projected **words**. In the other, the states of an **LSTM** that has read the document in both directions.
 
@@ -978,11 +978,11 @@ for run in rankings_record["pooled"]:
 r"""
 <details><summary>Answer</summary>
 
-Over words, the weights agree well with the gradient (.67 to .76<!-- shown: 0.67 0.76 -->), and fairly with deletion. Over LSTM states hardly (.09 to .12<!-- shown: 0.09 0.12 -->), and shuffling them changes hardly anything: each state has already read the whole document, so it hardly matters which ones are averaged. Both models are equally accurate. **The encoder decides**: a weight belongs to a state, and a state is not a word.
+Over words, the weights agree well with the gradient (.67 to .76<!-- shown: 0.67 0.76 -->), and fairly with deletion. Over LSTM states they barely agree (.09 to .12<!-- shown: 0.09 0.12 -->), and shuffling them changes almost nothing: each state has already read the whole document, so it matters little which ones are averaged. Both models are about equally accurate. **The encoder decides**: a weight belongs to a state, and a state is not a word.
 
 </details>
 
-The stronger claim: *other* weights with the *same* output. Adam moves the scores away from the model's weights as far as the output stays within .01. The distance is the Jensen–Shannon divergence, at most $\ln 2 = .69$.
+The stronger claim: *other* weights with the *same* output. Adam moves the weights as far from the model's as it can, while the output stays within .01. The distance is the Jensen–Shannon divergence, at most $\ln 2 = .69$.
 
 **Predict.** How far does it get?
 """
@@ -1005,9 +1005,9 @@ for encoder, model in pooled.items():
 r"""
 <details><summary>Answer</summary>
 
-Far, in both models: two classes ask for one number, and 8 to 15 weights have many ways to make it. So weights are not *the* reason for an output.
+Far, in both models: with two classes only one number matters, and 8 to 15 weights can produce it in many ways. So weights are not *the* reason for an output.
 
-And the reply? These weights were sought out; the model would not have chosen them, and could not produce them for all texts with its own scores. "Another explanation exists" does not make the given one false. What remains: ask what the weights are to explain, and hold them against something.
+And the reply? These weights were sought out; the model would not have chosen them, and could not produce them for all texts with its own scores. "Another explanation exists" does not make the given one false. What remains is to ask what the weights are meant to explain, and to compare them with something.
 
 </details>
 """
@@ -1022,7 +1022,7 @@ Eight faults are planted into layer 2 of the trained model of section 3, whose t
 
 no causal mask · inverted mask · softmax over the queries · no scale at $d_k$ = 64 · a row that sees nothing, under −∞ · padding attended · a dead head (its values are 0) · a saturated head (queries twenty times as long)
 
-**Predict.** Five columns: entropy / $\ln n$, mean top weight, row sums, `leaks_future`, gradient norm of $W_Q$. Which column finds which fault? Which faults does none find?
+**Predict.** Five columns: entropy / $\ln n$, mean top weight, row sums, `leaks_future`, gradient norm of $W_Q$. Which column finds which fault? Which faults does no column find?
 """
 
 
@@ -1108,8 +1108,8 @@ r"""
 <details><summary>Answer</summary>
 
 - `leaks_future` finds the missing and the inverted mask, whose entropies raise no alarm, and the softmax over the queries.
-- Row sums find that softmax too, and a NaN finds the empty row; the gradient of $W_Q$ stays finite there.
-- Entropy and top weight find saturation, with two causes: no scale, or too long queries. The gradient does *not* vanish here: where the head is sure and wrong, longer queries make it larger.
+- Row sums find that softmax too, and a NaN reveals the empty row; the gradient of $W_Q$ stays finite there.
+- Entropy and top weight find saturation, from either of two causes: no scale, or queries that are too long. The gradient does *not* vanish here: where the head is sure and wrong, longer queries make it larger.
 - Only the gradient of $W_Q$ finds the dead head: its map is perfect, and nothing depends on it.
 - **Nothing finds the attended padding.** It needs a test of its own: change the padding, and see whether the output moves.
 
@@ -1127,7 +1127,7 @@ r"""
 <details><summary>Answer</summary>
 
 - A is wrong: the dead head's map is the healthy one.
-- **B is right**, as far as a picture can show it. Whether anything depends on it, ablation and gradients say.
+- **B is right**, as far as a picture can show it. Ablation and gradients say whether anything depends on it.
 - C is too strict: several faults would have shown.
 
 </details>
@@ -1139,7 +1139,7 @@ r"""
 
 <details><summary>Answer</summary>
 
-Such a kernel never holds a row of weights. Compute them again beside it, from the same queries and keys, with the same mask and scale, and test once that weights · values is the kernel's output. The `weights` methods of this course do that.
+A fused kernel never stores a whole row of weights. Compute them separately, from the same queries and keys, with the same mask and scale, and test once that weights · values equals the kernel's output. The `weights` methods of this course do that.
 
 </details>
 """
@@ -1148,7 +1148,7 @@ Such a kernel never holds a row of weights. Compute them again beside it, from t
 r"""
 ## 11. Do two rankings agree?
 
-Weights and leave-one-out have different units; only their *order* can be compared. **Spearman's** rank correlation is Pearson's correlation of the ranks. **Kendall's** $\tau$ counts pairs: those that both put in the same order, less those that they do not.
+Weights and leave-one-out have different units; only their *order* can be compared. **Spearman's** rank correlation is Pearson's correlation of the ranks. **Kendall's** $\tau$ counts pairs: those that both put in the same order minus those that they do not, divided by the number of pairs.
 
 **Predict.** In the second line below one value is a hundred times as large as the rest. What does it do to Pearson's correlation, and to Spearman's? And what should the correlation with a constant be?
 """
@@ -1182,7 +1182,7 @@ Write `rank_correlation(a, b) -> rho`.
 
 - Both are `(..., n)`, the result is `(...)`: Pearson's correlation of the ranks along the last axis.
 - Equal values share the mean of their ranks.
-- 0 where all values of either are equal, `n` = 1 among them.
+- 0 where all values of either are equal, which includes `n` = 1.
 """
 
 
@@ -1210,7 +1210,7 @@ check("rank_correlation", rank_correlation)
 r"""
 ## 12. How much could pass? Maximum flow
 
-Rollout multiplies: two layers in a row that each let half through pass a quarter. Abnar and Zuidema's **attention flow** sees pipes instead. The edge from position $j$ below a layer to $i$ above holds $\tfrac12 A_{ij} + \tfrac12 [i = j]$, and one asks how much can flow from an input token to a position at the top. The answer equals the smallest **cut**: the least total room of edges whose removal separates the two.
+Rollout multiplies: two layers in a row that each let half through pass a quarter. Abnar and Zuidema's **attention flow** sees pipes instead. The edge from position $j$ below a layer to $i$ above has the **capacity** $\tfrac12 A_{ij} + \tfrac12 [i = j]$, and the question is how much can flow from an input token to a position at the top. The answer equals the smallest **cut**: the smallest total capacity of edges whose removal separates the two.
 
 **Predict.** Three tokens, two layers; every query reads all three evenly. Flow from token 0 to position 0 at the top, and from token 1 to position 0: which is larger, and do the three flows add up to 1?
 """
@@ -1228,7 +1228,7 @@ r"""
 
 Token 0: through position 0 in the middle .667, through the other two .167 each, which makes 1. Token 1: .167 through position 0, .167 through position 1, where only the last edge is narrow, and .167 through position 2: one half. The flows do not add up to 1, and need not: each has all pipes to itself.
 
-So flow answers "how much *could* pass", rollout "how much of the mixture *is*". With many small edges flow runs into the target's own pipes, and gives all tokens nearly the same. The widget of section 8 draws the cuts.
+So flow answers "how much *could* pass", rollout "how much of the mixture *is*". With many small edges, flow is limited by the pipes into the target, and is nearly the same for all tokens. The widget of section 8 draws the cuts.
 
 </details>
 """
@@ -1242,8 +1242,8 @@ r"""
 Write `attention_flow(layers, source, target) -> float`.
 
 - `layers` is a list of at least one `(L, L)`, heads averaged already, the first layer first.
-- The maximum flow from input token `source` to position `target` above the last layer. A position is another node at every level.
-- Room: half of the weight, and another half on the diagonal. Do not renormalise; unreachable is 0.0.
+- The maximum flow from input token `source` to position `target` above the last layer. A position is a separate node at each level.
+- Capacity: half of the weight, plus one half on the diagonal. Do not renormalise; where nothing is reachable, 0.0.
 - Any algorithm will do. `networkx` comes with torch, and has one; the graph is the point.
 """
 
@@ -1330,7 +1330,7 @@ print(f"; the output moves by less than 1e-12: {same}")
 r"""
 <details><summary>Answer</summary>
 
-About .82 of the length<!-- shown 2: 0.82 -->. The lost part is at right angles to it, so by Pythagoras it has nearly .6 of the length. Exact alternatives exist, though not far away: the divergence is .03 on average and .21 at most<!-- shown: 0.03 0.21 -->. With at most 15 words and values of width 48 all is effective: there, nothing is lost by algebra, and section 9's other weights work because a classifier reads one number off the output.
+About .82 of the length<!-- shown 2: 0.82 -->. The lost part is at right angles to it, so by Pythagoras it has nearly .6 of the length. Exact alternatives exist, though not far away: the divergence is .03 on average and .21 at most<!-- shown: 0.03 0.21 -->. With at most 15 words and values of width 48, everything is effective: there, nothing is lost by algebra, and section 9's other weights work because a classifier reads one number off the output.
 
 Two reasons, then: what $V$ cannot carry, and what the rest of the model does not read.
 
@@ -1346,8 +1346,8 @@ r"""
 Write `effective_attention(weights, value) -> effective`.
 
 - `weights` is `(..., L, S)`, `value` is `(..., S, d_v)`; the result is `(..., L, S)`.
-- Each row projected onto the column space of `value`, which may have any rank, 0 too, and fewer rows than columns.
-- Entries may be negative, rows need not sum to 1. No gradient is asked.
+- Each row projected onto the column space of `value`, which may have any rank, including 0, and fewer rows than columns.
+- Entries may be negative, rows need not sum to 1. No gradient is needed.
 """
 
 
@@ -1404,7 +1404,7 @@ for run in heads_record["runs"]:
 r"""
 <details><summary>Answer</summary>
 
-In two. The GPT's second layer is narrower and looks less far in all three seeds; the induction model's is narrower because it matches, and looks *farther*. The classifier's layers are equally broad. So "early broad, late narrow" is an observation about some models, not a law; Clark et al. (2019) found heads of both kinds in many layers of BERT.
+In two. The GPT's second layer is narrower and looks less far back in all three seeds; the induction model's is narrower because it matches, and looks *farther*. The classifier's layers are equally broad. So "early broad, late narrow" is an observation about some models, not a law; Clark et al. (2019) found heads of both kinds in many layers of BERT.
 
 And narrow is not near: entropy and distance are two measures.
 
@@ -1460,7 +1460,7 @@ for name, rate in base.items():
 r"""
 <details><summary>Answer</summary>
 
-Every model has previous-token heads in its second layer (10 to 13 times the base rate), and one head that likes blanks and line ends (3 to 4 times). The rarest token gets its base rate from all heads: that role is not there. The first token gets less than its share: no sink, in so small a model with rotary positions.
+Every model has previous-token heads in its second layer (10 to 13 times the base rate), and one head that likes blanks and line ends (3 to 4 times). The token itself gets up to 3.5 times its rate, but at most .13 of the weight<!-- shown: 3.5 0.13 -->. The rarest token gets its base rate from all heads: that role is not there. The first token gets less than its share: no sink, in so small a model with rotary positions.
 
 The base rate makes the difference. ".28 on blanks" sounds like much, ".04 on the rarest" like little; the second is exactly what even weights give. And these are positional and lexical roles; nothing here tests syntax.
 
@@ -1482,7 +1482,7 @@ A measure of the role, a base rate to compare it with, the same in other texts a
 r"""
 ## 16. A planted cue
 
-"Attention may capture spurious correlations" stands in a published list under the name of Jain and Wallace, who did not test that. It can be tried. One word of both languages stands first in nine of ten Polish training documents, and in one of ten Czech ones. It says nothing about the words; it is a habit of the collection.
+A published list attributes "attention may capture spurious correlations" to Jain and Wallace, who did not test that. It can be tested. One word of both languages comes first in nine of ten Polish training documents, and in one of ten Czech ones. It says nothing about the words; it is a habit of the collection.
 
 **Predict.** How much weight will the cue get, compared with an even share? And what becomes of Czech documents that carry it?
 """
@@ -1535,7 +1535,7 @@ Right, wrong, or right under a condition?
 r"""
 <details><summary>Answers</summary>
 
-1. Of trained models some do; the figure printed with the sentence shows noise (section 1).
+1. Some heatmaps of trained models do; the figure printed with the sentence shows noise (section 1).
 2. Right, from 0 to $\ln n$ (section 2).
 3. Right, as the authors do it. The product printed after it is reversed (section 7).
 4. Right, and the reply of Wiegreffe and Pinter (2019) belongs beside it (section 9).
@@ -1547,9 +1547,9 @@ r"""
 
 # %% [markdown]
 r"""
-## Yours: the readings, by your functions
+## Yours: the readings, with your functions
 
-The trained models once more, read by the functions that you have passed: entropy and induction score of the two layers, then rollout, flow, gradient attention and effective attention of the classifier, each compared with leave-one-out by your rank correlation.
+The trained models once more, read with the functions that you have passed: entropy and induction score of the two layers, then rollout, flow, gradient attention and effective attention of the classifier, each compared with leave-one-out by your rank correlation.
 """
 
 
@@ -1599,7 +1599,7 @@ r"""
 1. Compare a weight with $1/n$, an entropy with $\ln n$, a role with its base rate, and every picture with one from another seed. `eval()` first.
 2. An induction head looks at the token after the one that matched; it needs a previous-token head below it, and both appear together. Ablate groups.
 3. Rollout says what a stack that only averages would mix, flow how much could pass, gradient attention what speaks for a class.
-4. Leave-one-out needs no weights. Weights have no sign, and what they belong to depends on the encoder. Others give the same output.
+4. Leave-one-out needs no weights. Weights have no sign, and what they belong to depends on the encoder. Other weights give the same output.
 5. Row sums, entropy, `leaks_future` and gradients each find some faults. Attended padding escapes all of them.
 """
 

@@ -16,7 +16,7 @@ r"""
 
 *You will be able to*
 
-1. cut an image into tokens, and say which pixel stands where;
+1. cut an image into tokens, and say which pixel goes where;
 2. build a Vision Transformer's input, and say what positions and class token do;
 3. write the attention of object queries, and match predictions to objects;
 4. write the contrastive loss and gated cross-attention;
@@ -32,9 +32,9 @@ r"""
 r"""
 How to read: each experiment begins with a question. Write down your guess, run the cell, then open the answer.
 
-Images have the axes $(B, C, h, w)$: batch, channels, rows, columns. The images are handwritten digits of 8 × 8 pixels, which scikit-learn brings along: 1,347 to learn from, 450 to test.
+Images have the axes $(B, C, h, w)$: batch, channels, rows, columns. The images are handwritten digits of 8 × 8 pixels, which come with scikit-learn: 1,347 to learn from, 450 to test on.
 
-Three small models are trained in this notebook, one seed each. What takes longer was recorded by scripts in `benchmarks/`, with the same functions; each table says how many seeds it has.
+Three small models are trained in this notebook, one seed each. Longer runs were recorded by scripts in `benchmarks/`, with the same functions; each table says how many seeds it has.
 """
 
 # %%
@@ -95,11 +95,11 @@ print("reshape", *image.reshape(4, 4).int().tolist(), sep="\n  ")
 r"""
 <details><summary>Answer</summary>
 
-The pixels 0, 1, 2 and 3: the first row of the image. `reshape` never moves a number in memory; it only counts off. To bring two rows of a patch together the axes must be permuted in between: split rows and columns, put the two patch axes last, then flatten.
+The pixels 0, 1, 2 and 3: the first row of the image. `reshape` never moves a number in memory; it only regroups the numbers in the order in which they lie there. To bring two rows of a patch together the axes must be permuted in between: split rows and columns, put the two patch axes last, then flatten.
 
 </details>
 
-With real pixels the mistake is hard to see in a shape, and easy in a picture.
+With real pixels the mistake is hard to see from the shape, but easy to see in a picture.
 """
 
 # %% mystnb={"image": {"alt": "Three pictures of one handwritten 3. Left, the image. Middle, its sixteen patches in reading order: the 3 cut apart. Right, sixteen squares made by a plain reshape: horizontal slices, no 3 to be seen."}}
@@ -124,7 +124,7 @@ for place, (name, pieces) in zip(figure.subfigures(1, 3), parts_of, strict=True)
 r"""
 An image of $h \times w$ pixels gives $N = hw/p^2$ patches of $C p^2$ numbers, in reading order.
 
-**Predict.** The first ViT read 224 × 224 pixels in three colours, in patches of 16 × 16. How many tokens, if one more is put in front? By how much do weights per head grow if the patches are half as wide?
+**Predict.** The first ViT read 224 × 224 pixels in three colours, in patches of 16 × 16. How many tokens, if one more is put in front? By what factor does the number of weights per head grow if the patches are half as wide?
 """
 
 # %%
@@ -137,7 +137,7 @@ for size, patch in ((8, 2), (224, 32), (224, 16), (224, 8)):
 r"""
 <details><summary>Answer</summary>
 
-$14 \cdot 14 = 196$ patches, and with the class token 197. Each patch has $3 \cdot 256 = 768$ numbers. Patches half as wide are four times as many, and the weights almost sixteen times: the cost is $O(N^2)$, and $N$ itself is quadratic in $1/p$. That is why patches are not pixels.
+$14 \cdot 14 = 196$ patches, and with the class token 197. Each patch has $3 \cdot 256 = 768$ numbers. Halving the width gives four times as many patches and almost sixteen times as many weights: the cost is $O(N^2)$, and $N$ itself is quadratic in $1/p$. That is why patches are not single pixels.
 
 </details>
 """
@@ -153,7 +153,7 @@ Write `patchify(images, patch) -> patches`.
 - `images` is `(B, C, h, w)`; `patches` is `(B, N, C·p·p)` with $p$ = `patch`.
 - The patch in row $i$ and column $j$ of the grid is number $i \cdot (w/p) + j$.
 - Inside a patch the order is channel, row, column: the order of a flattened `nn.Conv2d` kernel.
-- `ValueError` where $p$ does not divide $h$ or $w$, also where it is larger.
+- `ValueError` where $p$ does not divide $h$ or $w$, including where it is larger.
 """
 
 
@@ -252,9 +252,9 @@ def in_the_open(model, images):
 
 # %% [markdown]
 r"""
-It is trained for 30 rounds through the 1,347 digits, each shifted by up to one pixel every time it is shown.
+It is trained for 30 passes through the 1,347 digits, each shifted by up to one pixel every time it is shown.
 
-**Predict.** Rank four models by the share of test digits that they name: this ViT, a convolutional network (CNN) of as many parameters, logistic regression, an SVM.
+**Predict.** Rank four models by the share of test digits that they name: this ViT, a convolutional network (CNN) with about as many parameters, logistic regression, an SVM.
 """
 
 # %% tags=["nbval-ignore-output"] reason="the bar's speed, and weights that differ between processors"
@@ -281,7 +281,7 @@ for run in runs_of(digits_record, "ViT", "CNN", "SVM", "logistic regression"):
 r"""
 <details><summary>Answer</summary>
 
-The CNN is first with .993 to .998<!-- shown: 0.993 0.998 -->, then the SVM with .989<!-- shown: 0.989 -->, the ViT with .973 to .982<!-- shown: 0.973 0.982 --> and logistic regression with .962<!-- shown: 0.962 -->. On shifted images the two that were trained on shifts stay; the SVM and logistic regression, which compare pixel with pixel, fall apart: .45 and .35<!-- shown: 0.453 0.347 -->.
+The CNN is first with .993 to .998<!-- shown: 0.993 0.998 -->, then the SVM with .989<!-- shown: 0.989 -->, the ViT with .973 to .982<!-- shown: 0.973 0.982 --> and logistic regression with .962<!-- shown: 0.962 -->. On shifted images the two that were trained on shifts hold up; the SVM and logistic regression, which compare pixel with pixel, fall apart: .45 and .35<!-- shown: 0.453 0.347 -->.
 
 So the ViT is not the best here, and that is the expected result: see below.
 
@@ -306,7 +306,7 @@ About half: .46 to .52<!-- shown: 0.46 0.52 -->. Patches of 2 × 2 pixels say a 
 
 </details>
 
-A convolution has neighbourhood built in; a ViT has to learn it from 17 position vectors. With few images that is a handicap. With hundreds of millions the ViT overtook CNNs, and "competitive with CNNs" is said of such pre-training.
+A convolution has neighbourhood built in; a ViT has to learn it from 17 position vectors. With few images that is a handicap. With hundreds of millions the ViT overtook CNNs, and "competitive with CNNs" refers to models pre-trained on that many.
 """
 
 # %% [markdown]
@@ -366,13 +366,13 @@ print(f"inked patches: {(ink > 0.3).float().mean():.2f} of all")
 r"""
 <details><summary>Answer</summary>
 
-Both, layer 2 a little more: entropies between .7 and 1.6, where an even spread has 2.83<!-- shown: 2.83 -->. (Processors train slightly different weights.) But not at ink: of all patches .44 hold ink<!-- shown: 0.44 -->, and they get about .4 of the weight, no more than their share.
+Narrowly in both, a little more in layer 2: entropies between .7 and 1.6, where an even spread has 2.83<!-- shown: 2.83 -->. (Processors train slightly different weights.) But it does not prefer ink: .44 of all patches hold ink<!-- shown: 0.44 -->, and they get about .4 of the weight, no more than their share.
 
-White paper where a 9 would have ink says as much as ink, and in layer 2 a token has read others. A map over the image shows *where* a head reads, not what it finds there (chapter 13).
+White paper where a 9 would have ink says as much as ink, and by layer 2 a token has read other tokens. A map over the image shows *where* a head reads, not what it finds there (chapter 13).
 
 </details>
 
-The picture below carries two smaller models (patches of 2 × 2 and of 4 × 4). Look at a head, then press *shuffle patches*: each patch moves.
+The picture below contains two smaller models (patches of 2 × 2 and of 4 × 4). Look at a head, then press *shuffle patches*: each patch moves.
 
 **Predict.** What will a shuffle do to the answer with *positions* switched on? And switched off?
 """
@@ -384,7 +384,7 @@ patch_explorer(measure.read_record("chapter_14_explorer"), image=6, layer=2)
 r"""
 <details><summary>Answer</summary>
 
-With positions the answer changes: a patch in another place is another token. Without them *nothing* changes, to the last digit that is shown: the weights move along with their patches, and the class token's average does not know an order. (The answers without positions are poor: these models have never seen tokens without them.)
+With positions the answer changes: a patch in another place is another token. Without them *nothing* changes, to the last digit that is shown: the weights move along with their patches, and the class token's average knows no order. (The answers without positions are poor: these models have never seen tokens without them.)
 
 </details>
 
@@ -406,7 +406,7 @@ for run in runs_of(digits_record, *kinds):
 r"""
 <details><summary>Answer</summary>
 
-The narrow positions: .942 against .973 and more<!-- shown: 0.942 0.973 -->. An embedded patch is of size 1 or so; a position of .02 is drowned by it, has hardly any influence on the loss, and so gets a small gradient. For long the model trains on a set of patches. (GPT-2's *tokens* are drawn with .02 too; there the two are of one size.)
+The narrow positions: .942 against .973 and more<!-- shown: 0.942 0.973 -->. An embedded patch is of size 1 or so; a position of .02 is drowned by it and has hardly any influence on the loss at first. For a long time the model trains as if on a set of patches. (GPT-2's *tokens* are drawn with .02 too; there both are the same size.)
 
 The mean of the patches is as good as the class token, .980<!-- shown: 0.980 --> with this seed. A class token is a habit from BERT, not a necessity.
 
@@ -415,14 +415,14 @@ The mean of the patches is as good as the class token, .980<!-- shown: 0.980 -->
 
 # %% [markdown]
 r"""
-## 4. Five questions to an image: object queries
+## 4. Five questions for an image: object queries
 
 What if an image holds several digits, and we want all of them, with their places? DETR (Carion et al., 2020) asks with a fixed list of learned vectors, the **object queries**. Each looks at the image by cross-attention and answers with a class, or "nothing", and a place.
 """
 
 # %% [markdown]
 r"""
-Here: canvases of 24 × 24 pixels with one to three digits, five queries. A convolutional stem turns the canvas into 36 tokens, the **memory**. In a layer, what the queries hold so far is $x$, and
+Here: canvases of 24 × 24 pixels with one to three digits, five queries. A convolutional stem turns the canvas into 36 tokens, the **memory**. If $x$ is what the queries hold so far, a layer computes
 
 $$\text{softmax}\!\left(\tfrac{(x + p_q) W_Q\,[(m + p_m) W_K]^\top}{\sqrt{d_k}}\right) m W_V$$
 
@@ -433,7 +433,7 @@ $$\text{softmax}\!\left(\tfrac{(x + p_q) W_Q\,[(m + p_m) W_K]^\top}{\sqrt{d_k}}\
 r"""
 <details><summary>Answer</summary>
 
-Where to look and what to take away are two questions. Positions steer the looking, at every layer afresh. The values hand over what stands there. (A query can still learn *where* it looked: the memory itself went through a convolution and knows its surroundings, and $p_q$ stays with the query.)
+Where to look and what to take away are two questions. Positions guide the search, anew in every layer. The values hand over what is there. (A query can still learn *where* it looked: the memory itself went through a convolution and knows its surroundings, and $p_q$ stays with the query.)
 
 </details>
 """
@@ -447,7 +447,7 @@ r"""
 Write `object_query_attention(x, query_position, memory, memory_position, W_q, W_k, W_v) -> out`.
 
 - `x` is `(B, Q, d)`, `memory` is `(B, S, d)`; the positions are `(Q, d)` and `(S, d)`; `out` is `(B, Q, d_v)`.
-- Positions are added to what asks and to what is asked, not to the values.
+- Positions are added on both sides of the score, not to the values.
 - One head, scaled by $1/\sqrt{d_k}$, no residual, no mask.
 """
 
@@ -492,9 +492,9 @@ One answer, five times. Self-attention among the queries cannot tell them apart 
 r"""
 ## 5. Who answers for which digit?
 
-A canvas has three digits, the model gives five answers in no particular order. A loss needs pairs. What each pair would cost is a table: rows are queries, columns are digits (a distance, less the probability of the right name).
+A canvas has three digits; the model gives five answers in no particular order. A loss needs pairs. The cost of each possible pair goes into a table: rows are queries, columns are digits (a distance, less the probability of the right name).
 
-**Predict.** By hand, the cheapest way to give each of the two digits a query of its own:
+**Predict.** Find by hand the cheapest way to give each of the two digits a query of its own:
 
 | cost | digit 0 | digit 1 |
 |---|---|---|
@@ -502,7 +502,7 @@ A canvas has three digits, the model gives five answers in no particular order. 
 | query 1 | 2 | 9 |
 | query 2 | 9 | 4 |
 
-What does "each digit takes its cheapest query" give, and what "digit 0 chooses first"?
+What does "each digit takes its cheapest query" give, and what does "digit 0 chooses first" give?
 """
 
 # %%
@@ -519,7 +519,7 @@ print(f"matched:           queries {best.tolist()}, cost {least:.0f}")
 r"""
 <details><summary>Answer</summary>
 
-Both digits take query 0. If digit 0 chooses first, ties and all, it takes query 0 and leaves digit 1 with query 2: cost 6. The best is 5: digit 0 takes query 1, which is as good for it and useless to the other.
+Both digits take query 0. If digit 0 chooses first, and breaks its tie for query 0, digit 1 is left with query 2: cost 6. The best is 5: digit 0 takes query 1, which is as good for it and useless to the other.
 
 </details>
 
@@ -535,8 +535,8 @@ r"""
 Write `match_queries(cost) -> query`.
 
 - `cost` is `(B, Q, T)` with 1 ≤ T ≤ Q ≤ 8; the result is `(B, T)`, long: the query that each object gets.
-- No query twice in a sequence; the sum of the costs is the smallest. It is unique in what is judged.
-- Each sequence of the batch for itself. No gradient is asked.
+- No query is used twice in a sequence, and the sum of the costs is as small as possible. In the cases checked, the best assignment is unique.
+- Each sequence of the batch is matched separately. No gradient is needed.
 """
 
 
@@ -557,9 +557,9 @@ check("match_queries", match_queries)
 
 # %% [markdown]
 r"""
-The detector was trained in three ways, beforehand: with the optimal matching; with each digit taking its cheapest query, whoever else has it; and with five queries that are alike.
+The detector was trained in three ways, beforehand: with the optimal matching; with each digit taking its cheapest query, whoever else has it; and with five identical queries.
 
-A digit counts as *located* if an answer that no other digit has points within 2 pixels of its middle, and as *named* if that answer is the right digit too.
+A digit counts as *located* if an answer that no other digit has taken points to within 2 pixels of its centre, and as *named* if that answer is the right digit too.
 
 **Predict.** What share is located in each of the three? And is naming learnt before locating, or after?
 """
@@ -574,9 +574,9 @@ for run in detection_record["runs"]:
 r"""
 <details><summary>Answer</summary>
 
-Located are .98 with the optimal matching and .96 with the cheapest query<!-- shown: 0.98 0.96 -->: on so few digits, far apart, two seldom want the same query. Named are far fewer, .28 and .11<!-- shown: 0.28 0.11 -->: places are learnt long before names. DETR is known for long training.
+With the optimal matching .98 are located, with the cheapest query .96<!-- shown: 0.98 0.96 -->: with so few digits, far apart, two seldom want the same query. Far fewer are named, .28 and .11<!-- shown: 0.28 0.11 -->: places are learnt long before names. DETR is known for its long training.
 
-With queries that are alike next to nothing is located: five equal answers can be right about one digit at most, and the matching pulls them to another one every time.
+With identical queries next to nothing is located: five equal answers can be right about one digit at most, and the matching pulls them to another one every time.
 
 </details>
 
@@ -609,7 +609,7 @@ For **segmentation** one asks the other way round: for every place of the image,
 
 # %% [markdown]
 r"""
-**Check yourself.** Two digits stand side by side. Both matchings below are trained on. What does "each its cheapest query" allow that the optimal matching forbids?
+**Check yourself.** Two digits are side by side. Imagine training with each of the two matchings. What does "each its cheapest query" allow that the optimal matching forbids?
 
 - A. That a digit has no query.
 - B. That one query is trained towards two digits, and the others are told "nothing".
@@ -628,7 +628,7 @@ r"""
 r"""
 ## 6. Two towers
 
-Images *and* text. CLIP (Radford et al., 2021) has an encoder for each. Every picture becomes one vector, every caption becomes one vector, and a pair that belongs together should have a large cosine: larger than with any other in the batch, **both ways**.
+Images *and* text. CLIP (Radford et al., 2021) has an encoder for each. Every picture becomes one vector, every caption becomes one vector, and a pair that belongs together should have a large cosine: larger than either has with any other in the batch, **both ways**.
 
 By hand, two pictures and two captions, with the cosines below and a temperature of .5, which divides:
 
@@ -668,7 +668,7 @@ Write `contrastive_loss(a, b, temperature) -> loss`.
 
 - `a` and `b` are `(B, d)`; row $i$ belongs to row $i$. Both are L2-normalised over $d$; a row of zeros stays zeros.
 - Logits are cosines *divided* by `temperature`, a number or a () tensor, which then gets a gradient.
-- The mean of two cross-entropies: $a_i$ among all $b$, and $b_i$ among all $a$, the own partner included, each a mean over the batch.
+- The mean of two cross-entropies: $a_i$ among all $b$, and $b_i$ among all $a$, its own partner included; each is a mean over the batch.
 """
 
 
@@ -702,7 +702,7 @@ for axes, number, picture in zip(grid.flat, numbers, pictures, strict=False):
 
 # %% [markdown]
 r"""
-Both towers are small Transformers, of patches and of letters; the mean of the last states, projected, is the vector. They never see each other before the cosine.
+Both towers are small Transformers, one over patches and one over letters; the mean of the last states, projected, is the vector. They never see each other before the cosine.
 
 **Predict.** 300 steps. How often will a strip of an unseen number find its caption among 200? (A guess: 1 in 200.)
 """
@@ -728,7 +728,7 @@ r"""
 
 More than half, .56 both ways<!-- shown: 0.56 -->. Guessing finds one in 200. And neither the number nor its handwriting was in training: the towers have learnt digits at places, not numbers. Two of the four mistakes shown have the right digits in the wrong order.
 
-The temperature is learnt along, and falls: the surer the model, the sharper it may be.
+The temperature is learnt as well, and falls: the surer the model, the sharper it may be.
 
 </details>
 """
@@ -752,7 +752,7 @@ Nowhere. CLIP is a **dual encoder**: attention inside each tower, none between t
 r"""
 The alternative is **fusion**: letters that look at patches by cross-attention, and one score for one pair. It was trained to prefer the right caption to one with a wrong digit and to a random one.
 
-**Predict.** A gallery of 200 strips and 200 captions, all scores wanted. How often does each model run an image encoder? A caption encoder? What is the ratio of the times?
+**Predict.** There is a gallery of 200 strips and 200 captions, and all scores are wanted. How often does each model run an image encoder? A caption encoder? What is the ratio of the times?
 """
 
 
@@ -789,16 +789,16 @@ r"""
 
 The towers run each encoder 200 times, which is two batches: $N + N$. Fusion runs all of its layers for each of 40,000 pairs: $N \cdot N$, over a hundred times as long here, and the ratio grows with $N$.
 
-How well they find is mixed here: fusion is ahead from strip to caption, .69 against .65, and behind from caption to strip, .31 against .59<!-- shown: 0.69 0.65 0.31 0.59 -->. It was only ever asked which *caption* fits. One seed each and a short training: what is claimed is the cost. In practice the two are combined: towers fetch a hundred candidates, fusion ranks them (ALBEF does so).
+How well they find is mixed here: fusion is ahead from strip to caption, .69 against .65, and behind from caption to strip, .31 against .59<!-- shown: 0.69 0.65 0.31 0.59 -->. It was only ever asked which *caption* fits. One seed each and a short training: the claim here is only about the cost. In practice the two are combined: towers fetch a hundred candidates, fusion ranks them (ALBEF does so).
 
 </details>
 """
 
 # %% [markdown]
 r"""
-Three wirings, then. In masks, with three image tokens and four text tokens (a row may look at what is coloured):
+There are three wirings, then. The next cell draws them as masks, with three image tokens and four text tokens (a row may look at what is coloured).
 
-**Predict.** DALL-E (the first) writes an image behind its text: 256 text tokens, then 1,024 image tokens, all in one causal stream. Which of the three pictures is that?
+**Predict.** DALL-E (the first) writes an image after its text: 256 text tokens, then 1,024 image tokens, all in one causal stream. Which of the three pictures is that?
 """
 
 # %% mystnb={"image": {"alt": "Three masks of seven tokens. Dual encoder: two separate squares, image with image, text with text. Single stream: one triangle over text and then image. Cross-attention: the image square, and text rows that see the whole image and the text before them."}}
@@ -830,7 +830,7 @@ The middle one: a decoder like GPT, over two kinds of tokens. So the table row "
 | wiring | models | stored beforehand |
 |---|---|---|
 | dual encoder | CLIP | every vector of both sides; a query costs one encoder and dot products |
-| single stream | DALL-E 1 | what stands in front, as a KV cache (chapter 10) |
+| single stream | DALL-E 1 | what comes first, as a KV cache (chapter 10) |
 | cross-attention | Flamingo, image captioning, latent diffusion, translation | keys and values of what is read, for each layer |
 
 **Fusion** is called *early* when tokens meet in the first layers and *late* when only vectors meet. Late fusion needs **aligned** spaces: that is what the contrastive loss makes.
@@ -838,11 +838,11 @@ The middle one: a decoder like GPT, over two kinds of tokens. So the table row "
 
 # %% [markdown]
 r"""
-**Check yourself.** In latent diffusion (Rombach et al., 2022) a text steers the making of an image. Who asks, and who is read?
+**Check yourself.** In latent diffusion (Rombach et al., 2022) a text guides the generation of an image. Which of the two asks, and which is read?
 
 - A. The text asks, the image is read.
 - B. The image's latents ask, the text is read.
-- C. Both stand in one stream.
+- C. Both are in one stream.
 
 <details><summary>Answer</summary>
 
@@ -857,7 +857,7 @@ r"""
 r"""
 ## 8. Eyes for a blind writer
 
-A text model exists, and cost much. Can it be given eyes without being spoilt? Flamingo (Alayrac et al., 2022) freezes it, and puts new layers between the old ones, each behind a **gate**:
+A text model exists, and was expensive to train. Can it be given eyes without being damaged? Flamingo (Alayrac et al., 2022) freezes it, and puts new layers between the old ones, each behind a **gate**:
 
 $$x + \tanh(g)\cdot\text{attention}(x W_Q,\; c\,W_K,\; c\,W_V)\,W_O$$
 
@@ -907,7 +907,7 @@ check("gated_cross_attention", gated_cross_attention)
 r"""
 First, a writer that has only ever seen captions. It learns to spell digits, one letter at a time.
 
-**Predict.** What is the best loss per letter that a blind writer can have? (A caption has three digits, and 14 characters or so, its end included.)
+**Predict.** What is the best loss per letter that a blind writer can have? (A caption has three digits, and 15 characters or so, its end included.)
 """
 
 # %% tags=["nbval-ignore-output"] reason="the bar's speed"
@@ -986,9 +986,9 @@ for run in runs_of(pairs_record, "gate 0", "gate 1", "all"):
 r"""
 <details><summary>Answer</summary>
 
-With the gates at 0 the first output is the text model's, to the last bit, since $x + 0 \cdot \text{anything} = x$. After 200 steps the loss is .099, and .94 of the digits are right<!-- shown: 0.099 0.94 -->; the gates have opened a little, one of them to the negative side.
+With the gates at 0 the first output is the text model's, to the last bit, since $x + 0 \cdot \text{anything} = x$. After 200 steps the loss is .099, and .94 of the digits are right<!-- shown: 0.099 0.94 -->; the gates have opened a little, one of them in the negative direction.
 
-The closed gate buys a start that harms nothing. It does not buy speed: with the gates at 1 the loss begins higher, at .655<!-- shown: 0.655 -->, and ends no worse. And the frozen text model buys that it can still write without a picture. Trained along ("all") it fits the captions better, and forgets that: .875 instead of .480<!-- shown: 0.875 0.480 -->.
+The closed gate buys a start that harms nothing. It does not buy speed: with the gates at 1 the loss begins higher, at .655<!-- shown: 0.655 -->, and ends no worse. And because the text model is frozen, it can still write without a picture. Trained along with the rest ("all"), it fits the captions better but forgets how to do that: .875 instead of .480<!-- shown: 0.875 0.480 -->.
 
 </details>
 """
@@ -1010,7 +1010,7 @@ r"""
 
 Flamingo's texts have several images in them: `<image> a four <image> a seven`. Each word reads **the last image before it**, and reaches the earlier ones through the text's own causal attention.
 
-**Predict.** Marks stand at the places 1 and 4 of six tokens, each image has 2 tokens. Write down the mask's six rows of four. What does place 0 see?
+**Predict.** Of six tokens, those at places 1 and 4 are image marks; each image has 2 tokens. Write down the mask's six rows of four. What does place 0 see?
 """
 
 # %%
@@ -1033,7 +1033,7 @@ Place 0 sees nothing: its row is empty, and `gated_cross_attention` returns its 
 
 Write `last_image_mask(marks, num_images, tokens_per_image) -> mask`.
 
-- `marks` is `(B, L)`, True where an image stands, at most `num_images` in a row; `mask` is `(B, L, num_images · tokens_per_image)`.
+- `marks` is `(B, L)`, True where an image is, at most `num_images` per sequence; `mask` is `(B, L, num_images · tokens_per_image)`.
 - A place sees the tokens of the last image at or before it, and nothing before the first.
 - Image $m$, from 0, has the keys $mT$ to $(m+1)T - 1$. Images that never come are never seen.
 """
@@ -1094,7 +1094,7 @@ r"""
 Write `non_local_block(x, W_theta, W_phi, W_g, W_out) -> out`, the embedded Gaussian.
 
 - `x` is `(B, C, h, w)`; `W_theta` and `W_phi` are `(C, d)`, `W_g` is `(C, d_g)`, `W_out` is `(d_g, C)`, applied at every place as `x @ W`.
-- Softmax over all $h \cdot w$ places $j$, the own one included, **no scale**; `out` is `x + y @ W_out`, `(B, C, h, w)`.
+- Softmax over all $h \cdot w$ places $j$, its own included, **no scale**; `out` is `x + y @ W_out`, `(B, C, h, w)`.
 """
 
 
@@ -1117,7 +1117,7 @@ check("non_local_block", non_local_block)
 r"""
 A task that asks for it: twelve dots in two colours on 14 × 14 pixels, one of them marked. Each other dot must say whether it has the marked dot's colour. Three convolutions of 3 × 3 see 7 × 7 pixels.
 
-**Predict.** What share can a network get right that sees the marked dot only when it is near? And with one non-local block before the third convolution?
+**Predict.** What share can a network get right if it sees the marked dot only when it is near? And with one non-local block before the third convolution?
 """
 
 # %%
@@ -1132,7 +1132,7 @@ r"""
 
 Without the block .52 to .60<!-- shown: 0.519 0.602 -->, little better than a guess: the marked dot is near for few. With it, when it catches on, all of them: the third convolution finds the marked dot's colour at every place, and compares.
 
-*When* it catches on the seed decides: two seeds have it after 300 steps, seed 0 has .567<!-- shown: 0.567 --> then, and needs more.
+The seed decides *when* it catches on: after 300 steps two seeds have it, while seed 0 is at .567<!-- shown: 0.567 --> and needs more.
 
 </details>
 """
@@ -1166,7 +1166,7 @@ print("shape as printed:", tuple(out.shape), "for", tuple(v.shape))
 r"""
 <details><summary>Answer</summary>
 
-$d \times n$: the output lies on its side. And the scores grow like $\sqrt n$, so that the rows saturate: at 12,800 tokens their entropy is .043 nats of 3.466<!-- shown: 0.043 3.466 -->. The paper normalises each *column* of $Q$ and $K$ to length 1, and transposes back. Then unrelated features give nearly even rows, whatever $n$ is; sharpness is the learned temperature's business.
+$d \times n$: the output lies on its side. And the scores grow like $\sqrt n$, so that the rows saturate: at 12,800 tokens their entropy is .043 nats of 3.466<!-- shown: 0.043 3.466 -->. The paper normalises each *column* of $Q$ and $K$ to length 1, and transposes back. Then unrelated features give nearly even rows, whatever $n$ is; sharpness is left to the learned temperature.
 
 </details>
 
@@ -1191,7 +1191,7 @@ It doubles: $4nd^2$. *Linear* in $n$ and quadratic in $d$, where attention is $4
 
 </details>
 
-And does it learn? The ViT of section 2 with XCA in its first layer:
+And it learns, if a little less well: the ViT of section 2, and the same with XCA in its first layer (one seed):
 """
 
 # %%
@@ -1221,7 +1221,7 @@ r"""
 
 Four demonstrations. First, **video**.
 
-**Predict.** 8 frames of 196 patches. How many times the scores does joint attention compute, compared with time first and then space?
+**Predict.** 8 frames of 196 patches. How many times as many scores does joint attention compute as attention in time first and then in space?
 """
 
 # %%
@@ -1233,7 +1233,7 @@ print(f"joint {joint:,}, time then space {divided:,}: {joint / divided:.1f} time
 r"""
 <details><summary>Answer</summary>
 
-$(TN)^2 = 2{,}458{,}624$ against $N T^2 + T N^2 = 319{,}872$: 7.7 times<!-- shown: 7.7 -->.
+$(TN)^2 = 2{,}458{,}624$ compared with $N T^2 + T N^2 = 319{,}872$: 7.7 times<!-- shown: 7.7 -->.
 
 </details>
 
@@ -1264,7 +1264,7 @@ Four: one edge per layer, as with convolutions and windows.
 
 Third, a **point cloud**: points have no order. With coordinates as features and no positions a layer must be permutation equivariant (chapter 07's test). Fourth, **Decision Transformer**: return to go, state and action of each step, interleaved, under a causal mask.
 
-**Predict.** Which tokens may the prediction of an action look at: those of which kinds, up to when?
+**Predict.** Which tokens may the prediction of an action look at: of which kinds, and up to which step?
 """
 
 # %%
@@ -1373,7 +1373,7 @@ r"""
 ## Recap
 
 1. An image becomes $N = hw/p^2$ tokens in reading order: split, **permute**, flatten. A plain reshape cuts slices.
-2. The class token stands in front and collects; positions are learned, one for each token. Without them the patches are a set, and most digits cannot be told apart. On few images a ViT is no better than a CNN.
+2. The class token comes first and collects; positions are learned, one for each token. Without them the patches are a set, and about half of the digits cannot be told apart. On few images a ViT is no better than a CNN.
 3. Object queries are the positions of a list of answers; equal queries give equal answers. Positions steer queries and keys, not values. A matching gives each object a query of its own.
 """
 

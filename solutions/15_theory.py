@@ -20,7 +20,7 @@ r"""
 2. say which paths a gradient takes through a residual attention layer, and write it by hand (further);
 3. predict what depth does to tokens and gradients, with and without residual connections;
 4. say what one layer of attention cannot do, and what one token can change;
-5. hold a theorem next to what is claimed of it.
+5. compare a theorem with what is claimed for it.
 
 *You need* chapter 03 for attention, 05 for heads and residual connections, 07 for equivariance, 08 for linear attention; norms and derivatives.
 
@@ -64,7 +64,7 @@ def apart(a, b):
 r"""
 ## 1. An average of neighbours
 
-At 0, 1 and 2 someone has measured 1, 3 and 2. What would be measured at 1, where the noise may have been large? Nadaraya and Watson (1964) average all measurements, near ones with more weight. With a **bandwidth** $h$,
+At 0, 1 and 2 someone has measured 1, 3 and 2. What is the true value at 1, if the noise there may have been large? Nadaraya (1964) and, independently, Watson (1964) average all measurements, near ones with more weight. With a **bandwidth** $h$,
 
 $$\hat f(q) = \sum_j w_j\, v_j, \qquad w_j \propto e^{-|q - k_j|^2/2h^2}, \qquad \sum_j w_j = 1$$
 
@@ -103,7 +103,7 @@ Write `nadaraya_watson(query, key, value, bandwidth) -> out`.
 - The weights are as above and sum to 1 over the keys. There is no $\sqrt d$.
 - A query a thousand bandwidths away from every key still gets a finite average.
 
-PyTorch's attention inside is welcome.
+You may use PyTorch's attention inside.
 """
 
 
@@ -146,13 +146,13 @@ for h in (0.02, 0.1, 0.2, 0.5, 2.0):
 r"""
 <details><summary>Answer</summary>
 
-Both ends are bad: 0.053 at 0.02, where it copies the noise, and 0.47 at 2, where it forgets the curve. In the middle, 0.015<!-- shown: 0.053 0.47 0.015 -->. Nothing in the formula says which $h$ is right. In attention nobody sets it: queries and keys are learned, and their length is the bandwidth.
+Both ends are bad: 0.053 at 0.02, where it copies the noise, and 0.47 at 2, where it forgets the curve. In the middle, 0.015<!-- shown: 0.053 0.47 0.015 -->. Nothing in the formula says which $h$ is right. In attention nobody sets it: queries and keys are learned, and their lengths set the bandwidth: longer vectors, narrower kernel.
 
 </details>
 
 Attention is kernel smoothing with the kernel $e^{q\cdot k/\sqrt d}$ instead of a Gaussian. That is true as it stands. It is often shortened to "attention averages what is *near*". Is it?
 
-**Predict.** SDPA with scale $1/h^2$ against `nadaraya_watson`: for keys of one length, for random keys, and for random keys with $-|k|^2/2h^2$ added to the scores. Which are equal?
+**Predict.** Compare SDPA, at scale $1/h^2$, with `nadaraya_watson`: for keys of equal length, for random keys, and for random keys with $-|k|^2/2h^2$ added to the scores. Which are equal?
 """
 
 # %%
@@ -173,9 +173,9 @@ The first and the third. Expand the square:
 
 $$-\tfrac12|q-k|^2 = q\cdot k - \tfrac12|k|^2 - \tfrac12|q|^2$$
 
-The last term is the same for all keys of a query, so the softmax cancels it. The middle one cancels only where all keys have one length. Otherwise a **long** key wins although it is far away: a dot product asks "how far along my direction?", not "how near?".
+The last term is the same for all keys of a query, so the softmax cancels it. The middle one cancels only where all keys have the same length. Otherwise a **long** key wins although it is far away: a dot product asks "how far along my direction?", not "how near?".
 
-So the reading is exact for keys of one length, as QK-norm makes them, or with one more bias.
+So the reading is exact for keys of equal length, as QK-norm makes them, or with an extra bias.
 
 </details>
 """
@@ -262,7 +262,7 @@ Write `hopfield_update(state, patterns, beta) -> state`.
 - One step: softmax over the patterns of beta · pattern·state, times the patterns. No $1/\sqrt d$, no residual connection.
 - `beta` is a number, at least 0. Scores may reach 10,000.
 
-PyTorch's attention inside is a right answer: that is the point.
+Calling PyTorch's attention inside is a correct answer: that is the point.
 """
 
 
@@ -281,9 +281,9 @@ check("hopfield_update", hopfield_update)
 
 # %% [markdown]
 r"""
-Now pictures. The digits of scikit-learn are 8 × 8 pixels; as patterns they lose their common mean and get length 1. The lower half of each is erased, which here means set to that mean; one update fills it in.
+Now pictures. The digits of scikit-learn are 8 × 8 pixels; as patterns they have their common mean subtracted and are scaled to length 1. The lower half of each is erased, which here means set to that mean; one update fills it in.
 
-**Predict.** 200 digits are stored. Which $\beta$ restores more of them exactly, 8 or 128? What will a digit look like that a small $\beta$ answers with?
+**Predict.** 200 digits are stored. Which $\beta$ restores more of them exactly, 8 or 128? What will the answers of a small $\beta$ look like?
 """
 
 # %%
@@ -344,7 +344,7 @@ $$E(\xi) = -\tfrac1\beta \ln\sum_i e^{\beta\, x_i\cdot\xi} + \tfrac12\,\xi\cdot\
 
 The first term is low near a pattern, the second keeps the state from running away. The last two are constants that keep $E$ from going below 0.
 
-**Predict.** What is the slope of $E$ in $\xi$? (The derivative of $\ln\sum e^{s_i}$ in $s$ is a softmax.)
+**Predict.** What is the gradient of $E$ with respect to $\xi$? (The gradient of $\ln\sum e^{s_i}$ with respect to $s$ is a softmax.)
 """
 
 # %% [markdown]
@@ -356,7 +356,7 @@ r"""
 Write `hopfield_energy(state, patterns, beta) -> energy`.
 
 - `state` is `(..., d)`, `patterns` `(N, d)`, the result `(...)`.
-- All four terms belong to it, both constants too. `beta` is above 0.
+- All four terms count, including both constants. `beta` is above 0.
 - It stays finite for scores up to 10,000.
 """
 
@@ -392,16 +392,16 @@ print("any step uphill:", bool((torch.stack(falls).diff(dim=0) > 1e-12).any()))
 r"""
 <details><summary>Answer</summary>
 
-$\nabla E = \xi - \sum_i w_i x_i$: the state minus its update. So an update is one step of gradient descent with a step size of exactly 1, and a theorem of the paper says that such a step never goes uphill. Nearly all of the way is made in the first one: 0.386, then 0.126<!-- shown: 0.386 0.126 -->. Attention takes one step, and then another layer with other matrices goes on.
+$\nabla E = \xi - \sum_i w_i x_i$: the state minus its update. So an update is one step of gradient descent with a step size of exactly 1, and a theorem of the paper says that such a step never goes uphill. Nearly all of the descent happens in the first step: 0.386, then 0.126<!-- shown: 0.386 0.126 -->. Attention takes one step, and then another layer, with other matrices, carries on.
 
 </details>
 """
 
 # %% [markdown]
 r"""
-**Walk.** In the picture the patterns lie in a plane, and shade is the energy. Click where a walk should start, or drag any handle. Then tick *call it attention*: nothing changes but the names.
+**Walk.** In the picture the patterns lie in a plane, and the shading shows the energy. Click where a walk should start, or drag any handle. Then tick *call it attention*: nothing changes but the names.
 
-**Predict**, before you move the slider: how many valleys are there at $\beta = 0.5$? Where does a pattern go that you drag to the middle?
+**Predict**, before you move the slider: how many valleys are there at $\beta = 0.5$? And does a pattern that you drag to the middle keep a valley of its own?
 """
 
 # %% tags=["nbval-ignore-output"] reason="a widget has a new id in every run"
@@ -413,7 +413,7 @@ r"""
 
 One valley, in the middle of the three: every start ends at their mean. From about $\beta = 1$ on each pattern has its own.
 
-A pattern in the middle has no valley. Its products with any state are small, so a longer pattern always outscores it: the lesson of section 1 again, that a dot product is not a distance. The theorem below takes patterns of one length.
+A pattern in the middle has no valley. Its products with any state are small, so a longer pattern always outscores it: the lesson of section 1 again, that a dot product is not a distance. The theorem below assumes patterns of equal length.
 
 </details>
 """
@@ -473,8 +473,8 @@ $e^{q\cdot k}$ has features too, but infinitely many: one for every product of p
 Write `linear_attention_step(state, normaliser, query, key, value) -> (state, normaliser, out)`.
 
 - `state` is `(..., d_k, d_v)`, `normaliser`, `query`, `key` are `(..., d_k)`, `value` is `(..., d_v)`.
-- First the token is added, then its query reads. $\varphi$ is elu + 1; no scale, and nothing is added below.
-- What was handed in stays as it was: return new tensors. A sequence starts from zeros.
+- First the token is added, then its query reads. $\varphi$ is elu + 1; no scale, and nothing is added to the denominator.
+- Do not change the arguments: return new tensors. A sequence starts from zeros.
 """
 
 
@@ -509,7 +509,7 @@ print(f"numbers kept: state {16 * 8 + 16}, cache {200 * (16 + 8)} after 200 toke
 
 # %% [markdown]
 r"""
-The same numbers, from a state that does not grow. It cannot hold everything: $d_k$ directions of keys, and whatever does not fit overlaps. Chapter 08 measured the price on a recall task: with 64 pairs to remember, full attention recalls all, linear attention does not, and it recalls less the smaller its heads are.
+The same numbers, from a state that does not grow. It cannot hold everything: it has room for $d_k$ directions of keys, and whatever does not fit overlaps. Chapter 08 measured the price on a recall task: with 64 pairs to remember, full attention recalls all, linear attention does not, and it recalls less the smaller its heads are.
 """
 
 # %% [markdown]
@@ -517,14 +517,14 @@ r"""
 **Check yourself.** "Transformers are RNNs" is the title of a paper. When is it exact?
 
 - A. Always: every decoder works token by token.
-- B. For causal attention whose weights are a product of finitely many features.
+- B. For causal attention whose unnormalised weights are dot products of finitely many features.
 - C. After training long enough.
 
 <details><summary>Answer</summary>
 
 - A confuses the order of work with a fixed state: a softmax decoder keeps a cache that grows.
 - **B is right.** It is an identity, not an approximation.
-- C: training has no part in it.
+- C: training plays no part in it.
 
 </details>
 """
@@ -594,7 +594,7 @@ Chapter 03 derived the parts. With $\lambda = 1/\sqrt{d_k}$, values $V = xW_V$ a
 2. $dZ = \alpha \circ (d\alpha - \text{rowsum}(\alpha\circ d\alpha))$: the softmax, whose Jacobian is $\partial\alpha_i/\partial z_j = \alpha_i(\delta_{ij} - \alpha_j)$;
 3. $dQ = \lambda\, dZ\, K$, and $dK = \lambda\, dZ^\top Q$.
 
-The same text that offers the short formula has an appendix on this, "Softmax Gradient" and "Attention Backward Pass", whose formulas are lost; those above fill the gap. One survives: $\partial\mathcal L/\partial W_Q = x^\top dQ$. It is right.
+The same text that offers the short formula has an appendix on this, "Softmax Gradient" and "Attention Backward Pass", whose formulas are missing; those above fill the gap. One survives: $\partial\mathcal L/\partial W_Q = x^\top dQ$. It is right.
 """
 
 # %% [markdown]
@@ -642,7 +642,7 @@ true = torch.autograd.grad(leaves[0] + out, leaves, g)
 print("grad_x: ", apart(attention.residual_attention_backward(x, W_q, W_k, W_v, g), true[0]))
 dq, dk, dv = attention.attention_backward(x @ W_q, x @ W_k, x @ W_v, g)
 for name, ours, autograd in zip(("W_Q", "W_K", "W_V"), (dq, dk, dv), true[1:], strict=True):
-    print(f"x.T @ d{name[-1]}:", apart((x.mT @ ours)[0], autograd), f"from autograd's d{name}")
+    print(f"x.T @ d{name[-1]} and autograd's d{name}:", apart((x.mT @ ours)[0], autograd))
 terms = {"past": g, "query": dq @ W_q.mT, "key": dk @ W_k.mT, "value": dv @ W_v.mT}
 print("lengths:", ", ".join(f"{name} {term.norm():.1f}" for name, term in terms.items()))
 weights = attention.attention_weights(q, k)
@@ -653,9 +653,9 @@ print("rowsum(α dα) and rowsum(g O):",
 r"""
 <details><summary>Answer</summary>
 
-The residual path, 13.3. Those by queries and keys, 4.4 and 5.3, are nearly as long as the one by values<!-- shown: 13.3 4.4 5.3 -->, and they are what teaches a head where to look.
+The residual path, 13.3. Those through queries and keys, 4.4 and 5.3, are nearly as long as the one through values<!-- shown: 13.3 4.4 5.3 -->, and they are what teaches a head where to look.
 
-The last line is what FlashAttention's backward pass lives on (chapter 09): the correction of the softmax can be had from the output, without the table of weights.
+The last line is what FlashAttention's backward pass relies on (chapter 09): the correction of the softmax can be computed from the output, without the table of weights.
 
 </details>
 """
@@ -804,9 +804,9 @@ _ = axes.set(ylim=(1e-16, 200), xlim=(0, 29.5))
 r"""
 <details><summary>Answer</summary>
 
-Only the residual connection. Alone, attention is at rounding after four layers, and the exponent more than triples from layer to layer: 0.019, then 1e-07, then nothing<!-- shown: 0.019 1e-07 -->. An MLP works on each token by itself, and equal tokens stay equal. LayerNorm slows it a little. (The floor at 2e-16 is rounding, not a finding.)
+Only the residual connection. Alone, attention is at rounding after four layers, and the exponent more than triples from layer to layer: 0.019, then 1e-07, then nothing<!-- shown: 0.019 1e-07 -->. An MLP works on each token separately, and equal tokens stay equal. LayerNorm slows it a little. (The floor at 2e-16 is rounding, not a finding.)
 
-Is "attention needs residual connections" the end of it? With the residual alone the distance still falls, slowly, to 0.011 after 24 layers, because what is added becomes the same for all. With MLP and pre-LN beside it, as in a real block, 0.51 is left<!-- shown: 0.011 0.51 -->.
+Is "attention needs residual connections" the end of it? With the residual alone the distance still falls, slowly, to 0.011 after 24 layers, because what is added becomes the same for all. With an MLP and pre-LN as well, as in a real block, 0.51 is left<!-- shown: 0.011 0.51 -->.
 
 </details>
 """
@@ -845,7 +845,7 @@ After the first `a` and after `b` nothing: they have not been seen before. After
 
 Write `induction_prediction(tokens, num_symbols) -> prediction`.
 
-- `tokens` is `(B, L)`, whole numbers from 0 to `num_symbols` - 1; the result is `(B, L, num_symbols)`, of the default float dtype.
+- `tokens` is `(B, L)`, whole numbers from 0 to `num_symbols` - 1; the result is `(B, L, num_symbols)`, in the default float dtype.
 - Row $i$ is the mean, over all $j < i$ with `tokens[j] == tokens[i]`, of the one-hot vector of `tokens[j + 1]`. Here $j + 1 = i$ is allowed.
 - Where there is no such $j$, zeros.
 """
@@ -869,7 +869,7 @@ check("induction_prediction", induction_prediction)
 
 # %% [markdown]
 r"""
-Now the same by attention. The match asks: does the token *before* key $j$ equal mine? But key $j$ is made of token $j$ alone. So a first layer must bring each token its predecessor; only then can a second layer compare. Two layers, with weights set by hand:
+Now the same with attention. The match asks: does the token *before* key $j$ equal mine? But key $j$ is computed from token $j$ alone. So a first layer must bring each token its predecessor; only then can a second layer compare. Two layers, with weights set by hand:
 
 1. each position attends to the one before it, and writes that token into a second part of its stream;
 2. the query is the token, the key the second part, the value the token. Position 0 has no predecessor: its key scores half of a match and its value is zero, so a query that finds nothing rests there.
@@ -896,11 +896,11 @@ for scale in (2.0, 8.0, 32.0, 128.0):
 r"""
 <details><summary>Answer</summary>
 
-With a finite scale it never equals the rule, but comes as near as one likes: the difference falls exponentially with the scale, and at 128 it is float32's rounding. Two layers can do it. One layer *of attention alone* has no way to: its score of a pair depends on those two tokens and their positions, and not on what stands before the key.
+With a finite scale it never equals the rule, but comes as close as you like: the difference falls exponentially with the scale, and at 128 it is float32's rounding. Two layers can do it. One layer *of attention alone* has no way to: its score of a pair depends on those two tokens and their positions, and not on what comes before the key.
 
 </details>
 
-Does training find it? The model of chapter 13, attention only, reads random segments that repeat; it is asked for the next token where the current one was seen before. Guessing is right in 0.03 of all cases.
+Does training find it? The model of chapter 13, attention only, reads random segments that repeat; it is asked for the next token where the current one was seen before. A guess is right with probability 0.03.
 
 **Predict.** One layer with four heads, two layers with one head: how often is each right?
 """
@@ -934,7 +934,7 @@ Width does not replace depth here. What one layer lacks is a step in between. Ch
 r"""
 ## 9. One token among many
 
-How much can *one* token change the output of *one* head? By its value, as much as its weight. Take keys and queries of length $\sqrt d$, so that scores are bounded, and give one token the best key there is: the query itself.
+How much can *one* token change the output of *one* head? Roughly in proportion to its weight. Take keys and queries of length $\sqrt d$, so that scores are bounded, and give one token the best key there is: the query itself.
 
 **Predict.** From 128 to 2048 tokens, does its weight stay, fall like $1/\sqrt n$, or like $1/n$? What if the scale grows like $\ln n$? And if all weight goes to the best key ("hard")?
 """
@@ -961,14 +961,14 @@ for kind in ("soft", "scale · ln n", "hard"):
 r"""
 <details><summary>Answer</summary>
 
-Like $1/n$: from 0.21 to 0.016, slope -0.93<!-- shown: 0.210 0.016 -0.93 -->. A bounded score can be at most a constant factor above the others, and there are more and more of those. Hahn (2020) makes a theorem of it: in a fixed network of soft attention and smooth parts, one token's influence vanishes as the text grows, so it cannot stay *sure* of an answer that hangs on one token. With a scale of $\ln n$, or with hard attention, the influence stays (Chiang and Cholak, 2022).
+Like $1/n$: from 0.21 to 0.016, slope -0.93<!-- shown: 0.210 0.016 -0.93 -->. With bounded scores, one weight can be at most a constant factor larger than the others, and there are more and more of those. Hahn (2020) makes a theorem of it: in a fixed network of soft attention and smooth parts, one token's influence vanishes as the text grows, so it cannot stay *sure* of an answer that depends on one token. With a scale of $\ln n$, or with hard attention, the influence stays (Chiang and Cholak, 2022).
 
 </details>
 """
 
 # %% [markdown]
 r"""
-Some answers hang on a single token. **Parity**: is the number of ones odd? Flip any one bit, and the answer flips. **Majority** (more ones than zeros?) seldom flips with a single bit.
+Some answers depend on a single token. **Parity**: is the number of ones odd? Flip any one bit, and the answer flips. **Majority** (more ones than zeros?) seldom flips with a single bit.
 
 **Predict.** A Transformer of two layers with feed-forward parts, width 32, is trained on either task, with strings of 4, 8, 12 and 16 bits, for 600 steps each. Where does it succeed?
 """
@@ -987,7 +987,7 @@ for task in ("parity", "majority"):
 r"""
 <details><summary>Answer</summary>
 
-Majority everywhere. Parity at 4 bits only; from 8 on it is right about half of the time, which is guessing, with all three seeds. At 8 five times the steps change little: 0.45 to 0.60<!-- shown: 1.000 0.506 0.450 0.601 -->. Of 8 bits there are only 256 strings, and each was seen more than a hundred times: they were not even memorised.
+Majority everywhere. Parity at 4 bits only; from 8 on it is right about half of the time, which is guessing, with all three seeds. At 8 five times the steps change little: 0.45 to 0.60<!-- shown: 1.000 0.506 0.450 0.601 -->. There are only 256 strings of 8 bits, and each was seen more than a hundred times: they were not even memorised.
 
 What this shows: *this training, at this budget*, fails. What it does not show: that a Transformer cannot compute parity. Hahn's theorem is about one network at all lengths, and about being sure; Chiang and Cholak build one that is right at all lengths, by margins that shrink. For one fixed length the weights are easy:
 
@@ -1071,7 +1071,7 @@ A polynomial is a universal approximator as well. The theorem excludes a reason 
 
 # %% [markdown]
 r"""
-**Predict.** A layer without positions: can it learn to reverse a sequence? To sort it? To sum up all tokens so far?
+**Predict.** A layer without positions: can it learn to reverse a sequence? To sort it? To add up all tokens so far?
 """
 
 # %%
@@ -1092,7 +1092,7 @@ for name, task in tasks.items():
 r"""
 <details><summary>Answer</summary>
 
-None of the three: they depend on places, and a layer without positions treats all places alike. "Sorted" is the surprising one. Its *result* does not depend on the order of the input, and so the first place always gets the smallest; but an equivariant layer must move its outputs along with its inputs. It can give each token its rank, and that is as near as it gets.
+None of the three: they depend on places, and a layer without positions treats all places alike. "Sorted" is the surprising one. Its *result* does not depend on the order of the input, and so the first place always gets the smallest; but an equivariant layer must move its outputs along with its inputs. It can give each token its rank, and that is as close as it can get.
 
 </details>
 """
@@ -1122,7 +1122,7 @@ for name, mask in masks.items():
 r"""
 <details><summary>Answer</summary>
 
-Two layers with 766 connections, the star, do what 65,536 do in one; a plain window needs 32<!-- shown: 766 65536 32 -->. So *one layer* of a sparse pattern is weaker, and a stack need not be: Zaheer et al. (2020) prove that every pattern which contains a star is still universal, and Yun et al. (2020b) the same for other patterns of $O(n)$ connections. What passes through a hub, though, has to fit into its width.
+Two layers with 766 connections, the star, do what 65,536 do in one; a plain window needs 32<!-- shown: 766 65536 32 -->. So *one layer* of a sparse pattern is weaker, and a stack need not be: Zaheer et al. (2020) prove that every pattern that contains a star is still universal, and Yun et al. (2020b) the same for other patterns of $O(n)$ connections. What passes through a hub, though, has to fit into its width.
 
 The paper by Alon and Yahav is about something else. Its abstract: "GNNs are susceptible to a bottleneck when aggregating messages across a long path", GNNs being graph neural networks. It states no lower bound on attention.
 
@@ -1237,8 +1237,8 @@ note
 r"""
 ## Recap
 
-1. Attention averages values. It is Gaussian smoothing exactly where keys have one length; a step of a modern Hopfield network exactly where keys are values; a recurrent network exactly where the weights are a product of finitely many features.
-2. $\partial\mathcal L/\partial x$ has four terms: past the layer, and by query, key and value. $g + \alpha^\top g$ is exact for fixed weights and $W_V = I$ only.
+1. Attention averages values. It is Gaussian smoothing exactly where keys have equal length; a step of a modern Hopfield network exactly where keys are values; a recurrent network exactly where the unnormalised weights are dot products of finitely many features.
+2. $\partial\mathcal L/\partial x$ has four terms: past the layer, and through query, key and value. $g + \alpha^\top g$ is exact for fixed weights and $W_V = I$ only.
 3. The skip connection is the residual's. Without it tokens and gradients become equal within a few layers; neither MLP nor LayerNorm stops that. With it alone they still grow alike, slowly.
 """
 
@@ -1247,7 +1247,7 @@ r"""
 4. One layer compares pairs; to match what stood *before* a key takes two. One token's weight falls like $1/n$ where scores are bounded.
 5. "Universal" means: constant width, growing depth, continuous functions on a compact set. It says nothing about learning, size or other lengths. Few connections are enough for a stack; a citation is worth opening.
 
-**Next**: chapter 16 lets texts grow long.
+**Next**: chapter 16 turns to long texts.
 """
 
 # %% [markdown]

@@ -12,14 +12,14 @@
 
 # %% [markdown]
 r"""
-# Share one attention out: long context, many devices
+# Split one attention: long context, many devices
 
 *You will be able to*
 
-1. let queries stay and keys travel: write ring attention, and show that it equals one process, forward and backward;
+1. let queries stay and keys travel: write ring attention, and show that it gives what one process gives, forward and backward;
 2. balance a causal mask over ranks, and say who multiplies what at which step;
 3. tell the two kinds of parallel attention apart, by sequence and by heads, and count what each sends;
-4. say what a million tokens need, from formulas;
+4. work out from formulas what a million tokens need;
 5. stream without end, mix local with global layers, and read from a memory (further).
 
 *You need* chapter 06 for masks, 09 for the online softmax, 10 for the cache; the further sections use 07 and 08.
@@ -59,7 +59,7 @@ def apart(a, b):
 r"""
 ## 1. Pass the keys on
 
-A long text does not fit on one device. Cut it into $P$ runs of $n/P$ tokens and give one run to each of $P$ processes, the **ranks** $0, \dots, P-1$. Norms, projections and feed-forward layers treat each token on its own: nobody needs anybody. Attention does. A query wants the keys and values of all tokens.
+A long text does not fit on one device. Cut it into $P$ runs of $n/P$ tokens and give one run to each of $P$ processes, the **ranks** $0, \dots, P-1$. Norms, projections and feed-forward layers treat each token on its own, so no rank needs another. Attention is different: a query needs the keys and values of all tokens.
 """
 
 # %% [markdown]
@@ -114,7 +114,7 @@ r"""
 **Check yourself.** Why do keys and values travel, and not the queries?
 
 - A. Queries are larger.
-- B. Either could; who sends the queries round has to send the unfinished outputs round with them.
+- B. Either could, but whoever sends the queries round has to send the unfinished outputs round with them.
 - C. A query needs its own key first.
 
 <details><summary>Answer</summary>
@@ -167,7 +167,7 @@ This form has an advantage: any kernel that returns its lse can do the block.
 
 # %% [markdown]
 r"""
-Now the mask. A block of keys may lie before all of a rank's queries, behind all of them, or across. The place of a key *in its block* says nothing. What counts is where query and key stand in the text, so both carry their **positions**: key $j$ is seen by query $i$ when `key_positions[j] <= query_positions[i]`.
+Now the mask. A block of keys may lie before all of a rank's queries, after all of them, or overlap them. The place of a key *in its block* says nothing. What counts is where query and key are in the text, so both carry their **positions**: key $j$ is seen by query $i$ when `key_positions[j] <= query_positions[i]`.
 
 **Predict.** A query sees no key of the first block that arrives: its lse is $-\infty$, and so is the block's. What does the formula for `out` give?
 """
@@ -181,7 +181,7 @@ print("lse:", total.item(), " share of the old part:", (nothing - total).exp().i
 r"""
 <details><summary>Answer</summary>
 
-$e^{-\infty - (-\infty)}$ is not a number, and every later sum with it is not either. Such rows must be left as they are.
+$e^{-\infty - (-\infty)}$ is not a number, and neither is any later sum that includes it. Such rows must be left as they are.
 
 </details>
 """
@@ -195,9 +195,9 @@ r"""
 Write `ring_attention_step(out, lse, query, key, value, query_positions, key_positions) -> (out, lse)`.
 
 - `query` is `(B, H, L, d_k)`, `key` is `(B, H, S, d_k)`, `value` is `(B, H, S, d_v)`; positions are `(L,)` and `(S,)`, in any order.
-- `out` `(B, H, L, d_v)` and `lse` `(B, H, L)` are of the blocks so far; at the start zeros and $-\infty$. Scores are scaled.
-- A query that sees none of the block keeps its row.
-- Multiply only queries that see some key of the block, with keys that some query sees: a block of the future costs nothing.
+- `out` `(B, H, L, d_v)` and `lse` `(B, H, L)` are the results for the blocks so far, at the start zeros and $-\infty$. Scores are scaled.
+- A query that sees no key of the block keeps its row.
+- Multiply only queries that see some key of the block with keys that some query sees: a block of the future costs nothing.
 """
 
 
@@ -232,13 +232,13 @@ r"""
 So far one process played all ranks. Now they are processes of their own, which share nothing and talk through `torch.distributed`: on a CPU by its backend gloo, on GPUs by nccl. `run_ranks(job, world_size, *args)` starts them, gives each its rank, and returns what the jobs returned:
 
 - a job is a function in a module: a fresh process cannot import a notebook. A function that you wrote here can be an *argument*: it is sent by value, with `cloudpickle`;
-- each rank computes with one thread; tensors are made contiguous before they are handed over, which gloo demands;
-- a barrier stands at the end: a rank that left early would break its neighbours' last sends.
+- each rank computes with one thread; tensors are made contiguous before they are handed over, as gloo requires;
+- there is a barrier at the end: a rank that left early would break its neighbours' last sends.
 """
 
 # %% [markdown]
 r"""
-**Predict.** Forward and backward, 2 and 4 processes, with and without a causal mask: how far from one process?
+**Predict.** Forward and backward, 2 and 4 processes, with and without a causal mask: how far are the results from those of one process?
 """
 
 # %%
@@ -265,7 +265,7 @@ PyTorch has a ring of its own, still marked as experimental. The course's tests 
 
 # %% [markdown]
 r"""
-The backward pass is a ring as well. A block's keys and values go round once more, and their gradients travel with them: each rank adds its share. After the last step one rotation more brings the gradients home, so they make $P$ rotations where the block made $P - 1$.
+The backward pass is a ring as well. A block's keys and values go round once more, and their gradients travel with them: each rank adds its share. After the last step one more rotation brings the gradients home, so they make $P$ rotations where the block made $P - 1$.
 
 The same job starts without a notebook, by the command that a cluster would use:
 
@@ -276,7 +276,7 @@ torchrun --standalone --nproc-per-node 4 -m course_utils.distributed.jobs
 
 # %% [markdown]
 r"""
-**Predict.** Under a causal mask rank 0 needs no block but its own. May it leave after step 0, or at least stop handing on?
+**Predict.** Under a causal mask rank 0 needs no block but its own. May it leave after step 0, or at least stop passing blocks on?
 
 <details><summary>Answer</summary>
 
@@ -399,16 +399,16 @@ Rank 0 multiplies its *late* run with both runs of rank 3; its early run sees no
 
 </details>
 
-Positions of all ranks are known everywhere, so nobody has to send them.
+Every rank knows the positions of all ranks' tokens, so they need not be sent.
 """
 
 # %% [markdown]
 r"""
 ## 5. Heads instead of tokens
 
-There is another way to share one attention out: by **heads**. They do not need each other until the output projection. Two schemes use that.
+There is another way to split one attention: by **heads**. They do not need each other until the output projection. Two schemes use that.
 
-*Ulysses* (Jacobs et al., 2023) keeps the text split between layers. Before attention an **all-to-all** trades shards of the tokens with all heads for shards of the heads with all tokens; then each rank runs plain attention; then another all-to-all goes back.
+*Ulysses* (Jacobs et al., 2023) keeps the text split between layers. Before attention an **all-to-all** trades shards of the tokens with all heads for shards of the heads with all tokens; then each rank runs plain attention; then another all-to-all undoes the exchange.
 
 *Tensor parallelism* (Megatron-LM; Shoeybi et al., 2019) splits the weights: a rank has the columns of $W_q$, $W_k$, $W_v$ that make its heads, and the rows of $W_o$ that read them. Every rank has all tokens. The outputs are partial sums, which an **all-reduce** adds up.
 """
@@ -433,7 +433,7 @@ r"""
 
 *Difficulty · importance · minutes*
 
-Write `sequence_to_heads(shards) -> list`: Ulysses' all-to-all, seen from above.
+Write `sequence_to_heads(shards) -> list`: Ulysses' all-to-all, as one function over all ranks.
 
 - `shards[r]` is `(B, H, n_r, d)`: all heads of rank $r$'s tokens; the $n_r$ may differ. Ranks are in the order of the text.
 - Entry $r$ of the result is `(B, H / P, n, d)`: heads $rH/P$ to $(r + 1)H/P - 1$ of all $n = \sum_r n_r$ tokens, in the order of the text.
@@ -461,7 +461,7 @@ check("sequence_to_heads", sequence_to_heads)
 r"""
 What does each way send? A formula can be wrong, so count: every tensor that a rank hands to the backend, in bytes, in 4 real processes. (Megatron's all-reduce is written with the same rotation here, so that it can be counted; it is compared with the backend's own.)
 
-**Predict.** One sequence of 64 tokens, 4 heads of width 8, as many key/value heads, 8 bytes a number. Which of ring, Ulysses and tensor parallelism sends least?
+**Predict.** One sequence of 64 tokens, 4 heads of width 8, as many key/value heads, 8 bytes per number. Which of ring, Ulysses and tensor parallelism sends least?
 """
 
 # %%
@@ -494,7 +494,7 @@ print(
 r"""
 <details><summary>Answer</summary>
 
-Ulysses, 12,288 bytes each way<!-- shown 2: 12,288 -->; the ring sends twice that forward, and more than four times that backward, where gradients travel too<!-- shown 2: 24,576 57,344 -->. All counts equal the formula, to the byte. It is no ranking for all sizes: with few key/value heads the ring's blocks shrink, the other two hardly do. Section 7 works that out.
+Ulysses, 12,288 bytes each way<!-- shown 2: 12,288 -->; the ring sends twice that forward, and more than four times that backward, where gradients travel too<!-- shown 2: 24,576 57,344 -->. All counts equal the formula, to the byte. The ranking does not hold for all sizes: with few key/value heads the ring's blocks shrink, what Ulysses sends falls by at most half, and tensor parallelism sends the same. Section 7 works that out.
 
 </details>
 
@@ -511,9 +511,9 @@ There are two kinds, and only one of them splits the model. Tensor parallelism s
 r"""
 ## 6. A million tokens on paper
 
-What does a text of a million tokens need? Take one published shape, that of Llama 3 8B (Grattafiori et al., 2024): 32 layers, $d_\text{model}$ 4096, 32 query heads and 8 key/value heads of width 128, two bytes a number.
+What does a text of a million tokens need? Take one published shape, that of Llama 3 8B (Grattafiori et al., 2024): 32 layers, $d_\text{model}$ 4096, 32 query heads and 8 key/value heads of width 128, two bytes per number.
 
-**Predict.** How many gigabytes is its cache? And of all floating-point operations of one causal pass over the text, which share is attention's two matrix products: 6, 50 or 95 %?
+**Predict.** How many gigabytes is its cache? And what share of all floating-point operations of one causal pass over the text goes to attention's two matrix products: 6, 50 or 95%?
 """
 
 # %%
@@ -533,11 +533,11 @@ print(f"of all: {tables / (tables + weights):.0%}")
 r"""
 <details><summary>Answer</summary>
 
-131 GB, eight times the model itself<!-- shown: 131 16 -->; and attention takes 95 % of the operations, 17.5 times the weights' share<!-- shown: 95% 17.5 -->. At the few thousand tokens of chapter 12 it was the other way round.
+131 GB, eight times the model itself<!-- shown: 131 16 -->; and attention takes 95% of the operations, 17.5 times the weights' share<!-- shown: 95% 17.5 -->. At the few thousand tokens of chapter 12 it was the other way round.
 
 </details>
 
-**Find the error.** A published list names as the challenge of long contexts: "the $O(n^2)$ attention matrix in memory."
+**Find the error.** A published list names this as the challenge of long contexts: "the $O(n^2)$ attention matrix in memory."
 
 <details><summary>Answer</summary>
 
@@ -548,11 +548,11 @@ One such table would take 2,000 GB<!-- shown: 2,000 -->, but since flash kernels
 
 # %% [markdown]
 r"""
-Now share it out. At each step of a ring a rank multiplies its $n/P$ queries with a block of $n/P$ keys, and meanwhile hands that block on. The hand-over is hidden as long as the arithmetic takes longer:
+Now split it over ranks. At each step of a ring a rank multiplies its $n/P$ queries with a block of $n/P$ keys, and meanwhile hands that block on. The hand-over is hidden as long as the arithmetic takes longer:
 
 $$\frac{4\,(n/P)^2\,H\,d_k}{F} \;\ge\; \frac{2\,(n/P)\,H_{kv}\,d_k\,b}{B} \quad\Longleftrightarrow\quad \frac nP \ge \frac{b\,H_{kv}\,F}{2\,H\,B}$$
 
-for $F$ operations and $B$ bytes a second, $b$ bytes a number. Take $F = 400 \cdot 10^{12}$ and $B = 50 \cdot 10^9$ for a device and its link; put in your own.
+for $F$ operations and $B$ bytes per second, and $b$ bytes per number. Take $F = 400 \cdot 10^{12}$ and $B = 50 \cdot 10^9$ for a device and its link; put in your own.
 
 **Predict.** From how many tokens per rank is the hand-over hidden: 200, 2,000, or 200,000?
 """
@@ -576,7 +576,7 @@ r"""
 
 From 2,000<!-- shown: 2,000 -->: at a million tokens on 64 ranks each has nearly eight times as many. A causal zig-zag multiplies half of each block, so it needs 4,000. With a key/value head for each query head it would be four times as much, 8,000<!-- shown: 8,000 -->.
 
-With 8 ranks tensor parallelism sends 14.3 GB in every layer, the ring 3.6, Ulysses 2.2<!-- shown: 14.3 3.6 2.2 -->. At 64 ranks the ring alone is left: 8 key/value heads are not enough for the others. The cache shrinks to 2.0 GB per rank<!-- shown: 2.0 -->.
+With 8 ranks tensor parallelism sends 14.3 GB in every layer, the ring 3.6, Ulysses 2.2<!-- shown: 14.3 3.6 2.2 -->. At 64 ranks only the ring is left: 8 key/value heads are not enough for the others. The cache shrinks to 2.0 GB per rank<!-- shown: 2.0 -->.
 
 These are formulas. Nobody here has a million tokens on 64 devices.
 
@@ -589,7 +589,7 @@ r"""
 
 <details><summary>Answer</summary>
 
-2,000 tokens per rank: just on the edge. With a slower link, or a causal mask with zig-zag, each step waits for the hand-over. A shorter text is better off on fewer ranks.
+Arithmetic and link alike: 2,000 tokens per rank is just where the two take equally long. With a slower link, or a causal mask with zig-zag, each step waits for the hand-over. A shorter text is better off on fewer ranks.
 
 </details>
 """
@@ -598,9 +598,9 @@ r"""
 r"""
 ## 7. Count what is sent
 
-Section 5 has compared counts with `communication_bytes`. Now derive it. Let $u$ be the bytes of one head of one rank's tokens, $B \cdot n/P \cdot d_k \cdot b$. Then keys and values of a rank are $2 H_{kv} u$.
+Section 5 compared counts with `communication_bytes`. Now derive it. Let $u$ be the bytes of one head of one rank's tokens, $B \cdot n/P \cdot d_k \cdot b$. Then the keys and values of a rank are $2 H_{kv} u$.
 
-**Predict.** Ulysses sends of queries, keys, values and outputs what the other ranks need. A rank has all heads of its tokens and keeps one share in $P$. What is left to send, forward?
+**Predict.** Of the queries, keys, values and outputs, Ulysses sends what the other ranks need. A rank has all heads of its tokens and keeps one share in $P$. What is left to send, forward?
 """
 
 # %% [markdown]
@@ -662,7 +662,7 @@ r"""
 
 # %% mystnb={"image": {"alt": "Bytes that one rank sends per layer and token of a rank, forward, against 2, 4, 8 and 16 ranks. Tensor parallelism rises steepest. The ring stays below Ulysses, which ends at 8 ranks, and goes on alone to 16."}}
 ranks = (2, 4, 8, 16)
-title = "64 query heads, 8 of keys and values:\nUlysses ends before it is the cheaper"
+title = "64 query heads, 8 of keys and values:\nUlysses ends before it gets cheaper"
 axes = plotting.new_figure(title, "ranks", "KB sent per own token")
 plotting.power_axis(axes, ranks)
 shown = {
@@ -689,7 +689,7 @@ The ring, as long as $P < 1 + H/H_{kv}$, which is 9 here; above it Ulysses. But 
 r"""
 ## 8. When is it faster?
 
-Equal results are not the purpose; time is. Recorded: processor time of the *slowest* rank, forward, over that of one process which calls SDPA with `is_causal`; 4 heads of 64, float32. (Against a dense masked table every ring looks good.)
+Equal results are not the purpose; time is. Recorded: processor time of the *slowest* rank, forward, over that of one process that calls SDPA with `is_causal`; 4 heads of 64, float32. (Against a dense masked table every ring looks good.)
 
 **Predict.** At which length is a ring of 2 worth it: 512, 2,048, 8,192? How close to $1/P$ do 2 and 4 ranks come at 8,192?
 """
@@ -731,9 +731,9 @@ _ = axes.set(xlim=(430, 34_000), ylim=(0, 1.1))
 r"""
 <details><summary>Answer</summary>
 
-At 512 a ring of 2 gains hardly anything, 0.94: handing over and joining cost nearly what is saved. From 2,048 on it is worth it, 0.70, and at 8,192 it has reached 0.53 where $1/P$ is 0.50; four ranks reach 0.31 of 0.25<!-- shown 2: 0.94 0.70 0.53 0.31 -->. What is handed over grows with $n$, the arithmetic with $n^2$.
+At 512 a ring of 2 gains hardly anything, 0.94: handing over and joining cost nearly what is saved. From 2,048 on it is worth it, 0.70, and at 8,192 it has reached 0.53 where $1/P$ is 0.50; four ranks reach 0.31 where $1/P$ is 0.25<!-- shown 2: 0.94 0.70 0.53 0.31 -->. What is handed over grows with $n$, the arithmetic with $n^2$.
 
-Contiguous, four ranks stay at 0.50, and the busiest of them takes 3.93 times the time of the least busy; with zig-zag 1.07 times<!-- shown 2: 0.50 3.93 1.07 -->.
+Contiguous, four ranks stay at 0.50. At 4,096 tokens the busiest of them takes 3.93 times the time of the least busy; with zig-zag, 1.07 times<!-- shown 2: 0.50 3.93 1.07 -->.
 
 Processor time leaves out waiting: for the slowest, and for the link. By the clock a ring does worse than this.
 
@@ -744,7 +744,7 @@ Processor time leaves out waiting: for the slowest, and for the link. By the clo
 r"""
 ## 9. When a rank fails
 
-In a ring of thousands of devices some device fails every day. The neighbours notice first, and what they report is *their* trouble: a lost connection, by somebody.
+In a ring of thousands of devices some device fails every day. The neighbours notice first, and what they report is *their* trouble: that they have lost a connection to someone.
 
 **Predict.** Rank 2 of 4 raises an error, ends, is killed, or hangs. Which of the four can its neighbours tell from a slow rank, without waiting for a timeout?
 """
@@ -760,7 +760,7 @@ for fault in faults.FAULTS:
 r"""
 <details><summary>Answer</summary>
 
-The first three: the connection breaks. A rank that hangs keeps it open, and only time tells; so every group needs a timeout. `run_ranks` names the rank at fault and not the one that complained first: the one that raised something else than a lost connection, or ended without a report, or reported nothing in time. Then it ends all the others; no process is left.
+The first three: the connection breaks. A rank that hangs keeps it open, and only time will tell; so every group needs a timeout. `run_ranks` names the rank at fault and not the one that complained first: the one that raised something other than a lost connection, or ended without a report, or reported nothing in time. Then it ends all the others; no process is left.
 
 </details>
 
@@ -768,7 +768,7 @@ The first three: the connection breaks. A rank that hangs keeps it open, and onl
 
 <details><summary>Answer</summary>
 
-Rank 0, which waits for what rank 3 should send, and rank 2, whose block nobody takes; behind them, in time, all. Rank 3 itself looks healthy. Count rotations first when a ring hangs.
+Rank 0, which waits for what rank 3 should send, and rank 2, whose block nobody takes; in time, every rank still in the loop. Rank 3 itself looks healthy. Count rotations first when a ring hangs.
 
 </details>
 """
@@ -777,9 +777,9 @@ Rank 0, which waits for what rank 3 should send, and rank 2, whose block nobody 
 r"""
 ## 10. A stream without end
 
-Many devices are one answer. The other is to forget. A rolling cache (chapter 10) keeps the last `window` keys and a few **sinks**, the first tokens of the text. Two questions remain: do sinks matter, and by which positions is RoPE turned?
+Many devices are one answer. The other is to forget. A rolling cache (chapter 10) keeps the last `window` keys and a few **sinks**, the first tokens of the text. Two questions remain: do sinks matter, and which positions should RoPE rotate by?
 
-After 1,000 tokens the window holds keys 941 to 1,000. Turned by their positions *in the text*, a sink is 1,000 steps away, farther than any distance of the training. StreamingLLM (Xiao et al., 2024) turns by the *place in the cache*.
+After 1,000 tokens a window of 60 holds keys 941 to 1,000. If keys are rotated by their positions *in the text*, a sink is 1,000 steps away, farther than any distance seen in training. StreamingLLM (Xiao et al., 2024) rotates by the *place in the cache*.
 
 **Predict.** A window of 3 and 2 sinks. Query 5 has just been appended; tokens count from 0. Which keys are held, at which places?
 """
@@ -802,7 +802,7 @@ Keys 0, 1, 3, 4, 5, at places 0 to 4; key 2 is gone (-1). No distance exceeds `n
 Write `streaming_positions(num_tokens, window, num_sinks) -> places`, long `(num_tokens, num_tokens)`.
 
 - Entry `[i, j]`: the place in the cache, from 0, of key $j$ when query $i$ has just been appended; -1 where it is not held.
-- Held are the first `num_sinks` keys and the last `window >= 1`, the query's own among these, none twice.
+- The first `num_sinks` keys and the last `window >= 1` keys are held, the query's own among the latter, and none twice.
 - Places follow the text's order, without gaps.
 """
 
@@ -824,9 +824,9 @@ check("streaming_positions", streaming_positions)
 
 # %% [markdown]
 r"""
-Now two models, each of two layers with RoPE, trained on 64 tokens and read to 1,024 through caches of 64 keys. One learned plain text. The other learned segments of random symbols that repeat behind a start token; it reads segments of 16, each said twice. The second copy it can know, the first it cannot. Recorded for three seeds, as perplexity, $e^\text{loss}$.
+Now two models, each of two layers with RoPE, trained on 64 tokens and run up to 1,024 with caches of 64 keys. One learned plain text. The other learned segments of random symbols that repeat after a start token; it reads segments of 16, each given twice. It can predict the second copy, but not the first. Recorded for three seeds, as perplexity, $e^\text{loss}$.
 
-**Predict.** For which model does it matter to evict the first tokens? And what is worse: to evict them, or to keep everything, positions and all?
+**Predict.** For which model does evicting the first tokens matter? And which is worse: evicting them, or keeping everything, positions and all?
 """
 
 # %%
@@ -848,9 +848,9 @@ for run in record["sinks"]:
 r"""
 <details><summary>Answer</summary>
 
-For the second. Most of its heads rest on the start token where there is nothing to copy. Without it the copies are at 1.13, with it at 1.10, and the first copies at more than twice the perplexity. The text model has no such habit, since its training texts began anywhere: 4.17 with sinks and without<!-- shown: 1.13 1.10 4.17 -->.
+For the second. Most of its heads rest on the start token where there is nothing to copy. Without it the second copies are at 1.13 instead of 1.10, and the first copies have more than twice the perplexity. The text model has no such habit, since its training texts began anywhere: 4.17 with sinks and without<!-- shown: 1.13 1.10 4.17 -->.
 
-To keep everything is worse by far: 27.49 and 222<!-- shown: 27.49 222 -->; the distances were never trained. And sinks turned by their positions in the text do harm: 6.13<!-- shown: 6.13 -->.
+Where something can be predicted, keeping everything is far worse: 27.49 and 222<!-- shown: 27.49 222 -->; the distances were never trained. And sinks turned by their positions in the text do harm: 6.13<!-- shown: 6.13 -->.
 
 These models are small, and so is what eviction costs the copies. Xiao et al. report that large language models break down without their first tokens.
 
@@ -863,7 +863,7 @@ r"""
 
 <details><summary>Answer</summary>
 
-Ring Attention and StreamingLLM came in 2023. "Incremental" is what any cache does; what StreamingLLM added is that a window alone breaks models that rest on their first tokens, and that a few sinks, turned by place, repair them.
+Ring Attention and StreamingLLM came in 2023. "Incremental" is what any cache does; what StreamingLLM added is the finding that a window alone breaks models that rest on their first tokens, and that a few sinks, rotated by place, repair them.
 
 </details>
 """
@@ -872,7 +872,7 @@ Ring Attention and StreamingLLM came in 2023. "Incremental" is what any cache do
 r"""
 ## 11. Stretch what was trained
 
-Chapter 07 stretched RoPE without training: positions interpolated, the NTK-aware base, YaRN. Published models do one thing more: they train on, a little, at the new length. Here are the models of chapter 07, trained on 64 characters, stretched to 256, and given 30 further steps on texts of 256. The first training took 600.
+Chapter 07 stretched RoPE without training: positions interpolated, the NTK-aware base, YaRN. Published models do one thing more: they train a little further, at the new length. Here are the models of chapter 07, trained on 64 characters, stretched to 256, and given 30 further steps on texts of 256. The first training took 600.
 
 **Predict.** Which gains most from the 30 steps? Which is best after them?
 """
@@ -893,9 +893,9 @@ for (scheme, when), losses in table.items():
 r"""
 <details><summary>Answer</summary>
 
-RoPE as it was gains most, from 3.13 to 2.12, and stays the worst<!-- shown: 3.13 2.12 -->. YaRN is best before and after: 1.60, then 1.44, at 64 characters too, where the model had 1.42 before it was stretched<!-- shown: 1.60 1.44 1.42 -->. Interpolation pays at short lengths: 1.42 has become 1.93<!-- shown: 1.42 1.93 -->.
+RoPE as it was gains most, from 3.13 to 2.12, and stays the worst<!-- shown: 3.13 2.12 -->. YaRN is best at 256 before and after: 1.60, then 1.44. At 64 characters it loses almost nothing, 1.43 where the model had 1.42 before it was stretched<!-- shown: 1.60 1.44 1.43 1.42 -->. Interpolation loses at short lengths: 1.42 has become 1.93<!-- shown: 1.42 1.93 -->.
 
-At 512 all of them fail again: what is stretched to 256 is trained for 256. And a window of 16 (chapter 07) reads any length without a stretch; characters need no more here.
+At 512 all of them fail again: what is stretched to 256 is trained for 256. And a window of 16 (chapter 07) reads any length without stretching; text in characters needs no more here.
 
 </details>
 """
@@ -930,7 +930,7 @@ for every in (1, 2, 4, 6):
 r"""
 <details><summary>Answer</summary>
 
-Both mixed stacks, in either order; two windows fall to 0.03<!-- shown: 0.03 -->. One global layer of two is enough here, and with windows of 1,024 one in six leaves 18 % of the cache<!-- shown: 18% -->.
+Both mixed stacks, in either order; two windows fall to 0.03<!-- shown: 0.03 -->. One global layer of two is enough here, and with windows of 1,024 one in six leaves 18% of the cache<!-- shown: 18% -->.
 
 What this cannot show: each answer needs one look at one place. A task that needs several looks, one after another, at far places may need several global layers; and whether a real model loses by it is a question about real texts.
 
@@ -941,11 +941,11 @@ What this cannot show: each answer needs one look at one place. A task that need
 r"""
 ## 13. Read from a memory
 
-What left the window can still be looked up. Memorizing Transformers (Wu et al., 2022) keep old keys and values aside; each query *searches* them for the `top_k` that score highest, attends to these, and a learned gate $g$ per head mixes that with the text nearby:
+What has left the window can still be looked up. Memorizing Transformers (Wu et al., 2022) set old keys and values aside; each query *searches* them for the `top_k` that score highest, attends to these, and a learned gate $g$ per head mixes that with the text nearby:
 
 $$\text{out} = g\cdot\text{far} + (1 - g)\cdot\text{near}, \qquad g = \sigma(\text{gate})$$
 
-**Predict.** A fact stands in a memory of 4,096 keys, and the query is nearly its key. Is it read better with `top_k` 1, 32 or 4,096?
+**Predict.** A fact is stored in a memory of 4,096 keys, and the query is close to its key. Is it read better with `top_k` 1, 32 or 4,096?
 """
 
 # %%
@@ -1028,7 +1028,7 @@ for size in (1_024, 16_384):
 r"""
 <details><summary>Answer</summary>
 
-The exact search has it among the best eight nearly always. One round of buckets finds it in two cases of five; eight rounds find 0.98 of all facts, and have by then looked at 42 % of the memory<!-- shown: 0.98 42% -->. Published systems use indexes that are better than these; the trade between recall and work remains.
+The exact search has it among the best eight nearly always. One round of buckets finds it in two cases of five; eight rounds find 0.98 of all facts, and have by then looked at 42% of the memory<!-- shown: 0.98 42% -->. Published systems use indexes that are better than these; the trade between recall and work remains.
 
 </details>
 
@@ -1043,10 +1043,10 @@ Retrieval is a *search*, outside attention: nearest neighbours among documents. 
 
 # %% [markdown]
 r"""
-Named, without a measurement here:
+Mentioned here without a measurement:
 
 - *LSLM* (Ma et al., 2024), "Language Model Can Listen While Speaking": a decoder that generates speech while a second stream brings in what it hears; the two streams are fused inside the layers, and the paper compares early, middle and late fusion. It is about when to stop talking, not about long texts.
-- *CoRAG* (Wang et al., 2025), chain-of-retrieval augmented generation: a model trained to search several times, each query made from what was found before, and to answer then. Attention is left as it is; the search is what is chained.
+- *CoRAG* (Wang et al., 2025), chain-of-retrieval augmented generation: a model trained to search several times, each query made from what was found before, and only then to answer. Attention is left as it is; the search is what is chained.
 """
 
 # %% [markdown]
@@ -1126,7 +1126,7 @@ note
 r"""
 ## Recap
 
-1. Queries stay, keys and values go round; parts join by their lse. Forward and backward it is attention, to rounding; the gradients of a block make one rotation more, home.
+1. Queries stay, keys and values go round; parts join by their lse. Forward and backward it is attention, to rounding; the gradients of a block make one more rotation, home.
 2. A causal mask makes contiguous ranks idle in turn, and the ring as slow as without it. Zig-zag gives all ranks the same work.
 3. Sequence parallelism (ring, Ulysses) splits the text, tensor parallelism the heads and their weights. What each sends is a formula, and counts agree with it.
 """
@@ -1134,9 +1134,9 @@ r"""
 # %% [markdown]
 r"""
 4. At a million tokens attention is nearly all of the arithmetic, and the cache is larger than the model. No table of $n^2$ is stored.
-5. A stream keeps a window and sinks, turned by place. One global layer among local ones restores recall here. A memory is searched first and read then.
+5. A stream keeps a window and sinks, rotated by place. One global layer among local ones restores recall here. A memory is first searched, then read.
 
-**Next**: chapter 17 replaces the cache by a state.
+**Next**: chapter 17 replaces the cache with a state.
 """
 
 # %% [markdown]

@@ -83,29 +83,29 @@ for key, value in (((1, 0), 10.0), ((0, 1), 20.0), ((1, 0), 30.0)):
 r"""
 <details><summary>Answer</summary>
 
-The state after the last token is its own answer, because the keys are the axes: $(1, 0)$ reads 32.5, $(0, 1)$ reads 10<!-- shown: 32.5 10.0 -->. The value 10 has faded twice, by a quarter in all, and 30 was **added** to it: writing does not remove what stood there. The 20 has faded once.
+The state after the last token is its own answer, because the keys are the axes: $(1, 0)$ reads 32.5, $(0, 1)$ reads 10<!-- shown: 32.5 10.0 -->. The value 10 has faded twice, to a quarter in all, and 30 was **added** to it: writing does not remove what was there. The 20 has faded once.
 
 </details>
 """
 
 # %% [markdown]
 r"""
-Most successors of attention are this loop with another fade or another write:
+Most successors of attention are this loop with a different fade or a different write:
 
 | mechanism | fade | write | kept per head |
 |---|---|---|---|
 | softmax | none | append $k$ and $v$ | everything |
 | linear | none | $k\,v^\top$ | $d_k \times d_v$, and a normaliser |
 | retention | a constant $\gamma$ | $k\,v^\top$ | $d_k \times d_v$ |
-| gated linear | a number per key channel, by the token | $k\,v^\top$ | $d_k \times d_v$ |
-| gated delta rule | a number, by the token | $\beta\,k\,(v - \text{found})^\top$ | $d_k \times d_v$ |
-| selective SSM | $e^{\Delta A}$, by the token | $\Delta\,x\,B^\top$ | $n$ numbers per channel |
+| gated linear | a number per key channel, set by the token | $k\,v^\top$ | $d_k \times d_v$ |
+| gated delta rule | a number, set by the token | $\beta\,k\,(v - \text{found})^\top$ | $d_k \times d_v$ |
+| selective SSM | $e^{\Delta A}$, set by the token | $\Delta\,x\,B^\top$ | $n$ numbers per channel |
 | WKV (RWKV-4) | $e^{-w}$ per channel | $e^{k} v$, and $e^{k}$ | 3 numbers per channel |
 """
 
 # %% [markdown]
 r"""
-**Check yourself.** What of attention is left? Query, key and value are in the first five rows; in an SSM $C$, $B$ and $x$ play their parts. WKV has a key and a value and no query. Which rows still have weights that sum to 1?
+**Check yourself.** What is left of attention? Query, key and value are in the first five rows; in an SSM $C$, $B$ and $x$ play their parts. WKV has a key and a value and no query. Which rows still have weights that sum to 1?
 
 - A. All of them.
 - B. Softmax, linear and WKV.
@@ -130,13 +130,13 @@ A loop over tokens is slow to train. Unroll it: token $m$ was written at its tim
 
 $$\text{out}_n = \sum_{m \le n} \gamma^{\,n-m}\, \frac{q_n \cdot k_m}{\sqrt{d_k}}\; v_m$$
 
-A table of scores, times a table of fades, times the values: attention with $\gamma^{n-m}$ in the softmax's place.
+A table of scores, times a table of fades, times the values: attention with $\gamma^{n-m}$ instead of the softmax.
 
-**Predict.** Four tokens and $\gamma = \frac12$. What stands in the last row of the table of fades? What above the diagonal?
+**Predict.** Four tokens and $\gamma = \frac12$. What is in the last row of the table of fades? And what is above the diagonal?
 
 <details><summary>Answer</summary>
 
-$\frac18, \frac14, \frac12, 1$: the own token is not faded. Above the diagonal 0, for what is not there yet has no age.
+$\frac18, \frac14, \frac12, 1$: a token's own entry is not faded. Above the diagonal it is 0: what is not there yet has no age.
 
 </details>
 """
@@ -151,7 +151,7 @@ Write `retention_parallel(query, key, value, decay) -> out`.
 
 - `query` and `key` are `(B, H, L, d_k)`, `value` is `(B, H, L, d_v)`, `decay` is `(H,)`, above 0 and at most 1.
 - No softmax, no normaliser. A token's own value is not faded.
-- Finite, its gradients too, for a decay of 0.4 at L = 1500 in float64.
+- The output and its gradients are finite for a decay of 0.4 at L = 1500 in float64.
 """
 
 
@@ -193,7 +193,7 @@ print("first power that is infinite: 0.9 ** -", int((1 / power).isinf().int().ar
 r"""
 <details><summary>Answer</summary>
 
-Up to about 800. $0.9^{-842}$ is $3\cdot 10^{38}$, all that float32 can hold; beyond it the one factor is infinite, the other 0, and their product not a number. The power of the *difference* is never above 1. Published kernels have stumbled over this: one reference of retention takes the power before it masks the upper triangle, and from 2,795 tokens on it returns NaN.
+Up to about 800. $0.9^{-842}$ is $3\cdot 10^{38}$, all that float32 can hold; beyond it one factor is infinite, the other 0, and their product is not a number. The power of the *difference* is never above 1. Published kernels have stumbled over this: one reference implementation of retention takes the power before it masks the upper triangle, and from 2,795 tokens on it returns NaN.
 
 </details>
 """
@@ -237,7 +237,7 @@ $T = 1$ must be the loop's step, and one chunk from zeros `retention_parallel`.
 
 # %% exercise="retention_chunk"
 def retention_chunk(query, key, value, decay, state):
-    """Return what a chunk reads of itself and of the past, and the state behind it."""
+    """Return what a chunk reads from itself and from the past, and the state after it."""
     ### BEGIN SOLUTION: The table inside, the faded past, what the chunk leaves.
     length, rate = query.shape[-2], decay[:, None, None]
     place = torch.arange(length)
@@ -314,7 +314,7 @@ for name in ("retention", "gated delta", "scan"):
 r"""
 <details><summary>Answer</summary>
 
-About ten times, 8.5 for retention and 11.8 for the delta rule<!-- shown: 8.5 11.8 -->, and at 512 tokens already: both forms are linear in the length, and what differs is how much arithmetic one call does. The selective scan gains little, 1.6 times<!-- shown: 1.6 -->: its chunks write down every state, $n$ numbers per channel, where the others need one matrix per head. On a GPU it is a kernel of its own.
+About ten times, 8.5 for retention and 11.8 for the delta rule<!-- shown: 8.5 11.8 -->, and at 512 tokens already: both forms are linear in the length, and what differs is how much arithmetic one call does. The selective scan gains little, 1.6 times<!-- shown: 1.6 -->: its chunks store every state, $n$ numbers per channel, where the others need one matrix per head. On a GPU it is a kernel of its own.
 
 Softmax attention grows with an exponent of 1.74<!-- shown: 1.74 -->. So: chunks for training and for a prompt, one step at a time for generating. The parallel form is a chunk as long as the text, and its table grows with the square.
 
@@ -325,11 +325,11 @@ Softmax attention grows with an exponent of 1.74<!-- shown: 1.74 -->. So: chunks
 r"""
 ## 4. Correct, do not add
 
-The sum never takes anything away. A key that is written twice finds both values. The **delta rule** looks first what the key finds, and writes the difference only:
+The sum never takes anything away. A key that is written twice finds both values. The **delta rule** first looks up what the key finds, and writes only the difference:
 
 $$S \leftarrow \alpha S, \qquad S \leftarrow S + \beta\, k\,(v - S^\top k)^\top, \qquad \text{out} = S^\top q$$
 
-$\beta$ says how much is corrected, $\alpha$ how much of the past stays; both come from the token. With $\alpha = 1$ it is Schlag et al.'s (2021), with a gate Gated DeltaNet (Yang et al., 2025).
+$\beta$ says how much is corrected, $\alpha$ how much of the past stays; both come from the token. With $\alpha = 1$ it is the rule of Schlag et al. (2021); with a gate it is Gated DeltaNet (Yang et al., 2025).
 
 **Predict.** $|k| = 1$ and $\beta = 1$. What does $k$ find right after it was written?
 """
@@ -338,7 +338,7 @@ $\beta$ says how much is corrected, $\alpha$ how much of the past stays; both co
 r"""
 <details><summary>Answer</summary>
 
-$S^\top k + (v - S^\top k)(k\cdot k) = v$: exactly its value, whatever stood there before. With a longer key it would overshoot, and that is one reason why these models bring keys to length 1.
+$S^\top k + (v - S^\top k)(k\cdot k) = v$: exactly its value, whatever was there before. With a longer key it would overshoot, and that is one reason why these models scale keys to length 1.
 
 </details>
 
@@ -413,7 +413,7 @@ for kind in ("sum", "fade", "delta"):
 r"""
 <details><summary>Answer</summary>
 
-The sum: 0.96 against 0.54<!-- shown: 0.96 0.54 -->. With up to 64 keys in 64 rows both are good. Then the delta rule forgets: of the newest half it still finds 0.89, so nearly all that is lost is old<!-- shown: 0.89 -->. The fading sum is the worst here, since it forgets by the clock even where there is room.
+The sum: 0.96, compared with 0.54<!-- shown: 0.96 0.54 -->. With up to 64 keys in 64 rows both are good. Then the delta rule forgets: of the newest half it still finds 0.89, so nearly all that is lost is old<!-- shown: 0.89 -->. The fading sum is the worst here, since it forgets by the clock even where there is room.
 
 The delta rule does not simply "store more". It keeps what is new exactly, and past $d_k$ keys each correction damages the old; the sum blurs all alike. A cache has none of this: softmax over it recalls everything.
 
@@ -436,7 +436,7 @@ for kind in ("sum", "fade", "delta"):
 r"""
 <details><summary>Answer</summary>
 
-About half of the time: 0.47, and the old one 0.53<!-- shown: 0.47 0.53 -->. Both values lie in it, equally loud. The delta rule has **overwritten**. The fading sum answers with the new one as well, only because it is newer.
+About half of the time: 0.47, and the old one 0.53<!-- shown: 0.47 0.53 -->. Both values are in it, equally strong. The delta rule has **overwritten**. The fading sum answers with the new one as well, only because it is newer.
 
 </details>
 
@@ -452,7 +452,7 @@ state_explorer()
 r"""
 <details><summary>Answer</summary>
 
-Three: d, e and h, about as many as the state has rows. The newest, h, is exact; a, b and c are lost. The sum has four of the eight right, and none of them exactly. The fading sum prefers the newest too, but for another reason: it forgets by the clock, the delta rule by what comes in the way.
+Three: d, e and h, about as many as the state has rows. The newest, h, is exact; a, b and c are lost. The sum has four of the eight right, and none of them exactly. The fading sum prefers the newest too, but for another reason: it forgets with every step, the delta rule through interference between keys.
 
 The cache has all of them, until a key is written twice: it then holds both values, and nothing in it says which is newer. That is what positions are for.
 
@@ -463,13 +463,13 @@ The cache has all of them, until a key is written twice: it then holds both valu
 r"""
 ## 5. The token sets the step
 
-A **state space model** comes from another side: each channel $x$ drives $n$ numbers $h$, $\dot h = A h + B x$ with $A < 0$. Held for a step $\Delta$, Mamba (Gu and Dao, 2023) makes of it
+A **state space model** comes from another direction: each channel $x$ drives $n$ numbers $h$, $\dot h = A h + B x$ with $A < 0$. With $x$ held constant for a step $\Delta$, Mamba (Gu and Dao, 2023) turns this into
 
 $$h_t = e^{\Delta_t A} \circ h_{t-1} + (\Delta_t x_t)\, B_t, \qquad y_t = C_t \cdot h_t + D\, x_t$$
 
 Fade, write, read. **Selective** means that $\Delta$, $B$ and $C$ come from the token.
 
-**Predict.** What does a token do whose $\Delta$ is nearly 0? And one whose $\Delta$ is large?
+**Predict.** What does a token with a $\Delta$ near 0 do? And one with a large $\Delta$?
 """
 
 # %%
@@ -489,7 +489,7 @@ for name, steps in (
 r"""
 <details><summary>Answer</summary>
 
-With $\Delta \approx 0$ the fade is 1 and nothing is written: the token is **ignored**: the state was 3.00 before the 5 and is 3.04 after it<!-- shown: 3.00 3.04 -->. With a large one the past fades away, $e^{-4} = 0.02$ of it is left, and the token takes its place. So the model chooses, token by token, between keeping and replacing: a gate.
+With $\Delta \approx 0$ the fade is 1 and nothing is written: the token is **ignored**. The state was 3.00 before the 5 and is 3.04 after it<!-- shown: 3.00 3.04 -->. With a large $\Delta$ the past fades away ($e^{-4} = 0.02$ of it is left) and the token takes its place. So the model chooses, token by token, between keeping and replacing: a gate.
 
 </details>
 """
@@ -529,7 +529,7 @@ check("selective_scan", selective_scan)
 r"""
 Why the exponential, when $1 + \Delta A$ is so much simpler? $A = -1$, a constant input of 1, 50 steps. The true answer settles at 1.
 
-**Predict.** From which $\Delta$ on does Euler's rule run away?
+**Predict.** Above which $\Delta$ does Euler's rule diverge?
 """
 
 # %%
@@ -546,7 +546,7 @@ for delta in (0.1, 1.0, 1.9, 2.1, 3.0):
 r"""
 <details><summary>Answer</summary>
 
-From 2 on: there $|1 - \Delta|$ is above 1, and each step makes the error larger<!-- shown: -116 -->. $e^{\Delta A}$ is between 0 and 1 for every $\Delta$. It settles at $\Delta/(1 - e^{-\Delta})$ and not at 1, because only $A$ is treated exactly; the factor can be learned, running away cannot.
+Above 2: there $|1 - \Delta|$ is above 1, and each step makes the error larger<!-- shown: -116 -->. $e^{\Delta A}$ is between 0 and 1 for every $\Delta$. It settles at $\Delta/(1 - e^{-\Delta})$ and not at 1, because only $A$ is treated exactly. Training can make up for that factor, but not for divergence.
 
 </details>
 """
@@ -555,9 +555,9 @@ From 2 on: there $|1 - \Delta|$ is above 1, and each step makes the error larger
 r"""
 ## 6. Who recalls what
 
-Chapter 08's task: pairs of key and value, then each key once more, and the model must name its value. Two layers of width 64, the same number of parameters for all, 1,000 steps on lists of 2 to 16 pairs. What a mixer saves, the feed-forward layer gets.
+Chapter 08's task: pairs of key and value, then each key once more, and the model must name its value. Two layers of width 64, the same number of parameters for all, 1,000 steps on lists of 2 to 16 pairs. Parameters that a mixer saves go to its feed-forward layer.
 
-First a small change, live: retention with query and key as the layers make them, and with both sent through SiLU and brought to length 1.
+First a small change, live: retention with query and key as the layers make them, and with both sent through SiLU and scaled to length 1.
 
 **Predict.** Which difference is larger: between these two, or between two mechanisms?
 """
@@ -580,13 +580,13 @@ for kind, model in live.items():
 r"""
 <details><summary>Answer</summary>
 
-The one between these two, at this budget. After 400 steps the raw model guesses among the values of the list, and the other has begun to recall: 0.79 against 0.31 at 4 pairs<!-- shown: 0.79 0.31 -->.
+The one between these two, at this budget. After 400 steps the raw model guesses among the values of the list, and the other has begun to recall: 0.79 compared with 0.31 at 4 pairs<!-- shown: 0.79 0.31 -->.
 
-Nothing but the length of two vectors has changed. A key that is long is written with force and read with force, and a state has no softmax that would even this out.
+Nothing but the length of two vectors has changed. A long key is written strongly and read strongly, and a state has no softmax to even this out.
 
 </details>
 
-Now the record: every kind, at 1,000 steps, three seeds each. The last column is the least and the most that a seed recalls of 64 pairs.
+Now the record: every kind, at 1,000 steps, three seeds each. The last column gives the lowest and the highest share of 64 pairs that any seed recalls.
 
 **Predict.** The delta rule keeps 64²/H numbers per layer: 4,096 with one head, 1,024 with 4, 256 with 16. What becomes of lists of 16 pairs?
 """
@@ -618,13 +618,13 @@ for name, found in [(n, before[n]) for n in wanted] + list(now.items()):
 r"""
 <details><summary>Answer</summary>
 
-They are gone with 256 numbers: 0.11. With 1,024 it is 0.95, with 4,096 all<!-- shown: 0.11 0.95 1.00 -->. For the delta rule the state decides. Also:
+With 256 numbers they are lost: 0.11. With 1,024 it is 0.95, with 4,096 all<!-- shown: 0.11 0.95 1.00 -->. For the delta rule the state decides. Also:
 
 - One softmax layer of two restores everything, at half the cache.
-- The length of query and key moves retention from 0.12 to 0.98 at 16 pairs, and gated linear attention nearly as far<!-- shown: 0.12 0.98 -->: more than any change of mechanism.
+- The length of query and key moves retention from 0.12 to 0.98 at 16 pairs, and gated linear attention nearly as far<!-- shown: 0.12 0.98 -->: about as much as the largest change of mechanism.
 - Room does not help what has faded. At 64 pairs retention recalls 0.43 with 4 heads, 0.31 with one of 4,096 numbers<!-- shown: 0.43 0.31 -->: one head has one decay, the fastest, $1 - 2^{-5}$; the slowest of four is $1 - 2^{-8}$.
 
-Linear attention is no worse here than the delta rule of the same size. Where seeds overlap, three make no ranking.
+Linear attention is no worse here than the delta rule of the same size. Where the ranges of the seeds overlap, three seeds do not make a ranking.
 
 </details>
 """
@@ -647,7 +647,7 @@ axes.set(xlim=(3.6, 100), ylim=(0, 1.15))
 r"""
 The last two rows look hopeless. Are they?
 
-**Predict.** A model that names any of the 64 values at random has a loss of $\ln 64 = 4.16$, one that names any value of the list $\ln n$, over lists of 2 to 16 pairs $\ln(16!)/15 = 2.04$ on average. Which of these do WKV and the SSM reach in 1,000 steps? And what do 3,000 change?
+**Predict.** A model that names any of the 64 values at random has a loss of $\ln 64 = 4.16$. One that names any value of the list has $\ln n$, which over lists of 2 to 16 pairs is $\ln(16!)/15 = 2.04$ on average. Which of these do WKV and the SSM reach in 1,000 steps? And what does training for 3,000 change?
 """
 
 # %%
@@ -662,9 +662,9 @@ for name, steps in product(("WKV", "SSM, 16 per channel"), (1000, 3000)):
 r"""
 <details><summary>Answer</summary>
 
-WKV is close to the second after 1,000 steps, and at it after 3,000<!-- shown: 2.10 2.27 2.32 1.99 1.96 2.03 -->: it knows which values are in the list, not whose they are. Of 4 pairs it recalls the one in four that a guess gives, with three times the steps as well<!-- shown: 0.26 0.28 0.27 0.23 0.25 -->.
+WKV is close to the second after 1,000 steps, and at it after 3,000<!-- shown: 2.10 2.27 2.32 1.99 1.96 2.03 -->: it knows which values are in the list, not whose they are. Of 4 pairs it recalls the one in four that a guess gives, even with three times the steps<!-- shown: 0.26 0.28 0.27 0.23 0.25 -->.
 
-The SSM is slower. After 1,000 steps one seed is at the first<!-- shown: 4.14 -->, the others are between the two. After 3,000 these two are where WKV was after 1,000, and guess as well<!-- shown: 2.33 2.29 0.27 -->; the seed that was last is now first, and recalls 0.48 of 4 pairs<!-- shown: 0.48 -->. One draw of three has begun to learn. What thirty times the budget, another learning rate or a wider layer would do, the record does not say.
+The SSM is slower. After 1,000 steps one seed is at the first<!-- shown: 4.14 -->, the others are between the two. After 3,000 these two are where WKV was after 1,000, and guess as well<!-- shown: 2.33 2.29 0.27 -->; the seed that was last is now first, and recalls 0.48 of 4 pairs<!-- shown: 0.48 -->. One draw of three has begun to learn. The record does not say what thirty times the budget, another learning rate or a wider layer would do.
 
 </details>
 """
@@ -675,7 +675,7 @@ r"""
 
 <details><summary>Answer</summary>
 
-The task, the size, the budget, and competitive with what. On *this* task, at *this* width and *this* budget, WKV recalls little; with three numbers per channel it has little to recall with. That is no verdict on language models, where the published comparisons are of other sizes and other tasks, and it is not one on later RWKVs, whose state is a matrix. What is right without a doubt in that text: RWKV and Mamba are linear in the length. Section 3 has counted it.
+The task, the size, the budget, and competitive with what. On *this* task, at *this* width and *this* budget, WKV recalls little; with three numbers per channel it has little to recall with. That is not a verdict on language models, where the published comparisons are of other sizes and other tasks, nor on later RWKVs, whose state is a matrix. What is right without a doubt in that text: RWKV and Mamba are linear in the length: each token costs the same, however long the text (section 7).
 
 </details>
 """
@@ -742,7 +742,7 @@ $$\text{out} = \sum_i g_i(x)\, \mathrm{Expert}_i(x)$$
 
 <details><summary>Answer</summary>
 
-That $g$ is 0 for all experts but $k$. A softmax over the experts is never 0: with it every expert runs for every token, and the sum costs as much as a dense layer of all parameters.
+That $g$ is 0 for all experts but $k$. A softmax over the experts is never 0: with one, every expert runs for every token, and the sum costs as much as a dense layer of all parameters.
 
 </details>
 """
@@ -790,8 +790,8 @@ Experts 0 and 2, with 0.73 and 0.27<!-- shown: 0.73 0.27 -->. With $k = 1$ the o
 Write `mix_experts(x, experts, index, gates) -> out`.
 
 - `x` is `(N, d)`; `experts` is a list of functions from rows to rows, `(n, d) -> (n, d)`; `index` and `gates` are `(N, k)`.
-- $\text{out}_n = \sum_j \text{gates}_{nj}\, \mathrm{experts}[\text{index}_{nj}](x_n)$. No expert stands twice in a row; the gates are used as given.
-- An expert gets exactly the rows that chose it: this is judged too. With no rows it need not be called.
+- $\text{out}_n = \sum_j \text{gates}_{nj}\, \mathrm{experts}[\text{index}_{nj}](x_n)$. No expert appears twice in the same row of `index`; the gates are used as given.
+- An expert gets exactly the rows that chose it: this is checked too. With no rows it need not be called.
 """
 
 
@@ -831,7 +831,7 @@ for k in (8, 2, 1):
 r"""
 <details><summary>Answer</summary>
 
-By 8 and by 4, exactly: 1,048,576 against 8,388,608<!-- shown: 1,048,576 8,388,608 -->. The parameters are the same. So a mixture has the memory of its total and the arithmetic of its active parameters, and a published size without "active" beside it says little. Switch takes one expert, GLaM (Du et al., 2022) two, PaLM and Chinchilla are dense: a list of "frontier" models that mixes them compares different things.
+By 8 and by 4, exactly: 1,048,576 compared with 8,388,608<!-- shown: 1,048,576 8,388,608 -->. The parameters are the same. So a mixture has the memory of its total and the arithmetic of its active parameters, and a published size without "active" beside it says little. Switch takes one expert, GLaM (Du et al., 2022) two, PaLM and Chinchilla are dense: a list of "frontier" models that mixes them compares different things.
 
 </details>
 """
@@ -914,9 +914,9 @@ print((100 * table / table.sum(1, keepdim=True)).round().int().numpy())
 r"""
 <details><summary>Answer</summary>
 
-Not without the loss: with one expert per point nearly three of eight stand idle, and 27 % of the choices would overflow<!-- shown 3: 2.7 27% -->. A small coefficient evens that out at no cost in error, 0.038 both; a large one doubles the error, for then the router serves the balance and not the task<!-- shown 3: 0.038 0.078 -->. A dense layer of as many active parameters has three times the error; one of all parameters does eight times the work and is no better<!-- shown 3: 0.117 0.046 -->.
+Not without the loss: with one expert per point nearly three of eight stand idle, and 27% of the choices would overflow<!-- shown 3: 2.7 27% -->. A small coefficient evens that out at no cost in error, 0.038 both; a large one doubles the error, for then the router serves the balance and not the task<!-- shown 3: 0.038 0.078 -->. A dense layer of as many active parameters has three times the error; one of all parameters does eight times the work and is no better<!-- shown 3: 0.117 0.046 -->.
 
-After 400 steps most kinds have one expert, and some share two: the loss counts choices and knows nothing of kinds. And data of eight kinds suit eight experts: it was built so.
+After 400 steps most kinds have one expert, and some are split between two: the loss counts choices and knows nothing about kinds. And data of eight kinds suit eight experts: the task was built that way.
 
 </details>
 """
@@ -945,7 +945,7 @@ r"""
 Write `wkv_step(key, value, decay, bonus, state) -> (out, state)` for one token.
 
 - `key` and `value` are `(B, d)`, `decay` and `bonus` `(d,)`; `state` is `(numerator, denominator, top)`, each `(B, d)`, at the start (0, 0, -inf).
-- Read first. Then the new top is the largest of $k_i - (t-i)w$ over all tokens, the new one included: it fades by $w$ before the next one reads.
+- Read first. Then the new top is the largest of $k_i - (t-i)w$ over all tokens, the new one included. The state is read as it is, and fades by $w$ only when the next token is written.
 - Keys of ±10,000 are safe.
 
 *Mind the fade.* The newest token enters the state with exponent $k_t$, and every older one has lost one more $w$.
@@ -1002,7 +1002,7 @@ The weights sum to 1, as attention's do. But they depend on the key alone, not o
 r"""
 ## 11. The field in 2026
 
-Four changes that published models have made, each with its formula and one measurement of ours. They are small and nothing is trained: they show what a part *can* do, and not what a model gains.
+Four changes that published models have made, each with its formula and one measurement of ours. The measurements are small and nothing is trained: they show what a part *can* do, not what a model gains.
 
 **An output gate** (Qiu et al., 2025): $\text{out} \circ \sigma(x W_g)$. Attention weights sum to 1, so a head must always say something. A gate lets it be silent; the price is one more $d \times d$ matrix in each layer.
 
@@ -1038,7 +1038,7 @@ r"""
 
 **Differential attention** (Ye et al., 2024): $(\mathrm{softmax}_1 - \lambda\,\mathrm{softmax}_2)V$. What both attend to cancels, as noise does in a balanced cable; a row now sums to $1 - \lambda$, and weights may be negative.
 
-**Predict.** One key fits the first query, and both queries share a preference for ten others. Which share of all weight, counted without sign, falls on the right key?
+**Predict.** One key fits the first query, and both queries share a preference for ten others. What share of all the weight, ignoring signs, falls on the right key?
 """
 
 # %%
@@ -1059,11 +1059,11 @@ for balance in (0.0, 0.5, 0.8):
 r"""
 <details><summary>Answer</summary>
 
-0.14 with one softmax, 0.21 with $\lambda = 0.8$<!-- shown: 0.14 0.21 -->: half as much again. It was built in here that the second query knows the distraction and not the key. That training finds such pairs is the paper's claim; this cell does not measure it.
+0.14 with one softmax, 0.21 with $\lambda = 0.8$<!-- shown: 0.14 0.21 -->: half as much again. Here, by construction, the second query knows the distraction and not the key. That training finds such pairs is the paper's claim; this cell does not measure it.
 
 </details>
 
-**Learned block selection** (Lu et al., 2025; with a branch of its own, Yuan et al., 2025): keys in blocks, one summary for each, and a query reads only the blocks whose summary suits it best. The cost per query falls from $n$ keys to $n/b$ summaries and $k\,b$ keys.
+**Learned block selection** (Lu et al., 2025; with a branch of its own, Yuan et al., 2025): keys in blocks, one summary for each, and a query reads only the blocks whose summaries match it best. The cost per query falls from $n$ keys to $n/b$ summaries and $k\,b$ keys.
 
 **Predict.** 1,024 tokens in blocks of 32; the query is a noisy copy of one key. How often is its block among the four that are read?
 """
@@ -1084,11 +1084,11 @@ for alike in (0.0, 0.5, 1.0):
 r"""
 <details><summary>Answer</summary>
 
-In 48 of 100 cases if the keys of a block have nothing in common: a mean of 32 random keys hardly shows one of them. If they share a theme, nearly always<!-- shown: 48 99 100 -->. Selection by a summary lives on texts in which neighbours are alike, and on training, which can make keys so.
+In 48 of 100 cases if the keys of a block have nothing in common: a mean of 32 random keys hardly shows one of them. If they share a theme, nearly always<!-- shown: 48 99 100 -->. Selection by a summary relies on texts in which neighbours are alike, and on training, which can make keys so.
 
 </details>
 
-**Hybrids with the gated delta rule**: section 6 has measured one. What do published stacks look like?
+**Hybrids with the gated delta rule**: section 6 measured one. What do published stacks look like?
 """
 
 # %%
@@ -1110,7 +1110,7 @@ r"""
 
 <details><summary>Answer</summary>
 
-RecurrentGemma: windows of 2,048 and a recurrence. All others keep some full attention, from 3 layers of 32 (or 4 of 52, feed-forward layers counted) to every one.
+RecurrentGemma: windows of 2,048 and a recurrence. All others keep layers that can read every earlier token, from 3 layers of 32 (or 4 of 52, feed-forward layers counted) to every one.
 
 </details>
 """
@@ -1119,7 +1119,7 @@ RecurrentGemma: windows of 2,048 and a recurrence. All others keep some full att
 r"""
 ## 12. Experts of attention, and search
 
-Experts need not be feed-forward layers. Zhang et al. (2022) take **heads** as experts: keys and values are shared, each head has its own query and output matrix, and a router chooses $k$ heads for each token. Row by row a head is a function, so `mix_experts` does it as it stands.
+Experts need not be feed-forward layers. Zhang et al. (2022) take **heads** as experts: keys and values are shared, each head has its own query and output matrix, and a router chooses $k$ heads for each token. Applied row by row, a head is a function, so `mix_experts` works unchanged.
 
 **Predict.** Eight heads of width 8 over 128 tokens, top-2. How much less do the chosen heads cost than all eight?
 """
@@ -1144,7 +1144,7 @@ for k in (8, 2):
 
 # %% [markdown]
 r"""
-A quarter of the FLOPs<!-- shown: 5,242,880 1,310,720 -->; shared keys and values are not even counted in. (These tokens see each other in both directions; a causal mask would need each row's place.)
+A quarter of the FLOPs<!-- shown: 5,242,880 1,310,720 -->; the shared keys and values are not even counted. (These tokens see each other in both directions; a causal mask would need each row's place.)
 
 What should be a head, a window or a layer can also be **searched**. A gate that is 0 or 1 has no gradient; the **straight-through** trick (Bengio et al., 2013) uses the hard gate forwards and pretends on the way back that it was the soft one.
 
@@ -1185,7 +1185,7 @@ Hardware-Aware Transformers (Wang et al., 2020) search the number of layers and 
 
 # %% [markdown]
 r"""
-Named, without a measurement here: adaptive computation, where a token decides how many steps or layers it gets (Graves, 2016; Raposo et al., 2024) is not only a "future direction" but a line of work that is ten years old; attention modelled on biology, and continual learning, are subjects of research without a result that this chapter could count.
+Mentioned here without a measurement: adaptive computation, where a token decides how many steps or layers it gets (Graves, 2016; Raposo et al., 2024), is not only a "future direction" but a line of work ten years old. Attention modelled on biology, and continual learning, are subjects of research without a result that this chapter could measure.
 """
 
 # %% [markdown]
@@ -1248,7 +1248,7 @@ note
 r"""
 ## Recap
 
-1. A state is faded, written and read. Retention fades by a constant, a gate by the token's wish; the delta rule writes what is missing and so overwrites; an SSM's step decides between keeping and replacing.
+1. A state is faded, written and read. Retention fades by a constant, a gate by an amount that the token sets; the delta rule writes what is missing and so overwrites; an SSM's step decides between keeping and replacing.
 2. Parallel, recurrent and chunkwise are one function: chunks for training and for a prompt, steps for generating. A power of a difference is safe, a quotient of powers is not.
 3. What is recalled follows the size of the state, and the length of query and key as much as the mechanism. One softmax layer of two restores everything here.
 """

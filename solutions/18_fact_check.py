@@ -20,7 +20,7 @@ r"""
 2. recompute it, units and rounding included;
 3. write a test that catches real published faults and accepts every right implementation;
 4. choose a mechanism from measurements, and find a fault from its symptom;
-5. date and cite what this course is made of.
+5. date and cite what this course is built on.
 
 *You need* chapters 03 (attention), 06 (masks), 07 (RoPE, further), 09 (tiles), 10 (caches). The bug hunt visits every chapter; each line of it can be read without having read that chapter.
 
@@ -31,7 +31,7 @@ r"""
 r"""
 How to read: each experiment begins with a question. Write down your guess, run the cell, then open the answer.
 
-This course was written against published texts on attention. Hundreds of their sentences were checked on the way. This last chapter hands you the tools: first for sentences, then for code, then for choices.
+This course was written alongside published texts on attention. Hundreds of their sentences were checked on the way. This last chapter hands you the tools: first for sentences, then for code, then for choices.
 """
 
 # %%
@@ -89,7 +89,7 @@ print("   output shuffled alike:        ", positions.is_permutation_equivariant(
 r"""
 <details><summary>Answer</summary>
 
-1. **Holds**, once "KV cache" says bytes, layers and batch, and MB means $10^6$: 402.7, cut off<!-- shown: 402.7 -->. A text that writes 384 for the same number means MiB.
+1. **Holds** for one sequence, and if MB means $10^6$: 402.7, cut off<!-- shown: 402.7 -->. A text that writes 384 for the same number means MiB.
 2. **Wrong**: 33.6. The 67 is both products<!-- shown: 33.6 67.1 -->. A pencil is enough.
 3. **Wrong** as arithmetic: 2.7 TFLOPS for one head<!-- shown: 2.7 -->. How long it takes *depends on the machine*, so a text must name one.
 4. **Wrong**, in one word: equi*variant*. The output is shuffled along. It would hold for a mean over the tokens.
@@ -100,7 +100,7 @@ r"""
 
 # %% [markdown]
 r"""
-So there are four ways to check: **computed** (arithmetic), **run** (code), **looked up** (the cited work), **read** (the sentence contradicts itself or says nothing). And there are five verdicts: confirmed, corrected (true with a condition), wrong, hardware-dependent, unverifiable.
+So there are four ways to check: **computed** (arithmetic), **run** (code), **looked up** (the cited work), **read** (the sentence contradicts itself or says nothing). (Some claims of the ledger are only **remembered** from the literature, and say so.) And there are five verdicts: confirmed, corrected (true with a condition), wrong, hardware-dependent, unverifiable.
 
 "Attention works similarly to the human brain" is of the last kind. So are "Copilot attends to your comments" and "in my research I have found": no observation is named that could decide them. They are neither right nor wrong; they are not claims yet.
 
@@ -118,7 +118,7 @@ Write `unit_verdict(stated, unit, num_bytes) -> str`: what a ledger says of "`st
 - `stated` is a decimal string as printed, without sign or exponent: `"402"`, `"1.50"`. `unit` is one of B, kB, MB, GB, TB; `num_bytes` is the exact size, an int of at least 0.
 - Let $u$ be one in the last written digit (1 for 402, 0.01 for 1.50) and $x$ the size in powers of 1000. `"confirmed"` if $\text{stated} - u/2 \le x < \text{stated} + u$: rounded or cut off.
 - Otherwise `"corrected"` if the same holds in powers of 1024; otherwise `"wrong"`.
-- Exactly: no float decides.
+- Compare exactly: do not use floats.
 """
 
 
@@ -151,7 +151,7 @@ r"""
 
 <details><summary>Answer</summary>
 
-Wrong. It reads "500" as three digits. "About" takes the last digits back, and no rule knows how many. The ledger therefore calls such a sentence *corrected* and gives the number. A text that writes "0.5 GB" claims one digit, and is judged by one.
+Wrong. It reads "500" as three digits. "About" withdraws the last digits, and no rule can tell how many. The ledger therefore calls such a sentence *corrected* and gives the number. A text that writes "0.5 GB" claims one digit, and is judged by one.
 
 </details>
 """
@@ -160,7 +160,7 @@ Wrong. It reads "500" as three digits. "About" takes the last digits back, and n
 r"""
 ## 2. The whole ledger, once more
 
-Every claim that was checked stands in a ledger. Those that were run or computed have a function that does it again, from the package alone: `claims.recompute("07-14")`.
+Every claim that was checked is in a ledger. Those that were run or computed have a function that repeats the check, using only the package: `claims.recompute("07-14")`.
 
 **Predict.** How long will it take to recompute all of them, and will one verdict differ from the ledger's?
 """
@@ -199,13 +199,13 @@ if moved:
 r"""
 <details><summary>Answer</summary>
 
-Less than twenty seconds: most are arithmetic, and what needs training reads a record. None moved. That is a test of this course as well: if somebody changes one figure of the ledger, or one function of the package, the last cell stops.
+Less than twenty seconds: most are arithmetic or a few tensors, and what needs training reads a record. None moved. That is a test of this course as well: if somebody changes one figure of the ledger, or one function of the package, the last cell stops.
 
 What was only remembered or looked up is not proved by this. It can be no better than its source, and the ledger says which kind it is.
 
 </details>
 
-The same ledger to search. It needs no kernel.
+Here is the same ledger to search. It needs no kernel.
 """
 
 # %% tags=["nbval-ignore-output"] reason="a widget has a new id in every run"
@@ -214,7 +214,7 @@ claim_ledger(claims.ledger(), claims.timeline(), found=measured)
 
 # %% [markdown]
 r"""
-Where do texts go wrong? The next cell sorts the wrong and corrected claims by a few words of the correction. It is a rough sieve: a claim lands where its first word fits.
+Where do texts go wrong? The next cell sorts the wrong and corrected claims by a few words of the correction. It is a rough sieve: a claim lands in the first kind on the list whose words it contains.
 
 **Predict.** Which is most frequent: a wrong unit, a forgotten factor, one head taken for the whole model, a wrong axis, a word like "always", or a wrong date or paper?
 """
@@ -257,7 +257,7 @@ That is the whole method: before you ask whether a number is right, ask what it 
 r"""
 ## 3. A test instead of a look
 
-Sentences can be recomputed. Code has to be *tested*. This attention was published, with another layout:
+Sentences can be recomputed. Code has to be *tested*. This attention was published, in a different layout:
 
 ```python
 scores = query @ key.transpose(-2, -1) / math.sqrt(query.size(-1))
@@ -271,7 +271,7 @@ return weights @ value
 
 <details><summary>Answer</summary>
 
-On every input with a mask that hides something. The hidden keys are taken out after the softmax has shared the weight with them, so the rows no longer sum to 1: the output points the right way and is too short. Nobody sees this by looking.
+On every input with a mask that hides something. The hidden keys are taken out only after the softmax has given them a share of the weight, so the rows no longer sum to 1: the output points the right way and is too short. Nobody sees this by looking.
 
 </details>
 """
@@ -281,7 +281,7 @@ r"""
 In the next four exercises the answer is itself a test. It takes one implementation and returns `True` to accept it, `False` to refuse it. `check` then tries your test on a panel: right implementations of several kinds, and one published fault at a time.
 
 - It must accept **every** implementation that keeps the contract: loops, einsum, PyTorch's own, tiles or none; equal to rounding ($10^{-8}$ relative), not to the last bit.
-- It must refuse each fault, and an implementation that raises. Nothing escapes the test.
+- It must refuse each fault, and an implementation that raises. No exception escapes the test.
 - Asked twice, it says the same; it leaves global random states alone.
 - Implementations are called positionally, with float64 tensors of at most 64 tokens. The package may be used.
 """
@@ -294,7 +294,7 @@ r"""
 
 Write `accepts_attention(attention) -> bool`, where `attention(query, key, value, attn_mask=None)` should be chapter 03's: `(..., L, d_k)`, `(..., S, d_k)`, `(..., S, d_v)` with zero to two leading axes; a boolean mask, True = may attend; zeros for a query that may see nothing; inputs unchanged.
 
-Faults on the panel: no scale, or $1/d_k$, $1/\sqrt{d_v}$, $1/\sqrt S$; a softmax over the queries; the mask ignored, inverted, or put on after the softmax; NaN or the mean on an empty row; the query or the mask changed; dropout left on; errors.
+Faults on the panel: no scale, or $1/d_k$, $1/\sqrt{d_v}$, $1/\sqrt S$; a softmax over the queries; the mask ignored, inverted, or applied after the softmax; NaN or the mean on an empty row; the query or the mask changed; dropout left on; errors.
 """
 
 
@@ -433,7 +433,7 @@ self.kv_cache = (k, v)
 return softmax(q @ k.transpose(-2, -1) / math.sqrt(d)) @ v
 ```
 
-**Find the error.** There are three. Which would a test see that reads one text, token by token?
+**Find the error.** There are three. Which of them would a test that reads one text, token by token, catch?
 """
 
 # %% [markdown]
@@ -444,14 +444,14 @@ r"""
 - Of several new tokens, only the last is used. Token by token there is only one: not seen.
 - The cache is never emptied: the second text reads the first. With one text: not seen.
 
-None of the three. A test of state needs several tokens in first *and* later calls, single ones between them, and two texts under way.
+None of the three. A test of state needs several tokens in first *and* later calls, single ones between them, and two texts in progress.
 
 </details>
 """
 
 # %% [markdown]
 r"""
-The panel of the next exercise has these and more: no causal mask in the first call, in later ones, or in any; a mask aligned top-left; only the newest of several tokens used, or kept; the past forgotten; nothing kept; the own key missing; no scale; another text's cache read; a cache that is not accepted.
+The panel of the next exercise has these and more: no causal mask in the first call, in later ones, or in any; a mask aligned top-left; only the newest of several tokens used, or kept; the past forgotten; nothing kept; the query's own key missing; no scale; another text's cache read; a cache that is not accepted.
 """
 
 # %% [markdown]
@@ -462,7 +462,7 @@ r"""
 
 Write `accepts_cache(attend) -> bool`, where `attend(query, key, value, cache) -> (out, cache)` reads the next T ≥ 1 tokens of a text: `(B, H, T, d_k)`, `(B, H, T, d_k)`, `(B, H, T, d_v)`. `cache` is `None` at the start of a text, otherwise what the last call for *that* text returned: any object, changed in place or not. So hand each cache in once, and never look inside.
 
-The outputs of a text must be those of one causal pass, however it is cut. Several texts, also of other batch sizes, may be under way at a time.
+The outputs of a text must be those of one causal pass, however it is cut. Several texts, also with different batch sizes, may be in progress at the same time.
 """
 
 
@@ -517,7 +517,7 @@ print(f"{refused} of {len(reports)} refused, {named} of them by name")
 r"""
 <details><summary>Answer</summary>
 
-All are refused and all are named<!-- shown: 15 -->. None needs a large input: three tokens are enough, if it is the right three. Values of another width than the keys, a row that may see nothing, positions that do not start at 0, two new tokens at once. One gives right numbers, and only its cost betrays it.
+All are refused and all are named<!-- shown: 15 -->. None needs a large input: three tokens are enough, if they are the right three. Values of another width than the keys, a row that may see nothing, positions that do not start at 0, two new tokens at once. One gives right numbers, and only its cost betrays it.
 
 </details>
 
@@ -562,9 +562,9 @@ The first two. There are 50 steps; 1600 counts updates that run side by side<!--
 r"""
 ## 7. Which mechanism?
 
-Published guides say: "full attention below 2,048 tokens, sparse above 4,096, linear above 16k"; "MQA: very good; linear: fair"; "at 2,048 tokens, MQA is 1.3 to 1.5 times as fast, linear 2 to 4 times". None says at which task, on which machine, or when it was measured.
+Published guides say: "full attention below 2,048 tokens, sparse above 4,096, linear above 16k"; "MQA: very good; linear: fair"; "at 2,048 tokens, MQA is 1.3 to 1.5 times as fast, linear 2 to 4 times". None says for which task, on which machine, or when it was measured.
 
-A table of scoring functions goes further: 80–90 % of a GPU for products, 15–25 % for the additive score, the plain product "not used", the scaled one "all transformers". Luong et al. (2015) used the plain product, and T5 (Raffel et al., 2020) is a transformer that does not divide by $\sqrt{d_k}$. Luong's concat and location scores are missing.
+A table of scoring functions goes further: 80–90% of a GPU for products, 15–25% for the additive score, the plain product "not used", the scaled one "all transformers". Luong et al. (2015) used the plain product, and T5 (Raffel et al., 2020) is a transformer that does not divide by $\sqrt{d_k}$. Luong's concat and location scores are missing.
 """
 
 # %% [markdown]
@@ -581,7 +581,7 @@ r"""
 Write `pareto_front(cost, quality) -> keep`, float `(n,)`, `(n,)` to bool `(n,)`.
 
 - Less cost and more quality are better.
-- A point goes when another is at least as good in both and better in one. Equal points stay together.
+- A point is dropped when another is at least as good in both and better in one. Equal points stay together.
 - n may be 0. There is no NaN. Numbers are compared as they are, without rounding.
 """
 
@@ -610,7 +610,7 @@ Chapter 08 trained small models of the same size to recall values by their keys,
 
 # %%
 def kept(model, tokens=128, d_model=64):
-    """Return how many numbers a layer keeps for a text of so many tokens."""
+    """Return how many numbers a layer keeps for a text of `length` tokens."""
     numbers = [int(n) for n in re.findall(r"\d+", model)]
     if model.startswith("linear"):
         width = d_model // numbers[0]
@@ -662,7 +662,7 @@ r"""
 
 Not here, by a hair: several others recall as much to the third digit and keep a quarter or less<!-- shown 2: 1.0000 0.9999 1,024 16,384 -->. The front compares means over three seeds, and differences in the fourth digit are noise: take these models as level, and choose the cheapest.
 
-Note what the picture is a picture *of*: recall of 64 pairs by models of 111,424 weights. On another task the front is another.
+Note what the picture is a picture *of*: recall of 64 pairs by models of 111,424 weights. On another task the front is different.
 
 </details>
 
@@ -796,7 +796,7 @@ From 512 on, on that machine, and perhaps earlier: it is the shortest length in 
 
 And quality is not a column of stars. Linear attention is not "fair": it recalls about half where full attention recalls all, and may be as good where nothing has to be recalled.
 
-On a GPU the factors are others, and the order may be. These rows say where they come from, so that you can measure yours: every record holds its command.
+On a GPU the factors differ, and the order may differ too. These rows say where they come from, so that you can measure yours: every record contains the command that made it.
 
 </details>
 """
@@ -807,7 +807,7 @@ r"""
 
 Published advice for debugging: "Uniform attention: check initialization, learning rate. NaN in attention: gradient clipping." Clipping cannot repair a forward pass.
 
-Better: plant the cause, see the symptom, and find **one measurement** that tells it. The next cell does that fourteen times, and repairs each. Two of them train small models.
+Better: plant the cause, see the symptom, and find **one measurement** that identifies it. The next cell does that fourteen times, and repairs each. Two of them train small models.
 
 **Predict.** For "loss far below the entropy of the data" and "training good, sampling bad": which single cause would you plant for each?
 """
@@ -883,16 +883,16 @@ for entry in claims.timeline():
 r"""
 <details><summary>Answer</summary>
 
-The table has the dates, each with a key of the course's bibliography. "Human parity in 2016" is a common mistake: 2016 was Google's GNMT, "bridging the gap". The claim of parity is Microsoft's of March 2018 (Hassan et al.), for one language pair and single news sentences; Läubli et al. (2018) and Toral et al. (2018) contested it: judged as whole documents, people preferred people.
+The table has the dates, each with a key of the course's bibliography. "Human parity in 2016" is a common mistake: 2016 was Google's GNMT, "bridging the gap". The claim of parity is Microsoft's of March 2018 (Hassan et al.), for one language pair and single news sentences; Läubli et al. (2018) and Toral et al. (2018) contested it: when whole documents were judged, readers preferred the human translations.
 
-A title is part of a date: "Flash Attention: Fast and Memory-Efficient Exact Attention" lacks its end, "with IO-Awareness", which says what is new.
+A title is part of a citation: "Flash Attention: Fast and Memory-Efficient Exact Attention" lacks its end, "with IO-Awareness", which says what is new.
 
 </details>
 """
 
 # %% [markdown]
 r"""
-What attention is used for is best told by who asks whom:
+What attention is used for is best described by what asks what:
 
 | task | queries | keys and values |
 |---|---|---|
@@ -957,7 +957,7 @@ All of these pass: another base, and no rotation at all. A *law* alone may hold 
 
 Write `accepts_rotation(turn) -> bool`, where `turn(x, positions)` should be chapter 07's `rope_interleaved` *or* `rope_split_halves` at base 10000; `x` `(B, H, L, d_k)`, `positions` `(L,)` or `(B, L)`, long.
 
-Faults: nothing turned; positions ignored, counted from 1, or the first sentence's for all; turned along the batch or the heads; the exponent $i/d_k$; one frequency; base 500,000; the other direction; half of the features only; a length that changes.
+Faults: nothing rotated; positions ignored, counted from 1, or the first sentence's for all; rotated along the batch or the heads; the exponent $i/d_k$; one frequency; base 500,000; the other direction; half of the features only; a length that changes.
 """
 
 
@@ -991,9 +991,9 @@ r"""
 
 "GPT and BERT power ChatGPT." BERT reads in both directions: its mask hides nothing. What if such a model is trained to name the next token, and then has to write?
 
-Texts count on by 1, 3, 5 or 7, modulo 8, from a random start. One model is trained with a causal mask, one without. Then both continue four tokens of each kind.
+Texts count up in steps of 1, 3, 5 or 7, modulo 8, from a random start. One model is trained with a causal mask, one without. Then both continue four tokens of each kind.
 
-**Predict.** Which has the lower training loss? Which continues rightly?
+**Predict.** Which has the lower training loss? Which continues correctly?
 """
 
 # %% tags=["nbval-ignore-output"] reason="training differs in the last digits between machines"
@@ -1008,7 +1008,7 @@ r"""
 
 Both reach a loss near 0, the second by copying what is to its right. When it writes, nothing is there yet, and what it learned is of no use.
 
-BERT is trained otherwise, to fill in hidden tokens, and does that well; but it gives no distribution of the next token from the past alone, and every new token would change the reading of all before it, so that no cache could be kept. ChatGPT answers with a decoder (OpenAI says so of the GPT models it is built on; BERT is not mentioned).
+BERT is trained differently, to fill in hidden tokens, and does that well; but it gives no distribution of the next token from the past alone, and every new token would change the reading of all before it, so that no cache could be kept. ChatGPT answers with a decoder (OpenAI says so of the GPT models it is built on; BERT is not mentioned).
 
 </details>
 """
@@ -1095,11 +1095,11 @@ Right, wrong, or right under a condition? Decide before you open the answers.
 r"""
 <details><summary>Answers</summary>
 
-1. They are, and several are numerically wrong: of one exercise's four scores, none comes out of its own weights (chapter 02 recomputes them). A solution is a claim as well.
-2. Right: that is what the paper's title says.
+1. They are, and several are numerically wrong: of one exercise's four scores, none follows from the numbers that it gives (chapter 02 recomputes them). A solution is a claim as well.
+2. Right: "dispensing with recurrence and convolutions entirely", says the paper's abstract.
 3. Right for GPT-3 (175 billion) and PaLM (540 billion). The other two sizes were never published.
 4. Unverifiable. Papers of these names exist, by other authors (Ma et al., 2024; Wang et al., 2025).
-5. From a length of a few times the width on (chapter 05); before that the projections cost more.
+5. Only beyond a length of a few times the width (chapter 05); below that the projections cost more.
 6. A sink is where a head puts the weight that it has no use for (chapter 13). It may be wanted.
 7. It computes another kernel, exactly. Random features approximate softmax (chapter 08).
 
@@ -1110,7 +1110,7 @@ r"""
 r"""
 ## Yours: the chapter's experiments, with your functions
 
-Your tests judge the panels, your verdicts the sizes, your front the choices: each once more with every function that you have passed instead of the course's. Nothing passed yet? Then the course's own run.
+Your tests judge the panels, your verdicts the sizes, and your front the choices: each once more, with every function that you have passed instead of the course's. Nothing passed yet? Then the course's own run.
 """
 
 # %% tags=["nbval-ignore-output"] reason="whose functions run, and how fast, depends on the reader"
@@ -1154,8 +1154,8 @@ r"""
 ## Recap
 
 1. Ask what a number is the number *of* before you ask whether it is right. Then it can be computed, run, looked up, or it says nothing.
-2. Units: 402 MB and 384 MiB are one size. The last written digit says how much a number claims.
-3. A test needs sizes that differ, special rows, state, laws *and* numbers; it accepts every right way, to rounding.
+2. Units: 402 MB and 384 MiB are the same size. The last written digit says how much a number claims.
+3. A test needs sizes that differ, special rows, state, laws *and* numbers; it accepts every correct implementation, to rounding.
 4. Choose from a front, with the record beside it. Find a fault by a measurement whose healthy value is known.
 5. A date has a citation; what has none is not known.
 """

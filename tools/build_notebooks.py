@@ -51,7 +51,7 @@ _ROOT = Path(__file__).resolve().parents[1]
 
 
 def exercise_data(name: str) -> Asked:
-    """Return the data of an exercise of the course; imported late, for torch comes with it."""
+    """Return the data of an exercise of the course; imported late, because it imports torch."""
     from course_utils.exercises import find
 
     found = find(name)

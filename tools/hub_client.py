@@ -1,6 +1,6 @@
 """A made-up learner, or instructor, of the hub: logs in, opens a notebook, runs its cells.
 
-All goes the way that a browser goes: the log-in form, then the account's own server, its files, and
+Everything goes as a browser goes: the log-in form, then the account's own server, its files, and
 its kernel on the websocket.
 """
 
@@ -19,7 +19,7 @@ PATIENCE = 900  # seconds for a step; thirty servers may be starting on two core
 
 
 class HubError(Exception):
-    """The hub or a server of its answered otherwise than it should."""
+    """The hub, or one of its servers, did not answer as it should."""
 
 
 @dataclass
@@ -33,7 +33,7 @@ class Ran:
 
 @dataclass
 class Account:
-    """One who has logged in.
+    """An account that has logged in.
 
     Args:
         address: The hub's.
@@ -47,7 +47,7 @@ class Account:
     session: requests.Session = field(default_factory=requests.Session)
 
     def log_in(self) -> None:
-        """Log in by the form, and take a key of one's own for what follows.
+        """Log in by the form, and get a token of its own for what follows.
 
         Raises:
             HubError: The hub does not let the account in.
@@ -87,7 +87,7 @@ class Account:
         self.server("DELETE", f"/hub/api/users/{self.name}/server")
 
     def server(self, method: str, path: str, **more: Any) -> requests.Response:
-        """Ask a server, by default one's own; a path with / in front names any other."""
+        """Ask a server, by default the account's own; a path that starts with / names any other."""
         own = f"/user/{self.name}/{path}" if path[:1] != "/" else path
         return self.session.request(method, self.address + own, timeout=PATIENCE, **more)
 
@@ -115,13 +115,13 @@ class Account:
         return said["value"]
 
     def socket(self, path: str) -> websocket.WebSocket:
-        """Open a websocket of one's own server."""
+        """Open a websocket to the account's own server."""
         place = f"{self.address}/user/{self.name}/{path}".replace("http", "ws", 1)
         key = {"Authorization": self.session.headers["Authorization"]}
         return websocket.create_connection(place, timeout=PATIENCE, header=key)
 
     def read(self, path: str) -> Any:
-        """Return a notebook of one's own."""
+        """Return one of the account's notebooks."""
         return self.asked("GET", f"api/contents/{path}")["content"]
 
     def save(self, path: str, notebook: Any) -> None:
@@ -183,7 +183,7 @@ def _request(ident: str, code: str) -> dict[str, Any]:
 
 
 def terminal(account: Account, lines: Sequence[str], end: str = "all-done") -> str:
-    """Type lines into a terminal of an account's, and return all that it shows."""
+    """Type lines into an account's terminal, and return all that it shows."""
     name = account.asked("POST", "api/terminals")["name"]
     shown = ""
     with closing(account.socket(f"terminals/websocket/{name}")) as socket:

@@ -53,7 +53,7 @@ class Hub:
     """A hub in a folder: its accounts, its ports, its process.
 
     Args:
-        folder: Where all that it keeps lies; what is there already is kept.
+        folder: Where everything is kept; what is there already stays.
         learners: How many accounts there are besides the instructor's.
         port: Where it listens; 0 means a free one.
     """

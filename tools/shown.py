@@ -2,7 +2,7 @@
 
     python -m tools.shown [NN ...]    every chapter, or those; exit status 1 when one is not found
 
-A mark in the source stands directly behind a sentence; the notebooks do not have it:
+A mark in the source comes directly after a sentence; the notebooks do not have it:
 
     <!-- shown: 6.75 70% -->       each number is in the text output of the nearest code cell above
                                    that has any, rounded to the digits given; 70% is also 0.699

@@ -3,7 +3,7 @@
     python -m tools.time_tests
 
 Runs all that `make test` runs. As a pytest plugin it adds up the processor time of each folder of
-tests, that of the processes which they started included; a busy machine makes it hardly longer.
+tests, that of the processes which they started included; a busy machine hardly changes it.
 """
 
 import json
@@ -39,7 +39,7 @@ def used() -> float:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Leave the plugin to the workers: not to what their tests start."""
+    """Load the plugin in the workers only, not in what their tests start."""
     if hasattr(config, "workerinput"):
         os.environ.pop("PYTEST_PLUGINS", None)
 

@@ -1,4 +1,4 @@
-"""Reference implementations, one mechanism a file, in the order of teaching."""
+"""Reference implementations, one mechanism per file, in the order they are taught."""
 
 from course_utils.attention.add_bias import add_bias
 from course_utils.attention.attend import attend, context_vector

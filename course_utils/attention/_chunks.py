@@ -1,4 +1,4 @@
-"""Walk along a sequence in pieces, at a cost that grows with its length and no faster."""
+"""Process a sequence in pieces, at a cost linear in its length."""
 
 from collections.abc import Iterable
 from itertools import chain
@@ -6,11 +6,11 @@ from itertools import chain
 import torch
 from torch import Tensor
 
-ROWS = 64  # a piece that stays in the processor's cache, and is worth the call
+ROWS = 64  # a piece that fits in the processor's cache and is worth the overhead of a call
 
 
 def pieces(rows: int, *sequences: Tensor) -> Iterable[tuple[Tensor, ...]]:
-    """Return the sequences (..., length, width) so many rows at a time, together.
+    """Return the sequences (..., length, width) a few rows at a time, together.
 
     One `split` for all pieces: the gradient of a slice is as long as the whole sequence, and so
     many of those would cost length² in the backward pass.
@@ -19,14 +19,14 @@ def pieces(rows: int, *sequences: Tensor) -> Iterable[tuple[Tensor, ...]]:
 
 
 def windows(x: Tensor, size: int, step: int) -> tuple[Tensor, ...]:
-    """Return views of `size` rows each, every one `step` rows after the last, overlapping."""
+    """Return overlapping views of `size` rows, each starting `step` rows after the previous one."""
     return x.unfold(-2, size, step).mT.unbind(-3)
 
 
 def joined(parts: Iterable[Tensor], length: int, *sources: Tensor) -> Tensor:
-    """Return the parts (..., rows, width), made from the sources, one below the other.
+    """Return the parts (..., rows, width), made from the sources, concatenated along the rows.
 
-    Without gradients each part goes to its place as soon as it is there, so that the output is held
+    Without gradients each part is written in place as soon as it is ready, so the output is held
     once. Autograd would copy the whole gradient for every such write; it gets one concatenation.
     """
     if torch.is_grad_enabled() and any(source.requires_grad for source in sources):

@@ -1,4 +1,4 @@
-"""What all caches have in common: they count their tokens, forget the last ones, and move rows."""
+"""What all caches share: they count their tokens, drop the last ones, and reorder rows."""
 
 from course_utils.attention.movable_rows import MovableRows
 from course_utils.validation import check_int
@@ -11,15 +11,15 @@ class Counted(MovableRows):
 
     @property
     def length(self) -> int:
-        """How many tokens were appended so far and not cropped."""
+        """How many tokens have been appended and not cropped."""
         return self._length
 
     def crop(self, length: int) -> None:
-        """Forget all tokens but the first `length`, as if the others had never come.
+        """Drop all tokens after the first `length`, as if they had never been appended.
 
         Raises:
             TypeError: The length is not an int.
-            ValueError: It is negative, or the cache does not hold so many tokens any more.
+            ValueError: It is negative, or the cache no longer holds that many tokens.
         """
         check_int(length=length)
         if not 0 <= length <= self._length:
@@ -28,4 +28,4 @@ class Counted(MovableRows):
         self._length = length
 
     def _forget(self, length: int) -> None:
-        """Give back what only the tokens behind the first `length` need."""
+        """Release what only the tokens after the first `length` need."""

@@ -8,7 +8,7 @@ from torch import Tensor
 from course_utils.attention._chunks import ROWS, joined, pieces
 
 Features = Callable[[Tensor], Tensor]
-LONG = 1024  # without a causal order pieces may be long: there is no table of weights
+LONG = 1024  # pieces may be long when nothing is causal: there is no table of weights
 
 
 def kernel_attention(
@@ -35,7 +35,7 @@ def kernel_attention(
 def causal_kernel_attention(
     query: Tensor, key: Tensor, value: Tensor, of_query: Features, of_key: Features
 ) -> Tensor:
-    """Return the same over each query's past and itself: a small causal table, and a state."""
+    """Return the same over each query and its past, with a small causal table and a state."""
 
     def read() -> Iterator[Tensor]:
         past: tuple[Tensor, Tensor] | None = None
@@ -54,7 +54,7 @@ def causal_kernel_attention(
 
 
 def no_keys(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
-    """Return what there is to average where there is no key: zeros."""
+    """Return the average where there is no key: zeros."""
     return query @ key.mT @ value
 
 

@@ -1,4 +1,4 @@
-"""Attention of the newest positions to all keys so far, as every cache asks for it."""
+"""Attention of the newest positions to all keys so far, as every cache needs it."""
 
 import torch
 from torch import Tensor
@@ -28,9 +28,9 @@ def attend_last(query: Tensor, key: Tensor, value: Tensor, first: Tensor | None 
 def attend_groups(
     query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, is_causal: bool = False
 ) -> Tensor:
-    """Return attention of H query heads to H_kv heads under one mask for all heads.
+    """Return the attention of H query heads over H_kv heads, with one mask for all heads.
 
-    The queries of a group take turns, so that neither keys nor masks are repeated for them.
+    The queries of a group are processed in turn, so neither keys nor masks are repeated.
     """
     turns = query.unflatten(1, (key.shape[1], -1)).unbind(2)
     out = [F.scaled_dot_product_attention(q, key, value, mask, is_causal=is_causal) for q in turns]
@@ -38,7 +38,7 @@ def attend_groups(
 
 
 def _attend_one(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None) -> Tensor:
-    """Return attention of a single position: the heads of a group become rows of one product."""
+    """Return attention of a single position: the heads of a group become rows of one matmul."""
     if query.shape[1] == key.shape[1]:
         return F.scaled_dot_product_attention(query, key, value, mask)
     rows = query.unflatten(1, (key.shape[1], -1)).flatten(2, 3)

@@ -1,4 +1,4 @@
-"""Cut a table of scores into tiles, and find what the causal mask hides of each."""
+"""Cut a table of scores into tiles, and find what the causal mask hides in each."""
 
 import torch
 from torch import Tensor
@@ -7,7 +7,7 @@ from course_utils.validation import check_at_least, check_grouped, check_instanc
 
 
 def tiles(length: int, size: int) -> list[slice]:
-    """Return the slices that cut a length into pieces of one size; the last may be shorter."""
+    """Return the slices that cut a length into equal pieces; the last may be shorter."""
     return [slice(start, min(start + size, length)) for start in range(0, length, size)]
 
 
@@ -19,7 +19,7 @@ def num_visible(num_keys: int, rows: slice, is_causal: bool) -> int:
 def mask_future(scores: Tensor, rows: slice, keys: slice) -> Tensor:
     """Set the scores of one tile to -inf, in place, where the key comes after the query.
 
-    The same rows of several heads may lie one behind the other.
+    The same rows of several heads may be stacked one after another.
     """
     if keys.stop - 1 > rows.start:  # else the whole tile lies in the past
         row, column = (torch.arange(x.start, x.stop, device=scores.device) for x in (rows, keys))

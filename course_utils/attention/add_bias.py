@@ -1,4 +1,4 @@
-"""An additive bias: numbers that join the scores before the softmax.
+"""An additive bias: numbers added to the scores before the softmax.
 
 Source: Raffel et al. 2020, Exploring the Limits of Transfer Learning with T5, section 2.1 (a bias
     learned for each distance), https://arxiv.org/abs/1910.10683; Press et al. 2022, Train Short,
@@ -23,7 +23,7 @@ def add_bias(
 
     Args:
         scores: How well each key answers each query, scaled.
-        bias: What is added; it broadcasts to the scores.
+        bias: What is added; it must broadcast to the scores.
 
     Raises:
         TypeError: An input is not a floating-point tensor, or their dtypes differ.

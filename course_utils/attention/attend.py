@@ -3,7 +3,7 @@
 Source: Bahdanau et al. 2015, Neural Machine Translation by Jointly Learning to Align and
     Translate, Eq. 5 and 6, https://arxiv.org/abs/1409.0473
 Ours / theirs: scores = e_ij;  weights = α_ij;  value = h_j;  context = c_i
-Differs: keys that are padding take part in nothing; where no key is real, zeros come back.
+Differs: padding keys take no part; where no key is real, the result is zeros.
 Same contract as: torch.softmax over the real keys alone, then a matrix product
 """
 
@@ -20,7 +20,7 @@ def attend(
     value: Float[Tensor, "*batch S d_v"],
     key_mask: Bool[Tensor, "*batch S"],
 ) -> tuple[Float[Tensor, "*batch L d_v"], Float[Tensor, "*batch L S"]]:
-    """Return each query's average of the values, and the weights that made it.
+    """Return each query's average of the values, and the weights used for it.
 
     Args:
         scores: How well each key answers each query.
@@ -47,7 +47,7 @@ def attend(
 def context_vector(
     weights: Float[Tensor, "*batch S"], states: Float[Tensor, "*batch S d_h"]
 ) -> Float[Tensor, "*batch d_h"]:
-    """Return the sum of the states, each times its weight; the weights are used as given.
+    """Return the weighted sum of the states; the weights are used as given.
 
     Args:
         weights: How much of each state to take.

@@ -1,11 +1,11 @@
-"""Masks that differ from sequence to sequence, without causality: same document, lengths by query.
+"""Non-causal masks that differ from sequence to sequence: same document, lengths per query.
 
 Source: Krell et al. 2021, Efficient Sequence Packing without Cross-contamination,
     https://arxiv.org/abs/2107.02027 (BERT's packed documents read in both directions); lengths for
     each query are `valid_lens` with two axes in Zhang et al., Dive into Deep Learning, section
     11.3, https://d2l.ai
 Ours / theirs: True = may attend
-Differs: what a row may not see at all it may not see; D2L gives such a row uniform weights.
+Differs: a row that may see nothing is all False; D2L gives such a row uniform weights.
 Same contract as: the rules q_id == kv_id and kv_idx < length[b, q_idx] in FlexAttention
 """
 
@@ -29,7 +29,7 @@ def same_document_mask(
 
     Raises:
         TypeError: The ids are not integer tensors.
-        ValueError: The ids have not two axes, or not the same number of sequences.
+        ValueError: The ids do not have two axes, or not the same number of sequences.
     """
     check_integers("batch length", query_ids=query_ids, key_ids=key_ids)
     if len(query_ids) != len(key_ids):
@@ -51,7 +51,7 @@ def query_lengths_mask(
 
     Raises:
         TypeError: The lengths are not an integer tensor, or num_keys is not an int.
-        ValueError: The lengths have not two axes, or one of them is not from 0 to num_keys.
+        ValueError: The lengths do not have two axes, or one of them is not from 0 to num_keys.
     """
     check_integers("batch L", lengths=lengths)
     return first_keys(lengths, num_keys).unsqueeze(1)

@@ -1,4 +1,4 @@
-"""Memory in blocks of equal size, handed out to sequences as they grow and taken back.
+"""Memory in blocks of equal size, allocated to sequences as they grow, and freed.
 
 Source: Kwon et al. 2023, Efficient Memory Management for Large Language Model Serving with
     PagedAttention, sections 4.2 and 4.3, https://arxiv.org/abs/2309.06180
@@ -13,7 +13,7 @@ from course_utils.validation import check_at_least, check_instance, check_int, c
 
 
 class BlockPool:
-    """Blocks of slots for keys and values, handed out and taken back.
+    """Blocks of slots for keys and values, allocated and freed.
 
     Attributes:
         key: (num_blocks, block_size, H_kv, d_k).
@@ -31,7 +31,7 @@ class BlockPool:
         dtype: torch.dtype = torch.float32,
         device: torch.device | str | None = None,
     ) -> None:
-        """Take the memory of all blocks.
+        """Allocate the memory of all blocks.
 
         Raises:
             TypeError: A size is not an int, or the dtype is not floating.
@@ -53,7 +53,7 @@ class BlockPool:
 
     @property
     def num_free(self) -> int:
-        """How many blocks nobody holds."""
+        """How many blocks are free."""
         return len(self._free)
 
     def check_free(self, count: int) -> None:
@@ -83,10 +83,10 @@ class BlockPool:
         return copy
 
     def take(self, count: int) -> list[int]:
-        """Hand out `count` free blocks.
+        """Allocate `count` free blocks.
 
         Raises:
-            ValueError: There are fewer; then none is handed out.
+            ValueError: There are fewer; then none is allocated.
         """
         self.check_free(count)
         blocks = [self._free.pop() for _ in range(count)]

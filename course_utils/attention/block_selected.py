@@ -1,11 +1,11 @@
-"""Attention to selected blocks that reads only these: each query its own block and the best few.
+"""Attention that reads only selected blocks: each query its own block and the best few.
 
 Source: Lu et al. 2025, MoBA: Mixture of Block Attention for Long-Context LLMs, Eq. 2 to 6,
     https://arxiv.org/abs/2502.13189
-Ours / theirs: top_k = k - 1, since they count the own block among the selected
+Ours / theirs: top_k = k - 1, since they count the query's own block among the selected
 Differs: what is read is gathered for every query, where their kernel sorts queries by block. Yuan
-    et al. 2025, Native Sparse Attention, https://arxiv.org/abs/2502.11089, choose alike and add two
-    more branches and a learned pooling.
+    et al. 2025, Native Sparse Attention, https://arxiv.org/abs/2502.11089, choose likewise, and add
+    two more branches and a learned pooling.
 Same contract as: attention under the mask of `select_blocks(query, key, block, top_k + 1)`
 """
 
@@ -27,16 +27,16 @@ def block_selected_attention(
 ) -> Float[Tensor, "B H L d_v"]:
     """Return causal attention in which each query sees its own block and `top_k` earlier ones.
 
-    Those are chosen by every query and head for itself: the blocks whose mean key has the largest
-    product with the query. One softmax runs over all keys that a query sees. The choice carries no
-    gradient, what is chosen does.
+    Every query and head chooses its own: the blocks whose mean key has the largest dot product
+    with the query. One softmax runs over all keys that a query sees. The choice carries no
+    gradient; what is chosen does.
 
     Args:
         query: What each position asks for.
         key: What each position offers.
         value: What each position hands over.
         block: How many keys a block has; the last one may be shorter.
-        top_k: How many earlier blocks a query reads, or all, where there are fewer.
+        top_k: How many earlier blocks a query reads; all, if there are fewer.
 
     Raises:
         TypeError: An input is not a floating-point tensor, or a number is not an int.
@@ -51,7 +51,7 @@ def block_selected_attention(
         )
     check_at_least(1, block=block)
     check_at_least(0, top_k=top_k)
-    # Earlier blocks are always whole: a short last one is nobody's past.
+    # Earlier blocks are always whole: no query has a short last one in its past.
     whole = query.shape[2] // block
     past = [x[:, :, : whole * block].unflatten(2, (whole, block)) for x in (key, value)]
     means = past[0].detach().mean(3)

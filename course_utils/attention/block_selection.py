@@ -2,8 +2,8 @@
 
 Source: Lu et al. 2025, MoBA: Mixture of Block Attention for Long-Context LLMs, Eq. 3 to 6,
     https://arxiv.org/abs/2502.13189
-Ours / theirs: num_selected = k, the own block among them;  relevance = s
-Differs: a mask, which says what is read and does not save the reading: that takes a kernel
+Ours / theirs: num_selected = k, the query's own block included;  relevance = s
+Differs: a mask, which says what is read but does not save the reading; that takes a kernel
 Same contract as: causal attention, where no more blocks exist than are selected
 """
 
@@ -24,8 +24,8 @@ def select_blocks(
 ) -> Bool[Tensor, "*batch L L"]:
     """Return the mask of what each query reads: True may attend.
 
-    Nothing of it is learnt apart: queries and keys learn what to select through the attention that
-    the mask leaves them, for the choice itself has no gradient.
+    Nothing in it is learned separately: queries and keys learn what to select through the
+    attention that the mask leaves them, since the choice itself has no gradient.
 
     Args:
         query: What each position asks for.

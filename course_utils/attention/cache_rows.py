@@ -1,4 +1,4 @@
-"""Moving the sequences of a cache: each beam goes on from the past of the one that it came from.
+"""Moving the sequences of a cache: each beam continues from the past of the beam it came from.
 
 Source: the beams of a search keep their states by copying those of the hypotheses that survived, as
     in Sutskever et al. 2014, Sequence to Sequence Learning with Neural Networks, section 3.2,
@@ -23,17 +23,17 @@ def reorder_cache(
     length: int,
     beams: Int[Tensor, " N"],
 ) -> None:
-    """Let row n hold, in its first `length` slots, what row beams[n] held before, in place.
+    """Copy into the first `length` slots of each row n what row beams[n] held, in place.
 
     Args:
         cache_key: The slots for keys; those from `length` on are not written.
         cache_value: The slots for values.
         length: How many slots are filled.
-        beams: The row that each row goes on from; one may be named often, and others never.
+        beams: The row that each row continues from; some may be named often, and others never.
 
     Raises:
         TypeError: The dtypes differ, the beams are not integers, or the length is not an int.
-        ValueError: Shapes do not fit, the length lies outside the cache, or a beam names a row that
+        ValueError: Shapes do not fit, the length is outside the cache, or a beam names a row that
             does not exist. Nothing is written then.
     """
     check_slots(cache_key, cache_value, length, "N H S_max d")
@@ -41,7 +41,7 @@ def reorder_cache(
     check_shape((len(cache_key),), beams=beams)
     beams = beams.long()
     for cache in (cache_key, cache_value):
-        # Indexing reads all rows into new memory before the first of them is overwritten.
+        # Indexing copies all rows before the first of them is overwritten.
         cache[:, :, :length] = cache[beams, :, :length]
 
 

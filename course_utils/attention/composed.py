@@ -3,7 +3,7 @@
 Source: Dong et al. 2024, Flex Attention: A Programming Model for Generating Optimized Attention
     Kernels, section 3, https://arxiv.org/abs/2412.05496
 Ours / theirs: score_mod = score_mod, attn_mask = a mask_mod written out as a table
-Differs: score_mod is given all scores at once, not one with its four indices.
+Differs: score_mod is given the whole table of scores, not one score with its four indices.
 Same contract as: torch.nn.attention.flex_attention.flex_attention with enable_gqa=True
 """
 
@@ -46,7 +46,7 @@ def composed_scores(
 
     Raises:
         TypeError: An input is not a floating-point tensor, the mask is not boolean, score_mod is
-            not a function or gives no floating-point tensor, or the scale is not a number.
+            not a function or does not return a floating-point tensor, or the scale is not a number.
         ValueError: Sizes do not fit together, or score_mod changes the shape.
     """
     check_grouped(query, key, key)
@@ -72,7 +72,7 @@ def composed_attention(
 ) -> Float[Tensor, "B H L d_v"]:
     """Return the averages of the values under the softmax of `composed_scores`.
 
-    A query that may see no key returns zeros, whether the mask or score_mod hides them all.
+    The row of a query that may see no key is zeros, whether the mask or score_mod hides them all.
     Arguments and errors are as in `composed_scores`, and the values fit the keys.
     """
     check_grouped(query, key, value)

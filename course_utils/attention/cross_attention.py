@@ -1,4 +1,4 @@
-"""One sequence asks, another answers: queries from x, keys and values from the context.
+"""Cross-attention: queries from x, keys and values from the context.
 
 Source: Vaswani et al. 2017, Attention Is All You Need, section 3.2.3 (encoder-decoder attention),
     https://arxiv.org/abs/1706.03762
@@ -26,7 +26,7 @@ def cross_attention(
 
     Args:
         x: The sequence that asks.
-        context: The sequence that is read; its length and width may be others.
+        context: The sequence that is read; its length and width may differ.
         W_q: Makes a query of each position of x.
         W_k: Makes a key of each position of the context, as wide as a query.
         W_v: Makes a value of each position of the context, of any width.

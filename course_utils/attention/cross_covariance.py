@@ -1,11 +1,11 @@
-"""Cross-covariance attention: features attend to features, so that length enters only once.
+"""Cross-covariance attention: features attend to features, so the cost is linear in the length.
 
 Source: El-Nouby et al. 2021, XCiT: Cross-Covariance Image Transformers, Eq. 3,
     https://arxiv.org/abs/2106.09681
 Ours / theirs: temperature = 1/τ of the paper, and `temperature` of its code: it multiplies;
     query, key, value = Q, K, V of one head
-Differs: the tokens are walked in pieces, so that no second copy of queries and keys is held.
-Same contract as: softmax(q̂ᵀ k̂ · temperature) over the key's features, applied to the values' ones
+Differs: the tokens are processed in pieces, so no second copy of queries and keys is held.
+Same contract as: softmax(q̂ᵀ k̂ · temperature) over the key's features, applied to the values
 """
 
 import torch
@@ -27,7 +27,7 @@ def cross_covariance_attention(
 ) -> Float[Tensor, "B H L d"]:
     """Return each token's values, mixed by how alike the features of queries and keys are.
 
-    The weights are d × d. Every token takes part in them: no order of tokens, nothing causal.
+    The weights are d × d. Every token contributes to them, in no order, so nothing is causal.
 
     Args:
         query: Its columns, of length 1 over the tokens, ask.
@@ -36,8 +36,8 @@ def cross_covariance_attention(
         temperature: Factor on the scores; larger is sharper.
 
     Raises:
-        TypeError: An input is not a floating-point tensor, or the temperature is neither number nor
-            tensor.
+        TypeError: An input is not a floating-point tensor, or the temperature is neither a number
+            nor a tensor.
         ValueError: Sizes do not fit together.
     """
     _check(query, key, value, temperature)

@@ -1,10 +1,10 @@
-"""The gated delta rule: correct what the key already finds, instead of adding to it.
+"""The gated delta rule: correct what the key already retrieves, instead of adding to it.
 
 Source: Yang, Kautz, Hatamizadeh 2025, Gated Delta Networks, Eq. 10 (one token) and section 3.3 (in
     chunks), https://arxiv.org/abs/2412.06464; without a gate it is Schlag et al. 2021, Linear
     Transformers Are Secretly Fast Weight Programmers, Eq. 24, https://arxiv.org/abs/2102.11174
 Ours / theirs: alpha = α, the gate;  beta = β, the strength of the write;  state = Sᵀ
-Differs: no scale, and query and key are used as given: models bring both to length 1 before; a
+Differs: no scale, and query and key are used as given: models normalise both to length 1 first; a
     chunk solves one triangular system, where the paper inverts its matrix
 Same contract as: a loop of steps
 """
@@ -26,7 +26,7 @@ def gated_delta_step(
     beta: Float[Tensor, "B H"],
     state: Float[Tensor, "B H d_k d_v"],
 ) -> tuple[Float[Tensor, "B H d_v"], Float[Tensor, "B H d_k d_v"]]:
-    """Return what one token reads behind its own write, and the state that it leaves.
+    """Return what one token reads after its own write, and the state that it leaves.
 
     Args:
         query: What the token asks for.

@@ -1,8 +1,8 @@
-"""Differential attention: the difference of two softmaxes, so that what both weigh alike cancels.
+"""Differential attention: the difference of two softmaxes, so what both weight equally cancels.
 
 Source: Ye et al. 2024, Differential Transformer, Eq. 1, https://arxiv.org/abs/2410.05258
-Ours / theirs: balance = λ, given; they make it of four learnt vectors and a start for each layer
-Differs: no norm of the heads, and no factor 1 - λ_init behind it
+Ours / theirs: balance = λ, given; theirs is made of four learned vectors and a start per layer
+Differs: no norm of the heads, and no factor 1 - λ_init after it
 Same contract as: (softmax(Q₁K₁ᵀ/√d_k) - λ softmax(Q₂K₂ᵀ/√d_k)) V
 """
 
@@ -20,13 +20,13 @@ def differential_attention(
     balance: float | Float[Tensor, ""],
     attn_mask: Bool[Tensor, "#*batch #L #S"] | None = None,
 ) -> Float[Tensor, "*batch L d_v"]:
-    """Return what the first of two attentions reads, less `balance` times what the second reads.
+    """Return what the first of two attentions reads, minus `balance` times what the second reads.
 
     Args:
         query: What each position asks for, for either of the two.
         key: What each position offers, for either of the two.
         value: What each position hands over, to both.
-        balance: How much of the second is taken away, a number or one that is learnt:
+        balance: How much of the second is subtracted, a number or a learned tensor:
             a row of weights then sums to 1 - balance.
         attn_mask: True where a query may attend, for both.
 

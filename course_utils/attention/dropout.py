@@ -1,10 +1,10 @@
-"""Attention dropout: in training some weights are zeroed at random, and the others made larger.
+"""Attention dropout: in training some weights are zeroed at random, and the others scaled up.
 
 Source: Srivastava et al. 2014, Dropout: A Simple Way to Prevent Neural Networks from Overfitting,
     https://jmlr.org/papers/v15/srivastava14a.html; on attention weights in tensor2tensor's code of
     Vaswani et al. 2017, and in torch's SDPA as dropout_p
 Ours / theirs: p = dropout_p = the probability that a weight is zeroed
-Differs: the generator is an argument, so that no global state decides.
+Differs: the generator is an argument, so no global state is involved.
 Same contract as: torch.nn.functional.dropout of the weights in training
 """
 
@@ -23,20 +23,20 @@ def attention_dropout(
     A row no longer sums to 1; only its expectation does.
 
     Args:
-        weights: What the softmax gave.
-        p: With which probability a weight is zeroed.
+        weights: The output of the softmax.
+        p: The probability that a weight is zeroed.
         generator: Draws which.
 
     Raises:
         TypeError: The weights are not a floating-point tensor, p is not a number, or there is no
             generator.
-        ValueError: p is not from 0 to below 1.
+        ValueError: p is not in [0, 1).
     """
     check_float(weights=weights)
     check_number(p=p)
     check_instance(torch.Generator, generator=generator)
     if not 0 <= p < 1:
         raise ValueError(f"p must be at least 0 and below 1, got {p}")
-    # A new table, in order of the axes: what is drawn does not depend on where the weights lie.
+    # A new contiguous table: what is drawn does not depend on the weights' strides.
     kept = torch.empty(weights.shape, dtype=weights.dtype, device=weights.device)
     return weights * kept.bernoulli_(1 - p, generator=generator).div_(1 - p)

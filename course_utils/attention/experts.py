@@ -26,7 +26,7 @@ def route_top_k(
 ) -> tuple[Int[Tensor, "N k"], Float[Tensor, "N k"]]:
     """Return the k experts of each token, the likeliest first, and how much each of them counts.
 
-    The gates are the softmax over the chosen logits alone: that over all experts, renormalised.
+    The gates are the softmax over the chosen logits alone: the one over all experts, renormalised.
 
     Args:
         logits: How well each expert suits each token.
@@ -50,7 +50,7 @@ def mix_experts(
     index: Int[Tensor, "N k"],
     gates: Float[Tensor, "N k"],
 ) -> Float[Tensor, "N d"]:
-    """Return Σ_j gates[n, j] · experts[index[n, j]](x_n), where an expert sees its own rows alone.
+    """Return Σ_j gates[n, j] · experts[index[n, j]](x_n), where an expert sees only its own rows.
 
     Args:
         x: The tokens.
@@ -78,7 +78,7 @@ def mix_experts(
 
 
 def load_balance_loss(logits: Float[Tensor, "N E"], index: Int[Tensor, "N k"]) -> Float[Tensor, ""]:
-    """Return E · Σ_e f_e P_e: 1 where all experts are used alike, E where all tokens go to one.
+    """Return E · Σ_e f_e P_e: 1 where all experts are used equally, E where all tokens go to one.
 
     f_e is the share of the choices that fell on expert e, P_e its mean probability. Only P carries
     a gradient: counts have none.

@@ -7,7 +7,7 @@ Ours / theirs: BLOCK_Q, BLOCK_K = B_r, B_c;  m, l, acc = m, ℓ, Õ;  lse = L;  
 Differs: the backward pass is two kernels, so that no two programs write to the same place: one
     program is one tile of queries (forward, dQ) or of keys (dK and dV). lse is to base 2.
 
-A tensor comes as a descriptor, which knows its shape (B, H, length, width): a load beyond the end
+Tensors are passed as descriptors, which know the shape (B, H, length, width): a load past the end
 gives zeros, a store there is dropped. So a tile may be ragged, and a width no power of 2. `limit`
 says how many keys a query may see; None, for a tile that every query of its tile sees whole, leaves
 the comparison out. `extra` and `mod` are `flash_mods`: windows, documents, caps and slopes.
@@ -30,7 +30,7 @@ from course_utils.triton_interpreter import jit, tl
 
 @jit
 def flash_forward_tile(m, l, acc, q, k, v, columns, limit, scale_log2):
-    """Work one tile of keys and values into what a tile of queries has seen so far.
+    """Accumulate one tile of keys and values into what a tile of queries has seen so far.
 
     m, l (BLOCK_Q,) and acc (BLOCK_Q, d) are the running maximum of the scaled scores, the sum of
     2^(score - m) and the same sum of values; q (BLOCK_Q, d), k and v (BLOCK_K, d) are loaded tiles,
@@ -163,7 +163,7 @@ def backward_key_value_kernel(
             do = grad_out.load([batch, head, start, 0]).reshape(BLOCK_Q, D_V)
             # Rows beyond the last query get weights 2^-inf = 0.
             row_lse = tl.load(lse + line + rows, mask=rows < num_queries, other=float("inf"))
-            # Everything lies transposed here: keys down, queries across.
+            # Everything is transposed here: keys down, queries across.
             products = tl.dot(k, tl.trans(q), input_precision=PRECISION)
             place = read_place(extra, rows, num_queries)[None, :]
             scores, factor = changed(
@@ -175,7 +175,7 @@ def backward_key_value_kernel(
             if extra.spans is not None:
                 seen = (rows[None, :] >= low[:, None]) & (rows[None, :] < limit[:, None])
                 weights = tl.where(seen, weights, 0.0)
-            # dV before the rest: in this order the registers suffice at width 128.
+            # dV before the rest: in this order everything fits in registers at width 128.
             dv = tl.dot(weights.to(do.dtype), do, dv, input_precision=PRECISION)
             grad_weights = tl.dot(v, tl.trans(do), input_precision=PRECISION)
             row_delta = tl.load(delta + line + rows, mask=rows < num_queries, other=0.0)

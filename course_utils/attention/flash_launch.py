@@ -1,9 +1,9 @@
-"""Launch the flash kernels: how the work is cut, and what a kernel is handed.
+"""Launch the flash kernels: how the work is tiled, and what a kernel is passed.
 
-Source: the tutorial "Fused Attention" of Triton, which cuts likewise,
+Source: Triton's tutorial "Fused Attention", which tiles in the same way,
     https://triton-lang.org/main/getting-started/tutorials/06-fused-attention.html
-Differs: how to cut is looked up and never searched for while the program runs, so that each call
-    takes the time of any other and the same kernel runs on every machine.
+Differs: the tiling is looked up and never autotuned while the program runs, so every call takes
+    the same time and the same kernel runs on every machine.
 """
 
 from contextlib import AbstractContextManager
@@ -38,8 +38,8 @@ class Tilings(NamedTuple):
 
 # By bytes of a number and width. Those of 2 bytes, up to width 128, were the fastest of 24 on an
 # H100, or level with it (records/flash_tilings.json); float32 has no tensor cores here, and small
-# tiles. With all but float32's last the registers suffice on a Hopper GPU, says the compiler that
-# tools/compile_flash.py asks. Those of width 256, and those for a cap, are unmeasured.
+# tiles. All but float32's last fit in a Hopper GPU's registers, according to the compiler (see
+# tools/compile_flash.py). Those of width 256, and those for a cap, are unmeasured.
 TILINGS = {
     (2, 64): Tilings(Tiling(64, 128, 4, 2), Tiling(128, 64, 4, 3), Tiling(128, 64, 4, 2)),
     (2, 128): Tilings(Tiling(64, 64, 4, 3), Tiling(128, 64, 8, 3), Tiling(64, 64, 4, 2)),
@@ -87,9 +87,9 @@ def flash_forward(
         value: What each position hands over.
         scale: Factor on the scores.
         is_causal: Whether query i sees only the keys 0 to i.
-        tilings: How to cut the work; None looks it up.
-        tile: What works one tile of keys in: `flash_forward_tile`, or a learner's.
-        extras: What hides keys or changes scores besides, with the spans of the queries.
+        tilings: How to cut the work; None looks them up.
+        tile: What accumulates one tile of keys: `flash_forward_tile`, or a learner's.
+        extras: What else hides keys or changes scores, with the spans of the queries.
     """
     out = query.new_empty(*query.shape[:-1], value.shape[-1])
     lse = torch.empty(query.shape[:3], device=query.device)
@@ -152,7 +152,7 @@ def _on(tensor: Tensor) -> AbstractContextManager[Any]:
 
 
 def _grid(tensor: Tensor, block: int) -> tuple[int, int, int]:
-    """One program a tile of rows, a head and a sequence."""
+    """One program per tile of rows, head and sequence."""
     batch, heads, length, _ = tensor.shape
     return -(-length // block), heads, batch
 
@@ -160,13 +160,13 @@ def _grid(tensor: Tensor, block: int) -> tuple[int, int, int]:
 def _numbers(
     query: Tensor, key: Tensor, scale: float, is_causal: bool, extras: Extras
 ) -> tuple[Any, ...]:
-    """Return what every kernel is told besides its tensors, and what it is compiled with."""
+    """Return what every kernel is passed in addition to its tensors, and its compile options."""
     group = query.shape[1] // key.shape[1]
     return scale, query.shape[2], key.shape[2], extras, group, is_causal, mod_of(extras)
 
 
 def _tiles(rows: int, *tensors: Tensor) -> list[Any]:
-    """Return descriptors by which a kernel reads or writes so many rows of a head at once."""
+    """Return descriptors by which a kernel reads or writes some rows of a head at once."""
     return [TensorDescriptor.from_tensor(x, [1, 1, rows, _padded(x)]) for x in tensors]
 
 

@@ -1,7 +1,7 @@
-"""What may be done to scores inside a flash kernel, in pieces that the compiler puts together.
+"""Score modifications inside a flash kernel, in pieces that the compiler puts together.
 
-A mod changes scores: a soft cap, a penalty for distance, one after the other. Spans hide keys. What
-a launch leaves out is None, which is known when a kernel is compiled: it leaves no code behind.
+A mod changes scores: a soft cap, then a penalty for distance. Spans hide keys. What a launch
+leaves out is None at compile time, so it generates no code.
 
 Source: Dong et al. 2024, Flex Attention: A Programming Model for Generating Optimized Attention
     Kernels, section 3, https://arxiv.org/abs/2412.05496; the cap: Gemma Team 2024, Gemma 2, section
@@ -24,12 +24,12 @@ PRECISION = constexpr("ieee")  # float32 is computed as float32, not as the tens
 
 
 class Extras(NamedTuple):
-    """What a launch may add: tensors, which a kernel is handed as pointers, and a number.
+    """What a launch may add: tensors, which a kernel is passed as pointers, and a number.
 
     Attributes:
         spans: Of the queries, int32 (2, L): query i sees the keys from spans[0, i] to spans[1, i],
             which is left out. Both rise with i, or stay.
-        places: Where among the keys each query stands, int32 (L,).
+        places: Each query's position among the keys, int32 (L,).
         slopes: What each head takes off a score for a step of distance, float32 (H,).
         cap: What no score exceeds.
     """
@@ -49,7 +49,7 @@ def capped(scores, place, columns, slope, cap):
 
 @jit
 def sloped(scores, place, columns, slope, cap):
-    """Return the scores less slope · distance, and the derivative."""
+    """Return the scores minus slope · distance, and the derivative."""
     return scores - slope * tl.abs(place - columns), 1.0
 
 
@@ -72,7 +72,7 @@ def mod_of(extras: Extras) -> Any:
 
 @jit
 def changed(products, scale, mod: tl.constexpr, place, columns, slope, cap):
-    """Return scores to base 2, and how fast they rise with the scaled products."""
+    """Return scores to base 2, and their derivative with respect to the scaled products."""
     if mod is None:
         scores, factor = products * (scale * LOG2_E), 1.0
     else:
@@ -107,7 +107,7 @@ def forward_step(
     m, l, acc, start, low, limit, given, tile: tl.constexpr, mod: tl.constexpr,
     BLOCK_K: tl.constexpr, D: tl.constexpr, D_V: tl.constexpr,
 ):  # fmt: skip
-    """Load the tile of keys and values that begins at start, and work it in."""
+    """Load the tile of keys and values that begins at start, and accumulate it."""
     q, key, value, batch, kv_head, place, slope, scale, extra = given
     columns = start + tl.arange(0, BLOCK_K)
     k = key.load([batch, kv_head, start, 0]).reshape(BLOCK_K, D)
@@ -123,7 +123,7 @@ def forward_step(
 
 @jit
 def read_place(extra, rows, num_queries):
-    """Return where these queries stand among the keys."""
+    """Return these queries' positions among the keys."""
     place = rows
     if extra.places is not None:
         place = tl.load(extra.places + tl.minimum(rows, num_queries - 1))

@@ -2,13 +2,13 @@
 
 Causality, windows, packed documents and any two of them together are such masks. The interval's
 ends never move back from one query to the next, so that each key is seen by one interval of queries
-too, and a tile of queries need visit no tile of keys beyond its first row's beginning and its last
-row's end.
+too, and a tile of queries need not visit any tile of keys before its first row's beginning or after
+its last row's end.
 
 Source: the packed layout is that of `flash_attn_varlen_func`, whose windows and documents they are,
     https://github.com/Dao-AILab/flash-attention
 Ours / theirs: lengths = differences of cu_seqlens;  window = window_size, None = -1
-Differs: causality is aligned by an offset that is always said; theirs is always bottom-right.
+Differs: causality is aligned by an explicit offset; theirs is always bottom-right.
 """
 
 from typing import NamedTuple
@@ -29,7 +29,7 @@ class Spans(NamedTuple):
     Attributes:
         queries: Query i sees the keys from queries[0, i] to queries[1, i], which is left out.
         keys: Key j is seen by the queries from keys[0, j] to keys[1, j], which is left out.
-        places: Where among the keys each query stands.
+        places: Each query's position among the keys.
     """
 
     queries: Int[Tensor, "2 L"]
@@ -58,7 +58,7 @@ def visible_spans(
         device: Where the spans go; None is the lengths' own.
 
     Raises:
-        TypeError: An argument is not of its kind.
+        TypeError: An argument has the wrong type.
         ValueError: A number is negative that must not be, or the lengths do not fit.
     """
     check_at_least(0, num_queries=num_queries, num_keys=num_keys)
@@ -76,7 +76,7 @@ def visible_spans(
 
 
 def count_tiles(spans: Spans, block_q: int, block_k: int) -> tuple[int, int, int]:
-    """Return how many tiles a head's forward pass visits, how many of them it compares, and all.
+    """Return how many tiles a head's forward pass visits, how many of these it masks, and all.
 
     Args:
         spans: Who sees whom.

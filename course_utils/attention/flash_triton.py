@@ -1,4 +1,4 @@
-"""Attention by Triton kernels, forward and backward, as one function that autograd knows.
+"""Attention by Triton kernels, forward and backward, as one differentiable function.
 
 On a CUDA device the kernels are compiled; on a CPU the same source runs in Triton's interpreter,
 slowly, but every number can be looked at. Triton may be missing until the function is called.
@@ -58,15 +58,15 @@ def flash_attention(
         offset: Which key is the first query's own: S - L aligns the ends. With lengths, counted in
             each document; a tensor has a number for each.
         window: How many keys before its own and after it a query sees; None for no limit.
-        lengths: How long the documents are that lie one behind the other; a query sees its own
+        lengths: How long the concatenated documents are; a query sees its own
             document only. Two tensors where the queries' lengths are not the keys'.
         cap: A score s becomes cap · tanh(s / cap).
         slopes: What each head takes off a score for each step from its own key; no gradient.
 
     Raises:
         ImportError: Triton is not installed.
-        TypeError: The dtypes differ or have no kernel, or neither a GPU nor a CPU holds the data,
-            or an option is not of its kind.
+        TypeError: The dtypes differ or have no kernel, or the data is on neither a GPU nor a CPU,
+            or an option has the wrong type.
         ValueError: Sizes do not fit together, or the width exceeds 256.
     """
     _check(query, key, value)
@@ -78,7 +78,7 @@ def flash_attention(
     require_triton()
     dtype, (width, value_width) = query.dtype, (query.shape[-1], value.shape[-1])
     if dtype == torch.bfloat16 and not query.is_cuda:
-        # Triton's interpreter computes wrong numbers in bfloat16, without a word.
+        # Triton's interpreter silently computes wrong numbers in bfloat16.
         query, key, value = query.float(), key.float(), value.float()
     query, key, value = (_in_eights(x) for x in (query, key, value))
     scale = 1.0 / math.sqrt(width) if scale is None else float(scale)
@@ -86,7 +86,7 @@ def flash_attention(
     if sees is not None:
         is_causal, extras = False, extras._replace(spans=sees.queries, places=sees.places)
     given = scale, is_causal, extras, None if sees is None else sees.keys
-    # The columns of the values know nothing of each other, so there may be any number of them.
+    # The columns of the values are independent, so there may be any number of them.
     parts = [_Flash.apply(query, key, x, *given) for x in value.split(MAX_WIDTH, dim=-1)]  # type: ignore[no-untyped-call]
     out = parts[0] if len(parts) == 1 else torch.cat(parts, -1)
     return out[..., :value_width].to(dtype)
@@ -111,7 +111,7 @@ class _Flash(torch.autograd.Function):
 
 
 def _in_eights(x: Tensor) -> Tensor:
-    """Return a tensor whose width is a multiple of 8: itself, or filled up with zeros."""
+    """Return a tensor whose width is a multiple of 8: itself, or padded with zeros."""
     return F.pad(x, (0, -x.shape[-1] % 8)) if x.shape[-1] % 8 else x
 
 

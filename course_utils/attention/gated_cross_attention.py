@@ -1,4 +1,4 @@
-"""Gated cross-attention: a text reads images through a door that can be shut.
+"""Gated cross-attention: a text reads images through a gate that can be closed.
 
 Source: Alayrac et al. 2022, Flamingo: a Visual Language Model for Few-Shot Learning, section 2.2
     and appendix A.1 (tanh gating), section 2.3 (the last image only),
@@ -45,11 +45,11 @@ def gated_cross_attention(
         W_k: Makes a key of each position of the context.
         W_v: Makes a value of each position of the context.
         W_o: Brings what is read back to the width of x.
-        gate: How far the door is open, before the tanh.
+        gate: How far the gate is open, before the tanh.
         attn_mask: True where a position of x may read; one that may read nothing stays as it is.
 
     Raises:
-        TypeError: A kind or dtype is wrong.
+        TypeError: A type or dtype is wrong.
         ValueError: Sizes do not fit together.
     """
     check_float("B length width", x=x, context=context)
@@ -74,7 +74,7 @@ def last_image_mask(
     """Return which image tokens each position of a text may read: those of the last image so far.
 
     Args:
-        marks: True where an image stands in the text.
+        marks: True at each image's place in the text.
         num_images: How many images each sequence has room for, at least as many as it has marks.
         tokens_per_image: How many keys an image has; image m (from 0) has the m-th block of them.
 

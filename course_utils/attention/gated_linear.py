@@ -1,4 +1,4 @@
-"""Gated linear attention: each channel of the keys fades as the token says.
+"""Gated linear attention: each channel of the keys decays by a gate that the token computes.
 
 Source: Yang et al. 2024, Gated Linear Attention Transformers with Hardware-Efficient Training,
     Eq. 3 (recurrent) and section 4.2 (in chunks), https://arxiv.org/abs/2312.06635

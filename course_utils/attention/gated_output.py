@@ -1,4 +1,4 @@
-"""Gated attention: a gate for each number that attention returns, made by the token that asked.
+"""Gated attention: a gate for each number that attention returns, computed from the query's token.
 
 Source: Qiu et al. 2025, Gated Attention for Large Language Models: Non-linearity, Sparsity, and
     Attention-Sink-Free, Eq. 5 at position G1, https://arxiv.org/abs/2505.06708
@@ -20,13 +20,13 @@ def gated_attention(
     gate: Float[Tensor, "*batch L d_v"],
     attn_mask: Bool[Tensor, "#*batch #L #S"] | None = None,
 ) -> Float[Tensor, "*batch L d_v"]:
-    """Return attention's output times the sigmoid of the gate: a head can say nothing at all.
+    """Return attention's output times the sigmoid of the gate: a head can output nothing at all.
 
     Args:
         query: What each position asks for.
         key: What each position offers.
         value: What each position hands over.
-        gate: How much of each number is let out, before the sigmoid.
+        gate: How much of each number passes, before the sigmoid.
         attn_mask: True where a query may attend.
 
     Raises:

@@ -27,7 +27,7 @@ def split_heads(x: Float[Tensor, "B L d_model"], num_heads: int) -> Float[Tensor
 
     Raises:
         TypeError: `x` is not a floating-point tensor, or `num_heads` is not an int.
-        ValueError: `x` has not three axes, or the heads do not divide its width.
+        ValueError: `x` does not have three axes, or the heads do not divide its width.
     """
     check_float(x=x)
     if x.dim() != 3:
@@ -41,11 +41,11 @@ def merge_heads(heads: Float[Tensor, "B H L d_k"]) -> Float[Tensor, "B L d_model
     """Return the heads side by side again: what `split_heads` undoes.
 
     Args:
-        heads: What each head has to say.
+        heads: Each head's output.
 
     Raises:
         TypeError: `heads` is not a floating-point tensor.
-        ValueError: `heads` has not four axes.
+        ValueError: `heads` does not have four axes.
     """
     check_float(heads=heads)
     if heads.dim() != 4:
@@ -58,12 +58,12 @@ def ablate_heads(
     W_o: Float[Tensor, "H*d_k d_model"],
     keep: Bool[Tensor, " H"],
 ) -> Float[Tensor, "B L d_model"]:
-    """Return the output of multi-head attention in which only the kept heads speak.
+    """Return the output of multi-head attention with only the kept heads.
 
     Args:
-        head_outputs: What each head would say.
+        head_outputs: What each head computed.
         W_o: The output projection, applied as merged @ W_o.
-        keep: True for each head that speaks; the others are set to zero.
+        keep: True for each head that is kept; the others are set to zero.
 
     Raises:
         TypeError: An input is not a floating-point tensor, or `keep` is not boolean.
@@ -78,5 +78,5 @@ def ablate_heads(
             f"W_o must have {merged.shape[-1]} rows, one for each channel of the merged heads, "
             f"got shape {tuple(W_o.shape)}"
         )
-    # Filled and not multiplied: a head that is left out may hold NaN or inf.
+    # Filled, not multiplied: a head that is left out may hold NaN or inf.
     return merge_heads(head_outputs.masked_fill(~keep[:, None, None], 0.0)) @ W_o

@@ -2,7 +2,7 @@
 
 Source: Ramsauer et al. 2021, Hopfield Networks is All You Need, Eq. 2 and 3,
     https://arxiv.org/abs/2008.02217
-Ours / theirs: state = ξ; patterns = Xᵀ, one a row where the paper has one a column; beta = β
+Ours / theirs: state = ξ; patterns = Xᵀ, one per row where the paper has one per column; beta = β
 Same contract as: SDPA with the state as query, the patterns as keys and values, and scale=beta
 """
 

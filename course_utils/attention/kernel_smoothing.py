@@ -26,7 +26,7 @@ def nadaraya_watson(
     A small bandwidth gives the value of the nearest key, a large one the plain mean.
 
     Args:
-        query: Where the curve is wanted.
+        query: Where the curve is evaluated.
         key: Where it was measured.
         value: What was measured there.
         bandwidth: The distance h over which a measurement counts.

@@ -4,7 +4,7 @@ Source: Shazeer 2019, Fast Transformer Decoding, section 2.4 (incremental decodi
     https://arxiv.org/abs/1911.02150
 Ours / theirs: S_max = slots taken at the start;  length = how many of them are filled;  T = new
     tokens of a step, any number: a prompt at once, a prompt in pieces, or one token
-Differs: the memory is taken once and written in place. The usual `torch.cat` makes a new tensor at
+Differs: the memory is allocated once and written in place; the usual `torch.cat` makes a new one at
     every token, and so copies all that it kept.
 Same contract as: causal SDPA over all tokens so far, of which the last T rows are returned
 """
@@ -34,7 +34,7 @@ def append_kv(
     key: Float[Tensor, "B H T d"],
     value: Float[Tensor, "B H T d"],
 ) -> int:
-    """Write the keys and values of T new tokens behind the first `length`, in place.
+    """Write the keys and values of T new tokens after the first `length`, in place.
 
     Args:
         cache_key: The slots for keys; only those of the new tokens are written.
@@ -48,8 +48,8 @@ def append_kv(
 
     Raises:
         TypeError: The dtypes differ, or the length is not an int.
-        ValueError: Shapes do not fit, the length lies outside the cache, or the new tokens do not
-            fit behind it. Nothing is written then.
+        ValueError: Shapes do not fit, the length is outside the cache, or the new tokens do not
+            fit after it. Nothing is written then.
     """
     check_slots(cache_key, cache_value, length)
     check_new(cache_key, key, value)
@@ -85,7 +85,7 @@ def decode_step(
 
 
 class KVCache(Counted):
-    """Keys and values of one layer, in memory that is taken once.
+    """Keys and values of one layer, in memory that is allocated once.
 
     Attributes:
         key: The slots for keys, (B, H_kv, max_length, d_k); the first `length` are filled.
@@ -102,7 +102,7 @@ class KVCache(Counted):
         dtype: torch.dtype = torch.float32,
         device: torch.device | str | None = None,
     ) -> None:
-        """Take the memory for `max_length` tokens in each of `batch` sequences.
+        """Allocate memory for `max_length` tokens in each of `batch` sequences.
 
         Raises:
             TypeError: A size is not an int, or the dtype is not floating.

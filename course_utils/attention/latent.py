@@ -55,10 +55,10 @@ def absorbed_latent_attention(
     W_uv: Float[Tensor, "H r d_v"],
     attn_mask: Bool[Tensor, "#B #H #L #S"] | None = None,
 ) -> Float[Tensor, "B H L d_v"]:
-    """Return the same as `latent_attention`, for decoding: the cache itself is keys and values.
+    """Return the same as `latent_attention`, for decoding: the cache serves as keys and values.
 
     q·(W_ukᵀ c) = (W_uk q)·c: the matrix that makes keys moves to the query, and the one that makes
-    values behind the average. What is left is attention with one key head for all query heads.
+    values after the average. What is left is attention with one key head for all query heads.
 
     Args, errors and result are those of `latent_attention`.
     """
@@ -66,10 +66,10 @@ def absorbed_latent_attention(
     d_latent, d_k = W_uk.shape[1:]
     about, rotated = query.tensor_split((d_k,), dim=-1)
     asked = torch.cat((about @ W_uk.mT, rotated), dim=-1)
-    # The scale is that of the keys that are not made.
+    # The scale is that of the keys, which are never made.
     asked = asked * math.sqrt(asked.shape[-1] / query.shape[-1])
     keys = cache.unsqueeze(1)
-    # Keys serve as values whole: a slice of them would cost a copy, a few columns too many do not.
+    # The whole keys serve as values: slicing them would cost a copy; a few extra columns do not.
     return grouped_query_attention(asked, keys, keys, attn_mask)[..., :d_latent] @ W_uv
 
 

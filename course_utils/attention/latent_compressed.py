@@ -1,7 +1,7 @@
 """Latent attention with a normalised latent vector and compressed queries, as DeepSeek-V3 has it.
 
 Source: DeepSeek-AI 2024, DeepSeek-V3 Technical Report, section 2.1.1, Eq. 1 to 11,
-    https://arxiv.org/abs/2412.19437; the norms behind both compressions are DeepSeek-V2, section
+    https://arxiv.org/abs/2412.19437; the norms after both compressions are DeepSeek-V2, section
     3.1.2, https://arxiv.org/abs/2405.04434
 Ours / theirs: q_down, q_proj = W^DQ, (W^UQ, W^QR);  d_query = d_c', the width that configurations
     call q_lora_rank;  the others as in `LatentAttention`
@@ -54,7 +54,7 @@ class CompressedLatentAttention(LatentAttention):
         width = self.q_proj.out_features // num_heads
         scale = 1 / math.sqrt(width) if scale is None else scale
         check_number(scale=scale)
-        # What scores are multiplied with besides the 1/√width of `latent_attention`.
+        # The factor on the scores in addition to the 1/√width of `latent_attention`.
         self.factor = scale * math.sqrt(width)
         self.q_down = nn.Linear(d_model, d_query, bias=False)
         self.q_norm = nn.RMSNorm(d_query, eps=EPS)

@@ -71,9 +71,9 @@ class LatentAttention(nn.Module):
         """Return what the heads found, with keys and values made for every head.
 
         Args:
-            x: The stream that asks, is asked and hands over.
+            x: The stream that queries, keys and values are made of.
             attn_mask: True where a query may attend.
-            rotate: Turns vectors (..., L, d_rope) by their positions; None leaves them.
+            rotate: Rotates vectors (..., L, d_rope) by their positions; None leaves them.
 
         Raises:
             TypeError: An input is not a floating-point tensor, or the mask is not boolean.
@@ -114,7 +114,7 @@ class LatentAttention(nn.Module):
 
 
 def _rotated(x: Tensor, start: int, rotate: Rotate | None) -> Tensor:
-    """Return x with the features from `start` on turned."""
+    """Return x with the features from `start` on rotated."""
     if rotate is None:
         return x
     check_callable(rotate=rotate)

@@ -15,7 +15,7 @@ from torch import Tensor
 
 from course_utils.validation import check_at_least, check_callable
 
-_SIZES = (1.0, 10.0, 100.0)  # a leak by a small factor shows when what leaks is changed by much
+_SIZES = (1.0, 10.0, 100.0)  # a leak with a small factor shows when what leaks changes a lot
 _OVERFLOWS = 100.0  # where exponentials may become inf, and a hidden inf times 0 is NaN
 _TRIES = 2  # a leak past a threshold shows in some inputs only
 _ROUNDING = 16 * torch.finfo(torch.float32).eps
@@ -35,7 +35,7 @@ def leaks_future(attention: Attention, num_positions: int, d_model: int) -> bool
     Raises:
         TypeError: The attention cannot be called or does not return a tensor, or a size is not an
             int.
-        ValueError: A size is below 1, or the output has not one row for each position.
+        ValueError: A size is below 1, or the output does not have one row for each position.
     """
     check_callable(attention=attention)
     check_at_least(1, num_positions=num_positions, d_model=d_model)
@@ -55,7 +55,7 @@ def leaks_future(attention: Attention, num_positions: int, d_model: int) -> bool
 
 
 def _output(attention: Attention, x: Tensor) -> Tensor:
-    # A clone goes in and one is kept: the attention may write into its input or give back a view.
+    # A clone goes in and one is kept: the attention may write to its input or return a view of it.
     with torch.no_grad():
         out = attention(x.clone())
     if not isinstance(out, Tensor):

@@ -3,7 +3,7 @@
 Source: Katharopoulos et al. 2020, Transformers are RNNs: Fast Autoregressive Transformers with
     Linear Attention, Eq. 5 to 7 and 16 to 20, https://arxiv.org/abs/2006.16236
 Ours / theirs: kernel feature map = φ(x) = elu(x) + 1;  state = S;  total = Z
-Differs: computed in pieces, with the state carried on: memory but for the output does not grow with
+Differs: computed in pieces, with the state carried on: beyond the output, memory does not grow with
     length. Low precision is summed in float32.
 Same contract as: the weights φ(q)·φ(k), divided by their sum over the keys that a query sees
 """
@@ -67,7 +67,7 @@ def recurrent_linear_attention(
     """Return the same as `causal_linear_attention`, as the recurrent network that it is.
 
     One token at a time adds φ(k) vᵀ to the state and reads φ(q) from it. This is how to generate:
-    a state of d_k × d_v numbers takes the place of a cache that grows.
+    a state of d_k × d_v numbers replaces a cache that grows.
 
     Args, errors and result are those of `causal_linear_attention`.
     """

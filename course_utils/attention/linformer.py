@@ -1,11 +1,11 @@
-"""Linformer: attend to r mixtures of the keys instead of to all S of them.
+"""Linformer: attend to r linear combinations of the keys instead of all S of them.
 
 Source: Wang et al. 2020, Linformer: Self-Attention with Linear Complexity, Eq. 7,
     https://arxiv.org/abs/2006.04768
 Ours / theirs: E, F (S, r) = E_iᵀ, F_iᵀ of k rows;  r = k
 Differs: E and F are applied over the positions, as Eᵀ·key: a published text multiplies from the
-    other side, where the shapes do not fit. They belong to one length S, and each mixture holds
-    later keys too: not for causal attention.
+    other side, where the shapes do not fit. They belong to one length S, and each combination
+    holds later keys too: not for causal attention.
 Same contract as: softmax(q (Eᵀ K)ᵀ / √d_k) (Fᵀ V)
 """
 
@@ -23,14 +23,14 @@ def linformer_attention(
     E: Float[Tensor, "S r"],
     F: Float[Tensor, "S r"],
 ) -> Float[Tensor, "*batch L d_v"]:
-    """Return attention to r mixtures of the keys and values.
+    """Return attention to r linear combinations of the keys and values.
 
     Args:
         query: What each position asks for.
         key: What each position offers.
         value: What each position hands over.
-        E: How much of each key goes into each mixture.
-        F: How much of each value goes into each mixture.
+        E: How much of each key goes into each combination.
+        F: How much of each value goes into each combination.
 
     Raises:
         TypeError: An input is not a floating-point tensor.

@@ -5,7 +5,7 @@ Source: Luong et al. 2015, Effective Approaches to Attention-based Neural Machin
 Ours / theirs: centre = p_t;  half_width = D;  sigma = σ = D/2;  scores before the softmax = score;
     lengths = S;  W_p, v_p = W_p, v_p
 Differs: positions count from 0, a query beyond the last key by more than half_width gives zeros,
-    matrices multiply from the right, and local-p has no cut-off at p_t ± D besides its Gaussian
+    matrices multiply from the right, and local-p has no cut-off at p_t ± D beyond its Gaussian
     (which is at most exp(-2) = 0.135 there).
 Same contract as: a loop over queries and keys
 """
@@ -61,7 +61,7 @@ def predicted_centre(
     Args:
         query: The decoder's states.
         W_p: Projects a query to the width of a small network.
-        v_p: Makes one number of its hidden layer.
+        v_p: Reduces its hidden layer to one number.
         lengths: How many real keys each sequence has.
 
     Raises:
@@ -87,7 +87,7 @@ def local_predictive_weights(
 
     Args:
         scores: How well each key answers each query; -inf where a key is padding.
-        centre: Where each query looks, a real number that may lie outside the keys.
+        centre: Where each query looks, a real number that may be outside the keys.
         sigma: How wide it looks.
 
     Raises:

@@ -1,4 +1,4 @@
-"""A dictionary that answers with a mixture: every value, weighted by how well its key matches.
+"""A dictionary that returns an average: every value, weighted by how well its key matches.
 
 Source: Vaswani et al. 2017, Attention Is All You Need, section 3.2, https://arxiv.org/abs/1706.03762;
     the falling temperature is Graves et al. 2014, Neural Turing Machines, Eq. 5 (its β is

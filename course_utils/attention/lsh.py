@@ -4,7 +4,7 @@ Source: Kitaev, Kaiser and Levskaya 2020, Reformer: The Efficient Transformer, s
     https://arxiv.org/abs/2001.04451
 Ours / theirs: rotations = R, one (d, n/2) matrix for each round;  query = the shared queries and
     keys;  reach = m, the length of a chunk
-Differs: causal. A query sees the last `reach` keys of its bucket; theirs, what lies in its own
+Differs: causal. A query sees the last `reach` keys of its bucket; theirs, what is in its own
     chunk of the sorted sequence or the one before, and where chunks begin depends on later tokens.
     A key that several rounds find counts in each (theirs divides by how often). The hash is x·R
     for a given R, whose cost grows with the number of buckets.
@@ -53,7 +53,7 @@ def lsh_attention(
     """Return causal attention over the latest keys that share a bucket with the query.
 
     Keys are the queries, at length 1, which is also the scale. Sorted by bucket, the keys that a
-    query may see stand just before it. It sees itself only where it sees nothing else. Rounds are
+    query may see are just before it. It sees itself only where it sees nothing else. Rounds are
     joined by how much each of them found.
 
     Args:
@@ -96,7 +96,7 @@ def _one_round(query: Tensor, value: Tensor, rotation: Tensor, reach: int) -> tu
     back = reach + row - torch.arange(2 * reach, device=q.device)
     hidden = (own != near.mT) | (back < 0) | (back > reach)
     scores = (chunks @ keys.mT).masked_fill(hidden, -torch.inf)
-    # So low that it never counts next to another key, and it is all there is where there is none.
+    # So low that it never counts next to another key, yet takes all the weight where there is none.
     scores = scores.masked_fill(back == 0, torch.finfo(scores.dtype).min / 2)
     size = scores.logsumexp(dim=-1, keepdim=True)
     out, size = (x.flatten(-3, -2) for x in ((scores - size).exp() @ values, size))

@@ -19,7 +19,7 @@ def masked_softmax(
 ) -> Float[Tensor, "*batch L S"]:
     """Turn each row of scores into weights over the keys that the mask allows.
 
-    What stands at a masked place never matters, be it larger than all others, inf or NaN.
+    The value at a masked place never matters, even if it is the largest, inf or NaN.
 
     Args:
         scores: How well each key answers each query.
@@ -40,7 +40,7 @@ def masked_softmax(
 
 
 def additive_mask(mask: Bool[Tensor, "*axes"], dtype: torch.dtype) -> Float[Tensor, "*axes"]:
-    """Return the numbers that say the same when added to scores: 0 to allow, -inf to forbid.
+    """Return the equivalent numbers to add to scores: 0 to allow, -inf to forbid.
 
     Args:
         mask: True = may attend.

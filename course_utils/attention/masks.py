@@ -1,10 +1,10 @@
-"""Masks that only ask where a query and a key stand: causal, padding, sliding window.
+"""Masks that depend only on positions: causal, padding, sliding window.
 
 Source: Vaswani et al. 2017, Attention Is All You Need, section 3.2.3 (causal),
     https://arxiv.org/abs/1706.03762; Jiang et al. 2023, Mistral 7B, section 2 (window),
     https://arxiv.org/abs/2310.06825
 Ours / theirs: True = may attend;  offset = number of keys before the first query;  window = W
-Differs: the alignment for L != S is said by `offset` and never guessed.
+Differs: the alignment for L != S is given by `offset` and never guessed.
 Same contract as: `is_causal=True` of torch's SDPA, which is offset 0 (upper left), also for L != S
 """
 
@@ -21,7 +21,7 @@ def causal_mask(num_queries: int, num_keys: int, offset: int = 0) -> Bool[Tensor
     Args:
         num_queries: How many queries there are.
         num_keys: How many keys there are.
-        offset: Where the first query stands among the keys: `num_keys - num_queries` when the keys
+        offset: The first query's position among the keys: `num_keys - num_queries` when the keys
             of earlier steps were kept. Where i + offset is below 0, a query sees nothing.
 
     Raises:
@@ -41,7 +41,7 @@ def padding_mask(lengths: Int[Tensor, " batch"], num_keys: int) -> Bool[Tensor, 
 
     Raises:
         TypeError: The lengths are not an integer tensor, or num_keys is not an int.
-        ValueError: The lengths have not one axis, or one of them is not from 0 to num_keys.
+        ValueError: The lengths do not have one axis, or one of them is not from 0 to num_keys.
     """
     check_integers("batch", lengths=lengths)
     return first_keys(lengths, num_keys)[:, None, None, :]
@@ -52,7 +52,7 @@ def window_mask(
 ) -> Bool[Tensor, "L S"]:
     """Return the causal mask in which a query sees the last `window` keys, its own among them.
 
-    The window is at least 1, and the key at i + offset counts. All else is as in `causal_mask`.
+    The window is at least 1, and the key at i + offset counts. The rest is as in `causal_mask`.
     """
     check_at_least(1, window=window)
     own, place = _positions(num_queries, num_keys, offset)
@@ -60,7 +60,7 @@ def window_mask(
 
 
 def first_keys(lengths: Int[Tensor, "*axes"], num_keys: int) -> Bool[Tensor, "*axes S"]:
-    """Return for each length a row in which so many keys, the first ones, are seen."""
+    """Return for each length a row in which that many keys, the first ones, are seen."""
     check_at_least(0, num_keys=num_keys)
     outside = lengths[(lengths < 0) | (lengths > num_keys)]
     if len(outside):

@@ -1,4 +1,4 @@
-"""Keep some of several sequences, in any order: a beam goes on from what another one has read.
+"""Keep some of several sequences, in any order: a beam continues from what another has read.
 
 Source: the `beam_idx` by which Hugging Face's caches are reordered,
     https://github.com/huggingface/transformers
@@ -23,7 +23,7 @@ class MovableRows:
         raise NotImplementedError
 
     def reorder(self, beams: Int[Tensor, " B"]) -> None:
-        """Let each sequence go on from what sequence beams[n] holds: a step of beam search.
+        """Let sequence n continue from what sequence beams[n] holds: a step of beam search.
 
         Raises:
             TypeError: The beams are not integers.
@@ -39,13 +39,13 @@ class MovableRows:
 
         Raises:
             TypeError: The rows are not integers.
-            ValueError: There is none, or one that does not exist.
+            ValueError: There are none, or one does not exist.
         """
         check_rows(self.batch, rows=rows)
         self._select(rows)
 
     def repeat(self, times: int) -> None:
-        """Let each sequence stand `times` times, its copies side by side.
+        """Repeat each sequence `times` times, its copies side by side.
 
         Raises:
             TypeError: The number is not an int.

@@ -33,14 +33,14 @@ def multi_head_attention(
     num_heads: int,
     attn_mask: Bool[Tensor, "#B #H #L #S"] | None = None,
 ) -> Float[Tensor, "B L d_model"]:
-    """Return what all heads found, side by side and mixed by the output projection.
+    """Return the outputs of all heads, concatenated and mixed by the output projection.
 
     All heads are computed at once: to the matrix product, a head is one more leading axis.
 
     Args:
-        query: The stream that asks.
-        key: The stream that is asked.
-        value: The stream that hands over, as long as `key`.
+        query: The stream that queries are made of.
+        key: The stream that keys are made of.
+        value: The stream that values are made of, as long as `key`.
         W_q: Makes the queries of all heads, applied as query @ W_q.
         W_k: Makes the keys of all heads.
         W_v: Makes the values of all heads.
@@ -100,7 +100,7 @@ def multi_head_attention_fused(
 ) -> Float[Tensor, "B L d_model"]:
     """Return self-attention with one product for all projections, and no matrix of weights.
 
-    The stream x asks, is asked and hands over; W_qkv is W_q, W_k and W_v side by side. The other
+    Queries, keys and values are all made of x; W_qkv is W_q, W_k and W_v side by side. The other
     arguments and the errors are as in `multi_head_attention`.
     """
     check_float("B length width", x=x)

@@ -1,10 +1,10 @@
-"""Multi-head attention as a module: the projections are learned, the rest are functions.
+"""Multi-head attention as a module: the projections are learned, everything else is a function.
 
 Source: Vaswani et al. 2017, Attention Is All You Need, section 3.2.2, https://arxiv.org/abs/1706.03762
 Ours / theirs: the parameters have the names and layout of torch.nn.MultiheadAttention, so a
     state_dict of one loads into the other; in_proj_weight holds W_qᵀ, W_kᵀ and W_vᵀ as rows
 Differs: masks are boolean and True = may attend (theirs: True = may not); batch first; no dropout;
-    weights are a method of their own; single heads can be left out
+    the weights have their own method; single heads can be left out
 """
 
 import math
@@ -33,11 +33,11 @@ class MultiHeadAttention(nn.Module):
     """Multi-head attention with learned projections.
 
     Args:
-        d_model: Width of the stream that asks, and of the output.
+        d_model: Width of the stream that queries are made of, and of the output.
         num_heads: How many heads share it.
         bias: Whether all four projections add a bias.
-        d_key: Width of the stream that is asked; None is `d_model`.
-        d_value: Width of the stream that hands over; None is `d_model`.
+        d_key: Width of the stream that keys are made of; None is `d_model`.
+        d_value: Width of the stream that values are made of; None is `d_model`.
 
     Raises:
         TypeError: A size is not an int, or `bias` is not a bool.
@@ -80,14 +80,14 @@ class MultiHeadAttention(nn.Module):
         keep: Bool[Tensor, " H"] | None = None,
         is_causal: bool = False,
     ) -> Float[Tensor, "B L d_model"]:
-        """Return what the heads found, mixed by the output projection.
+        """Return the heads' outputs, mixed by the output projection.
 
         Args:
             query: The stream that asks.
             key: The stream that is asked; None is `query`.
             value: The stream that hands over; None is `key`.
             attn_mask: True where a query may attend.
-            keep: True for each head that may speak; None keeps all.
+            keep: True for each head that is kept; None keeps all.
             is_causal: Whether no query sees a later key: a causal `attn_mask`, without its cost.
 
         Raises:
@@ -117,7 +117,7 @@ class MultiHeadAttention(nn.Module):
         key: Float[Tensor, "B S d_key"] | None = None,
         attn_mask: Bool[Tensor, "#B #H #L #S"] | None = None,
     ) -> Float[Tensor, "B H L S"]:
-        """Return each head's weights: what `forward` uses and never holds.
+        """Return each head's weights, which `forward` uses but never materialises.
 
         Arguments and errors are as in `forward`.
         """

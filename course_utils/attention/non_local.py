@@ -1,4 +1,4 @@
-"""The non-local block: every place of an image reads every other, inside a convolutional network.
+"""The non-local block: every pixel of an image reads every other, inside a convolutional network.
 
 Source: Wang et al. 2018, Non-local Neural Networks, Eq. 3 and 6 and figure 2 (embedded Gaussian),
     https://arxiv.org/abs/1711.07971
@@ -28,10 +28,10 @@ def non_local_block(
 
     Args:
         x: One vector of C channels at each of h × w places.
-        W_theta: Makes what a place asks.
-        W_phi: Makes what a place is asked by.
-        W_g: Makes what is read from a place.
-        W_out: Brings it back to C channels; with zeros the block changes nothing.
+        W_theta: Makes the queries.
+        W_phi: Makes the keys.
+        W_g: Makes the values.
+        W_out: Projects back to C channels; with zeros the block changes nothing.
 
     Raises:
         TypeError: An input is not a floating-point tensor, or dtypes differ.

@@ -1,4 +1,4 @@
-"""Object queries: learned places of a list that ask an image what stands where.
+"""Object queries: learned slots that ask an image what is where.
 
 Source: Carion et al. 2020, End-to-End Object Detection with Transformers (DETR), section 3.2 and
     appendix A.3 (positions are added to queries and keys at every layer, not to values),
@@ -24,16 +24,16 @@ def object_query_attention(
     W_k: Float[Tensor, "d d_k"],
     W_v: Float[Tensor, "d d_v"],
 ) -> Float[Tensor, "B Q d_v"]:
-    """Return what each object query reads from the memory, whose values know no position.
+    """Return what each object query reads from the memory, whose values carry no position.
 
     Args:
         x: What the queries hold so far; zeros in the first layer.
         query_position: One learned vector for each query: the object query itself.
         memory: The image's tokens.
-        memory_position: Where each token stands.
-        W_q: Projects what asks.
-        W_k: Projects what is asked.
-        W_v: Projects what is read.
+        memory_position: Each token's position.
+        W_q: Makes the queries.
+        W_k: Makes the keys.
+        W_v: Makes the values.
 
     Raises:
         TypeError: An input is not a floating-point tensor, or dtypes differ.

@@ -1,4 +1,4 @@
-"""Softmax over keys that come a tile at a time: what is remembered never grows with their number.
+"""Softmax over keys that arrive a tile at a time, in memory that does not grow with their number.
 
 Source: Milakov and Gimelshein 2018, Online normalizer calculation for softmax, algorithm 3,
     https://arxiv.org/abs/1805.02867; with values: Dao et al. 2022, FlashAttention, algorithm 1,
@@ -42,7 +42,7 @@ def online_softmax_step(
     # A query that has seen nothing yet has m = -inf, and -inf - -inf would be NaN.
     shift = m_new.masked_fill(m_new == -torch.inf, 0.0)
     weights = torch.exp(scores - shift.unsqueeze(-1))
-    shrink = torch.exp(m - shift)  # what was summed relative to the old m, relative to the new
+    shrink = torch.exp(m - shift)  # rescales the sums from the old m to the new
     l_new = shrink * l + weights.sum(dim=-1)
     return m_new, l_new, shrink.unsqueeze(-1) * acc + weights @ value
 

@@ -1,4 +1,4 @@
-"""Packed attention: documents of any lengths one behind the other, without padding between them.
+"""Packed attention: documents of any length, concatenated without padding between them.
 
 Source: Krell et al. 2021, Efficient Sequence Packing without Cross-contamination,
     https://arxiv.org/abs/2107.02027; the layout is flash_attn_varlen_func's of FlashAttention,
@@ -32,7 +32,7 @@ def packed_attention(
         value: What each token hands over.
         lengths: How many tokens each document has, in order; a document may be empty. A nested
             tensor of layout torch.jagged is its `values()` and `offsets().diff()`.
-        is_causal: Whether a token sees its document only up to itself.
+        is_causal: Whether a token sees only the tokens of its document up to itself.
 
     Raises:
         TypeError: An input is not a floating-point tensor, the lengths are not integers, or
@@ -54,22 +54,22 @@ def packed_attention(
 
 
 def cumulative_lengths(lengths: Int[Tensor, " n"]) -> Int[Tensor, " n_plus_1"]:
-    """Return where each document begins, and last where the last one ends; `diff` undoes it.
+    """Return where each document begins, and finally where the last one ends; `diff` undoes it.
 
     Args:
         lengths: How many tokens each document has.
 
     Raises:
         TypeError: The lengths are not an integer tensor.
-        ValueError: The lengths have not one axis, or one is negative.
+        ValueError: The lengths do not have one axis, or one is negative.
     """
     _check_lengths(lengths)
-    # int32 is what the kernels that are called with it ask for.
+    # The kernels that take it require int32.
     return torch.nn.functional.pad(lengths.cumsum(0), (1, 0)).to(torch.int32)
 
 
 def packed_ids(lengths: Int[Tensor, " n"]) -> Int[Tensor, " T"]:
-    """Return for each token the number of its document: what a document mask asks for.
+    """Return each token's document number, as a document mask takes it.
 
     Arguments and errors are as in `cumulative_lengths`.
     """

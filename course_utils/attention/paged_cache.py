@@ -5,7 +5,7 @@ Source: Kwon et al. 2023, Efficient Memory Management for Large Language Model S
 Ours / theirs: pool = physical KV blocks;  table = the block table of a sequence
 Differs: the sequences of a cache have one length, and those of other lengths are other caches on
     the same pool. Blocks are gathered side by side before they are read; a kernel would read them
-    where they lie.
+    in place.
 Same contract as: KVCache
 """
 
@@ -42,7 +42,7 @@ def paged_gather(
 
     Raises:
         TypeError: The table does not hold integers, or the length is not an int.
-        ValueError: The pool has not four axes, or the table is too short for the length, or
+        ValueError: The pool does not have four axes, the table is too short for the length, or it
             names a block that does not exist.
     """
     check_tensor(pool=pool)
@@ -66,7 +66,7 @@ class PagedCache(Counted):
     """Keys and values of one layer, in blocks of a pool.
 
     Attributes:
-        pool: Where the blocks lie.
+        pool: Where the blocks are.
         tables: For each sequence, its blocks in order.
     """
 
@@ -126,9 +126,9 @@ class PagedCache(Counted):
         return attend_last(query, *self._held())
 
     def fork(self, copies: int = 1) -> "PagedCache":
-        """Return a cache in which each sequence stands `copies` times, on the same blocks.
+        """Return a cache in which each sequence is repeated `copies` times, on the same blocks.
 
-        Nothing is copied until one of the sharers writes.
+        Nothing is copied until one of the copies is written to.
 
         Raises:
             TypeError: The number is not an int.
@@ -143,7 +143,7 @@ class PagedCache(Counted):
         return other
 
     def release(self) -> None:
-        """Give all blocks back; the sequences are empty again."""
+        """Free all blocks; the sequences are empty again."""
         self.crop(0)
 
     def _forget(self, length: int) -> None:
@@ -160,7 +160,7 @@ class PagedCache(Counted):
             self.pool.release(table)
 
     def _copies(self) -> int:
-        """Count the blocks that a write must copy first: of all sharers, the last one need not."""
+        """Count the blocks that a write must copy first: of all users, the last one need not."""
         if not self.length % self.pool.block_size:
             return 0
         writers = Counter(table[-1] for table in self.tables)
@@ -169,7 +169,7 @@ class PagedCache(Counted):
         )
 
     def _like(self) -> Tensor:
-        """A view with the axes (B, H_kv, slots, d_k) of what comes in."""
+        """A view with the axes (B, H_kv, slots, d_k) of the input."""
         return self.pool.key[:1].transpose(1, 2).expand(len(self.tables), -1, -1, -1)
 
     def read(self) -> tuple[Tensor, Tensor, Tensor]:

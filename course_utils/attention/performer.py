@@ -24,7 +24,7 @@ from course_utils.attention._kernel import (
 from course_utils.attention.random_features import log_features
 from course_utils.validation import check_query_key_value, check_same_length
 
-_FLOOR = -60.0  # e^-60 is nothing next to any other key, and avoids 0/0 where there is none
+_FLOOR = -60.0  # e^-60 is negligible next to any other key, and avoids 0/0 where there is none
 
 
 def performer_attention(
@@ -57,7 +57,7 @@ def causal_performer_attention(
     value: Float[Tensor, "*batch L d_v"],
     projection: Float[Tensor, "m d_k"],
 ) -> Float[Tensor, "*batch L d_v"]:
-    """Return the same with each query over its past and itself.
+    """Return the same with each query over itself and its past.
 
     Args, errors and result are those of `performer_attention`; L = S.
     """

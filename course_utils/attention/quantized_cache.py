@@ -1,11 +1,11 @@
-"""A cache of one byte a number: keys and values rounded to 255 steps, each row on its own scale.
+"""A cache of one byte per number: keys and values rounded to 255 steps, each row on its own scale.
 
 Source: Dettmers et al. 2022, LLM.int8(): 8-bit Matrix Multiplication for Transformers at Scale,
     section 2.1 (absmax quantisation), https://arxiv.org/abs/2208.07339
 Ours / theirs: scale = max|x| / 127, their 1 / s;  q = their int8 matrix
 Differs: it is keys and values that are rounded, not the operands of a product, and each token has
     a scale in each head, so that a token is rounded the same whatever comes after it.
-Same contract as: KVCache over x̂ = q · scale in place of x, and |x̂ - x| <= scale / 2
+Same contract as: KVCache over x̂ = q · scale instead of x, and |x̂ - x| <= scale / 2
 """
 
 import torch
@@ -23,7 +23,7 @@ from course_utils.validation import (
     check_storage,
 )
 
-STEPS = 127  # on each side of zero: -128 is left out, so that the sign is only a sign
+STEPS = 127  # on each side of zero: -128 is left out, so that the range is symmetric
 
 
 def quantize_kv(
@@ -45,7 +45,7 @@ def quantize_kv(
 
 
 class QuantizedCache(Counted):
-    """Keys and values of one layer as int8, in memory that is taken once.
+    """Keys and values of one layer as int8, in memory that is allocated once.
 
     Attributes:
         key: The steps of the keys, int8 (B, H_kv, max_length, d_k).
@@ -64,7 +64,7 @@ class QuantizedCache(Counted):
         dtype: torch.dtype = torch.float32,
         device: torch.device | str | None = None,
     ) -> None:
-        """Take the memory for `max_length` tokens; `dtype` is that of what comes in and goes out.
+        """Allocate memory for `max_length` tokens; `dtype` is that of the inputs and outputs.
 
         Errors are those of `KVCache`.
         """
@@ -99,7 +99,7 @@ class QuantizedCache(Counted):
     def attend(self, query: Float[Tensor, "B H T d"]) -> Float[Tensor, "B H T d"]:
         """Return causal attention of the queries of the last T tokens to the rounded tokens so far.
 
-        The steps become numbers again for the call: what is saved is memory, not work.
+        The steps are dequantised for the call: memory is saved, not work.
         Arguments and errors are as in `KVCache.attend`.
         """
         check_query(query, self._like, self.length)
@@ -112,7 +112,7 @@ class QuantizedCache(Counted):
 
     @property
     def _like(self) -> Tensor:
-        """A tensor without memory of its own with the shape and dtype of what comes in."""
+        """A tensor without memory of its own, with the shape and dtype of the inputs."""
         return self.key_scale.expand(self.key.shape)
 
     def read(self) -> tuple[Tensor, Tensor, Tensor]:

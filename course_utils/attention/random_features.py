@@ -37,7 +37,7 @@ def positive_random_features(
 def orthogonal_projection(
     num_features: int, d: int, generator: torch.Generator
 ) -> Float[Tensor, "m d"]:
-    """Draw rows that each are normal, and in every block of d rows at right angles to each other.
+    """Draw rows that are each normal, and mutually orthogonal within every block of d rows.
 
     Args:
         num_features: How many rows to draw.

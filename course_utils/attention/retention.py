@@ -1,4 +1,4 @@
-"""Retention: linear attention without a normaliser whose past fades by a constant.
+"""Retention: linear attention without a normaliser, whose past decays by a constant factor.
 
 Source: Sun et al. 2023, Retentive Network: A Successor to Transformer for Large Language Models,
     Eq. 5 (parallel), 6 (recurrent) and 7 (chunkwise), https://arxiv.org/abs/2307.08621
@@ -47,7 +47,7 @@ def retention_recurrent(
     value: Float[Tensor, "B H L d_v"],
     decay: Float[Tensor, " H"],
 ) -> Float[Tensor, "B H L d_v"]:
-    """Return the same token by token: fade the state, write k vᵀ into it, read q from it.
+    """Return the same, token by token: decay the state, add k vᵀ to it, read it with q.
 
     Arguments and errors are as in `retention_parallel`.
     """
@@ -68,7 +68,7 @@ def retention_chunk(
     decay: Float[Tensor, " H"],
     state: Float[Tensor, "B H d_k d_v"],
 ) -> tuple[Float[Tensor, "B H T d_v"], Float[Tensor, "B H d_k d_v"]]:
-    """Return the same for tokens behind a past, and the state with them in it.
+    """Return the same for tokens after a past, and the state that includes them.
 
     Inside a piece of the tokens the scores are a small table; what came before is the state. So a
     long chunk costs as much per token as a short one, and holds no larger table.

@@ -4,9 +4,9 @@ Source: Xiao et al. 2023, Efficient Streaming Language Models with Attention Sin
     https://arxiv.org/abs/2309.17453; the ring of `window` slots is Jiang et al. 2023, Mistral 7B,
     section 2, https://arxiv.org/abs/2310.06825
 Ours / theirs: num_sinks = the initial tokens that are never evicted;  window = W of Mistral: a
-    query sees at most so many of the newest keys, its own among them
+    query sees at most that many of the newest keys, its own included
 Differs: a rotated key keeps the rotation of the position where it was appended. The first source
-    rotates anew by the place inside the cache, so that no distance exceeds its size.
+    rotates again by the position inside the cache, so that no distance exceeds its size.
 Same contract as: SDPA under the mask j <= i and (j < num_sinks or j > i - window)
 """
 
@@ -30,14 +30,14 @@ from course_utils.validation import (
 class RollingCache(Counted):
     """Keys and values of the first `num_sinks` and the last `window` tokens of one layer.
 
-    Several tokens may come at once, more than there are slots. Their keys are held besides until
+    Several tokens may arrive at once, more than there are slots. Their keys are also held until
     the next call of `append`, since the first of their queries sees what the last ones displace.
-    The length has no limit. Once tokens were displaced, `crop` can only go back to the sinks.
+    The length has no limit. Once tokens have been displaced, `crop` can only go back to the sinks.
 
     Attributes:
         window: How many of the newest keys a query sees, its own among them.
-        num_sinks: How many of the first keys it sees besides.
-        first: Where each sequence begins, if `begin` was told; None is at the first token.
+        num_sinks: How many of the first keys it also sees.
+        first: Where each sequence begins, as given to `begin`; None is at the first token.
         key: The slots for keys, (B, H_kv, num_sinks + window, d_k).
         value: The slots for values, the same.
     """
@@ -53,7 +53,7 @@ class RollingCache(Counted):
         dtype: torch.dtype = torch.float32,
         device: torch.device | str | None = None,
     ) -> None:
-        """Take the memory for `num_sinks + window` tokens in each of `batch` sequences.
+        """Allocate memory for `num_sinks + window` tokens in each of `batch` sequences.
 
         Raises:
             TypeError: A size is not an int, or the dtype is not floating.
@@ -81,11 +81,11 @@ class RollingCache(Counted):
         return self.key.nbytes + self.value.nbytes
 
     def begin(self, first: Int[Tensor, " B"]) -> None:
-        """Say where each sequence begins: no query sees what is before, and it has its own sinks.
+        """Set where each sequence begins: no query sees what is before, and it has its own sinks.
 
         Raises:
             TypeError: `first` does not hold integers.
-            ValueError: It has another shape, or tokens have come already.
+            ValueError: It has another shape, or tokens were already appended.
         """
         check_integers("B", first=first)
         check_shape((self.batch,), first=first)
@@ -122,12 +122,12 @@ class RollingCache(Counted):
 
         Args:
             query: What the last T tokens ask for; the last call of `append` brought them all.
-            first: What `begin` was told, if anything; it may be left out.
+            first: What `begin` was given, if anything; it may be left out.
 
         Raises:
             TypeError: The dtypes differ.
             ValueError: Shapes do not fit, T exceeds what the last call appended, or `begin` was
-                told another `first`.
+                given another `first`.
         """
         check_query(query, self.key, self._last)
         if first is not None:
@@ -172,7 +172,7 @@ class RollingCache(Counted):
         self._run, self._last = None, min(self._last, 1)
 
     def _slots(self, index: Tensor) -> Tensor:
-        """Return where tokens lie that are not sinks, wherever their sequences begin."""
+        """Return the slots of tokens that are not sinks, wherever their sequences begin."""
         return self.num_sinks + (index - self.num_sinks) % self.window
 
     def _places(self, start: int, end: int) -> Tensor:
@@ -181,7 +181,7 @@ class RollingCache(Counted):
         return index[None] if self.first is None else index - self.first[:, None]
 
     def _held(self, end: int, window: int) -> tuple[Tensor, Tensor, Tensor]:
-        """Return the sinks and the last `window` of `end` tokens, and their places."""
+        """Return the sinks and the last `window` of `end` tokens, and their positions."""
         near = self._places(max(0, end - window), end)
         near = near.masked_fill(near < self.num_sinks, NEVER)
         sinks = torch.arange(self.num_sinks, device=near.device)
@@ -190,7 +190,7 @@ class RollingCache(Counted):
         return self.key[:, :, slots], self.value[:, :, slots], torch.cat([sinks, near], dim=1)
 
     def _with_past(self, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """Return the new keys and values behind those that they still see, and their places."""
+        """Return the new keys and values after those that they still see, and their positions."""
         past = self._held(self.length, self.window - 1)
         new = self._places(self.length, self.length + key.shape[2])
         new = new.masked_fill(new < 0, NEVER)

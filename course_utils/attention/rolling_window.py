@@ -11,7 +11,7 @@ from torch import Tensor
 from course_utils.attention._last_queries import attend_groups
 from course_utils.validation import check_at_least
 
-ROWS = 64  # queries of a prompt that meet their keys together
+ROWS = 64  # queries of a prompt that are processed together
 NEVER = 2**62  # the place of a key that no query sees
 
 
@@ -19,7 +19,7 @@ def rolling_cache_positions(num_seen: int, window: int, num_sinks: int) -> list[
     """List the positions that a rolling cache still holds, ascending.
 
     Args:
-        num_seen: How many tokens there were so far.
+        num_seen: How many tokens there have been so far.
         window: How many of the last ones are kept.
         num_sinks: How many of the first ones are kept.
 
@@ -55,10 +55,10 @@ def attend_run(
     window: int,
     num_sinks: int,
 ) -> Tensor:
-    """Return what queries find, a few after the other, so that the cost stays T · window.
+    """Return what queries read, a few at a time, so that the cost stays T · window.
 
-    Keys (B, H_kv, S, d) stand at `place` (B or 1, S) in their sequence, or in all of them, and the
-    queries (B, H, T, d), one behind the other, at `own` (B or 1, T).
+    Keys (B, H_kv, S, d) are at positions `place` (B or 1, S) in their sequence, or in all of them,
+    and the consecutive queries (B, H, T, d) at `own` (B or 1, T).
     """
     out = []
     for rows, here in zip(query.split(ROWS, dim=2), own.split(ROWS, dim=1), strict=True):

@@ -48,12 +48,12 @@ def general_score(
     key: Float[Tensor, "*batch S d_k"],
     W: Float[Tensor, "d_q d_k"],
 ) -> Float[Tensor, "*batch L S"]:
-    """Return q W kᵀ for each query and key: a dot product after a learned change of basis.
+    """Return q W kᵀ for each query and key: a dot product after a learned linear map.
 
     Args:
         query: The decoder's states.
-        key: The encoder's states; their width may be another.
-        W: Turns a query into what is looked for among the keys.
+        key: The encoder's states; their width may differ.
+        W: Maps a query into what is looked for among the keys.
 
     Raises:
         TypeError: An input is not a floating-point tensor.
@@ -63,7 +63,7 @@ def general_score(
     check_leading(query=query, key=key)
     check_matrix("W", W, rows=query.shape[-1], columns=key.shape[-1], of="query")
     check_same_dtype(query=query, key=key, W=W)
-    # The short side is projected: nearly always there are fewer queries at a time than keys.
+    # The shorter side is projected: there are nearly always fewer queries than keys.
     return (query @ W) @ key.mT
 
 
@@ -83,7 +83,7 @@ def additive_score(
         key: The encoder's states; their width may be another.
         W_q: Projects a query to the width of the network.
         W_k: Projects a key to the same width.
-        v: Makes one number of the hidden layer.
+        v: Reduces the hidden layer to one number.
 
     Raises:
         TypeError: An input is not a floating-point tensor.

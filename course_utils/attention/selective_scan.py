@@ -59,10 +59,10 @@ def chunked_selective_scan(
     C: Float[Tensor, "batch L n"],
     D: Float[Tensor, " d"],
 ) -> Float[Tensor, "batch L d"]:
-    """Return the same: all chunks scan their own tokens side by side, then hand their states on.
+    """Return the same: all chunks scan their own tokens in parallel, then pass their states on.
 
     A chunk's first scan starts from nothing. Its products of exp(delta A), which only shrink, say
-    how much of the state handed over is left at each of its tokens. About 2 √L steps replace L.
+    how much of the incoming state is left at each of its tokens. About 2 √L steps replace L.
 
     Arguments and errors are as in `selective_scan`.
     """

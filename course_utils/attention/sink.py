@@ -1,11 +1,11 @@
-"""Attention with a learned sink: one more logit for each head, which takes weight and has no value.
+"""Attention with a learned sink: one more logit per head, which takes weight but has no value.
 
 Source: OpenAI 2025, gpt-oss-120b & gpt-oss-20b Model Card, section 2.2, a learned bias in the
     denominator of the softmax, https://arxiv.org/abs/2508.10925; with every sink at 0 it is the
     softmax of Miller 2023, https://www.evanmiller.org/attention-is-off-by-one.html
 Ours / theirs: sink = sinks, a number for each query head, beside the scaled and masked scores
-Differs: what a token of the text draws without need, chapter 16's `num_sinks`, is a sink too;
-    that one is a key with a value.
+Differs: the tokens that attract needless weight, chapter 16's `num_sinks`, are sinks too, but
+    they are keys with values.
 Same contract as: plain attention · sigmoid(lse - sink), where lse is the log of what the softmax
     divides by
 """

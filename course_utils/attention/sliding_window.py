@@ -31,7 +31,7 @@ def sliding_window_attention(
 ) -> Float[Tensor, "B H L d_v"]:
     """Return causal attention in which each query sees the last `window` keys, its own among them.
 
-    A loop over short runs of queries. All runs see their keys through one band, so that one mask
+    A loop over short runs of queries. All runs see their keys through the same band, so one mask
     of ROWS × (ROWS + window - 1) numbers serves the whole sequence.
 
     Args:
@@ -52,7 +52,7 @@ def sliding_window_attention(
 def _runs(query: Tensor, key: Tensor, value: Tensor, window: int) -> Iterator[Tensor]:
     length = query.shape[-2]
     first = min(window, length)
-    # So far a window reaches over the start: these queries are plainly causal.
+    # Up to here a window reaches past the start: these queries are plainly causal.
     q, k, v = (x[..., :first, :] for x in (query, key, value))
     yield F.scaled_dot_product_attention(q, k, v, is_causal=True)
     if first == length:
@@ -79,7 +79,7 @@ def blocked_window_attention(
     """Return the same as `sliding_window_attention`, all at once and without a loop.
 
     The sequence is cut into blocks of `window` rows, and each block of queries meets two blocks of
-    keys: its own and the one before. That is all a query can see, and at most twice of it.
+    keys: its own and the one before. That covers all a query can see, and is at most twice as much.
 
     Args, errors and result are those of `sliding_window_attention`.
     """
@@ -89,7 +89,7 @@ def blocked_window_attention(
     if length == 0:
         return query @ key.mT @ value
     size = min(window, length)
-    fill = -length % size  # rows that make the last block full; no real query sees them
+    fill = -length % size  # rows that fill the last block; no real query sees them
     blocks = F.pad(query, (0, 0, 0, fill)).unflatten(-2, (-1, size))
     keys, values = (
         F.pad(x, (0, 0, size, fill)).unfold(-2, 2 * size, size).mT for x in (key, value)
@@ -114,7 +114,7 @@ def global_window_attention(
 
     The window holds 2 · half_width + 1 keys. The first `num_global` tokens, or all if there are
     fewer, see all keys and are seen by all queries, as Longformer's. Not causal. Neither number is
-    negative; The other arguments and the errors are as in `sliding_window_attention`.
+    negative. The other arguments and the errors are as in `sliding_window_attention`.
     """
     _check(query, key, value)
     check_at_least(0, half_width=half_width, num_global=num_global)
@@ -146,7 +146,7 @@ def _global_runs(
 
 
 def _band(window: int, like: Tensor) -> Tensor:
-    """Return numbers to add: 0 where row i sees columns i to i + window - 1, -inf elsewhere."""
+    """Return an additive mask: 0 where row i sees columns i to i + window - 1, -inf elsewhere."""
     row = torch.arange(ROWS, device=like.device).unsqueeze(-1)
     column = torch.arange(ROWS + window - 1, device=like.device)
     hidden = (column < row) | (column >= row + window)

@@ -15,7 +15,7 @@ from course_utils.validation import check_float, check_positive
 
 
 def soft_cap(scores: Float[Tensor, "*axes"], cap: float) -> Float[Tensor, "*axes"]:
-    """Return cap · tanh(scores / cap): near 0 the scores as they are, far out ±cap.
+    """Return cap · tanh(scores / cap): near 0 the scores are unchanged, far out they approach ±cap.
 
     Args:
         scores: How well each key answers each query; -inf where it may not.

@@ -35,17 +35,17 @@ def stable_softmax(scores: Float[Tensor, "*batch S"]) -> Float[Tensor, "*batch S
     powers = (scores - peak).exp_()
     total = powers.sum(dim=-1, keepdim=True)
     total = total.masked_fill(total == 0.0, 1.0)
-    # Autograd needs the powers as they are; without it, no further table is made.
+    # Autograd needs the exponentials unchanged; without it, they are divided in place.
     return powers / total if torch.is_grad_enabled() else powers.div_(total)
 
 
 def softmax_jacobian(weights: Float[Tensor, "*batch S"]) -> Float[Tensor, "*batch S S"]:
-    """Return the slope of weight i (row) in score j (column).
+    """Return the derivative of weight i (row) with respect to score j (column).
 
     It needs the weights alone: diag(w) - w wᵀ.
 
     Args:
-        weights: What a softmax over the last axis gave; a row of zeros has a slope of zero.
+        weights: What a softmax over the last axis gave; a row of zeros has a derivative of zero.
 
     Raises:
         TypeError: The weights are not a floating-point tensor.

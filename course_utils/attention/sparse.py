@@ -1,4 +1,4 @@
-"""Fixed sparse patterns, and attention that computes only the blocks which a pattern holds.
+"""Fixed sparse patterns, and attention that computes only the blocks that a pattern touches.
 
 Source: Child et al. 2019, Generating Long Sequences with Sparse Transformers, section 4.3,
     https://arxiv.org/abs/1904.10509; block-sparse products as in section 5.5
@@ -20,7 +20,7 @@ from course_utils.validation import check_at_least, check_mask, check_query_key_
 
 
 def strided_mask(num_positions: int, stride: int) -> Bool[Tensor, "L L"]:
-    """Return the causal mask of the last `stride` keys, and of each stride-th key before.
+    """Return the causal mask of the last `stride` keys, and of every stride-th key before.
 
     Args:
         num_positions: How many positions there are.
@@ -43,7 +43,7 @@ def fixed_mask(num_positions: int, block: int, summary: int) -> Bool[Tensor, "L 
     Args:
         num_positions: How many positions there are.
         block: How many positions make a block.
-        summary: How many positions at the end of a block everyone after them sees.
+        summary: How many positions at the end of a block all later positions see.
 
     Raises:
         TypeError: An argument is not an int.
@@ -66,7 +66,7 @@ def block_sparse_attention(
     attn_mask: Bool[Tensor, "L S"],
     block: int,
 ) -> Float[Tensor, "*batch L d_v"]:
-    """Return masked attention, computed only where a block of the mask holds anything.
+    """Return masked attention, computed only for the blocks of the mask that are not empty.
 
     A run of `block` queries gathers the key blocks that it sees and attends to those alone. The
     work is that of the blocks touched: a pattern of single entries, spread over all blocks, saves

@@ -19,7 +19,7 @@ _HALVINGS = 60  # of an interval of length 1: beyond the digits of float64
 
 
 def sparsemax(scores: Float[Tensor, "*batch S"]) -> Float[Tensor, "*batch S"]:
-    """Return the point of the simplex that lies nearest to the scores; small ones become 0.
+    """Return the point of the simplex nearest to the scores; small ones become 0.
 
     Args:
         scores: Any real numbers, -inf for what may not be chosen.
@@ -34,7 +34,7 @@ def sparsemax(scores: Float[Tensor, "*batch S"]) -> Float[Tensor, "*batch S"]:
     descending = z.sort(dim=-1, descending=True).values
     count = torch.arange(1, z.shape[-1] + 1, dtype=z.dtype, device=z.device)
     sums = descending.cumsum(dim=-1) - 1.0
-    # The k largest are kept, for the largest k whose own threshold lies below the k-th.
+    # The k largest are kept, for the largest k whose own threshold is below the k-th.
     kept = (count * descending > sums).sum(dim=-1, keepdim=True).clamp_min(1)  # 0 under NaN
     threshold = sums.gather(-1, kept - 1) / kept
     return _empty_rows_to_zero((z - threshold).clamp_min(0.0), scores)
@@ -43,15 +43,15 @@ def sparsemax(scores: Float[Tensor, "*batch S"]) -> Float[Tensor, "*batch S"]:
 def entmax(scores: Float[Tensor, "*batch S"], alpha: float | Tensor) -> Float[Tensor, "*batch S"]:
     """Return weights between softmax (alpha near 1) and sparsemax (2); larger is sparser.
 
-    The threshold is found by bisection. A last step of Newton's method, which changes nothing
-    but the digits, tells autograd how it depends on the scores and on alpha.
+    The threshold is found by bisection. A last step of Newton's method, which changes only
+    the last digits, tells autograd how it depends on the scores and on alpha.
 
     Args:
         scores: Any real numbers, -inf for what may not be chosen.
         alpha: Above 1; a tensor that broadcasts to the scores, (H, 1, 1) say, can be learned.
 
     Raises:
-        TypeError: The scores are not a floating-point tensor, or alpha is neither that nor a
+        TypeError: The scores are not a floating-point tensor, or alpha is neither one nor a
             number.
         ValueError: The scores have no axis to sum over, an alpha is not above 1, or their shape
             does not fit.
@@ -72,7 +72,7 @@ def entmax(scores: Float[Tensor, "*batch S"], alpha: float | Tensor) -> Float[Te
 
 
 def _bisected(z: Tensor, power: Tensor) -> Tensor:
-    """Return the threshold at which the powers of what lies above it sum to 1."""
+    """Return the threshold at which the powers of what is above it sum to 1."""
     low = torch.full_like(z[..., :1], -1.0)
     high = torch.zeros_like(low)
     for _ in range(_HALVINGS):
@@ -99,7 +99,7 @@ def _shifted(scores: Tensor, factor: float | Tensor = 1.0) -> Tensor:
     empty = hidden.all(dim=-1, keepdim=True)
     peak = scores.detach().amax(dim=-1, keepdim=True).masked_fill(empty, 0.0)
     z = (scores - peak).masked_fill(hidden, 0.0) * factor
-    # No threshold lies below -1; -2 is out of its reach, and 0 serves where nothing is left.
+    # No threshold is below -1; -2 is out of its reach, and 0 serves where nothing is left.
     return z.clamp_min(-2.0).masked_fill(hidden & ~empty, -2.0)
 
 

@@ -18,7 +18,7 @@ def streaming_positions(
     """Return the place in the cache of key j when query i has just been appended, in entry [i, j].
 
     The cache holds the first `num_sinks` keys and the last `window`, in the order of the text and
-    without gaps. RoPE is turned by these places, the query's by its own key's: then no distance
+    without gaps. RoPE rotates by these places, the query by its own key's: then no distance
     exceeds num_sinks + window - 1, however long the text.
 
     Args:

@@ -1,11 +1,11 @@
-"""Masks that know what the positions hold: a prefix, packed documents; and how masks combine.
+"""Masks that depend on the content: a prefix, packed documents; and how masks combine.
 
 Source: Raffel et al. 2020, Exploring the Limits of Transfer Learning with T5, section 3.2.1
     (prefix), https://arxiv.org/abs/1910.10683; packed documents that do not see each other as in
     Krell et al. 2021, Efficient Sequence Packing without Cross-contamination,
     https://arxiv.org/abs/2107.02027
 Ours / theirs: True = may attend; document_ids = the number of the document at each position
-Differs: no id means padding, and a document that returns later is still the same document.
+Differs: no id stands for padding, and a document that returns later is still the same one.
 Same contract as: and_masks and or_masks of the same rules in torch.nn.attention.flex_attention
 """
 
@@ -47,7 +47,7 @@ def document_mask(document_ids: Int[Tensor, "batch L"]) -> Bool[Tensor, "batch 1
 
     Raises:
         TypeError: The ids are not an integer tensor.
-        ValueError: The ids have not two axes.
+        ValueError: The ids do not have two axes.
     """
     check_integers("batch L", document_ids=document_ids)
     same = document_ids.unsqueeze(-1) == document_ids.unsqueeze(-2)

@@ -2,7 +2,7 @@
 
 Source: Dao 2023, FlashAttention-2, algorithms 1 and 2, https://arxiv.org/abs/2307.08691
 Ours / theirs: block_q, block_k = B_r, B_c;  lse = L;  delta = D
-Differs: the heads go through the loop together, and nothing is said of what lies in fast memory.
+Differs: the heads go through the loop together, and what is in fast memory is not modelled.
     Where query heads share a head of keys, their queries are more rows of one product.
 Same contract as: torch.nn.functional.scaled_dot_product_attention with `enable_gqa=True`, whose
     causal mask is aligned to the top left: query i sees the keys 0 to i, also where L and S differ
@@ -30,7 +30,7 @@ def tiled_attention(
 ) -> tuple[Float[Tensor, "B H L d_v"], Float[Tensor, "B H L"]]:
     """Return attention, and the logsumexp of each query's scaled scores.
 
-    No more than block_q × block_k scores of a head exist at once, and tiles that lie wholly in the
+    No more than block_q × block_k scores of a head exist at once, and tiles that are wholly in the
     future are never computed. Autograd works, and keeps every tile: see `tiled_autograd`.
 
     Args:

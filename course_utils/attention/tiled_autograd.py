@@ -1,4 +1,4 @@
-"""Tiled attention that training can afford: the backward pass computes every tile again.
+"""Tiled attention cheap enough for training: the backward pass recomputes every tile.
 
 Autograd keeps what each operation saw, so under it a loop over tiles keeps all of them: n² numbers
 again. Here the forward pass keeps, apart from its inputs, out and one number per query.
@@ -27,7 +27,7 @@ from course_utils.attention._kernel import widened
 from course_utils.attention._tiles import check_tiled, mask_future, tiles
 
 ROWS, KEYS = 512, 512  # a mebibyte of scores; benchmarks/chapter_09_tiled.py times the others
-DIAGONAL = 128  # keys of a tile that the causal mask cuts: narrow, so that little is for nothing
+DIAGONAL = 128  # keys of a tile that the causal mask cuts: narrow, so that little is wasted
 LOG2_E = math.log2(math.e)
 
 
@@ -37,7 +37,7 @@ def recomputed_attention(
     value: Float[Tensor, "B H_kv S d_v"],
     is_causal: bool = False,
 ) -> Float[Tensor, "B H L d_v"]:
-    """Return attention whose memory grows with the length and no faster, the backward pass too.
+    """Return attention whose memory is linear in the length, in the backward pass too.
 
     Args:
         query: What each position asks for.
@@ -132,7 +132,7 @@ def _backward(saw: list[Tensor], grads: list[Tensor], is_causal: bool, buffers: 
 
 
 def _visits(rows: slice, num_keys: int, is_causal: bool) -> Iterator[tuple[int, slice]]:
-    """Yield tiles of keys, each with how many of the first queries see nothing of it."""
+    """Yield tiles of keys, each with the number of leading queries that see none of it."""
     past = min(rows.start, num_keys) if is_causal else num_keys
     for keys in tiles(past, KEYS):
         yield 0, keys

@@ -1,8 +1,8 @@
-"""WKV of RWKV-4: a softmax over the past with a fade, one number per channel, as a recurrence.
+"""WKV of RWKV-4: a decaying softmax over the past, one number per channel, as a recurrence.
 
 Source: Peng et al. 2023, RWKV: Reinventing RNNs for the Transformer Era, Eq. 16 and appendix D,
     https://arxiv.org/abs/2305.13048
-Ours / theirs: decay = w ≥ 0;  bonus = u, for the own token alone;  numerator, denominator = a, b;
+Ours / theirs: decay = w ≥ 0;  bonus = u, for the token itself;  numerator, denominator = a, b;
     top = the running maximum p of appendix D
 Differs: the state starts with -inf as its top, where their code takes -1e38
 Same contract as: the weighted average of the values, with weights exp(k_i - (t - 1 - i) decay)
@@ -24,13 +24,13 @@ def wkv_step(
     bonus: Float[Tensor, " d"],
     state: State,
 ) -> tuple[Float[Tensor, "B d"], State]:
-    """Return what one token reads, and the state with the token in it.
+    """Return what one token reads, and the state that includes the token.
 
     Args:
         key: How much the token's value weighs, as a logarithm, in each channel.
         value: What it hands over.
         decay: How much a weight's logarithm sinks with each token; at least 0.
-        bonus: What is added to the token's own key when it reads, and is not kept.
+        bonus: What is added to the token's own key when it reads; it is not kept.
         state: Numerator, denominator and top: the sums with and without the values, both divided
             by exp(top); (0, 0, -inf) at the start.
 
@@ -62,7 +62,7 @@ def wkv(
     decay: Float[Tensor, " d"],
     bonus: Float[Tensor, " d"],
 ) -> Float[Tensor, "B L d"]:
-    """Return what every token of a sequence reads, token by token, from a state of nothing.
+    """Return what every token of a sequence reads, token by token, from an empty state.
 
     Arguments and errors are as in `wkv_step`, with an axis for the tokens, at least one.
     """

@@ -15,7 +15,7 @@ _ROUNDING = {torch.float64: 1e-7, torch.float32: 1e-5, torch.float16: 0.02, torc
 def kind_problem(
     got: Any, want: Any, name: str = "the result", parts: Sequence[str] = ()
 ) -> tuple[str, str] | None:
-    """Return (status, what a learner reads) where `got` is of another kind or shape than `want`."""
+    """Return (status, what a learner reads) where `got` differs from `want` in kind or shape."""
     if isinstance(want, tuple):
         return _sequence_problem(got, want, parts)
     if isinstance(want, Tensor):
@@ -77,7 +77,7 @@ def _tensor_problem(got: Any, want: Tensor, name: str) -> tuple[str, str] | None
 
 
 def describe(value: Any) -> str:
-    """Name what kind of thing a value is, briefly."""
+    """Name the kind of a value, briefly."""
     if value is None:
         return "None (is a `return` missing?)"
     if isinstance(value, Tensor):
@@ -114,7 +114,7 @@ def wrong_entries(got: Tensor, want: Tensor, tolerance: float | None = None) -> 
         return got != want
     rounding = _ROUNDING.get(want.dtype, 1e-5) if tolerance is None else tolerance
     got, want = got.double(), want.double()
-    # Measured against the row's size too: a small entry of a large sum is all rounding.
+    # Relative to the row's size too: a small result of a large sum is all rounding.
     finite = want.abs().nan_to_num(posinf=0.0, neginf=0.0)
     size = finite.amax(dim=-1, keepdim=True) if want.dim() and want.shape[-1] else finite
     close = (got - want).abs() <= rounding * torch.maximum(finite, 0.1 * size + 1e-6)
@@ -122,7 +122,7 @@ def wrong_entries(got: Tensor, want: Tensor, tolerance: float | None = None) -> 
 
 
 class Totals(NamedTuple):
-    """What can be said of a tensor in a few numbers, to tell two apart without a second look."""
+    """A tensor summarised in a few numbers, enough to tell most tensors apart."""
 
     sum: float
     size: float
@@ -194,7 +194,7 @@ def _relation(got: Tensor, want: Tensor, tolerance: float | None) -> str:
 
 
 def _show(want: Any, got: Any) -> tuple[str, str]:
-    """Write two numbers with as many digits as it takes to tell them apart."""
+    """Write two numbers with as many digits as are needed to tell them apart."""
     if not isinstance(want, float) or not isinstance(got, float):
         return str(want), str(got)
     for digits in (5, 9, 17):

@@ -13,8 +13,8 @@ from course_utils.checking.guard import call
 
 def count_cost(cost: Cost, fn: Callable[..., Any]) -> tuple[int, int] | None:
     """Return the counts at both sizes, or None where the call fails."""
-    # Torch loads this with the first mode that watches operations. It takes seconds, which are no
-    # part of the answer's, and a module that was stopped halfway would stay broken.
+    # Torch loads this with the first mode that watches operations. It takes seconds, which must not
+    # count for the answer, and a module that was stopped halfway would stay broken.
     importlib.import_module("torch._dynamo")
     counts = []
     for size in cost.sizes:
@@ -27,7 +27,7 @@ def count_cost(cost: Cost, fn: Callable[..., Any]) -> tuple[int, int] | None:
 
 
 def cost_problem(cost: Cost, counts: tuple[int, int] | None) -> str | None:
-    """Say how an answer with these counts grows faster than it may, or None."""
+    """Return a sentence if these counts grow faster than allowed, or None."""
     small, large = cost.sizes
     if counts is None:
         return f"The values are right, but at size {large} the call failed or did not end."

@@ -1,4 +1,4 @@
-"""Stop a call that does not end by itself."""
+"""Stop a call that does not end on its own."""
 
 import contextlib
 import ctypes
@@ -12,7 +12,7 @@ from types import FrameType
 from typing import Any
 
 _AGAIN = 0.05  # seconds after which a call that swallowed the first exception gets another
-_PATIENCE = 8.0  # how many times longer a call may take that waits most of the time
+_PATIENCE = 8.0  # how many times longer a call may take if it mostly waits
 
 
 class EndlessError(BaseException):
@@ -20,10 +20,10 @@ class EndlessError(BaseException):
 
 
 class Stopwatch:
-    """The time that a call has had: its thread's own, or an eighth of the clock's if that is more.
+    """The time a call has used: its thread's own, or an eighth of the wall time if that is more.
 
-    On a machine that is busy with other work, the clock runs on while the call does not; but a call
-    that sleeps for ever has to be stopped by the clock.
+    On a busy machine wall time passes while the call does not run; but a call
+    that sleeps forever has to be stopped by the wall clock.
     """
 
     def __init__(self) -> None:
@@ -31,22 +31,22 @@ class Stopwatch:
         self._own, self._clock = self._read(), time.monotonic()
 
     def seconds(self) -> float:
-        """Return the time since it was made, of the thread that made it."""
+        """Return the time since it was created, for the thread that created it."""
         waited = (time.monotonic() - self._clock) / _PATIENCE
         return max(self._read() - self._own, waited)
 
 
 def _processor_clock() -> Callable[[], float]:
-    """Return a clock of this thread's processor time that other threads can read, too."""
+    """Return a clock of this thread's processor time that other threads can read too."""
     if sys.platform == "linux":
         return partial(time.clock_gettime, time.pthread_getcpuclockid(threading.get_ident()))
     return time.thread_time
 
 
 def arm(seconds: float) -> Callable[[], None]:
-    """Raise EndlessError into the calling thread in so many seconds; return how to call it off.
+    """Raise EndlessError into the calling thread after some seconds; return how to call it off.
 
-    Calling it off is safe to repeat, and must be repeated if EndlessError arrives meanwhile.
+    Cancelling is safe to repeat, and must be repeated if EndlessError arrives meanwhile.
     """
     in_main = threading.current_thread() is threading.main_thread()
     return _alarm(seconds) if in_main and hasattr(signal, "setitimer") else _watchdog(seconds)
@@ -58,7 +58,7 @@ def _alarm(seconds: float) -> Callable[[], None]:
     def on_alarm(signum: int, frame: FrameType | None) -> None:
         if spent.seconds() < 0.9 * seconds or _imports(frame):
             return  # the alarm rings again soon
-        # A bare `except:` in a loop swallows the exception: then its next line raises another.
+        # A bare `except:` in a loop swallows the exception: then the next line raises another.
         while frame is not None and not _is_ours(frame):
             frame.f_trace = _raise_on_line
             frame = frame.f_back
@@ -123,7 +123,7 @@ def _watchdog(seconds: float) -> Callable[[], None]:
             over.set()
         if fired.is_set():
             # The last exception may still be on its way. Withdrawing it would leave CPython 3.11 on
-            # the look-out for ever, slow, and hung under a debugger: so one is sent and awaited.
+            # alert forever, slow, and hung under a debugger: so one is sent and awaited.
             with contextlib.suppress(EndlessError):
                 raise_in(caller, ctypes.py_object(EndlessError))
                 while True:

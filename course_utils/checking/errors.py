@@ -1,4 +1,4 @@
-"""What lies behind errors of torch and Python whose own words point elsewhere."""
+"""The causes of errors from torch and Python whose messages point elsewhere."""
 
 import re
 

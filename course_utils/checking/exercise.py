@@ -2,7 +2,7 @@
 
 An exercise names its reference (the package's own function), the cases on which an answer is
 compared with it, one right answer in named steps, and the mistakes: the lines that learners really
-write in place of a right one, each with what to say when an answer behaves as it does.
+write instead of a right one, each with what to say when an answer behaves the same way.
 """
 
 import inspect
@@ -22,7 +22,7 @@ from course_utils.checking.recipe import Function, Recipe
 
 @dataclass(frozen=True)
 class Case:
-    """One set of inputs, made afresh for every call.
+    """One set of inputs, made anew for every call.
 
     Attributes:
         name: What is special about it, as a learner reads it.
@@ -30,10 +30,10 @@ class Case:
             shapes in the reference's annotations.
         given: For drawn arguments: sizes and values, as `inputs.drawn` takes them.
         gradient: "equal" compares the gradient here too, "finite" only asks for one.
-        tolerance: Relative rounding that is forgiven; None is the dtype's own.
-        absolute: Absolute rounding that is forgiven in numbers.
+        tolerance: Relative rounding that is tolerated; None is the dtype's own.
+        absolute: Absolute rounding that is tolerated in numbers.
         run: How to use the function, if not by one plain call: takes it and the arguments.
-        says: What to say where it shows, if the values compared are not what a learner returned.
+        says: What to say if it fails, where the values compared are not what a learner returned.
     """
 
     name: str
@@ -49,7 +49,7 @@ class Case:
     )
 
     def use(self, fn: Function) -> Function:
-        """Return what is really called: the function, or the case's own way to use it."""
+        """Return what is actually called: the function, or the case's own use of it."""
         run = self.run
         return fn if run is None else lambda *args: run(fn, *args)
 
@@ -64,7 +64,7 @@ class Case:
         return self.draw(torch.Generator().manual_seed(seed))
 
     def kept(self, seed: int) -> tuple[Any, ...]:
-        """Return the same arguments for all who only read them."""
+        """Return shared arguments, for callers that only read them."""
         if seed not in self._kept:
             self._kept[seed] = self.arguments(seed)
         return self._kept[seed]
@@ -87,7 +87,7 @@ def case(
 
 @dataclass(frozen=True)
 class Law:
-    """What every right output obeys, for mistakes that nobody foresaw.
+    """What every right output obeys, to catch mistakes that nobody foresaw.
 
     Attributes:
         name: The law, e.g. "each row sums to 1".
@@ -100,7 +100,7 @@ class Law:
 
 @dataclass(frozen=True)
 class Cost:
-    """A limit on what an answer may count, judged by how it grows between two sizes.
+    """A limit on an answer's cost, judged by how the cost grows between two sizes.
 
     Attributes:
         name: What is limited, e.g. "the largest tensor".
@@ -108,7 +108,7 @@ class Cost:
         sizes: The two sizes.
         make: Makes the arguments of a size.
         exponent: The largest growth exponent that is allowed.
-        says: What to ask when it grows faster.
+        says: What to say when it grows faster.
         mistake: The name of the mistake that only a growth beyond this limit can mean, if any.
     """
 
@@ -127,7 +127,7 @@ class Exercise:
 
     Attributes:
         reference: The package's own function; its name is the exercise's.
-        asks: What to write, in one sentence.
+        asks: The task, in one sentence.
         right: One right answer in named steps (see `recipe`).
         home: The module that holds the exercise.
         cases: From easy to hard.
@@ -141,8 +141,8 @@ class Exercise:
         parts: Names of the results, where there are several.
         inputs: Names of what the cases make, where that is not what the function takes.
         lacks: Says what a machine lacks to run any answer, or None.
-        callable_apart: Whether an answer can be called like a function of Python, and so from
-            another process; else it is judged where it is.
+        callable_apart: Whether an answer can be called like a Python function, and so from
+            another process; otherwise it is judged where it is.
     """
 
     reference: Function
@@ -182,7 +182,7 @@ class Exercise:
 
     @property
     def points(self) -> int:
-        """How many points it brings where it is graded: as many as it is difficult."""
+        """How many points it is worth: as many as its difficulty."""
         return self.difficulty
 
     @cached_property
@@ -197,7 +197,7 @@ class Exercise:
 
     @cached_property
     def recipe_lines(self) -> tuple[str, ...]:
-        """All versions that go together with others: lines of mistakes that the values show."""
+        """All versions that can be combined with others: lines of mistakes that the values show."""
         every = (text for one in self.mistakes if one.detects is None for text in one.versions)
         texts = (text for text in every if isinstance(text, str) and self.recipe.sets(text))
         return tuple(dict.fromkeys(texts))

@@ -38,7 +38,7 @@ def observe_gradient(
 def gradient_problem(
     exercise: Exercise, case: Case, got: Outcome, want: Outcome, args: tuple[Any, ...]
 ) -> str | None:
-    """Say what is wrong with the gradients, or None."""
+    """Return what is wrong with the gradients, or None."""
     if got.kind != "returned":
         return f"With inputs that require gradients, the call failed: {got.error}."
     if got.value == DETACHED:
@@ -56,7 +56,7 @@ def gradient_problem(
 
 
 def same_gradients(got: Any, want: Any) -> bool:
-    """Return whether two answers spoil their gradients in the same way."""
+    """Return whether the gradients of two answers are wrong in the same way."""
     if isinstance(got, str) or isinstance(want, str) or len(got) != len(want):
         return got is want
     pairs = zip(got, want, strict=True)

@@ -1,6 +1,6 @@
-"""Call a learner's function so that nothing it does can harm the notebook around it.
+"""Call a learner's function so that nothing it does can harm the surrounding notebook.
 
-An endless loop is stopped, `sys.exit` leaves nothing, output is kept and counted, and whatever the
+An endless loop is stopped, `sys.exit` exits nothing, output is kept and counted, and whatever the
 call changed in torch, in the random state or in torch's settings is put back and named.
 """
 
@@ -21,13 +21,13 @@ SECONDS = 5.0
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of one call.
+    """The outcome of one call.
 
     Attributes:
         kind: "returned", "raised", "exited" or "endless".
         value: What it returned.
         error: What it raised.
-        trace: What was seen on the way.
+        trace: What was observed during the call.
         changed: What it changed outside itself, e.g. "torch.softmax".
         printed: The beginning of what it printed.
         printed_length: How many characters it printed.
@@ -47,8 +47,8 @@ def call(
 ) -> Outcome:
     """Return what `fn(*args)` does; raise nothing that it raises, except a user's own interrupt.
 
-    Without `watch`, which takes its time, no torch function is noted, and only torch's settings are
-    put back: enough for the course's own functions.
+    Without `watch`, which is slow, no torch function is noted, and only torch's settings are
+    restored: enough for the course's own functions.
     """
     output, recorder = _Output(), Recorder()
     with snapshot() as state:
@@ -68,7 +68,7 @@ def call(
 
 
 def run_within(seconds: float, work: Callable[[], None]) -> None:
-    """Run some of the course's own work, and stop it where it takes longer; its errors are lost."""
+    """Run some of the course's own work, and stop it at the time limit; its errors are dropped."""
     with snapshot() as state, warnings.catch_warnings():
         warnings.simplefilter("ignore")
         _run(work, (), seconds)

@@ -1,4 +1,4 @@
-"""Inputs for cases: seeded, float64 unless said, and never square by accident."""
+"""Inputs for cases: seeded, float64 by default, and never square by accident."""
 
 import inspect
 import re
@@ -14,21 +14,21 @@ _DRAWING = {"batch": (), "dtype": torch.float64, "size": 1.0, "strided": False}
 
 
 def given(*numbers: Any) -> Make:
-    """Make a case of these numbers, which need no generator."""
+    """Make a case from these numbers, without a generator."""
     return lambda generator: numbers
 
 
 def drawn(reference: Callable[..., Any], name: str, wanted: Mapping[str, Any]) -> Make:
-    """Make arguments whose shapes stand in the annotations of a function.
+    """Make arguments with the shapes in a function's annotations.
 
     Args:
         reference: The function.
         name: What the case is called, for errors.
-        wanted: For each size of the annotations its number (`L=2`); for each parameter that is to
+        wanted: For each size in the annotations its number (`L=2`); for each parameter that is to
             have a certain value, that value, or a function that makes it from the generator
             (`scale=0.3`); `batch`, the leading axes; `dtype`, of all floating-point tensors, as
             torch has it or as its name; `size`, their standard deviation; `strided`, whether they
-            are non-contiguous. What has a default and is not wanted is left out.
+            are non-contiguous. A parameter with a default that is not given here is left out.
     """
     options = {key: wanted.get(key, default) for key, default in _DRAWING.items()}
     if isinstance(options["dtype"], str):
@@ -99,7 +99,7 @@ def visible(generator: torch.Generator, *shape: int) -> Tensor:
 
 
 def unseeing(make: Make, *rows: tuple[int, ...]) -> Make:
-    """Make the same inputs, but in these rows of their mask, which is the last, hide every key."""
+    """Make the same inputs, with every key hidden in these rows of the mask, the last argument."""
 
     def made(generator: torch.Generator) -> tuple[Any, ...]:
         *others, mask = make(generator)

@@ -1,4 +1,4 @@
-"""What a learner's call may not change for good: torch itself, its settings, the random state."""
+"""What a learner's call must not change for good: torch itself, its settings, the random state."""
 
 import builtins
 import contextlib
@@ -31,13 +31,13 @@ _GUARDED: tuple[tuple[str, Any], ...] = (
 )
 _MISSING = object()
 _TORCH = str(Path(torch.__file__).parent)
-# Bound here, so that a call that replaces them in torch cannot hide what it changed.
+# Bound here, so that a call that replaces them in torch cannot hide its changes.
 _default_dtype, _set_default_dtype = torch.get_default_dtype, torch.set_default_dtype
 _is_grad_enabled, _set_grad_enabled = torch.is_grad_enabled, torch._C._set_grad_enabled
 
 
 class GlobalState:
-    """A snapshot of the global state, to be put back after a call, and after the next."""
+    """A snapshot of the global state, to be restored after a call, and after the next."""
 
     def __init__(self) -> None:
         self._names = {label: dict(vars(owner)) for label, owner in _GUARDED}
@@ -47,7 +47,7 @@ class GlobalState:
         self._threads = torch.get_num_threads()
 
     def restore_settings(self) -> list[str]:
-        """Put torch's settings and its random state back; name the settings that were changed."""
+        """Restore torch's settings and its random state; name the settings that were changed."""
         changed: list[str] = []
         if _default_dtype() != self._dtype:
             _set_default_dtype(self._dtype)
@@ -61,7 +61,7 @@ class GlobalState:
         return changed
 
     def restore(self) -> tuple[tuple[str, ...], bool]:
-        """Put everything back; name what was changed, and say if a random state moved."""
+        """Restore everything; name what was changed, and say whether a random state moved."""
         moved = self._random_moved()
         changed = self.restore_settings()
         for label, owner in _GUARDED:
@@ -90,7 +90,7 @@ class GlobalState:
         for name in wrong:
             setattr(owner, name, before[name])
         self._names[label] = dict(after)
-        # A module that was there before has only loaded itself late.
+        # A module that was there before has only been loaded lazily.
         changed = [n for n in (*new, *wrong) if not isinstance(before.get(n), ModuleType)]
         return [f"{label}.{name}" for name in changed]
 
@@ -100,7 +100,7 @@ _shared: ContextVar[GlobalState | None] = ContextVar("_shared", default=None)
 
 @contextlib.contextmanager
 def shared_snapshot() -> Iterator[None]:
-    """Let the calls inside share one snapshot, which only they may disturb: it takes its time."""
+    """Let the calls inside share one snapshot, which only they may disturb: taking one is slow."""
     token = _shared.set(GlobalState())
     try:
         yield
@@ -147,7 +147,7 @@ class Recorder(TorchFunctionMode):
         return func(*args, **kwargs) if kwargs else func(*args)
 
     def __enter__(self) -> "Recorder":
-        # All ways to a derivative end in one of these names, which Python looks up at each call.
+        # Every way to a derivative ends in one of these names, which Python looks up at each call.
         self._entry_points: list[tuple[Any, str, Callable[..., Any]]] = []
         for owner, name in (
             (torch.autograd, "_engine_run_backward"),

@@ -1,4 +1,4 @@
-"""Judge an answer: walk the cases from easy to hard and name the first mistake that shows.
+"""Judge an answer: go through the cases from easy to hard and name the first mistake that shows.
 
 At the first wrong case, it is the mistake whose own output equals the answer's there; else the two
 mistakes that give it together; else the law that is broken; else the first value that differs.
@@ -106,12 +106,12 @@ class _Judgement:
             if together:
                 return self._named(together, index, alone=len(together) == 1)
             if found[0] == "not_attempted":
-                found = ("crashed", "For this input the function raises NotImplementedError still.")
+                found = ("crashed", "For this input the function still raises NotImplementedError.")
             return self._wrong(*found, index)
         return None
 
     def _try(self, index: int) -> Observation:
-        """Run the answer on a case, within what is left of its time."""
+        """Run the answer on a case, within its remaining time."""
         left = max(0.2, min(SECONDS, BUDGET - self.spent.seconds()))
         return observe(self.exercise, self.answer, self.exercise.cases[index], index, left)
 

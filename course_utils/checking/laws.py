@@ -25,7 +25,7 @@ def weights_negative(args: tuple[Any, ...], weights: Tensor) -> str | None:
 
 
 def monotone(given: Tensor, made: Tensor) -> bool:
-    """Return whether `made` rises with `given`, entry by entry, as a function of it would."""
+    """Return whether `made` is a non-decreasing function of `given`, entry by entry."""
     if given.shape != made.shape or given.numel() < 3 or not bool(made.isfinite().all()):
         return False
     order = given.detach().flatten().argsort()

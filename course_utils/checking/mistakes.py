@@ -1,6 +1,6 @@
-"""A mistake that can be run, and how a set of mistakes that exercises share is taken over.
+"""A mistake that can be run, and how an exercise adapts a shared set of mistakes.
 
-A mistake is the lines that learners really write in place of right ones, with what to say when an
+A mistake is the lines that learners really write instead of right ones, with what to say when an
 answer behaves as they do.
 """
 
@@ -13,7 +13,7 @@ from course_utils.checking.recipe import Function
 
 @dataclass(frozen=True)
 class Trace:
-    """What was seen of a call besides its value.
+    """What was observed of a call besides its value.
 
     Attributes:
         calls: Names of the torch functions that were called, e.g. "scaled_dot_product_attention".
@@ -32,10 +32,10 @@ class Mistake:
 
     Attributes:
         name: What the mistake is called, in plain words.
-        says: What was seen, and a question that leads on; never the answer.
-        versions: The lines that somebody who believes it would write in place of the right ones, or
-            a whole function where lines cannot say it; several where they come out differently.
-        detects: For a right value by the wrong way: whether a trace betrays it.
+        says: What was observed, and a leading question; never the answer.
+        versions: The lines that somebody who believes it would write instead of the right ones, or
+            a whole function where lines cannot say it; several if their results differ.
+        detects: For a right value reached the wrong way: whether a trace reveals it.
         even_if_right: Whether what is detected counts even where the value is right.
         matches: For a family of mistakes: whether one of them turns the arguments into the value.
     """
@@ -54,7 +54,7 @@ def mistake(name: str, says: str, *versions: str | Function, **more: Any) -> Mis
 
 
 def _named(mistakes: Iterable[Mistake], names: Iterable[str]) -> tuple[Mistake, ...]:
-    """Return the mistakes as a tuple, once it is seen that each of the names is among them."""
+    """Return the mistakes as a tuple, after checking that each of the names is among them."""
     found = tuple(mistakes)
     unknown = set(names) - {one.name for one in found}
     if unknown:
@@ -63,10 +63,10 @@ def _named(mistakes: Iterable[Mistake], names: Iterable[str]) -> tuple[Mistake, 
 
 
 def without(mistakes: Iterable[Mistake], *names: str) -> tuple[Mistake, ...]:
-    """Return the mistakes but those of these names, and without the versions that are these lines.
+    """Return the mistakes without those of these names, and without the versions with these lines.
 
     Raises:
-        ValueError: No mistake and no version is called so.
+        ValueError: No mistake has that name, and no version those lines.
     """
     left, kept = set(names), []
     for one in mistakes:
@@ -90,7 +90,7 @@ def only(mistakes: Iterable[Mistake], *names: str) -> tuple[Mistake, ...]:
 
 
 def saying(mistakes: Iterable[Mistake], words: Mapping[str, str]) -> tuple[Mistake, ...]:
-    """Return the mistakes with other words for some names; the names stay.
+    """Return the mistakes with different words for some names; the names stay.
 
     Raises:
         ValueError: No mistake has one of the names.

@@ -30,7 +30,7 @@ Problem = tuple[str, str]  # a status, and what a learner reads
 
 @dataclass(frozen=True)
 class Observation:
-    """What a function did on one case, and the arguments as they were before."""
+    """What a function did on one case, and its original arguments."""
 
     outcome: Outcome
     args: tuple[Any, ...]
@@ -65,7 +65,7 @@ def observe(
 def _untouched(now: Tensor, before: Tensor) -> bool:
     same_kind = now.shape == before.shape and now.dtype == before.dtype
     same_kind = same_kind and now.requires_grad == before.requires_grad
-    same = same_kind and torch.equal(now, before)  # but NaN is not equal to itself
+    same = same_kind and torch.equal(now, before)  # but NaN does not equal itself
     return same or (same_kind and bool(((now == before) | (now.isnan() & before.isnan())).all()))
 
 
@@ -88,7 +88,7 @@ def problem(exercise: Exercise, seen: Observation, want: Any, case: Case) -> Pro
     if outcome.changed:
         return "changed_input", (
             f"The call replaced {', '.join(outcome.changed)} for everybody else in this notebook. "
-            "It was put back. A function may change nothing outside itself."
+            "It was put back. A function must not change anything outside itself."
         )
     if not equal(outcome.value, want, case.tolerance, case.absolute):
         return _wrong_value(exercise, seen, want, case)
@@ -149,7 +149,7 @@ def _crash(exercise: Exercise, seen: Observation) -> str:
 
 
 def _own_words(error: NotImplementedError) -> bool:
-    """Tell a stub's own error from torch's, which says what it cannot do for which dtype."""
+    """Tell a stub's own NotImplementedError from torch's, which names an operation and a dtype."""
     return "not implemented for" not in str(error) and "Could not run" not in str(error)
 
 

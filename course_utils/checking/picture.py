@@ -20,13 +20,13 @@ MOST = 12  # rows and columns
 
 @dataclass(frozen=True)
 class Picture:
-    """A part of a table.
+    """Part of a table.
 
     Attributes:
         words: What it shows, in a sentence.
         rows: The numbers of the rows shown.
         columns: The numbers of the columns shown.
-        cells: What stands in each cell.
+        cells: The text in each cell.
         wrong: Which of the cells differ from what is right.
     """
 

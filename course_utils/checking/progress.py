@@ -21,7 +21,7 @@ VARIABLE = "ATTENTION_COURSE_PROGRESS"
 
 
 def journal_path() -> Path:
-    """Return where the journal lies: what the environment variable names, or the data folder."""
+    """Return the journal's path: what the environment variable names, or the data folder."""
     named = os.environ.get(VARIABLE)
     if named:
         return Path(named).expanduser()
@@ -29,7 +29,7 @@ def journal_path() -> Path:
 
 
 def json_lines(path: Path) -> Iterator[dict[str, Any]]:
-    """Return the objects of a file that has one in a line; what is torn or foreign is skipped."""
+    """Return the objects of a file with one per line; what is torn or foreign is skipped."""
     for line in path.read_text(encoding="utf-8", errors="replace").splitlines():
         try:
             found = json.loads(line)
@@ -46,7 +46,7 @@ class Journal:
         self.path = path or journal_path()
 
     def add(self, event: str, exercise: str, **more: Any) -> None:
-        """Append an event; where that is impossible, say so once and go on."""
+        """Append an event; if that is impossible, say so once and go on."""
         entry = {"time": round(time.time()), "event": event, "exercise": exercise, **more}
         line = json.dumps(entry, ensure_ascii=False) + "\n"
         try:
@@ -67,7 +67,7 @@ class Journal:
 
     def events(self) -> Iterator[dict[str, Any]]:
         """Return all whole events, oldest first; torn or foreign lines are skipped."""
-        with suppress(OSError):  # there is none yet, or it cannot be read
+        with suppress(OSError):  # it does not exist yet, or cannot be read
             yield from (e for e in json_lines(self.path) if isinstance(e.get("exercise"), str))
 
     def count(self, event: str, exercise: str) -> int:

@@ -38,7 +38,7 @@ _SWITCHES = "_switches"
 
 
 class RecipeError(ValueError):
-    """A right answer or a line of a mistake that cannot be what it should be."""
+    """A right answer or a line of a mistake that is malformed."""
 
 
 # By the name of a step, the lines that take its place: new ones, and last the one of that name.
@@ -51,7 +51,7 @@ class Recipe:
     Args:
         name: The function's name.
         right: Its source.
-        home: The names that its lines may use besides `VOCABULARY`, read when one is made.
+        home: The names that its lines may use in addition to `VOCABULARY`, read when one is made.
     """
 
     def __init__(self, name: str, right: str, home: Callable[[], Mapping[str, Any]]) -> None:
@@ -90,7 +90,7 @@ class Recipe:
     def board(self, versions: Sequence[str]) -> tuple[Function, list[bool]]:
         """Return the right answer with all these versions in it, and a switch for each, all off.
 
-        It saves compiling every pair by itself. Versions that are on together set different names.
+        It saves compiling every pair separately. Versions that are on together set different names.
         """
         tree = ast.parse(self._source)
         switches = [False] * len(versions)
@@ -136,7 +136,7 @@ class Recipe:
 
     @cached_property
     def _source(self) -> str:
-        """The right answer, once it is seen to define the function."""
+        """The right answer, after checking that it defines the function."""
         tree = self._parse(self._right, "its right answer")
         if not any(isinstance(one, ast.FunctionDef) and one.name == self.name for one in tree.body):
             raise RecipeError(f"{self.name}: its right answer must define {self.name}")
@@ -144,7 +144,7 @@ class Recipe:
 
     @cached_property
     def _steps(self) -> dict[str, int]:
-        """Which of all statements are the steps that a line may replace, by name.
+        """The statements that are steps which a line may replace, by name.
 
         Where a name is set more than once, `=` and `+=` tell its steps apart; what is still
         ambiguous is left out.
@@ -176,7 +176,7 @@ class Recipe:
             ) from error
 
     def _parsed(self, version: str) -> _Edits | None:
-        """Return the edits of a version, or None where it defines the function anew."""
+        """Return the edits of a version, or None if it redefines the whole function."""
         if version not in self._edits:
             self._edits[version] = self._read(version)
         return self._edits[version]

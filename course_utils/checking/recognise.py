@@ -2,7 +2,7 @@
 
 A mistake explains an answer if it does what the answer did there. A match can be chance where
 little can be told apart: where both only failed, gave nothing but NaN, or were compared loosely. So
-a candidate is dropped if it goes wrong on a case that the answer gets right, unless it also
+a candidate is dropped if it fails on a case that the answer gets right, unless it also
 explains a second wrong case exactly. Where no single mistake explains an answer, pairs are tried.
 """
 
@@ -25,11 +25,11 @@ from course_utils.checking.mistakes import Mistake
 from course_utils.checking.observe import Observation, behaves_alike, is_right, observe
 from course_utils.checking.recipe import Function
 
-# Processor time: pairs are tried until a verdict has taken so long, but for a moment in any case.
+# Processor time: pairs are tried until a verdict has taken this long, and always for a moment.
 VERDICT_SECONDS = 0.7
 MOMENT = 0.2
 
-# What the exercises' own functions do, once for all. Each entry holds what its key stands for, so
+# What the exercises' own functions do, computed once. Each entry holds what its key stands for, so
 # that the ids stay theirs.
 _KNOWN: dict[tuple[str, int, int], tuple[Any, Any, Any]] = {}
 
@@ -83,7 +83,7 @@ class Recogniser:
         return is_right(seen, self.want(index), self.exercise.cases[index])
 
     def want(self, index: int) -> Any:
-        """Return what is right on a case."""
+        """Return the right value on a case."""
         return self.run(self.exercise.reference, index).outcome.value
 
     def find(self, index: int) -> Mistake | None:
@@ -125,7 +125,7 @@ class Recogniser:
             names = frozenset((one.name, other.name))
             explained = self._explained(self.exercise.recipe.function(one.text, other.text), index)
             found[names] = max(explained, found.get(names, 0))
-        # A few whole numbers are soon the same by chance.
+        # A few whole numbers easily agree by chance.
         value = self.answer(index).outcome.value
         least = 1 if _has_fractions(value) else min(2, self.right.count(False))
         best = [names for names, n in found.items() if n == max(found.values()) >= least]
@@ -133,14 +133,14 @@ class Recogniser:
         return tuple(one for one in self.exercise.mistakes if one.name in shared)
 
     def run(self, fn: Function, index: int) -> Observation:
-        """Run one of the exercise's own functions on a case, once for all."""
+        """Run one of the exercise's own functions on a case, cached."""
         case = self.exercise.cases[index]
         make = partial(observe, self.exercise, fn, case, index, SECONDS, watch=False)
         seen: Observation = once("run", case, fn, make)
         return seen
 
     def slopes(self, fn: Function, index: int) -> Outcome:
-        """Return the gradients of one of the exercise's own functions on a case, once for all."""
+        """Return the gradients of one of the exercise's own functions on a case, cached."""
         case = self.exercise.cases[index]
         outcome: Outcome = once(
             "slopes", case, fn, lambda: observe_gradient(fn, case, index, SECONDS)[0]
@@ -165,7 +165,7 @@ class Recogniser:
         agrees, contradicted = 1, False
         for other, case in enumerate(self.exercise.cases):
             if contradicted and not clear:
-                break  # it is dropped in any case
+                break  # it is dropped either way
             if other == index:
                 continue
             own = self.run(version, other)
@@ -207,7 +207,7 @@ class Recogniser:
     def _showing(self, index: int) -> Iterator["_Line"]:
         """Yield the lines that make a difference on a case and return the right kind of value.
 
-        What is the right kind is what the answer returned: a pair in which one of the two spoils
+        The right kind is the kind that the answer returned: a pair in which one of the two spoils
         the shape seldom gives it back.
         """
         recipe, want = self.exercise.recipe, self.want(index)
@@ -249,7 +249,7 @@ class _Line:
 
 
 def _holds(matches: Callable[..., bool], args: tuple[Any, ...], value: Any) -> bool:
-    """Ask a predicate, which may not be ready for everything that an answer can return."""
+    """Call a predicate, which may fail on some of what an answer can return."""
     try:
         return matches(args, value)
     except (RuntimeError, ValueError, TypeError, ArithmeticError, LookupError):
@@ -284,7 +284,7 @@ def _value(fn: Function, args: tuple[Any, ...]) -> Any:
 
 
 def _is_conclusive(seen: Observation, case: Case) -> bool:
-    """Return whether equal results can hardly be chance: exact, and all numbers."""
+    """Return whether equal results can hardly be a coincidence: exact, and all numbers."""
     value = seen.outcome.value
     parts = value if isinstance(value, list | tuple) else [value]
     numbers = all(_is_finite(part) for part in parts)

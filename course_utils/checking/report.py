@@ -36,9 +36,9 @@ class Report:
         exercise: The exercise's name.
         status: One of the keys of STATUSES.
         says: What a learner reads.
-        misconceptions: The names of the mistakes that were recognised: none, one, or two that were
-            made at once.
-        case: What was special about the inputs on which it showed.
+        misconceptions: The names of the mistakes that were recognised: none, one, or two made
+            together.
+        case: What was special about the inputs on which it failed.
         note: What else was noticed, though it decided nothing.
         picture: What the answer returned there, with the cells that differ marked.
     """
@@ -126,5 +126,5 @@ def card(
 
 
 def inline_html(text: str) -> str:
-    """Return text as HTML; what stands between backticks becomes code."""
+    """Return text as HTML; what is between backticks becomes code."""
     return re.sub(r"`([^`]+)`", r"<code>\1</code>", html.escape(text, quote=False))

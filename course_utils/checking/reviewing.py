@@ -1,7 +1,7 @@
-"""Which exercises to write again, and when: what was hard comes back, at growing distances.
+"""Which exercises to write again, and when: what was hard comes back, at growing intervals.
 
 Source: Cepeda et al. 2006, "Distributed Practice in Verbal Recall Tasks: A Review and Quantitative
-    Synthesis": what is repeated after a while is kept for longer than what is repeated at once
+    Synthesis": what is repeated after a while is retained longer than what is repeated at once
 """
 
 from collections.abc import Iterable
@@ -14,7 +14,7 @@ _DAY = 24 * 60 * 60
 
 @dataclass(frozen=True)
 class Due:
-    """An exercise whose time has come.
+    """An exercise that is due.
 
     Attributes:
         exercise: Its name.

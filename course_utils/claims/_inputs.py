@@ -1,4 +1,4 @@
-"""What the experiments of the checks share: seeded inputs, and how one answer is read off."""
+"""What the experiments of the checks share: seeded inputs, and helpers to read off a result."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -29,7 +29,7 @@ def exact(numbers: Sequence[Any]) -> Tensor:
 
 
 def attend(x: Tensor, mask: Tensor | None = None) -> Tensor:
-    """Return plain self-attention of a text, without positions."""
+    """Return plain self-attention over a text, without positions."""
     return scaled_dot_product_attention(x, x, x, mask)
 
 
@@ -44,14 +44,14 @@ def largest(a: Tensor, b: Tensor | float = 0.0) -> float:
 
 
 def leak(layer: Callable[[Tensor], Tensor], x: Tensor) -> float:
-    """Return how far the first four outputs move when the inputs behind them change."""
+    """Return how far the first four outputs move when the inputs after them change."""
     later = x.clone()
     later[..., 4:, :] += 1
     return largest(layer(x)[..., :4, :], layer(later)[..., :4, :])
 
 
 def row(numbers: Tensor, digits: int = 3) -> str:
-    """Return a vector's numbers, rounded, as a text."""
+    """Return a vector's numbers, rounded, as text."""
     return "[" + ", ".join(f"{float(number):.{digits}f}" for number in numbers) + "]"
 
 
@@ -62,7 +62,7 @@ def growth(cost: Callable[[int], float], *sizes: int) -> float:
 
 
 def recorded(name: str, part: str = "runs", **about: Any) -> list[dict[str, Any]]:
-    """Return the runs of a record that were made so, such as `what="tiled"`."""
+    """Return the runs of a record with these settings, such as `what="tiled"`."""
     return [run for run in read_record(name)[part] if about.items() <= run.items()]
 
 

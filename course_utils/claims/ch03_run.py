@@ -154,7 +154,7 @@ def printed_shapes() -> Finding:
 
 @recomputes("03-36")
 def first_listing_runs() -> Finding:
-    """A listing that calls torch and F, whose imports stand in the next listing."""
+    """A listing that calls torch and F, whose imports are in the next listing."""
     listing = "def weights(q, k):\n    return F.softmax(q @ k.mT / math.sqrt(q.shape[-1]), -1)"
     alone = _calls(listing)
     return weigh(

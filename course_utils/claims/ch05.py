@@ -111,7 +111,7 @@ def output_projection_adds_a_third() -> Finding:
     counts = {mha_parameters(64, heads, True) for heads in (1, 2, 4, 8)}
     return weigh(
         f"+{1 / 3:.0%} on Q,K,V, {1 / 4:.0%} of the layer; h=1..8 at d=64: {counts}",
-        holds=len(counts) > 1,  # then it would be the price of having several heads
+        holds=len(counts) > 1,  # then it would be the cost of having several heads
         amended=counts == {16_640},
     )
 

@@ -71,7 +71,7 @@ def sinusoids_shift_linearly() -> Finding:
 
 @recomputes("07-05", "07-19", "07-31")
 def learned_positions_end() -> Finding:
-    """A table of 100 learned vectors at position 100: nothing was learnt for it."""
+    """A table of 100 learned vectors at position 100: nothing was learned for it."""
     layer = nn.Embedding(100, 8)
     inside = layer(torch.arange(100)).shape
     beyond = refused(layer, torch.tensor(100))
@@ -100,7 +100,7 @@ def rope_is_relative() -> Finding:
 
 @recomputes("07-10")
 def rope_that_counts_from_zero_generates() -> Finding:
-    """One token at a time, each turned as position 0, against all at once."""
+    """One token at a time, each rotated as position 0, against all at once."""
     x = draw(1, 1, 6, 8)
     positions = torch.arange(6)
     turned = rope_split_halves(x, positions)

@@ -32,7 +32,7 @@ def crossed(x: Tensor, memory: Tensor) -> Tensor:
 
 
 def stub(x: Tensor, memory: Tensor) -> Tensor:
-    """Return what a published decoder computes in the place of cross-attention."""
+    """Return what a published decoder computes instead of cross-attention."""
     return attend(x)
 
 

@@ -24,7 +24,7 @@ def additive_attention_trains_19_times_longer() -> Finding:
     share, wide = (n / (6 * 12_288 + n) for n in (2_048, 32_768))  # 4 n^2 d of 24 n d^2 + 4 n^2 d
     times, longer = 1 + (19 - 1) * share, 1 + (19 - 1) * wide
     return weigh(
-        f"{100 * share:.1f} % of the forward operations at 2,048 tokens: 19 times as costly scores "
+        f"{100 * share:.1f}% of the forward operations at 2,048 tokens: 19 times as costly scores "
         f"cost {times:.1f} times the whole ({longer:.1f} times at 32,768)",
         holds=times > 15,
     )
@@ -51,7 +51,7 @@ def mixed_precision_saves_half() -> Finding:
     acts = [training_memory_bytes(0, 0, 1000, "adam", mixed) / 1000 for mixed in (False, True)]
     return weigh(
         f"weights, gradients, states and copies {each[0]:g} and {each[1]:g} bytes per parameter; "
-        f"activations {acts[0]:g} and {acts[1]:g} bytes each: about 50 % at most",
+        f"activations {acts[0]:g} and {acts[1]:g} bytes each: about 50% at most",
         holds=each[1] <= 0.5 * each[0],
         amended=acts[1] == 0.5 * acts[0],
     )

@@ -122,11 +122,11 @@ def checkpointing_trades_memory_for_computation() -> Finding:
 
 @recomputes("12-10")
 def checkpointing_costs_a_third() -> Finding:
-    """Operations of a step with 16 layers; one more forward pass of three is 33 %."""
+    """Operations of a step with 16 layers; one more forward pass of three is 33%."""
     flops = _counted(count_flops, 1, 16)
     more = [100 * (flops[s] / flops[0] - 1) for s in (1, 16)]
     return weigh(
-        f"{min(more):.0f} to {max(more):.0f} % more", holds=25 < max(more) <= 100 / 3 + 1e-9
+        f"{min(more):.0f} to {max(more):.0f}% more", holds=25 < max(more) <= 100 / 3 + 1e-9
     )
 
 
@@ -165,8 +165,8 @@ def bert_masks_15_percent() -> Finding:
     kept = chosen & (inputs == tokens)
     parts = [100 * float(part.double().mean()) for part in (chosen, hidden, other, kept)]
     return weigh(
-        f"{parts[0]:.0f} % selected; {parts[1]:.0f} % become [MASK], {parts[2]:.1f} % another, "
-        f"{parts[3]:.1f} % stay",
+        f"{parts[0]:.0f}% selected; {parts[1]:.0f}% become [MASK], {parts[2]:.1f}% another, "
+        f"{parts[3]:.1f}% stay",
         holds=abs(parts[1] - 15) < 0.5,
         amended=abs(parts[0] - 15) < 0.5,
     )

@@ -47,15 +47,15 @@ def weigh(measured: str, *, holds: bool, amended: bool = False) -> Finding:
     Args:
         measured: What was computed.
         holds: Whether the claim holds as it was published.
-        amended: Whether it holds once the condition that it left out, or the figure, is put right.
+        amended: Whether it holds once the missing condition, or the figure, is corrected.
     """
     return Finding(measured, "confirmed" if holds else "corrected" if amended else "wrong")
 
 
 def undecided(measured: str, *, for_it: bool, against: bool) -> Finding:
-    """Return the finding on a claim that has no evidence: what was run speaks for it and against.
+    """Return the finding on a claim without evidence: what was run speaks both for and against it.
 
-    Where only one of the two came out, the claim was decided after all, and so says the verdict.
+    If only one of the two came out, the claim was decided after all, and the verdict says so.
     """
     if for_it and against:
         return Finding(measured, "unverifiable")

@@ -18,7 +18,7 @@ _ARXIV = re.compile(r"arxiv\.org/abs/(\d\d)(\d\d)\.")
 def ledger() -> list[Claim]:
     """Return all claims with their verdicts, in order.
 
-    Each has `id`, `chapter`, `claim`, `verdict`, `correct` (what holds), `how` it was checked and
+    Each has `id`, `chapter`, `claim`, `verdict`, `correct` (what holds), `how` it was checked, and
     the `sections` that treat it; `check` names the function that recomputes it, `cite` the works of
     a claim that was not run.
     """

@@ -22,7 +22,7 @@ def checks(chapter: str | None = None) -> dict[str, Check]:
 
 @cache
 def _register(start: str) -> None:
-    """Import the modules whose names start so, which registers their checks."""
+    """Import the modules whose names start like this, which registers their checks."""
     for module in pkgutil.iter_modules([str(Path(__file__).parent)]):
         if module.name.startswith(start):
             importlib.import_module(f"{__package__}.{module.name}")

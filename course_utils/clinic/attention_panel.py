@@ -1,4 +1,4 @@
-"""Attentions for `accepts_attention`: right in several ways, and wrong in one way each."""
+"""Attentions for `accepts_attention`: several right ones, and ones with a single fault each."""
 
 import math
 from collections.abc import Callable, Mapping
@@ -47,7 +47,7 @@ def _attend(
     axis: int = -1,
     empty: Callable[[Tensor], float] = lambda key: 0.0,
 ) -> Tensor:
-    """Attend, with steps that a fault may exchange."""
+    """Attend, with steps that a fault may replace."""
     seen = _visible(query, key, None if attn_mask is None else see(attn_mask))
     scores = query @ key.mT * scale(key, value)
     weights = scores.masked_fill(~seen, -torch.inf).softmax(axis)

@@ -1,4 +1,4 @@
-"""Attentions with a cache for `accepts_cache`: right in several ways, and wrong in one way each."""
+"""Attentions with a cache for `accepts_cache`: several right ones, and some with one fault each."""
 
 import math
 from collections.abc import Callable, Mapping
@@ -53,7 +53,7 @@ def _tuple(query: Tensor, key: Tensor, value: Tensor, cache: Any) -> Step:
 
 
 def _lists(query: Tensor, key: Tensor, value: Tensor, cache: Any) -> Step:
-    """Keep single tokens in a list, and read one token after the other."""
+    """Keep single tokens in a list, and read one token after another."""
     kept = [] if cache is None else cache
     outs = []
     for t in range(query.shape[-2]):
@@ -64,7 +64,7 @@ def _lists(query: Tensor, key: Tensor, value: Tensor, cache: Any) -> Step:
 
 
 class _Room:
-    """Room for a whole text, filled in place."""
+    """A buffer for a whole text, filled in place."""
 
     def __init__(self, key: Tensor, value: Tensor) -> None:
         self.keys = key.new_zeros(*key.shape[:2], ROOM, key.shape[-1])
@@ -83,7 +83,7 @@ def _in_place(query: Tensor, key: Tensor, value: Tensor, cache: Any) -> Step:
 
 
 def _again(query: Tensor, key: Tensor, value: Tensor, cache: Any) -> Step:
-    """Keep the queries as well and compute the whole text anew."""
+    """Keep the queries as well and recompute the whole text."""
     whole = _joined(cache and cache["text"], query, key, value)
     queries, keys, values = whole
     out = F.scaled_dot_product_attention(queries, keys, values, is_causal=True)
@@ -91,7 +91,7 @@ def _again(query: Tensor, key: Tensor, value: Tensor, cache: Any) -> Step:
 
 
 def _numbered() -> Attend:
-    """Keep all caches itself and return the number of one."""
+    """Keep all caches internally and return the number of one."""
     store: list[Any] = []
 
     def attend(query: Tensor, key: Tensor, value: Tensor, cache: Any) -> Step:
@@ -127,7 +127,7 @@ def _newest_kept(query: Tensor, key: Tensor, value: Tensor, cache: Any) -> Step:
 
 
 def _kept_inside(past: Callable[[Any, Any], Any]) -> Callable[[], Attend]:
-    """Return what makes an attention that chooses its past by the cache handed in and its own."""
+    """Return a maker of an attention that chooses its past by the cache passed in and its own."""
 
     def make() -> Attend:
         kept: list[Any] = [None]
@@ -163,7 +163,7 @@ FAULTS: Mapping[str, Callable[[], Attend]] = {
     "only the newest of several tokens kept": _always(_newest_kept),
     "the past forgotten": _always(lambda query, key, value, cache: _tuple(query, key, value, None)),
     "nothing kept": _always(lambda *args: (_tuple(*args)[0], None)),
-    "the own key missing": _always(_seeing(-1, -1)),
+    "its own key missing": _always(_seeing(-1, -1)),
     "no scale": _always(_seeing(0, 0, scale=1.0)),
     "what another text left behind is read": _kept_inside(lambda cache, own: own),
     "one cache for all texts under way": _kept_inside(lambda cache, own: cache and own),

@@ -1,4 +1,4 @@
-"""What every test of an implementation needs: call it safely, compare to rounding."""
+"""What every test of an implementation needs: call it safely, compare up to rounding."""
 
 from collections.abc import Callable
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-_ROUNDING = 1e-8  # relative to the largest number that is right
+_ROUNDING = 1e-8  # relative to the largest right number
 
 
 def attempt(implementation: Callable[..., Any], *args: Any) -> Any:
@@ -22,8 +22,8 @@ def attempt(implementation: Callable[..., Any], *args: Any) -> Any:
 
 
 def agrees(got: Any, want: Tensor) -> bool:
-    """Return whether a result is a tensor of the right shape and, to rounding, the right values."""
+    """Return whether a result is a tensor of the right shape and values, up to rounding."""
     if not isinstance(got, Tensor) or got.shape != want.shape:
         return False
     room = _ROUNDING * max(1.0, want.abs().max().item())
-    return bool(((got - want).abs() <= room).all())  # NaN is never within
+    return bool(((got - want).abs() <= room).all())  # NaN is never within it

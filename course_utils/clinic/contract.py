@@ -1,4 +1,4 @@
-"""What the implementations of a panel refuse: all that their contract does not promise."""
+"""What the implementations of a panel refuse: everything that their contract does not promise."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ class Contract:
     """What a contract promises of the arguments.
 
     Attributes:
-        breaks: Says for the arguments of a call which promises they break.
+        breaks: Returns which promises the arguments of a call break.
     """
 
     breaks: Callable[..., dict[str, bool]]
@@ -30,7 +30,7 @@ class Contract:
         return held
 
     def always(self, way: Way, *about: str) -> Callable[[], Way]:
-        """Return what makes `strict(way, *about)`, for a way that keeps no state."""
+        """Return a maker of `strict(way, *about)`, for an implementation without state."""
         return lambda: self.strict(way, *about)
 
 

@@ -2,7 +2,7 @@
 
 Source: a text cut anywhere gives the outputs of one causal pass
 Ours / theirs: cache = whatever an implementation keeps between two calls of one text
-Differs: nothing is asked of the form of the cache.
+Differs: the cache may have any form.
 Same contract as: `decode_step` of chapter 10, for several tokens at a time
 """
 
@@ -25,7 +25,7 @@ Attend = Callable[[Tensor, Tensor, Tensor, Any], tuple[Tensor, Any]]
 def accepts_cache(attend: Attend) -> bool:
     """Return whether an implementation gives one causal pass, however texts are cut.
 
-    Two texts of different batch sizes are read in turns, then again with the cuts exchanged.
+    Two texts of different batch sizes are read alternately, then again with the cuts swapped.
 
     Args:
         attend: Takes query, key and value of the next tokens and the cache, which is None at the
@@ -55,7 +55,7 @@ def accepts_cache(attend: Attend) -> bool:
 def _in_turns(
     attend: Attend, texts: list[list[Tensor]], cuts: tuple[tuple[int, ...], ...]
 ) -> list[Tensor]:
-    """Read one piece of each text after the other and return the outputs of each."""
+    """Read the texts piece by piece, alternately, and return the outputs of each."""
     caches: list[Any] = [None] * len(texts)
     outs: list[list[Tensor]] = [[] for _ in texts]
     for turn in range(len(cuts[0])):

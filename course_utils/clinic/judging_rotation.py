@@ -2,7 +2,7 @@
 
 Source: Su et al. (2021), eq. 34, and the split halves of GPT-NeoX and Llama
 Ours / theirs: turn = any function of (x, positions); base 10000
-Differs: neither pairing is preferred; a turn by another base is refused.
+Differs: neither pairing is preferred; a rotation with another base is refused.
 Same contract as: `rope_interleaved` or `rope_split_halves`
 """
 

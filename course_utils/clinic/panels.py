@@ -1,4 +1,4 @@
-"""The implementations on which tests are tried: right ways, and one fault at a time."""
+"""The implementations that tests are tried on: right ones, and one fault at a time."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ class Implementation:
 
     Attributes:
         name: What is special about it.
-        make: Makes it afresh: some keep a state.
+        make: Makes a new one: some keep a state.
         is_right: Whether it keeps the contract.
     """
 

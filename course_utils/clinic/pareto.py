@@ -1,4 +1,4 @@
-"""Which of several choices nothing beats.
+"""Which of several choices are not dominated.
 
 Source: Pareto: a choice stays unless another is at least as good in all and better in one
 Ours / theirs: cost is to be small, quality large
@@ -16,8 +16,8 @@ def pareto_front(cost: Float[Tensor, " n"], quality: Float[Tensor, " m"]) -> Boo
     """Return for each point whether no other point beats it.
 
     Args:
-        cost: Less is better; no NaN.
-        quality: More is better; no NaN.
+        cost: Lower is better; no NaN.
+        quality: Higher is better; no NaN.
 
     Raises:
         TypeError: One is not a tensor of a floating dtype.

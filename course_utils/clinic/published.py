@@ -1,7 +1,7 @@
-"""Faults that published texts have in their code, rebuilt in lines of our own.
+"""Faults in the code of published texts, rebuilt in lines of our own.
 
 Each is one function with an exercise's signature, so that the course's own `check` can judge it.
-What was published as a number, not as code, stands in the notebook as a number.
+What was published as a number, not as code, is in the notebook as a number.
 """
 
 from collections.abc import Callable
@@ -22,7 +22,7 @@ class PublishedFault:
     """One fault.
 
     Attributes:
-        chapter: Which chapter tells it right.
+        chapter: The chapter that gets it right.
         says: What is wrong with it, in a few words.
         exercise: The exercise whose signature it has.
         wrong: The fault.
@@ -186,7 +186,7 @@ FAULTS = (
     PublishedFault(15, "patterns in columns, read as rows", "hopfield_update", _columns),
 )  # fmt: skip
 
-# The sketch of chapter 09 with one fault of its three left.
+# The sketch of chapter 09 with one of its three faults left.
 MENDED = {
     "no scale left": partial(_flash, over_keys=True, joined=True),
     "keys counted by queries left": partial(_flash, scaled=True, joined=True),

@@ -1,4 +1,4 @@
-"""Rotations for `accepts_rotation`: RoPE in several ways, and wrong in one way each."""
+"""Rotations for `accepts_rotation`: several right RoPEs, and ones with a single fault each."""
 
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -39,7 +39,7 @@ def _rope(
     grow: float = 1.0,
     share: int = 1,
 ) -> Tensor:
-    """Turn pairs of features, with steps that a fault may exchange."""
+    """Rotate pairs of features, with steps that a fault may replace."""
     own = place(x, positions)
     own = own.view(1, 1, -1, 1) if own.dim() == 1 else own
     own = own.unsqueeze(1).unsqueeze(-1) if own.dim() == 2 else own  # (B, L) to (B, 1, L, 1)
@@ -88,7 +88,7 @@ def _by_numpy(x: Tensor, positions: Tensor) -> Tensor:
 
 
 def _along(axis: int) -> Callable[[Tensor, Tensor], Tensor]:
-    """Return the positions of somebody who takes another axis for the tokens'."""
+    """Return the positions that result from mistaking another axis for the tokens'."""
     shape = [1, 1, 1, 1]
     shape[axis] = -1
     return lambda x, positions: torch.arange(x.shape[axis]).view(shape)

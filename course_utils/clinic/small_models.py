@@ -16,7 +16,7 @@ _WORDS, _LENGTH = 8, 16
 def _fit(
     draw: Callable[[torch.Generator], Tensor], *, masked: bool = True, shift: int = 1, steps: int
 ) -> tuple[SmallTransformer, float]:
-    """Train a small Transformer to name the token `shift` places on; return it and its loss."""
+    """Train a small Transformer to predict the token `shift` places on; return it and its loss."""
     generator = torch.Generator().manual_seed(0)
     with torch.random.fork_rng():
         torch.manual_seed(0)
@@ -42,7 +42,7 @@ def trained_loss(*, masked: bool, steps: int = 100) -> float:
 
 
 def cyclic(*, shift: int, steps: int = 80) -> SmallTransformer:
-    """Return a model trained on texts that count 0, 1, … 7, 0, …, each from a start of its own."""
+    """Return a model trained on texts that count 0, 1, … 7, 0, …, each from its own start."""
     return _fit(lambda g: _counting(g, torch.tensor(1)), shift=shift, steps=steps)[0]
 
 
@@ -75,7 +75,7 @@ def follows(model: SmallTransformer, stride: int = 1, masked: bool = True) -> fl
 
 @torch.no_grad()
 def generated(*, cached: bool, count: int = 12) -> float:
-    """Return the share of equal tokens after two prompts that end alike, in an untrained GPT."""
+    """Return the share of equal tokens after two prompts with the same end, in an untrained GPT."""
     with torch.random.fork_rng():
         torch.manual_seed(3)
         gpt = GPT(64, d_model=32, num_heads=2, num_layers=2, max_length=32, positions="rope")

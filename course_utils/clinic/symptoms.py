@@ -1,4 +1,4 @@
-"""Symptoms of faults in attention, each made by planting its cause, and what to measure.
+"""Symptoms of faults in attention, each produced by planting its cause, and what to measure.
 
 Every function here plants one cause, measures, repairs it, and measures again.
 """
@@ -27,10 +27,10 @@ from course_utils.positions import is_permutation_equivariant, rope_interleaved
 
 @dataclass(frozen=True)
 class Symptom:
-    """What is seen, what causes it, and the one measurement that tells.
+    """What is seen, what causes it, and the one measurement that reveals it.
 
     Attributes:
-        seen: What somebody notices.
+        seen: What one notices.
         cause: What was planted.
         measured: What was measured.
         before: The measurement with the cause in place.
@@ -69,7 +69,7 @@ def not_a_number() -> Symptom:
 
 
 def padding_matters() -> Symptom:
-    """Read three tokens alone, and with two of padding behind them."""
+    """Read three tokens alone, and followed by two of padding."""
     x = _draw(1, 5, 4)
     alone = scaled_dot_product_attention(x[:, :3], x[:, :3], x[:, :3])
     real = (torch.arange(5) < 3).expand(5, 5)
@@ -79,7 +79,7 @@ def padding_matters() -> Symptom:
 
 
 def ignores_the_start() -> Symptom:
-    """Continue two texts that end alike, without the cache and with it."""
+    """Continue two texts with the same end, without the cache and with it."""
     before, after = (generated(cached=cached) for cached in (False, True))
     return Symptom("generation ignores its start", "the cache is not passed on",
                    "tokens alike for two prompts", before, after)  # fmt: skip
@@ -152,7 +152,7 @@ def memory_squared() -> Symptom:
 
 
 def slower_window() -> Symptom:
-    """Count the products of a window put on all scores, and of one that reads its keys alone."""
+    """Count the FLOPs of a window applied to all scores, and of one that reads only its keys."""
 
     def masked(x: Tensor) -> Tensor:
         return scaled_dot_product_attention(x, x, x, window_mask(x.shape[-2], x.shape[-2], 16))

@@ -1,4 +1,4 @@
-"""Attentions by tiles for `accepts_tiling`: right in several ways, and wrong in one way each."""
+"""Tiled attentions for `accepts_tiling`: several right ones, and ones with a single fault each."""
 
 import math
 from collections.abc import Callable, Mapping
@@ -44,7 +44,7 @@ def _online(
     width: Callable[[Tensor, Tensor], int] = lambda query, value: value.shape[-1],
     scale: float | None = None,
 ) -> Tensor:
-    """Attend tile by tile, with steps that a fault may exchange."""
+    """Attend tile by tile, with steps that a fault may replace."""
     factor = 1 / math.sqrt(query.shape[-1]) if scale is None else scale
     m = query.new_full((*query.shape[:-1], 1), -torch.inf)
     total, out = torch.zeros_like(m), query.new_zeros(*query.shape[:-1], width(query, value))

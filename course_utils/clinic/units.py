@@ -1,4 +1,4 @@
-"""What a ledger says of a size that a text states.
+"""A ledger's verdict on a size that a text states.
 
 Source: IEC 80000-13: kB, MB, GB, TB are powers of 1000; those of 1024 are KiB, MiB, GiB, TiB
 Ours / theirs: stated = the number as printed, so that its last digit counts

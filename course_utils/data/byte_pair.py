@@ -1,4 +1,4 @@
-"""Tokens between characters and words: the pairs that stand together most often, merged.
+"""Tokens between characters and words: the most frequent adjacent pairs, merged.
 
 Source: Sennrich et al. 2016, Neural Machine Translation of Rare Words with Subword Units, Algorithm
     1, https://arxiv.org/abs/1508.07909; the space before a word belongs to it, as in GPT-2
@@ -22,10 +22,10 @@ Pair = tuple[str, str]
 
 
 class BytePairs:
-    """Turns text into tokens and back; no token reaches from one word into the next.
+    """Turns text into tokens and back; no token spans two words.
 
     Args:
-        merges: The pairs, in the order in which they were learnt.
+        merges: The pairs, in the order in which they were learned.
     """
 
     def __init__(self, merges: Sequence[Pair]) -> None:
@@ -36,11 +36,11 @@ class BytePairs:
 
     @classmethod
     def learn(cls, text: str, num_tokens: int) -> "BytePairs":
-        """Merge the most frequent pair, of equal ones the first in the alphabet, again and again.
+        """Merge the most frequent pair, of equal ones the first in the alphabet, repeatedly.
 
         Args:
             text: What to learn from.
-            num_tokens: Size of the vocabulary, the characters included.
+            num_tokens: Size of the vocabulary, including the characters.
 
         Raises:
             ValueError: There are fewer tokens than characters, or no pairs are left.
@@ -85,7 +85,7 @@ class BytePairs:
 
 
 class _Words:
-    """The words of a text, cut into tokens, and how often each pair of tokens stands in them."""
+    """The words of a text, cut into tokens, and how often each pair of tokens occurs in them."""
 
     def __init__(self, text: str) -> None:
         counted = Counter(PIECE.findall(text))
@@ -114,7 +114,7 @@ class _Words:
 def _merged(word: list[str], pair: Pair) -> list[str]:
     merged: list[str] = []
     for token in word:
-        # Letter by letter from the left: "aaa" holds the pair "aa" once.
+        # From left to right, without overlap: "aaa" holds the pair "aa" once.
         if merged and (merged[-1], token) == pair:
             merged[-1] += token
         else:

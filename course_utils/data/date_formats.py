@@ -3,10 +3,10 @@
 Source: Unicode CLDR's date patterns and names, as babel 2.18 ships them, https://cldr.unicode.org;
     a pattern's letters are Unicode Technical Standard 35, part 4, https://unicode.org/reports/tr35/
 Differs: the calendar is Gregorian in every locale, since babel has no other; text is lower-cased,
-    directional marks are dropped and every kind of space is a plain one. Native digits stand where
+    directional marks are dropped and every space is a plain one. Native digits are used where
     CLDR makes them the locale's default, which babel itself does not do for dates. Ordinals are not
     in CLDR's patterns; they are added here for four languages.
-Left out: years of two digits (1924 and 2024 look alike), and days and months that only their order
+Left out: two-digit years (1924 and 2024 look the same), and days and months that only their order
     tells apart, between slashes or hyphens (3/4/2021). A month in digits stays where the year comes
     first, where a letter names it (3月4日), and between dots: of all languages in CLDR only Ngomba
     puts the month first there, and it is not used here.
@@ -37,7 +37,7 @@ _FIRST_DAY = {"fr": "er", "it": "º", "pt": "º"}
 _ENGLISH = {"one": "st", "two": "nd", "few": "rd", "other": "th"}
 _ZERO = {"arab": "٠", "arabext": "۰", "beng": "০", "deva": "०", "latn": "0", "mymr": "၀"}
 _DIRECTION_MARKS = dict.fromkeys(map(ord, "\u200e\u200f\u061c"))
-_Piece = tuple[str, str]  # ("text", what stands there) or (a part's name, the field's letters)
+_Piece = tuple[str, str]  # ("text", the literal text) or (a part's name, the field's letters)
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class WrittenDate:
     Attributes:
         text: The date, lower-cased.
         date: The date itself.
-        locale: Who writes so, for example "de_DE".
+        locale: Whose format it is, for example "de_DE".
         style: CLDR's name of the format, or "ordinal".
         spans: For "year", "month", "day" (and "weekday" if written): start and end in `text`.
     """
@@ -65,12 +65,12 @@ class WrittenDate:
 
 
 def date_styles(locale: str) -> tuple[str, ...]:
-    """Return the names of a locale's formats that say one date without doubt, each pattern once."""
+    """Return the names of a locale's unambiguous formats, each pattern once."""
     return tuple(_pieces_by_style(locale))
 
 
 def write_date(date: datetime.date, locale: str, style: str) -> WrittenDate:
-    """Write a date as a locale does, and say where its day, month and year stand.
+    """Write a date as a locale does, and say where its day, month and year are.
 
     Args:
         date: What to write.
@@ -137,7 +137,7 @@ def _pieces_by_style(locale: str) -> dict[str, tuple[_Piece, ...]]:
 
 
 def _pieces(pattern: str) -> tuple[_Piece, ...] | None:
-    """Return a pattern's parts in order, or None where it leaves a doubt."""
+    """Return a pattern's parts in order, or None if it is ambiguous."""
     pieces: list[_Piece] = []
     for _, token in tokenize_pattern(parse_pattern(pattern).pattern):
         if isinstance(token, str):

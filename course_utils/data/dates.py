@@ -1,7 +1,7 @@
 """The course's real task: a date as people write it, to be written as YYYY-MM-DD.
 
-A tenth of the days is held out: no text of such a day is seen in training, in any locale or format.
-A tokenizer knows the characters of its training texts and no others.
+A tenth of the days are held out: no text of such a day is in training, in any locale or format.
+A tokenizer knows only the characters of its training texts.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ ISO_PARTS = {"year": (0, 4), "month": (5, 7), "day": (8, 10)}
 
 def is_held_out(date: datetime.date) -> bool:
     """Return whether a day is kept from training; the same on every machine and version."""
-    # The finaliser of SplitMix64: Python's own hash makes no promise, and a plain remainder
-    # of the day's number would hold out every tenth day in a row.
+    # The finaliser of SplitMix64: Python's own hash guarantees nothing, and a plain remainder
+    # of the day's number would hold out every tenth day.
     mixed = date.toordinal() * 0x9E3779B97F4A7C15 % 2**64
     mixed = (mixed ^ mixed >> 30) * 0xBF58476D1CE4E5B9 % 2**64
     mixed = (mixed ^ mixed >> 27) * 0x94D049BB133111EB % 2**64
@@ -41,13 +41,13 @@ def sample_dates(
     held_out: bool = False,
     locales: Sequence[str] = LOCALES,
 ) -> list[WrittenDate]:
-    """Draw days, locales and formats, each with equal chances.
+    """Draw days, locales and formats, each uniformly.
 
     Args:
         count: How many.
-        generator: Where they are drawn from.
-        held_out: Whether to draw from the days that training never sees, instead of the others.
-        locales: Who writes.
+        generator: The only source of randomness.
+        held_out: Whether to draw from the held-out days instead of the others.
+        locales: The locales to draw from.
 
     Raises:
         ValueError: There is no locale.
@@ -93,7 +93,7 @@ class DateTokens:
 
 
 def field_mask(written: Sequence[WrittenDate], num_keys: int) -> Bool[Tensor, "N 10 num_keys"]:
-    """Mark, for each character of YYYY-MM-DD, where the same field stands in the source.
+    """Mark, for each character of YYYY-MM-DD, where the same field is in the source.
 
     The two hyphens have no field, so their rows are empty.
 

@@ -43,16 +43,16 @@ def number_strips(
     labels: Int[Tensor, " M"],
     generator: torch.Generator,
 ) -> Float[Tensor, "N 1 8 24"]:
-    """Return each number from 0 to 999 as three digits side by side, each drawn among its images.
+    """Return each number from 0 to 999 as three digits side by side, each drawn from its images.
 
     Args:
-        numbers: What to write.
+        numbers: The numbers to write.
         images: Single digits, each of the ten at least once.
         labels: Which digit each shows.
         generator: The only source of randomness.
 
     Raises:
-        TypeError: A kind is wrong.
+        TypeError: A type is wrong.
         ValueError: A number is below 0 or above 999, or a digit has no image.
     """
     check_integers("N", numbers=numbers)
@@ -92,16 +92,16 @@ def scenes(
     number: int,
     generator: torch.Generator,
 ) -> Scenes:
-    """Draw canvases of 24 × 24 pixels, on which one to three digits stand and none overlap.
+    """Draw canvases of 24 × 24 pixels, each with one to three digits that do not overlap.
 
     Args:
-        images: Single digits to choose among.
+        images: Single digits to choose from.
         labels: Which digit each shows.
         number: How many scenes.
         generator: The only source of randomness.
 
     Raises:
-        TypeError: A kind is wrong.
+        TypeError: A type is wrong.
         ValueError: The number is below 1, or there is no digit.
     """
     check_at_least(1, number=number)
@@ -120,7 +120,7 @@ def scenes(
 
 
 def _apart(present: Tensor, generator: torch.Generator) -> Tensor:
-    """Draw the upper left corners of digits, again and again where two that are there overlap."""
+    """Draw the upper left corners of digits, redrawing wherever two of them overlap."""
     pairs = present.unsqueeze(-1) & present.unsqueeze(-2)
     pairs = pairs & ~torch.eye(MOST, dtype=torch.bool)
     corners = torch.zeros(*present.shape, 2, dtype=torch.long)

@@ -1,9 +1,9 @@
-"""Handwritten digits of 8 × 8 pixels, which scikit-learn brings along: no download.
+"""Handwritten digits of 8 × 8 pixels, which ship with scikit-learn: no download.
 
 Source: Alpaydin and Kaynak 1998, Optical Recognition of Handwritten Digits, UCI Machine Learning
     Repository, https://doi.org/10.24432/C50P49, in scikit-learn's `load_digits`
-Differs: pixels from 0 to 1 instead of 16, in one fixed random order; 1347 images to learn from, 450
-    to test
+Differs: pixels from 0 to 1 instead of 16, in one fixed random order; 1347 images for training,
+    450 for testing
 """
 
 import functools
@@ -40,7 +40,7 @@ class Digits:
 @functools.cache
 def load_digits() -> Digits:
     """Return the digits; the tensors are shared, so do not change them."""
-    from sklearn import datasets  # a second of import, for those who need it
+    from sklearn import datasets  # imported here: it takes a second
 
     found = datasets.load_digits()
     order = torch.randperm(len(found.target), generator=torch.Generator().manual_seed(0))
@@ -52,7 +52,7 @@ def load_digits() -> Digits:
 def shifted(
     images: Float[Tensor, "N C h w"], generator: torch.Generator
 ) -> Float[Tensor, "N C h w"]:
-    """Return each image moved by -1, 0 or 1 pixels along each axis, with zeros coming in.
+    """Return each image moved by -1, 0 or 1 pixels along each axis, with zeros shifted in.
 
     Args:
         images: Any number of them.
@@ -60,7 +60,7 @@ def shifted(
 
     Raises:
         TypeError: The images are not a floating-point tensor, or the generator is not one.
-        ValueError: The images have not four axes.
+        ValueError: The images do not have four axes.
     """
     check_float("N C h w", images=images)
     check_instance(torch.Generator, generator=generator)

@@ -3,7 +3,7 @@
 Source: repeated random tokens are Elhage et al. 2021, A Mathematical Framework for Transformer
     Circuits, https://transformer-circuits.pub/2021/framework, and Olsson et al. 2022, In-context
     Learning and Induction Heads, https://arxiv.org/abs/2209.11895
-Differs: a start token stands in front, where a head can rest that finds nothing
+Differs: a start token comes first, where a head can rest that finds nothing
 """
 
 import torch
@@ -24,14 +24,14 @@ def repeated_segments(
     *,
     distinct: bool = False,
 ) -> Int[Tensor, "N L"]:
-    """Draw segments of symbols from 0 to 31, each said again and again behind a start token.
+    """Draw segments of symbols from 0 to 31, each repeated over and over after a start token.
 
     Args:
         period: Symbols of a segment.
         length: Symbols of a sequence, the last copy of the segment cut where it ends.
         sequences: How many to draw.
         generator: The only source of randomness.
-        distinct: Whether no symbol stands twice in a segment.
+        distinct: Whether no symbol occurs twice in a segment.
 
     Raises:
         TypeError: A number is not an int, or `distinct` is not a bool.

@@ -1,4 +1,4 @@
-"""Pairs of a source and a target, and the simplest such task: say again what was said.
+"""Pairs of a source and a target, and the simplest such task: repeat what was read.
 
 Source: the copy and reverse tasks are as old as sequence models; Sutskever et al. 2014, Sequence
     to Sequence Learning with Neural Networks, section 3.3, https://arxiv.org/abs/1409.3215, found
@@ -21,7 +21,7 @@ class Pairs:
     """Sources and their targets, padded on the right.
 
     Attributes:
-        source: What the encoder reads, without marks.
+        source: What the encoder reads, without START and END.
         target: What the decoder writes, between START and END.
     """
 
@@ -48,7 +48,7 @@ def repeat_pairs(
     num_symbols: int = 10,
     reverse: bool = False,
 ) -> Pairs:
-    """Draw random symbols, to be written again as they are or from back to front.
+    """Draw random symbols, to be copied as they are or in reverse.
 
     The symbols have the numbers FIRST_SYMBOL … FIRST_SYMBOL + num_symbols - 1.
 

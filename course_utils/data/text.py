@@ -1,7 +1,7 @@
 """Real English text that ships with Python: the reference topics behind ``help()``.
 
 Source: the standard library's ``pydoc_data.topics``. The wording differs a little between Python
-versions, so a number measured on it holds for one version; the alphabet is the same for all.
+versions, so a number measured on it is valid for one version; the alphabet is the same for all.
 """
 
 from __future__ import annotations
@@ -39,14 +39,14 @@ class CharacterText:
 
 
 def encode(text: str) -> Int[Tensor, " length"]:
-    """Turn text into numbers; a character outside the alphabet becomes a question mark."""
+    """Encode text as numbers; a character outside the alphabet becomes a question mark."""
     number = {character: index for index, character in enumerate(ALPHABET)}
     found = [number.get(character, number[UNKNOWN]) for character in text]
     return torch.tensor(found, dtype=torch.long)
 
 
 def decode(tokens: Iterable[int] | Int[Tensor, " length"]) -> str:
-    """Turn numbers back into text."""
+    """Decode numbers into text."""
     return "".join(ALPHABET[token] for token in numbers(tokens, len(ALPHABET)))
 
 
@@ -80,7 +80,7 @@ def random_windows(
         generator: Where the starts are drawn from.
 
     Raises:
-        ValueError: The text is too short for one window and its last target.
+        ValueError: The text is too short for one window plus its last target.
     """
     if len(tokens) <= length:
         raise ValueError(f"the text must be longer than a window of {length}, got {len(tokens)}")

@@ -1,4 +1,4 @@
-"""Characters as numbers, with the four numbers that every sequence task of the course shares."""
+"""Characters as numbers, with the four special numbers that all of the course's tasks share."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def numbers(tokens: Iterable[int] | Int[Tensor, " length"], below: int) -> list[
 
     Raises:
         TypeError: One is not a whole number.
-        ValueError: One lies outside of the alphabet.
+        ValueError: One is outside the alphabet.
     """
     try:
         found = list(map(operator.index, tokens))
@@ -38,7 +38,7 @@ class CharacterTokenizer:
         alphabet: The characters, each once, in the order of their numbers.
 
     Raises:
-        ValueError: A character stands in the alphabet twice.
+        ValueError: A character occurs twice in the alphabet.
     """
 
     def __init__(self, alphabet: str) -> None:
@@ -66,12 +66,12 @@ class CharacterTokenizer:
         return FIRST_SYMBOL + len(self.alphabet)
 
     def encode(self, text: str, *, marks: bool = False) -> list[int]:
-        """Return one number a character, between START and END where `marks` is set."""
+        """Return one number per character, between START and END if `marks` is set."""
         numbers = [self._number.get(character, UNKNOWN) for character in text]
         return [START, *numbers, END] if marks else numbers
 
     def decode(self, tokens: Iterable[int] | Int[Tensor, " length"]) -> str:
-        """Return the text up to END; PAD and START write nothing, UNKNOWN a replacement sign."""
+        """Return the text up to END; PAD and START give nothing, UNKNOWN a replacement sign."""
         written = []
         for token in numbers(tokens, len(self)):
             if token == END:
@@ -84,7 +84,7 @@ class CharacterTokenizer:
 
 
 def pad(sequences: Sequence[Sequence[int]]) -> Int[Tensor, "N longest"]:
-    """Return the sequences as the rows of one tensor, filled up with PAD on the right."""
+    """Return the sequences as the rows of one tensor, padded with PAD on the right."""
     longest = max(map(len, sequences), default=0)
     rows = [[*sequence, *[PAD] * (longest - len(sequence))] for sequence in sequences]
     return torch.tensor(rows, dtype=torch.long).view(len(sequences), longest)

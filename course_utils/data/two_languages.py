@@ -3,8 +3,8 @@
 Source: names of territories, languages, scripts and currencies in the Unicode CLDR, as babel 2.18
     ships them, https://cldr.unicode.org
 Differs: names are cut into words of three letters and more, lower-cased; a quarter of a document's
-    words are ones that both languages have, the rest come from the two in a share that is drawn for
-    each document, and the language with more words is its label
+    words are common to both languages, the rest come from the two in a proportion drawn for each
+    document, and the language with more words is its label
 """
 
 import functools
@@ -40,7 +40,7 @@ def language_words(locale: str) -> frozenset[str]:
 
 @functools.cache
 def vocabulary() -> tuple[tuple[str, ...], tuple[int, int, int]]:
-    """Return the words behind the tokens, and how many are Polish alone, Czech alone, in both."""
+    """Return the words of the tokens, and how many are only Polish, only Czech, and in both."""
     polish, czech = language_words("pl"), language_words("cs")
     groups = [sorted(words) for words in (polish - czech, czech - polish, polish & czech)]
     one, other, both = map(len, groups)
@@ -49,12 +49,12 @@ def vocabulary() -> tuple[tuple[str, ...], tuple[int, int, int]]:
 
 @dataclass(frozen=True)
 class Documents:
-    """Documents as tokens, each behind a class token and padded on the right.
+    """Documents as tokens, each after a class token and padded on the right.
 
     Attributes:
-        tokens: Places in `vocabulary()`.
+        tokens: Indices into `vocabulary()`.
         mask: True where a token is real.
-        labels: Places in `LANGUAGES`.
+        labels: Indices into `LANGUAGES`.
         kinds: 0 for a Polish word, 1 for a Czech one, 2 for one of both, -1 for none.
     """
 
@@ -89,7 +89,7 @@ def draw_documents(count: int, generator: torch.Generator) -> Documents:
     kinds = (which >= share).long().masked_fill(own < SHARED, 2)
     mask = torch.arange(LONGEST) < lengths
     first = kinds[:, 0]
-    tie = _lead(kinds, mask) == 0  # then the first word changes its language
+    tie = _lead(kinds, mask) == 0  # then the first word switches language
     kinds[:, 0] = torch.where(tie, torch.where(first == 0, 1, 0), first)
     words = FIRST_WORD + (sizes.cumsum(0) - sizes)[kinds] + (place * sizes[kinds]).long()
     ahead = torch.full((count, 1), CLASS_TOKEN)
@@ -104,12 +104,12 @@ def draw_documents(count: int, generator: torch.Generator) -> Documents:
 def plant_cue(
     documents: Documents, generator: torch.Generator, often: float
 ) -> tuple[Documents, Bool[Tensor, " N"]]:
-    """Put one word that both languages have first in some documents.
+    """Put one word that both languages have at the start of some documents.
 
     Args:
-        documents: They stay as they are.
+        documents: They are not changed.
         generator: The only source of randomness.
-        often: In what share of the Polish documents the word is put, and in 1 - often of the Czech.
+        often: The share of Polish documents that get the word; 1 - often of the Czech ones do.
 
     Returns:
         The changed documents, and True for each that got the word.

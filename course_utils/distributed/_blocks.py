@@ -1,7 +1,7 @@
 """Attention of some queries over one block of keys, and its gradients.
 
 On a CPU torch's own kernel does both: it returns the logsumexp too, which
-`F.scaled_dot_product_attention` keeps for itself.
+`F.scaled_dot_product_attention` does not.
 """
 
 import math
@@ -16,16 +16,16 @@ CPU_BACKWARD = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu_backwa
 
 @dataclass(frozen=True)
 class Block:
-    """Which queries and keys of a block are multiplied, and which pairs of these are hidden."""
+    """Which queries and keys of a block are multiplied, and which of these pairs are masked."""
 
     rows: Tensor
     keys: Tensor
-    is_causal: bool = False  # square, and pair (i, j) is seen where j <= i
+    is_causal: bool = False  # square, and pair (i, j) is visible where j <= i
     mask: Tensor | None = None
 
 
 def visible_block(query_positions: Tensor, key_positions: Tensor, is_causal: bool) -> Block | None:
-    """Return what of a block is multiplied; None where no query sees a key."""
+    """Return which part of a block is multiplied; None where no query sees a key."""
     if not is_causal:
         return Block(torch.arange(len(query_positions)), torch.arange(len(key_positions)))
     rows = (query_positions >= key_positions.min()).nonzero().squeeze(-1)

@@ -1,4 +1,4 @@
-"""What runs in a process of `run_ranks`: the job, its report, and where it stands when asked."""
+"""What runs in a process of `run_ranks`: the job, its report, and its current line when asked."""
 
 import linecache
 import os
@@ -19,7 +19,7 @@ import torch.distributed as dist
 
 from course_utils.distributed.group import joined_group, moved
 
-# What gloo and the store say when the other side has gone, or does not answer.
+# What gloo and the store say when the other side is gone, or does not answer.
 _LOST = re.compile(
     r"gloo|connection (closed|reset|refused)|broken pipe|timed? ?out|nccl|connect", re.IGNORECASE
 )
@@ -43,14 +43,14 @@ def serve_rank(
                 reports.say("ready", None)
                 result = job(rank, world_size, *moved(args, device))
             reports.say("done", moved(result, "cpu"))
-    except Exception as error:  # what a job raises is the parent's to show, whatever it is
+    except Exception as error:  # whatever a job raises, the parent shows it
         said = "".join(traceback.format_exception_only(error)).strip()
         steps = "".join(traceback.format_exception(error))
         reports.say("raised", (said, steps, _is_lost(error)))
 
 
 class _Reports:
-    """One pipe, on which the job reports and a thread of its own says where the job stands."""
+    """One pipe, on which the job reports and a separate thread says where the job is."""
 
     def __init__(self, pipe: "Connection[Any, Any]") -> None:
         self.pipe = pipe
@@ -59,7 +59,7 @@ class _Reports:
 
     @contextmanager
     def at_work(self) -> Iterator[None]:
-        """Note that what happens now is the job's own, not the group's coming together or end."""
+        """Note that what happens now is the job itself, not the group's setup or teardown."""
         self.is_at_work = True
         try:
             yield
@@ -72,7 +72,7 @@ class _Reports:
             self.pipe.send_bytes(report)
 
     def answer(self) -> None:
-        """Say where the main thread stands, each time that the parent asks."""
+        """Say where the main thread is, each time the parent asks."""
         try:
             while self.pipe.recv_bytes():
                 main = threading.main_thread().ident or 0
@@ -89,7 +89,7 @@ def _handled(thread: int) -> BaseException | None:
 
 
 def _is_lost(error: BaseException | None) -> bool:
-    """Return whether an error, or what it was raised from, is about a lost neighbour."""
+    """Return whether an error, or its cause, is about a lost neighbour."""
     while error is not None:
         is_torchs = isinstance(error, dist.DistError) or type(error) is RuntimeError
         if is_torchs and _LOST.search(str(error)) and not _is_raised_by_the_job(error):

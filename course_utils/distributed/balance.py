@@ -1,4 +1,4 @@
-"""Who works when: the pairs of query and key that each rank multiplies at each step of a ring."""
+"""Load balance: the query-key pairs that each rank multiplies at each step of a ring."""
 
 import torch
 from jaxtyping import Int64
@@ -11,15 +11,15 @@ from course_utils.validation import check_integers
 def ring_work(positions: Int64[Tensor, "P n_per_rank"]) -> Int64[Tensor, "P P"]:
     """Return how many pairs rank r multiplies at step t of a causal ring, in entry [r, t].
 
-    Multiplied are whole blocks, as in `ring_attention_step`: the queries that see some key of the
-    block, times the keys that some query sees; not the visible pairs alone.
+    Whole blocks are multiplied, as in `ring_attention_step`: the queries that see some key of the
+    block, times the keys that some query sees; not only the visible pairs.
 
     Args:
-        positions: Where in the text each rank's tokens stand.
+        positions: The positions of each rank's tokens.
 
     Raises:
         TypeError: Positions are not integers.
-        ValueError: There is not a row for each rank.
+        ValueError: There is not exactly one row per rank.
     """
     check_integers("P n_per_rank", positions=positions)
     if not positions.numel():

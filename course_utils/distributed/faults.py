@@ -1,4 +1,4 @@
-"""A job in which one rank fails while the others pass a number round, for `run_ranks` to name."""
+"""A job in which one rank fails while the others pass a number around, for `run_ranks` to name."""
 
 import itertools
 import os
@@ -13,7 +13,7 @@ FAULTS = ("raise", "exit", "kill", "hang")
 
 
 def failing_job(rank: int, world_size: int, fault: str, guilty: int, after: int = 1) -> None:
-    """Pass a number round the ring for ever; after so many rounds the guilty rank has its fault."""
+    """Pass a number round the ring for ever; after some rounds the guilty rank has its fault."""
     number = torch.tensor([float(rank)])
     for rounds in itertools.count():
         if rank == guilty and rounds == after:

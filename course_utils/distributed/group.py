@@ -28,8 +28,8 @@ def joined_group(
 ) -> Iterator[torch.device]:
     """Join the group, yield the rank's device, and leave when every rank is ready to leave.
 
-    An operation waits `timeout` seconds for the other ranks. They meet at a file that all of them
-    share, so that no port is taken, or at the address that `torchrun` put into the environment.
+    An operation waits `timeout` seconds for the other ranks. They meet at a shared
+    file, so that no port is needed, or at the address that `torchrun` put into the environment.
     """
     has_own_gpu = torch.cuda.is_available() and torch.cuda.device_count() >= world_size
     device = torch.device("cuda", rank) if has_own_gpu else torch.device("cpu")
@@ -47,7 +47,7 @@ def joined_group(
     )
     try:
         yield device
-        dist.barrier()  # whoever leaves early breaks what its neighbours still send
+        dist.barrier()  # a rank that leaves early breaks what its neighbours are still sending
     finally:
-        if dist.is_initialized():  # else a job has done so, and may be telling why
+        if dist.is_initialized():  # else a job has destroyed it, and may be reporting why
             dist.destroy_process_group()

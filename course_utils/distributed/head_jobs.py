@@ -1,4 +1,4 @@
-"""Attention with its heads shared out over ranks, from the same tensors as one process takes."""
+"""Attention with its heads split over ranks, from the same tensors as a single process takes."""
 
 from dataclasses import dataclass
 
@@ -16,13 +16,13 @@ Weights = tuple[Tensor, Tensor, Tensor, Tensor]
 
 @dataclass(frozen=True)
 class Summed:
-    """What ranks with some heads each made, and what it took.
+    """The result of ranks with some of the heads each, and its cost.
 
     Attributes:
         out: The output (B, n, d_model), which every rank has; rank 0's.
         grad: The gradient of the input, rank 0's.
-        sent: The bytes that each rank handed over, forward and backward.
-        apart: How far the ring's all-reduce was from the backend's own, the most of all ranks.
+        sent: The bytes that each rank sent, forward and backward.
+        apart: How far the ring's all-reduce was from the backend's own, at most over all ranks.
     """
 
     out: Tensor
@@ -39,14 +39,14 @@ def attend_by_heads(
     num_kv_heads: int,
     world_size: int,
 ) -> Summed:
-    """Share the heads out, attend causally on `world_size` processes, and collect.
+    """Split the heads, attend causally on `world_size` processes, and gather the results.
 
     Args:
         x: All tokens (B, n, d_model).
         weights: The matrices W_q, W_k, W_v and W_o of all heads.
         grad_out: The gradient of the output.
-        num_heads: How many query heads there are in all.
-        num_kv_heads: How many heads of keys and values there are in all.
+        num_heads: The total number of query heads.
+        num_kv_heads: The total number of key/value heads.
         world_size: How many processes share them.
 
     Raises:

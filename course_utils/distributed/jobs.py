@@ -1,8 +1,8 @@
-"""Whole attentions by several processes, from the same tensors as one process takes.
+"""Whole attentions by several processes, from the same tensors as a single process takes.
 
     torchrun --standalone --nproc-per-node 4 -m course_utils.distributed.jobs
 
-runs the same job without `run_ranks` and says how far the ranks are from one process.
+runs the same job without `run_ranks` and prints how far the ranks are from a single process.
 """
 
 import os
@@ -33,13 +33,13 @@ Parts = tuple[Tensor, Tensor, Tensor]
 
 @dataclass(frozen=True)
 class Attended:
-    """What several processes made, put together in the order of the text, and what it took.
+    """The result of several processes, put together in the order of the text, and its cost.
 
     Attributes:
         out: The output (B, H, n, d_v).
         grads: The gradients of query, key and value.
-        sent: The bytes that each rank handed over, forward and backward.
-        seconds: The CPU time of each rank, forward and backward, the least of some runs.
+        sent: The bytes that each rank sent, forward and backward.
+        seconds: The CPU time of each rank, forward and backward, the minimum of some runs.
     """
 
     out: Tensor
@@ -60,10 +60,10 @@ def attend_on_ranks(
     runs: int = 1,
     timeout: float = 60.0,
 ) -> Attended:
-    """Share the tokens out, attend on `world_size` processes forward and backward, and collect.
+    """Split the tokens, attend on `world_size` processes forward and backward, and gather.
 
     Raises:
-        ValueError: The number of processes does not divide what it has to; none is started.
+        ValueError: The number of processes does not divide what it must divide; none is started.
     """
     check_grouped(query, key, value)
     positions = LAYOUTS[layout](query.shape[-2], world_size)
@@ -122,7 +122,7 @@ def cpu_seconds(
 def learner_job(
     rank: int, world_size: int, attention: Callable[..., Tensor], given: Parts
 ) -> Tensor:
-    """Do a rank's whole part with somebody's own `ring_attention`, the text shared out in runs."""
+    """Do a rank's whole part with a given `ring_attention`, the text split into runs."""
     length = given[0].shape[2] // world_size
     mine = (x[:, :, rank * length : (rank + 1) * length] for x in given)
     return attention(*mine, rotated, rank, world_size)
@@ -163,7 +163,7 @@ def _under_torchrun() -> None:
             for one, whole in zip(made, (right, *right_grads), strict=True)
         )
         said = f"rank {rank} of {world_size}: {sum(sent):,} bytes sent, within {apart:.0e}\n"
-        print(said, end="", flush=True)  # at once: the ranks share one output
+        print(said, end="", flush=True)  # in one call: the ranks share one output
 
 
 if __name__ == "__main__":

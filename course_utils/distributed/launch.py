@@ -1,9 +1,9 @@
-"""One function in several processes: started, watched, and all ended, whatever happens in one.
+"""One function in several processes: started, watched, and always ended, whatever happens in one.
 
 Source: torch.distributed, https://docs.pytorch.org/docs/stable/distributed.html; the start methods
     of multiprocessing, https://docs.python.org/3/library/multiprocessing.html
 Differs from `torch.multiprocessing.spawn`: results come back; the rank at fault is named, not the
-    one that noticed first; torch is imported once, not in each process of each call.
+    one that noticed first; torch is imported once, not in every process of every call.
 """
 
 import multiprocessing
@@ -24,7 +24,7 @@ from course_utils.plain_validation import check_at_least, check_callable, check_
 
 STARTING = 120.0  # seconds for an import of torch on a busy machine; only the first call needs it
 LATE = 0.2  # seconds by which a neighbour's own time-out may come after the parent's
-ANSWER = 0.6  # seconds for a rank to say where it stands; the answer takes a moment if it is free
+ANSWER = 0.6  # seconds for a rank to say where it is; a free rank answers in a moment
 PRELOADED = [  # once, not in each process: the second is what torch.autograd.grad imports
     "course_utils.distributed._rank", "torch.fx.experimental.symbolic_shapes",
 ]  # fmt: skip
@@ -46,8 +46,8 @@ def run_ranks(job: Job, world_size: int, *args: object, timeout: float = 20.0) -
         job: What each rank does. Start it from a script only below `if __name__ == "__main__":`.
         world_size: The number of processes.
         *args: Arguments of the job, the same for all ranks.
-        timeout: Seconds within which the job must be done, and within which a rank must be
-            answered by its neighbours.
+        timeout: Seconds within which the job must be done, and within which its neighbours must
+            answer a rank.
 
     Raises:
         RuntimeError: A rank raised something, ended, or reported nothing in time: the message
@@ -90,17 +90,17 @@ class _Rank:
         self.number, self.process, self.pipe = number, process, pipe
         self.is_ready = self.is_done = self.is_lost = self.has_ended = False
         self.result: Any = None
-        self.fault: str | None = None  # what it raised, unless a neighbour was lost
+        self.fault: str | None = None  # what it raised, other than a lost neighbour
         self.steps = ""
-        self.place: tuple[str, bool] | None = None  # where it stands, and whether it waits there
+        self.place: tuple[str, bool] | None = None  # where it is, and whether it waits there
 
     @property
     def is_silent(self) -> bool:
         return not (self.is_done or self.is_lost or self.fault or self.has_ended)
 
     def hear(self) -> None:
-        """Take in all that the process has said, and that it has ended if it has."""
-        over = self.process.exitcode is not None  # asked first: what it said before is read below
+        """Take in everything the process has said, and whether it has ended."""
+        over = self.process.exitcode is not None  # checked first: what it said before is read below
         try:
             while self.pipe.poll():
                 self._take(*pickle.loads(self.pipe.recv_bytes()))
@@ -115,7 +115,7 @@ class _Rank:
             self.is_done, self.result = True, what
         elif kind == "stands":
             self.place = what
-        elif not self.is_done:  # what follows the job, at the barrier, is no fault of its own
+        elif not self.is_done:  # what follows the job, at the barrier, is not its own fault
             said, self.steps, self.is_lost = what
             self.fault = None if self.is_lost else said
 
@@ -146,10 +146,10 @@ def _results(ranks: list[_Rank], timeout: float) -> list[Any]:
 
 
 def _listen(ranks: list[_Rank], seconds: float, is_enough: Callable[[_Rank], bool]) -> None:
-    """Take in reports until each rank has said enough, or the time is over.
+    """Take in reports until every rank has said enough, or the time is up.
 
     Raises:
-        RuntimeError: A rank raised something else than a lost connection, or ended early.
+        RuntimeError: A rank raised something other than a lost connection, or ended early.
     """
     end = time.monotonic() + seconds
     while not all(map(is_enough, ranks)) and (left := end - time.monotonic()) > 0:
@@ -158,7 +158,7 @@ def _listen(ranks: list[_Rank], seconds: float, is_enough: Callable[[_Rank], boo
         for rank in heard:
             rank.hear()
         ended = [rank for rank in ranks if rank.has_ended and not rank.is_done and not rank.is_lost]
-        if ended:  # perhaps of what another raised, which may have come since
+        if ended:  # perhaps because of what another raised, which may have arrived since
             for rank in heard:
                 rank.hear()
         for rank in ranks:
@@ -183,7 +183,7 @@ def _ending(rank: _Rank) -> str:
 
 
 def _silence(ranks: list[_Rank], silent: list[_Rank], timeout: float) -> str:
-    """Say who reported nothing: those that wait for another rank only if nobody else is left."""
+    """Say who reported nothing: those waiting for another rank only if no others are left."""
     busy = [rank for rank in silent if rank.place and not rank.place[1]]
     stuck = busy or [rank for rank in silent if rank.place is None]
     if stuck:

@@ -36,8 +36,8 @@ def striped_split(num_tokens: int, world_size: int) -> Positions:
 def zigzag_split(num_tokens: int, world_size: int) -> Positions:
     """Return a table in which rank r has run r from the front and run r from the back.
 
-    There are 2 · `world_size` runs of neighbouring tokens, so that everybody has a light one and
-    a heavy one where each token looks back at all before it.
+    There are 2 · `world_size` runs of neighbouring tokens, so that every rank has a light one and
+    a heavy one where each token attends to all before it.
 
     Raises:
         ValueError: 2 · `world_size` does not divide `num_tokens`.

@@ -1,10 +1,10 @@
-"""Ring attention: each rank keeps its queries, and the blocks of keys and values go round.
+"""Ring attention: each rank keeps its queries, and the blocks of keys and values go around.
 
 Source: Liu, Zaharia, Abbeel 2023, Ring Attention with Blockwise Transformers, algorithm 1,
     https://arxiv.org/abs/2310.01889; blocks joined by their logsumexp as in FlashAttention-2,
     https://arxiv.org/abs/2307.08691
 Ours / theirs: rank = host; rotate = send to the next host, receive from the previous one
-Same contract as: causal attention of one process, whose rows the ranks share out
+Same contract as: causal attention in one process, with the rows split over the ranks
 """
 
 import math
@@ -49,7 +49,7 @@ def ring_attention_step(
     query_positions: Int[Tensor, " L"],
     key_positions: Int[Tensor, " S"],
 ) -> tuple[Float[Tensor, "B H L d_v"], Float[Tensor, "B H L"]]:
-    """Return attention over all blocks so far, with one block of keys more.
+    """Return attention over all blocks so far, plus one more block of keys.
 
     Query i sees key j where `key_positions[j] <= query_positions[i]`. Only queries that see some
     key of the block are multiplied, and only with keys that some query sees.
@@ -60,8 +60,8 @@ def ring_attention_step(
         query: This rank's queries.
         key: The block's keys.
         value: The block's values.
-        query_positions: Where in the text the queries stand, in any order.
-        key_positions: Where in the text the keys stand, in any order.
+        query_positions: The queries' positions, in any order.
+        key_positions: The keys' positions, in any order.
 
     Raises:
         TypeError: Dtypes differ, or positions are not integers.
@@ -100,7 +100,7 @@ def ring_attention(
         query: The queries of tokens rank · L to rank · L + L - 1 of the text.
         key: Their keys.
         value: Their values.
-        rotate: Hands a block to the next rank, and returns the one that the previous rank held.
+        rotate: Sends a block to the next rank, and returns the one that the previous rank held.
         rank: This rank's number.
         world_size: How many ranks there are.
 

@@ -1,4 +1,4 @@
-"""The ring as one differentiable operation: a backward pass is a ring as well.
+"""The ring as one differentiable operation: the backward pass is a ring as well.
 
 Source: Liu, Zaharia, Abbeel 2023, Ring Attention, https://arxiv.org/abs/2310.01889; torch's own,
     torch.distributed.tensor.experimental._context_parallel, `_templated_ring_attention`
@@ -34,8 +34,8 @@ def parallel_ring_attention(
         query: The queries of this rank's tokens.
         key: Their keys; each head may serve several query heads.
         value: Their values.
-        positions: Where in the text each rank's tokens stand, the same table for all ranks.
-        is_causal: Whether a query sees no key that stands after it.
+        positions: The positions of each rank's tokens, the same table on all ranks.
+        is_causal: Whether a query sees no key after it.
 
     Raises:
         TypeError: Dtypes differ, or positions are not integers.
@@ -89,7 +89,7 @@ class _Ring(torch.autograd.Function):
                 grad_query[:, :, block.rows] += share[0]
                 for grad, part in zip(grad_held, share[1:], strict=True):
                     grad[:, :, block.keys] += part.unflatten(1, (grad.shape[1], -1)).sum(2)
-            grad_held = rotated(*grad_held)  # after the last step they are at home
+            grad_held = rotated(*grad_held)  # after the last step they are home
             held = held if coming is None else coming()
         return grad_query, *grad_held, None, None
 
@@ -105,7 +105,7 @@ def _blocks(positions: Tensor, is_causal: bool) -> list[tuple[Block | None, bool
 
 
 def _expanded(query: Tensor, held: tuple[Tensor, ...], block: Block) -> list[Tensor]:
-    """Return the keys and values that are seen, each head as often as query heads read it."""
+    """Return the keys and values that are seen, each head repeated for its query heads."""
     return [
         x[:, :, block.keys].repeat_interleave(query.shape[1] // x.shape[1], dim=1) for x in held
     ]

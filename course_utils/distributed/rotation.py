@@ -1,4 +1,4 @@
-"""One rotation of the ring: everybody hands tensors on to the next rank, in the same moment."""
+"""One rotation of the ring: every rank sends tensors to the next one, at the same time."""
 
 from collections.abc import Callable
 
@@ -8,9 +8,9 @@ from torch import Tensor
 
 
 def begin_rotation(*tensors: Tensor) -> Callable[[], tuple[Tensor, ...]]:
-    """Hand tensors to rank + 1, and return a function that waits for those of rank - 1.
+    """Send tensors to rank + 1, and return a function that waits for those of rank - 1.
 
-    What is computed between the two hides the time of the way.
+    What is computed between the two hides the transfer time.
     """
     rank, world_size = dist.get_rank(), dist.get_world_size()
     if world_size == 1:
@@ -27,12 +27,12 @@ def begin_rotation(*tensors: Tensor) -> Callable[[], tuple[Tensor, ...]]:
     def finish() -> tuple[Tensor, ...]:
         for work in works:
             work.wait()
-        sent.clear()  # kept until they were sent
+        sent.clear()  # kept alive until they are sent
         return tuple(got)
 
     return finish
 
 
 def rotated(*tensors: Tensor) -> tuple[Tensor, ...]:
-    """Hand tensors to rank + 1 and return those of rank - 1."""
+    """Send tensors to rank + 1 and return those of rank - 1."""
     return begin_rotation(*tensors)()

@@ -23,8 +23,8 @@ from course_utils.validation import check_head_groups, check_same_dtype
 def ring_all_reduce(x: Float[Tensor, "..."]) -> Float[Tensor, "..."]:
     """Return the sum of all ranks' `x`, on every rank.
 
-    P - 1 rotations sum one part for each rank (reduce-scatter), P - 1 more hand the sums round
-    (all-gather). Parts are of equal size; the last one is filled with zeros if need be.
+    P - 1 rotations sum one part for each rank (reduce-scatter), P - 1 more pass the sums around
+    (all-gather). Parts are of equal size; the last one is padded with zeros if necessary.
     """
     rank, world_size = dist.get_rank(), dist.get_world_size()
     flat = F.pad(x.flatten(), (0, -x.numel() % world_size))
@@ -34,7 +34,7 @@ def ring_all_reduce(x: Float[Tensor, "..."]) -> Float[Tensor, "..."]:
     for source in order[1:]:
         (coming,) = rotated(held)
         held = coming + parts[source]
-    # The sum that is held now is of the part that the next rank began with.
+    # The sum held now is that of the part which the next rank began with.
     for source in order:
         parts[(source + 1) % world_size] = held
         if source != order[-1]:
@@ -81,7 +81,7 @@ def tensor_parallel_attention(
 
 
 class _Shared(torch.autograd.Function):
-    """What every rank reads: nothing to do forward; backward, every rank has a part of it."""
+    """What every rank reads: the identity forward; backward, every rank has a part of the sum."""
 
     @staticmethod
     def forward(ctx: Any, x: Tensor) -> Tensor:
@@ -93,7 +93,7 @@ class _Shared(torch.autograd.Function):
 
 
 class _Summed(torch.autograd.Function):
-    """What every rank has a part of: summed forward; backward, everybody is given the same."""
+    """What every rank has a part of: summed forward; backward, every rank is given the same."""
 
     @staticmethod
     def forward(ctx: Any, part: Tensor) -> Tensor:

@@ -1,7 +1,7 @@
 """Ulysses: shards of the tokens with all heads become shards of the heads with all tokens.
 
 Source: Jacobs et al. 2023, DeepSpeed Ulysses, https://arxiv.org/abs/2309.14509
-Same contract as: attention of one process; each head is whole in one rank
+Same contract as: attention in one process; each head is whole on one rank
 """
 
 from collections.abc import Sequence
@@ -26,7 +26,7 @@ def sequence_to_heads(
 
     Raises:
         TypeError: The shards are not a list or tuple of tensors of one dtype.
-        ValueError: The number of ranks does not divide the heads, or sizes differ but for n_r.
+        ValueError: The number of ranks does not divide the heads, or sizes other than n_r differ.
     """
     check_instance(Sequence, shards=shards)
     if not len(shards):
@@ -51,8 +51,8 @@ def ulysses_attention(
     """Return this rank's rows of attention over the tokens of all ranks of the default group.
 
     Rank r holds the r-th of equal runs of the text. Differentiable: what goes one way in the
-    forward pass comes back in the backward pass. Args are those of `parallel_ring_attention`, whose
-    errors it has too, and a ValueError where the number of ranks does not divide the heads.
+    forward pass comes back in the backward pass. Args and errors are those of
+    `parallel_ring_attention`, plus a ValueError if the number of ranks does not divide the heads.
     """
     check_grouped(query, key, value)
     if key.shape[1] % dist.get_world_size():
@@ -68,7 +68,7 @@ def ulysses_attention(
 
 
 class _AllToAll(torch.autograd.Function):
-    """Cut one axis into a part for each rank, and join what comes along another."""
+    """Split one axis into a part for each rank, and join what arrives along another."""
 
     @staticmethod
     def forward(ctx: Any, x: Tensor, cut: int, joined: int) -> Tensor:

@@ -1,4 +1,4 @@
-"""What one rank sends: by formula, and counted where it is handed to the backend.
+"""What one rank sends: by formula, and counted where it is passed to the backend.
 
 Source: ring, Liu et al. 2023, https://arxiv.org/abs/2310.01889; Ulysses, Jacobs et al. 2023,
     https://arxiv.org/abs/2309.14509; heads, Shoeybi et al. 2019, Megatron-LM,
@@ -37,7 +37,7 @@ def communication_bytes(
         num_kv_heads: The number of key/value heads.
         d_k: The width of a query, a key and a value.
         bytes_per_element: What one number takes.
-        backward: The backward pass alone, not the forward pass alone.
+        backward: Count the backward pass instead of the forward pass.
 
     Raises:
         TypeError: A size is not an int, or the scheme not a string.
@@ -59,7 +59,7 @@ def communication_bytes(
         if number % world_size:
             raise ValueError(f"{world_size} ranks must divide the {what}, got {number}")
     others = world_size - 1
-    one_head = batch * (num_tokens // world_size) * d_k * bytes_per_element  # of a rank's tokens
+    one_head = batch * (num_tokens // world_size) * d_k * bytes_per_element  # for a rank's tokens
     block = 2 * num_kv_heads * one_head  # keys and values
     if scheme == "ring":
         with_gradients = world_size * block if others else 0
@@ -70,10 +70,10 @@ def communication_bytes(
 
 
 class SentBytes(Watching):
-    """Counts the bytes of every tensor that is handed to the backend for another rank.
+    """Counts the bytes of every tensor that is passed to the backend for another rank.
 
-    `total` grows while the block is open. Only what the course's ranks use is known: sends and
-    all-to-alls; how often a backend's own all-reduce sends a number is its own affair.
+    `total` grows while the block is open. Only what the course's ranks use is counted: sends and
+    all-to-alls; how often a backend's own all-reduce sends a number is up to the backend.
     """
 
     def __init__(self) -> None:

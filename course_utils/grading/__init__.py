@@ -1,4 +1,4 @@
-"""Grade submitted notebooks; the functions in them are run where they can do no harm.
+"""Grade submitted notebooks; their functions run where they can do no harm.
 
-nbgrader reads `nbgrader_judge` here at its every step, so nothing heavy is imported.
+nbgrader imports `nbgrader_judge` from here at every step, so nothing heavy is imported.
 """

@@ -1,7 +1,7 @@
-"""Grade the hand-ins of a class, several at a time; what is done is kept, whatever happens next.
+"""Grade a class's submissions, several at a time; what is done is kept, whatever happens next.
 
 Each graded notebook is one line of `results.jsonl`, written as soon as it is known. A run that was
-stopped goes on where it was; a notebook that comes in again with other content is graded again.
+stopped continues where it was; a notebook resubmitted with new content is graded again.
 """
 
 import csv
@@ -23,7 +23,7 @@ from course_utils.grading.grade import SECONDS, grade
 from course_utils.grading.notebook import asked, code_cells
 
 RESULTS = "results.jsonl"
-LARGEST = 50 * 2**20  # bytes; what a learner hands in has a hundredth of that
+LARGEST = 50 * 2**20  # bytes; a learner's notebook has a hundredth of that
 _one_at_a_time = threading.Lock()  # an executor may use threads; torch's random state is one
 Result = dict[str, Any]
 
@@ -33,9 +33,9 @@ class HandIn:
     """One notebook of one learner.
 
     Attributes:
-        learner: The folder it lies in, or its own name where it lies in none.
+        learner: The folder it is in, or its own name if it is in none.
         path: The file.
-        time: When it was handed in, in seconds: what nbgrader noted, or the file's own time.
+        time: When it was handed in, in seconds: what nbgrader recorded, or the file's own time.
     """
 
     learner: str
@@ -44,7 +44,7 @@ class HandIn:
 
 
 def hand_ins(place: Path) -> list[HandIn]:
-    """Return the notebooks of a folder, in the order of their names, or the one that is given.
+    """Return the notebooks of a folder, sorted by name, or the one that is given.
 
     The first folder on the way to a notebook names the learner, as nbgrader, Moodle and most
     others lay hand-ins out.
@@ -78,7 +78,7 @@ def grade_one(hand_in: HandIn, exercises: Sequence[str] = (), seconds: int = SEC
 
     Args:
         hand_in: The notebook.
-        exercises: The names of those that are graded; none are all that it asks for.
+        exercises: The names of those that are graded; if empty, all that it asks for.
         seconds: How long an answer may take.
     """
     result: Result = {
@@ -102,13 +102,13 @@ def grade_one(hand_in: HandIn, exercises: Sequence[str] = (), seconds: int = SEC
             result["reports"].append({**said, "picture": None, "points": points, "of": of})
             result["points"] += points
             result["of"] += of
-    except Exception as error:  # whatever stands in one notebook, the others are graded
+    except Exception as error:  # whatever is in one notebook, the others are graded
         result["error"] = f"{type(error).__name__}: {error}"
     return result
 
 
 def end_with_parent() -> None:
-    """Let this process of a pool end when the run is killed: it would wait for work for ever."""
+    """Let this process of a pool end when the run is killed: it would wait for work forever."""
     parent = multiprocessing.parent_process()
 
     def watch() -> None:
@@ -135,7 +135,7 @@ def grade_all(
         executor: Does the work: processes of this machine, or of a cluster.
         exercises: As `grade_one` takes them.
         seconds: As `grade_one` takes them.
-        show: Is handed the work that is done, as it is done, and how much there is.
+        show: Is passed the work that is done, as it is done, and how much there is.
     """
     folder.mkdir(parents=True, exist_ok=True)
     store, wanted = folder / RESULTS, list(given)
@@ -144,7 +144,7 @@ def grade_all(
     futures = [executor.submit(grade_one, one, exercises, seconds) for one in todo]
     with store.open("ab") as file:
         if file.tell():
-            file.write(b"\n")  # behind a line that was torn; an empty line is nothing
+            file.write(b"\n")  # after a torn line; an empty line is ignored
         for future in show(as_completed(futures), len(futures)):
             file.write(json.dumps(future.result()).encode() + b"\n")
             file.flush()
@@ -166,7 +166,7 @@ def _digest(path: Path) -> str:
 
 
 def read_results(store: Path) -> Iterator[Result]:
-    """Return the whole lines of a file of results; there are none where there is no file."""
+    """Return the whole lines of a file of results; without a file there are none."""
     if store.exists():
         yield from (one for one in json_lines(store) if "digest" in one)
 
@@ -179,9 +179,9 @@ def latest(results: Iterable[Result]) -> dict[tuple[str, int], Result]:
 
 
 def write_tables(results: Iterable[Result], folder: Path) -> None:
-    """Write the points as CSV: for a spreadsheet, and as Canvas and Moodle import them.
+    """Write the points as CSV: for a spreadsheet, and in the formats that Canvas and Moodle import.
 
-    A learner is called there as the folder of the hand-in: the login that both know them by.
+    A learner is named there like the hand-in's folder: the login that both know them by.
     """
     last = latest(results)
     learners = sorted({learner for learner, _ in last})
@@ -201,7 +201,7 @@ def write_tables(results: Iterable[Result], folder: Path) -> None:
             for said in one["reports"]
         ),
     )
-    # As Canvas exports it: five columns that say who it is, and a row of what is possible.
+    # As Canvas exports it: five columns that say who it is, and a row of possible points.
     names = ["Student", "ID", "SIS User ID", "SIS Login ID", "Section"]
     write_csv(
         folder / "canvas.csv",

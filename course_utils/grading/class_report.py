@@ -40,7 +40,7 @@ class Attempt:
 
 @dataclass(frozen=True)
 class Row:
-    """What a class did with an exercise: how many tried, passed at first, and pass by now."""
+    """A class's results on an exercise: how many tried, passed at first, and pass by now."""
 
     exercise: Exercise
     tried: int
@@ -51,7 +51,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Wrong:
-    """A mistake: who ever made it, who has not got beyond it, in which exercises, what helps."""
+    """A mistake: who made it, who is still making it, in which exercises, what helps."""
 
     name: str
     learners: frozenset[str]
@@ -61,11 +61,11 @@ class Wrong:
 
 
 class ClassReport:
-    """What follows from the attempts of a class.
+    """Statistics of a class's attempts.
 
     Args:
-        attempts: In any order. What is not of this course is left out: a submission says what it
-            likes about itself.
+        attempts: In any order. What is not from this course is left out: a submission can claim
+            anything.
     """
 
     def __init__(self, attempts: Iterable[Attempt]) -> None:
@@ -81,7 +81,7 @@ class ClassReport:
 
     @cached_property
     def rows(self) -> list[Row]:
-        """The exercises that somebody tried, in the order of the course."""
+        """The exercises that anyone tried, in the order of the course."""
         rows = []
         for name, exercise in self._known.items():
             tries = [self._tries[key] for key in self._tries if key[1] == name]
@@ -94,7 +94,7 @@ class ClassReport:
 
     @cached_property
     def mistakes(self) -> list[Wrong]:
-        """The mistakes that were recognised, those of most learners first."""
+        """The mistakes that were recognised, the most widespread first."""
         made: dict[str, set[tuple[str, str]]] = defaultdict(set)
         for one in self.attempts:
             own = {each.name for each in self._known[one.exercise].mistakes}
@@ -112,7 +112,7 @@ class ClassReport:
 
     @cached_property
     def pairs(self) -> list[tuple[Wrong, Wrong, int]]:
-        """Mistakes that the same learners make, at least three of them, and how many do."""
+        """Mistakes that at least three learners make together, and how many do."""
         both = [(a, b, len(a.learners & b.learners)) for a, b in combinations(self.mistakes, 2)]
         return sorted((one for one in both if one[2] >= 3), key=lambda one: -one[2])[:10]
 
@@ -135,14 +135,14 @@ class ClassReport:
         return any(one.passed for one in self._tries[learner, exercise])
 
     def number(self, learner: str) -> int:
-        """Return what a learner is called in the page."""
+        """Return a learner's name in the page."""
         return self.learners.index(learner) + 1
 
 
 def attempts(place: Path) -> Iterator[Attempt]:
     """Read the verdicts in a file of results or of progress, or in a folder of them.
 
-    A progress file belongs to whom its folder names, or its own name where it lies in none.
+    A progress file belongs to the learner named by its folder, or by its own name if it is in none.
 
     Raises:
         FileNotFoundError: There is no such file or folder.
@@ -156,7 +156,7 @@ def attempts(place: Path) -> Iterator[Attempt]:
             try:
                 yield from _in_line(said, owner)
             except (ValueError, TypeError, KeyError, AttributeError):
-                continue  # not ours
+                continue  # not from this course
 
 
 def _in_line(said: dict[str, Any], owner: str) -> Iterator[Attempt]:

@@ -1,6 +1,6 @@
-"""Turn arguments and results into bytes and back, so that reading them can run no code.
+"""Turn arguments and results into bytes and back, so that reading them cannot run any code.
 
-Pickle would let whoever wrote the bytes run anything in whoever reads them, and one side here is
+Pickle would let the writer of the bytes run anything in the reader's process, and one side is
 a stranger's function. The form is JSON for what is small, followed by the memory of the tensors.
 """
 
@@ -27,14 +27,14 @@ _PLAIN = (bool, int, float, str, type(None))
 
 @dataclass(frozen=True)
 class Foreign:
-    """Stands for a value of a kind that does not travel; `kind` names it."""
+    """Represents a value of a kind that is not transmitted; `kind` names it."""
 
     kind: str
 
 
 @dataclass(frozen=True)
 class Handle:
-    """Stands for a function, or another value, that stayed on the other side."""
+    """Represents a function, or another value, that stayed on the other side."""
 
     number: int
 
@@ -48,7 +48,7 @@ class _Writer:
         self.places: dict[int, int] = {}
 
     def tree(self, value: Any) -> Any:
-        """Return a value as what JSON can hold."""
+        """Return a value as JSON can represent it."""
         if type(value) in _PLAIN:
             return repr(value) if isinstance(value, float) else {"is": value}
         if isinstance(value, list | tuple):
@@ -84,7 +84,7 @@ def encode(value: Any, keep: Callable[[Any], int] | None = None) -> bytes:
 
     Args:
         value: What to write.
-        keep: Keeps what cannot travel and numbers it: it becomes a `Handle` at the other end, or
+        keep: Keeps what cannot be sent and numbers it: it becomes a `Handle` at the other end, or
             the function that `decode` makes of it. Without `keep` it becomes a `Foreign`.
 
     Raises:
@@ -106,8 +106,8 @@ def decode(
 
     Args:
         message: The bytes.
-        stub: Makes what stands for a function of the other side.
-        kept: Makes what stands for another value, or finds one that comes home.
+        stub: Makes the proxy of a function on the other side.
+        kept: Makes the proxy of another value, or finds one that returns home.
 
     Raises:
         ValueError: The bytes are not such a message.
@@ -162,7 +162,7 @@ def _nothing() -> Tensor:
 
 
 def _is_ordinary(tensor: Tensor) -> bool:
-    """Return whether it is a dense tensor in the computer's own memory, and nothing made of one."""
+    """Return whether it is a plain dense CPU tensor."""
     plain = type(tensor) is Tensor or type(tensor) is torch.nn.Parameter
     plain = plain and tensor.layout == torch.strided and tensor.device.type == "cpu"
     plain = plain and not (tensor.is_nested or tensor.is_quantized or tensor.is_neg())

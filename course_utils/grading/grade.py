@@ -1,6 +1,6 @@
-"""Grade a submitted notebook: each exercise in processes of its own, which the answer cannot leave.
+"""Grade a submitted notebook: each exercise in its own processes, which the answer cannot leave.
 
-An answer is judged twice. First inside its process, where cost and way can be seen. What passes
+An answer is judged twice. First inside its process, where cost and method can be seen. What passes
 there is called once more from outside, in another process in which the course's own solution does
 not work, and the values are compared here, where no line of the submission runs.
 """
@@ -25,7 +25,7 @@ def grade(exercise: str, cells: Sequence[str], seconds: int = SECONDS) -> Report
     Args:
         exercise: The exercise's name.
         cells: The text of the notebook's code cells, in order.
-        seconds: How long an answer may take in each of its two processes; what stands around
+        seconds: How long an answer may take in each of its two processes; the code around
             it may take as long, and at most `remote.LOADING`.
 
     Raises:
@@ -74,7 +74,7 @@ def _lost(exercise: Exercise) -> Report:
 
 
 def _report(name: str, said: dict[str, Any]) -> Report:
-    """Return what the process says of the answer, whatever else it says."""
+    """Return what the process says about the answer, whatever else it says."""
     status = str(said["status"])
     case, note = (str(said[key]) if said[key] else None for key in ("case", "note"))
     named = tuple(map(str, said["misconceptions"]))

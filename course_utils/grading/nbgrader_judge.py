@@ -1,8 +1,8 @@
-"""What nbgrader runs in place of a submitted notebook: the course's own judge, behind walls.
+"""What nbgrader runs instead of a submitted notebook: the course's own judge, in a sandbox.
 
 nbgrader's own step runs a whole submission in a kernel with the grader's rights and believes what
 its cells say. This one runs no cell; it has each exercise judged by `course_utils.grading`, in a
-process apart, and writes the verdict under the exercise's check, where nbgrader reads the points
+separate process, and writes the verdict under the exercise's check, where nbgrader reads the points
 and the feedback shows the words.
 """
 
@@ -25,14 +25,14 @@ _CHECK = "check-"
 
 
 class MendCells(NbGraderPreprocessor):  # type: ignore[misc]
-    """Gives a submitted notebook's cells the metadata with which they were handed out.
+    """Restores the metadata that a submitted notebook's cells were handed out with.
 
-    nbgrader stops grading everybody when one notebook's metadata are not as it left them. What a
+    nbgrader stops grading everyone when one notebook's metadata are not as it left them. What a
     learner deleted is put back afterwards, by `OverwriteCells.add_missing_cells`.
     """
 
     def preprocess(self, nb: Any, resources: Any) -> tuple[Any, Any]:
-        """Mend the first cell of each name; all others lose what they claim to be."""
+        """Repair the first cell of each name; all others lose the metadata they claim."""
         about = resources["nbgrader"]
         with Gradebook(about["db_url"]) as book:
             handed_out = _handed_out(book.find_notebook(about["notebook"], about["assignment"]))
@@ -46,7 +46,7 @@ class MendCells(NbGraderPreprocessor):  # type: ignore[misc]
 
 
 def _handed_out(notebook: Any) -> dict[str, Any]:
-    """Return the metadata of each cell of nbgrader's, by name."""
+    """Return the metadata of each nbgrader cell, by name."""
     points = {cell.name: cell.max_score for cell in notebook.grade_cells}
     solutions = {cell.name for cell in notebook.solution_cells}
     tasks = {cell.name for cell in notebook.task_cells}
@@ -87,7 +87,7 @@ class JudgeAnswers(NbGraderPreprocessor):  # type: ignore[misc]
 
 
 class Grader:
-    """The process that judges: one for all notebooks, since it takes seconds to get ready.
+    """The process that judges: one for all notebooks, since it takes seconds to start.
 
     Args:
         command: What starts it, see `course_utils.grading.serve`.
@@ -105,7 +105,7 @@ class Grader:
             self._process.communicate()
 
     def judged(self, notebook: Any, names: list[str]) -> dict[str, Report]:
-        """Return the verdicts by exercise; where the process ends, those that it gave before."""
+        """Return the verdicts by exercise; if the process ends, those that it gave before."""
         reports = {}
         with contextlib.suppress(OSError):
             for report in self._ask(json.dumps({"notebook": notebook, "exercises": names})):
@@ -113,7 +113,7 @@ class Grader:
         return reports
 
     def _ask(self, question: str) -> Iterator[Report]:
-        # It is kept only after a whole answer: what is left unread would grade the next notebook.
+        # It is kept only after a complete answer: unread lines would grade the next notebook.
         process, self._process = self._process, None
         if process is None or process.poll() is not None:
             process = subprocess.Popen(

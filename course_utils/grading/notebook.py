@@ -1,4 +1,4 @@
-"""Read what grading needs of a submitted notebook, which may hold anything."""
+"""Read what grading needs from a submitted notebook, which may hold anything."""
 
 import json
 from typing import Any
@@ -21,7 +21,7 @@ def code_cells(text: str) -> list[str]:
 
 
 def asked(text: str) -> list[str]:
-    """Return the exercises that a notebook asks for, in order, by what its cells are called.
+    """Return the exercises that a notebook asks for, in order, by the names of its cells.
 
     Raises:
         ValueError: The text is not a notebook.

@@ -1,6 +1,6 @@
 """Preloaded in the fork server, so that the process of each answer starts warm.
 
-All of the course that an answer may import is loaded here: later it cannot be read any more.
+Everything from the course that an answer may import is loaded here: later it cannot be read.
 """
 
 import contextlib
@@ -21,13 +21,13 @@ __all__ = ["worker"]
 all_exercises()
 for found in pkgutil.walk_packages(course_utils.__path__, "course_utils."):
     if not found.name.endswith("__main__"):
-        with contextlib.suppress(ImportError):  # what needs Triton, where there is none
+        with contextlib.suppress(ImportError):  # modules that need Triton, where it is missing
             importlib.import_module(found.name)
 walls.readable()
 linecache.clearcache()  # which holds the source of what Triton and torch have looked at
 # The first count makes torch read much more.
 count_flops(torch.ones, 1)
 largest_tensor(torch.ones, 1)
-# Collecting garbage in a fork would touch, and so copy, every page that all share.
+# Garbage collection in a fork would touch, and so copy, every shared page.
 gc.collect()
 gc.freeze()

@@ -1,4 +1,4 @@
-"""A stranger's function as the judge sees it: called here, run in a process behind walls."""
+"""A stranger's function as the judge sees it: called here, run in a sandboxed process."""
 
 import builtins
 import contextlib
@@ -15,11 +15,11 @@ from torch.utils._pytree import tree_flatten, tree_unflatten
 from course_utils.grading.codec import decode, encode
 from course_utils.grading.worker import serve
 
-LOADING = 20  # seconds at most for what stands around the function: imports, helpers, constants
+LOADING = 20  # seconds at most for the code around the function: imports, helpers, constants
 
 
 class LostError(RuntimeError):
-    """The answer's process has ended: it ended itself, took too much, or took too long."""
+    """The answer's process has ended: it exited, used too much, or took too long."""
 
 
 class RemoteAnswer:
@@ -27,13 +27,13 @@ class RemoteAnswer:
 
     Args:
         name: The exercise, and the function in the source.
-        source: What defines it.
+        source: The code that defines it.
         seconds: How long all calls together may take, and loading the source.
-        apart: Whether it is only called, and nothing there could answer in its place.
+        apart: Whether it is only called, with nothing there that could answer for it.
     """
 
     def __init__(self, name: str, source: str, seconds: int = 60, apart: bool = False) -> None:
-        self._given: list[Any] = []  # what stays here, and is named by its number over there
+        self._given: list[Any] = []  # what stays here, and is referred to by number over there
         self._folder = tempfile.TemporaryDirectory(prefix="answer-", ignore_cleanup_errors=True)
         context = _context()
         self._connection, there = context.Pipe()
@@ -58,9 +58,9 @@ class RemoteAnswer:
         self.end()
 
     def end(self) -> None:
-        """End the process, and whatever it started, at once."""
+        """Kill the process, and whatever it started, immediately."""
         if hasattr(os, "killpg") and self._process.pid and self._process.is_alive():
-            with contextlib.suppress(ProcessLookupError):  # it was not yet a group of its own
+            with contextlib.suppress(ProcessLookupError):  # it had no process group of its own yet
                 os.killpg(self._process.pid, signal.SIGKILL)
         self._process.kill()
         self._process.join()
@@ -167,14 +167,14 @@ def _rebuilt(name: str, message: str) -> BaseException:
     kind = getattr(builtins, name, None)
     error: Exception = RuntimeError(f"{name}: {message}")
     if isinstance(kind, type) and issubclass(kind, Exception):
-        with contextlib.suppress(TypeError):  # an error that wants more than a text
+        with contextlib.suppress(TypeError):  # an error whose constructor takes more than a text
             error = kind(message)
     error.told = True  # type: ignore[attr-defined]
     return error
 
 
 def _context() -> Any:
-    """Return how processes are made: forked from one that has read torch once, where possible."""
+    """Return how processes are made: forked from one that has imported torch, where possible."""
     if "forkserver" not in multiprocessing.get_all_start_methods():
         return multiprocessing.get_context("spawn")
     context = multiprocessing.get_context("forkserver")

@@ -1,6 +1,6 @@
-"""Judge one notebook after the other for a program, which sends each in a line of JSON.
+"""Judge one notebook after another for a program, which sends each as a line of JSON.
 
-After each come the verdicts, one a line, and an empty line.
+After each come the verdicts, one per line, and an empty line.
 """
 
 import json

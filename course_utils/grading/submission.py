@@ -1,8 +1,8 @@
-"""Find a learner's function in a notebook, with all that it needs and nothing else.
+"""Find a learner's function in a notebook, with everything it needs and nothing else.
 
 A notebook also trains, draws, and may set traps; a function is judged by itself. So its
 definition is taken, and with it the definitions, imports and constants that it names, from
-wherever they stand, in the notebook's order. Statements that only do something are left behind.
+wherever they are, in the notebook's order. Statements that define nothing are left out.
 """
 
 import ast
@@ -14,7 +14,7 @@ _COMPOUND = (ast.If, ast.Try, ast.With)
 
 
 def slice_for(name: str, cells: Iterable[str]) -> str | None:
-    """Return the source of what defines a name in a notebook, or None where nothing does.
+    """Return the source that defines a name in a notebook, or None if nothing does.
 
     Args:
         name: The function that the exercise asks for.
@@ -36,7 +36,7 @@ def slice_for(name: str, cells: Iterable[str]) -> str | None:
 
 
 def _statements(cell: str) -> list[ast.stmt]:
-    # What only a notebook understands (%magic, !shell) is left out.
+    # Notebook-only syntax (%magic, !shell) is left out.
     lines = ["" if line.lstrip().startswith(("%", "!")) else line for line in cell.split("\n")]
     try:
         tree = ast.parse("\n".join(lines))
@@ -47,7 +47,7 @@ def _statements(cell: str) -> list[ast.stmt]:
 
 
 def _bound(statement: ast.stmt) -> set[str]:
-    """Return the names to which a statement gives a meaning."""
+    """Return the names that a statement defines."""
     if isinstance(statement, ast.Import | ast.ImportFrom):
         return {(alias.asname or alias.name).partition(".")[0] for alias in statement.names}
     if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):

@@ -1,4 +1,4 @@
-"""Notice whether anything that judges was replaced: functions, their code, classes, data."""
+"""Notice whether any part of the judge was replaced: functions, their code, classes, data."""
 
 import importlib
 import sys
@@ -16,7 +16,7 @@ _OF_TORCH = (torch, torch.Tensor, torch.autograd, torch.overrides, torch.nn.func
 
 
 class Untouched:
-    """How all that judges was when this was made."""
+    """A snapshot of every part of the judge."""
 
     def __init__(self, exercise: Exercise) -> None:
         importlib.import_module("torch._dynamo")  # which replaces torch.manual_seed as it is loaded
@@ -47,7 +47,7 @@ class Untouched:
 
 
 def _state(owner: Any, only: str | None = None) -> dict[str, tuple[Any, Any]]:
-    """Return what an owner holds, and the code of its functions, held so that no id comes again."""
+    """Return what an owner holds, and its functions' code, kept alive so that no id is reused."""
     held = vars(owner)
     keys = held if only is None else ([only] if only in held else [])
     return {key: (held[key], getattr(held[key], "__code__", None)) for key in keys}
@@ -55,5 +55,5 @@ def _state(owner: Any, only: str | None = None) -> dict[str, tuple[Any, Any]]:
 
 def _same(now: tuple[Any, Any] | None, before: tuple[Any, Any]) -> bool:
     if isinstance(before[0], types.ModuleType):
-        return True  # a module that loads itself late
+        return True  # a module that is loaded lazily
     return now is not None and now[0] is before[0] and now[1] is before[1]

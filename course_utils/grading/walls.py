@@ -1,10 +1,10 @@
-"""Walls around a process that runs a stranger's code: what it may use, read, write and start.
+"""A sandbox for a process that runs a stranger's code: what it may use, read, write and start.
 
-Three layers, none of which needs special rights. Limits of the operating system hold memory,
+Three layers, none of which needs special privileges. Limits of the operating system hold memory,
 processor time and file sizes. Landlock (Linux 5.13 and newer) lets it write nowhere but in its own
 folder, read nothing else but Python and its libraries, and signal nobody. Python's audit hook
-forbids the same, and starting programs, on every system; a hook cannot be taken off, but code that
-leaves Python can go around it. Who expects an attacker with such means runs the grader in a
+forbids the same, and starting programs, on every system; a hook cannot be removed, but code that
+leaves Python can bypass it. If you expect such an attacker, run the grader in a
 container. The course itself is not readable: what an answer may import of it is loaded before.
 
 Source: Landlock's system calls and numbers, https://docs.kernel.org/userspace-api/landlock.html
@@ -20,7 +20,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-MEMORY = 3 * 2**30  # bytes beyond what the process holds when the walls go up
+MEMORY = 3 * 2**30  # bytes beyond what the process holds when the sandbox starts
 FILE_SIZE = 2**24
 _CREATE, _ADD, _RESTRICT = 444, 445, 446
 # Write, read, list, remove and make of every kind; in newer kernels, move and truncate.
@@ -46,7 +46,7 @@ _CHANGING = ("shutil.", "os.remove", "os.rename", "os.rmdir", "os.truncate", "os
 
 
 def limit_resources(seconds: int) -> None:
-    """Limit memory, processor time and the size of files, where the system knows such limits."""
+    """Limit memory, processor time and the size of files, where the system supports that."""
     try:
         import resource
     except ImportError:  # Windows
@@ -62,7 +62,7 @@ def limit_resources(seconds: int) -> None:
     ):
         try:
             resource.setrlimit(kind, (limit, limit))
-        except (ValueError, OSError):  # a system that knows the limit and does not set it
+        except (ValueError, OSError):  # a system that has the limit but cannot set it
             continue
 
 
@@ -88,12 +88,12 @@ def _without_course(root: str | Path) -> Iterator[Path]:
 
 
 def forbid_files_outside(folder: Path) -> bool:
-    """Let the kernel refuse all files but a folder's and, to read, Python's; say if it can."""
+    """Let the kernel refuse all files but a folder's and, to read, Python's; return if it can."""
     return confine({**dict.fromkeys(readable(), READ), folder: ALL}, network=False)
 
 
 def landlock() -> int:
-    """Return the version of the kernel's Landlock, 0 where there is none."""
+    """Return the version of the kernel's Landlock, 0 if it has none."""
     if not sys.platform.startswith("linux"):
         return 0
     return max(0, int(ctypes.CDLL(None, use_errno=True).syscall(_CREATE, None, 0, 1)))
@@ -125,14 +125,14 @@ def confine(places: Mapping[Path, int], network: bool) -> bool:
         rule = allowed.to_bytes(8, sys.byteorder) + place.to_bytes(4, sys.byteorder, signed=True)
         libc.syscall(_ADD, rules, 1, rule, 0)
         os.close(place)
-    libc.prctl(38, 1, 0, 0, 0)  # PR_SET_NO_NEW_PRIVS, which the kernel asks for
+    libc.prctl(38, 1, 0, 0, 0)  # PR_SET_NO_NEW_PRIVS, which the kernel requires
     done = bool(libc.syscall(_RESTRICT, rules, 0) == 0)
     os.close(rules)
     return done
 
 
 def forbid_by_audit(folder: Path) -> None:
-    """Let Python refuse to start programs, open sockets, and use files outside a folder."""
+    """Make Python refuse to start programs, open sockets, or use files outside a folder."""
     own = (str(folder.resolve()),)
     read = (*own, *map(str, readable()))
 

@@ -1,8 +1,8 @@
 """The process in which a stranger's function runs, and what it does for the judge outside.
 
-Nothing that is said here is believed where it can be checked: the judge compares the values itself.
-Only what cannot be seen from outside, the cost and the way, is judged in here, and not believed if
-anything that judges was touched meanwhile.
+Nothing said here is trusted where it can be checked: the judge compares the values itself.
+Only what cannot be seen from outside, the cost and the method, is judged here, and not trusted if
+any part of the judge was modified meanwhile.
 """
 
 import contextlib
@@ -33,16 +33,16 @@ _FILE = "<the submitted notebook>"
 def serve(
     connection: Connection, name: str, source: str, folder: str, seconds: int, apart: bool
 ) -> None:
-    """Run the submitted source behind walls and do what the judge asks until it hangs up.
+    """Run the submitted source in a sandbox and do what the judge asks until it hangs up.
 
     Args:
         connection: To the judge.
         name: The exercise, and the function to be judged.
-        source: What defines it.
-        folder: The one place where it may write.
-        seconds: Of processor time, for all together.
-        apart: Whether the answer is only called, and all that could answer in its place is taken
-            out of its reach; else it is judged here.
+        source: The code that defines it.
+        folder: The only place where it may write.
+        seconds: Of processor time, in total.
+        apart: Whether the answer is only called, and everything that could answer for it is taken
+            out of its reach; otherwise it is judged here.
     """
     _leave_the_grader(connection.fileno())
     work: dict[str, Callable[..., Any]] = {}
@@ -76,7 +76,7 @@ def serve(
 
 
 def _load(name: str, source: str) -> Any:
-    """Return the function; tracebacks and Triton find its lines."""
+    """Return the function; tracebacks and Triton can find its source."""
     linecache.cache[_FILE] = (len(source), None, source.splitlines(keepends=True), _FILE)
     module = types.ModuleType("submitted")
     exec(compile(source, _FILE, "exec"), vars(module))
@@ -93,7 +93,7 @@ def _judged(exercise: Any, answer: Any, untouched: Untouched) -> dict[str, Any]:
 
 
 def _disown(name: str) -> None:
-    """Take the course's own solution out of an answer's reach, and the exercises with their own."""
+    """Take the course's own solution, and the exercises with theirs, out of an answer's reach."""
     reference = find(name).reference
     for module in [one for one in sys.modules if one.startswith("course_utils.exercises")]:
         vars(sys.modules.pop(module)).clear()
@@ -107,7 +107,7 @@ def _disown(name: str) -> None:
 
 
 class _Channel:
-    """Speaks with the judge; keeps calls for their gradients, since one may feed the next."""
+    """Talks to the judge; keeps calls for their gradients, since one may feed the next."""
 
     def __init__(self, connection: Connection) -> None:
         self.connection = connection
@@ -120,7 +120,7 @@ class _Channel:
         self.connection.send_bytes(encode(value))
 
     def _stub(self, number: int) -> Callable[..., Any]:
-        """Make what calls a function of the judge's; it holds nothing of it."""
+        """Make a proxy that calls a function of the judge's; it holds nothing of it."""
 
         def ask(*args: Any, **kwargs: Any) -> Any:
             self.reply("ask", number, args, kwargs)
@@ -160,7 +160,7 @@ def _told(error: BaseException) -> tuple[str, str]:
 
 
 def _leave_the_grader(kept: int) -> None:
-    """Be a group of its own, which can be ended as one; hold none of its files, print to nobody."""
+    """Become a process group, which can be killed as one; inherit no files, print nowhere."""
     with contextlib.suppress(AttributeError, OSError):
         os.setsid()
     nowhere = os.open(os.devnull, os.O_RDWR)

@@ -19,7 +19,7 @@ def exact_match(
     """Return the share of sequences that are right at every position that counts.
 
     Args:
-        predicted: The tokens that a model gave.
+        predicted: The tokens that a model predicted.
         target: The tokens that are right.
         pad_id: The target token at positions that do not count.
 

@@ -1,7 +1,7 @@
 """Count the operations of attention's two matrix products: what a TFLOP/s of attention means.
 
 Source: Dao 2023, FlashAttention-2, section 4.1, https://arxiv.org/abs/2307.08691
-Ours / theirs: 2·L·S·(d_k + d_v) a head is 4 · seqlen² · head dimension where all sizes are equal
+Ours / theirs: 2·L·S·(d_k + d_v) per head is 4 · seqlen² · head dimension where all sizes are equal
 """
 
 from course_utils.validation import check_at_least
@@ -10,7 +10,7 @@ from course_utils.validation import check_at_least
 def attention_flops(
     batch: int, num_heads: int, num_queries: int, num_keys: int, d_k: int, d_v: int
 ) -> int:
-    """Count Q Kᵀ and P V, 2 a multiply-add; the softmax is a lower order and is left out.
+    """Count Q Kᵀ and P V, 2 per multiply-add; the softmax is of lower order and is left out.
 
     Args:
         batch: How many sequences there are.

@@ -1,6 +1,6 @@
 """Count what a function costs, without a clock: FLOPs, and the largest tensor that it makes.
 
-Counts are the same on every machine, so an exponent fitted to them judges the code and not the day.
+Counts are the same on every machine, so an exponent fitted to them judges the code alone.
 """
 
 import math
@@ -17,11 +17,11 @@ from course_utils.validation import check_callable
 
 
 def count_flops(fn: Callable[..., object], *args: object) -> int:
-    """Count the floating-point operations of the matrix products in `fn(*args)`, 2 a multiply-add.
+    """Count the floating-point operations of the matmuls in `fn(*args)`, 2 per multiply-add.
 
     A product with a vector counts like any other, and so do those inside of torch's own attention:
-    all of its scores, also where a mask hides them. Element-wise work is not counted, as is usual:
-    it is a lower order of the same sizes.
+    all of its scores, even where a mask hides them. Element-wise work is not counted, as is usual:
+    it is of lower order in the same sizes.
 
     Raises:
         TypeError: `fn` cannot be called.
@@ -47,7 +47,7 @@ def largest_tensor(fn: Callable[..., object], *args: object) -> int:
 
 
 class Watching(TorchDispatchMode):
-    """A mode that sees every operation of torch, without torch.compile, which takes its time."""
+    """A mode that sees every torch operation, without torch.compile, which is slow to load."""
 
     @classmethod
     def _should_skip_dynamo(cls) -> bool:
@@ -98,7 +98,7 @@ def _attention(query: Sequence[int], key: Sequence[int], *rest: Any, **more: Any
 def _attention_backward(
     grad: Any, query: Sequence[int], key: Sequence[int], *rest: Any, **more: Any
 ) -> int:
-    # The scores once more, and a product each for weights, queries, keys and values.
+    # The scores again, and one product each for weights, queries, keys and values.
     return 10 * math.prod(query) * key[-2]
 
 
@@ -115,5 +115,5 @@ _PRODUCTS = {
 
 
 def storage_of(tensor: Tensor) -> int:
-    """Return the address of the memory that a tensor lies in."""
+    """Return the address of a tensor's storage."""
     return int(tensor.untyped_storage().data_ptr())

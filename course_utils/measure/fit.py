@@ -19,7 +19,7 @@ class PowerLaw:
 
     Attributes:
         exponent: Slope of log y against log x.
-        error: Standard error of the exponent; 0 for points that lie exactly on a line.
+        error: Standard error of the exponent; 0 for points exactly on a line.
         prefactor: Value of the law at x = 1.
     """
 
@@ -40,7 +40,7 @@ class PowerLaw:
 def fit_power_law(x: Sequence[float], y: Sequence[float]) -> PowerLaw:
     """Fit y = prefactor · x^exponent by least squares on log x and log y.
 
-    Every point weighs the same on the log scale, which is right where the error of y is a
+    Every point has the same weight on the log scale, which is right where the error of y is a
     fixed share of y, as it is for a variance estimated from a fixed number of samples.
 
     Args:

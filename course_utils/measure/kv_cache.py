@@ -1,4 +1,4 @@
-"""How many bytes keys and values of earlier tokens take while text is generated.
+"""How many bytes the keys and values of earlier tokens take while text is generated.
 
 Source: Shazeer 2019, Fast Transformer Decoding, section 2.4, https://arxiv.org/abs/1911.02150,
     where these bytes are what a step has to read
@@ -25,7 +25,7 @@ def kv_cache_bytes(
 
     Args:
         num_layers: How many layers keep their own.
-        num_kv_heads: How many heads of keys and values a layer has; query heads do not count.
+        num_kv_heads: How many heads of keys and values a layer has; query heads do not matter.
         d_k: Width of a key, and of a value, in one head.
         num_tokens: How many tokens each sequence has.
         batch: How many sequences there are.

@@ -1,7 +1,7 @@
-"""Measure the most memory that a call holds at once.
+"""Measure the peak memory of a call.
 
 The process's own peak says little: it never goes down, and small tensors hide in memory that the
-allocator already had. PyTorch's profiler sees each piece that is taken and given back.
+allocator already had. PyTorch's profiler sees each allocation and each release.
 """
 
 import os
@@ -13,10 +13,10 @@ from course_utils.validation import check_callable
 
 
 def peak_memory(fn: Callable[..., object], *args: object) -> int:
-    """Return the most bytes that tensors held at once during `fn(*args)`, beyond what was there.
+    """Return the peak bytes that tensors held during `fn(*args)`, beyond what was already there.
 
     What the call returns counts, and so does what torch's own operations need inside; the
-    arguments do not. The number is the same in every run, on a CPU only.
+    arguments do not. The number is the same in every run. CPU only.
 
     Raises:
         TypeError: `fn` cannot be called.

@@ -1,4 +1,4 @@
-"""How far the tokens of a sequence are from being all alike.
+"""How far the tokens of a sequence are from being identical.
 
 Source: Dong et al. 2021, Attention is not all you need: pure attention loses rank doubly
     exponentially with depth, section 2, https://arxiv.org/abs/2103.03404
@@ -15,10 +15,10 @@ from course_utils.validation import check_float
 
 
 def rank_one_distance(x: Float[Tensor, "*batch L d"]) -> Float[Tensor, "*batch"]:
-    """Return ‖x - 1mᵀ‖_F / ‖x‖_F, m the mean over the tokens: 0 where all tokens are alike.
+    """Return ‖x - 1mᵀ‖_F / ‖x‖_F, m the mean over the tokens: 0 where all tokens are equal.
 
     Args:
-        x: One vector a token.
+        x: One vector per token.
 
     Raises:
         TypeError: x is not a floating-point tensor.

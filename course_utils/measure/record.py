@@ -14,7 +14,7 @@ def read_record(name: str, folder: Path = RESULTS) -> dict[str, Any]:
 
     Args:
         name: The record's name, without `.json`.
-        folder: Where the records lie.
+        folder: Where the records are.
 
     Raises:
         ValueError: There is no record of that name.

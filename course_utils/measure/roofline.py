@@ -1,4 +1,4 @@
-"""Whether arithmetic or memory holds a matrix product back: its FLOP per byte, and the roofline.
+"""Whether arithmetic or memory limits a matrix product: its FLOP per byte, and the roofline.
 
 Source: Williams, Waterman and Patterson 2009, Roofline: An Insightful Visual Performance Model for
     Multicore Architectures, https://doi.org/10.1145/1498765.1498785
@@ -37,7 +37,7 @@ def matmul_bytes(
 def matmul_intensity(
     num_queries: int, num_keys: int, d_k: int, bytes_per_element: int, count_output: bool
 ) -> float:
-    """Return the floating-point operations of Q Kᵀ, 2 a multiply-add, per byte moved.
+    """Return the floating-point operations of Q Kᵀ, 2 per multiply-add, per byte moved.
 
     Args:
         num_queries: How many queries there are.
@@ -57,7 +57,7 @@ def matmul_intensity(
 def attainable_flops(intensity: float, peak_flops: float, bandwidth: float) -> float:
     """Return the FLOP per second that a machine allows: the lower of its two roofs.
 
-    The roofs meet at the intensity peak_flops / bandwidth, the ridge; left of it memory decides.
+    The roofs meet at the intensity peak_flops / bandwidth, the ridge; left of it, memory decides.
 
     Args:
         intensity: FLOP per byte moved.

@@ -1,4 +1,4 @@
-"""The loss as a law of parameters and tokens: fit it, and ask it how to spend a budget.
+"""The loss as a law of parameters and tokens: fit it, and use it to spend a budget.
 
 Source: Hoffmann et al. 2022, Training Compute-Optimal Large Language Models, section 3.3 and
     appendix D.3, https://arxiv.org/abs/2203.15556
@@ -18,7 +18,7 @@ from torch.nn.functional import huber_loss
 
 from course_utils.validation import check_number, check_positive
 
-_DELTA = 1e-3  # of log loss: where Huber's loss turns from a square into a distance
+_DELTA = 1e-3  # of log loss: where Huber's loss turns from quadratic to linear
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ def fit_scaling_law(
     Args:
         num_parameters: N of each run.
         num_tokens: D of each run.
-        losses: What each run came to.
+        losses: The loss of each run.
 
     Raises:
         TypeError: A sequence holds something that is not a number.

@@ -47,9 +47,9 @@ class TileTrace:
 def trace_torch(fn: Callable[..., object], *args: object, sram_elements: int) -> TileTrace:
     """Return what `fn(*args)` moves, if each of its operations were a kernel.
 
-    In the large memory lies what is given, what is returned, and each tensor that would not fit
-    into the fast one. An operation loads the views of those that it reads, each time again, and
-    stores those that it writes. What is smaller and made on the way stays in the fast memory.
+    The large memory holds the arguments, the results, and each tensor that would not fit
+    into the fast one. An operation loads the views of those that it reads, every time, and
+    stores those that it writes. Smaller intermediate tensors stay in the fast memory.
 
     Args:
         fn: The code to watch.
@@ -90,7 +90,7 @@ def trace_triton(fn: Callable[..., object], *args: object) -> TileTrace:
         moves.append((_visible_bytes(ptrs, mask), True))
         return store(ptrs, value, mask, *rest, **more)
 
-    # Every kind of load and store, those of descriptors too, ends in these two.
+    # Every kind of load and store, including those of descriptors, ends up in these two.
     builder.create_masked_load, builder.create_masked_store = watched_load, watched_store
     try:
         fn(*args)
@@ -145,7 +145,7 @@ class _Watch(Watching):
         new = [x for x in _tensors(out) if storage_of(x) not in known]
         for tensor in new:
             self._enter(tensor, is_large=tensor.numel() > self.sram_elements)
-        if new or written:  # else all that came out are views
+        if new or written:  # else all outputs are views
             self._note(read, is_store=False)
             fills = not func._schema.name.startswith(("aten::empty", "aten::new_empty"))
             self._note(written + new * fills, is_store=True)

@@ -16,7 +16,7 @@ STATES = {"sgd": 0, "momentum": 1, "adam": 2}
 def training_memory_bytes(
     num_parameters: int, num_trainable: int, num_activations: int, optimizer: str, mixed: bool
 ) -> int:
-    """Count the bytes that are held when the backward pass begins, and the optimizer's.
+    """Count the bytes held when the backward pass begins, including the optimizer's.
 
     Args:
         num_parameters: How many weights there are.
@@ -28,7 +28,7 @@ def training_memory_bytes(
 
     Raises:
         TypeError: A number is not an int, `optimizer` not a str, or `mixed` not a bool.
-        ValueError: A number is negative, more is trained than there is, or the optimizer is
+        ValueError: A number is negative, more are trained than exist, or the optimizer is
             unknown.
     """
     check_at_least(0, num_parameters=num_parameters, num_trainable=num_trainable)

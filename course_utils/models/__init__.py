@@ -1,4 +1,4 @@
-"""Small models made of the course's own parts."""
+"""Small models built from the course's own parts."""
 
 from course_utils.models.accumulation import accumulated_gradient
 from course_utils.models.autocast import Autocast

@@ -1,4 +1,4 @@
-"""What every reader of tokens asks of them, with errors that say what is known."""
+"""Checks shared by everything that reads tokens, with informative errors."""
 
 from torch import Tensor, nn
 
@@ -24,7 +24,7 @@ def read_by_decoder(source: Tensor, target: Tensor) -> Tensor:
 
     Raises:
         TypeError: The tokens are not integers.
-        ValueError: They have other axes, there are not as many of both, or a target holds less than
+        ValueError: They have other axes, their numbers differ, or a target holds less than
             START and a symbol.
     """
     check_integers("B S", source=source)
@@ -40,12 +40,12 @@ def embedded(table: nn.Embedding, tokens: Tensor, name: str = "tokens") -> Tenso
 
     Raises:
         TypeError: The tokens are not integers.
-        ValueError: They have other axes than (B, L), or the table has no row for one.
+        ValueError: Their axes are not (B, L), or the table has no row for one.
     """
     check_integers("B L", **{name: tokens})
     try:
         rows: Tensor = table(tokens.long())
-    except IndexError:  # asked afterwards: while decoding, a look at every token would cost more
+    except IndexError:  # checked afterwards: while decoding, checking every token would cost more
         raise ValueError(
             f"{name} must lie between 0 and {table.num_embeddings - 1}, "
             f"got {int(tokens.min())} to {int(tokens.max())}"
@@ -54,7 +54,7 @@ def embedded(table: nn.Embedding, tokens: Tensor, name: str = "tokens") -> Tenso
 
 
 def check_known(num_tokens: int, /, **given: Tensor) -> None:
-    """Raise ValueError unless all tokens lie between 0 and num_tokens - 1."""
+    """Raise ValueError unless all tokens are between 0 and num_tokens - 1."""
     for name, tokens in given.items():
         outside = tokens[(tokens < 0) | (tokens >= num_tokens)]
         if len(outside):

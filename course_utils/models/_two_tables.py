@@ -23,7 +23,7 @@ class TwoTables(nn.Module):
         check_at_least(1, num_source=num_source, num_target=num_target, d_model=d_model)
         self.source_token = nn.Embedding(num_source, d_model)
         self.target_token = nn.Embedding(num_target, d_model)
-        # As wide at the start as the embeddings: GPT-2's 0.02 beside their 1 is hardly heard.
+        # Initialised like the embeddings, with deviation 1: GPT-2's 0.02 would be drowned out.
         self.source_positions = LearnedPositions(max_length, d_model, std=1.0)
         self.target_positions = LearnedPositions(max_length, d_model, std=1.0)
 

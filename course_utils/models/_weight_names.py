@@ -1,4 +1,4 @@
-"""Renaming the weights of one model as those of another."""
+"""Renaming the weights of one model to those of another."""
 
 import re
 from collections.abc import Mapping
@@ -15,8 +15,8 @@ def renamed(
 
     Args:
         weights: A state_dict.
-        around: New names of what stands outside of the layers, by the old ones.
-        layers: Where the layers stand, in the old model and in the new one.
+        around: New names of what is outside the layers, by the old ones.
+        layers: Where the layers are, in the old model and in the new one.
         in_layer: New names of what each layer has, by the old ones.
 
     Raises:

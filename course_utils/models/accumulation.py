@@ -1,7 +1,7 @@
-"""The gradient of a batch that is too large for the memory, from parts that are not.
+"""The gradient of a batch that does not fit in memory, from parts that do.
 
 Source: the gradient of a sum is the sum of the gradients; the division by the number of tokens
-    comes last, since parts of unequal length weigh unequally
+    comes last, since parts of unequal length have unequal weight
 Same contract as: `torch.autograd.grad` of the mean over the whole batch
 """
 
@@ -26,7 +26,7 @@ def accumulated_gradient(
     Args:
         loss: Takes a micro-batch; returns the sum of its tokens' losses, and how many tokens it
             has. It is called once for each.
-        parameters: Leaves; their `.grad` is left as it is.
+        parameters: Leaves; their `.grad` is left unchanged.
         micro_batches: The parts of the batch.
 
     Returns:

@@ -13,7 +13,7 @@ class Autocast(nn.Module):
     """Runs `model` under autocast and returns float32.
 
     Autocast keeps the 16-bit copies of the weights until its block ends. So the block is one
-    forward pass: around a whole training loop it would go on reading the first copies.
+    forward pass: around a whole training loop it would keep reading the first copies.
 
     Args:
         model: Its weights stay in float32.

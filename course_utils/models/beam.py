@@ -1,10 +1,10 @@
-"""Beam search: the likeliest text, as far as keeping a few beginnings alive can find it.
+"""Beam search: the likeliest text that can be found by keeping a few beginnings alive.
 
 Source: Graves 2012, Sequence Transduction with Recurrent Neural Networks, section 2.4.3,
-    https://arxiv.org/abs/1211.3711; the beam that loses a place with each finished text is that of
+    https://arxiv.org/abs/1211.3711; the beam that loses a slot with each finished text is that of
     the dl4mt decoder, https://github.com/nyu-dl/dl4mt-tutorial (`k - dead_k`); the length in the
     score is a plain power, simpler than Wu et al. 2016, Eq. 14, https://arxiv.org/abs/1609.08144
-Differs: Hugging Face fills the places of finished texts up again.
+Differs: Hugging Face refills the slots of finished texts.
 Same contract as: trying all texts, where the width is at least V^max_length; greedy at width 1
 """
 
@@ -38,12 +38,12 @@ def beam_search(
     """Return the best text that a beam finds, and its score: sum of log-probabilities / length^α.
 
     Args:
-        step: From texts so far, each beginning with `start`, to the log-probabilities of the token
-            after each.
-        start: The token that every text begins with; it has no part in the result.
+        step: Maps texts so far, each beginning with `start`, to the log-probabilities of the
+            token after each.
+        start: The token that every text begins with; it is not part of the result.
         end: The token that finishes a text.
-        width: How many hypotheses there is room for, finished ones among them.
-        max_length: How many tokens may be written, `end` among them.
+        width: How many hypotheses there is room for, including finished ones.
+        max_length: How many tokens may be written, including `end`.
         alpha: 0 compares sums, which favours short texts; 1 compares means.
 
     Raises:

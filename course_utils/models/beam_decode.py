@@ -1,9 +1,9 @@
-"""Beam search through a cache: every beam is read one token further, behind its own past.
+"""Beam search through a cache: every beam reads one more token, after its own past.
 
 Source: as in beam.py; caches that are reordered from step to step are Hugging Face's,
     https://github.com/huggingface/transformers (`reorder_cache`)
-Differs: a place that a finished text holds is not filled again, as in beam.py.
-Same contract as: `beam_search` with a model that reads each text anew; Hugging Face's generate with
+Differs: a slot that a finished text holds is not refilled, as in beam.py.
+Same contract as: `beam_search` with a model that rereads each text; Hugging Face's generate with
     num_beams, where no token ends a text
 """
 
@@ -30,7 +30,7 @@ class _Beams:
             model(prompt[:, :-1], self._cache)
 
     def __call__(self, texts: Tensor) -> Tensor:
-        """Return (n, V): each text is one of the last call and a token more."""
+        """Return (n, V): each text is one of the last call plus one token."""
         read = [tuple(text) for text in texts.tolist()]
         came_from = torch.tensor([self._texts[text[:-1]] for text in read])
         if self._cache.length:
@@ -56,7 +56,7 @@ def beam_decode(
         prompt: What the tokens follow.
         num_tokens: How many to write at most.
         width: How many hypotheses there is room for.
-        end: A token that finishes a text; None is none.
+        end: A token that finishes a text, or None.
         alpha: The score is the sum of log-probabilities / length^alpha.
 
     Raises:

@@ -1,4 +1,4 @@
-"""A language model that is a table: how often each token followed each other one.
+"""A language model that is a table: how often each token followed each other token.
 
 Source: Shannon 1948, A Mathematical Theory of Communication, section 3 (the series of
     approximations to English), https://doi.org/10.1002/j.1538-7305.1948.tb01338.x
@@ -20,7 +20,7 @@ def bigram_scores(
     Args:
         tokens: The text.
         num_tokens: Size of the vocabulary.
-        unseen: What every pair is counted beforehand, so that none is impossible.
+        unseen: The count that every pair starts from, so that none is impossible.
 
     Raises:
         TypeError: The tokens are not integers, or a number is of the wrong kind.

@@ -1,8 +1,8 @@
-"""Parity and majority of a string of bits: what one more one changes always, and what hardly ever.
+"""Parity and majority of a string of bits: one more 1 always flips one, hardly ever the other.
 
 Source: Hahn 2020, Theoretical Limitations of Self-Attention in Neural Sequence Models,
     https://arxiv.org/abs/1906.06755
-Differs: a training of seconds at a few lengths, where the theorem speaks of all lengths at once
+Differs: seconds of training at a few lengths, where the theorem is about all lengths at once
 """
 
 from typing import Literal, Unpack
@@ -24,7 +24,7 @@ Task = Literal["parity", "majority"]
 def draw_bits(
     n: int, strings: int, generator: torch.Generator
 ) -> tuple[Int[Tensor, "N 1+n"], dict[str, Bool[Tensor, " N"]]]:
-    """Return random strings of n bits, a mark behind each that asks, and both tasks' answers.
+    """Return random strings of n bits, each followed by a query mark, and both tasks' answers.
 
     Args:
         n: Bits of a string.
@@ -65,10 +65,10 @@ def train_bits(model: SmallTransformer, task: Task, n: int, **how: Unpack[Traini
 
 @torch.no_grad()
 def judge_bits(model: SmallTransformer, task: Task, n: int, strings: int = 1000) -> float:
-    """Return the share of right answers on strings that no training drew.
+    """Return the share of right answers on strings not drawn in training.
 
     Args:
-        model: What answers.
+        model: The model that answers.
         task: As in `train_bits`.
         n: Bits of a string.
         strings: How many to judge by.

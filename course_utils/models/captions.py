@@ -1,8 +1,8 @@
-"""A model that writes captions blindly, frozen, and given eyes by gated cross-attention.
+"""A frozen model that writes captions blindly, then is given eyes by gated cross-attention.
 
 Source: Alayrac et al. 2022, Flamingo, https://arxiv.org/abs/2204.14198: gated layers between the
     layers of a frozen language model
-Differs: a caption of three digits per picture; the picture's encoder is trained along, as it is
+Differs: a caption of three digits per picture; the picture's encoder is trained too, as it is
     small; no gated feed-forward layer
 """
 
@@ -62,7 +62,7 @@ class Captioner(nn.Module):
 def fed_and_wanted(
     captions: Int[Tensor, "N L"],
 ) -> tuple[Int[Tensor, "N L+1"], Int[Tensor, "N L+1"]]:
-    """Return captions behind a start token, and each next character; -1 behind the end."""
+    """Return captions after a start token, and each next character; -1 after the end."""
     fed = F.pad(captions, (1, 0), value=START)
     wanted = F.pad(captions, (0, 1), value=END)
     return fed, wanted.masked_fill((fed == END), -1)
@@ -71,7 +71,7 @@ def fed_and_wanted(
 def caption_loss(
     model: Captioner, captions: Int[Tensor, "N L"], images: Float[Tensor, "N 1 h w"] | None = None
 ) -> Float[Tensor, ""]:
-    """Return the loss in nats per character, the end of a caption included."""
+    """Return the loss in nats per character, including the end of a caption."""
     fed, wanted = fed_and_wanted(captions)
     return F.cross_entropy(model(fed, images).flatten(0, 1), wanted.flatten(), ignore_index=-1)
 
@@ -98,10 +98,10 @@ def train_captions(
 
 @torch.no_grad()
 def judge_captions(model: Captioner, *, sees: bool) -> dict[str, float]:
-    """Return the loss on unseen numbers, and the share of digits whose every letter is likeliest.
+    """Return the loss on unseen numbers, and the share of digits with every letter likeliest.
 
     Args:
-        model: What writes.
+        model: The model that writes.
         sees: Whether it is shown the pictures.
     """
     images, captions = gallery()

@@ -3,7 +3,7 @@
 Source: the shape of a GPT with one layer and one head, Radford et al. 2019, Language Models are
     Unsupervised Multitask Learners; its code draws matrices with standard deviation 0.02.
 Differs: the scale, and the spread of the first queries and keys, are arguments, because chapter 03
-    asks what they do; everything else starts alike, so that a difference has one cause.
+    asks what they do; everything else starts the same, so that a difference has one cause.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ class CharacterModel(nn.Module):
     def weights(self, tokens: Int[Tensor, "B L"]) -> Float[Tensor, "B L L"]:
         """Return how much each position takes from each earlier one."""
         _, query, key = self._read(tokens)
-        # With a one-hot value for each key, the output of attention is its weights.
+        # With one-hot values, the output of attention is its weights.
         one_hot = torch.eye(tokens.shape[-1], dtype=query.dtype, device=query.device)
         return self._attend(query, key, one_hot.expand(len(tokens), -1, -1))
 

@@ -4,7 +4,7 @@ Source: OpenAI 2025, gpt-oss-120b & gpt-oss-20b Model Card, section 2.3,
     https://arxiv.org/abs/2508.10925; the clamps are in its code only: modeling_gpt_oss.py of
     https://github.com/huggingface/transformers
 Ours / theirs: per_token = num_experts_per_tok;  gain, bound = swiglu_alpha, swiglu_limit
-Differs: theirs sends tokens to experts itself; here `route_top_k` and `mix_experts` do
+Differs: theirs dispatches tokens to experts itself; here `route_top_k` and `mix_experts` do
 Same contract as: GptOssMLP of transformers
 """
 
@@ -18,7 +18,7 @@ from course_utils.attention.experts import mix_experts, route_top_k
 
 
 class ClampedExperts(nn.Module):
-    """Feed-forward layer: each token goes through the experts that its router likes best.
+    """Feed-forward layer: each token goes through the experts its router scores highest.
 
     Args:
         d_model: Width of the stream.
@@ -26,7 +26,7 @@ class ClampedExperts(nn.Module):
         num_experts: How many experts there are.
         per_token: How many of them a token goes to.
         gain: Factor inside the gate's sigmoid.
-        bound: What the gate does not exceed, and what is gated neither, on both sides.
+        bound: Upper bound of the gate, and bound on both sides of what is gated.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""What attends in the layers of Gemma 2 and of gpt-oss: a cap on the scores, a sink in each head.
+"""The attention in the layers of Gemma 2 and of gpt-oss: capped scores, a sink in each head.
 
 Source: Gemma 2: https://arxiv.org/abs/2408.00118, section 2;  gpt-oss:
     https://arxiv.org/abs/2508.10925, section 2.2
@@ -19,10 +19,10 @@ from course_utils.attention.soft_cap import soft_cap
 
 
 def capped_attention(num_heads: int, *, cap: float) -> Callable[..., Tensor]:
-    """Return attention whose scores are capped, as Gemma 2's; it is the same for all heads.
+    """Return attention whose scores are capped, as in Gemma 2; it is the same for all heads.
 
     Args:
-        num_heads: Not asked for; what attends is made from it.
+        num_heads: Unused; every maker of attention takes it.
         cap: What no score exceeds.
     """
 
@@ -33,7 +33,7 @@ def capped_attention(num_heads: int, *, cap: float) -> Callable[..., Tensor]:
 
 
 class SinkAttention(nn.Module):
-    """Attention in which each head has a learned sink, as gpt-oss's.
+    """Attention in which each head has a learned sink, as in gpt-oss.
 
     Args:
         num_heads: How many heads there are.
@@ -50,5 +50,5 @@ class SinkAttention(nn.Module):
         value: Float[Tensor, "B H_kv S d_k"],
         mask: Shaped[Tensor, "*axes T S"],
     ) -> Float[Tensor, "B H T d_k"]:
-        """Return the averages of the values; what the sinks take is missing from them."""
+        """Return the averages of the values, minus what the sinks take."""
         return sink_attention(query, key, value, self.sinks, mask)

@@ -5,8 +5,8 @@ Source: Sutskever et al. 2014, Sequence to Sequence Learning with Neural Network
     Bahdanau et al. 2015, https://arxiv.org/abs/1409.0473, appendix A.1.2 (additive, the keys'
     projection kept); Luong et al. 2015, https://arxiv.org/abs/1508.04025 (the other scores, local).
 Ours / theirs: state = s_{t-1} (Bahdanau) or h_t (Luong);  states = h_j, h̄_s;  memory is what is
-    worked out once a sentence
-Differs: all of them plug into the same decoder, so that a comparison has one cause.
+    computed once per sentence
+Differs: all of them plug into the same decoder, so that only the context differs.
 """
 
 from __future__ import annotations
@@ -44,10 +44,10 @@ class Encoded(NamedTuple):
 
 
 class Context(nn.Module):
-    """The part two decoders differ in: `remember` runs once a sentence, `forward` at each step."""
+    """What decoders differ in: `remember` runs once per sentence, `forward` at each step."""
 
     def remember(self, encoded: Encoded) -> Any:
-        """Return whatever can be worked out before the first step."""
+        """Return whatever can be computed before the first step."""
         raise NotImplementedError
 
     def forward(
@@ -58,7 +58,7 @@ class Context(nn.Module):
 
 
 class FixedContext(Context):
-    """The summary at every step, whatever is asked."""
+    """The summary at every step, whatever the query."""
 
     def remember(self, encoded: Encoded) -> Tensor:
         """Keep the summary alone."""
@@ -76,7 +76,7 @@ class AttentionContext(Context):
 
     Args:
         score: `score(query (B, L, d_q), key (B, S, d_k)) -> (B, L, S)`: a function or a module. If
-            it has a method `project`, that is applied to the keys once a sentence.
+            it has a method `project`, that is applied to the keys once per sentence.
     """
 
     def __init__(self, score: Score) -> None:

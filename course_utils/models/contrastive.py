@@ -1,9 +1,9 @@
-"""The contrastive loss of two encoders: each row is to find its partner among all of the batch.
+"""The contrastive loss of two encoders: each row has to find its partner in the whole batch.
 
 Source: Radford et al. 2021, Learning Transferable Visual Models From Natural Language Supervision
     (CLIP), section 2.3 and figure 3, https://arxiv.org/abs/2103.00020
 Ours / theirs: a, b = I_f, T_f before they are normalised;  temperature = 1 / exp(t), as it divides
-Differs: a row of zeros stays zeros, where dividing by its length would give NaN
+Differs: a row of zeros stays zeros, where dividing by its norm would give NaN
 Same contract as: the mean of `F.cross_entropy` over the rows and over the columns of the cosines
 """
 
@@ -25,7 +25,7 @@ def contrastive_loss(
     """Return how badly each row finds its partner, in nats: a mean of both directions.
 
     Args:
-        a: One vector for each pair, of any length.
+        a: One vector for each pair, of any norm.
         b: Its partners, in the same order.
         temperature: Divides the cosines; smaller is sharper.
 
@@ -51,7 +51,7 @@ def _number(temperature: float | Tensor) -> float:
 
 
 def _direction(x: Tensor) -> Tensor:
-    """Return each row at length 1; zeros stay zeros."""
+    """Return each row with norm 1; zeros stay zeros."""
     length = torch.linalg.vector_norm(x, dim=-1, keepdim=True)
     unit: Tensor = x / length.masked_fill(length == 0.0, 1.0)
     return unit

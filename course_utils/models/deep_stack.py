@@ -4,7 +4,7 @@ Source: Xiong et al. 2020, On Layer Normalization in the Transformer Architectur
     https://arxiv.org/abs/2002.04745, who train both orders with and without warm-up
 Ours / theirs: pre_norm = Pre-LN, else Post-LN
 Differs: small, on characters, one rate after the warm-up, gradients not clipped: whatever keeps the
-    training steady besides the order and the warm-up is left out.
+    training stable other than the order and the warm-up is left out.
 """
 
 from __future__ import annotations
@@ -89,8 +89,8 @@ def train_deep_stack(
     Args:
         model: What to train.
         text: Where the windows are cut from.
-        warm_up: Over how many steps the rate rises; 0 begins at its height.
-        learning_rate: That height.
+        warm_up: Over how many steps the rate rises; 0 begins at the peak.
+        learning_rate: The peak.
         batch: Windows in an update.
         **how: steps, seed, progress and watch; see `Training`.
 

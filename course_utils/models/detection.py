@@ -24,7 +24,7 @@ FAR, RARE = 5.0, 0.2  # weight of a distance, and of a query that finds nothing
 
 
 class ReadingLayer(nn.Module):
-    """Queries look at each other, then at the image, then each thinks for itself."""
+    """Self-attention among the queries, cross-attention to the image, then a feed-forward layer."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -55,10 +55,10 @@ class ReadingLayer(nn.Module):
 
 
 class Detector(nn.Module):
-    """Canvases in, for each query the scores of ten digits and nothing, and a centre.
+    """Canvases in; out, for each query, the scores of ten digits and "nothing", and a centre.
 
     Args:
-        alike: Whether all queries begin, and stay, the same.
+        alike: Whether all queries begin the same, and stay so.
     """
 
     def __init__(self, *, alike: bool = False) -> None:
@@ -103,7 +103,7 @@ class Detector(nn.Module):
 
     @torch.no_grad()
     def weights(self, images: Float[Tensor, "B 1 h w"]) -> Float[Tensor, "B Q 6 6"]:
-        """Return where on the canvas each query looks in the last layer."""
+        """Return where on the canvas each query attends in the last layer."""
         last = cast(ReadingLayer, self.layers[-1])
         x, memory = self.states(images)[-2], self.memory(images)
         normed = last.norms[0](x)
@@ -124,7 +124,7 @@ def matched(
         scores: As the detector gives them.
         centres: As the detector gives them.
         scenes: What stands on the canvases.
-        how: "optimal", or "cheapest": each digit takes the query that costs it least.
+        how: "optimal", or "cheapest": each digit takes its cheapest query.
 
     Raises:
         ValueError: `how` is neither.
@@ -144,7 +144,7 @@ def detection_loss(
     scenes: Scenes,
     how: str = "optimal",
 ) -> Float[Tensor, ""]:
-    """Return the loss: names for all queries, and distances for those that got a digit.
+    """Return the loss: classification for all queries, distance for those that got a digit.
 
     Args:
         scores: As the detector gives them.

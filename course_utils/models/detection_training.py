@@ -14,7 +14,7 @@ BATCH, RATE, NEAR = 32, 1e-3, 2.0
 
 
 def judged_scenes(number: int = 300) -> Scenes:
-    """Return canvases with digits that no training shows."""
+    """Return canvases with digits that are not in the training set."""
     digits = load_digits()
     generator = torch.Generator().manual_seed(1_000)
     return scenes(digits.test_images, digits.test_labels, number, generator)
@@ -42,7 +42,7 @@ def train_detector(
 
 @torch.no_grad()
 def judge_detector(model: Detector, seen: Scenes) -> dict[str, float]:
-    """Return the share of digits that a query of their own locates, and of those named as well.
+    """Return the share of digits that a query of their own locates, and the share also classified.
 
     A query says that it found something where "nothing" is not its likeliest answer. Each digit, in
     order, takes the nearest such query that no other has; it is located within 2 pixels.

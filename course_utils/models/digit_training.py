@@ -1,4 +1,4 @@
-"""Train a model on 8 × 8 digits that shift by a pixel, and a convolutional network to compare.
+"""Train a model on 8 × 8 digits shifted by a pixel, and a convolutional network to compare with.
 
 Source: Dosovitskiy et al. 2021, An Image is Worth 16x16 Words, https://arxiv.org/abs/2010.11929,
     which compares a Vision Transformer with convolutional networks
@@ -79,12 +79,12 @@ def train_on_digits(
     steps: int = STEPS,
     progress: Progress = iter,
 ) -> list[float]:
-    """Train in place to name digits; return the loss of each step.
+    """Train in place to classify digits; return the loss of each step.
 
     Args:
         model: Takes images, returns a score for each of ten digits.
         seed: Decides which images are seen, and how they are shifted.
-        steps: Number of updates; 840 are 40 times all images.
+        steps: Number of updates; 840 are 40 epochs.
         progress: Wraps the step numbers, for example in a tqdm bar.
     """
     generator = torch.Generator().manual_seed(seed)
@@ -111,7 +111,7 @@ def share_right(
 
 
 def judge_on_digits(model: nn.Module) -> dict[str, float]:
-    """Return the share of test images named right, as they are and shifted by up to a pixel."""
+    """Return the accuracy on test images, as they are and shifted by up to a pixel."""
     images, labels = load_digits().test_images, load_digits().test_labels
     moved = shifted(images, torch.Generator().manual_seed(1_000))
     return {

@@ -1,7 +1,7 @@
-"""A task of long distances: does this dot have the colour of the marked one, wherever that is?
+"""A long-range task: does this dot have the colour of the marked one, wherever that is?
 
 Source: the block is Wang et al. 2018, Non-local Neural Networks, https://arxiv.org/abs/1711.07971
-Differs: a task of our own, on which a receptive field of 7 × 7 pixels shows its edge
+Differs: a task of our own, on which the limits of a receptive field of 7 × 7 pixels show
 """
 
 from collections.abc import Callable
@@ -31,7 +31,7 @@ def draw_dots(
 
     Returns:
         The images (red, blue, mark), True where a dot has the marked one's colour, and True where
-        there is a dot that must say so: any but the marked one.
+        there is a dot to be judged: any but the marked one.
     """
     check_at_least(1, count=count)
     places = torch.rand(count, SIDE * SIDE, generator=generator).argsort(dim=-1)[:, :DOTS]
@@ -66,7 +66,7 @@ class DotNet(nn.Module):
                 self.W[name] = nn.Parameter(torch.randn(WIDTH, INNER) / WIDTH**0.5)
 
     def forward(self, images: Float[Tensor, "B 3 h w"]) -> Float[Tensor, "B h w"]:
-        """Return a score for each place: positive where the colour is the marked dot's."""
+        """Return a score for each pixel: positive where the colour is the marked dot's."""
         x = F.relu(self.second(F.relu(self.first(images))))
         if self.W:
             x = self.block(x, *self.W.values())
@@ -91,6 +91,6 @@ def train_on_dots(model: nn.Module, **how: Unpack[Training]) -> list[float]:
 
 @torch.no_grad()
 def dots_right(model: nn.Module, images: int = 500) -> float:
-    """Return the share of dots, in images that no training drew, that are right."""
+    """Return the share of dots judged right, in images not drawn in training."""
     drawn, same, asked = draw_dots(images, torch.Generator().manual_seed(1_000))
     return float(((model(drawn) > 0) == same)[asked].double().mean())

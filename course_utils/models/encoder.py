@@ -25,7 +25,7 @@ class Encoder(nn.Module):
         num_symbols: Size of the source's alphabet, marks included.
         width: Width of a state, both directions together.
         embedding: Width of a symbol.
-        bidirectional: Whether half of the width reads from the end.
+        bidirectional: Whether half of the width reads backward.
     """
 
     def __init__(
@@ -41,12 +41,12 @@ class Encoder(nn.Module):
         return self.read(rows_of(self.embed, source, "source"), source != PAD)
 
     def read(self, embedded: Float[Tensor, "B S embedding"], mask: Bool[Tensor, "B S"]) -> Encoded:
-        """Return the same for symbols that are vectors already."""
+        """Return the same for symbols that are already embedded."""
         if not mask.numel() or not bool(mask.any(dim=1).all()):
             raise ValueError(
                 f"every source must hold a symbol, got {mask.sum(dim=1).tolist()} symbols"
             )
-        # Packing stops each sequence at its end, so that the way back starts at a real symbol.
+        # Packing stops each sequence at its end, so the backward direction starts at a real symbol.
         packed = pack_padded_sequence(
             embedded, mask.sum(dim=1), batch_first=True, enforce_sorted=False
         )

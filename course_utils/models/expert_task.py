@@ -1,4 +1,4 @@
-"""Experts on data of eight kinds: who takes what, with and without a loss that balances.
+"""Experts on data of eight kinds: which takes what, with and without a balancing loss.
 
 Source: Fedus et al. 2022, Switch Transformers, section 2.2, https://arxiv.org/abs/2101.03961 (one
     expert, gate from the softmax over all); Jiang et al. 2024, Mixtral of Experts, section 2.1,
@@ -41,7 +41,7 @@ class ExpertTask:
 
 
 def feed_forward(hidden: int) -> nn.Sequential:
-    """Return a layer from the task's width over a hidden one and back."""
+    """Return a feed-forward layer of the task's width."""
     return nn.Sequential(nn.Linear(WIDTH, hidden), nn.GELU(), nn.Linear(hidden, WIDTH))
 
 
@@ -108,7 +108,7 @@ def judge_experts(model: nn.Module, task: ExpertTask, number: int = 4096) -> dic
     Returns:
         "error"; for `Experts` also "balance", the balance loss, "dropped", the share of choices
         that would overflow experts with room for 1.25 times an even share, and "idle", how many
-        experts get less than 1 % of the choices.
+        experts get less than 1% of the choices.
     """
     x, wanted, _ = task.draw(number, torch.Generator().manual_seed(1000))
     out = model(x)

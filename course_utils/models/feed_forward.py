@@ -30,13 +30,13 @@ def feed_forward(
     b_2: Float[Tensor, " d_model"],
     activation: str = "relu",
 ) -> Float[Tensor, "*batch d_model"]:
-    """Widen each token's vector, apply the activation, and return to the width of the stream.
+    """Widen each token's vector, apply the activation, and project back to the stream's width.
 
     Args:
         x: The stream.
-        W_1: Into the hidden layer.
+        W_1: The matrix into the hidden layer.
         b_1: Added there, before the activation.
-        W_2: Back out of it.
+        W_2: The matrix out of it.
         b_2: Added at the end.
         activation: "relu", "gelu" or "gelu_tanh".
 
@@ -58,7 +58,7 @@ def gated_feed_forward(
     W_up: Float[Tensor, "d_model d_ff"],
     W_down: Float[Tensor, "d_ff d_model"],
 ) -> Float[Tensor, "*batch d_model"]:
-    """Widen each token's vector twice, let one half gate the other, and bring it back: SwiGLU.
+    """Widen each token's vector twice, let one gate the other, and project back: SwiGLU.
 
     Args:
         x: The stream.

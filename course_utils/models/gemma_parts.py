@@ -1,4 +1,4 @@
-"""What Gemma 2 and 3 have in other forms than Llama: norms, embedding, and norms after each part.
+"""Where Gemma 2 and 3 differ from Llama: norms, embedding, and norms after each part.
 
 Source: Gemma Team 2024, Gemma 2: Improving Open Language Models at a Practical Size, section 2,
     https://arxiv.org/abs/2408.00118, and its code, modeling_gemma2.py of
@@ -20,7 +20,7 @@ from course_utils.models.gpt_layer import CausalAttention, GPTLayer
 
 
 class CentredNorm(nn.Module):
-    """RMSNorm with the gain 1 + weight: Gemma's weights stand for the distance from 1.
+    """RMSNorm with the gain 1 + weight: Gemma's weights are stored as the difference from 1.
 
     Args:
         width: How wide its rows are.
@@ -32,7 +32,7 @@ class CentredNorm(nn.Module):
         self.weight, self.eps = nn.Parameter(torch.zeros(width)), eps
 
     def forward(self, x: Float[Tensor, "*batch width"]) -> Float[Tensor, "*batch width"]:
-        """Return the rows, brought to one size."""
+        """Return the rows, normalised."""
         return F.rms_norm(x, self.weight.shape, 1 + self.weight, self.eps)
 
 
@@ -45,11 +45,11 @@ class ScaledEmbedding(nn.Embedding):
 
 
 class SandwichLayer(GPTLayer):
-    """A layer that norms what each part returns as well as what it is given.
+    """A layer that normalises each part's output as well as its input.
 
     Args:
         attention: What reads other tokens.
-        feed_forward: What works on each token alone.
+        feed_forward: What processes each token separately.
         norm: Makes a norm; there are four.
     """
 

@@ -1,9 +1,9 @@
-"""Generating text: read the prompt, then one token after the other, each read once.
+"""Generating text: read the prompt, then write one token at a time, reading each once.
 
 Source: Pope et al. 2022, Efficiently Scaling Transformer Inference, section 2,
     https://arxiv.org/abs/2211.05102
 Ours / theirs: reading the prompt = prefill;  each further token = decode
-Differs: a stream hands out every token as soon as it is drawn, and an interrupt ends it; what was
+Differs: a stream yields every token as soon as it is drawn, and an interrupt ends it; what was
     written until then is kept.
 Same contract as: Hugging Face's generate with a cache, where the temperature is 0
 """
@@ -44,7 +44,7 @@ def stream_tokens(
 ) -> Iterator[Int[Tensor, " B"]]:
     """Yield the next token of each sequence as soon as it is drawn.
 
-    An interrupt (the stop button of a notebook) ends the stream like its last token.
+    An interrupt (a notebook's stop button) ends the stream as its last token would.
 
     Args:
         model: What scores the tokens.
@@ -54,7 +54,7 @@ def stream_tokens(
         stop: A token that ends its sequence, and is repeated there while others go on.
         first: How many tokens at the left of each prompt are padding; None means none.
         cache: Holds what was read before the prompt; None is nothing. It may be empty, and of
-            another kind than the model's own.
+            a different kind from the model's own.
         progress: Wraps the numbers of the tokens, for example in a tqdm bar.
         **choice: How a token is drawn: temperature (0 is always the likeliest), top_k, top_p.
 
@@ -94,7 +94,7 @@ def stream_tokens(
 def generate(
     model: GPT, prompt: Int[Tensor, "B P"], num_tokens: int, **options: Any
 ) -> Int[Tensor, "B num_written"]:
-    """Return the tokens that follow; fewer than asked where all stopped or it was interrupted.
+    """Return the tokens that follow; fewer than requested if all stopped or it was interrupted.
 
     Args:
         model: What scores the tokens.
@@ -121,7 +121,7 @@ def left_pad(
 
     Args:
         prompts: Prompts of any lengths.
-        padding: The token that fills the left; no sequence reads it.
+        padding: The token that fills up the left; no sequence reads it.
 
     Raises:
         TypeError: A prompt is not a sequence of ints, or padding is not an int.

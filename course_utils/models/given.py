@@ -1,6 +1,6 @@
-"""Functions handed to a model in the places of the course's own: a learner's answers, for example.
+"""Functions passed to a model instead of the course's own: a learner's answers, for example.
 
-Whatever keeps the contract of the function it replaces fits.
+Anything that keeps the contract of the function it replaces fits.
 """
 
 from collections.abc import Callable
@@ -20,11 +20,11 @@ Attend = Callable[..., Tensor]
 
 
 class GivenPositions(PositionScheme):
-    """A scheme of positions made of functions; what is not given does nothing.
+    """A position scheme made of functions; what is not given does nothing.
 
     Args:
         embed: `embed(x, positions)` returns the stream with what is added to it.
-        turn: `turn(x, positions)` returns queries or keys, turned by their positions.
+        turn: `turn(x, positions)` returns queries or keys, rotated by their positions.
         bias: `bias(query, key, query_positions, key_positions)` returns what is added to the
             scaled scores.
     """
@@ -53,7 +53,7 @@ class GivenPositions(PositionScheme):
         query_positions: Shaped[Tensor, "*B L"],
         key_positions: Shaped[Tensor, "*B S"],
     ) -> tuple[Float[Tensor, "B H L d_k"], Float[Tensor, "B H S d_k"]]:
-        """Return queries and keys, each turned by its position."""
+        """Return queries and keys, each rotated by its position."""
         return self._turn(query, query_positions), self._turn(key, key_positions)
 
     def bias(
@@ -95,10 +95,10 @@ class GivenCache(KVCache):
     def attend(
         self, query: Float[Tensor, "B H T d"], first: Tensor | None = None
     ) -> Float[Tensor, "B H T d"]:
-        """Return what the queries of the last T tokens find.
+        """Return what the queries of the last T tokens read.
 
         Raises:
-            ValueError: `first` is given: `decode_step` knows of no padding.
+            ValueError: `first` is given: `decode_step` does not support padding.
         """
         if first is not None:
             raise ValueError("first must be None where a decode step was handed in, got a tensor")

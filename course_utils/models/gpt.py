@@ -1,4 +1,4 @@
-"""A small GPT: it reads tokens, scores what comes next, and keeps what it read in a cache.
+"""A small GPT: it reads tokens, scores the next one, and keeps what it read in a cache.
 
 Source: Radford et al. 2019, Language Models are Unsupervised Multitask Learners, section 2.3;
     key/value heads and window as in chapter 08, positions as in chapter 07
@@ -40,7 +40,7 @@ from course_utils.validation import (
 
 
 class GPT(nn.Module):
-    """Tokens in; scores for the next token after each of them, and a cache, out.
+    """Tokens in; scores for the token after each of them, and a cache, out.
 
     Args:
         num_tokens: Size of the vocabulary.
@@ -49,14 +49,14 @@ class GPT(nn.Module):
         num_layers: Number of layers.
         max_length: How many learned positions there are, and how many tokens a cache has room for.
         num_kv_heads: Heads of keys and values; None is one for each query head.
-        positions: "learned" adds a vector to each token, "rope" turns queries and keys; or any
-            scheme of positions.
+        positions: "learned" adds a vector to each token, "rope" rotates queries and keys; or any
+            position scheme.
         window: How many tokens a query sees, its own among them; None is all up to its own. The
             cache holds no more either.
         d_ff: Width of the feed-forward layers; None is 4·d_model.
-        attend: `attend(query, key, value, mask)` for tokens that are read without a past, in place
+        attend: `attend(query, key, value, mask)` for tokens that are read without a past, instead
             of torch's attention.
-        mask: `mask(length)` for such tokens, in place of the causal mask, or of the window's.
+        mask: `mask(length)` for such tokens, instead of the causal or window mask.
         cache: Makes the cache of a layer, called as `KVCache` is; see `GivenCache`.
 
     Raises:
@@ -103,7 +103,7 @@ class GPT(nn.Module):
 
     @property
     def longest(self) -> int | None:
-        """The longest sequence that the positions allow; None is any."""
+        """The longest sequence that the positions allow; None is no limit."""
         return self.max_length if isinstance(self.positions, LearnedPositions) else None
 
     def forward(
@@ -112,7 +112,7 @@ class GPT(nn.Module):
         """Return the scores for the token after each of these, and the cache that now holds them.
 
         Args:
-            tokens: The new tokens; with a cache they stand behind those that it holds.
+            tokens: The new tokens; with a cache they come after those that it holds.
             cache: Comes from an earlier call or from `new_cache`, and is extended in place; no
                 gradient passes through it. None starts one.
 
@@ -195,7 +195,7 @@ class GPT(nn.Module):
         return nn.LayerNorm(d_model)
 
     def _feed_forward(self, d_model: int, d_ff: int) -> nn.Module:
-        # GPT-2's GELU is the approximation with tanh.
+        # GPT-2's GELU is the tanh approximation.
         return nn.Sequential(
             linear(d_model, d_ff), nn.GELU(approximate="tanh"), linear(d_ff, d_model)
         )

@@ -3,7 +3,7 @@
 Source: Radford et al. 2019, Language Models are Unsupervised Multitask Learners, section 2.3;
     shared key/value heads: Ainslie et al. 2023, GQA, section 2.2, https://arxiv.org/abs/2305.13245
 Ours / theirs: in_proj = c_attn;  attention_norm, feed_forward_norm = ln_1, ln_2
-Differs: the parts are handed in, so that Llama is the same layer with other parts.
+Differs: the parts are passed in, so that Llama is the same layer with other parts.
 """
 
 from collections.abc import Callable
@@ -42,11 +42,11 @@ def named_positions(
 
 
 def linear(width_in: int, width_out: int, *, bias: bool = True) -> nn.Linear:
-    """Return torch's Linear with its matrix laid out for products with a single row.
+    """Return torch's Linear with its matrix laid out for multiplying a single row.
 
     It is the same function under the same names. But such a product, which is all that a decoding
-    step asks for, reads the whole matrix for few sums, and is faster where the numbers of its
-    longer side lie next to each other: torch's own layout where it narrows, GPT-2's where it does
+    step needs, reads the whole matrix for few sums, and is faster where the matrix is contiguous
+    along its longer side: torch's own layout where it narrows, GPT-2's where it does
     not.
 
     Args:
@@ -71,13 +71,13 @@ class CausalAttention(nn.Module):
         bias: Whether the projection to queries, keys and values adds a bias.
         out_bias: Whether the output projection does; None is as `bias`.
         d_k: Width of a head; None is d_model / num_heads.
-        attend: `attend(query, key, value, mask)`, in place of torch's attention.
-        mask: `mask(length)`, in place of the causal mask, or of the window's.
+        attend: `attend(query, key, value, mask)`, instead of torch's attention.
+        mask: `mask(length)`, instead of the causal or window mask.
 
     Raises:
         TypeError: A number is not an int, or a function cannot be called.
-        ValueError: The query heads do not divide the width, the others not them, or a size is
-            below 1.
+        ValueError: The query heads do not divide the width, the others do not divide them, or a
+            size is below 1.
     """
 
     def __init__(
@@ -117,12 +117,12 @@ class CausalAttention(nn.Module):
         cache: LayerCache | None = None,
         fresh: bool = True,
     ) -> Float[Tensor, "B T d_model"]:
-        """Return what each token finds up to its own place.
+        """Return what each token reads up to its own position.
 
         Args:
             x: The stream of the tokens.
-            scheme: Turns queries and keys.
-            positions: Where the tokens stand.
+            scheme: Rotates queries and keys.
+            positions: The tokens' positions.
             first: How many tokens at the left of each sequence are padding.
             cache: Takes the keys and values, without their gradients.
             fresh: Whether there is nothing before these tokens; otherwise it is in the cache.
@@ -141,13 +141,13 @@ class CausalAttention(nn.Module):
         return self.out_proj(merge_heads(found))  # type: ignore[no-any-return]
 
     def _prepare(self, query: Tensor, key: Tensor) -> tuple[Tensor, Tensor]:
-        """Return queries and keys as they are to be turned."""
+        """Return queries and keys as they are before rotation."""
         return query, key
 
     def _attend_past(self, query: Tensor, cache: LayerCache, first: Tensor | None) -> Tensor:
-        """Return what the newest queries find in a cache that holds their own keys too."""
+        """Return what the newest queries read from a cache that holds their own keys too."""
         if first is not None:
-            return cast(KVCache, cache).attend(query, first)  # a ModelCache has seen to that
+            return cast(KVCache, cache).attend(query, first)  # a ModelCache has checked that
         return cache.attend(query)
 
     def _attend(self, query: Tensor, key: Tensor, value: Tensor, first: Tensor | None) -> Tensor:
@@ -164,7 +164,7 @@ class CausalAttention(nn.Module):
         )  # fmt: skip
 
     def _mask(self, length: int, device: torch.device, always: bool) -> Tensor | None:
-        """Return who may look at whom; None is causal, where nobody asks for the table."""
+        """Return which queries see which keys; None is causal, where no table is needed."""
         if self._given_mask is not None:
             return self._given_mask(length).to(device)
         if self.window is not None and self.window < length:
@@ -173,11 +173,11 @@ class CausalAttention(nn.Module):
 
 
 class GPTLayer(nn.Module):
-    """Attention, then a feed-forward layer; each is normed before it and added to the stream.
+    """Attention, then a feed-forward layer; inputs are normalised, outputs added to the stream.
 
     Args:
         attention: What reads other tokens.
-        feed_forward: What works on each token alone.
+        feed_forward: What processes each token separately.
         norm: Makes a norm; each of the two parts has its own.
     """
 
@@ -191,6 +191,6 @@ class GPTLayer(nn.Module):
     def forward(
         self, x: Float[Tensor, "B T d_model"], *where: object
     ) -> Float[Tensor, "B T d_model"]:
-        """Return the stream after the layer; `where` is what the attention asks for besides."""
+        """Return the stream after the layer; `where` is passed on to the attention."""
         x = x + self.attention(self.attention_norm(x), *where)
         return x + self.feed_forward(self.feed_forward_norm(x))  # type: ignore[no-any-return]

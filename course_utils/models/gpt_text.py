@@ -1,4 +1,4 @@
-"""Training a small GPT on real text, and what a text costs it.
+"""Training a small GPT on real text, and its loss on a text.
 
 Source: the recipe of Radford et al. 2019, Language Models are Unsupervised Multitask Learners, cut
     down to half a minute on one core
@@ -29,7 +29,7 @@ class TokenText:
         tokenizer: Turns text into tokens and back.
         train: Tokens to learn from.
         validation: Tokens to judge by.
-        characters_per_token: How many characters a validation token stands for, on average.
+        characters_per_token: How many characters a validation token has, on average.
     """
 
     tokenizer: BytePairs
@@ -87,14 +87,14 @@ def next_token_loss(
     """Return the mean loss in nats over the text, cut into windows end to end.
 
     Args:
-        model: What guesses.
-        tokens: The text; a rest shorter than a window is left out.
+        model: The model that predicts.
+        tokens: The text; a remainder shorter than a window is left out.
         length: Tokens in a window.
         caches: Makes a cache for a number of windows, which the model then reads them through;
             None reads them without one.
 
     Raises:
-        ValueError: The text is shorter than a window and its last target.
+        ValueError: The text is shorter than a window plus its last target.
     """
     windows = (len(tokens) - 1) // length
     if windows < 1:

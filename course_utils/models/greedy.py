@@ -1,4 +1,4 @@
-"""Greedy decoding with a cache: always the likeliest token, and every token is read once.
+"""Greedy decoding with a cache: always the likeliest token, with every token read once.
 
 Source: Vaswani et al. 2017, Attention Is All You Need, section 3.1 (each step reads the symbols
     generated before), https://arxiv.org/abs/1706.03762; keys and values of those steps are kept as
@@ -27,8 +27,8 @@ def greedy_decode(
     """Return the tokens that follow the prompt if each is the likeliest one.
 
     Args:
-        model: From tokens (B, T) and a cache or None to logits (B, T, V) and the cache with these
-            tokens; V words.
+        model: Maps tokens (B, T) and a cache or None to logits (B, T, V) and the cache with
+            these tokens; V words.
         prompt: What is read first, at least one token; all of one length.
         num_tokens: How many tokens to write.
 

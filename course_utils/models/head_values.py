@@ -1,4 +1,4 @@
-"""What the heads of a small model hand over: their values, read off while the model runs."""
+"""The values of a small model's heads, captured while the model runs."""
 
 from typing import Any, cast
 
@@ -19,8 +19,8 @@ def head_values(
     """Return the values of each layer's heads.
 
     Args:
-        model: Runs once.
-        *inputs: What it is called with.
+        model: Run once.
+        *inputs: The model's inputs.
     """
     found: list[Tensor] = []
 

@@ -1,4 +1,4 @@
-"""Training a small model on segments that repeat, and watching its heads on the way.
+"""Training a small model on segments that repeat, and watching its heads develop.
 
 Source: Olsson et al. 2022, In-context Learning and Induction Heads, https://arxiv.org/abs/2209.11895
 Differs: two layers of attention and nothing else, and less than ten seconds of training
@@ -52,7 +52,7 @@ def train_induction(
         model: What to train.
         steps: Number of updates.
         seed: Decides which segments are seen.
-        distinct: Whether no symbol stands twice in a segment.
+        distinct: Whether no symbol occurs twice in a segment.
         watch: Called before each step with its number, and once after the last.
         progress: Wraps the step numbers, for example in a tqdm bar.
     """
@@ -76,13 +76,13 @@ def train_induction(
 def later_copies_right(
     model: SmallTransformer, keep: Bool[Tensor, "num_layers H"] | None = None, sequences: int = 128
 ) -> float:
-    """Return the share of right predictions where the symbol before was seen once already.
+    """Return the share of right predictions where the previous symbol has been seen before.
 
     The test segments have 20 symbols, none of them twice, and are the same in every call.
 
     Args:
         model: What predicts.
-        keep: True for each head of each layer that may speak; None keeps all.
+        keep: True for each head of each layer that is kept; None keeps all.
         sequences: How many to judge by.
     """
     tokens = judged_segments(sequences)

@@ -1,4 +1,4 @@
-"""Judge a model that writes: each character, the whole answer, and how sure it is.
+"""Judge a model that writes: each character, the whole answer, and its confidence.
 
 Source: exact match and character accuracy of one model, side by side: Schaeffer et al. 2023, Are
     Emergent Abilities of Large Language Models a Mirage?, section 2, https://arxiv.org/abs/2304.15004
@@ -20,12 +20,12 @@ class Judged:
     """What `judge_writing` found.
 
     Attributes:
-        accuracy: Share of the characters that are likeliest where they are right.
-        exact: Share of the answers of which every character is. Greedy writing then gives the same,
+        accuracy: Share of positions at which the right character is the likeliest.
+        exact: Share of answers in which every character is. Greedy decoding then gives the same,
             since it is fed what it wrote.
         confidence: The mean of the largest probability.
         loss: In nats per token, the END of an answer included.
-        gap: How far the largest logit stands above the mean of all, on average.
+        gap: How far the largest logit is above the mean of all, on average.
     """
 
     accuracy: float
@@ -41,7 +41,7 @@ def judge_writing(model: nn.Module, pairs: Pairs) -> Judged:
 
     Args:
         model: `model(source, target)` gives the logits, as `Seq2Seq` and `Transformer` do.
-        pairs: What it is asked.
+        pairs: The questions and their answers.
     """
     logits = model(pairs.source, pairs.target)
     wanted = pairs.target[:, 1:]

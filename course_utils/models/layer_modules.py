@@ -24,7 +24,7 @@ NAMES = ("layer_norm", "feed_forward", "encoder_layer", "decoder_layer")
 
 
 class Norm(nn.LayerNorm):
-    """torch's LayerNorm, in which a function may do the work.
+    """torch's LayerNorm, with a function that may replace it.
 
     Args:
         d_model: Width of the stream.
@@ -36,14 +36,14 @@ class Norm(nn.LayerNorm):
         self._given = given
 
     def forward(self, x: Float[Tensor, "*batch d_model"]) -> Float[Tensor, "*batch d_model"]:
-        """Return the normed stream."""
+        """Return the normalised stream."""
         if self._given is None:
             return super().forward(x)
         return self._given(x, self.weight, self.bias, self.eps)
 
 
 class _Layer(nn.Module):
-    """What both layers have."""
+    """What both layers share."""
 
     def __init__(
         self,
@@ -83,9 +83,9 @@ class EncoderLayer(_Layer):
         d_model: Width of the stream.
         num_heads: Heads of the attention.
         d_ff: Width of the hidden layer.
-        pre_norm: Whether each part reads the normed stream; else each sum is normed.
+        pre_norm: Whether each part reads the normalised stream; else each sum is normalised.
         activation: As `feed_forward` takes it.
-        **functions: In place of the course's own: layer_norm, feed_forward, encoder_layer.
+        **functions: Replace the course's own: layer_norm, feed_forward, encoder_layer.
 
     Raises:
         TypeError: A size is not an int, pre_norm is not a bool, or a function cannot be called.
@@ -106,7 +106,7 @@ class EncoderLayer(_Layer):
 
         Raises:
             TypeError: The stream is not a floating-point tensor, or the mask is not boolean.
-            ValueError: The stream has another width, or the mask does not fit it.
+            ValueError: The stream has the wrong width, or the mask does not fit it.
         """
         check_fed(self.linear1.weight, x=x)
 
@@ -144,14 +144,14 @@ class DecoderLayer(_Layer):
 
         Args:
             x: The stream.
-            memory: What the encoder gave.
+            memory: The encoder's output.
             self_mask: True where a position of the stream may see another.
             cross_mask: True where a position of the stream may see one of the memory.
             looks: Takes the weights of the cross-attention (B, H, L, S), without gradients.
 
         Raises:
             TypeError: A stream is not a floating-point tensor, or a mask is not boolean.
-            ValueError: A stream has another width, or a mask does not fit it.
+            ValueError: A stream has the wrong width, or a mask does not fit it.
         """
         check_fed(self.linear1.weight, x=x, memory=memory)
         if looks is not None:

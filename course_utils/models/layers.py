@@ -4,7 +4,7 @@ Source: Vaswani et al. 2017, Attention Is All You Need, section 3.1 (after),
     https://arxiv.org/abs/1706.03762; Xiong et al. 2020, On Layer Normalization in the Transformer
     Architecture, Table 1 (both), https://arxiv.org/abs/2002.04745
 Ours / theirs: x, memory = decoder's input, encoder's output;  pre_norm = Pre-LN, else Post-LN
-Differs: the parts are handed in, so that one wiring serves every attention, norm and feed-forward
+Differs: the parts are passed in, so that one wiring serves every attention, norm and feed-forward
 Same contract as: torch.nn.TransformerEncoderLayer and TransformerDecoderLayer, whose norm_first is
     pre_norm, without dropout
 """
@@ -28,7 +28,7 @@ def encoder_layer(
     norm_2: Part,
     pre_norm: bool,
 ) -> Float[Tensor, "B L d_model"]:
-    """Return the stream after attention and feed-forward, each added to it and normed.
+    """Return the stream after attention and feed-forward, each added to it and normalised.
 
     Args:
         x: The stream.
@@ -36,7 +36,7 @@ def encoder_layer(
         feed_forward: The feed-forward layer.
         norm_1: The norm that belongs to the attention.
         norm_2: The norm that belongs to the feed-forward layer.
-        pre_norm: Whether the norm is what a part reads; else it is what the sum passes through.
+        pre_norm: Whether a part reads the normalised stream; else its sum is normalised.
 
     Raises:
         TypeError: x is not a floating-point tensor, a part cannot be called, or pre_norm is not a
@@ -63,9 +63,9 @@ def decoder_layer(
 
     Args:
         x: The stream.
-        memory: What the encoder gave, as it is: it is not normed here.
+        memory: The encoder's output, which is not normalised here.
         self_attend: Self-attention, causal already.
-        cross_attend: `cross_attend(x, memory)`, in which x asks.
+        cross_attend: `cross_attend(x, memory)`, with queries made of x.
         feed_forward: The feed-forward layer.
         norms: The norms of the three, in this order.
         pre_norm: As in `encoder_layer`.

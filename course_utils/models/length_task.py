@@ -1,4 +1,4 @@
-"""Train short, test long: tasks on which a model is judged at lengths that it never saw.
+"""Train short, test long: tasks that judge a model at lengths it never saw.
 
 Source: the question of Press et al. 2022, Train Short, Test Long, section 2,
     https://arxiv.org/abs/2108.12409
@@ -26,7 +26,7 @@ Batch = tuple[Int[Tensor, "N L"], Int[Tensor, "N L"]]
 
 @dataclass(frozen=True)
 class LengthTask:
-    """What to predict, at which length it is learnt, and what is judged.
+    """What to predict, at which length it is learned, and what is judged.
 
     Attributes:
         num_tokens: Size of the vocabulary.
@@ -74,7 +74,7 @@ def text_task(
 
 
 def copy_task(*, trained: int = 32, longest: int = 256, sequences: int = 128) -> LengthTask:
-    """Say which of ten symbols stood three places ago, in sequences without any pattern.
+    """Say which of ten symbols came three places ago, in sequences without any pattern.
 
     Args:
         trained: Symbols in a training sequence.
@@ -131,7 +131,7 @@ def judge_on_task(
 
     Args:
         model: Takes tokens and a mask.
-        task: What it learnt.
+        task: What it learned.
         length: How many tokens it reads; the judged ones are the same at every length.
         window: As in training.
 
@@ -142,7 +142,7 @@ def judge_on_task(
     if not task.judged <= length <= longest:
         raise ValueError(f"length must lie between {task.judged} and {longest}, got {length}")
     mask, losses, right = _mask(length, window), [], []
-    few = max(1, 1024 // length)  # the scores of so many stay near the processor
+    few = max(1, 1024 // length)  # the scores of that many fit into the processor's cache
     for tokens, targets in zip(*(part.split(few) for part in task.test), strict=True):
         scores = model(tokens[:, -length:], mask)[:, -task.judged :].flatten(0, 1)
         wanted = targets[:, -task.judged :].flatten()

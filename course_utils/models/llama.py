@@ -30,13 +30,13 @@ class Llama(GPT):
         num_tokens: Size of the vocabulary.
         d_model: Width of the stream.
         num_heads: Query heads of each layer.
-        design: The parts in which a family differs from that.
+        design: The parts in which a family differs from the first Llama.
         **sizes: All others as GPT takes them; d_ff is about 8/3 · d_model in the source. A window
             is that of every layer.
 
     Raises:
-        TypeError: The design is something else.
-        ValueError: Besides what GPT refuses: a window where the design has its own.
+        TypeError: The design is not a Design.
+        ValueError: As GPT; also if a window is given where the design has its own.
     """
 
     def __init__(

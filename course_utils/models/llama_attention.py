@@ -3,7 +3,7 @@
 Source: norms of queries and keys: Henry et al. 2020, Query-Key Normalization for Transformers,
     https://arxiv.org/abs/2010.04245, with RMSNorm as in Qwen 3, https://arxiv.org/abs/2505.09388
 Ours / theirs: query_norm, key_norm = q_norm, k_norm;  scale = query_pre_attn_scalar ** -0.5
-Differs: the scale is a factor on the queries, so that every cache and every kernel serves it
+Differs: the scale is a factor on the queries, so that it works with every cache and kernel
 """
 
 import math
@@ -22,7 +22,7 @@ from course_utils.validation import check_instance
 
 @runtime_checkable
 class ReadableCache(LayerCache, Protocol):
-    """A cache that hands out what it holds: the course's own four do."""
+    """A cache that returns what it holds, as the course's own four do."""
 
     def read(self) -> tuple[Tensor, Tensor, Tensor]:
         """Return keys, values and their positions, in any order."""
@@ -38,7 +38,7 @@ class LlamaAttention(CausalAttention):
         **given: As CausalAttention takes them: attend and mask.
 
     Raises:
-        ValueError: What attends was given, although the design has its own.
+        ValueError: An attention function was given, although the design has its own.
     """
 
     def __init__(self, sizes: Sizes, *, design: Design, kind: LayerKind, **given: Any) -> None:
@@ -60,7 +60,7 @@ class LlamaAttention(CausalAttention):
     def forward(
         self, x: Float[Tensor, "B T d_model"], scheme: PositionScheme, *where: Any
     ) -> Float[Tensor, "B T d_model"]:
-        """Return what each token finds; a layer with positions of its own uses those."""
+        """Return what each token reads; a layer with positions of its own uses those."""
         return super().forward(x, self.positions or scheme, *where)
 
     def _prepare(self, query: Tensor, key: Tensor) -> tuple[Tensor, Tensor]:

@@ -2,8 +2,8 @@
 
 Source: the configuration_*.py of https://github.com/huggingface/transformers
 Ours / theirs: see `read_design`, line by line
-Differs: fields that other code than the model's reads (dropout, tokens, training) are not looked
-    at; a field that would make another model than ours must have the value said here
+Differs: fields that only code outside the model reads (dropout, tokens, training) are not
+    looked at; a field that would make a model unlike ours must have the value given here
 Same contract as: the config classes of transformers
 """
 
@@ -43,7 +43,7 @@ def read_design(config: Config) -> Design:
         config: What the file holds.
 
     Raises:
-        ValueError: The family is another, or a field has a value that ours lacks.
+        ValueError: The family is unknown, or a field has a value that ours does not support.
     """
     family = config["model_type"]
     check_settings(config, SAME_IN_ALL | REQUIRED[family])
@@ -66,7 +66,7 @@ def read_design(config: Config) -> Design:
 
 
 def check_settings(config: Config, allowed: Mapping[str, tuple[Any, ...]]) -> None:
-    """Raise ValueError unless each field has one of the values; left out, it has the first."""
+    """Raise ValueError unless each field has one of the values; if left out, it has the first."""
     for name, values in allowed.items():
         if config.get(name, values[0]) not in values:
             raise ValueError(f"{name} must be {values[0]!r} for our model, got {config[name]!r}")
@@ -95,7 +95,7 @@ def _kinds(config: Config, ropes: Mapping[str, Config]) -> list[LayerKind]:
 
 
 def _pattern(config: Config, layers: int) -> list[str]:
-    """Return the kind of each layer as files without `layer_types` mean it."""
+    """Return the kind of each layer that a file without `layer_types` implies."""
     family, window = config["model_type"], config.get("sliding_window")
     if window is None or (family in ("qwen2", "qwen3") and not config.get("use_sliding_window")):
         return [FULL] * layers

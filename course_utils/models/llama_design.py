@@ -1,8 +1,8 @@
-"""What one family of Llamas has that another has not, as parts that the model is made of.
+"""What distinguishes one family of Llamas from another, as parts that the model is made of.
 
 Source: config.json of each family at Hugging Face, see llama_families.py
 Ours / theirs: eps = rms_norm_eps;  d_k = head_dim;  kinds = layer_types
-Differs: theirs is a file of code per family; here a family is a choice of parts
+Differs: theirs is one source file per family; here a family is a choice of parts
 """
 
 from collections.abc import Callable
@@ -35,7 +35,7 @@ class LayerKind:
 
 @dataclass(frozen=True)
 class Design:
-    """The parts of a family; as it stands, those of the first Llama.
+    """The parts of a family; by default, those of the first Llama.
 
     Attributes:
         d_k: Width of a head; None is d_model / num_heads.
@@ -43,17 +43,17 @@ class Design:
         kinds: What each layer is; they are repeated where there are more layers.
         norm: Makes a norm from a width and eps.
         eps: What every norm adds under its root.
-        head_norm: Makes the norms of queries and of keys from d_k and eps; None is none.
+        head_norm: Makes the norms of queries and of keys from d_k and eps; None for no norm.
         bias: Whether the projection to queries, keys and values adds a bias.
         out_bias: Whether the attention's output projection does.
         scale: Factor on the scores; None is 1/√d_k.
-        attend: Makes from the number of heads what attends, `attend(query, key, value, mask)`;
+        attend: Makes, from the number of heads, the attention `attend(query, key, value, mask)`;
             None is torch's.
-        layer: How norms stand around the two parts of a layer.
+        layer: How norms are placed around the two parts of a layer.
         feed_forward: Makes the feed-forward layer from d_model and d_ff.
         embedding: Makes the embedding from the number of tokens and d_model.
         tied: Whether the output layer uses the weights of the embedding.
-        last_scores: What the scores of the tokens go through at the end; None is nothing.
+        last_scores: A function applied to the tokens' scores at the end, or None.
     """
 
     d_k: int | None = None

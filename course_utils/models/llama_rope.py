@@ -27,11 +27,11 @@ def configured_rope(settings: Settings) -> Callable[[int], RotaryPositions]:
     """Return what makes RoPE from d_k.
 
     Args:
-        settings: What stands under `rope_parameters`: rope_type, rope_theta, and what the type
-            asks for.
+        settings: What is under `rope_parameters`: rope_type, rope_theta, and what the type
+            requires.
 
     Raises:
-        ValueError: The type is another, or it has a setting that ours lacks.
+        ValueError: The type is unknown, or it has a setting that ours does not support.
     """
     kind = settings.get("rope_type", settings.get("type", "default"))
     if kind not in FREQUENCIES:

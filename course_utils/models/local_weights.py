@@ -1,13 +1,13 @@
 """GPT-2 or a kind of Llama from a local folder, as Hugging Face's `save_pretrained` makes it.
 
-No chapter needs it. Whoever has such a folder, for example of gpt2 or of a Qwen 3, can look at real
+No chapter needs it. Anyone with such a folder, for example of gpt2 or a Qwen 3, can look at real
 weights with the same tools; nothing is fetched.
 
 Source: configuration_gpt2.py and configuration_llama.py of
     https://github.com/huggingface/transformers
 Ours / theirs: d_model, num_heads, num_layers, max_length, d_ff = n_embd, n_head, n_layer,
     n_positions, n_inner (GPT-2); hidden_size, ..., max_position_embeddings, intermediate_size
-Differs: what our models do not have is refused by its name, and not left out
+Differs: what our models do not have is refused by name, not ignored
 """
 
 import json
@@ -27,8 +27,8 @@ from course_utils.models.llama_config import check_settings, read_design
 from course_utils.models.llama_families import FAMILIES
 from course_utils.models.llama_weights import from_family
 
-INDEX = "model.safetensors.index.json"  # where the weights are spread over several files
-# Settings that would make another model than ours; left out, they are as said here.
+INDEX = "model.safetensors.index.json"  # if the weights are spread over several files
+# Settings that would make a model unlike ours; if left out, they have these values.
 GPT2_ONLY = {
     "activation_function": ("gelu_new", "gelu_pytorch_tanh"),
     "scale_attn_weights": (True,),

@@ -1,10 +1,10 @@
-"""Bipartite matching: each object gets a query of its own, so that the sum of costs is smallest.
+"""Bipartite matching: each object gets a query of its own, at the smallest total cost.
 
 Source: Carion et al. 2020, End-to-End Object Detection with Transformers (DETR), Eq. 1,
     https://arxiv.org/abs/2005.12872; the usual algorithm is Kuhn 1955, The Hungarian Method for the
     Assignment Problem, https://doi.org/10.1002/nav.3800020109
 Ours / theirs: query = σ̂, cost = L_match
-Differs: all assignments are tried, of the whole batch at once: with few queries that is quicker
+Differs: all assignments are tried, for the whole batch at once: with few queries that is faster
     than the Hungarian algorithm for one sequence after another
 Same contract as: scipy.optimize.linear_sum_assignment on cost[b].T
 """
@@ -45,5 +45,5 @@ def match_queries(cost: Float[Tensor, "B Q T"]) -> Int[Tensor, "B T"]:
 
 @functools.cache
 def _assignments(queries: int, objects: int) -> Tensor:
-    """Return every way to give each object a query of its own, a row each."""
+    """Return every way to give each object a query of its own, one per row."""
     return torch.tensor(list(itertools.permutations(range(queries), objects)))

@@ -4,7 +4,7 @@ Source: Nguyen et al. 2024, Turning Up the Heat: Min-p Sampling for Creative and
     Outputs, section 3, https://arxiv.org/abs/2407.01082
 Ours / theirs: min_p = p_base
 Differs: a ratio that misses min_p by rounding has reached it, as in top_p.py.
-Same contract as: the MinPLogitsWarper of Hugging Face, where no ratio lies on the boundary
+Same contract as: the MinPLogitsWarper of Hugging Face, where no ratio is on the boundary
 """
 
 import math
@@ -23,11 +23,11 @@ def min_p_filter(logits: Float[Tensor, "... V"], min_p: float) -> Float[Tensor, 
 
     Args:
         logits: The scores of all tokens, finite or -inf.
-        min_p: The least ratio that stays; where a model is sure, few tokens reach it.
+        min_p: The smallest ratio that is kept; where a model is sure, few tokens reach it.
 
     Raises:
         TypeError: The logits are not a floating-point tensor, or min_p is not a number.
-        ValueError: The logits have no axis, or min_p does not lie in (0, 1].
+        ValueError: The logits have no axis, or min_p is not in (0, 1].
     """
     check_logits(logits)
     check_share(min_p=min_p)

@@ -3,7 +3,7 @@
 Source: Pope et al. 2022, Efficiently Scaling Transformer Inference, section 2,
     https://arxiv.org/abs/2211.05102
 Ours / theirs: layers = the KV cache of each layer
-Differs: any mixture of the course's caches fits, since all of them append and attend.
+Differs: any mix of the course's caches fits, since all of them append and attend.
 """
 
 import math
@@ -21,7 +21,7 @@ from course_utils.validation import check_instance, check_integers
 
 @runtime_checkable
 class LayerCache(Protocol):
-    """What a layer asks of its cache: KVCache, RollingCache, PagedCache and QuantizedCache."""
+    """What a layer needs of its cache: KVCache, RollingCache, PagedCache and QuantizedCache."""
 
     @property
     def length(self) -> int:
@@ -41,7 +41,7 @@ class LayerCache(Protocol):
         """Keep the keys and values of the next tokens."""
 
     def attend(self, query: Float[Tensor, "B H T d_k"]) -> Float[Tensor, "B H T d_k"]:
-        """Return what the queries of the last tokens find, each among the tokens up to its own."""
+        """Return what the queries of the last tokens read, each from the tokens up to its own."""
 
     def crop(self, length: int) -> None:
         """Forget all tokens but the first `length`."""
@@ -59,7 +59,7 @@ class ModelCache(MovableRows):
             a KVCache and an empty RollingCache can leave them out.
 
     Raises:
-        ValueError: There is no layer, or padding in another cache than these two.
+        ValueError: There is no layer, or padding with a cache other than these two.
     """
 
     def __init__(
@@ -104,9 +104,9 @@ class ModelCache(MovableRows):
 
         Raises:
             TypeError: The length is not an int.
-            ValueError: A layer does not hold so many tokens any more.
+            ValueError: A layer no longer holds that many tokens.
         """
-        # The narrowest window refuses first, so that nothing is cropped then.
+        # The narrowest window goes first, so that nothing is cropped if it refuses.
         for layer in sorted(self.layers, key=lambda one: getattr(one, "window", math.inf)):
             layer.crop(length)
 

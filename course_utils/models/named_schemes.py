@@ -1,9 +1,9 @@
 """The schemes of chapter 07 by name, each at the sizes of its own paper or code.
 
-Source: the files of course_utils/positions, one a scheme
+Source: the files of course_utils/positions, one per scheme
 Differs: sizes that belong to a length (T5's max_distance, Shaw's and DeBERTa's clip) stay as
     published although the models here are small; a learned table gets rows for the longest test,
-    of which training reaches the first ones only
+    of which training only reaches the first
 """
 
 from collections.abc import Callable
@@ -53,7 +53,7 @@ PI: positions interpolated; NTK: the NTK-aware base; llama3: as Llama 3.1, with 
 
 
 def rescaled_rope(name: str, trained: int, target: int) -> RotaryPositions:
-    """Return RoPE as it is stretched from one length to another, none where it is not longer.
+    """Return RoPE stretched from one length to another; unchanged if the target is not longer.
 
     Args:
         name: One of `RESCALED`.

@@ -1,4 +1,4 @@
-"""Norms: each token's vector is brought to one size, over its own features alone.
+"""Norms: each token's vector is normalised over its own features alone.
 
 Source: Ba et al. 2016, Layer Normalization, Eq. 3 and 4, https://arxiv.org/abs/1607.06450; Zhang
     and Sennrich 2019, Root Mean Square Layer Normalization, Eq. 4, https://arxiv.org/abs/1910.07467
@@ -20,7 +20,7 @@ def layer_norm(
     bias: Float[Tensor, " d"],
     eps: float = 1e-5,
 ) -> Float[Tensor, "*batch d"]:
-    """Subtract each row's mean, divide by its spread, then stretch and shift each feature.
+    """Subtract each row's mean, divide by its deviation, then scale and shift each feature.
 
     Args:
         x: The rows, on the last axis.
@@ -43,7 +43,7 @@ def layer_norm(
 def rms_norm(
     x: Float[Tensor, "*batch d"], gain: Float[Tensor, " d"], eps: float = 1e-6
 ) -> Float[Tensor, "*batch d"]:
-    """Divide each row by the root of its mean square, then stretch each feature.
+    """Divide each row by its root mean square, then scale each feature.
 
     Args:
         x: The rows, on the last axis.

@@ -44,10 +44,10 @@ def mask_tokens(
         mask_id: The id of [MASK].
         vocab_size: How many ids there are; a replacement is any of them.
         special: Ids that are never selected, such as [CLS] and padding.
-        generator: Alone decides what is drawn.
+        generator: The only source of randomness.
 
     Raises:
-        TypeError: A kind is wrong.
+        TypeError: A type is wrong.
         ValueError: `tokens` is not two-dimensional, or `vocab_size` is below 1.
     """
     check_integers("B L", tokens=tokens)
@@ -85,7 +85,7 @@ def causal_lm_loss(
 def label_smoothed_loss(
     logits: Float[Tensor, "B T V"], target: Int[Tensor, "B T"], smoothing: float, pad_id: int
 ) -> Float[Tensor, ""]:
-    """Return the mean cross-entropy against a target of which a share goes to all classes alike.
+    """Return the mean cross-entropy against a target of which a share is spread over all classes.
 
     Args:
         logits: Scores of every class.

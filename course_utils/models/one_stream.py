@@ -1,4 +1,4 @@
-"""BERT, GPT and the prefix model: source and target in one stream, told apart by the mask alone.
+"""BERT, GPT and the prefix model: source and target in one stream, distinguished by the mask alone.
 
 Source: Devlin et al. 2019, BERT, section 3, https://arxiv.org/abs/1810.04805; Radford et al. 2018,
     Improving Language Understanding by Generative Pre-Training, section 3.1; Raffel et al. 2020,
@@ -27,10 +27,10 @@ Kind = Literal["bert", "gpt", "prefix"]
 def stream_mask(
     source: Int[Tensor, "B S"], num_target: int, kind: Kind, pad_id: int
 ) -> Bool[Tensor, "B 1 L L"]:
-    """Return who sees whom where the target's positions follow the source's (L = S + T).
+    """Return which positions see which, where the target's follow the source's (L = S + T).
 
     Args:
-        source: What is read; its padding is seen by nobody.
+        source: What is read; no position sees its padding.
         num_target: How many positions follow, T.
         kind: "bert" hides nothing else, "gpt" whatever comes later, "prefix" only what comes later
             in the target: the source is seen by all.
@@ -38,7 +38,7 @@ def stream_mask(
 
     Raises:
         TypeError: The source or a number is not of integers.
-        ValueError: The source has other axes, num_target is negative, or the kind is another.
+        ValueError: The source has other axes, num_target is negative, or the kind is unknown.
     """
     check_integers("B S", source=source)
     check_at_least(0, num_target=num_target)
@@ -101,7 +101,7 @@ class OneStream(TwoTables):
     def forward(
         self, source: Int[Tensor, "B S"], target: Int[Tensor, "B T"]
     ) -> Float[Tensor, "B L num_target"]:
-        """Return the logits of target[:, 1:]; "bert" is told only how many."""
+        """Return the logits of target[:, 1:]; "bert" is given only their number."""
         read = read_by_decoder(source, target)
         if self.kind == "bert":
             self._target(read)  # nothing of it is used, but it must fit

@@ -1,9 +1,9 @@
-"""Other weights for the same text: shuffled ones, and ones sought out to change nothing.
+"""Other weights for the same text: shuffled ones, and ones optimised to change nothing.
 
 Source: Jain and Wallace 2019, Attention is not Explanation, section 4.2, https://arxiv.org/abs/1902.10186
 Ours / theirs: room = ε, total_variation = TVD, divergence = JSD
-Differs: the weights of all documents are sought at once, by Adam on free scores, each document by
-    itself as in the paper
+Differs: the weights of all documents are optimised together, by Adam on free scores, each document
+    by itself as in the paper
 """
 
 import torch
@@ -39,11 +39,11 @@ def total_variation(p: Float[Tensor, "*batch C"], q: Float[Tensor, "*batch C"]) 
 def shuffled_weights(
     weights: Float[Tensor, "B S"], mask: Bool[Tensor, "B S"], generator: torch.Generator
 ) -> Float[Tensor, "B S"]:
-    """Return the same weights, dealt anew to the real words of each document.
+    """Return the same weights, shuffled among the real words of each document.
 
     Args:
         weights: What the model chose.
-        mask: True where a word is real; those must stand on the left.
+        mask: True where a word is real; those must be on the left.
         generator: The only source of randomness.
     """
     order = torch.rand(mask.shape, generator=generator).masked_fill(~mask, 2.0).argsort(dim=-1)
@@ -59,7 +59,7 @@ def adversarial_weights(
     room: float = 0.01,
     steps: int = 250,
 ) -> Float[Tensor, "B S"]:
-    """Return weights as far as possible from the model's own, with the same output.
+    """Return weights as far as possible from the model's own, with nearly the same output.
 
     Args:
         model: Classifies.

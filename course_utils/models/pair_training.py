@@ -1,7 +1,7 @@
 """Train and judge the models that match strips of digits with their captions.
 
 Source: recall at 1 as in Radford et al. 2021, https://arxiv.org/abs/2103.00020
-Differs: 800 numbers to learn from and 200 that no training shows
+Differs: 800 numbers to learn from and 200 that are held out
 """
 
 from typing import Unpack
@@ -95,7 +95,7 @@ def all_scores(model: TwoTowers | Fusion) -> Float[Tensor, "200 200"]:
 
 
 def recall_at_1(scores: Float[Tensor, "N N"]) -> tuple[float, float]:
-    """Return how often a picture finds its caption first, and a caption its picture."""
+    """Return how often a picture ranks its own caption first, and a caption its picture."""
     own = torch.arange(len(scores))
     found = ((scores.argmax(dim=dim) == own).double().mean().item() for dim in (1, 0))
     return next(found), next(found)

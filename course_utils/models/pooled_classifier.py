@@ -22,7 +22,7 @@ class PooledClassifier(nn.Module):
 
     Args:
         encoder: "words" weights each word by itself; "lstm" weights the states of an LSTM that
-            reads in both directions, so that each state knows of all words.
+            reads in both directions, so that each state depends on all words.
 
     Raises:
         ValueError: The encoder is neither.
@@ -50,7 +50,7 @@ class PooledClassifier(nn.Module):
     def encode(
         self, words: Float[Tensor, "B S d"], mask: Bool[Tensor, "B S"]
     ) -> Float[Tensor, "B S d"]:
-        """Return what is averaged; a word that is hidden is nothing to an LSTM either."""
+        """Return what is averaged; a hidden word is invisible to an LSTM too."""
         if self.lstm is None:
             projected: Tensor = self.project(words)
             return projected
@@ -66,7 +66,7 @@ class PooledClassifier(nn.Module):
     def classify(
         self, weights: Float[Tensor, "B S"], vectors: Float[Tensor, "B S d"]
     ) -> Float[Tensor, "B classes"]:
-        """Return the score of each language for these weights, whoever chose them."""
+        """Return the score of each language for these weights, wherever they come from."""
         scores: Tensor = self.out((weights[:, None] @ vectors)[:, 0])
         return scores
 

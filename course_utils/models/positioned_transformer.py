@@ -1,8 +1,8 @@
-"""A small Transformer that takes any scheme of positions, or none.
+"""A small Transformer that takes any position scheme, or none.
 
 Source: Vaswani et al. 2017, section 3, https://arxiv.org/abs/1706.03762, with the norm before each
     part as in Xiong et al. 2020, https://arxiv.org/abs/2002.04745
-Differs: what knows of positions is one exchangeable object, shared by all layers, as T5's bias is;
+Differs: positions are one exchangeable object, shared by all layers, as T5's bias is;
     scores and weights are computed explicitly, since a scheme may add to both
 Same contract as: SmallTransformer, where the scheme is LearnedPositions
 """
@@ -27,7 +27,7 @@ from course_utils.validation import (
 
 
 class PositionedAttention(MultiHeadAttention):
-    """Multi-head self-attention that asks a scheme at three places: turn, bias, value_term."""
+    """Multi-head self-attention that calls a scheme at three places: turn, bias, value_term."""
 
     def heads(
         self,
@@ -36,7 +36,7 @@ class PositionedAttention(MultiHeadAttention):
         scheme: PositionScheme,
         attn_mask: Bool[Tensor, "#B #H #L #L"] | None = None,
     ) -> tuple[Float[Tensor, "B H L L"], Float[Tensor, "B H L d_k"]]:
-        """Return the weights and what each head found with them."""
+        """Return the weights and each head's output."""
         query, key, value = self._project(x, x, x)
         query, key = scheme.turn(query, key, positions, positions)
         scores = query @ key.mT / math.sqrt(query.shape[-1])
@@ -92,7 +92,7 @@ class PositionedTransformer(nn.Module):
         d_model: Width of the stream.
         num_heads: Heads of each layer.
         num_layers: Number of blocks.
-        positions: How it knows where its tokens stand; None is not at all.
+        positions: How it knows where its tokens are; None for not at all.
         d_ff: Width of the feed-forward layers; None is 4·d_model.
     """
 
@@ -131,7 +131,7 @@ class PositionedTransformer(nn.Module):
         Args:
             tokens: The sequences.
             attn_mask: True where a position may attend, in every layer; None hides nothing.
-            positions: Where the tokens stand; None counts from 0.
+            positions: The tokens' positions; None counts from 0.
         """
         return self.read(tokens, attn_mask, positions)[0]
 
@@ -141,9 +141,9 @@ class PositionedTransformer(nn.Module):
         attn_mask: Bool[Tensor, "#B #H #L #L"] | None = None,
         positions: Shaped[Tensor, "*B L"] | None = None,
     ) -> tuple[Float[Tensor, "B L num_tokens"], list[Float[Tensor, "B H L L"]]]:
-        """Return the scores, and each layer's weights as they stand in the scores' graph.
+        """Return the scores, and each layer's weights as part of the scores' graph.
 
-        So the scores' gradient with respect to the weights can be asked for. The arguments are
+        So the scores' gradient with respect to the weights can be computed. The arguments are
         those of `forward`.
         """
         x = embedded(self.token, tokens)

@@ -1,4 +1,4 @@
-"""Which words mattered? The answers of a classifier's weights, and of what needs no weights.
+"""Which words mattered? Answers from a classifier's weights, and from methods without weights.
 
 Source: Abnar and Zuidema 2020, https://arxiv.org/abs/2005.00928 (rollout, flow); Chefer, Gur and
     Wolf 2021, https://arxiv.org/abs/2103.15679 (gradient attention); Jain and Wallace 2019,
@@ -25,7 +25,7 @@ from course_utils.reading import (
 def slopes(
     model: TextClassifier, documents: Documents
 ) -> tuple[list[Tensor], list[Tensor], Tensor]:
-    """Return each layer's weights, the predicted class's slope in them, and gradient × input.
+    """Return each layer's weights, the predicted class's gradient in them, and gradient × input.
 
     Args:
         model: What predicts.
@@ -50,7 +50,7 @@ def slopes(
 def token_rankings(
     model: TextClassifier, documents: Documents, flows: int = 0
 ) -> dict[str, Float[Tensor, "N L"]]:
-    """Return how much each method says that each token counts for the class token's state.
+    """Return how much each token counts for the class token's state, by each method.
 
     Args:
         model: What predicts.

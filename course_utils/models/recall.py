@@ -4,7 +4,7 @@ Source: the task is multi-query associative recall, Arora et al. 2024, Zoology, 
     https://arxiv.org/abs/2312.04927; the mixing of neighbours is the short convolution that they
     give every model
 Differs: all pairs come first, then each key is asked for once, in a new order; no positions are
-    encoded, so a model that learnt on short lists can be asked long ones
+    encoded, so a model trained on short lists can be tested on long ones
 """
 
 from collections.abc import Sequence
@@ -39,10 +39,10 @@ SYMBOLS, LAYERS = 64, 2
 def recall_batch(
     num_pairs: int, sequences: int, generator: torch.Generator
 ) -> tuple[Int[Tensor, "N 3*num_pairs"], Int[Tensor, "N num_pairs"]]:
-    """Draw lists of pairs, with each key asked for once behind them, and the values asked for.
+    """Draw lists of pairs, followed by each key as a query, and the values to recall.
 
     Args:
-        num_pairs: How many pairs a list has; no key stands in it twice.
+        num_pairs: How many pairs a list has; no key occurs in it twice.
         sequences: How many lists to draw.
         generator: The only source of randomness.
 
@@ -61,8 +61,8 @@ def recall_batch(
 class RecallModel(nn.Module):
     """Two layers of attention and feed-forward over the tokens of a recall task.
 
-    What a kind saves or needs, the feed-forward layers get or give: all models have the same number
-    of parameters, to half a unit (64 numbers) a layer.
+    What a kind saves or needs, the feed-forward layers gain or lose: all models have equally many
+    parameters, to half a unit (64 numbers) per layer.
 
     Args:
         kind: "full", "window" (16 keys), "linear" or "latent"; or one of those that keep a state
@@ -76,7 +76,7 @@ class RecallModel(nn.Module):
 
     Raises:
         ValueError: The kind is unknown or shares no heads, heads do not divide each other or the
-            width, or a latent width is missing, odd or not asked for.
+            width, or a latent width is missing, odd or unexpected.
     """
 
     def __init__(

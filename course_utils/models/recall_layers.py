@@ -1,4 +1,4 @@
-"""The layers of the recall model: one frame for attention of any kind and for mixers with a state.
+"""The layers of the recall model: one frame for any kind of attention and for mixers with a state.
 
 Source: the mixing of neighbours is the short convolution of Arora et al. 2024, Zoology, section 3,
     https://arxiv.org/abs/2312.04927
@@ -50,7 +50,7 @@ class _Layer(nn.Module):
             down = nn.Linear(D_MODEL, d_latent, bias=False)  # one for both: all that would be kept
             self.key, self.value = (nn.Sequential(down, _unfolded(d_latent)) for _ in range(2))
             spared = D_MODEL - 3 * d_latent // 2
-        d_ff = 4 * D_MODEL + spared  # the feed-forward layer gets what keys and values leave over
+        d_ff = 4 * D_MODEL + spared  # the feed-forward layer gets what keys and values save
         self.merge = nn.Linear(D_MODEL, D_MODEL, bias=False)
         self.feed_forward = _feed_forward(d_ff)
 
@@ -90,7 +90,7 @@ def _feed_forward(d_ff: int) -> nn.Sequential:
 
 
 def _with_the_one_before(x: Tensor, share: Tensor) -> Tensor:
-    """Return each token with a share of the one before it: the short convolution."""
+    """Return each token blended with the one before it: the short convolution."""
     return x + share * F.pad(x, (0, 0, 1, -1))
 
 

@@ -1,4 +1,4 @@
-"""The repetition penalty: what was written already becomes less likely.
+"""The repetition penalty: tokens that already occurred become less likely.
 
 Source: Keskar et al. 2019, CTRL: A Conditional Transformer Language Model for Controllable
     Generation, section 4.1, https://arxiv.org/abs/1909.05858
@@ -19,7 +19,7 @@ from course_utils.validation import check_float, check_integers, check_positive,
 def penalise_repetition(
     logits: Float[Tensor, "B V"], tokens: Int[Tensor, "B n"], penalty: float
 ) -> Float[Tensor, "B V"]:
-    """Return the logits, those of tokens that occurred made smaller, once however often they did.
+    """Return the logits, lowered for tokens that occurred, once however often they did.
 
     Args:
         logits: The scores of all tokens.

@@ -30,7 +30,7 @@ def token_probabilities(
         logits: The scores of all tokens.
         temperature: Divides the scores: below 1 the likely tokens gain, above 1 the others. 0
             leaves the likeliest token alone, the first of equal ones.
-        top_k: How many of the likeliest tokens stay; None is all. Equal to the last one stay too.
+        top_k: How many of the likeliest tokens are kept; None is all. Ties with the last stay.
         top_p: The fewest likeliest tokens that have at least this share together stay; None is all.
 
     Raises:
@@ -71,14 +71,14 @@ def draw_tokens(
 
     Args:
         logits: The scores of all tokens.
-        generator: The only source of randomness; not asked where the temperature is 0.
+        generator: The only source of randomness; not used where the temperature is 0.
         temperature: As in `token_probabilities`, like the next two.
         top_k: How many of the likeliest tokens stay.
         top_p: The share that stays.
 
     Raises:
         TypeError: As `token_probabilities`.
-        ValueError: As `token_probabilities`, or the logits have not two axes.
+        ValueError: As `token_probabilities`, or the logits do not have two axes.
     """
     chances = token_probabilities(logits, temperature=temperature, top_k=top_k, top_p=top_p)
     if logits.dim() != 2:

@@ -3,7 +3,7 @@
 Source: Vaswani et al. 2017, section 5.3, Eq. 3, https://arxiv.org/abs/1706.03762 (inverse root);
     Loshchilov and Hutter 2017, SGDR, Eq. 5, https://arxiv.org/abs/1608.03983 (cosine)
 Ours / theirs: step = step_num;  warmup = warmup_steps;  peak = η_max
-Differs: the cosine is run through once, without restarts, down to 0.
+Differs: the cosine runs once, without restarts, down to 0.
 """
 
 import math
@@ -29,7 +29,7 @@ def warmup_inverse_sqrt(step: int, d_model: int, warmup: int) -> float:
 
 
 def warmup_cosine(step: int, peak: float, warmup: int, last: int) -> float:
-    """Return a rate that rises evenly to its peak and falls along half a cosine to 0.
+    """Return a rate that rises linearly to its peak and falls along half a cosine to 0.
 
     Args:
         step: The step that is about to be taken.
@@ -38,7 +38,7 @@ def warmup_cosine(step: int, peak: float, warmup: int, last: int) -> float:
         last: The step from which on the rate is 0.
 
     Raises:
-        TypeError: A number is not one, or a step is not an int.
+        TypeError: `peak` is not a number, or a step is not an int.
         ValueError: `step` is negative, `peak` is not positive, or `last` does not come after
             `warmup`.
     """

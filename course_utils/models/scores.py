@@ -40,7 +40,7 @@ class GeneralScore(nn.Module):
 
 
 class ConcatScore(nn.Module):
-    """tanh([q; k] W)·v; the keys meet their half of W at every call.
+    """tanh([q; k] W)·v; the keys are multiplied by their half of W at every call.
 
     Args:
         d_q: Width of a query.
@@ -61,7 +61,7 @@ class ConcatScore(nn.Module):
 
 
 class AdditiveScore(nn.Module):
-    """tanh(q W_q + k W_k)·v, where `project` makes k W_k once a sentence.
+    """tanh(q W_q + k W_k)·v, where `project` makes k W_k once per sentence.
 
     Args:
         d_q: Width of a query.

@@ -47,7 +47,7 @@ class Decoder(nn.Module):
         self.num_features = 2 * width
 
     def start(self, encoded: Encoded) -> Any:
-        """Return what is carried into the first step."""
+        """Return the state carried into the first step."""
         return torch.tanh(self.first(encoded.summary))
 
     def step(
@@ -87,11 +87,11 @@ class LuongDecoder(Decoder):
 
 
 class Written(NamedTuple):
-    """What a model wrote by itself.
+    """What a model wrote.
 
     Attributes:
         tokens: Each row ends with END, then PAD; without START.
-        weights: For each token, what it took from each source symbol; None for a fixed context.
+        weights: Each token's attention to each source symbol; None for a fixed context.
     """
 
     tokens: Int[Tensor, "B L"]
@@ -142,7 +142,7 @@ class Seq2Seq(nn.Module):
         return self.teach(self.encoder(source), target)
 
     def teach(self, encoded: Encoded, target: Int[Tensor, "B T"]) -> Float[Tensor, "B L n"]:
-        """Return the same for a source that is read already."""
+        """Return the same for a source that has already been read."""
         check_integers("B T", target=target)
         check_shape((len(encoded.mask), target.shape[1]), target=target)
         if target.shape[1] < 2:

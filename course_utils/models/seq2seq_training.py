@@ -1,4 +1,4 @@
-"""Train a sequence-to-sequence model, judge it, and ask where its gradient goes."""
+"""Train a sequence-to-sequence model, judge it, and trace where its gradient goes."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ POOL = 32  # batches that are sorted by length together
 
 
 def sequence_loss(logits: Float[Tensor, "B L n"], target: Int[Tensor, "B T"]) -> Float[Tensor, ""]:
-    """Return the mean loss in nats over the target's symbols after START; padding has no part.
+    """Return the mean loss in nats over the target's symbols after START; padding is left out.
 
     Raises:
         TypeError: The logits are not floating, or the target does not hold integers.
-        ValueError: `target` has not one column more, that of START, or a symbol without a logit.
+        ValueError: `target` does not have one more column, that of START, or a symbol has no logit.
     """
     wanted = target[:, 1:].long()
     if logits.shape[:2] != wanted.shape:
@@ -52,13 +52,13 @@ def train_seq2seq(
 
     Args:
         model: What to train: `model(source, target)` gives the logits, as `Seq2Seq` does.
-        pairs: What to learn from, in a new order in each epoch; pairs of like length go together.
+        pairs: What to learn from, reshuffled in each epoch; similar lengths are batched together.
         steps: Number of updates.
         seed: Decides the order of the pairs, and nothing else.
         batch: Pairs in an update.
         learning_rate: The highest rate, reached after a tenth of the steps.
         progress: Wraps the step numbers, for example in a tqdm bar.
-        loss: `loss(logits, target)`, whose target has one column more, that of START.
+        loss: `loss(logits, target)`, whose target has one more column, that of START.
         watch: Called with each loss, for example to draw it.
 
     Returns:
@@ -117,7 +117,7 @@ def token_accuracy(predicted: Int[Tensor, "B L"], target: Int[Tensor, "B T"]) ->
 
     Raises:
         TypeError: The symbols are not integers.
-        ValueError: The shapes do not fit: `target` has one column more, that of START.
+        ValueError: The shapes do not fit: `target` has one more column, that of START.
     """
     check_integers("B L", predicted=predicted)
     check_integers("B T", target=target)
@@ -133,7 +133,7 @@ def token_accuracy(predicted: Int[Tensor, "B L"], target: Int[Tensor, "B T"]) ->
 def source_gradients(model: Seq2Seq, pairs: Pairs, position: int = 0) -> Float[Tensor, "N S"]:
     """Return how strongly the loss of one target symbol pulls at each source symbol.
 
-    It is the length of the gradient that reaches the source symbol's embedding.
+    It is the norm of the gradient that reaches the source symbol's embedding.
 
     Args:
         model: Trained or not.
@@ -157,11 +157,11 @@ def source_gradients(model: Seq2Seq, pairs: Pairs, position: int = 0) -> Float[T
 
 
 def field_mass(weights: Float[Tensor, "N L S"], mask: Bool[Tensor, "N M S"]) -> float:
-    """Return the share of attention that lies inside the mask, over the rows that have one.
+    """Return the share of attention that is inside the mask, over the rows that have one.
 
     Args:
         weights: Alignments; only the first M rows of each are looked at.
-        mask: Where it belongs, as from `course_utils.data.field_mask`; empty rows are left out.
+        mask: Where it should be, as from `course_utils.data.field_mask`; empty rows are left out.
     """
     inside = (weights[:, : mask.shape[1]] * mask).sum(dim=-1)
     return inside[mask.any(dim=-1)].mean().item()

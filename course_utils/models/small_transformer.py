@@ -2,7 +2,7 @@
 
 Source: Vaswani et al. 2017, section 3, https://arxiv.org/abs/1706.03762, with the norm before each
     part as in Xiong et al. 2020, https://arxiv.org/abs/2002.04745, and learned positions
-Differs: the mask is an argument, so one model serves encoders, decoders and their mistakes; single
+Differs: the mask is an argument, so one model serves as encoder, decoder or a faulty one; single
     heads can be left out
 """
 

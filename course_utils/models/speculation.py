@@ -1,11 +1,11 @@
-"""Speculative decoding, one round: which drafted tokens stay, and the one that comes after them.
+"""Speculative decoding, one round: which drafted tokens are kept, and the one that follows them.
 
 Source: Leviathan et al. 2023, Fast Inference from Transformers via Speculative Decoding, section
     2.3 and algorithm 1, https://arxiv.org/abs/2211.17192; Chen et al. 2023, Accelerating Large
     Language Model Decoding with Speculative Sampling, algorithm 2, https://arxiv.org/abs/2302.01318
 Ours / theirs: draft_probs = q;  target_probs = p;  uniforms = r;  num_accepted = n
 Differs: a token is accepted while r < p/q, not <=, so that one of probability 0 never is.
-Same contract as: drawing every token from the target, as far as the law of the text goes
+Same contract as: drawing every token from the target, in distribution
 """
 
 import torch
@@ -23,15 +23,15 @@ def speculative_accept(
     target_probs: Float[Tensor, "K_plus_1 V"],
     uniforms: Float[Tensor, " K_plus_1"],
 ) -> tuple[int, int]:
-    """Return how many of the drafted tokens stay, and the token that follows them.
+    """Return how many of the drafted tokens are kept, and the token that follows them.
 
     Token t stays while uniforms[t] < p_t / q_t. After the first that does not, one is drawn from
     what the target gives more than the draft, max(0, p - q); after all of them, from the target.
 
     Args:
         draft_tokens: What the draft proposes; none is allowed.
-        draft_probs: The probabilities from which it drew each.
-        target_probs: Those of the target at the same places, and at the one behind.
+        draft_probs: The probabilities it drew each from.
+        target_probs: Those of the target at the same positions, and at the next one.
         uniforms: Numbers from 0 up to 1, one for each decision and the last for the draw.
 
     Raises:

@@ -3,8 +3,8 @@
 Source: Leviathan et al. 2023, Fast Inference from Transformers via Speculative Decoding, algorithm
     1 and section 3.1, https://arxiv.org/abs/2211.17192
 Ours / theirs: target, draft = M_p, M_q;  gamma = γ;  acceptance = α
-Differs: α is counted among the guesses that were judged; those behind a refused one are not.
-Same contract as: `generate` of the target, token by token where it is greedy, else in law
+Differs: α is counted among the guesses that were judged; those after a rejected one are not.
+Same contract as: `generate` of the target, token by token where it is greedy, else in distribution
 """
 
 from collections.abc import Callable
@@ -29,7 +29,7 @@ Draft = GPT | Callable[[Int[Tensor, "1 n"]], Float[Tensor, "1 V"]]
 
 
 class Speculated(NamedTuple):
-    """A text, and how it came about.
+    """A text, and how it was produced.
 
     Attributes:
         tokens: What was written, (1, num_tokens).
@@ -51,7 +51,7 @@ class Speculated(NamedTuple):
 
 
 class _Cached:
-    """A model that reads of a growing text only what it has not read yet."""
+    """A model that reads only the unread part of a growing text."""
 
     def __init__(self, model: GPT, room: int) -> None:
         self._model, self._cache = model, model.new_cache(1, room)
@@ -76,7 +76,7 @@ def speculative_decode(
     greedy: bool = False,
     generator: torch.Generator | None = None,
 ) -> Speculated:
-    """Return text of the target, of which a draft guessed a part.
+    """Return text from the target, part of which a draft guessed.
 
     Args:
         target: Decides what is written.
@@ -84,7 +84,7 @@ def speculative_decode(
             of the next one.
         prompt: What the tokens follow.
         num_tokens: How many to write.
-        gamma: How many tokens are guessed before the target is asked.
+        gamma: How many tokens are guessed before the target is called.
         greedy: Whether both always take their likeliest token, instead of drawing one.
         generator: The only source of randomness.
 
@@ -108,7 +108,7 @@ def speculative_decode(
     guess = draft if guesser is None else guesser
     tokens, calls, accepted, refused = prompt, 0, 0, 0
     while (length := tokens.shape[1]) < end:
-        count = min(gamma, end - length - 1)  # one more token comes in any case
+        count = min(gamma, end - length - 1)  # the target always adds one more token
         text, drawn = _guessed(guess, tokens, count, chances, generator)
         p = chances(judge(text)[-count - 1 :])
         q = torch.cat([p[:0], *drawn]).to(p.dtype)
@@ -129,7 +129,7 @@ def _guessed(
     chances: Callable[[Tensor], Tensor],
     generator: torch.Generator | None,
 ) -> tuple[Tensor, list[Tensor]]:
-    """Return the tokens with `count` guesses behind them, and the chances of each guess."""
+    """Return the tokens followed by `count` guesses, and the probabilities each was drawn from."""
     drawn = []
     for _ in range(count):
         drawn.append(chances(guess(tokens)[-1:]))

@@ -1,4 +1,4 @@
-"""Mixers of tokens that keep a state instead of a cache, for the models that recall.
+"""Token mixers that keep a state instead of a cache, for the recall models.
 
 Source: see the files `retention`, `gated_linear`, `delta_rule`, `selective_scan` and `wkv` in
     `attention`
@@ -74,7 +74,7 @@ class GatedLinear(_Heads):
 
 
 class Delta(_Heads):
-    """The delta rule: nothing fades, and each token says how much of its correction is written."""
+    """The delta rule: nothing decays, and each token sets how much of its correction is written."""
 
     def __init__(self, d_model: int, num_heads: int) -> None:
         super().__init__(d_model, num_heads, raw=False)
@@ -104,7 +104,7 @@ class GatedDelta(Delta):
 
 
 class SelectiveSSM(nn.Module):
-    """A selective state space model with 16 numbers per channel and Mamba's gate behind it."""
+    """A selective state space model with 16 numbers per channel, followed by Mamba's gate."""
 
     STATE, RANK = 16, 4
 
@@ -115,7 +115,7 @@ class SelectiveSSM(nn.Module):
         self.delta = nn.Linear(self.RANK, d_model)
         start = torch.exp(torch.empty(d_model).uniform_(math.log(1e-3), math.log(0.1)))
         with torch.no_grad():
-            self.delta.bias.copy_(start + torch.log(-torch.expm1(-start)))  # softplus undone
+            self.delta.bias.copy_(start + torch.log(-torch.expm1(-start)))  # softplus inverted
         self.log_A = nn.Parameter(
             torch.arange(1.0, self.STATE + 1).log().expand(d_model, -1).clone()
         )
@@ -131,7 +131,7 @@ class SelectiveSSM(nn.Module):
 
 
 class WKV(nn.Module):
-    """RWKV-4's mixing over time: three numbers per channel, and a receptance that lets them out."""
+    """RWKV-4's mixing over time: three numbers per channel, and a receptance that gates them."""
 
     def __init__(self, d_model: int) -> None:
         super().__init__()

@@ -1,9 +1,9 @@
-"""Read a text without end through a cache of sinks and a window, turned by place or by position.
+"""Read an endless text through a cache of sinks and a window, rotated by place or by position.
 
 Source: Xiao et al. 2024, Efficient Streaming Language Models with Attention Sinks, section 3.2,
     https://arxiv.org/abs/2309.17453
 Ours / theirs: by_place = "positions within the cache rather than those in the original text"
-Differs: all keys stay in memory, unturned, and each step looks at those that a cache would hold
+Differs: all keys stay in memory, unrotated, and each step reads those that a cache would hold
 """
 
 from typing import cast
@@ -35,8 +35,8 @@ def stream_text(
         model: Its scheme of positions acts on queries and keys alone, as RoPE does.
         tokens: The texts.
         window: How many of the newest keys a query sees, its own among them.
-        num_sinks: How many of the first keys it sees besides.
-        by_place: Whether keys and queries are turned by their place in the cache, as the paper
+        num_sinks: How many of the first keys it also sees.
+        by_place: Whether keys and queries are rotated by their place in the cache, as the paper
             does; otherwise by their position in the text.
 
     Raises:
@@ -69,7 +69,7 @@ def _read_one(
     places: Tensor,
     scheme: PositionScheme,
 ) -> Tensor:
-    """Return the newest token after a block that sees what is held, its key and value kept."""
+    """Return the newest token after a block that reads what is held; its key and value are kept."""
     y = block.attention_norm(x)
     query, key, value = block.attention._project(y, y, y)
     cache[:, :, :, held[-1:]] = torch.stack((key, value))

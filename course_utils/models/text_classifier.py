@@ -1,4 +1,4 @@
-"""A small encoder that tells two languages apart, and hands out what explanations need.
+"""A small encoder that tells two languages apart, and exposes what explanations need.
 
 Source: Devlin et al. 2019, BERT, section 3, https://arxiv.org/abs/1810.04805: a class token in
     front, whose last state is classified
@@ -69,7 +69,7 @@ def train_classifier(
     Args:
         model: What to train.
         score: Takes tokens and mask, returns the score of each language.
-        draw: Draws so many of them.
+        draw: Draws that many of them.
         **how: steps, seed, progress and watch; see `Training`.
     """
 

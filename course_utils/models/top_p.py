@@ -1,11 +1,11 @@
-"""Top-p: the fewest likeliest tokens that hold a share of the probability.
+"""Top-p: the smallest set of likeliest tokens that holds a share of the probability.
 
 Source: Holtzman et al. 2020, The Curious Case of Neural Text Degeneration, section 3.1,
     https://arxiv.org/abs/1904.09751
 Ours / theirs: top_p = p;  the kept tokens = V^(p)
 Differs: a share that misses top_p by rounding has reached it. Sums of probabilities are rounded, so
     that without this it would depend on the dtype how many tokens 0.5 + 0.3 keeps at 0.8.
-Same contract as: the TopPLogitsWarper of Hugging Face, where no share lies on the boundary
+Same contract as: the TopPLogitsWarper of Hugging Face, where no share is on the boundary
 """
 
 import torch
@@ -27,7 +27,7 @@ def top_p_filter(logits: Float[Tensor, "... V"], top_p: float) -> Float[Tensor, 
 
     Raises:
         TypeError: The logits are not a floating-point tensor, or top_p is not a number.
-        ValueError: The logits have no axis, or top_p does not lie in (0, 1].
+        ValueError: The logits have no axis, or top_p is not in (0, 1].
     """
     check_logits(logits)
     check_share(top_p=top_p)
@@ -36,7 +36,7 @@ def top_p_filter(logits: Float[Tensor, "... V"], top_p: float) -> Float[Tensor, 
     chances, order = logits.detach().softmax(-1).sort(dim=-1, descending=True, stable=True)
     # In float64, so that the sum itself adds next to no rounding to that of its terms.
     likelier = F.pad(chances.double().cumsum(-1)[..., :-1], (1, 0))
-    enough = (likelier >= top_p - ROUNDING) & (likelier > 0)  # the likeliest stays in any case
+    enough = (likelier >= top_p - ROUNDING) & (likelier > 0)  # the likeliest is always kept
     return logits.masked_fill(enough.scatter(-1, order, enough), -torch.inf)
 
 

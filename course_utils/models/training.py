@@ -13,7 +13,7 @@ Progress = Callable[[Iterable[int]], Iterable[int]]
 
 
 class Training(TypedDict, total=False):
-    """What the training functions of all models take alike.
+    """The options that all training functions take.
 
     Attributes:
         steps: Number of updates.
@@ -49,9 +49,9 @@ def descend(
         steps: Number of updates.
         learning_rate: The highest rate, reached after a tenth of the steps.
         progress: Wraps the step numbers, for example in a tqdm bar.
-        rate: The rate of each step, counted from 1, as a multiple of `learning_rate`, in place of
+        rate: The rate of each step, counted from 1, as a multiple of `learning_rate`, instead of
             the warm-up and the cosine.
-        clip: The longest gradient that is followed at its full length; None is any.
+        clip: The largest norm of a gradient; longer ones are scaled down. None does not clip.
         watch: Called with each loss, for example to draw it.
 
     Returns:

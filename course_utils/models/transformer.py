@@ -37,18 +37,18 @@ Masks = tuple[Tensor, Tensor, Tensor]
 def transformer_masks(
     source: Int[Tensor, "B S"], target: Int[Tensor, "B T"], pad_id: int
 ) -> tuple[Bool[Tensor, "B 1 1 S"], Bool[Tensor, "B 1 T T"], Bool[Tensor, "B 1 1 S"]]:
-    """Return who sees whom in the encoder, in the decoder, and from the decoder to the encoder.
+    """Return the masks of the encoder, of the decoder, and from the decoder to the encoder.
 
     A key is seen where it is not padding, in the decoder also only up to the query.
 
     Args:
         source: What the encoder reads.
         target: What the decoder reads.
-        pad_id: The number of padding, wherever it stands.
+        pad_id: The id of padding, wherever it is.
 
     Raises:
         TypeError: The tokens or pad_id are not integers.
-        ValueError: The tokens have other axes, or there are not as many of both.
+        ValueError: The tokens have other axes, or their numbers differ.
     """
     check_integers("B S", source=source)
     check_integers("B T", target=target)
@@ -71,7 +71,7 @@ class Transformer(TwoTables):
         num_layers: Layers of the encoder and of the decoder.
         max_length: The longest source and the longest target.
         pre_norm: Whether each part reads the normed stream; else each sum is normed.
-        masks: As `transformer_masks`, and in its place.
+        masks: Replaces `transformer_masks`.
         **options: As EncoderLayer takes them: activation, layer_norm, feed_forward, ...
 
     Raises:
@@ -132,7 +132,7 @@ class Transformer(TwoTables):
         return looks
 
     def step(self, source: Int[Tensor, "1 S"]) -> Callable[[Tensor], Tensor]:
-        """Return what `beam_search` asks for the log-probabilities of the next token.
+        """Return the `step` that `beam_search` takes: log-probabilities of the next token.
 
         Args:
             source: One source, which is read once.

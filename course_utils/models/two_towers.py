@@ -22,7 +22,7 @@ LONGEST = len("three three three")
 
 
 def caption_tokens(captions: list[str]) -> Int[Tensor, "N L"]:
-    """Return each caption's characters as numbers from 1 on, 0 behind its end.
+    """Return each caption's characters as numbers from 1 on, 0 after its end.
 
     Args:
         captions: Digit names with blanks between them.
@@ -65,7 +65,7 @@ class TextTower(nn.Module):
         self.norm = nn.LayerNorm(D_MODEL)
 
     def forward(self, tokens: Int[Tensor, "B L"]) -> Float[Tensor, "B L d"]:
-        """Return a vector for each character; nothing reads what stands behind the end."""
+        """Return a vector for each character; nothing reads what comes after the end."""
         x = embedded(self.token, tokens) + self.positions
         for block in self.blocks:
             x = block(x, (tokens > 0)[:, None, None])
@@ -74,13 +74,13 @@ class TextTower(nn.Module):
 
 
 def mean_of(vectors: Float[Tensor, "B L d"], tokens: Int[Tensor, "B L"]) -> Float[Tensor, "B d"]:
-    """Return the mean over the characters that are there."""
+    """Return the mean over the real characters."""
     there = (tokens > 0).to(vectors.dtype)[..., None]
     return (vectors * there).sum(dim=1) / there.sum(dim=1)
 
 
 class TwoTowers(nn.Module):
-    """One vector for a picture, one for a caption, and a learnt temperature."""
+    """One vector for a picture, one for a caption, and a learned temperature."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -62,7 +62,7 @@ def vit_tokens(
         patch: Side of a patch.
         W_e: Embeds a flattened patch.
         b_e: Added to each embedded patch, not to the class token.
-        class_token: Stands in front of every image.
+        class_token: Comes before every image's patches.
         positions: Row 0 is the class token's, row 1 the first patch's.
 
     Raises:
@@ -89,7 +89,7 @@ class VisionTransformer(nn.Module):
         num_heads: Heads of each layer.
         num_layers: Number of blocks.
         d_ff: Width of the feed-forward layers; None is 4·d_model.
-        channels: Numbers at each place of an image.
+        channels: Numbers per pixel of an image.
         position_std: Standard deviation of the positions before training.
         **functions: What `GivenAttention` takes in place of its own: split, attend, merge.
 

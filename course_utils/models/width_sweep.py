@@ -1,4 +1,4 @@
-"""Train one small Transformer at several widths and read its loss off as the tokens go by.
+"""Train one small Transformer at several widths and read off its loss along the way.
 
 Source: Hoffmann et al. 2022, section 3.3 (losses over sizes and tokens),
     https://arxiv.org/abs/2203.15556; the schedule is Vaswani et al.'s
@@ -62,7 +62,7 @@ def train_at_width(
     Args:
         text: What to learn, and what to be judged by.
         d_model: Width of the model.
-        read_at: After how many steps the loss is read, in ascending order.
+        read_at: After which steps the loss is read, in ascending order.
         seed: Decides the weights and the windows.
         progress: Wraps the step numbers.
         watch: Called with each loss.

@@ -23,11 +23,11 @@ class Functions:
 
 @dataclass(frozen=True)
 class Chosen:
-    """The functions that were asked for.
+    """The functions that were requested.
 
     Attributes:
         references: The course's, by name.
-        own: The learner's, of those that are passed.
+        own: The learner's, for the exercises passed.
         broken: Why a kept file is not used.
     """
 
@@ -50,7 +50,7 @@ class Chosen:
         return said
 
     def count(self) -> str:
-        """Say how many are the learner's."""
+        """Return a sentence on how many are the learner's."""
         total, own = len(self.references), len(self.own)
         if not own:
             return "All parts are the course's"

@@ -1,7 +1,7 @@
 """Answers that passed, kept as files that their writer can open and import.
 
 They lie in a folder beside the journal, one file an exercise. A file is never overwritten without a
-copy: what stood there before and was another text goes on as NAME_1.py, NAME_2.py, and so on.
+copy: an earlier, different text is kept as NAME_1.py, NAME_2.py, and so on.
 """
 
 import linecache
@@ -22,7 +22,7 @@ from course_utils.own.values import NoTextError
 
 
 def folder() -> Path:
-    """Return where the answers lie: beside the journal, and under its name."""
+    """Return where the answers are: beside the journal, and under its name."""
     journal = journal_path()
     return journal.with_name(f"{journal.stem}_answers")
 
@@ -44,7 +44,7 @@ def older_paths(exercise: str) -> list[Path]:
 
 
 def keep(exercise: str, chapter: int, answer: Any) -> str | None:
-    """Keep an answer that passed; say in a sentence why, where that is impossible."""
+    """Keep an answer that passed; if that is impossible, return a sentence that says why."""
     stays = " The one kept before stays." if kept_path(exercise).is_file() else ""
     try:
         text = f'"""My answer to `{exercise}` of chapter {chapter:02d}."""\n\n'
@@ -52,7 +52,7 @@ def keep(exercise: str, chapter: int, answer: Any) -> str | None:
         _function(exercise, text, "<what would be kept>")
     except NoTextError as reason:
         return f"This answer is not kept as a file: {reason}.{stays}"
-    except Exception as error:  # whatever a learner's own lines may raise, or be
+    except Exception as error:  # a learner's own lines may raise anything
         return f"This answer is not kept as a file: alone, it stops with {_told(error)}.{stays}"
     try:
         _write(exercise, text)
@@ -99,7 +99,7 @@ def _write(exercise: str, text: str) -> None:
             copies = older_paths(exercise)
             number = 1 + (int(copies[-1].stem.rpartition("_")[2]) if copies else 0)
             path.with_name(f"{exercise}_{number}.py").write_bytes(path.read_bytes())
-        made = path.with_suffix(".new")  # nobody else writes it: the lock is held
+        made = path.with_suffix(".new")  # nothing else writes it: the lock is held
         with made.open("wb") as file:
             file.write(text.encode())
             file.flush()

@@ -1,6 +1,6 @@
-"""The learner's own functions in place of the course's, and an experiment run with both.
+"""The learner's own functions instead of the course's, and an experiment run with both.
 
-Only here are kept answers ever executed: they are the learner's own code, run by the learner.
+Kept answers are executed only here: they are the learner's own code, run by the learner.
 """
 
 from collections.abc import Callable
@@ -17,10 +17,10 @@ def yours(*names: str) -> "Parts":
     """Return these functions: the learner's own where the exercise is passed, else the course's.
 
     Args:
-        *names: Names of exercises; none at all are those that are passed.
+        *names: Names of exercises; without any, all that are passed.
 
     Raises:
-        KeyError: No exercise has that name; the message lists the near ones.
+        KeyError: No exercise has that name; the message lists similar ones.
     """
     chosen = names or tuple(name for name in places() if kept.kept_path(name).is_file())
     references = {name: find(name).reference for name in chosen}

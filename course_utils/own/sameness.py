@@ -1,4 +1,4 @@
-"""Whether two results of an experiment are the same to rounding, and if not, how they differ."""
+"""Whether two results of an experiment are the same up to rounding, and if not, how they differ."""
 
 import math
 from collections.abc import Mapping
@@ -16,14 +16,14 @@ def difference(
 ) -> str:
     """Return a sentence that says how two results differ, empty where they are the same.
 
-    Tensors and floats are compared to the rounding of the coarser dtype, a Python float as if it
-    came out of float32; everything else exactly, dicts by key, lists and tuples in order.
+    Tensors and floats are compared up to the rounding of the coarser dtype, a Python float as if it
+    came from float32; everything else exactly, dicts by key, lists and tuples in order.
 
     Args:
-        expected: The one result.
-        got: The other.
-        tolerance: A relative difference to use in place of the dtypes'.
-        where: Where in the results these stand.
+        expected: The course's result.
+        got: The learner's.
+        tolerance: A relative difference to use instead of the dtypes' own.
+        where: Where in the results these values are.
     """
     the = f"`{where}`"
     if isinstance(expected, Tensor) and isinstance(got, Tensor):
@@ -67,7 +67,7 @@ def _tensors(expected: Tensor, got: Tensor, tolerance: float | None, where: str)
         one, two = expected.double(), got.double()
         finite = one.isfinite()
         size = float(one[finite].abs().max()) if finite.any() else 1.0
-        near = allowed * max(size, allowed)  # nothing but zeros has no size
+        near = allowed * max(size, allowed)  # all zeros has no size
         wrong = ~torch.isclose(two, one, rtol=allowed, atol=near, equal_nan=True)
     else:
         one, two, wrong = expected, got, expected != got
@@ -82,7 +82,7 @@ def _tensors(expected: Tensor, got: Tensor, tolerance: float | None, where: str)
 
 
 def _apart(got: float, expected: float) -> str:
-    """Return two numbers with as many digits as tell them apart."""
+    """Return two numbers with as many digits as are needed to tell them apart."""
     said = [f"{got:.{digits}g}, not {expected:.{digits}g}" for digits in (6, 10, 17)]
     return next((text for text in said if len(set(text.split(", not "))) > 1), said[-1])
 

@@ -1,4 +1,4 @@
-"""The source of a learner's function, with all that it needs of the notebook it was written in.
+"""The source of a learner's function, with everything it needs from its notebook.
 
 Imports, constants, helper functions and classes are followed by name, as Python would look them up,
 and written out in an order in which they can be run again: the text is a module of its own.
@@ -27,8 +27,8 @@ def module_source(answer: Any, name: str) -> str:
     """Return a module that defines an answer under a name.
 
     Args:
-        answer: A function that somebody wrote.
-        name: What it is to be called.
+        answer: A learner's function.
+        name: The name to give it.
 
     Raises:
         NoTextError: It, or something it needs, cannot be written as text.
@@ -62,7 +62,7 @@ class _Text:
         return "\n\n\n".join(filter(None, [text, *self.definitions])) + "\n"
 
     def add(self, name: str, value: Any) -> None:
-        """Add what makes a name mean this value, and first all that this needs."""
+        """Add what gives a name this value, after everything that needs."""
         if name in self.seen:
             return
         self.seen.add(name)
@@ -122,7 +122,7 @@ def _is_own(module: str | None) -> bool:
 
 
 def _definition(inner: Any) -> tuple[ast.FunctionDef | ast.ClassDef | ast.Lambda, str]:
-    """Return the node that made a function or class, and the text that it stands in."""
+    """Return the node that defines a function or class, and the text that it is in."""
     codes = list(_codes(inner))
     text = "".join(linecache.getlines(codes[0].co_filename)) if codes else ""
     if not text:
@@ -137,7 +137,7 @@ def _definition(inner: Any) -> tuple[ast.FunctionDef | ast.ClassDef | ast.Lambda
 
 
 def _made(node: ast.FunctionDef | ast.ClassDef | ast.Lambda, inner: Any, line: int) -> bool:
-    """Return whether a node made a function whose code begins in a line, or a class with it."""
+    """Return whether a node defines a function whose code begins on a line, or a class with one."""
     if isinstance(node, ast.Lambda):
         return inner.__name__ == "<lambda>" and node.lineno == line
     if node.name != inner.__name__ or isinstance(node, ast.ClassDef) != isinstance(inner, type):
@@ -152,7 +152,7 @@ def _first_line(node: ast.FunctionDef | ast.ClassDef) -> int:
 
 
 def _codes(inner: Any) -> Iterator[CodeType]:
-    """Yield the code of a function, or of the methods that stand in a class."""
+    """Yield the code of a function, or of the methods of a class."""
     for value in [inner] if not isinstance(inner, type) else vars(inner).values():
         made = inspect.unwrap(value) if callable(value) else getattr(value, "fget", None)
         if isinstance(made, FunctionType) and made.__module__ == inner.__module__:
@@ -160,10 +160,10 @@ def _codes(inner: Any) -> Iterator[CodeType]:
 
 
 def looked_up(source: str) -> set[str]:
-    """Return the names that statements, or functions in them, take from around them.
+    """Return the names that statements, or functions in them, take from the enclosing scope.
 
     Raises:
-        SyntaxError: They cannot stand by themselves.
+        SyntaxError: They are not valid on their own.
     """
     tables, names = [symtable.symtable(source, "<answer>", "exec")], set()
     while tables:

@@ -1,4 +1,4 @@
-"""An experiment run with the course's functions and with the learner's, and what came of it."""
+"""An experiment run with the course's functions and with the learner's, and the outcome."""
 
 import time
 import traceback
@@ -22,16 +22,16 @@ _COLOURS = {"→": "#3b78b5", "✓": "#2e8540", "✗": "#c05717"}
 
 @dataclass(frozen=True, repr=False)
 class Run:
-    """What came of an experiment.
+    """The outcome of an experiment.
 
     Attributes:
         chosen: The functions that it ran with.
         course: The result with the course's.
         result: The result with the learner's; where they raised, which `differs` says, the
-            course's once more, so that what is printed from it can be printed.
-        differs: How the two differ, as a sentence; empty where they are equal to rounding.
+            course's again, so that printing from it works.
+        differs: How the two differ, as a sentence; empty if they are equal up to rounding.
         to_blame: What is known of each function that alone changes the result.
-        ratio: How many times the processor time of the course's functions the learner's took; None
+        ratio: The learner's processor time divided by the course's; None
             where that is too short to say.
     """
 
@@ -44,7 +44,7 @@ class Run:
 
     @property
     def equal(self) -> bool:
-        """Whether the results are equal to rounding."""
+        """Whether the results are equal up to rounding."""
         return not self.differs
 
     def _headline(self) -> str:
@@ -94,12 +94,12 @@ def run(chosen: Chosen, experiment: Callable[[Any], Any], tolerance: float | Non
         return result, difference(course, result, tolerance), seconds
 
     result, differs, own_time = tried(*chosen.own)
-    if not differs and course_time < _LONG:  # once more: the first run warms up for the second
+    if not differs and course_time < _LONG:  # again: the first run warms up for the second
         course_time = min(course_time, _timed(experiment, chosen.functions(()))[1])
     ratio = own_time / course_time if min(own_time, course_time) > _SHORT else None
 
     def alone(names: list[str], says: str) -> Iterator[tuple[str, str]]:
-        """Halve a group that differs; yield each name that does so alone, and how."""
+        """Bisect a group that differs; yield each name that differs alone, and how."""
         if len(names) == 1:
             yield names[0], says
             return
@@ -115,7 +115,7 @@ def run(chosen: Chosen, experiment: Callable[[Any], Any], tolerance: float | Non
 
 
 def _timed(experiment: Callable[[Any], Any], functions: Functions) -> tuple[Any, float]:
-    """Return the result and the processor time; the random state is afterwards as it was."""
+    """Return the result and the processor time; the random state is restored afterwards."""
     with torch.random.fork_rng(devices=[]):
         start = time.process_time()
         result = experiment(functions)
@@ -123,15 +123,15 @@ def _timed(experiment: Callable[[Any], Any], functions: Functions) -> tuple[Any,
 
 
 def _judged(name: str, function: Callable[..., Any]) -> str:
-    """Say what the exercise's own check thinks of a function that is to blame."""
+    """Return what the exercise's own check says about a function that is to blame."""
     report = judge(find(name), function)
     if report.passed:
-        return "Its check passes all the same: the experiment asks more of it than the check."
-    return f"Its check does not pass any more: {report.headline}."
+        return "Its check passes nevertheless: the experiment asks more of it than the check."
+    return f"Its check no longer passes: {report.headline}."
 
 
 def _raised(error: Exception) -> str:
-    """Say what was raised, and in which of the learner's functions."""
+    """Return what was raised, and in which of the learner's functions."""
     last = traceback.format_exception_only(error)[-1].strip()
     kept_as = {str(kept.kept_path(name)): name for name in places()}
     frames = [one for one in traceback.extract_tb(error.__traceback__) if one.filename in kept_as]

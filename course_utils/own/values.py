@@ -1,4 +1,4 @@
-"""Values as text: the line that imports one, or what Python reads as one."""
+"""Values as text: the line that imports one, or a literal."""
 
 import math
 import sys
@@ -12,11 +12,11 @@ _NOTHING = object()
 
 
 class NoTextError(ValueError):
-    """There is something that no text can hold; the message says what, as a clause."""
+    """Something cannot be written as text; the message says what, as a clause."""
 
 
 def import_line(name: str, value: Any) -> str | None:
-    """Return the line that imports a value under a name, from the shortest place that has it."""
+    """Return the line that imports a value under a name, from the shortest path that has it."""
     own = getattr(value, "__name__", None) or getattr(value, "__qualname__", None) or name
     home = getattr(value, "__module__", None)
     if not isinstance(own, str):
@@ -34,7 +34,7 @@ def literal(value: Any) -> str:
     """Return a value as Python would read it; `torch` may have to be imported for that.
 
     Raises:
-        NoTextError: It is something that no text can hold.
+        NoTextError: It cannot be written as text.
     """
     kind = type(value)
     if kind is float and not math.isfinite(value):

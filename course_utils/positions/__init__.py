@@ -1,4 +1,4 @@
-"""Ways to tell attention where its tokens stand, one scheme per file."""
+"""Ways to tell attention where its tokens are, one scheme per file."""
 
 from course_utils.positions.alibi import AlibiPositions, alibi_bias, alibi_slopes
 from course_utils.positions.deberta import DebertaPositions, disentangled_scores

@@ -1,4 +1,4 @@
-"""Turning pairs of features in their planes: what both pairings of RoPE and its tables share."""
+"""Rotating pairs of features: what both pairings of RoPE and its tables share."""
 
 import torch
 from jaxtyping import Float, Shaped
@@ -16,27 +16,27 @@ def angles(
 ) -> Float[Tensor, "*axes half_width"]:
     """Return position times frequency, in float64.
 
-    In float32 a product of thousands keeps three or four digits after the point, and the
-    cosine needs the digits after the point.
+    In float32 a product in the thousands keeps three or four decimals, and the cosine
+    depends on the decimals.
     """
     return positions.to(torch.float64).unsqueeze(-1) * frequencies.to(positions.device)
 
 
 def per_head(table: Float[Tensor, "*B L half_width"], x: Tensor) -> Tensor:
-    """Give a table of one row for each token of each sequence the axes of the heads."""
+    """Insert the axis of the heads into a table with a row for each token of each sequence."""
     if table.dim() < 3:
         return table
     return table.view(table.shape[0], *(1 for _ in range(x.dim() - 3)), *table.shape[1:])
 
 
 def turn_interleaved(x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
-    """Turn the pairs (0, 1), (2, 3), ..."""
+    """Rotate the pairs (0, 1), (2, 3), ..."""
     u, v = x[..., 0::2], x[..., 1::2]
     return torch.stack((u * cos - v * sin, u * sin + v * cos), dim=-1).flatten(-2)
 
 
 def turn_split_halves(x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
-    """Turn the pairs (0, d/2), (1, d/2 + 1), ..."""
+    """Rotate the pairs (0, d/2), (1, d/2 + 1), ..."""
     u, v = x.chunk(2, dim=-1)
     return torch.cat((u * cos - v * sin, u * sin + v * cos), dim=-1)
 

@@ -3,10 +3,10 @@
 Source: Press et al. 2022, Train Short, Test Long: Attention with Linear Biases Enables Input Length
     Extrapolation, section 3, https://arxiv.org/abs/2108.12409
 Ours / theirs: slopes = m
-Differs: the last query stands at the last key, so that the same bias serves a cache; a key after
-    the query gets -slope · distance too, for attention that looks both ways.
+Differs: the last query is at the last key, so that the same bias serves a cache; a key after
+    the query gets -slope · distance too, for bidirectional attention.
 Same contract as: BLOOM's slopes at Hugging Face; its bias differs from ours by a constant in each
-    row, which the softmax takes away
+    row, which the softmax cancels
 """
 
 import torch
@@ -42,7 +42,7 @@ def alibi_bias(num_heads: int, num_queries: int, num_keys: int) -> Float[Tensor,
 
     Args:
         num_heads: Number of heads.
-        num_queries: Number of queries; the last one stands at the last key.
+        num_queries: Number of queries; the last one is at the last key.
         num_keys: Number of keys.
 
     Raises:

@@ -1,4 +1,4 @@
-"""DeBERTa's disentangled scores: content with content, content with distance and the reverse.
+"""DeBERTa's disentangled scores: content with content, content with distance, and the reverse.
 
 Source: He et al. 2021, DeBERTa: Decoding-enhanced BERT with Disentangled Attention, section 3.1,
     Eq. 2-4, https://arxiv.org/abs/2006.03654
@@ -39,13 +39,13 @@ def disentangled_scores(
     """Return scale · (q·k + q·K^r + k·Q^r), with the rows for the distance of each pair.
 
     Query i and key j, both counted from 0, take row i - j + max_distance of the two tables, or the
-    first or last row where that lies outside.
+    first or last row where that is out of range.
 
     Args:
         query: What each position asks for.
         key: What each position offers.
-        position_query: What a distance asks of a key: position to content.
-        position_key: What a distance offers to a query: content to position.
+        position_query: The queries of the distances: position to content.
+        position_key: The keys of the distances: content to position.
         max_distance: Half the number of rows.
         scale: Factor on the scores; None is 1/√(3 d_k), for three terms.
 
@@ -105,7 +105,7 @@ class DebertaPositions(PositionScheme):
         query_positions: Shaped[Tensor, "*B L"],
         key_positions: Shaped[Tensor, "*B S"],
     ) -> Tensor:
-        """Return (q·K^r + k·Q^r / √3) / √d_k for each pair, for queries that `turn` returned."""
+        """Return (q·K^r + k·Q^r / √3) / √d_k for each pair, for queries that `turn` has scaled."""
         check_same_dtype("B H length d_k", query=query, key=key)
         check_same_dtype(query=query, table=self.for_keys)
         check_positions(query, query_positions=query_positions)

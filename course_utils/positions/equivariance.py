@@ -26,13 +26,13 @@ def is_permutation_equivariant(
     Args:
         layer: Any function of a batch of sequences.
         x: The sequences.
-        permutation: Which token comes to each place.
+        permutation: Which token moves to each place.
 
     Raises:
         TypeError: layer cannot be called, x is not a floating-point tensor, or the permutation does
             not hold integers.
-        ValueError: x has not three axes or is empty, or the permutation does not hold each place
-            once.
+        ValueError: x does not have three axes or is empty, or the permutation does not hold each
+            place once.
     """
     check_callable(layer=layer)
     check_float("batch length width", x=x)
@@ -45,6 +45,6 @@ def is_permutation_equivariant(
             f"permutation must hold each of 0 to {x.shape[1] - 1} once, got {permutation.tolist()}"
         )
     got, wanted = layer(x[:, permutation]), layer(x)[:, permutation]
-    # Sums in another order differ in their last digits; half of the digits is far from that.
+    # Sums in another order differ in the last digits; half of the digits is a wide margin.
     room = torch.finfo(wanted.dtype).eps ** 0.5 * wanted.abs().max()
     return bool(((got - wanted).abs() <= room).all())

@@ -1,4 +1,4 @@
-"""Learned positions: one free vector for each position up to a longest one.
+"""Learned positions: one free vector per position, up to a maximum length.
 
 Source: Gehring et al. 2017, Convolutional Sequence to Sequence Learning, section 3.1,
     https://arxiv.org/abs/1705.03122; used in BERT and GPT-2
@@ -45,7 +45,7 @@ class LearnedPositions(PositionScheme):
         nn.init.normal_(self.table.weight, std=std)
 
     def embed(self, x: Float[Tensor, "B L d_model"], positions: Shaped[Tensor, "*B L"]) -> Tensor:
-        """Return the stream plus the vectors.
+        """Return the stream plus the position vectors.
 
         Raises:
             TypeError: Positions are not whole numbers.

@@ -1,11 +1,11 @@
-"""The frequencies of Llama 3.1: pairs with long waves are slowed, those with short ones are kept.
+"""The frequencies of Llama 3.1: pairs with long wavelengths are slowed, short ones are kept.
 
 Source: Grattafiori et al. 2024, The Llama 3 Herd of Models, section 3.4.2, https://arxiv.org/abs/2407.21783,
     says how long the context became; the rule is in the released code only:
     https://github.com/meta-llama/llama-models
 Ours / theirs: trained_length = old_context_len;  low_freq_factor, high_freq_factor = 1, 4 in all
     released models;  factor = scale_factor
-Differs: the scores are not multiplied by anything, which YaRN does
+Differs: the scores are not rescaled, as YaRN's are
 Same contract as: transformers' rope type "llama3"
 """
 
@@ -24,16 +24,16 @@ def llama3_frequencies(
     high_freq_factor: float,
     trained_length: int,
 ) -> Float[Tensor, "*axes"]:
-    """Return the frequencies: f, f/factor or a mixture, by the turns that a pair made in training.
+    """Return the frequencies: f, f/factor or a blend, by the rotations a pair made in training.
 
-    A pair with more than `high_freq_factor` turns keeps its frequency, one with fewer than
-    `low_freq_factor` is slowed, and between the two the share that is kept grows with the turns.
+    A pair with more than `high_freq_factor` rotations keeps its frequency, one with fewer than
+    `low_freq_factor` is slowed, and in between the share that is kept grows with their number.
 
     Args:
-        frequencies: Radians a position, above 0, in any order.
+        frequencies: Radians per position, above 0, in any order.
         factor: How many times longer than in training.
-        low_freq_factor: Turns up to which a pair is slowed.
-        high_freq_factor: Turns from which a pair is kept.
+        low_freq_factor: Rotations up to which a pair is slowed.
+        high_freq_factor: Rotations from which a pair is kept.
         trained_length: How many positions the model was trained on.
 
     Raises:

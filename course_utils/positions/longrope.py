@@ -1,10 +1,10 @@
-"""LongRoPE: each pair is slowed by a factor of its own, found by a search, not by a formula.
+"""LongRoPE: each pair is slowed by its own factor, found by search rather than by a formula.
 
 Source: Ding et al. 2024, LongRoPE: Extending LLM Context Window Beyond 2 Million Tokens, section 3,
     https://arxiv.org/abs/2402.13753
 Ours / theirs: slowed_by = λ;  factor = s;  trained_length = L
 Differs: the paper also leaves the first tokens of a text unscaled, which no released model does; a
-    model hands over two lists, one for texts within the trained length and one for longer ones
+    model ships two lists, one for texts within the trained length and one for longer ones
 Same contract as: transformers' rope type "longrope" (Phi-3)
 """
 
@@ -26,7 +26,7 @@ def longrope_frequencies(
 
     Args:
         d_k: Width of a query or key.
-        slowed_by: How many times slower each pair turns: a model's short or its long list.
+        slowed_by: How many times slower each pair rotates: a model's short or its long list.
         base: The base of training.
 
     Raises:
@@ -43,7 +43,7 @@ def longrope_frequencies(
 
 
 def longrope_magnitude(factor: float, trained_length: int) -> float:
-    """Return the factor on turned queries and keys, √(1 + ln factor / ln trained_length).
+    """Return the factor on rotated queries and keys, √(1 + ln factor / ln trained_length).
 
     Args:
         factor: How many times longer than in training.

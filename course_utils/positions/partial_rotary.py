@@ -1,9 +1,9 @@
-"""Partial RoPE: only the first features of each head are turned, the others know no position.
+"""Partial RoPE: only the first features of each head are rotated; the others carry no position.
 
 Source: Black et al. 2022, GPT-NeoX-20B: An Open-Source Autoregressive Language Model, section 2.1,
     https://arxiv.org/abs/2204.06745
 Ours / theirs: width = rotary_ndims, a quarter of the head there
-Differs: what is turned first is cut off by a scheme, so that any of the course's rotations serves
+Differs: a scheme cuts off the features to rotate, so that any of the course's rotations fits
 Same contract as: partial_rotary_factor of transformers' GPT-NeoX and Phi
 """
 
@@ -22,7 +22,7 @@ class PartialRotaryPositions(PositionScheme):
     """RoPE on the first `width` features of queries and keys; the others pass as they are.
 
     Args:
-        width: How many features are turned, even.
+        width: How many features are rotated, even.
         base: The base of the frequencies, base^(-2i/width).
         **table: What else `RopeTable` takes: pairing, frequencies, magnitude.
 
@@ -42,10 +42,10 @@ class PartialRotaryPositions(PositionScheme):
         query_positions: Shaped[Tensor, "*B L"],
         key_positions: Shaped[Tensor, "*B S"],
     ) -> tuple[Tensor, Tensor]:
-        """Return queries and keys, the first features of each turned by its position.
+        """Return queries and keys, the first features of each rotated by its position.
 
         Raises:
-            ValueError: A head is narrower than what is to be turned.
+            ValueError: A head is narrower than the features to rotate.
         """
         check_float("... length width", query=query, key=key)
         narrow = min(query.shape[-1], key.shape[-1])

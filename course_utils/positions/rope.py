@@ -1,13 +1,13 @@
-"""Rotary position embedding (RoPE): queries and keys are turned by their positions.
+"""Rotary position embedding (RoPE): queries and keys are rotated by their positions.
 
 Source: Su et al. 2021, RoFormer: Enhanced Transformer with Rotary Position Embedding, Eq. 13-15
     and 34, https://arxiv.org/abs/2104.09864
 Ours / theirs: positions = m, n;  base^(-2i/d_k) = θ_i with i from 1;  (u, v) = (x_{2i-1}, x_{2i})
 Differs: i counts from 0. RoFormer pairs neighbours, as `rope_interleaved`; GPT-NeoX and Llama's
     weights at Hugging Face pair feature i with i + d_k/2, as `rope_split_halves`. The two are one
-    mechanism with the features in another order, see rope_pairings.py. Values are never turned.
+    mechanism with the features in another order, see rope_pairings.py. Values are never rotated.
 Same contract as: Hugging Face's apply_rotary_pos_emb of Llama (split halves) and of Cohere
-    (interleaved); GPT-NeoX turns only the first features of each head
+    (interleaved); GPT-NeoX rotates only the first features of each head
 """
 
 from typing import Any
@@ -30,12 +30,12 @@ from course_utils.validation import check_even, check_float, check_positions, ch
 def rope_interleaved(
     x: Float[Tensor, "B H L d_k"], positions: Shaped[Tensor, "*B L"], base: float = 10000.0
 ) -> Float[Tensor, "B H L d_k"]:
-    """Return queries or keys with each pair (2i, 2i+1) turned by position · base^(-2i/d_k).
+    """Return queries or keys with each pair (2i, 2i+1) rotated by position · base^(-2i/d_k).
 
     Args:
         x: Queries or keys.
-        positions: Where each token stands, for all sequences or for each; whole or real numbers.
-        base: The last pairs turn nearly `base` times slower than the first.
+        positions: Each token's position, for all sequences or for each; whole or real numbers.
+        base: The last pair rotates nearly `base` times slower than the first.
 
     Raises:
         TypeError: x is not a floating-point tensor, or positions are not numbers.
@@ -47,7 +47,7 @@ def rope_interleaved(
 def rope_split_halves(
     x: Float[Tensor, "B H L d_k"], positions: Shaped[Tensor, "*B L"], base: float = 10000.0
 ) -> Float[Tensor, "B H L d_k"]:
-    """Return queries or keys with each pair (i, i + d_k/2) turned by position · base^(-2i/d_k).
+    """Return queries or keys with each pair (i, i + d_k/2) rotated by position · base^(-2i/d_k).
 
     Arguments and errors are as in `rope_interleaved`.
     """
@@ -55,7 +55,7 @@ def rope_split_halves(
 
 
 class RotaryPositions(PositionScheme):
-    """RoPE as a scheme: every layer turns its queries and keys.
+    """RoPE as a scheme: every layer rotates its queries and keys.
 
     Args:
         d_k: Width of a query or key.
@@ -74,7 +74,7 @@ class RotaryPositions(PositionScheme):
         query_positions: Shaped[Tensor, "*B L"],
         key_positions: Shaped[Tensor, "*B S"],
     ) -> tuple[Tensor, Tensor]:
-        """Return queries and keys, each turned by its position."""
+        """Return queries and keys, each rotated by its position."""
         return self.table.turn(query, query_positions), self.table.turn(key, key_positions)
 
 

@@ -1,9 +1,9 @@
-"""Attention with RoPE: queries and keys are turned, values are not.
+"""Attention with RoPE: queries and keys are rotated, values are not.
 
 Source: Su et al. 2021, RoFormer, Eq. 16, https://arxiv.org/abs/2104.09864
 Ours / theirs: query_positions, key_positions = m, n
-Differs: queries and keys have positions of their own, so that a decoder can go on after a cache.
-Same contract as: scaled_dot_product_attention on queries and keys turned by rope_interleaved
+Differs: queries and keys have positions of their own, so that a decoder can continue from a cache.
+Same contract as: scaled_dot_product_attention on queries and keys rotated by rope_interleaved
 """
 
 from jaxtyping import Float, Shaped
@@ -27,8 +27,8 @@ def rope_interleaved_attention(
         query: What each position asks for.
         key: What each position offers.
         value: What each position passes on.
-        query_positions: Where each query stands.
-        key_positions: Where each key stands.
+        query_positions: Each query's position.
+        key_positions: Each key's position.
         base: The base of the frequencies.
 
     Raises:

@@ -19,7 +19,7 @@ def to_split_halves(
 ) -> Shaped[Tensor, "..."]:
     """Reorder the features of each head from pairs (2i, 2i+1) to pairs (i, i + d_k/2).
 
-    Done to the projections of queries and of keys, it turns a model with one pairing into the
+    Applied to the projections of queries and keys, it converts a model with one pairing into the
     same model with the other.
 
     Args:

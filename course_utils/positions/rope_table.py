@@ -1,9 +1,9 @@
-"""Cosines and sines of RoPE, made once for the positions seen so far, with any frequencies.
+"""RoPE's cosines and sines, computed once for the positions seen so far, with any frequencies.
 
 Source: Su et al. 2021, RoFormer, Eq. 34, https://arxiv.org/abs/2104.09864
 Ours / theirs: frequencies = θ
 Differs: the table grows when a later position comes, and is not a buffer: a model cast to bfloat16
-    would cast a buffer too, and then position 257 could not be told from 256.
+    would cast a buffer too, and then position 257 would equal 256.
 Same contract as: rope_interleaved and rope_split_halves, position by position
 """
 
@@ -27,11 +27,11 @@ Pairing = Literal["interleaved", "split halves"]
 
 
 def rope_frequencies(d_k: int, base: float = 10000.0) -> Float[Tensor, " half_width"]:
-    """Return base^(-2i/d_k) for each pair i: radians a position, in float64.
+    """Return base^(-2i/d_k) for each pair i: radians per position, in float64.
 
     Args:
         d_k: Width of a query or key.
-        base: The first pair turns 1 radian a position, the last nearly 1/base.
+        base: The first pair rotates by 1 radian per position, the last by nearly 1/base.
 
     Raises:
         TypeError: The width is not an int.
@@ -43,15 +43,15 @@ def rope_frequencies(d_k: int, base: float = 10000.0) -> Float[Tensor, " half_wi
 
 
 class RopeTable:
-    """Turns queries and keys, and remembers the cosines and sines of whole positions.
+    """Rotates queries and keys, and remembers the cosines and sines of whole positions.
 
     Args:
         d_k: Width of a query or key.
         base: The base of the frequencies.
         pairing: "interleaved" or "split halves".
-        frequencies: Radians a position for each pair, in place of the base's own: how positions
+        frequencies: Radians per position for each pair, instead of the base's own: how positions
             are interpolated, and what YaRN changes.
-        magnitude: Factor on the turned vectors (YaRN's; 1 elsewhere).
+        magnitude: Factor on the rotated vectors (YaRN's; 1 elsewhere).
 
     Raises:
         TypeError: A size or magnitude is not a number, or the frequencies are not a floating-point
@@ -83,15 +83,15 @@ class RopeTable:
     def turn(
         self, x: Float[Tensor, "B H L d_k"], positions: Shaped[Tensor, "*B L"]
     ) -> Float[Tensor, "B H L d_k"]:
-        """Return queries or keys, turned by their positions.
+        """Return queries or keys, rotated by their positions.
 
         Args:
             x: Queries or keys.
-            positions: Where each token stands; whole numbers from 0 are looked up, others computed.
+            positions: Each token's position; whole numbers from 0 are looked up, others computed.
 
         Raises:
             TypeError: x is not a floating-point tensor, or positions are not numbers.
-            ValueError: The width is another, or positions do not fit.
+            ValueError: The width is wrong, or positions do not fit.
         """
         check_float(x=x)
         if x.dim() < 2 or x.shape[-1] != self.d_k:
@@ -108,7 +108,7 @@ class RopeTable:
         last = int(positions.max())
         place = (x.device, x.dtype)
         if place not in self._rows or last >= len(self._rows[place][0]):
-            # Twice as far as asked: a decoder that goes on by one makes few tables.
+            # Twice as far as needed, so that decoding one token at a time rarely makes a new table.
             every = torch.arange(2 * (last + 1), device=x.device)
             self._rows[place] = self._made(every, x.dtype)
         cos, sin = self._rows[place]

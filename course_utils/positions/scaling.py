@@ -1,4 +1,4 @@
-"""Reading further than RoPE was trained: positions pressed together, or another base.
+"""Reading further than RoPE was trained: positions compressed, or another base.
 
 Source: Chen et al. 2023, Extending Context Window of Large Language Models via Positional
     Interpolation, Eq. 4, https://arxiv.org/abs/2306.15595;
@@ -27,7 +27,7 @@ from course_utils.validation import (
 def interpolate_positions(
     positions: Shaped[Tensor, "*axes"], trained_length: int, target_length: int
 ) -> Float[Tensor, "*axes"]:
-    """Return positions pressed into the trained range: times trained/target where that is below 1.
+    """Return positions compressed into the trained range: times trained/target if that is below 1.
 
     Args:
         positions: Whole or real numbers.
@@ -47,7 +47,7 @@ def interpolate_positions(
 
 
 def ntk_base(base: float, d_k: int, factor: float) -> float:
-    """Return the base with which the last pair of RoPE turns `factor` times slower.
+    """Return the base with which RoPE's last pair rotates `factor` times slower.
 
     Args:
         base: The base of training.

@@ -1,4 +1,4 @@
-"""One face for every way to tell a model where its tokens stand.
+"""One interface for every way to tell a model where its tokens are.
 
 A scheme can act at four places, and each scheme acts at one or two of them:
 
@@ -19,8 +19,8 @@ from course_utils.validation import check_real
 class PositionScheme(nn.Module):
     """No positions at all; a scheme overrides the places where it acts.
 
-    Positions are (L,), the same for all sequences, or (B, L), and count from anywhere, so that a
-    model that reads on after a cache passes the true ones.
+    Positions are (L,), the same for all sequences, or (B, L), and may start anywhere, so a
+    model that continues from a cache passes the true ones.
     """
 
     def embed(
@@ -36,7 +36,7 @@ class PositionScheme(nn.Module):
         query_positions: Shaped[Tensor, "*B L"],
         key_positions: Shaped[Tensor, "*B S"],
     ) -> tuple[Float[Tensor, "B H L d_k"], Float[Tensor, "B H S d_k"]]:
-        """Return queries and keys, each turned by its position."""
+        """Return queries and keys, each rotated by its position."""
         return query, key
 
     def bias(
@@ -65,12 +65,12 @@ def relative_positions(
     """Return key minus query for each pair: (L, S), or (B, 1, L, S) where sequences differ.
 
     Args:
-        query_positions: Where each query stands.
-        key_positions: Where each key stands.
+        query_positions: Each query's position.
+        key_positions: Each key's position.
 
     Raises:
         TypeError: Positions are not tensors of numbers.
-        ValueError: They have neither the axes (length) nor (batch, length).
+        ValueError: Their axes are neither (length) nor (batch, length).
     """
     for name, given in (("query_positions", query_positions), ("key_positions", key_positions)):
         check_real(**{name: given})

@@ -1,4 +1,4 @@
-"""Shaw's relative positions: a learned vector for each clipped distance, met by keys and values.
+"""Shaw's relative positions: a learned vector for each clipped distance, added to keys and values.
 
 Source: Shaw et al. 2018, Self-Attention with Relative Position Representations, Eq. 3-5,
     https://arxiv.org/abs/1803.02155
@@ -66,7 +66,7 @@ def shaw_values(
 ) -> Float[Tensor, "B H L d_v"]:
     """Return what is added to the average of the values: Σ_j w_ij a_ij.
 
-    The weights say how much each query takes from each key. All else is as in
+    The weights say how much each query takes from each key. Everything else is as in
     `shaw_scores`.
     """
     check_float(weights=weights)
@@ -81,7 +81,7 @@ def shaw_values(
 
 
 class ShawPositions(PositionScheme):
-    """Adds to scores and values what a learned vector for each clipped distance says.
+    """Adds a learned vector for each clipped distance to scores and values.
 
     Args:
         d_k: Width of a query, key or value.
@@ -143,7 +143,7 @@ def _row(query_positions: Tensor, key_positions: Tensor, max_distance: int) -> T
 
 
 def _met(query: Tensor, table: Tensor, row: Tensor) -> Tensor:
-    met = query @ table.mT  # (..., L, 2k + 1): every query with every vector
+    met = query @ table.mT  # (..., L, 2k + 1): the product of every query with every vector
     return met.gather(-1, row.expand(*met.shape[:-2], *row.shape[-2:]))
 
 

@@ -57,7 +57,7 @@ def t5_bucket(
         )
     far = distance.clamp(min=num_exact).double() / num_exact
     share = far.log() / math.log(max_distance / num_exact)
-    # A distance at which a bucket begins must not fall below it by rounding.
+    # A distance at which a bucket begins must not be rounded below it.
     wide = num_exact + (share * (num_buckets - num_exact) + 1e-9).long()
     return first + torch.where(distance < num_exact, distance, wide.clamp(max=num_buckets - 1))
 
@@ -97,7 +97,7 @@ class T5Positions(PositionScheme):
         query_positions: Shaped[Tensor, "*B L"],
         key_positions: Shaped[Tensor, "*B S"],
     ) -> Tensor:
-        """Return the number of each pair's bucket, for each head."""
+        """Return the bias of each pair's bucket, for each head."""
         check_same_dtype(query=query, table=self.table.weight)
         steps = relative_positions(query_positions, key_positions)
         numbers = self.table(t5_bucket(steps, *self.sizes)).movedim(-1, -3)

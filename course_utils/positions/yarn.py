@@ -1,10 +1,10 @@
-"""YaRN: slow pairs of RoPE are interpolated, fast ones left alone, and the scores sharpened.
+"""YaRN: slow pairs of RoPE are interpolated, fast ones left alone, and the scores are sharpened.
 
 Source: Peng et al. 2023, YaRN: Efficient Context Window Extension of Large Language Models,
     sections 3.2-3.4, https://arxiv.org/abs/2309.00071
 Ours / theirs: factor = s;  trained_length = L;  fast, slow = β, α;  magnitude = √(1/t)
-Differs: between fast and slow pairs the mix is linear in the number of the pair, as in the authors'
-    code and in transformers; the paper's Eq. 18 makes it linear in the number of turns.
+Differs: between fast and slow pairs the blend is linear in the pair's index, as in the authors'
+    code and in transformers; the paper's Eq. 18 makes it linear in the number of rotations.
 Same contract as: transformers' rope type "yarn"
 """
 
@@ -28,16 +28,16 @@ def yarn_frequencies(
     slow: float = 1.0,
     truncate: bool = True,
 ) -> Float[Tensor, " half_width"]:
-    """Return the frequencies: pairs with few turns in the trained range are slowed by `factor`.
+    """Return the frequencies: pairs with few rotations in the trained range are slowed by `factor`.
 
     Args:
         d_k: Width of a query or key.
         factor: How many times longer than in training.
         trained_length: How many positions the model was trained on.
         base: The base of training.
-        fast: Pairs that make at least so many turns in the trained range stay as they are.
-        slow: Pairs that make at most so many are interpolated like linear scaling does.
-        truncate: Whether the ramp begins and ends at a whole pair; gpt-oss does without.
+        fast: Pairs that make at least this many turns in the trained range stay as they are.
+        slow: Pairs that make at most this many are interpolated, as by linear scaling.
+        truncate: Whether the ramp begins and ends at a whole pair; gpt-oss does not.
 
     Raises:
         TypeError: A size is not an int, or another argument is not a number, or
@@ -68,7 +68,7 @@ def yarn_frequencies(
 
 
 def yarn_magnitude(factor: float) -> float:
-    """Return the factor on turned queries and keys, 0.1 · ln(factor) + 1; scores get its square.
+    """Return the factor on rotated queries and keys, 0.1 · ln(factor) + 1; scores get its square.
 
     Args:
         factor: How many times longer than in training.

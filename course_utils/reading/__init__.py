@@ -1,4 +1,4 @@
-"""Reading attention: what its weights can be made to say, and what to hold that against."""
+"""Interpreting attention: what its weights can be made to say, and what to compare that with."""
 
 from course_utils.reading.effective import effective_attention
 from course_utils.reading.entropy import attention_entropy

@@ -1,4 +1,4 @@
-"""The check of what rollout, flow and gradient attention are given: weights, layer by layer."""
+"""The check of the input to rollout, flow and gradient attention: weights, layer by layer."""
 
 from collections.abc import Sequence
 

@@ -17,14 +17,14 @@ from course_utils.validation import check_same_dtype
 def effective_attention(
     weights: Float[Tensor, "*batch L S"], value: Float[Tensor, "*batch S d_v"]
 ) -> Float[Tensor, "*batch L S"]:
-    """Return each row of weights without the part that no output shows.
+    """Return each row of weights without the part that cannot affect the output.
 
     It is the row projected onto the column space of the values, so that the output stays as it is.
     Its entries may be negative, and its rows need not sum to 1.
 
     Args:
         weights: What each query takes from each key.
-        value: What each key hands over; of any rank.
+        value: What each key passes on; of any rank.
 
     Raises:
         TypeError: They are not floating-point tensors of one dtype.
@@ -42,7 +42,7 @@ def effective_attention(
     with torch.no_grad():
         wide = value.to(torch.promote_types(value.dtype, torch.float32))
         basis, sizes, _ = torch.linalg.svd(wide, full_matrices=False)
-        # What is left of a direction by rounding alone does not count: numpy's own limit.
+        # Directions left over by rounding alone do not count: numpy's own limit.
         least = sizes[..., :1] * max(value.shape[-2:]) * torch.finfo(wide.dtype).eps
         basis = basis * (sizes > least).unsqueeze(-2)
         effective: Tensor = weights.to(wide.dtype) @ basis @ basis.mT

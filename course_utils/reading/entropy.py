@@ -26,6 +26,6 @@ def attention_entropy(weights: Float[Tensor, "*batch L S"]) -> Float[Tensor, "*b
         ValueError: They have fewer than two axes.
     """
     check_float("... L S", weights=weights)
-    # The slope of w·ln w is infinite at 0, so no logarithm of 0 may be in the graph at all.
+    # The derivative of w·ln w is infinite at 0, so the graph must not contain a logarithm of 0.
     seen = torch.where(weights > 0, weights, 1.0)
     return -(weights * seen.log()).sum(dim=-1)

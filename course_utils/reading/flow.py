@@ -1,4 +1,4 @@
-"""Attention flow: the layers as a network of pipes, and how much can pass from token to position.
+"""Attention flow: the layers as a network of pipes, and how much can flow from token to position.
 
 Source: Abnar and Zuidema 2020, Quantifying Attention Flow in Transformers, section 3,
     https://arxiv.org/abs/2005.00928; the maximum flow by shortest augmenting paths: Edmonds and
@@ -17,7 +17,7 @@ from torch import Tensor
 from course_utils.reading._layers import check_layers
 from course_utils.validation import check_at_least
 
-Room = list[dict[int, float]]  # for each node its neighbours, and what still fits through
+Room = list[dict[int, float]]  # for each node, its neighbours and the residual capacity
 
 
 def attention_flow(layers: Sequence[Float[Tensor, "L L"]], source: int, target: int) -> float:
@@ -32,8 +32,8 @@ def attention_flow(layers: Sequence[Float[Tensor, "L L"]], source: int, target: 
         target: The position above the last layer.
 
     Raises:
-        TypeError: There is something else than floating-point tensors of one dtype among the
-            layers, or a place is not an int.
+        TypeError: The layers are not all floating-point tensors of one dtype, or a place is not
+            an int.
         ValueError: There is no layer, the shapes do not fit, or a place is not in the sequence.
     """
     check_layers("L L", layers=layers)
@@ -47,19 +47,19 @@ def attention_flow(layers: Sequence[Float[Tensor, "L L"]], source: int, target: 
 
 
 def maximum_flow(room: Room, start: int, end: int) -> float:
-    """Return how much fits through a graph from one node to another, and use the room up.
+    """Return the maximum flow from one node to another, and use up the capacities.
 
     Args:
-        room: For each node, how much fits through to which others.
-        start: The node where it comes from.
-        end: The node where it goes to, another one.
+        room: For each node, the capacity towards each of its neighbours.
+        start: The source node.
+        end: The sink node, different from the source.
     """
     total = 0.0
     while path := _shortest_path(room, start, end):
         pushed = min(room[near][far] for near, far in pairwise(path))
         for near, far in pairwise(path):
             room[near][far] -= pushed
-            room[far][near] = room[far].get(near, 0.0) + pushed  # may be taken back later
+            room[far][near] = room[far].get(near, 0.0) + pushed  # may be undone later
         total += pushed
     return total
 
@@ -78,7 +78,7 @@ def _pipes(layers: Sequence[Tensor]) -> Room:
 
 
 def _shortest_path(room: Room, start: int, end: int) -> list[int]:
-    """Return the nodes of a path with the fewest edges that have room left; none: empty."""
+    """Return the nodes of a shortest path with capacity left, or an empty list."""
     came_from = {start: start}
     waiting = deque([start])
     while waiting and end not in came_from:

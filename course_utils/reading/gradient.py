@@ -1,4 +1,4 @@
-"""Gradient attention: weights counted only where they speak for a class, and added up over layers.
+"""Gradient attention: weights counted only where they favour a class, accumulated over layers.
 
 Source: Chefer, Gur and Wolf 2021, Generic Attention-model Explainability for Interpreting Bi-Modal
     and Encoder-Decoder Transformers, Eq. 5 and 6, https://arxiv.org/abs/2103.15679
@@ -27,7 +27,7 @@ def gradient_attention(
         gradients: The slope, in each of these weights, of the score that is to be explained.
 
     Raises:
-        TypeError: There is something else than floating-point tensors of one dtype in the lists.
+        TypeError: The lists do not hold only floating-point tensors of one dtype.
         ValueError: There is no layer, the lists are not equally long, or the shapes do not fit.
     """
     check_layers("B H L L", layers=layers, gradients=gradients)

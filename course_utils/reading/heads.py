@@ -1,10 +1,10 @@
-"""What a head does, in one number: how far it looks, and how much goes to one certain key.
+"""What a head does, in one number: how far it looks, and how much goes to one particular key.
 
 Source: attention_distance: Vig and Belinkov 2019, Analyzing the Structure of Attention in a
     Transformer Language Model, section 4.2, https://arxiv.org/abs/1906.04284; the other two: Olsson
     et al. 2022, In-context Learning and Induction Heads, https://arxiv.org/abs/2209.11895
-Differs: TransformerLens and its courses average one entry more for the induction score, that of
-    query period - 1, which stands in the first copy
+Differs: TransformerLens and its courses average one more entry for the induction score, that of
+    query period - 1, which is in the first copy
 """
 
 import torch
@@ -18,7 +18,7 @@ def attention_distance(weights: Float[Tensor, "*batch L S"]) -> Float[Tensor, "*
     """Return how far a query looks, on average: the mean over the rows of Σ w·|i - j|.
 
     Args:
-        weights: Query i and key j stand at the positions i and j. Rows of zeros do not count; if
+        weights: Query i and key j are at positions i and j. Rows of zeros do not count; if
             there are no others, the distance is 0.
 
     Raises:
@@ -37,7 +37,7 @@ def previous_token_score(weights: Float[Tensor, "*batch L L"]) -> Float[Tensor, 
     """Return the mean weight on the token just before: weights[i, i - 1], over i = 1 … L - 1.
 
     Args:
-        weights: Rows of weights. With one token there is none before, and the score is 0.
+        weights: Rows of weights. With a single token the score is 0.
 
     Raises:
         TypeError: The weights are not a floating-point tensor.
@@ -63,7 +63,7 @@ def induction_score(weights: Float[Tensor, "*batch L L"], period: int) -> Float[
     """
     _check_square(weights)
     check_at_least(1, period=period)
-    # Query period - 1 has the first of these entries; it stands at the end of the first copy.
+    # Query period - 1 has the first of these entries; it is at the end of the first copy.
     return _mean(weights.diagonal(1 - period, -2, -1)[..., 1:])
 
 

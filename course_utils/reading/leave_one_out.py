@@ -3,8 +3,8 @@
 Source: Li, Monroe and Jurafsky 2016, Understanding Neural Networks through Representation Erasure,
     Eq. 1, https://arxiv.org/abs/1612.08220; beside attention: Jain and Wallace 2019, section 4.1,
     https://arxiv.org/abs/1902.10186
-Differs: a difference of probabilities, where Li et al. divide that of log-probabilities by the
-    larger one
+Differs: a difference of probabilities, where Li et al. divide the difference of
+    log-probabilities by the larger one
 Same contract as: captum.attr.FeatureAblation over the mask, with baseline False
 """
 
@@ -23,7 +23,7 @@ Predict = Callable[[Tensor, Tensor], Tensor]
 def leave_one_out(
     predict: Predict, tokens: Int[Tensor, "B L"], mask: Bool[Tensor, "B L"]
 ) -> Float[Tensor, "B L"]:
-    """Return, for each token, by how much the class most probable with all is less so without it.
+    """Return how much probability the class predicted from all tokens loses without each token.
 
     Negative where the class gains without the token; 0 where there is no real token.
 

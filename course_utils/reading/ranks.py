@@ -2,7 +2,7 @@
 
 Source: Spearman 1904, The Proof and Measurement of Association between Two Things,
     https://doi.org/10.2307/1412159
-Differs: scipy gives NaN where all values are equal; here such a ranking agrees with none: 0
+Differs: scipy gives NaN where all values are equal; here such a ranking agrees with no other: 0
 Same contract as: scipy.stats.spearmanr
 """
 
@@ -35,9 +35,9 @@ def rank_correlation(
 
 
 def _centred_ranks(values: Tensor) -> Tensor:
-    """Return the ranks less their mean: how many values are below, less how many are above, by 2.
+    """Return the ranks minus their mean: (values below - values above) / 2.
 
-    Equal values get the mean of their ranks by themselves.
+    Equal values get the mean of their ranks automatically.
     """
     one, other = values.detach().unsqueeze(-1), values.detach().unsqueeze(-2)
     return ((one > other).sum(dim=-1) - (one < other).sum(dim=-1)).double() / 2

@@ -22,15 +22,15 @@ def attention_rollout(
     """Return how much of each input token is in each position above the last layer.
 
     It is exact for a stack of layers that only average: whose values are their inputs, whose heads
-    all do the same share of the work, and which add `residual` times the stream.
+    contribute equally, and which add `residual` times the stream.
 
     Args:
         layers: The weights of each layer, the first layer first.
         residual: The stream's own share in the output of a layer, from 0 to 1.
 
     Raises:
-        TypeError: There is something else than floating-point tensors of one dtype among the
-            layers, or residual is not a number.
+        TypeError: The layers are not all floating-point tensors of one dtype, or residual is
+            not a number.
         ValueError: There is no layer, the shapes do not fit, or residual is not a share.
     """
     check_layers("B H L L", layers=layers)

@@ -1,4 +1,4 @@
-"""Many readers of one model: their requests share its calls, its pages and their beginnings."""
+"""Many users of one model: their requests share its calls, its pages and their prefixes."""
 
 from course_utils.serving.prefixes import Prefixes
 from course_utils.serving.ragged import RaggedCache, feed

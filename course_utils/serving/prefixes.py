@@ -1,4 +1,4 @@
-"""Prompts that begin alike share the pages of their beginning.
+"""Prompts with a common prefix share its pages.
 
 Source: Zheng et al. 2024, SGLang: Efficient Execution of Structured Language Model Programs,
     section 3 (RadixAttention), https://arxiv.org/abs/2312.07104; pages are shared as in Kwon et al.
@@ -14,7 +14,7 @@ from course_utils.validation import check_at_least
 
 
 class Prefixes:
-    """Whole pages of prompts that were read, found again by their tokens.
+    """Whole pages of prompts that were read, looked up by their tokens.
 
     Args:
         page_size: How many tokens a page holds.
@@ -27,13 +27,13 @@ class Prefixes:
     def __init__(self, page_size: int) -> None:
         check_at_least(1, page_size=page_size)
         self.page_size = page_size
-        self._kept: dict[tuple[int, ...], list[PagedCache]] = {}  # the one used last at the end
+        self._kept: dict[tuple[int, ...], list[PagedCache]] = {}  # the last used at the end
 
     def __len__(self) -> int:
         return len(self._kept)
 
     def keep(self, tokens: Sequence[int], sequence: Sequence[PagedCache]) -> None:
-        """Hold the whole pages of these tokens, which are the first of the sequence."""
+        """Keep the whole pages of these tokens, which are the first of the sequence."""
         whole = len(tokens) - len(tokens) % self.page_size
         name = tuple(tokens[:whole])
         if self._common(name)[1] == whole:
@@ -45,7 +45,7 @@ class Prefixes:
     def find(self, tokens: Sequence[int]) -> list[PagedCache] | None:
         """Return caches that hold as many whole pages of these tokens as are kept, or None.
 
-        The last token is never among them: it has to be read for the scores that follow it.
+        The last token is never among them: it must be read for the scores of the next one.
         """
         name, length = self._common(tuple(tokens[:-1]))
         if not length:
@@ -58,7 +58,7 @@ class Prefixes:
         return self._common(tuple(tokens[:-1]))[1]
 
     def drop(self) -> bool:
-        """Let go of a prompt, if that frees a page: of those, the one not used for the longest."""
+        """Evict the least recently used of the prompts whose eviction frees a page, if any."""
         for name, (first, *_) in self._kept.items():
             if any(first.pool.num_users[page] == 1 for page in first.tables[0]):
                 _release(self._kept.pop(name))
@@ -66,19 +66,19 @@ class Prefixes:
         return False
 
     def clear(self) -> None:
-        """Let go of all prompts."""
+        """Evict all prompts."""
         while self._kept:
             _release(self._kept.popitem()[1])
 
     def _common(self, tokens: tuple[int, ...]) -> tuple[tuple[int, ...], int]:
-        """Return the kept prompt that agrees with these tokens the longest, and how far."""
+        """Return the kept prompt with the longest common prefix, and the prefix's length."""
         lengths = {name: common_pages(name, tokens, self.page_size) for name in self._kept}
         best = max(lengths, key=lengths.__getitem__, default=())
         return best, lengths.get(best, 0)
 
 
 def common_pages(one: Sequence[int], other: Sequence[int], page_size: int) -> int:
-    """Return how many tokens lie in the whole pages with which both begin."""
+    """Return how many tokens are in the whole pages that both begin with."""
     pairs = zip(one, other, strict=False)
     same = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
     return same - same % page_size

@@ -1,4 +1,4 @@
-"""One call of the model for new tokens of many sequences, of any number each.
+"""One call of the model for new tokens of many sequences, any number of tokens each.
 
 Source: Yu et al. 2022, Orca, section 3 (selective batching),
     https://www.usenix.org/conference/osdi22/presentation/yu
@@ -21,11 +21,11 @@ from course_utils.models.model_cache import LayerCache
 
 
 class RaggedCache:
-    """One layer's caches of several sequences, to which each token comes as a row of its own.
+    """One layer's caches of several sequences; each token arrives as a row of its own.
 
     Args:
         caches: The cache of each sequence.
-        counts: How many of the new tokens are whose, in this order.
+        counts: How many of the new tokens belong to each sequence, in this order.
     """
 
     def __init__(self, caches: Sequence[PagedCache], counts: Sequence[int]) -> None:
@@ -37,16 +37,16 @@ class RaggedCache:
         return max(one.length for one in self.caches)
 
     def append(self, key: Float[Tensor, "N H_kv 1 d"], value: Float[Tensor, "N H_kv 1 d"]) -> None:
-        """Keep the new tokens, each behind those of its own sequence."""
+        """Append each new token to its own sequence."""
         for one, *new in zip(self.caches, self._split(key), self._split(value), strict=True):
             one.append(*new)
 
     def attend(
         self, query: Float[Tensor, "N H 1 d"], first: Int[Tensor, " N"] | None = None
     ) -> Float[Tensor, "N H 1 d"]:
-        """Return what each new token finds in its own sequence, up to itself.
+        """Return what each new token reads from its own sequence, up to itself.
 
-        `first` says only where the tokens stand; the pages of a sequence hold no padding.
+        `first` only gives the tokens' positions; the pages of a sequence hold no padding.
         """
         found = [
             one.attend(asked)
@@ -60,7 +60,7 @@ class RaggedCache:
 
 
 class _Rows(ModelCache):
-    """The caches of all layers for one call of the model, in which every row has its own place."""
+    """The caches of all layers for one call of the model; every row has its own position."""
 
     def __init__(self, layers: Sequence[RaggedCache], first: Int[Tensor, " N"]) -> None:
         # A call appends and attends; only caches that outlive it are cropped or reordered.
@@ -73,7 +73,7 @@ def feed(
     """Read a piece of each sequence and return the scores for what comes after its last token.
 
     All other layers see one batch of rows and do not know whose they are: their weights are read
-    once for all. Only attention asks, in `RaggedCache`.
+    once for all. Only attention needs to know, in `RaggedCache`.
 
     Args:
         model: What reads.
@@ -84,7 +84,7 @@ def feed(
     starts = [sequence[0].length for sequence in sequences]
     places = [range(start, start + n) for start, n in zip(starts, counts, strict=True)]
     device = model.token.weight.device
-    # A row at place p of a step whose longest sequence has n tokens stands behind n - p paddings.
+    # In a step whose longest sequence has n tokens, a row at position p follows n - p paddings.
     first = max(starts) - torch.tensor(list(chain(*places)), device=device)
     layers = [RaggedCache(layer, counts) for layer in zip(*sequences, strict=True)]
     rows = torch.tensor(list(chain(*pieces)), device=device).unsqueeze(-1)

@@ -2,7 +2,7 @@
 
 Source: Yu et al. 2022, Orca: A Distributed Serving System for Transformer-Based Generative Models,
     section 3, https://www.usenix.org/conference/osdi22/presentation/yu
-Differs: a request is not in a phase. It has tokens that are in the cache and tokens that are not;
+Differs: a request has no phase. It has tokens that are in the cache and tokens that are not;
     one that has caught up draws the next. So a prompt read in pieces, a step of decoding and a
     request that lost its pages are one case.
 """
@@ -25,17 +25,17 @@ def likeliest(logits: Float[Tensor, "1 num_tokens"]) -> Int[Tensor, " 1"]:
 
 @dataclass(eq=False)
 class Request:
-    """What a reader asked for, and how far it has come.
+    """What was requested, and how far it has come.
 
     Attributes:
         prompt: The tokens to follow.
         num_tokens: How many to write at most.
-        draw: Makes a token of a row of logits, with a generator of its own if it draws by chance.
-        stop: A token that ends the answer, and belongs to it; None is none.
+        draw: Chooses a token from a row of logits, with its own generator if it is random.
+        stop: A token that ends the answer, and belongs to it, or None.
         written: The answer so far.
         sequence: The cache of each layer; None while the request waits.
-        num_shared: How many tokens of the prompt it did not have to read when it came in.
-        error: What ended it before its time; None is nothing.
+        num_shared: How many tokens of the prompt it did not have to read on admission.
+        error: What ended it early, or None.
 
     Raises:
         TypeError: The prompt does not hold ints, a number is not one, or `draw` cannot be called.
@@ -85,11 +85,11 @@ class Request:
         """Draw the next token; what `draw` raises ends this request, and is kept."""
         try:
             self.written.append(int(torch.as_tensor(self.draw(logits)).item()))
-        except Exception as error:  # one reader's own function must not end the others
+        except Exception as error:  # one user's own function must not end the others
             self.error = error
 
     def release(self) -> None:
-        """Give all pages back; what was written stays."""
+        """Free all pages; what was written stays."""
         for layer in self.sequence or []:
             layer.release()
         self.sequence = None

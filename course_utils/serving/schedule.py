@@ -1,10 +1,10 @@
-"""Who reads how many tokens in the next step, and on which pages.
+"""Which request reads how many tokens in the next step, and on which pages.
 
 Source: a budget of tokens that pieces of prompts and single tokens share is Agrawal et al. 2024,
     Sarathi-Serve, section 4, https://arxiv.org/abs/2403.02310; pages that are taken back, and
     filled again by reading, are Kwon et al. 2023, PagedAttention, section 4.5,
     https://arxiv.org/abs/2309.06180
-Differs: whoever came last loses its pages first; nothing is moved to other memory.
+Differs: the last to come loses its pages first; nothing is swapped to other memory.
 """
 
 from collections import deque
@@ -17,20 +17,20 @@ from course_utils.serving.request import Request
 
 
 class Schedule:
-    """The queue, those that have pages, and the pages.
+    """The queue, the running requests, and the pages.
 
-    Those that came first go first. Who finds no page makes room: kept prefixes go, then the pages
-    of the request that came in last, which goes back to the head of the queue.
+    First come, first served. A request that finds no page makes room: kept prefixes go, then the
+    pages of the request admitted last, which goes back to the head of the queue.
 
     Args:
-        pools: The pages of each layer; all layers take the same numbers of them.
-        prefixes: Where prompts are kept for those that begin alike; None keeps none.
+        pools: The pages of each layer; all layers use equally many.
+        prefixes: Keeps prompts for later ones with the same prefix; None keeps none.
     """
 
     def __init__(self, pools: Sequence[BlockPool], prefixes: Prefixes | None) -> None:
         self.pools, self.prefixes = list(pools), prefixes
         self.waiting: deque[Request] = deque()
-        self.running: list[Request] = []  # in the order in which they came in
+        self.running: list[Request] = []  # in order of admission
         self.num_preempted = 0
 
     def __contains__(self, request: Request) -> bool:
@@ -42,11 +42,11 @@ class Schedule:
         return len(self.pools[0].num_users)
 
     def pages_of(self, length: int) -> int:
-        """Return how many pages so many tokens take."""
+        """Return how many pages a number of tokens takes."""
         return -(-length // self.pools[0].block_size)
 
     def plan(self, budget: int) -> dict[Request, int]:
-        """Return how many tokens each request reads: first those that write, one each.
+        """Return how many tokens each request reads: first the writing ones, one token each.
 
         What is left of the budget goes to prompts that are being read, then to new requests, in
         order; the last of them may get a part of what it needs. All have the pages for it.
@@ -54,7 +54,7 @@ class Schedule:
         plan: dict[Request, int] = {}
         for request in sorted(self.running, key=lambda one: one.num_left > 1):
             count = min(request.num_left, budget - sum(plan.values()))
-            if count and request.sequence is not None:  # it may have just lost its pages
+            if count and request.sequence is not None:  # it may just have lost its pages
                 self._make_room(request, count, plan)
         while sum(plan.values()) < budget and self._admit():
             request = self.running[-1]
@@ -63,12 +63,12 @@ class Schedule:
         return plan
 
     def keep(self, request: Request) -> None:
-        """Remember what was read of its prompt for others that begin alike."""
+        """Remember what was read of its prompt for others with the same prefix."""
         if self.prefixes is not None and request.sequence is not None:
             self.prefixes.keep(request.prompt[: request.length], request.sequence)
 
     def leave(self, request: Request) -> None:
-        """Take a request out, with its pages.
+        """Remove a request, with its pages.
 
         Raises:
             ValueError: It is neither waiting nor running.
@@ -81,7 +81,7 @@ class Schedule:
         raise ValueError("request must be waiting or running, got one that is neither")
 
     def _make_room(self, request: Request, count: int, plan: dict[Request, int]) -> None:
-        """Plan so many tokens of the request, once their pages are free."""
+        """Plan some tokens of the request, once their pages are free."""
         plan[request] = count
         while sum(map(self._new_pages, plan, plan.values())) > self.pools[0].num_free:
             if self.prefixes is not None and self.prefixes.drop():
@@ -96,7 +96,7 @@ class Schedule:
         return self.pages_of(request.length + count) - self.pages_of(request.length)
 
     def _admit(self) -> bool:
-        """Let the head of the queue in, if the pages suffice for all that it would read."""
+        """Admit the head of the queue, if the pages suffice for everything it would read."""
         if not self.waiting:
             return False
         request = self.waiting[0]
@@ -117,7 +117,7 @@ class Schedule:
     def _shared(self, request: Request) -> list[PagedCache] | None:
         """Return the caches with which the request begins; None if it is worth waiting for more.
 
-        More is coming where a prompt that begins alike is being read.
+        More is coming while a prompt with the same prefix is being read.
         """
         new = [PagedCache(pool, 1) for pool in self.pools]
         if self.prefixes is None:

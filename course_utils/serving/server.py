@@ -41,14 +41,14 @@ class Step:
 
 
 class Server:
-    """Writes the answers of many requests, each as if it were alone.
+    """Answers many requests, each as if it were alone.
 
     Args:
-        model: What reads and writes.
+        model: The model that answers.
         num_pages: How many pages each layer has.
         page_size: How many tokens a page holds.
         budget: How many tokens a step may read.
-        prefixes: Where prompts are kept for those that begin alike; None keeps none.
+        prefixes: Keeps prompts for later ones with the same prefix; None keeps none.
 
     Raises:
         TypeError: A number is not an int, or the model is not a GPT.
@@ -109,7 +109,7 @@ class Server:
         self.schedule.leave(request)
 
     def run(self) -> list[Step]:
-        """Make steps until every request has ended, and return what each did."""
+        """Run steps until every request has ended, and return what each step did."""
         steps = []
         while self.schedule.waiting or self.schedule.running:
             steps.append(self.step())
@@ -143,7 +143,7 @@ class Server:
 
 
 def _pools(model: GPT, num_pages: int, page_size: int) -> list[BlockPool]:
-    """Take the pages of each layer."""
+    """Allocate the pages of each layer."""
     parts = [cast(GPTLayer, layer).attention for layer in model.layers]
     weight = model.token.weight
     return [

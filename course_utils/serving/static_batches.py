@@ -36,7 +36,7 @@ def static_batches(
     """Answer the requests in groups, in order, and yield what each call of the model did.
 
     Args:
-        model: What reads and writes.
+        model: The model that answers.
         requests: New requests; their answers are in `written` at the end.
         batch_size: How many are read side by side.
 

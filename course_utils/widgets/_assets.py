@@ -1,10 +1,10 @@
 """The text of a widget: one ES module and one style sheet, without a bundler.
 
 A notebook and a static page keep a widget's module as a single text that can import nothing beside
-it. Helpers that widgets share stand in files of their own all the same: a line
+it. Helpers that widgets share nevertheless have files of their own: a line
 ``import { names } from "./file.js";`` is replaced here by that file. Node reads the files as they
-are, so the tests run the sources themselves. Comments and indents stay behind: each instance of a
-widget keeps a copy of its module in the notebook.
+are, so the tests run the sources themselves. Comments and indentation are dropped: each instance
+of a widget keeps a copy of its module in the notebook.
 """
 
 import re
@@ -16,7 +16,7 @@ _IMPORT = re.compile(r'^import \{[^}]*\} from "\./([\w.]+)";\n', re.MULTILINE)
 
 
 def module(name: str) -> str:
-    """Return the ES module ``name`` with the files that it imports put in, each once.
+    """Return the ES module ``name`` with the files it imports inlined, each once.
 
     Args:
         name: A file of this folder, such as ``heatmap.js``.

@@ -11,13 +11,13 @@ from course_utils.plain_validation import check_instance, check_strings
 from course_utils.widgets._traits import CourseWidget, Index
 
 MAX_VALUES = 2**24
-"""More values than this make a notebook that no browser opens in comfort (64 MB of float32)."""
+"""More values than this make a notebook that no browser opens comfortably (64 MB of float32)."""
 
 _EXACT_VALUES = 2**16
 
 
 def as_stack(weights: Any, what: str = "weights") -> NDArray[np.float32]:
-    """Return weights as (layers, heads, queries, keys) in float32; not finite ones are kept.
+    """Return weights as (layers, heads, queries, keys) in float32; non-finite ones are kept.
 
     They are (L, S), (H, L, S) or (layers, H, L, S): a tensor of any device and dtype, an array, or
     nested lists. `what` is the argument's name.
@@ -101,7 +101,7 @@ class WeightsWidget(CourseWidget):
     key_tokens = traitlets.List(traitlets.Unicode(), allow_none=True, help="Names of the columns.")
     head_names = traitlets.List(traitlets.Unicode(), help="Names of the heads.")
     layer_names = traitlets.List(traitlets.Unicode(), help="Names of the layers.")
-    title = traitlets.Unicode(help="What stands above the picture.")
+    title = traitlets.Unicode(help="The title above the picture.")
     layer = Index(0, 0, lambda self: self.shape[0] - 1, help="The layer shown.")
     cell = traitlets.List([0, 0], help="Query and key of the chosen cell.")
 

@@ -36,7 +36,7 @@ function render({ model, el }) {
     "alignment",
     "Alignments of dates",
     make("div", { className: "acw-bar" }, score.field, date.field, step("Previous", -1), step("Next", 1)),
-    make("p", { className: "acw-head", textContent: "It read; below, sign by sign in reading order" }),
+    make("p", { className: "acw-head", textContent: "It read this; below, character by character in reading order" }),
     native,
     source,
     make("p", { className: "acw-head", textContent: "It wrote: point at a character, or use the arrow keys" }),

@@ -16,7 +16,7 @@ class AlignmentExplorer(CourseWidget, page="alignment_explorer"):
 
     sources = Items(help="For each date its text, iso, locale and spans.")
     scores = traitlets.List(traitlets.Unicode(), help="Names of the scores.")
-    written = Items(help="For each score what it wrote, a text a date.")
+    written = Items(help="For each score what it wrote, one text per date.")
     data = traitlets.Bytes(
         help="Weights in percent, a byte each: score, date, written character, source character."
     )
@@ -48,7 +48,7 @@ def alignment_explorer(
     Raises:
         TypeError: ``record`` is not a mapping, or ``locales`` is one string.
         ValueError: The record lacks a part, a locale or the score is not in it, or a percentage
-            does not lie between 0 and 100.
+            is not between 0 and 100.
     """
     check_instance(Mapping, record=record)
     if locales is not None:

@@ -68,10 +68,10 @@ export function sentence(source, written, rows, place, name) {
   const part = partAt(place);
   const sign = signs(written)[place];
   const right = source.iso[place];
-  const took = largest(row, 3).map((i) => `${row[i]} % from ${quoted(all[i])} (${i + 1})`);
+  const took = largest(row, 3).map((i) => `${row[i]}% from ${quoted(all[i])} (${i + 1})`);
   const of = part ? `character ${place + 1}, ${part}` : `character ${place + 1}, a hyphen`;
-  const wish = right === undefined ? " Nothing should stand here." : ` Right would be '${right}'.`;
+  const wish = right === undefined ? " Nothing should be here." : ` Right would be '${right}'.`;
   const error = sign === right ? "" : wish;
-  const whole = part ? ` Inside the ${part}: ${inside(row, source.spans[part])} %.` : "";
+  const whole = part ? ` Inside the ${part}: ${inside(row, source.spans[part])}%.` : "";
   return `${name} wrote '${sign}' (${of}) with ${took.join(", ") || "next to nothing"}.${whole}${error}`;
 }

@@ -6,7 +6,7 @@ import { PLOT, drawCurve } from "./budget_explorer_picture.js";
 
 const LABELS = {
   d_model: "width d_model", num_layers: "layers", num_heads: "heads", num_kv_heads: "key/value heads", d_ff: "width d_ff",
-  vocab_size: "vocabulary", num_positions: "learned positions", num_tokens: "length", batch: "texts in a step",
+  vocab_size: "vocabulary", num_positions: "learned positions", num_tokens: "length", batch: "texts per step",
   trained: "share trained", train_tokens: "training tokens", petaflops: "Pflop/s sustained",
 };
 const MODEL = ["d_model", "num_layers", "num_heads", "num_kv_heads", "d_ff", "vocab_size", "num_positions"];
@@ -19,7 +19,7 @@ const BUDGET = { min: 1200, max: 2700 };
 
 /** A place of a slider in words. */
 export function placed(name, value) {
-  if (name === "trained") return `${+(100 * value).toPrecision(2)} %`;
+  if (name === "trained") return `${+(100 * value).toPrecision(2)}%`;
   return name === "train_tokens" ? count(value) : value.toLocaleString("en");
 }
 
@@ -34,7 +34,7 @@ export function sentence(sizes, presets) {
   return (
     `${named(sizes, presets) ?? "This model"}: ${count(all)} parameters. ` +
     `A step of ${sizes.batch} × ${sizes.num_tokens.toLocaleString("en")} tokens takes ${inFlop(flops)} and ${inBytes(bytes)}; ` +
-    `${inFlop(perToken)} per token, where 6N says ${inFlop(6 * all)} (${off < 0 ? "−" : "+"}${Math.abs(off).toPrecision(2)} %). ` +
+    `${inFlop(perToken)} per token, where 6N says ${inFlop(6 * all)} (${off < 0 ? "−" : "+"}${Math.abs(off).toPrecision(2)}%). ` +
     `${count(sizes.train_tokens)} tokens: ${power(run)} flop, ${duration(days)}.`
   );
 }

@@ -71,7 +71,7 @@ class BudgetExplorer(CourseWidget, page="budget_explorer"):
     mixed = Flag(False, help="Whether 16 bits are used where they can be.")
     optimizer = Choice(("sgd", "momentum", "adam"), "adam", help="Its states.")
     trained = traitlets.Float(1.0, help="Share of the parameters that is trained.")
-    recompute = Flag(False, help="Whether layers are computed again.")
+    recompute = Flag(False, help="Whether layers are recomputed in the backward pass.")
     train_tokens = traitlets.Float(3e11, help="Tokens of the whole training.")
     petaflops = traitlets.Float(100.0, help="10^15 operations per second, sustained.")
     budget = Number(23.5, 12, 27, help="Base-10 logarithm of the operations to spend.")

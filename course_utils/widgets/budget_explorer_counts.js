@@ -101,8 +101,8 @@ export function duration(days) {
 export function percent(part, whole) {
   const share = (100 * part) / whole;
   if (!part) return "–";
-  if (share < 0.095) return "< 0.1 %";
-  return `${share >= 9.95 ? Math.round(share) : +share.toPrecision(2)} %`;
+  if (share < 0.095) return "< 0.1%";
+  return `${share >= 9.95 ? Math.round(share) : +share.toPrecision(2)}%`;
 }
 
 /** Parts with their words and shares, ready for a table. */

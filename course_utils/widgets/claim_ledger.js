@@ -103,7 +103,7 @@ function render({ model, el }) {
     }
     const on = entries.filter(({ entry }) => lit(entry, wanted.chapter));
     years.parentElement.scrollTop = on.length ? on[0].button.offsetTop - years.offsetTop : 0;
-    cited.textContent = wanted.chapter ? `${on.length} of ${entries.length} entries belong to chapter ${wanted.chapter}.` : "Point at an entry for its citation; choose a chapter to light its works.";
+    cited.textContent = wanted.chapter ? `${on.length} of ${entries.length} entries belong to chapter ${wanted.chapter}.` : "Point at an entry for its citation; choose a chapter to highlight its works.";
   }
 
   return mount({ model, el }, root, [...FILTERS, "opened"], update);

@@ -8,7 +8,7 @@ import traitlets
 from course_utils.widgets._traits import CourseWidget, Items
 
 VERDICTS = ("wrong", "corrected", "hardware-dependent", "unverifiable", "confirmed")
-"""What can be found of a claim."""
+"""What a claim was found to be."""
 
 SHOWN = ("id", "chapter", "claim", "verdict", "correct", "how", "check", "cite")
 

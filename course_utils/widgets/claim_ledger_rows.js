@@ -16,7 +16,7 @@ const MANY = {
 };
 const NOT_RUN = {
   "looked up": "Looked up in the work cited: nothing was run.",
-  read: "Read: the claim alone decides, nothing was run.",
+  read: "Read: the claim alone decides; nothing was run.",
   remembered: "Remembered from the literature, not looked up again: nothing was run.",
 };
 

@@ -12,7 +12,7 @@ const FIELDS = {
   num_heads: { label: "heads", powers: [0, 5] },
   num_kv_heads: { label: "key/value heads", powers: [0, 5], only: ["gqa"] },
   d_k: { label: "head width d_k", powers: [4, 8] },
-  bytes_per_element: { label: "bytes a number", powers: [0, 2] },
+  bytes_per_element: { label: "bytes per number", powers: [0, 2] },
 };
 const BEAT = 900;
 
@@ -124,7 +124,7 @@ function render({ model, el }) {
     buttons.next.disabled = count === of;
     play.textContent = timer ? "Pause" : "Play";
     play.setAttribute("aria-label", play.textContent);
-    // Whoever listens is told of a step taken by hand; a play would talk without a stop.
+    // Whoever listens is told of a step taken by hand; while playing it would never stop talking.
     said.setAttribute("aria-live", timer ? "off" : "polite");
     said.textContent = sentence(kind, sizes, count);
     strip.replaceChildren(

@@ -31,7 +31,7 @@ class DecodeStepper(CourseWidget, page="decode_stepper"):
     step = Whole(0, 0, help="How many steps have been taken.")
     prompt = Whole(8, 1, 63, help="How many tokens are known at the start.")
     chunk = Whole(8, 1, 63, help="How many tokens of the prompt a step feeds.")
-    window = Whole(8, 1, 16, help="How many positions a window keeps, the own counted.")
+    window = Whole(8, 1, 16, help="How many positions a window keeps, the query's own included.")
     num_sinks = Whole(2, 0, 4, help="First positions that a window keeps for good.")
     num_layers = Whole(12, 1, 96, help="Layers of the model.")
     num_heads = PowerOfTwo(8, 1, 32, help="Query heads.")
@@ -46,7 +46,7 @@ class DecodeStepper(CourseWidget, page="decode_stepper"):
 def decode_stepper(
     tokens: Sequence[str] = tuple(TEXT.split()), *, kind: str = "mha", prompt: int = 8, **sizes: int
 ) -> DecodeStepper:
-    """Step through the making of a text: what is fed, what is kept, what it costs.
+    """Step through the generation of a text: what is fed, what is kept, what it costs.
 
     Args:
         tokens: The text, from 2 to 64 tokens.

@@ -60,7 +60,7 @@ export function drawBars(kind, sizes, count) {
   const parts = [
     rule(left, bottom, right, bottom, "axis"),
     tick(left, bottom + 32, "prompt", "start"),
-    tick(right, bottom + 32, "one token a step →", "end"),
+    tick(right, bottom + 32, "one token per step →", "end"),
   ];
   all.slice(0, count).forEach((step, i) => {
     if (kind !== "none" && step.last > sizes.prompt) parts.push(bar(i, again(kind, sizes, step), "again"));

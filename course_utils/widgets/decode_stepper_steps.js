@@ -62,7 +62,7 @@ export function operations(kind, sizes, step) {
   return num_layers * ((step.last - step.first) * token + 4 * width * pairs(kind, sizes, step));
 }
 
-/** Bytes of the keys and values of so many positions. */
+/** Bytes of the keys and values of a number of positions. */
 export const cacheBytes = (kind, sizes, positions) =>
   2 * sizes.num_layers * keptHeads(kind, sizes) * sizes.d_k * positions * sizes.bytes_per_element;
 

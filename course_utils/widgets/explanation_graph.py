@@ -27,7 +27,7 @@ class ExplanationGraph(CourseWidget, page="explanation_graph"):
         traitlets.Float(), help="What the prediction loses without each token."
     )
     reader = traitlets.Int(0, help="The position whose state is classified.")
-    title = traitlets.Unicode(help="What stands above the picture.")
+    title = traitlets.Unicode(help="The title above the picture.")
     method = Choice(METHODS, "flow", help="Which ranking is shown.")
     layer = Index(0, 0, lambda self: self.shape[0] - 1, help="The layer of the raw weights.")
     head = Index(-1, -1, lambda self: self.shape[1] - 1, help="Their head; -1 is the mean of all.")

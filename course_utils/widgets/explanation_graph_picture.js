@@ -16,7 +16,7 @@ export function layout(wide, length, layers) {
   return { wide, high: TOP + ROW * length + 8, label, level, bars, row: (i) => TOP + ROW * (i + 0.5) };
 }
 
-/** A name that fits in so many pixels. */
+/** A name cut to fit the given pixels. */
 export function short(text, wide) {
   const most = Math.max(3, Math.floor(wide / 6.8));
   return text.length > most ? `${text.slice(0, most - 1)}…` : text;
@@ -95,7 +95,7 @@ export function sentence(model, chosen, found) {
   const count = tokens.length - 1;
   const rank = (place) => (place === null ? "not ranked: it reads" : `place ${place} of ${count}`);
   const words = METHODS[method];
-  const cut = method === "flow" ? ` Smallest cut: ${found.cut.length} edges that hold ${format(found.cut.reduce((a, one) => a + one.room, 0))} together.` : "";
+  const cut = method === "flow" ? ` Smallest cut: ${found.cut.length} edges with a capacity of ${format(found.cut.reduce((a, one) => a + one.room, 0))} in all.` : "";
   return (
     `${words[0].toUpperCase()}${words.slice(1)}${which}, from ${tokens[source]} to ${to}: ${format(found.values[source])}, ${rank(said)}.` +
     ` Leave-one-out: ${format(importance[source])}, ${rank(left)}.${cut}`

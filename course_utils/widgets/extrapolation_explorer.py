@@ -45,7 +45,7 @@ def extrapolation_explorer(
 
     Args:
         tasks: For each task what is measured, "loss" or "accuracy", and for each scheme one number
-            a run at each length. The first length is the trained one. Lower loss is better, and
+            per run at each length. The first length is the trained one. Lower loss is better, and
             higher accuracy.
         groups: Up to four titles, each with its schemes, five at most: those of a group share a
             colour and differ in line and mark.
@@ -53,7 +53,7 @@ def extrapolation_explorer(
 
     Raises:
         ValueError: There is no task, a task measures something else, its schemes are not those of
-            the groups, schemes or tasks have not equally many lengths, a scheme has no run at
+            the groups, schemes or tasks differ in their number of lengths, a scheme has no run at
             some length, or a scheme is chosen that does not exist.
     """
     if len(groups) > 4 or any(len(names) > 5 for names in groups.values()):

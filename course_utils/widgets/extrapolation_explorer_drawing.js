@@ -40,8 +40,8 @@ export function sentence(task, chosen, index) {
   const at = `${length} tokens read, ${times(length, task.trained)}`;
   if (!rows.length) return `${at}. No scheme is chosen.`;
   const [best, worst] = [rows[0], rows.at(-1)];
-  const last = rows.length > 1 ? `, last ${worst.name} with ${two(worst.mean)}` : "";
-  return `${at}. First ${best.name} with ${task.what} ${two(best.mean)}${last}.`;
+  const last = rows.length > 1 ? `, worst ${worst.name} with ${two(worst.mean)}` : "";
+  return `${at}. Best: ${best.name} with ${task.what} ${two(best.mean)}${last}.`;
 }
 
 export const WIDE = 440;

@@ -49,7 +49,7 @@ export function legend(range) {
   return text(28, "end", range.low) + bar.join("") + text(120, "start", range.high);
 }
 
-/** One bar for each query; the axis ends at 100 % or at the largest share. */
+/** One bar for each query; the axis ends at 100% or at the largest share. */
 export function barDrawing(width, far, rowLabels, positions) {
   const [left, top, high] = [46, 8, 84];
   const slot = Math.min(44, (width - left - 4) / far.length);

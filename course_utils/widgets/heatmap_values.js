@@ -149,7 +149,7 @@ export function naming(tokens, index) {
 
 /** A share in whole per cent. */
 export const percent = (share) =>
-  !Number.isFinite(share) ? "∞ %" : share > 0 && share < 0.005 ? "under 1 %" : `${Math.round(100 * share)} %`;
+  !Number.isFinite(share) ? "∞%" : share > 0 && share < 0.005 ? "under 1%" : `${Math.round(100 * share)}%`;
 
 /** What is said of one cell. */
 export function sentence(view, row, column) {

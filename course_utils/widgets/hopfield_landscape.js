@@ -60,7 +60,7 @@ function render({ model, el }) {
       make(
         "figure",
         { className: "acw-land" },
-        make("figcaption", { textContent: "Energy over the plane: the stronger the blue, the lower" }),
+        make("figcaption", { textContent: "Energy over the plane: the deeper the blue, the lower the energy" }),
         plane,
         make("p", {
           className: "acw-note",

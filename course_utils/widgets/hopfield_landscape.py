@@ -62,8 +62,8 @@ def hopfield_landscape(
     """Show the energy of a modern Hopfield network with two-dimensional patterns, and its updates.
 
     Args:
-        patterns: From one to six places with coordinates from -2 to 2. Six on a circle, an order in
-            which the first three are evenly spread, where they are left out.
+        patterns: From one to six places with coordinates from -2 to 2. By default six on a circle,
+            ordered so that the first three are evenly spread.
         start: The state before the first update.
         beta: From 0.1 to 100; one slider's step is a tenth of a power of ten.
         count: How many of the patterns are stored at first: all of a reader's own, or three.

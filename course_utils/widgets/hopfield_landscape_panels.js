@@ -120,7 +120,7 @@ export function sentence({ patterns, beta, steps, found, asAttention }) {
   const top = Math.max(...last.weights);
   const best = last.weights.indexOf(top);
   const apart = Math.hypot(last.state[0] - patterns[best][0], last.state[1] - patterns[best][1]);
-  const where = apart < 0.1 ? `at ${words.pattern} ${best + 1}` : `a mixture, most of it ${words.pattern} ${best + 1}`;
+  const where = apart < 0.1 ? `at ${words.pattern} ${best + 1}` : `an average, mostly of ${words.pattern} ${best + 1}`;
   return (
     `${patterns.length} ${words.count}, ${words.beta} = ${+beta.toPrecision(3)}: ` +
     `${found === 1 ? "one valley" : `${found} valleys`}. ` +

@@ -80,7 +80,7 @@ function render({ model, el }) {
     );
   }
 
-  const percent = (share) => `${(100 * share).toFixed(0)} %`;
+  const percent = (share) => `${(100 * share).toFixed(0)}%`;
   const measured = ([, low, mean, high]) => `${percent(mean)} (${percent(low)} to ${percent(high)})`;
   const at = (rows, n) => rows.find((point) => point[0] === n);
   const everyLength = [...new Set(curves.flat().map((point) => point[0]))].sort((a, b) => a - b);

@@ -42,9 +42,9 @@ def length_explorer(
     """Show what two models copied at each length, wrong symbols marked, and their accuracy.
 
     Args:
-        samples: Sources, one character a symbol, and what each model wrote of each. What a model
+        samples: Sources, one character per symbol, and what each model wrote of each. What a model
             wrote beyond the source's length is not shown.
-        curves: For each model, its accuracy from 0 to 1 at some lengths, one number a run.
+        curves: For each model, its accuracy from 0 to 1 at some lengths, one number per run.
         trained: The longest length seen in training, marked in the curve; 0 for no mark.
         length: The length shown first; the median of the samples' where it is left out.
 

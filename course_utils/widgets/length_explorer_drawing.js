@@ -44,7 +44,7 @@ export function curvePanel({ names, curves, trained, length, longest }) {
   const grid = [0, 0.5, 1].map(
     (share) =>
       rule(BOX.left, up(share), BOX.right, up(share), share ? "grid" : "axis") +
-      tick(BOX.left - 6, up(share) + 4, `${100 * share} %`, "end"),
+      tick(BOX.left - 6, up(share) + 4, `${100 * share}%`, "end"),
   );
   const step = longest > 30 ? 10 : longest > 10 ? 5 : 1;
   const ticks = [];

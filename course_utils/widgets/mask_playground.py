@@ -24,12 +24,12 @@ class MaskPlayground(CourseWidget, page="mask_playground"):
 
     tokens = traitlets.List(traitlets.Unicode(), help="The keys, in order.")
     on = traitlets.List(traitlets.Unicode(), help="The rules that are on.")
-    num_queries = Whole(1, 1, _size, help="The queries are the last so many tokens.")
+    num_queries = Whole(1, 1, _size, help="How many of the last tokens are queries.")
     offset = Whole(0, lambda self: -_size(self), _size, help="Query i sees keys up to i + offset.")
     window = Whole(1, 1, _size, help="Keys in a window, the one at i + offset included.")
     pads = Whole(0, 0, _size, help="Keys that are padding.")
     left = Flag(False, help="Whether the padding stands before the tokens.")
-    prefix = Whole(0, 0, _size, help="The first so many keys are seen by all.")
+    prefix = Whole(0, 0, _size, help="How many of the first keys all queries see.")
     second = Whole(1, 1, lambda self: _size(self) - 1, help="Where the second document starts.")
     third = Whole(1, 1, _size, help="Where the third one starts; at the end there is none.")
     row = Whole(0, 0, lambda self: _size(self) - 1, help="The query that is read out.")
@@ -56,8 +56,8 @@ def mask_playground(
 ) -> MaskPlayground:
     """Show what a mask hides: switch rules on and off, then choose a query.
 
-    The rules meet as they must: what causal and window hide a prefix opens again, and padding and
-    documents hide in any case. Scores are fixed numbers, made in the page. With documents it counts
+    The rules combine as usual: a prefix reopens what causal and window hide, and nothing what
+    padding and documents hide. Scores are fixed numbers, made in the page. With documents it counts
     the pairs multiplied: each document for itself, all padded to the longest, and one row of all.
 
     Args:

@@ -103,7 +103,7 @@ export function summary(view) {
   const empty = mask.filter((row) => !row.some(Boolean)).length;
   const ahead = mask.flatMap((row, i) => row.filter((seen, j) => seen && j > i + keys - mask.length)).length;
   return [
-    `${pairs} of ${all} pairs may look (${format((100 * pairs) / all)} %).`,
+    `${pairs} of ${all} pairs may look (${format((100 * pairs) / all)}%).`,
     empty ? `${empty} ${empty === 1 ? "query sees" : "queries see"} nothing.` : "Every query sees something.",
     ahead
       ? `${ahead} ${ahead === 1 ? "pair looks" : "pairs look"} at a later token.`

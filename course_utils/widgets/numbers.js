@@ -19,7 +19,7 @@ export function mulberry32(seed, n) {
   return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32;
 }
 
-/** A number with so many digits after the point, a real minus and no negative zero. */
+/** A number with the given digits after the point, a real minus and no negative zero. */
 export function decimal(x, digits = 2) {
   if (!Number.isFinite(x)) return x > 0 ? "∞" : "−∞";
   const text = Math.abs(x).toFixed(digits);

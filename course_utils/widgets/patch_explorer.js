@@ -65,7 +65,7 @@ function render({ model, el }) {
       row.style.setProperty("--share", `${100 * found.probabilities[i]}%`);
       row.classList.toggle("right", i === label);
     });
-    fill(weights, "", ["token", "stands at", "patch of the image", "weight"], found.row.map((w, i) => {
+    fill(weights, "", ["token", "place", "patch of the image", "weight"], found.row.map((w, i) => {
       const across = 8 / now.patch;
       return i ? [i, `row ${Math.floor((i - 1) / across) + 1}, column ${((i - 1) % across) + 1}`, found.places[i - 1] + 1, w.toFixed(4)] : ["0, class", "in front", "none", w.toFixed(4)];
     }));

@@ -55,7 +55,7 @@ function render({ model, el }) {
       make(
         "div",
         { className: "acw-columns" },
-        figure("The ring: each circle holds the block whose number it bears", circle),
+        figure("The ring: the number in each circle is that of the block it holds", circle),
         figure("Queries (rows) and keys (columns) in the text's order", pairs),
       ),
       make("p", {

@@ -20,7 +20,7 @@ class RingStepper(CourseWidget, page="ring_stepper"):
     # Not "layout", which is every widget's own: its size on the page.
     token_layout = Choice(LAYOUTS, help="Which tokens a rank has.")
     is_causal = Flag(False, help="Whether a query sees no later key.")
-    step = Whole(0, 0, lambda self: max(self.world_size - 1, 0), help="Rotations that were made.")
+    step = Whole(0, 0, lambda self: max(self.world_size - 1, 0), help="Rotations made so far.")
     view = Choice(VIEWS, "ring", help="Which tab is open.")
     num_heads = Whole(0, 1, 16, help="Heads of queries, keys and values.")
     d_k = Whole(0, 1, help="Numbers in a head's key or value.")

@@ -164,7 +164,7 @@ export function ulysses(ranks, heads) {
   const each = heads / ranks;
   return (
     `Before, a rank has all ${heads} heads of its own tokens; after the all-to-all it has ` +
-    `${each === 1 ? "one head" : `${each} heads`} of all tokens, and attention needs nobody else. ` +
+    `${each === 1 ? "one head" : `${each} heads`} of all tokens, and attention needs no other rank. ` +
     `Each rank sends ${ranks - 1} of ${ranks} parts of what it has.`
   );
 }

@@ -15,7 +15,7 @@ export function split(layout, n, ranks) {
   });
 }
 
-/** The rank whose block this rank holds after so many rotations. */
+/** The rank whose block this rank holds after a number of rotations. */
 export const holds = (ranks, rank, step) => (rank - step + ranks) % ranks;
 
 /** The queries and keys that meet in a block: those with a partner that they may see. */

@@ -11,7 +11,7 @@ function render({ model, el }) {
   const last = model.get("last");
 
   const place = (name, trait) =>
-    slider(`${id}-${name}`, `${name} stands at`, { min: 0, max: last }, (value) => write({ [trait]: value }));
+    slider(`${id}-${name}`, `${name} is at`, { min: 0, max: last }, (value) => write({ [trait]: value }));
   const [query, key] = [place("query", "query_position"), place("key", "key_position")];
   const shift = (by, words) => {
     const moved = (trait) => [trait, model.get(trait) + by];
@@ -34,7 +34,7 @@ function render({ model, el }) {
     return { input, part, face, label: make("label", { for: input.id }, text, face, part) };
   });
   const chart = picture("0 0 560 166");
-  const head = ["pair", "features", "radians a position", "query turned by", "key turned by", "difference", "share of q·k"];
+  const head = ["pair", "features", "radians per position", "query rotated by", "key rotated by", "difference", "share of q·k"];
   const table = make("table");
   const root = shell(
     "clock",

@@ -43,7 +43,7 @@ def rope_clock(
     base: float = 1000.0,
     pairing: str = "interleaved",
 ) -> RopeClock:
-    """Show a query and a key under RoPE: one clock a pair, and q·k at every distance.
+    """Show a query and a key under RoPE: one clock per pair, and q·k at every distance.
 
     Args:
         query: Features before they are turned, of even number and at most eight.

@@ -1,7 +1,7 @@
 // The clock's arithmetic: pairs of features turned by their position.
 import { dot } from "./numbers.js";
 
-/** Radians a position for each pair: base^(-2i / width). */
+/** Radians per position for each pair: base^(-2i / width). */
 export function frequencies(width, base) {
   return Array.from({ length: width / 2 }, (_, i) => base ** ((-2 * i) / width));
 }

@@ -25,7 +25,7 @@ export function sentence(seen, { query_position, key_position }) {
 export function pairWords({ i, names, frequency, angles, part }) {
   const [q, k] = angles.map((angle) => `${degrees(angle)}°`);
   return (
-    `Pair ${i} is features ${names.join(" and ")}. It turns by ${format(frequency)} radians a position, ` +
+    `Pair ${i} is features ${names.join(" and ")}. It turns by ${format(frequency)} radians per position, ` +
     `once around in ${format((2 * Math.PI) / frequency)} positions. The query's has turned by ${q}, ` +
     `the key's by ${k}; the difference is ${degrees(angles[1] - angles[0])}°. Its share of q·k: ${fixed(part)}.`
   );
@@ -88,6 +88,6 @@ export function curve(state, seen, farthest) {
     mark("path", { d: path(points), class: "score" }) +
     rule(x, BOX.top, x, BOX.bottom, "here") +
     mark("circle", { cx: x, cy: y, r: 5.5, class: "dot" }) +
-    tick((BOX.left + BOX.right) / 2, BOX.bottom + 33, "distance: key's position less query's")
+    tick((BOX.left + BOX.right) / 2, BOX.bottom + 33, "distance: key's position minus query's")
   );
 }

@@ -17,7 +17,7 @@ export function sentence(seen) {
   const warmth = temperature === 1 ? "" : `, temperature ${temperature.toPrecision(2)}`;
   return (
     `d_k = ${width}, ${scaled ? "divided by √d_k" : "not divided"}${warmth}: the scores have variance ${format(seen.variance)}; ` +
-    `on average the largest weight is ${format(mean.top)}, the entropy ${Math.round((100 * mean.entropy) / equal.entropy)} % ` +
+    `on average the largest weight is ${format(mean.top)}, the entropy ${Math.round((100 * mean.entropy) / equal.entropy)}% ` +
     `of its maximum, the gradient norm ${format(mean.gradient)}.`
   );
 }
@@ -55,7 +55,7 @@ export function scorePanel({ scores, expected }) {
   const ticks = [-32, -16, 0, 16, 32].map((x) =>
     tick(across((x + REACH) / (2 * REACH)), BOX.bottom + 16, String(x).replace("-", "−")),
   );
-  const share = `${Math.round((100 * beyond) / scores.length) || "< 1"} % lie further out`;
+  const share = `${Math.round((100 * beyond) / scores.length) || "< 1"}% lie further out`;
   const lost = beyond ? label(BOX.right, BOX.top + 2, share, { "text-anchor": "end", class: "warm" }) : "";
   return (
     bars +

@@ -88,8 +88,8 @@ function render({ model, el }) {
         input.value = value;
         input.style.setProperty("--value", value / 100);
         input.style.setProperty("--both", (kind === "target" ? both : value) / 100);
-        input.setAttribute("aria-valuetext", `${value} %`);
-        number.textContent = `${value} %`;
+        input.setAttribute("aria-valuetext", `${value}%`);
+        number.textContent = `${value}%`;
       }
       came.bar.style.setProperty("--value", shares ? shares[i] : 0);
       came.number.textContent = shares ? percent(shares[i]) : "";

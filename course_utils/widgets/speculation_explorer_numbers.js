@@ -57,7 +57,7 @@ export function progress(state) {
   return { ...now, shown, over: rounds + (shown === now.events.length) };
 }
 
-/** What so many rounds wrote, and how many drafted tokens were judged and accepted. */
+/** What a number of rounds wrote, and how many drafted tokens were judged and accepted. */
 export function tally(state, rounds) {
   const wrote = new Array(TOKENS.length).fill(0);
   let [judged, accepted] = [0, 0];

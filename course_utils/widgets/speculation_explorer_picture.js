@@ -7,7 +7,7 @@ const [LEFT, RIGHT, TOP, DEEP] = [8, 332, 20, 16];
 const along = (x) => LEFT + x * (RIGHT - LEFT);
 
 export const fixed = (x, digits = 2) => x.toFixed(digits);
-export const percent = (x) => `${fixed(100 * x, 1)} %`;
+export const percent = (x) => `${fixed(100 * x, 1)}%`;
 const named = (tokens) => tokens.map((token) => TOKENS[token]).join(", ");
 
 /** A bar from one place of the line to another. */

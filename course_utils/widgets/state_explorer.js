@@ -50,7 +50,7 @@ function render({ model, el }) {
     story,
     make("div", { className: "acw-held" }, cacheFigure, stateFigure),
     said,
-    make("p", { className: "acw-note", textContent: "A bar is the cosine between what a key reads and its newest value. Choose a key to ask for it." }),
+    make("p", { className: "acw-note", textContent: "A bar is the cosine between what a key reads and its newest value. Choose a key to query the memory with it." }),
     bars,
   );
 
@@ -75,7 +75,7 @@ function render({ model, el }) {
     cacheFigure.classList.toggle("idle", !cached);
     stateFigure.classList.toggle("idle", cached);
     cache.innerHTML = drawCache(now.writes, now.width);
-    cache.setAttribute("aria-label", `${now.writes.length} columns, one a pair: a key of ${now.width} numbers above, its value below`);
+    cache.setAttribute("aria-label", `${now.writes.length} columns, one per pair: a key of ${now.width} numbers above, its value below`);
     state.innerHTML = drawState(matrix);
     state.setAttribute("aria-label", `${now.width} by ${now.width} numbers, the largest ${limitOf(matrix).toFixed(2)}`);
     rows.forEach(({ row, bar, words }, key) => {

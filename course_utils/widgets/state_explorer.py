@@ -19,7 +19,7 @@ class StateExplorer(CourseWidget, page="state_explorer"):
     """The widget that ``state_explorer`` makes; its traits follow buttons, sliders and bars."""
 
     kind = Choice(KINDS, "sum", help="How the past is kept.")
-    writes = Items(help="The pairs in the order of their coming: a key's number and a digit.")
+    writes = Items(help="The pairs in the order of arrival: a key's number and a digit.")
     width = Whole(8, help="Numbers of a key and of a value.")
     fade = Number(0.9, 0.5, 1, help="What a fading state keeps from pair to pair.")
     asked = Whole(0, help="The key that is asked for again.")
@@ -48,7 +48,7 @@ class StateExplorer(CourseWidget, page="state_explorer"):
 
 
 def _pairs(writes: Sequence[Sequence[int]]) -> list[list[int]]:
-    """Return the pairs as lists; raise where they are none, too many, or skip a key."""
+    """Return the pairs as lists; raise where there are none or too many, or a key is skipped."""
     given = [list(pair) for pair in writes]
     if not 1 <= len(given) <= MOST:
         raise ValueError(f"writes must be from 1 to {MOST} pairs, got {len(given)}")

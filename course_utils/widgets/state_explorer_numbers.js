@@ -69,7 +69,7 @@ export function readings(kind, writes, width, fade) {
   });
 }
 
-/** Bytes of both after so many pairs. */
+/** Bytes of both after a number of pairs. */
 export const bytes = (pairs, width) => ({ cache: 2 * width * BYTES * pairs, state: width * width * BYTES });
 
 /** A pair whose key is new; its value is some digit. */

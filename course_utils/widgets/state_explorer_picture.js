@@ -22,7 +22,7 @@ function grid(numbers, { left, top, across, down, limit }) {
     .join("");
 }
 
-/** The cache: a column of key over value for each pair, in the order of their coming. */
+/** The cache: a column of key over value for each pair, in the order of arrival. */
 export function drawCache(writes, width) {
   const step = Math.min(14, SIZE.wide / Math.max(writes.length, 1));
   const down = (SIZE.high / 2 - 6) / width;
@@ -54,7 +54,7 @@ export function sentence({ kind, writes, width, fade, asked, read }) {
   const held =
     kind === "softmax"
       ? `The cache holds ${counted(kept.cache)} bytes and grows`
-      : `The state holds ${counted(kept.state)} bytes and stays so; a cache would hold ${counted(kept.cache)}`;
+      : `The state holds ${counted(kept.state)} bytes and does not grow; a cache would hold ${counted(kept.cache)}`;
   const right = read.filter((one) => one.answered === one.wanted).length;
   const one = read.find(({ key }) => key === asked);
   const answer = one

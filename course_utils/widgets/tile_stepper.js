@@ -46,8 +46,8 @@ function render({ model, el }) {
     return choice(`${id}-${name}`, words, chosen, options.map((option) => [option, option]));
   };
   const sizes = [1, 2, 3, 4, 5, 6, 7, 8];
-  const blockQ = choose("block_q", "queries a block", sizes);
-  const blockK = choose("block_k", "keys a block", sizes);
+  const blockQ = choose("block_q", "queries per block", sizes);
+  const blockK = choose("block_k", "keys per block", sizes);
   const order = choose("order", "loop", ["queries outside", "keys outside"]);
   const causal = make("input", {
     id: `${id}-causal`, type: "checkbox", onchange: () => (rest(), write({ is_causal: causal.checked, step: 0 })),

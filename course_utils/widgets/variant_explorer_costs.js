@@ -84,6 +84,6 @@ export function plain(variant, sizes) {
 export function share(part, whole) {
   const ratio = part / whole;
   if (ratio >= 1.995) return `${+ratio.toPrecision(2)} times`;
-  if (ratio >= 0.095) return `${Math.round(100 * ratio)} %`;
-  return `${+(100 * ratio).toPrecision(1)} %`;
+  if (ratio >= 0.095) return `${Math.round(100 * ratio)}%`;
+  return `${+(100 * ratio).toPrecision(1)}%`;
 }

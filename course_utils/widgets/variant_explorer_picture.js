@@ -18,26 +18,26 @@ export function pattern(variant, { length, window }) {
     case "grouped":
       return { ...drawn, says: "every query sees its past; several query heads read one head of keys and values" };
     case "latent":
-      return { ...drawn, says: "every query sees its past; keys and values are made of one short vector a token" };
+      return { ...drawn, says: "every query sees its past; keys and values are computed from one short vector per token" };
     case "window":
       return { ...drawn, met: (i, j) => past(i, j) && i - j < w, says: `every query sees the last keys: ${as}` };
     case "strided":
       return {
         ...drawn,
         met: (i, j) => past(i, j) && (i - j < w || (i - j) % w === 0),
-        says: `the last keys, and every so many-th before: ${as}`,
+        says: `the last keys, and earlier ones at a fixed stride: ${as}`,
       };
     case "fixed":
       return {
         ...drawn,
         met: (i, j) => past(i, j) && (Math.floor(i / w) === Math.floor(j / w) || j % w === w - 1),
-        says: `the own block, and the last keys (${SUMMARY}, drawn as 1) of earlier ones: ${as}`,
+        says: `the query's own block, and the last keys (${SUMMARY}, drawn as 1) of earlier ones: ${as}`,
       };
     case "linear":
     case "performer":
       return { ...drawn, through: true, says: "the past is read through one state of fixed size; no weights are made" };
     case "linformer":
-      return { ...drawn, columns: 6, met: () => true, across: "mixtures", says: "every query sees all mixtures of the keys" };
+      return { ...drawn, columns: 6, met: () => true, across: "averages", says: "every query sees all averages of the keys" };
     case "lsh":
       return {
         ...drawn,

@@ -122,8 +122,8 @@ function render({ model, el }) {
           return make("figure", {}, wires, make("figcaption", { textContent: formulas(kinds, view.pre_norm)[i] }));
         }))),
       make("p", { className: "acw-note", textContent: view.pre_norm
-        ? "After the last layer one more norm is needed: nothing has normed the stream itself."
-        : "The stream leaves every layer normed: one more norm at the end would change nothing." }),
+        ? "After the last layer one more norm is needed: nothing has normalised the stream itself."
+        : "The stream leaves every layer normalised: one more norm at the end would change nothing." }),
     );
     const numbers = paths(view, chosen)[0];
     fill(counts, "A path stays or looks in every attention; staying counts once", ["input", "paths"], names.inputs.map((word, j) => [word, numbers[j]]));

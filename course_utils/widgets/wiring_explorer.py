@@ -29,9 +29,9 @@ class WiringExplorer(CourseWidget, page="wiring_explorer"):
     )
     num_target = Whole(1, 1, lambda self: len(self.target), help="Words of the target.")
     pads = Whole(
-        0, 0, lambda self: len(self.source), help="The last so many of the source are padding."
+        0, 0, lambda self: len(self.source), help="How many words at the source's end are padding."
     )
-    window = Whole(0, 0, 6, help="Keys to a side, the own counted; 0: all.")
+    window = Whole(0, 0, 6, help="Keys to each side, the query's own included; 0: all.")
     side = Choice(("source", "target"), "target", help="Where the chosen output is.")
     place = Whole(
         0, 0, lambda self: max(len(self.source), len(self.target)) - 1,

@@ -1,7 +1,7 @@
 // Which input reaches which output: a mask for each attention, and their products through all layers.
 
 export const WIRINGS = {
-  bert: "BERT: one stream, all places see all",
+  bert: "BERT: one stream, every position sees every other",
   gpt: "GPT: one stream, left to right",
   prefix: "prefix: one stream, the source seen whole",
   t5: "T5: an encoder and a decoder",

@@ -36,7 +36,7 @@ def test_two_layers_of_attention_do_it_by_hand() -> None:
     # Layer 1: each position attends to the one before it, and so comes to know its token.
     previous = torch.eye(30, dtype=torch.float64).roll(-1, 1).tril(-1)
     before = previous @ x
-    # Layer 2: the own token asks, the token before answers, and sharp scores leave only matches.
+    # Layer 2: each token asks, the token before answers, and sharp scores leave only matches.
     earlier = torch.ones(30, 30).tril().bool()
     scores = (1e3 * x @ before.mT).masked_fill(~earlier, -torch.inf)
     by_hand = torch.softmax(scores, -1) @ x

@@ -128,7 +128,7 @@ SECOND: dict[str, list[str]] = {
         f"{2 * 24 * torch.empty(2048, 2048, dtype=torch.half, device='meta').nbytes / 2**20:.0f}"
     ],
     "12-06": [
-        f"{100 * part(*GPT3):.1f} %",
+        f"{100 * part(*GPT3):.1f}%",
     ],
     "12-11": [f"{4 * 4} and {2 + 2 + 3 * 4} bytes"],
     "13-16": [f"{part(1, 50):.2f}"],

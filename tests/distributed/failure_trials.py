@@ -102,7 +102,7 @@ def is_running(process: int) -> bool:
 
 
 def trials(fault: str, number: int, seed: int = 0, timeout: float = 20.0) -> Iterator[Trial]:
-    """Yield so many trials, the same for the same seed but for the order of what is reported."""
+    """Yield the trials; a seed fixes them, up to the order of what is reported."""
     draw = random.Random(f"{fault} {seed}")
     yield from (trial(fault, draw, timeout) for _ in range(number))
 

@@ -65,13 +65,13 @@ test("the sentence says shares, the part's sum, and what is wrong", () => {
   const rows = words.rowsOf(bytes, SOURCES, WRITTEN, 0, 0);
   assert.equal(
     words.sentence(SOURCES[0], WRITTEN[0][0], rows, 0, "dot").replace(/[\u2068\u2069]/g, ""),
-    "dot wrote '1' (character 1, year) with 60 % from '1' (5), 20 % from '9' (6), 10 % from '3' (1)." +
-      " Inside the year: 90 %.",
+    "dot wrote '1' (character 1, year) with 60% from '1' (5), 20% from '9' (6), 10% from '3' (1)." +
+      " Inside the year: 90%.",
   );
   assert.match(words.sentence(SOURCES[0], WRITTEN[0][0], rows, 9, "dot"), /day.* Right would be '3'\.$/);
   assert.match(words.sentence(SOURCES[0], WRITTEN[0][0], rows, 4, "dot"), /a hyphen\) with [^.]*\.$/);
   const long = { ...SOURCES[0], iso: "" };
-  assert.match(words.sentence(long, "1", rows, 0, "dot"), /Nothing should stand here\.$/);
+  assert.match(words.sentence(long, "1", rows, 0, "dot"), /Nothing should be here\.$/);
 });
 
 function show() {

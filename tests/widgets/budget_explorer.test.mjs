@@ -89,11 +89,11 @@ test("numbers are said with their units", () => {
   assert.equal(duration(730.5), "2 years");
   assert.equal(duration(0.5), "12 hours");
   assert.equal(duration(1e-9), "0.0000864 seconds");
-  assert.equal(percent(1, 3), "33 %");
-  assert.equal(percent(1, 300), "0.33 %");
-  assert.equal(percent(1, 3000), "< 0.1 %");
+  assert.equal(percent(1, 3), "33%");
+  assert.equal(percent(1, 300), "0.33%");
+  assert.equal(percent(1, 3000), "< 0.1%");
   assert.equal(percent(0, 3), "–");
-  assert.equal(placed("trained", 0.0006), "0.06 %");
+  assert.equal(placed("trained", 0.0006), "0.06%");
   assert.equal(placed("train_tokens", 1.5e13), "15 T");
   assert.equal(placed("d_ff", 49152), "49,152");
 });
@@ -111,7 +111,7 @@ test("the words hold the published numbers", () => {
   assert.equal(
     sentence(gpt3, presets),
     "GPT-3: 175 B parameters. A step of 8 × 2,048 tokens takes 17.6 Pflop and 3.67 TiB; 1.08 Tflop per token, " +
-      "where 6N says 1.05 Tflop (+2.7 %). 300 B tokens: 3.23e23 flop, 37.4 days.",
+      "where 6N says 1.05 Tflop (+2.7%). 300 B tokens: 3.23e23 flop, 37.4 days.",
   );
   assert.match(sentence({ ...gpt3, d_ff: 4096 }, presets), /^This model: /);
   assert.equal(named(gpt2, presets), "GPT-2");

@@ -64,7 +64,7 @@ class Layer(nn.Module):
 
 
 def saved(layers: int, gated: bool) -> int:
-    """Count the numbers that so many layers keep for the backward pass, weights left out."""
+    """Count the numbers that the layers keep for the backward pass, weights left out."""
     width, heads, kv_heads, d_ff, tokens, batch = 64, 4, 4, 160, 48, 2
     stack = nn.Sequential(*(Layer(width, heads, kv_heads, d_ff, gated) for _ in range(layers)))
     weights = {one.untyped_storage().data_ptr() for one in stack.parameters()}

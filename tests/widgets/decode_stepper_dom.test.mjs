@@ -119,7 +119,7 @@ test("sizes change bytes and operations", async () => {
   const { put, slider, el } = show({ step: 2 });
   const kept = () => el.querySelectorAll("tbody tr")[2].children[2].textContent;
   assert.equal(kept(), "120 KiB");
-  await put(slider("bytes a number"), 0);
+  await put(slider("bytes per number"), 0);
   assert.equal(kept(), "60 KiB");
   await put(slider("layers"), 24);
   assert.equal(kept(), "120 KiB");

@@ -75,7 +75,7 @@ test("it is said in words, and in a table", () => {
   const model = modelOf(cases[0]);
   const chosen = { method: "flow", residual: 0.5, target: [2, 0], source: 2, layer: 1, head: -1 };
   const found = explained(model, chosen);
-  assert.match(sentence(model, chosen, found), /^Maximum flow, from a<b to \[class\] above layer 2: 0\.\d+, place \d of 5\. Leave-one-out: .*\. Smallest cut: \d+ edges that hold 0\.\d+ together\.$/);
+  assert.match(sentence(model, chosen, found), /^Maximum flow, from a<b to \[class\] above layer 2: 0\.\d+, place \d of 5\. Leave-one-out: .*\. Smallest cut: \d+ edges with a capacity of 0\.\d+ in all\.$/);
   assert.match(verdict(model, chosen, found), /^Rank correlation of maximum flow with leave-one-out: −?\.\d\d; with its size: −?\.\d\d\.$/);
   const raw = { ...chosen, method: "raw", head: 1, source: 0, target: [2, 0] };
   assert.match(sentence(model, raw, explained(model, raw)), /^Raw weights, layer 2, head 2, from \[class\] .* not ranked: it reads/);

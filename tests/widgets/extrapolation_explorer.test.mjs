@@ -34,9 +34,9 @@ test("the best comes first: the lowest loss, the highest accuracy", () => {
 test("the words name length, first and last", () => {
   assert.equal(
     sentence(text, ["none", "RoPE"], 2),
-    "512 tokens read, 8 times the trained 64. First none with loss (nats) 2.30, last RoPE with 3.20.",
+    "512 tokens read, 8 times the trained 64. Best: none with loss (nats) 2.30, worst RoPE with 3.20.",
   );
-  assert.match(sentence(copy, ["none"], 0), /^32 tokens read, the trained length\. First none with accuracy 0\.90\.$/);
+  assert.match(sentence(copy, ["none"], 0), /^32 tokens read, the trained length\. Best: none with accuracy 0\.90\.$/);
   assert.match(sentence(copy, [], 1), /No scheme is chosen/);
   assert.equal(times(96, 64), "1.5 times the trained 64");
 });

@@ -24,7 +24,7 @@ test("heads that cancel move more than the whole output is long", () => {
   assert.deepEqual(values.shares(parts, [1, 2, 1, 2], 0, [0]), [3]);
   assert.deepEqual(values.shares(parts, [1, 2, 1, 2], 0, [0, 1]), [1]);
   const drawn = picture.barDrawing(300, [3], ["a"], false);
-  assert.match(drawn.inside, />300 %</);
+  assert.match(drawn.inside, />300%</);
 });
 
 test("every grid fits its width, and rows of heads are even", () => {
@@ -56,9 +56,9 @@ test("the other sentence names the heads that are off and the position that need
   assert.match(words.offSentence([], NAMES, [0, 0], null), /^All heads are on/);
   assert.equal(
     plain(words.offSentence([0, 2], NAMES, [0.25, 0.75], ["a", "b"])),
-    "Off: Head 0, Head 2. The output moves by 50 % of its length on average; most at query 'b' (1), 75 %.",
+    "Off: Head 0, Head 2. The output moves by 50% of its length on average; most at query 'b' (1), 75%.",
   );
-  assert.match(words.offSentence([0, 1, 2], NAMES, [1, 1], null), /^All heads are off\. .* 100 %/);
+  assert.match(words.offSentence([0, 1, 2], NAMES, [1, 1], null), /^All heads are off\. .* 100%/);
 });
 
 test("tokens stay text", () => {

@@ -79,9 +79,9 @@ test("a head that is off says so, and the output moves by what it gave", async (
   assert.equal(button.getAttribute("aria-pressed"), "false");
   assert.match(button.textContent, /off$/);
   assert.deepEqual(model.get("off"), [[1, 0]]);
-  assert.match(text(".acw-said"), /^Off: Head 0\. The output moves by 60 %/);
+  assert.match(text(".acw-said"), /^Off: Head 0\. The output moves by 60%/);
   await click("All off");
-  assert.match(text(".acw-said"), /^All heads are off\. .*100 %/);
+  assert.match(text(".acw-said"), /^All heads are off\. .*100%/);
   assert.equal(el.querySelector("figure svg").getAttribute("aria-label"), el.querySelector(".acw-said").textContent);
   await click("All on");
   assert.deepEqual(model.get("off"), []);
@@ -96,7 +96,7 @@ test("each layer has its own maps and its own heads off", async () => {
   select.selectedIndex = 0;
   select.dispatchEvent(new window.Event("change"));
   await tick();
-  assert.match(text(".acw-said"), /^Off: Head 1\. The output moves by 50 %/);
+  assert.match(text(".acw-said"), /^Off: Head 1\. The output moves by 50%/);
   assert.match(text(".acw-readout"), /Head 1 0\.200, Head 0 0\.100/);
 });
 
@@ -118,8 +118,8 @@ test("the table has every head; a row of no numbers is said, not thrown", async 
     [...row.children].map((cell) => cell.textContent.replace(/[\u2068\u2069]/g, "")),
   );
   assert.deepEqual(rows, [
-    ["Head 0", "not a number", "–", "60 %", "on"],
-    ["Head 1", "0.400", "'b' (1), 0.600", "80 %", "off"],
+    ["Head 0", "not a number", "–", "60%", "on"],
+    ["Head 1", "0.400", "'b' (1), 0.600", "80%", "off"],
   ]);
 });
 

@@ -84,7 +84,7 @@ test("a head's map is found in its layer", () => {
 
 test("shares are whole per cents, and a little is not nothing", () => {
   const shares = [0, 0.004, 0.006, 1.2, Infinity];
-  assert.deepEqual(shares.map(heatmap.percent), ["0 %", "under 1 %", "1 %", "120 %", "∞ %"]);
+  assert.deepEqual(shares.map(heatmap.percent), ["0%", "under 1%", "1%", "120%", "∞%"]);
 });
 
 test("colours span 0 to 1 for weights and the data for anything else", () => {

@@ -125,7 +125,7 @@ test("two heads are compared side by side, with one cell in both, or as a differ
   assert.equal(el.querySelectorAll(".acw-map").length, 1);
   assert.equal(el.querySelector(".name").textContent, "Head 1 − Head 0");
   assert.match(el.querySelector(".acw-plot").getAttribute("aria-label"), /^Weights · Head 1 − Head 0\. Arrow/);
-  assert.match(el.querySelector(".acw-note").textContent, /On average 52 % of a query's weight lies on other keys/);
+  assert.match(el.querySelector(".acw-note").textContent, /On average 52% of a query's weight lies on other keys/);
   const partner = field(el, "Compared with").select;
   partner.selectedIndex = 0;
   partner.dispatchEvent(new window.Event("change"));

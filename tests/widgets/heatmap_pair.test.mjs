@@ -67,7 +67,7 @@ test("the summary names the largest rise and fall, and how much weight moved", (
   assert.equal(
     plain(pair.pairSummary(first, second, apart, 0.25)),
     "From before to after: largest rise +0.500, query 'q' (0), key 'a' (0); largest fall −0.500, " +
-      "query 'q' (0), key 'b' (1). On average 25 % of a query's weight lies on other keys.",
+      "query 'q' (0), key 'b' (1). On average 25% of a query's weight lies on other keys.",
   );
   assert.equal(pair.pairSummary(first, first, new Float32Array(4), 0), "From before to before: no difference.");
   const none = Float32Array.of(NaN, NaN);

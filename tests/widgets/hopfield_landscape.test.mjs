@@ -78,7 +78,7 @@ test("the words name the valley, or the mixture, in both languages", () => {
   );
   assert.match(
     said(0.5, true),
-    /^3 keys, scale = 0\.5: one valley\. After 6 rounds of attention, each output the next query, the query is \(0\.01, 0\.01\), a mixture, most of it key and value 1 \(weight 0\.34\)\./,
+    /^3 keys, scale = 0\.5: one valley\. After 6 rounds of attention, each output the next query, the query is \(0\.01, 0\.01\), an average, mostly of key and value 1 \(weight 0\.34\)\./,
   );
 });
 

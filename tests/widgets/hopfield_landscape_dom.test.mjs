@@ -63,7 +63,7 @@ test("the sliders set how sharp and how many; Python is told once", async () => 
   const { el, model, slide, said, grip } = show();
   await slide(0, -10);
   assert.equal(model.get("beta"), 0.1);
-  assert.match(said(), /^2 patterns, β = 0\.1: one valley\..* a mixture/);
+  assert.match(said(), /^2 patterns, β = 0\.1: one valley\..* an average/);
   await slide(1, 3);
   assert.match(said(), /^3 patterns/);
   assert.equal(grip("pattern 3").hidden, false);

@@ -110,9 +110,9 @@ test("the table holds every length of either model, and says what was not measur
     [...tr.children].map((cell) => cell.textContent),
   );
   assert.deepEqual(cells, [
-    ["2", "90 % (80 % to 100 %)", "100 % (100 % to 100 %)"],
-    ["10", "not measured", "99 % (98 % to 100 %)"],
-    ["20", "25 % (20 % to 30 %)", "not measured"],
+    ["2", "90% (80% to 100%)", "100% (100% to 100%)"],
+    ["10", "not measured", "99% (98% to 100%)"],
+    ["20", "25% (20% to 30%)", "not measured"],
   ]);
 });
 

@@ -76,7 +76,7 @@ test("a prefix opens what causal and window hide, not what padding and documents
 test("the summary counts pairs, empty rows and pairs that look ahead", () => {
   assert.equal(
     rules.summary(BASE),
-    "28 of 49 pairs may look (57.1 %). Every query sees something. No query looks at a later token.",
+    "28 of 49 pairs may look (57.1%). Every query sees something. No query looks at a later token.",
   );
   assert.match(rules.summary(view({ offset: -1 })), /1 query sees nothing\./);
   assert.match(rules.summary(view({ offset: 1 })), /6 pairs look at a later token\.$/);

@@ -77,7 +77,7 @@ def cases() -> list[dict[str, Any]]:
 
 
 def rounded(value: Any) -> Any:
-    """Return nested lists with six digits behind the point."""
+    """Return nested lists rounded to six decimals."""
     return [rounded(one) for one in value] if isinstance(value, list) else round(value, 6)
 
 

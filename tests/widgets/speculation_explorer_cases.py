@@ -43,7 +43,7 @@ def called(state: dict[str, Any], rounds: int) -> list[tuple[list[int], int, int
 
 
 def counted(state: dict[str, Any], rounds: int) -> dict[str, Any]:
-    """Return what so many calls wrote, and how many drafted tokens were judged and accepted."""
+    """Return what a number of calls wrote, and how many drafted tokens were judged and accepted."""
     calls = called(state, rounds)
     wrote = [token for drafted, accepted, last in calls for token in (*drafted[:accepted], last)]
     return {

@@ -100,7 +100,7 @@ def test_it_lives_without_a_kernel_and_agrees_with_python(open_page: Show, over:
         for head in move["off"]:
             page.get_by_role("button", name=f"Head {head}").click()
         if move["off"]:
-            moved = f"moves by {round(100 * np.mean(move['shares']))} % of its length"
+            moved = f"moves by {round(100 * np.mean(move['shares']))}% of its length"
             expect(page.locator(".acw-said")).to_contain_text(moved)
 
 

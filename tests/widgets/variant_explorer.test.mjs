@@ -70,15 +70,15 @@ test("numbers are said with their units", () => {
   assert.equal(inFlop(1_063_000_000), "1.06 Gflop");
   assert.equal(inFlop(999_900), "1 Mflop");
   assert.equal(inBytes(2 ** 24), "16 MiB");
-  assert.equal(share(1, 2), "50 %");
-  assert.equal(share(1, 300), "0.3 %");
+  assert.equal(share(1, 2), "50%");
+  assert.equal(share(1, 300), "0.3%");
   assert.equal(share(5, 2), "2.5 times");
 });
 
 test("the words name costs and recorded times", () => {
   assert.equal(
     sentence("window", sizes, curves),
-    "Sliding window, 4096 tokens: 6 % of plain attention's operations, 6 % of its weights, 3 % of its cache. " +
+    "Sliding window, 4096 tokens: 6% of plain attention's operations, 6% of its weights, 3% of its cache. " +
       "Recorded: 20 ms, 6 times faster than SDPA, causal.",
   );
   assert.match(sentence("full", sizes, curves), /the measure for all others\. Recorded: 120 ms, 8\.3 times faster/);
@@ -169,7 +169,7 @@ test("key and value heads are never more than heads", async () => {
   heads.value = "1";
   await fire(heads, new window.Event("input"));
   const cells = [...el.querySelectorAll("tbody tr")].map((row) => row.lastChild.textContent);
-  assert.equal(cells[2], "100 %");
+  assert.equal(cells[2], "100%");
   assert.equal(slider("key/value heads").max, "1");
 });
 

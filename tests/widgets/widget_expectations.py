@@ -56,7 +56,7 @@ def difference_of_maps(widget: Any) -> list[str]:
     moved = np.abs(second - maps[0, 0, 0]).sum(-1).mean() / 2
     return [
         f"{one} {three(a)}, {two} {three(b)}, difference {sign}{three(b - a)}.",
-        f"On average {round(100 * moved)} % of a query's weight",
+        f"On average {round(100 * moved)}% of a query's weight",
     ]
 
 
@@ -67,7 +67,7 @@ def without_the_first_head(widget: Any) -> list[str]:
     shares = np.linalg.norm(parts[0], axis=-1) / np.linalg.norm(parts.sum(0), axis=-1)
     weight = values(widget)[0, 0, 0, 1, 2]
     return [
-        f"Off: {widget.head_names[0]}. The output moves by {round(100 * shares.mean())} % of",
+        f"Off: {widget.head_names[0]}. The output moves by {round(100 * shares.mean())}% of",
         f"{widget.head_names[0]} {fixed(weight, 3)}",
     ]
 
@@ -116,7 +116,7 @@ def sixth_character_with_dot(widget: Any) -> list[str]:
     text, wrote = widget.sources[0]["text"], widget.written[0][0]
     row = widget.data[5 * len(text) : 6 * len(text)]
     best = sorted(range(len(text)), key=lambda i: (-row[i], i))
-    took = [f"{row[i]} % from '{text[i].replace(' ', '␣')}' ({i + 1})" for i in best if row[i]]
+    took = [f"{row[i]}% from '{text[i].replace(' ', '␣')}' ({i + 1})" for i in best if row[i]]
     return [f"dot wrote '{wrote[5]}' (character 6, month) with {', '.join(took[:3])}."]
 
 
@@ -301,5 +301,5 @@ def thousand_calls_of_a_draft_that_says_one_token(widget: Any) -> list[str]:
         f"accepted, of those judged\t{share:.3f}\tΣ min(p, q) = {law['alpha']:.2f}",
         f"tokens per call\t{per_call:.3f}\t{law['perCall']:.3f}",
         f"distance from p\t{apart[0]:.3f}\t{apart[1]:.3f}",
-        f"{100 * wrote[3]:.1f} %",
+        f"{100 * wrote[3]:.1f}%",
     ]

@@ -35,7 +35,7 @@ def each_exercise(work: Callable[[str], Result], names: Sequence[str]) -> Iterat
 
 
 def named(parser: argparse.ArgumentParser, names: Sequence[str]) -> Sequence[Exercise]:
-    """Return the exercises of these names, all where there are none; or exit with what is near."""
+    """Return the exercises of these names, all where there are none; or exit with similar names."""
     try:
         return [find(name) for name in names] or all_exercises()
     except KeyError as error:

@@ -1,4 +1,4 @@
-"""The small mistakes that can be made at one place of a function: what may stand there instead."""
+"""The small mistakes that can be made at one place of a function: what may take its place."""
 
 import ast
 import copy

@@ -119,7 +119,7 @@ def troubles(rows: list[Row]) -> Iterator[str]:
 
 
 def shown(one: Row) -> str:
-    """Lay a row out as text."""
+    """Format a row as text."""
     equal = len(one.survivors) - one.missed
     return f"{one.exercise:32}{one.made:8}{one.caught:8}{equal:8}{one.missed:8}"
 
@@ -146,7 +146,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def record(rows: list[Row]) -> str:
-    """Return the rows as JSON, with how they came about; the site shows them."""
+    """Return the rows as JSON, with how they were made; the site shows them."""
     parts = [json.dumps(asdict(one), ensure_ascii=False) for one in rows]
     made = {
         "what": "changes of the references' source, and which of them the checkers let pass",

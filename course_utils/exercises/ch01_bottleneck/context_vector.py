@@ -88,8 +88,9 @@ EXERCISE = exercise(
                 "products = weights.unsqueeze(1) * states", "context = (weights.unsqueeze(-2) * states).sum(-1)",
                 "context = (states @ weights.unsqueeze(-1)).squeeze(-1)"),
         mistake("weights of one sequence on another's states", "Each row of weights met the states of every sequence: "
-                "`weights @ states` takes (B, S) for one table for all. How does a row of weights become a table of "
-                "its own for each sequence?", "context = weights @ states", "context = (weights @ states).mean(0)",
+                "`weights @ states` treats (B, S) as one table shared by all. How does a row of weights become "
+                "a separate table for each sequence?",
+                "context = weights @ states", "context = (weights @ states).mean(0)",
                 "context = (weights @ states).mean(1)", "products = weights.unsqueeze(0).unsqueeze(-1) * states",
                 "products = weights.unsqueeze(0) * states",
                 "context = torch.tensordot(weights, states, dims=([1], [1]))", "taken = weights.mT"),
@@ -108,8 +109,9 @@ EXERCISE = exercise(
         mistake("softmax of the weights", "A softmax was applied to the weights. They are weights already, not scores: "
                 "what does a second softmax do to them?",
                 "taken = torch.softmax(weights, -1)", "taken = torch.softmax(weights, 0)"),
-        mistake("weights divided by their sum", "Weights that do not sum to 1 were made to. Here they are used as "
-                "given: who is to decide how much is taken in all?", "taken = weights / weights.sum(-1, keepdim=True)",
+        mistake("weights divided by their sum", "Weights that do not sum to 1 were rescaled to do so. Here they "
+                "are used as given: who decides how much is taken in all?",
+                "taken = weights / weights.sum(-1, keepdim=True)",
                 "taken = weights / weights.sum(-1, keepdim=True).clamp(min=1e-9)",
                 "taken = weights / (weights.sum(-1, keepdim=True) + 1e-9)",
                 "taken = weights / weights.abs().sum(-1, keepdim=True)"),

@@ -92,8 +92,8 @@ EXERCISE = exercise(
         mistake("length counted from the end", "The length was used as an index from the end. Where is the padding, "
                 "before the tokens or after them?", "last = -lengths", "last = x.shape[1] - lengths",
                 "last = x.shape[1] - lengths - 1", "last = lengths // 2"),
-        mistake("one length for the whole batch", "All sequences were read at the same step. Each has a length of its "
-                "own: how does one pick another step for each row?", "last = lengths.max() - 1",
+        mistake("one length for the whole batch", "All sequences were read at the same step. Each has its own "
+                "length: how do you pick a different step for each row?", "last = lengths.max() - 1",
                 "last = lengths[0] - 1", "last = lengths.min() - 1", "last = lengths[-1] - 1", "last = 0"),
         mistake("every length for every sequence", "`states[:, lengths - 1]` takes all of the steps from all of the "
                 "sequences. What must take the place of the colon, so that rows and steps are paired?",
@@ -134,8 +134,8 @@ EXERCISE = exercise(
         mistake("states frozen in the padding", "The state does not change past each length. Here the recurrence runs "
                 "over the padding too. Which result alone knows of the lengths?",
                 _REAL + "states = torch.where(real, table, table[rows, last].unsqueeze(1))"),
-        mistake("padding inputs zeroed", "The inputs past each length were replaced by zeros, so the states there are "
-                "others. Take the padding as it comes: which result alone knows of the lengths?",
+        mistake("padding inputs zeroed", "The inputs past each length were replaced by zeros, so the states there "
+                "differ. Take the padding as it comes: which of the two results depends on the lengths?",
                 _REAL + "inputs = x * real"),
         mistake("the first state is not zero", "The recurrence starts from something other than zeros. What does the "
                 "network remember before it has read anything?", "first = x.new_ones(x.shape[0], b.shape[0])",

@@ -26,7 +26,7 @@ _BOTH = "predicted.masked_fill(ignored, 0)", "target.masked_fill(ignored, 0)"
 def _made(
     *wrong: int, batch: int, steps: int, lengths: tuple[int, ...] = (), pad_id: int = 0, at_pads: int | None = None
 ) -> Make:
-    """Return a maker: so many `wrong` tokens in each of the first sequences, the rest right.
+    """Return a maker: `wrong` tokens in each of the first sequences, the rest right.
 
     The target is padding past each of `lengths`; there the prediction is `at_pads`, or any token.
     """
@@ -125,7 +125,7 @@ EXERCISE = exercise(
                 "how many positions does the prediction differ from it where it counts?",
                 "matched = right.all(1) & real.any(1)"),
         mistake("targets of padding alone left out", "Sequences whose target is only padding were not counted at all. "
-                "The share is of all sequences: such a one counts as right.",
+                "The share is of all sequences: such a target counts as right.",
                 "matched = right.all(1)[real.any(1)] if bool(real.any()) else torch.zeros(1)",
                 "matched = right.all(1)[real.any(1)]"),
         mistake("accuracy of tokens, not of sequences", "Each token counts on its own. A date with one wrong digit is "

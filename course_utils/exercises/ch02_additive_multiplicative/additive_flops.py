@@ -116,8 +116,8 @@ EXERCISE = exercise(
                 "each_q = 2 * (d_q + d_a)\neach_k = 2 * (d_k + d_a)", "each_q = d_q + d_a\neach_k = d_k + d_a"),
         mistake("both projections for each", "Each query and each key was put through both projections. Which of the "
                 "two does a query need?", "once_q = num_queries + num_keys\nonce_k = num_queries + num_keys"),
-        mistake("everything multiplied", "Steps that follow one another were multiplied. What does doing one thing "
-                "after the other cost together?",
+        mistake("everything multiplied", "Steps that follow one another were multiplied. If one thing is done "
+                "after the other, are their costs added or multiplied?",
                 "total = projections * scored * pair", "total = pairs * (2 * d_q * d_k * d_a + 4 * d_a)"),
         mistake("one projection only", "Each projection was counted a single time in all. How many queries and keys "
                 "are there to project?", "times_q = 1\ntimes_k = 1"),

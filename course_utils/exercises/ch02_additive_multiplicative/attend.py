@@ -217,7 +217,7 @@ EXERCISE = exercise(
                     "one mask for all batches")
         ),
         mistake("hidden scores overflow", "The largest real score was subtracted, and a hidden score far above it "
-                "overflows in `exp`: infinity, and infinity times 0 is NaN. Until when do hidden scores take part?",
+                "overflows in `exp`: infinity, and infinity times 0 is NaN. At which step should they drop out?",
                 _OVERFLOW + "weights = rest / rest.sum(-1, keepdim=True)",
                 _OVERFLOW + "total = rest.sum(-1, keepdim=True)\nweights = rest / torch.where(total == 0, 1.0, total)"),
         mistake(

@@ -49,7 +49,7 @@ EXERCISE = exercise(
         mistake("joined without pairing", "Query i was joined to key i, and to no other. Each query must meet each "
                 "key: which axes have to be there before `torch.cat`?",
                 "pairs = torch.cat([query, key], dim=-1) @ W", "pairs = torch.cat([key, query], dim=-1) @ W"),
-        mistake("joined twice", "The same vector stands in both halves of the pair. Which two are joined?",
+        mistake("joined twice", "The same vector is in both halves of the pair. Which two are joined?",
                 "pairs = (torch.cat([query, query], -1) @ W).unsqueeze(-2).expand(-1, -1, key.shape[1], -1)",
                 "pairs = (torch.cat([key, key], -1) @ W).unsqueeze(-3).expand(-1, query.shape[1], -1, -1)"),
         cut_off(

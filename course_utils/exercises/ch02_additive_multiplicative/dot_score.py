@@ -38,7 +38,7 @@ EXERCISE = exercise(
     hints=(
         "One number for each query and key: what are the shapes of the two, and of the table?",
         "A matrix product sums over the last axis of the left and the last but one of the right. Which of the two "
-        "inputs must be turned for that?",
-        "Turn only its last two axes, so that the batch stays in front: `.mT` does that.",
+        "inputs must be transposed for that?",
+        "Swap only its last two axes, so that the batch stays in front: `.mT` does that.",
     ),
 )

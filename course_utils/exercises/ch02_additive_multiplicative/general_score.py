@@ -72,8 +72,8 @@ EXERCISE = exercise(
         *without(table(general_score), "offered = key.transpose(0, 1)"),
     ),
     hints=(
-        "It is a dot product again, but of the key with something made from the query. What makes a vector of width "
-        "d_k of one of width d_q?",
+        "It is a dot product again, but of the key with something made from the query. What turns a vector of width "
+        "d_q into one of width d_k?",
         "`W` has a row for each feature of the query. On which side of it does the query stand?",
         "Two products in a row: (B, L, d_q) with (d_q, d_k), then with the keys, turned so that their features meet. "
         "What is the shape after each?",

@@ -146,8 +146,8 @@ EXERCISE = exercise(
                 "What stands in the exponent, and what outside of it?",
                 "fade = 1 / (1 + far.square() / sigma**2)", "fade = torch.exp(-far.square()) / (2 * sigma**2)",
                 "exponent = -far.abs() / sigma**2", matches=_fades_with_distance),
-        mistake("the exponent's sign flipped", "Keys far from the centre gain instead of fading. Which sign has the "
-                "exponent?", "exponent = far.square() / (2 * sigma**2)"),
+        mistake("the exponent's sign flipped", "Keys far from the centre gain instead of fading. Which sign does the "
+                "exponent have?", "exponent = far.square() / (2 * sigma**2)"),
         mistake("divided by sigma and the root of 2π", "This is the normal distribution's density, or the factor was "
                 "divided by something else outside `exp`. The factor in Luong's formula is 1 at the centre: what is "
                 "it here?", "fade = torch.exp(exponent) / (sigma * math.sqrt(2 * math.pi))",

@@ -81,7 +81,7 @@ EXERCISE = exercise(
                 "chain rule start from?", "grad_out = torch.ones_like(grad_out)\ngrad_weights = grad_out @ value.mT"),
         replace(ALWAYS_CAUSAL, says="The backward pass is that of causal attention. This exercise has no mask."),
         mistake("the batch summed", "The gradients of all sequences or heads were added together. Each has its own "
-                "inputs: over which axes may be summed?",
+                "inputs: over which axes may you sum?",
                 f"return tuple(g.sum(0, keepdim=True).expand_as(g) if g.dim() > 2 else g for g in ({_THREE}))"),
         mistake("gradients in another order", "The gradients come back in another order. In which order were their "
                 "tensors given?", "return grad_key, grad_query, grad_value", "return grad_value, grad_key, grad_query",

@@ -71,8 +71,8 @@ EXERCISE = exercise(
         _case("width 1, 1500 samples", 1, 1500, tolerance=0.45, absolute=0.05),
         _case("width 1000, 500 samples", 1000, 500, tolerance=0.4, absolute=4.0),
         _case("two generators of one seed", 5, 40, run=_same_seed, tolerance=0.0,
-              says="Two calls with generators of the same seed give different numbers. What else "
-                   "than the generator do they draw from?"),
+              says="Two calls with generators of the same seed give different numbers. What do "
+                   "they draw from besides the generator?"),
         _case("one generator used twice", 5, 40, run=_moves_on,
               says="Two calls with the same generator, one after the other, give the same number: "
                    "the generator was not drawn from, but rewound or passed over."),
@@ -82,7 +82,7 @@ EXERCISE = exercise(
               says="The estimates scatter less or more from seed to seed than `num_samples` "
                    "independent pairs explain. How many pairs are drawn, and how?"),
         _case("how 300 estimates at width 1 scatter", 1, 20, run=_scatter, tolerance=0.25,
-              says="At width 1 the estimates vary differently from those from products of two unit "
+              says="At width 1 the estimates scatter differently from those made with products of two unit "
                    "normals. Is a product of two normals really drawn?"),
     ),
     mistakes=(
@@ -108,8 +108,8 @@ EXERCISE = exercise(
                 "it strays.", "variance = float(dots.mean())"),
         mistake("mean size instead of variance", "This is the mean distance from 0. The variance is the mean of "
                 "another power of it.", "variance = float(dots.abs().mean())"),
-        mistake("key and query the same vector", "The answer is twice too large: each vector was multiplied with "
-                "itself. How many independent vectors does a pair have?", "key = query"),
+        mistake("key and query the same vector", "The answer is twice what it should be: each vector was "
+                "multiplied by itself. How many independent vectors does a pair have?", "key = query"),
         mistake("uniform instead of normal numbers", "The answer is too small: the numbers are drawn from an interval, "
                 "not from a normal distribution. Which function draws unit normals?",
                 f"query = {_UNIFORM}\nkey = {_UNIFORM}", f"query = {_CENTRED}\nkey = {_CENTRED}"),

@@ -55,7 +55,7 @@ def _rows_sum_to_zero(args: tuple[Any, ...], out: Tensor) -> str | None:
 EXERCISE = exercise(
     softmax_jacobian,
     right=RIGHT,
-    asks="From the weights alone, give the slope of weight i in score j, for all i and j.",
+    asks="From the weights alone, give the slope of weight i with respect to score j, for all i and j.",
     minutes=12,
     difficulty=3,
     importance=4,
@@ -85,7 +85,7 @@ EXERCISE = exercise(
                 "score raises its weight. What comes on top where i = j?",
                 "slopes = -products", "slopes = torch.diag_embed(weights.square()) - products"),
         mistake("sign of the rest flipped", "A rising score raises every weight here, but together they must stay at "
-                "1. Which sign have the entries off the diagonal?", "slopes = diagonal + products",
+                "1. Which sign do the entries off the diagonal have?", "slopes = diagonal + products",
                 "slopes = torch.diag_embed(weights - 2 * weights.square()) + products", "slopes = products"),
         mistake("every sign flipped", "All signs are flipped: here a rising score lowers its own weight. Which way "
                 "does it go?", "slopes = products - diagonal"),
@@ -119,7 +119,7 @@ EXERCISE = exercise(
     laws=(Law("the weights stay at a sum of 1, so each row sums to 0", _rows_sum_to_zero),),
     hints=(
         "Take w_i = exp(s_i)/Σ exp(s_k) and differentiate by s_j. Do i = j and i ≠ j apart.",
-        "For i = j the score stands above and below the fraction line, for i ≠ j only below. What "
+        "For i = j the score is in both numerator and denominator, for i ≠ j only in the latter. What "
         "does the quotient rule give for each? Write both results with weights alone.",
         "Check yours by a sum: the weights together stay at 1, so their slopes in one score sum to "
         "0. If a weight's slope in its own score is w_i (1 - w_i), what is left for all the others?",

@@ -106,8 +106,8 @@ EXERCISE = exercise(
                 "shift = scores.amin(-1, keepdim=True)\nweights = powers / total",
                 "shift = -peak\nweights = powers / total",
                 "shift = scores.median(-1, keepdim=True).values\nweights = powers / total"),
-        mistake("shift in one half of the fraction only", "The shift stands above the fraction line or below it, but "
-                "not in both places, so it does not cancel. Which exponentials must be the same ones?",
+        mistake("shift in one half of the fraction only", "The shift is in the numerator or in the denominator, but "
+                "not in both, so it does not cancel. Which exponentials must be the same ones?",
                 "weights = (scores - peak).exp() / scores.exp().sum(-1, keepdim=True)",
                 "weights = scores.exp() / (scores - peak).exp().sum(-1, keepdim=True)"),
         mistake("low scores taken for -inf", "A row of low scores was treated as one that may choose nothing. Only "
@@ -118,7 +118,8 @@ EXERCISE = exercise(
                 "empty = scores.isinf().any(-1, keepdim=True)", "empty = scores[..., :1].isinf()",
                 "empty = scores[..., -1:].isinf()"),
         mistake("one empty row empties all", "One row that may choose nothing turned the others to zeros as well. Each "
-                "row is its own: over which axis is emptiness asked?", "empty = (scores == -torch.inf).all(-1).any()"),
+                "row is separate: over which axis do you test for emptiness?",
+                "empty = (scores == -torch.inf).all(-1).any()"),
         mistake("-inf read as an ordinary score", "A score of -inf became an ordinary one and got a weight. What "
                 "weight does exp(-inf) give?", f"scores = scores.nan_to_num(neginf=0.0)\n{_ANEW}"),
         mistake("scores clipped", "Two large scores that differ by 1 get the same weight. Is the difference between "
@@ -145,7 +146,7 @@ EXERCISE = exercise(
         mistake("length instead of sum", "The squares of a row sum to 1, not the weights themselves. Which sum makes "
                 "shares?", "weights = F.normalize(powers, dim=-1)"),
         mistake("weights rounded", "The weights are rounded to a few digits. Whatever reads them next has to work with "
-                "the loss.", "weights = (powers / safe).round(decimals=4)", matches=_rounded),
+                "the rounded numbers.", "weights = (powers / safe).round(decimals=4)", matches=_rounded),
         *saying(_SHARED, {
             "softmax over the queries": "The columns sum to 1, not the rows. Over which axis does one query divide "
                 "its attention?",

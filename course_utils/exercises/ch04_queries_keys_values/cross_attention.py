@@ -157,7 +157,7 @@ RETURNED = (
             "else scales their average?", "return out / 3", matches=_is_multiple),
     mistake("projected once more", "The output was multiplied by a matrix again. The values are projected already, and "
             "there is no output matrix here.", *(f"return out @ {W}" for W in ("W_v", "W_v.mT", "W_q", "W_q.mT"))),
-    mistake("a residual inside", "Something was added to the output. The residual connection stands around attention, "
+    mistake("a residual inside", "Something was added to the output. The residual connection goes around attention, "
             "and the widths need not even agree.", "return out + x", "return out + context"),
     mistake("the weights returned too", "Output and weights came back together, as from `nn.MultiheadAttention`. Only "
             "the output is asked for here.", "return out, weights"),

@@ -139,7 +139,7 @@ EXERCISE = exercise(
                 "projection is linear: what does it do to 2·x?",
                 *_each("{}.relu()", "{}.tanh()", "{}.sigmoid()", "F.gelu({})", "{}.softmax(-1)"),
                 *_one("{}.relu()", "{}.tanh()", "{}.softmax(-1)")),
-        mistake("the sequence added on top", "`x` was added to its own projection. The residual connection stands "
+        mistake("the sequence added on top", "`x` was added to its own projection. The residual connection goes "
                 "around the whole attention, not here.", *_each("x + {}"), "value = x + x @ W_v"),
         mistake("attention done already", "An average of values came back, not the values. What comes after the "
                 "projections is another function's work.", f"value = {_PLAIN}", f"return {_PLAIN}"),
@@ -171,7 +171,7 @@ EXERCISE = exercise(
                 "return torch.cat([query, key, value], -1)"),
     ),
     hints=(
-        "Nothing but three matrix products. What does a position of `x` have as many of as each matrix has rows?",
+        "Nothing but three matrix products. Each matrix has as many rows as a position of `x` has ... what?",
         "`x` is (B, L, d_model), a matrix (d_model, width), a result (B, L, width). On which side of `x` does the "
         "matrix stand?",
         "All three are made from `x` itself, and come back as a tuple in the order of the matrices.",

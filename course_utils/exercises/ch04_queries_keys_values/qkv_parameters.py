@@ -40,8 +40,8 @@ WIDTHS = (
     mistake("one key and value for all heads", "Only the queries have a matrix for each head here: such models exist, "
             "but these heads share nothing. How many key matrices are there?",
             "columns = num_heads * d_k + d_k + d_v", "columns = d_k + num_heads * (d_k + d_v)"),
-    mistake("widths multiplied", "Widths were multiplied where matrices stand side by side. What do two matrices hold "
-            "together?", "columns = num_heads * d_k * d_k * d_v", "columns = num_heads * d_k * d_v",
+    mistake("widths multiplied", "Widths were multiplied where matrices stand side by side. How many numbers do two "
+            "matrices hold together?", "columns = num_heads * d_k * d_k * d_v", "columns = num_heads * d_k * d_v",
             "columns = 2 * num_heads * d_k * d_v", "matrices = num_heads * (2 * d_k * d_k + d_v * d_v)",
             "matrices = (d_model * num_heads * d_k) ** 2 * d_model * num_heads * d_v",
             "matrices = d_model * num_heads * (d_k * d_k + d_v)"),

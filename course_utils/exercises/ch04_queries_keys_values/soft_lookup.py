@@ -90,8 +90,8 @@ def _epsilon(args: tuple[Any, ...], got: Tensor) -> bool:
 TEMPERATURE = (
     mistake("temperature ignored", "Whatever the temperature, the answer is the same. Where is the argument used?",
             "factor = 1.0"),
-    mistake("temperature multiplies", "A low temperature makes the choice softer here. Should cold scores move apart "
-            "or together before the softmax?", "factor = temperature"),
+    mistake("temperature multiplies", "A low temperature makes the choice softer here. When it is low, should scores "
+            "move apart or together before the softmax?", "factor = temperature"),
     mistake("scores raised to a power", "The scores were raised to a power, which is NaN for a negative score. A "
             "quotient of exponents becomes a power only after `exp`.",
             "scaled = products**factor", "scaled = products**temperature", "scaled = products.abs() ** factor"),

@@ -191,7 +191,7 @@ EXERCISE = exercise(
         case("3 sequences, 3 heads, 3 positions, width 3", gradient="equal", **_sized(3, 3, 3, 3)),
         case("2 sequences, 3 heads, 5 positions, width 4", gradient="equal", **_sized(2, 3, 5, 4)),
         case("more heads than positions", **_sized(3, 5, 2, 4)),
-        case("heads wider than they are many", **_sized(3, 2, 4, 7)),
+        case("more features per head than heads", **_sized(3, 2, 4, 7)),
         case("as many sequences as heads", **_sized(4, 4, 3, 2)),
         case("as many positions as heads", **_sized(2, 4, 4, 3)),
         case("one sequence", **_sized(1, 2, 3, 5)),

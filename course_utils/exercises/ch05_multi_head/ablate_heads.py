@@ -81,7 +81,7 @@ EXERCISE = exercise(
         mistake(
             "a wrong axis left out",
             "`keep` acted on another axis than the heads: sequences, positions or features became silent. Which axis "
-            "of (B, H, L, d_k) does it belong to, and which axes does it need behind it?",
+            "of (B, H, L, d_k) does it belong to, and which axes does it need after it?",
             *(
                 f"wide = torch.ones(head_outputs.shape[{axis}], dtype=torch.bool)\n"
                 f"wide[: len(keep)] = keep[: len(wide)]\nout = head_outputs * wide.view({shape})"
@@ -110,7 +110,7 @@ EXERCISE = exercise(
                 for first, last in (("h", "h + 1"), ("h", "h + d_k"), ("(h + 1) * d_k", "(h + 2) * d_k"))
             ),
         ),
-        mistake("heads taken away instead of silenced", "The silent heads were cut out, and those behind them moved "
+        mistake("heads taken away instead of silenced", "The silent heads were cut out, and those after them moved "
                 "up: they now feed rows of W_o that are not theirs. What keeps each head in its place?",
                 "out = head_outputs[:, keep]\nmixed = merged @ W_o[: merged.shape[-1]]", "out = head_outputs[:, keep]",
                 "out = head_outputs[:, keep]\nmixed = F.pad(merged, (0, len(W_o) - merged.shape[-1])) @ W_o"),
@@ -155,7 +155,7 @@ EXERCISE = exercise(
     hints=(
         "Silence the heads while they are still apart: after W_o every output channel holds something of all of them.",
         "`keep` has the shape (H,), the heads (B, H, L, d_k). Broadcasting lines shapes up from the right: how many "
-        "axes of size 1 does `keep` need behind it?",
+        "axes of size 1 does `keep` need after it?",
         "Either multiply or use `masked_fill`; it fills where its mask is True, so it wants the heads that do NOT "
         "speak.",
         "In order: silence, merge as in the exercise before, times W_o. Removing heads instead would move the others "

@@ -83,7 +83,7 @@ EXERCISE = exercise(
                 "column of its matrix: how many columns are there?",
                 "vectors = 4 * d_k", "vectors = 3 * d_k + d_model", "vectors = 3 * d_model + d_k", "vectors = 3 * d_k"),
         mistake("a bias of the full width for every head", "Each head was given biases of the full width. One number "
-                "for each column of a matrix: how many columns has a head?", "vectors = 4 * num_heads * d_model",
+                "for each column of a matrix: how many columns does a head have?", "vectors = 4 * num_heads * d_model",
                 "vectors = 3 * num_heads * d_model + d_model", "vectors = 3 * num_heads * d_model"),
         mistake("a bias that is one number", "Each bias was counted as one number. It is a vector: one number for each "
                 "column.", "vectors = 4", "vectors = 1", "vectors = num_heads", "vectors = 4 * num_heads",

@@ -275,7 +275,7 @@ EXERCISE = exercise(
                 "read. In cross-attention they are another sequence.", _streams((0, 0, 0))),
         mistake(
             "streams swapped or used twice",
-            "The right matrices meet the wrong streams: one of query, key and value was used in the place of another. "
+            "The right matrices meet the wrong streams: one of query, key and value was used for another. "
             "Which one is never read, or read in the wrong place?",
             *map(_streams, ((0, 1, 1), (0, 2, 1), (1, 0, 2), (1, 2, 0), (2, 0, 1), (2, 1, 0), (1, 1, 1), (2, 2, 2))),
             *map(_streams, ((0, 0, 2), (0, 1, 0), (0, 2, 2), (1, 1, 2), (2, 1, 2))),

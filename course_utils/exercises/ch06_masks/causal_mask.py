@@ -60,8 +60,8 @@ EXERCISE = exercise(
             "one size for both axes": ("mask = past & (rows < num_keys) & (j < num_queries)",),
         }),
         mistake("negative index counted from the end", "A slice ended at a negative place, and Python counts such a "
-                "place from the end of the row: a query before all keys sees nearly all of them. Which end does an "
-                "empty slice have?",
+                "place from the end of the row: a query before all keys sees nearly all of them. Where must an "
+                "empty slice end?",
                 "mask = torch.zeros(num_queries, num_keys, dtype=torch.bool)\nfor row in range(num_queries):\n"
                 "    mask[row, : row + offset + 1] = True\nreturn mask"),
         mistake("offset read as a prefix", "The offset opened the first keys to everybody. It moves the edge of every "

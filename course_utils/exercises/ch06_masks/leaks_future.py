@@ -51,7 +51,7 @@ class Layer:
         self.W_v = torch.randn(d, d_v, generator=g, dtype=torch.float32) / math.sqrt(d)
 
     def causal(self, ahead: int = 0) -> Tensor:
-        """Return the mask that sees so many positions ahead."""
+        """Return the mask that sees the given positions ahead."""
         return causal_mask(self.n, self.n, ahead)
 
     def scores(self, x: Tensor) -> Tensor:
@@ -72,7 +72,7 @@ class Layer:
         return (x @ self.W_v).cumsum(1) / torch.arange(1, self.n + 1).unsqueeze(-1)
 
     def next(self, x: Tensor, size: float = 1.0) -> Tensor:
-        """Return the next position in place of each, and 0 in place of the last."""
+        """Return each position's next one, and 0 for the last."""
         return size * torch.eye(self.n, dtype=torch.float32).roll(1, 1).triu() @ x
 
     def strict(self, attend: Attention) -> Attention:
@@ -146,7 +146,7 @@ _CAUSAL: _Rows = (
      "No output depends on its own position, and the first one on nothing."),
     ("a causal window of 2", (8, 3, 4), lambda layer, x: layer.attend(x, window_mask(layer.n, layer.n, 2)),
      "Each query sees itself and the position before."),
-    ("each position for itself", (5, 4, 3), lambda layer, x: x[..., :3],
+    ("each position on its own", (5, 4, 3), lambda layer, x: x[..., :3],
      "Each output is made of its own position alone."),
     ("the mean of the past", (6, 3, 5), lambda layer, x: layer.mean(x),
      "It is a running mean and knows no softmax."),
@@ -271,9 +271,9 @@ def _table(name: str, n: int, d: int, run: Callable[..., Tensor], says: str) -> 
 
 _PAIRS = _table(
     "one query reads one position, for each pair of 4", 4, 3, _pairs,
-    "In each of 32 attentions one output was given one position more to read than its own past: it was added, or taken "
-    "away. The test is wrong for some of them. Is every later position changed, and is every earlier output looked at, "
-    "also for neighbours and for the two ends?",
+    "In each of 32 attentions one output also reads one position outside its own past, which was added to it or "
+    "subtracted from it. The test is wrong for some of them. Is every later position changed, and is every earlier "
+    "output looked at, for neighbours and for the two ends too?",
 )  # fmt: skip
 _SMALLER = _table(
     "smaller and smaller leaks", 6, 4,
@@ -413,10 +413,10 @@ EXERCISE = exercise(
                 "what it returned. Which two tensors have to be compared?",
                 "before = x[:, seen]\nafter = (attention(changed), changed)[1][:, seen]"),
         mistake("always False", "The answer is always False: the attention is not called, or what it returns plays no "
-                "part. How can a function be found out from outside?",
+                "part. How can you tell from outside what a function does?",
                 "def leaks_future(attention, num_positions, d_model):\n    return False"),
         mistake("always True", "The answer is always True: the attention is not called, or what it returns plays no "
-                "part. How can a function be found out from outside?",
+                "part. How can you tell from outside what a function does?",
                 "def leaks_future(attention, num_positions, d_model):\n    return True"),
         mistake("only the first output is looked at", "Only the output at position 0 was compared, so a leak that "
                 "starts later is not found. Which outputs come before the changed position?", "seen = slice(1)"),

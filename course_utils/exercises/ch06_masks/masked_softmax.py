@@ -173,7 +173,7 @@ EXERCISE = exercise(
                 "scores = scaled.masked_fill_(~allowed, -torch.inf)",
                 "scores = scaled.masked_fill_(~allowed, -torch.inf)\nweights = torch.softmax(scores, -1)",
                 "scores = scaled.masked_fill_(~allowed, -1e9)"),
-        mistake("mask changed in place", "The caller's mask was turned over, so that the next layer gets the opposite. "
+        mistake("mask changed in place", "The caller's mask was inverted, so that the next layer gets the opposite. "
                 "What does the underscore at the end of a method's name mean?",
                 "scores = scaled.masked_fill(allowed.logical_not_(), -torch.inf)"),
         mistake("hidden scores lowered, not replaced", "A number was added to the hidden scores, so they still count: "
@@ -211,7 +211,7 @@ EXERCISE = exercise(
                 "exponentials are 0. Whose maximum does a row need?", *_by_hand("scaled.amax()"),
                 *_by_hand("scores.amax()")),
         *epsilon(_epsilon),
-        mistake("hidden scores raised", "A large number was put in the place of hidden scores, and it has no minus: "
+        mistake("hidden scores raised", "Hidden scores were replaced by a large number that lacks its minus sign: "
                 "they win. Towards which end must a score go for its weight to be 0?",
                 "scores = scaled.masked_fill(~allowed, torch.inf)\nweights = torch.softmax(scores, -1)",
                 "scores = scaled.masked_fill(~allowed, 1e9)"),

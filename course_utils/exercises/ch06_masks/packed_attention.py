@@ -196,7 +196,7 @@ _SDPA = "F.scaled_dot_product_attention"
 EXERCISE = exercise(
     packed_attention,
     right=RIGHT,
-    asks="Let each document attend to itself alone, where the documents lie one behind the other.",
+    asks="Let each document attend to itself alone, where the documents follow one another.",
     minutes=20,
     difficulty=4,
     importance=5,
@@ -288,28 +288,28 @@ EXERCISE = exercise(
                 "        part = (x[:length].transpose(0, 1) for x in (query, key, value))\n"
                 f"        parts.append({_SDPA}(*part, is_causal=is_causal).transpose(0, 1))\n"
                 "    return torch.cat(parts)"),
-        mistake("a document lost", "The first or the last document got zeros. n documents have n + 1 ends, the 0 at "
+        mistake("a document lost", "The first or the last document got zeros. n documents have n + 1 borders, the 0 at "
                 "the front among them: which pairs of neighbours does your loop take?",
                 "stops = lengths.cumsum(0)[1:]\nstarts = lengths.cumsum(0)[:-1]",
                 "stops = lengths.cumsum(0)[:-1]\nstarts = stops - lengths[:-1]",
                 "packed = whole.transpose(0, 1)[: int(lengths[:-1].sum())]",
                 "packed = whole.transpose(0, 1)[int(lengths[0]) :]"),
-        mistake("stopped at an empty document", "Behind an empty document nothing is computed, or an empty one takes a "
+        mistake("stopped at an empty document", "After an empty document nothing is computed, or an empty one takes a "
                 "token. What does a length of 0 mean for the documents after it?",
                 "left = (lengths != 0).cumprod(0) * lengths\nstops = left.cumsum(0)\nstarts = stops - left",
                 "packed = whole.transpose(0, 1)[: int(((lengths != 0).cumprod(0) * lengths).sum())]",
                 "taken = lengths.clamp(min=1)\nstops = taken.cumsum(0)\nstarts = stops - taken"),
         mistake("ends off by one", "Documents begin or end one token too early or too late. In Python's slices, is the "
-                "end the last token or the one behind it?",
+                "end the last token or the one after it?",
                 "stops = lengths.cumsum(0) - 1\nstarts = stops + 1 - lengths",
                 "stops = lengths.cumsum(0) + 1\nstarts = stops - 1 - lengths",
                 "stops = lengths.cumsum(0) + 1\nstarts = stops - lengths",
                 "stops = lengths.cumsum(0) - 1\nstarts = (stops - lengths).clamp(min=0)",
                 "stops = lengths.cumsum(0)\nstarts = stops - lengths + 1",
                 "stops = lengths.cumsum(0)\nstarts = (stops - lengths - 1).clamp(min=0)"),
-        mistake("the first token counted to the document before", "The first token of a document was counted to the "
-                "one before it. Token 2 of documents of 2 and 3 tokens belongs to the second: which side of an end "
-                "does `searchsorted` or `<=` take?",
+        mistake("the first token counted to the document before", "The first token of a document was assigned to "
+                "the one before it. Token 2, counted from 0, of documents of 2 and 3 tokens belongs to the second: "
+                "which side of an end does `searchsorted` or `<=` take?",
                 "kept = torch.searchsorted(lengths.cumsum(0), torch.arange(len(query))).bincount("
                 "minlength=len(lengths))\nstops = kept.cumsum(0)\nstarts = stops - kept"),
         mistake("heads joined", "The heads were laid end to end, so that each token has one row of weights for all "
@@ -318,7 +318,7 @@ EXERCISE = exercise(
                 f"key, value))):\n        outs.append({_SDPA}(*part, is_causal=is_causal))\n"
                 "    return torch.cat(outs).unflatten(1, value.shape[1:])"),
         mistake("documents in another order", "The documents come out in another order than they came in, or were cut "
-                "in another: they were sorted. How does each output find back to its tokens?",
+                "in another: they were sorted. How does each output get back to its tokens?",
                 "given = lengths.sort().values\nstops = given.cumsum(0)\nstarts = stops - given",
                 "given = lengths.sort(descending=True).values\nstops = given.cumsum(0)\nstarts = stops - given",
                 "given = lengths.flip(0)\nstops = given.cumsum(0)\nstarts = stops - given",

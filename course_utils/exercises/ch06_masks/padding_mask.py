@@ -44,17 +44,17 @@ EXERCISE = exercise(
         *KINDS,
         left_out("0", "-1"),
         mistake("padded keys marked", "True marks padding, all but its first key. Which keys may be attended to, and "
-                "which number has the last of them?", "real = j > until"),
+                "what is the number of the last of them?", "real = j > until"),
         mistake("lengths added up", "The lengths before a sequence were counted with its own. Does each sequence start "
                 "a new row, or go on where the last one ended?", "until = lengths.cumsum(0).unsqueeze(-1)"),
         mistake("one padded key taken for real", "Each sequence has one real key too many. The first key is number 0: "
-                "which number has the last one of a sequence of length 3?",
+                "what is the number of the last one in a sequence of length 3?",
                 "real = j <= until", "real = j <= until + 1"),
         mistake("last real key hidden", "The last real key of each sequence is called padding. The first key is number "
-                "0: which number has the last one of a sequence of length 3?",
+                "0: what is the number of the last one in a sequence of length 3?",
                 "real = j < until - 1", "real = (j < until) & (j < num_keys - 1)"),
         mistake("padding on the left", "The real keys stand at the end of the row. Here they come first: key j is real "
-                "when j < lengths[b]. From which side is counted?",
+                "when j < lengths[b]. From which side do you count?",
                 "real = j >= num_keys - until", "real = j > num_keys - until", "real = j >= until - 1"),
         mistake("queries masked instead of keys", "The lengths run along the queries' axis, the last but one. A padded "
                 "query does no harm, a padded key does: which axis of the scores are the keys?",

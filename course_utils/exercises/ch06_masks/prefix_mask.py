@@ -44,9 +44,9 @@ EXERCISE = exercise(
         mistake("only the prefix seen", "Everyone sees the prefix and nothing else, not even itself. What may a query "
                 "beyond the prefix see besides it?", "mask = prefix.repeat(num_positions, 1)"),
         mistake("prefix too long by one", "One key more than the prefix is open to everybody. With prefix_length 3, "
-                "which numbers have the keys of the prefix?", "prefix = j <= prefix_length"),
+                "which numbers do the keys of the prefix have?", "prefix = j <= prefix_length"),
         mistake("prefix too short by one", "The last key of the prefix is hidden from those before it. With "
-                "prefix_length 3, which numbers have the keys of the prefix?", "prefix = j < prefix_length - 1"),
+                "prefix_length 3, which numbers do the keys of the prefix have?", "prefix = j < prefix_length - 1"),
         mistake("queries of the prefix see everything", "Queries of the prefix see the keys beyond it as well. Is it "
                 "the query or the key that has to be in the prefix?",
                 "prefix = i < prefix_length", "prefix = i <= prefix_length"),
@@ -66,7 +66,7 @@ EXERCISE = exercise(
             "the future instead of the past": "Beyond the prefix each query sees the future and not the past. On "
                 "which side of the diagonal does a row's past stand?",
             "not causal": "Every query sees every key. Which keys are neither in the prefix nor in the past?",
-            "only the own key": "Beyond the prefix a query sees itself, but none of those between. Which keys are in "
+            "only its own key": "Beyond the prefix a query sees itself, but none of those between. Which keys are in "
                 "its past?",
         }),
         mistake("prefix length moves the diagonal", "Every query sees `prefix_length` keys of its future, wherever it "
@@ -74,7 +74,7 @@ EXERCISE = exercise(
                 "mask = j <= i + prefix_length", "mask = j <= i + prefix_length - 1"),
         mistake("exactly one condition required", "A key that is in the prefix and in the past is not seen. Should a "
                 "second reason take the first away?", "mask = prefix ^ past"),
-        mistake("prefix causal, the rest open", "The two parts are exchanged: the prefix is causal, and behind it "
+        mistake("prefix causal, the rest open", "The two parts are exchanged: the prefix is causal, and after it "
                 "everything is seen. Which part is known from the start?", "mask = past | (i >= prefix_length)",
                 "mask = past | (j >= prefix_length)", "mask = past | (j > prefix_length)"),
         mistake("prefix at the end", "The last keys are open to everybody instead of the first. Where does a prefix "

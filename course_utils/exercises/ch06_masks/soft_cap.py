@@ -89,7 +89,7 @@ EXERCISE = exercise(
         mistake("not multiplied by the cap", "All scores lie between -1 and 1. What brings them back to their own "
                 "size?", "capped = squashed"),
         mistake("no tanh", "The scores were divided, or multiplied, and nothing bends them: a very high one is still "
-                "above the cap. What stands between the division and the multiplication?",
+                "above the cap. What comes between the division and the multiplication?",
                 "squashed = ratio", "capped = ratio", "capped = scores * cap", "out = ratio", "out = scores"),
         mistake("plain tanh", "This is tanh of the scores, and the cap is not used. At which two places does it "
                 "come in?", "ratio = scores\ncapped = squashed"),
@@ -97,8 +97,8 @@ EXERCISE = exercise(
                 "or divided by it afterwards. What does a score much smaller than the cap become, and what should it "
                 "become?", "ratio = scores * cap\ncapped = squashed / cap", "ratio = scores * cap",
                 "capped = squashed / cap"),
-        mistake("another size than the cap", "The scores bend at another size than the cap, or end at one. Where are "
-                "its square, its root and its double from?",
+        mistake("another size than the cap", "The scores bend at another size than the cap, or end at one. Which "
+                "power or multiple of the cap was used?",
                 "ratio = scores / cap**2", "ratio = scores / math.sqrt(cap)", "ratio = scores / (2 * cap)",
                 "ratio = 2 * scores / cap", "capped = cap**2 * squashed", "capped = 2 * cap * squashed",
                 "capped = math.sqrt(cap) * squashed", "capped = cap / 2 * squashed"),
@@ -122,7 +122,7 @@ EXERCISE = exercise(
                 "squashed = torch.tanh(torch.tanh(ratio))",
                 "capped = cap * torch.tanh(cap * squashed / cap)"),
         mistake("exponentials that overflow", "Large scores give NaN: tanh was written with exponentials, and both "
-                "parts of the fraction are infinite. Which function of torch bears any number?",
+                "parts of the fraction are infinite. Which torch function copes with any number?",
                 "up = (2 * ratio).exp()\nsquashed = (up - 1) / (up + 1)",
                 "up, down = ratio.exp(), (-ratio).exp()\nsquashed = (up - down) / (up + down)",
                 "squashed = torch.sinh(ratio) / torch.cosh(ratio)",
@@ -137,7 +137,7 @@ EXERCISE = exercise(
                 "capped = torch.where(scores.abs() > cap, cap * squashed, scores)",
                 "capped = torch.where(scores > cap, cap * squashed, scores)",
                 "capped = torch.where(scores.abs() >= 2 * cap, cap * squashed, scores)"),
-        mistake("sign lost", "All scores became positive, or negative. Which sign has tanh of a negative number?",
+        mistake("sign lost", "All scores became positive, or negative. Which sign does tanh of a negative number have?",
                 "ratio = scores.abs() / cap", "capped = cap * squashed.abs()", "capped = cap * squashed.square()",
                 "capped = cap * squashed.relu()"),
         mistake("sign flipped", "The best key has the lowest score. Which sign do the scores have?",

@@ -43,7 +43,7 @@ EXERCISE = exercise(
         case("7 queries, 7 keys, window 3", given(7, 7, 3)),
         case("5 queries, 8 keys, window 2, no offset given", given(5, 8, 2)),
         case("9 queries, 6 keys, window 4, no offset given", given(9, 6, 4)),
-        case("window 1: only the own key", given(5, 5, 1)),
+        case("window 1: only its own key", given(5, 5, 1)),
         case("window 6 for 4 keys: as good as causal", given(4, 4, 6)),
         case("4 queries, 9 keys, window 3, offset 5: the queries are the last ones", given(4, 9, 3, 5)),
         case("5 queries, 9 keys, window 5, offset 2", given(5, 9, 5, 2)),
@@ -57,7 +57,7 @@ EXERCISE = exercise(
     mistakes=(
         *KINDS,
         left_out(),
-        mistake("window too long by one", "Each query sees its own key and `window` more. The own key counts: with "
+        mistake("window too long by one", "Each query sees its own key and `window` more. Its own key counts: with "
                 "window 1, how many keys are seen?", "near = j >= i - window", "near = j >= i - window - 1"),
         mistake("window too short by one", "Each query sees one key too few, and with window 1 none at all. The own "
                 "key is one of the window: how far back does the rest reach?",
@@ -81,7 +81,7 @@ EXERCISE = exercise(
             },
         ),
         mistake("earlier edge with the wrong sign", "With window 3 no query sees anything: both edges were moved the "
-                "same way, and a key must pass both. On which side of the own key does the window begin?",
+                "same way, and a key must pass both. On which side of its own key does the window begin?",
                 "near = j >= i + window - 1", "near = j >= i + window"),
         mistake("window on both sides", "Each query also sees keys after its own: the distance has lost its sign. "
                 "Which keys may a causal query never see?",
@@ -115,7 +115,7 @@ EXERCISE = exercise(
                 "offset with the wrong sign": "A larger offset moves the window to earlier keys. Which way does it "
                 "move when more keys come before the first query?",
                 EMPTY.name: "A query whose window holds no key was given some. An empty row is a legal mask: the "
-                "softmax has to bear it. Which keys are in that window?",
+                "softmax has to cope with it. Which keys are in that window?",
             },
         ),
         mistake("offset in one edge only", "With an offset one edge of the window moves and the other stays, so it "

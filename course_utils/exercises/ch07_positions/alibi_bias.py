@@ -26,37 +26,39 @@ _HIDDEN_HERE = "fall = torch.where(distance <= 0.0, -torch.inf, -distance)"
 _WIDE = "torch.arange(float(num_keys)).expand(num_heads, num_queries, num_keys)"
 
 PLACE = (
-    mistake("bias positive", "Far keys gain instead of losing. Which sign makes a penalty of a distance?",
+    mistake("bias positive", "Far keys gain instead of losing. Which sign makes a distance a penalty?",
             "fall = distance"),
     mistake("queries and keys counted from the same start", "Right only with as many queries as keys. After a cache "
             "the last query is at the last key: where is the first one?",
             "start = 0", "start = 0\nfall = -distance.abs()", "start = 0\nfall = -distance.clamp(min=0)",
             "start = 0\nfall = torch.where(distance <= -1.0, -torch.inf, -distance)"),
-    mistake("queries and keys exchanged", "Rows and columns changed places: a row belongs to a query, a column to a "
+    mistake("queries and keys exchanged", "Rows and columns have changed places: a "
+            "row belongs to a query, a column to a "
             "key.", "bias = (slopes[:, None, None] * fall).mT",
             "num_queries, num_keys = num_keys, num_queries\nslopes = alibi_slopes(num_heads)"),
     mistake("as many rows as columns", "The table is a square of one of the two lengths. Rows belong to queries, "
             "columns to keys.",
             "start = 0\nown = torch.arange(num_keys).unsqueeze(-1)", "start = 0\nplace = torch.arange(num_queries)"),
-    mistake("the query's own key hidden", "A query's own key holds -inf, so the first query sees nothing. Where does "
-            "the future begin: at the diagonal, or one behind it?", _HIDDEN_HERE, f"start = 0\n{_HIDDEN_HERE}"),
+    mistake("the query's own key hidden", "A query's own key gets -inf, so the first query sees nothing. Where does "
+            "the future begin: on the diagonal, or one to the right of "
+            "it?", _HIDDEN_HERE, f"start = 0\n{_HIDDEN_HERE}"),
     mistake("aligned by queries less keys", "The first query is put before the first key. The last query and the last "
-            "key are at one place: which difference moves the queries?", "start = num_queries - num_keys"),
+            "key share a position: by which difference are the queries moved?", "start = num_queries - num_keys"),
     mistake("the query's own key penalised", "The entry of a query's own key should be 0. Is 1 too much added to the "
             "distance?",
             "fall = -(distance + 1)", "fall = -(distance - 1)", "start = num_keys - 1", "start = num_keys"),
-    mistake("BLOOM's form", "Each row differs from what is asked by a constant, which the softmax would take away: "
+    mistake("BLOOM's form", "Each row is off by a constant, which the softmax would cancel: "
             "BLOOM adds slope · position of the key. Here the query's own key gets 0.",
             f"bias = slopes[:, None, None] * {_WIDE}", f"bias = slopes[:, None, None] * ({_WIDE} - (num_keys - 1))",
             "bias = slopes[:, None, None] * torch.arange(float(num_keys))"),
     mistake("keys' positions as a penalty", "The penalty grows with a position, not with the distance of the key from "
             "the query.", f"bias = -slopes[:, None, None] * {_WIDE}",
             "bias = -slopes[:, None, None] * torch.arange(float(num_queries))[:, None].expand(-1, num_keys)"),
-    mistake("the past hidden instead of the future", "Keys before the query hold -inf. Which side of the diagonal is "
+    mistake("the past hidden instead of the future", "Keys before the query get -inf. Which side of the diagonal is "
             "the past?",
             "fall = torch.where(distance > 0, -torch.inf, -distance)", "fall = torch.full_like(distance, -torch.inf)"),
-    mistake("cut off by the diagonal of a square", "With more keys than queries `tril` without an offset takes the "
-            "past away too. On which diagonal are the queries' own keys?",
+    mistake("cut off by the diagonal of a square", "With more keys than queries `tril` without an offset removes part "
+            "of the past too. On which diagonal are the queries' own keys?",
             "fall = (-distance).tril()", "fall = -distance + torch.full_like(distance, -torch.inf).triu(1)"),
     mistake("the past left alone", "Only keys after the query are penalised; for keys before it the bias is 0.",
             "fall = 0 * distance"),
@@ -81,8 +83,8 @@ SLOPE = (
             "slopes run?", "slopes = alibi_slopes(num_heads)[:1].expand(num_heads)",
             "slopes = alibi_slopes(num_heads).mean().expand(num_heads)",
             "slopes = torch.full((num_heads,), 1 / num_heads)"),
-    mistake("slope used twice", "The slopes are squared, or multiplied in a second time. How often does a slope meet a "
-            "distance?", "slopes = alibi_slopes(num_heads) ** 2"),
+    mistake("slope used twice", "The slopes are squared, or multiplied in a second time. How many times should a slope "
+            "multiply a distance?", "slopes = alibi_slopes(num_heads) ** 2"),
     mistake("divided by the slope", "Heads with small slopes lose most. The slope multiplies the distance.",
             "slopes = 1 / alibi_slopes(num_heads)"),
     mistake("slope added instead of multiplied", "Slope and distance are added. Then all heads fall equally fast.",
@@ -90,13 +92,14 @@ SLOPE = (
 )
 
 FALL = (
-    mistake("distance squared", "The bias falls faster than a line. ALiBi is linear: what is done to the distance?",
+    mistake("distance squared", "The bias falls faster than a straight line. ALiBi is linear: what was done to the "
+            "distance?",
             "fall = -distance.square()"),
     mistake("logarithm of the distance", "The bias flattens out with the distance. What does the L in ALiBi mean?",
             "fall = -torch.log1p(distance.abs())", "fall = -distance.abs().sqrt()"),
     mistake("distance as a share of the length", "The same distance costs less in a longer sequence: it was divided by "
             "the length.", "fall = -distance / num_keys", "fall = -distance / max(num_keys - 1, 1)"),
-    mistake("distance clipped", "Beyond some distance nothing more is lost. ALiBi's line has no end.",
+    mistake("distance clipped", "Beyond some distance the penalty stops growing. ALiBi's line has no end.",
             *(f"fall = -distance.clamp(max={most})" for most in (2, 4, 1, 8, 3))),
     mistake("divided or cut", "The values are too small by one factor, or cut to whole numbers. The bias is added to "
             "scores that are scaled already: nothing divides it.", "fall = -distance / 2",
@@ -144,7 +147,7 @@ def _case(name: str, *sizes: int) -> Case:
 EXERCISE = exercise(
     alibi_bias,
     right=RIGHT,
-    asks="Return what ALiBi adds to the scores of each head: -slope times the distance.",
+    asks="Return the bias that ALiBi adds to the scores of each head: -slope times the distance.",
     minutes=8,
     difficulty=2,
     importance=3,
@@ -162,7 +165,7 @@ EXERCISE = exercise(
     mistakes=(*PLACE, *SLOPE, *FALL),
     laws=(Law("a query's own key gets 0", _own_not_zero), Law("no key of the past gains", _above_zero)),
     hints=(
-        "One table of distances serves all heads. What is its shape, and what has each head to itself?",
+        "One table of distances serves all heads. What is its shape, and what does each head have of its own?",
         "With L queries and S keys, the last query is at position S - 1. Where is query i?",
         "Queries' positions as a column, keys' as a row: their difference is the table.",
         "Slopes of shape (H, 1, 1) times a table (L, S) give (H, L, S). Mind the sign.",

@@ -36,8 +36,8 @@ SERIES = (
             "series = lambda n: [2.0**-h for h in range(1, n + 1)]", _each("2.0**-h")),
     mistake("negative slopes", "The slopes have the wrong sign. Where does the minus belong: in the slope, or in the "
             "bias?", "slopes = -torch.tensor(first + rest)"),
-    mistake("positive exponent", "The slopes grow beyond 1, so that the next key would be lost already. Which sign has "
-            "the exponent?", "series = lambda n: [2.0 ** (8 * h / n) for h in range(1, n + 1)]"),
+    mistake("positive exponent", "The slopes grow beyond 1, so even the nearest key would be lost. Which sign should "
+            "the exponent have?", "series = lambda n: [2.0 ** (8 * h / n) for h in range(1, n + 1)]"),
     mistake("multiplied by the number of heads instead of divided", "The slopes vanish: the exponent is 8h divided by "
             "the number of heads.", "series = lambda n: [2.0 ** (-8 * h * n) for h in range(1, n + 1)]",
             "series = lambda n: [2.0 ** (-8 * h) for h in range(1, n + 1)]",
@@ -66,7 +66,7 @@ SERIES = (
             "slopes = torch.nn.Parameter(torch.full((num_heads,), 0.5))"),
     mistake(
         "slopes drawn at random",
-        "Every call gives other slopes. ALiBi's are fixed: 2 raised to certain exponents.",
+        "Every call gives different slopes. ALiBi's are fixed: 2 raised to certain exponents.",
         "slopes = torch.rand(num_heads)",
         detects=lambda trace: trace.used_global_random,
     ),
@@ -86,10 +86,10 @@ GAPS = (
     mistake("the gaps filled first", "The right slopes in another order: those of the power of two come first.",
             "slopes = torch.tensor(rest + first)"),
     mistake("the first slopes of the next power of two", "For 6 heads these are the first 6 of 8. The series of the "
-            "lower power comes whole.",
+            "lower power comes first, complete.",
             "power = 1 << (num_heads - 1).bit_length()", "power = 2 << (num_heads.bit_length() - 1)"),
-    mistake("a power of two split once more", "For a power of two nothing is left over: it was split at half of it. "
-            "The power is the largest that is not above the number of heads.",
+    mistake("a power of two split once more", "For a power of two there should be no gaps to fill: yours starts from "
+            "half of it. Take the largest power that is not above the number of heads.",
             "power = 1 << max((num_heads - 1).bit_length() - 1, 0)"),
     mistake("heads left without a slope", "There are fewer slopes than heads: those above the power of two have none.",
             "rest = []"),

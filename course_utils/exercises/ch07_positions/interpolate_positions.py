@@ -21,11 +21,11 @@ def interpolate_positions(positions, trained_length, target_length):
 """
 
 MISTAKES = (
-    mistake("factor upside down", "Positions are spread out instead of pressed together. The last of target_length "
-            "positions must come inside the trained range.", "factor = target_length / trained_length",
+    mistake("factor upside down", "Positions are spread out instead of squeezed together. The last of target_length "
+            "positions must land inside the trained range.", "factor = target_length / trained_length",
             "is_longer = target_length < trained_length\nkept = real * (target_length / trained_length)"),
     mistake("positions left alone where the target is longer", "Nothing changes for some target that is longer than "
-            "the trained length. From which target on are positions pressed together?",
+            "the trained length. From which target length on are positions squeezed together?",
             "pressed = real.clone()", "is_longer = target_length >= 2 * trained_length",
             "is_longer = target_length % trained_length == 0 and target_length > trained_length",
             "is_longer = target_length > 2 * trained_length"),
@@ -33,13 +33,13 @@ MISTAKES = (
             "training. The factor counts only where it is below 1.", "is_longer = True"),
     mistake("the condition the wrong way round", "Positions change where the target is shorter, and stay where it is "
             "longer.", "is_longer = target_length < trained_length"),
-    mistake("the two lengths exchanged", "The trained length was taken for the target, and the target for the trained "
-            "one. In which order do the arguments come?",
+    mistake("the two lengths exchanged", "The two lengths were mistaken for each other. In which order do the "
+            "arguments come?",
             "pressed = real.clone()\nkept = real * (target_length / trained_length)"),
-    mistake("a factor written into the code", "The factor is the same for all lengths. It is made of the two that are "
-            "given.", "factor = 1 / 2", "factor = 1 / 4"),
-    mistake("cut to whole numbers", "The results are whole numbers, so neighbours fall together. RoPE takes positions "
-            "between whole ones: that is the point.", "pressed = (real * factor).floor()",
+    mistake("a factor written into the code", "The factor is the same for all lengths. Compute it from the two that "
+            "are given.", "factor = 1 / 2", "factor = 1 / 4"),
+    mistake("cut to whole numbers", "The results are whole numbers, so neighbours fall together. RoPE accepts "
+            "positions between whole ones: that is the point.", "pressed = (real * factor).floor()",
             "pressed = (real * factor).round()", "pressed = (real * factor).ceil()"),
     mistake("the factor cut to a whole number", "The factor was made by a whole-number division: 0 of 4 // 8, or 1 of "
             "6 // 4.", "factor = trained_length // target_length", "pressed = real / (target_length // trained_length)",
@@ -49,19 +49,20 @@ MISTAKES = (
             "pressed = real.clamp(max=trained_length - 1)", "pressed = real.clamp(max=trained_length)"),
     mistake("wrapped around", "Positions beyond the trained range begin again at 0, so two tokens are at one place.",
             "pressed = real % trained_length", "pressed = real % target_length"),
-    mistake("moved instead of pressed together", "A constant is taken away from all positions: neighbours keep their "
+    mistake("moved instead of pressed together", "A constant is subtracted from all positions: neighbours keep their "
             "distance, and the first ones become negative.", "pressed = real - (target_length - trained_length)",
             "pressed = (real - (target_length - trained_length)).clamp(min=0)"),
     mistake("only positions beyond the trained range pressed", "Positions inside the trained range stay, so the "
-            "spacing changes in mid-sequence. All are multiplied by one factor.",
+            "spacing changes in the middle of the sequence. All are multiplied by one factor.",
             "pressed = torch.where(real < trained_length, real, real * factor)",
             "pressed = torch.where(real < trained_length, real, trained_length + (real - trained_length) * factor)"),
     mistake("one too many or too few in the factor", "The factor is (trained - 1)/(target - 1), which maps the last "
-            "position to the last, or has such a 1 in one of its lengths. The exercise's is trained/target.",
+            "position to the last, or there is a 1 too many or too few in one of the lengths. The exercise's factor is "
+            "trained/target.",
             "factor = (trained_length - 1) / (target_length - 1)", "factor = (trained_length - 1) / target_length",
             "factor = trained_length / (target_length - 1)", "factor = trained_length / (target_length + 1)"),
-    mistake("position 0 moved", "Position 0 does not stay at 0: something was added before the factor and taken away "
-            "after it, as for the centres of pixels. Here positions are only multiplied.",
+    mistake("position 0 moved", "Position 0 does not stay at 0: something was added before scaling and subtracted "
+            "after it, as is done for the centres of pixels. Here positions are only multiplied.",
             "pressed = (real + 0.5) * factor - 0.5", "pressed = (real + 1) * factor - 1"),
     mistake("scaled by the largest position", "The factor depends on which positions are given. It must be the same "
             "for one token as for the whole sequence.", "factor = trained_length / max(float(real.max()), 1.0)",
@@ -80,14 +81,14 @@ MISTAKES = (
         "The positions are pressed by the square of the factor. Where is it applied a second time?",
         "factor = (trained_length / target_length) ** 2",
     ),
-    mistake("made anew and counted from 0", "The values of `positions` are not used: the result counts 0, 1, 2, ... by "
-            "itself.",
+    mistake("made anew and counted from 0", "The values of `positions` are not used: the result always counts 0, 1, 2, "
+            "...",
             "real = positions if positions.is_floating_point() else positions.float()\n"
             "real = torch.arange(real.numel(), dtype=real.dtype).view(real.shape)",
             "counted = torch.arange((real.shape or (1,))[-1], dtype=real.dtype).expand(real.shape or 1)\n"
             "pressed = counted.view(real.shape) * factor",
             "pressed = (real - real[..., :1] if real.dim() else 0 * real) * factor"),
-    mistake("changed where the target is not longer", "Where the target is no longer than the trained length, "
+    mistake("changed where the target is not longer", "Where the target is not longer than the trained length, "
             "positions must stay as they are.",
             "kept = torch.zeros_like(real)", "kept = real * (target_length / trained_length)", "kept = real + 1",
             "kept = real.clamp(max=target_length - 1)"),
@@ -125,7 +126,7 @@ def _outside(args: tuple[Any, ...], out: Tensor) -> str | None:
 EXERCISE = exercise(
     interpolate_positions,
     right=RIGHT,
-    asks="Press positions into the trained range where the target is longer, else leave them.",
+    asks="Squeeze positions into the trained range where the target is longer; otherwise leave them.",
     minutes=5,
     difficulty=1,
     importance=3,
@@ -149,7 +150,7 @@ EXERCISE = exercise(
     laws=(Law("positions below the target come into the trained range", _outside),),
     hints=(
         "A model trained on 4 positions is to read 8. Where should position 7 be moved to?",
-        "One factor for all positions: which two lengths make it, so that it is below 1?",
+        "One factor serves all positions: which length is divided by which, so that it is below 1?",
         "Whole positions need not stay whole: 1 becomes 0.5.",
         "Two branches: the target is longer, or it is not.",
     ),

@@ -42,7 +42,7 @@ SHUFFLE = (
     mistake("only the output shuffled", "The layer never sees shuffled tokens: both calls have the same input.",
             "shuffled = batch"),
     mistake("shuffled twice instead of back", "The output was shuffled a second time, or the other one by the inverse. "
-            "A permutation undoes itself only where it swaps pairs; `argsort` of it is what undoes it.",
+            "A permutation undoes itself only if it merely swaps pairs; its `argsort` undoes it.",
             "shuffled = batch[:, order.argsort()]"),
     mistake("the batch shuffled", "The sequences are shuffled, not the tokens. Which axis of (B, L, d) holds the "
             "tokens?", "shuffled = batch[order]\nwanted = layer(batch)[order]",
@@ -57,8 +57,8 @@ SHUFFLE = (
             "order = permutation.flip(0)",
             "several = (order, order.flip(0), order.roll(1))\n"
             "same = all(close(layer(batch[:, one]), layer(batch)[:, one]) for one in several)"),
-    mistake("other sequences than x", "The layer is asked about sequences that were made up, not about x. A layer may "
-            "only use the order of such as x.", "batch = torch.linspace(-1, 1, x.numel(), dtype=x.dtype).view(x.shape)",
+    mistake("other sequences than x", "The layer is tried on invented sequences, not on x. A layer may use the order "
+            "only in sequences like x.", "batch = torch.linspace(-1, 1, x.numel(), dtype=x.dtype).view(x.shape)",
             "batch = torch.ones_like(x)", "batch = torch.zeros_like(x)"),
     mistake("the layer not asked", "The tokens are compared, and the layer is never called. Whose behaviour is in "
             "question?",
@@ -76,19 +76,20 @@ COMPARE = (
     ),
     mistake("no room for rounding", "Sums in another order differ in their last digits, so a right layer is called "
             "wrong. How are real numbers compared?", "same = torch.equal(got, wanted)"),
-    mistake("too much room", "A layer that uses the order a little is called equivariant: the difference that is "
-            "forgiven is far larger than rounding, or does not shrink where outputs are small.",
+    mistake("too much room", "A layer that uses the order a little is called equivariant: the tolerance is far larger "
+            "than rounding, or does not shrink with small outputs.",
             *(f"same = torch.allclose(got, wanted, rtol=0, atol={room})" for room in (1e-3, 1e-2, 1.0)),
             "same = torch.allclose(got, wanted, rtol=0.1)"),
     mistake("one equal value is enough", "One pair of equal values makes the answer True. All of them have to agree.",
             "same = torch.isclose(got, wanted).any()"),
     mistake("differences with a sign", "Differences below zero are small numbers too: without their size a layer that "
             "lowers its outputs passes.", "same = (got - wanted).max() < 1e-6", "same = (wanted - got).max() < 1e-6"),
-    mistake("differences that cancel", "The differences are added up before they are judged, and cancel: some are "
+    mistake("differences that cancel", "The differences are added up before they are compared with the tolerance, and "
+            "cancel: some are "
             "positive and others negative.",
             "same = (got - wanted).mean().abs() < 1e-6", "same = (got - wanted).sum() < 1e-5"),
-    mistake("tokens added up before they are compared", "The sum or mean over the tokens does not tell in which order "
-            "they are.", _made_of(".sum(1)")),
+    mistake("tokens added up before they are compared", "The sum or mean over the tokens does not show their "
+            "order.", _made_of(".sum(1)")),
     mistake("sorted before they are compared", "The values were sorted before they were compared, so every order looks "
             "right. Which value must be at which place?", _made_of(".flatten().sort().values")),
     mistake("only sizes compared", "Only sizes are compared: two outputs of the same norm need not be the same. What "
@@ -98,7 +99,8 @@ COMPARE = (
 )
 
 PART = (
-    mistake("only the first sequence", "A layer may treat the first sequence of the batch well and another not.",
+    mistake("only the first sequence", "A layer may treat the first sequence of the batch correctly and another one "
+            "wrongly.",
             _made_of("[0]"), "got = layer(shuffled[:1])\nwanted = layer(batch)[:1, order]"),
     mistake("one sequence at a time", "The layer is called with single sequences; then it cannot show what it does to "
             "the second of a batch.",
@@ -266,7 +268,7 @@ CASES = (
     _planted("attention in float32", _attention(size=0.2, shift=3.0), STAYS, (2, 5, 8), dtype="float32"),
     _planted("attention that fades to both sides", _attention(_fading), AWAY),
     _planted(
-        "attention that fades to both sides, given the reversal", _attention(_fading), STAYS, (3, 4, 5), (3, 2, 1, 0)
+        "attention that fades to both sides, given a reversal", _attention(_fading), STAYS, (3, 4, 5), (3, 2, 1, 0)
     ),
     _planted("one that adds the token before, in a circle", _plain(lambda x: x + 0.5 * x.roll(1, 1)), AWAY),
     _planted(
@@ -276,7 +278,7 @@ CASES = (
         (2, 5, 3),
         (3, 4, 0, 1, 2),
     ),
-    _planted("attention with positions, given the order as it is", _with_positions(), STAYS, (2, 4, 6), (0, 1, 2, 3)),
+    _planted("attention with positions, given the identity", _with_positions(), STAYS, (2, 4, 6), (0, 1, 2, 3)),
     _planted("attention with positions on single tokens", _with_positions(), STAYS, (2, 1, 4), (0,)),
     _planted("one that numbers the tokens of later sequences", _numbered(_later), AWAY),
     _planted("one that numbers the tokens of sequences with high numbers", _numbered(_high), AWAY, first="low"),
@@ -292,7 +294,7 @@ CASES = (
         AWAY,
         first="number",
     ),
-    _planted("one that turns signs by the place", _plain(lambda x: x * _signs(1)(x)), AWAY),
+    _planted("one that flips signs by the place", _plain(lambda x: x * _signs(1)(x)), AWAY),
     _planted("one that moves weight from feature to feature by the place", _numbered(_signs(2)), AWAY),
     _planted("one that raises one sequence by the place and lowers the other", _numbered(_signs(0)), AWAY, (2, 5, 3)),
     _planted("one that reverses, given a cycle", _plain(lambda x: x.flip(1)), AWAY, (2, 3, 4), THREE),
@@ -306,7 +308,7 @@ CASES = (
 EXERCISE = exercise(
     is_permutation_equivariant,
     right=RIGHT,
-    asks="Say whether shuffling the tokens of x only shuffles the layer's output.",
+    asks="Return whether shuffling the tokens of x only shuffles the layer's output.",
     minutes=10,
     difficulty=2,
     importance=4,
@@ -314,7 +316,7 @@ EXERCISE = exercise(
     mistakes=(*SHUFFLE, *COMPARE, *PART),
     hints=(
         "Two outputs are compared: one of shuffled tokens, and one that is shuffled afterwards.",
-        "`x[:, permutation]` shuffles the tokens of every sequence. What does `x[permutation]`?",
+        "`x[:, permutation]` shuffles the tokens of every sequence. What does `x[permutation]` shuffle?",
         "Sums in another order differ in their last digits: `torch.allclose` forgives those, and hardly more.",
         "The answer is Python's True or False for the given permutation; no other one is tried.",
     ),

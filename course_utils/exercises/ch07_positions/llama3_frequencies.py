@@ -31,16 +31,16 @@ SPECTRUM = (
             "training, and has nothing new to show at a greater distance?",
             "is_kept = wavelength > longest\nis_slowed = wavelength < shortest",
             "out = torch.where(is_slowed, frequencies, torch.where(is_kept, slowed, mixed))"),
-    mistake("frequencies compared with the bounds of wavelengths", "A frequency was held against a length. The bounds "
-            "are numbers of positions: what has a pair that is a number of positions too?",
+    mistake("frequencies compared with the bounds of wavelengths", "A frequency was compared with a length. The bounds "
+            "are numbers of positions: which property of a pair is a number of positions too?",
             "is_kept = frequencies > 1 / shortest\nis_slowed = frequencies < 1 / longest"),
-    mistake("2π missing", "A wavelength is the number of positions of a whole turn. A pair turns f radians a "
-            "position: how many radians has a whole turn?",
+    mistake("2π missing", "A wavelength is the number of positions of a whole turn. A pair turns f radians per "
+            "position: how many radians are there in a whole turn?",
             "wavelength = 1 / frequencies",
             "smooth = (trained_length * frequencies - low) / (high - low)"),
     mistake("half a turn for a whole one", "After π/f positions a pair has made half a turn. How many "
             "positions does a whole one take?", "wavelength = math.pi / frequencies"),
-    mistake("2π rounded", "All is right but for the digits of 2π. Which constant holds it to the last digit?",
+    mistake("2π rounded", "Everything is right except for the digits of 2π. Which constant gives it to the last digit?",
             *(f"wavelength = {turn} / frequencies\nsmooth = (trained_length / wavelength - low) / (high - low)"
               for turn in ("6", "6.28", "6.283", "2 * 3.14", "2 * 3.1416"))),
     mistake("all pairs divided", "Every pair turns slower by the factor, which is position interpolation: neighbours "
@@ -73,64 +73,66 @@ BAND = (
             "mixed = smooth * slowed + (1 - smooth) * frequencies",
             "smooth = (high - trained_length / wavelength) / (high - low)"),
     mistake("the band without its ends", "The mixture is applied to every pair. Outside the band the share is below 0 "
-            "or above 1: what holds there?", "out = mixed"),
-    mistake("no bound below", "Below the band the share is negative, and the slowest pairs turn slower than divided, "
-            "or backwards. Where must the share stop falling?", _WHERE.format("is_kept", "wavelength < 0")),
+            "or above 1: what should it be there?", "out = mixed"),
+    mistake("no bound below", "Below the band the share is negative, and the slowest pairs turn more slowly than f "
+            "divided by the factor, or "
+            "backwards. Where must the share stop falling?", _WHERE.format("is_kept", "wavelength < 0")),
     mistake("no bound above", "Above the band the share exceeds 1, and the fastest pairs turn faster than "
             "ever. Where must the share stop rising?",
             _WHERE.format("wavelength < 0", "is_slowed")),
-    mistake("smooth along the wavelength", "The share is straight along the wavelength. Along "
-            "which number, the turns made in training, is the exercise's straight?",
+    mistake("smooth along the wavelength", "The share is linear in the wavelength. In which quantity should it be "
+            "linear: the wavelength, or the turns made in training?",
             "smooth = (longest - wavelength) / (longest - shortest)"),
-    mistake("smooth along the logarithm", "The share is straight along a logarithm, as it would be along the number of "
-            "the pair. Along which number is the exercise's straight?",
+    mistake("smooth along the logarithm", "The share is linear in a logarithm, as it would be in the index of the "
+            "pair. In which quantity is the exercise's linear?",
             "smooth = torch.log(longest / wavelength) / math.log(longest / shortest)"),
-    mistake("an S in place of the straight line", "The share has the right ends, but a curve between them. Of "
-            "what is it a straight line?",
+    mistake("an S in place of the straight line", "The share has the right ends, but a curve between them. In which "
+            "quantity should it be a straight line?",
             "smooth = (trained_length / wavelength - low) / (high - low)\nsmooth = smooth * smooth * (3 - 2 * smooth)",
             "smooth = ((trained_length / wavelength - low) / (high - low)).square()",
             "smooth = 0.5 * (1 - torch.cos(math.pi * (trained_length / wavelength - low) / (high - low)))"),
     mistake("the lower bound left out of the share", "At the slow end of the band, where trained_length / "
-            "wavelength is `low_freq_factor`, a pair is simply divided. What must the share be there, and what is it?",
+            "wavelength is `low_freq_factor`, a pair is simply divided. What should the share be there, and what is "
+            "yours?",
             "smooth = trained_length / wavelength / (high - low)", "smooth = trained_length / wavelength / high"),
     mistake("the share divided by the upper bound", "The share must be 1 at the fast end of the band. How far is it "
             "from one end to the other?", "smooth = (trained_length / wavelength - low) / high",
             "smooth = trained_length / wavelength - low"),
-    mistake("wavelengths mixed for frequencies", "In the band the wavelengths were averaged, and then turned into "
+    mistake("wavelengths mixed for frequencies", "In the band the wavelengths were averaged, and then converted to "
             "frequencies. Which of the two does the exercise average?",
             "mixed = 2 * math.pi / ((1 - smooth) * wavelength * factor + smooth * wavelength)",
             "mixed = frequencies / ((1 - smooth) * factor + smooth)"),
     mistake("mixed by a power", "In the band the frequency is divided by a power of the factor. Which two "
             "shares does the exercise add?", "mixed = frequencies / factor ** (1 - smooth)"),
-    mistake("one share without its other", "Two shares that sum to 1 belong to the mixture: one of them is missing. "
-            "Which?",
+    mistake("one share without its other", "The mixture needs two shares that sum to 1: one of them is missing. Which?",
             "mixed = slowed + smooth * frequencies", "mixed = (1 - smooth) * slowed",
             "mixed = smooth * frequencies", "mixed = (1 - smooth) * slowed + frequencies"),
-    mistake("half of each in the band", "All pairs of the band got the same mixture. How far into the band is each?",
+    mistake("half of each in the band", "All pairs in the band got the same mixture. How far into the band is each "
+            "one?",
             "mixed = (slowed + frequencies) / 2"),
 )
 
 NUMBERS = (
     mistake("multiplied by the factor", "Slow pairs became faster. A longer text must show them no angle that is new: "
-            "do they have to turn faster for that, or slower?", "slowed = frequencies * factor"),
+            "do they have to turn faster for that, or more slowly?", "slowed = frequencies * factor"),
     mistake("divided twice", "A frequency was divided by the square of the factor. Where is it divided a second time?",
             "slowed = frequencies / factor**2", "mixed = ((1 - smooth) * slowed + smooth * frequencies) / factor"),
     mistake("the longer text's length for the trained one", "The bounds were taken from factor times the trained "
             "length. Which waves did the model see whole in training?",
             "trained_length = trained_length * factor\nlow, high = low_freq_factor, high_freq_factor"),
     mistake("scores rescaled too", "All frequencies carry one more factor. YaRN multiplies its scores by such a "
-            "number; Llama 3 does not, and it would not stand on the frequencies.",
+            "number; Llama 3 does not, and such a factor would not go on the frequencies.",
             "out = torch.where(is_kept, frequencies, torch.where(is_slowed, slowed, mixed))\n"
             "out = out * (0.1 * math.log(factor) + 1)",
             "out = torch.where(is_kept, frequencies, torch.where(is_slowed, slowed, mixed))\n"
             "out = out * (0.1 * math.log(factor) + 1) ** 2"),
-    mistake("Llama's own numbers written into the code", "One of the arguments is not used: a number of Llama 3.1 "
-            "stands in its place. Which one?", "slowed = frequencies / 8", "low, high = 1.0, 4.0",
+    mistake("Llama's own numbers written into the code", "One of the arguments is not used: one of Llama 3.1's numbers "
+            "was used instead. Which one?", "slowed = frequencies / 8", "low, high = 1.0, 4.0",
             "low, high = 1.0, high_freq_factor", "low, high = low_freq_factor, 4.0",
             "shortest = 8192 / high\nlongest = 8192 / low",
             "trained_length = 8192\nlow, high = low_freq_factor, high_freq_factor"),
-    mistake("ramp along the number of the pair", "The share depends on where a pair stands in the list. The list may "
-            "come in any order: what of a pair decides?",
+    mistake("ramp along the number of the pair", "The share depends on where a pair is in the list. The list may come "
+            "in any order: which property of a pair should decide?",
             "smooth = 1 - torch.arange(frequencies.numel()).view(frequencies.shape) / max(frequencies.numel(), 1)",
             "smooth = torch.linspace(1, 0, frequencies.numel(), dtype=frequencies.dtype).view(frequencies.shape)\n"
             "is_kept = wavelength < 0\nis_slowed = wavelength < 0"),
@@ -140,11 +142,11 @@ NUMBERS = (
             "out = out.flatten().sort(descending=True).values.view(out.shape)",
             "out = torch.where(is_kept, frequencies, torch.where(is_slowed, slowed, mixed))\n"
             "out = out.flatten().sort().values.view(out.shape)"),
-    mistake("wavelengths returned", "These are wavelengths, positions a turn. RoPE asks for radians a position: "
-            "what turns one into the other?",
+    mistake("wavelengths returned", "These are wavelengths, in positions per turn. RoPE needs radians per position: "
+            "what converts one into the other?",
             "out = torch.where(is_kept, frequencies, torch.where(is_slowed, slowed, mixed))\nout = 2 * math.pi / out"),
-    mistake("cut off from the gradient", "The values are right, but the frequencies get no gradient. What cuts the "
-            "thread: `.item()`, `.tolist()`, `.detach()`, `torch.tensor`?",
+    mistake("cut off from the gradient", "The values are right, but the frequencies get no gradient. What breaks the "
+            "graph: `.item()`, `.tolist()`, `.detach()`, `torch.tensor`?",
             "out = torch.where(is_kept, frequencies, torch.where(is_slowed, slowed, mixed)).detach()"),
 )
 
@@ -168,7 +170,7 @@ def _rope(name: str, d_k: int, base: float, *numbers: float, **more: Any) -> Cas
 EXERCISE = exercise(
     llama3_frequencies,
     right=RIGHT,
-    asks="Slow the pairs with long waves by the factor, keep those with short ones, mix between.",
+    asks="Slow the pairs with long waves by the factor, keep those with short ones, and mix in between.",
     minutes=15,
     difficulty=2,
     importance=3,
@@ -185,7 +187,7 @@ EXERCISE = exercise(
         _pairs("a single number", 70.0, 6.0, 1.0, 4.0, 128),
         _pairs("a factor of 1", [10.0, 100.0, 1000.0], 1.0, 1.0, 4.0, 200),
         _pairs("whether the result is a tensor of its own", [10.0, 20.0], 1.0, 1.0, 4.0, 200, run=_own,
-               says="The tensor that was given came back. Whoever changes one of the two later changes both."),
+               says="The tensor that was passed in came back. A later change to one of the two changes both."),
         _rope("float32", 16, 10000.0, 8.0, 1.0, 4.0, 128, dtype=torch.float32, gradient="equal"),
         _rope("Llama 3.1: base 500,000, width 128, 8,192 positions", 128, 500000.0, 8.0, 1.0, 4.0, 8192),
         _rope("Llama 3.2: a factor of 32, width 64", 64, 500000.0, 32.0, 1.0, 4.0, 8192, dtype=torch.float32),
@@ -193,7 +195,7 @@ EXERCISE = exercise(
     mistakes=(*SPECTRUM, *BAND, *NUMBERS),
     hints=(
         "A pair that turns f radians a position: after how many positions is it back where it was?",
-        "Write the three results for all pairs first: kept, divided, mixed. Then choose for each pair.",
+        "First write all three results for every pair: kept, divided, mixed. Then choose for each pair.",
         "`trained_length / wavelength` is how many turns a pair made in training. The two bounds are such numbers.",
         "The share s is 0 at `low_freq_factor` turns and 1 at `high_freq_factor`. With s cut off at 0 and 1, one line "
         "holds for all pairs.",

@@ -41,9 +41,9 @@ EXERCISE = exercise(
     laws=ROTATION_LAWS,
     hints=(
         "Three steps: the frequency of each of the d_k/2 pairs, the angle of each token and pair, and the rotation of "
-        "the pairs. What shape has the table of angles?",
+        "the pairs. What shape does the table of angles have?",
         "`x[..., 0::2]` holds the first members of all pairs. How do you get the second ones?",
-        "Positions (L,) give angles (L, d_k/2), which fit x by themselves. Positions (B, L) give (B, L, d_k/2): where "
+        "Positions (L,) give angles (L, d_k/2), which fit x as they are. Positions (B, L) give (B, L, d_k/2): where "
         "do the heads need an axis of size 1?",
         "To put the members back next to each other: stack them along a new last axis, then merge the last two axes.",
         "Position 0 must leave x as it is, and every pair keeps its length. Test both before you check; keep x's dtype "

@@ -58,15 +58,15 @@ def added(x: Tensor, positions: Tensor, base: float) -> Tensor:
 
 
 WHAT = (
-    mistake("value rotated too", "The values are turned as well. They are what is handed over: with a value at "
-            "position 7 turned, its own weight of 1 would not give it back.",
+    mistake("value rotated too", "The values are turned as well. They are the content that is passed on: if the value "
+            "at position 7 is rotated, even a weight of 1 does not give it back.",
             _VALUE, f"query = query\nkey = key\n{_VALUE}", _SPARED),
     mistake("the output rotated", "The output is turned by the query's position. Only queries and keys are turned.",
             "out = rope_interleaved(weights @ value, at, base)", "out = rope_interleaved(weights @ value, -at, base)"),
-    mistake("values turned forth and back", "The values are turned, and the output is turned back by the query's "
+    mistake("values turned back and forth", "The values are turned, and the output is turned back by the query's "
             "position: RoPE does not do that.",
             "value = rope_interleaved(value, of, base)\nout = rope_interleaved(weights @ value, -at, base)"),
-    mistake("nothing turned", "Positions make no difference: this is plain attention. Where do they come in?",
+    mistake("nothing turned", "Positions make no difference: this is plain attention. Where should they come in?",
             "query = query\nkey = key"),
     mistake("only the queries turned", "The scores depend on where the query stands, and not on its distance from the "
             "key: the keys were not turned.", "key = key"),
@@ -84,16 +84,17 @@ WHAT = (
 WHERE = (
     mistake("positions ignored", "Queries and keys are counted from 0, whatever the positions say.",
             "at = torch.arange(query.shape[-2])\nof = torch.arange(key.shape[-2])"),
-    mistake("queries counted from 0", "The queries are turned as if they stood at 0, 1, 2, ...; after a cache they "
-            "stand at its end.", "at = torch.arange(query.shape[-2])"),
-    mistake("keys counted from 0", "The keys are turned as if they stood at 0, 1, 2, ...: `key_positions` is not used.",
+    mistake("queries counted from 0", "The queries are rotated as if their positions were 0, 1, 2, ...; after a cache "
+            "they are at its end.", "at = torch.arange(query.shape[-2])"),
+    mistake("keys counted from 0", "The keys are rotated as if their positions were 0, 1, 2, "
+            "...: `key_positions` is not used.",
             "of = torch.arange(key.shape[-2])"),
     mistake("the queries' positions for the keys", "The keys are turned by the positions of the queries. With a cache "
             "there are more keys than queries.", "of = query_positions",
             "of = query_positions if query_positions.shape == key_positions.shape else key_positions",
             _cut("of", "key", "query_positions")),
-    mistake("the keys' positions for the queries", "The queries are turned by positions of keys. Where do they stand "
-            "after a cache?", "at = key_positions",
+    mistake("the keys' positions for the queries", "The queries are rotated by positions of keys. Where are they after "
+            "a cache?", "at = key_positions",
             "at = key_positions if key_positions.shape == query_positions.shape else query_positions",
             _cut("at", "query", "key_positions"),
             f"{_cut('at', 'query', 'key_positions')}\n{_cut('of', 'key', 'query_positions')}"),
@@ -103,14 +104,14 @@ WHERE = (
             "key = rope_split_halves(key, of, base)", "query = rope_split_halves(query, at, base)"),
     mistake(
         "negative angle",
-        "Everything turns the wrong way round, and the distance has the wrong sign for the query.",
+        "Everything rotates in the wrong direction, so the distance has the wrong sign.",
         "at = key_positions.max() - query_positions",
         "of = query_positions.max() - key_positions",
     ),
-    mistake("base hard-coded", "Every base gives the same result. Is the argument handed on?",
+    mistake("base hard-coded", "Every base gives the same result. Is the argument passed on?",
             "query = rope_interleaved(query, at)\nkey = rope_interleaved(key, of)", "key = rope_interleaved(key, of)",
             "query = rope_interleaved(query, at)"),
-    mistake("one frequency", "All pairs turn equally fast. How does the angle depend on the number of the pair?",
+    mistake("one frequency", "All pairs turn equally fast. How does the angle depend on the index of the pair?",
             "query = rope_interleaved(query, at, 1.0)\nkey = rope_interleaved(key, of, 1.0)"),
     mistake("encodings added", "Sines and cosines are added to queries and keys. RoPE turns them.",
             "query = added(query, at, base)\nkey = added(key, of, base)"),
@@ -172,7 +173,7 @@ EXERCISE = exercise(
     ),
     hints=(
         "You have both parts already: `rope_interleaved`, and attention from chapter 03. What goes in between?",
-        "Which of query, key and value decide on the weights, and which is only averaged?",
+        "Which of query, key and value determine the weights, and which is only averaged?",
         "Queries and keys have positions of their own: after a cache there are more keys.",
     ),
 )

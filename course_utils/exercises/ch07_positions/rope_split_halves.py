@@ -41,8 +41,8 @@ EXERCISE = exercise(
     laws=ROTATION_LAWS,
     hints=(
         "Frequencies and angles are those of the other pairing. Only one question is new: which features meet?",
-        "`chunk(2, dim=-1)` gives the first members of all pairs, then all second ones.",
-        "The result has the same layout as x: all first members, then all second ones.",
+        "`chunk(2, dim=-1)` gives the first members of all pairs, then all the second members.",
+        "The result has the same layout as x: all the first members, then all the second ones.",
         "Published code writes x · cos + rotate_half(x) · sin with tables of the full width. Which feature does "
         "rotate_half bring to the place of feature 0, and with which sign?",
     ),

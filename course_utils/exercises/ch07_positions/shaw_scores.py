@@ -39,8 +39,9 @@ def _some_scale(args: tuple[Any, ...], got: Tensor) -> bool:
 _GATHERED = "relative = torch.einsum('...ld,lsd->...ls', query, relative_embedding[number])"
 
 PAIRS = mistake("a vector for each pair", "The values are right, but a tensor held a vector for each pair of "
-                "positions: (L, S, d_k), or that for each head. There are only 2·max_distance + 1 different vectors. "
-                "What can a query do with each of them once, before it knows which pairs need it?", _GATHERED)
+                "positions: (L, S, d_k), or one such for each "
+                "head. There are only 2·max_distance + 1 different vectors. "
+                "What can be computed once for each query and vector, before looking at the pairs?", _GATHERED)
 
 MEET = (
     mistake("the relative part missing", "The table makes no difference: these are plain dot products. Where does the "
@@ -50,8 +51,8 @@ MEET = (
         "The keys make no difference. What does a query do with a key, besides its distance?",
         "scaled = relative * factor",
     ),
-    mistake("the vector met by the key", "The vector of the distance is multiplied with the key, or added to the "
-            "query, which is the same. Shaw adds it to the key, and the query meets the sum.",
+    mistake("the vector met by the key", "The vector of the distance is multiplied by the key, or added to the query, "
+            "which comes to the same. Shaw adds it to the key, and the query is multiplied by the sum.",
             "met = key @ relative_embedding.mT\nrelative = met[..., columns, number]"),
     mistake("the vector met by query and key", "Besides q·k and q·a there is a third product, k·a. Transformer-XL and "
             "DeBERTa add such terms; Shaw does not.",
@@ -60,15 +61,16 @@ MEET = (
             "ask for. That is T5's bias; Shaw's vector meets the query.",
             "relative = relative_embedding.sum(-1)[number]", "relative = relative_embedding.mean(-1)[number]",
             "relative = relative_embedding[..., 0][number]", "relative = relative_embedding.norm(dim=-1)[number]"),
-    mistake("the relative part taken away", "One of the two parts is subtracted from the other. Which sign have they?",
+    mistake("the relative part taken away", "One of the two parts is subtracted from the other. Which sign should each "
+            "have?",
             "scaled = (products - relative) * factor", "scaled = (relative - products) * factor"),
-    mistake("both parts multiplied", "q·k and q·a are multiplied with each other. How do they come together?",
+    mistake("both parts multiplied", "q·k and q·a are multiplied by each other. How are they combined?",
             "scaled = products * relative * factor", "scaled = products * (1 + relative) * factor"),
     mistake("the query averaged over the heads", "Every head meets the vectors with the same query. The table is "
             "shared, queries are not.", "met = query.mean(1, keepdim=True) @ relative_embedding.mT"),
     mistake(
         "a table without its query",
-        "The vectors of distances meet something else than the query at its own place.",
+        "The vectors of distances are multiplied by something other than the query at its own place.",
         "met = query.flip(-2) @ relative_embedding.mT",
         "met = query.flip(-1) @ relative_embedding.mT",
     ),
@@ -162,7 +164,7 @@ def _case(name: str, batch: int, heads: int, queries: int, keys: int, width: int
 EXERCISE = exercise(
     shaw_scores,
     right=RIGHT,
-    asks="Add to each score what the query makes of the vector for its clipped distance.",
+    asks="Add to each score the product of the query with the vector of its clipped distance.",
     minutes=15,
     difficulty=3,
     importance=3,
@@ -188,12 +190,12 @@ EXERCISE = exercise(
     mistakes=(PAIRS, *MEET, *SCALE, *ROWS),
     costs=(Cost("the largest tensor", largest_tensor, (16, 64), _long, 2.3, PAIRS.says, PAIRS.name),),
     hints=(
-        "Make the table of distances first: (L, S), entry i, j is j - i. What becomes of distances beyond "
+        "Make the table of distances first: (L, S), entry i, j is j - i. What happens to distances beyond "
         "max_distance?",
         "The table has rows for -max_distance to +max_distance. Which row is that of distance 0?",
         "Looking up the table at all pairs would give vectors (L, S, d_k), far more than there are different ones. "
-        "What does a query make of all 2·max_distance + 1 vectors at once?",
-        "Those products are (B, H, L, 2·max_distance + 1). `gather` picks, or an index does, one per pair.",
+        "How does a query multiply all 2·max_distance + 1 vectors at once?",
+        "Those products are (B, H, L, 2·max_distance + 1). `gather`, or indexing, picks one per pair.",
         "The scale multiplies the sum of both parts, and scale=0.0 is a scale.",
     ),
 )

@@ -61,7 +61,7 @@ BLOCKS = (
     mistake("both sines with the same sign", "A block is not a rotation: one of its two sines is subtracted. Write "
             "sin(a + b) and cos(a + b) out.",
             _block("cosines", "sines", "sines", "cosines"), _block("cosines", "-sines", "-sines", "cosines")),
-    mistake("a reflection instead of a rotation", "A block turns the pair over. For offset 0 both entries of its "
+    mistake("a reflection instead of a rotation", "A block reflects the pair. For offset 0 both entries of its "
             "diagonal must be 1.", _block("cosines", "sines", "sines", "-cosines"),
             _block("-cosines", "sines", "sines", "cosines"), _block("cosines", "-sines", "-sines", "-cosines"),
             _block("cosines", "-sines", "sines", "-cosines"), _block("-cosines", "-sines", "sines", "cosines")),
@@ -104,8 +104,8 @@ OFFSETS = (
             "of a negative angle do?", "places = torch.tensor(abs(float(offset)), dtype=torch.float64)",
             "places = torch.tensor(max(float(offset), 0.0), dtype=torch.float64)"),
     IN_TURNS,
-    mistake("other angles than offset times frequency", "The right pairs are turned, but by other angles than offset / "
-            "base^(2i/d_model).", "places = torch.tensor(float(offset) ** 2, dtype=torch.float64)",
+    mistake("other angles than offset times frequency", "The right pairs are rotated, but by angles other than offset "
+            "/ base^(2i/d_model).", "places = torch.tensor(float(offset) ** 2, dtype=torch.float64)",
             "places = torch.tensor(offset / 2, dtype=torch.float64)", matches=_turns_by_other_angles),
 )
 
@@ -149,7 +149,7 @@ EXERCISE = exercise(
     laws=(Law("M takes each position to the one offset further on", _does_not_shift),),
     hints=(
         "Look at one pair only: write sin(a + b) and cos(a + b) with sin a, cos a, sin b, cos b.",
-        "The pair (sin a, cos a) is a row; it is multiplied by a 2 × 2 block from the right. Which column of the block "
+        "The pair (sin a, cos a) is a row; it is multiplied from the right by a 2 × 2 block. Which column of the block "
         "makes the new sine?",
         "The angle b of pair i is offset / base^(2i/d_model): neither p nor the pair's own angle.",
         "The blocks run along the diagonal: `torch.block_diag`, or two strided assignments for the diagonal and two "

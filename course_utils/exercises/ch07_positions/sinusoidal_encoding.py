@@ -88,7 +88,7 @@ WAVES = (
     ),
     mistake("angles without their waves", "These are the angles themselves, which grow without end. What keeps an "
             "encoding between -1 and 1?", "cosines = angles\nsines = angles"),
-    mistake("random numbers", "The table is drawn at random and is another at every call. It is a fixed function of "
+    mistake("random numbers", "The table is drawn at random and is different at every call. It is a fixed function of "
             "the position.",
             "table = torch.randn(num_positions, width)", detects=lambda trace: trace.used_global_random),
 )
@@ -101,13 +101,14 @@ PLACES = (
             _OWN_FREQUENCIES.format(sine="feature", cosine="feature + 1"),
             _OWN_FREQUENCIES.format(sine="feature", cosine="2 * feature"),
             _OWN_FREQUENCIES.format(sine="feature", cosine="2 * (feature - 1)")),
-    mistake("another default base", "Right where a base is given. Without one the table is that of another base: what "
-            "is the default?",
+    mistake("another default base", "Right where a base is given. Without one a different base is used: what is the "
+            "default?",
             *(f"used = {other} if base == 10000.0 else float(base)" for other in (1000.0, 100.0, 1e5, 5e5, 1e6))),
     mistake("positions from 1", "Row 0 is that of another position. Which row has only sines of 0 and cosines of 0?",
             "places = torch.arange(num_positions, dtype=torch.float64) + 1",
             "places = torch.arange(num_positions, dtype=torch.float64) - 1"),
-    mistake("positions as a share of the length", "The same position has another row in a longer table: positions were "
+    mistake("positions as a share of the length", "The same position has a different row in a longer "
+            "table: positions were "
             "divided by their number.", "places = torch.arange(num_positions, dtype=torch.float64) / num_positions",
             "places = torch.arange(num_positions, dtype=torch.float64) / max(num_positions - 1, 1)"),
     mistake("row 0 left at zero", "Row 0 is all zeros, as if it were padding. What are the sine and the cosine of 0?",
@@ -116,8 +117,8 @@ PLACES = (
             "column to a feature.", _EXCHANGED, "table = torch.stack((sines, cosines), dim=-1).flatten(-2).mT"),
     mistake("positions in reverse", "The last row is that of position 0. In which order do the positions count?",
             "places = torch.arange(num_positions, dtype=torch.float64).flip(0)"),
-    mistake("rows that come again", "The rows come again after a while: positions went through a remainder or too "
-            "small a type.", "places = torch.arange(num_positions, dtype=torch.float64) % 32"),
+    mistake("rows that repeat", "The rows repeat after a while: a remainder was taken of the positions, or their "
+            "type is too small.", "places = torch.arange(num_positions, dtype=torch.float64) % 32"),
     mistake(
         "the table scaled",
         "Every number is off by the same factor. Vaswani scales the embeddings by √d_model, and leaves the encodings "
@@ -127,13 +128,13 @@ PLACES = (
             for factor in ("* 0.1", "* width**0.5", "/ width**0.5", "* (width / 2) ** 0.5", "/ (width / 2) ** 0.5")
         ),
     ),
-    mistake("angles in low precision", "Right near by, but the waves of far positions are off in the fourth digit or "
+    mistake("angles in low precision", "Right at first, but the waves of far positions are off in the fourth digit or "
             "earlier: float32 has seven digits in all, and at position 5,000 four of them are before the point. Which "
             "dtype do positions, powers and their product have until the sine is taken?",
             "places = torch.arange(num_positions).float()\nfrequencies = (used**-exponents).float()",
             "frequencies = torch.exp(pairs.float() * (-2 * math.log(used) / width))",
             "angles = (places.unsqueeze(-1) * frequencies).float()", matches=_slightly_off),
-    mistake("angles of other frequencies", "Each pair is a sine and a cosine, but of other angles than p / "
+    mistake("angles of other frequencies", "Each pair is a sine and a cosine, but of angles other than p / "
             "base^(2i/d_model): print those of position 1. Is the width written into the code, or a number rounded?",
             "exponents = 2 * pairs / 512", "exponents = 2 * pairs / 64", "exponents = pairs / (2 * width)",
             matches=_other_angles),
@@ -165,7 +166,8 @@ EXERCISE = exercise(
         Law("sine² + cosine² of a pair is 1", _off_the_circle),
     ),
     hints=(
-        "There are d_model/2 pairs. What angle has pair i at position p, and what two numbers are made of it?",
+        "There are d_model/2 pairs. What angle does pair i have at position p, and which two numbers are computed from "
+        "it?",
         "A column of positions divided by a row of powers broadcasts to a table of angles. What shapes do `unsqueeze` "
         "or `[:, None]` give them?",
         "Slices with a step write every other column: where do `0::2` and `1::2` begin?",

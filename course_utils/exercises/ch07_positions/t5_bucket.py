@@ -38,7 +38,8 @@ DIRECTION = (
             "the query have negative ones.", "steps = -relative_position"),
     mistake("the upper half for keys before the query", "With two directions the upper half of the buckets is for keys "
             "after the query.", "is_ahead = steps < 0"),
-    mistake("distance 0 in the upper half", "The query's own key is in the upper half. Which bucket has distance 0?",
+    mistake("distance 0 in the upper half", "The query's own key is in the upper half. Which bucket does distance 0 "
+            "belong to?",
             "is_ahead = steps >= 0", "is_ahead = steps <= 0"),
     mistake("directions told apart where there is only one", "Without `bidirectional` all buckets are for the past: "
             "none is kept for later keys.",
@@ -60,17 +61,18 @@ DIRECTION = (
         "distance = steps.abs() if bidirectional else steps.clamp(min=0)",
     ),
     mistake("distances off by one", "All distances are one too large or too small before they are put into buckets. "
-            "Which one has the query's own key?", "steps = relative_position - 1", "steps = relative_position + 1",
+            "What is the distance of the query's own "
+            "key?", "steps = relative_position - 1", "steps = relative_position + 1",
             "distance = (steps.abs() - 1).clamp(min=0) if bidirectional else (-steps - 1).clamp(min=0)"),
-    mistake("negative buckets", "A bucket is negative or grows without a fold: the sign of the distance was not taken "
-            "away before it was counted.",
+    mistake("negative buckets", "A bucket is negative, or the numbers go on growing: the sign of the distance was not "
+            "removed first.",
             "distance = steps", "distance = -steps", "distance = steps.abs() if bidirectional else -steps"),
 )
 
 _LOG_OF_16 = "ratio = distance.clamp(min=1).double() / 16\nshare = ratio.log() / math.log(end / 16)"
 
 NEAR = (
-    mistake("16 written in", "The 16 of the printed formula is half of 32 buckets, where there is one direction. What "
+    mistake("16 hard-coded", "The 16 in the printed formula is half of 32 buckets, when there is one direction. What "
             "is it for another number of buckets, or where each direction has only half of them?",
             "exact = 16", "exact = num_buckets // 2", f"{_LOG_OF_16}\nwide = 16 + share * 16",
             f"{_LOG_OF_16}\nwide = exact + share * 16", f"{_LOG_OF_16}\nwide = 16 + share * (size - 16)", _LOG_OF_16,
@@ -79,8 +81,8 @@ NEAR = (
             "is_near = distance < 16"),
     mistake("one exact bucket more or less", "The change from exact to wide buckets comes one distance too far or too "
             "near. It is at half of a direction's buckets.", "exact = size // 2 - 1", "exact = size // 2 + 1"),
-    mistake("another share of exact buckets", "The change from exact to wide buckets is in the wrong place. What share "
-            "of a direction's buckets is exact?",
+    mistake("another share of exact buckets", "The change from exact to wide buckets is in the wrong place. What "
+            "fraction of a direction's buckets is exact?",
             "exact = max(size // 4, 1)", "exact = 3 * size // 4", "exact = max(size // 3, 1)", "exact = 1"),
     mistake("all distances exact", "Far distances all fall into the last bucket: there is no logarithm.",
             "wide = distance.double()"),
@@ -88,18 +90,18 @@ NEAR = (
             "is_near = distance < 0", "is_near = distance < 1"),
     mistake(
         "near and far exchanged",
-        "Near distances got the logarithm and far ones themselves. Which branch is which?",
+        "Near distances got the logarithm, and far ones were taken as they are. Which branch is which?",
         "is_near = distance >= exact",
     ),
 )
 
 FAR = (
-    mistake("log range off by one", "The wide buckets are spread over one too few or too many. From the exact ones to "
-            "max_distance there are exactly as many as are left.", "wide = exact + share * (size - 1 - exact)",
+    mistake("log range off by one", "The wide buckets are spread over one too few or too many. Between the exact ones "
+            "and max_distance there are exactly as many as are left.", "wide = exact + share * (size - 1 - exact)",
             "wide = exact + share * (size + 1 - exact)", "wide = exact + share * exact",
             "ratio = (distance + 1).double() / exact", "wide = exact + share * (size - exact) + 1",
             "wide = exact + share * (size - exact) - 1", "end = max_distance + 1", "end = max_distance - 1"),
-    mistake("rounded instead of cut", "The logarithm is rounded to the nearest bucket, or up. T5 cuts it off.",
+    mistake("rounded instead of cut", "The logarithm is rounded to the nearest bucket, or up. T5 rounds down.",
             "whole = wide.round()", "whole = wide.ceil()"),
     mistake("a line instead of a logarithm", "The wide buckets are all equally wide. They should grow: what makes "
             "equal steps of equal ratios?", "share = (distance - exact).double() / (end - exact)",
@@ -114,15 +116,15 @@ FAR = (
     mistake("no quotient of logarithms", "The logarithm is not divided by that of max_distance over the exact ones: "
             "max_distance should be where the buckets end.", "share = ratio.log()", "wide = exact + ratio.log2()",
             "wide = exact + ratio.log()", "wide = exact + share", "share = ratio.log2() / math.log(end / exact)"),
-    mistake("max_distance halved or doubled", "The wide buckets end at another distance than max_distance, also where "
-            "there are two directions.",
+    mistake("max_distance halved or doubled", "The wide buckets end at a distance other than max_distance. It is not "
+            "halved for two directions either.",
             "end = 2 * max_distance", "end = max_distance // 2 if bidirectional else max_distance",
             "end = max(max_distance // 2, num_buckets // 2 + 1)"),
-    mistake("not clamped to the last bucket", "Distances beyond max_distance fall behind the last bucket, or back into "
+    mistake("not clamped to the last bucket", "Distances beyond max_distance fall beyond the last bucket, or back into "
             "another one. Which bucket do all of them share?",
             "last = 10**9", "last = size", "return bucket * (relative_position.abs() < max_distance)"),
-    mistake("clamped at another bucket", "The last bucket of a direction is one less than their number, halved for two "
-            "directions.",
+    mistake("clamped at another bucket", "The index of a direction's last bucket is the number of its buckets less "
+            "one; two directions have half of the buckets each.",
             "last = size - 2", "last = num_buckets - 1", "last = 10**9\nreturn bucket.clamp(max=num_buckets - 1)"),
     mistake("max_distance ignored", "Every max_distance gives the same buckets. At which distance should the wide ones "
             "end?", "end = 128", "end = 8 * exact"),
@@ -202,11 +204,11 @@ EXERCISE = exercise(
     ),
     hints=(
         "First the direction: with two of them each has half of the buckets, and keys after the query take the upper "
-        "half. What remains is a distance without sign.",
+        "half. What remains is a distance without a sign.",
         "Without `bidirectional` every key after the query counts as distance 0.",
         "Half of a direction's buckets are exact: distance 3 is in bucket 3. Call their number e.",
         "From e on: log(distance/e) / log(max_distance/e) goes from 0 to 1. Spread that over the buckets that are "
-        "left, and cut it off to a whole number.",
+        "left, and round it down to a whole number.",
         "`torch.where` chooses between the two; clamp the far ones to the last bucket of their direction, and keep the "
         "logarithm away from 0.",
     ),

@@ -46,12 +46,12 @@ _PARTS = (
 )
 _MADE_SAYS = (
     "The values are right, but keys or values were made of the whole cache, for every head: as many numbers as the "
-    "cache of multi-head attention, at every step anew. What else can W_uk be multiplied with, of which there is "
-    "little?"
+    "cache of multi-head attention, anew at every step. What else can W_uk be multiplied by, of which there is little?"
 )
 _COPIED_SAYS = (
     "The values are right, but the cache was copied for every head: a product whose axes broadcast copies what it "
-    "broadcasts, without saying so. As what can the heads' queries meet one cache, so that nothing is broadcast?"
+    "broadcasts, without saying so. In what shape can the queries of all heads meet one cache, so that nothing is "
+    "broadcast?"
 )
 _EXPANDED = (
     "for_all = rotated.unsqueeze(1).expand(-1, num_heads, -1, -1)\n"
@@ -181,22 +181,22 @@ EXERCISE = exercise(
                 "d_rope. The scores are those of the keys that are not made: how wide would they be?",
                 "default = 1 / math.sqrt(cache.shape[-1])", "default = 1 / math.sqrt(d_latent)"),
         mistake("scale without the rotated part", "The scale counts only the features without rotation. A score sums "
-                "over all features of a query: how many are they?", "default = 1 / math.sqrt(d_k)"),
+                "over all features of a query: how many are there?", "default = 1 / math.sqrt(d_k)"),
         mistake("scaled apart", "The two parts of a score were each divided by the root of their own width. They are "
-                "one product, cut in two: which width has it?",
+                "one product, cut in two: how wide is it?",
                 "what = asked.flatten(1, 2) @ latent.mT / math.sqrt(d_k)\n"
                 "where = turned.flatten(1, 2) @ rotated.mT / math.sqrt(max(turned.shape[-1], 1))\n"
                 "products = (what + where).unflatten(1, (num_heads, -1))\nfactor = 1.0"),
         mistake("only one part scaled", "One of the two parts of a score was scaled, and the other added as it is. "
-                "They are one product, cut in two: behind which step does the scale stand?",
+                "They are one product, cut in two: after which step does the scale come?",
                 "joined = torch.cat((asked / math.sqrt(query.shape[-1]), turned), -1)\nfactor = 1.0",
                 "joined = torch.cat((asked, turned / math.sqrt(query.shape[-1])), -1)\nfactor = 1.0"),
         mistake("rotated part left out", f"The rotated features play no part in the scores. {_PARTS} Which of the two "
                 "is missing?", "joined = torch.cat((asked, 0 * turned), -1)"),
         mistake("only the rotated part compared", f"The scores come from the rotated features alone. {_PARTS} Which of "
                 "the two is missing?", "joined = torch.cat((0 * asked, turned), -1)"),
-        mistake("rotated part taken first", "The rotated features were taken from the front. What the query is about "
-                "comes first, then its rotated part; and in the cache?",
+        mistake("rotated part taken first", "The rotated features were taken from the front. The content part of the "
+                "query comes first, then its rotated part; and in the cache?",
                 "turned = query[..., : query.shape[-1] - d_k]\nabout = query[..., query.shape[-1] - d_k :]",
                 "rotated = cache[..., : cache.shape[-1] - d_latent]\nlatent = cache[..., cache.shape[-1] - d_latent :]"
                 "\nproducts = (rows @ torch.cat((latent, rotated), -1).mT).unflatten(1, (num_heads, -1))",
@@ -214,8 +214,8 @@ EXERCISE = exercise(
         mistake("matrices of the sequences", "The matrices were laid along the sequences. Which axis do they have in "
                 "common with the query?", "asked = about @ W_uk.mT.unsqueeze(1)", "out = mean @ W_uv.unsqueeze(1)",
                 "asked = torch.einsum('bhlk,brk->bhlr', about, W_uk)"),
-        mistake("W_uk not moved to the query", "The query met the latent vectors as if it were as wide as they are and "
-                "asked in their language. What turns a question about keys into one about latent vectors?",
+        mistake("W_uk not moved to the query", "The query was multiplied by the latent vectors as if it were one of "
+                "their kind. What turns a question about keys into one about latent vectors?",
                 "asked = F.pad(about, (0, max(0, d_latent - d_k)))[..., :d_latent]"),
         mistake("W_uk transposed", "The matrix was turned the wrong way round, or cut anew. q·(W_ukᵀ c) = (W_uk q)·c: "
                 "which of its axes meets the query?", "asked = about @ W_uk.reshape(num_heads, d_k, d_latent)",
@@ -231,11 +231,11 @@ EXERCISE = exercise(
         mistake("the rotated key among the values", "The rotated key was averaged as if it were a part of the latent "
                 "vector. Which columns of the cache become values?",
                 "mean = (weights.flatten(1, 2) @ cache).unflatten(1, (num_heads, -1))[..., -d_latent:]"),
-        mistake("values scaled", "The average of the values was multiplied with the scale. What does the scale keep "
+        mistake("values scaled", "The average of the values was multiplied by the scale. What does the scale keep "
                 "small?", "out = mean @ W_uv * factor"),
-        mistake("one average for all heads", "All heads hand over the same average. Each has weights of its own.",
+        mistake("one average for all heads", "All heads return the same average. Each has weights of its own.",
                 "out = mean.mean(1, keepdim=True) @ W_uv", "out = mean[:, :1] @ W_uv"),
-        mistake("the heads summed", "The heads were added up. Each stays by itself until the output projection, which "
+        mistake("the heads summed", "The heads were added up. Each stays separate until the output projection, which "
                 "is not asked for here. Which axis was summed away?", "out = (mean @ W_uv).sum(1, "
                 "keepdim=True).expand(-1, num_heads, -1, -1)",
                 "out = (mean @ W_uv).mean(1, keepdim=True).expand(-1, num_heads, -1, -1)",
@@ -292,7 +292,7 @@ EXERCISE = exercise(
         "Put what is asked of the latent vector and the rotated part side by side: the cache, as it is, holds the "
         "keys. The scale stays that of the original query.",
         "All heads ask the same cache. Make the heads rows of one longer query, (B, H · L, r + d_rope), so that "
-        "nothing broadcasts; take heads and positions apart behind the product.",
+        "nothing broadcasts; separate heads and positions again after the product.",
         "Average the latent vectors with the weights in the same way, and let W_uv act on the average: one product "
         "for each head and query, whatever the length of the cache.",
     ),

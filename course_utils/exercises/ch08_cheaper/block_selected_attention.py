@@ -1,4 +1,4 @@
-"""Exercise: read the own block and the best few of the earlier ones, and nothing else."""
+"""Exercise: read each query's own block and the best few earlier ones, and nothing else."""
 
 from typing import Any
 
@@ -74,7 +74,7 @@ def picked(x: Tensor, place: Tensor) -> Tensor:
 
 
 def seen_by(relevance: Tensor, block: int, length: int, most: int) -> Tensor:
-    """Return the mask of the own block and of the `most` earlier ones that fit best."""
+    """Return the mask of each query's own block and of the `most` earlier ones that fit best."""
     own = torch.arange(length).unsqueeze(-1) // block
     fit = relevance.masked_fill(torch.arange(relevance.shape[-1]) >= own, -torch.inf)
     best = fit.topk(min(most, fit.shape[-1]), -1)
@@ -84,7 +84,7 @@ def seen_by(relevance: Tensor, block: int, length: int, most: int) -> Tensor:
 
 
 def keys_and_own(scores: Tensor, block: int, most: int) -> Tensor:
-    """Return the mask of the own block and of the `most` best single keys of the earlier ones."""
+    """Return the mask of each query's own block and of the `most` best single keys of the earlier ones."""
     length = scores.shape[-1]
     number = torch.arange(length) // block
     fit = scores.masked_fill(number >= number.unsqueeze(-1), -torch.inf)
@@ -153,7 +153,7 @@ def _dense(mask: str) -> str:
 EXERCISE = exercise(
     block_selected_attention,
     right=RIGHT,
-    asks="Attend to the own block and the `top_k` earlier ones that suit the query best, reading no more.",
+    asks="Attend to each query's own block and the `top_k` earlier ones that suit it best, and read no more.",
     minutes=30,
     difficulty=5,
     importance=3,
@@ -163,9 +163,9 @@ EXERCISE = exercise(
              gradient="equal"),
         case("every size is 4: a transpose keeps the shape", _made(4, 4, 4, 4, 4, block=2, top_k=1)),
         case("length 17, blocks of 2, 3 chosen", _made(3, 2, 17, 4, 7, block=2, top_k=3)),
-        case("nothing but the own block", _made(2, 3, 11, 4, 5, block=4, top_k=0)),
+        case("nothing but its own block", _made(2, 3, 11, 4, 5, block=4, top_k=0)),
         case("one key a block, 2 chosen", _made(2, 3, 7, 4, 5, block=1, top_k=2)),
-        case("one key a block, none chosen: the own value", _made(2, 3, 5, 4, 6, block=1, top_k=0)),
+        case("one key per block, none chosen: its own value", _made(2, 3, 5, 4, 6, block=1, top_k=0)),
         case("all blocks chosen: causal attention", _made(2, 3, 10, 4, 5, block=3, top_k=4)),
         case("more to choose than there are", _made(2, 3, 10, 4, 5, block=3, top_k=50)),
         case("a block longer than the sequence", _made(2, 3, 5, 4, 6, block=9, top_k=2)),
@@ -177,17 +177,17 @@ EXERCISE = exercise(
     ),
     mistakes=(
         RANDOM,
-        mistake("own block counted among the chosen", "Queries read one earlier block too few: the own block took a "
+        mistake("own block counted among the chosen", "Queries read one earlier block too few: their own block took a "
                 "place among the `top_k`. It is always read; who competes for the places?",
                 "most = min(max(top_k - 1, 0), count)",
                 "fit = relevance.masked_fill(number > own, -torch.inf)"),
-        mistake("own block chosen like the others", "The own block is read only where its mean key is among the best. "
-                "It is always read, and does not compete: from which blocks is chosen?",
+        mistake("own block chosen like the others", "Its own block is read only if its mean key is among the best. "
+                "It is always read, and does not compete: among which blocks is the choice made?",
                 "earlier = number <= own\nread = best\ntaken = real",
                 "earlier = number <= own\nread = best\ntaken = real\nweights = torch.softmax(scores, -1)",
                 "most = min(top_k + 1, count)\nearlier = number <= own\nread = best\ntaken = real"),
-        mistake("own block read twice", "The own block was chosen, and then added once more: its keys stand in the "
-                "softmax twice. From which blocks is chosen?", "earlier = number <= own",
+        mistake("own block read twice", "A query's own block was chosen, and then added once more: its keys are in the "
+                "softmax twice. Among which blocks is the choice made?", "earlier = number <= own",
                 "real = torch.ones_like(best, dtype=torch.bool)"),
         mistake("own block not read", "Queries read the chosen blocks and nothing of their own. Where would a token "
                 "find what came just before it?", "read = best\ntaken = real",
@@ -197,11 +197,11 @@ EXERCISE = exercise(
                 "fit = relevance", "fit = relevance.masked_fill(number == own, -torch.inf)",
                 "fit = relevance * earlier", "fit = relevance.masked_fill(~earlier, 0.0)"),
         mistake("the future read where blocks are too few", "The first queries have fewer earlier blocks than "
-                "`top_k`, and read later ones instead: `topk` fills its places with blocks of -inf. What becomes of "
+                "`top_k`, and read later ones instead: `topk` fills its places with blocks of -inf. What happens to "
                 "those?", "real = torch.ones_like(best, dtype=torch.bool)\n"
                 "past = ((place <= i) | (place // block != own)) & (place < length)"),
         mistake("not causal", "A query sees keys of its own block that come after it, or later blocks. Earlier blocks "
-                "are whole; what about the own one?", "past = place < length",
+                "are seen whole; what about a query's own block?", "past = place < length",
                 "earlier = number != own\npast = place < length", "earlier = number != own\npast = (place <= i) | "
                 "((place // block != own) & (place < length))"),
         mistake("own key hidden", "A query does not see its own key, and the first query of all sees nothing. Is a "
@@ -209,11 +209,11 @@ EXERCISE = exercise(
         mistake("one key of the future seen", "Every query sees the next key of its block, the one to be predicted. "
                 "Where does its past end?", "past = place <= (i + 1).clamp(max=length - 1)"),
         mistake("earlier blocks cut off", "An earlier block was not read whole: some of its keys are hidden, as the "
-                "causal mask of the own block hides them. Which keys of an earlier block lie in the future?",
+                "causal mask of a query's own block hides them. Which keys of an earlier block lie in the future?",
                 "past = (place % block) <= (i % block)",
                 "past = (place % block <= i % block) & (place <= i)"),
         mistake("one choice for a block of queries", "All queries of a block read the same earlier blocks. Kernels do "
-                "so to read less; here every query chooses for itself. Where do they become one?",
+                "so to read less; here every query chooses for itself. Where do the choices become one?",
                 f"{_ASKED}relevance = (asked.mean(3) @ means.mT){_EACH}",
                 f"{_ASKED}relevance = (asked[:, :, :, 0] @ means.mT){_EACH}",
                 "last = torch.arange(count).mul(block).add(block - 1).clamp(max=length - 1)\n"
@@ -234,7 +234,7 @@ EXERCISE = exercise(
         mistake("pooled by maximum", "A block is judged by the largest, or smallest, entry of its keys in each "
                 "feature. What does the rule take instead?", "means = padded.amax(3)", "means = padded.amin(3)",
                 "means = padded.abs().amax(3)", "means = padded.median(3).values"),
-        mistake("one key for its block", "A block is judged by one of its keys. What speaks for all of them?",
+        mistake("one key for its block", "A block is judged by one of its keys. What represents all of them?",
                 "means = padded[:, :, :, 0]", "means = padded[:, :, :, -1]", "means = padded[:, :, :, block // 2]"),
         mistake("judged by its single scores", "A block is judged by the scores of its keys one by one: the best, or "
                 "all their exponentials. That reads every key before anything is saved. What stands for a whole "
@@ -249,17 +249,17 @@ EXERCISE = exercise(
                 "means = F.normalize(padded, dim=-1).mean(3)"),
         mistake("the nearest mean instead of the largest product", "Blocks were ranked by their distance from the "
                 "query. What does a score measure?", "relevance = -torch.cdist(query, padded.mean(3))"),
-        mistake("the worst blocks chosen", "The blocks with the smallest product were chosen. At which end does "
-                "`topk` look, and what stands at the other?", "relevance = -(query @ means.mT)"),
-        mistake("size without sign", "A block counts as good if its product is large, be it negative. Which sign has "
-                "the score of a key that suits?", "relevance = (query @ means.mT).abs()",
+        mistake("the worst blocks chosen", "The blocks with the smallest product were chosen. Which end does `topk` "
+                "return, and what is at the other?", "relevance = -(query @ means.mT)"),
+        mistake("size without sign", "A block counts as good if its product is large in magnitude, even if negative. "
+                "Which sign does the score of a matching key have?", "relevance = (query @ means.mT).abs()",
                 "relevance = (query @ means.mT).square()"),
-        mistake("means of queries or values", "The blocks' means were taken of something else than their keys. What "
+        mistake("means of queries or values", "The blocks' means were taken of something other than their keys. What "
                 "does a query compare itself with?",
                 "padded = F.pad(query, (0, 0, 0, count * block - length)).unflatten(2, (count, block))",
                 "wide = F.pad(value, (0, max(0, key.shape[-1] - value.shape[-1]), 0, count * block - length))\n"
                 "means = wide[..., : key.shape[-1]].unflatten(2, (count, block)).mean(3)"),
-        mistake("the last blocks instead of the best", "The blocks just before the own one are read, whatever they "
+        mistake("the last blocks instead of the best", "The blocks just before the query's own are read, whatever they "
                 "hold: that is a window. What decides which are read?",
                 "relevance = torch.arange(count).to(query.dtype).expand(*query.shape[:3], count)",
                 _dense("torch.ones(query.shape[2], query.shape[2]).tril().triu(1 - (top_k + 1) * block).bool()")),
@@ -268,7 +268,7 @@ EXERCISE = exercise(
                 "relevance = -torch.arange(count).to(query.dtype).expand(*query.shape[:3], count)"),
         mistake("top_k ignored", "All earlier blocks are read, or always as many. Where is `top_k` used?",
                 "most = count", "most = min(1, count)", "most = min(2, count)"),
-        mistake("one block too many", "Queries read one earlier block more than `top_k`. Does the own block need one "
+        mistake("one block too many", "Queries read one earlier block more than `top_k`. Does its own block need one "
                 "of these places?", "most = min(top_k + 1, count)"),
         mistake("keys chosen instead of blocks", "Single keys were chosen, not blocks. Memory is read in whole blocks: "
                 "what is judged, and what is then read?",
@@ -281,10 +281,10 @@ EXERCISE = exercise(
         mistake("the number of blocks taken for their size", "The sequence was cut into `block` pieces. `block` is how "
                 "many keys one of them has: how many are there then?",
                 "block = -(-query.shape[2] // block)\nlength = query.shape[2]"),
-        mistake("blocks counted from the end", "The first block is the short one: the filling was put in front. Token "
+        mistake("blocks counted from the end", "The first block is the short one: the padding was put in front. Token "
                 "i stands in block i // block: which block is short?", _FROM_THE_END),
-        mistake("blocks moved by one", "The blocks begin one token too early or too late. In which block does token 0 "
-                "stand, and in which token `block`?", "own = ((i + 1) // block).clamp(max=count - 1)",
+        mistake("blocks moved by one", "The blocks begin one token too early or too late. In which block is token 0, "
+                "and in which is token `block`?", "own = ((i + 1) // block).clamp(max=count - 1)",
                 "own = (i - 1).clamp(min=0) // block"),
         mistake(
             "queries left over",
@@ -339,15 +339,15 @@ EXERCISE = exercise(
         Cost("the work", work, (64, 256), _long, 1.7, _DENSE_SAYS, "blocks masked but dense"),
     ),
     hints=(
-        "Token 10 stands in block 10 // block. Which blocks may it choose from, and how many of them are there for "
+        "Token 10 is in block 10 // block. Which blocks may it choose from, and how many of them are there for "
         "token 0?",
-        "Judge blocks by their mean keys: one product for each query and block. Rule out the own block and the later "
+        "Judge blocks by their mean keys: one product for each query and block. Rule out its own block and the later "
         "ones before you choose, and do not let `topk` take more than there are.",
         "Walk over the sequence block by block of queries: then all of them have the same earlier blocks to choose "
         "from, and all of these are whole.",
         "Gather the chosen blocks' keys for each query, (rows, k · block, d), by indexing keys that were cut into "
-        "blocks. The own block needs no gathering, but a causal mask.",
-        "Put the scores of the gathered keys and those of the own block side by side, and take one softmax over both. "
-        "Then part the weights again: each part has its own values.",
+        "blocks. Its own block needs no gathering, but a causal mask.",
+        "Put the scores of the gathered keys and those of its own block side by side, and take one softmax over both. "
+        "Then split the weights again: each part has its own values.",
     ),
 )

@@ -106,7 +106,7 @@ EXERCISE = exercise(
         case("length 3", L=3, d_k=4, d_v=5, gradient="equal"),
         case("a batch of length 7", batch=(3,), L=7, d_k=4, d_v=2),
         case("leading axes (2, 3)", batch=(2, 3), L=5, d_k=6, d_v=7, gradient="equal"),
-        case("length 1: the own value", batch=(2, 3), L=1, d_k=4, d_v=5),
+        case("length 1: its own value", batch=(2, 3), L=1, d_k=4, d_v=5),
         case("length 67", batch=(2,), L=67, d_k=3, d_v=4),
         case("length 131", batch=(1, 2), L=131, d_k=3, d_v=2, gradient="equal"),
         case("length 128", batch=(2,), L=128, d_k=2, d_v=3),
@@ -125,7 +125,7 @@ EXERCISE = exercise(
         mistake("not causal", "Every query sees all keys, the future too. What must the sums for query i leave out?",
                 _both("weights")),
         mistake("own key hidden", "A query sees only what came before it, and the first one nothing, which is 0/0. Is "
-                "the state read before or after the own key is added?",
+                "the state read before or after its own key is added?",
                 _both("weights.tril(-1)"), _table("weights.tril(-1)"), _table("", "weights.tril(-1)"),
                 _both("weights.tril(-1)") + "\nout = (top / bottom).nan_to_num()"),
         mistake("one key of the future seen", "Each query sees the next key, the one to be predicted. Where does its "
@@ -144,16 +144,16 @@ EXERCISE = exercise(
         mistake("no order inside a run", "Inside a run every query sees the whole run, also what comes after it. "
                 "Between runs the state keeps the order: what keeps it inside?", *_in_runs(_both(_UNMASKED)),
                 *_in_runs(_table(_UNMASKED)), *_in_runs(_table("", _UNMASKED))),
-        mistake("the own run left out", "A query sees the runs before its own and nothing of its own. Which second "
+        mistake("its own run left out", "A query sees the runs before its own and nothing of its own. Which second "
                 "part is added to what the state gives?",
                 *_in_runs(_both(_EARLIER) + "\nout = (top / bottom).nan_to_num()"), *_in_runs(_both(_EARLIER)),
                 *_in_runs(_table(_EARLIER))),
         mistake("only the run before carried over", "The state holds the last run alone, since it was replaced and not "
                 "added to. What does it hold?", *_in_runs(_both(_LAST))),
-        mistake("the own run counted twice", "The state held the own run already when its queries read it, the future "
-                "of the run too, and the run's own weights were added besides. In which order is a run read and added?",
+        mistake("its own run counted twice", "The state already held the run when its own queries read it, its future "
+                "included, and the weights inside the run were added as well. In which order is a run read and added?",
                 *_in_runs(_both(_TWICE))),
-        mistake("the state cut off between runs", "The values are right, but the state is handed on as a constant, so "
+        mistake("the state cut off between runs", "The values are right, but the state is passed on as a constant, so "
                 "no gradient reaches the keys of earlier runs. What cuts it off?",
                 *_in_runs(f"{_CUT}top = tied @ mixed + lost @ mixed.detach()\n{_CUT_BELOW}", (64, *_RUNS[:-1])),
                 *_in_runs(f"{_CUT}{_CUT_BELOW}")),
@@ -188,13 +188,13 @@ EXERCISE = exercise(
              "every state kept"),
     ),
     hints=(
-        "The sums for query i are those for query i - 1 and one term more. What has to be kept from one query to the "
+        "The sums for query i are those for query i - 1 plus one more term. What has to be kept from one query to the "
         "next, and how large is it?",
         "One token at a time is right, and slow in Python. A run of r tokens at a time adds all its keys to the state "
         "at once: what do queries then still miss?",
         "Inside a run, use the table of weights, r × r, with everything above its diagonal set to 0; what came before "
-        "the run, the state gives to all its queries alike.",
+        "the run comes from the state, the same for all its queries.",
         "Both sums have these two parts: the one with the values above, and the one without them below. The state is "
-        "updated after the run was read, and never replaced.",
+        "updated after the run has been read, and never replaced.",
     ),
 )

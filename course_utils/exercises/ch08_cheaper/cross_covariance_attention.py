@@ -89,7 +89,7 @@ def _another_scale(args: tuple[Any, ...], got: Tensor) -> bool:
 EXERCISE = exercise(
     cross_covariance_attention,
     right=RIGHT,
-    asks="Let the features of the values be mixed by how alike those of queries and keys are.",
+    asks="Mix the features of the values by how alike the features of queries and keys are.",
     minutes=12,
     difficulty=3,
     importance=3,
@@ -118,7 +118,7 @@ EXERCISE = exercise(
                 _tokens("F.normalize(query, dim=-2) @ F.normalize(key, dim=-2).mT * temperature"),
                 _tokens("query @ key.mT / math.sqrt(query.shape[-1])")),
         mistake("lengths over the features", "Each token was brought to length 1, as for cosines between tokens. What "
-                "is compared here is a feature, all its tokens together: over which axis is its length?",
+                "is compared here is a feature, over all its tokens: along which axis is its length taken?",
                 _both("F.normalize(X, dim=-1)"), _both("F.normalize(X, dim=1)"), _both("F.normalize(X, dim=0)"),
                 _both("F.normalize(X.flatten(-2), dim=-1).view(X.shape)")),
         mistake("lengths kept", "Queries and keys were not brought to length 1, so the scores grow with the number of "
@@ -126,7 +126,8 @@ EXERCISE = exercise(
                 _both("X") + "\nfactor = temperature / math.sqrt(value.shape[-2])",
                 _both("X") + "\nfactor = temperature / math.sqrt(value.shape[-1])",
                 _both("X") + "\nfactor = temperature / value.shape[-1]"),
-        mistake("another norm", "The columns were divided by something else than their lengths. The length is the root "
+        mistake("another norm", "The columns were divided by something other than their "
+            "lengths. The length is the root "
                 "of the sum of squares.", _both("F.normalize(X, p=1, dim=-2)"),
                 _both("X / X.square().sum(-2, keepdim=True)"), _both("X / X.amax(-2, keepdim=True)"),
                 _both("X / X.std(-2, keepdim=True)"), _both("F.normalize(X - X.mean(-2, keepdim=True), dim=-2)"),
@@ -144,8 +145,8 @@ EXERCISE = exercise(
                 "cancels?", "factor = 1.0", "scaled = products + temperature"),
         mistake("a temperature for each sequence", "The temperatures run along the batch. There is one for each head: "
                 "(H, 1, 1) broadcasts to that by itself.", _each(".unsqueeze(-1)")),
-        mistake("temperature of the first head", "All heads got one temperature. It may hold one for each: along which "
-                "axis are they?", _each(".flatten()[0]"), _each(".mean()")),
+        mistake("temperature of the first head", "All heads got the same temperature. There may be one for each: along "
+                "which axis are they?", _each(".flatten()[0]"), _each(".mean()")),
         cut_off(_each(".detach()"), "query = F.normalize(query, dim=-2).detach().mT"),
         *saying(only(DEFAULT, "scale after softmax"), {
             "scale after softmax": "The weights were multiplied by the temperature, so a row no longer sums to 1. "
@@ -210,6 +211,6 @@ EXERCISE = exercise(
         "Multiply the scores by the temperature; (H, 1, 1) broadcasts to (B, H, d, d). A row belongs to a feature of "
         "the query: softmax along the last axis.",
         "Feature i of the output is a mixture of the value's features, with the shares of row i. The values have "
-        "features in their columns: what must be turned in the product?",
+        "features in their columns: what must be transposed in the product?",
     ),
 )

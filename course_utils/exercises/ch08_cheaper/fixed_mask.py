@@ -21,7 +21,7 @@ def fixed_mask(num_positions, block, summary):
 EXERCISE = exercise(
     fixed_mask,
     right=RIGHT,
-    asks="Let each query see its own block, and the last `summary` keys of every block before.",
+    asks="Let each query see its own block, and the last `summary` keys of every earlier block.",
     minutes=8,
     difficulty=2,
     importance=3,
@@ -42,14 +42,14 @@ EXERCISE = exercise(
         *KINDS,
         left_out(),
         *saying(
-            adding(without(PAST, "only the own key"), {
+            adding(without(PAST, "only its own key"), {
                 "not causal": ("mask = (past & own) | is_summary", "mask = own | (past & is_summary)"),
                 "the future instead of the past": ("past = j >= i\nis_summary = i % block >= block - summary",),
             }),
             {
                 "not causal": "The pattern reaches into the future. Which keys may a query never see, summaries too?",
                 "the future instead of the past": "Each query sees keys after its own. On which side of the diagonal "
-                "does the past stand?",
+                "is the past?",
                 "one key of the future seen": "Each query sees the next key too. On which diagonal does the past end?",
                 "own key hidden": "A query does not see itself. Which comparison leaves it out?",
             },
@@ -60,15 +60,16 @@ EXERCISE = exercise(
         mistake("places compared instead of blocks", "Keys at the query's own place in their block are seen, and not "
                 "its block. Which of quotient and remainder is the number of a block?",
                 "own = i % block == j % block", "own = i / block == j / block"),
-        mistake("only the own block", "Each query sees its own block alone, and nothing of those before. What does "
+        mistake("only its own block", "Each query sees its own block alone, and nothing of those before. What does "
                 "`summary` open?", "pattern = own"),
         mistake("only the summaries", "Each query sees the ends of blocks alone. Which keys of its own block belong to "
                 "the pattern?", "pattern = is_summary"),
-        mistake("both conditions required", "A key must be in the own block and a summary at once. Each of the two "
+        mistake("both conditions required", "A key must be in the query's own block and a summary at "
+            "once. Each of the two "
                 "heads of the paper has one of the conditions: how are two sets joined?",
                 "pattern = own & is_summary", "pattern = own ^ is_summary"),
-        mistake("summaries at the beginning of a block", "The first keys of each block are seen by all. A summary can "
-                "only know of its block what came before it: at which end should it stand?",
+        mistake("summaries at the beginning of a block", "The first keys of each block are seen by all. A summary "
+                "knows only what came before it in its block: at which end should it be?",
                 "is_summary = j % block < summary", "is_summary = j % block <= summary",
                 "is_summary = j % block >= summary"),
         mistake("one summary key too many or too few", "The summary is longer or shorter by one than `summary` says. "
@@ -76,7 +77,7 @@ EXERCISE = exercise(
                 "is_summary = j % block > block - summary", "is_summary = j % block >= block - summary - 1"),
         mistake("one summary key only", "One key of each block is seen by all, whatever `summary` says. How many are "
                 "there?", "is_summary = j % block == block - 1", "is_summary = j % block == block - summary"),
-        mistake("a window instead of the own block", "The near keys are the last `block` ones, so they reach into the "
+        mistake("a window instead of its own block", "The near keys are the last `block` ones, so they reach into the "
                 "block before. Where does the query's own block begin?", "own = i - j < block", "own = i - j <= block"),
         mistake("distances instead of columns", "The far keys move along with the query, as in the strided pattern. "
                 "Here they are fixed: which of the two numbers is divided by the block?",
@@ -90,7 +91,7 @@ EXERCISE = exercise(
             "own = i // block - j // block <= 1",
         ),
         mistake("only the last summary seen", "The summary of the block before is seen and none further back. Which "
-                "blocks hand one over?",
+                "blocks contribute one?",
                 "is_summary = (i // block - j // block == 1) & (j % block >= block - summary)"),
         mistake("blocks counted from 1", "The blocks begin one position too early or too late. To which block does "
                 "position 0 belong, and to which position `block`?",

@@ -143,7 +143,7 @@ _REPEATED_SAYS = (
 EXERCISE = exercise(
     grouped_query_attention,
     right=RIGHT,
-    asks="Attend with H query heads to H_kv heads of keys and values, without copying those.",
+    asks="Attend with H query heads to H_kv heads of keys and values, without copying the latter.",
     minutes=20,
     difficulty=4,
     importance=5,
@@ -208,12 +208,12 @@ EXERCISE = exercise(
                 "which heads are in the first group?", _reads("(h + 1) // group"),
                 _reads("(h - 1).clamp(min=0) // group"), _reads("(h + 1) // group % shared")),
         mistake("only the first heads grouped", "The first query heads read a head each, and all others the last one. "
-                "The heads are shared out evenly: how many query heads does each serve?", _reads("h")),
+                "The heads are shared evenly: how many query heads does each one serve?", _reads("h")),
         mistake("queries of a group averaged", "All query heads of a group give the same. They share keys and values, "
                 "but each asks its own question: what was averaged?",
                 "query = query.unflatten(1, (shared, group)).mean(2, keepdim=True).expand(-1, -1, group, -1, -1)"),
         mistake("one softmax for a group", "The weights of all query heads of a group sum to 1 together. They became "
-                "rows of one table: each row is still a query of its own. Over what must it sum to 1?",
+                "rows of one table, but each row is still a query of its own. Over what must it sum to 1?",
                 "weights = stable_softmax(scores.transpose(2, 3).flatten(3)).unflatten(-1, (group, -1)).transpose(2, "
                 "3)"),
         mistake("heads and positions mixed", "Queries of other heads and positions appear where these should: axes "
@@ -223,7 +223,8 @@ EXERCISE = exercise(
                 "group are swapped. Which of them changes faster as h counts up?",
                 "return out.transpose(1, 2).flatten(1, 2)", "return out.flatten(1, 2).flip(1)"),
         mistake("output with another shape", "The values are right, but the output must have the axes (B, H, L, d_v). "
-                "Which axes are still to be joined, or joined too much?", "return out", "return out.flatten(2, 3)",
+                "Which axes are still to be joined, or were joined by "
+                "mistake?", "return out", "return out.flatten(2, 3)",
                 "return out.flatten(1, 2).transpose(1, 2)", "return out.flatten(1, 2).transpose(1, 2).flatten(2)"),
         mistake("the mask of one head for its group", "All query heads of a group use the mask of the first of them. "
                 "Keys are shared, masks are not: the mask has an axis for H heads.",

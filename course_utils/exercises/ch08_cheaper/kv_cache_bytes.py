@@ -56,8 +56,8 @@ EXERCISE = exercise(
                 "total = kept * layers * heads * width * (tokens + sequences) * size",
                 "total = layers * heads * width * tokens * sequences * size + kept",
                 "total = kept * (layers + heads + width + tokens + sequences + size)"),
-        mistake("another unit", "The count was divided into kilobytes, megabytes or gigabytes. Bytes are asked for: "
-                "what may turn them into something to read is a print.",
+        mistake("another unit", "The count was divided into kilobytes, megabytes or gigabytes. Bytes are asked for; "
+                "convert them to a readable unit only when you print them.",
                 *(f"return total {sign} 1024{power}" for sign in ("//", "/") for power in ("", "**2", "**3")),
                 *(f"return total {sign} {unit}" for sign in ("//", "/") for unit in ("10**3", "10**6", "10**9"))),
         *without(INTEGER, "return total / 1e3", "return total / 1e6", "return total / 1e9"),

@@ -83,7 +83,7 @@ EXERCISE = exercise(
                 "sums = below.sum(0, keepdim=True)", "sums = below.sum(1, keepdim=True)",
                 "sums = below.sum(-1, keepdim=True)"),
         *PLACES,
-        mistake("state transposed", "The state was multiplied with rows and columns swapped. It has a row for each "
+        mistake("state transposed", "The state was used with rows and columns swapped. It has a row for each "
                 "feature of a key and a column for each number of a value.", "top = near @ (mixed.mT @ far)"),
         mistake("the weights not used", "Every query gets the same plain mean of the values. Where do the weights come "
                 "in?",

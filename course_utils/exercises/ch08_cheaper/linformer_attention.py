@@ -124,7 +124,7 @@ EXERCISE = exercise(
                 "key. They have a row for each position: what is to become fewer, positions or features?",
                 _both("X @ M"), _both("X @ M.mT"), "key = key @ E", "value = value @ F_"),
         mistake("E not transposed", "The rows of E and F were taken for the mixtures. They are (S, r): a column for "
-                "each mixture. What has to be on the left of the keys?",
+                "each mixture. What has to multiply the keys from the left?",
                 _both("M @ X"), "key = E @ key", "value = F_ @ value"),
         mistake("E and F swapped", "The keys were mixed by F and the values by E. Which of them comes first in the "
                 "arguments, and belongs to the keys?", "key = F_.mT @ key\nvalue = E.mT @ value"),

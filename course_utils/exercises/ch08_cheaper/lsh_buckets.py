@@ -50,7 +50,7 @@ EXERCISE = exercise(
     ),
     mistakes=(
         mistake("argmin", "The bucket is that of the direction that points away most: the smallest number was taken, "
-                "or the halves are [-xR, xR]. Which index has the nearest one?",
+                "or the halves are [-xR, xR]. Which index does the nearest one have?",
                 "bucket = both.argmin(-1)", "both = torch.cat((-along, along), -1)"),
         mistake("no sign half", "Only the directions themselves were tried, and not their opposites, so half of the "
                 "buckets are never used. How many are there for n/2 columns?",
@@ -62,8 +62,8 @@ EXERCISE = exercise(
                 "both = torch.cat((x, -x), -1)\nbucket = both.argmax(-1) % rotations.shape[0]",
                 "one = F.one_hot(torch.cat((x, -x), -1).argmax(-1) % x.shape[-1], x.shape[-1]).to(x.dtype)\n"
                 "along = one @ rotations"),
-        mistake("signs side by side", "Each direction is next to its opposite: other numbers than those of [xR, -xR]. "
-                "Which way are two halves put one after the other?",
+        mistake("signs side by side", "Each direction is next to its opposite: an order other than [xR, -xR]. How are "
+                "two halves put one after the other?",
                 "both = torch.stack((along, -along), -1).flatten(-2)",
                 "both = torch.stack((-along, along), -1).flatten(-2)"),
         mistake("the sign dropped", "A vector and its opposite come into one bucket: the sign was dropped. They are as "
@@ -81,7 +81,8 @@ EXERCISE = exercise(
         mistake("the largest number instead of its index", "These are numbers along the directions. A bucket is the "
                 "index of the largest.", "bucket = both.amax(-1)", "bucket = both.max(-1)", "bucket = both",
                 "bucket = both.softmax(-1)", "bucket = both.argsort(-1)"),
-        mistake("another index on ties", "Where several directions are equally near, another than the first was taken. "
+        mistake("another index on ties", "Where several directions are equally near, one other than the first was "
+            "taken. "
                 "A vector of zeros is equally near to all: which index does it get?",
                 "bucket = both.shape[-1] - 1 - both.flip(-1).argmax(-1)", _STEEPEST.format("0.0"),
                 "bucket = both.topk(1, -1).indices.squeeze(-1)", _STEEPEST.format("1e-300")),
@@ -90,7 +91,8 @@ EXERCISE = exercise(
         mistake("folded to fewer buckets", "Buckets of the second half were folded onto the first. There are n of "
                 "them, twice as many as columns.", "return bucket % rotations.shape[-1]", "return bucket // 2",
                 "return (bucket >= rotations.shape[-1]).long()"),
-        mistake("not long", "The buckets have another dtype than asked for. Indices are long: with floats or short "
+        mistake("not long", "The buckets have a different dtype from the one asked "
+            "for. Indices are long: with floats or short "
                 "integers `gather` fails.",
                 *(f"return bucket.to(torch.{dtype})" for dtype in ("float64", "float32", "int32", "uint8"))),
         mistake("other axes", "The buckets are right, but there must be one for each vector: the shape of x without "

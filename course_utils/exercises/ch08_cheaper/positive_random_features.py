@@ -72,16 +72,16 @@ EXERCISE = exercise(
                 "mean = math.sqrt(2 * projection.shape[0])", "made = along.cosh() * torch.exp(-half)"),
         mistake("the length not taken off", "|x'|²/2 is missing, so long vectors get features that are far too large. "
                 "The mean of exp(w·x') over normal w is not 1: what is it?", "half = 0.0"),
-        mistake("half of the length wrong", "Something else than half of the squared length was taken off. Is it "
-                "halved once, squared, and summed over the features?",
+        mistake("half of the length wrong", "Something other than half of the squared length was subtracted. Is it "
+                "squared, summed over the features, and halved once?",
                 "half = scaled.square().sum(-1, keepdim=True)", "half = 0.5 * scaled.norm(dim=-1, keepdim=True)",
                 "half = scaled.norm(dim=-1, keepdim=True)", "half = 0.5 * scaled.square().mean(-1, keepdim=True)",
                 "half = 0.25 * scaled.square().sum(-1, keepdim=True)",
                 "half = scaled.square().sum(-1, keepdim=True) / 2**0.5",
                 "half = 2 * scaled.square().sum(-1, keepdim=True)", "half = 0.5 * scaled.sum(-1, keepdim=True)",
                 "half = 0.5 * scaled.abs().sum(-1, keepdim=True)"),
-        mistake("the length of something else", "What was taken off is not the length of each vector of its own. Each "
-                "row of x has one: which axis is summed over?",
+        mistake("the length of something else", "What was subtracted is not each vector's own squared length. Each row "
+                "of x has one: which axis is summed over?",
                 "half = 0.5 * scaled.square().sum(-2, keepdim=True).mean(-1, True)",
                 "half = 0.5 * projection.square().sum(-1)", "half = 0.5 * scaled.square().sum()",
                 "half = 0.5 * scaled.square().sum((-2, -1), keepdim=True)",
@@ -113,8 +113,8 @@ EXERCISE = exercise(
         mistake("an epsilon", "Something small was added to every feature, as the Performer's code does against a sum "
                 "of 0. No stabiliser is asked for here.",
                 "made = torch.exp(along - half) + 1e-4", matches=_something_added),
-        mistake("another function than exp", "The features are not exponentials. Only exp makes a product of features "
-                "of the sum of their exponents.",
+        mistake("another function than exp", "The features are not exponentials. Only exp turns a sum of exponents "
+                "into a product of features.",
                 "made = torch.relu(along)", "made = torch.relu(along) + 1e-3", "made = F.elu(along - half) + 1",
                 "made = F.softplus(along - half)", "made = torch.sigmoid(along - half)", "made = along - half",
                 "made = torch.exp(along) - half", "made = torch.pow(2.0, along - half)", "made = F.elu(along) + 1",
@@ -138,6 +138,6 @@ EXERCISE = exercise(
         "q·k/√d = q'·k' if query and key are both divided by the same number. Which one?",
         "The projection has a row for each feature: how far x' reaches along each is a product of (L, d) and (d, m). "
         "|x'|² is one number per vector: keep its axis.",
-        "φ(q)·φ(k) should be a mean over m rows, not a sum: share the division out between both features.",
+        "φ(q)·φ(k) should be a mean over m rows, not a sum: split the division between the two features.",
     ),
 )

@@ -177,8 +177,8 @@ EXERCISE = exercise(
                 "weights = shares(scores) / shares(scores).sum(-1, keepdim=True).clamp(min=1e-9)",
                 "weights = (shares(scores) / shares(scores).sum(-1, keepdim=True)).nan_to_num()",
                 "weights = stable_softmax(shares(scores))"),
-        mistake("every sink taken for 0", "A 1 stands in the denominator, whatever the sink is: that is the sink 0, "
-                "since exp(0) = 1. Where is the argument used?", "extra = 0 * sink.view(-1, 1, 1)",
+        mistake("every sink taken for 0", "The denominator has a 1 whatever the sink is: that is a sink of 0, since "
+                "exp(0) = 1. Where is the argument used?", "extra = 0 * sink.view(-1, 1, 1)",
                 _SAFE + _SUMMED.format("powers", "(-peak).exp()"),
                 "powers = scores.exp()\n" + _SUMMED.format("powers", "1")),
         mistake("a 1 added after the shift", "A 1 was added to exponentials from which the maximum had been taken: "
@@ -196,8 +196,8 @@ EXERCISE = exercise(
                 f"{_COLUMN} if attn_mask is None else extra.expand(*scaled.shape[:-1], 1) - torch.inf",
                 f"{_COLUMN} if attn_mask is None else extra.expand(*scaled.shape[:-1], 1) - torch.inf\n"
                 "shares = lambda table: stable_softmax(torch.cat((table, beside), -1))[..., :-1]"),
-        mistake("sink given a value", "What the sink takes was handed over after all: something was added for its "
-                "share. It has no value. What is its weight times nothing?",
+        mistake("sink given a value", "The sink's share was returned after all: something was added for it. A sink has "
+                "no value. What is its weight times nothing?",
                 *(
                     f"out = weights @ value + (1 - weights.sum(-1, keepdim=True)) * {given}"
                     for given in ("1", "value.mean(-2, keepdim=True)", "value[..., -1:, :]", "value[..., :1, :]",
@@ -224,36 +224,37 @@ EXERCISE = exercise(
                 _LSE + "weights = stable_softmax(scores) * (extra - lse).sigmoid()",
                 _SAFE_LSE + "weights = stable_softmax(scores) * (extra - lse).sigmoid()",
                 "weights = stable_softmax(scores) * (1 - shares(scores).sum(-1, keepdim=True))"),
-        mistake("a gate that does not see the scores", "The output was multiplied with something made of the sink "
+        mistake("a gate that does not see the scores", "The output was multiplied by something computed from the sink "
                 "alone. How much the sink takes depends on how high the scores of that query are: on which sum?",
                 *(f"weights = stable_softmax(scores) * {gate}"
                   for gate in ("(-extra).sigmoid()", "extra.sigmoid()", "extra", "extra.exp()", "(-extra).exp()",
                                "(1 - extra)", "1 / (1 + extra)", "extra.tanh()"))),
-        mistake("the best score for all of them", "The sink is held against the best key alone. The others of the row "
-                "are in the sum below, too.", _PEAK + "weights = stable_softmax(scores) * (peak - extra).sigmoid()",
+        mistake("the best score for all of them", "The sink is compared with the best key alone. The other keys of "
+                "the row are in the denominator "
+                "too.", _PEAK + "weights = stable_softmax(scores) * (peak - extra).sigmoid()",
                 "weights = stable_softmax(scores) * (scores.mean(-1, keepdim=True) - extra).sigmoid()"),
         mistake("sink not exponentiated", "The sink was added to the sum as it is. It is a logit: what happens to all "
                 "logits before they are summed?", "powers = scores.exp()\n" + _SUMMED.format("powers", "extra"),
                 _SAFE + _SUMMED.format("powers", "extra"), _SAFE + _SUMMED.format("powers", "extra * (-peak).exp()")),
         mistake("sink not shifted", "The maximum was taken from the scores but not from the sink: the two are no "
-                "longer compared at the same height. From what else must it be taken?",
+                "longer compared at the same height. From what else must it be subtracted?",
                 _PEAK + _POWERS + _SUMMED.format("powers", "extra.exp()"),
                 _SAFE + _SUMMED.format("powers", "extra.exp()"),
                 "shift = torch.maximum(scores.amax(-1, keepdim=True), extra)\npowers = (scores - shift).exp()\n"
                 + _SUMMED.format("powers", "extra.exp()")),
         mistake("maximum without the sink", "The values are right, but a sink far above all scores overflows: its "
-                "exponential is infinite, and the gradient NaN. The maximum of what should be taken away?",
+                "exponential is infinite, and the gradient NaN. The maximum of what should be subtracted?",
                 _SAFE + _SUMMED.format("powers", "(extra - peak).exp()")),
-        mistake("a key's place taken", "The sink stands where the score of a key should stand, the first or the last: "
-                "that key is lost, and its value is handed over for the sink. How many columns must the table have?",
+        mistake("a key's place taken", "The sink is where the score of a key should be, the first or the last: that "
+                "key is lost, and its value is returned for the sink. How many columns must the table have?",
                 "shares = lambda table: instead_of_a_key(table, extra, 0).softmax(-1)",
                 "shares = lambda table: instead_of_a_key(table, extra, -1).softmax(-1)"),
-        mistake("the wrong column dropped", "A key was dropped and the sink kept, so keys and values no longer stand "
-                "beside each other. At which end does the sink's column stand?",
+        mistake("the wrong column dropped", "A key was dropped and the sink kept, so weights and values no longer "
+                "match. At which end is the sink's column?",
                 "shares = lambda table: torch.cat((beside, table), -1).softmax(-1)[..., :-1]",
                 "shares = lambda table: torch.cat((table, beside), -1).softmax(-1)[..., 1:]"),
-        mistake("sink counted once for each key", "The sink stands in the sum as often as there are keys. How many "
-                "logits does it add to a row?", "beside = extra.expand(*scaled.shape[:-1], 1) + "
+        mistake("sink counted once for each key", "The sink is in the sum as many times as there are keys. How many "
+                "logits should it add to a row?", "beside = extra.expand(*scaled.shape[:-1], 1) + "
                 "math.log(key.shape[-2])", "powers = scores.exp()\nweights = powers / (powers + extra.exp()).sum(-1, "
                 "keepdim=True)"),
         mistake("scores held against the sink one by one", "Each score was compared with the sink on its own, and not "
@@ -281,7 +282,7 @@ EXERCISE = exercise(
                                "the first head's mask for all", "the heads' masks merged")),
         *_beside_a_sink((ALWAYS_CAUSAL,)),
         mistake("NaN on an empty row", "A query that may see nothing got NaN: a softmax over its scores alone has "
-                "nothing to divide. With the sink among them, there always is something. Where was it left out?",
+                "nothing to divide. With the sink among them, there is always something. Where was it left out?",
                 _LSE + "weights = torch.softmax(scores, -1) * (lse - extra).sigmoid()",
                 _PEAK + _POWERS + _SUMMED.format("powers", "(extra - peak).exp()")),
         mistake("NaN repaired too late", "The values are right, but the gradient of a query that may see nothing is "
@@ -292,7 +293,7 @@ EXERCISE = exercise(
         *_beside_a_sink(without(EMPTY_ROWS, "NaN on an empty row", "NaN repaired too late", "uniform on an empty row",
                                 "a large number added")),
         *without(VALUES, "something added to the average"),
-        mistake("something added to the average", "The output is more than the weights make of the values: another "
+        mistake("something added to the average", "The output is more than the weighted average of the values: another "
                 "input was added to it.", "out = weights @ value + value", "out = weights @ value + query"),
         *without(COMPARED, "another kind of attention", "cosine similarity",
                  "out = stable_softmax(key @ query.mT / query.shape[-1] ** 0.5).mT @ value"),

@@ -113,7 +113,7 @@ _SIZES = (384, 1536)
 EXERCISE = exercise(
     sliding_window_attention,
     right=RIGHT,
-    asks="Attend to the last `window` keys, the own one among them, at a cost linear in length.",
+    asks="Attend to the last `window` keys, a query's own among them, at a cost linear in the length.",
     minutes=25,
     difficulty=4,
     importance=5,
@@ -121,7 +121,7 @@ EXERCISE = exercise(
         case("length 7, window 3", _made(2, 3, 7, 5, window=3), gradient="equal"),
         case("length 11, window 4", _made(3, 2, 11, 6, window=4)),
         case("length 6, window 2: whole blocks", _made(2, 3, 6, 4, window=2)),
-        case("window 1: only the own key", _made(2, 3, 5, 4, window=1)),
+        case("window 1: only its own key", _made(2, 3, 5, 4, window=1)),
         case("window 5 for length 5: plainly causal", _made(2, 3, 5, 4, window=5)),
         case("window 9 for length 5", _made(2, 4, 5, 3, window=9), gradient="equal"),
         case("window 6 for length 7", _made(2, 4, 7, 3, window=6)),
@@ -162,16 +162,16 @@ EXERCISE = exercise(
             ),
             "return torch.cat([whole[:, :, s : s + 64] for s in range(0, whole.shape[2] - 63, 64)], 2)",
         ),
-        mistake("window too long by one", "Each query sees its own key and `window` more. The own key counts: with "
+        mistake("window too long by one", "Each query sees its own key and `window` more. Its own key counts: with "
                 "window 1, how many keys are seen?", "near = j >= i - window", "near = j >= i - window - 1"),
-        mistake("window too short by one", "Each query sees one key too few, and with window 1 none at all. The own "
-                "key is one of the window: how far back does the rest reach?",
+        mistake("window too short by one", "Each query sees one key too few, and with window 1 none at all. The "
+                "query's own key is one of the window: how far back does the rest reach?",
                 *_empty("near = j > i - window + 1", "near = j > i - window + 2"), "near = j > i - max(1, window - 1)"),
         mistake("half the window", "The window was halved, as for one that reaches to both sides. A causal one reaches "
                 "only into the past: how many keys does each query see with window 4?", "near = j >= i - window // 2",
                 *_empty("near = j > i - window // 2"), "near = j > i - (window + 1) // 2"),
         *saying(
-            adding(without(PAST, "only the own key", "past = j > i", "past = j > i + 1", "past = j >= i"), {
+            adding(without(PAST, "only its own key", "past = j > i", "past = j > i + 1", "past = j >= i"), {
                 "own key hidden": (*_empty("past = j < i")[1:], *_empty("allowed = (j < i) & (j >= i - window)")),
                 "one key of the future seen": ("allowed = (j <= i + 1) & (j > i + 1 - window)",),
                 "the future instead of the past": _empty("past = j >= i", "past = j > i"),
@@ -187,7 +187,7 @@ EXERCISE = exercise(
             },
         ),
         mistake("earlier edge with the wrong sign", "With window 3 no query sees anything: both edges were moved the "
-                "same way, and a key must pass both. On which side of the own key does the window begin?",
+                "same way, and a key must pass both. On which side of the query's own key does the window begin?",
                 *_empty("near = j >= i + window - 1"), "near = j >= i + window"),
         mistake("window on both sides", "Each query also sees keys after its own: the distance has lost its sign. "
                 "Which keys may a causal query never see?",
@@ -207,8 +207,9 @@ EXERCISE = exercise(
         mistake("blocks instead of a sliding window", "Queries see their own block only, so some see one key and their "
                 "neighbour `window`. Where does the window of the next query begin?",
                 "near = i // window == j // window", "allowed = i // window == j // window"),
-        mistake("window counted from the first key", "Every query sees the same first keys. The window moves along: "
-                "from which key is it counted?", "near = j < window", "allowed = (j < window).expand(len(i), -1)"),
+        mistake("window counted from the first key", "Every query sees the same first keys. The window moves along "
+                "with the query: from which key is it "
+                "counted?", "near = j < window", "allowed = (j < window).expand(len(i), -1)"),
         mistake("short rows filled up", "The first queries were given `window` keys too, some of them in the future. "
                 "`window` is the most a query sees: what if its past is shorter?",
                 "allowed = (past & near) | ((i < window) & (j < window))"),

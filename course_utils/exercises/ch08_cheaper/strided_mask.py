@@ -22,7 +22,7 @@ def strided_mask(num_positions, stride):
 EXERCISE = exercise(
     strided_mask,
     right=RIGHT,
-    asks="Let each query see the last `stride` keys, and each stride-th key before.",
+    asks="Let each query see the last `stride` keys, and every `stride`-th key before them.",
     minutes=8,
     difficulty=2,
     importance=3,
@@ -42,7 +42,7 @@ EXERCISE = exercise(
         *KINDS,
         left_out(),
         *saying(
-            adding(without(PAST, "only the own key"), {
+            adding(without(PAST, "only its own key"), {
                 "not causal": ("mask = (back.abs() < stride) | far", "mask = (past & near) | far",
                     "mask = near | (past & far)"),
                 "the future instead of the past": ("past = j >= i\nback = j - i",),
@@ -51,7 +51,7 @@ EXERCISE = exercise(
                 "not causal": "The pattern reaches into the future: the distance has no sign, or one half of the "
                 "pattern is never cut off. Which keys may a query never see?",
                 "the future instead of the past": "Each query sees keys after its own. On which side of the diagonal "
-                "does the past stand?",
+                "is the past?",
                 "one key of the future seen": "Each query sees the next key too. On which diagonal does the past end?",
                 "own key hidden": "A query does not see itself. 0 is less than `stride`, and a multiple of it: which "
                 "comparison leaves it out?",
@@ -64,18 +64,18 @@ EXERCISE = exercise(
                 "further back belong to the pattern?", "pattern = near"),
         mistake("only each stride-th key", "Each query sees every stride-th key and nothing between. Which keys near "
                 "its own belong to the pattern?", "pattern = far"),
-        mistake("both conditions required", "A key must pass both conditions, so only the own one does. Each of the "
+        mistake("both conditions required", "A key must pass both conditions, so only its own does. Each of the "
                 "two heads of the paper has one of them: how are two sets joined?", "pattern = near & far"),
         mistake("the near part too short by one", "One near key is missing. With stride 3, which three keys are less "
                 "than 3 back?", "near = back < stride - 1"),
         mistake("the stride off by one", "The far keys are not a multiple of the stride back. Count the distance of "
-                "the own key: from 0 or from 1?",
+                "its own key: from 0 or from 1?",
                 "far = (back + 1) % stride == 0", "far = (back - 1) % stride == 0", "far = back % (stride + 1) == 0",
                 "far = back % max(1, stride - 1) == 0", "near = back <= stride\nfar = back % (stride + 1) == 0"),
         mistake("the near part too long", "More near keys are seen than `stride`. Which keys are less than `stride` "
-                "back, the own one counted?", "near = back <= stride + 1", "near = back < 2 * stride"),
+                "back, counting the query's own?", "near = back <= stride + 1", "near = back < 2 * stride"),
         mistake("columns instead of distances", "All queries see the same far keys, whatever their own place: the "
-                "key's number was divided by the stride, and not how far back it is.",
+                "key's index was divided by the stride, instead of its distance.",
                 "far = j % stride == 0", "far = j % stride == stride - 1"),
         mistake("rows instead of distances", "Some queries see their whole past and others only the near keys. The "
                 "rule is about how far back a key is, not about the query's number.",

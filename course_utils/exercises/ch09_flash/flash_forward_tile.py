@@ -117,10 +117,10 @@ _SEEN_POWERS = "(tl.where(seen, powers, 0.0) if hides else powers)"
 
 MASKS = (
     mistake("always a limit expected", "For a tile that all its queries see whole, `limit` is None, and the function "
-            "takes it for a tile of numbers. The fast half of the kernel's loop has no comparison at all.",
+            "treats it as a tile of numbers. The fast half of the kernel's loop has no comparison at all.",
             "hides = True"),
     mistake("limit ignored", "Every key of the tile counts, also those from `limit` on: the future, or the zeros that "
-            "fill the tile up behind the last key. A score of 0 is not a weight of 0.", "hides = False",
+            "fill the tile after the last key. A score of 0 is not a weight of 0.", "hides = False",
             "scores = scaled\nif hides:\n"
             "    v = tl.where((columns < tl.max(limit, 0))[:, None], v, 0.0).to(v.dtype)\n"
             "acc_new = acc * correction[:, None] + tl.dot(powers.to(v.dtype), v)"),
@@ -132,7 +132,7 @@ MASKS = (
             "gives a where the condition holds.",
             "seen = columns[None, :] >= limit[:, None]", "seen = columns[None, :] > limit[:, None]"),
     mistake("the tail hidden, the future not", "One limit is used for all rows of the tile, so under a causal mask the "
-            "earlier rows see what is future to them. `limit` has a number for each row.",
+            "earlier rows see their future. `limit` has a number for each row.",
             "seen = (columns < tl.max(limit, 0))[None, :]", "seen = (columns < tl.min(limit, 0))[None, :]"),
     mistake("positions counted from the tile's start", "The keys of each tile are counted from 0, and limit counts "
             "from the first key of all. What does `columns` hold?",
@@ -166,12 +166,12 @@ _SHARES = "tl.dot((powers / tl.sum(powers, 1)[:, None]).to(v.dtype), v)"
 _OWN = f"acc_new = acc + {_SHARES}"
 
 SOFTMAXES = (
-    mistake("no scale", "The weights are those of unscaled scores. Which factor is handed in for them?",
+    mistake("no scale", "The weights are those of unscaled scores. Which argument is the factor for them?",
             "scaled = products", f"scaled = products * {LOG2_E}"),
     mistake("scale applied twice", "The scores are scaled twice. The query comes unscaled: once is enough.",
             "scaled = products * scale_log2 * scale_log2"),
-    mistake("another scale", "The scores are multiplied by something else than scale_log2, which is log2(e)/√d as it "
-            "comes: nothing is to be made of it first.", "scaled = products / scale_log2",
+    mistake("another scale", "The scores are multiplied by something other than scale_log2, which already is "
+            "log2(e)/√d: use it as it is.", "scaled = products / scale_log2",
             "scaled = products * tl.sqrt(scale_log2)", f"scaled = products * scale_log2 * scale_log2 / {LOG2_E}"),
     mistake("powers of e where the scale is for powers of 2", "The weights are too sharp: e was raised to scores that "
             "were scaled for powers of 2. Which of the two factors, log2(e) or 1, belongs to `tl.exp`?",
@@ -183,8 +183,8 @@ SOFTMAXES = (
     mistake("the keys not transposed", "The tile of keys was multiplied as it is. A score is a row of q times a row of "
             "k: which of the two tiles has to be transposed?",
             "products = tl.dot(q, k)", "products = tl.dot(k, tl.trans(q))"),
-    mistake("a tile in place of another", "One of the three tiles is used in the place of another. Scores come from q "
-            "and k, and what is gathered is v.", "acc_new = acc * correction[:, None] + tl.dot(powers.to(k.dtype), k)",
+    mistake("one tile used for another", "One of the three tiles is used for another. Scores come from q and k, and "
+            "what is averaged is v.", "acc_new = acc * correction[:, None] + tl.dot(powers.to(k.dtype), k)",
             "products = tl.dot(q, tl.trans(q))", "products = tl.dot(k, tl.trans(k))"),
     mistake("l is not a sum", "l does not hold the sum of the weights, so acc / l is not an average. What is to be "
             "divided by at the end?", "l_new = l * correction + tl.max(powers, 1)",
@@ -194,7 +194,7 @@ SOFTMAXES = (
             "m_new = tl.maximum(m, tl.max(scores, 0))\nl_new = l * correction + tl.sum(powers, 0)",
             "m_new = tl.maximum(m, tl.max(scores, 0))", "l_new = l * correction + tl.sum(powers, 0)"),
     mistake("no maximum subtracted", "No maximum is taken out: powers of large scores overflow, and those of very low "
-            "ones all vanish. What may be taken off all scores of a row?",
+            "ones all vanish. What may be subtracted from all scores of a row?",
             "m_new = tl.zeros_like(m)\ncorrection = m_new + 1.0"),
     mistake("one maximum for all rows", "All rows of the tile share one maximum. It is right while the rows are alike; "
             "a row far below it loses all its weights. Which axis must stay?", "m_new = tl.maximum(m, tl.max(top, 0))"),
@@ -247,11 +247,11 @@ WALKS = (
     mistake("a maximum of at least 0", "The maximum is at least 0. Where all scores of a row are far below, its powers "
             "all vanish and the row is 0 divided by 0.", "m_new = tl.maximum(tl.maximum(m, 0.0), top)"),
     mistake("m stays the old one", "l and acc are measured against the new maximum, and the old one is returned with "
-            "them. What will the next tile think that they are measured against?", "state = m, l_new, acc_new"),
+            "them. What will the next tile take them to be measured against?", "state = m, l_new, acc_new"),
     mistake("the earlier tiles forgotten", "Only the last tile is left in the result. What is there already is to be "
             "kept, under the new maximum.", "l_new = tl.sum(powers, 1)\nacc_new = tl.dot(powers.to(v.dtype), v)",
             "acc_new = tl.dot(powers.to(v.dtype), v)", "l_new = tl.sum(powers, 1)"),
-    mistake("m and l swapped", "Maximum and sum come back in each other's place. The order is m, l, acc.",
+    mistake("m and l swapped", "Maximum and sum come back in the wrong order. The order is m, l, acc.",
             "state = l_new, m_new, acc_new"),
     mistake("weights transposed", "The weights were transposed before they met the values. They are (queries, keys), "
             "and v is (keys, d): what do two tiles need to be multiplied?",
@@ -261,7 +261,7 @@ WALKS = (
 EXERCISE = exercise(
     getattr(flash_kernels.flash_forward_tile, "fn", flash_kernels.flash_forward_tile),
     right=RIGHT,
-    asks="Work one tile of keys and values into what a tile of queries has seen, in a kernel.",
+    asks="Add one tile of keys and values to what a tile of queries has seen, in a kernel.",
     minutes=20,
     difficulty=4,
     importance=4,
@@ -291,7 +291,7 @@ EXERCISE = exercise(
         "It is `online_softmax_step` of this chapter, in other words: `tl.max(x, 1)` and "
         "`tl.sum(x, 1)` reduce the rows of a tile, `x[:, None]` makes a column of a vector.",
         "Begin with the scores: `tl.dot` multiplies two tiles, and one of them has to be transposed "
-        "with `tl.trans`. The scale holds log2(e), so `tl.exp2` is the right power afterwards.",
+        "with `tl.trans`. The scale holds log2(e), so `tl.exp2` is the right exponential afterwards.",
         "Where there is a limit, `tl.where(condition, scores, -inf)` hides what is beyond it. "
         "The condition is a table: a row of columns against a column of limits.",
         "The new maximum is that of the old one and of the tile. What was gathered under the old "

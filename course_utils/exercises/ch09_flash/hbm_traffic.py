@@ -58,7 +58,7 @@ BLOCKS = (
             "flash = int(once + num_tokens / keys * again)",
             "blocks = math.ceil(num_tokens / (sram_elements / (4 * d)))", "blocks = -(-4 * matrix // sram_elements)",
             "blocks = int(num_tokens / (sram_elements / (4 * d)))", "blocks = num_tokens / keys"),
-    mistake("another share of the memory", "Another number of keys per block was taken than ⌈M / 4d⌉. Blocks of "
+    mistake("another share of the memory", "The number of keys per block is not ⌈M / 4d⌉. Blocks of "
             "queries, keys, values and output share the memory, and each row takes d elements.",
             "keys = -(-sram_elements // d)", "keys = sram_elements", "keys = -(-sram_elements // 4)",
             "keys = -(-sram_elements // (5 * d))", "keys = -(-sram_elements * d // 4)", matches=_other_blocks),
@@ -104,14 +104,14 @@ RETURNED = (
     mistake("bytes instead of elements", "These are bytes, 2 or 4 per element. The exercise counts elements.",
             "return 2 * standard, 2 * flash", "return 4 * standard, 4 * flash", "return 8 * standard, 8 * flash"),
     mistake("the two swapped", "Flash came first. The order is standard, then flash.", "return flash, standard"),
-    mistake("the ratio instead of the counts", "What came back is made of the two counts. Both are asked for, as they "
+    mistake("the ratio instead of the counts", "What came back is computed from the two counts. Return both, as they "
             "are.", "return standard / flash", "return standard - flash"),
-    mistake("a float", "The counts are not whole numbers of Python's: a `/` gives a float, and a float loses the last "
+    mistake("a float", "The counts are not Python ints: `/` gives a float, and a float loses the last "
             "digits of a large count. Which division keeps an int?",
             "return float(standard), float(flash)", "return standard, float(flash)", "return float(standard), flash",
             "return int(float(standard)), int(float(flash))", "return standard, int(float(flash))",
             "return int(float(standard)), flash"),
-    mistake("a tensor", "The counts came as tensors. Python's `int` is asked for, and it has no largest number.",
+    mistake("a tensor", "The counts came as tensors. Return Python ints, which have no largest number.",
             "return torch.tensor(float(standard)), torch.tensor(float(flash))",
             "return torch.tensor([float(standard), float(flash)])"),
 )

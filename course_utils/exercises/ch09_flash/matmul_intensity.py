@@ -48,7 +48,7 @@ WORK = (
 INPUTS = (
     mistake("only one input read", "Bytes are missing: only one of the two inputs is read, or none. What has to come "
             "from memory before the product?", "read = num_queries * d_k", "read = num_keys * d_k", "read = d_k"),
-    mistake("one length for both inputs", "Query and key were taken as equally long. How many rows has each?",
+    mistake("one length for both inputs", "Query and key were taken to be equally long. How many rows does each have?",
             "read = 2 * num_queries * d_k", "read = 2 * num_keys * d_k"),
     mistake("inputs read again for every pair", "Each input is read again and again, as without a cache. Here each "
             "number is read once.", "read = 2 * num_queries * num_keys * d_k", "read = num_queries * num_keys * d_k",
@@ -64,7 +64,8 @@ INPUTS = (
 OUTPUT = (
     mistake("the inputs counted twice", "The bytes of both inputs are twice too many. They are read once, and not "
             "written back.", "read = 2 * (num_queries + num_keys) * d_k"),
-    mistake("output bytes forgotten", "The bytes of the output are missing under the fraction, though it is counted. "
+    mistake("output bytes forgotten", "The bytes of the output are missing from the denominator, though `count_output` "
+            "is True. "
             "How many scores are written, and how many bytes are they?", "is_counted = False", "written = 1",
             "moved = read * size\nintensity = (work + (written if is_counted else 0)) / moved",
             "moved = read * size\nintensity = (work + (written * size if is_counted else 0)) / moved"),
@@ -97,13 +98,13 @@ UNITS = (
                 "`bytes_per_element` act?",
             "a size of number assumed": "The bytes of one number do not follow `bytes_per_element`. Which size was "
                 "written as a number?",
-            "bits and bytes confused": "The intensity is eight times too low or too high. How many bits has a byte, "
-                "and which of the two is asked for?",
+            "bits and bytes confused": "The intensity is eight times too low or too high. How many bits does a byte "
+                "have, and which of the two is asked for?",
         }),
         {"numbers instead of bytes": ("moved = read + (written * size if is_counted else 0)",)},
     ),
     mistake("bytes multiplied into the work", "Larger numbers raise the intensity here. If each number has more bytes, "
-            "do more or fewer operations come to a byte?",
+            "are there more or fewer operations per byte?",
             "size = 1 / bytes_per_element", "size = bytes_per_element**-2"),
     mistake("bytes per operation", "The fraction is upside down: these are bytes per operation. Which of the two is "
             "divided by which?", "intensity = moved / work"),
@@ -113,11 +114,11 @@ UNITS = (
             "intensity = float(work - moved)", "intensity = work / moved / 1e9", "intensity = work / moved / 1e12"),
     mistake("bytes per element squared", "The bytes of one number count twice over. What reads or writes one number "
             "moves how many bytes?", "size = bytes_per_element**2"),
-    mistake("bytes multiplied where they add", "The bytes of two tensors were multiplied with each other. What do both "
-            "move together?",
+    mistake("bytes multiplied where they add", "The bytes of two tensors were multiplied by each other. How many bytes "
+            "do both move together?",
             "read = num_queries * d_k * num_keys * d_k", "read = num_queries * d_k * num_keys * d_k * size"),
     mistake("brackets forgotten", "The last factors multiply instead of dividing: `a / b * c` is `(a / b) * c`. Which "
-            "factors belong under the fraction?", "intensity = work / (num_queries + num_keys) * d_k * size",
+            "factors belong in the denominator?", "intensity = work / (num_queries + num_keys) * d_k * size",
             "intensity = work / size * (read + (written if is_counted else 0))",
             "intensity = work / num_queries * d_k + num_keys * d_k + (written if is_counted else 0)"),
     mistake("rounded", "Digits were lost: the result is rounded or cut. An intensity is seldom whole; which division "
@@ -165,7 +166,7 @@ EXERCISE = exercise(
     hints=(
         "Three counts first: how many operations, how many numbers read, how many written?",
         "Q is (L, d_k), K is (S, d_k), the scores are (L, S). One score sums up d_k products.",
-        "Every number that moves has `bytes_per_element` bytes, the written ones too. Mind the brackets: what stands "
-        "under the fraction?",
+        "Every number that moves has `bytes_per_element` bytes, the written ones too. Mind the brackets: what is in "
+        "the denominator?",
     ),
 )

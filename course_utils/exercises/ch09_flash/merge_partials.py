@@ -87,7 +87,7 @@ WEIGHTS = (
     mistake("the two added", "The two outputs were added as they are. Each is an average already, whose weights sum to "
             "1: what do the weights of the sum add up to?", f"{_EVEN}\ndivisor = 1.0", f"{_SEEN}\ndivisor = 1.0"),
     mistake("weighted by lse itself", "The logsumexps were taken for weights as they are. They are logarithms, and may "
-            "be negative: what of them can be added?",
+            "be negative: which function of them can be added?",
             _ITSELF, f"{_ITSELF}\ndivisor = 1.0", "share_a, share_b = lse_a, lse_b\npart_a = out_a\npart_b = out_b"),
     mistake("exponentials without a maximum", "exp(lse) was taken as it is: near 2,000 it is infinite, near -2,000 it "
             "is 0. Only the ratio of the two matters: what may be subtracted from both?",
@@ -106,7 +106,7 @@ WEIGHTS = (
             "lse = torch.logaddexp2(lse_a, lse_b)", "lse = torch.logaddexp(lse_a, lse_b) / math.log(2)",
             "lse = shift + total.log2()", "lse = shift + total.log10()", "lse = shift + total.log1p()"),
     mistake("the part with the larger lse alone", "Only the part with the larger logsumexp is left. The other saw keys "
-            "too: which share of all exponentials is its own?", _HARD, f"{_HARD}\nlse = torch.maximum(lse_a, lse_b)"),
+            "too: what share of all exponentials does it hold?", _HARD, f"{_HARD}\nlse = torch.maximum(lse_a, lse_b)"),
     mistake("weights over the queries", "The weights were normalised over the queries of a part. Between which two "
             "numbers does each query share its weight?", _QUERIES, f"{_QUERIES}\ndivisor = 1.0"),
     mistake("the weights along the width", "The weights, one per query, met the axis of the values' width instead. "
@@ -171,7 +171,7 @@ ROWS = (
     mistake("one part returned", "What comes back is one of the two parts as it came. What did the other one see?",
             "return out_a.clone(), lse_a.clone()", "return out_b.clone(), lse_b.clone()", "out = out_a.clone()",
             "out = out_b.clone()"),
-    mistake("written into the parts", "A part that was handed over was overwritten. Its owner may still need it: which "
+    mistake("written into the parts", "One of the inputs was overwritten. Its owner may still need it: which "
             "line writes in place?", "return out_a.copy_(out), lse_a.copy_(lse)",
             "out_a.masked_fill_((lse_a == -torch.inf).unsqueeze(-1), 0.0)\n"
             "out_b.masked_fill_((lse_b == -torch.inf).unsqueeze(-1), 0.0)\ntop = torch.maximum(lse_a, lse_b)"),
@@ -184,7 +184,7 @@ ROWS = (
 EXERCISE = exercise(
     merge_partials,
     right=RIGHT,
-    asks="Make one attention output of two that saw different keys.",
+    asks="Merge two attention outputs that saw different keys into one.",
     minutes=12,
     difficulty=3,
     importance=4,
@@ -222,8 +222,8 @@ EXERCISE = exercise(
     ),
     mistakes=(*WEIGHTS, *LOGSUMEXP, *ROWS),
     hints=(
-        "exp(lse) is the sum of the exponentials that a part saw. Which share of all of them is "
-        "part a's, and which is part b's?",
+        "exp(lse) is the sum of the exponentials that a part saw. What share of all of them is part a's, and what "
+        "share is part b's?",
         "The two outputs are averages; the whole is the average of both, weighted by these shares, "
         "one per row. The two sums add up, and the logarithm of that is the new lse.",
         "exp(2000) is infinite, but only differences count: measure both against the larger lse.",

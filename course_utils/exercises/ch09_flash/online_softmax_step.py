@@ -137,8 +137,8 @@ EMPTY = (
 )
 
 RETURNED = (
-    mistake("a softmax inside the tile", "The tile's weights sum to 1 before they are added. How large a share of the "
-            "whole a tile has is known only at the end: what must its terms be instead?",
+    mistake("a softmax inside the tile", "The tile's weights sum to 1 before they are added. A tile's share of the "
+            "whole is known only at the end: what must its terms be instead?",
             "powers = scores.softmax(-1)", "correction = torch.ones_like(m)\npowers = scores.softmax(-1)",
             "acc_new = acc * correction.unsqueeze(-1) + powers / powers.sum(-1, keepdim=True) @ value"),
     mistake("a logarithm in l", "A logarithm got into l. The sum itself is carried from tile to tile; the logarithm is "
@@ -161,15 +161,15 @@ RETURNED = (
             "top = scores.amax(-1)"),
     mistake("m and l swapped", "l came back first and m second. The order is that of the arguments.",
             "state = l_new, m_new, acc_new"),
-    mistake("written into the state", "The state that was handed over was overwritten. Whoever keeps it, to go another "
-            "way or to differentiate, loses it: which line writes in place?",
+    mistake("written into the state", "The state that was passed in was overwritten. A caller that still needs it, for "
+            "another branch or for the gradient, loses it: which line writes in place?",
             "state = m.copy_(m_new), l.copy_(l_new), acc.copy_(acc_new)", "state = m_new, l_new, acc.copy_(acc_new)",
             "state = m_new, l.copy_(l_new), acc.copy_(acc_new)", "scores.copy_(powers)\nstate = m_new, l_new, acc_new"),
     mistake("cut from the gradient", "The values are right, but no gradient flows through them. What cuts them off? "
             "Only the maximum may be detached, since it cancels in the end.",
             "state = m_new.detach(), l_new.detach(), acc_new.detach()"),
-    mistake("scaled once more", "The scores were multiplied by a factor once more. What does the exercise say of the "
-            "scores that it hands over?", _scaled("value.shape[-1] ** -0.5"), _scaled("scores.shape[-1] ** -0.5"),
+    mistake("scaled once more", "The scores were multiplied by a factor once more. What does the exercise say about "
+            "the scores that it passes?", _scaled("value.shape[-1] ** -0.5"), _scaled("scores.shape[-1] ** -0.5"),
             _scaled("(1 / value.shape[-1])"), _scaled("(1 / 8)"), _scaled("value.shape[-1] ** 0.5")),
     mistake("in lower precision", "The state was carried in float32, although float64 came in. Sums of many tiles "
             "gather rounding: which line changes the type?",
@@ -180,7 +180,7 @@ RETURNED = (
 EXERCISE = exercise(
     online_softmax_step,
     right=RIGHT,
-    asks="Take one more tile of keys into the running maximum, the running sum and the output.",
+    asks="Add one more tile of keys to the running maximum, the running sum and the output.",
     minutes=15,
     difficulty=3,
     importance=5,

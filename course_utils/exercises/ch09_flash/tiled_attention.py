@@ -129,8 +129,8 @@ _SUMMED = "out[:, :, q0:q1] = acc"
 _WHOLE_ROWS = "row_tiles = cut(num_queries // block_q * block_q, block_q)"
 
 OWN_WAYS = (
-    mistake("PyTorch's own attention inside", "The values are right, but PyTorch's attention was handed more than one "
-            "tile: all the keys, or all of everything. It tiles by itself, inside; here that is your work. What does "
+    mistake("PyTorch's own attention inside", "The values are right, but PyTorch's attention was given more than one "
+            "tile: all the keys, or everything. It does the tiling internally; here that is your task. What does "
             "one tile see, and how do two of them become one result?",
             "result = F.scaled_dot_product_attention(query, key, value, is_causal=is_causal), lse",
             "seen = torch.ones(num_queries, num_keys, dtype=torch.bool).tril() | (not causal)\n"
@@ -144,13 +144,14 @@ OWN_WAYS = (
 
 RETURNED = (
     mistake("a softmax in every tile, added", "Each tile was normalised by itself and the results were added: the "
-            "weights of a query sum to the number of its tiles. How large a share of the whole has a tile?",
+            "weights of a query sum to the number of its tiles. How large a share of the whole does a tile have?",
             f"{_COUNTED}\n{_SUMMED}", f"{_SOFTMAX}\n{_SUMMED}"),
     mistake("the tiles' outputs averaged", "Each tile was normalised by itself and all of them count alike. A tile "
-            "with one high score, or a short one, does not weigh what the others do: which number says how much?",
+            "with one high score, or a short tile, does not count as much as the others: which number says how much it "
+            "counts?",
             _COUNTED, f"{_SOFTMAX}\n{_SUMMED} / 2"),
-    mistake("not divided by l", "out is the sum of exponentials times values, and nothing divided it. What are the "
-            "weights of a query to sum to?",
+    mistake("not divided by l", "out is the sum of exponentials times values, and nothing divided it. What should the "
+            "weights of a query sum to?",
             _SUMMED, f"{_SUMMED} * l.unsqueeze(-1)", f"{_SUMMED} / (m + l.log()).exp().unsqueeze(-1)"),
     mistake("lse without m", "out is right; lse is the logarithm of the running sum alone. That sum was measured "
             "against a maximum: what was subtracted has to come back.", "lse[:, :, q0:q1] = l.log()"),
@@ -170,7 +171,7 @@ RETURNED = (
             "result = out, (query @ key.mT).masked_fill(late, -torch.inf).logsumexp(-1)",
             "result = out, lse * math.sqrt(query.shape[-1])", "result = out, lse / math.sqrt(query.shape[-1])"),
     mistake("in lower precision", "The sums were carried in float32, although float64 came in. Which line makes a "
-            "tensor without saying of which type?",
+            "tensor without giving its dtype?",
             "kind = query.dtype\nquery, key, value = query.float(), key.float(), value.float()\n"
             "num_queries, num_keys = query.shape[2], key.shape[2]\nresult = out.to(kind), lse.to(kind)"),
     mistake("cut from the gradient", "out and lse are right, but no gradient flows back from one of them or both. What "
@@ -209,7 +210,7 @@ _WAYS = (*OWN_WAYS, *WAYS)
 EXERCISE = exercise(
     tiled_attention,
     right=RIGHT,
-    asks="Compute exact attention and its logsumexp, with a tile of scores at a time.",
+    asks="Compute exact attention and its logsumexp, one tile of scores at a time.",
     minutes=30,
     difficulty=4,
     importance=5,

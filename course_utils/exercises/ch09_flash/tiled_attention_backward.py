@@ -99,8 +99,8 @@ _AUTOGRAD = (
 
 OWN_WAYS = (
     mistake("PyTorch's own attention inside", "The gradients are right, but they are those of PyTorch's attention, "
-            "which was handed more than one tile. It walks back over tiles by itself; here that is your work. What do "
-            "out and lse say that a tile can begin with?",
+            "which was given more than one tile. It goes back over the tiles internally; here that is your task. What "
+            "in out and lse can a tile start from?",
             _AUTOGRAD.format("F.scaled_dot_product_attention(*given, is_causal=is_causal)")),
     mistake("every tile kept", "No tile is too large, but all of them are there at once, in a list or in autograd's "
             "memory, which keeps what every tile computed: together they are the full matrix. What can be computed "
@@ -115,7 +115,7 @@ SOFTMAX = (
             "which tensors that come in know the whole row already?",
             "through = weights * (grad_weights - (weights * grad_weights).sum(-1, keepdim=True))"),
     mistake("D from other tensors", "dv is right; the number that is subtracted from the weights' gradients is not. It "
-            "is the average of those gradients under the weights: which two tensors does that come to?",
+            "is the average of those gradients under the weights: from which two tensors can that be computed?",
             "delta = out.square().sum(-1, keepdim=True)", "delta = grad_out.square().sum(-1, keepdim=True)",
             "delta = grad_out.sum(-1, keepdim=True)", "delta = out.sum(-1, keepdim=True)",
             "delta = (grad_out * out).mean(-1, keepdim=True)", "delta = (grad_out + out).sum(-1, keepdim=True)",
@@ -179,7 +179,7 @@ RETURNED = (
         "All gradients point the other way. Is a gradient asked for, or a step down along it?",
         "result = -dq, -dk, -dv",
     ),
-    mistake("grad_out ignored", "Another grad_out gives the same answer: ones were put in its place. What does the "
+    mistake("grad_out ignored", "A different grad_out gives the same answer: ones were used instead. What does the "
             "chain rule start from?",
             "grad_out = torch.ones_like(grad_out)\ndelta = (grad_out * out).sum(-1, keepdim=True)"),
     mistake("the value's gradient wrong", "dq and dk are right, dv is not. The output is weights times values and "
@@ -198,7 +198,7 @@ RETURNED = (
             "does the loss change with each entry of query, key and value?",
             "result = out.clone(), key.clone(), value.clone()"),
     mistake("in lower precision", "The gradients were summed in float32, although float64 came in. Which line makes a "
-            "tensor without saying of which type?",
+            "tensor without giving its dtype?",
             "kind = query.dtype\n"
             "query, key, value, out, lse, grad_out = (x.float() for x in (query, key, value, out, lse, grad_out))\n"
             "delta = (grad_out * out).sum(-1, keepdim=True)\nresult = dq.to(kind), dk.to(kind), dv.to(kind)"),
@@ -214,7 +214,7 @@ RETURNED = (
 
 PLACES = (
     mistake("dq replaced by each tile", "dq holds what the last tile gave. A query's gradient gathers from all tiles "
-            "of keys that it saw: what happens to what is there already?", f"{_DQ} = grad_scores @ k"),
+            "of keys that it saw: what should happen to what is there already?", f"{_DQ} = grad_scores @ k"),
     mistake("dk and dv replaced by each tile", "dk or dv holds what the last block of queries gave. A key's gradient "
             "gathers from all queries that saw it.", f"{_DK} = grad_scores.mT @ q\n{_DV} = weights.mT @ grad",
             f"{_DK} = grad_scores.mT @ q", f"{_DV} = weights.mT @ grad",
@@ -224,7 +224,7 @@ PLACES = (
             "row_tiles = cut(num_queries // block_q * block_q, block_q) or [(0, num_queries)]",
             "row_tiles = cut(num_queries, block_q)[:-1] or [(0, num_queries)]"),
     mistake("the batch summed", "The gradients of all sequences or heads were added together. Each has its own inputs: "
-            "over which axes may be summed?",
+            "over which axes may the sum run?",
             "result = tuple(x.sum(0, keepdim=True).expand_as(x).clone() for x in (dq, dk, dv))",
             "result = tuple(x.sum(1, keepdim=True).expand_as(x).clone() for x in (dq, dk, dv))"),
     mistake("written into the inputs", "The inputs were overwritten with their gradients. The caller still needs them: "
@@ -251,7 +251,7 @@ _WAYS = (*OWN_WAYS, *WAYS)
 EXERCISE = exercise(
     tiled_attention_backward,
     right=RIGHT,
-    asks="Give the gradients of query, key and value from out and lse, a tile at a time.",
+    asks="Return the gradients of query, key and value from out and lse, one tile at a time.",
     minutes=30,
     difficulty=5,
     importance=4,
@@ -304,8 +304,8 @@ EXERCISE = exercise(
     ),
     costs=costs(_long, _WAYS),
     hints=(
-        "The forward pass kept no weights. Which number of each query is enough to make a tile's "
-        "weights again, without a maximum and without a second pass?",
+        "The forward pass kept no weights. Which one number per query is enough to make a tile's weights again, "
+        "without a maximum and without a second pass?",
         "In a tile it is chapter 03's backward pass: weights, their gradient, the softmax, and "
         "three products. Only the row average needs the whole row.",
         "That average, of the weights' gradients under the weights, is the sum of grad_out times "

@@ -111,23 +111,23 @@ def _largest(fn: Function, *args: Any) -> int:
 
 
 _COPIED_SAYS = (
-    "The values are right, but the whole cache was copied to add a few rows. That is what the memory was taken in "
-    "advance for: which slots are new?"
+    "The values are right, but the whole cache was copied to add a few rows. Avoiding that is why the memory was "
+    "allocated in advance: which slots are new?"
 )
 
 EXERCISE = exercise(
     append_kv,
     right=RIGHT,
-    asks="Write new keys and values behind the first `length` of a cache; return the new length.",
+    asks="Write new keys and values after the first `length` slots of a cache; return the new length.",
     minutes=10,
     difficulty=2,
     importance=5,
     parts=("the result", "cache_key afterwards", "cache_value afterwards"),
     cases=(
-        case("2 tokens behind 3, in 9 slots", _made(3, 2), run=_append),
-        case("one token behind 5", _made(5, 1), run=_append),
+        case("2 tokens after 3, in 9 slots", _made(3, 2), run=_append),
+        case("one token after 5", _made(5, 1), run=_append),
         case("a prompt of 5 into an empty cache", _made(0, 5), run=_append),
-        case("4 tokens behind 4, and every size is 4", _made(4, 4, 12, (4, 4, 4)), run=_append),
+        case("4 tokens after 4, and every size is 4", _made(4, 4, 12, (4, 4, 4)), run=_append),
         case("the last free slot", _made(8, 1), run=_overflow),
         case("3 tokens for the last 3 slots", _made(6, 3), run=_overflow),
         case("a prompt as long as the cache", _made(0, 7, 7), run=_append),
@@ -187,12 +187,12 @@ EXERCISE = exercise(
                 _both("keys = cache_key.contiguous()[:, :, start:stop]")),
         mistake("added to what was there", "The new keys were added to what the free slots held. A free slot may hold "
                 "anything.", _both("keys[:] = keys + key")),
-        mistake("free slots wiped", "Slots behind the new tokens were written as well. Only the new ones are this "
-                "call's.", _both(_WIPED), _WIPED, _values(_WIPED)),
+        mistake("free slots wiped", "Slots after the new tokens were written as well. This call may write only the new "
+                "ones.", _both(_WIPED), _WIPED, _values(_WIPED)),
         mistake("earlier tokens wiped", "What the cache held before is gone. Which slots may this call write to?",
                 _both("keys = cache_key\nkeys[:] = F.pad(key, (0, 0, start, slots - end))")),
         mistake("an overflow wraps round", "The tokens that did not fit were written over the oldest ones. A cache "
-                "that forgets is another thing: here a ValueError must say that there is no room.",
+                "that forgets is something else: here a ValueError must say that there is no room.",
                 _WRAPPED, f"{_WRAPPED}\nreturn end % slots"),
         mistake("an overflow drops what does not fit", "The cache was too small and nothing was said: what did not fit "
                 "is lost, and nobody will know. Which error is asked for?",
@@ -206,8 +206,8 @@ EXERCISE = exercise(
                 "ones. A ValueError must say that there is no room, and leave the cache alone.",
                 "is_full = False\nstart = min(length, slots - new)"),
         mistake("another error than ValueError", "A full cache ends in another error than a ValueError: torch's own "
-                "complaint about shapes, or an assertion. Who calls this wants to know that there is no room: what "
-                "must be asked before anything is written?", "is_full = False",
+                "complaint about shapes, or an assertion. The caller needs to know that there is no room: what must be "
+                "tested before anything is written?", "is_full = False",
                 'if end > slots:\n    raise IndexError("the cache is full")\nis_full = False', matches=_another_error),
         mistake("an exact fill refused", "The new tokens fill the cache to the last slot and were refused. When is it "
                 "too small?", "is_full = end >= slots"),
@@ -223,18 +223,18 @@ EXERCISE = exercise(
         mistake("one token counted for many", "The length grew by one, whatever was written. How many tokens are new?",
                 "return length + 1"),
         mistake("only the new tokens counted", "What came back is the number of new tokens, of free slots or of all "
-                "slots. Asked for is how many slots are filled now.",
+                "slots. Return how many slots are filled now.",
                 "return new", "return slots - end", "return slots"),
-        mistake("another axis counted", "The length grew by the size of another axis than that of the tokens. Of "
-                "(B, H, T, d), which one says how many are new?",
+        mistake("another axis counted", "The length grew by the size of another axis than that of the tokens. Of (B, "
+                "H, T, d), which axis says how many are new?",
                 "return length + key.shape[1]", "return length + len(key)", "return length + key.shape[-1]",
                 "return length + len(key) * new", "return length + key.numel()"),
         mistake("the last position instead of the length", "The number is off by one: the last position is one less "
                 "than how many there are.", "return end - 1", "return end + 1"),
         mistake("nothing returned", "The cache is right, but nothing came back. The caller's `length` is a plain "
                 "number: how does the caller learn that the cache grew?", "return None"),
-        mistake("the length in another wrapping", "The length came as a tensor, a float, or together with the cache. "
-                "Python's `int` alone is asked for: the cache was changed in place already.",
+        mistake("the length in another type", "The length came as a tensor, a float, or together with the cache. "
+                "Return a Python `int` alone: the cache has already been changed in place.",
                 "return torch.tensor(end)", "return float(end)", "return (end,)", "return cache_key",
                 "return cache_key[:, :, :end]"),
         mistake("the whole cache written again", _COPIED_SAYS,

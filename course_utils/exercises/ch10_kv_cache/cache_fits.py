@@ -25,7 +25,7 @@ def cache_fits(gib, num_layers, num_kv_heads, d_k, bytes_per_element, batch):
 EXERCISE = exercise(
     cache_fits,
     right=RIGHT,
-    asks="Count the whole tokens of each sequence whose keys and values fit into so many GiB.",
+    asks="Count the whole tokens of each sequence whose keys and values fit into the given GiB.",
     minutes=5,
     difficulty=1,
     importance=4,
@@ -38,7 +38,7 @@ EXERCISE = exercise(
         case("half a GiB", given(0.5, 5, 3, 112, 2, 3)),
         case("2.75 GiB", given(2.75, 11, 3, 64, 2, 7)),
         case("an exact fill", given(1, 4, 8, 64, 2, 2)),
-        case("a little too little for the next token", given(1, 7, 3, 64, 4, 5)),
+        case("a little less than the next token needs", given(1, 7, 3, 64, 4, 5)),
         case("a little short of even one token", given(0.001, 61, 64, 128, 2, 16)),
         case("very little memory", given(0.0001, 2, 3, 20, 2, 1)),
         case("no memory", given(0, 2, 3, 20, 2, 1)),
@@ -55,16 +55,16 @@ EXERCISE = exercise(
         mistake("the tokens of the whole batch", "These are the tokens of all sequences together. How many does each "
                 "sequence get?", "sequences = 1\nreturn total * batch", "return total * batch"),
         *GIB,
-        mistake("whole GiB only", "The part of a GiB behind the point was lost. When is the time to round?",
+        mistake("whole GiB only", "The decimals of the GiB were lost. When should you round?",
                 "memory = int(gib) * unit", "memory = round(gib) * unit", "memory = math.ceil(gib) * unit"),
-        mistake("rounded up", "The last token counted does not fit as a whole. To which side must a capacity be "
+        mistake("rounded up", "The last token counted does not fit as a whole. In which direction must a capacity be "
                 "rounded?", "total = math.ceil(exact)", "total = round(exact)", "total = math.floor(exact) + 1"),
         mistake("one token too few", "One more token fits: an exact fill is allowed.", "total = math.floor(exact) - 1",
                 "total = max(math.floor(exact) - 1, 0)", "total = math.ceil(exact) - 1"),
         mistake("at least one token", "Where not even one token fits, the answer is 0.",
                 "total = max(math.floor(exact), 1)"),
-        mistake("a fraction of a token", "A part of a token was counted. What is stored of a token that does not fit "
-                "as a whole?", "return exact"),
+        mistake("a fraction of a token", "A part of a token was counted. What can be stored of a token that does not "
+                "fit as a whole?", "return exact"),
         mistake("multiplied instead of divided", "The number grows with the size of a token, or was divided the other "
                 "way round. A larger token takes more room: what does that do to how many fit?",
                 "total = int(memory) * token", "total = int(gib * token)", "total = int(token / max(memory, 1))"),
@@ -79,8 +79,8 @@ EXERCISE = exercise(
                 "token = kept * (layers + heads + width + sequences + size)"),
         *adding(
             saying(without(INTEGER, *(f"return total / {unit}" for unit in ("1e3", "1e6", "1e9"))), {
-                "a tensor": "The count came as a tensor, or as a number of numpy's. Python's `int` is asked for, and "
-                    "it has no largest number.",
+                "a tensor": "The count came as a tensor, or as a numpy number. Return a Python `int`, which has no "
+                    "largest number.",
             }),
             {
                 "a tensor": ("return torch.tensor(total).numpy()[()]",),

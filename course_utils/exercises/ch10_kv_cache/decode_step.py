@@ -169,17 +169,16 @@ EXERCISE = exercise(
             {
                 "own key hidden": "A query does not see its own key. Its keys and values are in the cache already: up "
                 "to which slot may it look?",
-                "one key of the future seen": "One slot more than is filled was read, or a query sees the key behind "
+                "one key of the future seen": "One slot more than is filled was read, or a query sees the key after "
                 "its own. The last of `length` tokens is in slot `length - 1`.",
-                "the future instead of the past": "The mask is turned round: queries see their own key and those "
-                "after it.",
+                "the future instead of the past": "The mask is reversed: queries see their own key and those after it.",
                 "not causal": "The earlier of several new queries read the keys of the later ones. They came together; "
                 "does the first of them know what comes next?",
-                "only the own key": "Each query reads its own value and nothing else. What may it look back to?",
+                "only its own key": "Each query reads its own value and nothing else. What may it look back to?",
             },
         ),
-        mistake("the whole memory read", "Slots behind `length` were attended to. Memory that was taken in advance "
-                "holds anything: which slots are filled?",
+        mistake("the whole memory read", "Slots past `length` were attended to. Memory that was allocated in advance "
+                "may hold anything: which slots are filled?",
                 f"{_both('')}\n{_EVERYTHING}", f"{_both('.nan_to_num(0.0)')}\n{_EVERYTHING}",
                 f"{_both('')}\ni = torch.arange(key.shape[2] - new, key.shape[2]).unsqueeze(-1)"),
         mistake("free slots taken for tokens of zeros", "The free slots take part as keys of zeros. A score of 0 is a "
@@ -218,8 +217,8 @@ EXERCISE = exercise(
         *another_scale(_another_scale),
         *AMONG,
         *without(SOFTMAX, "softmax over an axis counted from the front"),
-        mistake("two softmaxes averaged", "The past and the new tokens were attended to by themselves, and the two "
-                "outputs put together. One softmax shares out 1 among all of them.",
+        mistake("two softmaxes averaged", "The past and the new tokens were attended to separately, and the two "
+                "outputs put together. One softmax must sum to 1 over all of them.",
                 f"{_TWO}out = (before + own) / 2 if split else own", f"{_TWO}out = before + own"),
         *saying(_MASK, {
             "mask inverted": "Each query attends to exactly what it may not see. What does True mean in your mask, "
@@ -231,8 +230,8 @@ EXERCISE = exercise(
         }),
         *without(VALUES, "the root of the width of the values"),
         *COMPARED,
-        mistake("only the last query answered", "Several queries came, and one output went back. Every one of them is "
-                "owed a row, or a prompt cannot be read in pieces.", "return out[:, :, -1:]", "return out[:, :, -1]",
+        mistake("only the last query answered", "Several queries came, and one output went back. Each of them needs a "
+                "row of output, or a prompt cannot be read in pieces.", "return out[:, :, -1:]", "return out[:, :, -1]",
                 "return out[:, :, :1]", "return out[:, :, -1:].expand(out.shape)"),
         mistake("output with other axes", "The values are right, but the output must have the axes (B, H, T, d) of the "
                 "query. Heads are merged elsewhere, and an axis of size 1 stays.",
@@ -242,7 +241,7 @@ EXERCISE = exercise(
                 "of the model; keep it.",
                 "query, key, value = query.float(), key.float(), value.float()\n"
                 "default = 1 / math.sqrt(query.shape[-1])\nreturn out.to(cache_key.dtype)"),
-        another_dtype("The output has another dtype than the query. A model's next layer expects its own.", "out"),
+        another_dtype("The output has a different dtype from the query. A model's next layer expects its own.", "out"),
         cut_off("return out.detach()", _both("[:, :, :length].detach()")),
         mistake("the weights returned too", "Output and weights came back together. Only the output is asked for here.",
                 "return out, weights"),
@@ -251,7 +250,7 @@ EXERCISE = exercise(
     hints=(
         "With 7 filled slots and 3 queries, at which positions are the queries? Write down for each of them which "
         "slots it may see.",
-        "Slots behind `length` must not be read at all: a mask is too late, since 0 times NaN is NaN. What does a "
+        "Slots past `length` must not be read at all: a mask is too late, since 0 times NaN is NaN. What does a "
         "slice do?",
         "One query sees every filled slot and needs no mask. Several need a causal mask whose first row does not begin "
         "at slot 0: how many tokens were there before them?",

@@ -152,7 +152,7 @@ EXERCISE = exercise(
         mistake("the cache of the prompt at every step", "Every step begins from the cache as it was after the prompt. "
                 "Each call returns a newer one: who keeps it?", "cache = made if cache is None else cache"),
         mistake("a cache left over from the last text", "The second text depends on the first: its cache was kept "
-                "between two calls. With what does a new text begin?",
+                "between two calls. What does a new text begin with?",
                 "fed, cache = first, getattr(model, 'kept', None)\nmodel.kept = cache\nreturn out"),
         mistake("only the last token of the prompt read", "The model never read all of the prompt, but a single token "
                 "of it. An empty cache knows nothing: which tokens must the first call bring?",
@@ -177,12 +177,12 @@ EXERCISE = exercise(
                 "count = 0\nreturn model(prompt, None)[0].argmax(-1)[:, -num_tokens:]"),
         mistake("the least likely token", "The token with the smallest logit was taken. Which end of the row is the "
                 "likeliest one?", "chosen = row.argmin(-1)"),
-        mistake("not the best token", "Another token than the likeliest was taken. Greedy means the best one at each "
+        mistake("not the best token", "A token other than the likeliest was taken. Greedy means the best one at each "
                 "step.", "chosen = row.topk(2, -1).indices[..., 1]", "chosen = row.abs().argmax(-1)",
                 "chosen = row[..., 1:].argmax(-1)", "chosen = row[..., :-1].argmax(-1)",
                 "chosen = (row.argmax(-1) + 1) % row.shape[-1]"),
         mistake("one choice for all sequences", "All sequences of the batch go on with the same token. Over which axis "
-                "is the best one sought, and which axes stay?", "chosen = row[:1].argmax(-1).expand(len(row), 1)",
+                "is the best one chosen, and which axes stay?", "chosen = row[:1].argmax(-1).expand(len(row), 1)",
                 "chosen = (row.argmax() % row.shape[-1]).expand(len(row), 1)",
                 "chosen = row.mean(0, keepdim=True).argmax(-1).expand(len(row), 1)"),
         mistake("tokens drawn at random", "The tokens were drawn at random. Greedy decoding draws nothing: it gives "
@@ -200,7 +200,8 @@ EXERCISE = exercise(
                 "`num_tokens` says how many to write.", "count = max(num_tokens - prompt.shape[1], 0)",
                 "count = max(num_tokens - prompt.shape[1], 0)\nreturn torch.cat([prompt, out], 1)[:, :num_tokens]"),
         mistake("no new token is a special case", "With `num_tokens` = 0 there is nothing to join, and the call fails, "
-                "writes a token anyhow or returns another kind of thing. Which tensor of shape (B, 0) could the list "
+                "writes a token anyway, or returns a different kind of "
+                "object. Which tensor of shape (B, 0) could the list "
                 "begin with?",
                 "written = []", "written = []\nout = torch.stack([token[:, 0] for token in written], 1)",
                 "count = max(num_tokens, 1)",

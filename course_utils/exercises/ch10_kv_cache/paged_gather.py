@@ -107,10 +107,10 @@ EXERCISE = exercise(
                 "slot = (place - 1) % size", "entry = (place + 1) // size", "table = block_table + 1",
                 "table = block_table - 1", "table = block_table.roll(1)", "table = block_table.roll(-1)"),
         mistake("another block size", "A block was taken to be longer or shorter than it is. Of (num_blocks, "
-                "block_size, H, d), which axis says it?", "size = len(pool)", "size = len(block_table)",
+                "block_size, H, d), which axis tells you?", "size = len(pool)", "size = len(block_table)",
                 "size = pool.shape[2]", _FLAT.format("block * len(pool) + slot")),
         mistake("entries of the table taken for rows", "The entries of the table were used as rows of one long table "
-                "of slots. An entry is the number of a block: with which row does block 3 begin?",
+                "of slots. An entry is the number of a block: at which row does block 3 begin?",
                 _FLAT.format("block + slot"), "rows = pool.flatten(0, 1)[block_table][:length]"),
         mistake("a half-filled block dropped", "The last tokens are missing: they are in a block that is not full. How "
                 "many blocks do `length` tokens need?", "place = torch.arange(length // size * size)"),
@@ -118,7 +118,7 @@ EXERCISE = exercise(
                 "table may have more entries than are used. Where does the sequence end?",
                 f"rows = {_NEEDED}.flatten(0, 1)", "rows = pool[block_table].flatten(0, 1)",
                 "rows = pool[block_table].flatten(0, 1)[: length + 1]", f"rows = pool[{_USED}].flatten(0, 1)"),
-        mistake("one token lost", "One token is missing: `length` rows are owed.", "return rows[:-1]",
+        mistake("one token lost", "One token is missing: the result needs `length` rows.", "return rows[:-1]",
                 "return rows[1:]"),
         mistake("the last tokens instead of the first", "The rows were cut from the wrong side: the free slots are the "
                 "last ones.",
@@ -158,9 +158,9 @@ EXERCISE = exercise(
         "With 4 slots per block and the table [5, 2, 6], where are the positions 0, 3, 4 and 9?",
         "Indexing the pool with the table lays the right blocks side by side. Which axes are to be joined then, and "
         "where does the sequence end?",
-        "`length` tokens need `length / block_size` blocks, rounded up. The entries behind those may be -1, which "
-        "indexing takes for the last block.",
-        "`pool[used]` has the axes (n, block_size, H, d): `flatten` joins the first two of them, and a slice cuts what "
-        "is too much.",
+        "`length` tokens need `length / block_size` blocks, rounded up. The entries after those may be -1, which "
+        "indexing treats as the last block.",
+        "`pool[used]` has the axes (n, block_size, H, d): `flatten` joins the first two of them, and a slice cuts off "
+        "the excess.",
     ),
 )

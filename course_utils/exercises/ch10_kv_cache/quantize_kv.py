@@ -145,16 +145,16 @@ EXERCISE = exercise(
                 "comes, and must not change when the next one does.", *_over("2, 3", "0, 2", "0, 3", "0, 1, 3")),
         mistake("one scale for all heads of a token", "All heads of a token share one scale. The scale has an axis for "
                 "heads.", *_over("1, 3")),
-        mistake("a scale for each channel", "The largest number was sought over the tokens: that gives a scale to each "
-                "channel. A token and a head have one scale: over which axis is the largest to be found?",
+        mistake("a scale for each channel", "The largest number was taken over the tokens: that gives each channel a "
+                "scale. Each token has one scale per head: over which axis must the largest be taken?",
                 "largest = sizes.amax(2, keepdim=True)", "largest = sizes.amax(1, keepdim=True)",
                 "largest = sizes.amax(0, keepdim=True)"),
         mistake("the largest number without its sign", "The scale comes from the largest number, and a large negative "
                 "one was not seen. Which number needs the most steps?",
                 "sizes = x\nscale = torch.where(step <= 0, 1.0, step)", "sizes = x",
                 "largest = x.amax(-1, keepdim=True).abs()", "largest = x.amin(-1, keepdim=True).abs()"),
-        mistake("another number of steps", "The scale is not that of 127 steps to each side. What is the largest "
-                "number that an int8 holds, and is its opposite one too?",
+        mistake("another number of steps", "The scale does not give 127 steps on each side. What is the largest number "
+                "that an int8 holds, and does it hold its negative too?",
                 "steps = 128", "steps = 128\nkept = whole.clamp(-128, 127)", matches=_another_number),
         mistake("the spread instead of the size", "The scale comes from the distance between the smallest and the "
                 "largest number. That needs a zero point; here 0 stays 0 and the size decides.",
@@ -176,10 +176,10 @@ EXERCISE = exercise(
                 "zero is there something to avoid.", "scale = step + 1e-5", matches=_all_larger),
         mistake("small scales raised to one", "Scales below 1 became 1, and small numbers all became 0. Where alone is "
                 "the scale 1?", "scale = step.clamp(min=1.0)", "scale = torch.ones_like(step)"),
-        mistake("a scale that is a power of two", "The scale was rounded to a power of two. Asked for is the largest "
+        mistake("a scale that is a power of two", "The scale was rounded to a power of two. The scale is the largest "
                 "size divided by 127.", "scale = torch.exp2(torch.where(step == 0, 1.0, step).log2().ceil())"),
-        mistake("cut off instead of rounded", "The steps were cut off towards zero, as a cast to int8 does. That errs "
-                "by up to a whole step: what errs by half of one at most?", "whole = exact.trunc()"),
+        mistake("cut off instead of rounded", "The steps were cut off towards zero, as a cast to int8 does. That is "
+                "off by up to a whole step: what is off by at most half a step?", "whole = exact.trunc()"),
         mistake("rounded down", "All steps were rounded to the same side, so that everything is shifted. The nearest "
                 "whole number is asked for.", "whole = exact.floor()", "whole = exact.ceil()",
                 "whole = exact.floor()\nkept = whole", "whole = exact.ceil()\nkept = wrapped(whole)",
@@ -192,8 +192,8 @@ EXERCISE = exercise(
         mistake("steps from 0 to 255", "The steps have no sign. An int8 holds -127 to 127, and 0 stays 0.",
                 "q = (whole + 128).clamp(0, 255).to(torch.uint8)", "whole = exact.abs().round()",
                 "q = whole.clamp(0, 255).to(torch.uint8)"),
-        mistake("steps that still take four bytes", "The steps have another dtype than int8. The numbers are right and "
-                "nothing was saved.",
+        mistake("steps that still take four bytes", "The steps have another dtype than int8. The numbers are right, "
+                "but nothing was saved.",
                 *(f"q = kept.to({dtype})" for dtype in ("torch.int32", "torch.int64", "torch.int16", "torch.float64",
                                                         "torch.float32", "x.dtype"))),
         mistake("not divided by the scale", "The numbers were rounded as they are. How many steps is each of them?",
@@ -221,6 +221,6 @@ EXERCISE = exercise(
         "Each token in each head has a row of d numbers and one scale. `amax(dim=-1, keepdim=True)` keeps the axis of "
         "size 1; what must be taken before it, for negative numbers?",
         "A row of zeros has a step of 0. `torch.where` can put a 1 there before anything is divided.",
-        "A cast to int8 cuts off what is behind the point: round first.",
+        "A cast to int8 cuts off the decimals: round first.",
     ),
 )

@@ -160,7 +160,7 @@ EXERCISE = exercise(
                 _both("keys = cache_key.contiguous()[:, :, :stop]"),
                 _both("keys = cache_key.flatten(0, 1).unflatten(0, cache_key.shape[:2])[:, :, :stop]")),
         mistake("scattered instead of gathered", "Row n was sent *to* row beams[n]. `beams[n]` says where row n comes "
-                "*from*: on which side of the assignment does it stand?",
+                "*from*: on which side of the assignment is it?",
                 _both("new_keys = torch.index_copy(keys, 0, rows, keys)"),
                 _both("new_keys = keys[rows.argsort()]"),
                 _both("new_keys = torch.zeros_like(keys).index_copy(0, rows, keys)"),
@@ -179,18 +179,18 @@ EXERCISE = exercise(
                 "goes where?", "new_keys = values[rows].clone()\nnew_values = keys[rows].clone()",
                 "new_values = keys[rows].clone()", "new_keys = values[rows].clone()",
                 "new_values = new_keys[rows].clone()", "new_values = new_keys"),
-        mistake("the whole buffer", "Slots behind the filled ones were written too. They hold no token, and at full "
-                "length each step copies them for nothing. Where does the text end?", _WHOLE,
+        mistake("the whole buffer", "Slots past the filled ones were written too. They hold no token, and copying them "
+                "at every step is wasted work. Where does the text end?", _WHOLE,
                 "keys = cache_key", "values = cache_value", "stop = length or cache_key.shape[2]"),
         mistake("one token short", "The last token was left where it was, or one too many was moved. How many slots "
                 "are filled?", "stop = max(length - 1, 0)", "stop = length - 1", "stop = length + 1"),
         mistake("only the last token", "One token alone was moved. A beam goes on from the whole past of another: "
                 "how many slots does that fill?",
                 _both("keys = cache_key[:, :, max(length - 1, 0) : length]")),
-        mistake("the free slots instead of the filled", "The slots behind the text were moved, and the text was not. "
+        mistake("the free slots instead of the filled", "The slots after the text were moved, and the text was not. "
                 "On which side of `length` are the tokens?", _both("keys = cache_key[:, :, length:]")),
-        mistake("free slots wiped", "The free slots were emptied. Only the first `length` are this call's. Which "
-                "line writes behind them?",
+        mistake("free slots wiped", "The free slots were emptied. Only the first `length` are this call's. Which line "
+                "writes past them?",
                 "cache_key[:, :, length:] = 0\ncache_value[:, :, length:] = 0\nkeys[:] = new_keys",
                 "cache_key[:, :, length:] = 0\nkeys[:] = new_keys",
                 "cache_value[:, :, length:] = 0\nkeys[:] = new_keys"),
@@ -208,19 +208,19 @@ EXERCISE = exercise(
         mistake("one beam for all rows", "All rows go on from the same one. Which entry of `beams` belongs to row n?",
                 "rows = beams[:1].expand_as(beams)", "rows = beams[-1:].expand_as(beams)"),
         mistake("the rows sorted, or each taken once", "The rows came in another order than that of `beams`, or a "
-                "row that several beams name was used once. What stands in row n, and how often may one row be read?",
+                "row that several beams name was used once. What belongs in row n, and how often may one row be read?",
                 "rows = beams.sort().values", "rows = beams.flip(0)",
                 _both("new_keys = torch.cat([keys[rows.unique()], keys[len(rows.unique()) :]])")),
-        mistake("positions counted from one", "The rows are the neighbours of those named. Which number has the first "
-                "row?",
+        mistake("positions counted from one", "The rows are the neighbours of those named. What is the index of the "
+                "first row?",
                 "rows = (beams - 1) % len(beams)", "rows = (beams + 1) % len(beams)"),
         mistake("the order applied twice", "Each beam was looked up twice, so a row holds what the row of its row "
                 "held. How often is `beams` needed as an index?",
                 "rows = beams[beams]"),
-        mistake("swapped instead of copied", "Rows were exchanged. A row that two beams name must stand in both "
+        mistake("swapped instead of copied", "Rows were exchanged. A row that two beams name must be in both "
                 "places, and one that none names is gone. Does an exchange give that?",
                 "rows = exchanged(beams)"),
-        mistake("added to what was there", "The rows were added to what stood there, or mixed with it. What may be "
+        mistake("added to what was there", "The rows were added to what was there, or mixed with it. What may be "
                 "left of a row's own past?",
                 _both("new_keys = keys + keys[rows]"), _both("new_keys = (keys + keys[rows]) / 2")),
         mistake("beams changed", "`beams` is not as it was. The tokens and scores of the search are reordered with it "

@@ -52,8 +52,8 @@ EXERCISE = exercise(
                 "than sinks. What bounds the number of sinks?", "num_kept = num_sinks"),
         mistake("positions below zero", "The list holds negative positions: the window is longer than the text. Where "
                 "does the text begin?", "held = sorted({*sinks, *range(num_seen - window, num_seen)})"),
-        mistake("no sinks", "The first tokens are gone. They are kept for good: much weight goes to them, whatever "
-                "they say.", "num_kept = 0"),
+        mistake("no sinks", "The first tokens are gone. They are kept permanently: much weight goes to them, whatever "
+                "they contain.", "num_kept = 0"),
         mistake("only the sinks", "Only the first tokens are there. What does the newest token read of its neighbours?",
                 "held = sinks", "held = list(range(min(window, num_seen)))"),
         mistake("nothing forgotten", "Every position is still there: this cache grows with the text. What leaves it?",
@@ -88,7 +88,7 @@ EXERCISE = exercise(
                 "should be. Sinks are the first of the text, and never leave.",
                 "held = list(range(max(0, num_seen - window - num_sinks), num_seen))"),
         mistake("numbered anew inside the cache", "These are the first positions of the text, or the places inside the "
-                "cache. Asked for is where in the text the tokens were that are kept now.",
+                "cache. Return where in the text the tokens were that are kept now.",
                 "return list(range(len(held)))"),
         mistake("in the order of the slots", "The right positions in the order in which a ring of slots holds them. "
                 "They must ascend.",
@@ -100,22 +100,22 @@ EXERCISE = exercise(
                 "does it have?", "held = sinks + newest if num_seen >= window + num_sinks else []",
                 "held = sinks + newest if num_seen > window else []",
                 "held = sinks + newest if num_seen > window else sinks"),
-        mistake("every so many positions", "The positions are spread over the text. A rolling cache keeps the newest "
+        mistake("every few positions", "The positions are spread over the text. A rolling cache keeps the newest "
                 "ones, side by side.", "held = [p for p in range(num_seen) if p < num_sinks or p % window == 0]"),
-        mistake("positions that left", "These are the positions that are gone. Asked for are those that are kept.",
+        mistake("positions that left", "These are the positions that are gone. Return those that are kept.",
                 "return [p for p in range(num_seen) if p not in held]"),
-        mistake("how many instead of which", "This is how many positions are kept. Asked for is which.",
+        mistake("how many instead of which", "This is how many positions are kept. Return which ones.",
                 "return len(held)"),
-        mistake("another kind of list", "The positions are right, but a list of Python's ints is asked for. What makes "
-                "one of it?", "return torch.tensor(held)", "return tuple(held)", "return set(held)",
+        mistake("another kind of list", "The positions are right, but they must be a list of Python ints. What "
+                "converts them?", "return torch.tensor(held)", "return tuple(held)", "return set(held)",
                 "return [float(p) for p in held]", "return [torch.tensor(p) for p in held]",
                 "return list(torch.tensor(held).numpy())", "return range(held[0], held[-1] + 1) if held else range(0)"),
-        mistake("sinks and window apart", "Sinks and window came as two lists. One is asked for.",
+        mistake("sinks and window apart", "Sinks and window came as two lists. Return one.",
                 "return sinks, newest", "return [sinks, newest]"),
     ),
     hints=(
         "Write the positions 0 to 8 in a row and mark the first 3 and the last 6. What changes with one token less?",
-        "Two ranges, one behind the other. The second must not begin inside the first, nor before the text.",
+        "Two ranges, one after the other. The second must not begin inside the first, nor before the text.",
         "The sinks end at the smaller of `num_sinks` and `num_seen`. The window would begin at `num_seen - window`; it "
         "begins where the sinks end, if that is later.",
     ),

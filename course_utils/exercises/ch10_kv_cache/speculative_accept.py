@@ -118,7 +118,7 @@ EXERCISE = exercise(
         case("the last refused", _random(4, 6, stay=3)),
         case("all 2 stay", _random(2, 5, stay=2)),
         case("all 4 of 4 tokens stay", _random(4, 4, stay=4)),
-        case("a guess behind a refused one that would have stayed",
+        case("a guess after a refused one that would have stayed",
              _given((0, 1, 2), (_HALVES, _OTHER, _EVEN), (_OTHER, _HALVES, _EVEN, _OTHER),
                     (0.75, 0.125, 0.25, 0.4375))),
         case("no guess at all", _random(0, 5)),
@@ -152,13 +152,13 @@ EXERCISE = exercise(
         case("float32, one stays", _random(3, 16, 0.8, torch.float32, stay=1)),
     ),
     mistakes=(
-        mistake("guesses behind the first refusal counted", "A guess behind a refused one was counted. It was made "
-                "for a text that is not written: where must counting end?",
+        mistake("guesses behind the first refusal counted", "A guess after a refused one was counted. It was made for "
+                "a text that was never written: where must counting end?",
                 _COUNT_ALL + "\nfull = accepted == count", f"{_COUNT_ALL.replace('accepted =', 'return')}, chosen"),
-        mistake("the guess refused was counted", "One guess too many is counted: the refused one is not among those "
+        mistake("the refused guess was counted", "One guess too many is counted: the refused one is not among those "
                 "that stay.", "return accepted + (not full), chosen", "return min(accepted + 1, count), chosen"),
-        mistake("the token that follows counted as well", "The number is that of all tokens written. Asked for is how "
-                "many of the drafted ones stay.", "return accepted + 1, chosen"),
+        mistake("the token that follows counted as well", "The number is that of all tokens written. Return how many "
+                "of the drafted ones stay.", "return accepted + 1, chosen"),
         mistake("how many were refused", "This counts the guesses that do not stay. Which of the two numbers says how "
                 "far the text has come?",
                 "return count - accepted, chosen"),
@@ -186,21 +186,21 @@ EXERCISE = exercise(
                 "the uniform have to lie?", "stays = uniforms[t] * q[t, token] >= p[t, token]",
                 "stays = uniforms[t] * q[t, token] > p[t, token]",
                 "stays = 1 - uniforms[t] < p[t, token] / q[t, token]"),
-        mistake("<= for <", "A guess stayed at equality, and so does one of probability 0 at a uniform of 0. Which "
-                "sign keeps it out?", "stays = uniforms[t] * q[t, token] <= p[t, token]",
+        mistake("<= for <", "A guess stays at equality, and so does a guess of probability 0 when the uniform is 0. "
+                "Which comparison keeps it out?", "stays = uniforms[t] * q[t, token] <= p[t, token]",
                 "stays = uniforms[t] <= min(1.0, float(p[t, token] / q[t, token]))"),
         mistake("the residual not normalised", "The uniform was compared with sums that end below 1: the last tokens "
                 "come too often, or none at all. What is the sum of what is left?", "total = 1",
                 "total = 1\nchosen = min(int((sums <= u).sum()), len(sums) - 1)",
                 "total = 1\nchosen = int((sums <= u).sum())",
                 "chosen = int((rest.softmax(-1).cumsum(0) > u).int().argmax())"),
-        mistake("the absolute difference", "The residual holds |p - q|, so that tokens can come which the draft says "
-                "too often already. What is max(0, p - q)?",
+        mistake("the absolute difference", "The residual holds |p - q|, so tokens that the draft already says too "
+                "often can come again. What is max(0, p - q)?",
                 "above = (p[place] - q[place]).abs() if count else p[0]",
                 "above = p[place] - q[place] if count else p[0]"),
         mistake("the residual the wrong way round", "The residual is what the draft gives beyond the target. Of which "
                 "tokens are there too few so far?", "above = (q[place] - p[place]).clamp_min(0) if count else p[0]"),
-        mistake("drawn from the draft", "The last token was drawn from the draft. Whose text is it to be?",
+        mistake("drawn from the draft", "The last token was drawn from the draft. Whose text should it be?",
                 "above = q[place] if count else p[0]"),
         mistake("only the refused token left out", "The target without the refused token: close, but other tokens that "
                 "the draft says too often still come too often. What is max(0, p - q)?",
@@ -212,11 +212,11 @@ EXERCISE = exercise(
                 "for the draw always stands at the same place, however many stay: where?",
                 "u = uniforms[min(accepted + 1, count)]", "u = uniforms[count - 1]"),
         mistake("ratios multiplied up", "A guess was judged by the product of all ratios so far. Those before it have "
-                "stayed and are done with: which ratio is left to decide?",
+                "been accepted already: which ratio alone decides?",
                 "stays = uniforms[t] * q[range(t + 1), draft_tokens[: t + 1]].prod() < "
                 "p[range(t + 1), draft_tokens[: t + 1]].prod()"),
-        mistake("one uniform for all guesses", "All guesses were judged by the same uniform. Each decision has its "
-                "own: which index does it have?", "stays = uniforms[0] * q[t, token] < p[t, token]",
+        mistake("one uniform for all guesses", "All guesses were judged by the same uniform. Each decision has its own "
+                "uniform: with which index?", "stays = uniforms[0] * q[t, token] < p[t, token]",
                 "stays = uniforms[-1] * q[t, token] < p[t, token]",
                 "stays = uniforms[t + 1] * q[t, token] < p[t, token]"),
         mistake("another place", "The rows belong to another place than the guess. Row t of both tables is about "
@@ -225,13 +225,13 @@ EXERCISE = exercise(
                 "place = max(min(accepted, count) - 1, 0)", "above = (p[place + 1] - q[place]).clamp_min(0) if count "
                 "else p[0]"),
         mistake("another place after a full acceptance", "All guesses stay, and the token after them was drawn from "
-                "another row than the last of the target's. Which row is about the place behind them?",
+                "another row than the last of the target's. Which row is about the place after them?",
                 "after = p[count - 1]", "after = p[0]",
                 "after = (p[count - 1] - q[count - 1]).clamp_min(0) if count else p[0]",
                 "after = (p[count] - q[count - 1]).clamp_min(0) if count else p[0]",
                 "after = q[count - 1] if count else p[0]"),
-        mistake("no token after a full acceptance", "All guesses stay and nothing follows. The target read one place "
-                "more: what does its last row say?", "return accepted, None if full else chosen",
+        mistake("no token after a full acceptance", "All guesses stay and nothing follows. The target read one more "
+                "place: what does its last row say?", "return accepted, None if full else chosen",
                 "return accepted, -1 if full else chosen",
                 "return accepted, int(draft_tokens[-1]) if full and count else chosen"),
         mistake("the refused guess returned", "The token is the guess that was just refused, or the next one. It was "
@@ -252,18 +252,18 @@ EXERCISE = exercise(
         mistake("1 - u", "The draw used 1 - u. A small u must give one of the first tokens: which sums does it lie "
                 "below?",
                 "u = 1 - uniforms[count]"),
-        mistake("drawn anew", "The function draws by itself. The uniforms are handed in, so that a run can be repeated "
+        mistake("drawn anew", "The function draws by itself. The uniforms are passed in, so that a run can be repeated "
                 "and checked: which of them is for this draw?", "chosen = int(torch.multinomial(rest, 1))",
                 "u = torch.rand(())", detects=_draws_itself),
-        mistake("tensors instead of ints", "One of the two numbers is a tensor or a float. Both are Python's ints: "
+        mistake("tensors instead of ints", "One of the two numbers is a tensor or a float. Both must be Python ints: "
                 "one counts, the other indexes. What turns a tensor of one number into an int?",
                 "return torch.tensor(accepted), torch.tensor(chosen)",
                 "return accepted, torch.tensor(chosen)", "return torch.tensor(accepted), chosen",
                 "return float(accepted), chosen", "return accepted, float(chosen)"),
         mistake("the two exchanged", "The two numbers are exchanged. Which of them comes first: how many stay, or the "
                 "token?", "return chosen, accepted"),
-        mistake("the text instead of its end", "Asked for are two numbers: how many guesses stay, and the one token "
-                "behind them. Which two?", "return draft_tokens[:accepted].tolist(), chosen",
+        mistake("the text instead of its end", "Return two numbers: how many guesses stay, and the one token after "
+                "them.", "return draft_tokens[:accepted].tolist(), chosen",
                 "return [*draft_tokens[:accepted].tolist(), chosen]", "return accepted", "return chosen"),
     ),
     laws=(Law("both are possible", _not_ints),),
@@ -272,7 +272,8 @@ EXERCISE = exercise(
         "often? Compare with p/q.",
         "Go through the guesses in order and stop at the first with uniforms[t] >= p/q. `for ... else` or a running "
         "product both do.",
-        "What has been written of each token so far is min(p, q). What is missing to p is max(0, p - q): draw from "
+        "What has been written of each token so far is min(p, q). What is still missing from p is max(0, p - "
+        "q): draw from "
         "that, unless all guesses stay.",
         "`sums = rest.cumsum(0)`; the token is the first whose sum is above `uniforms[-1] * sums[-1]`. Multiply "
         "instead of dividing: u · q < p needs no case for q = 0.",

@@ -91,7 +91,7 @@ def _met_exactly(args: tuple[Any, ...], got: Tensor) -> bool:
 EXERCISE = exercise(
     top_p_filter,
     right=RIGHT,
-    asks="Keep the fewest likeliest tokens that hold the share top_p together; set all others to -inf.",
+    asks="Keep the fewest likeliest tokens that together hold the share top_p; set all others to -inf.",
     minutes=20,
     difficulty=3,
     importance=4,
@@ -115,7 +115,7 @@ EXERCISE = exercise(
         case("float32", _rows(4, 10, top_p=0.75, dtype=torch.float32)),
         case("equal tokens, of which one is needed", _chances(0.1, 0.3, 0.3, 0.3, top_p=0.25)),
         case("equal tokens, of which two are needed", _chances(0.3, 0.1, 0.3, 0.3, top_p=0.5)),
-        case("two equal behind a likelier one", _chances(0.2, 0.4, 0.2, 0.2, top_p=0.55)),
+        case("two equal ones after a likelier one", _chances(0.2, 0.4, 0.2, 0.2, top_p=0.55)),
         case("all tokens equal", _chances(*[1.0] * 6, top_p=0.4)),
         case("(.5, .25, .25) at .5: the share is met exactly", _chances(0.5, 0.25, 0.25, top_p=0.5)),
         case("a share that misses top_p by .00004", _chances(0.25, 0.49996, 0.25004, top_p=0.5)),
@@ -130,11 +130,11 @@ EXERCISE = exercise(
             for dtype, shift in ((torch.float32, 0.0), (torch.float64, 3.7))
         ),
         case("top_p = 1", _rows(3, 8, top_p=1.0)),
-        case("top_p = 1, and tokens of hardly any probability", _rows(3, 8, top_p=1.0, size=30.0)),
+        case("top_p = 1, and tokens of almost no probability", _rows(3, 8, top_p=1.0, size=30.0)),
         case("top_p = 1 and tokens that are -inf", _rows(4, 8, top_p=1.0, gone=2)),
     ),
     mistakes=(
-        mistake("probabilities instead of logits", "What stays are probabilities. Whoever comes next divides by a "
+        mistake("probabilities instead of logits", "What stays are probabilities. The next step divides by a "
                 "temperature, or takes a softmax: what must a kept token keep?",
                 "rows = chances\nempty = 0.0", "rows = chances", "rows = scores.log_softmax(-1)",
                 "return out.softmax(-1)", "return out.log_softmax(-1)",
@@ -143,11 +143,11 @@ EXERCISE = exercise(
                 "again. Which score has the weight 0?", "empty = 0.0", "empty = -1e9", "empty = -100.0",
                 "empty = torch.finfo(logits.dtype).min", "return logits * ~gone", "empty = math.inf",
                 "empty = math.nan"),
-        mistake("a mask instead of logits", "This says which tokens stay, or go. Asked for are the logits: what "
-                "does `masked_fill` make of both?",
+        mistake("a mask instead of logits", "This says which tokens stay, or go. Return the logits: how does "
+                "`masked_fill` combine them with this mask?",
                 "return ~gone", "return gone", "return (~gone).to(logits.dtype)"),
         mistake("kept and removed exchanged", "The likely tokens were removed and the others stay. Which side of the "
-                "sum is the one to keep?", "out = rows.masked_fill(~gone, empty)",
+                "sum should stay?", "out = rows.masked_fill(~gone, empty)",
                 "gone = (before < top_p - 1e-6).scatter(-1, order, before < top_p - 1e-6)"),
         mistake("the least likely first", "The sum begins with the least likely token. Which one is sure to stay?",
                 "ranked = chances.sort(dim=-1, stable=True)",
@@ -221,8 +221,8 @@ EXERCISE = exercise(
         mistake("top_p = 1 removes tokens", "At top_p = 1 nothing is to be removed, but very unlikely tokens are gone: "
                 "their sum reaches 1 too early. Which case comes first?", "share = top_p",
                 "share = min(top_p, 0.999)"),
-        mistake("the logits changed in place", "The logits that were handed in have changed. They belong to whoever "
-                "called. Which line writes into a tensor instead of making a new one?",
+        mistake("the logits changed in place", "The logits that were passed in have changed. They belong to the "
+                "caller. Which line writes into a tensor instead of making a new one?",
                 "return logits.masked_fill_(gone, -math.inf)",
                 "logits[gone] = -math.inf\nreturn logits"),
         cut_off("return out.detach()", "rows = torch.from_numpy(logits.detach().numpy())"),

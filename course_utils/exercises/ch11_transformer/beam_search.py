@@ -164,25 +164,26 @@ EXERCISE = exercise(
                 "one. Either a single place was used, or all of them held copies of the start, which go the same way: "
                 "how many different texts are there before the first round?",
                 "alive, done = [([start], 0.0)] * width, []", "places = 1"),
-        mistake("the parent ignored", "A kept token was hung on another hypothesis than the one it continues. Which of "
-                "them does a place in the flat list belong to?",
+        mistake("the parent ignored", "A kept token was appended to a hypothesis other than the one it continues. "
+                "Which hypothesis does a place in the flat list belong to?",
                 "parent = 0", "parent = min(rank, len(alive) - 1)", "parent = -1"),
         mistake("token and parent exchanged", "A place in the flat list was divided by the wrong number, or quotient "
                 "and remainder were exchanged. How many candidates does each hypothesis have?",
                 "parent = at % len(alive)\ntoken = at // len(alive)"),
         mistake("the best of each hypothesis kept", "Every hypothesis kept a continuation of its own. Two of a good "
-                "one may be better than the best of a poor one: among which candidates is chosen?",
+                "one may be better than the best of a poor one: among which candidates is the choice made?",
                 _PER_HYPOTHESIS, _CUT_EACH),
         mistake("one place too many or too few", "The beam is wider or narrower than `width` by one place.",
                 "places = width - len(done) + 1", "places = max(width - 1, 1) - len(done)\nif not places:\n    break\n"
                 "flat = sums.flatten()"),
         mistake("the places of finished hypotheses filled again", "A finished hypothesis lost its place in the beam, "
-                "and another took it. That is one rule of two, and the one of Hugging Face; here it keeps its place. "
+                "and another took it. That is one of two rules, and the one that Hugging Face uses; here it keeps its "
+                "place. "
                 "How many places are left for the unfinished?", "places = width",
                 "places = width\nis_over = not alive or len(done) >= width"),
         mistake("a finished hypothesis pushed out", "Finished texts compete with the unfinished ones in every round, "
-                "and were pushed out of the beam by likelier beginnings. A beginning only loses from there on. What "
-                "becomes of a finished text's place?", _PUSHED_OUT),
+                "and were pushed out of the beam by likelier beginnings. From there on, a beginning can only lose. "
+                "What should happen to a finished text's place?", _PUSHED_OUT),
         mistake("every hypothesis kept", "Nothing was pruned: all texts were tried, whatever the width. How many does "
                 "a round keep?", "places = sums.numel()"),
         mistake("the first finished hypothesis returned", "The search stopped at the first text that ended. A longer "
@@ -200,7 +201,7 @@ EXERCISE = exercise(
         mistake("the end not counted in the length", "The length leaves out the end, which has its probability too.",
                 "length = len(tokens) - 1 - (tokens[-1] == end) or 1",
                 "length = max(len(tokens) - 2, 1)"),
-        mistake("alpha ignored", "With another alpha the result stays what it was. Where does the length come in?",
+        mistake("alpha ignored", "With a different alpha the result stays the same. Where does the length come in?",
                 "power = 1.0", "power = length"),
         mistake("alpha used another way", "The sum is not divided by length^alpha. Sums are negative: which way should "
                 "length push them?", "power = length**-alpha", "power = length * alpha or 1",
@@ -213,8 +214,8 @@ EXERCISE = exercise(
                 "score, tokens = max(scored, key=lambda one: one[0] * (len(one[1]) - 1) ** alpha)"),
         mistake("the sum returned instead of the score", "The right text, but its score is not divided.",
                 "return written, score * (len(tokens) - 1) ** alpha"),
-        mistake("probabilities instead of their logarithms", "Probabilities were added, or multiplied as if they were "
-                "none: `step` returns logarithms. What becomes of a product under a logarithm?",
+        mistake("probabilities instead of their logarithms", "Logarithms were treated as probabilities, or the other "
+                "way round: `step` returns logarithms. What becomes of a product under a logarithm?",
                 "log_p = step(texts).double().exp()", "log_p = step(texts).double().exp()\nsums = sofar * log_p",
                 "alive, done = [([start], 1.0)], []\nlog_p = step(texts).double().exp()\nsums = sofar * log_p",
                 "sums = sofar * log_p", "log_p = step(texts).double().log_softmax(-1).exp().log().exp().log1p()",

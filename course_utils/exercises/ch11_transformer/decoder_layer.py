@@ -80,23 +80,23 @@ EXERCISE = exercise(
                 "\nfound_2 = cross_attend(read_2, x)"),
         mistake("memory and stream exchanged", "The memory asks and the stream answers: the result has a row for each "
                 "token of the source. Who needs an answer here?", "found_2 = cross_attend(memory, read_2)"),
-        mistake("the memory normed", "The memory was normed on the way. The encoder has done with it: it comes as it "
-                "is. Which stream does the second norm belong to?",
+        mistake("the memory normed", "The memory was normalised on the way. The encoder has finished with it: use it "
+                "as it is. Which stream does the second norm belong to?",
                 "found_2 = cross_attend(read_2, second(memory))",
                 "found_2 = cross_attend(read_2, second(memory) if before else memory)",
                 "found_2 = cross_attend(after_1, second(memory))",
                 "found_2 = cross_attend(after_1, second(memory) if before else memory)",
                 "found_2 = cross_attend(read_2, F.layer_norm(memory, memory.shape[-1:]))"),
         mistake("the memory cut off from the gradient", "The values are right, but nothing comes back to the encoder: "
-                "it would never learn. What cuts the thread?", "found_2 = cross_attend(read_2, memory.detach())"),
+                "it would never learn. What cuts it off?", "found_2 = cross_attend(read_2, memory.detach())"),
         mistake("cross-attention before self-attention", "The memory is asked before the tokens have looked at each "
                 "other. What should a token know before it asks the encoder?",
                 "found_1 = cross_attend(read_1, memory)\nfound_2 = self_attend(read_2)"),
         mistake("cross-attention instead of self-attention", "The first attention asks the memory, too, so no token of "
                 "the target ever looks at another. Whom does it ask?", "found_1 = cross_attend(read_1, memory)"),
         mistake("feed-forward before cross-attention", "The feed-forward part comes between the two attentions. Where "
-                "does it stand in a layer?", "found_2 = feed_forward(read_2)\nfound_3 = cross_attend(read_3, memory)"),
-        mistake("feed-forward first", "The feed-forward part comes first. Where does it stand in a layer?",
+                "does it belong in a layer?", "found_2 = feed_forward(read_2)\nfound_3 = cross_attend(read_3, memory)"),
+        mistake("feed-forward first", "The feed-forward part comes first. Where does it belong in a layer?",
                 "found_1 = feed_forward(read_1)\nfound_2 = self_attend(read_2)\n"
                 "found_3 = cross_attend(read_3, memory)"),
         *wiring(("self_attend({})", "cross_attend({}, memory)", "feed_forward({})"),

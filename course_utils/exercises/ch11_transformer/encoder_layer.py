@@ -64,7 +64,7 @@ EXERCISE = exercise(
     ),
     hints=(
         "Draw the stream as a line from left to right. Where does a part branch off, and where does it come back?",
-        "Pre-norm: the norm is on the branch, the line itself is never normed. Post-norm: it is on the line.",
+        "Pre-norm: the norm is on the branch, the line itself is never normalised. Post-norm: it is on the line.",
         "Write it for attention first, in both orders; the feed-forward part does the same to what comes out.",
     ),
 )

@@ -59,7 +59,7 @@ _SAYS = "A name that is not one of the three must be answered with a ValueError,
 EXERCISE = exercise(
     feed_forward,
     right=RIGHT,
-    asks="Two matrix products with an activation between them; any activation that is not known is a ValueError.",
+    asks="Two matrix products with an activation between them; an unknown activation is a ValueError.",
     minutes=15,
     difficulty=2,
     importance=5,
@@ -81,15 +81,16 @@ EXERCISE = exercise(
     ),
     mistakes=(
         mistake("an unknown name becomes GELU", "Every name that is not one of the others became GELU without a word: "
-                "so a slip of the pen trains another model. What should the function say?",
+                "so a typo trains a different model. What should the function say?",
                 "is_known = True\nbent = chosen.get(activation, gelu)",
                 "is_known = True\nbent = relu if activation == 'relu' else gelu",
                 "is_known = True\nbent = chosen.get(activation, gelu_tanh)"),
-        mistake("an unknown name becomes ReLU or nothing", "A name that nobody knows was accepted, and another "
-                "activation, or none, took its place. What should the function say?",
+        mistake("an unknown name becomes ReLU or nothing", "An unknown name was accepted, and another activation, or "
+                "none, was used instead. What should the function say?",
                 "is_known = True\nbent = chosen.get(activation, relu)",
                 "is_known = True\nbent = chosen.get(activation, shifted)"),
-        mistake("another error than ValueError", "An unknown name ends in another error, for example the KeyError of a "
+        mistake("another error than ValueError", "An unknown name raises a different error, for "
+            "example the KeyError of a "
                 "dict. Callers wait for a ValueError that says which names there are.", "is_known = True",
                 'if activation not in chosen:\n    raise TypeError("unknown")\nis_known = True',
                 'if activation not in chosen:\n    raise NotImplementedError("unknown activation")\nis_known = True',
@@ -111,7 +112,7 @@ EXERCISE = exercise(
                 "chosen |= dict.fromkeys(('silu', 'swish'), F.silu(shifted)) | {'tanh': shifted.tanh()}\n"
                 "bent = chosen[activation]"),
         mistake("the activation on the output", "The activation bends what leaves the layer, so the two products are "
-                "one. Between which two steps does it stand?",
+                "one. Between which two steps does it belong?",
                 _LATE.format("bend[activation]((x @ W_1 + b_1) @ W_2 + b_2)"),
                 _LATE.format("bend[activation]((x @ W_1 + b_1) @ W_2) + b_2")),
         mistake("the activation twice", "The activation bends the hidden layer and the output: the layer could never "
@@ -121,7 +122,7 @@ EXERCISE = exercise(
                 "when the activation comes?", _LATE.format("(bend[activation](x) @ W_1 + b_1) @ W_2 + b_2")),
         mistake("the bias after the activation", "The first bias was added to what was bent already. What decides "
                 "where the bend lies?", "shifted = hidden\nbent = chosen[activation] + b_1"),
-        mistake("no activation", "Nothing is bent: two products in a row are one product. What lies between them?",
+        mistake("no activation", "Nothing is bent: two products in a row are one product. What belongs between them?",
                 "bent = shifted"),
         mistake("the activation chosen is ignored", "The same activation came out for two names. Where is the argument "
                 "used?", "bent = relu", "bent = gelu", "bent = gelu_tanh"),
@@ -131,20 +132,20 @@ EXERCISE = exercise(
                 'weights shows. "gelu" is z times the normal distribution function: which function computes that '
                 "exactly?", "gelu = gelu_tanh", "gelu = F.gelu(shifted, approximate='tanh')"),
         mistake("the exact GELU for the form with tanh", '"gelu_tanh" is GPT-2\'s approximation, and models that were '
-                "trained with it want it as it is. Which formula does the exercise give?", "gelu_tanh = gelu",
+                "trained with it need exactly that one. Which formula does the exercise give?", "gelu_tanh = gelu",
                 "gelu_tanh = F.gelu(shifted)"),
         mistake("the sigmoid form of GELU", "z·σ(1.702·z) is a third form of GELU, coarser than both that are asked "
                 "for.", "gelu = shifted * torch.sigmoid(1.702 * shifted)",
                 "gelu_tanh = shifted * torch.sigmoid(1.702 * shifted)"),
-        mistake("SiLU for GELU", "z·σ(z) is SiLU. Which distribution function has GELU its name from?",
+        mistake("SiLU for GELU", "z·σ(z) is SiLU. Which distribution function gives GELU its name?",
                 "gelu = shifted * torch.sigmoid(shifted)", "gelu_tanh = shifted * torch.sigmoid(shifted)"),
         mistake("the wrong distribution function", "The share that is let through does not run from 0 to 1, or too "
-                "steeply: look at the root of 2 inside of erf, and at what stands around it.",
+                "steeply: look at the root of 2 inside erf, and at what is around it.",
                 "share = 0.5 * (1 + torch.erf(shifted))", "share = torch.erf(shifted / math.sqrt(2))",
                 "share = 1 + torch.erf(shifted / math.sqrt(2))", "gelu = share",
                 "share = 0.5 * torch.erf(shifted / math.sqrt(2))", "share = 0.5 * (1 + torch.erf(shifted / 2))",
                 "share = torch.exp(-shifted.square() / 2) / math.sqrt(2 * math.pi)"),
-        mistake("a constant of the form with tanh", "GPT-2's formula is another in one place: the half, the root of "
+        mistake("a constant of the form with tanh", "GPT-2's formula is different in one place: the half, the root of "
                 "2/π and what it multiplies, 0.044715, or the cube.",
                 "cubic = shifted + 0.44715 * shifted**3", "cubic = shifted + 0.044715 * shifted**2",
                 "cubic = shifted", "cubic = 0.044715 * shifted**3", "inner = math.sqrt(2 * math.pi) * cubic",
@@ -161,8 +162,8 @@ EXERCISE = exercise(
                 "shifted = hidden"),
         mistake("the second bias left out", "b_2 changes nothing. Which of the products does it follow?", "out = back"),
         mistake("the input added", "The input was added to the output. The residual belongs to the layer around this "
-                "one, which may norm in between. What is asked for here?", "out = x + back + b_2"),
-        mistake("the input normed", "The input was normed first. Who does that in a Transformer's layer?",
+                "one, which may normalise in between. What is asked for here?", "out = x + back + b_2"),
+        mistake("the input normed", "The input was normalised first. Who does that in a Transformer's layer?",
                 "read = F.layer_norm(x, x.shape[-1:])"),
         mistake("a matrix transposed", "A matrix was applied transposed, as an `nn.Linear` keeps its own. Which axis "
                 "of W_1 has the width of the stream here?", "hidden = read @ W_1.mT", "back = bent @ W_2.mT",

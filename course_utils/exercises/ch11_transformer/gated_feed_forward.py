@@ -35,15 +35,15 @@ EXERCISE = exercise(
         case("bfloat16", batch=(2, 3), d_model=4, d_ff=7, dtype="bfloat16"),
     ),
     mistakes=(
-        mistake("gate and up exchanged", "SiLU was applied to the other half: weights copied from a Llama would give "
-                "another model. Which matrix makes what passes through it?", "gate = x @ W_up\nup = x @ W_gate"),
+        mistake("gate and up exchanged", "SiLU was applied to the other half: weights copied from a Llama would give a "
+                "different model. Which matrix makes the input of SiLU?", "gate = x @ W_up\nup = x @ W_gate"),
         mistake("a sigmoid gate", "The gate is σ(z), as in the first gated layers (GLU). Here it is SiLU: what is σ(z) "
                 "multiplied by?", "bent = opened"),
         mistake("GELU as the gate", "The gate is GELU, which makes it GEGLU, as in T5 v1.1. What is SiLU?",
                 "bent = F.gelu(gate)", "bent = F.gelu(gate, approximate='tanh')"),
         mistake("ReLU as the gate", "The gate is ReLU, which makes it ReGLU. What is SiLU?",
                 "bent = gate.clamp_min(0)"),
-        mistake("another function as the gate", "The gate is another function. SiLU has its name from the sigmoid: "
+        mistake("another function as the gate", "The gate is another function. SiLU takes its name from the sigmoid: "
                 "what does the sigmoid multiply?", "bent = torch.tanh(gate)",
                 "opened = torch.sigmoid(1.702 * gate)", "bent = F.softplus(gate)", "opened = torch.tanh(gate)",
                 "bent = F.mish(gate)", "bent = torch.softmax(gate, -1)", "opened = torch.sigmoid(-gate)",
@@ -58,13 +58,13 @@ EXERCISE = exercise(
                 "gate = F.silu(x) @ W_gate\nbent = gate"),
         mistake("the halves brought back first", "Each half was brought back to the width of the stream, and they met "
                 "there. How wide are they when they meet?", "out = (bent @ W_down) * (up @ W_down)"),
-        mistake("SiLU on the output", "SiLU bends what leaves the layer, so it could never take away from the stream.",
+        mistake("SiLU on the output", "SiLU bends what leaves the layer, so it could hardly subtract from the stream.",
                 "bent = gate\nout = F.silu(product @ W_down)", "out = F.silu(product @ W_down)"),
         mistake("the halves added", "The halves were added. What does a gate do to what it lets through?",
                 "product = bent + up"),
         mistake("the gate left out", "Only one half is used; the other changes nothing.", "product = bent",
                 "product = up", "product = F.silu(up)", "product = opened"),
-        mistake("the gate used twice", "The same half stands on both sides of the product. Where is the other matrix?",
+        mistake("the gate used twice", "The same half is on both sides of the product. Where is the other matrix?",
                 "up = gate", "product = bent * gate"),
         mistake("a product of matrices instead of entries", "The halves were multiplied as matrices: tokens were "
                 "mixed. Which product keeps every token to itself?", "product = (bent @ up.mT) @ up"),

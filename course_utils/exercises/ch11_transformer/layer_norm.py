@@ -37,7 +37,7 @@ def _rows(mean: float, spread: float, d: int = 6, dtype: str = "float64", batch:
 EXERCISE = exercise(
     layer_norm,
     right=RIGHT,
-    asks="Norm each row over its last axis, then multiply by the gain and add the bias.",
+    asks="Normalise each row over its last axis, then multiply by the gain and add the bias.",
     minutes=10,
     difficulty=2,
     importance=5,
@@ -71,8 +71,8 @@ EXERCISE = exercise(
                 "variance = (x.square().mean(-1, keepdim=True) - mean.square()).clamp_min(0)"),
         mistake("the mean not subtracted", "The rows keep their mean. Which two steps make mean 0 and spread 1?",
                 "centred = x"),
-        mistake("spread measured from zero", "The mean was subtracted, but the spread is that of the numbers before. "
-                "From where is a spread measured?", "variance = x.square().mean(-1, keepdim=True)"),
+        mistake("spread measured from zero", "The mean was subtracted, but the spread is that of the numbers before "
+                "subtraction. From where is a spread measured?", "variance = x.square().mean(-1, keepdim=True)"),
         mistake("the mean subtracted after the division", "The divided row still has a mean, or the mean was "
                 "subtracted unscaled. What comes first?", "normed = x / spread - mean", "normed = x / spread"),
         over_another_axis("mean = x.mean({}, keepdim=True)",
@@ -98,7 +98,7 @@ EXERCISE = exercise(
         mistake("the bias subtracted", "The bias has the wrong sign. Which way does it shift?",
                 "out = stretched - bias"),
         mistake("statistics cut off from the gradient", "The values are right, but mean or spread count as constants, "
-                "so the gradient is another one. Do they depend on x?",
+                "so the gradient is wrong. Do they depend on x?",
                 "mean = x.mean(-1, keepdim=True).detach()", "spread = (variance + room).sqrt().detach()",
                 "mean = x.mean(-1, keepdim=True).detach()\nspread = (variance + room).sqrt().detach()"),
         in_float32(layer_norm, "normed = (centred.float() / spread.float()).to(x.dtype)",
@@ -108,7 +108,7 @@ EXERCISE = exercise(
     ),
     hints=(
         "Each row is on its own. Which two numbers describe where it lies and how wide it is?",
-        "`keepdim=True` lets a row's number stand beside the row. Subtract first, then measure the spread of what is "
+        "`keepdim=True` keeps a row's number lined up with the row. Subtract first, then measure the spread of what is "
         "left.",
         "The variance is the mean of the squares after the subtraction; eps goes to it before the root.",
         "What is divided has mean 0 and spread 1. The gain multiplies it, feature by feature; then comes the bias.",

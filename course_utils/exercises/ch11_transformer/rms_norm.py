@@ -68,7 +68,8 @@ EXERCISE = exercise(
                 "the square of 0.0001 is 0 there: such rows come out as zeros or much too small. In which dtype should "
                 "the squares be made?", "wide = x", "variance = x.square().mean(-1, keepdim=True)",
                 "variance = x.square().mean(-1, keepdim=True).to(wide.dtype)"),
-        mistake("float32 comes back", "The result has another dtype than x: what was widened must be narrowed again. "
+        mistake("float32 comes back", "The result has a different dtype from x: what was "
+            "widened must be narrowed again. "
                 "When is the last moment for it?", "out = stretched"),
         mistake("narrowed to float16, whatever x was", "Every row was cast to one dtype. Which one does the caller "
                 "expect back?", "out = stretched.half()", "out = stretched.float()", "out = stretched.bfloat16()"),
@@ -87,7 +88,7 @@ EXERCISE = exercise(
         mistake("the gain before the norm", "The features were stretched before the norm, so the gain counts in the "
                 "row's size. When does the gain act?", "centred = wide * gain\nstretched = normed"),
         mistake("the size cut off from the gradient", "The values are right, but the row's size counts as a constant, "
-                "so the gradient is another one. Does it depend on x?", "spread = (variance + room).sqrt().detach()"),
+                "so the gradient is wrong. Does it depend on x?", "spread = (variance + room).sqrt().detach()"),
         *eps("1e-6"),
         *SPREAD,
     ),

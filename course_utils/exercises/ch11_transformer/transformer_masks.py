@@ -73,7 +73,7 @@ def _unlike(args: tuple[Any, ...], got: Any) -> str | None:
 EXERCISE = exercise(
     transformer_masks,
     right=RIGHT,
-    asks="Make the masks of the encoder, of the decoder, and of the decoder's look at the encoder.",
+    asks="Make the masks for the encoder, for the decoder, and for cross-attention.",
     minutes=12,
     difficulty=2,
     importance=5,
@@ -96,7 +96,8 @@ EXERCISE = exercise(
                 *_each("{}.float()"), *_each("{}.long()"), _each("{}.int()")[0],
                 "hide = lambda mask: torch.zeros(mask.shape).masked_fill(~mask, -torch.inf)\n"
                 "return hide(encoder), hide(decoder), hide(cross)"),
-        mistake("inverted", "True and False are exchanged: True marks what is hidden. Some libraries mean it so; here, "
+        mistake("inverted", "True and False are exchanged: True marks what is hidden. Some libraries use that "
+            "convention; here, "
                 "as in torch's SDPA, what does True allow?", *_each("~{}"),
                 "read = source == pad_id\nwritten = target == pad_id", "read = source == pad_id",
                 "written = target == pad_id"),
@@ -108,7 +109,7 @@ EXERCISE = exercise(
         })),
         mistake("the decoder not causal", "The decoder's mask hides padding alone, and is the same for all queries. "
                 "What may a token not see besides?", "decoder = keys"),
-        mistake("the encoder causal", "In the encoder a token sees only what stands before it. The source is read "
+        mistake("the encoder causal", "In the encoder a token sees only what comes before it. The source is read "
                 "whole before anything is written: what is there to hide?",
                 "encoder = read[:, None, None, :] & torch.ones(2 * [source.shape[1]], dtype=torch.bool).tril()",
                 "encoder = read[:, None, None, :] & torch.ones(2 * [source.shape[1]], dtype=torch.bool).tril()\n"
@@ -116,7 +117,8 @@ EXERCISE = exercise(
         mistake("the cross mask causal", "The decoder sees more of the source with every token that it writes. Where "
                 "does the past of a target token lie in another language?",
                 "cross = encoder & torch.ones(target.shape[1], source.shape[1], dtype=torch.bool).tril()"),
-        mistake("the cross mask made of the target", "The mask of the look at the encoder has a place for each target "
+        mistake("the cross mask made from the "
+            "target", "The mask of the look at the encoder has a place for each target "
                 "token, or hides where the target is padding. Whose keys are asked there?",
                 "cross = keys", "cross = decoder", "cross = encoder & written[:, None, :, None]"),
         mistake("queries masked too", "Queries that are padding see nothing. Their results are thrown away later; a "
@@ -133,8 +135,8 @@ EXERCISE = exercise(
                 "encoder = read[:, None, :, None]", "keys = written[:, None, :, None]",
                 "cross = read[:, None, :, None]",
                 "encoder = read[:, None, :, None]\nkeys = written[:, None, :, None]\ncross = read[:, None, :, None]"),
-        mistake("padding taken from lengths", "Tokens were counted, and the first so many called real: that holds only "
-                "where padding stands on the right. Which tokens are padding here?",
+        mistake("padding taken from lengths", "Tokens were counted, and that many of the first positions called real: "
+                "that is right only where padding is on the right. Which tokens are padding here?",
                 *(line.format(*one) for line in (_LENGTHS, _UP_TO) for one in _TWO),
                 *("\n".join(line.format(*one) for one in _TWO) for line in (_LENGTHS, _UP_TO))),
         mistake("padding always 0", "Padding was recognised by the number 0. Which number is it called with?",
@@ -152,11 +154,11 @@ EXERCISE = exercise(
         mistake("one condition enough", "In the decoder a key is seen when it is not padding or when it lies in the "
                 "past. Does one of the two suffice?", "decoder = keys | past"),
         mistake("empty rows filled", "A row of padding alone was given keys to see. An empty row is a legal mask: the "
-                "softmax has to bear it. What may be seen there?", *_each("{0} | ~{0}.any(-1, keepdim=True)")[1:],
+                "softmax has to cope with it. What may be seen there?", *_each("{0} | ~{0}.any(-1, keepdim=True)")[1:],
                 "masks = [mask | ~mask.any(-1, keepdim=True) for mask in (encoder, decoder, cross)]\n"
                 "return tuple(masks)",
                 "decoder = keys & past | (j == i)", "decoder = keys & past | (j == 0)"),
-        mistake("source and target exchanged", "The encoder's mask was made of the target, or the decoder's of the "
+        mistake("source and target exchanged", "The encoder's mask was made from the target, or the decoder's from the "
                 "source. Which of them does the encoder read?", "read = target != pad_id\nwritten = source != pad_id",
                 "read = target != pad_id", "written = source != pad_id",
                 "decoder = read[:, None, None, :] & torch.ones(2 * [source.shape[1]], dtype=torch.bool).tril()"),
@@ -164,13 +166,13 @@ EXERCISE = exercise(
                 "cross.", "return encoder, cross, decoder", "return decoder, encoder, cross",
                 "return decoder, cross, encoder"),
         mistake("axes missing", "A mask lacks the axes of heads or queries, so it is laid over the scores' wrong axes. "
-                "Scores have the axes (B, H, L, S): where do the 1s stand?",
+                "Scores have the axes (B, H, L, S): where do the 1s go?",
                 "encoder = read\ncross = read", "encoder = read[:, None, :]\ncross = read[:, None, :]",
                 "encoder = read[:, None, :]\ndecoder = written[:, None, :] & past\ncross = read[:, None, :]",
                 "decoder = written[:, None, :] & past", "encoder = read", "cross = read",
                 "encoder = read[:, None, :]", "cross = read[:, None, :]"),
         mistake("axes spread out", "A mask has a row for each query where one row serves all, or a size where 1 would "
-                "do. It means the same, but takes L times the room. Which axes does it depend on?",
+                "do. It means the same, but takes L times the memory. Which axes does it depend on?",
                 "encoder = read[:, None, None, :].expand(-1, 1, source.shape[1], -1)",
                 "cross = read[:, None, None, :].expand(-1, 1, target.shape[1], -1)",
                 "encoder = read[:, None, None, :].expand(-1, 1, source.shape[1], -1)\n"
@@ -180,7 +182,7 @@ EXERCISE = exercise(
     hints=(
         "For each of the three: who asks, and whose keys are asked? Padding matters only among the keys.",
         "`tokens != pad_id` has the axes (B, keys). Scores have (B, H, L, S): where do two axes of size 1 go?",
-        "Only the decoder's own mask knows of a future: combine its padding with a causal table by `&`.",
+        "Only the decoder's own mask knows of a future: combine its padding with a causal table using `&`.",
         "The third mask is asked by target tokens, but its keys are those of the encoder.",
     ),
 )

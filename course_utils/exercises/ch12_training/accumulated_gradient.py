@@ -75,7 +75,7 @@ def _made(
     width: int = 4,
     late: bool = False,
 ) -> Make:
-    """Return a maker: micro-batches of so many tokens, three parameters, of which the last has no part."""
+    """Return a maker: micro-batches of the given sizes, three parameters, of which the last has no part."""
 
     def make(g: torch.Generator) -> tuple[Any, ...]:
         shapes = ((width, 3), (3,), (2, 5))
@@ -175,22 +175,22 @@ EXERCISE = exercise(
              says="A parameter has a `.grad` after the call, and had none before. Who else may be adding up gradients "
                   "there?"),
         case("the parameters afterwards", _made((3, 2)), run=_parameters,
-             says="The call changed the parameters themselves. Asked for is their gradient."),
-        case("what hangs on the result", _made((3, 2, 4)), run=_graphs,
+             says="The call changed the parameters themselves. Return their gradient only."),
+        case("what the result still holds", _made((3, 2, 4)), run=_graphs,
              says="A gradient that came back is still part of a graph, or is the `.grad` of a parameter."),
         case("what autograd holds at once", _made((6,) * 12), run=_grows,
              says="The values are right, but the more micro-batches there are, the more autograd holds at once."),
     ),
     mistakes=(
         mistake("mean of the micro-batches' means", "Each micro-batch weighs the same, so a token of a short one "
-                "weighs more. The mean is over all tokens: when can you divide at the earliest?",
+                "weighs more. The mean is over all tokens: what is the earliest point at which you can divide?",
                 "found = [torch.zeros_like(one) if part is None else part / max(number, 1) "
                 "for one, part in zip(parameters, parts)]\ndivisor = max(len(micro_batches), 1)",
                 "total = total / number\n"
                 "parts = torch.autograd.grad(total, parameters, allow_unused=True)\n"
                 "divisor = max(len(micro_batches), 1)"),
-        mistake("sum of the micro-batches' means", "The means of the micro-batches were added up. Four parts give four "
-                "times the gradient then.",
+        mistake("sum of the micro-batches' means", "The means of the micro-batches were added up. Four parts then give "
+                "four times the gradient.",
                 "found = [torch.zeros_like(one) if part is None else part / max(number, 1) "
                 "for one, part in zip(parameters, parts)]\ndivisor = 1",
                 "total = total / max(number, 1)\n"
@@ -216,7 +216,7 @@ EXERCISE = exercise(
         mistake("stale gradients", "`.grad` still held the gradient of an earlier step, and this one was added to it. "
                 "Who clears it, and who may still need it?", _PLAIN),
         mistake("`.grad` not left as it was", "The gradient came right, but a parameter's `.grad` is not what it was "
-                "before. Can the gradients be had without it, or it be put back?", _EMPTIED, _WIPED,
+                "before. Can you get the gradients without it, or put it back?", _EMPTIED, _WIPED,
                 "for one, part in zip(parameters, sums):\n    one.grad = part / max(tokens, 1)\n"
                 "gradients = [one.grad.clone() for one in parameters]",
                 "for one in parameters:\n    one.grad = None\nsums = [torch.zeros_like(one) for one in parameters]"),
@@ -233,15 +233,15 @@ EXERCISE = exercise(
                 "scale = 1 / tokens\ngradients = [one * scale for one in sums]"),
         mistake("all graphs held", "The values are right, but the graphs of all micro-batches are held at once: that "
                 "is the memory of the large batch. When can the first one go?", _HELD),
-        mistake("a graph left in the result", "The gradients still hang on a graph of their own, which holds "
-                "everything they came from. Who asked for second derivatives?",
+        mistake("a graph left in the result", "The gradients are still attached to a graph, which holds everything "
+                "they came from. Who asked for second derivatives?",
                 "parts = torch.autograd.grad(total, parameters, allow_unused=True, create_graph=True)",
                 "gradients = [(one / divisor).requires_grad_() for one in sums]"),
         mistake("loss called more than once", "`loss` was called more often than there are micro-batches: each call is "
                 "a whole forward pass.", "number = loss(micro)[1]\ntokens += number",
                 "divisor = max(sum(loss(micro)[1] for micro in micro_batches), 1)"),
-        mistake("the parameters changed", "The parameters were moved along. Asked for is the gradient; the step is the "
-                "optimizer's.", "with torch.no_grad():\n    for one, part in zip(parameters, sums):\n"
+        mistake("the parameters changed", "The parameters were moved. Return the gradient; the step is the optimizer's "
+                "job.", "with torch.no_grad():\n    for one, part in zip(parameters, sums):\n"
                 "        one.sub_(0.1 * part / max(tokens, 1))\ngradients = [one / divisor for one in sums]"),
         mistake("the sign", "The gradient points the other way: this is the direction of the step, not the gradient.",
                 "gradients = [-one / divisor for one in sums]"),
@@ -250,11 +250,11 @@ EXERCISE = exercise(
                 "return sum(one.sum() for one in gradients)"),
         mistake("in another order", "The gradients came in another order than the parameters.",
                 "return gradients[::-1]"),
-        mistake("the number of tokens returned too", "More came back than the gradients. One tensor for each "
-                "parameter is asked for.",
+        mistake("the number of tokens returned too", "More came back than the gradients. Return one tensor for each "
+                "parameter.",
                 "return gradients, tokens", "return [*gradients, tokens]"),
-        mistake("another dtype", "The gradients must keep the dtype of their parameters: with low precision, what they "
-                "are added up in decides.", "sums = [torch.zeros(one.shape) for one in parameters]",
+        mistake("another dtype", "The gradients must keep the dtype of their parameters: with low precision, the dtype "
+                "in which they are added up decides.", "sums = [torch.zeros(one.shape) for one in parameters]",
                 "return [one.float() for one in gradients]", "return [one.double() for one in gradients]"),
         mistake("clipped", "The gradients were clipped, or brought to one length. That comes after they are added up, "
                 "and is not asked for.", "gradients = [one / one.norm().clamp(min=1e-12) for one in sums]",
@@ -267,6 +267,7 @@ EXERCISE = exercise(
         "count the tokens. Divide when the loop is over.",
         "`torch.autograd.grad` leaves `.grad` alone. With `allow_unused=True` it gives None for a parameter that takes "
         "no part.",
-        "Start with a tensor of zeros for each parameter; then what has no part, or no tokens, is zero by itself.",
+        "Start with a tensor of zeros for each parameter; then whatever has no part, or no tokens, is zero "
+        "automatically.",
     ),
 )

@@ -73,7 +73,7 @@ EXERCISE = exercise(
         mistake("shifted along the batch", "Sequences were shifted, not tokens. Which axis runs along a sequence?",
                 "guesses = logits[:-1]\ntarget = tokens[1:]"),
         mistake("shifted after flattening", "The last token of a sequence is made to predict the first of the next "
-                "one. In which order are two things done: cut off, flatten?",
+                "one. What comes first, cutting off or flattening?",
                 "guesses = logits.flatten(0, 1)[:-1].unsqueeze(0)\ntarget = tokens.flatten()[1:].unsqueeze(0)"),
         mistake("a target left out", "One target of each sequence does not count, the first or the last. A sequence of "
                 "T tokens has T - 1 targets.", "guesses = logits[:, 1:-1]\ntarget = tokens[:, 2:]",
@@ -97,8 +97,8 @@ EXERCISE = exercise(
         "Write the tokens of one sequence in a row and the logits below them. Draw an arrow from each position to the "
         "token that it must predict. Which position has no arrow, and which token?",
         "Cut the last position off the logits and the first off the tokens. From there on, nothing is shifted.",
-        "`log_softmax`, then `gather` the entry of each target. An index must be a class, so padding needs another one "
+        "`log_softmax`, then `gather` the entry of each target. An index must be a class, so padding needs a valid one "
         "first: its loss is thrown away anyway.",
-        "Set the losses at padding to 0, add up, and divide by how many targets are left, but by 1 at least.",
+        "Set the losses at padding to 0, add up, and divide by how many targets are left, but at least by 1.",
     ),
 )

@@ -78,7 +78,7 @@ EXERCISE = exercise(
     mistakes=(
         mistake("6 forgotten", "Parameters times tokens make the budget itself. How many operations does a parameter "
                 "take for each token, forward and backward?", "per_pair = 1"),
-        mistake("another number of operations", "Parameters times tokens is another share of the budget than agreed. "
+        mistake("another number of operations", "Parameters times tokens is not the agreed share of the budget. "
                 "In training, 6 operations for each parameter and token.", "per_pair = 2", "per_pair = 3",
                 "per_pair = 4", "per_pair = 8", "pairs = flops * per_pair", matches=_another_count),
         mistake("exponents swapped", "α was used where β belongs. If parameters help faster than tokens, does a larger "
@@ -93,10 +93,10 @@ EXERCISE = exercise(
                 "from_size = B / num_parameters**alpha\nfrom_data = A / num_tokens**beta"),
         mistake("terms made equal", "What parameters and tokens leave over was made equal. At the minimum it is their "
                 "slopes that balance: what does the derivative of A / N^α bring down?", "ratio = A / B"),
-        mistake("the ratio upside down", "Parameters and tokens were balanced the wrong way round: the more "
-                "parameters cost, the fewer there are. Which of the two slopes stands above the line?",
+        mistake("the ratio upside down", "Parameters and tokens were balanced the wrong way round: the more parameters "
+                "cost, the fewer there are. Which of the two slopes goes in the numerator?",
                 "ratio = (beta * B) / (alpha * A)", "num_parameters = pairs**share / balance"),
-        mistake("A and B exchanged", "The constants changed places. Which of the two belongs to the parameters?",
+        mistake("A and B exchanged", "The constants have changed places. Which of the two belongs to the parameters?",
                 "ratio = (alpha * B) / (beta * A)", "ratio = B / A"),
         mistake("the root of the ratio forgotten", "The balance of the two slopes says what N^α / D^β is, not what N "
                 "is. Which root is still to be taken?", "power = 1", "power = alpha + beta", "power = 1 / alpha",
@@ -139,8 +139,9 @@ EXERCISE = exercise(
     hints=(
         "Of N and D only one is free: put D = flops / (6 N) into the law. Which curve of N is left?",
         "At its minimum the slope is zero: a little more for parameters gains as much as it loses on tokens. Take the "
-        "derivative by log N; each term brings its exponent down.",
+        "derivative with respect to log N; each term brings its exponent down.",
         "That gives α A / N^α = β B / D^β. Bring all powers of N to one side and take the root.",
-        "Or search: along log N the curve has one valley, so thirds of an interval close in on it in a hundred steps.",
+        "Or search: along log N the curve has one valley, so repeatedly dropping a third of an interval closes in on "
+        "it in a hundred steps.",
     ),
 )

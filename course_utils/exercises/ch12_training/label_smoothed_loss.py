@@ -101,7 +101,7 @@ EXERCISE = exercise(
         _case("smoothing=0.4, padding is token 3", 0.4, (4, 5, 6), (3, 5, 2, 4), pad_id=3),
         case("padding is -100, at the front and inside", _no_classes, gradient="equal"),
         _case("padding inside the sequences", 0.2, (3, 8, 5), (8, 6, 7), pad_id=2, inside=True),
-        _case("smoothing=1: all classes alike", 1.0, (2, 4, 5), (3, 4), gradient="equal"),
+        _case("smoothing=1: all classes equal", 1.0, (2, 4, 5), (3, 4), gradient="equal"),
         _case("smoothing=1, a whole number", 1, (3, 4, 5), (2, 1, 3)),
         _case("a sequence of padding alone", 0.1, (3, 5, 6), (0, 5, 3)),
         _case("every size is 4", 0.1, (4, 4, 4), (2, 4, 3, 4)),
@@ -123,7 +123,7 @@ EXERCISE = exercise(
                 "share = 0.0"),
         mistake("smoothing the wrong way round", "The right class gets the small share. What is left at smoothing = 0?",
                 "share = 1 - smoothing"),
-        mistake("a smoothing of one's own", "The share is a fixed number. Which argument says it?", "share = 0.1"),
+        mistake("a smoothing of one's own", "The share is a fixed number. Which argument gives it?", "share = 0.1"),
         mistake("spread over the other classes", "The smoothed part leaves out the right class and is divided by V - "
                 "1. Here it goes to all V classes alike, the right one too.",
                 "spread = (logs.sum(-1) - right) / max(logs.shape[-1] - 1, 1)",
@@ -142,11 +142,11 @@ EXERCISE = exercise(
                 "spread = ((logs * (torch.arange(logs.shape[-1]) != pad_id).to(logs.dtype)).sum(-1) - right) / "
                 "max(logs.shape[-1] - 2, 1)"),
         mistake("the smoothed part at padding", "At padding the right class is left out, but the smoothed part is not. "
-                "Which positions say nothing at all?",
+                "Which positions should contribute nothing at all?",
                 "kept = -(1 - share) * right.masked_fill(~counts, 0.0) - share * spread",
                 "loss = (-(1 - share) * right * counts).sum() / number - share * spread.mean()"),
-        mistake("the probability smoothed", "The model's probability was smoothed, and then its logarithm taken. What "
-                "is smoothed is the target: whose logarithms does it weigh?",
+        mistake("the probability smoothed", "The model's probability was smoothed, and then its logarithm taken. The "
+                "target is what should be smoothed: of what does it weight the logarithms?",
                 "losses = -((1 - share) * right.exp() + share / logs.shape[-1]).log()",
                 "mixed = (1 - share) * guesses.softmax(-1) + share / guesses.shape[-1]\nlogs = mixed.log()\n"
                 "spread = right"),
@@ -190,6 +190,6 @@ EXERCISE = exercise(
         "gets in addition, and what all classes get alike.",
         "The first part is the usual loss, times what is left for it. The second needs no index: an average over the "
         "classes.",
-        "At padding neither part counts. Then add up and divide by the number of targets that do, but by 1 at least.",
+        "At padding neither part counts. Then add up and divide by the number of targets that do, but at least by 1.",
     ),
 )

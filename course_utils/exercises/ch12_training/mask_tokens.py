@@ -217,7 +217,7 @@ _ALONE = "Each token is selected by a draw of its own, whatever happens to the o
 EXERCISE = exercise(
     mask_tokens,
     right=RIGHT,
-    asks="Select 15 % of the tokens; hide 8 in 10 of them, replace 1 in 10, keep 1 in 10.",
+    asks="Select 15% of the tokens; hide 8 in 10 of them, replace 1 in 10, keep 1 in 10.",
     minutes=15,
     difficulty=3,
     importance=4,
@@ -227,7 +227,7 @@ EXERCISE = exercise(
         _case("each token of a row by itself", _along_rows, _ALONE, tokens=_tokens(length=2 * _LENGTH)),
         _case("each token of a column by itself", _along_columns, _ALONE,
               tokens=_tokens(rows=30, length=200)),
-        _case("15 % are selected", _selected, "The share of selected tokens is not 15 %. What is it drawn from, and "
+        _case("15% are selected", _selected, "The share of selected tokens is not 15%. What is it drawn from, and "
               "which tokens have a label?", tokens=_tokens(length=3 * _LENGTH), tolerance=0.07),
         _case("labels and the rest", _consistent, "A label is not the token that was there, or a token changed that "
               "was not selected.", tolerance=0.1),
@@ -238,13 +238,14 @@ EXERCISE = exercise(
         _case("three ends", _kinds, _SHARES),
         _case("8 in 10, 1 in 10, 1 in 10", _fates, _SHARES, tokens=_tokens(length=3 * _LENGTH), room=0.03),
         _case("special tokens 0 to 3", _selected_of_others, "A special token was selected, or fewer of the others "
-              "were than 15 %.", special=(3, 0, 2, 950, 1), tokens=_tokens(0, 6), room=0.03),
+              "were than 15%.", special=(3, 0, 2, 950, 1), tokens=_tokens(0, 6), room=0.03),
         _case("each replacement by itself", _one_for_all, "All replaced tokens became the same one.",
               tokens=_tokens(rows=20)),
         _case("draws from three ids", _of_three, "The ids that replace a token are not drawn from 0 to vocab_size - 1, "
               "each as often as any other. Which are too rare?", vocab_size=3, mask_id=3,
               tokens=lambda g: torch.ones(_ROWS, 2 * _LENGTH, dtype=torch.long)),
-        _case("draws beyond the vocabulary", _beyond, "An id came up that is none: they go from 0 to vocab_size - 1.",
+        _case("draws beyond the vocabulary", _beyond, "An id came up that does not exist: ids go from 0 to vocab_size "
+            "- 1.",
               vocab_size=3, mask_id=4, tokens=_tokens(0, 3)),
         _case("draws of special ids", _drawn_special, "Special ids should be drawn like any other to replace a token.",
               special=tuple(range(8)), vocab_size=10, mask_id=8,
@@ -252,14 +253,15 @@ EXERCISE = exercise(
         _case("draws of the token itself", _itself, "A token may be replaced by itself: the draw is from all ids.",
               vocab_size=2, mask_id=2, tokens=lambda g: torch.zeros(_ROWS, 2 * _LENGTH, dtype=torch.long), room=0.08),
         case("the number selected in 150 calls", _plain(_tokens(0, 6, 2, 10), []), run=_totals,
-             says="The number of selected tokens varies less, or more, than it would if each were drawn by itself."),
+             says="The number of selected tokens varies less, or more, than it would if each were drawn "
+            "independently."),
         case("the same seed, and the next draw", _plain(_tokens(0, 7, 12, 11), [0]), run=_repeated,
-             says="The generator alone should decide: the same seed gives the same result, and the next call another "
-                  "one."),
+             says="The generator alone should decide: the same seed gives the same result, and the next call a "
+                  "different one."),
         case("one token that is special", lambda g: (torch.tensor([[4]]), 7, 9, [4], g)),
         case("special tokens, non-contiguous", _plain(lambda g: strided(_tokens(0, 4, 3, 5)(g)), [0, 1, 2, 3])),
         case("no tokens", _plain(_tokens(0, 9, 2, 3), []), run=_empty,
-             says="From no tokens come no inputs and no labels."),
+             says="With no tokens there are no inputs and no labels."),
     ),
     mistakes=(
         mistake("global randomness", "The draws do not come from the generator that was given: the same seed gives "
@@ -267,8 +269,8 @@ EXERCISE = exercise(
                 "chance = torch.rand(tokens.shape)", "fate = torch.rand(tokens.shape)",
                 "drawn = torch.randint(vocab_size, tokens.shape)",
                 detects=lambda trace: trace.used_global_random),
-        mistake("a generator of one's own", "Every call gives the same, whatever generator it is given, or starts it "
-                "anew. Who should decide what is drawn?",
+        mistake("a generator of one's own", "Every call gives the same result whatever generator it is given, or "
+                "restarts that generator. Who should decide what is drawn?",
                 "generator = torch.Generator().manual_seed(0)\nchance = torch.rand(tokens.shape, generator=generator)",
                 "generator = generator.manual_seed(0)\nchance = torch.rand(tokens.shape, generator=generator)",
                 "generator.seed()\nchance = torch.rand(tokens.shape, generator=generator)"),
@@ -287,7 +289,7 @@ EXERCISE = exercise(
                 "replaced = (chance < share) & (fate >= to_mask) & (fate < to_other)",
                 "hidden = (chance < share) & (fate < to_mask)\n"
                 "replaced = (chance < share) & (fate >= to_mask) & (fate < to_other)"),
-        mistake("another share selected", "The share of selected tokens is not 15 %. Is it drawn once for each token?",
+        mistake("another share selected", "The share of selected tokens is not 15%. Is it drawn once for each token?",
                 "share = 0.1", "share = 0.2", "share = 0.85", "share = 0.12", "share = 0.3", "share = 0.8",
                 "chance = torch.randn(tokens.shape, generator=generator)"),
         mistake("labels everywhere", "Every token has a label, so the model is mostly asked for what it can read. "
@@ -301,21 +303,21 @@ EXERCISE = exercise(
                 "labels = tokens.masked_fill(~(hidden | replaced), -100)"),
         mistake("labels where nothing was selected", "The labels are where nothing was selected. Which of the two does "
                 "`masked_fill` fill?", "labels = tokens.masked_fill(selected, -100)"),
-        mistake("inputs for labels", "A label is what stands in the input, not the token that was there before.",
+        mistake("inputs for labels", "A label is the token in the input, not the one that was there before.",
                 "labels = inputs.masked_fill(~selected, -100)"),
         mistake("another label where nothing is asked", "Where nothing was selected, the label must be -100: that is "
                 "what torch's loss leaves out.", "labels = tokens.masked_fill(~selected, 0)",
                 "labels = tokens.masked_fill(~selected, -1)", "labels = tokens.masked_fill(~selected, mask_id)",
                 "labels = tokens * selected"),
-        mistake("a tenth of the rest", "Two draws follow each other: what is not hidden is drawn for again, and then a "
-                "tenth is a tenth of what was left. How large a part of the rest is a tenth of all?",
+        mistake("a tenth of the rest", "Two draws follow each other: a second draw is made for what was not hidden, so "
+                "a tenth is a tenth of what was left. How large a part of the rest is a tenth of all?",
                 "again = torch.rand(tokens.shape, generator=generator)\n"
                 "replaced = selected & ~hidden & (again < 0.1)"),
         mistake("everything hidden", "All selected tokens became [MASK]. At test time there is none: what do the other "
                 "two tenths teach?", "to_mask = 1.0", "fate = chance", "to_mask = 1.0\nto_other = 1.0"),
-        mistake("nothing replaced", "No selected token was replaced by a random one, or none was hidden. What becomes "
-                "of ten of them?", "to_other = 0.8", "to_mask = 0.0\nto_other = 0.1", "inputs = covered"),
-        mistake("nothing left as it is", "No selected token stays as it is. What becomes of ten of them?",
+        mistake("nothing replaced", "No selected token was replaced by a random one, or none was hidden. What should "
+                "happen to ten of them?", "to_other = 0.8", "to_mask = 0.0\nto_other = 0.1", "inputs = covered"),
+        mistake("nothing left as it is", "No selected token stays as it is. What should happen to ten of them?",
                 "to_other = 1.0", "to_mask = 0.9\nto_other = 1.0",
                 "hidden = selected\ninputs = torch.where(selected & (fate > 0.9), drawn, covered)"),
         mistake("other shares of the selected", "The three shares among the selected are not 8, 1 and 1 tenths. Which "
@@ -323,8 +325,8 @@ EXERCISE = exercise(
                 "to_mask = 0.5", "to_mask = 0.1\nto_other = 0.2", "to_mask = 0.7", "to_mask = 0.1\nto_other = 0.9",
                 "to_mask = 0.15\nto_other = 0.25", "again = torch.rand(tokens.shape, generator=generator)\n"
                 "replaced = selected & (again < 0.1)"),
-        mistake("shares of all tokens", "8 in 10 of all tokens were hidden, or changed, also such as were not "
-                "selected. Of which tokens are the shares?", "hidden = fate < to_mask",
+        mistake("shares of all tokens", "8 in 10 of all tokens were hidden, or changed, even tokens that were not "
+                "selected. Which tokens are the shares taken of?", "hidden = fate < to_mask",
                 "replaced = (fate >= to_mask) & (fate < to_other)", "hidden = fate < to_mask\n"
                 "replaced = (fate >= to_mask) & (fate < to_other)"),
         mistake("one draw a row", "All tokens of a sequence are selected together, or all those of a position. How "
@@ -336,14 +338,15 @@ EXERCISE = exercise(
                 "fate = torch.rand(tokens.shape[0], 1, generator=generator).expand(tokens.shape)",
                 "fate = torch.rand(1, generator=generator).expand(tokens.shape)"),
         mistake("a fixed number a row", "Every row has the same number of selected tokens, or every batch. Each token "
-                "is drawn for by itself: then how many are selected?",
+                "has a draw of its own: how many are selected then?",
                 "order = torch.rand(tokens.shape, generator=generator).argsort(1).argsort(1)\n"
                 "chance = order / tokens.shape[1]",
                 "order = torch.randperm(tokens.numel(), generator=generator).view(tokens.shape)\n"
                 "chance = order / max(tokens.numel(), 1)"),
         mistake("one replacement for all", "All replaced tokens became the same one. How many ids must be drawn?",
                 "drawn = torch.randint(vocab_size, (1,), generator=generator).expand(tokens.shape)"),
-        mistake("drawn from some ids only", "Some ids are never drawn, or one that is none. A replacement may be any "
+        mistake("drawn from some ids only", "Some ids are never drawn, or one that does not exist is "
+            "drawn. A replacement may be any "
                 "of 0 to vocab_size - 1.", "drawn = torch.randint(1, vocab_size, tokens.shape, generator=generator)",
                 "drawn = torch.randint(vocab_size - 1, tokens.shape, generator=generator)",
                 "drawn = torch.randint(vocab_size + 1, tokens.shape, generator=generator)"),
@@ -351,7 +354,7 @@ EXERCISE = exercise(
                 "vocabulary.", "order = torch.randperm(tokens.numel(), generator=generator)\n"
                 "drawn = tokens.flatten()[order].view(tokens.shape)", "drawn = tokens.roll(1, 1)"),
         mistake("never replaced by a special id", "Special ids are never drawn. The draw is from all ids, as in the "
-                "paper: it is so seldom that nobody minds.",
+                "paper: it happens so rarely that nobody minds.",
                 "usual = torch.tensor([i for i in range(vocab_size) if i not in special] or [0])\n"
                 "drawn = usual[torch.randint(len(usual), tokens.shape, generator=generator)]"),
         mistake("never replaced by itself", "A replacement is never the token itself. The draw is from all ids, and "
@@ -369,13 +372,15 @@ EXERCISE = exercise(
                 "itself there.", "return inputs, selected", "labels = selected.long()"),
         mistake("only the inputs", "One result came back. What is the model compared with?", "return inputs",
                 "return labels"),
-        mistake("not long", "Ids are long, in the inputs and in the labels.", "return inputs.int(), labels.int()",
+        mistake("not long", "Ids have the dtype long, in the inputs and in the "
+            "labels.", "return inputs.int(), labels.int()",
                 "return inputs.double(), labels.double()", "return inputs, labels.float()",
                 "return inputs.float(), labels.float()"),
     ),
     hints=(
-        "Two questions, two draws for each token: is it selected, and if it is, what becomes of it?",
-        "A number between 0 and 1 is below 0.15 in 15 of 100 cases. `torch.rand` takes a shape and a `generator`. "
+        "Two questions, two draws for each token: is it selected, and if it is, what happens to it?",
+        "A random number between 0 and 1 is below 0.15 in 15 of 100 "
+        "cases. `torch.rand` takes a shape and a `generator`. "
         "`torch.isin` says which tokens are in a list.",
         "The labels need only the first draw: the token where it is selected, -100 elsewhere.",
         "Cut the second draw at 0.8 and at 0.9. Draw an id for every token, and use it only where the second draw says "

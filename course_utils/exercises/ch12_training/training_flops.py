@@ -83,10 +83,10 @@ EXERCISE = exercise(
                 "d_ff and one back.", "feed_forward = d_model * d_ff", "feed_forward = 3 * d_model * d_ff",
                 "feed_forward = 2 * d_ff * d_ff", "feed_forward = d_model * d_ff + d_ff * d_ff", "feed_forward = 0",
                 "feed_forward = 4 * d_model * d_ff", "feed_forward = 2 * (d_model + d_ff)"),
-        mistake("d_ff taken for granted", "The inner width was taken as 4 · d_model. Which argument says it?",
+        mistake("d_ff taken for granted", "The inner width was taken as 4 · d_model. Which argument gives it?",
                 "feed_forward = 8 * d_model * d_model"),
         mistake("the layers forgotten", "The layers do not all count, or the output layer counts in each of them. "
-                "What is there once, and what once a layer?", "layers = layer", "output = num_layers * tokens * "
+                "What is there once, and what once per layer?", "layers = layer", "output = num_layers * tokens * "
                 "d_model * vocab_size", "layers = num_layers**2 * layer"),
         mistake("the batch left out", "The products of one sequence, or of one token, were counted. A step takes the "
                 "whole batch.", "tokens = num_tokens\npairs = num_tokens * num_tokens", "tokens = num_tokens",
@@ -112,8 +112,9 @@ EXERCISE = exercise(
         *flag("recompute", "is_recomputed",
               ignored="`recompute` changes nothing. What is done once more where activations were not kept?",
               turned="Recomputing came out as the cheaper setting. What does True mean?"),
-        mistake("the output layer recomputed", "The whole forward pass was counted again. Recomputed are the layers "
-                "alone: what comes after them is still there when the backward pass begins.", "repeated = forward"),
+        mistake("the output layer recomputed", "The whole forward pass was counted again. Only the layers are "
+                "recomputed: what comes after "
+                "them is still there when the backward pass begins.", "repeated = forward"),
         mistake("recomputed another number of times", "Every layer is computed once more, and its gradients are not "
                 "computed twice. How many forward passes of the layers are added?", "repeated = 2 * layers",
                 "repeated = layers // 2", "repeated = 3 * layers", "repeated = layer", "repeated = 3 * forward"),
@@ -131,7 +132,8 @@ EXERCISE = exercise(
         "Count one layer's forward pass first. A product of a vector and a matrix (m, n) has m · n multiply-adds.",
         "Two kinds of products: those with weights happen once for each token, those of attention once for each pair "
         "of tokens.",
-        "Scores and average each take d_model multiply-adds a pair, all heads together. How many pairs has a batch?",
+        "Scores and average each take d_model multiply-adds per pair, all heads together. How many pairs does a batch "
+        "have?",
         "Then: times the layers, plus the output layer, times three for both passes, and with `recompute` the layers' "
         "part once more. Each multiply-add is 2.",
     ),

@@ -73,17 +73,17 @@ EXERCISE = exercise(
         case("nothing trained", given(151, 0, 11, "adam", False)),
         case("nothing trained, mixed", given(157, 0, 13, "adam", True)),
         case("nothing at all", given(0, 0, 0, "adam", True)),
-        case("an optimizer that nobody knows", given(100, 100, 10, "lion", False), run=_error),
-        case("an optimizer that nobody knows, nothing trained", given(100, 0, 10, "Adam", True), run=_error),
+        case("an unknown optimizer", given(100, 100, 10, "lion", False), run=_error),
+        case("an unknown optimizer, nothing trained", given(100, 0, 10, "Adam", True), run=_error),
         case("Llama 7B with Adam", given(6_738_415_616, 6_738_415_616, 0, "adam", False)),
         case("Llama 7B with Adam, mixed", given(6_738_415_616, 6_738_415_616, 10**9, "adam", True)),
         case("Llama 7B, 4.2 million trained, mixed", given(6_738_415_616, 4_200_000, 0, "adam", True)),
     ),
     mistakes=(
         mistake("no master copy", "In mixed precision the updates are too small for numbers of 2 bytes. Where are the "
-                "weights kept that they are added to?", "master = 0"),
+                "weights that they are added to?", "master = 0"),
         mistake("a master copy without mixed precision", "A second copy of the weights was counted where all numbers "
-                "have 4 bytes anyway. What is it good for?", "master = 4 * copied", "master = 0 if is_mixed else 4 * "
+                "have 4 bytes anyway. What would it be for?", "master = 4 * copied", "master = 0 if is_mixed else 4 * "
                 "copied"),
         mistake("a master copy of frozen weights", "Frozen weights got a copy in 4 bytes. Nothing is ever added to "
                 "them: who needs it?", "copied = num_parameters"),
@@ -113,7 +113,7 @@ EXERCISE = exercise(
         mistake("frozen weights trained", "Frozen weights got gradients and states, as if they were trained. Which "
                 "number says how many are?", "num_trainable = num_parameters\nkept = states[optimizer]",
                 "gradients = size * num_parameters\nmoments = state_size * kept * num_parameters"),
-        mistake("states of frozen weights", "Frozen weights got states of the optimizer. What are they good for?",
+        mistake("states of frozen weights", "Frozen weights got optimizer states. What would they be for?",
                 "moments = state_size * kept * num_parameters"),
         mistake("only the trained weights", "The weights that are frozen take memory, too: the forward pass reads "
                 "them.", "weights = size * num_trainable"),
@@ -131,7 +131,7 @@ EXERCISE = exercise(
         mistake("the optimizer ignored", "The optimizer changes nothing. What does each of the three keep from step to "
                 "step?", "kept = 0", "kept = 1", "kept = 2", "moments = 0"),
         *flag("mixed", "is_mixed",
-              ignored="`mixed` changes nothing. How many bytes have weights, gradients and activations then?",
+              ignored="`mixed` changes nothing. How many bytes do weights, gradients and activations take then?",
               turned="Mixed precision came out as the setting with 4 bytes for everything. What does True mean?"),
         mistake("one number in both precisions", "`mixed` changed some of the sizes and not others. Weights, gradients "
                 "and activations all go to 2 bytes, and the optimizer's numbers all stay at 4.",
@@ -146,12 +146,12 @@ EXERCISE = exercise(
                 "to a misspelt one?", _without_refusal("kept = states.get(optimizer, 0)"),
                 _without_refusal("kept = states.get(optimizer, 2)"), _without_refusal(_ELSE),
                 _without_refusal("kept = states.get(optimizer.lower(), 0)")),
-        mistake("another error", "A name that is none of the three raised another error than the one that is asked "
-                "for: which kind of error says that a value is wrong?", _without_refusal(),
+        mistake("another error", "A name that is none of the three raised an error other than the one required: which "
+                "kind of error says that a value is wrong?", _without_refusal(),
                 _without_refusal("kept = states.get(optimizer)"),
                 matches=lambda args, got: isinstance(got, str) and got not in ("ValueError", "no error")),
-        mistake("upper and lower case the same", "A name in capitals was taken for one of the three. Asked for are "
-                "these three strings, and any other is an error.", "optimizer = optimizer.lower()\n"
+        mistake("upper and lower case the same", "A name in capitals was taken for one of the three. Only these three "
+                "strings are allowed; any other is an error.", "optimizer = optimizer.lower()\n"
                 'states = {"sgd": 0, "momentum": 1, "adam": 2}'),
         mistake("in GiB", "The bytes were divided. How many are there, one by one?", "return total // 2**30",
                 "return total // 2**20", "return total / 2**30", "return total / 1e9"),

@@ -84,7 +84,7 @@ EXERCISE = exercise(
                 "d_model?", "d_kv = d_model // num_kv_heads", "d_kv = num_heads // num_kv_heads * d_head",
                 "d_kv = num_kv_heads", "d_kv = d_model * d_head", "d_kv = num_heads * num_kv_heads"),
         mistake("queries shared like keys", "W_q or W_o was made as narrow as W_k. Every query head has its own "
-                "columns in the one and its own rows in the other: only keys and values are shared.",
+                "columns in W_q and its own rows in W_o: only keys and values are shared.",
                 "queries = d_model * d_kv\nback = d_model * d_kv", "queries = d_model * d_kv", "back = d_kv * d_model"),
         mistake("one of keys and values", "A layer has one of two matrices too few, or too many: keys need one, and "
                 "values another.", "keys_values = d_model * d_kv", "keys_values = 3 * d_model * d_kv",
@@ -105,7 +105,7 @@ EXERCISE = exercise(
                 "two go?", "up = into * d_ff * d_ff", "down = d_ff * d_ff", "up = into * d_model * d_model",
                 "down = d_model * d_model"),
         *flag("gated", "is_gated",
-              ignored="`gated` changes nothing. A gate is a matrix of its own next to those on the way in and back: "
+              ignored="`gated` changes nothing. A gate is a matrix of its own besides those on the way in and back: "
                       "how many are there then?",
               turned="The network with a gate has fewer matrices than the one without. What does True mean?"),
         mistake("four matrices with a gate", "With a gate there is one matrix too many, or only a vector more. What "
@@ -113,7 +113,8 @@ EXERCISE = exercise(
                 "up = d_model * d_ff + (d_ff if is_gated else 0)"),
         *flag("tied", "is_tied",
               ignored="`tied` changes nothing. A matrix that serves twice: how often is it stored?",
-              turned="The model with one shared matrix has more parameters than that with two. What does True mean?"),
+              turned="The model with one shared matrix has more parameters than the one with "
+            "two. What does True mean?"),
         mistake("a bias on the output matrix", "The output matrix got a vector of its own. `bias` speaks of the "
                 "matrices of a layer and of the norms.",
                 "output = 0 if is_tied else vocab_size * d_model + (vocab_size if is_biased else 0)",
@@ -126,7 +127,7 @@ EXERCISE = exercise(
                 "embedding = 0\npositions = 0\noutput = 0\nlast = 0", "embedding = vocab_size"),
         mistake("the positions forgotten", "Learned positions are parameters, too. Each has a vector: how long?",
                 "positions = 0", "positions = num_positions", "positions = num_positions * d_head"),
-        mistake("counted in every layer", "Something that the stack has once was counted once a layer. What is below "
+        mistake("counted in every layer", "Something that the stack has once was counted once per layer. What is below "
                 "the first layer and above the last one?", "positions = num_layers * num_positions * d_model",
                 "last = num_layers * norm", "layers = num_layers * (layer + vocab_size * d_model)\nembedding = 0",
                 "total = num_layers * (embedding + positions + layer + last + output)"),
@@ -134,7 +135,7 @@ EXERCISE = exercise(
                 "`num_positions` is 0. Where is one added to the token's vector?",
                 "positions = 2 * num_positions * d_model", "positions = (num_positions + 2) * d_model",
                 "positions = (num_positions or 1) * d_model"),
-        mistake("one layer only", "The layers are not counted as often as there are any. Does each have its own "
+        mistake("one layer only", "The layers are not counted as many times as there are. Does each have its own "
                 "matrices?", "layers = layer", "layers = (num_layers + 1) * layer", "layers = (num_layers - 1) * layer",
                 "layers = 2 * num_layers * layer", "layers = num_layers * (layer - norms) + norms",
                 "layers = num_layers * (layer - vectors) + vectors"),
@@ -144,17 +145,18 @@ EXERCISE = exercise(
                 "How many is that?", "norms = norm", "norms = 3 * norm", "norms = 4 * norm", "last = 2 * norm"),
         mistake("the norms forgotten", "Norms learn something, too: at least a number for each feature.",
                 "norm = 0", "norms = 0", "norm = norm_bias"),
-        mistake("the norm's bias forgotten", "Every norm has only its gain, also where biases are asked for. What has "
-                "a LayerNorm besides?", "norm_bias = 0"),
-        mistake("a bias in every norm", "Every norm has gain and bias, also where none is asked for. What has an "
-                "RMSNorm?", "norm_bias = d_model"),
+        mistake("the norm's bias forgotten", "Every norm has only its gain, even where biases are asked for. What else "
+                "does a LayerNorm have?", "norm_bias = 0"),
+        mistake("a bias in every norm", "Every norm has gain and bias, even where no bias is asked for. What does an "
+                "RMSNorm have?", "norm_bias = d_model"),
         mistake("a norm of two numbers", "A norm was counted as one or two numbers, or as a matrix. It has a gain for "
                 "each feature of the stream.", "norm = 2 if is_biased else 1", "norm = d_model * (d_model + 1)"),
         *flag("bias", "is_biased",
               ignored="`bias` changes nothing. What does each matrix of a layer add to its product, and each norm?",
               turned="There are more parameters without biases than with them. What does True mean?"),
         mistake("the matrices' biases forgotten", "The norms have their bias, but the matrices do not all have theirs. "
-                "How many matrices has a layer, with a gate and without, and how many columns has each?", "vectors = 0",
+                "How many matrices does a layer have, with a gate and without, and how many columns does each "
+                "have?", "vectors = 0",
                 "vectors = ff_bias", "vectors = attention_bias", "attention_bias = d_model + 2 * d_kv",
                 "ff_bias = d_ff + d_model", "ff_bias = d_model", "ff_bias = d_ff",
                 "attention_bias = 2 * d_kv", "attention_bias = d_model", "attention_bias = 2 * d_model",

@@ -88,7 +88,7 @@ EXERCISE = exercise(
         case("float32", _weights(2, 3, 7, dtype=torch.float32), gradient="finite"),
     ),
     mistakes=(
-        mistake("NaN at a weight of 0", "A weight of 0 gives NaN: its logarithm is -inf, and 0 times -inf is no "
+        mistake("NaN at a weight of 0", "A weight of 0 gives NaN: its logarithm is -inf, and 0 times -inf is not a "
                 "number. What should such a key add?", "logs = given.log()",
                 "total = (given * given.log2()).sum(-1) * math.log(2)"),
         mistake("a row with a weight of 0 lost", "A row that holds a 0 has the entropy 0, whatever its other weights "
@@ -102,13 +102,13 @@ EXERCISE = exercise(
                 "logs = given.log().masked_fill(given == 0, 0.0)"),
         mistake("another base of the logarithm", "Every entropy is off by one factor: it is counted in bits or in "
                 "digits. Which logarithm gives nats?", "logs = safe.log2()", "logs = safe.log10()"),
-        mistake("summed over the queries", "The sum ran over the queries. Whose weights are a row, and which axis is "
-                "to disappear?", "total = terms.sum(-2)",
+        mistake("summed over the queries", "The sum ran over the queries. Whose weights are a row, and which axis "
+                "should disappear?", "total = terms.sum(-2)",
                 "given = weights.mT\nsafe = torch.where(given > 0, given, 1.0)"),
         mistake("an axis counted from the front", "The sum runs over an axis that is the right one for some numbers of "
                 "axes only. Which one holds the keys, counted from the end?",
                 "total = terms.sum(0)", "total = terms.sum(1)", "total = terms.sum(2)", "total = terms.sum(3)"),
-        mistake("divided by the largest entropy", "These are shares of the largest entropy that so many keys allow. "
+        mistake("divided by the largest entropy", "These are shares of the largest entropy that this many keys allow. "
                 "That is a useful number, but here nats are asked for. What was divided by?",
                 "entropy = -total / math.log(given.shape[-1])",
                 "entropy = -total / max(math.log(given.shape[-1]), 1e-9)",
@@ -121,7 +121,7 @@ EXERCISE = exercise(
                 "given = weights / weights.sum(-1, keepdim=True).clamp(min=1e-12)",
                 "given = F.normalize(weights, p=1, dim=-1)",
                 "entropy = -total / given.sum(-1)"),
-        mistake("sign", "Every entropy is negative. Which sign has the logarithm of a share?", "entropy = total"),
+        mistake("sign", "Every entropy is negative. Which sign does the logarithm of a share have?", "entropy = total"),
         mistake("mean instead of sum", "The terms of a row were averaged: the more keys, the smaller the result. What "
                 "does the formula do with them?", "total = terms.mean(-1)"),
         mistake("the logarithms not weighted", "The logarithms were added up as they are. How often does a key with "
@@ -137,7 +137,7 @@ EXERCISE = exercise(
         mistake("distance to an even spread", "A row that is spread evenly gives 0 here, and a sharp one much. Which "
                 "of the two should have the largest entropy?", "entropy = math.log(given.shape[-1]) + total"),
         mistake("one number for several rows", "Rows were averaged or added up. Each query has an entropy of its own: "
-                "how many are owed?", "return entropy.mean(-1)", "return entropy.mean()", "return entropy.sum()",
+                "how many should there be?", "return entropy.mean(-1)", "return entropy.mean()", "return entropy.sum()",
                 "return entropy.sum(-1)", "return entropy.mean(-1, keepdim=True).expand(entropy.shape)",
                 "return entropy.mean(0)", "return entropy.mean(1)"),
         mistake("heads or sequences averaged first", "The weights were averaged over a leading axis before the entropy "
@@ -149,7 +149,7 @@ EXERCISE = exercise(
                 "logs = (given + 1e-6).log()", "logs = (given + 1e-5).log()", "logs = (given + 1e-4).log()",
                 "logs = given.clamp(min=1e-3).log()", "given = weights + 1e-6\nlogs = given.log()", matches=_epsilon),
         mistake("small weights left out", "Keys with a small weight add nothing here. A weight of .01 counts as much "
-                "as the formula says: from where on is a weight 0?",
+                "as the formula says: below which size would a weight count as 0?",
                 "safe = torch.where(given > 0.1, given, 1.0)", "safe = torch.where(given > 0.05, given, 1.0)",
                 "safe = torch.where(given > 0.01, given, 1.0)", "safe = torch.where(given > 1e-3, given, 1.0)"),
         mistake("the weights overwritten", "The zeros were replaced in the caller's own tensor. Which operations write "
@@ -165,7 +165,7 @@ EXERCISE = exercise(
         "result positive?",
         "At a weight of 0 the logarithm is -inf. Give the logarithm another number there, one whose term vanishes: for "
         "which number is it 0?",
-        "`torch.where(condition, a, b)` before the logarithm, not behind it: a NaN that is replaced afterwards still "
+        "`torch.where(condition, a, b)` before the logarithm, not after it: a NaN that is replaced afterwards still "
         "spoils the gradient.",
     ),
 )

@@ -152,7 +152,7 @@ EXERCISE = exercise(
                 "level alone. Each layer has pipes of its own.", "weights = sum(layers) / len(layers)",
                 "order = range(1)\nweights = sum(layers) / len(layers)"),
         mistake("the straight way alone", "Only the edges between this token and this position were taken, layer by "
-                "layer. What the token sends may take a way over others.",
+                "layer. What the token sends may go through other positions.",
                 *(f"total = {put}(0.5 * float(one[target, source]) + 0.5 * (source == target) for one in layers)"
                   for put in ("math.prod", "min", "max"))),
         mistake("an edge overwritten", "The edge from a position to itself holds one of its two halves: adding an "
@@ -175,7 +175,7 @@ EXERCISE = exercise(
         mistake("rollout for flow", "Shares were multiplied and added up over all paths: that is rollout. Where two "
                 "paths share a pipe, how much fits through it?",
                 "product = torch.linalg.matrix_power(room, len(order))\ntotal = float(product[start, end])"),
-        mistake("one node a token", "All levels share one node for each token, so flow can take shortcuts, and the "
+        mistake("one node per token", "All levels share one node for each token, so flow can take shortcuts, and the "
                 "layers' pipes fall together. How many nodes does token 0 need with two layers?",
                 f"{_TOGETHER}room[place] = room[place] + pipes\n{_NODES}", f"{_TOGETHER}room[place] = pipes\n{_NODES}",
                 f"{_TOGETHER}room[place] = torch.maximum(room, pipes)\n{_NODES}"),
@@ -192,7 +192,7 @@ EXERCISE = exercise(
                 "total = flow(room, start, end) / max(flow(room, j, end) for j in range(length))"),
         mistake("every position receives", "This is what the token can send to all positions together. How much of it "
                 "can arrive at the target?", "total = _sent(room, length, start)"),
-        mistake("what is left instead of what flows", "This is 1 less the flow: what does not arrive. How much does?",
+        mistake("what is left instead of what flows", "This is 1 minus the flow: what does not arrive. How much does?",
                 "total = 1 - flow(room, start, end)"),
         mistake("rows made to sum to 1",
                 "The rows were divided by their sums. The pipes are as wide as the weights say.",

@@ -123,13 +123,13 @@ EXERCISE = exercise(
                 "divided = mixed\nresult = found[-1] / found[-1].sum(-1, keepdim=True)",
                 "averaged = each.mean(1) / each.mean(1).sum(-1, keepdim=True).clamp(min=1e-12)\ndivided = mixed",
                 "averaged = (each / each.sum(-1, keepdim=True).clamp(min=1e-12)).mean(1)"),
-        mistake("columns divided", "The columns sum to 1 now. Which axis shares its attention out?",
+        mistake("columns divided", "The columns sum to 1 now. Along which axis is attention distributed?",
                 "total = mixed.sum(-2, keepdim=True)"),
-        mistake("divided by something else", "Rows were divided by another number than their sum, or put through a "
+        mistake("divided by something else", "Rows were divided by a number other than their sum, or put through a "
                 "softmax.", "total = mixed.amax(-1, keepdim=True)", "total = mixed.norm(dim=-1, keepdim=True)",
                 "divided = torch.softmax(mixed, -1)", "total = mixed.sum((-1, -2), keepdim=True)"),
         mistake("NaN for a row of zeros", "A row of zeros was divided by its sum. With residual 0 such a row stays "
-                "zeros: what can stand below instead of 0?", "divided = mixed / total"),
+                "zeros: what can be the divisor instead of 0?", "divided = mixed / total"),
         mistake("epsilon in the denominator", "The rows sum to a little less than 1: something small was added to "
                 "every sum. Which rows need help, and which are safe as they are?", "divided = mixed / (total + 1e-6)",
                 "divided = mixed / (total + 1e-5)"),

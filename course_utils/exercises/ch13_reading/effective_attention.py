@@ -117,32 +117,32 @@ EXERCISE = exercise(
         mistake("something added to VᵀV", "Something small was added to VᵀV to make it invertible, and it shows in the "
                 "result. Is there an inverse that needs nothing?",
                 *map(_RIDGE.format, (1e-6, 1e-4, 1e-3)), matches=_ridge),
-        mistake("unit columns taken for orthogonal ones", "The columns were made to have length 1, but they still lean "
-                "on each other. What makes an orthonormal basis of them?",
+        mistake("unit columns taken for orthogonal ones", "The columns were made to have length 1, but they are still "
+                "not perpendicular. What makes an orthonormal basis of them?",
                 "basis = F.normalize(columns, dim=-2)\n" + _BASIS),
         mistake("not a projection", "Do it once more, and the result changes again: a projection does not. With VVᵀ, "
                 "or its inverse alone, rows are scaled by the size of the values. What must stand between V and Vᵀ?",
                 "onto = columns @ columns.mT", "onto = torch.linalg.pinv(columns @ columns.mT)"),
         mistake("unit rows", "Each key's value was made to have length 1. Which axis of the values spans the space "
                 "that the weights are projected onto?", "basis = F.normalize(columns, dim=-1)\n" + _BASIS),
-        mistake("rows made to sum to 1 again", "The rows were made to sum to 1 again, so the output is another one. "
+        mistake("rows made to sum to 1 again", "The rows were made to sum to 1 again, so the output is different. "
                 "What is left of a row need not be an average.",
                 "return effective / effective.sum(-1, keepdim=True)", "return torch.softmax(effective, -1)",
                 "return F.normalize(effective, p=1, dim=-1)"),
-        mistake("negative entries cut off", "Negative entries were made positive or 0, so the output is another one. "
+        mistake("negative entries cut off", "Negative entries were made positive or 0, so the output is different. "
                 "Does a projection know that weights are positive?", "return effective.relu()",
                 "return effective.abs()",
                 "return effective.relu() / effective.relu().sum(-1, keepdim=True)"),
-        mistake("the row sums kept", "A direction more was kept: the one that holds a row's sum. No output shows the "
-                "sum of a row.", "columns = torch.cat([value, torch.ones_like(value[..., :1])], -1)"),
+        mistake("the row sums kept", "One direction too many was kept: the one that holds a row's sum. No output shows "
+                "the sum of a row.", "columns = torch.cat([value, torch.ones_like(value[..., :1])], -1)"),
         mistake("values centred first", "The mean value was subtracted first. That changes which directions no output "
                 "shows.", "columns = value - value.mean(-2, keepdim=True)"),
         mistake("the basis cut at the width, not at the rank", "There are as many directions in the basis as the "
                 "values have features or keys. Where features repeat, some of those stand for nothing but rounding: "
                 "which singular values say so?", "basis = torch.linalg.qr(columns)[0]\n" + _BASIS,
                 "basis = torch.linalg.svd(columns, full_matrices=False)[0]\n" + _BASIS),
-        mistake("small directions cut off too", "A feature with small values was taken for none at all. However small "
-                "it is, it shows in the output: how small is rounding?",
+        mistake("small directions cut off too", "A feature with small values was treated as if it were absent. However "
+                "small it is, it shows in the output: how small is rounding?",
                 "inverse = torch.linalg.pinv(columns, rtol=0.1)", "inverse = torch.linalg.pinv(columns, rtol=1e-2)",
                 "inverse = torch.linalg.pinv(columns, rtol=1e-3)", "inverse = torch.linalg.pinv(columns, atol=1e-2)"),
         mistake("one direction alone", "Only the values' strongest direction was kept. How many directions do "

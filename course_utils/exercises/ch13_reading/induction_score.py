@@ -81,7 +81,7 @@ EXERCISE = exercise(
         mistake("one key too far", "The key is too far to the right by one. If query i stands on the same token as "
                 "i - period, what follows that one?", "key = (query - period + 2) % length"),
         mistake("the previous token", "This is the weight on the token just before the query, whatever the period is. "
-                "How far back does the match stand?", "key = query - 1", "entries = weights.diagonal(-1, -2, -1)"),
+                "How far back is the match?", "key = query - 1", "entries = weights.diagonal(-1, -2, -1)"),
         mistake("transposed", "Query and key are exchanged: in this table, which axis asks?",
                 "entries = weights[..., key, query]", "entries = weights.diagonal(period - 1, -2, -1)[..., 1:]",
                 "entries = weights.diagonal(period, -2, -1)",
@@ -103,12 +103,12 @@ EXERCISE = exercise(
                 "of nothing is NaN. What does the exercise say there?", "score = entries.mean(-1)",
                 "count = torch.tensor(float(len(query)), dtype=weights.dtype)"),
         mistake("an error where no query is left", "A text may be no longer than the period. Then no query is left: "
-                "what is the score, and which line cannot stand it?", "query = torch.arange(period, length)",
+                "what is the score, and which line fails?", "query = torch.arange(period, length)",
                 "score = total / count if len(query) else total / (1 / len(query))"),
-        mistake("the second copy alone", "Only the queries of the second copy count. The segment may come again more "
-                "often.", "query = torch.arange(min(period, length), min(2 * period, length))"),
-        mistake("the first copy too", "Queries of the first copy went into the mean, whose tokens have not come up "
-                "before. For which query is there a match for the first time?",
+        mistake("the second copy alone", "Only the queries of the second copy count. The segment may repeat more than "
+                "twice.", "query = torch.arange(min(period, length), min(2 * period, length))"),
+        mistake("the first copy too", "Queries of the first copy, whose tokens have not come up before, went into the "
+                "mean. For which query is there a match for the first time?",
                 f"query = torch.arange(length)\n{_WRAPPED}",
                 f"query = torch.arange(min(1, length), length)\n{_WRAPPED}"),
         mistake("the last queries or keys left out", "Some queries at the end do not count: where does the range end?",
@@ -116,7 +116,7 @@ EXERCISE = exercise(
                 "query = torch.arange(min(period, length), length // period * period)"),
         mistake("the first matching query left out", "Query `period` is the first that has seen its token before. "
                 "Where does your range begin?", "query = torch.arange(min(period + 1, length), length)"),
-        mistake("the first copy's own period", "The match was looked for at another distance than the period.",
+        mistake("the first copy's own period", "The match was looked for at a distance other than the period.",
                 "key = (query - 2 * period + 1) % length", "key = query % period", "key = (query + 1) % period"),
         mistake("every earlier copy", "The weights on all earlier copies were added up. Only the copy a period "
                 "earlier counts.", "entries = _every_copy(weights, query, period)",

@@ -91,7 +91,7 @@ _REPLACED = "hidden[:, i] = seen[:, i]\nread = tokens.clone()\n"
 EXERCISE = exercise(
     leave_one_out,
     right=RIGHT,
-    asks="For each token, give what the class most probable with all tokens loses when that token is hidden.",
+    asks="For each token, say how much probability the class chosen with all tokens loses when that token is hidden.",
     minutes=12,
     difficulty=3,
     importance=5,
@@ -124,11 +124,11 @@ EXERCISE = exercise(
                 "asked = without.argmax(-1, keepdim=True)", "after = without.amax(-1)"),
         mistake("sign", "A token that helps the class has a negative importance here. Which of the two probabilities "
                 "is larger when a helpful token is hidden?", "change = after - before"),
-        mistake("the sign lost", "Tokens that speak against the class are to have a negative importance; here they "
+        mistake("the sign lost", "Tokens that speak against the class should have a negative importance; here they "
                 "have none, or look like those that speak for it.", "change = (before - after).abs()",
                 "change = (before - after).relu()", "change = (before - after).square()"),
-        mistake("another token instead of none", "The token was replaced by a certain other one, which says something "
-                "too. What hides a token so that the model reads nothing there?",
+        mistake("another token instead of none", "The token was replaced by one particular other token, which says "
+                "something too. What hides a token so that the model reads nothing there?",
                 *(f"{_REPLACED}read[:, i] = {word}\n{_CALLED}" for word in (0, 1, WORDS - 1))),
         mistake("a neighbour's token in its place", "The token was replaced by a copy of its neighbour, which says "
                 "something too. What hides a token so that the model reads nothing there?",
@@ -147,15 +147,15 @@ EXERCISE = exercise(
         mistake("the mask inverted", "True and False are exchanged in the mask. What does True mean?",
                 "seen = ~mask", "hidden = ~seen\nhidden[:, i] = True", "hidden[:, i] = True",
                 "hidden[:, i] = ~hidden[:, i]"),
-        mistake("tokens masked by their number", "A token counts as padding for its number. Which argument says what "
-                "is padding?", "seen = tokens != 0", "hidden = tokens != 0", "seen = mask & (tokens != 0)"),
+        mistake("tokens masked by their number", "A token counts as padding because of its number. Which argument says "
+                "what is padding?", "seen = tokens != 0", "hidden = tokens != 0", "seen = mask & (tokens != 0)"),
         mistake("all occurrences hidden",
                 "Every occurrence of the same token was hidden. Hide one place at a time.",
                 "hidden[:] = seen & (tokens != tokens[:, i : i + 1])\nhidden[:, i] = False"),
         mistake("all from here hidden", "The tokens after this one were hidden, too. How many are hidden at a time?",
                 "hidden[:, i:] = False\nhidden[:, i] = False"),
-        mistake("sequences hidden instead of tokens", "The mask was set to False for a whole sequence, or there is "
-                "none of that number. Which axis of the mask holds the tokens?",
+        mistake("sequences hidden instead of tokens", "The mask was set to False for a whole sequence, or for one that "
+                "does not exist. Which axis of the mask holds the tokens?",
                 "hidden[i] = False\nhidden[:, i] = hidden[:, i]"),
         mistake("a neighbour hidden", "The importance of a token was written to its neighbour's place.",
                 "hidden[:, i - 1] = False\nhidden[:, i] = hidden[:, i]",
@@ -164,10 +164,10 @@ EXERCISE = exercise(
         mistake("a place left out", "One place has no importance, though it has a token: the first, such as a class "
                 "token, or the last. Which numbers does your range give?", "places = range(1, tokens.shape[1])",
                 "places = range(tokens.shape[1] - 1)"),
-        mistake("padding only at the end", "Tokens behind the number of real ones were not looked at. Padding may "
+        mistake("padding only at the end", "Positions beyond the number of real tokens were not looked at. Padding may "
                 "stand anywhere.", "places = range(int(seen.sum(1).max()))",
                 "result = importance * (torch.arange(tokens.shape[1]) < seen.sum(1, keepdim=True))"),
-        mistake("another class", "The importance is for another class than the most probable one.",
+        mistake("another class", "The importance is for a class other than the most probable one.",
                 "chosen = torch.zeros_like(whole[:, :1], dtype=torch.long)", "chosen = whole.argmin(-1, keepdim=True)",
                 "chosen = torch.ones_like(whole[:, :1], dtype=torch.long)",
                 "chosen = torch.full_like(whole[:, :1], whole.shape[-1] - 1, dtype=torch.long)"),

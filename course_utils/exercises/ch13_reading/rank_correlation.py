@@ -130,7 +130,7 @@ EXERCISE = exercise(
                 _both("{} = dense_ranks([])")),
         mistake("Pearson on the values", "The values themselves were correlated, so one outlier decides. What takes "
                 "their place?", _both("{} = []"), "first = a", "second = b"),
-        mistake("the shortcut formula with ties", "1 - 6Σd²/(n(n² - 1)) is short for the correlation of the ranks "
+        mistake("the shortcut formula with ties", "1 - 6Σd²/(n(n² - 1)) is a shortcut for the correlation of the ranks "
                 "where no two are equal. What does it give for a row whose values are all equal?",
                 f"n = a.shape[-1]\nrho = {_SHORT}", f"n = max(2, a.shape[-1])\nrho = {_SHORT}",
                 f"n = a.shape[-1]\nrho = torch.where(size > 0, {_SHORT}, 0.0)"),
@@ -173,7 +173,7 @@ EXERCISE = exercise(
                 "values that are exactly equal share one.", _both("{} = shared_ranks([].round(decimals=6))"),
                 _both("{} = shared_ranks([].to(torch.float16).to([].dtype))"),
                 _both("{} = shared_ranks(([] * 1e6).round())")),
-        mistake("the sorted values correlated", "Both sides were sorted, each for itself, so the pairs are lost: "
+        mistake("the sorted values correlated", "Both sides were sorted, each on its own, so the pairs are lost: "
                 "everything agrees with everything. What does a rank say of a value that stays in its place?",
                 _both("{} = [].sort(-1).values")),
         mistake("how many ranks agree", "This is the share of values with the same rank, or a distance between ranks. "

@@ -108,14 +108,14 @@ EXERCISE = exercise(
     mistakes=(
         mistake("one direction only", "Only one of the two asks. Each a looks for its b, and each b for its a: which "
                 "half is missing?", "loss = forth.mean()", "loss = back.mean()"),
-        mistake("the two directions added", "The loss is twice too large: the two cross-entropies were added, and "
-                "their mean is asked for.", "loss = total"),
+        mistake("the two directions added", "The loss is twice as large as it should be: the two cross-entropies were "
+                "added, and their mean is asked for.", "loss = total"),
         mistake("no normalisation", "Lengths play a part: long vectors have large products. What makes a product a "
                 "cosine?", _NORMALISED.format("a", "b"), "left = a", "right = b"),
         mistake("normalised over the batch", "The lengths were taken over the pairs, or over everything. Each row has "
                 "a length of its own: over which axis?", _both("F.normalize({}, dim=0)"),
                 _both("{0} / {0}.norm()"), "left = F.normalize(a, dim=0)", "right = F.normalize(b, dim=0)"),
-        mistake("another length", "The rows were divided by something else than their length: which root of which sum "
+        mistake("another length", "The rows were divided by something other than their length: which root of which sum "
                 "is that?", _both("F.normalize({}, p=1, dim=-1)"), _both("{0} / {0}.square().sum(-1, keepdim=True)"
                 ".clamp(min=1e-30)"), _both("{0} / {0}.abs().amax(-1, keepdim=True).clamp(min=1e-30)"),
                 _both("F.layer_norm({0}, {0}.shape[1:])"), _both("{0}.softmax(-1)"),
@@ -125,7 +125,7 @@ EXERCISE = exercise(
                 "could you divide it instead?", "left = a / size_a\nright = b / size_b", "left = a / size_a",
                 "right = b / size_b"),
         mistake("NaN repaired too late", "The values are right, but the gradient of a row of zeros is NaN: the root of "
-                "a sum of squares has no slope at 0. Which function of torch's knows lengths, and this case?",
+                "a sum of squares has no slope at 0. Which torch function computes lengths and handles this case?",
                 "size_a = a.square().sum(-1, keepdim=True).sqrt()\nsize_b = b.square().sum(-1, keepdim=True).sqrt()",
                 "size_a = a.square().sum(-1, keepdim=True).sqrt().clamp(min=1e-12)\n"
                 "size_b = b.square().sum(-1, keepdim=True).sqrt().clamp(min=1e-12)"),
@@ -161,12 +161,12 @@ EXERCISE = exercise(
         mistake("sum for mean", "This grows with the batch: it is a sum over the pairs. By what must it be divided?",
                 "total = forth.sum() + back.sum()", "total = forth.sum() + back.mean()",
                 "total = 2 * (forth.sum() + back.sum())"),
-        mistake("divided by another number", "The sum was divided by another number than that of the pairs, and of the "
+        mistake("divided by another number", "The sum was divided by a number other than that of the pairs, and of the "
                 "two directions.", "loss = (forth.sum() + back.sum()) / len(a) ** 2 / 2",
                 "loss = (forth.sum() + back.sum()) / len(a) ** 2", "loss = total / 4",
                 "loss = (forth.sum() + back.sum()) / a.shape[1] / 2",
                 "loss = (forth.sum() + back.sum()) / (2 * max(len(a) - 1, 1))"),
-        mistake("own partner left out", "The right partner is missing among those it is compared with, so that the "
+        mistake("own partner left out", "The right partner is missing from those that are compared, so that the "
                 "loss can fall below 0. Over which partners does the softmax run?",
                 f"{_OTHERS}rows = logits - {_WITHOUT}.logsumexp(1, keepdim=True)\n"
                 f"columns = logits - {_WITHOUT}.logsumexp(0, keepdim=True)",
@@ -175,11 +175,11 @@ EXERCISE = exercise(
                 "the right ones?", "forth = -rows.roll(1, 0).diagonal()\nback = -columns.roll(1, 0).diagonal()",
                 "forth = -rows[:, 0]\nback = -columns[0]", "forth = -rows.flip(0).diagonal()\n"
                 "back = -columns.flip(0).diagonal()"),
-        mistake("the best partner instead of the own", "The largest cosine of a row was taken for its partner's. Whose "
+        mistake("the best partner instead of its own", "The largest cosine of a row was taken for its partner's. Whose "
                 "logarithm counts?", "forth = -rows.amax(1)\nback = -columns.amax(0)"),
         mistake("all pairs averaged", "Every entry of the table counts, not only the partners.",
                 "forth = -rows\nback = -columns"),
-        mistake("one softmax over all pairs", "The whole table sums to 1. Each row has 1 of its own to share out.",
+        mistake("one softmax over all pairs", "The whole table sums to 1. Each row sums to 1 on its own.",
                 "rows = logits.flatten().log_softmax(0).view_as(logits)\ncolumns = rows"),
         mistake("features instead of pairs", "Features were compared with features. How many rows and columns has the "
                 "table of cosines?", "cosines = left.mT @ right", "cosines = left @ right if left.shape[0] == "
@@ -191,8 +191,8 @@ EXERCISE = exercise(
         mistake("distance instead of cosine", "Distances were compared. A cosine is the product of two vectors of "
                 "length 1.", "cosines = -(left.unsqueeze(1) - right).square().sum(-1)",
                 "cosines = -torch.cdist(left, right)"),
-        mistake("sigmoid instead of softmax", "Each pair is judged by itself, as in SigLIP. Here the partners share "
-                "out 1 among them.", "rows = F.logsigmoid(logits)\ncolumns = F.logsigmoid(logits)",
+        mistake("sigmoid instead of softmax", "Each pair is judged by itself, as in SigLIP. Here the partners' "
+                "probabilities sum to 1.", "rows = F.logsigmoid(logits)\ncolumns = F.logsigmoid(logits)",
                 f"{_OTHERS}loss = -F.logsigmoid(logits.where(own, -logits)).mean()",
                 f"{_OTHERS}loss = -F.logsigmoid(logits.where(own, -logits)).sum() / len(a)"),
         mistake("a margin instead of a softmax", "Partners are to win by a margin: that is a triplet loss.",
@@ -224,7 +224,7 @@ EXERCISE = exercise(
         mistake("not one number", "There is a loss for each pair or direction. One number is asked for, a tensor "
                 "without axes.", "return (forth + back) / 2", "return loss.unsqueeze(0)", "return forth, back",
                 "return forth.mean(), back.mean()"),
-        mistake("a number of Python's", "The loss came as a number of Python's, through which nothing can be learned.",
+        mistake("a Python number", "The loss came back as a Python number, through which nothing can be learned.",
                 "return float(loss)"),
         cut_off("return loss.detach()", "divisor = torch.as_tensor(temperature).detach()",
                 "divisor = float(temperature)", "cosines = left @ right.detach().mT",

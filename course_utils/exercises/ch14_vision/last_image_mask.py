@@ -63,7 +63,7 @@ EXERCISE = exercise(
         mistake("all images so far", "A position sees every image before it. Only one of them is meant: which?",
                 "mask = last.unsqueeze(-1) >= owner"),
         mistake("mark sees the image before", "The position at which an image stands still sees the image before it. "
-                "Is a mark a part of what its image is read by?", "last = seen - counted - 1"),
+                "Is the mark itself one of the positions that read its image?", "last = seen - counted - 1"),
         mistake("image 0 for early text", "Text before the first image sees that image: an index below 0 was set to 0. "
                 "What has it seen so far?", "last = (seen - 1).clamp(min=0)",
                 "last = seen.where(seen == 0, seen - 1)"),
@@ -101,7 +101,7 @@ EXERCISE = exercise(
                 "look?", "last = seen - counted",
                 "last = seen - counted\nmask = (last.unsqueeze(-1) == owner) & (last.unsqueeze(-1) < "
                 "seen[:, -1:].unsqueeze(-1))"),
-        mistake("images to come seen", "A position sees images that stand behind it as well.",
+        mistake("images to come seen", "A position sees images that come after it as well.",
                 "mask = last.unsqueeze(-1) <= owner", "mask = torch.ones_like(last.unsqueeze(-1) == owner)"),
         mistake("counted from the end", "The images were counted from the end of the text, or backwards. Which image "
                 "has number 0?", "seen = counted.flip(1).cumsum(1).flip(1)", "owner = images.flip(0)"
@@ -130,8 +130,8 @@ EXERCISE = exercise(
                 "return last.unsqueeze(-1) == images", "return last"),
         *saying((AXES,), {"axes added or missing": "There are other axes than (B, L, keys): an axis for heads, for "
                 "instance, or tokens and images apart."}),
-        mistake("images and their tokens apart", "The keys have two axes, images and tokens. The mask wants them in "
-                "one, as the keys stand.", "return mask.unflatten(-1, (num_images, tokens_per_image))"),
+        mistake("images and their tokens apart", "The keys have two axes, images and tokens. The mask needs them in "
+                "one, in the order of the keys.", "return mask.unflatten(-1, (num_images, tokens_per_image))"),
         left_out(),
         squeezed("return mask{}"),
     ),

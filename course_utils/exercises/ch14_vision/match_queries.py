@@ -114,8 +114,8 @@ EXERCISE = exercise(
         mistake("greedy", "Objects or pairs were served one after another, each with the cheapest that was left. What "
                 "does an early choice cost those that come later?", "query = in_turn(used)",
                 "query = cheapest_first(used)", "query = in_turn(used, True)", "query = by_queries(used)"),
-        mistake("object of each query", "These are objects, one for each query. Asked for is a query for each object: "
-                "which of the two axes is left in the result?", "query = choices[best].argsort(-1)",
+        mistake("object of each query", "These are objects, one for each query. What is wanted is a query for each "
+                "object: which of the two axes is left in the result?", "query = choices[best].argsort(-1)",
                 "places = torch.full((batch, queries), -1)\n"
                 "return places.scatter(1, choices[best], torch.arange(objects).expand(batch, -1))",
                 "return used.argmin(2)", "return torch.arange(objects).expand(batch, -1)"),
@@ -146,13 +146,14 @@ EXERCISE = exercise(
                 "return query + 1"),
         mistake("queries counted through the batch", "The queries are counted on from sequence to sequence. Each "
                 "sequence begins with query 0.", "return query + queries * torch.arange(batch).unsqueeze(-1)"),
-        mistake("the costs instead of the queries", "These are costs. Asked for are the numbers of the queries.",
+        mistake("the costs instead of the queries", "These are costs, not the numbers of the queries.",
                 "return totals.amin(-1)", "return parts.gather(1, best.view(-1, 1, 1).expand(-1, 1, objects))"
                 ".squeeze(1)"),
         mistake("the number of the choice", "This says which of the tried choices is best, not which queries it holds.",
                 "return best"),
-        mistake("a table instead of numbers", "A table says who goes with whom. Asked for is the number of the query "
-                "of each object.", "return F.one_hot(query, queries).mT", "return F.one_hot(query, queries).bool().mT",
+        mistake("a table instead of numbers", "A table says who goes with whom. What is wanted is the number of the "
+                "query of each object.",
+                "return F.one_hot(query, queries).mT", "return F.one_hot(query, queries).bool().mT",
                 "return F.one_hot(query, queries)"),
         mistake("another kind than whole numbers", "The numbers of the queries are whole: `long`, in one tensor.",
                 "return query.to(cost.dtype)", "return query.float()", "return query.int()", "return query.tolist()",

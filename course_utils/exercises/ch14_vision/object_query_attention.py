@@ -83,7 +83,7 @@ _BY_THE_MEAN = (  # as without a shift, in these cases
 EXERCISE = exercise(
     object_query_attention,
     right=RIGHT,
-    asks="Let object queries read an image: positions are added to what asks and what is asked, not to what is read.",
+    asks="Let object queries read an image: positions are added on both sides of the score, not to what is read.",
     minutes=8,
     difficulty=2,
     importance=3,
@@ -113,7 +113,7 @@ EXERCISE = exercise(
         mistake("positions forgotten on one side", "A position is missing where two are compared: of the object "
                 "queries, of the tokens, or both. Which two sums meet in a score?",
                 "asking = x", "asked = memory", "asking = x\nasked = memory"),
-        mistake("the position alone", "A position was used in place of the sum, so that what the queries have read so "
+        mistake("the position alone", "A position was used instead of the sum, so that what the queries have read so "
                 "far, or what the tokens hold, plays no part.", *_positions(
                     "asking = query_position.expand_as(x)", "asked = memory_position.expand_as(memory)",
                     "held = memory_position.expand_as(memory)")),

@@ -61,13 +61,13 @@ def _lost(args: tuple[Any, ...], out: Tensor | str) -> str | None:
         return None
     images, got = args[0].detach().flatten(1).double(), out.detach().flatten(1).double()
     same = got.shape == images.shape and torch.equal(got.sort(-1).values, images.sort(-1).values)
-    return None if same else "Some pixels are missing or stand in several tokens."
+    return None if same else "Some pixels are missing or appear in several tokens."
 
 
 _REFUSE = "Where the patch does not divide height and width, a ValueError must say so, and only there."
 _SAYS = (
-    "Where the patches do not fit, a ValueError must say so. {} What has to be asked of height and width, and of "
-    "each by itself, before anything is cut?"
+    "Where the patches do not fit, a ValueError must say so. {} What must be checked for the height and for "
+    "the width, each separately, before anything is cut?"
 )
 _CUT = "{0} = images[..., : height // patch * patch, : width // patch * patch]"
 
@@ -126,7 +126,7 @@ EXERCISE = exercise(
                 "is_bad = False", "assert height % patch == 0 and width % patch == 0\nis_bad = False",
                 'if height % patch or width % patch:\n    raise TypeError("patch must divide")\nis_bad = False',
                 'if height % patch or width % patch:\n    raise Exception("patch must divide")\nis_bad = False'),
-        mistake("one side not asked", _SAYS.format("One of the two was not asked, or both together."),
+        mistake("one side not checked", _SAYS.format("One of the two was not checked, or only both together."),
                 "is_bad = height % patch != 0", "is_bad = width % patch != 0",
                 "is_bad = height % patch != 0 and width % patch != 0",
                 "is_bad = (height * width) % (patch * patch) != 0", "is_bad = (height * width) % patch != 0",
@@ -134,20 +134,20 @@ EXERCISE = exercise(
                 f"{_CUT.format('images')}\nis_bad = width % patch != 0",
                 f"{_CUT.format('images')}\nis_bad = (height * width) % (patch * patch) != 0"),
         mistake("only a patch that is too large refused", _SAYS.format("A patch larger than the image was refused, one "
-                "that leaves a rest was not."), "is_bad = patch > height or patch > width",
+                "that leaves a remainder was not."), "is_bad = patch > height or patch > width",
                 f"{_CUT.format('images')}\nis_bad = patch > height or patch > width"),
         mistake("an image that is one patch refused", "A patch as large as the image fits: once. When is it too large?",
                 "is_bad = height % patch != 0 or width % patch != 0 or patch >= height",
                 "is_bad = height % patch != 0 or width % patch != 0 or patch >= min(height, width)"),
-        mistake("only square images accepted", "An image need not be square. What must hold of height and width, each "
-                "by itself?", "is_bad = height % patch != 0 or height != width",
+        mistake("only square images accepted", "An image need not be square. What must hold for height and for "
+                "width separately?", "is_bad = height % patch != 0 or height != width",
                 "is_bad = height != width", "columns = rows", "rows = columns"),
         squeezed("return patches{}"),
         cut_off("return patches.detach()"),
         mistake("another dtype", "The patches must keep the dtype of the images.", "return patches.float()",
                 "return patches.double()"),
     ),
-    laws=(Law("every pixel stands in one token, once", _lost),),
+    laws=(Law("every pixel is in exactly one token", _lost),),
     hints=(
         "Take the image 0, 1, 2, … of 4 × 6 pixels. Which four numbers belong to the first patch of 2 × 2, and which "
         "to the second?",
@@ -155,7 +155,7 @@ EXERCISE = exercise(
         "comes first?",
         "After the split there are six axes: (B, C, h/p, p, w/p, p). Which three of them say which number of a token "
         "it is, and in which order?",
-        "`permute` brings the two counts of the grid forward, behind the batch; then come channel, row, column. The "
-        "last `reshape` joins two axes to N and three to C·p·p.",
+        "`permute` brings the two counts of the grid forward, just after the batch; then come channel, row, column. "
+        "The last `reshape` joins two axes to N and three to C·p·p.",
     ),
 )

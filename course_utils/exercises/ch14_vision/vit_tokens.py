@@ -76,7 +76,7 @@ EXERCISE = exercise(
         mistake("the pixels changed", "The numbers of the pixels were changed before they were embedded.",
                 "patches = turned.reshape(batch, rows * columns, -1) / 255",
                 "patches = 2 * turned.reshape(batch, rows * columns, -1) - 1"),
-        mistake("class token last", "The class token stands behind the patches. Which row of `positions` is its own, "
+        mistake("class token last", "The class token comes after the patches. Which row of `positions` is its own, "
                 "and so where does it stand?", "tokens = torch.cat([embedded, first], 1)",
                 "out = torch.cat([tokens[:, 1:] + positions[1:], first + positions[0]], 1)",
                 "out = torch.cat([tokens[:, 1:] + positions[:-1], first + positions[-1]], 1)"),

@@ -127,7 +127,7 @@ EXERCISE = exercise(
         COLUMNS,
         *BETA,
         mistake("something added to the average", "The output is more than an average of the patterns: the state, or a "
-                "part of it, was kept. Where should a state that equals a pattern end?",
+                "part of it, was kept. Where should a state that equals a pattern end up?",
                 "out = state + weights @ patterns", "out = (state + weights @ patterns) / 2",
                 "out = weights @ patterns - state", "out = 0.9 * state + 0.1 * weights @ patterns",
                 "out = state - weights @ patterns", "out = 2 * state - weights @ patterns"),
@@ -193,7 +193,7 @@ EXERCISE = exercise(
     ),
     hints=(
         "One score for each pattern: how do all N dot products with the state come out of one matrix product?",
-        "`patterns` is (N, d), one pattern a row, and the state ends with an axis of d. Which of the two axes of "
+        "`patterns` is (N, d), one pattern per row, and the state ends with an axis of d. Which of the two axes of "
         "`patterns` must the state meet?",
         "Beta multiplies the scores; then a softmax over the patterns. With β = 0 all weights are 1/N.",
         "The weights, of shape (..., N), average the rows of `patterns`: attention with the state as query, and with "

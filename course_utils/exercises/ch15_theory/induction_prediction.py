@@ -82,9 +82,9 @@ EXERCISE = exercise(
                 "already. An earlier copy was found: which token beside it is wanted?", "following = tokens"),
         mistake("the predecessor predicted", "What is predicted came before the earlier copy. In which direction was "
                 "the sequence moved?", "following = tokens.roll(1, -1)"),
-        mistake("two tokens further", "What is predicted comes two places behind the earlier copy. Where does its "
+        mistake("two tokens further", "What is predicted comes two places after the earlier copy. Where does its "
                 "successor stand?", "following = tokens.roll(-2, -1)"),
-        mistake("the own position matched", "A position matched itself, so what is to be predicted was looked up: the "
+        mistake("its own position matched", "A position matched itself, so what is to be predicted was looked up: the "
                 "token after it. Which j may position i look at?",
                 "earlier = torch.ones(length, length, dtype=torch.bool).tril()",
                 "earlier = torch.eye(length, dtype=torch.bool)"),
@@ -99,10 +99,10 @@ EXERCISE = exercise(
         mistake("the token just before left out", "A copy that stands directly before is not used, though its "
                 "successor, the token itself, is known. Up to which j may position i look?",
                 "earlier = torch.ones(length, length, dtype=torch.bool).tril(-2)"),
-        mistake("last match only", "Only the latest copy counts. The mean is asked over all earlier ones: how many are "
+        mistake("last match only", "Only the latest copy counts. The mean is over all earlier ones: how many are "
                 "there?", "latest = matches.flip(-1).cumsum(-1).flip(-1)\nweights = matches * (latest == 1)"),
-        mistake("first match only", "Only the earliest copy counts. The mean is asked over all earlier ones: how many "
-                "are there?", "weights = matches * (matches.cumsum(-1) == 1)"),
+        mistake("first match only", "Only the earliest copy counts. The mean is over all earlier ones: how many are "
+                "there?", "weights = matches * (matches.cumsum(-1) == 1)"),
         mistake("counts not divided", "The successors were counted, and a row sums to how many copies there are. What "
                 "makes a mean of a sum?", "weights = matches"),
         mistake("divided by another number", "The counts were divided by something other than the number of copies. "
@@ -156,15 +156,15 @@ EXERCISE = exercise(
                 "prediction = F.one_hot(likeliest, num_symbols).to(kind) * (counts > 0)",
                 _LEAST + "shares = weights @ symbols\n"
                 "prediction = (shares == shares.amax(-1, keepdim=True)).to(kind) * (counts > 0)"),
-        mistake("smoothed", "Every symbol was counted once more than it came. What should the row of a token hold that "
-                "came once before?", "prediction = (matches @ symbols + 1) / (counts + num_symbols)",
+        mistake("smoothed", "Every symbol was counted once more than it came. What should the row of a token that came "
+                "once before hold?", "prediction = (matches @ symbols + 1) / (counts + num_symbols)",
                 "prediction = (matches @ symbols + 1e-3) / (counts + 1e-3 * num_symbols)"),
         mistake("each successor counted once", "A symbol that followed several times counts as often as one that "
                 "followed once. What does the mean of one-hot vectors say of a symbol?",
                 "kinds = (matches @ symbols > 0).to(kind)\n"
                 "prediction = kinds / kinds.sum(-1, keepdim=True).clamp(min=1)",
                 "prediction = (matches @ symbols > 0).to(kind)"),
-        mistake("the last position wrapped round", "The token behind the last one is the first again for `roll`. Where "
+        mistake("the last position wrapped round", "For `roll`, the token after the last one is the first again. Where "
                 "did a position look at the end of the sequence?",
                 "last = torch.arange(length) == length - 1\n"
                 "earlier = torch.ones(length, length, dtype=torch.bool).tril(-1) | last"),
@@ -189,11 +189,11 @@ EXERCISE = exercise(
     ),
     laws=(Law("a row sums to 1, or to 0 where there is no earlier copy", _no_share),),
     hints=(
-        "Two layers in one: which earlier positions hold the same token, and what stands behind each of them?",
+        "Two layers in one: which earlier positions hold the same token, and what comes after each of them?",
         "`tokens` with a new last axis, compared with `tokens` with a new axis before its last, is a table of all "
         "pairs of positions. Which half of it is the past?",
         "Position j hands over tokens[j + 1], as a one-hot vector. The last position is never an earlier one, so what "
-        "stands behind it does not matter.",
+        "comes after it does not matter.",
         "Each row of matches, divided by its sum, holds the weights of a sharp attention. Where the sum is 0, any "
         "other number may divide.",
     ),

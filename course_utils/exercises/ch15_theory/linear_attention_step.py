@@ -123,8 +123,8 @@ EXERCISE = exercise(
                 "sums = normaliser"),
         mistake("the old state", "The sum of the weights below has the new token in it, and the values above have not. "
                 "Which state belongs to the new normaliser?", "read = state"),
-        mistake("the state changed in place", "The state that was handed over was overwritten. Whoever keeps it, to go "
-                "another way or to differentiate, loses it: which line writes in place?",
+        mistake("the state changed in place", "The state that was handed over was overwritten. Whoever keeps it, to "
+                "continue it differently or to differentiate, loses it: which line writes in place?",
                 "new_state = state.add_(outer)", "new_normaliser = normaliser.add_(below)",
                 "new_state = state.add_(outer)\nnew_normaliser = normaliser.add_(below)"),
         mistake("the state replaced", "The state holds this token alone. What became of those before it?",
@@ -193,7 +193,7 @@ EXERCISE = exercise(
     ),
     hints=(
         "Three lines: add to the state, add to the normaliser, read. φ(x) = elu(x) + 1 goes over queries and keys.",
-        "What a token adds is the outer product of φ(k) and v: a new axis behind φ(k), one before v, and `*`.",
+        "What a token adds is the outer product of φ(k) and v: a new axis after φ(k), one before v, and `*`.",
         "`state + ...` makes a new tensor and `+=` writes into the one that was given.",
         "Read what is new: φ(q) times the state gives d_v numbers, φ(q)·normaliser gives the one that divides them.",
     ),

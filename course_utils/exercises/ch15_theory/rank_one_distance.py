@@ -99,8 +99,8 @@ EXERCISE = exercise(
         mistake("nothing subtracted", "This is the norm of x, or the ratio of two equal norms. What does x lose before "
                 "the norm is taken?", "apart = x"),
         mistake("the nearest matrix of rank one", "This is the distance to the nearest matrix of rank one, by the "
-                "singular values. Rows that are multiples of each other have rank one as well: to which matrices, more "
-                "narrow than those, is the distance asked?",
+                "singular values. Rows that are multiples of each other have rank one as well: to which narrower set "
+                "of matrices should the distance be?",
                 "left = torch.linalg.vector_norm(torch.linalg.svdvals(x.double())[..., 1:], dim=-1).to(x.dtype)",
                 "values = torch.linalg.svdvals(x.double()).to(x.dtype)\n"
                 "left = (size.square() - values[..., 0].square()).clamp(min=0).sqrt()",
@@ -112,7 +112,7 @@ EXERCISE = exercise(
                 "distance = left / math.sqrt(x.shape[-2] * x.shape[-1])", "distance = left / x.shape[-1]",
                 "distance = left / math.sqrt(x.shape[-1])", "distance = left / (x.shape[-2] * x.shape[-1])"),
         mistake("squared", "The squares of the norms were divided, and no root taken, or one root was lost. Which "
-                "power has a length?", "distance = left.square() / safe.square()", "distance = left.square() / safe",
+                "power is a length?", "distance = left.square() / safe.square()", "distance = left.square() / safe",
                 "distance = left / safe.square()", "distance = (left / safe).sqrt()", "distance = left.square()"),
         mistake("divided by another norm", "The distance is relative to something other than x. What has the norm that "
                 "it should be divided by?", "size = torch.linalg.vector_norm(middle.expand_as(x), dim=(-2, -1))",
@@ -170,10 +170,10 @@ EXERCISE = exercise(
                 "distance = 1 - (F.normalize(x, dim=-1) @ F.normalize(x, dim=-1).mT).mean((-2, -1))",
                 "distance = (F.normalize(x, dim=-1) @ F.normalize(x, dim=-1).mT).mean((-2, -1))"),
         mistake("NaN for zeros", "A sequence of zeros gives 0/0. Its tokens are all alike: what should come out, and "
-                "which number may stand below?", "safe = size"),
+                "which number may be the divisor?", "safe = size"),
         mistake("epsilon in the denominator", "Something was added to the norm of x, or it was held at a floor. Where "
-                "x is small itself, that is not small compared with it. What may the norm be replaced by where it is 0 "
-                "alone?", "safe = size + 1e-6", "safe = size + 1e-8", "safe = size.clamp(min=1e-2)",
+                "x is small itself, that is not small compared with it. What may the norm be replaced by, and only "
+                "where it is 0?", "safe = size + 1e-6", "safe = size + 1e-8", "safe = size.clamp(min=1e-2)",
                 "safe = size + 1e-5", "safe = size + 1e-3", "safe = size.clamp(min=1.0)",
                 "safe = (size.square() + 1e-6).sqrt()", "safe = (size.square() + 1e-8).sqrt()", "safe = size + 1.0"),
         mistake("cut off from the gradient", "The values are right, but the gradient misses a part: x is also in the "

@@ -127,13 +127,15 @@ EXERCISE = exercise(
                 "grad_x = -(past + by_query + by_key + by_value)", "grad_x = past - by_query - by_key - by_value",
                 "grad_x = past - by_value + by_query + by_key", "grad_x = past - by_query + by_key + by_value",
                 "grad_x = past + by_query - by_key + by_value"),
-        mistake("a matrix not transposed", "A projection was applied on the way back as on the way there. With square "
-                "matrices the shapes fit, and only the numbers tell: what multiplies the gradient of x @ W?",
+        mistake("a matrix not transposed", "A projection was applied in the backward pass just as in the forward pass. "
+                "With square matrices the shapes fit, and only the numbers tell: what multiplies the gradient of x @ "
+                "W?",
                 "by_value = grad_value @ W_v", "by_query = grad_query @ W_q", "by_key = grad_key @ W_k",
                 "by_query = grad_query @ W_q\nby_key = grad_key @ W_k",
                 "by_query = grad_query @ W_q\nby_key = grad_key @ W_k\nby_value = grad_value @ W_v"),
-        mistake("matrices transposed", "A matrix was transposed on the way there, as for the weight of an `nn.Linear`. "
-                "Here its rows already belong to the features of x.", "value = x @ W_v.mT", "query = x @ W_q.mT",
+        mistake("matrices transposed", "A matrix was transposed in the forward pass, as for the weight of an "
+                "`nn.Linear`. Here its rows already belong to the features of x.",
+                "value = x @ W_v.mT", "query = x @ W_q.mT",
                 "key = x @ W_k.mT", "value = x @ W_v.mT\nby_value = grad_value @ W_v"),
         mistake("the path through another matrix", "The gradient of the queries or of the keys went back through the "
                 "matrix of the other. Which matrix made which of them?",
@@ -150,7 +152,8 @@ EXERCISE = exercise(
                 "given something by every query: which axis is summed?", "grad_key = grad_products @ query",
                 "grad_query = grad_products.mT @ key"),
         mistake("query and key swapped", "The gradient of the queries is made with the queries, or that of the keys "
-                "with the keys. In q·k, what is the slope in q?", "grad_query = grad_products @ query",
+                "with the keys. In q·k, what is the derivative with respect to q?",
+                "grad_query = grad_products @ query",
                 "grad_key = grad_products.mT @ key",
                 "grad_query = grad_products @ query\ngrad_key = grad_products.mT @ key"),
         mistake("grad_out ignored", "Another grad_out gives the same answer: ones were put in its place. What does the "

@@ -90,9 +90,9 @@ EXERCISE = exercise(
                 "gradients of each block: how does their sum get to its owner?", "way_back = there * block",
                 "is_backward = False"),
         mistake("gradients alone", "In the ring's backward pass only gradients travel. The scores are computed again: "
-                "what for is needed?", "way_back = home * block"),
-        mistake("forward and backward together", "With backward=True the forward pass is counted too. Asked for is the "
-                "backward pass alone.", "ring = way_back + there * block if is_backward else there * block",
+                "what is needed for that?", "way_back = home * block"),
+        mistake("forward and backward together", "With backward=True the forward pass is counted too. Only the "
+                "backward pass is wanted.", "ring = way_back + there * block if is_backward else there * block",
                 "ulysses = away * (1 + is_backward)", "tensor = passes * (1 + is_backward) * summed * others // "
                 "world_size"),
         mistake("backward the wrong way round", "The two passes are exchanged. Which of them does backward=True ask "
@@ -103,8 +103,8 @@ EXERCISE = exercise(
                 "every block?", "there = min(others, 1)"),
         mistake("one rank sends to itself", "A single rank was counted as a sender. To whom would it send?",
                 "home = world_size"),
-        mistake("divided too early", "A division of whole numbers came before the product, and its rest was lost. In "
-                "which order is nothing lost?", "away = others // world_size * exchanged * one_head"),
+        mistake("divided too early", "A division of whole numbers came before the product, and the remainder was lost. "
+                "In which order is nothing lost?", "away = others // world_size * exchanged * one_head"),
         mistake("the sum of one rank's tokens", "The all-reduce was counted for the tokens of one rank. Here every "
                 "rank has all of them: how long is what is summed?", "summed = heads * one_head"),
         mistake("half an all-reduce", "The sum was counted with one pass round the ring. After it each rank has the "
@@ -112,14 +112,14 @@ EXERCISE = exercise(
         mistake("an all-reduce by sending everything", "Every rank sent its whole output to all others. A ring "
                 "all-reduce sends one part at a time: how much is a part?",
                 "tensor = summed * others", "tensor = passes * summed * others"),
-        mistake("the whole output twice", "The sum was counted as twice the output, whatever the number of ranks. The "
-                "own part need not be sent: which share is left?", "tensor = passes * summed if others else 0"),
-        mistake("bytes of all ranks", "These are the bytes of all ranks together. Asked for is what one of them sends.",
+        mistake("the whole output twice", "The sum was counted as twice the output, whatever the number of ranks. A "
+                "rank's own part need not be sent: which share is left?", "tensor = passes * summed if others else 0"),
+        mistake("bytes of all ranks", "These are the bytes of all ranks together. Count what one of them sends.",
                 "total = known[scheme] * world_size", "tokens = num_tokens"),
-        mistake("the own share sent too", "What a rank keeps for itself was counted as sent. Which part of its tokens' "
+        mistake("its own share sent too", "What a rank keeps for itself was counted as sent. Which part of its tokens' "
                 "heads do the others need?", "away = exchanged * one_head", "away = exchanged * one_head if others "
                 "else 0"),
-        mistake("only the own share sent", "One part was counted as sent. To how many other ranks does a part go?",
+        mistake("only its own share sent", "One part was counted as sent. To how many other ranks does a part go?",
                 "away = exchanged * one_head // world_size"),
         mistake("the output stays away", "In Ulysses the output is not brought back. Who needs all heads of a token "
                 "afterwards?", "exchanged = heads + 2 * kv_heads"),

@@ -157,7 +157,7 @@ EXERCISE = exercise(
                 "compared with?", "similar = query @ memory_value.mT"),
         mistake("all memories read", "All memories have a share. How many are read?", "count = size",
                 "kept = far_scores"),
-        mistake("only the best memory", "Only one memory is read. How many are to be?", "count = 1"),
+        mistake("only the best memory", "Only one memory is read. How many should be?", "count = 1"),
         mistake("one too many, or one too few", "The number of memories that are read is off by one.",
                 "count = min(top_k + 1, size)", "count = max(min(top_k, size) - 1, 1)"),
         mistake("top_k cut by another size", "Fewer memories are read than asked for: their number was cut by the "
@@ -202,8 +202,8 @@ EXERCISE = exercise(
         }),
         mistake("keys averaged instead of values", "The weights average keys. A key says where to look; what says what "
                 "is found there?", "far = far_weights @ memory_key", "near = weights @ key"),
-        mistake("softmax over the queries", "The columns of the weights sum to 1, not the rows. Who shares its "
-                "attention out among whom?", "weights = stable_softmax(scores.mT).mT",
+        mistake("softmax over the queries", "The columns of the weights sum to 1, not the rows. Who distributes "
+                "attention among whom?", "weights = stable_softmax(scores.mT).mT",
                 "far_weights = stable_softmax(kept.mT).mT"),
         mistake("no shift before exp", "Scores in the hundreds give NaN: their exponentials overflow. What does a "
                 "stable softmax subtract first?", "far_weights = kept.exp() / kept.exp().sum(-1, keepdim=True)",
@@ -224,6 +224,6 @@ EXERCISE = exercise(
         "memories than top_k?",
         "Softmax over the chosen scores alone. Then either gather the chosen values, or put the weights into a row of "
         "zeros with `scatter` and multiply.",
-        "The gate has a number for each head: it needs two more axes behind, and its sigmoid is the memory's share.",
+        "The gate has a number for each head: it needs two more axes after it, and its sigmoid is the memory's share.",
     ),
 )

@@ -157,7 +157,7 @@ def ring_attention(query, key, value, rotate, rank, world_size):
 EXERCISE = exercise(
     ring_attention,
     right=RIGHT,
-    asks="Do a rank's whole part: attend to each block that comes round, and hand on what you hold.",
+    asks="Do one rank's whole job: attend to each block that comes round, and hand on what you hold.",
     minutes=15,
     difficulty=4,
     importance=5,
@@ -186,8 +186,8 @@ EXERCISE = exercise(
         case("what rank 4 of 5 holds", _made(4, 5, B=1, H=2, L=3, d_k=8, d_v=7), run=_surplus, says=_COLLECTED),
     ),
     mistakes=(
-        mistake("future blocks multiplied", "The values are right, but blocks were multiplied of which this rank sees "
-                "nothing. Whose blocks lie wholly in its future?", "is_seen = True",
+        mistake("future blocks multiplied", "The values are right, but blocks of which this rank sees nothing were "
+                "multiplied. Whose blocks lie wholly in its future?", "is_seen = True",
                 "is_seen = True\nscores = scaled.masked_fill(~visible, -1e30)"),
         mistake("rotation skipped where nothing is seen", "The values are right, but this rank stops rotating when it "
                 "has seen enough, and its neighbours wait for ever. Who still needs the block that it holds?",
@@ -209,7 +209,7 @@ EXERCISE = exercise(
         mistake("all keys gathered", "The values are right, but keys of all ranks were collected before they were "
                 "used, so that each rank holds the whole text. What can be done with a block as soon as it is there?",
                 _GATHERED.replace("EVERY", "rank + 1"), _GATHERED.replace("EVERY", "world_size")),
-        mistake("rank + t", "The blocks were taken for those of the ranks behind: the source goes up where it should "
+        mistake("rank + t", "The blocks were taken for those of the ranks after it: the source goes up where it should "
                 "go down. A rank is given what the one before it held: whose block comes first?",
                 "source = (rank + step) % world_size"),
         mistake("no modulo", "The number of a block's owner went below 0, and a block of the future was taken for one "
@@ -233,11 +233,11 @@ EXERCISE = exercise(
                 "larger?", "visible = asked >= asking", "visible = asked > asking"),
         mistake("no mask", "Every query sees every block whole. What do the positions say?",
                 "visible = torch.ones(length, length, dtype=torch.bool)"),
-        mistake("no mask inside the own block", "Blocks are seen whole or not at all. Inside its own block a query has "
+        mistake("no mask inside its own block", "Blocks are seen whole or not at all. Inside its own block a query has "
                 "a limit, too.", "visible = (asked.min() <= asking.max()).expand(length, length)"),
         mistake("own block left out", "The rank's own block takes no part. What does it hold at the first step?",
                 "is_seen = step > 0 and bool(visible.any())", "visible = (asked <= asking) & (asked < rank * length)"),
-        mistake("only the own block", "The blocks of the others change nothing. Which of them does this rank see?",
+        mistake("only its own block", "The blocks of the others change nothing. Which of them does this rank see?",
                 "is_seen = step == 0"),
         mistake("NaN where nothing was seen", "A block of the future has only scores of -inf, and their softmax is "
                 "NaN: that spoils what was right before. Which blocks need no step at all?",

@@ -112,7 +112,7 @@ EXERCISE = exercise(
     cases=(
         case("a first block, all of it seen", _made([4, 5, 6], [0, 1]), gradient="equal"),
         case("a second block, all of it seen", _made([7, 8, 9], [0, 1], before=[2, 3, 4]), gradient="equal"),
-        case("the own block", _made([4, 5, 6, 7], [4, 5, 6, 7])),
+        case("its own block", _made([4, 5, 6, 7], [4, 5, 6, 7])),
         case("some queries see none of the block", _made([0, 1, 6, 7], [2, 3, 4, 5], before=[0, 1]), gradient="equal"),
         case("a block of the future, nothing before", _made([0, 1, 2], [5, 6])),
         case("a block of the future, something before", _made([3, 4], [5, 6, 7], before=[0, 1, 2])),
@@ -132,7 +132,7 @@ EXERCISE = exercise(
         _work("a block of the future", [0, 1, 2], [5, 6, 7, 8]),
         _work("a zig-zag block from a rank before", _runs(4, 12, length=4), _runs(0, 16, length=4)),
         _work("a zig-zag block from a rank behind", _runs(0, 16, length=4), _runs(4, 12, length=4)),
-        _work("the own block", [4, 5, 6, 7], [4, 5, 6, 7]),
+        _work("its own block", [4, 5, 6, 7], [4, 5, 6, 7]),
         _work("a block of which one key is seen", [0, 1, 6], [6, 7, 8, 9]),
     ),
     mistakes=(
@@ -183,7 +183,7 @@ EXERCISE = exercise(
                 "which of the two shrinks?", "share_a, share_b = torch.ones_like(lse_a), (lse_b - shift).exp()",
                 "share_a, share_b = (lse_a - shift).exp(), torch.ones_like(lse_b)"),
         mistake("weighted by lse itself", "The logsumexps were taken for weights as they are. They are logarithms: "
-                "what of them can be added?", "share_a, share_b = lse_a / (lse_a + lse_b), lse_b / (lse_a + lse_b)",
+                "what can be added instead?", "share_a, share_b = lse_a / (lse_a + lse_b), lse_b / (lse_a + lse_b)",
                 "safe = lse_a.masked_fill(lse_a == -torch.inf, 0.0)\n"
                 "share_a, share_b = safe / (safe + lse_b), lse_b / (safe + lse_b)"),
         mistake("the part with the larger lse alone", "Only the part with the larger logsumexp is left. The other saw "

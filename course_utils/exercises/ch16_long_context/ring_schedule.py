@@ -38,13 +38,13 @@ EXERCISE = exercise(
         mistake("rank + t", "The list goes up where it should go down. A rank hands its block to the next one: from "
                 "which side does it get its own new one, and whose block was that?",
                 "direction = 1", "direction = 1\nsteps = range(1, world_size + 1)"),
-        mistake("own block last", "The own block comes at the end. What does a rank hold before anything was handed "
+        mistake("own block last", "Its own block comes at the end. What does a rank hold before anything was handed "
                 "over?", "steps = range(1, world_size + 1)", "return held[1:] + held[:1]"),
-        mistake("own block twice", "The own block is in the list twice, and another one is missing, or the list is too "
+        mistake("own block twice", "Its own block is in the list twice, and another one is missing, or the list is too "
                 "long. Which step comes before the first rotation?",
                 "steps = [0, *range(world_size)]", "steps = [0, *range(world_size - 1)]",
                 "steps = range(world_size + 1)"),
-        mistake("own block left out", "The own block is not in the list. At step 0 nothing has been handed over yet: "
+        mistake("own block left out", "Its own block is not in the list. At step 0 nothing has been handed over yet: "
                 "what is held?", "steps = range(1, world_size)"),
         mistake("a step left out", "The list is too short. How many blocks are there, and how many steps does it take "
                 "to hold each of them once?", "steps = range(world_size - 1)"),
@@ -56,17 +56,18 @@ EXERCISE = exercise(
                 "the ring begin again?", "size = max(world_size - 1, 1)", "size = world_size + 1"),
         mistake("the same list for every rank", "Each rank starts with a block of its own, but the list does not. "
                 "Where does `rank` come in?", "first = 0", "held = list(steps)", "held = list(steps)[::-1]"),
-        mistake("own first, the others in order", "The own block comes first, but the others stand in the order of "
+        mistake("own first, the others in order", "Its own block comes first, but the others stand in the order of "
                 "their numbers. Each block comes from the neighbour: which one did it hold a step ago?",
                 "held = [rank, *(r for r in steps if r != rank)]"),
         mistake("the block never changes", "The same block is held at every step. What does a rotation do?",
                 "direction = 0"),
         mistake("two ranks at a time", "The list jumps by two ranks at each step. How far does a block travel in one "
                 "rotation?", "direction = -2"),
-        mistake("another kind of list", "The numbers are right, but a list of Python's ints is asked for. What makes "
-                "one of it?", "return torch.tensor(held)", "return tuple(held)",
+        mistake("another kind of list", "The numbers are right, but a list of Python ints is wanted. How do you make "
+                "one?", "return torch.tensor(held)", "return tuple(held)",
                 "return [torch.tensor(r) for r in held]", "return [float(r) for r in held]"),
-        mistake("one step instead of all", "This is a single number. Asked for is a list with an entry for each step.",
+        mistake("one step instead of all", "This is a single number. There should be a list with an entry for each "
+                "step.",
                 "return held[-1]", "return held[0]"),
     ),
     hints=(

@@ -128,7 +128,7 @@ EXERCISE = exercise(
         mistake("refused though it fits", "Heads that the ranks do divide are refused.",
                 "fits = num_heads % ranks == 0 and num_heads > ranks", "fits = num_heads == ranks",
                 "fits = ranks % num_heads == 0"),
-        mistake("one tensor instead of a list", "One tensor came back. Asked for is a list with an entry for each "
+        mistake("one tensor instead of a list", "One tensor came back. What is wanted is a list with an entry for each "
                 "rank.", "result = torch.stack(parts)", "result = torch.cat(parts, 1)", "result = whole"),
         mistake("cut from the gradient", "The values are right, but no gradient flows through them. What cuts them "
                 "off?", "result = [x.detach() for x in parts]", "result = [x.detach().clone() for x in parts]"),

@@ -92,11 +92,11 @@ EXERCISE = exercise(
                 "place = j % (window + num_sinks)"),
         mistake("the two axes exchanged", "There is a column for each query. Entry [i, j] is about query i.",
                 "result = places.mT"),
-        mistake("the row of the last query alone", "One row came back. Asked for is one for each query.",
+        mistake("the row of the last query alone", "One row came back. There should be one for each query.",
                 "result = places[-1]"),
         mistake("not a table of long", "The places are right, but a tensor of dtype long is asked for.",
                 "result = places.tolist()", "result = places.float()", "result = places.int()"),
-        mistake("which are held instead of where", "The entries say whether a key is held. Asked for is its place.",
+        mistake("which are held instead of where", "The entries say whether a key is held, not at which place.",
                 "result = held", "result = held.long()"),
     ),
     hints=(

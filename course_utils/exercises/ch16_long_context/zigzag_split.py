@@ -50,7 +50,7 @@ EXERCISE = exercise(
         mistake("contiguous runs", "Each rank has neighbouring tokens only. Under a causal mask the last rank looks "
                 "back at everything, the first at almost nothing: which run evens that out?",
                 "positions = tokens.reshape(world_size, -1)", "positions = torch.cat([runs[0::2], runs[1::2]], 1)"),
-        mistake("striped", "Each rank has every so many tokens. That is another layout, and an even one for visible "
+        mistake("striped", "Each rank has every P-th token. That is another layout, and an even one for visible "
                 "pairs, but here a rank has two runs of neighbours.",
                 "positions = tokens.reshape(-1, world_size).mT.contiguous()",
                 "turns = tokens.reshape(-1, parts).mT\n"
@@ -78,7 +78,7 @@ EXERCISE = exercise(
         mistake("refused though it fits", "Numbers that fit are refused. What exactly must divide num_tokens?",
                 "fits = num_tokens % (2 * parts) == 0", "fits = num_tokens % parts == 0 and world_size > 1",
                 "fits = num_tokens % parts**2 == 0"),
-        mistake("rows and columns exchanged", "There is a column for each rank. Asked for is a row.",
+        mistake("rows and columns exchanged", "There is a column for each rank. There should be a row.",
                 "result = positions.mT"),
         mistake("the runs on an axis of their own", "The two runs of a rank are on different axes. A rank has one list "
                 "of positions.", "positions = torch.stack([front, back], 1)"),

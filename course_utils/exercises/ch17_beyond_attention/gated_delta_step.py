@@ -152,7 +152,7 @@ EXERCISE = exercise(
         "Four lines: fade, find, write, read. Which of them need the key, and which the query?",
         "A vector of d_k finds a vector of d_v in a state of d_k × d_v: `key.unsqueeze(-2) @ state`, less the axis of "
         "size 1.",
-        "What is written is the outer product of the key and beta times what the value and the found one differ by.",
+        "What is written is the outer product of the key and beta times the value minus what was found.",
         "alpha and beta are (B, H): two more axes let alpha meet the state, one lets beta meet a value.",
     ),
 )

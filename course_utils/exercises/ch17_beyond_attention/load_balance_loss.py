@@ -72,7 +72,7 @@ EXERCISE = exercise(
                 "loss = num_experts ** 2 * products.sum()", "loss = len(logits) * products.sum()",
                 "loss = num_experts / index.shape[-1] * products.sum()"),
         mistake("mean of products for product of means", "Counts and probabilities were multiplied token by token and "
-                "averaged then. That rewards a sure choice: which two means are multiplied?",
+                "then averaged. That rewards a sure choice: which two means are multiplied?",
                 "products = (chosen.sum(1) * probability).mean(0) / index.shape[-1]",
                 "products = (chosen.sum(1) * probability).mean(0)"),
         mistake("counts twice", "The shares were multiplied with themselves. Counts have no gradient: through which "
@@ -111,12 +111,12 @@ EXERCISE = exercise(
                 "loss = num_experts * mean.square().sum() - 1", "loss = mean.var() / mean.mean().square()"),
         mistake("1 subtracted", "Even use gives 0 here. Which value is asked for?",
                 "loss = num_experts * products.sum() - 1"),
-        mistake("one number an expert", "There is a number for each expert. What becomes of them?",
+        mistake("one number per expert", "There is a number for each expert. What becomes of them?",
                 "loss = num_experts * products", "loss = products"),
         mistake("an axis of size 1 left in", "The loss has an axis of size 1. What is asked for has none.",
                 "loss = num_experts * products.sum(-1, keepdim=True)",
                 "loss = (num_experts * products.sum()).reshape(1, 1)"),
-        mistake("no longer a tensor", "The loss came back as a number of Python's, so nothing can be learned from it.",
+        mistake("no longer a tensor", "The loss came back as a Python number, so nothing can be learned from it.",
                 "loss = float(num_experts * products.sum())"),
         mistake("cut off from the gradient", "The values are right, but no gradient reaches the logits. Which of the "
                 "two means carries it?", "mean = probability.mean(0).detach()",

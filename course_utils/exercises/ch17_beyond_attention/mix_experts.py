@@ -168,7 +168,7 @@ EXERCISE = exercise(
                 "tokens it came from. Where does each row belong?", "total = totals[-1].index_add(0, "
                 "torch.arange(len(rows)), part)"),
         mistake("the token added", "The output is more than the experts' sum: the token itself is in it. A residual "
-                "connection stands around the mixture, not inside.", "out = totals[-1] + x", "totals = [x.clone()]"),
+                "connection goes around the mixture, not inside it.", "out = totals[-1] + x", "totals = [x.clone()]"),
         mistake("the input overwritten", "The sums were written into x. Whoever needs the tokens again, as the "
                 "residual connection does, has lost them.",
                 "totals = [x]\ntotal = totals[-1].index_add_(0, rows, part)"),

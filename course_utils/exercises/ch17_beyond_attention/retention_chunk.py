@@ -114,7 +114,7 @@ EXERCISE = exercise(
                 "new_state = (keep * state + written) * default",
                 "written = (until * key).mT @ value * default\nouter = since * found"),
         mistake("the past left out", "The queries see their own chunk alone. What does the state hold?", "out = inner"),
-        mistake("the own chunk left out", "The queries see the past alone. What of the tokens of their chunk?",
+        mistake("its own chunk left out", "The queries see the past alone. What of the tokens of their chunk?",
                 "out = outer"),
         mistake("own chunk read from the new state", "Every query read the state with the whole chunk in it, the "
                 "future too. When is the state read, before or after the write?",

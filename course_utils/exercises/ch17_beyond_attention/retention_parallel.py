@@ -77,7 +77,7 @@ EXERCISE = exercise(
         "the values. What does each entry lack?",
         "Entry (n, m) is multiplied by decay to the power n - m. The table of exponents is a column of positions less "
         "a row of them.",
-        "Each head has its own decay: give it two more axes behind, so that it meets (L, L).",
+        "Each head has its own decay: give it two more axes after it, so that it meets (L, L).",
         "Above the diagonal the exponent is negative and the power can overflow. Let the exponent be 0 there before "
         "the power is taken, and strike the entries out afterwards.",
     ),

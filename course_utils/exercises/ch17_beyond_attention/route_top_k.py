@@ -61,7 +61,7 @@ EXERCISE = exercise(
         mistake("experts chosen over the tokens", "Each expert chose its tokens. Along which axis are the experts?",
                 "index = logits.topk(min(k, len(logits)), dim=0).indices.mT", "index = logits.argsort(0, True)[:, :k]",
                 "best = wanted.mT.topk(k, dim=-1)"),
-        mistake("order by expert number", "The chosen experts stand in the order of their numbers. Which comes first?",
+        mistake("order by expert number", "The chosen experts are in the order of their numbers. Which comes first?",
                 "index = best.indices.sort(-1).values"),
         mistake("gates in another order than their experts", "Indices and gates were sorted apart, so the gates belong "
                 "to other experts. Which of the two was reordered?",
@@ -77,8 +77,8 @@ EXERCISE = exercise(
                 "gates = chosen / chosen.abs().sum(-1, keepdim=True)",
                 "gates = chosen / chosen.norm(dim=-1, keepdim=True)",
                 "gates = chosen.relu() / (chosen.relu().sum(-1, keepdim=True) + 1e-9)"),
-        mistake("sigmoid as gate", "Each gate was made for itself, so they need not sum to 1. What compares the chosen "
-                "with each other?", "gates = chosen.sigmoid()",
+        mistake("sigmoid as gate", "Each gate was computed separately, so they need not sum to 1. What compares the "
+                "chosen with each other?", "gates = chosen.sigmoid()",
                 "gates = chosen.sigmoid() / chosen.sigmoid().sum(-1, keepdim=True)"),
         mistake("equal gates", "All chosen experts count alike. What do the logits say beyond the choice?",
                 "gates = torch.full_like(chosen, 1 / k)", "gates = torch.ones_like(chosen)"),

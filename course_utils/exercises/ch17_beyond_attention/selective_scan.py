@@ -101,12 +101,12 @@ EXERCISE = exercise(
         mistake("D forgotten", "Nothing of x goes straight to the output. What is D for?", "out = scanned"),
         mistake("D without x", "D was added as it is, or x without D. What does D multiply?", "direct = D",
                 "direct = x"),
-        mistake("D meets something else", "D multiplies other numbers than x. What goes straight to the output?",
+        mistake("D meets something else", "D multiplies numbers other than x. What goes straight to the output?",
                 "direct = D * delta * x", "out = D * (scanned + x)", "out = D * scanned", "direct = D * x[:, :1]",
                 "direct = D.sum() * x", "direct = D.mean() * x"),
         mistake("delta one for all tokens", "Every token has the same step size. What makes the scan selective?",
                 "step = delta[:, 0]", "step = delta.mean(1)", "step = delta[:, -1]"),
-        mistake("delta one for all channels", "All channels share a step size. Which shape has delta?",
+        mistake("delta one for all channels", "All channels share a step size. Which shape does delta have?",
                 "step = delta[:, t].mean(-1, keepdim=True).expand(-1, x.shape[-1])",
                 "step = delta[:, t, :1].expand(-1, x.shape[-1])"),
         mistake("B or C one for all tokens", "Every token is written, or read, with the same vector. Which of them "
@@ -122,7 +122,7 @@ EXERCISE = exercise(
                 "new = keep * (past + added)"),
         mistake("the state not handed on", "Every token starts from zeros. What of the state before it?",
                 "past = start"),
-        mistake("the fade and its complement", "What is written is weighed by what is forgotten, as an average would "
+        mistake("the fade and its complement", "What is written is weighted by what is forgotten, as an average would "
                 "do. Which number multiplies the token instead?", "new = keep * past + (1 - keep) * added",
                 "added = (1 - keep) * x[:, t].unsqueeze(-1) * write.unsqueeze(-2)",
                 "force = (1 - (-step).exp()) * x[:, t]"),
@@ -180,9 +180,9 @@ EXERCISE = exercise(
     ),
     hints=(
         "One state of (batch, d, n), zeros at first, and a loop over the tokens: fade, add, read.",
-        "`delta[:, t]` is (batch, d) and A is (d, n): with one more axis behind, they meet in (batch, d, n), the "
+        "`delta[:, t]` is (batch, d) and A is (d, n): with one more axis at the end, they meet in (batch, d, n), the "
         "exponent of the fade.",
-        "What is added is an outer product: `delta * x`, one number a channel, and `B[:, t]`, one for each of the n.",
+        "What is added is an outer product: `delta * x`, one number per channel, and `B[:, t]`, one for each of the n.",
         "C_t reads each channel's n numbers, the new token among them: a sum over the last axis. D times x is added "
         "to it.",
     ),

@@ -69,7 +69,7 @@ def _made(*shape: int, size: float = 1.0, start: bool = False, decay: float = 1.
 EXERCISE = exercise(
     wkv_step,
     right=RIGHT,
-    asks="Read the past and the own token, then fade the past and write the token into it.",
+    asks="Read the past and the token itself, then fade the past and write the token into it.",
     minutes=12,
     difficulty=4,
     importance=3,
@@ -92,12 +92,12 @@ EXERCISE = exercise(
         case("bfloat16", _made(3, 4, dtype="bfloat16"), run=_packed, tolerance=0.4),
     ),
     mistakes=(
-        mistake("bonus forgotten", "The own token counts as if there were no bonus, or the past has it too, so that it "
-                "cancels. What is added to the logarithm of the own token, and to that alone?", "own = key",
+        mistake("bonus forgotten", "The token counts as if there were no bonus, or the past has it too, so that it "
+                "cancels. What is added to the logarithm of the token itself, and to that alone?", "own = key",
                 "read_top = torch.maximum(top + bonus, own)\npast = (top + bonus - read_top).exp()"),
         mistake("bonus kept in the state", "The state holds the token with its bonus. Who else than the token itself "
                 "may gain from the bonus?", "kept = own"),
-        mistake("bonus on the past", "The bonus raises the past against the own token, or takes away from the own "
+        mistake("bonus on the past", "The bonus raises the past against the token itself, or takes away from that "
                 "token. Which one stands out because of it?",
                 "own = key\nread_top = torch.maximum(top + bonus, own)\npast = (top + bonus - read_top).exp()",
                 "own = key - bonus"),
@@ -116,7 +116,7 @@ EXERCISE = exercise(
                 "decay", "faded = top * decay", "faded = top - decay.exp()", "faded = top - (-decay).exp()",
                 "faded = top + (decay + 1e-9).log()",
                 "faded = top\nleft = (faded - new_top).exp() * (1 - decay)"),
-        mistake("past faded twice", "The past sinks by two steps with each token. How many are one token?",
+        mistake("past faded twice", "The past sinks by two steps with each token. How many does one token take?",
                 "faded = top - 2 * decay", "faded = top - decay\nleft = (faded - decay - new_top).exp()"),
         mistake("the state normalised", "The state came back as an average, or not measured against its top. What are "
                 "the two sums divided by when they are handed on?",
@@ -199,9 +199,9 @@ EXERCISE = exercise(
     ),
     hints=(
         "Two sums are kept, one with the values and one without, both divided by e^top so that they stay small. What "
-        "is the weight of the own token, as a logarithm, and that of the whole past?",
+        "is the weight of the token itself, as a logarithm, and that of the whole past?",
         "To read: subtract the larger of `top` and `bonus + key` from both logarithms before `exp`. The past counts "
-        "with the one, the own value with the other, above and below the line.",
+        "with the one, its own value with the other, above and below the line.",
         "To write: the past's logarithm sinks by `decay`, the new one is the bare key. The larger of these two is the "
         "new top, and both sums are brought to it.",
         "-inf as the first top needs no case of its own: e^(-inf) is 0, and the maximum with it is the other number.",

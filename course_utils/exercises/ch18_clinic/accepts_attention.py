@@ -107,7 +107,7 @@ EXERCISE = exercise(
         mistake("the mean expected on an empty row", "The test's own formula gives the mean of all values where a "
                 "query sees nothing. What does the contract say?",
                 "want = own(query, key, value, attn_mask, 1 / math.sqrt(d_k), -1e9)"),
-        mistake("a wrong scale expected", "The test's own formula scales otherwise than the contract, so right "
+        mistake("a wrong scale expected", "The test's own formula scales differently from the contract, so right "
                 "implementations are refused. By what are the scores divided?",
                 *(f"want = scaled_dot_product_attention(query, key, value, attn_mask, scale={scale})"
                   for scale in ("1.0", "1 / d_k", "d_v**-0.5", "S**-0.5"))),
@@ -136,12 +136,12 @@ EXERCISE = exercise(
     ),
     hints=(
         "You need something to compare with, inputs, and a comparison. The package has a right attention: which inputs "
-        "would make each of the faults give another number than that?",
+        "would make each of the faults give a different number?",
         "If the widths of keys and values are the same number, nobody can see which of the two was used. The same goes "
         "for the number of keys.",
         "Try each set of inputs without a mask and with one. One of the queries should see nothing at all.",
         "Hand in copies, and look at them afterwards. And an implementation that raises is to be refused, not to end "
-        "your test: which statement of Python is made for that?",
+        "your test: which Python statement is made for that?",
         "A comparison to rounding says False for NaN if it asks whether the distance is small, and True if it asks "
         "whether it is not large.",
     ),

@@ -108,9 +108,9 @@ EXERCISE = exercise(
         mistake("no causal mask expected", "The test expects every token to see all that has been handed in so far. "
                 "What may a token see in one causal pass?",
                 f"{_PLAIN}(piece[0], whole[1][..., :end, :], whole[2][..., :end, :])"),
-        mistake("only the own piece expected", "The test expects each piece to be a text of its own. What has come "
+        mistake("only its own piece expected", "The test expects each piece to be a text of its own. What has come "
                 "before it?", f"{_PLAIN}(*piece, causal_mask(end - start, end - start, 0))"),
-        mistake("a wrong scale expected", "The test's own formula scales otherwise than the contract, so right "
+        mistake("a wrong scale expected", "The test's own formula scales differently from the contract, so right "
                 "implementations are refused. By what are the scores divided?",
                 "expected = [scaled_dot_product_attention(*text, mask, scale=1.0) for text in texts]"),
         mistake("only the last output compared", "Only the last output of each piece is compared. Which tokens of one "
@@ -132,9 +132,9 @@ EXERCISE = exercise(
         "the same, however that is done?",
         "Cut it so that the first call and a later one have several tokens, and others a single one. Which fault shows "
         "in which of them?",
-        "Two texts under way at the same time, of different batch sizes: whose past does each of them see?",
+        "Two texts in progress at the same time, of different batch sizes: whose past does each of them see?",
         "Hand back to an implementation just what it gave you for that text, once, and never look inside.",
-        "Everything that calls an implementation, or takes apart what it returns, stands in a `try`.",
+        "Everything that calls an implementation, or takes apart what it returns, goes in a `try`.",
     ),
 )  # fmt: skip
 

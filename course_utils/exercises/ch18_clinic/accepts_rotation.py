@@ -101,10 +101,10 @@ EXERCISE = exercise(
     ),
     hints=(
         "Chapter 07's two functions give the two outputs that are allowed. When is an implementation right?",
-        "Positions 0, 1, 2, … are what an implementation takes that ignores them. And can two sentences of a batch "
+        "Positions 0, 1, 2, … are what an implementation that ignores them would use. And can two sentences of a batch "
         "have different ones?",
         "How many pairs does it take to tell one frequency from another, or one base from another?",
         "Compare all numbers, to rounding, with one pairing throughout; accept if either pairing agrees everywhere. "
-        "Calls stand in a `try`.",
+        "Calls go in a `try`.",
     ),
 )  # fmt: skip

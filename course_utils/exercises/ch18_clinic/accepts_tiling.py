@@ -77,7 +77,7 @@ EXERCISE = exercise(
                 "B, H, L, S, d_k, d_v = 2, 3, 7, 7, 4, 6", "B, H, L, S, d_k, d_v = 2, 3, 5, 7, 4, 4",
                 "B, H, L, S, d_k, d_v = 2, 3, 7, 7, 4, 4", "B, H, L, S, d_k, d_v = 2, 3, 9, 7, 4, 6",
                 "B, H, L, S, d_k, d_v = 2, 3, 9, 7, 4, 4"),
-        mistake("a wrong scale expected", "The test's own formula scales otherwise than the contract, so right "
+        mistake("a wrong scale expected", "The test's own formula scales differently from the contract, so right "
                 "implementations are refused. By what are the scores divided?",
                 "want = scaled_dot_product_attention(query, key, value, scale=1.0)"),
         mistake("inputs of another dtype", "The implementations are promised float64, and some of them take nothing "
@@ -91,11 +91,11 @@ EXERCISE = exercise(
                 "blocks = (1.0, 2.0, 3.0, 10.0)", "blocks = (-1, 1, 2, 3, 7, 10)"),
     ),
     hints=(
-        "With one tile all of these are plain attention. Which blocks make two tiles, and which leave a rest?",
+        "With one tile all of these are plain attention. Which blocks make two tiles, and which leave a remainder?",
         "A running maximum shows only where a score is so large that its exponential overflows, and a rescaling only "
         "where the maximum rises from one tile to the next.",
         "If there are as many queries as keys, or values as wide as queries, nobody sees which one was counted.",
-        "The package has plain attention to compare with. Each call stands in a `try`, and each output is compared to "
+        "The package has plain attention to compare with. Each call goes in a `try`, and each output is compared to "
         "rounding; NaN is not near anything.",
     ),
 )  # fmt: skip

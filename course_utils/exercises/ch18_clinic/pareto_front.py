@@ -121,7 +121,7 @@ EXERCISE = exercise(
                 "keep = beats.any(dim=1)"),
         mistake("the beaten ones marked", "True marks the points that are beaten. What does `keep` "
                 "mean?", "keep = beaten"),
-        mistake("beaten by all only", "A point went only where every other beats it. How many does it take?",
+        mistake("beaten by all only", "A point was dropped only where every other beats it. How many does it take?",
                 "beaten = beats.all(dim=0)"),
         mistake("indices for a mask", "These are the numbers of the points. The result has one bool for each point.",
                 "return keep.nonzero().squeeze(-1)", "return keep.nonzero()",
@@ -160,11 +160,11 @@ def pareto_front(cost, quality):
                 "a front is for.", "keep = quality / cost == (quality / cost).amax() if len(cost) else ~beaten"),
     ),
     hints=(
-        "When does point j beat point i? Write it for one pair, in words, with «at least as good» and «better».",
+        "When does point j beat point i? Write it for one pair, in words, with 'at least as good' and 'better'.",
         "`cost[:, None]` against `cost` compares every point with every other one in a table. Which axis is the one "
         "that is beaten?",
         "A point does not beat itself, nor its equal: nothing is better there. So no special case is needed.",
-        "A loop over all pairs is as right; so is a walk in order of cost that remembers the best quality, if it "
+        "A loop over all pairs is just as good; so is a walk in order of cost that remembers the best quality, if it "
         "treats ties with care.",
     ),
 )  # fmt: skip

@@ -69,11 +69,11 @@ EXERCISE = exercise(
         _sizes("one percent off, with few digits", "2", "GB", 2_300_000_000),
         _sizes("a zero that was written", "1.50", "GB", 1_540_000_000),
         _sizes("a zero at the end", "1.50", "GB", 1_505_000_000),
-        _sizes("one digit behind the point", "1.5", "GB", 1_540_000_000),
-        _sizes("three digits behind the point, in 1024", "1.465", "kB", 1500),
+        _sizes("one decimal", "1.5", "GB", 1_540_000_000),
+        _sizes("three decimals, in 1024", "1.465", "kB", 1500),
         _sizes("plain bytes", "16384", "B", 16_384),
         _sizes("plain bytes, one more", "16384", "B", 16_385),
-        _sizes("plain bytes, with a digit behind the point", "16384.0", "B", 16_384),
+        _sizes("plain bytes, with a decimal", "16384.0", "B", 16_384),
         _sizes("nothing at all", "0", "GB", 0),
         _sizes("nothing, said of something", "0", "GB", 999_999_999),
         _sizes("no bytes for one", "1", "TB", 0),
@@ -99,8 +99,8 @@ EXERCISE = exercise(
                 'verdict = "confirmed" if holds or fits else "wrong"'),
         mistake("a mixture of 1000 and 1024", "A unit was read as 1024 times a power of 1000. How many factors of 1024 "
                 "does a GiB have?", "binary = Fraction(num_bytes, 1024 * 1000 ** max(power - 1, 0))"),
-        mistake("one power too many or too few", "The unit stands for another power. How many bytes has a kB, and "
-                "which power of 1000 is one byte?",
+        mistake("one power too many or too few", "The unit stands for another power. How many bytes does a kB have, "
+                "and which power of 1000 is one byte?",
                 "power = ('B', 'kB', 'MB', 'GB', 'TB').index(unit) + 1",
                 "power = max(('B', 'kB', 'MB', 'GB', 'TB').index(unit) - 1, 0)",
                 "decimal = 1000 * Fraction(num_bytes, 1000**power)\nbinary = 1024 * Fraction(num_bytes, 1024**power)"),
@@ -129,7 +129,7 @@ EXERCISE = exercise(
         mistake("a written zero lost", "`1.50` and `1.5` were treated alike. What does a zero at the end tell the "
                 "reader?", 'places = len(digits.rstrip("0"))', "places = len(str(float(stated)).partition('.')[2])",
                 "places = len(str(float(stated)).partition('.')[2].rstrip('0'))"),
-        mistake("the point ignored", "The last digit was taken for a whole one, or for a tenth, whatever stands behind "
+        mistake("the point ignored", "The last digit was taken for a whole one, or for a tenth, whatever comes after "
                 "the point. How much is one in the last written digit?", "places = 0", "places = 1", "places = 2",
                 "places = len(stated)"),
         mistake("significant digits counted", "All digits were counted, those before the point too. Which digit is the "

@@ -24,7 +24,7 @@ THROUGH_SOFTMAX = (
     mistake("half the Jacobian", "Only the diagonal of the softmax's Jacobian was used. A score also changes the other "
             "weights of its row: which term is missing?", "grad_scores = grad_weights * weights * (1 - weights)",
             "grad_scores = grad_weights * weights * (1 - weights).square()"),
-    mistake("the softmax forgotten", "The gradient of the weights was used as that of the scores. What stands between "
+    mistake("the softmax forgotten", "The gradient of the weights was used as that of the scores. What comes between "
             "scores and weights?", "grad_scores = grad_weights"),
     mistake("the row's average not subtracted", "The gradients of a row's scores do not sum to 0. Raising all scores "
             "alike changes no weight: what is missing?", "grad_scores = weights * grad_weights"),

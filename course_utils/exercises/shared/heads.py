@@ -60,7 +60,7 @@ _WIDTHS = tuple(f"num_heads if x.shape[-1] % {n} else x.shape[-1] // {n}" for n 
 
 SPLIT = (
     mistake("cut without a transpose", "The shape is right, but the numbers are shuffled: a head got whole positions "
-            "in place of its own slice of every position. `view` reads numbers in the order in which memory holds "
+            "instead of its own slice of every position. `view` reads numbers in the order in which memory holds "
             "them; which comes first there, position or head?", f"heads = x.reshape{_HEADS}"),
     mistake("heads interleaved", _INTERLEAVED, "cut = x.reshape(*x.shape[:2], -1, num_heads).mT"),
     mistake("reshaped after the wrong transpose", "The shape is right, but the numbers are shuffled: the stream was "
@@ -80,7 +80,7 @@ SPLIT = (
             "heads = x.unfold(-1, cut.shape[-1], step)[:, :, :num_heads].transpose(1, 2)"),
     mistake("heads in the wrong order", "The heads are the right slices in another order. Which slice is head 0's?",
             "heads = cut.flip(2).transpose(1, 2)", "heads = cut.roll(1, 2).transpose(1, 2)"),
-    mistake("features in the wrong order", "Features or positions were reversed. What turned them round?",
+    mistake("features in the wrong order", "Features or positions were reversed. What reversed them?",
             "heads = cut.flip(-1).transpose(1, 2)", "heads = cut.flip(1).transpose(1, 2)"),
     mistake("the numbers changed", "The numbers were scaled or changed on the way. Splitting and merging only move "
             "them: what else happened?",
@@ -262,7 +262,7 @@ MASKS = (
     mistake(
         "an axis added to every mask",
         "Every mask was given more axes, whatever axes it had. Shapes line up from the right, and the missing axes "
-        "on the left are added by themselves: which mask needs help?",
+        "on the left are added automatically: which mask needs help?",
         "allowed = attn_mask.unsqueeze(1)",
         "allowed = attn_mask.unsqueeze(1).repeat(1, num_heads, 1, 1)",
         "allowed = attn_mask.unsqueeze(1).expand(-1, num_heads, -1, -1)",

@@ -93,8 +93,8 @@ AVERAGES = (
             "out = weights @ value.roll(1, -2)"),
     mistake(
         "weighted values not summed over the keys",
-        "Every value has its weight, but then they were not added over the keys, or over another axis. The products "
-        "are (L, S, d_v): which axis goes?",
+        "Every value has its weight, but the products were not summed over the keys, or over another axis instead. "
+        "They are (L, S, d_v): which axis goes?",
         *(
             f"out = (weights.unsqueeze(-1) * value.unsqueeze(-3)){added}"
             for added in ("", ".sum(-3)", ".sum(-1)", ".amax(-2)")

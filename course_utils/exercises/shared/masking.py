@@ -106,7 +106,8 @@ EMPTY_ROWS = (
             "what is hidden from them. Where do single keys get hidden?",
             "scores = scaled\nweights = stable_softmax(scores) * allowed.any(-1, keepdim=True)"),
     mistake("one empty row empties all", "One query that may see nothing turned all others to zeros. Each query is its "
-            "own: over which axis is emptiness asked?", "weights = stable_softmax(scores) * allowed.any(-1).all()",
+            "own: over which axis do you test for emptiness?",
+            "weights = stable_softmax(scores) * allowed.any(-1).all()",
             "empty = (scores == -torch.inf).all(-1).any()\n"
             "weights = torch.where(empty, torch.zeros_like(scores), stable_softmax(scores))"),
     mistake("the first key decides for the row", "Queries that may not see the first key give zeros. Which rows may "

@@ -61,7 +61,7 @@ PAST = (
             "past = j >= i", "past = j > i", "past = j > i + 1", "past = j >= i - 1"),
     mistake("not causal", "Keys of the future are seen as well. What is compared with what, to find the future?",
             "past = torch.ones(len(i), len(j), dtype=torch.bool)"),
-    mistake("only the own key", "Each query sees one key alone of its past, its own. What about those before it?",
+    mistake("only its own key", "Each query sees one key alone of its past, its own. What about those before it?",
             "past = j == i"),
 )
 
@@ -81,7 +81,7 @@ OFFSET = (
 )
 
 EMPTY = mistake("empty rows filled", "A query that may see nothing was given some keys, so that its row is not empty. "
-                "An empty row is a legal mask: the softmax has to bear it, not the mask. What may that query see?",
+                "An empty row is a legal mask: the softmax has to cope with it, not the mask. What may that query see?",
                 "return mask | ~mask.any(-1, keepdim=True)", "return mask | (j == 0)")
 
 SIZES = (

@@ -73,7 +73,7 @@ VALUES = (
     mistake("weights transposed", "The values are added up along the wrong axis of the weights: each column was taken "
             "for a query. Which axis of the weights meets the keys of the values?", "out = weights.mT @ value"),
     mistake("something added to the average", "The output is more than an average of the values: another input was "
-            "added to it. A residual connection stands around attention, not inside.",
+            "added to it. A residual connection goes around attention, not inside it.",
             "out = weights @ value + query", "out = weights @ value + value", "out = weights @ value + key"),
     mistake("divided by the number of keys", "The output is an average divided once more. What do the weights of a row "
             "already sum to?", "out = weights @ value / key.shape[-2]"),
