@@ -80,7 +80,7 @@ def test_it_lives_without_a_kernel(open_page: Show, over: str) -> None:
     slider = page.get_by_role("slider", name="tokens read")
     slider.focus()
     slider.press("ArrowRight")
-    expect(said).to_contain_text("First RoPE + YaRN with loss (nats) 1.60, last RoPE with 3.25.")
+    expect(said).to_contain_text("Best: RoPE + YaRN with loss (nats) 1.60, worst RoPE with 3.25.")
     page.get_by_role("checkbox", name="RoPE + YaRN").uncheck()
     expect(first).to_have_text("none")
     page.get_by_label("task").select_option("copy")

@@ -73,7 +73,7 @@ def test_it_lives_without_a_kernel(open_page: Show, over: str) -> None:
 @pytest.mark.browser
 def test_the_keyboard_alone_moves_query_and_key(open_page: Show) -> None:
     page = open_page([rope_clock()])
-    page.get_by_role("slider", name="query stands at").focus()
+    page.get_by_role("slider", name="query is at").focus()
     for key in ("ArrowRight", "ArrowRight", "Tab", "ArrowLeft", "Tab", "Enter"):
         page.keyboard.press(key)
     expect(page.locator(".acw-said")).to_contain_text("Query at 7, key at 0")

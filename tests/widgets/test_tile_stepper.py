@@ -105,7 +105,7 @@ def test_the_keyboard_alone_walks(open_page: Show) -> None:
     for key in ("ArrowRight", "ArrowRight", "ArrowRight", "ArrowLeft"):
         page.keyboard.press(key)
     expect(page.locator(".acw-said")).to_contain_text("Step 2 of 12: queries 0 to 2 and keys 3")
-    page.get_by_label("keys a block").focus()
+    page.get_by_label("keys per block").focus()
     page.keyboard.press("8")
     expect(page.locator(".acw-said")).to_contain_text("Start: 6 steps")
 

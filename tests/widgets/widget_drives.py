@@ -156,7 +156,7 @@ DRIVES = {
     ),
     "RopeClock": Drive(
         widgets.rope_clock,
-        lambda _: [slide("query stands at", "End")],
+        lambda _: [slide("query is at", "End")],
         said.query_at_the_end,
         {"query_position": 63},
     ),

@@ -157,7 +157,7 @@ def longest_text(widget: Any) -> list[str]:
     assert len(first) == len(last) == 1
     return [
         f"{task['lengths'][-1]} tokens read",
-        f"First {first[0]} with {task['what']} {best:.2f}, last {last[0]} with {worst:.2f}.",
+        f"Best: {first[0]} with {task['what']} {best:.2f}, worst {last[0]} with {worst:.2f}.",
     ]
 
 
