@@ -7,8 +7,6 @@ links from page to page lead inside the file. Needs Chromium, and the site from 
 
 import argparse
 import io
-import os
-import shutil
 import sys
 from collections.abc import Iterator
 from html import escape
@@ -20,10 +18,10 @@ from pypdf import PdfReader, PdfWriter
 from pypdf.generic import ArrayObject, DictionaryObject, NameObject, NumberObject, TextStringObject
 
 from book import contents
+from course_utils.environment import find_chromium
 
 ROOT = Path(__file__).resolve().parent.parent
 SITES = {"learner": "html", "instructor": "html-instructor"}
-PROGRAMS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
 HEADINGS = "article h1, article h2, article h3"
 # The theme fades unfolded answers in; mathematics and widgets draw themselves.
 READY = """async () => {
@@ -51,10 +49,8 @@ def launch(playwright: Playwright) -> Browser:
     Raises:
         Error: There is none; Playwright's message says how to get one.
     """
-    named = os.environ.get("CHROMIUM")
-    found = named or next(filter(None, map(shutil.which, PROGRAMS)), None)
     options = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
-    return playwright.chromium.launch(executable_path=found, args=options)
+    return playwright.chromium.launch(executable_path=find_chromium(), args=options)
 
 
 def printed(

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 __all__ = ["check", "heatmap", "hint", "mine", "progress", "review", "solution", "yours"]
 
 _HOME = dict.fromkeys(__all__, "course_utils.learner")
-_HOME |= {"heatmap": "course_utils.widgets", "yours": "course_utils.own.parts"}
+_HOME.update(heatmap="course_utils.widgets", yours="course_utils.own.parts")
 
 
 def __getattr__(name: str) -> object:

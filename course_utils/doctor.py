@@ -13,17 +13,22 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
-from course_utils.environment import NEWEST, OLDEST, ROOT, is_busy, read_pins, read_stamp
+from course_utils import environment
+from course_utils.environment import FITS, ROOT, read_pins
 
-FITS = OLDEST <= sys.version_info[:2] <= NEWEST
-TOOLS = (  # alternative programs; the oldest version; the fix
+TOOLS = (  # a program; the oldest version; the fix
     ("git", 0, "install git; without it the course cannot be updated"),
-    ("node", 20, "install Node.js 20 or newer (Debian: apt install nodejs)"),
+    (
+        "node",
+        environment.NODE,
+        f"install Node.js {environment.NODE} or newer (Debian: apt install nodejs)",
+    ),
     ("npm", 0, "comes with Node.js (Debian: apt install npm)"),
-    ("chromium chromium-headless-shell google-chrome", 0, "Debian: apt install chromium"),
-)  # fmt: skip
+    ("chromium", 0, "Debian: apt install chromium"),
+)
 
 
 def is_active() -> bool:
@@ -33,22 +38,22 @@ def is_active() -> bool:
 
 def for_learners() -> Iterator[tuple[str, str, str, str]]:
     """Check what is needed to take the course."""
-    mend = "install Python 3.11 to 3.14, then: make learn PYTHON=/path/to/python3.12"
+    mend = f"install {environment.PYTHONS}, then: make learn PYTHON=/path/to/python3.12"
     detail = f"{platform.python_version()} at {sys.executable}"
     yield "Python", "there" if FITS else "unsuitable", detail, mend
     if not FITS:  # without tomllib there are no pins to read
         return
     own = is_active() and not Path(sys.prefix).is_relative_to(ROOT)
-    made = own or read_stamp(ROOT / ".venv").get("course") == str(ROOT)
+    made = own or environment.read_stamp().get("course") == str(ROOT)
     detail = "it is not there yet, or it was interrupted, or made in another folder"
     detail = f"your own, {sys.prefix}" if own else ".venv" if made else detail
     yield "environment", "there" if made else "incomplete", detail, "make learn"
     yield from packages(read_pins(ROOT), "make learn")
     yield from progress()
-    free, needed = shutil.disk_usage(ROOT).free / 1e9, 1 if made else 3
+    free, needed = shutil.disk_usage(ROOT).free / 1e9, 1 if made else environment.NEEDED_GB["cpu"]
     detail = f"{free:.1f} GB free, about {needed} GB needed"
     yield "disk", "there" if free > needed else "too full", detail, "remove what you can spare"
-    taken = "busy; make learn takes another" if is_busy(8888) else "free"
+    taken = "busy; make learn takes another" if environment.is_busy(8888) else "free"
     yield "port 8888", "there", taken, ""
 
 
@@ -88,11 +93,38 @@ def for_builders() -> Iterator[tuple[str, str, str, str]]:
     if FITS:
         extra = read_pins(ROOT, "test", "book").items() - read_pins(ROOT).items()
         yield from packages(dict(sorted(extra)), "make install")
-    for programs, oldest, mend in TOOLS:
-        name, *_ = names = programs.split()
-        path = next(filter(None, map(shutil.which, names)), "")
-        said = path and subprocess.run([path, "--version"], capture_output=True, text=True).stdout
+    for name, oldest, mend in TOOLS:
+        path = shutil.which((name == "chromium" and environment.find_chromium()) or name)
+        if path is None:
+            yield name, "missing", "", mend
+            continue
+        said = subprocess.run([path, "--version"], capture_output=True, text=True).stdout
         version = re.findall(r"\d+", said)[:3] or ["0"]
         status = "there" if int(version[0]) >= oldest else "too old"
-        detail = f"{'.'.join(version)} at {path}"
-        yield (name, status, detail, mend) if path else (name, "missing", "", mend)
+        yield name, status, f"{'.'.join(version)} at {path}", mend
+
+
+def report(title: str, findings: Iterator[tuple[str, str, str, str]]) -> int:
+    """Print one part of the report, each remedy once; return how much is to be mended."""
+    print(title)
+    mends: list[str] = []
+    for name, status, detail, mend in findings:
+        print(f"  {status:<12}{name:<26}{detail}".rstrip())
+        if status != "there":
+            print(*[f"  {'':<12}to mend it: {mend}\n"] * (mend not in mends), end="")
+            mends.append(mend)
+    print()
+    return len(mends)
+
+
+def main() -> int:
+    """Report on this environment; outside of one, on `.venv`. The exit status is 1 if it lacks."""
+    if not is_active():
+        with suppress(OSError):  # it is not there, or does not start
+            inside = [str(environment.VENV_PYTHON), "-m", "course_utils", "doctor"]
+            return subprocess.run(inside, cwd=ROOT).returncode
+    wrong = report("To take the course", for_learners())
+    report("Only to test, build or change it", for_builders())
+    well = "All that a learner needs is there. To start: make learn"
+    print(f"{wrong} to mend, as said above." if wrong else well)
+    return 1 if wrong else 0

@@ -1,4 +1,4 @@
-"""What the course pins, and which Python it runs on: for the setup, the doctor and the tests.
+"""What the course pins and needs of a machine: for the setup, the doctor and the tests.
 
 Standard library only, and loadable by a Python that is too old for the course: both have to
 start, and say so, where nothing is installed yet.
@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import platform
+import shutil
 import socket
 import sys
 from contextlib import suppress
@@ -17,12 +18,19 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
 OLDEST, NEWEST = (3, 11), (3, 14)
-STAMP = "course-setup.json"
+FITS = OLDEST <= sys.version_info[:2] <= NEWEST
+PYTHONS = "Python {}.{} to {}.{}".format(*OLDEST, *NEWEST)
+NODE = 20  # the oldest Node.js
+NEEDED_GB = {"cpu": 3, "gpu": 10}  # by the build of PyTorch
+VENV = ROOT / ".venv"
+VENV_PYTHON = VENV / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
+STAMP = VENV / "course-setup.json"
 
 
-def venv_python(venv: Path) -> Path:
-    """Return where a virtual environment keeps its interpreter on this system."""
-    return venv / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
+def find_chromium() -> str | None:
+    """Return what the variable CHROMIUM names, else the first on PATH: the shell costs least."""
+    known = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
+    return os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, known)), None)
 
 
 def is_busy(port: int) -> bool:
@@ -38,10 +46,10 @@ def free_port() -> int:
         return int(one.getsockname()[1])
 
 
-def read_stamp(venv: Path) -> dict[str, Any]:
+def read_stamp() -> dict[str, Any]:
     """Return what the last complete installation recorded, {} if there was none."""
     with suppress(OSError, ValueError, TypeError):
-        return dict(json.loads((venv / STAMP).read_text(encoding="utf-8")))
+        return dict(json.loads(STAMP.read_text(encoding="utf-8")))
     return {}
 
 

@@ -16,6 +16,8 @@ import pytest
 from peer_table import pytest_runtest_call as pytest_runtest_call
 from playwright.sync_api import Browser, BrowserContext, sync_playwright
 
+from course_utils.environment import find_chromium
+
 # No test writes among the answers and verdicts of whoever runs it.
 PROGRESS = tempfile.mkdtemp(prefix="attention-course-")
 atexit.register(shutil.rmtree, PROGRESS, ignore_errors=True)
@@ -36,8 +38,6 @@ INTERNAL = [
 ]  # fmt: skip
 jaxtyping.install_import_hook(INTERNAL, "beartype.beartype")
 
-# The shell draws what the others draw, with half of their work: it has no window to keep.
-PROGRAMS = ("chromium-headless-shell", "chromium", "google-chrome")
 FLAGS = [
     *("--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-quic"),
     *("--disable-component-update", "--disable-sync", "--no-first-run"),
@@ -48,10 +48,8 @@ FLAGS = [
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
     """Chromium without a window; one per run, since Playwright starts only once in a thread."""
-    named = os.environ.get("CHROMIUM")
-    found = named or next(filter(None, map(shutil.which, PROGRAMS)), None)
     with sync_playwright() as playwright:
-        path = found or playwright.chromium.executable_path
+        path = find_chromium() or playwright.chromium.executable_path
         if not Path(path).exists():
             missing = pytest.fail if os.environ.get("CI") else pytest.skip
             missing(f"no Chromium at {path} (set CHROMIUM): nothing was seen in a browser")

@@ -10,13 +10,14 @@ from typing import get_args
 
 import pytest
 from jaxtyping import TypeCheckError
+from test_environment import PROJECT
 
 from course_utils import data, models, plotting
-from course_utils.environment import read_pins
+from course_utils.environment import ROOT, read_pins
 from course_utils.positions.rope_table import Pairing
 from course_utils.widgets.rope_clock import PAIRINGS
 
-ROOT = Path(__file__).resolve().parents[1] / "course_utils"
+COURSE = ROOT / "course_utils"
 
 
 def imported(path: Path) -> list[str]:
@@ -26,7 +27,7 @@ def imported(path: Path) -> list[str]:
         if isinstance(node, ast.Import):
             found += [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
-            above = path.relative_to(ROOT.parent).parts[: -node.level] if node.level else ()
+            above = path.relative_to(ROOT).parts[: -node.level] if node.level else ()
             module = ".".join([*above, *filter(None, [node.module])])
             found += [f"{module}.{alias.name}" for alias in node.names]
     return found
@@ -34,7 +35,7 @@ def imported(path: Path) -> list[str]:
 
 def private_of_others(path: Path) -> list[str]:
     """Return the private names of the course that a file takes from outside its own folder."""
-    own = ".".join(path.relative_to(ROOT.parent).parent.parts)
+    own = ".".join(path.relative_to(ROOT).parent.parts)
     taken = []
     for name in imported(path):
         package, *inner = name.split(".")
@@ -47,8 +48,8 @@ def private_of_others(path: Path) -> list[str]:
 
 def test_no_package_imports_what_is_private_to_another() -> None:
     found = {
-        str(path.relative_to(ROOT)): taken
-        for path in sorted(ROOT.rglob("*.py"))
+        str(path.relative_to(COURSE)): taken
+        for path in sorted(COURSE.rglob("*.py"))
         if (taken := private_of_others(path))
     }
     assert found == {}
@@ -80,10 +81,9 @@ def test_the_clock_knows_the_pairings_of_rope() -> None:
 
 
 def test_the_course_itself_uses_no_package_that_only_tests_and_benchmarks_need() -> None:
-    repository = ROOT.parent
-    extra = read_pins(repository, "test", "book", "grade", "bench").keys() - read_pins(repository)
+    extra = read_pins(ROOT, *PROJECT["optional-dependencies"]).keys() - read_pins(ROOT)
     names = "|".join(extra).replace("-", "_")
     used = re.compile(rf"^\s*(from|import) ({names})\b", re.MULTILINE)
-    own = [*ROOT.rglob("*.py"), *(repository / "solutions").glob("*.py")]
+    own = [*COURSE.rglob("*.py"), *(ROOT / "solutions").glob("*.py")]
     found = {path.name for path in own if used.search(path.read_text(encoding="utf-8"))}
     assert found == {"__main__.py", "nbgrader_judge.py"}  # grading: on a cluster, in nbgrader

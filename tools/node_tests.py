@@ -12,8 +12,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[1]
-OLDEST = 20
+from course_utils.environment import NODE, ROOT
+
 # All files in one process: `node --test` starts one for each, and each loads the document again.
 RUN = """import { resolve } from "node:path";
 for (const file of process.argv.slice(1)) await import(resolve(file));"""
@@ -26,7 +26,7 @@ def lacking() -> str | None:
         return f"{' and '.join(missing)} not found"
     said = subprocess.run(["node", "--version"], capture_output=True, text=True).stdout.strip()
     major = said.removeprefix("v").partition(".")[0]
-    return None if major.isdecimal() and int(major) >= OLDEST else f"node is {said or 'broken'}"
+    return None if major.isdecimal() and int(major) >= NODE else f"node is {said or 'broken'}"
 
 
 def up_to_date(root: Path) -> bool:
@@ -44,7 +44,7 @@ def main() -> int:
     """Install the packages where they are missing, run the tests, return the exit status."""
     reason = lacking()
     if reason:
-        print(f"SKIPPED the JavaScript tests: {reason}; they need Node.js {OLDEST} or newer.")
+        print(f"SKIPPED the JavaScript tests: {reason}; they need Node.js {NODE} or newer.")
         return 1 if os.environ.get("CI") else 0
     npm, node = shutil.which("npm") or "npm", shutil.which("node") or "node"
     if not up_to_date(ROOT):

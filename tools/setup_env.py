@@ -1,6 +1,7 @@
 """Make `.venv` and let uv install the pinned packages, or find in a moment that all is there.
 
 Run from the course's folder, with nothing but the standard library: `python -m tools.setup_env`.
+It installs and never takes away, as `uv pip sync` would: pip, uv and what a learner added stay.
 """
 
 from __future__ import annotations  # an old Python has to get as far as the sentence in main()
@@ -16,15 +17,15 @@ import sys
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
-from pathlib import Path
 
-from course_utils.environment import NEWEST, OLDEST, ROOT, STAMP, read_pins, read_stamp, venv_python
+from course_utils import environment
+from course_utils.environment import NEEDED_GB, PYTHONS, ROOT, STAMP, VENV
 
 UV = "uv==0.13.9"  # for a machine that has none
-NEEDED_GB = {"cpu": 3, "gpu": 10}
+PYTHON = str(environment.VENV_PYTHON)
 CAUSES = {
-    r"No space left|os error 28\b|Errno 28|[Qq]uota exceeded": """\
-The disk is full. Make room (the course needs about 3 GB) and start again.""",
+    r"No space left|os error 28\b|Errno 28|[Qq]uota exceeded": f"""\
+The disk is full. Make room (the course needs about {NEEDED_GB["cpu"]} GB) and start again.""",
     r"Read-only file system|Permission denied|Errno 13|Errno 30": """\
 A folder cannot be written. Copy the course to a folder of your own and start again.""",
     r"ensurepip|No module named venv": """\
@@ -35,9 +36,9 @@ This Python came without its `venv` module. On Debian and Ubuntu: sudo apt insta
 The packages could not be fetched: there is no way to the package index.
 Look at the network (and the proxy settings, HTTPS_PROXY) and start again;
 what has been fetched so far is kept.""",
-    r"No solution found|No matching distribution|requires a different Python": """\
+    r"No solution found|No matching distribution|requires a different Python": f"""\
 There is no build of a pinned package for this Python on this system.
-Python 3.11 to 3.14 on 64-bit Linux, macOS or Windows should have one;
+{PYTHONS} on 64-bit Linux, macOS or Windows should have one;
 to name another Python: make learn PYTHON=/path/to/python3.12""",
 }
 SETTINGS = {  # of pip: what uv calls it, and what stands between two values
@@ -77,9 +78,9 @@ def starts(*command: str) -> str:
     return ""
 
 
-def pip_settings(python: Path) -> dict[str, str]:
+def pip_settings() -> dict[str, str]:
     """Return the environment for uv, which reads none of pip's settings: a mirror, a folder."""
-    listed = starts(str(python), "-m", "pip", "config", "list")
+    listed = starts(PYTHON, "-m", "pip", "config", "list")
     found = {"UV_INDEX_STRATEGY": "unsafe-best-match"}  # as pip chooses between two indexes
     for name, value in re.findall(r"^\S+\.([a-z-]+)=(.+)$", listed, re.MULTILINE)[::-1]:
         if name in SETTINGS:
@@ -89,7 +90,7 @@ def pip_settings(python: Path) -> dict[str, str]:
 
 
 def install_cpu_torch(install: Callable[..., str], pin: str) -> None:
-    """Install the CPU build: from where pip looks, or PyTorch's own index, which uv knows."""
+    """Install the CPU build: from where pip looks, a mirror perhaps, else from PyTorch's index."""
     for build in ([f"{pin}+cpu"], ["--torch-backend=cpu", pin], ["--dry-run", pin]):
         with suppress(SystemExit):
             if "+ nvidia-" not in install(*build):  # the last: any build without CUDA will do
@@ -97,20 +98,20 @@ def install_cpu_torch(install: Callable[..., str], pin: str) -> None:
     sys.exit(
         "The CPU build of PyTorch could not be fetched: there is no way to its own index.\n"
         "`make learn TORCH=gpu` takes the ordinary build, which also runs without a GPU\n"
-        "but needs about 10 GB."
+        f"but needs about {NEEDED_GB['gpu']} GB."
     )
 
 
 def prepare(extras: list[str], torch: str = "") -> None:
     """Bring `.venv` to what pyproject.toml asks for; or exit with what the reader has to do."""
-    venv, stamp = ROOT / ".venv", read_stamp(ROOT / ".venv")
-    python, torch = venv_python(venv), torch or stamp.get("torch", "cpu")
-    low, high = [sys.version_info[:2]] * 2 if os.environ.get("PYTHON") else (OLDEST, NEWEST)
-    fits = f"import sys; print({low} <= sys.version_info[:2] <= {high})"
-    usable = stamp.get("torch") == torch and "True" in starts(str(python), "-c", fits)
+    stamp = environment.read_stamp()
+    torch = torch or stamp.get("torch", "cpu")
+    asked = "import sys; from course_utils.environment import FITS; print(FITS, *sys.version_info)"
+    version = "{} {} ".format(*sys.version_info) if os.environ.get("PYTHON") else ""
+    usable = stamp.get("torch") == torch and f"True {version}" in starts(PYTHON, "-c", asked)
     path = shutil.which("uv")
-    uv = [path] if path and starts(path, "--version") else [str(python), "-m", "uv"]
-    into = ("pip", "install", "--python", str(python), "-c", "requirements.txt")
+    uv = [path] if path and starts(path, "--version") else [PYTHON, "-m", "uv"]
+    into = ("pip", "install", "--python", PYTHON, "-c", "requirements.txt")
     wanted = ["-r", "pyproject.toml", *(f"--extra={extra}" for extra in extras)]
     there = usable and stamp.get("course") == str(ROOT)
     if there and "no changes" in starts(*uv, *into, "--offline", "--dry-run", *wanted):
@@ -120,32 +121,31 @@ def prepare(extras: list[str], torch: str = "") -> None:
         sys.exit(f"The disk is too full: it has {free:.1f} GB free, {needed} are needed.")
     print("Preparing .venv; the first time this takes some minutes.", flush=True)
     if not usable:
-        if venv.exists() and any(venv.iterdir()) and not (venv / "pyvenv.cfg").exists():
-            sys.exit(f"{venv} is not a virtual environment: move it away first.")
-        run(sys.executable, "-m", "venv", "--clear", str(venv))
+        if VENV.exists() and any(VENV.iterdir()) and not (VENV / "pyvenv.cfg").exists():
+            sys.exit(f"{VENV} is not a virtual environment: move it away first.")
+        run(sys.executable, "-m", "venv", "--clear", str(VENV))
     if len(uv) > 1:
-        run(str(python), "-m", "pip", "install", UV)
-    install = partial(run, *uv, *into, env=pip_settings(python))
+        run(PYTHON, "-m", "pip", "install", UV)
+    install = partial(run, *uv, *into, env=pip_settings())
     install("--dry-run", *wanted)  # what cannot be had is said at once
-    (venv / STAMP).unlink(missing_ok=True)
+    STAMP.unlink(missing_ok=True)
     try:
         if torch == "cpu" and sys.platform == "linux":
-            install_cpu_torch(install, f"torch=={read_pins(ROOT)['torch']}")
+            install_cpu_torch(install, f"torch=={environment.read_pins(ROOT)['torch']}")
         install(*wanted, "-e", ".")
     except SystemExit as why:
         # uv changes nothing before it has fetched everything. After a full disk, as after an
         # interruption, there is no stamp: the next start makes `.venv` afresh.
         if usable and "disk is full" not in str(why):
-            (venv / STAMP).write_text(json.dumps(stamp), encoding="utf-8")
+            STAMP.write_text(json.dumps(stamp), encoding="utf-8")
         raise
-    done = json.dumps({"torch": torch, "course": str(ROOT)})
-    (venv / STAMP).write_text(done, encoding="utf-8")
+    STAMP.write_text(json.dumps({"torch": torch, "course": str(ROOT)}), encoding="utf-8")
 
 
 def main() -> None:
     """Run from the command line; the exit status is 1 where a sentence says what is wrong."""
-    if not OLDEST <= sys.version_info[:2] <= NEWEST:
-        sys.exit("The course needs Python 3.11 to 3.14; this is {}.{}.".format(*sys.version_info))
+    if not environment.FITS:
+        sys.exit(f"The course needs {PYTHONS}; this is {sys.version.split()[0]}.")
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--extras", default="", help="groups of pyproject.toml: test,book")
     parser.add_argument("--torch", default="", choices=["", "cpu", "gpu"], help="which build")
