@@ -91,7 +91,7 @@ def _executor(options: argparse.Namespace) -> Executor:
     try:
         from distributed import Client
     except ImportError:
-        sys.exit("--dask needs the package distributed: uv pip install distributed")
+        sys.exit("--dask needs the package distributed: install the course with its extra [dask]")
     executor: Executor = Client(options.dask).get_executor()
     return executor
 
