@@ -1,7 +1,6 @@
 """What a learner calls: check, hint, solution, progress, review, mine (own/parts.py: yours)."""
 
 import os
-import re
 import time
 from dataclasses import dataclass, replace
 from typing import Any
@@ -10,9 +9,10 @@ from course_utils.checking.judge import judge
 from course_utils.checking.progress import Journal
 from course_utils.checking.report import Report, card
 from course_utils.checking.reviewing import DAYS, due
-from course_utils.exercises import all_exercises, find, places, sources
+from course_utils.exercises import all_exercises, find, places
 from course_utils.overview import Overview, Row
 from course_utils.own import kept
+from course_utils.sources import MARK, exercise_cells
 
 
 @dataclass(frozen=True)
@@ -99,23 +99,12 @@ def solution(exercise: str, anyway: bool = False) -> Note:
             f'`hint("{exercise}")` helps. To read the solution all the same: '
             f'`solution("{exercise}", anyway=True)`.',
         )
-    code = _solution_code(found.name)
-    if code is None:
+    cell = exercise_cells().get(found.name)
+    if cell is None:
         where = "the folder solutions/ of the course"
         return Note("The solution is not here", exercise, f"It is in {where}.")
-    return Note("One solution among several", exercise, "", code)
-
-
-def _solution_code(name: str) -> str | None:
-    """Return the exercise's cell from the chapter's source, without the region marks."""
-    for source in sources():
-        cells = re.split(r"(?m)^# %%", source.read_text(encoding="utf-8"))
-        for cell in cells:
-            head, _, body = cell.partition("\n")
-            if f'exercise="{name}"' in head:
-                lines = [line for line in body.splitlines() if "### BEGIN SOL" not in line]
-                return "\n".join(line for line in lines if "### END SOL" not in line).strip()
-    return None
+    lines = [line for line in cell.splitlines() if not MARK.match(line)]
+    return Note("One solution among several", exercise, "", "\n".join(lines).strip())
 
 
 def progress(chapter: int | None = None) -> Overview:

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 import course_utils
-from course_utils import check, exercises, hint, progress, review, solution
+from course_utils import check, hint, progress, review, solution, sources
 from course_utils.checking.progress import Journal
 from course_utils.checking.report import NotPassedError
 from course_utils.checking.reviewing import Due, due
@@ -67,13 +67,13 @@ def test_the_solution_is_the_chapter_s_own_and_passes(tmp_path, monkeypatch) -> 
         "    return s\n    ### END SOLUTION\n\n# %%\nother = 1\n",
         encoding="utf-8",
     )
-    monkeypatch.setattr(exercises, "_SOLUTIONS", (tmp_path,))
+    monkeypatch.setattr(sources, "FOLDERS", (tmp_path,))
     shown = solution("stable_softmax", anyway=True)
     assert shown.code == "def stable_softmax(s):\n    return s"
 
 
 def test_a_missing_source_is_said(tmp_path, monkeypatch) -> None:
-    monkeypatch.setattr(exercises, "_SOLUTIONS", (tmp_path,))
+    monkeypatch.setattr(sources, "FOLDERS", (tmp_path,))
     assert "not here" in solution("stable_softmax", anyway=True).title
 
 

@@ -15,7 +15,8 @@ The solution notebook gets the lines between the marks, the learner's a comment 
 import re
 from dataclasses import dataclass
 
-MARK = re.compile(r"^(?P<indent>\s*)### (?P<kind>BEGIN|END) SOLUTION(?P<rest>.*)$")
+from course_utils.sources import MARK
+
 _LOOSE_MARK = re.compile(r"^\s*#.*(BEGIN|END) SOLUTION")
 
 

@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 
 import jupytext  # type: ignore[import-untyped]
 
-from tools.notebook_regions import MARK, Region, find_regions
+from course_utils.sources import HEADER, MARK
+from tools.notebook_regions import Region, find_regions
 
-_HEADER = re.compile(r"^# %%+(\s|$)")
 _PERCENT = {"extension": ".py", "format_name": "percent", "comment_magics": False}
 _JUPYTEXT_ONLY = ("lines_to_next_cell", "lines_to_end_of_cell_marker", "cell_marker")
 
@@ -131,7 +131,7 @@ def read_chapter(path: Path) -> Chapter:
     """
     text = path.read_text(encoding="utf-8")
     lines = text.split("\n")
-    headers = [number for number, line in enumerate(lines, start=1) if _HEADER.match(line)]
+    headers = [number for number, line in enumerate(lines, start=1) if HEADER.match(line)]
     notebook = jupytext.reads(text, fmt=_PERCENT)
     for header, node in zip(headers, notebook.cells, strict=False):
         if re.search(r"^(# )?%%( |$)", node.source, re.MULTILINE):

@@ -6,19 +6,10 @@ Each file holds an EXERCISE. The order of teaching is that of the chapters' sour
 import difflib
 import functools
 import importlib
-import re
 from pathlib import Path
 
 from course_utils.checking.exercise import Exercise
-
-_HERE = Path(__file__).resolve().parent
-# In the repository beside the package; in an installed package inside it.
-_SOLUTIONS = (_HERE.parents[1] / "solutions", _HERE.parent / "solutions")
-
-
-def sources() -> list[Path]:
-    """Return the chapters' sources, in the order of teaching; none where they are not there."""
-    return [path for folder in _SOLUTIONS for path in sorted(folder.glob("[0-9][0-9]_*.py"))]
+from course_utils.sources import exercise_cells
 
 
 @functools.cache
@@ -26,12 +17,10 @@ def places() -> dict[str, str]:
     """Return the module of every exercise by name, in the order of teaching."""
     found = {
         path.stem: f"{__name__}.{path.parent.name}.{path.stem}"
-        for path in sorted(_HERE.glob("ch[0-9][0-9]_*/*.py"))
+        for path in sorted(Path(__file__).parent.glob("ch[0-9][0-9]_*/*.py"))
         if path.stem != "__init__"
     }
-    text = "".join(path.read_text(encoding="utf-8") for path in sources())
-    taught = re.findall(r'(?m)^# %%.* exercise="(\w+)"', text)
-    return {name: found[name] for name in dict.fromkeys((*taught, *found)) if name in found}
+    return {name: found[name] for name in {**exercise_cells(), **found} if name in found}
 
 
 @functools.cache

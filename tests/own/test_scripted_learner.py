@@ -22,8 +22,9 @@ from typing import Any
 import pytest
 
 from course_utils import check
-from course_utils.exercises import all_exercises, sources
+from course_utils.exercises import all_exercises
 from course_utils.own import kept
+from course_utils.sources import source_paths
 from tests.exercises.right_ways import RIGHT_WAYS
 from tools.nbval_kernels import SHORT_TRAINING
 from tools.notebook_source import read_chapter
@@ -146,7 +147,7 @@ def needed(path: Path) -> list[Code]:
     return [cells[i] for i in sorted(chosen)]
 
 
-CHAPTERS = {path.stem[:2]: path for path in sources() if path.stem[:2] != "00"}
+CHAPTERS = {path.stem[:2]: path for path in source_paths() if path.stem[:2] != "00"}
 
 
 def notes(chapter: str, folder: Path) -> tuple[list[dict], dict[str, dict]]:
