@@ -4,6 +4,7 @@ import hashlib
 import re
 import runpy
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,8 @@ STATE = "application/vnd.jupyter.widget-state+json"
 BAR_TIMING = re.compile(r" \[(\d+:)?\d\d:\d\d<[^\]\n]*\]")
 _OVERWRITTEN = re.compile(r"^.*\r(?=[^\n])", re.MULTILINE)
 _OURS = re.compile(r"course_utils\.widgets\.(\w+)\.")
-_MACHINE_PATH = re.compile(r"ipykernel_\d+|site-packages/")
+_TEMPORARY = re.compile(r"(/[\w.~-]+)*/tmp[a-z0-9_]{8}(?=/)")  # a folder that `tempfile` named
+_MACHINE_PATH = re.compile(rf"ipykernel_\d+|site-packages/|{_TEMPORARY.pattern}")
 
 
 def code_cells(notebook: NotebookNode) -> list[NotebookNode]:
@@ -69,12 +71,15 @@ def _widget_faults(notebook: NotebookNode, root: Path) -> Iterator[str]:
     models = notebook.metadata.get("widgets", {}).get(STATE, {}).get("state", {}).values()
     for state in [model.get("state", {}) for model in models]:
         ours = _OURS.match(str(state.get("_anywidget_id")))
-        if ours and assets.is_file():
-            # By its path: importing the package would import torch.
-            now = runpy.run_path(str(assets))
-            text = (now["module"](f"{ours[1]}.js"), now["style"](f"{ours[1]}.css"))
-            if text != (state.get("_esm"), state.get("_css")):
-                yield f"the code stored of the widget {ours[1]} is not that of course_utils/widgets"
+        stored = (state.get("_esm"), state.get("_css"))
+        if ours and assets.is_file() and stored != _code(assets, ours[1]):
+            yield f"the code stored of the widget {ours[1]} is not that of course_utils/widgets"
+
+
+@cache
+def _code(assets: Path, name: str) -> tuple[str, str]:
+    now = runpy.run_path(str(assets))  # importing the package would import torch
+    return now["module"](f"{name}.js"), now["style"](f"{name}.css")
 
 
 def normalise(notebook: NotebookNode, seed: str) -> None:
@@ -84,29 +89,27 @@ def normalise(notebook: NotebookNode, seed: str) -> None:
         notebook: Changed in place.
         seed: What the widgets' names are made from; different for every notebook.
     """
-    for count, cell in enumerate(code_cells(notebook), start=1):
-        cell.execution_count = count
-        cell.metadata.pop("execution", None)
-        cell.outputs = _joined(cell.outputs)
-        for output in cell.outputs:
-            if "execution_count" in output:
-                output.execution_count = count
     widgets = notebook.metadata.get("widgets", {}).get(STATE, {})
-    state = widgets.get("state")
-    if not state:
-        notebook.metadata.pop("widgets", None)
-        return
+    state = widgets.get("state", {})
     # Models are numbered as the cells made them: a dict keeps the order of insertion.
     names = {
         old: hashlib.sha256(f"{seed} widget {number}".encode()).hexdigest()[:32]
         for number, old in enumerate(state)
     }
+    for count, cell in enumerate(code_cells(notebook), start=1):
+        cell.execution_count = count
+        cell.metadata.pop("execution", None)
+        cell.outputs = _renamed(_joined(cell.outputs), names)
+        for output in cell.outputs:
+            if "execution_count" in output:
+                output.execution_count = count
+    if not state:
+        notebook.metadata.pop("widgets", None)
+        return
     widgets["state"] = {names[old]: _renamed(model, names) for old, model in state.items()}
     for model in widgets["state"].values():
         if "msg_id" in model.get("state", {}):
             model["state"]["msg_id"] = ""
-    for cell in code_cells(notebook):
-        cell.outputs = _renamed(cell.outputs, names)
 
 
 def _joined(outputs: list[NotebookNode]) -> list[NotebookNode]:
@@ -127,7 +130,7 @@ def _joined(outputs: list[NotebookNode]) -> list[NotebookNode]:
 
 
 def _renamed(value: Any, names: dict[str, str]) -> Any:
-    """Return a value with every widget's name replaced, wherever it stands."""
+    """Return a value with every widget's name and temporary folder replaced, wherever it is."""
     if isinstance(value, dict):
         items = ((key, _renamed(item, names)) for key, item in value.items())
         return type(value)(items)
@@ -135,5 +138,5 @@ def _renamed(value: Any, names: dict[str, str]) -> Any:
         return [_renamed(item, names) for item in value]
     if isinstance(value, str):
         prefix, name = ("IPY_MODEL_", value[10:]) if value.startswith("IPY_MODEL_") else ("", value)
-        return prefix + names.get(name, name)
+        return prefix + names.get(name, _TEMPORARY.sub("…", name))
     return value

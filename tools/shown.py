@@ -21,6 +21,7 @@ from pathlib import Path
 
 from nbformat import NotebookNode
 
+from course_utils.environment import ROOT
 from tools.notebook_files import find_sources, read_stored
 from tools.notebook_source import SHOWN, Cell, Chapter, read_chapter
 
@@ -110,7 +111,6 @@ def check(root: Path, chapter: Chapter) -> list[str]:
 
 
 if __name__ == "__main__":
-    ROOT = Path(__file__).resolve().parents[1]
     chosen = [p for p in find_sources(ROOT) if not sys.argv[1:] or p.stem[:2] in sys.argv[1:]]
     told = [line for path in chosen for line in check(ROOT, read_chapter(path))]
     print("\n".join(told) or f"{len(chosen)} chapters: what is marked is in the outputs")

@@ -4,7 +4,7 @@ import nbformat
 import pytest
 from small_course import SMALL, Course
 
-from tools.notebook_outputs import STATE
+from tools.notebook_outputs import STATE, normalise
 
 
 @pytest.mark.parametrize(
@@ -99,3 +99,12 @@ def test_check_sees_that_a_stored_widget_is_older_than_its_source(
     result = built.build("--check")
     assert result.status == status
     assert ("code stored of the widget heatmap" in result.err) == bool(status)
+
+
+def test_a_temporary_folder_is_no_part_of_an_output() -> None:
+    said = "# /tmp/tmpa1b2c3_4/answers/one.py, not /tmpfile/"
+    output = nbformat.v4.new_output("display_data", {"text/plain": said})
+    cell = nbformat.v4.new_code_cell("1", outputs=[output])
+    notebook = nbformat.v4.new_notebook(cells=[cell])
+    normalise(notebook, "seed")
+    assert cell.outputs[0].data["text/plain"] == "# …/answers/one.py, not /tmpfile/"
