@@ -6,7 +6,7 @@ round; the record holds the median over the rounds, the smallest and the largest
 import costs. How long a verdict takes is measured by `verdicts.py`.
 
     .venv/bin/python benchmarks/bench.py                       all; some ten minutes
-    .venv/bin/python benchmarks/bench.py --pair window mha     some
+    .venv/bin/python benchmarks/bench.py --pair window mha     some; recorded only with --out
 """
 
 import json
@@ -16,8 +16,8 @@ import sys
 from importlib.metadata import version
 
 from pairs import PAIRS
-from recording import Row, Script, apart
-from timing import in_rounds, milliseconds, processor
+from recording import RESULTS, Row, Script, apart
+from timing import in_rounds, milliseconds
 
 IMPORTS = ("course_utils", "course_utils.attention", "course_utils.models", "torch")
 NAMES = tuple(pair.name for pair in PAIRS)
@@ -71,12 +71,12 @@ def main() -> None:
         found = apart(__file__, "--inside", name, "--rounds", str(options.rounds))
         print(*(SHOWN.format(**row) for row in found), sep="\n", flush=True)
         rows += found
-    if options.pair != NAMES:
+    if options.pair != NAMES and options.out == RESULTS:
         return
     script.record(
         what="ours beside its peers: peer's time / our time, so above 1 ours is faster",
         versions={"transformers": version("transformers")},
-        settings={"threads": 1, "rounds": options.rounds, "processor": processor()},
+        settings={"threads": 1, "rounds": options.rounds},
         runs=rows,
         imports=import_time(),
     )

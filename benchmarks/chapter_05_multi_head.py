@@ -19,7 +19,7 @@ from importlib.metadata import version
 import torch
 from multi_head_peers import HEADS, OURS, WIDTH, Call, candidates
 from recording import Row, Script
-from timing import in_rounds, processor, ratio
+from timing import in_rounds, ratio
 from torch import Tensor, nn
 from tqdm import tqdm
 
@@ -81,7 +81,7 @@ def main() -> None:
     script.record(
         what="CPU time of multi-head attention, ours over each peer's, and the largest difference",
         settings={
-            "d_model": WIDTH, "num_heads": HEADS, "dtype": "float32", "processor": processor(),
+            "d_model": WIDTH, "num_heads": HEADS, "dtype": "float32",
         },
         runs=runs,
         versions={name: version(name) for name in ("transformers", "x-transformers")},

@@ -19,7 +19,7 @@ from typing import Any
 import torch
 from cheaper_variants import FEATURES, HEADS, MIXTURES, REACH, THEORY, WINDOW, inputs, variants
 from recording import Row, Script
-from timing import Call, in_rounds, milliseconds, processor, ratio
+from timing import Call, in_rounds, milliseconds, ratio
 from torch.nn import functional as F
 from torch.nn.attention.flex_attention import create_block_mask, flex_attention
 from tqdm import tqdm
@@ -167,7 +167,7 @@ def main() -> None:
         what="growth of every cheaper attention with length, and its gain over torch's own",
         settings={
             "heads": HEADS, "d_k": 64, "window": WINDOW, "features": FEATURES,
-            "mixtures": MIXTURES, "reach": REACH, "dtype": "float32", "processor": processor(),
+            "mixtures": MIXTURES, "reach": REACH, "dtype": "float32",
         },
         runs=runs,
         exponents=exponents(runs),

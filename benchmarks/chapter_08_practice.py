@@ -19,7 +19,7 @@ from functools import partial
 import torch
 from chapter_10_training import LENGTH, SIZES, reading, small_gpt
 from recording import Row, Script
-from timing import in_rounds, milliseconds, processor, ratio
+from timing import in_rounds, milliseconds, ratio
 from torch import Tensor
 from torch.nn import functional as F
 
@@ -144,7 +144,7 @@ def main() -> None:
         what="a step from a latent cache, and attention to selected blocks",
         settings={"step": STEP, "block": BLOCK, "top_k": TOP_K, "heads": HEADS, "d_k": D_K,
                   "gpt": SIZES, "gpt_steps": STEPS, "window": LENGTH,
-                  "gpt_block": SHORT_BLOCK, "full_loss": full, "processor": processor()},
+                  "gpt_block": SHORT_BLOCK, "full_loss": full},
         steps=steps,
         blocks=blocks,
         runs=found,

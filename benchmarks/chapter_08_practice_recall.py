@@ -17,7 +17,7 @@ from typing import Any, cast
 import torch
 from chapter_08_recall import ASKED, PAIRS, SEQUENCES
 from recording import Row, Script, each
-from timing import clocked, processor
+from timing import clocked
 from torch import Tensor, nn
 
 from course_utils.attention import (
@@ -104,7 +104,7 @@ def main() -> None:
     script.record(
         what="recall with full, differential and gated attention",
         settings={"batch": 32, "learning_rate": 3e-3, "d_model": D_MODEL, "layers": LAYERS,
-                  "heads": HEADS, "trained_pairs": PAIRS, "processor": processor()},
+                  "heads": HEADS, "trained_pairs": PAIRS},
         runs=each(trained, product(KINDS, range(script.options.seeds))),
     )  # fmt: skip
 

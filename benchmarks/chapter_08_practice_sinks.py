@@ -14,7 +14,7 @@ from typing import Any, cast
 
 import torch
 from recording import Row, Script, each, rounded
-from timing import clocked, processor
+from timing import clocked
 from torch import Tensor, nn
 from torch.nn import functional as F
 
@@ -153,7 +153,7 @@ def main() -> None:
     script = Script(__file__, __doc__, seeds=3)
     script.record(
         what="where the heads of the induction model rest: a learned sink, a gate, a start token",
-        settings={"length": LENGTH, "tested_period": TESTED_PERIOD, "processor": processor()},
+        settings={"length": LENGTH, "tested_period": TESTED_PERIOD},
         runs=each(trained, product(KINDS, range(script.options.seeds))),
     )
 

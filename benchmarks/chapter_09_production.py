@@ -15,7 +15,7 @@ from typing import Any
 
 import torch
 from recording import Script
-from timing import Call, in_rounds, milliseconds, processor, ratio
+from timing import Call, in_rounds, milliseconds, ratio
 from torch import Tensor
 from torch._dynamo.utils import counters
 from torch.nn import functional as F
@@ -100,7 +100,6 @@ def main() -> None:
         what="PyTorch's own attention functions, and attention that torch.compile is given",
         settings={
             "length": length, "heads": HEADS, "width": WIDTH, "rounds": rounds,
-            "processor": processor(),
         },
         runs=runs,
     )  # fmt: skip

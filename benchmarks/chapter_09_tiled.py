@@ -18,7 +18,7 @@ from unittest import mock
 
 import torch
 from recording import Row, Script
-from timing import Call, in_rounds, milliseconds, processor, ratio
+from timing import Call, in_rounds, milliseconds, ratio
 from torch import Tensor
 from torch.nn import functional as F
 from tqdm import tqdm
@@ -142,7 +142,7 @@ def main() -> None:
         what="time and peak memory of tiled attention beside torch's own, forward and in training",
         settings={
             "heads": HEADS, "d_k": D_K, "block": BLOCK, "rows": tiled_autograd.ROWS,
-            "keys": tiled_autograd.KEYS, "dtype": "float32", "processor": processor(),
+            "keys": tiled_autograd.KEYS, "dtype": "float32",
         },
         runs=runs,
         exponents=exponents(runs),

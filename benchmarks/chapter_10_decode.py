@@ -25,7 +25,7 @@ from importlib.metadata import version
 import numpy as np
 import torch
 from recording import Row, Script
-from timing import Call, in_rounds, milliseconds, processor, ratio
+from timing import Call, in_rounds, milliseconds, ratio
 from torch import Tensor
 from tqdm import tqdm
 
@@ -190,7 +190,7 @@ def main() -> None:
         versions={"transformers": version("transformers")},
         settings={
             **SIZES, "num_kv_heads": WAYS, "vocabulary": TOKENS, "prompt": PROMPT,
-            "dtype": "float32", "processor": processor(),
+            "dtype": "float32",
         },
         runs=runs,
         lines=lines(runs),

@@ -25,7 +25,7 @@ from typing import Any
 
 import torch
 from recording import Row, Script
-from timing import Call, in_rounds, milliseconds, processor, ratio
+from timing import Call, in_rounds, milliseconds, ratio
 from torch import nn
 from torch.nn import functional as F
 
@@ -258,7 +258,6 @@ def main() -> None:
             "by_batch": {**LARGE, "past": PAST}, "serving": SMALL, "vocabulary": TOKENS,
             "requests": REQUESTS, "static_batch": ROWS, "page": PAGE,
             "beginning": BEGINNING, "readers": READERS, "dtype": "float32",
-            "processor": processor(),
         },
         runs=runs, roofs=roofs, batching=waits, pages=tight, prefixes=shared,
     )  # fmt: skip

@@ -19,7 +19,7 @@ from typing import Any
 
 import torch
 from recording import Row, Script, bar
-from timing import clocked, in_rounds, milliseconds, processor, ratio
+from timing import clocked, in_rounds, milliseconds, ratio
 from torch import Tensor
 
 from course_utils.data import character_text
@@ -158,7 +158,7 @@ def main() -> None:
         settings={
             "target": about_target, "GPT": about_draft, "vocabulary": len(text.tokenizer),
             "prompts": PROMPTS, "prompt": PROMPT, "written": WRITTEN, "draws": DRAWS,
-            "processor": processor(), "calls": time_of_calls(target, 4 * script.options.rounds),
+            "calls": time_of_calls(target, 4 * script.options.rounds),
             "law": law(),
         },
         runs=[

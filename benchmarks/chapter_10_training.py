@@ -15,7 +15,7 @@ from functools import partial
 
 import torch
 from recording import Row, Script, bar, each
-from timing import clocked, processor
+from timing import clocked
 from torch import Tensor
 
 from course_utils.attention import QuantizedCache, RollingCache
@@ -110,7 +110,7 @@ def main() -> None:
         what="a small GPT trained on Python's help, and its loss through caches",
         settings={
             **SIZES, "vocabulary": len(text.tokenizer), "positions": "rope", "length": LENGTH,
-            "characters_a_token": round(text.characters_per_token, 3), "processor": processor(),
+            "characters_a_token": round(text.characters_per_token, 3),
         },
         runs=each(trained, cases),
     )  # fmt: skip

@@ -15,7 +15,7 @@ from dataclasses import asdict
 import torch
 from chapter_02_dates import Task
 from recording import Row, Script, bar
-from timing import clocked, processor
+from timing import clocked
 from torch import nn
 
 from course_utils.data import DateTokens, Pairs
@@ -107,7 +107,7 @@ def main() -> None:
     runs += [in_fewer_bits(*given, way, seed) for seed in seeds for way in WAYS]
     script.record(
         what="a Transformer that reads dates: smoothed labels, fewer bits",
-        settings={"steps": STEPS, "dates": DATES, "processor": processor()},
+        settings={"steps": STEPS, "dates": DATES},
         runs=runs,
     )
 

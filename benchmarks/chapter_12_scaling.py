@@ -10,7 +10,7 @@ from dataclasses import asdict
 from itertools import product
 
 from recording import Script, bar
-from timing import clocked, processor
+from timing import clocked
 
 from course_utils.data import character_text
 from course_utils.models import train_at_width
@@ -31,7 +31,7 @@ def main() -> None:
         runs += [{**asdict(one), "loss": round(one.loss, 5), **about} for one in points]
     script.record(
         what="a sweep of five widths and five numbers of tokens on characters",
-        settings={"widths": WIDTHS, "read_at_steps": READ_AT, "processor": processor()},
+        settings={"widths": WIDTHS, "read_at_steps": READ_AT},
         runs=runs,
     )
 

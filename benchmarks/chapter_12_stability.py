@@ -16,7 +16,6 @@ from statistics import mean
 
 import torch
 from recording import Row, Script, bar
-from timing import processor
 from torch import nn
 from torch.nn import functional as F
 
@@ -105,7 +104,7 @@ def main() -> None:
     script.record(
         what="warm-up and the norm's place at depth 12; four optimisers at one budget",
         settings={
-            "deep_steps": DEEP_STEPS, "steps": STEPS, "warmup": WARMUP, "processor": processor(),
+            "deep_steps": DEEP_STEPS, "steps": STEPS, "warmup": WARMUP,
         },
         runs=runs,
     )  # fmt: skip

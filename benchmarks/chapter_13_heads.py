@@ -16,7 +16,6 @@ import math
 import torch
 from chapter_10_training import LENGTH, SIZES, reading, small_gpt
 from recording import Row, Script
-from timing import processor
 from torch import Tensor
 
 from course_utils.attention import masked_softmax
@@ -88,7 +87,7 @@ def main() -> None:
     script.record(
         what="what the heads of a small GPT look at, beside base rates",
         settings={**SIZES, "length": LENGTH, "steps": STEPS, "windows": WINDOWS,
-                  "first_query": FIRST_QUERY, "processor": processor()},
+                  "first_query": FIRST_QUERY},
         base=[base],
         runs=[trained(text, windows, seed) for seed in range(script.options.seeds)],
     )  # fmt: skip

@@ -13,7 +13,7 @@ from itertools import product
 
 import torch
 from recording import Row, Script, each, rounded
-from timing import clocked, processor
+from timing import clocked
 
 from course_utils.attention import causal_mask, split_heads
 from course_utils.models.induction import (
@@ -92,8 +92,7 @@ def main() -> None:
     ]
     script.record(
         what="induction heads: how they appear, and what is lost without them",
-        settings={"length": LENGTH, "periods": PERIODS, "tested_period": TESTED_PERIOD,
-                  "processor": processor()},
+        settings={"length": LENGTH, "periods": PERIODS, "tested_period": TESTED_PERIOD},
         runs=each(trained, cases),
     )  # fmt: skip
 

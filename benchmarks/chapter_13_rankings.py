@@ -16,7 +16,7 @@ from typing import Any
 
 import torch
 from recording import Row, Script
-from timing import clocked, processor
+from timing import clocked
 from torch import Tensor
 
 from course_utils.data.two_languages import Documents, draw_documents, plant_cue, vocabulary
@@ -151,8 +151,7 @@ def main() -> None:
     script.record(
         what="explanations of trained classifiers beside leave-one-out",
         settings={"words": vocabulary()[1], "steps": STEPS, "pooled_steps": POOLED_STEPS,
-                  "judged": JUDGED, "explained": EXPLAINED, "flows": FLOWS,
-                  "processor": processor()},
+                  "judged": JUDGED, "explained": EXPLAINED, "flows": FLOWS},
         pooled=[pooled(encoder, seed) for encoder in ("words", "lstm") for seed in seeds],
         cues=[cue(seed) for seed in seeds],
         runs=[classifier(seed) for seed in seeds],

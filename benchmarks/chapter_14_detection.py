@@ -13,7 +13,7 @@ from itertools import product
 
 import torch
 from recording import Row, Script, each, rounded
-from timing import processor, training
+from timing import training
 
 from course_utils.models.detection import QUERIES, WIDTH, Detector
 from course_utils.models.detection_training import (
@@ -73,8 +73,7 @@ def main() -> None:
     runs = each(run, product([shown], range(script.options.seeds), WAYS))
     script.record(
         what="a small detector, trained with three ways of giving queries to digits",
-        settings={"queries": QUERIES, "width": WIDTH, "batch": BATCH, "learning_rate": RATE,
-                  "processor": processor()},
+        settings={"queries": QUERIES, "width": WIDTH, "batch": BATCH, "learning_rate": RATE},
         shown=shown,
         runs=runs,
     )  # fmt: skip

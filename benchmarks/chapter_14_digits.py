@@ -19,7 +19,7 @@ import torch
 from recording import Row, Script, each
 from sklearn.linear_model import LogisticRegression
 from sklearn.svm import SVC
-from timing import clocked, processor
+from timing import clocked
 from torch import Tensor, nn
 
 from course_utils.data.digits import load_digits, shifted
@@ -88,7 +88,7 @@ def main() -> None:
     script.record(
         what="image models on scikit-learn's digits, and on the same shifted by a pixel",
         versions={"scikit-learn": sklearn.__version__},
-        settings={"batch": BATCH, "learning_rate": RATE, "processor": processor()},
+        settings={"batch": BATCH, "learning_rate": RATE},
         runs=[*runs, *each(run, cases)],
     )
 

@@ -10,7 +10,7 @@ from itertools import product
 
 import torch
 from recording import Row, Script, each
-from timing import clocked, processor
+from timing import clocked
 
 from course_utils.models.dots import BATCH, RATE, DotNet, dots_right, train_on_dots
 
@@ -34,7 +34,7 @@ def main() -> None:
     script = Script(__file__, __doc__, seeds=3)
     script.record(
         what="dots that must compare themselves with a marked one far away",
-        settings={"batch": BATCH, "learning_rate": RATE, "processor": processor()},
+        settings={"batch": BATCH, "learning_rate": RATE},
         runs=each(run, product(STEPS, (True, False), range(script.options.seeds))),
     )
 

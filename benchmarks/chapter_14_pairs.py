@@ -15,7 +15,7 @@ from collections.abc import Iterable
 
 import torch
 from recording import Row, Script
-from timing import clocked, processor
+from timing import clocked
 from torch import nn
 
 from course_utils.models.captions import Captioner, judge_captions, train_captions
@@ -84,7 +84,7 @@ def main() -> None:
     print(*runs[-2:], sep="\n", flush=True)
     script.record(
         what="strips of digits and captions: two towers, fusion, and captions with gated attention",
-        settings={"batch": BATCH, "learning_rate": RATE, "processor": processor()},
+        settings={"batch": BATCH, "learning_rate": RATE},
         runs=runs,
     )
 

@@ -10,7 +10,7 @@ about eight minutes on one core.
 """
 
 from recording import Row, Script, each
-from timing import clocked, processor
+from timing import clocked
 
 from course_utils.models.bit_tasks import (
     BATCH,
@@ -47,7 +47,7 @@ def main() -> None:
     script.record(
         what="parity and majority of n bits, learnt by a small Transformer",
         settings={"d_model": D_MODEL, "heads": HEADS, "layers": LAYERS, "batch": BATCH,
-                  "learning_rate": RATE, "processor": processor()},
+                  "learning_rate": RATE},
         runs=each(run, cases),
     )  # fmt: skip
 

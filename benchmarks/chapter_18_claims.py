@@ -11,7 +11,7 @@ from functools import partial
 
 import torch
 from recording import Row, Script
-from timing import Call, in_rounds, milliseconds, processor, ratio
+from timing import Call, in_rounds, milliseconds, ratio
 from torch import Tensor
 
 from course_utils.attention import (
@@ -76,8 +76,7 @@ def main() -> None:
     ]
     script.record(
         what="what published texts say is faster: how many times as long the first takes",
-        settings={"batch": BATCH, "width": WIDTH, "heads": HEADS, "dtype": "float32",
-                  "processor": processor()},
+        settings={"batch": BATCH, "width": WIDTH, "heads": HEADS, "dtype": "float32"},
         runs=runs,
     )  # fmt: skip
 

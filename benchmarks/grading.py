@@ -23,7 +23,6 @@ from pathlib import Path
 import nbformat
 from memory import held_by_tree, watched
 from recording import Row, Script
-from timing import processor
 from tqdm import tqdm
 
 from course_utils.environment import ROOT
@@ -142,7 +141,7 @@ def main() -> int:
                 "hostile": sum(kind in HOSTILE for kind in kinds.values()),
                 "kinds_of_hostile": len(HOSTILE), "seconds_for_an_answer": SECONDS,
                 "same_points": not worst, "hostile_that_gained": len(gained),
-                "files_harmed": int(not safe), "processor": processor(),
+                "files_harmed": int(not safe),
                 "largest_child_mib": round(
                     resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
                 ),

@@ -28,7 +28,6 @@ from typing import Any
 import psutil
 from memory import held, watched
 from recording import Row, Script
-from timing import processor
 
 from course_utils.environment import ROOT, read_pins
 from course_utils.exercises import find
@@ -245,7 +244,7 @@ def main() -> int:
             settings={
                 "accounts": given.accounts, "chapter": CHAPTER, "code_cells_run": given.cells,
                 "verdicts": checks, "wrong_verdicts": len(seen.wrong), "lost": len(seen.lost),
-                "load_before": round(load, 1), "processor": processor(),
+                "load_before": round(load, 1),
             },
             runs=rows,
         )  # fmt: skip

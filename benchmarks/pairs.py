@@ -50,6 +50,19 @@ def softmax_attention() -> Calls:
     return {"ours": ours, "torch's SDPA, weights returned": partial(theirs, q, k, v)}
 
 
+def one_query() -> Calls:
+    """One query over 16 keys: microseconds, so what counts is each check and each small step."""
+    from course_utils.attention import scaled_dot_product_attention
+
+    q = torch.randn(1, 8, 1, 64, generator=torch.Generator().manual_seed(0))
+    k, v = torch.randn(2, 1, 8, 16, 64, generator=torch.Generator().manual_seed(1))
+    return {
+        "ours": partial(scaled_dot_product_attention, q, k, v),
+        "softmax(q @ k.mT / √d_k) @ v": lambda: torch.softmax(q @ k.mT / 64**0.5, -1) @ v,
+        "torch's SDPA": partial(F.scaled_dot_product_attention, q, k, v),
+    }
+
+
 def multi_head(length: int, weights: bool) -> Calls:
     """Multi-head attention, beside nn.MultiheadAttention with the same weights."""
     from course_utils.attention import MultiHeadAttention, attention_weights, split_heads
@@ -216,6 +229,7 @@ def encoder_layer(training: bool) -> Calls:
 
 
 PAIRS = (
+    Pair("one-query", 3, "one query, 16 keys", one_query, 1 / 5),
     Pair("sdpa-weights", 3, "attention with its weights, 1,024 tokens", softmax_attention, 1 / 1.1),
     Pair("mha-weights", 5, "multi-head attention with its weights, 1,024 tokens",
          partial(multi_head, 1024, True), 1 / 1.1),

@@ -13,9 +13,12 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import torch
+from timing import processor
 from tqdm import tqdm
 
-RESULTS = Path(__file__).resolve().parents[1] / "course_utils" / "records"
+from course_utils.environment import ROOT
+
+RESULTS = ROOT / "course_utils" / "records"
 Row = dict[str, Any]
 T = TypeVar("T")
 
@@ -73,7 +76,7 @@ class Script:
             "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
             "versions": {**own, **(versions or {})},
             "machine": machine,
-            "settings": settings,
+            "settings": {**settings, "processor": processor()},
         }
         lines = [f" {json.dumps(name)}: {_compact(value)}" for name, value in head.items()]
         for name, rows in {**more, "runs": runs}.items():

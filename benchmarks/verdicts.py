@@ -5,7 +5,7 @@ mistake and no pair of mistakes explains, for which everything is tried. The fir
 latter. Processor time beyond importing torch, one thread.
 
     .venv/bin/python benchmarks/verdicts.py                         all; the record is written
-    .venv/bin/python benchmarks/verdicts.py --names split_heads     some, only printed
+    .venv/bin/python benchmarks/verdicts.py --names split_heads     some; recorded only with --out
 """
 
 import multiprocessing
@@ -16,8 +16,7 @@ from concurrent.futures import ProcessPoolExecutor
 from typing import Any
 
 import torch
-from recording import Row, Script
-from timing import processor
+from recording import RESULTS, Row, Script
 from torch.utils._pytree import tree_map
 
 
@@ -85,10 +84,10 @@ def main() -> None:
             rows.append(row)
             print(line.format(**row), flush=True)
     print(summary(rows))
-    if not options.names:
+    if not options.names or options.out != RESULTS:
         script.record(
             what="processor seconds of a verdict, the import of torch not counted",
-            settings={"threads": 1, "processor": processor()},
+            settings={"threads": 1},
             runs=rows,
         )
 

@@ -1,6 +1,6 @@
 """Each benchmark is run from end to end, so small that its figures mean nothing.
 
-This takes a minute and a half of processor time, so it is left to `make repeat`.
+The chapters' take a minute and a half of processor time, so they are left to `make repeat`.
 """
 
 import importlib.util
@@ -12,11 +12,12 @@ from typing import Any
 
 import pytest
 
+from course_utils.environment import ROOT
+from course_utils.exercises import places
 from course_utils.measure import read_record
 from course_utils.measure.record import RESULTS
 
-pytestmark = [pytest.mark.thorough, pytest.mark.benchmark]
-FOLDER = Path(__file__).resolve().parents[2] / "benchmarks"
+FOLDER = ROOT / "benchmarks"
 RUN = """
 import importlib, json, sys
 import timing, torch
@@ -34,6 +35,8 @@ STEPS: dict[str, Any] = {"steps": 2, "batch": 4, "learning_rate": 3e-3}
 TINY = {"d_model": 8, "num_heads": 2, "num_layers": 1, "max_length": 256}
 # The constants of each script that say how much work it does, and its arguments.
 SMALL: dict[str, tuple[dict[str, Any], list[str]]] = {
+    "bench": ({"IMPORTS": ["course_utils"]}, ["--pair", "one-query", "--rounds", "1"]),
+    "verdicts": ({}, ["--names", "exact_match"]),
     "chapter_01_bottleneck": (
         {"SIZES": [["fixed", 8], ["attention", 8]], "LENGTHS": [2, 3], "SETTINGS": STEPS,
          "TESTED": 4, "LONG_STEPS": 3},
@@ -110,13 +113,37 @@ SMALL: dict[str, tuple[dict[str, Any], list[str]]] = {
     "chapter_18_claims": ({}, ["--rounds", "1", "--lengths", "8"]),
 }  # fmt: skip
 NEEDS = {"chapter_05_multi_head": "x_transformers"}  # of the extra [bench]
+LATER = {name for name in SMALL if name.startswith("chapter_")}
 
 
-def test_every_benchmark_stands_in_the_table() -> None:
-    assert {path.stem for path in FOLDER.glob("chapter_*.py")} == set(SMALL)
+def test_every_benchmark_of_a_chapter_stands_in_the_table() -> None:
+    assert {path.stem for path in FOLDER.glob("chapter_*.py")} == LATER
 
 
-@pytest.mark.parametrize("name", SMALL)
+def test_the_records_of_make_bench_are_complete(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(FOLDER)
+    from pairs import PAIRS
+
+    bench, verdicts = (read_record(name)["runs"] for name in ("bench", "verdicts"))
+    assert {run["pair"] for run in bench} == {pair.name for pair in PAIRS}
+    assert {run["exercise"] for run in verdicts} == set(places())
+
+
+@pytest.mark.thorough
+@pytest.mark.benchmark
+@pytest.mark.parametrize("pair", dict.fromkeys(run["pair"] for run in read_record("bench")["runs"]))
+def test_a_pair_still_has_the_peers_of_its_record(pair: str) -> None:
+    command = [sys.executable, "bench.py", "--inside", pair, "--rounds", "1"]
+    done = subprocess.run(command, cwd=FOLDER, capture_output=True, text=True, check=True)
+    found = [row["peer"] for row in json.loads(done.stdout.splitlines()[-1])]
+    runs = read_record("bench")["runs"]
+    assert found == [run["peer"] for run in runs if run["pair"] == pair]
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize(
+    "name", [pytest.param(n, marks=[pytest.mark.benchmark] * (n in LATER)) for n in SMALL]
+)
 def test_it_runs_from_end_to_end_and_writes_what_its_record_holds(
     name: str, tmp_path: Path
 ) -> None:
