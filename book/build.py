@@ -20,9 +20,8 @@ import yaml
 from sphinx.cmd.build import main as sphinx_build
 
 from book import contents, handouts
+from book.contents import ROOT, SITES
 
-ROOT = Path(__file__).resolve().parent.parent
-OUT = {"learner": "html", "instructor": "html-instructor"}
 # It looks at every object there is, torch's old names too.
 warnings.filterwarnings("ignore", category=FutureWarning, module="sphinx_external_toc")
 READ = ("book", "notebooks", "solutions", "course_utils", "tools")
@@ -92,7 +91,7 @@ def prepare_kernels(work: Path) -> None:
 def build(edition: str) -> int:
     """Build one edition into `_build` and return Sphinx's exit status."""
     work = ROOT / "_build" / "book"
-    out = ROOT / "_build" / OUT[edition]
+    out = ROOT / "_build" / SITES[edition]
     folder, kept = work / edition / "pages", work / edition / "stamp"
     if kept.is_file() and kept.read_text(encoding="utf-8") == stamp(out):
         return 0
@@ -120,11 +119,11 @@ def build(edition: str) -> int:
 def main() -> int:
     """Read the command line and build."""
     parser = argparse.ArgumentParser(description="Build the course's site into _build.")
-    parser.add_argument("--edition", choices=OUT, default="learner")
+    parser.add_argument("--edition", choices=SITES, default="learner")
     parser.add_argument("--clean", action="store_true", help="forget earlier builds")
     arguments = parser.parse_args()
     if arguments.clean:
-        for stale in (ROOT / "_build" / "book", ROOT / "_build" / OUT[arguments.edition]):
+        for stale in (ROOT / "_build" / "book", ROOT / "_build" / SITES[arguments.edition]):
             shutil.rmtree(stale, ignore_errors=True)
     try:
         status = build(arguments.edition)
@@ -132,7 +131,7 @@ def main() -> int:
         sys.stderr.write(f"{error}\n")
         return 2
     if status == 0:
-        print(f"site: {ROOT / '_build' / OUT[arguments.edition] / 'index.html'}")
+        print(f"site: {ROOT / '_build' / SITES[arguments.edition] / 'index.html'}")
     return status
 
 

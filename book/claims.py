@@ -6,15 +6,14 @@ from `course_utils.claims`, the rest from the ledger in `claims.yml`.
 
 import re
 from functools import cache
-from pathlib import Path
 
 from docutils.nodes import make_id
 
 from book.blocks import block, formulas, table
+from book.contents import ROOT
 from course_utils.claims import check_of, ledger, recompute, works
 from course_utils.claims.ledger import Claim
 
-ROOT = Path(__file__).resolve().parent.parent
 _found = cache(recompute)
 _SECTION = re.compile(r"(?m)^## (\d+)\. (.*)$")
 # What is most worth reading comes first: how a row is labelled, and how many are counted.

@@ -1,16 +1,14 @@
 """Sphinx settings of the site. What `book.yml` can say is read from there."""
 
 import re
-from pathlib import Path
 from typing import Any
 
 from docutils import nodes
 from sphinx.application import Sphinx
 
 from book import contents, handouts, words
+from book.contents import ROOT
 
-HERE = Path(__file__).resolve().parent
-ROOT = HERE.parent
 settings = contents.project(ROOT)
 instructor = tags.has("instructor")  # type: ignore[name-defined]  # noqa: F821
 
@@ -44,10 +42,10 @@ mathjax_path = "vendor/tex-svg.js"
 mathjax3_config = {"options": {"enableMenu": False}}
 
 html_theme = "sphinx_book_theme"
-html_static_path = [str(HERE / "_static")]
+html_static_path = [str(ROOT / "book" / "_static")]
 html_css_files = ["course.css"]
 html_js_files = ["course.js", "further.js", "words.js"]
-html_favicon = str(HERE / "_static" / "favicon.svg")
+html_favicon = f"{html_static_path[0]}/favicon.svg"
 html_context = {"default_mode": "auto"}
 html_show_sphinx = False
 html_use_index = False

@@ -10,6 +10,8 @@ from typing import Any
 
 import yaml
 
+ROOT = Path(__file__).resolve().parents[1]  # of the course whose book this is
+SITES = {"learner": "html", "instructor": "html-instructor"}  # in `_build`, by edition
 Entry = dict[str, Any]
 
 

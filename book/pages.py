@@ -22,9 +22,9 @@ from book import (
     schemes,
     unlisted,
 )
+from book.contents import ROOT
 from tools.notebook_minutes import FURTHER
 
-ROOT = Path(__file__).resolve().parent.parent
 _TABLE = re.compile(r"<!-- table: (\w+) -->")
 
 

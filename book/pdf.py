@@ -18,10 +18,9 @@ from pypdf import PdfReader, PdfWriter
 from pypdf.generic import ArrayObject, DictionaryObject, NameObject, NumberObject, TextStringObject
 
 from book import contents
+from book.contents import ROOT, SITES
 from course_utils.environment import find_chromium
 
-ROOT = Path(__file__).resolve().parent.parent
-SITES = {"learner": "html", "instructor": "html-instructor"}
 HEADINGS = "article h1, article h2, article h3"
 # The theme fades unfolded answers in; mathematics and widgets draw themselves.
 READY = """async () => {

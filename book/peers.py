@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from book.blocks import block, code_words, table
+from book.contents import ROOT
+from course_utils.environment import read_pins
 from tools.notebook_minutes import counted
 
-ROOT = Path(__file__).resolve().parent.parent
 HEAD = ("Ch.", "Ours", "Peer", "Tolerance", "Compared", "Test")
 Mark = tuple[str, ...]
 
@@ -24,7 +25,7 @@ def marks(folder: Path = ROOT / "tests") -> Iterator[tuple[Mark, str, str]]:
 
 
 def markdown() -> str:
-    """Return the table, a row for each peer, by chapter."""
+    """Return the table, a row for each peer, by chapter, and which versions they are."""
     rows: dict[Mark, list[str]] = {}
     for said, file, name in marks():
         rows.setdefault(said, []).append(f"<code>{file}</code> <code>{name}</code>")
@@ -32,7 +33,9 @@ def markdown() -> str:
         (*map(code_words, said), _folded(tests))
         for said, tests in sorted(rows.items(), key=lambda row: row[0][0])
     ]
-    return block(table(HEAD, cells, "claims"))
+    pins = read_pins(ROOT, "test")
+    versions = f"PyTorch {pins['torch']}, transformers {pins['transformers']}"
+    return block(table(HEAD, cells, "claims"), f"<p>The versions: {versions}.</p>")
 
 
 def without_peer(page: str) -> set[str]:

@@ -8,8 +8,8 @@ from pathlib import Path
 from playwright.sync_api import Page
 
 from book import contents
+from book.contents import ROOT as ROOT
 
-ROOT = Path(__file__).resolve().parents[2]
 WIDGETS_STAND = """() => !document.querySelector('script[type*="widget-view"]')
     && [...document.querySelectorAll('.course-widget')].every((widget) => widget.children.length)"""
 # After two frames, what hears of a new theme or width has redrawn itself; but the theme lets 300 ms

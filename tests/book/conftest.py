@@ -8,26 +8,28 @@ from book_support import ROOT, UNFOLD, Visit, build
 from filelock import FileLock
 from playwright.sync_api import BrowserContext, Request
 
+from book.contents import SITES
 
-def _built(edition: str, folder: str) -> Path:
+
+def _built(edition: str) -> Path:
     """Build an edition; where another worker has done so, its build finds nothing to do."""
     (ROOT / "_build").mkdir(exist_ok=True)
     with FileLock(ROOT / "_build" / "book.lock"):
         done = build(ROOT, "--edition", edition)
     assert done.returncode == 0, done.stdout + done.stderr
-    return ROOT / "_build" / folder
+    return ROOT / "_build" / SITES[edition]
 
 
 @pytest.fixture(scope="session")
 def site() -> Path:
     """The learner's edition."""
-    return _built("learner", "html")
+    return _built("learner")
 
 
 @pytest.fixture(scope="session")
 def instructor_site() -> Path:
     """The instructor's edition."""
-    return _built("instructor", "html-instructor")
+    return _built("instructor")
 
 
 @pytest.fixture(scope="session")

@@ -102,16 +102,12 @@ def test_every_notebook_is_in_the_contents_and_on_the_map() -> None:
     assert {name for name in notebooks if f"](/{name})" not in front} == set()
 
 
-def test_editions_show_their_own_notebooks_and_write_them_once(small: Path) -> None:
+def test_learner_s_edition_shows_its_own_notebooks_and_writes_them_once(small: Path) -> None:
     assert build(small).returncode == 0
-    assert build(small, "--edition", "instructor").returncode == 0
-    learner = (small / "_build/html/notebooks/a.html").read_text()
-    instructor = (small / "_build/html-instructor/notebooks/a.html").read_text()
-    assert "Text." in learner
-    assert "Solved." not in learner
-    assert "Solved." in instructor
-    assert "fa-rocket" not in learner  # no repository to launch from
     page = small / "_build/html/notebooks/a.html"
+    assert "Text." in page.read_text()
+    assert "Solved." not in page.read_text()
+    assert "fa-rocket" not in page.read_text()  # no repository to launch from
     written = page.stat().st_mtime_ns
     assert build(small).returncode == 0
     assert page.stat().st_mtime_ns == written
@@ -145,7 +141,7 @@ def test_absent_page_is_named(small: Path) -> None:
     assert done.stderr == "book.yml names files that are not there: notebooks/a.ipynb\n"
 
 
-def test_launch_buttons_stand_where_book_yml_names_a_repository(small: Path) -> None:
+def test_instructor_s_edition_is_solved_and_launches_where_book_yml_says(small: Path) -> None:
     config = small / "book.yml"
     launch = """  github: https://github.com/owner/name
   options:
@@ -155,15 +151,17 @@ def test_launch_buttons_stand_where_book_yml_names_a_repository(small: Path) -> 
       jupyterhub_url: "https://hub.org"
 """
     config.write_text(config.read_text().replace("project:\n", f"project:\n{launch}", 1))
-    assert build(small).returncode == 0
-    shown = (small / "_build/html/notebooks/a.html").read_text()
+    assert build(small, "--edition", "instructor").returncode == 0
+    site = small / "_build/html-instructor"
+    shown = (site / "notebooks/a.html").read_text()
+    assert "Solved." in shown
     assert "https://mybinder.org/v2/gh/owner/name/main?urlpath=lab/tree/notebooks/a.ipynb" in shown
     assert "https://colab.org/github/owner/name/blob/gh-pages/colab/a.ipynb" in shown
-    assert (small / "_build/html/colab/a.ipynb").is_file()
+    assert (site / "colab/a.ipynb").is_file()
     assert "https://hub.org/hub/user-redirect/git-pull?" in shown
     assert "urlpath=lab/tree/name/notebooks/a.ipynb" in shown
     assert "https://github.com/owner/name/edit/main/solutions/a.py" in shown
     assert "https://github.com/owner/name/issues/new?" in shown
-    front = (small / "_build/html/index.html").read_text()
+    front = (site / "index.html").read_text()
     assert "https://github.com/owner/name/edit/main/book/index.md" in front
     assert "fa-rocket" not in front

@@ -1,5 +1,7 @@
 """What a learner's page shows: the stored outputs, and each check as it is before any work."""
 
+from functools import cache
+
 import nbformat
 import pytest
 from book_support import ROOT
@@ -10,6 +12,7 @@ from book import learner
 CHAPTERS = sorted(path.name for path in (ROOT / "notebooks").glob("*.ipynb"))[1:]  # not 00
 
 
+@cache
 def shown(name: str) -> nbformat.NotebookNode:
     both = (nbformat.read(ROOT / folder / name, 4) for folder in ("notebooks", "solutions"))
     return learner.with_outputs(*both)
