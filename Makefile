@@ -8,7 +8,6 @@ PYTEST := $(PY) -m pytest $(PARALLEL)
 NBVAL := -p tools.nbval_kernels --nbval-current-env
 SEED ?= $(shell date +%s)
 as_older = ATEN_CPU_CAPABILITY=$1 MKL_ENABLE_INSTRUCTIONS=$2 ONEDNN_MAX_CPU_ISA=$3
-export PYTHON
 test check repeat: export OMP_NUM_THREADS := 1
 unexport PYTHONDONTWRITEBYTECODE  # hundreds of Pythons start here: one compiles, all others read
 unexport VIRTUAL_ENV  # IPython would add the packages of an environment that happens to be active

@@ -1,5 +1,6 @@
 """README and CONTRIBUTING speak of what is there."""
 
+import ast
 import re
 import subprocess
 
@@ -45,18 +46,41 @@ def test_map_of_chapters_is_true() -> None:
     assert ["00", *linked] == sorted(built)
 
 
-def test_what_holds_a_promise_exists() -> None:
+def test_what_holds_a_promise_is_a_test_that_make_test_runs() -> None:
     named = re.findall(r"`(tests/[\w/]+\.py)::(\w+)`", text("CONTRIBUTING.md"))
     assert len(named) > 20
-    assert [one for one in named if f"\ndef {one[1]}(" not in text(one[0])] == []
+    for file, name in named:
+        body = ast.parse(text(file)).body
+        (test,) = (one for one in body if isinstance(one, ast.FunctionDef) and one.name == name)
+        marks = "\n".join(map(ast.unparse, [*body, *test.decorator_list]))
+        assert not re.search(r"(?m)^(pytestmark = .*)?pytest\.mark\.(benchmark|skip)\b", marks)
+
+
+def made(*command: str, more: str = "") -> str:
+    """Return what a make command would run; rules can be added."""
+    make = ["make", "-s", "-f", "Makefile", "-f", "-", *command]
+    done = subprocess.run(make, cwd=ROOT, input=more, capture_output=True, text=True, check=True)
+    return done.stdout
 
 
 def test_settings_of_make_learn_reach_what_it_starts() -> None:
     settings = ["BROWSER=none", "PORT=9000", "PYTHON=/my/python3.12", "TORCH=gpu"]
     rows = re.findall(r"^\| `make learn (\w+)=", text("README.md"), re.MULTILINE)
     assert rows == [one.partition("=")[0] for one in settings]
-    said = subprocess.run(
-        ["make", "-n", "learn", *settings], cwd=ROOT, capture_output=True, text=True, check=True
-    ).stdout
+    said = made("-n", "learn", *settings)
     assert '--torch "gpu" && ' in said
     assert '--browser "none" --port "9000"' in said
+    assert made("show", *settings, more="show:\n\t@echo $$PYTHON\n") == "/my/python3.12\n"
+
+
+def test_other_commands_start_what_readme_says() -> None:
+    serve = made("-n", "serve", "EDITION=instructor")
+    assert "book.build --edition instructor\n" in serve
+    assert "http.server --bind 127.0.0.1 --directory _build/html-instructor 8000\n" in serve
+    assert "--directory _build/html 9000\n" in made("-n", "serve", "PORT=9000")
+    on_two, older, oldest, tests = made("-n", "repeat", "SEED=7").splitlines()[-4:]
+    assert all("--nbval solutions" in notebooks for notebooks in (on_two, older, oldest))
+    assert on_two.startswith("NOTEBOOK_THREADS=2 ")
+    assert older.startswith("ATEN_CPU_CAPABILITY=avx2 ")
+    assert oldest.startswith("ATEN_CPU_CAPABILITY=default ")
+    assert tests.endswith("--random-order-seed=7")

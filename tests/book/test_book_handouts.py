@@ -76,7 +76,9 @@ def test_colab_s_cell_does_nothing_elsewhere(repository: Path) -> None:
     notebook = nbformat.read(repository / "notebooks" / "03_scaled_dot_product.ipynb", 4)
     shown = handouts.for_colab(notebook, repository)
     cell = next(cell for cell in shown.cells if cell.cell_type == "code")
-    exec(compile(TransformerManager().transform_cell(cell.source), "cell", "exec"), {})
+    names: dict[str, object] = {}
+    exec(compile(TransformerManager().transform_cell(cell.source), "cell", "exec"), names)
+    assert set(names) == {"__builtins__", "sys"}
 
 
 @pytest.mark.thorough

@@ -112,12 +112,17 @@ SMALL: dict[str, tuple[dict[str, Any], list[str]]] = {
     "chapter_17_stacks": ({}, []),
     "chapter_18_claims": ({}, ["--rounds", "1", "--lengths", "8"]),
 }  # fmt: skip
-NEEDS = {"chapter_05_multi_head": "x_transformers"}  # of the extra [bench]
 LATER = {name for name in SMALL if name.startswith("chapter_")}
 
 
 def test_every_benchmark_of_a_chapter_stands_in_the_table() -> None:
     assert {path.stem for path in FOLDER.glob("chapter_*.py")} == LATER
+
+
+def skip_without_extra(name: str) -> None:
+    needs_it = name in ("chapter_05_multi_head", "gpt2-attention")
+    if needs_it and not importlib.util.find_spec("x_transformers"):
+        pytest.skip("x_transformers comes with the extra [bench]")
 
 
 def test_the_records_of_make_bench_are_complete(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -133,6 +138,7 @@ def test_the_records_of_make_bench_are_complete(monkeypatch: pytest.MonkeyPatch)
 @pytest.mark.benchmark
 @pytest.mark.parametrize("pair", dict.fromkeys(run["pair"] for run in read_record("bench")["runs"]))
 def test_a_pair_still_has_the_peers_of_its_record(pair: str) -> None:
+    skip_without_extra(pair)
     command = [sys.executable, "bench.py", "--inside", pair, "--rounds", "1"]
     done = subprocess.run(command, cwd=FOLDER, capture_output=True, text=True, check=True)
     found = [row["peer"] for row in json.loads(done.stdout.splitlines()[-1])]
@@ -147,8 +153,7 @@ def test_a_pair_still_has_the_peers_of_its_record(pair: str) -> None:
 def test_it_runs_from_end_to_end_and_writes_what_its_record_holds(
     name: str, tmp_path: Path
 ) -> None:
-    if name in NEEDS and not importlib.util.find_spec(NEEDS[name]):
-        pytest.skip(f"{NEEDS[name]} comes with the extra [bench]")
+    skip_without_extra(name)
     small, arguments = SMALL[name]
     done = subprocess.run(
         [sys.executable, "-c", RUN, name, json.dumps(small), *arguments, "--out", str(tmp_path)],
