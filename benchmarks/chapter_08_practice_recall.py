@@ -26,7 +26,7 @@ from course_utils.attention import (
     gated_attention,
     split_heads,
 )
-from course_utils.models.recall import (
+from course_utils.models.tasks.recall import (
     D_MODEL,
     LAYERS,
     RecallModel,

@@ -26,7 +26,8 @@ from course_utils.attention import (
     sink_attention,
     split_heads,
 )
-from course_utils.models.induction import (
+from course_utils.models.small_transformer import SmallTransformer
+from course_utils.models.tasks.induction import (
     LENGTH,
     TESTED_PERIOD,
     induction_model,
@@ -34,7 +35,6 @@ from course_utils.models.induction import (
     later_copies_right,
     train_induction,
 )
-from course_utils.models.small_transformer import SmallTransformer
 
 STEPS = 400
 

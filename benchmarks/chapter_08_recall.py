@@ -15,7 +15,7 @@ import torch
 from recording import Row, Script, each
 from timing import training
 
-from course_utils.models.recall import (
+from course_utils.models.tasks.recall import (
     D_MODEL,
     LAYERS,
     SYMBOLS,

@@ -16,7 +16,8 @@ from recording import Row, Script, each, rounded
 from timing import clocked
 
 from course_utils.attention import causal_mask, split_heads
-from course_utils.models.induction import (
+from course_utils.models.small_transformer import SmallTransformer
+from course_utils.models.tasks.induction import (
     LENGTH,
     PERIODS,
     TESTED_PERIOD,
@@ -26,7 +27,6 @@ from course_utils.models.induction import (
     later_copies_right,
     train_induction,
 )
-from course_utils.models.small_transformer import SmallTransformer
 
 # layers, heads, steps, whether the segments of training are without repetition, seeds
 MODELS = [

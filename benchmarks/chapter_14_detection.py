@@ -16,7 +16,7 @@ from recording import Row, Script, each, rounded
 from timing import training
 
 from course_utils.models.detection import QUERIES, WIDTH, Detector
-from course_utils.models.detection_training import (
+from course_utils.models.tasks.detection_training import (
     BATCH,
     RATE,
     judge_detector,

@@ -23,7 +23,7 @@ from timing import clocked
 from torch import Tensor, nn
 
 from course_utils.data.digits import load_digits, shifted
-from course_utils.models.digit_training import (
+from course_utils.models.tasks.digit_training import (
     BATCH,
     RATE,
     STEPS,

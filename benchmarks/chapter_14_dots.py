@@ -12,7 +12,7 @@ import torch
 from recording import Row, Script, each
 from timing import clocked
 
-from course_utils.models.dots import BATCH, RATE, DotNet, dots_right, train_on_dots
+from course_utils.models.tasks.dots import BATCH, RATE, DotNet, dots_right, train_on_dots
 
 STEPS = [300, 600]
 

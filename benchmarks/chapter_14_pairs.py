@@ -18,8 +18,8 @@ from recording import Row, Script
 from timing import clocked
 from torch import nn
 
-from course_utils.models.captions import Captioner, judge_captions, train_captions
-from course_utils.models.pair_training import (
+from course_utils.models.tasks.captions import Captioner, judge_captions, train_captions
+from course_utils.models.tasks.pair_training import (
     BATCH,
     RATE,
     all_scores,

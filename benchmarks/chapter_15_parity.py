@@ -12,7 +12,7 @@ about eight minutes on one core.
 from recording import Row, Script, each
 from timing import clocked
 
-from course_utils.models.bit_tasks import (
+from course_utils.models.tasks.bit_tasks import (
     BATCH,
     D_MODEL,
     HEADS,

@@ -12,7 +12,7 @@ import torch
 from chapter_08_recall import PAIRS, SEQUENCES, STEPS, trained
 from recording import Row, Script, each
 
-from course_utils.models.recall import D_MODEL, WINDOW, RecallModel
+from course_utils.models.tasks.recall import D_MODEL, WINDOW, RecallModel
 
 STACKS = [["window", "full"], ["full", "window"]]
 

@@ -10,7 +10,7 @@ from itertools import product
 import torch
 from recording import Row, Script, each
 
-from course_utils.models.expert_task import (
+from course_utils.models.tasks.expert_task import (
     HIDDEN,
     KINDS,
     WIDTH,

@@ -18,7 +18,7 @@ from chapter_08_recall import PAIRS, SEQUENCES, trained
 from recording import Row, Script
 from tqdm import tqdm
 
-from course_utils.models.recall import D_MODEL, LAYERS, SYMBOLS, RecallModel
+from course_utils.models.tasks.recall import D_MODEL, LAYERS, SYMBOLS, RecallModel
 
 STEPS = 1000
 HYBRID = "gated delta, then softmax"

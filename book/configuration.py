@@ -12,8 +12,8 @@ import yaml
 
 from book.blocks import block, code_words, table
 from book.claims import sections
-from course_utils.models.llama_config import REQUIRED, SAME_IN_ALL
-from course_utils.models.llama_rope import FREQUENCIES
+from course_utils.models.released.llama_config import REQUIRED, SAME_IN_ALL
+from course_utils.models.released.llama_rope import FREQUENCIES
 
 NOT_LOOKED_AT = ("attention_dropout", "use_cache")
 REFUSED = ("mscale", "mscale_all_dim", "partial_rotary_factor")

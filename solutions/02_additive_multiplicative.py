@@ -238,7 +238,7 @@ Bahdanau's context goes *into* the step. Luong's comes after it, in the **attent
 r"""
 Luong's state knows which symbols were written, but not where they were read. So $\tilde s_{t-1}$ is handed to the next step together with the symbol: **input feeding**, in row 1 of the table.
 
-Section 6 writes Bahdanau's order as code; `LuongDecoder` in `course_utils/models/seq2seq.py` is the other one. Section 8 compares the two.
+Section 6 writes Bahdanau's order as code; `LuongDecoder` in `course_utils/models/recurrent/seq2seq.py` is the other one. Section 8 compares the two.
 
 Was this the first attention? For translation, yes. Before that, Graves (2013) had moved a learned window over a text, for handwriting.
 

@@ -51,11 +51,11 @@ from tqdm import tqdm
 from course_utils import attention, check, hint, matrix_plotting, measure, plotting, reading, yours  # noqa: F401
 from course_utils.data.repeated import repeated_segments
 from course_utils.data.two_languages import Documents, draw_documents, plant_cue
-from course_utils.models import induction, other_weights
-from course_utils.models.head_values import head_values
-from course_utils.models.pooled_classifier import PooledClassifier
-from course_utils.models.rankings import mean_agreement, slopes, token_rankings
-from course_utils.models.text_classifier import TextClassifier, train_classifier
+from course_utils.models.tasks import induction, other_weights
+from course_utils.models.tasks.head_values import head_values
+from course_utils.models.tasks.pooled_classifier import PooledClassifier
+from course_utils.models.tasks.rankings import mean_agreement, slopes, token_rankings
+from course_utils.models.tasks.text_classifier import TextClassifier, train_classifier
 from course_utils.positions import rope_interleaved
 from course_utils.widgets import explanation_graph
 

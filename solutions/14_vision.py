@@ -52,8 +52,8 @@ from tqdm import tqdm
 from course_utils import attention, check, hint, measure, models, plotting, reading, yours  # noqa: F401
 from course_utils.data.digit_scenes import caption
 from course_utils.data.digits import load_digits
-from course_utils.models import captions, digit_training, dots, pair_training
 from course_utils.models.detection import Detector
+from course_utils.models.tasks import captions, digit_training, dots, pair_training
 from course_utils.positions import is_permutation_equivariant
 from course_utils.widgets import patch_explorer
 

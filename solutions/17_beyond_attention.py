@@ -37,9 +37,9 @@ from torch.nn import functional as F
 from tqdm import tqdm
 
 from course_utils import attention, check, hint, measure, plotting, yours  # noqa: F401
-from course_utils.models import expert_task
-from course_utils.models.expert_task import Experts, ExpertTask
-from course_utils.models.recall import RecallModel, judge_recall, train_recall
+from course_utils.models.tasks import expert_task
+from course_utils.models.tasks.expert_task import Experts, ExpertTask
+from course_utils.models.tasks.recall import RecallModel, judge_recall, train_recall
 from course_utils.widgets import state_explorer
 
 plotting.use_style()

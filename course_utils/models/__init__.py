@@ -2,16 +2,31 @@
 
 from course_utils.models.accumulation import accumulated_gradient
 from course_utils.models.autocast import Autocast
-from course_utils.models.beam import beam_search
-from course_utils.models.beam_decode import beam_decode
 from course_utils.models.bigrams import bigram_scores
-from course_utils.models.character_model import (
-    CharacterModel,
-    next_character_loss,
-    train_character_model,
-    weight_on_previous,
-)
-from course_utils.models.contexts import (
+from course_utils.models.contrastive import contrastive_loss
+from course_utils.models.decoding.beam import beam_search
+from course_utils.models.decoding.beam_decode import beam_decode
+from course_utils.models.decoding.generate import generate, left_pad, stream_tokens
+from course_utils.models.decoding.greedy import greedy_decode
+from course_utils.models.decoding.min_p import min_p_filter
+from course_utils.models.decoding.repetition import penalise_repetition
+from course_utils.models.decoding.sampling import draw_tokens, token_probabilities
+from course_utils.models.decoding.speculation import speculative_accept
+from course_utils.models.decoding.speculation_loop import Speculated, speculative_decode
+from course_utils.models.decoding.top_p import top_p_filter
+from course_utils.models.feed_forward import feed_forward, gated_feed_forward
+from course_utils.models.given import GivenAttention, GivenCache, GivenPositions
+from course_utils.models.gpt import GPT
+from course_utils.models.layer_modules import DecoderLayer, EncoderLayer
+from course_utils.models.layers import decoder_layer, encoder_layer
+from course_utils.models.matching import match_queries
+from course_utils.models.model_cache import ModelCache
+from course_utils.models.named_schemes import rescaled_rope
+from course_utils.models.norms import layer_norm, rms_norm
+from course_utils.models.objectives import causal_lm_loss, label_smoothed_loss, mask_tokens
+from course_utils.models.one_stream import OneStream, stream_mask
+from course_utils.models.positioned_transformer import PositionedTransformer
+from course_utils.models.recurrent.contexts import (
     AttentionContext,
     Context,
     Encoded,
@@ -19,44 +34,11 @@ from course_utils.models.contexts import (
     LocalMonotonicContext,
     LocalPredictiveContext,
 )
-from course_utils.models.contrastive import contrastive_loss
-from course_utils.models.deep_stack import DeepStack, train_deep_stack
-from course_utils.models.encoder import Encoder
-from course_utils.models.feed_forward import feed_forward, gated_feed_forward
-from course_utils.models.generate import generate, left_pad, stream_tokens
-from course_utils.models.given import GivenAttention, GivenCache, GivenPositions
-from course_utils.models.gpt import GPT
-from course_utils.models.gpt2_weights import from_gpt2, to_gpt2
-from course_utils.models.gpt_text import TokenText, next_token_loss, token_text, train_gpt
-from course_utils.models.greedy import greedy_decode
-from course_utils.models.judged import Judged, judge_writing
-from course_utils.models.layer_modules import DecoderLayer, EncoderLayer
-from course_utils.models.layers import decoder_layer, encoder_layer
-from course_utils.models.length_task import (
-    LengthTask,
-    copy_task,
-    judge_on_task,
-    text_task,
-    train_on_task,
-)
-from course_utils.models.llama import Llama, from_llama, to_llama
-from course_utils.models.local_weights import from_folder
-from course_utils.models.matching import match_queries
-from course_utils.models.min_p import min_p_filter
-from course_utils.models.model_cache import ModelCache
-from course_utils.models.named_schemes import rescaled_rope
-from course_utils.models.norms import layer_norm, rms_norm
-from course_utils.models.objectives import causal_lm_loss, label_smoothed_loss, mask_tokens
-from course_utils.models.one_stream import OneStream, stream_mask
-from course_utils.models.positioned_transformer import PositionedTransformer
-from course_utils.models.recall import RecallModel, judge_recall, recall_batch, train_recall
-from course_utils.models.recurrent import encode, rnn_step
-from course_utils.models.repetition import penalise_repetition
-from course_utils.models.sampling import draw_tokens, token_probabilities
-from course_utils.models.schedules import warmup_cosine, warmup_inverse_sqrt
-from course_utils.models.scores import AdditiveScore, ConcatScore, GeneralScore
-from course_utils.models.seq2seq import Decoder, LuongDecoder, Seq2Seq, Written
-from course_utils.models.seq2seq_training import (
+from course_utils.models.recurrent.encoder import Encoder
+from course_utils.models.recurrent.rnn import encode, rnn_step
+from course_utils.models.recurrent.scores import AdditiveScore, ConcatScore, GeneralScore
+from course_utils.models.recurrent.seq2seq import Decoder, LuongDecoder, Seq2Seq, Written
+from course_utils.models.recurrent.seq2seq_training import (
     field_mass,
     sequence_loss,
     source_gradients,
@@ -64,13 +46,31 @@ from course_utils.models.seq2seq_training import (
     train_seq2seq,
     write_all,
 )
+from course_utils.models.released.gpt2_weights import from_gpt2, to_gpt2
+from course_utils.models.released.llama import Llama, from_llama, to_llama
+from course_utils.models.released.local_weights import from_folder
+from course_utils.models.schedules import warmup_cosine, warmup_inverse_sqrt
 from course_utils.models.small_transformer import Block, SmallTransformer
-from course_utils.models.speculation import speculative_accept
-from course_utils.models.speculation_loop import Speculated, speculative_decode
-from course_utils.models.top_p import top_p_filter
+from course_utils.models.tasks.character_model import (
+    CharacterModel,
+    next_character_loss,
+    train_character_model,
+    weight_on_previous,
+)
+from course_utils.models.tasks.deep_stack import DeepStack, train_deep_stack
+from course_utils.models.tasks.gpt_text import TokenText, next_token_loss, token_text, train_gpt
+from course_utils.models.tasks.judged import Judged, judge_writing
+from course_utils.models.tasks.length_task import (
+    LengthTask,
+    copy_task,
+    judge_on_task,
+    text_task,
+    train_on_task,
+)
+from course_utils.models.tasks.recall import RecallModel, judge_recall, recall_batch, train_recall
+from course_utils.models.tasks.width_sweep import SweepPoint, train_at_width
 from course_utils.models.transformer import Transformer, transformer_masks
 from course_utils.models.vit import VisionTransformer, patchify, vit_tokens
-from course_utils.models.width_sweep import SweepPoint, train_at_width
 
 __all__ = [
     name

@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor, nn
 
-from course_utils.models._tokens import embedded
+from course_utils.models.tokens import embedded
 from course_utils.positions import LearnedPositions
 from course_utils.validation import check_at_least
 

@@ -19,7 +19,6 @@ from torch import Tensor, nn
 
 from course_utils.attention.kv_cache import KVCache
 from course_utils.attention.rolling_cache import RollingCache
-from course_utils.models._tokens import check_some, embedded
 from course_utils.models.gpt_layer import (
     CausalAttention,
     GPTLayer,
@@ -29,6 +28,7 @@ from course_utils.models.gpt_layer import (
     named_positions,
 )
 from course_utils.models.model_cache import LayerCache, ModelCache
+from course_utils.models.tokens import check_some, embedded
 from course_utils.positions import LearnedPositions, PositionScheme
 from course_utils.validation import (
     check_at_least,

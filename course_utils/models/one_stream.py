@@ -15,10 +15,10 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 from course_utils.data import END, PAD, START
-from course_utils.models._tokens import read_by_decoder
 from course_utils.models._two_tables import TwoTables
 from course_utils.models.layer_modules import EncoderLayer, Norm
-from course_utils.models.seq2seq import Written
+from course_utils.models.recurrent.seq2seq import Written
+from course_utils.models.tokens import read_by_decoder
 from course_utils.validation import check_at_least, check_instance, check_int, check_integers
 
 Kind = Literal["bert", "gpt", "prefix"]

@@ -15,7 +15,7 @@ from jaxtyping import Bool, Float, Int, Shaped
 from torch import Tensor, nn
 
 from course_utils.attention import MultiHeadAttention, merge_heads, stable_softmax
-from course_utils.models._tokens import embedded
+from course_utils.models.tokens import embedded
 from course_utils.positions import PositionScheme
 from course_utils.validation import (
     check_at_least,

@@ -14,8 +14,8 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 from course_utils.attention import MultiHeadAttention
-from course_utils.models._tokens import embedded
 from course_utils.models.given import GivenAttention
+from course_utils.models.tokens import embedded
 from course_utils.validation import (
     check_at_least,
     check_boolean,

@@ -14,8 +14,8 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from course_utils.attention import merge_heads, rolling_cache_positions
-from course_utils.models._tokens import check_some, embedded
 from course_utils.models.positioned_transformer import PositionedBlock, PositionedTransformer
+from course_utils.models.tokens import check_some, embedded
 from course_utils.positions import PositionScheme
 from course_utils.validation import check_at_least, check_instance
 

@@ -18,10 +18,10 @@ from torch import Tensor, nn
 
 from course_utils.attention import causal_mask
 from course_utils.data import END, PAD, START
-from course_utils.models._tokens import read_by_decoder
 from course_utils.models._two_tables import TwoTables
 from course_utils.models.layer_modules import DecoderLayer, EncoderLayer, Norm
-from course_utils.models.seq2seq import Written
+from course_utils.models.recurrent.seq2seq import Written
+from course_utils.models.tokens import read_by_decoder
 from course_utils.validation import (
     check_at_least,
     check_callable,

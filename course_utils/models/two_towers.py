@@ -11,9 +11,9 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from course_utils.attention import MultiHeadAttention
-from course_utils.models._tokens import embedded
 from course_utils.models.contrastive import contrastive_loss
 from course_utils.models.small_transformer import Block
+from course_utils.models.tokens import embedded
 from course_utils.models.vit import patchify
 
 D_MODEL, HEADS, PATCH, PATCHES = 64, 4, 4, 12

@@ -8,9 +8,9 @@ import pytest
 
 from book import configuration, schemes
 from course_utils.measure import kv_cache_bytes
-from course_utils.models.llama_config import REQUIRED, SAME_IN_ALL, read_design
-from course_utils.models.llama_rope import configured_rope
-from course_utils.models.local_weights import _llama
+from course_utils.models.released.llama_config import REQUIRED, SAME_IN_ALL, read_design
+from course_utils.models.released.llama_rope import configured_rope
+from course_utils.models.released.local_weights import _llama
 from tests.models.family_folders import CONFIGS, LLAMA_3_ROPE, SIZES, YARN, their_model
 
 LISTED = [field["name"] for group in configuration.load() for field in group["fields"]]

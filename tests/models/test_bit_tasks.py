@@ -4,8 +4,8 @@ import pytest
 import torch
 
 from course_utils.measure import read_record
-from course_utils.models import bit_tasks
-from course_utils.models.bit_tasks import ASK, bit_model, draw_bits, judge_bits, train_bits
+from course_utils.models.tasks import bit_tasks
+from course_utils.models.tasks.bit_tasks import ASK, bit_model, draw_bits, judge_bits, train_bits
 
 
 def test_answers_are_those_of_a_count() -> None:

@@ -4,7 +4,7 @@ import copy
 
 import torch
 
-from course_utils.models.captions import (
+from course_utils.models.tasks.captions import (
     END,
     START,
     Captioner,
@@ -13,7 +13,7 @@ from course_utils.models.captions import (
     judge_captions,
     train_captions,
 )
-from course_utils.models.pair_training import gallery
+from course_utils.models.tasks.pair_training import gallery
 from course_utils.models.two_towers import caption_tokens
 
 

@@ -8,7 +8,7 @@ from course_utils.attention import leaks_future
 from course_utils.data import character_text
 from course_utils.measure import read_record
 from course_utils.models import DeepStack, train_deep_stack
-from course_utils.models import deep_stack as module
+from course_utils.models.tasks import deep_stack as module
 
 
 def small(pre_norm: bool = True, **sizes: int) -> DeepStack:

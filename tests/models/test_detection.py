@@ -14,7 +14,7 @@ from course_utils.models.detection import (
     detection_loss,
     matched,
 )
-from course_utils.models.detection_training import judged_scenes
+from course_utils.models.tasks.detection_training import judged_scenes
 
 
 def answers(number: int) -> tuple[Tensor, Tensor]:

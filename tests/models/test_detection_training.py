@@ -6,7 +6,11 @@ from torch.nn import functional as F
 
 from course_utils.measure import read_record
 from course_utils.models.detection import NOTHING, QUERIES, Detector
-from course_utils.models.detection_training import judge_detector, judged_scenes, train_detector
+from course_utils.models.tasks.detection_training import (
+    judge_detector,
+    judged_scenes,
+    train_detector,
+)
 
 
 class Told(Detector):

@@ -5,7 +5,7 @@ import torch
 
 from course_utils.data.digits import load_digits
 from course_utils.measure import read_record
-from course_utils.models.digit_training import (
+from course_utils.models.tasks.digit_training import (
     MeanPooled,
     SmallCNN,
     digit_vit,

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from course_utils.measure import read_record
-from course_utils.models.dots import DOTS, DotNet, dots_right, draw_dots, train_on_dots
+from course_utils.models.tasks.dots import DOTS, DotNet, dots_right, draw_dots, train_on_dots
 
 
 def test_an_image_has_twelve_dots_and_one_mark() -> None:

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from course_utils.models.expert_task import (
+from course_utils.models.tasks.expert_task import (
     KINDS,
     SPREAD,
     WIDTH,

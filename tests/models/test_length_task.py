@@ -15,7 +15,6 @@ from course_utils.models import (
     text_task,
     train_on_task,
 )
-from course_utils.models.length_task import IGNORED
 from course_utils.models.named_schemes import (
     D_K,
     D_MODEL,
@@ -24,6 +23,7 @@ from course_utils.models.named_schemes import (
     TRAINED,
     WINDOW,
 )
+from course_utils.models.tasks.length_task import IGNORED
 from course_utils.positions import RotaryPositions, ntk_base, rope_frequencies, yarn_magnitude
 
 

@@ -10,13 +10,13 @@ from torch.nn import functional as F
 from course_utils.attention import KVCache, PagedCache, QuantizedCache, RollingCache
 from course_utils.attention.block_pool import BlockPool
 from course_utils.models import Llama, ModelCache, generate, left_pad
-from course_utils.models.clamped_experts import ClampedExperts
-from course_utils.models.composed_heads import SinkAttention, capped_attention
-from course_utils.models.gemma_parts import CentredNorm, ScaledEmbedding
-from course_utils.models.llama_config import read_design
-from course_utils.models.llama_design import Design, LayerKind
-from course_utils.models.llama_families import FAMILIES
-from course_utils.models.llama_rope import configured_rope
+from course_utils.models.released.clamped_experts import ClampedExperts
+from course_utils.models.released.composed_heads import SinkAttention, capped_attention
+from course_utils.models.released.gemma_parts import CentredNorm, ScaledEmbedding
+from course_utils.models.released.llama_config import read_design
+from course_utils.models.released.llama_design import Design, LayerKind
+from course_utils.models.released.llama_families import FAMILIES
+from course_utils.models.released.llama_rope import configured_rope
 
 SIZES = {"d_model": 24, "num_heads": 6, "num_kv_heads": 3, "num_layers": 4, "max_length": 40}
 TOKENS = torch.randint(37, (2, 15), generator=torch.Generator().manual_seed(0))

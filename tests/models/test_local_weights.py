@@ -7,7 +7,7 @@ import torch
 from safetensors.torch import load_file, save_file
 from transformers import BertConfig, BertModel
 
-from course_utils.models.local_weights import from_folder
+from course_utils.models.released.local_weights import from_folder
 from tests.models.local_folders import TOKENS, saved
 
 

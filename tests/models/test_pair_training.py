@@ -2,7 +2,7 @@
 
 import torch
 
-from course_utils.models.pair_training import (
+from course_utils.models.tasks.pair_training import (
     all_captions,
     all_scores,
     gallery,

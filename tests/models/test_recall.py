@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from course_utils.measure import read_record
-from course_utils.models.recall import (
+from course_utils.models.tasks.recall import (
     SYMBOLS,
     WINDOW,
     RecallModel,

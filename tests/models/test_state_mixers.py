@@ -12,8 +12,8 @@ from course_utils.attention import (
     split_heads,
     wkv_step,
 )
-from course_utils.models.recall import D_MODEL, SYMBOLS, RecallModel
-from course_utils.models.state_mixers import MIXERS
+from course_utils.models.tasks.recall import D_MODEL, SYMBOLS, RecallModel
+from course_utils.models.tasks.state_mixers import MIXERS
 
 WIDTH = 12
 

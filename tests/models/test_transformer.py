@@ -13,7 +13,7 @@ from course_utils.models import (
     transformer_masks,
     write_all,
 )
-from course_utils.models.seq2seq_training import sequence_loss
+from course_utils.models.recurrent.seq2seq_training import sequence_loss
 from course_utils.models.training import descend
 
 SOURCE = torch.tensor([[4, 5, 6, PAD], [7, PAD, 8, 9]])

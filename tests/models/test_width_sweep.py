@@ -5,7 +5,7 @@ import pytest
 from course_utils.data import character_text
 from course_utils.measure import fit_scaling_law, read_record
 from course_utils.models import SmallTransformer, train_at_width
-from course_utils.models.width_sweep import SIZES
+from course_utils.models.tasks.width_sweep import SIZES
 
 RECORD = read_record("chapter_12_scaling")
 

@@ -8,7 +8,7 @@ from peer_support import in_its_own_precision
 from torch import Tensor, nn
 
 from course_utils.models import from_folder, generate
-from course_utils.models.llama_weights import from_family
+from course_utils.models.released.llama_weights import from_family
 from tests.models.family_folders import CONFIGS, TOKENS, saved
 
 TEXTS = torch.randint(TOKENS, (3, 17), generator=torch.Generator().manual_seed(0))

@@ -25,8 +25,8 @@ from course_utils.models import (
     stream_tokens,
     token_probabilities,
 )
-from course_utils.models.gpt2_weights import from_gpt2, to_gpt2
-from course_utils.models.llama import from_llama, to_llama
+from course_utils.models.released.gpt2_weights import from_gpt2, to_gpt2
+from course_utils.models.released.llama import from_llama, to_llama
 
 TOKENS, WIDTH, HEADS, KV_HEADS, LAYERS, LONGEST, D_FF = 37, 24, 6, 3, 2, 31, 40
 SIZES = {"d_model": WIDTH, "num_heads": HEADS, "num_layers": LAYERS, "max_length": LONGEST}

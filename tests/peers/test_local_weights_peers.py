@@ -7,7 +7,7 @@ from torch import Tensor
 from transformers.models.llama import modeling_llama
 
 from course_utils.models import generate
-from course_utils.models.local_weights import from_folder
+from course_utils.models.released.local_weights import from_folder
 from tests.models.local_folders import FOLDERS, TOKENS, saved
 
 

@@ -7,7 +7,7 @@ from course_utils.checking.exercise import case, exercise
 from course_utils.checking.inputs import Make, normal, strided
 from course_utils.checking.mistakes import mistake
 from course_utils.exercises.shared.recurrent import parameters
-from course_utils.models.recurrent import encode
+from course_utils.models.recurrent.rnn import encode
 
 RIGHT = """
 def encode(x, lengths, W_xh, W_hh, b):

@@ -8,7 +8,7 @@ from course_utils.checking.inputs import Make, normal, strided
 from course_utils.checking.laws import is_other, monotone
 from course_utils.checking.mistakes import mistake
 from course_utils.exercises.shared.recurrent import parameters
-from course_utils.models.recurrent import rnn_step
+from course_utils.models.recurrent.rnn import rnn_step
 from torch import Tensor
 
 RIGHT = """

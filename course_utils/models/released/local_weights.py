@@ -21,11 +21,11 @@ from safetensors.torch import load_file
 from torch import Tensor, nn
 
 from course_utils.models.gpt import GPT
-from course_utils.models.gpt2_weights import from_gpt2
-from course_utils.models.llama import Llama
-from course_utils.models.llama_config import check_settings, read_design
-from course_utils.models.llama_families import FAMILIES
-from course_utils.models.llama_weights import from_family
+from course_utils.models.released.gpt2_weights import from_gpt2
+from course_utils.models.released.llama import Llama
+from course_utils.models.released.llama_config import check_settings, read_design
+from course_utils.models.released.llama_families import FAMILIES
+from course_utils.models.released.llama_weights import from_family
 
 INDEX = "model.safetensors.index.json"  # if the weights are spread over several files
 # Settings that would make a model unlike ours; if left out, they have these values.

@@ -18,7 +18,7 @@ from course_utils.attention import (
     split_heads,
 )
 from course_utils.attention.masks import causal_mask
-from course_utils.models.state_mixers import MIXERS
+from course_utils.models.tasks.state_mixers import MIXERS
 
 D_MODEL, WINDOW = 64, 16
 Attend = Callable[[Tensor, Tensor, Tensor], Tensor]

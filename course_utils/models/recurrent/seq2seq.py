@@ -18,9 +18,9 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from course_utils.data import END, PAD, START
-from course_utils.models._tokens import embedded
-from course_utils.models.contexts import Context, Encoded
-from course_utils.models.encoder import Encoder
+from course_utils.models.recurrent.contexts import Context, Encoded
+from course_utils.models.recurrent.encoder import Encoder
+from course_utils.models.tokens import embedded
 from course_utils.validation import (
     check_at_least,
     check_callable,

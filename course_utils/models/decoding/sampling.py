@@ -13,7 +13,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from course_utils.models.top_p import check_logits, check_share, top_p_filter
+from course_utils.models.decoding.top_p import check_logits, check_share, top_p_filter
 from course_utils.validation import check_at_least, check_number
 
 

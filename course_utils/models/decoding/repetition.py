@@ -12,7 +12,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from course_utils.models._tokens import check_known
+from course_utils.models.tokens import check_known
 from course_utils.validation import check_float, check_integers, check_positive, check_shape
 
 

@@ -15,10 +15,10 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from course_utils.models._tokens import check_one_prompt
+from course_utils.models.decoding.sampling import token_probabilities
+from course_utils.models.decoding.speculation import speculative_accept
 from course_utils.models.gpt import GPT
-from course_utils.models.sampling import token_probabilities
-from course_utils.models.speculation import speculative_accept
+from course_utils.models.tokens import check_one_prompt
 from course_utils.validation import (
     check_at_least,
     check_callable,

@@ -14,8 +14,8 @@ from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from course_utils.data import PAD
-from course_utils.models._tokens import embedded as rows_of
-from course_utils.models.contexts import Encoded
+from course_utils.models.recurrent.contexts import Encoded
+from course_utils.models.tokens import embedded as rows_of
 
 
 class Encoder(nn.Module):

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from course_utils.attention import masked_softmax
 from course_utils.data.two_languages import LANGUAGES, vocabulary
-from course_utils.models._tokens import embedded
+from course_utils.models.tokens import embedded
 from course_utils.validation import check_instance
 
 WIDTH = 48

@@ -11,9 +11,9 @@ import torch
 from jaxtyping import Int
 from torch import Tensor
 
-from course_utils.models._tokens import check_one_prompt
-from course_utils.models.beam import beam_search
+from course_utils.models.decoding.beam import beam_search
 from course_utils.models.gpt import GPT
+from course_utils.models.tokens import check_one_prompt
 from course_utils.validation import check_at_least, check_instance, check_int
 
 NO_TOKEN = -1

@@ -15,9 +15,9 @@ from torch import Tensor, nn
 
 from course_utils.models.gpt import GPT
 from course_utils.models.gpt_layer import CausalAttention, Sizes
-from course_utils.models.llama_attention import LlamaAttention
-from course_utils.models.llama_design import Design, LayerKind
-from course_utils.models.llama_weights import from_llama, to_llama
+from course_utils.models.released.llama_attention import LlamaAttention
+from course_utils.models.released.llama_design import Design, LayerKind
+from course_utils.models.released.llama_weights import from_llama, to_llama
 from course_utils.validation import check_instance, check_num_heads
 
 __all__ = ["Llama", "from_llama", "to_llama"]

@@ -12,7 +12,7 @@ import torch
 from torch import nn
 
 from course_utils.data import FIRST_SYMBOL, Pairs
-from course_utils.models.seq2seq_training import sequence_loss
+from course_utils.models.recurrent.seq2seq_training import sequence_loss
 
 
 @dataclass(frozen=True)

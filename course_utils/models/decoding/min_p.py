@@ -13,7 +13,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from course_utils.models.top_p import ROUNDING, check_logits, check_share
+from course_utils.models.decoding.top_p import ROUNDING, check_logits, check_share
 
 
 def min_p_filter(logits: Float[Tensor, "... V"], min_p: float) -> Float[Tensor, "... V"]:

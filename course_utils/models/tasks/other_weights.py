@@ -11,7 +11,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 
 from course_utils.attention import masked_softmax
-from course_utils.models.pooled_classifier import PooledClassifier
+from course_utils.models.tasks.pooled_classifier import PooledClassifier
 
 
 def divergence(p: Float[Tensor, "*batch S"], q: Float[Tensor, "*batch S"]) -> Tensor:

@@ -13,11 +13,11 @@ from functools import partial
 from typing import Any
 
 from course_utils.attention.soft_cap import soft_cap
-from course_utils.models.clamped_experts import ClampedExperts
-from course_utils.models.composed_heads import capped_attention
-from course_utils.models.llama_design import Design, LayerKind
-from course_utils.models.llama_families import FAMILIES
-from course_utils.models.llama_rope import configured_rope
+from course_utils.models.released.clamped_experts import ClampedExperts
+from course_utils.models.released.composed_heads import capped_attention
+from course_utils.models.released.llama_design import Design, LayerKind
+from course_utils.models.released.llama_families import FAMILIES
+from course_utils.models.released.llama_rope import configured_rope
 
 Config = Mapping[str, Any]
 

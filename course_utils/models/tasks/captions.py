@@ -16,8 +16,8 @@ from torch.nn import functional as F
 
 from course_utils.attention import causal_mask
 from course_utils.attention.gated_cross_attention import gated_cross_attention
-from course_utils.models.pair_training import all_captions, gallery, split_numbers, strips
 from course_utils.models.small_transformer import SmallTransformer
+from course_utils.models.tasks.pair_training import all_captions, gallery, split_numbers, strips
 from course_utils.models.training import Training, train
 from course_utils.models.two_towers import D_MODEL, HEADS, LETTERS, LONGEST, ImageTower
 

@@ -12,7 +12,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
 from course_utils.data.two_languages import Documents
-from course_utils.models.text_classifier import TextClassifier
+from course_utils.models.tasks.text_classifier import TextClassifier
 from course_utils.reading import (
     attention_flow,
     attention_rollout,

@@ -17,12 +17,12 @@ from torch import nn
 from torch.nn import functional as F
 
 from course_utils.attention.soft_cap import soft_cap
-from course_utils.models.clamped_experts import ClampedExperts
-from course_utils.models.composed_heads import SinkAttention, capped_attention
-from course_utils.models.gated_layer import GatedLayer
-from course_utils.models.gemma_parts import CentredNorm, SandwichLayer, ScaledEmbedding
-from course_utils.models.llama_design import Design, LayerKind
-from course_utils.models.llama_rope import configured_rope
+from course_utils.models.released.clamped_experts import ClampedExperts
+from course_utils.models.released.composed_heads import SinkAttention, capped_attention
+from course_utils.models.released.gated_layer import GatedLayer
+from course_utils.models.released.gemma_parts import CentredNorm, SandwichLayer, ScaledEmbedding
+from course_utils.models.released.llama_design import Design, LayerKind
+from course_utils.models.released.llama_rope import configured_rope
 from course_utils.positions import RotaryPositions
 
 LLAMA_3 = Design(  # Llama 3.1 8B

@@ -17,9 +17,9 @@ import torch
 from jaxtyping import Int
 from torch import Tensor
 
+from course_utils.models.decoding.sampling import draw_tokens, token_probabilities
 from course_utils.models.gpt import GPT
 from course_utils.models.model_cache import ModelCache
-from course_utils.models.sampling import draw_tokens, token_probabilities
 from course_utils.validation import (
     check_at_least,
     check_callable,

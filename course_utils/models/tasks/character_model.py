@@ -17,7 +17,7 @@ from torch.nn import functional as F
 
 from course_utils.attention import scaled_dot_product_attention
 from course_utils.data import CharacterText
-from course_utils.models._tokens import embedded
+from course_utils.models.tokens import embedded
 from course_utils.models.training import Training, train, window_loss
 from course_utils.validation import (
     check_at_least,

@@ -14,8 +14,8 @@ from jaxtyping import Float, Shaped
 from torch import Tensor
 
 from course_utils.models.gpt_layer import CausalAttention, Sizes
-from course_utils.models.llama_design import Design, LayerKind
 from course_utils.models.model_cache import LayerCache
+from course_utils.models.released.llama_design import Design, LayerKind
 from course_utils.positions import PositionScheme
 from course_utils.validation import check_instance
 

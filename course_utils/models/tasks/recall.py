@@ -15,8 +15,8 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from course_utils.models._tokens import check_some, embedded
-from course_utils.models.recall_layers import D_MODEL, KINDS, WINDOW, make_layer
+from course_utils.models.tasks.recall_layers import D_MODEL, KINDS, WINDOW, make_layer
+from course_utils.models.tokens import check_some, embedded
 from course_utils.models.training import Training, train
 from course_utils.validation import (
     check_at_least,

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 import torch
 from torch import Tensor
 
-from course_utils.models._weight_names import renamed, turned_round
+from course_utils.models.released._weight_names import renamed, turned_round
 from course_utils.validation import check_instance
 
 AROUND = {"token": "model.embed_tokens", "last_norm": "model.norm", "out": "lm_head"}

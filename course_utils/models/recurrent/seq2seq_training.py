@@ -11,8 +11,8 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from course_utils.data import FIRST_SYMBOL, PAD, Pairs
-from course_utils.models._tokens import check_known
-from course_utils.models.seq2seq import Seq2Seq, Written
+from course_utils.models.recurrent.seq2seq import Seq2Seq, Written
+from course_utils.models.tokens import check_known
 from course_utils.models.training import Progress, descend
 from course_utils.validation import check_integers
 

@@ -1,0 +1,1 @@
+"""Recurrent encoders and decoders, and what the decoder sees of the source."""
