@@ -546,7 +546,7 @@ r"""
 
 ```python
 x = x + scheme.embed(...)                            # before the first layer
-query, key = scheme.turn(query, key, ...)            # in every layer
+query, key = scheme.rotate(query, key, ...)          # in every layer
 scores = query @ key.mT / sqrt(d_k) + scheme.bias(...)
 out = softmax(scores) @ value + scheme.value_term(...)
 ```
@@ -554,7 +554,7 @@ out = softmax(scores) @ value + scheme.value_term(...)
 | place | what happens there | which schemes act |
 |---|---|---|
 | `embed` | a vector is added to each token's vector | sinusoidal, learned |
-| `turn` | queries and keys are rotated | RoPE |
+| `rotate` | queries and keys are rotated | RoPE |
 | `bias` | a number is added to each score | Shaw, T5, ALiBi, DeBERTa |
 | `value_term` | a vector is added to each average of values | Shaw |
 """
@@ -1766,7 +1766,7 @@ def experiment(parts):
     def penalty(query, key, query_positions, key_positions):
         return parts.alibi_bias(query.shape[1], query.shape[2], key.shape[2])
 
-    halves, pairs = ({"turn": turn} for turn in (parts.rope_split_halves, stretched))
+    halves, pairs = ({"rotate": turn} for turn in (parts.rope_split_halves, stretched))
     found, slopes = {}, {"bias": penalty}
     for scheme, given, length in (
         *(("RoPE", halves, 32), ("RoPE", halves, 128), ("RoPE", pairs, 48)),

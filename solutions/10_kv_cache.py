@@ -1996,7 +1996,7 @@ def written_with(parts):
 
     own = GPT(
         512, d_model=96, num_heads=4, num_layers=2, max_length=256,
-        positions=GivenPositions(turn=parts.rope_split_halves),
+        positions=GivenPositions(rotate=parts.rope_split_halves),
         mask=lambda length: parts.causal_mask(length, length), attend=attend,
         cache=partial(GivenCache, append=parts.append_kv, decode=parts.decode_step),
     ).double()  # fmt: skip

@@ -95,7 +95,7 @@ class MultiHeadAttention(nn.Module):
             ValueError: Sizes do not fit together.
         """
         key = query if key is None else key
-        queries, keys, values = self._project(query, key, key if value is None else value)
+        queries, keys, values = self.project(query, key, key if value is None else value)
         if attn_mask is not None:
             check_mask(attn_mask, torch.Size((*queries.shape[:-1], keys.shape[-2])))
         check_instance(bool, is_causal=is_causal)
@@ -121,11 +121,11 @@ class MultiHeadAttention(nn.Module):
 
         Arguments and errors are as in `forward`.
         """
-        queries, keys = self._project(query, query if key is None else key)
+        queries, keys = self.project(query, query if key is None else key)
         scores = queries @ keys.mT / math.sqrt(queries.shape[-1])
         return stable_softmax(scores) if attn_mask is None else masked_softmax(scores, attn_mask)
 
-    def _project(self, *streams: Tensor) -> list[Tensor]:
+    def project(self, *streams: Tensor) -> list[Tensor]:
         """Return the heads' queries, keys and, where a third stream is given, values."""
         names = ("query", "key", "value")
         for name, stream, weight in zip(names, streams, self._weights(), strict=False):

@@ -24,7 +24,7 @@ class GivenPositions(PositionScheme):
 
     Args:
         embed: `embed(x, positions)` returns the stream with what is added to it.
-        turn: `turn(x, positions)` returns queries or keys, rotated by their positions.
+        rotate: `rotate(x, positions)` returns queries or keys, rotated by their positions.
         bias: `bias(query, key, query_positions, key_positions)` returns what is added to the
             scaled scores.
     """
@@ -33,12 +33,12 @@ class GivenPositions(PositionScheme):
         self,
         *,
         embed: Callable[[Tensor, Tensor], Tensor] = lambda x, positions: x,
-        turn: Callable[[Tensor, Tensor], Tensor] = lambda x, positions: x,
+        rotate: Callable[[Tensor, Tensor], Tensor] = lambda x, positions: x,
         bias: Callable[..., Tensor | None] = lambda *pairs: None,
     ) -> None:
         super().__init__()
-        check_callable(embed=embed, turn=turn, bias=bias)
-        self._embed, self._turn, self._bias = embed, turn, bias
+        check_callable(embed=embed, rotate=rotate, bias=bias)
+        self._embed, self._rotate, self._bias = embed, rotate, bias
 
     def embed(
         self, x: Float[Tensor, "B L d_model"], positions: Shaped[Tensor, "*B L"]
@@ -46,7 +46,7 @@ class GivenPositions(PositionScheme):
         """Return the stream with what is added to it."""
         return self._embed(x, positions)
 
-    def turn(
+    def rotate(
         self,
         query: Float[Tensor, "B H L d_k"],
         key: Float[Tensor, "B H S d_k"],
@@ -54,7 +54,7 @@ class GivenPositions(PositionScheme):
         key_positions: Shaped[Tensor, "*B S"],
     ) -> tuple[Float[Tensor, "B H L d_k"], Float[Tensor, "B H S d_k"]]:
         """Return queries and keys, each rotated by its position."""
-        return self._turn(query, query_positions), self._turn(key, key_positions)
+        return self._rotate(query, query_positions), self._rotate(key, key_positions)
 
     def bias(
         self,

@@ -131,7 +131,7 @@ class CausalAttention(nn.Module):
         sizes = (self.num_heads, self.num_kv_heads, self.num_kv_heads)
         query, key, value = heads.split_with_sizes(sizes, dim=1)
         query, key = self._prepare(query, key)
-        query, key = scheme.turn(query, key, positions, positions)
+        query, key = scheme.rotate(query, key, positions, positions)
         if cache is not None:
             cache.append(key.detach(), value.detach())
         if cache is None or fresh:

@@ -27,7 +27,7 @@ from course_utils.validation import (
 
 
 class PositionedAttention(MultiHeadAttention):
-    """Multi-head self-attention that calls a scheme at three places: turn, bias, value_term."""
+    """Multi-head self-attention that calls a scheme at three places: rotate, bias, value_term."""
 
     def heads(
         self,
@@ -37,8 +37,8 @@ class PositionedAttention(MultiHeadAttention):
         attn_mask: Bool[Tensor, "#B #H #L #L"] | None = None,
     ) -> tuple[Float[Tensor, "B H L L"], Float[Tensor, "B H L d_k"]]:
         """Return the weights and each head's output."""
-        query, key, value = self._project(x, x, x)
-        query, key = scheme.turn(query, key, positions, positions)
+        query, key, value = self.project(x, x, x)
+        query, key = scheme.rotate(query, key, positions, positions)
         scores = query @ key.mT / math.sqrt(query.shape[-1])
         bias = scheme.bias(query, key, positions, positions)
         if bias is not None:

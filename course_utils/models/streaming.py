@@ -71,10 +71,10 @@ def _read_one(
 ) -> Tensor:
     """Return the newest token after a block that reads what is held; its key and value are kept."""
     y = block.attention_norm(x)
-    query, key, value = block.attention._project(y, y, y)
+    query, key, value = block.attention.project(y, y, y)
     cache[:, :, :, held[-1:]] = torch.stack((key, value))
     keys, values = cache[:, :, :, held]
-    query, keys = scheme.turn(query, keys, places[-1:], places)
+    query, keys = scheme.rotate(query, keys, places[-1:], places)
     found = F.scaled_dot_product_attention(query, keys, values)
     x = x + block.attention.out_proj(merge_heads(found))
     out: Tensor = x + block.feed_forward(x)

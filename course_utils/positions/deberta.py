@@ -87,7 +87,7 @@ class DebertaPositions(PositionScheme):
         self.for_queries = nn.Parameter(torch.randn(shape) / math.sqrt(d_k))
         self.for_keys = nn.Parameter(torch.randn(shape) / math.sqrt(d_k))
 
-    def turn(
+    def rotate(
         self,
         query: Float[Tensor, "B H L d_k"],
         key: Float[Tensor, "B H S d_k"],
@@ -105,7 +105,7 @@ class DebertaPositions(PositionScheme):
         query_positions: Shaped[Tensor, "*B L"],
         key_positions: Shaped[Tensor, "*B S"],
     ) -> Tensor:
-        """Return (q·K^r + k·Q^r / √3) / √d_k for each pair, for queries that `turn` has scaled."""
+        """Return (q·K^r + k·Q^r / √3) / √d_k for each pair, for `query` scaled by `rotate`."""
         check_same_dtype("B H length d_k", query=query, key=key)
         check_same_dtype(query=query, table=self.for_keys)
         check_positions(query, query_positions=query_positions)

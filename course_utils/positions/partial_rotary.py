@@ -35,7 +35,7 @@ class PartialRotaryPositions(PositionScheme):
         super().__init__()
         self.width, self.rotary = width, RotaryPositions(width, base, **table)
 
-    def turn(
+    def rotate(
         self,
         query: Float[Tensor, "B H L d_k"],
         key: Float[Tensor, "B H S d_k"],
@@ -53,5 +53,5 @@ class PartialRotaryPositions(PositionScheme):
             raise ValueError(f"heads must be at least {self.width} wide, got {narrow}")
         query, query_rest = query.tensor_split((self.width,), dim=-1)
         key, key_rest = key.tensor_split((self.width,), dim=-1)
-        query, key = self.rotary.turn(query, key, query_positions, key_positions)
+        query, key = self.rotary.rotate(query, key, query_positions, key_positions)
         return torch.cat((query, query_rest), dim=-1), torch.cat((key, key_rest), dim=-1)

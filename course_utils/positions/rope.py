@@ -67,7 +67,7 @@ class RotaryPositions(PositionScheme):
         super().__init__()
         self.table = RopeTable(d_k, base, **table)
 
-    def turn(
+    def rotate(
         self,
         query: Float[Tensor, "B H L d_k"],
         key: Float[Tensor, "B H S d_k"],
@@ -75,7 +75,7 @@ class RotaryPositions(PositionScheme):
         key_positions: Shaped[Tensor, "*B S"],
     ) -> tuple[Tensor, Tensor]:
         """Return queries and keys, each rotated by its position."""
-        return self.table.turn(query, query_positions), self.table.turn(key, key_positions)
+        return self.table.rotate(query, query_positions), self.table.rotate(key, key_positions)
 
 
 def _cos_sin(x: Tensor, positions: Tensor, base: float) -> tuple[Tensor, Tensor]:

@@ -80,7 +80,7 @@ class RopeTable:
         self.frequencies = own if frequencies is None else frequencies.to(torch.float64)
         self._rows: dict[tuple[torch.device, torch.dtype], tuple[Tensor, Tensor]] = {}
 
-    def turn(
+    def rotate(
         self, x: Float[Tensor, "B H L d_k"], positions: Shaped[Tensor, "*B L"]
     ) -> Float[Tensor, "B H L d_k"]:
         """Return queries or keys, rotated by their positions.

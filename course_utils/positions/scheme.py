@@ -3,7 +3,7 @@
 A scheme can act at four places, and each scheme acts at one or two of them:
 
     embed       adds something to the stream, before the first layer      (sinusoidal, learned)
-    turn        rotates queries and keys                                  (RoPE)
+    rotate      rotates queries and keys                                  (RoPE)
     bias        adds something to the scaled scores                       (Shaw, T5, ALiBi, DeBERTa)
     value_term  adds something to the average of the values               (Shaw)
 
@@ -29,7 +29,7 @@ class PositionScheme(nn.Module):
         """Return the stream with what is added to it."""
         return x
 
-    def turn(
+    def rotate(
         self,
         query: Float[Tensor, "B H L d_k"],
         key: Float[Tensor, "B H S d_k"],

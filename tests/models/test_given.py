@@ -18,7 +18,7 @@ def attend(query, key, value, mask):
 
 
 FUNCTIONS = {
-    "positions": models.GivenPositions(turn=rope_split_halves),
+    "positions": models.GivenPositions(rotate=rope_split_halves),
     "mask": lambda length: causal_mask(length, length),
     "attend": attend,
     "cache": partial(models.GivenCache, append=append_kv, decode=decode_step),
@@ -52,7 +52,7 @@ def test_each_function_is_the_one_that_runs() -> None:
     model = small(
         positions=models.GivenPositions(
             embed=counted("embed", lambda x, positions: x),
-            turn=counted("turn", rope_split_halves),
+            rotate=counted("rotate", rope_split_halves),
         ),
         mask=counted("mask", FUNCTIONS["mask"]),
         attend=counted("attend", attend),
@@ -60,10 +60,10 @@ def test_each_function_is_the_one_that_runs() -> None:
         num_layers=1,
     )
     _, kept = model(draw(1, 3))
-    assert called == ["embed", "turn", "turn", "append", "mask", "attend"]
+    assert called == ["embed", "rotate", "rotate", "append", "mask", "attend"]
     called.clear()
     model(draw(1, 1), kept)
-    assert called == ["embed", "turn", "turn", "append", "decode"]
+    assert called == ["embed", "rotate", "rotate", "append", "decode"]
 
 
 def test_a_bias_reaches_the_scores() -> None:
@@ -102,5 +102,5 @@ def test_padding_is_refused_by_a_decode_step_that_knows_of_none() -> None:
 def test_what_cannot_be_called_is_refused(name) -> None:
     with pytest.raises(TypeError, match=name):
         small(**{name: 3})
-    with pytest.raises(TypeError, match="turn"):
-        models.GivenPositions(turn=3)
+    with pytest.raises(TypeError, match="rotate"):
+        models.GivenPositions(rotate=3)

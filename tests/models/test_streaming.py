@@ -40,11 +40,11 @@ def by_places(model: PositionedTransformer, window: int, num_sinks: int) -> Tens
     """Return the same layer by layer, each query with keys turned by the table of places."""
     table, x = streaming_positions(17, window, num_sinks), model.token(TOKENS)
     for block in model.blocks:
-        query, key, value = block.attention._project(*3 * (block.attention_norm(x),))
+        query, key, value = block.attention.project(*3 * (block.attention_norm(x),))
         rows = []
         for i, places in enumerate(table):
             held = places >= 0
-            q, k = model.positions.turn(
+            q, k = model.positions.rotate(
                 query[:, :, i : i + 1], key[:, :, held], places[i : i + 1], places[held]
             )
             weights = (q @ k.mT / math.sqrt(q.shape[-1])).softmax(-1)

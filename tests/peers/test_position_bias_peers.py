@@ -225,7 +225,7 @@ def test_deberta_s_terms_are_those_of_deberta_v2(length, reach) -> None:
         )
         weights = disentangled_scores(q, k, asks, offers, reach).softmax(dim=-1)
         scheme.for_queries.data, scheme.for_keys.data = asks.detach(), offers.detach()
-        turned = scheme.turn(q, k, places, places)
+        turned = scheme.rotate(q, k, places, places)
         scores = turned[0] @ k.mT * 8**-0.5 + scheme.bias(*turned, places, places)
         torch.testing.assert_close(scores.softmax(dim=-1), weights)
         return merge_heads(weights @ v), weights

@@ -87,7 +87,7 @@ def test_given_the_same_angles_the_rotations_agree_to_the_last_digits() -> None:
     theirs = modeling_llama.apply_rotary_pos_emb(q, k, both.cos(), both.sin())
     assert_same(rope_split_halves(q, PLACES), theirs[0], q)
     assert_same(rope_split_halves(k, PLACES), theirs[1], k)
-    torch.testing.assert_close(RotaryPositions(8).turn(q, k, PLACES, PLACES), theirs)
+    torch.testing.assert_close(RotaryPositions(8).rotate(q, k, PLACES, PLACES), theirs)
 
 
 @pytest.mark.peer(
@@ -240,4 +240,4 @@ def test_yarn_turns_as_llama_does(d_k, factor) -> None:
     turned, _ = modeling_llama.apply_rotary_pos_emb(q, q, cos, sin)
     frequencies = yarn_frequencies(d_k, factor=factor, trained_length=64)
     table = RopeTable(d_k, frequencies=frequencies, magnitude=yarn_magnitude(factor))
-    assert_same(table.turn(q, PLACES), turned, q, rtol=1e-4, atol=1e-4)
+    assert_same(table.rotate(q, PLACES), turned, q, rtol=1e-4, atol=1e-4)

@@ -135,7 +135,7 @@ def test_partial_rotation_is_theirs(config, code, kind, share) -> None:
             torch.cat((one, x[..., rotary:]), dim=-1)
             for one, x in zip(turned, (query, key), strict=True)
         )
-    ours = PartialRotaryPositions(rotary).turn(query, key, PLACES, PLACES)
+    ours = PartialRotaryPositions(rotary).rotate(query, key, PLACES, PLACES)
     torch.testing.assert_close(ours, theirs)
     slopes = [torch.randn_like(one) for one in ours]
     got = torch.autograd.grad(ours, (query, key), slopes, retain_graph=True)

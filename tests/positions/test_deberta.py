@@ -52,7 +52,7 @@ def test_the_scheme_is_the_function_wherever_the_tokens_stand() -> None:
     wanted = disentangled_scores(q, k, scheme.for_queries, scheme.for_keys, 3)
 
     def scores(q: Tensor, at: Tensor, of: Tensor) -> Tensor:
-        q, key = scheme.turn(q, k, at, of)
+        q, key = scheme.rotate(q, k, at, of)
         return q @ key.mT / D_K**0.5 + scheme.bias(q, key, at, of)
 
     for at in (places, places + 40, (places + 7).expand(2, 5)):

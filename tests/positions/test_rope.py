@@ -162,7 +162,7 @@ def test_the_scheme_turns_queries_and_keys_and_adds_nothing(pairing, rope) -> No
     scheme = RotaryPositions(6, base=300.0, pairing=pairing).double()
     q, k = draw(2, 3, 4, 6, seed=1), draw(2, 3, 7, 6, seed=2)
     at, of = torch.arange(5, 9), torch.arange(7)
-    turned = scheme.turn(q, k, at, of)
+    turned = scheme.rotate(q, k, at, of)
     torch.testing.assert_close(turned, (rope(q, at, 300.0), rope(k, of, 300.0)))
     assert scheme.bias(q, k, at, of) is None
     assert scheme.value_term(q @ k.mT, at, of) is None

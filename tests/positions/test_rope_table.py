@@ -35,7 +35,7 @@ def test_the_table_turns_as_the_function_does_while_it_grows(pairing, rope) -> N
         torch.tensor([-3, -2, -1, 0]),
         torch.tensor([0.5, 1.25, 2.0, 3.75]),
     ):
-        torch.testing.assert_close(table.turn(x, places), rope(x, places, 50.0))
+        torch.testing.assert_close(table.rotate(x, places), rope(x, places, 50.0))
 
 
 def test_going_on_by_one_makes_few_tables(monkeypatch) -> None:
@@ -44,27 +44,27 @@ def test_going_on_by_one_makes_few_tables(monkeypatch) -> None:
     original = RopeTable._made
     monkeypatch.setattr(RopeTable, "_made", lambda *a: made.append(1) or original(*a))
     for place in range(1000):
-        table.turn(draw(1, 1, 1, 4), torch.tensor([place]))
+        table.rotate(draw(1, 1, 1, 4), torch.tensor([place]))
     assert len(made) <= 11
 
 
 def test_no_positions_turn_nothing() -> None:
-    assert RopeTable(4).turn(draw(2, 3, 0, 4), torch.arange(0)).shape == (2, 3, 0, 4)
+    assert RopeTable(4).rotate(draw(2, 3, 0, 4), torch.arange(0)).shape == (2, 3, 0, 4)
 
 
 def test_each_dtype_has_its_own_table() -> None:
     table = RopeTable(4)
     x = draw(1, 2, 3, 4)
-    low = table.turn(x.bfloat16(), torch.arange(3))
+    low = table.rotate(x.bfloat16(), torch.arange(3))
     assert low.dtype == torch.bfloat16
     torch.testing.assert_close(
-        table.turn(x, torch.arange(3)), rope_split_halves(x, torch.arange(3))
+        table.rotate(x, torch.arange(3)), rope_split_halves(x, torch.arange(3))
     )
 
 
 def test_slower_frequencies_are_interpolated_positions() -> None:
     x, places = draw(2, 3, 8, 6), torch.arange(8)
-    slowed = RopeTable(6, frequencies=rope_frequencies(6) / 4).turn(x, places)
+    slowed = RopeTable(6, frequencies=rope_frequencies(6) / 4).rotate(x, places)
     pressed = interpolate_positions(places.double(), 16, 64)
     torch.testing.assert_close(slowed, rope_split_halves(x, pressed))
 
@@ -72,7 +72,7 @@ def test_slower_frequencies_are_interpolated_positions() -> None:
 def test_magnitude_multiplies_what_is_turned() -> None:
     x, places = draw(2, 3, 5, 6), torch.arange(5)
     torch.testing.assert_close(
-        RopeTable(6, magnitude=1.3).turn(x, places), 1.3 * rope_split_halves(x, places)
+        RopeTable(6, magnitude=1.3).rotate(x, places), 1.3 * rope_split_halves(x, places)
     )
 
 
@@ -102,4 +102,4 @@ def test_wrong_tables_are_refused(arguments, error, says) -> None:
 )
 def test_what_does_not_fit_the_table_is_refused(x, places, error, says) -> None:
     with pytest.raises(error, match=says):
-        RopeTable(4).turn(x, places)
+        RopeTable(4).rotate(x, places)

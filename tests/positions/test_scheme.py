@@ -8,7 +8,7 @@ def test_the_base_scheme_does_nothing_anywhere() -> None:
     scheme, places = PositionScheme(), torch.arange(4)
     x, q, k = torch.randn(2, 4, 6), torch.randn(2, 3, 4, 2), torch.randn(2, 3, 4, 2)
     assert scheme.embed(x, places) is x
-    turned = scheme.turn(q, k, places, places)
+    turned = scheme.rotate(q, k, places, places)
     assert turned[0] is q
     assert turned[1] is k
     assert scheme.bias(q, k, places, places) is None

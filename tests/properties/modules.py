@@ -52,7 +52,7 @@ def _scored(scheme: positions.PositionScheme, x: Tensor) -> Tensor:
     """Attend under a scheme: every place where it can act is asked."""
     places = torch.arange(x.shape[1])
     query = scheme.embed(x, places).view(*x.shape[:2], 2, x.shape[-1] // 2).transpose(1, 2)
-    turned, key = scheme.turn(query, query, places, places)
+    turned, key = scheme.rotate(query, query, places, places)
     scores = turned @ key.mT
     bias = scheme.bias(turned, key, places, places)
     weights = stable_softmax(scores if bias is None else scores + bias)
@@ -87,7 +87,7 @@ SCHEMES = {
     "Shaw": lambda: positions.ShawPositions(6, 2),
     "sinusoidal": positions.SinusoidalPositions,
     "T5": lambda: positions.T5Positions(2, num_buckets=8, max_distance=16),
-    "given": lambda: models.GivenPositions(turn=positions.rope_split_halves),
+    "given": lambda: models.GivenPositions(rotate=positions.rope_split_halves),
 }
 MODULES = (
     Module("MultiHeadAttention", lambda: attention.MultiHeadAttention(12, 2), 12),
