@@ -29,16 +29,16 @@ def per_head(table: Float[Tensor, "*B L half_width"], x: Tensor) -> Tensor:
     return table.view(table.shape[0], *(1 for _ in range(x.dim() - 3)), *table.shape[1:])
 
 
-def turn_interleaved(x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
+def rotate_interleaved(x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
     """Rotate the pairs (0, 1), (2, 3), ..."""
     u, v = x[..., 0::2], x[..., 1::2]
     return torch.stack((u * cos - v * sin, u * sin + v * cos), dim=-1).flatten(-2)
 
 
-def turn_split_halves(x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
+def rotate_split_halves(x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
     """Rotate the pairs (0, d/2), (1, d/2 + 1), ..."""
     u, v = x.chunk(2, dim=-1)
     return torch.cat((u * cos - v * sin, u * sin + v * cos), dim=-1)
 
 
-TURNS = {"interleaved": turn_interleaved, "split halves": turn_split_halves}
+ROTATIONS = {"interleaved": rotate_interleaved, "split halves": rotate_split_halves}

@@ -19,8 +19,8 @@ from course_utils.positions._rotation import (
     angles,
     frequencies,
     per_head,
-    turn_interleaved,
-    turn_split_halves,
+    rotate_interleaved,
+    rotate_split_halves,
 )
 from course_utils.positions.rope_table import RopeTable
 from course_utils.positions.scheme import PositionScheme
@@ -41,7 +41,7 @@ def rope_interleaved(
         TypeError: x is not a floating-point tensor, or positions are not numbers.
         ValueError: The width is odd, positions do not fit, or the base is not positive.
     """
-    return turn_interleaved(x, *_cos_sin(x, positions, base))
+    return rotate_interleaved(x, *_cos_sin(x, positions, base))
 
 
 def rope_split_halves(
@@ -51,7 +51,7 @@ def rope_split_halves(
 
     Arguments and errors are as in `rope_interleaved`.
     """
-    return turn_split_halves(x, *_cos_sin(x, positions, base))
+    return rotate_split_halves(x, *_cos_sin(x, positions, base))
 
 
 class RotaryPositions(PositionScheme):

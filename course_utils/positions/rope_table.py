@@ -13,7 +13,7 @@ import torch
 from jaxtyping import Float, Shaped
 from torch import Tensor
 
-from course_utils.positions._rotation import TURNS, angles, frequencies, per_head
+from course_utils.positions._rotation import ROTATIONS, angles, frequencies, per_head
 from course_utils.validation import (
     check_even,
     check_float,
@@ -100,7 +100,7 @@ class RopeTable:
             )
         check_positions(x, positions=positions)
         cos, sin = (per_head(table, x) for table in self._cos_sin(x, positions))
-        return TURNS[self.pairing](x, cos, sin)
+        return ROTATIONS[self.pairing](x, cos, sin)
 
     def _cos_sin(self, x: Tensor, positions: Tensor) -> tuple[Tensor, Tensor]:
         if positions.is_floating_point() or not positions.numel() or int(positions.min()) < 0:
