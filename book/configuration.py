@@ -45,8 +45,7 @@ def _shown(values: tuple[Any, ...]) -> str:
 def load() -> list[dict[str, Any]]:
     """Return the groups of fields, in the order of the page."""
     text = Path(__file__).with_suffix(".yml").read_text(encoding="utf-8")
-    groups: list[dict[str, Any]] = yaml.safe_load(text)
-    return groups
+    return yaml.safe_load(text)
 
 
 def markdown() -> str:

@@ -17,8 +17,7 @@ Entry = dict[str, Any]
 
 def project(root: Path) -> Entry:
     """Return the `project` part of `book.yml` below `root`."""
-    project: Entry = yaml.safe_load((root / "book.yml").read_text(encoding="utf-8"))["project"]
-    return project
+    return yaml.safe_load((root / "book.yml").read_text(encoding="utf-8"))["project"]
 
 
 def page(file: str) -> str:

@@ -74,8 +74,7 @@ def branch(settings: dict[str, Any]) -> str:
 
 
 def _launch(settings: dict[str, Any]) -> dict[str, Any]:
-    launch: dict[str, Any] = settings.get("options", {}).get("launch", {})
-    return launch
+    return settings.get("options", {}).get("launch", {})
 
 
 def colab_address(settings: dict[str, Any], page: str) -> str:

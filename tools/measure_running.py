@@ -76,8 +76,7 @@ def _await_orphans(within: float = 10.0) -> None:
 def _record() -> dict[str, int]:
     if not RECORD.is_file():
         return {}
-    record: dict[str, int] = json.loads(RECORD.read_text(encoding="utf-8"))
-    return record
+    return json.loads(RECORD.read_text(encoding="utf-8"))
 
 
 if __name__ == "__main__":

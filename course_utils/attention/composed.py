@@ -99,5 +99,4 @@ def grouped_product(
     num_heads, length = rows.shape[1:3]
     groups = (shared.shape[1], num_heads // shared.shape[1])
     products = rows.unflatten(1, groups).flatten(2, 3) @ shared
-    heads: Tensor = products.unflatten(2, (groups[1], length)).flatten(1, 2)
-    return heads
+    return products.unflatten(2, (groups[1], length)).flatten(1, 2)

@@ -44,8 +44,7 @@ def grouped_query_attention(
     # (B, H_kv, group · L, d_k): the queries of a group are rows that meet the same keys.
     rows = query.unflatten(1, by_group).flatten(2, 3)
     out = F.scaled_dot_product_attention(rows, key, value, attn_mask)
-    heads: Tensor = out.unflatten(2, (by_group[1], length)).flatten(1, 2)
-    return heads
+    return out.unflatten(2, (by_group[1], length)).flatten(1, 2)
 
 
 def _mask_of_rows(mask: Tensor, by_group: tuple[int, int], length: int, num_keys: int) -> Tensor:

@@ -109,8 +109,7 @@ class LatentAttention(nn.Module):
         return _rotated(split_heads(self.q_proj(x), self.num_heads), self.d_k, rotate)
 
     def _out(self, heads: Tensor) -> Tensor:
-        out: Tensor = self.out_proj(merge_heads(heads))
-        return out
+        return self.out_proj(merge_heads(heads))
 
 
 def _rotated(x: Tensor, start: int, rotate: Rotate | None) -> Tensor:

@@ -108,8 +108,7 @@ class MultiHeadAttention(nn.Module):
             check_boolean("kept", keep=keep)
             check_shape((self.num_heads,), keep=keep)
             heads = heads.masked_fill(~keep[:, None, None], 0.0)
-        out: Tensor = self.out_proj(merge_heads(heads))
-        return out
+        return self.out_proj(merge_heads(heads))
 
     def weights(
         self,

@@ -56,8 +56,7 @@ def orthogonal_projection(
         # QR alone fixes the signs of some rows; with these every direction is equally likely.
         blocks.append((directions * triangle.diagonal().sign()).mT)
     lengths = torch.randn(num_features, d, generator=generator).norm(dim=-1, keepdim=True)
-    rows: Tensor = lengths * torch.cat(blocks)[:num_features]
-    return rows
+    return lengths * torch.cat(blocks)[:num_features]
 
 
 def log_features(x: Tensor, projection: Tensor) -> Tensor:
@@ -70,5 +69,4 @@ def log_features(x: Tensor, projection: Tensor) -> Tensor:
             f"feature, got {tuple(projection.shape)}"
         )
     x = x / math.pow(x.shape[-1], 0.25)
-    logs: Tensor = x @ projection.to(x.dtype).mT - 0.5 * x.square().sum(dim=-1, keepdim=True)
-    return logs
+    return x @ projection.to(x.dtype).mT - 0.5 * x.square().sum(dim=-1, keepdim=True)

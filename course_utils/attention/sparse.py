@@ -105,5 +105,4 @@ def _rows(
 
 def _blocks_seen(row: Tensor, block: int) -> list[int]:
     seen = F.pad(row.any(dim=0), (0, -row.shape[1] % block)).view(-1, block).any(dim=1)
-    blocks: list[int] = seen.nonzero().flatten().tolist()
-    return blocks
+    return seen.nonzero().flatten().tolist()

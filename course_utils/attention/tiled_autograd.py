@@ -50,8 +50,7 @@ def recomputed_attention(
         ValueError: Sizes do not fit together.
     """
     check_tiled(query, key, value, ROWS, KEYS, is_causal)
-    out: Tensor = _Recomputed.apply(query, key, value, is_causal)  # type: ignore[no-untyped-call]
-    return out
+    return _Recomputed.apply(query, key, value, is_causal)  # type: ignore[no-untyped-call]
 
 
 class _Recomputed(torch.autograd.Function):

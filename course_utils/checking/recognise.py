@@ -136,16 +136,12 @@ class Recogniser:
         """Run one of the exercise's own functions on a case, cached."""
         case = self.exercise.cases[index]
         make = partial(observe, self.exercise, fn, case, index, SECONDS, watch=False)
-        seen: Observation = once("run", case, fn, make)
-        return seen
+        return once("run", case, fn, make)
 
     def slopes(self, fn: Function, index: int) -> Outcome:
         """Return the gradients of one of the exercise's own functions on a case, cached."""
         case = self.exercise.cases[index]
-        outcome: Outcome = once(
-            "slopes", case, fn, lambda: observe_gradient(fn, case, index, SECONDS)[0]
-        )
-        return outcome
+        return once("slopes", case, fn, lambda: observe_gradient(fn, case, index, SECONDS)[0])
 
     def _versions(self) -> Iterator[tuple[Mistake, Function]]:
         for mistake in self.exercise.mistakes:

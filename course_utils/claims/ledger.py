@@ -87,5 +87,4 @@ def _plain(text: str) -> str:
 @cache
 def _read(name: str) -> list[dict[str, Any]]:
     text = book_file(name).read_text(encoding="utf-8")
-    found: list[dict[str, Any]] = yaml.load(text, getattr(yaml, "CSafeLoader", yaml.SafeLoader))
-    return found
+    return yaml.load(text, getattr(yaml, "CSafeLoader", yaml.SafeLoader))

@@ -36,8 +36,7 @@ def find(name: str) -> Exercise:
         KeyError: There is none; the message lists the names that come near.
     """
     if name in places():
-        found: Exercise = importlib.import_module(places()[name]).EXERCISE
-        return found
+        return importlib.import_module(places()[name]).EXERCISE
     near = difflib.get_close_matches(str(name), places(), n=3)
     near = near or [one for one in places() if str(name) and str(name) in one]
     there = f"there is {', '.join(near)}" if near else "progress() lists them all"

@@ -92,8 +92,7 @@ def _executor(options: argparse.Namespace) -> Executor:
         from distributed import Client
     except ImportError:
         sys.exit("--dask needs the package distributed: install the course with its extra [dask]")
-    executor: Executor = Client(options.dask).get_executor()
-    return executor
+    return Client(options.dask).get_executor()
 
 
 def _bar(done: Iterator[Any], total: int) -> Iterable[Any]:

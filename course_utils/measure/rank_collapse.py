@@ -27,5 +27,4 @@ def rank_one_distance(x: Float[Tensor, "*batch L d"]) -> Float[Tensor, "*batch"]
     check_float("... L d", x=x)
     apart = x - x.mean(dim=-2, keepdim=True)
     left, size = (torch.linalg.vector_norm(matrix, dim=(-2, -1)) for matrix in (apart, x))
-    distance: Tensor = left / size.masked_fill(size == 0.0, 1.0)
-    return distance
+    return left / size.masked_fill(size == 0.0, 1.0)

@@ -25,5 +25,4 @@ def read_record(name: str, folder: Path = RESULTS) -> dict[str, Any]:
     if not path.is_file():
         known = ", ".join(sorted(found.stem for found in folder.glob("*.json"))) or "none"
         raise ValueError(f"name must be one of the records ({known}), got {name!r}")
-    record: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-    return record
+    return json.loads(path.read_text(encoding="utf-8"))

@@ -53,5 +53,4 @@ def _number(temperature: float | Tensor) -> float:
 def _direction(x: Tensor) -> Tensor:
     """Return each row with norm 1; zeros stay zeros."""
     length = torch.linalg.vector_norm(x, dim=-1, keepdim=True)
-    unit: Tensor = x / length.masked_fill(length == 0.0, 1.0)
-    return unit
+    return x / length.masked_fill(length == 0.0, 1.0)

@@ -50,8 +50,7 @@ class ReadingLayer(nn.Module):
         x = x + self.talk(asks, asks, normed, need_weights=False)[0]
         places = query_position, memory, memory_position
         x = x + self.out(object_query_attention(self.norms[1](x), *places, *self.W))
-        found: Tensor = x + self.feed_forward(self.norms[2](x))
-        return found
+        return x + self.feed_forward(self.norms[2](x))
 
 
 class Detector(nn.Module):
@@ -94,8 +93,7 @@ class Detector(nn.Module):
 
     def memory(self, images: Float[Tensor, "B 1 h w"]) -> Float[Tensor, "B S d"]:
         """Return the image as a sequence of 36 tokens."""
-        tokens: Tensor = self.memory_norm(self.stem(images).flatten(2).mT)
-        return tokens
+        return self.memory_norm(self.stem(images).flatten(2).mT)
 
     def queries(self) -> Float[Tensor, "Q d"]:
         """Return the object queries."""
@@ -111,8 +109,7 @@ class Detector(nn.Module):
         x = x + last.talk(asks, asks, normed, need_weights=False)[0]
         query = (last.norms[1](x) + self.queries()) @ last.W[0]
         key = (memory + self.memory_position) @ last.W[1]
-        weights: Tensor = attention_weights(query, key).unflatten(-1, (GRID, GRID))
-        return weights
+        return attention_weights(query, key).unflatten(-1, (GRID, GRID))
 
 
 def matched(

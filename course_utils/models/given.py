@@ -148,4 +148,4 @@ class GivenAttention(MultiHeadAttention):
         heads = self._attend(*(self._split(one, self.num_heads) for one in streams), attn_mask)
         if keep is not None:
             heads = heads.masked_fill(~keep[:, None, None], 0.0)
-        return self.out_proj(self._merge(heads))  # type: ignore[no-any-return]
+        return self.out_proj(self._merge(heads))

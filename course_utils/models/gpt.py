@@ -185,8 +185,7 @@ class GPT(nn.Module):
         for number, layer in enumerate(self.layers):
             own = None if cache is None else cache.layers[number]
             x = layer(x, self.positions, positions, first, own, fresh)
-        scores: Tensor = self.out(self.last_norm(x))
-        return scores
+        return self.out(self.last_norm(x))
 
     def _attention(self, number: int, sizes: Sizes, **given: Any) -> CausalAttention:
         return CausalAttention(*sizes, self.window, bias=self.bias, **given)

@@ -138,7 +138,7 @@ class CausalAttention(nn.Module):
             found = self._attend(query, key, value, first)
         else:
             found = self._attend_past(query, cache, first)
-        return self.out_proj(merge_heads(found))  # type: ignore[no-any-return]
+        return self.out_proj(merge_heads(found))
 
     def _prepare(self, query: Tensor, key: Tensor) -> tuple[Tensor, Tensor]:
         """Return queries and keys as they are before rotation."""
@@ -193,4 +193,4 @@ class GPTLayer(nn.Module):
     ) -> Float[Tensor, "B T d_model"]:
         """Return the stream after the layer; `where` is passed on to the attention."""
         x = x + self.attention(self.attention_norm(x), *where)
-        return x + self.feed_forward(self.feed_forward_norm(x))  # type: ignore[no-any-return]
+        return x + self.feed_forward(self.feed_forward_norm(x))

@@ -71,7 +71,7 @@ class _Layer(nn.Module):
     def _feed_forward(self, x: Tensor) -> Tensor:
         one, two = self.linear1, self.linear2
         if "feed_forward" not in self._given:
-            return two(self._activate(one(x)))  # type: ignore[no-any-return]
+            return two(self._activate(one(x)))
         parts = one.weight.mT, one.bias, two.weight.mT, two.bias
         return self._given["feed_forward"](x, *parts, self.activation)
 
@@ -111,7 +111,7 @@ class EncoderLayer(_Layer):
         check_fed(self.linear1.weight, x=x)
 
         def attend(asks: Tensor) -> Tensor:
-            return self.self_attn(asks, attn_mask=attn_mask)  # type: ignore[no-any-return]
+            return self.self_attn(asks, attn_mask=attn_mask)
 
         wire = self._given.get("encoder_layer", encoder_layer)
         return wire(x, attend, self._feed_forward, self.norm1, self.norm2, self.pre_norm)
@@ -158,13 +158,13 @@ class DecoderLayer(_Layer):
             check_instance(list, looks=looks)
 
         def self_attend(asks: Tensor) -> Tensor:
-            return self.self_attn(asks, attn_mask=self_mask)  # type: ignore[no-any-return]
+            return self.self_attn(asks, attn_mask=self_mask)
 
         def cross_attend(asks: Tensor, memory: Tensor) -> Tensor:
             if looks is not None:
                 with torch.no_grad():
                     looks.append(self.multihead_attn.weights(asks, memory, cross_mask))
-            return self.multihead_attn(asks, memory, attn_mask=cross_mask)  # type: ignore[no-any-return]
+            return self.multihead_attn(asks, memory, attn_mask=cross_mask)
 
         norms = self.norm1, self.norm2, self.norm3
         wire = self._given.get("decoder_layer", decoder_layer)

@@ -131,8 +131,7 @@ class OneStream(TwoTables):
         mask = stream_mask(source, target.shape[1], self.kind, PAD)
         for layer in self.layers:
             x = layer(x, mask)
-        scores: Tensor = self.out(self.norm(x[:, source.shape[1] :]))
-        return scores
+        return self.out(self.norm(x[:, source.shape[1] :]))
 
 
 def _check_kind(kind: object) -> None:

@@ -129,8 +129,7 @@ class SmallTransformer(nn.Module):
             check_shape((len(self.blocks), self.num_heads), keep=keep)
         for index, block in enumerate(self.blocks):
             x = block(x, attn_mask, None if keep is None else keep[index])
-        scores: Tensor = self.out(self.norm(x))
-        return scores
+        return self.out(self.norm(x))
 
     @torch.no_grad()
     def weights(

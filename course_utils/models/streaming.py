@@ -77,5 +77,4 @@ def _read_one(
     query, keys = scheme.rotate(query, keys, places[-1:], places)
     found = F.scaled_dot_product_attention(query, keys, values)
     x = x + block.attention.out_proj(merge_heads(found))
-    out: Tensor = x + block.feed_forward(x)
-    return out
+    return x + block.feed_forward(x)

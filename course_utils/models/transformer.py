@@ -119,7 +119,7 @@ class Transformer(TwoTables):
         """Return the logits of target[:, 1:], each position fed the right tokens before."""
         read = read_by_decoder(source, target)
         masks = self._masks(source, read, PAD)
-        return self.out(self._decode(read, self._encode(source, masks), masks))  # type: ignore[no-any-return]
+        return self.out(self._decode(read, self._encode(source, masks), masks))
 
     @torch.no_grad()
     def weights(
@@ -149,7 +149,7 @@ class Transformer(TwoTables):
             count = len(prefixes)
             masks = self._masks(source.expand(count, -1), prefixes, PAD)
             x = self._decode(prefixes, memory.expand(count, -1, -1), masks)
-            return self.out(x[:, -1]).log_softmax(dim=-1)  # type: ignore[no-any-return]
+            return self.out(x[:, -1]).log_softmax(dim=-1)
 
         return step
 
@@ -175,7 +175,7 @@ class Transformer(TwoTables):
         x = self._source(source)
         for layer in self.encoder["layers"]:  # type: ignore[attr-defined]
             x = layer(x, masks[0])
-        return self.encoder["norm"](x)  # type: ignore[no-any-return]
+        return self.encoder["norm"](x)
 
     def _decode(
         self, target: Tensor, memory: Tensor, masks: Masks, looks: list[Tensor] | None = None
@@ -183,4 +183,4 @@ class Transformer(TwoTables):
         x = self._target(target)
         for layer in self.decoder["layers"]:  # type: ignore[attr-defined]
             x = layer(x, memory, masks[1], masks[2], looks)
-        return self.decoder["norm"](x)  # type: ignore[no-any-return]
+        return self.decoder["norm"](x)

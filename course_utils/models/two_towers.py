@@ -46,8 +46,7 @@ class ImageTower(nn.Module):
     def forward(self, images: Float[Tensor, "B 1 h w"]) -> Float[Tensor, "B N d"]:
         """Return a vector for each patch."""
         x = self.blocks(self.embed(patchify(images, PATCH)) + self.positions)
-        vectors: Tensor = self.norm(x)
-        return vectors
+        return self.norm(x)
 
 
 class TextTower(nn.Module):
@@ -69,8 +68,7 @@ class TextTower(nn.Module):
         x = embedded(self.token, tokens) + self.positions
         for block in self.blocks:
             x = block(x, (tokens > 0)[:, None, None])
-        vectors: Tensor = self.norm(x)
-        return vectors
+        return self.norm(x)
 
 
 def mean_of(vectors: Float[Tensor, "B L d"], tokens: Int[Tensor, "B L"]) -> Float[Tensor, "B d"]:
@@ -90,13 +88,11 @@ class TwoTowers(nn.Module):
 
     def encode_image(self, images: Float[Tensor, "B 1 h w"]) -> Float[Tensor, "B d"]:
         """Return the vector of each picture: what can be stored."""
-        vectors: Tensor = self.from_image(self.image(images).mean(dim=1))
-        return vectors
+        return self.from_image(self.image(images).mean(dim=1))
 
     def encode_text(self, tokens: Int[Tensor, "B L"]) -> Float[Tensor, "B d"]:
         """Return the vector of each caption."""
-        vectors: Tensor = self.from_text(mean_of(self.text(tokens), tokens))
-        return vectors
+        return self.from_text(mean_of(self.text(tokens), tokens))
 
     def loss(
         self, images: Float[Tensor, "B 1 h w"], tokens: Int[Tensor, "B L"]

@@ -133,8 +133,7 @@ class VisionTransformer(nn.Module):
 
     def forward(self, images: Float[Tensor, "B C h w"]) -> Float[Tensor, "B num_classes"]:
         """Return a score for each class."""
-        scores: Tensor = self.out(self.states(images)[:, 0])
-        return scores
+        return self.out(self.states(images)[:, 0])
 
     def tokens(self, images: Float[Tensor, "B C h w"]) -> Float[Tensor, "B L d_model"]:
         """Return what enters the first block: the class token, then the patches."""
@@ -148,8 +147,7 @@ class VisionTransformer(nn.Module):
         x = self.tokens(images)
         for block in self.blocks:
             x = block(x)
-        normed: Tensor = self.norm(x)
-        return normed
+        return self.norm(x)
 
     @torch.no_grad()
     def weights(self, images: Float[Tensor, "B C h w"]) -> list[Float[Tensor, "B H L L"]]:

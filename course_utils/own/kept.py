@@ -86,7 +86,7 @@ def _function(exercise: str, text: str, file: str) -> Callable[..., Any]:
     made = vars(module).get(exercise)
     if not callable(made):
         raise ImportError(f"it defines no function {exercise}")
-    return made  # type: ignore[no-any-return]
+    return made
 
 
 def _write(exercise: str, text: str) -> None:

@@ -61,4 +61,4 @@ class LearnedPositions(PositionScheme):
                 f"positions must lie between 0 and {rows - 1}, got {low} to {high}: "
                 "a learned table has nothing to say beyond its end"
             )
-        return x + self.table(positions)  # type: ignore[no-any-return]
+        return x + self.table(positions)

@@ -102,4 +102,4 @@ class T5Positions(PositionScheme):
         steps = relative_positions(query_positions, key_positions)
         numbers = self.table(t5_bucket(steps, *self.sizes)).movedim(-1, -3)
         # (H, L, S), or (B, 1, H, L, S) where sequences differ.
-        return numbers.squeeze(1) if numbers.dim() == 5 else numbers  # type: ignore[no-any-return]
+        return numbers.squeeze(1) if numbers.dim() == 5 else numbers

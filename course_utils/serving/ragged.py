@@ -90,5 +90,4 @@ def feed(
     rows = torch.tensor(list(chain(*pieces)), device=device).unsqueeze(-1)
     with torch.inference_mode():
         logits, _ = model(rows, _Rows(layers, first))
-    last: Tensor = logits[torch.tensor(counts).cumsum(0) - 1, 0]
-    return last
+    return logits[torch.tensor(counts).cumsum(0) - 1, 0]

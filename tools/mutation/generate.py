@@ -84,8 +84,7 @@ def _made(
     except (SyntaxError, ValueError, TypeError, NameError):
         return None
     made: Any = space[name]
-    function: Callable[..., Any] = getattr(made, "fn", made)  # of a kernel, the plain function
-    return function
+    return getattr(made, "fn", made)  # of a kernel, the plain function
 
 
 def _executed(module: types.ModuleType, tree: ast.Module) -> dict[str, Any]:

@@ -176,8 +176,7 @@ def _some_scale(args: tuple[Any, ...], got: Tensor) -> bool:
 
     def result(scale: float) -> Tensor:
         query, key, value = parts
-        found: Tensor = merge_heads(scaled_dot_product_attention(query, key, value, mask, scale)) @ args[6]
-        return found
+        return merge_heads(scaled_dot_product_attention(query, key, value, mask, scale)) @ args[6]
 
     return some_scale(result, got.detach())
 

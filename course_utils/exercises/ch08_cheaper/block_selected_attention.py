@@ -128,8 +128,7 @@ def _another_scale(args: tuple[Any, ...], got: Tensor) -> bool:
     scores = query @ key.mT
 
     def scaled(scale: float) -> Tensor:
-        out: Tensor = torch.softmax((scale * scores).masked_fill(~mask, -torch.inf), -1) @ value
-        return out
+        return torch.softmax((scale * scores).masked_fill(~mask, -torch.inf), -1) @ value
 
     return some_scale(scaled, got.detach(), query.shape[-1] ** -0.5)
 
@@ -137,8 +136,7 @@ def _another_scale(args: tuple[Any, ...], got: Tensor) -> bool:
 def _means(key: Tensor, block: int) -> Tensor:
     rest = -key.shape[2] % block
     padded: Tensor = torch.nn.functional.pad(key, (0, 0, 0, rest))
-    means: Tensor = padded.unflatten(2, (-1, block)).mean(3)
-    return means
+    return padded.unflatten(2, (-1, block)).mean(3)
 
 
 def _dense(mask: str) -> str:

@@ -88,8 +88,7 @@ def _mask(args: tuple[Any, ...]) -> Tensor | None:
 
 def _read(args: tuple[Any, ...], out: Tensor) -> Tensor:
     """Return what was added to x, before the gate."""
-    read: Tensor = (out.detach() - args[0]) / args[6].tanh()
-    return read
+    return (out.detach() - args[0]) / args[6].tanh()
 
 
 def _some_scale(args: tuple[Any, ...], got: Tensor) -> bool:

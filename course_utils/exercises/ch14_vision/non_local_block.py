@@ -68,8 +68,7 @@ def _scores(x: Tensor, W_theta: Tensor, W_phi: Tensor) -> Tensor:
 
 def _added(args: tuple[Any, ...], got: Tensor) -> Tensor:
     """Return what was added to x, place by place."""
-    added: Tensor = (got.detach() - args[0]).flatten(2).mT
-    return added
+    return (got.detach() - args[0]).flatten(2).mT
 
 
 def _some_scale(args: tuple[Any, ...], got: Tensor) -> bool:

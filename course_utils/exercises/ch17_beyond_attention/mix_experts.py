@@ -91,8 +91,7 @@ def _counted(fn: Function, x: Tensor, experts: Sequence[Function], index: Tensor
             for row in rows.detach().reshape(-1, x.shape[-1]):
                 hits = (x == row).all(-1).nonzero().flatten()
                 table[number, int(hits[0]) if len(hits) else len(x)] += 1
-            made: Tensor = experts[number](rows)
-            return made
+            return experts[number](rows)
 
         return expert
 

@@ -58,8 +58,7 @@ class _Cached:
 
     def __call__(self, tokens: Tensor) -> Tensor:
         """Return the scores after each token that is new, (num_new, V)."""
-        scores: Tensor = self._model(tokens[:, self._cache.length :], self._cache)[0][0]
-        return scores
+        return self._model(tokens[:, self._cache.length :], self._cache)[0][0]
 
     def crop(self, length: int) -> None:
         self._cache.crop(min(length, self._cache.length))

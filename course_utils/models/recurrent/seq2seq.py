@@ -153,7 +153,7 @@ class Seq2Seq(nn.Module):
         for number, symbol in enumerate(symbols.unbind(dim=1)):
             seen, carried, _ = self.decoder.step(symbol, carried, memory, number)
             features.append(seen)
-        return self.predict(torch.stack(features, dim=1))  # type: ignore[no-any-return]
+        return self.predict(torch.stack(features, dim=1))
 
     @torch.no_grad()
     def write(self, source: Int[Tensor, "B S"], max_length: int) -> Written:

@@ -153,7 +153,7 @@ def source_gradients(model: Seq2Seq, pairs: Pairs, position: int = 0) -> Float[T
     logits = model.teach(model.encoder.read(embedded, pairs.source_mask), target)
     loss = F.cross_entropy(logits[:, position], target[:, -1], reduction="sum")
     (gradient,) = torch.autograd.grad(loss, embedded)
-    return torch.linalg.vector_norm(gradient, dim=-1)  # type: ignore[no-any-return]
+    return torch.linalg.vector_norm(gradient, dim=-1)
 
 
 def field_mass(weights: Float[Tensor, "N L S"], mask: Bool[Tensor, "N M S"]) -> float:

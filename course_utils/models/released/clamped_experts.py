@@ -58,5 +58,4 @@ class ClampedExperts(nn.Module):
         gate, up = both[..., ::2].clamp(max=self.bound), both[..., 1::2]
         opened = gate * torch.sigmoid(self.gain * gate)
         up = up.clamp(-self.bound, self.bound)
-        out: Tensor = ((up + 1) * opened) @ own["down_proj"] + own["down_proj_bias"]
-        return out
+        return ((up + 1) * opened) @ own["down_proj"] + own["down_proj_bias"]

@@ -30,4 +30,4 @@ class GatedLayer(nn.Module):
 
     def forward(self, x: Float[Tensor, "B T d_model"]) -> Float[Tensor, "B T d_model"]:
         """Return what is added to the stream."""
-        return self.down(self._activation(self.gate(x)) * self.up(x))  # type: ignore[no-any-return]
+        return self.down(self._activation(self.gate(x)) * self.up(x))

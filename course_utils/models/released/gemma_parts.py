@@ -65,4 +65,4 @@ class SandwichLayer(GPTLayer):
         """Return the stream after the layer."""
         x = x + self.attention_norm_after(self.attention(self.attention_norm(x), *where))
         found = self.feed_forward(self.feed_forward_norm(x))
-        return x + self.feed_forward_norm_after(found)  # type: ignore[no-any-return]
+        return x + self.feed_forward_norm_after(found)

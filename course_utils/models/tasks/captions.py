@@ -55,8 +55,7 @@ class Captioner(nn.Module):
             if patches is not None:
                 x = self._read(x, patches, *W, gate)
             x = block(x, mask)
-        scores: Tensor = self.text.out(self.text.norm(x))
-        return scores
+        return self.text.out(self.text.norm(x))
 
 
 def fed_and_wanted(

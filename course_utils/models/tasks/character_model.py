@@ -88,7 +88,7 @@ class CharacterModel(nn.Module):
         value = self.value(self.norm_in(stream))
         stream = stream + self._attend(query, key, value)
         stream = stream + self.feed_forward(stream)
-        return self.head(self.norm_out(stream))  # type: ignore[no-any-return]
+        return self.head(self.norm_out(stream))
 
     def weights(self, tokens: Int[Tensor, "B L"]) -> Float[Tensor, "B L L"]:
         """Return how much each position takes from each earlier one."""

@@ -72,7 +72,7 @@ class DeepStack(nn.Module):
 
     def forward(self, tokens: Int[Tensor, "B L"]) -> Float[Tensor, "B L num_characters"]:
         """Return the scores of the next character at each position."""
-        return self.out(self.norm(self.streams(tokens)[-1]))  # type: ignore[no-any-return]
+        return self.out(self.norm(self.streams(tokens)[-1]))
 
 
 def train_deep_stack(

@@ -68,8 +68,7 @@ class MeanPooled(nn.Module):
 
     def forward(self, images: Float[Tensor, "B 1 8 8"]) -> Float[Tensor, "B 10"]:
         """Return a score for each class."""
-        scores: Tensor = self.model.out(self.model.states(images)[:, 1:].mean(dim=1))
-        return scores
+        return self.model.out(self.model.states(images)[:, 1:].mean(dim=1))
 
 
 def train_on_digits(

@@ -52,10 +52,8 @@ class PooledClassifier(nn.Module):
     ) -> Float[Tensor, "B S d"]:
         """Return what is averaged; a hidden word is invisible to an LSTM too."""
         if self.lstm is None:
-            projected: Tensor = self.project(words)
-            return projected
-        states: Tensor = self.lstm(words * mask[..., None])[0]
-        return states
+            return self.project(words)
+        return self.lstm(words * mask[..., None])[0]
 
     def weights(
         self, vectors: Float[Tensor, "B S d"], mask: Bool[Tensor, "B S"]
@@ -67,8 +65,7 @@ class PooledClassifier(nn.Module):
         self, weights: Float[Tensor, "B S"], vectors: Float[Tensor, "B S d"]
     ) -> Float[Tensor, "B classes"]:
         """Return the score of each language for these weights, wherever they come from."""
-        scores: Tensor = self.out((weights[:, None] @ vectors)[:, 0])
-        return scores
+        return self.out((weights[:, None] @ vectors)[:, 0])
 
     def forward(
         self, tokens: Int[Tensor, "B S"], mask: Bool[Tensor, "B S"]

@@ -118,8 +118,7 @@ class RecallModel(nn.Module):
         x = embedded(self.token, tokens)
         for layer in self.layers:
             x = layer(x)
-        scores: Tensor = self.out(self.norm(x))
-        return scores
+        return self.out(self.norm(x))
 
 
 def train_recall(

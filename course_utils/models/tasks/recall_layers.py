@@ -59,8 +59,7 @@ class _Layer(nn.Module):
         query = split_heads(self.query(y), self.num_heads)
         key, value = (split_heads(part(y), self.num_kv_heads) for part in (self.key, self.value))
         x = x + self.merge(merge_heads(self.attend(query, key, value)))
-        out: Tensor = x + self.feed_forward(x)
-        return out
+        return x + self.feed_forward(x)
 
 
 class _StateLayer(nn.Module):
@@ -76,8 +75,7 @@ class _StateLayer(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         x = x + self.merge(self.mixer(_with_the_one_before(self.norm(x), self.before)))
-        out: Tensor = x + self.feed_forward(x)
-        return out
+        return x + self.feed_forward(x)
 
 
 def _feed_forward(d_ff: int) -> nn.Sequential:

@@ -99,8 +99,7 @@ class GatedDelta(Delta):
 
     def kept(self, x: Tensor) -> Tensor:
         """Return how much of the past each token keeps, for each head."""
-        kept: Tensor = (self.alpha(x) + 4.0).sigmoid()
-        return kept
+        return (self.alpha(x) + 4.0).sigmoid()
 
 
 class SelectiveSSM(nn.Module):
