@@ -45,7 +45,7 @@ def parallel_ring_attention(
     check_integers("P n", positions=positions)
     check_shape((dist.get_world_size(), query.shape[-2]), positions=positions)
     check_shape(key.shape[-2:-1], **{"positions of one rank": positions[0]})
-    return _Ring.apply(query, key, value, positions, is_causal)  # type: ignore[no-any-return,no-untyped-call]
+    return _Ring.apply(query, key, value, positions, is_causal)  # type: ignore[no-untyped-call]
 
 
 class _Ring(torch.autograd.Function):

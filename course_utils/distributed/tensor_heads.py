@@ -77,7 +77,7 @@ def tensor_parallel_attention(
     out = F.scaled_dot_product_attention(
         query, key, value, is_causal=is_causal, enable_gqa=is_grouped
     )
-    return _Summed.apply(merge_heads(out) @ w_o)  # type: ignore[no-any-return,no-untyped-call]
+    return _Summed.apply(merge_heads(out) @ w_o)  # type: ignore[no-untyped-call]
 
 
 class _Shared(torch.autograd.Function):

@@ -64,7 +64,7 @@ def ulysses_attention(
     out = F.scaled_dot_product_attention(
         asking, asked, read, is_causal=is_causal, enable_gqa=is_grouped
     )
-    return _AllToAll.apply(out, 2, 1)  # type: ignore[no-any-return,no-untyped-call]
+    return _AllToAll.apply(out, 2, 1)  # type: ignore[no-untyped-call]
 
 
 class _AllToAll(torch.autograd.Function):
