@@ -29,13 +29,12 @@ INTERNAL = [
     "course_utils.data",
     "course_utils.matrix_plotting",
     "course_utils.plotting",
-    *(
-        f"course_utils.models.{name}"
-        for name in (
-            "gpt_text", "length_task", "named_schemes", "seq2seq_training", "training",
-        )
-    ),
-]  # fmt: skip
+    "course_utils.models.named_schemes",
+    "course_utils.models.recurrent.seq2seq_training",
+    "course_utils.models.tasks.gpt_text",
+    "course_utils.models.tasks.length_task",
+    "course_utils.models.training",
+]
 jaxtyping.install_import_hook(INTERNAL, "beartype.beartype")
 
 FLAGS = [

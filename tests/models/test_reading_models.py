@@ -7,7 +7,8 @@ import torch
 
 from course_utils.attention import causal_mask
 from course_utils.data.two_languages import draw_documents
-from course_utils.models import SmallTransformer, induction
+from course_utils.models import SmallTransformer
+from course_utils.models.tasks import induction
 from course_utils.models.tasks.head_values import head_values
 from course_utils.models.tasks.other_weights import (
     adversarial_weights,
