@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Page
 from widget_drives import DRIVES
 from widget_hands import Hand, expect_said
 from widget_page import ROOT
@@ -52,14 +52,14 @@ def notebook() -> dict[str, Any]:
 
 
 def wait_until_it_answers(server: subprocess.Popen[bytes], url: str) -> None:
-    for _ in range(300):
+    for _ in range(600):
         assert server.poll() is None, "JupyterLab stopped"
         try:
-            with urllib.request.urlopen(url, timeout=5):
+            with urllib.request.urlopen(url, timeout=60):
                 return
         except (urllib.error.URLError, ConnectionError, TimeoutError):
             time.sleep(0.1)
-    pytest.fail("JupyterLab did not answer within 30 s")
+    pytest.fail("JupyterLab did not answer within a minute")
 
 
 @dataclass(frozen=True)
@@ -109,22 +109,33 @@ def lab(tmp_path_factory: pytest.TempPathFactory, browser: Browser) -> Iterator[
         yield Lab(address, home / "settings")
     finally:
         server.terminate()
-        server.wait(timeout=20)
+        server.wait(timeout=60)
 
 
 def run_all(page: Page, lab: Lab, theme: str) -> None:
     """Open the notebook in a theme and run every cell of it."""
     lab.choose(theme)
     page.goto(lab.address.replace("NAME", theme))
-    page.wait_for_function("globalThis.jupyterapp", timeout=30_000)
+    page.wait_for_function("globalThis.jupyterapp")
     page.evaluate("jupyterapp.restored")
     page.locator(".jp-Notebook .jp-CodeCell").first.wait_for()
-    page.get_by_text("Python 3 (ipykernel) | Idle").wait_for(timeout=30_000)
+    page.get_by_text("Python 3 (ipykernel) | Idle").wait_for()
     page.evaluate("jupyterapp.commands.execute('notebook:run-all-cells')")
-    page.get_by_text("Python 3 (ipykernel) | Idle").wait_for(timeout=60_000)
-    page.wait_for_function(
-        f"document.querySelectorAll('.acw').length === {len(DRIVES)}", timeout=60_000
-    )
+    page.wait_for_function(f"document.querySelectorAll('.acw').length === {len(DRIVES)}")
+
+
+def expect_heard(page: Page, traits: dict[str, Any]) -> None:
+    """Run the last cell until it prints these; what a page changes is on its way for a moment."""
+    last = page.locator(".jp-CodeCell").last
+    last.locator(".cm-content").click()
+    heard: dict[str, Any] = {}
+    for _ in range(600):
+        page.evaluate("jupyterapp.commands.execute('notebook:run-cell')")
+        heard = json.loads(last.locator(".jp-OutputArea-output").inner_text())
+        if heard == traits:
+            return
+        page.wait_for_timeout(100)
+    assert heard == traits
 
 
 @pytest.mark.parametrize(("theme", "hand"), [("Light", "keys"), ("Dark", "mouse")])
@@ -132,6 +143,7 @@ def test_every_widget_lives_in_jupyterlab(
     browser: Browser, lab: Lab, theme: str, hand: Hand
 ) -> None:
     page = browser.new_page(viewport={"width": 1200, "height": 1900})
+    page.set_default_timeout(180_000)  # a kernel that starts and imports torch, on a busy machine
     wrong: list[str] = []
     page.on("pageerror", lambda error: wrong.append(str(error)))
     page.on("console", lambda said: said.type == "error" and wrong.append(said.text))
@@ -146,11 +158,6 @@ def test_every_widget_lives_in_jupyterlab(
         expect_said(root, drive.says(widget))
         if folder := os.environ.get("SCREENSHOTS"):
             root.screenshot(path=Path(folder) / f"lab-{theme.lower()}-{name}.png")
-    page.wait_for_timeout(300)
-    page.locator(".jp-CodeCell").last.locator(".cm-content").click()
-    page.evaluate("jupyterapp.commands.execute('notebook:run-cell')")
-    heard = page.locator(".jp-OutputArea-output").last
-    expect(heard).to_contain_text('"view": "difference"')
-    assert json.loads(heard.inner_text()) == {n: drive.traits for n, drive in DRIVES.items()}
+    expect_heard(page, {name: drive.traits for name, drive in DRIVES.items()})
     page.close()
     assert wrong == []

@@ -112,9 +112,9 @@ def bare(text: str) -> str:
 
 
 def expect_said(root: Locator, words: list[str]) -> None:
-    """Fail unless the widget says all of these, waiting a moment for its picture."""
+    """Wait until the widget says all of these; fail where it does not within a minute."""
     text = ""
-    for _ in range(40):
+    for _ in range(1200):
         text = bare(root.inner_text())
         if all(one in text for one in words):
             return
