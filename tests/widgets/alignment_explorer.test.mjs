@@ -3,36 +3,30 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import widget from "../../course_utils/widgets/alignment_explorer.js";
 import * as words from "../../course_utils/widgets/alignment_explorer_words.js";
-import { fakeModel, stage, tick } from "./dom.mjs";
+import { bare, keepsHouse, show } from "./dom.mjs";
 
 const SOURCES = [
-  {
-    text: "3 v 1942",
-    iso: "1942-05-03",
-    locale: "xx_XX",
-    spans: { day: [0, 1], month: [2, 3], year: [4, 8] },
-  },
+  { text: "3 v 1942", iso: "1942-05-03", locale: "xx_XX", spans: { day: [0, 1], month: [2, 3], year: [4, 8] } },
   { text: "𞤀5", iso: "2000-05-05", locale: "ff_GN", spans: { month: [0, 1], day: [1, 2], year: [1, 2] } },
 ];
-const WRITTEN = [
-  ["1942-05-04", "2"],
-  ["19", "20"],
-];
+const WRITTEN = [["1942-05-04", "2"], ["19", "20"]];
 const [DOT, SMALL, TWO, LAST] = [80, 2, 16, 4];
 const bytes = Uint8Array.from({ length: DOT + SMALL + TWO + LAST }, (_, i) => i % 7);
 bytes.set([10, 0, 0, 0, 60, 20, 10, 0], 0);
 bytes.set([1, 2], DOT);
 bytes.set([50, 50, 30, 70], DOT + SMALL + TWO);
+const START = {
+  sources: SOURCES, scores: ["dot", "general"], written: WRITTEN, data: new DataView(bytes.buffer), score: 0, date: 0, place: 0,
+};
+
+keepsHouse("alignment_explorer", widget, START);
 
 test("weights are found for every score and date", () => {
   const rows = (s, d) => words.rowsOf(bytes, SOURCES, WRITTEN, s, d);
   assert.equal(rows(0, 0).length, 10);
   assert.deepEqual(rows(0, 0)[0], [10, 0, 0, 0, 60, 20, 10, 0]);
   assert.deepEqual(rows(0, 1), [[1, 2]], "a sign of two code units is one column");
-  assert.deepEqual(rows(1, 1), [
-    [50, 50],
-    [30, 70],
-  ]);
+  assert.deepEqual(rows(1, 1), [[50, 50], [30, 70]]);
 });
 
 test("a place knows its part, a hyphen has none", () => {
@@ -51,20 +45,14 @@ test("pieces cover the source once, in order", () => {
   const cut = words.pieces(SOURCES[0]);
   assert.deepEqual(
     cut.map(({ name, start, end }) => [name, start, end]),
-    [
-      ["day", 0, 1],
-      [null, 1, 2],
-      ["month", 2, 3],
-      [null, 3, 4],
-      ["year", 4, 8],
-    ],
+    [["day", 0, 1], [null, 1, 2], ["month", 2, 3], [null, 3, 4], ["year", 4, 8]],
   );
 });
 
 test("the sentence says shares, the part's sum, and what is wrong", () => {
   const rows = words.rowsOf(bytes, SOURCES, WRITTEN, 0, 0);
   assert.equal(
-    words.sentence(SOURCES[0], WRITTEN[0][0], rows, 0, "dot").replace(/[\u2068\u2069]/g, ""),
+    bare(words.sentence(SOURCES[0], WRITTEN[0][0], rows, 0, "dot")),
     "dot wrote '1' (character 1, year) with 60% from '1' (5), 20% from '9' (6), 10% from '3' (1)." +
       " Inside the year: 90%.",
   );
@@ -74,57 +62,33 @@ test("the sentence says shares, the part's sum, and what is wrong", () => {
   assert.match(words.sentence(long, "1", rows, 0, "dot"), /Nothing should be here\.$/);
 });
 
-function show() {
-  const { window, el } = stage();
-  const model = fakeModel({
-    sources: SOURCES,
-    scores: ["dot", "general"],
-    written: WRITTEN,
-    data: new DataView(bytes.buffer),
-    score: 0,
-    date: 0,
-    place: 0,
-  });
-  const stop = widget.render({ model, el });
-  const keys = () => [...el.querySelectorAll(".acw-target button")];
-  const said = () => el.querySelector(".acw-readout").textContent;
-  return { window, el, model, stop, keys, said };
-}
-
 test("pointing shows, leaving goes back, pressing keeps", async () => {
-  const { window, model, keys, said, el } = show();
+  const { all, text, fire, click, press, traitsOf } = show(widget, START);
+  const [keys, said] = [() => all(".acw-target button"), () => text(".acw-readout")];
   const before = said();
-  keys()[9].dispatchEvent(new window.PointerEvent("pointerenter", { pointerType: "mouse" }));
+  await fire(keys()[9], "pointerenter", { pointerType: "mouse" });
   assert.match(said(), /character 10, day/);
-  assert.equal(el.querySelector(".acw-field.here small").textContent, "day");
-  keys()[9].dispatchEvent(new window.PointerEvent("pointerleave"));
+  assert.equal(text(".acw-field.here small"), "day");
+  await fire(keys()[9], "pointerleave");
   assert.equal(said(), before);
-  keys()[9].dispatchEvent(new window.MouseEvent("click"));
-  await tick();
-  assert.equal(model.get("place"), 9);
+  await click(keys()[9]);
+  assert.deepEqual(traitsOf("place"), [9]);
   assert.match(said(), /character 10, day/);
-  assert.equal(keys().filter((key) => key.tabIndex === 0).length, 1, "one stop for the keyboard");
   assert.ok(keys()[9].classList.contains("wrong"));
+  const stops = keys().filter(({ tabIndex }) => tabIndex === 0);
+  assert.deepEqual(stops, [keys()[9]], "one stop for the keyboard");
+  await press(stops[0], "Home");
+  assert.equal(said(), before);
 });
 
-test("a chosen place outlives a shorter text, and the table has every row", async () => {
-  const { window, model, el, said } = show();
-  model.set("place", 9);
-  model.set("date", 1);
-  model.set("score", 1);
-  await tick();
-  assert.match(said(), /^general wrote '0' \(character 2, year\)/);
-  const details = el.querySelector("details");
-  details.open = true;
-  details.dispatchEvent(new window.Event("toggle"));
-  assert.equal(details.querySelectorAll("tbody tr").length, 2);
-});
-
-test("the clean-up leaves nothing", async () => {
-  const { el, model, stop } = show();
-  model.set("date", 1);
-  stop();
-  await tick();
-  assert.equal(model.listeners(), 0);
-  assert.equal(el.children.length, 0);
+test("a chosen place outlives a shorter text, the table has every row, and dates go round", async () => {
+  const { set, open, click, text, rows, traitsOf } = show(widget, START);
+  await set({ place: 9, date: 1, score: 1 });
+  assert.match(text(".acw-readout"), /^general wrote '0' \(character 2, year\)/);
+  await open();
+  assert.equal(rows("details").length, 2);
+  for (const [button, date] of [["Next", 0], ["Previous", 1]]) {
+    await click(button);
+    assert.deepEqual(traitsOf("date"), [date]);
+  }
 });

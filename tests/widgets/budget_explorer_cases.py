@@ -1,11 +1,6 @@
-"""What models, steps and budgets cost, as Python counts it and the explorer must compute it.
-
-`PYTHONPATH=. python tests/widgets/budget_explorer_cases.py` rewrites budget_explorer_cases.json.
-"""
+"""What models, steps and budgets cost, as Python counts it and the explorer must compute it."""
 
 import itertools
-import json
-from pathlib import Path
 from typing import Any
 
 import torch
@@ -21,7 +16,6 @@ from course_utils.measure import (
 )
 from course_utils.widgets.budget_explorer import LAWS, PRESETS
 
-PATH = Path(__file__).with_name("budget_explorer_cases.json")
 SMALL = {
     "vocab_size": 96, "d_model": 24, "num_layers": 3, "d_ff": 40, "num_heads": 6,
     "num_kv_heads": 2, "num_positions": 10, "form": "gpt", "num_tokens": 32,
@@ -123,11 +117,3 @@ def cases() -> dict[str, Any]:
             for flops in (1e15, 3.14e23, 5.76e23)
         ],
     }  # fmt: skip
-
-
-def text() -> str:
-    return json.dumps(cases()).replace("}, {", "},\n{") + "\n"
-
-
-if __name__ == "__main__":
-    PATH.write_text(text(), encoding="utf-8")

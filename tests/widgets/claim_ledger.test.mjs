@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import widget from "../../course_utils/widgets/claim_ledger.js";
 import { VERDICTS, details, kinds, lit, passes, sentence, tally, told, ways } from "../../course_utils/widgets/claim_ledger_rows.js";
-import { fakeModel, stage, tick } from "./dom.mjs";
+import { keepsHouse, show } from "./dom.mjs";
 
 const claims = [
   { id: "01-01", chapter: "01", claim: "Attention runs in parallel", verdict: "corrected", correct: "Without recurrence.", how: "run", check: "parallel", found: "it waits" },
@@ -16,7 +16,10 @@ const timeline = [
   { date: "2017-06", event: "heads", chapters: ["05"], citation: "Vaswani et al. (2017), Attention" },
 ];
 const none = { chapter: "", verdict: "", how: "", text: "" };
+const START = { claims, timeline, ...none, opened: "" };
 const ids = (filters) => claims.filter((claim) => passes(claim, { ...none, ...filters })).map(({ id }) => id);
+
+keepsHouse("claim_ledger", widget, START);
 
 test("each filter alone, and several at once", () => {
   assert.equal(ids({}).length, 4);
@@ -57,64 +60,43 @@ test("an entry is lit by its chapters, and tells its citation", () => {
   assert.equal(told(timeline[1]), "2017-06: heads. Vaswani et al. (2017), Attention. Chapter 05.");
 });
 
-function show(changes = {}) {
-  const { window, el } = stage();
-  const model = fakeModel({ claims, timeline, ...none, opened: "", ...changes });
-  const stop = widget.render({ model, el });
-  const seen = () => [...el.querySelectorAll("tbody tr")].filter((row) => !row.hidden && row.className !== "acw-open");
-  const choose = async (at, value) => {
-    const select = el.querySelectorAll("select")[at];
-    select.value = value;
-    select.dispatchEvent(new window.Event("change"));
-    await tick();
-  };
-  return { window, el, model, stop, seen, choose };
-}
+const rowsOf = ({ all }) => all("tbody tr").filter((row) => !row.hidden && row.className !== "acw-open").length;
 
 test("a choice hides rows, lights the timeline and is written back", async () => {
-  const { el, model, seen, choose } = show();
-  assert.equal(seen().length, 4);
-  await choose(0, "02");
-  assert.equal(model.get("chapter"), "02");
-  assert.equal(seen().length, 2);
-  assert.match(el.querySelector(".acw-said").textContent, /^2 of 4 claims/);
-  assert.deepEqual([...el.querySelectorAll("ol button")].map((b) => b.classList.contains("lit")), [true, false]);
-  assert.match(el.querySelector(".acw-cited").textContent, /1 of 2 entries belong to chapter 02/);
-  el.querySelector(".acw-controls button").click();
-  await tick();
-  assert.equal(seen().length, 4);
+  const page = show(widget, START);
+  assert.equal(rowsOf(page), 4);
+  await page.put("chapter", "02");
+  assert.deepEqual(page.traitsOf("chapter"), ["02"]);
+  assert.equal(rowsOf(page), 2);
+  assert.match(page.said(), /^2 of 4 claims/);
+  assert.deepEqual(page.all("ol button").map((entry) => entry.classList.contains("lit")), [true, false]);
+  assert.match(page.text(".acw-cited"), /1 of 2 entries belong to chapter 02/);
+  await page.click("Show all");
+  assert.equal(rowsOf(page), 4);
 });
 
 test("a row opens and closes, and closes when it is filtered away", async () => {
-  const { el, model, choose } = show();
-  const button = el.querySelectorAll("tbody button")[0];
-  button.click();
-  await tick();
-  assert.equal(model.get("opened"), "01-01");
+  const { one, click, put, text, traitsOf } = show(widget, START);
+  const button = one("tbody button");
+  await click(button);
+  assert.deepEqual(traitsOf("opened"), ["01-01"]);
   assert.equal(button.getAttribute("aria-expanded"), "true");
-  assert.match(el.querySelector(".acw-open").textContent, /it waits/);
-  await choose(1, "wrong");
-  assert.equal(el.querySelector(".acw-open"), null);
-  await choose(1, "");
-  button.click();
-  await tick();
-  assert.equal(el.querySelector(".acw-open"), null);
+  assert.match(text(".acw-open"), /it waits/);
+  await put("verdict", "wrong");
+  assert.equal(one(".acw-open"), null);
+  await put("verdict", "");
+  await click(button);
+  assert.equal(one(".acw-open"), null);
 });
 
 test("words typed filter, and an entry that has the focus is cited", async () => {
-  const { window, el, seen } = show();
-  const input = el.querySelector("input");
-  input.value = "preprint";
-  input.dispatchEvent(new window.Event("input"));
-  await tick();
-  assert.equal(seen().length, 1);
-  el.querySelectorAll("ol button")[1].dispatchEvent(new window.Event("focus"));
-  assert.match(el.querySelector(".acw-cited").textContent, /Vaswani/);
+  const page = show(widget, START);
+  await page.put("words", "preprint");
+  assert.equal(rowsOf(page), 1);
+  await page.fire(page.all("ol button")[1], "focus");
+  assert.match(page.text(".acw-cited"), /Vaswani/);
 });
 
-test("without a timeline none is drawn, and nothing is left behind", () => {
-  const { el, stop } = show({ timeline: [] });
-  assert.ok(el.querySelector(".acw-time").hidden);
-  stop();
-  assert.equal(el.children.length, 0);
+test("without a timeline none is drawn", () => {
+  assert.ok(show(widget, { ...START, timeline: [] }).one(".acw-time").hidden);
 });

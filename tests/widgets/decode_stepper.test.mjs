@@ -1,19 +1,21 @@
-// The stepper's positions, slots, operations and bytes as Python has them, and its words.
+// The stepper's positions, slots, operations and bytes as Python has them, and its words; buttons, play and controls.
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
-import { test } from "node:test";
+import { mock, test } from "node:test";
+import widget from "../../course_utils/widgets/decode_stepper.js";
+import { barWords, contents, drawBars, rows, sentence } from "../../course_utils/widgets/decode_stepper_picture.js";
 import {
   KINDS, cacheBytes, keptHeads, operations, pairs, slots, stateAt, stepAt, steps,
 } from "../../course_utils/widgets/decode_stepper_steps.js";
-import { inBytes, inFlop } from "../../course_utils/widgets/numbers.js";
-import { barWords, contents, drawBars, rows, sentence } from "../../course_utils/widgets/decode_stepper_picture.js";
+import { keepsHouse, read, show } from "./dom.mjs";
 
-const cases = JSON.parse(readFileSync(new URL("decode_stepper_cases.json", import.meta.url)));
-const sizes = {
-  total: 23, prompt: 8, chunk: 3, window: 4, num_sinks: 2,
-  num_layers: 12, num_heads: 8, num_kv_heads: 2, d_k: 64, bytes_per_element: 2,
-};
+const cases = read("decode_stepper_cases.json");
+const model = { num_layers: 12, num_heads: 8, num_kv_heads: 2, d_k: 64, bytes_per_element: 2 };
+const sizes = { total: 23, prompt: 8, chunk: 3, window: 4, num_sinks: 2, ...model };
 const kinds = Object.keys(KINDS);
+const tokens = "a b c d e f <g> h".split(" ");
+const START = { tokens, prompt: 4, chunk: 4, window: 3, num_sinks: 1, ...model, kind: "mha", step: 0 };
+
+keepsHouse("decode_stepper", widget, START);
 
 test("a window holds the positions that Python's cache holds, in the same slots", () => {
   for (const { seen, held, slots: wanted, ...rest } of cases.rolling) {
@@ -38,9 +40,8 @@ test("operations of a token are those that torch counts in the course's GPT", ()
 });
 
 test("bytes are Python's", () => {
-  for (const { bytes, num_tokens, ...rest } of cases.caches) {
+  for (const { bytes, num_tokens, ...rest } of cases.caches)
     assert.equal(cacheBytes("gqa", { ...sizes, num_heads: 32, ...rest }, num_tokens), bytes);
-  }
 });
 
 test("every position is fed once, but for the last; with nothing kept, again and again", () => {
@@ -53,10 +54,8 @@ test("every position is fed once, but for the last; with nothing kept, again and
 });
 
 test("a change of what is kept stays at the position that was reached", () => {
-  assert.equal(stepAt("mha", sizes, 0), 0);
-  assert.equal(stepAt("mha", sizes, 8), 3);
-  assert.equal(stepAt("none", sizes, 8), 1);
-  assert.equal(stepAt("none", sizes, 10), 3);
+  for (const [kind, position, step] of [["mha", 0, 0], ["mha", 8, 3], ["none", 8, 1], ["none", 10, 3]])
+    assert.equal(stepAt(kind, sizes, position), step);
   assert.equal(stepAt("mha", sizes, 99), steps("mha", sizes).length);
 });
 
@@ -85,10 +84,9 @@ test("heads shared eight to one keep an eighth, a full window stops growing", ()
   assert.deepEqual(kinds.map((kind) => keptHeads(kind, sizes)), [8, 8, 2, 1, 8]);
   const at = (kind, n) => stateAt(kind, sizes, n);
   assert.equal(at("mha", 9).bytes, 8 * at("mqa", 9).bytes);
-  assert.equal(at("window", 9).bytes, at("window", 12).bytes);
-  assert.equal(at("window", 9).added, 0);
-  assert.deepEqual(at("window", 9).dropped, [9]);
-  assert.equal(at("window", 9).bytes, at("window", 9).reserved);
+  const { bytes, added, dropped, reserved } = at("window", 9);
+  assert.deepEqual([bytes, added, dropped], [at("window", 12).bytes, 0, [9]]);
+  assert.equal(bytes, reserved);
 });
 
 test("the words say what is fed, predicted, kept and dropped", () => {
@@ -103,14 +101,13 @@ test("the words say what is fed, predicted, kept and dropped", () => {
   );
   assert.match(contents("none", sizes, 3), /none/);
   assert.match(contents("mha", sizes, 0), /0 of 23 slots, holding nothing yet\. 0 B of 552 KiB/);
-  assert.equal(inBytes(1536), "1.5 KiB");
-  assert.equal(inFlop(999_900), "1 Mflop");
 });
 
 test("the table has this step, all steps, and all of them without a cache", () => {
-  assert.deepEqual(rows("mha", sizes, 4).map(([name]) => name), ["tokens fed", "operations", "kept"]);
-  assert.deepEqual(rows("mha", sizes, 4)[0].slice(1), [1, 9, 17]);
-  assert.deepEqual(rows("mha", sizes, 4)[2].slice(1), ["+24 KiB", "216 KiB", "0 B"]);
+  const table = rows("mha", sizes, 4);
+  assert.deepEqual(table.map(([name]) => name), ["tokens fed", "operations", "kept"]);
+  assert.deepEqual(table[0].slice(1), [1, 9, 17]);
+  assert.deepEqual(table[2].slice(1), ["+24 KiB", "216 KiB", "0 B"]);
 });
 
 test("a bar for each step so far, a dashed one behind each token after the prompt", () => {
@@ -122,5 +119,85 @@ test("a bar for each step so far, a dashed one behind each token after the promp
       assert.equal((drawn.match(/class="again"/g) ?? []).length, kind === "none" ? 0 : Math.max(0, n - 3));
     }
     assert.match(barWords(kind, sizes), /up to 1\.\d+ Gflop/);
+  }
+});
+
+/** Show the stepper, and count what it shows. */
+function stepper(changes = {}) {
+  const page = show(widget, { ...START, ...changes });
+  return { ...page, counts: (...selectors) => selectors.map((selector) => page.all(selector).length) };
+}
+
+test("step, back and start walk through the text, which stays text", async () => {
+  const { button, click, set, said, text, counts, traitsOf } = stepper();
+  assert.ok(button("Back").disabled);
+  await click("Step");
+  assert.match(said(), /^Step 1 of 4\. Positions 0 to 3 are fed/);
+  assert.deepEqual(counts(".token.fed", ".slot.new", ".slot.empty"), [4, 4, 4]);
+  await click("Step");
+  assert.deepEqual(counts(".token.fed", ".slot.held", ".slot.new", ".slot .head"), [1, 4, 1, 8 * 8]);
+  assert.equal(text(".token.next"), "5f");
+  await click("Back");
+  assert.deepEqual(traitsOf("step"), [1]);
+  await click("Start");
+  assert.match(said(), /^Before the first step/);
+  await set({ step: 4 });
+  assert.equal(text(".token.fed"), "6<g>");
+});
+
+test("play goes on by itself, stops at the end, and can be stopped", async () => {
+  mock.timers.enable({ apis: ["setTimeout"] });
+  try {
+    const { one, button, click, stop, traitsOf } = stepper();
+    const after = (beats) => {
+      for (let i = 0; i < beats; i++) mock.timers.tick(900);
+      return traitsOf("step")[0];
+    };
+    await click("Play");
+    assert.equal(button("Pause").getAttribute("aria-label"), "Pause");
+    assert.equal(one(".acw-said").getAttribute("aria-live"), "off");
+    assert.equal(after(2), 2);
+    await click("Pause");
+    assert.equal(after(6), 2);
+    await click("Play");
+    assert.equal(after(6), 4);
+    await click("Play");
+    assert.equal(after(0), 0);
+    stop();
+    assert.equal(after(6), 0);
+  } finally {
+    mock.timers.reset();
+  }
+});
+
+test("a change of what is kept or fed stays at the position", async () => {
+  const { put, said, traitsOf } = stepper({ step: 3 });
+  await put("fed at once", 1);
+  assert.deepEqual(traitsOf("step"), [6]);
+  assert.match(said(), /Position 5 is fed/);
+  await put("kept", "none");
+  assert.match(said(), /Positions 0 to 5 are fed/);
+});
+
+test("one head keeps one row, a window its slots, nothing none; what says nothing about it is switched off", async () => {
+  const { put, control, counts } = stepper({ step: 3 });
+  const names = ["fed at once", "window", "sinks", "key/value heads"];
+  for (const [kind, off, heads, slots, sinks] of [
+    ["gqa", [false, true, true, false], 2 * 8, 8, 0],
+    ["mqa", [false, true, true, true], 8, 8, 0],
+    ["window", [false, false, false, true], 4 * 8, 4, 1],
+    ["none", [true, true, true, true], 0, 0, 0],
+  ]) {
+    await put("kept", kind);
+    assert.deepEqual(names.map((name) => control(name).disabled), off, kind);
+    assert.deepEqual(counts(".slot .head", ".slot", ".slot.sink"), [heads, slots, sinks], kind);
+  }
+});
+
+test("sizes change bytes and operations", async () => {
+  const page = stepper({ step: 2 });
+  for (const [name, value, kept] of [["layers", 12, "120 KiB"], ["bytes per number", 0, "60 KiB"], ["layers", 24, "120 KiB"]]) {
+    await page.put(name, value);
+    assert.equal(page.rows()[2][2], kept);
   }
 });

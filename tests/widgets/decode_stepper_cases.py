@@ -1,11 +1,6 @@
-"""Costs of generation, as Python counts them and the stepper must compute them.
-
-`PYTHONPATH=. python tests/widgets/decode_stepper_cases.py` rewrites decode_stepper_cases.json.
-"""
+"""Costs of generation, as Python counts them and the stepper must compute them."""
 
 import itertools
-import json
-from pathlib import Path
 from typing import Any
 
 import torch
@@ -14,7 +9,6 @@ from course_utils.attention import RollingCache, causal_mask, rolling_cache_posi
 from course_utils.measure import count_flops, kv_cache_bytes
 from course_utils.models.gpt import GPT
 
-PATH = Path(__file__).with_name("decode_stepper_cases.json")
 VOCABULARY = 2
 
 
@@ -71,11 +65,3 @@ def caches() -> list[dict[str, Any]]:
 
 def cases() -> dict[str, Any]:
     return {"rolling": rolling(), "pairs": pairs(), "flops": flops(), "caches": caches()}
-
-
-def text() -> str:
-    return json.dumps(cases()).replace("}, {", "},\n{") + "\n"
-
-
-if __name__ == "__main__":
-    PATH.write_text(text(), encoding="utf-8")

@@ -1,11 +1,6 @@
-"""Explanations of small stacks as Python computes them and the explanation graph must.
-
-`PYTHONPATH=. python tests/widgets/explanation_graph_cases.py` rewrites the JSON file beside it.
-"""
+"""Explanations of small stacks as Python computes them and the explanation graph must."""
 
 import base64
-import json
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,7 +14,6 @@ from course_utils.reading import (
 )
 from course_utils.widgets import ExplanationGraph, explanation_graph
 
-PATH = Path(__file__).with_name("explanation_graph_cases.json")
 WORDS = ("[class]", "kraj", "a<b", "kruna", "jezyk", "wyspa")
 
 
@@ -96,18 +90,6 @@ def cases() -> list[dict[str, Any]]:
             "gradients": base64.b64encode(graph.gradients).decode(),
             "importance": graph.importance, "reader": graph.reader, "residual": share,
             "layer": chosen[0], "head": chosen[1], "target": target,
-            "said": {name: [round(one, 9) for one in values] for name, values in said.items()},
-            "agreement": {
-                name: {kind: round(rho, 9) for kind, rho in agreement(graph, name).items()}
-                for name in said
-            },
+            "said": said, "agreement": {name: agreement(graph, name) for name in said},
         })  # fmt: skip
     return made
-
-
-def text() -> str:
-    return json.dumps(cases()).replace("}, {", "},\n{") + "\n"
-
-
-if __name__ == "__main__":
-    PATH.write_text(text(), encoding="utf-8")

@@ -5,12 +5,9 @@ import widget from "../../course_utils/widgets/extrapolation_explorer.js";
 import {
   looks, nearest, panel, places, ranking, sentence, spread, times,
 } from "../../course_utils/widgets/extrapolation_explorer_drawing.js";
-import { fakeModel, stage, tick } from "./dom.mjs";
+import { keepsHouse, near, show } from "./dom.mjs";
 
-const groups = [
-  ["no positions", ["none"]],
-  ["turned", ["RoPE", "<b>"]],
-];
+const groups = [["no positions", ["none"]], ["turned", ["RoPE", "<b>"]]];
 const text = {
   name: "text", what: "loss (nats)", lower: true, trained: 64, lengths: [64, 96, 512],
   curves: [
@@ -23,12 +20,16 @@ const copy = {
   name: "copy", what: "accuracy", lower: false, trained: 32, lengths: [32, 48, 256],
   curves: text.curves.map(([name], i) => [name, [[0.9 - i / 10, 0.9 - i / 10, 1], [0.5, 0.5, 0.5], [0, 0.1, 0.2]]]),
 };
-const all = ["none", "RoPE", "<b>"];
+const START = { tasks: [text, copy], groups, chosen: ["none", "RoPE"], task: 0, index: 0 };
+
+keepsHouse("extrapolation_explorer", widget, START);
 
 test("the best comes first: the lowest loss, the highest accuracy", () => {
-  assert.deepEqual(ranking(text, all, 2).map((one) => one.name), ["<b>", "none", "RoPE"]);
-  assert.deepEqual(ranking(text, ["none", "RoPE"], 0).map((one) => one.name), ["RoPE", "none"]);
-  assert.deepEqual(ranking(copy, all, 0).map((one) => one.name), ["none", "RoPE", "<b>"]);
+  const all = ["none", "RoPE", "<b>"];
+  const names = (...given) => ranking(...given).map(({ name }) => name);
+  assert.deepEqual(names(text, all, 2), ["<b>", "none", "RoPE"]);
+  assert.deepEqual(names(text, ["none", "RoPE"], 0), ["RoPE", "none"]);
+  assert.deepEqual(names(copy, all, 0), all);
 });
 
 test("the words name length, first and last", () => {
@@ -43,7 +44,7 @@ test("the words name length, first and last", () => {
 
 test("doublings are equal steps, and every recorded number fits in", () => {
   const { across, up, bottom, top } = places({ ...text, lengths: [64, 128, 256] });
-  assert.ok(Math.abs(across(128) - (across(64) + across(256)) / 2) < 1e-9);
+  near(across(128), (across(64) + across(256)) / 2, 1e-9);
   assert.ok(bottom <= 1.3 && top >= 3.4 && up(top) < up(bottom));
   assert.deepEqual([places(copy).bottom, places(copy).top], [0, 1]);
 });
@@ -63,11 +64,9 @@ test("names at the end never lie on each other and never leave the picture", () 
 });
 
 test("schemes of a group share a colour and differ in line and mark", () => {
-  const styles = looks([["a", ["1", "2", "3", "4", "5"]]]);
-  const found = [...styles.values()];
-  assert.equal(new Set(found.map((one) => one.shape)).size, 5);
-  assert.equal(new Set(found.map((one) => one.dash)).size, 5);
-  assert.equal(new Set(found.map((one) => one.group)).size, 1);
+  const styles = [...looks([["a", ["1", "2", "3", "4", "5"]]]).values()];
+  const kinds = (name) => new Set(styles.map((style) => style[name])).size;
+  assert.deepEqual(["shape", "dash", "group"].map(kinds), [5, 5, 1]);
 });
 
 test("chosen schemes are drawn, others are not, and names are text", () => {
@@ -77,62 +76,33 @@ test("chosen schemes are drawn, others are not, and names are text", () => {
   assert.doesNotMatch(drawn, /<b>|none<|NaN|undefined|Infinity/);
 });
 
-function show(changes = {}) {
-  const { window, el } = stage();
-  const model = fakeModel({ tasks: [text, copy], groups, chosen: ["none", "RoPE"], task: 0, index: 0, ...changes });
-  const stop = widget.render({ model, el });
-  const here = () => [...el.querySelectorAll(".acw-here tbody th")].map((one) => one.textContent);
-  const fire = async (element, event) => {
-    element.dispatchEvent(event);
-    await tick();
-  };
-  return { window, el, model, stop, here, fire };
-}
-
 test("a box adds a scheme and takes it away", async () => {
-  const { window, el, model, here, fire } = show();
+  const { put, texts, traitsOf } = show(widget, START);
+  const here = () => texts(".acw-here tbody th");
   assert.deepEqual(here(), ["RoPE", "none"]);
-  const box = el.querySelectorAll("input[type=checkbox]")[2];
-  box.checked = true;
-  await fire(box, new window.Event("change"));
+  await put("<b>", true);
   assert.deepEqual(here(), ["<b>", "RoPE", "none"]);
-  box.checked = false;
-  await fire(box, new window.Event("change"));
-  assert.deepEqual(model.get("chosen"), ["none", "RoPE"]);
+  await put("<b>", false);
+  assert.deepEqual(traitsOf("chosen"), [["none", "RoPE"]]);
 });
 
-test("task and length are chosen by keyboard, and the tables follow", async () => {
-  const { window, el, model, here, fire } = show();
-  const slider = el.querySelector("input[type=range]");
-  slider.value = "2";
-  await fire(slider, new window.Event("input"));
-  assert.deepEqual(here(), ["none", "RoPE"]);
-  assert.equal(slider.getAttribute("aria-valuetext"), "512 tokens, 8 times the trained 64");
-  const select = el.querySelector("select");
-  select.value = "1";
-  await fire(select, new window.Event("change"));
-  assert.equal(model.get("task"), 1);
-  assert.match(el.querySelector("figcaption").textContent, /^accuracy, higher is better/);
-  assert.equal(el.querySelectorAll("details tbody tr").length, 3);
-  assert.match(el.querySelector("details tbody").textContent, /0\.10 \(0\.00 to 0\.20\)/);
+test("task and length are chosen by keyboard or from Python, and the tables follow", async () => {
+  const { put, set, control, texts, text, rows } = show(widget, START);
+  await set({ index: 2 });
+  assert.deepEqual(texts(".acw-here tbody th"), ["none", "RoPE"]);
+  assert.equal(control("tokens read").getAttribute("aria-valuetext"), "512 tokens, 8 times the trained 64");
+  await put("task", 1);
+  assert.match(text("figcaption"), /^accuracy, higher is better/);
+  assert.equal(rows("details").length, 3);
+  assert.match(text("details tbody"), /0\.10 \(0\.00 to 0\.20\)/);
+  await put("tokens read", 0);
+  assert.match(text(".acw-said"), /^32 tokens read/);
 });
 
 test("the pointer chooses the nearest length", async () => {
-  assert.equal(nearest(text, places(text).across(96) + 1), 1);
-  assert.equal(nearest(text, 0), 0);
-  const { window, el, model, fire } = show();
-  const picture = el.querySelector("figure svg");
-  picture.getBoundingClientRect = () => ({ left: 0, width: 440 });
-  const move = Object.assign(new window.Event("pointermove"), { clientX: 312 });
-  await fire(picture, move);
-  assert.equal(model.get("index"), 2);
-});
-
-test("the clean-up leaves nothing", async () => {
-  const { el, model, stop } = show();
-  model.set("index", 1);
-  stop();
-  await tick();
-  assert.equal(model.listeners(), 0);
-  assert.equal(el.children.length, 0);
+  assert.deepEqual([places(text).across(96) + 1, 0].map((x) => nearest(text, x)), [1, 0]);
+  const { one, fire, traitsOf } = show(widget, START);
+  one("figure svg").getBoundingClientRect = () => ({ left: 0, width: 440 });
+  await fire(one("figure svg"), "pointermove", { clientX: 312 });
+  assert.deepEqual(traitsOf("index"), [2]);
 });

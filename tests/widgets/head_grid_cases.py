@@ -1,18 +1,12 @@
-"""How far an output moves without some heads, as Python and the head grid must agree on it.
-
-`PYTHONPATH=. python tests/widgets/head_grid_cases.py` rewrites head_grid_cases.json.
-"""
+"""How far an output moves without some heads, as Python and the head grid must agree on it."""
 
 import itertools
-import json
-from pathlib import Path
 from typing import Any
 
 import torch
 
 from course_utils.attention import ablate_heads
 
-PATH = Path(__file__).with_name("head_grid_cases.json")
 HEADS, QUERIES, WIDTH, OUT = 3, 4, 2, 5
 
 
@@ -31,11 +25,3 @@ def cases() -> dict[str, Any]:
         share = moved.norm(dim=-1) / whole.norm(dim=-1).clamp(min=1e-30)
         made.append({"off": [h for h in range(HEADS) if off[h]], "shares": share[0].tolist()})
     return {"shape": list(parts.shape), "parts": parts.flatten().tolist(), "moves": made}
-
-
-def text() -> str:
-    return json.dumps(cases()).replace('{"off"', '\n{"off"') + "\n"
-
-
-if __name__ == "__main__":
-    PATH.write_text(text(), encoding="utf-8")

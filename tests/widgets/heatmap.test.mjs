@@ -1,40 +1,21 @@
-// The heatmap's pure parts, and what they share with Python.
+// One map of a heatmap: its values, colours, labels and words; what is saved; and the map in a document.
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
 import { test } from "node:test";
-import * as moves from "../../course_utils/widgets/cells.js";
+import widget from "../../course_utils/widgets/heatmap.js";
 import * as picture from "../../course_utils/widgets/heatmap_picture.js";
 import * as values from "../../course_utils/widgets/heatmap_values.js";
-import { escape, format, inkOn, mark, viridis } from "../../course_utils/widgets/shared.js";
+import { viridis } from "../../course_utils/widgets/shared.js";
+import { START } from "./heatmap_start.mjs";
+import { bare, floats, keepsHouse, read, show } from "./dom.mjs";
 
-const cases = JSON.parse(readFileSync(new URL("cases.json", import.meta.url)));
-const heatmap = { ...moves, ...picture, ...values };
+const heatmap = { ...picture, ...values };
+const unit = { low: 0, high: 1 };
 
-test("the colours are matplotlib's viridis", () => {
-  for (const [t, rgb] of cases.viridis) {
-    viridis(t).forEach((part, i) =>
-      assert.ok(Math.abs(part - rgb[i]) <= 1, `${t}: ${viridis(t)} is not ${rgb}`),
-    );
-  }
-  assert.deepEqual(viridis(-3), viridis(0));
-  assert.deepEqual(viridis(7), viridis(1));
-});
-
-test("text on every colour has a contrast of at least 4.5", () => {
-  const light = (rgb) =>
-    rgb
-      .map((c) => ((c /= 255) <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4))
-      .reduce((sum, c, i) => sum + c * [0.2126, 0.7152, 0.0722][i], 0);
-  for (let i = 0; i <= 1000; i++) {
-    const colour = viridis(i / 1000);
-    const [a, b] = [light(colour), inkOn(colour) === "#000" ? 0 : 1];
-    assert.ok((Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05) >= 4.5);
-  }
-});
+keepsHouse("heatmap", widget, START);
 
 test("float16 is read as numpy reads it", () => {
   const table = heatmap.halfTable();
-  for (const [bits, value] of cases.half)
+  for (const [bits, value] of read("widget_cases.json").half)
     assert.ok(Object.is(table[bits], Number(value)), `${bits}: ${table[bits]} is not ${value}`);
   const view = new DataView(Uint16Array.of(0x1234, 0x3c00, 0x7e00).buffer, 2);
   assert.deepEqual([...heatmap.decode(view, "float16")], [1, NaN]);
@@ -44,32 +25,6 @@ test("float32 is read from a view that starts anywhere", () => {
   const bytes = new Uint8Array(9);
   bytes.set(new Uint8Array(Float32Array.of(0.5, -2).buffer), 1);
   assert.deepEqual([...heatmap.decode(new DataView(bytes.buffer, 1), "float32")], [0.5, -2]);
-});
-
-test("numbers are short and never lose their sign or kind", () => {
-  const expected = {
-    0: "0",
-    1: "1.00",
-    0.4213: "0.421",
-    "-0.5": "−0.500",
-    0.00031: "0.000310",
-    0.00001234: "1.2e−5",
-    1024: "1024",
-    999.7: "1000",
-    12345678: "1.2e7",
-    NaN: "not a number",
-    Infinity: "infinity",
-    "-Infinity": "−infinity",
-  };
-  for (const [x, text] of Object.entries(expected)) assert.equal(format(Number(x)), text);
-});
-
-test("text from outside cannot become markup", () => {
-  assert.equal(escape('<b a="1">&\u0001'), "&lt;b a=&quot;1&quot;&gt;&amp;");
-  assert.equal(
-    mark("text", { x: 1.23456, title: '"<' }, escape("<i>")),
-    '<text x="1.23" title="&quot;&lt;">&lt;i&gt;</text>',
-  );
 });
 
 test("the extent leaves out what is not finite and counts it", () => {
@@ -88,27 +43,26 @@ test("shares are whole per cents, and a little is not nothing", () => {
 });
 
 test("colours span 0 to 1 for weights and the data for anything else", () => {
-  const of = (low, high) => ({ low, high });
-  const span = (...given) => Object.values(heatmap.colourRange(...given));
-  assert.deepEqual(span("auto", of(0, 0.9), of(0, 0.2)), [0, 1, "unit"]);
-  assert.deepEqual(span("auto", of(0, 0.3), of(0, 0.2)), [0, 0.3, "all"]);
-  assert.deepEqual(span("head", of(0, 0.9), of(0.1, 0.2)), [0, 0.2, "head"]);
-  assert.deepEqual(span("unit", of(-2, 3), of(-1, 1)), [-2, 3, "all"]);
-  assert.deepEqual(span("head", of(-2, 3), of(-1, 1)), [-1, 1, "head"]);
-  assert.deepEqual(span("auto", of(0, 0), of(0, 0)), [0, 1, "all"]);
-  assert.deepEqual(span("auto", of(4, 4), of(4, 4)), [4, 5, "all"]);
+  for (const [mode, whole, here, span] of [
+    ["auto", [0, 0.9], [0, 0.2], [0, 1, "unit"]], ["auto", [0, 0.3], [0, 0.2], [0, 0.3, "all"]],
+    ["head", [0, 0.9], [0.1, 0.2], [0, 0.2, "head"]], ["unit", [-2, 3], [-1, 1], [-2, 3, "all"]],
+    ["head", [-2, 3], [-1, 1], [-1, 1, "head"]], ["auto", [0, 0], [0, 0], [0, 1, "all"]],
+    ["auto", [4, 4], [4, 4], [4, 5, "all"]],
+  ]) {
+    const [all, own] = [whole, here].map(([low, high]) => ({ low, high }));
+    assert.deepEqual(Object.values(heatmap.colourRange(mode, all, own)), span);
+  }
 });
 
 test("a pixel that several cells share shows the largest of them", () => {
-  const values = new Float32Array(100);
-  values[73] = 1;
-  const pixels = heatmap.raster(values, 1, 100, 1, 10, { low: 0, high: 1 });
-  const colours = Array.from({ length: 10 }, (_, x) => [...pixels.slice(4 * x, 4 * x + 3)]);
-  colours.forEach((rgb, x) => assert.deepEqual(rgb, viridis(x === 7 ? 1 : 0)));
+  const weights = new Float32Array(100);
+  weights[73] = 1;
+  const pixels = heatmap.raster(weights, 1, 100, 1, 10, unit);
+  for (let x = 0; x < 10; x++) assert.deepEqual([...pixels.slice(4 * x, 4 * x + 3)], viridis(x === 7 ? 1 : 0));
 });
 
 test("a cell that spans several pixels fills all of them and nothing else", () => {
-  const pixels = heatmap.raster([0, 1, 0.5, 0], 2, 2, 5, 5, { low: 0, high: 1 });
+  const pixels = heatmap.raster([0, 1, 0.5, 0], 2, 2, 5, 5, unit);
   const at = (x, y) => [...pixels.slice(4 * (5 * y + x), 4 * (5 * y + x) + 4)];
   assert.deepEqual(at(4, 0), [...viridis(1), 255]);
   assert.deepEqual(at(0, 4), [...viridis(128 / 255), 255]);
@@ -116,113 +70,51 @@ test("a cell that spans several pixels fills all of them and nothing else", () =
 });
 
 test("what is not finite is hatched in grey, also where it shares a pixel", () => {
-  const pixels = heatmap.raster([0.3, NaN], 1, 2, 12, 1, { low: 0, high: 1 });
-  const greys = new Set();
-  for (let y = 0; y < 12; y++) {
-    const [r, g, b] = pixels.slice(4 * y, 4 * y + 3);
-    assert.ok(r === g && g === b);
-    greys.add(r);
-  }
-  assert.equal(greys.size, 2);
+  const pixels = heatmap.raster([0.3, NaN], 1, 2, 12, 1, unit);
+  const colours = Array.from({ length: 12 }, (_, y) => pixels.slice(4 * y, 4 * y + 3));
+  assert.ok(colours.every(([r, g, b]) => r === g && g === b));
+  assert.equal(new Set(colours.map(([r]) => r)).size, 2);
 });
 
 test("a row's largest and its ranking skip what is not finite", () => {
-  const values = [NaN, 0.2, 0.5, 0.5, NaN, Infinity, NaN, -Infinity];
-  assert.equal(heatmap.largestInRow(values, 0, 4), 2);
-  assert.equal(heatmap.largestInRow(values, 1, 4), null);
-  assert.deepEqual(heatmap.ranking(values, 0, 4, 2), [2, 3]);
-  assert.deepEqual(heatmap.ranking(values, 1, 4, 2), []);
+  const rows = [NaN, 0.2, 0.5, 0.5, NaN, Infinity, NaN, -Infinity];
+  assert.deepEqual([0, 1].map((row) => heatmap.largestInRow(rows, row, 4)), [2, null]);
+  assert.deepEqual([0, 1].map((row) => heatmap.ranking(rows, row, 4, 2)), [[2, 3], []]);
 });
 
 test("tokens can be seen, whatever they are", () => {
-  assert.equal(heatmap.visible(" the\n"), "␣the⏎");
-  assert.equal(heatmap.visible(""), "∅");
+  assert.deepEqual([" the\n", ""].map(heatmap.visible), ["␣the⏎", "∅"]);
   assert.deepEqual(heatmap.labels(null, 3), ["0", "1", "2"]);
   assert.deepEqual(heatmap.labels(["incomprehensibility", "👩🏽‍🚀"], 2), ["incomprehensi…", "👩🏽‍🚀"]);
   assert.equal(heatmap.naming(["a", "قطة"], 1), "\u2068'قطة'\u2069 (1)");
   assert.ok(heatmap.textWidth("猫猫") > heatmap.textWidth("ab"));
 });
 
-test("labels are thinned so that they do not touch", () => {
-  assert.equal(heatmap.stepFor(15, 40, true), 1);
-  assert.equal(heatmap.stepFor(15, 1, true), 20);
-  assert.equal(heatmap.stepFor(15, 0.05, true), 500);
-  assert.equal(heatmap.stepFor(15, 4, false), 4);
-});
-
 test("every picture fits its width and no cell vanishes", () => {
-  for (const width of [320, 720, 1200]) {
-    for (const [rows, columns] of [
-      [1, 1],
-      [1, 512],
-      [512, 1],
-      [3, 7],
-      [10, 10],
-      [2, 2000],
-      [512, 512],
-    ]) {
+  for (const width of [320, 720, 1200])
+    for (const [rows, columns] of [[1, 1], [1, 512], [512, 1], [3, 7], [10, 10], [2, 2000], [512, 512]]) {
       const at = heatmap.layout(width, heatmap.labels(null, rows), heatmap.labels(null, columns));
       assert.ok(at.width <= width, `${rows} x ${columns} at ${width}: ${at.width}`);
-      assert.ok(
-        at.w >= 14 && at.h >= 14 && at.w <= 600 && at.h <= 600,
-        `${rows} x ${columns}: ${at.w} x ${at.h}`,
-      );
+      for (const side of [at.w, at.h]) assert.ok(side >= 14 && side <= 600, `${rows} x ${columns}: ${side}`);
     }
-  }
-});
-
-test("points belong to the cell they lie in, and to the nearest one outside", () => {
-  const at = { rows: 3, columns: 4, cellWidth: 10, cellHeight: 20 };
-  assert.deepEqual(heatmap.cellAt(39.9, 20, at), [1, 3]);
-  assert.deepEqual(heatmap.cellAt(-5, 999, at), [2, 0]);
-});
-
-test("keys walk through the cells and stop at the edges", () => {
-  const go = (key, control, from) => heatmap.moved(key, control, from, 30, 7);
-  assert.deepEqual(go("ArrowDown", false, [29, 2]), [29, 2]);
-  assert.deepEqual(go("ArrowRight", false, [3, 2]), [3, 3]);
-  assert.deepEqual(go("PageDown", false, [3, 2]), [13, 2]);
-  assert.deepEqual(go("PageUp", false, [3, 2]), [0, 2]);
-  assert.deepEqual(go("End", false, [3, 2]), [3, 6]);
-  assert.deepEqual(go("Home", true, [3, 2]), [0, 0]);
-  assert.deepEqual(go("End", true, [3, 2]), [29, 6]);
-  assert.equal(go("a", false, [3, 2]), null);
 });
 
 test("the sentence names query, key, value and the row's largest", () => {
-  const view = {
-    values: [0.25, 0.75, NaN, NaN],
-    columns: 2,
-    queries: ["the", "cat"],
-    keys: null,
-    weights: true,
-  };
-  assert.equal(
-    heatmap.sentence(view, 0, 0),
-    "query \u2068'the'\u2069 (0) attends 0.250 to key 0; this row's largest: 0.750 to key 1.",
-  );
-  assert.equal(
-    heatmap.sentence(view, 0, 1),
-    "query \u2068'the'\u2069 (0) attends 0.750 to key 1, this row's largest.",
-  );
-  assert.equal(
-    heatmap.sentence(view, 1, 0),
-    "query \u2068'cat'\u2069 (1), key 0: not a number; this row holds no finite number.",
-  );
+  const view = { values: [0.25, 0.75, NaN, NaN], columns: 2, queries: ["the", "cat"], keys: null, weights: true };
+  const said = [[0, 0], [0, 1], [1, 0]].map((cell) => bare(heatmap.sentence(view, ...cell)));
+  assert.deepEqual(said, [
+    "query 'the' (0) attends 0.250 to key 0; this row's largest: 0.750 to key 1.",
+    "query 'the' (0) attends 0.750 to key 1, this row's largest.",
+    "query 'cat' (1), key 0: not a number; this row holds no finite number.",
+  ]);
 });
 
 test("a saved file is one self-contained drawing", () => {
+  const [rowLabels, columnLabels] = [["<a>", "b"], ["0", "1"]];
   const view = {
-    values: Float32Array.of(0.1, 0.9, NaN, 0.2),
-    rows: 2,
-    columns: 2,
-    queries: ["<a>", "b"],
-    keys: null,
-    range: { low: 0, high: 1 },
-    rowLabels: ["<a>", "b"],
-    columnLabels: ["0", "1"],
+    values: Float32Array.of(0.1, 0.9, NaN, 0.2), rows: 2, columns: 2, queries: rowLabels, keys: null,
+    range: unit, rowLabels, columnLabels, at: heatmap.layout(500, rowLabels, columnLabels),
   };
-  view.at = heatmap.layout(500, view.rowLabels, view.columnLabels);
   const vectors = heatmap.svgFile([view], "A & B", [null]);
   assert.match(vectors, /^<svg xmlns="http:\/\/www\.w3\.org\/2000\/svg" width="\d+/);
   assert.match(vectors, /A &amp; B.*&lt;a&gt;/);
@@ -232,21 +124,66 @@ test("a saved file is one self-contained drawing", () => {
   assert.doesNotMatch(image.replace("http://www.w3.org/2000/svg", ""), /https?:/);
 });
 
-test("two maps are saved beside each other, each with its name", () => {
-  const view = (name) => ({
-    name,
-    values: Float32Array.of(0.1, 0.9),
-    rows: 1,
-    columns: 2,
-    range: { low: 0, high: 1 },
-    rowLabels: ["0"],
-    columnLabels: ["0", "1"],
-    at: heatmap.layout(300, ["0"], ["0", "1"], true),
-  });
-  const [first, second] = [view("before"), view("after")];
-  const drawn = heatmap.svgFile([first, second], "", [null, null]);
-  assert.match(drawn, /class="name"[^>]*>before<.*class="name"[^>]*>after</);
-  const places = [...drawn.matchAll(/<g transform="translate\((\d+) 6\)">/g)].map((found) => Number(found[1]));
-  assert.deepEqual(places, [0, first.at.width + picture.GAP]);
-  assert.equal(first.at.top, heatmap.layout(300, ["0"], ["0", "1"]).top + 20);
+test("arrow keys move the cell, the readout and the table follow, the page does not scroll", async () => {
+  const { one, press, text, traitsOf, open, rows } = show(widget, START);
+  assert.equal(text(".acw-readout"), "query 0 attends 0.100 to key 'a' (0); this row's largest: 0.700 to key 'c' (2).");
+  const pressed = [];
+  for (const key of ["ArrowDown", "ArrowRight", "Tab"]) pressed.push(await press(one(".acw-plot"), key));
+  assert.deepEqual(pressed.map(({ defaultPrevented }) => defaultPrevented), [true, true, false]);
+  assert.deepEqual(traitsOf("cell"), [[1, 1]]);
+  assert.equal(text(".acw-readout"), "query 1 attends 0.300 to key 'b' (1); this row's largest: 0.400 to key 'c' (2).");
+  await open();
+  assert.deepEqual(rows("details"), [["'c' (2)", "0.400"], ["'a' (0)", "0.300"], ["'b' (1)", "0.300"]]);
+});
+
+test("hover shows a cell for as long as it lasts and chooses nothing; a click chooses", async () => {
+  const { one, fire, text, traitsOf } = show(widget, START);
+  const [plot, at] = [one(".acw-plot"), { clientX: 130, clientY: 60 }];
+  await fire(plot, "pointermove", at);
+  assert.match(text(".acw-readout"), /^query 1 attends 0\.400 to key 'c'/);
+  assert.deepEqual(traitsOf("cell"), [[0, 0]]);
+  await fire(plot, "pointerleave");
+  assert.match(text(".acw-readout"), /^query 0 attends 0\.100/);
+  await fire(plot, "click", at);
+  assert.deepEqual(traitsOf("cell"), [[1, 2]]);
+});
+
+test("a head is chosen with a radio button, here or from Python", async () => {
+  const { all, put, set, control, traitsOf, text } = show(widget, START);
+  const radios = all("input[type=radio]");
+  assert.deepEqual(radios.map(({ checked }) => checked), [true, false]);
+  await put("Head 1", true);
+  assert.deepEqual(traitsOf("head"), [1]);
+  assert.match(text(".acw-readout"), /0\.500/);
+  await set({ head: 0 });
+  assert.match(text(".acw-readout"), /0\.100/);
+  assert.ok(radios[0].checked);
+  assert.equal(control("Head 0"), radios[0], "updated in place");
+});
+
+test("layers have a choice of their own and their own values", async () => {
+  const layers = { shape: [2, 1, 2, 3], layer_names: ["Layer 0", "Layer 1"], head_names: ["Head 0"] };
+  const { one, put, traitsOf, text } = show(widget, { ...START, ...layers });
+  assert.ok(one("fieldset").hidden);
+  await put("Layer", 1);
+  assert.deepEqual(traitsOf("layer"), [1]);
+  assert.match(text(".acw-readout"), /0\.500/);
+});
+
+test("controls without a choice are not shown, and colours outside 0 to 1 are said", () => {
+  const { all, text } = show(widget, { ...START, data: floats(-1, 2, 3, 4, 5, 6), shape: [1, 1, 2, 3], head_names: ["Head 0"] });
+  assert.deepEqual(all(".acw-bar .acw-field").map(({ hidden }) => hidden), [true, true, true, true]);
+  assert.match(text(".acw-note"), /outside 0 to 1: the colours span −1\.00 to 6\.00/);
+});
+
+test("what is not finite is said, not thrown", () => {
+  const { text } = show(widget, { ...START, data: floats(...Array(12).fill(NaN)), title: "" });
+  assert.equal(text(".acw-readout"), "query 0, key 'a' (0): not a number; this row holds no finite number.");
+  assert.match(text(".acw-note"), /no finite number\. 6 cells are not finite \(hatched\)/);
+});
+
+test("tokens and titles stay text", () => {
+  const { one, text } = show(widget, { ...START, key_tokens: ["<img src=x>", "&amp;", "ok"], title: "<b>x</b>" });
+  assert.equal(one("img, b"), null);
+  assert.equal(text(".acw-title"), "<b>x</b>");
 });

@@ -1,25 +1,22 @@
-// The landscape's walks, energies and valleys are Python's; its contours, its moves and its words.
+// The landscape's walks, energies and valleys are Python's; its contours and words; handles and sliders move the walk.
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
 import { test } from "node:test";
+import widget from "../../course_utils/widgets/hopfield_landscape.js";
 import * as numbers from "../../course_utils/widgets/hopfield_landscape_numbers.js";
 import * as panels from "../../course_utils/widgets/hopfield_landscape_panels.js";
-import * as plane from "../../course_utils/widgets/plane.js";
+import { keepsHouse, near, read, show } from "./dom.mjs";
 
-const cases = JSON.parse(readFileSync(new URL("hopfield_landscape_cases.json", import.meta.url)));
-const near = (ours, theirs, what) =>
-  [ours].flat().forEach((x, i) => assert.ok(Math.abs(x - [theirs].flat()[i]) < 1e-9, `${what}: ${x}`));
+const cases = read("hopfield_landscape_cases.json");
 const three = cases[0].patterns;
+const START = { patterns: [[1.5, 0], [-1.5, 0], [0, 1.5]], count: 2, start: [0.3, 0.4], beta: 4, as_attention: false };
+
+keepsHouse("hopfield_landscape", widget, START);
 
 test("every step of a walk has Python's state, weights and energy", () => {
   for (const { patterns, beta, walk } of cases) {
     const ours = numbers.walk(walk[0].state, patterns, beta);
-    assert.equal(ours.length, walk.length);
-    walk.forEach((step, i) => {
-      near(ours[i].state, step.state, "state");
-      near(ours[i].weights, step.weights, "weights");
-      near(ours[i].energy, step.energy, "energy");
-    });
+    for (const name of ["state", "weights", "energy"])
+      near(ours.map((step) => step[name]), walk.map((step) => step[name]), 1e-9);
   }
 });
 
@@ -33,11 +30,7 @@ test("there are as many valleys as Python finds, and no update goes uphill", () 
 });
 
 test("the lowland below a height is what the grid says", () => {
-  const grid = [
-    [0, 2, 2],
-    [0, 0, 2],
-    [0, 0, 0],
-  ];
+  const grid = [[0, 2, 2], [0, 0, 2], [0, 0, 0]];
   assert.equal(panels.lowland(grid, 3), "M0 320L320 320L320 160L0 160ZM0 160L320 160L320 0L0 0Z");
   assert.equal(panels.lowland(grid, -1), "");
   assert.match(panels.lowland(grid, 1), /^M0 320L80 320L160 240L160 160L0 160Z/); // half of an edge from 0 to 2
@@ -53,20 +46,7 @@ test("the landscape is lowest at the patterns, and heights crowd at the bottom",
   assert.equal(panels.contours(three, 10).match(/<path/g).length, numbers.LEVELS);
 });
 
-test("arrow keys move by a tenth, with Shift by a half, and stop at the edge", () => {
-  assert.deepEqual(plane.moved([1, 0], "ArrowUp", false), [1, 0.1]);
-  assert.deepEqual(plane.moved([2, -1.9], "ArrowDown", true), [2, -2]);
-  assert.equal(plane.moved([1, 0], "a", false), null);
-  assert.ok(Object.is(plane.snap([-0.01, 9])[0], 0));
-});
-
-test("a place of the pointer is a place of the plane, and back", () => {
-  const [x, y] = panels.at([1.5, -2]);
-  near(panels.from(x / panels.SIDE, y / panels.SIDE), [1.5, -2], "place");
-  assert.ok(panels.at([0, 1])[1] < panels.at([0, 0])[1], "up is up");
-});
-
-test("the words name the valley, or the mixture, in both languages", () => {
+test("the words name the valley, or the average, in both languages", () => {
   const said = (beta, asAttention) => {
     const found = numbers.valleys(three, beta).length;
     return panels.sentence({ patterns: three, beta, steps: numbers.walk([0.3, 0.4], three, beta), found, asAttention });
@@ -88,4 +68,52 @@ test("the panels draw every step, also where the energy is 0", () => {
     assert.equal(panels.trail(steps).match(/<circle/g).length, numbers.UPDATES);
     assert.doesNotMatch(panels.energyPanel(steps) + panels.trail(steps), /NaN|Infinity|undefined/);
   }
+});
+
+test("arrow keys move the start or one pattern, and the landscape with it; other keys keep their meaning", async () => {
+  const { one, press, said, traitsOf } = show(widget, START);
+  const grip = (name) => one(`.acw-grip[aria-label="${name}"]`);
+  assert.equal(grip("state ξ").getAttribute("aria-valuetext"), "0.30, 0.40");
+  assert.deepEqual([grip("pattern 2").hidden, grip("pattern 3").hidden], [false, true]);
+  assert.ok(parseFloat(grip("pattern 1").style.left) > 80);
+  assert.match(said(), /at pattern 1 \(weight 1\.00\)/);
+  assert.ok((await press(grip("state ξ"), "ArrowLeft", { shiftKey: true })).defaultPrevented);
+  assert.deepEqual(traitsOf("start"), [[-0.2, 0.4]]);
+  assert.match(said(), /at pattern 2 \(weight 1\.00\)/);
+  assert.ok(!(await press(grip("state ξ"), "Tab")).defaultPrevented);
+  const before = one(".acw-plane svg g").innerHTML;
+  await press(grip("pattern 2"), "ArrowUp");
+  assert.deepEqual(traitsOf("patterns"), [[[1.5, 0], [-1.5, 0.1], [0, 1.5]]]);
+  assert.notEqual(one(".acw-plane svg g").innerHTML, before);
+});
+
+test("the sliders set how sharp and how many", async () => {
+  const { all, put, said, traitsOf } = show(widget, START);
+  const [sharpness, count] = all("input[type=range]");
+  await put(sharpness, -10);
+  assert.deepEqual(traitsOf("beta"), [0.1]);
+  assert.match(said(), /^2 patterns, β = 0\.1: one valley\..* an average/);
+  await put(count, 3);
+  assert.match(said(), /^3 patterns/);
+  assert.equal(all(".acw-grip:not([hidden])").length, 4);
+  assert.equal(all("thead th").length, 6);
+});
+
+test("the switch gives the same numbers attention's names", async () => {
+  const { put, text, said } = show(widget, START);
+  const body = text("tbody");
+  await put("call it attention", true);
+  assert.equal(text("tbody"), body);
+  assert.equal(text("caption"), "The state before each step, its energy, and the attention weights");
+  assert.match(said(), /^2 keys, scale = 4/);
+  assert.equal(text('.acw-grip[aria-label="query"]'), "q");
+});
+
+test("it follows Python; each row of weights sums to 1, and pictures have words with the numbers", async () => {
+  const { set, rows, all } = show(widget, START);
+  await set({ count: 3 });
+  for (const row of rows()) near(row.slice(-3).reduce((sum, weight) => sum + Number(weight), 0), 1, 0.021);
+  const said = all("[role=img]").map((picture) => picture.getAttribute("aria-label"));
+  assert.match(said[0], /^The energy over the plane, with 3 valleys/);
+  assert.match(said[1], /^Energy: \d\.\d{3}, /);
 });

@@ -1,11 +1,5 @@
-"""Walks, energies and valleys that Python and the landscape's JavaScript must agree on.
+"""Walks, energies and valleys that Python and the landscape's JavaScript must agree on."""
 
-`PYTHONPATH=. python tests/widgets/hopfield_landscape_cases.py` rewrites the file of this name
-that ends in json.
-"""
-
-import json
-from pathlib import Path
 from typing import Any
 
 import torch
@@ -13,7 +7,6 @@ import torch
 from course_utils.attention import hopfield_energy, hopfield_update
 from course_utils.widgets.hopfield_landscape import circle
 
-PATH = Path(__file__).with_name("hopfield_landscape_cases.json")
 UPDATES = 6
 
 
@@ -54,7 +47,3 @@ def cases() -> list[dict[str, Any]]:
             made.append({"patterns": patterns, "beta": beta, "valleys": valleys(patterns, beta)})
             made[-1]["walk"] = walk(start, patterns, beta)
     return made
-
-
-if __name__ == "__main__":
-    PATH.write_text(json.dumps(cases(), separators=(",", ":")) + "\n", encoding="utf-8")

@@ -3,33 +3,14 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import widget from "../../course_utils/widgets/length_explorer.js";
 import { compare, curvePanel, places, sentence } from "../../course_utils/widgets/length_explorer_drawing.js";
-import { fakeModel, stage, tick } from "./dom.mjs";
+import { keepsHouse, near, show } from "./dom.mjs";
 
 const names = ["fixed", "attention"];
-const curves = [
-  [
-    [2, 0.8, 0.9, 1],
-    [20, 0.2, 0.25, 0.3],
-  ],
-  [
-    [2, 1, 1, 1],
-    [10, 0.98, 0.99, 1],
-  ],
-];
-const samples = [
-  ["12", "12", "12"],
-  ["34", "3", "34"],
-  ["01234567890123", "01234567890129", "012345678901234"],
-];
+const curves = [[[2, 0.8, 0.9, 1], [20, 0.2, 0.25, 0.3]], [[2, 1, 1, 1], [10, 0.98, 0.99, 1]]];
+const samples = [["12", "12", "12"], ["34", "3", "34"], ["01234567890123", "01234567890129", "012345678901234"]];
+const START = { samples, names, curves, trained: 10, length: 2, example: 0 };
 
-function show(changes = {}) {
-  const { window, el } = stage();
-  const model = fakeModel({ samples, names, curves, trained: 10, length: 2, example: 0, ...changes });
-  const stop = widget.render({ model, el });
-  const rows = () =>
-    [...el.querySelectorAll(".acw-parts tr")].map((tr) => [...tr.children].map((cell) => cell.textContent));
-  return { window, el, model, stop, rows, said: () => el.querySelector(".acw-said").textContent };
-}
+keepsHouse("length_explorer", widget, START);
 
 test("symbols are compared place by place; what is missing is wrong, what is too much is not counted", () => {
   const right = (source, written) => compare([...source], [...written]).map((one) => one.right);
@@ -52,7 +33,7 @@ test("the words count what is right and name the first error", () => {
 test("the curve puts lengths and shares where they belong", () => {
   const { across, up } = places(20);
   assert.ok(across(20) > across(10) && up(1) < up(0));
-  assert.ok(Math.abs(across(10) - (across(0) + across(20)) / 2) < 1e-9);
+  near(across(10), (across(0) + across(20)) / 2, 1e-9);
   const drawn = curvePanel({ names, curves, trained: 10, length: 5, longest: 20 });
   assert.ok(drawn.includes(`L${across(20).toFixed(1)} ${up(0.25).toFixed(1)}`), "the mean's last point");
   assert.match(drawn, /trained up to 10/);
@@ -67,60 +48,43 @@ test("names of models are text, not markup", () => {
   assert.doesNotMatch(drawn, /<b>/);
 });
 
+/** Show the explorer, with its table of symbols as texts. */
+function explorer(changes = {}) {
+  const page = show(widget, { ...START, ...changes });
+  const symbols = () => page.all(".acw-parts tr").map((row) => [...row.children].map((cell) => cell.textContent));
+  return { ...page, symbols };
+}
+
 test("wrong symbols are marked in the page and said to be wrong", async () => {
-  const { el, model, rows } = show();
-  assert.equal(el.querySelectorAll("mark").length, 0);
-  model.set("example", 1);
-  await tick();
-  assert.deepEqual(rows()[1], ["fixed", "3", "– wrong"]);
-  assert.deepEqual(rows()[2], ["attention", "3", "4"]);
+  const { all, set, symbols } = explorer();
+  assert.equal(all("mark").length, 0);
+  await set({ example: 1 });
+  assert.deepEqual(symbols().slice(1), [["fixed", "3", "– wrong"], ["attention", "3", "4"]]);
 });
 
 test("the slider goes over the lengths there are, and long sources break after ten", async () => {
-  const { window, el, model, rows, said } = show({ example: 1 });
-  const slider = el.querySelector("input");
-  slider.value = "1";
-  slider.dispatchEvent(new window.Event("input"));
-  await tick();
-  assert.deepEqual([model.get("length"), model.get("example")], [14, 0]);
-  assert.equal(slider.getAttribute("aria-valuetext"), "14 symbols");
-  assert.equal(el.querySelectorAll(".acw-parts table").length, 2);
-  assert.deepEqual(rows()[4], ["fixed", "0", "1", "2", "9 wrong"]);
+  const { all, put, control, button, symbols, said, traitsOf } = explorer({ example: 1 });
+  await put("source length", 1);
+  assert.deepEqual(traitsOf("length", "example"), [14, 0]);
+  assert.equal(control("source length").getAttribute("aria-valuetext"), "14 symbols");
+  assert.equal(all(".acw-parts table").length, 2);
+  assert.deepEqual(symbols()[4], ["fixed", "0", "1", "2", "9 wrong"]);
   assert.equal(said(), "14 symbols. Right: fixed 13, attention 14. First error: fixed at symbol 14.");
-  assert.ok(el.querySelector("button").disabled, "one example only");
+  assert.ok(button("Another example").disabled, "one example only");
 });
 
-test("another example goes round, and Python is told once", async () => {
-  const { window, el, model } = show();
-  const press = async () => {
-    el.querySelector("button").dispatchEvent(new window.MouseEvent("click"));
-    await tick();
-  };
-  await press();
-  assert.equal(model.get("example"), 1);
-  await press();
-  assert.equal(model.get("example"), 0);
-  await new Promise((done) => setTimeout(done, 200));
-  assert.equal(model.saved, 1);
+test("another example goes round", async () => {
+  const { click, traitsOf } = explorer();
+  for (const example of [1, 0]) {
+    await click("Another example");
+    assert.deepEqual(traitsOf("example"), [example]);
+  }
 });
 
 test("the table holds every length of either model, and says what was not measured", () => {
-  const { el } = show();
-  const cells = [...el.querySelectorAll("details tbody tr")].map((tr) =>
-    [...tr.children].map((cell) => cell.textContent),
-  );
-  assert.deepEqual(cells, [
+  assert.deepEqual(explorer().rows("details"), [
     ["2", "90% (80% to 100%)", "100% (100% to 100%)"],
     ["10", "not measured", "99% (98% to 100%)"],
     ["20", "25% (20% to 30%)", "not measured"],
   ]);
-});
-
-test("the clean-up leaves nothing", async () => {
-  const { el, model, stop } = show();
-  model.set("length", 14);
-  stop();
-  await tick();
-  assert.equal(model.listeners(), 0);
-  assert.equal(el.children.length, 0);
 });

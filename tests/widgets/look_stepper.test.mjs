@@ -1,41 +1,32 @@
-// The stepper's numbers are Python's; its words and its drawing follow its numbers.
+// The stepper's numbers are Python's; its words and its drawing follow its numbers; buttons and sliders move it.
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
 import { test } from "node:test";
-import { decimal, softmax } from "../../course_utils/widgets/numbers.js";
-import { decode, look } from "../../course_utils/widgets/look_stepper_walk.js";
+import widget from "../../course_utils/widgets/look_stepper.js";
 import { formulas, named, pair, plane, sentence } from "../../course_utils/widgets/look_stepper_picture.js";
+import { decode, look } from "../../course_utils/widgets/look_stepper_walk.js";
+import { keepsHouse, near, read, show } from "./dom.mjs";
 
-const cases = JSON.parse(readFileSync(new URL("look_stepper_cases.json", import.meta.url)));
+const cases = read("look_stepper_cases.json");
 const [, own] = cases;
+const START = { ...own, step: 0 };
+
+keepsHouse("look_stepper", widget, START);
 
 test("every number of every step is Python's", () => {
-  for (const one of cases) {
-    const walk = decode(one);
-    assert.equal(walk.length, one.walk.length);
-    walk.forEach((step, t) => {
-      for (const name of ["query", "scores", "weights", "context", "state"])
-        step[name].forEach((x, i) => assert.ok(Math.abs(x - one.walk[t][name][i]) < 1e-12, `${name} of step ${t}`));
-      assert.equal(step.best, one.walk[t].best);
+  for (const one of cases)
+    decode(one).forEach((step, t, walk) => {
+      assert.equal(walk.length, one.walk.length);
+      for (const [name, wanted] of Object.entries(one.walk[t])) near(step[name], wanted);
     });
-  }
-});
-
-test("large scores do not overflow", () => {
-  assert.deepEqual(softmax([1000, 0]), [1, 0]);
 });
 
 test("four stages make a word, and what a state asks next is what the last step made", () => {
-  assert.deepEqual([look(own, 0).number, look(own, 0).shown], [1, 0]);
-  assert.deepEqual([look(own, 4).number, look(own, 4).shown], [1, 4]);
-  assert.deepEqual([look(own, 5).number, look(own, 5).shown], [2, 1]);
+  for (const [step, number, shown] of [[0, 1, 0], [4, 1, 4], [5, 2, 1]]) {
+    const seen = look(own, step);
+    assert.deepEqual([seen.number, seen.shown], [number, shown]);
+  }
   assert.deepEqual(look(own, 5).query, look(own, 4).state);
-  assert.deepEqual(look(own, 12).written, ["the", "red", "car"]);
-  assert.deepEqual(look(own, 11).written, ["the", "red"]);
-});
-
-test("blurred weights lose the way", () => {
-  assert.deepEqual(look({ ...own, factor: 0.5 }, 12).written, ["the", "red", "red"]);
+  assert.deepEqual([11, 12].map((step) => look(own, step).written), [["the", "red"], ["the", "red", "car"]]);
 });
 
 test("each stage has its sentence, and formulas wait for theirs", () => {
@@ -48,6 +39,7 @@ test("each stage has its sentence, and formulas wait for theirs", () => {
   assert.deepEqual(formulas(own, look(own, 2)), ["c₁ = …", "s₁ = …"]);
   assert.match(formulas(own, look(own, 3))[0], /^c₁ = 0\.79 \(0\.10, 1\.00\) \+ 0\.13/);
   assert.match(formulas(own, look(own, 8))[1], /^s₂ = tanh\(c₂ W_c \+ s₁ W_s\) = \(/);
+  assert.deepEqual([pair([1, -2]), named("s", 2)], ["(1.00, −2.00)", "s₂"]);
 });
 
 test("the plane shows a stage's own marks and no later ones", () => {
@@ -59,6 +51,33 @@ test("the plane shows a stage's own marks and no later ones", () => {
   assert.ok(!plane(cases.at(-1), look(cases.at(-1), 4)).includes("NaN"));
 });
 
-test("numbers have a real minus and no negative zero", () => {
-  assert.deepEqual([decimal(-0.004), decimal(-0.5), pair([1, -2]), named("s", 2)], ["0.00", "−0.50", "(1.00, −2.00)", "s₂"]);
+test("step, back and start move, and stop at the ends", async () => {
+  const { button, click, put, said, text, traitsOf } = show(widget, START);
+  assert.ok(button("Back").disabled && button("Start").disabled);
+  await click("Step");
+  await click("Step");
+  assert.match(said(), /^Word 1, weights/);
+  await click("Back");
+  assert.deepEqual(traitsOf("step"), [1]);
+  await put("stage", 12);
+  assert.ok(button("Step").disabled);
+  assert.equal(text(".acw-written"), "Written so far: the red car");
+  await click("Start");
+  assert.deepEqual(traitsOf("step"), [0]);
+});
+
+test("a blurred factor loses the way", async () => {
+  const { put, text, traitsOf } = show(widget, { ...START, step: 12 });
+  await put("factor of the scores", 1);
+  assert.deepEqual(traitsOf("factor"), [0.5]);
+  assert.equal(text(".acw-written"), "Written so far: the red red");
+});
+
+test("scores and weights wait for their stage, and the picture has the sentence; it follows Python", async () => {
+  const { set, rows, one, said } = show(widget, START);
+  for (const [step, cells] of [[0, ["…", "…"]], [1, ["1.44", "…"]], [2, ["1.44", "0.79"]]]) {
+    await set({ step });
+    assert.deepEqual(rows()[0].slice(2), cells);
+  }
+  assert.equal(one("svg").getAttribute("aria-label"), said());
 });

@@ -1,10 +1,5 @@
-"""Steps of a decoder of width 2, as Python and the stepper must agree on them.
+"""Steps of a decoder of width 2, as Python and the stepper must agree on them."""
 
-`PYTHONPATH=. python tests/widgets/look_stepper_cases.py` rewrites look_stepper_cases.json.
-"""
-
-import json
-from pathlib import Path
 from typing import Any
 
 import torch
@@ -12,7 +7,6 @@ import torch
 from course_utils.attention import attend, general_score
 from course_utils.widgets import LookStepper, look_stepper
 
-PATH = Path(__file__).with_name("look_stepper_cases.json")
 TRAITS = ("words", "states", "first", "turn", "keep", "factor")
 
 
@@ -42,12 +36,3 @@ def cases() -> list[dict[str, Any]]:
     widgets = [look_stepper(factor=factor) for factor in (0.5, 2, 6)]
     widgets += [look_stepper(five, drawn.tolist()), look_stepper([("a", "b")], [[0.0, 0.0]])]
     return [{name: getattr(one, name) for name in TRAITS} | {"walk": walk(one)} for one in widgets]
-
-
-def text() -> str:
-    """Return the cases as JSON, one to a line."""
-    return json.dumps(cases()).replace('{"words"', '\n{"words"') + "\n"
-
-
-if __name__ == "__main__":
-    PATH.write_text(text(), encoding="utf-8")

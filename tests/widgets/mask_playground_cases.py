@@ -1,11 +1,6 @@
-"""Masks, weights and code that Python and the mask playground must agree on.
+"""Masks, weights and code that Python and the mask playground must agree on."""
 
-`PYTHONPATH=. python tests/widgets/mask_playground_cases.py` rewrites mask_playground_cases.json.
-"""
-
-import json
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import torch
@@ -13,7 +8,6 @@ from torch import Tensor
 
 from course_utils import attention, measure
 
-PATH = Path(__file__).with_name("mask_playground_cases.json")
 USUAL = {
     "tokens": ["a", "b", "c", "d", "e", "f", "g"], "on": ["causal"], "num_queries": 7, "offset": 0,
     "window": 3, "pads": 2, "left": False, "prefix": 3, "second": 4, "third": 7,
@@ -107,11 +101,3 @@ def cases() -> list[dict[str, Any]]:
         numbers = {"mask": mask.int().tolist(), "weights": weights.tolist()}
         made.append({"view": view, **numbers, "packing": packing(view)})
     return made
-
-
-def text() -> str:
-    return "[\n" + ",\n".join(json.dumps(case) for case in cases()) + "\n]\n"
-
-
-if __name__ == "__main__":
-    PATH.write_text(text(), encoding="utf-8")

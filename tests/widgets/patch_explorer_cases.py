@@ -1,13 +1,7 @@
-"""What the patch explorer must read, as Python reads it: probabilities, weights, orders.
-
-`PYTHONPATH=. python tests/widgets/patch_explorer_cases.py` rewrites the file of this name that ends
-in json.
-"""
+"""What the patch explorer must read, as Python reads it: probabilities, weights, orders."""
 
 import base64
-import json
 import math
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,7 +10,6 @@ import torch
 from course_utils.measure import read_record
 from course_utils.models import VisionTransformer, patchify
 
-PATH = Path(__file__).with_name("patch_explorer_cases.json")
 RECORD = "chapter_14_explorer"
 
 
@@ -74,16 +67,3 @@ def cases() -> list[dict[str, Any]]:
         )
     ]
     return [{**view, **read(record, **view)} for view in views]
-
-
-def rounded(value: Any) -> Any:
-    """Return nested lists rounded to six decimals."""
-    return [rounded(one) for one in value] if isinstance(value, list) else round(value, 6)
-
-
-if __name__ == "__main__":
-    kept = [
-        {**case, "probabilities": rounded(case["probabilities"]), "rows": rounded(case["rows"])}
-        for case in cases()
-    ]
-    PATH.write_text(json.dumps(kept, separators=(",", ":")) + "\n", encoding="utf-8")

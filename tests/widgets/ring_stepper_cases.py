@@ -1,11 +1,6 @@
-"""Rings, as Python and the stepper must agree on them.
-
-`PYTHONPATH=. python tests/widgets/ring_stepper_cases.py` rewrites ring_stepper_cases.json.
-"""
+"""Rings, as Python and the stepper must agree on them."""
 
 import itertools
-import json
-from pathlib import Path
 from typing import Any
 
 import torch
@@ -19,7 +14,6 @@ from course_utils.distributed import (
     zigzag_split,
 )
 
-PATH = Path(__file__).with_name("ring_stepper_cases.json")
 SPLITS = {"contiguous": contiguous_split, "striped": striped_split, "zigzag": zigzag_split}
 
 
@@ -60,12 +54,3 @@ def cases() -> list[dict[str, Any]]:
             if sizes[0] % world_size == 0 else None,
         })  # fmt: skip
     return made
-
-
-def text() -> str:
-    """Return the cases as JSON, one on a line."""
-    return json.dumps(cases()).replace('{"world_size"', '\n{"world_size"') + "\n"
-
-
-if __name__ == "__main__":
-    PATH.write_text(text(), encoding="utf-8")

@@ -1,18 +1,12 @@
-"""Vectors turned by RoPE, as Python and the clock must agree on them.
-
-`PYTHONPATH=. python tests/widgets/rope_clock_cases.py` rewrites rope_clock_cases.json.
-"""
+"""Vectors turned by RoPE, as Python and the clock must agree on them."""
 
 import itertools
-import json
-from pathlib import Path
 from typing import Any
 
 import torch
 
 from course_utils.positions import rope_frequencies, rope_interleaved, rope_split_halves
 
-PATH = Path(__file__).with_name("rope_clock_cases.json")
 ROTATIONS = {"interleaved": rope_interleaved, "split halves": rope_split_halves}
 
 
@@ -31,11 +25,3 @@ def cases() -> list[dict[str, Any]]:
             "turned": [one.tolist() for one in turned], "score": (turned[0] @ turned[1]).item(),
         })  # fmt: skip
     return made
-
-
-def text() -> str:
-    return json.dumps(cases()).replace('{"pairing"', '\n{"pairing"') + "\n"
-
-
-if __name__ == "__main__":
-    PATH.write_text(text(), encoding="utf-8")

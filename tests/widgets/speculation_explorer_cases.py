@@ -1,11 +1,5 @@
-"""What Python accepts, draws and counts: the speculation explorer's JavaScript must agree.
+"""What Python accepts, draws and counts: the speculation explorer's JavaScript must agree."""
 
-`PYTHONPATH=. python tests/widgets/speculation_explorer_cases.py` rewrites the file of this name
-that ends in json.
-"""
-
-import json
-from pathlib import Path
 from typing import Any
 
 import torch
@@ -15,7 +9,6 @@ from widget_cases import mulberry32
 from course_utils.models import speculative_accept
 from course_utils.widgets.speculation_explorer import COUNT, DRAFT, TARGET
 
-PATH = Path(__file__).with_name("speculation_explorer_cases.json")
 FEW, MANY = 6, 400
 
 
@@ -112,7 +105,3 @@ def cases() -> dict[str, Any]:
             moved_case((1, 1, 1, 1, 1, 1, 1, 93), 7, 50),
         ],
     }  # fmt: skip
-
-
-if __name__ == "__main__":
-    PATH.write_text(json.dumps(cases(), separators=(",", ":")) + "\n", encoding="utf-8")

@@ -1,31 +1,32 @@
-// What the explorer's memories read is Python's; its pairs, its bytes and its words.
+// What the explorer's memories read is Python's; its pairs, its bytes and its words; buttons write, bars ask.
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
 import { test } from "node:test";
-import { decimal } from "../../course_utils/widgets/numbers.js";
+import widget from "../../course_utils/widgets/state_explorer.js";
 import * as numbers from "../../course_utils/widgets/state_explorer_numbers.js";
 import * as picture from "../../course_utils/widgets/state_explorer_picture.js";
+import { keepsHouse, near, read, show } from "./dom.mjs";
 
-const cases = JSON.parse(readFileSync(new URL("state_explorer_cases.json", import.meta.url)));
+const cases = read("state_explorer_cases.json");
 const six = cases[1].writes;
+const START = { kind: "sum", writes: six, width: 8, fade: 0.9, asked: 0 };
+
+keepsHouse("state_explorer", widget, START);
 
 test("every key reads what Python reads, in every memory", () => {
   assert.deepEqual([...new Set(cases.map((one) => one.kind))], Object.keys(numbers.KINDS));
   for (const { kind, writes, width, fade, readings } of cases) {
     const ours = numbers.readings(kind, writes, width, fade);
-    assert.equal(ours.length, readings.length);
-    ours.forEach((one, i) => {
-      for (const name of ["key", "wanted", "answered"]) assert.equal(one[name], readings[i][name], `${kind} ${name}`);
-      assert.ok(Math.abs(one.cosine - readings[i].cosine) < 1e-8, `${kind}: ${one.cosine}`);
-    });
+    for (const name of ["key", "wanted", "answered"])
+      assert.deepEqual(ours.map((one) => one[name]), readings.map((one) => one[name]), `${kind} ${name}`);
+    near(ours.map((one) => one.cosine), readings.map((one) => one.cosine), 1e-8);
   }
 });
 
-test("a directions' length is 1, and no two of a kind are the same", () => {
+test("a direction's length is 1, and no two of a kind are the same", () => {
   for (const name of ["key", "value"])
     for (let i = 0; i < 10; i++) {
       const one = numbers.direction(name, i, 8);
-      assert.ok(Math.abs(Math.hypot(...one) - 1) < 1e-12);
+      near(Math.hypot(...one), 1);
       for (let j = 0; j < i; j++) {
         const other = numbers.direction(name, j, 8);
         assert.ok(Math.abs(one.reduce((sum, x, k) => sum + x * other[k], 0)) < 0.95);
@@ -33,7 +34,7 @@ test("a directions' length is 1, and no two of a kind are the same", () => {
     }
 });
 
-test("written again, the delta rule finds the new value and the sum a mixture", () => {
+test("written again, the delta rule finds the new value and the sum an average", () => {
   const writes = [...six, numbers.overwritten(six, 0)];
   assert.deepEqual(writes.at(-1), [0, 6]);
   const asked = (kind) => numbers.readings(kind, writes, 16, 1)[0];
@@ -45,8 +46,7 @@ test("written again, the delta rule finds the new value and the sum a mixture", 
 test("a new key is the next one, and a fade of 1 is the sum", () => {
   assert.deepEqual(numbers.fresh([]), [0, 3]);
   assert.deepEqual(numbers.fresh([...six, [2, 5]]), [6, 5]);
-  const [sum, fade] = ["sum", "fade"].map((kind) => numbers.readings(kind, six, 8, 1));
-  assert.deepEqual(sum, fade);
+  assert.deepEqual(numbers.readings("sum", six, 8, 1), numbers.readings("fade", six, 8, 1));
   assert.deepEqual(numbers.readings("sum", [], 8, 1), []);
 });
 
@@ -71,10 +71,64 @@ test("the sentence says what is held, how many read right, and the answer", () =
 
 test("the pictures have a rectangle for each number", () => {
   assert.equal(picture.drawCache(six, 8).match(/<rect/g).length, 6 * 2 * 8);
-  const state = numbers.stateOf("delta", six, 8, 1);
-  assert.equal(picture.drawState(state).match(/<rect/g).length, 64);
+  assert.equal(picture.drawState(numbers.stateOf("delta", six, 8, 1)).match(/<rect/g).length, 64);
   assert.doesNotMatch(picture.drawState(numbers.stateOf("sum", [], 4, 1)), /NaN/);
-  assert.equal(picture.counted(12288), "12,288");
-  assert.equal(decimal(-0.001), "0.00");
-  assert.equal(decimal(-0.5), "−0.50");
+});
+
+/** Show the explorer, with its bars. */
+function explorer(changes = {}) {
+  const page = show(widget, { ...START, ...changes });
+  return { ...page, bars: () => page.all(".acw-bars button").filter((bar) => !bar.hidden) };
+}
+
+test("a bar for each key so far, with text that says what its colour says", () => {
+  const { bars } = explorer();
+  assert.equal(bars().length, 6);
+  assert.match(bars()[0].textContent, /^a 0\.\d\d, reads (3 ✓|\d ✗ not 3)$/);
+  assert.equal(bars()[0].getAttribute("aria-pressed"), "true");
+  assert.match(bars()[1].querySelector(".bar").style.background, /^rgb\(/);
+});
+
+test("pairs are added, written again and taken back", async () => {
+  const { button, click, bars, said, traitsOf } = explorer();
+  await click("Add a pair");
+  assert.deepEqual(traitsOf("writes", "asked"), [[...six, [6, 5]], 6]);
+  await click(bars()[2]);
+  assert.match(said(), /Asked for c:/);
+  assert.equal(button("Write").textContent, "Write c again, with 0");
+  await click("Write");
+  assert.deepEqual(traitsOf("writes")[0].at(-1), [2, 0]);
+  assert.equal(bars().length, 7);
+  await click("Take");
+  await click("Take");
+  assert.deepEqual(traitsOf("writes", "asked"), [six, 2]);
+});
+
+test("the asked key goes with the last pair that holds it", async () => {
+  const { button, click, traitsOf } = explorer({ writes: six.slice(0, 2), asked: 1 });
+  await click("Take");
+  assert.deepEqual(traitsOf("asked"), [0]);
+  assert.ok(button("Take").disabled);
+});
+
+test("the memory, its width and its fade change what is read, and what is not kept says so", async () => {
+  const { control, put, said, texts, traitsOf } = explorer();
+  assert.ok(control("kept of the past").disabled);
+  assert.deepEqual(texts("figcaption"), ["A cache, not kept: 384 bytes", "State: 256 bytes"]);
+  await put("memory", "fade");
+  assert.ok(!control("kept of the past").disabled);
+  await put("kept of the past", 50);
+  assert.match(said(), /keeping 0\.50 of the past/);
+  await put("memory", "softmax");
+  assert.deepEqual(texts("figcaption"), ["Cache: 384 bytes", "A sum, not kept: 256 bytes"]);
+  await put("width d", 5);
+  assert.deepEqual(traitsOf("width"), [32]);
+  assert.equal(control("width d").getAttribute("aria-valuetext"), "32");
+  assert.deepEqual(texts("figcaption"), ["Cache: 1,536 bytes", "A sum, not kept: 4,096 bytes"]);
+});
+
+test("it follows Python, and there is room for a number of pairs, and no more", async () => {
+  const { set, button } = explorer();
+  await set({ writes: Array.from({ length: 48 }, (_, i) => [i % 20, i % 10]) });
+  assert.ok(button("Add").disabled && button("Write").disabled);
 });

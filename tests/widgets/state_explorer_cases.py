@@ -1,12 +1,6 @@
-"""What Python reads from a cache and from states: the state explorer's JavaScript must agree.
+"""What Python reads from a cache and from states: the state explorer's JavaScript must agree."""
 
-`PYTHONPATH=. python tests/widgets/state_explorer_cases.py` rewrites the file of this name that ends
-in json.
-"""
-
-import json
 import math
-from pathlib import Path
 from typing import Any
 
 import torch
@@ -16,7 +10,6 @@ from torch.nn import functional as F
 from course_utils.attention import gated_delta_step, retention_recurrent
 from course_utils.widgets.state_explorer import KINDS, START, VALUES
 
-PATH = Path(__file__).with_name("state_explorer_cases.json")
 FIRST = {"key": 1, "value": 5001}
 SHARPNESS = 16.0
 
@@ -93,7 +86,3 @@ def cases() -> list[dict[str, Any]]:
                 {"kind": kind, "writes": writes, "width": width, "fade": fade, "readings": read}
             )
     return made
-
-
-if __name__ == "__main__":
-    PATH.write_text(json.dumps(cases(), separators=(",", ":")) + "\n", encoding="utf-8")

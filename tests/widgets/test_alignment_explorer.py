@@ -1,18 +1,13 @@
-"""What alignment_explorer accepts, refuses and shows, in Python and on a page without a kernel."""
+"""What alignment_explorer accepts and refuses."""
 
 import json
-import re
-from collections.abc import Callable
 from typing import Any
 
 import pytest
-from playwright.sync_api import Page, expect
-from widget_page import assert_readable, saved
+from widget_page import saved
 
 from course_utils.measure import read_record
 from course_utils.widgets import alignment_explorer
-
-Show = Callable[..., Page]
 
 
 def record(**changes: Any) -> dict[str, Any]:
@@ -53,19 +48,6 @@ def test_twenty_dates_stay_small_in_a_notebook() -> None:
     assert len(json.dumps(state.get("state", state)[widget.model_id])) < 60_000
 
 
-def test_every_trait_that_the_page_reads_is_sent() -> None:
-    widget = alignment_explorer(record(), score="dot")
-    read = set(re.findall(r'model\.get\("(\w+)"\)', widget._esm))
-    assert read <= set(widget.get_state())
-    assert len(read) == 7
-
-
-def test_the_module_stands_alone_and_stays_small() -> None:
-    text = alignment_explorer(record(), score="dot")._esm
-    assert not re.search(r"^import ", text, re.MULTILINE)
-    assert len(text.encode()) < 25_000
-
-
 def above() -> dict[str, Any]:
     wrong = record()
     wrong["runs"][1]["written"][0]["percent"][0] = [101] * 6
@@ -96,36 +78,3 @@ def test_a_choice_outside_is_refused(name: str) -> None:
     widget = alignment_explorer(record(), score="dot")
     with pytest.raises(ValueError, match=f"{name} must be in 0"):
         setattr(widget, name, 7)
-
-
-@pytest.mark.browser
-@pytest.mark.parametrize("over", ["http", "file"])
-def test_it_lives_without_a_kernel(open_page: Show, over: str) -> None:
-    page = open_page([alignment_explorer(read_record("chapter_02_alignments"))], over=over)
-    readout = page.locator(".acw-readout")
-    page.locator(".acw-target button").nth(5).hover()
-    expect(readout).to_contain_text("additive wrote '0' (character 6, month) with")
-    page.mouse.move(0, 0)  # at rest over a button that is drawn anew, it would point there again
-    page.get_by_role("combobox", name="Score").select_option("dot")
-    page.get_by_role("combobox", name="Date").select_option(index=1)
-    page.locator(".acw-target button").first.focus()
-    page.keyboard.press("End")
-    expect(readout).to_contain_text("dot wrote '4' (character 10, day)")
-    expect(page.locator(".acw-field.here")).to_contain_text("day")
-    page.get_by_role("button", name="Previous").press("Enter")
-    expect(page.locator(".acw-native")).to_have_text("tue, feb 27, 1906")
-
-
-@pytest.mark.browser
-@pytest.mark.parametrize(
-    ("theme", "scheme", "width"), [("light", "dark", 900), ("dark", "light", 390)]
-)
-def test_axe_finds_nothing_and_nothing_runs_out_of_the_page(
-    open_page: Show, theme: str, scheme: str, width: int
-) -> None:
-    known = read_record("chapter_02_alignments")
-    shown = [alignment_explorer(known), alignment_explorer(known, locales=["he_IL", "es_ES"])]
-    page = open_page(shown, theme=theme, scheme=scheme, width=width)
-    for summary in page.locator("summary").all():
-        summary.click()
-    assert_readable(page, width)

@@ -1,22 +1,11 @@
-"""What budget_explorer accepts, refuses, and shows on a page."""
+"""What budget_explorer accepts and refuses."""
 
-from collections.abc import Callable
 from typing import Any
 
-import budget_explorer_cases
 import pytest
-from playwright.sync_api import Page, expect
-from widget_page import assert_readable
 
 from course_utils.widgets import BudgetExplorer, budget_explorer
 from course_utils.widgets.budget_explorer import CHOICES, PRESETS
-
-Show = Callable[..., Page]
-
-
-def test_the_shared_cases_are_what_python_computes() -> None:
-    stored = budget_explorer_cases.PATH.read_text(encoding="utf-8")
-    assert stored == budget_explorer_cases.text(), "run tests/widgets/budget_explorer_cases.py"
 
 
 @pytest.mark.parametrize("name", PRESETS)
@@ -60,28 +49,3 @@ def test_a_control_of_the_page_cannot_leave_its_places() -> None:
     with pytest.raises(ValueError, match="batch must be one of"):
         widget.batch = 3
     assert widget.batch == 8
-
-
-@pytest.mark.browser
-@pytest.mark.parametrize("over", ["http", "file"])
-def test_it_lives_without_a_kernel(open_page: Show, over: str) -> None:
-    page = open_page([budget_explorer()], over=over)
-    said = page.locator(".acw-said")
-    expect(said).to_contain_text("GPT-2: 124 M parameters")
-    page.get_by_label("model", exact=True).select_option("GPT-3")
-    expect(said).to_contain_text("GPT-3: 175 B parameters")
-    page.get_by_label("compute layers again").check()
-    expect(page.get_by_role("row", name="layers once more")).to_contain_text("Pflop")
-    slider = page.get_by_role("slider", name="budget (flop)")
-    slider.focus()
-    slider.press("Home")
-    expect(page.locator(".acw-advised")).to_contain_text("1.00e12 flop")
-
-
-@pytest.mark.browser
-@pytest.mark.parametrize(("theme", "width"), [("light", 900), ("dark", 390)])
-def test_axe_finds_nothing_and_nothing_runs_out_of_the_page(
-    open_page: Show, theme: str, width: int
-) -> None:
-    page = open_page([budget_explorer("Llama 3 8B", recompute=True)], theme=theme, width=width)
-    assert_readable(page, width)

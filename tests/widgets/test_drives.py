@@ -4,15 +4,10 @@ from collections.abc import Callable
 
 import pytest
 from playwright.sync_api import Page
-from test_assets import WIDGETS
 from widget_drives import DRIVES
 from widget_hands import Hand, expect_said
 
 pytestmark = pytest.mark.browser
-
-
-def test_every_widget_has_a_drive() -> None:
-    assert set(DRIVES) == {kind.__name__ for kind, _ in WIDGETS}
 
 
 @pytest.mark.parametrize("over", ["http", "file"])

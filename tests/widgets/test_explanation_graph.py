@@ -1,23 +1,14 @@
-"""What explanation_graph accepts, refuses, and shows on a page."""
+"""What explanation_graph accepts and refuses."""
 
-from collections.abc import Callable
 from typing import Any
 
 import explanation_graph_cases
 import numpy as np
 import pytest
-from playwright.sync_api import Page, expect
-from widget_page import assert_readable
 
 from course_utils.widgets import ExplanationGraph, explanation_graph
 
-Show = Callable[..., Page]
 EVEN = np.full((2, 1, 3, 3), 1 / 3)
-
-
-def test_the_shared_cases_are_what_python_computes() -> None:
-    stored = explanation_graph_cases.PATH.read_text(encoding="utf-8")
-    assert stored == explanation_graph_cases.text(), "run tests/widgets/explanation_graph_cases.py"
 
 
 def test_it_starts_at_the_token_that_counts_most_and_at_the_reader() -> None:
@@ -72,32 +63,3 @@ def test_a_control_of_the_page_cannot_leave_its_range(trait: str, value: Any, sa
     with pytest.raises(ValueError, match=says):
         setattr(graph, trait, value)
     assert getattr(graph, trait) == before
-
-
-@pytest.mark.browser
-@pytest.mark.parametrize("over", ["http", "file"])
-def test_it_lives_without_a_kernel(open_page: Show, over: str) -> None:
-    graph = explanation_graph_cases.widget()
-    flows = explanation_graph_cases.explained(graph)["flow"]
-    page = open_page([graph], over=over)
-    said = page.locator(".acw-said")
-    expect(said).to_contain_text(f"above layer 2: {flows[graph.source]:.3f}")
-    page.get_by_label("input token").select_option("2: a<b")
-    expect(said).to_contain_text(f"from a<b to [class] above layer 2: {flows[2]:.3f}")
-    page.locator('[data-node="0 4"]').hover()
-    expect(said).to_contain_text("from jezyk to")
-    page.locator('[data-node="1 4"]').click()
-    page.mouse.move(0, 0)
-    expect(said).to_contain_text("from a<b to jezyk above layer 1")
-
-
-@pytest.mark.browser
-@pytest.mark.parametrize(
-    ("method", "theme", "width"), [("flow", "light", 900), ("raw", "dark", 390)]
-)
-def test_axe_finds_nothing_and_nothing_runs_out_of_the_page(
-    open_page: Show, method: str, theme: str, width: int
-) -> None:
-    page = open_page([explanation_graph_cases.widget(method=method)], theme=theme, width=width)
-    page.get_by_text("As a table").click()
-    assert_readable(page, width)

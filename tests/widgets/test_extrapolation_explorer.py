@@ -1,15 +1,11 @@
-"""What extrapolation_explorer accepts, refuses, keeps for the page, and shows there."""
+"""What extrapolation_explorer accepts and refuses."""
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
-from playwright.sync_api import Page, expect
-from widget_page import assert_readable
 
 from course_utils.widgets import ExtrapolationExplorer, extrapolation_explorer
 
-Show = Callable[..., Page]
 GROUPS = {"no positions": ["none"], "turned": ["RoPE", "RoPE + YaRN"]}
 TEXT = {
     "none": {64: [2.0, 2.2], 128: [2.3]},
@@ -69,31 +65,3 @@ def test_a_task_or_length_that_does_not_exist_is_refused() -> None:
         widget.task = 2
     with pytest.raises(ValueError, match="index must be from 0 to 1, got -1"):
         widget.index = -1
-
-
-@pytest.mark.browser
-@pytest.mark.parametrize("over", ["http", "file"])
-def test_it_lives_without_a_kernel(open_page: Show, over: str) -> None:
-    page = open_page([explorer()], over=over)
-    said, first = page.locator(".acw-said"), page.locator(".acw-here tbody th").first
-    expect(said).to_contain_text("64 tokens read, the trained length.")
-    slider = page.get_by_role("slider", name="tokens read")
-    slider.focus()
-    slider.press("ArrowRight")
-    expect(said).to_contain_text("Best: RoPE + YaRN with loss (nats) 1.60, worst RoPE with 3.25.")
-    page.get_by_role("checkbox", name="RoPE + YaRN").uncheck()
-    expect(first).to_have_text("none")
-    page.get_by_label("task").select_option("copy")
-    expect(first).to_have_text("RoPE")
-    page.locator("figure svg").hover(position={"x": 5, "y": 60})
-    expect(said).to_contain_text("32 tokens read")
-
-
-@pytest.mark.browser
-@pytest.mark.parametrize(("theme", "width"), [("light", 900), ("dark", 390)])
-def test_axe_finds_nothing_and_nothing_runs_out_of_the_page(
-    open_page: Show, theme: str, width: int
-) -> None:
-    page = open_page([explorer()], theme=theme, width=width)
-    page.locator("summary").click()
-    assert_readable(page, width)

@@ -1,11 +1,8 @@
-"""What length_explorer accepts, refuses, keeps for the page, and shows there without a kernel."""
+"""What length_explorer accepts and refuses."""
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
-from playwright.sync_api import Page, expect
-from widget_page import assert_readable
 
 from course_utils.widgets import LengthExplorer, length_explorer
 
@@ -52,31 +49,3 @@ def test_the_page_gets_what_each_model_wrote_and_the_range_of_its_runs() -> None
 def test_wrong_arguments_are_said(changes: dict[str, Any], says: str) -> None:
     with pytest.raises(ValueError, match=says):
         explorer(**changes)
-
-
-@pytest.mark.browser
-@pytest.mark.parametrize("over", ["http", "file"])
-def test_it_lives_without_a_kernel(open_page: Callable[..., Page], over: str) -> None:
-    page = open_page([explorer(length=2)], over=over)
-    said = page.locator(".acw-said")
-    expect(said).to_have_text("2 symbols. Right: fixed 2, attention 2. No error.")
-    page.get_by_role("button", name="Another example").click()
-    expect(said).to_have_text(
-        "2 symbols. Right: fixed 1, attention 2. First error: fixed at symbol 2."
-    )
-    slider = page.get_by_role("slider", name="source length")
-    slider.focus()
-    slider.press("ArrowRight")
-    expect(said).to_contain_text("14 symbols. Right: fixed 9, attention 14.")
-    expect(page.locator("mark")).to_have_count(5)
-    expect(page.get_by_role("button", name="Another example")).to_be_disabled()
-
-
-@pytest.mark.browser
-@pytest.mark.parametrize(("theme", "width"), [("light", 900), ("dark", 390)])
-def test_axe_finds_nothing_and_nothing_runs_out_of_the_page(
-    open_page: Callable[..., Page], theme: str, width: int
-) -> None:
-    page = open_page([explorer(length=14, trained=10)], theme=theme, width=width)
-    page.locator("summary").click()
-    assert_readable(page, width)

@@ -1,4 +1,4 @@
-"""What scale_explorer accepts, refuses and says."""
+"""What scale_explorer accepts and refuses."""
 
 from typing import Any
 

@@ -1,27 +1,17 @@
-"""What variant_explorer accepts, refuses, keeps for the page, and shows there."""
+"""What variant_explorer accepts and refuses."""
 
 import json
-from collections.abc import Callable
 from typing import Any
 
 import pytest
-import variant_explorer_cases
-from playwright.sync_api import Page, expect
-from widget_page import assert_readable
 
 from course_utils.widgets import VariantExplorer, variant_explorer
 
-Show = Callable[..., Page]
 RUNS = [
     {"what": name, "length": n, "milliseconds": ms * n / 512, "flops": 1}
     for name, ms in (("SDPA, causal", 4.0), ("sliding window", 2.0))
     for n in (512, 1024, 2048, 4096)
 ]
-
-
-def test_the_shared_cases_are_what_python_computes() -> None:
-    stored = variant_explorer_cases.PATH.read_text(encoding="utf-8")
-    assert stored == variant_explorer_cases.text(), "run tests/widgets/variant_explorer_cases.py"
 
 
 def test_the_page_gets_the_times_of_each_variant() -> None:
@@ -56,29 +46,3 @@ def test_a_control_of_the_page_cannot_leave_its_range() -> None:
     with pytest.raises(ValueError, match="length must be"):
         widget.length = 513
     assert widget.length == 512
-
-
-@pytest.mark.browser
-@pytest.mark.parametrize("over", ["http", "file"])
-def test_it_lives_without_a_kernel(open_page: Show, over: str) -> None:
-    page = open_page([variant_explorer(RUNS)], over=over)
-    said = page.locator(".acw-said")
-    expect(said).to_contain_text("Sliding window, 4096 tokens")
-    slider = page.get_by_role("slider", name="tokens n")
-    slider.focus()
-    slider.press("ArrowLeft")
-    expect(said).to_contain_text("2048 tokens")
-    expect(said).to_contain_text("Recorded: 8 ms, 2 times faster than SDPA, causal.")
-    page.get_by_label("variant", exact=True).select_option("linear kernel")
-    expect(said).to_contain_text("No time was recorded")
-    expect(page.get_by_role("row", name="weights or state")).to_contain_text("130 KiB")
-    expect(page.get_by_role("slider", name="key/value heads")).to_be_disabled()
-
-
-@pytest.mark.browser
-@pytest.mark.parametrize(("theme", "width"), [("light", 900), ("dark", 390)])
-def test_axe_finds_nothing_and_nothing_runs_out_of_the_page(
-    open_page: Show, theme: str, width: int
-) -> None:
-    page = open_page([variant_explorer(RUNS)], theme=theme, width=width)
-    assert_readable(page, width)

@@ -1,21 +1,14 @@
-"""What wiring_explorer accepts, refuses and shows, in Python and on a page without a kernel."""
+"""What wiring_explorer accepts and refuses."""
 
-import json
-import re
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 import torch
 import wiring_explorer_cases as shared
-from playwright.sync_api import Page, expect
 from torch import Tensor
-from widget_page import assert_readable
 
 from course_utils.models import DecoderLayer, EncoderLayer
 from course_utils.widgets import wiring_explorer
-
-Show = Callable[..., Page]
 
 
 def test_it_opens_as_an_encoder_and_a_decoder() -> None:
@@ -23,24 +16,6 @@ def test_it_opens_as_an_encoder_and_a_decoder() -> None:
     assert repr(wiring_explorer(wiring="gpt", pre_norm=False, num_layers=3)) == (
         "WiringExplorer(gpt, post-norm, 3 layers)"
     )
-
-
-def test_every_trait_that_the_page_reads_is_sent() -> None:
-    widget = wiring_explorer()
-    listed = re.search(r"TRAITS = \[(.*?)\]", widget._esm)
-    assert listed is not None
-    assert set(re.findall(r"\w+", listed[1])) <= set(widget.get_state())
-
-
-def test_the_shared_cases_are_what_python_computes() -> None:
-    assert shared.PATH.read_text(encoding="utf-8") == shared.text()
-
-
-def test_the_cases_hold_what_is_hard() -> None:
-    views = [json.loads(line.rstrip(","))["view"] for line in shared.text().splitlines()[1:-1]]
-    assert {view["wiring"] for view in views} == {"bert", "gpt", "prefix", "t5", "stub"}
-    assert any(view["pads"] == view["num_source"] for view in views)
-    assert any(view["window"] == 1 for view in views)
 
 
 def outputs(view: dict[str, Any], x: Tensor) -> Tensor:
@@ -98,33 +73,3 @@ def test_wrong_arguments_are_said(
 ) -> None:
     with pytest.raises(error, match=says):
         wiring_explorer(**arguments)
-
-
-@pytest.mark.browser
-@pytest.mark.parametrize("over", ["http", "file"])
-def test_it_lives_without_a_kernel(open_page: Show, over: str) -> None:
-    page = open_page([wiring_explorer()], over=over)
-    said = page.locator(".acw-said")
-    expect(said).to_contain_text("The place that writes “sleeps”, after 2 layers: 8 of 10")
-    page.get_by_role("button", name="output the (5)").click()
-    expect(said).to_contain_text("6 of 10 inputs reach it")
-    expect(said).to_contain_text("Dark: “the”, “cat”, “sleeps”, “well”.")
-    page.get_by_role("combobox", name="wiring").select_option("stub")
-    expect(said).to_contain_text("Lit: “start”, “the”, “cat”, “sleeps”, “well”.")
-    page.get_by_role("combobox", name="order").select_option("post")
-    expect(page.locator("figcaption").nth(3)).to_have_text("x ← norm₂(x + second(x))")
-
-
-@pytest.mark.browser
-@pytest.mark.parametrize(
-    ("theme", "scheme", "width"), [("light", "dark", 900), ("dark", "light", 390)]
-)
-def test_axe_finds_nothing_and_nothing_runs_out_of_the_page(
-    open_page: Show, theme: str, scheme: str, width: int
-) -> None:
-    words = [f"token{i}" for i in range(6)]
-    shown = [wiring_explorer(pads=2), wiring_explorer(words, words, wiring="bert", num_layers=6)]
-    page = open_page(shown, theme=theme, scheme=scheme, width=width)
-    for summary in page.locator("summary").all():
-        summary.click()
-    assert_readable(page, width)

@@ -1,19 +1,12 @@
-"""Walks through tiles, as Python and the stepper must agree on them.
-
-`PYTHONPATH=. python tests/widgets/tile_stepper_cases.py` rewrites tile_stepper_cases.json.
-"""
+"""Walks through tiles, as Python and the stepper must agree on them."""
 
 import itertools
-import json
-from pathlib import Path
 from typing import Any
 
 import torch
 from torch import Tensor
 
 from course_utils.attention import causal_mask, online_softmax_step
-
-PATH = Path(__file__).with_name("tile_stepper_cases.json")
 
 
 def states(
@@ -70,13 +63,3 @@ def cases() -> list[dict[str, Any]]:
             "moved": moved((length, num_keys, 4, 2), blocks, is_causal),
         })  # fmt: skip
     return made
-
-
-def text() -> str:
-    """Return the cases as JSON, with Infinity as a word."""
-    made = json.dumps(cases()).replace("-Infinity", '"-Infinity"')
-    return made.replace('{"query"', '\n{"query"') + "\n"
-
-
-if __name__ == "__main__":
-    PATH.write_text(text(), encoding="utf-8")

@@ -1,30 +1,28 @@
 // The explorer's costs as Python counts them, its words and drawings, and the explorer in a document.
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
 import { test } from "node:test";
-import widget, { measuredWith, recorded, rows, sentence } from "../../course_utils/widgets/variant_explorer.js";
+import widget, { measuredWith, recorded, sentence } from "../../course_utils/widgets/variant_explorer.js";
 import { VARIANTS, costs, isCausal, pairs, plain, share } from "../../course_utils/widgets/variant_explorer_costs.js";
-import { inBytes, inFlop } from "../../course_utils/widgets/numbers.js";
 import { drawCurves, drawPattern, pattern, places } from "../../course_utils/widgets/variant_explorer_picture.js";
-import { fakeModel, stage, tick } from "./dom.mjs";
+import { keepsHouse, near, read, show } from "./dom.mjs";
 
-const cases = JSON.parse(readFileSync(new URL("variant_explorer_cases.json", import.meta.url)));
+const cases = read("variant_explorer_cases.json");
 const sizes = { length: 4096, d_k: 64, num_heads: 8, num_kv_heads: 2, window: 128 };
 const curves = {
   "SDPA, causal": [[512, 3], [4096, 120], [16384, 1800]],
   "sliding window": [[512, 2], [4096, 20], [16384, 70]],
   "softmax, written out": [[512, 7], [4096, 1000]],
 };
+const START = { ...sizes, variant: "window", curves };
+
+keepsHouse("variant_explorer", widget, START);
 
 test("pairs are those of Python's masks", () => {
   for (const one of cases.patterns) assert.equal(pairs(one.variant, one.length, one.window), one.pairs, JSON.stringify(one));
 });
 
 test("operations are those that torch counts in the references", () => {
-  for (const { variant, flops, ...rest } of cases.flops) {
-    const found = costs(variant, { ...sizes, ...rest }).flops;
-    assert.ok(Math.abs(found / flops - 1) < 0.005, `${variant}: ${found} and ${flops}`);
-  }
+  for (const { variant, flops, ...rest } of cases.flops) near(costs(variant, { ...sizes, ...rest }).flops / flops, 1, 0.005);
 });
 
 test("the cache is Python's", () => {
@@ -39,10 +37,8 @@ test("at the far end operations grow as theory says", () => {
     const at = (length) => costs(variant, { ...sizes, length }).flops;
     return Math.log2(at(131072) / at(65536));
   };
-  for (const variant of ["full", "grouped", "latent"]) assert.ok(Math.abs(grows(variant) - 2) < 0.02, variant);
-  for (const variant of ["window", "linear", "performer", "linformer", "xca"]) {
-    assert.ok(Math.abs(grows(variant) - 1) < 0.02, variant);
-  }
+  for (const variant of ["full", "grouped", "latent"]) near(grows(variant), 2, 0.02);
+  for (const variant of ["window", "linear", "performer", "linformer", "xca"]) near(grows(variant), 1, 0.02);
 });
 
 test("what no longer grows: the window's cache, the kernel's state", () => {
@@ -66,13 +62,8 @@ test("what is not causal keeps nothing and is compared with all pairs", () => {
   assert.ok(plain("window", sizes).table < 8 * 4096 ** 2);
 });
 
-test("numbers are said with their units", () => {
-  assert.equal(inFlop(1_063_000_000), "1.06 Gflop");
-  assert.equal(inFlop(999_900), "1 Mflop");
-  assert.equal(inBytes(2 ** 24), "16 MiB");
-  assert.equal(share(1, 2), "50%");
-  assert.equal(share(1, 300), "0.3%");
-  assert.equal(share(5, 2), "2.5 times");
+test("shares are said as per cents or as times", () => {
+  assert.deepEqual([[1, 2], [1, 300], [5, 2]].map((parts) => share(...parts)), ["50%", "0.3%", "2.5 times"]);
 });
 
 test("the words name costs and recorded times", () => {
@@ -88,8 +79,7 @@ test("the words name costs and recorded times", () => {
 });
 
 test("every variant has a recorded curve, and the sizes it was taken with are said", () => {
-  const record = JSON.parse(readFileSync(new URL("../../course_utils/records/chapter_08_cheaper.json", import.meta.url)));
-  const names = new Set(record.runs.map(({ what }) => what));
+  const names = new Set(read("../../course_utils/records/chapter_08_cheaper.json").runs.map(({ what }) => what));
   for (const { curve, against } of Object.values(VARIANTS)) assert.ok(names.has(curve) && names.has(against), curve);
   assert.match(measuredWith("strided"), /4 heads of 64, stride √n, whatever is set above$/);
   assert.match(measuredWith("xca"), /4 heads of 64, whatever is set above$/);
@@ -102,86 +92,47 @@ test("every variant has its picture, and a pattern shows what its mask holds", (
     assert.match(drawn, /class="cell (met|through)"/);
   }
   const wide = { ...sizes, length: 24, window: 6 };
-  const met = (variant) => {
-    const { met: sees } = pattern(variant, wide);
-    return Array.from({ length: 24 }, (_, i) => Array.from({ length: 24 }, (_, j) => sees(i, j)).filter(Boolean).length)
-      .reduce((a, b) => a + b);
-  };
-  for (const variant of ["full", "window", "strided"]) assert.equal(met(variant), pairs(variant, 24, 6), variant);
+  for (const variant of ["full", "window", "strided"]) {
+    const { met } = pattern(variant, wide);
+    const seen = Array.from({ length: 24 * 24 }, (_, n) => met(Math.floor(n / 24), n % 24)).filter(Boolean);
+    assert.equal(seen.length, pairs(variant, 24, 6), variant);
+  }
 });
 
 test("curves share their axes, and a length that was not measured has no line", () => {
   const { across, up } = places(curves);
-  assert.ok(Math.abs(across(2048) - (across(1024) + across(4096)) / 2) < 1e-9);
+  near(across(2048), (across(1024) + across(4096)) / 2, 1e-9);
   assert.ok(up(1000) < up(10));
   assert.match(drawCurves("window", curves, 4096), /class="here"/);
   assert.doesNotMatch(drawCurves("window", curves, 131072), /class="here"/);
   assert.match(drawCurves("window", {}, 4096), /No times were given/);
 });
 
-function show(changes = {}) {
-  const { window, el } = stage();
-  const model = fakeModel({ ...sizes, variant: "window", curves, ...changes });
-  const stop = widget.render({ model, el });
-  const fire = async (element, event) => {
-    element.dispatchEvent(event);
-    await tick();
-  };
-  const slider = (label) => {
-    const found = [...el.querySelectorAll("label")].find((one) => one.textContent === label);
-    return el.querySelector(`#${found.getAttribute("for")}`);
-  };
-  const said = () => el.querySelector(".acw-said").textContent;
-  return { window, el, model, stop, fire, slider, said };
-}
-
 test("variant and sizes are chosen by controls, and all follows", async () => {
-  const { window, el, model, fire, slider, said } = show();
-  assert.match(said(), /^Sliding window, 4096 tokens/);
-  const tokens = slider("tokens n");
-  tokens.value = "9";
-  await fire(tokens, new window.Event("input"));
-  assert.equal(model.get("length"), 512);
-  assert.match(said(), /512 tokens.*Recorded: 2 ms, 1\.5 times faster/);
-  const select = el.querySelector("select");
-  select.value = "xca";
-  await fire(select, new window.Event("change"));
-  assert.equal(el.querySelectorAll("tbody tr")[2].querySelector("td").textContent, "not causal");
-  assert.match(el.querySelector("svg").getAttribute("aria-label"), /features attend to features/);
+  const { one, put, said, rows, traitsOf } = show(widget, START);
+  await put("tokens n", 9);
+  assert.deepEqual(traitsOf("length"), [512]);
+  assert.match(said(), /^Sliding window, 512 tokens.*Recorded: 2 ms, 1\.5 times faster/);
+  await put("variant", "xca");
+  const table = rows();
+  assert.deepEqual(table.map(([name]) => name), ["operations", "weights or state", "kept while generating"]);
+  assert.equal(table[2][1], "not causal");
+  assert.match(one("svg").getAttribute("aria-label"), /features attend to features/);
 });
 
 test("a control that says nothing about a variant is switched off, and named for what it is", async () => {
-  const { window, el, fire, slider } = show();
-  assert.equal(slider("key/value heads").disabled, true);
-  const select = el.querySelector("select");
-  select.value = "grouped";
-  await fire(select, new window.Event("change"));
-  assert.equal(slider("key/value heads").disabled, false);
-  assert.equal(slider("window").disabled, true);
-  select.value = "strided";
-  await fire(select, new window.Event("change"));
-  assert.equal(slider("stride").disabled, false);
+  const { put, control } = show(widget, START);
+  for (const [variant, name, off] of [["window", "key/value heads", true], ["grouped", "key/value heads", false], ["grouped", "window", true], ["strided", "stride", false]]) {
+    await put("variant", variant);
+    assert.equal(control(name).disabled, off, `${name} of ${variant}`);
+  }
 });
 
-test("key and value heads are never more than heads", async () => {
-  const { window, el, fire, slider } = show({ variant: "grouped", num_kv_heads: 8 });
-  const heads = slider("heads");
-  heads.value = "1";
-  await fire(heads, new window.Event("input"));
-  const cells = [...el.querySelectorAll("tbody tr")].map((row) => row.lastChild.textContent);
-  assert.equal(cells[2], "100%");
-  assert.equal(slider("key/value heads").max, "1");
-});
-
-test("the rows name what is counted", () => {
-  assert.deepEqual(rows("window", sizes).map(([name]) => name), ["operations", "weights or state", "kept while generating"]);
-});
-
-test("the clean-up leaves nothing", async () => {
-  const { el, model, stop } = show();
-  model.set("length", 512);
-  stop();
-  await tick();
-  assert.equal(model.listeners(), 0);
-  assert.equal(el.children.length, 0);
+test("key and value heads are never more than heads; it follows Python", async () => {
+  const { put, set, control, rows, said } = show(widget, { ...START, variant: "grouped", num_kv_heads: 8 });
+  await put("heads", 1);
+  assert.equal(rows()[2].at(-1), "100%");
+  assert.equal(control("key/value heads").max, "1");
+  await set({ length: 512 });
+  assert.match(said(), /512 tokens/);
 });

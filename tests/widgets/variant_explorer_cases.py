@@ -1,12 +1,7 @@
-"""Costs of variants, as Python counts them and the explorer must compute them.
-
-`PYTHONPATH=. python tests/widgets/variant_explorer_cases.py` rewrites variant_explorer_cases.json.
-"""
+"""Costs of variants, as Python counts them and the explorer must compute them."""
 
 import itertools
-import json
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import torch
@@ -14,7 +9,6 @@ import torch
 from course_utils import attention
 from course_utils.measure import count_flops, kv_cache_bytes
 
-PATH = Path(__file__).with_name("variant_explorer_cases.json")
 MASKS: dict[str, Callable[[int, int], torch.Tensor]] = {
     "full": lambda n, w: attention.causal_mask(n, n),
     "window": lambda n, w: attention.window_mask(n, n, w),
@@ -69,11 +63,3 @@ def caches() -> list[dict[str, Any]]:
 
 def cases() -> dict[str, Any]:
     return {"patterns": patterns(), "flops": flops(), "caches": caches()}
-
-
-def text() -> str:
-    return json.dumps(cases()).replace("}, {", "},\n{") + "\n"
-
-
-if __name__ == "__main__":
-    PATH.write_text(text(), encoding="utf-8")

@@ -1,11 +1,5 @@
-"""Numbers that Python and the widgets' JavaScript must agree on.
+"""Numbers that Python and the widgets' JavaScript must agree on."""
 
-`PYTHONPATH=. python tests/widgets/widget_cases.py` rewrites cases.json.
-"""
-
-import json
-import math
-from pathlib import Path
 from typing import Any
 
 import matplotlib
@@ -13,15 +7,6 @@ import numpy as np
 import torch
 
 from course_utils.attention import softmax_jacobian, stable_softmax
-
-PATH = Path(__file__).with_name("cases.json")
-
-
-def as_json(x: float) -> float | str:
-    """JSON has no word for what is not finite; JavaScript's own words are used."""
-    if math.isnan(x):
-        return "NaN"
-    return x if math.isfinite(x) else ("Infinity" if x > 0 else "-Infinity")
 
 
 def score_rows() -> list[torch.Tensor]:
@@ -35,7 +20,7 @@ def score_rows() -> list[torch.Tensor]:
 def softmax_case(scores: torch.Tensor) -> dict[str, Any]:
     weights = stable_softmax(scores)
     return {
-        "scores": [as_json(x) for x in scores.tolist()],
+        "scores": scores.tolist(),
         "weights": weights.tolist(),
         "entropy": float(torch.special.entr(weights).sum()),
         "gradient": float(torch.linalg.matrix_norm(softmax_jacobian(weights))),
@@ -54,7 +39,7 @@ def mulberry32(seed: int, count: int) -> list[float]:
 
 
 def half_case(bits: int) -> list[Any]:
-    return [bits, as_json(float(np.array(bits, dtype=np.uint16).view(np.float16)))]
+    return [bits, float(np.array(bits, dtype=np.uint16).view(np.float16))]
 
 
 def colour_case(name: str, t: float) -> list[Any]:
@@ -87,11 +72,3 @@ def cases() -> dict[str, Any]:
         "puor": [colour_case("PuOr", i / 255) for i in range(0, 256, 5)],
         "pair": pair_case(),
     }
-
-
-def text() -> str:
-    return json.dumps(cases(), separators=(",", ":")).replace('],"', '],\n"') + "\n"
-
-
-if __name__ == "__main__":
-    PATH.write_text(text(), encoding="utf-8")

@@ -47,7 +47,8 @@ def _head_grid() -> Widget:
 def _length() -> Widget:
     written = [("12", "12", "12"), ("34", "3", "34"), ("5" * 14, "5" * 9, "5" * 14)]
     samples = [(source, {"fixed": a, "attention": b}) for source, a, b in written]
-    return widgets.length_explorer(samples, {"fixed": {2: [0.8]}, "attention": {2: [1.0]}})
+    curves = {"fixed": {2: [0.8]}, "attention": {2: [1.0]}}
+    return widgets.length_explorer(samples, curves, trained=10)
 
 
 def _extrapolation() -> Widget:

@@ -1,21 +1,23 @@
-// The explorer's masks, paths and reach as Python has them, and its words and pictures.
+// The explorer's masks, paths and reach as Python has them, its words and pictures; and its controls.
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
 import { test } from "node:test";
+import widget from "../../course_utils/widgets/wiring_explorer.js";
+import { columns, drawLayers, drawPart, litPlaces } from "../../course_utils/widgets/wiring_explorer_picture.js";
 import {
   WIRINGS, chosenPlace, formulas, masks, parts, paths, places, reach, sentence,
 } from "../../course_utils/widgets/wiring_explorer_reach.js";
-import { columns, drawLayers, drawPart, litPlaces } from "../../course_utils/widgets/wiring_explorer_picture.js";
+import { keepsHouse, read, show } from "./dom.mjs";
 
-const cases = JSON.parse(readFileSync(new URL("wiring_explorer_cases.json", import.meta.url)));
+const cases = read("wiring_explorer_cases.json");
 const usual = cases.find(({ view }) => view.wiring === "t5").view;
 const bits = (table) => table.map((row) => row.map(Number));
+
+keepsHouse("wiring_explorer", widget, usual);
 
 test("masks, paths and reach are Python's", () => {
   for (const { view, masks: wanted, paths: counts } of cases) {
     assert.deepEqual(masks(view).map(({ mask }) => bits(mask)), wanted, JSON.stringify(view));
-    const found = counts.map((_, i) => paths(view, i)[0]);
-    assert.deepEqual(found, counts, JSON.stringify(view));
+    assert.deepEqual(counts.map((_, i) => paths(view, i)[0]), counts, JSON.stringify(view));
     assert.deepEqual(bits(reach(view)), counts.map((row) => row.map((n) => Number(n > 0))));
   }
 });
@@ -26,18 +28,11 @@ test("depth widens nothing under whole masks, and a window by its width", () => 
   assert.deepEqual([1, 2, 3].map((num_layers) => lit({ wiring: "gpt", window: 2, num_layers })), [2, 3, 4]);
 });
 
-test("the faulty decoder reaches later tokens and no word of the source", () => {
-  const row = reach({ ...usual, wiring: "stub" })[usual.num_source];
-  assert.deepEqual(row, [false, false, false, false, true, true, true]);
-  assert.deepEqual(reach(usual)[usual.num_source], [true, true, true, false, true, false, false]);
-});
-
 test("a place is given the word before the one that it writes; BERT's is given a mask", () => {
   assert.deepEqual(places(usual), { inputs: ["a", "b", "c", "pad", "start", "v", "w"], outputs: ["", "", "", "", "v", "w", "x"] });
   assert.deepEqual(places({ ...usual, wiring: "bert" }).inputs.slice(4), ["mask", "mask", "mask"]);
-  assert.equal(chosenPlace(usual), 5);
-  assert.equal(chosenPlace({ ...usual, side: "source", place: 9 }), 3);
-  assert.equal(chosenPlace({ ...usual, place: 9 }), 6);
+  const chosen = [{}, { side: "source", place: 9 }, { place: 9 }].map((changes) => chosenPlace({ ...usual, ...changes }));
+  assert.deepEqual(chosen, [5, 3, 6]);
 });
 
 test("the words say who is lit and who is dark", () => {
@@ -71,9 +66,54 @@ test("the picture lights what the products light, and draws no other line", () =
     const lit = litPlaces(view);
     assert.equal(lit.length, view.num_layers + 1);
     const chosen = counts[chosenPlace(view)];
-    const split = ["t5", "stub"].includes(view.wiring);
     lit[0].forEach((on, j) => assert.equal(on, chosen[j] > 0, JSON.stringify(view)));
+    const split = ["t5", "stub"].includes(view.wiring);
     assert.equal(columns(view), view.num_source + view.num_target + Number(split));
     assert.equal((inside.match(/class="on"/g) ?? []).length, lit.flat().filter(Boolean).length);
   }
+});
+
+test("a click and an arrow choose an output", async () => {
+  const { one, all, click, press, said, texts, traitsOf } = show(widget, usual);
+  const key = (name) => press(one('.acw-outputs [aria-pressed="true"]'), name);
+  assert.deepEqual(texts(".acw-inputs .on"), ["a", "b", "c", "start", "v"]);
+  await click(all(".acw-outputs button")[0]);
+  assert.deepEqual(traitsOf("side", "place"), ["source", 0]);
+  assert.match(said(), /^The place of “a”.*3 of 7/);
+  await key("End");
+  assert.deepEqual(traitsOf("side", "place"), ["target", 2]);
+  await key("ArrowLeft");
+  assert.match(said(), /writes “w”/);
+  await key("x");
+  assert.deepEqual(traitsOf("place"), [1]);
+});
+
+test("a wiring brings its masks, its places and its layers", async () => {
+  const { put, texts, all } = show(widget, usual);
+  assert.deepEqual(texts(".acw-grids caption").slice(0, 3), ["Mask: encoder", "Mask: decoder", "Mask: cross-attention"]);
+  assert.equal(all(".acw-part").length, 5);
+  await put("wiring", "bert");
+  assert.deepEqual(texts(".acw-inputs span").slice(-3), ["mask", "mask", "mask"]);
+  assert.equal(texts(".acw-grids caption").length, 2);
+  assert.equal(all(".acw-part").length, 2);
+  await put("order", "post");
+  assert.deepEqual(texts("figcaption"), ["x ← norm₁(x + self(x))", "x ← norm₂(x + feed(x))"]);
+});
+
+test("sizes keep the choice inside, and padding inside the source", async () => {
+  const { put, control, said, texts } = show(widget, { ...usual, place: 2, pads: 4 });
+  await put("target tokens", 1);
+  assert.match(said(), /writes “v”/);
+  await put("source tokens", 2);
+  assert.equal(control("padding").max, "2");
+  assert.deepEqual(texts(".acw-inputs span"), ["pad", "pad", "start"]);
+  await put("window", 1);
+  assert.equal(control("window").getAttribute("aria-valuetext"), "1");
+});
+
+test("it follows Python; words are written as text, whatever they hold", async () => {
+  const { set, said, texts } = show(widget, { ...usual, source: ["<b>", "b", "c", "d", "e"] });
+  await set({ num_layers: 3 });
+  assert.match(said(), /after 3 layers/);
+  assert.equal(texts(".acw-inputs span")[0], "<b>");
 });

@@ -1,16 +1,10 @@
-"""Masks and reach that Python and the wiring explorer must agree on.
+"""Masks and reach that Python and the wiring explorer must agree on."""
 
-`PYTHONPATH=. python tests/widgets/wiring_explorer_cases.py` rewrites wiring_explorer_cases.json.
-"""
-
-import json
-from pathlib import Path
 from typing import Any
 
 import torch
 from torch import Tensor
 
-PATH = Path(__file__).with_name("wiring_explorer_cases.json")
 USUAL = {
     "source": ["a", "b", "c", "d", "e"], "target": ["v", "w", "x", "y", "z"],
     "wiring": "t5", "pre_norm": True, "num_layers": 2, "num_source": 4, "num_target": 3,
@@ -79,11 +73,3 @@ def cases() -> list[dict[str, Any]]:
             }
         )
     return made
-
-
-def text() -> str:
-    return "[\n" + ",\n".join(json.dumps(case) for case in cases()) + "\n]\n"
-
-
-if __name__ == "__main__":
-    PATH.write_text(text(), encoding="utf-8")

@@ -1,10 +1,5 @@
-"""Numbers that Python and the projection toy's JavaScript must agree on.
+"""Numbers that Python and the projection toy's JavaScript must agree on."""
 
-`PYTHONPATH=. python tests/widgets/projection_toy_numbers.py` rewrites projection_toy_cases.json.
-"""
-
-import json
-from pathlib import Path
 from typing import Any
 
 import torch
@@ -15,8 +10,6 @@ from course_utils.attention import (
     scaled_dot_product_attention,
 )
 from course_utils.widgets.projection_toy import week
-
-PATH = Path(__file__).with_name("projection_toy_cases.json")
 
 
 def case(points: torch.Tensor, matrices: torch.Tensor) -> dict[str, Any]:
@@ -44,7 +37,3 @@ def cases() -> list[dict[str, Any]]:
     flat[1, 1] = -2 * flat[1, 0]
     settings = [drawn, shared, flat, 50 * drawn, torch.zeros_like(drawn)]
     return [case(points, matrices) for points in (days, others) for matrices in settings]
-
-
-if __name__ == "__main__":
-    PATH.write_text(json.dumps(cases(), separators=(",", ":")) + "\n", encoding="utf-8")
