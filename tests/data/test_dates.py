@@ -16,6 +16,7 @@ from course_utils.data import (
     write_date,
 )
 from course_utils.data.dates import FIRST_DAY, LAST_DAY, _days
+from course_utils.measure import read_record
 
 FIRST_HELD_OUT = ["1900-01-01", "1900-01-31", "1900-02-02", "1900-02-23"]
 HELD_OUT_SUM = 535321
@@ -109,3 +110,12 @@ def test_a_text_longer_than_the_field_mask_is_refused() -> None:
     written = write_date(datetime.date(2021, 3, 4), "en_US", "long")
     with pytest.raises(ValueError, match="at least the longest text's 13, got 12"):
         field_mask([written], 12)
+
+
+def test_recorded_sources_are_held_out_days_as_they_are_written_today() -> None:
+    for source in read_record("chapter_02_alignments")["sources"]:
+        date = datetime.date.fromisoformat(source["iso"])
+        written = write_date(date, source["locale"], source["style"])
+        assert is_held_out(date)
+        assert written.text == source["text"]
+        assert {part: list(span) for part, span in written.spans.items()} == source["spans"]

@@ -5,10 +5,9 @@ import torch
 from small_gpt import KINDS, LAYERS, LENGTH, SPLITS, TOKENS, B, draw, read, small
 from torch import nn
 
-from course_utils.attention import (
-    causal_mask,
-)
-from course_utils.models import Llama, SmallTransformer
+from course_utils.attention import KVCache, QuantizedCache, causal_mask
+from course_utils.measure import count_flops, read_record
+from course_utils.models import GPT, Llama, SmallTransformer
 
 
 @pytest.mark.parametrize("split", SPLITS, ids=str)
@@ -96,3 +95,38 @@ def test_matrices_lie_in_memory_the_way_one_row_reads_them(make) -> None:
 def test_sizes_that_do_not_fit_are_refused(changes, message) -> None:
     with pytest.raises(ValueError, match=message):
         small(**changes)
+
+
+@pytest.mark.parametrize("name", ["target", "GPT"])
+def test_the_models_of_recorded_speculation_have_the_parameters_of_today(name) -> None:
+    settings = read_record("chapter_10_speculation")["settings"]
+    sizes = {size: settings[name][size] for size in ("d_model", "num_heads", "num_layers")}
+    model = GPT(settings["vocabulary"], positions="rope", max_length=256, **sizes)
+    assert settings[name]["parameters"] == sum(one.numel() for one in model.parameters())
+
+
+def test_the_recorded_training_has_the_parameters_and_the_caches_of_today() -> None:
+    record = read_record("chapter_10_training")
+    settings = record["settings"]
+    sizes = {name: settings[name] for name in ("d_model", "num_heads", "num_layers", "max_length")}
+    model = GPT(settings["vocabulary"], positions=settings["positions"], **sizes)
+    shape = 1, sizes["num_heads"], settings["length"], sizes["d_model"] // sizes["num_heads"]
+    kinds = {"float32": KVCache, "int8": QuantizedCache}
+    num_bytes = {name: sizes["num_layers"] * kind(*shape).num_bytes for name, kind in kinds.items()}
+    for run in record["runs"]:
+        assert run["parameters"] == sum(one.numel() for one in model.parameters())
+        assert run["bytes"] == num_bytes
+
+
+def test_a_recorded_step_of_decoding_costs_the_flops_of_today() -> None:
+    record = read_record("chapter_10_decode")
+    settings = record["settings"]
+    sizes = {name: settings[name] for name in ("d_model", "num_heads", "num_layers")}
+    tokens = torch.zeros(1, 128, dtype=torch.long)
+    with torch.no_grad():
+        for way, kv_heads in settings["num_kv_heads"].items():
+            model = GPT(settings["vocabulary"], **sizes, num_kv_heads=kv_heads, max_length=128)
+            cache = model.new_cache(1)
+            model(tokens[:, :-1], cache)
+            (run,) = (r for r in record["runs"] if (r["way"], r["position"]) == (way, 128))
+            assert run["flops"] == count_flops(model, tokens[:, -1:], cache)

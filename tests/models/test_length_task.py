@@ -1,3 +1,4 @@
+import itertools
 import math
 import re
 
@@ -6,6 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from course_utils.data import CharacterText
+from course_utils.measure import read_record
 from course_utils.models import (
     LengthTask,
     PositionedTransformer,
@@ -154,3 +156,12 @@ def test_a_stretched_model_keeps_all_its_parameters() -> None:
 def test_an_unknown_way_is_said() -> None:
     with pytest.raises(ValueError, match=re.escape(f"name must be one of {RESCALED}, got 'RoPE'")):
         rescaled_rope("RoPE", 64, 128)
+
+
+def test_the_record_holds_every_scheme_of_today_on_both_tasks() -> None:
+    record = read_record("chapter_07_positions")
+    found = [(run["task"], run["scheme"], run["seed"]) for run in record["runs"]]
+    seeds = range(record["settings"]["seeds"])
+    wanted = itertools.product(("text", "copy"), (*TRAINED, *RESCALED), seeds)
+    assert sorted(found) == sorted(wanted)
+    assert record["settings"]["trained"]["copy"] == copy_task().trained

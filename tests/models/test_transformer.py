@@ -4,7 +4,8 @@ import pytest
 import torch
 
 from course_utils.attention import causal_mask
-from course_utils.data import END, PAD, START, repeat_pairs
+from course_utils.data import END, PAD, START, DateTokens, repeat_pairs, sample_dates
+from course_utils.measure import read_record
 from course_utils.models import (
     OneStream,
     Transformer,
@@ -147,3 +148,20 @@ def test_the_parts_of_the_published_trial_are_counted() -> None:
 def test_what_does_not_fit_is_refused(call, error, says) -> None:
     with pytest.raises(error, match=says):
         call()
+
+
+@pytest.mark.thorough
+def test_the_recorded_models_have_the_parameters_of_today() -> None:
+    record = read_record("chapter_11_dates")
+    settings = record["settings"]
+    tokens = DateTokens.of(sample_dates(settings["pairs"], torch.Generator().manual_seed(0)))
+    alphabets = len(tokens.source), len(tokens.target)
+    sizes = {name: settings[name] for name in ("d_model", "num_heads", "d_ff")}
+    for run in record["runs"]:
+        name = run["model"]
+        if "+" in name:
+            layers = tuple(map(int, name.split(" + ")))
+            made = Transformer(*alphabets, **sizes, num_layers=layers)
+        else:
+            made = OneStream(*alphabets, name, **sizes, num_layers=2)
+        assert run["parameters"] == sum(one.numel() for one in made.parameters()), name
