@@ -6,9 +6,12 @@ import pytest
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
+from torch.nn.attention import SDPBackend, flex_attention, sdpa_kernel
 
 from course_utils.attention import causal_mask, combine_masks, padding_mask
 
+# Otherwise FlexAttention warns that it is not compiled; it has no backward on a CPU.
+flex_attention._FLEX_ATTENTION_DISABLE_COMPILE_DEBUG = True
 BATCH, HEADS, WIDTH = 2, 4, 32  # with the lengths below, all sizes differ
 LENGTHS = [(3, 5), (5, 5), (7, 3), (1, 6), (6, 1), (1, 1)]
 MASKS = [
@@ -58,6 +61,12 @@ def assert_same_function(ours: Callable, theirs: Callable, given: Tensors) -> No
     torch.testing.assert_close(results(ours, given, given), results(theirs, given, given))
 
 
+def sdpa(*given: Tensor | None, **options) -> Tensor:
+    """Return what SDPA's plain kernel does."""
+    with sdpa_kernel(SDPBackend.MATH):
+        return F.scaled_dot_product_attention(*given, **options)
+
+
 def masks(kind: str, num_queries: int, num_keys: int) -> tuple[Tensor | None, dict]:
     """Return one mask twice: as we take it, and as PyTorch's module does, True = hidden."""
     pattern, parts = None, []
@@ -85,6 +94,20 @@ def streams(num_queries: int, num_keys: int, d_key: int = WIDTH, d_value: int = 
 def in_its_own_precision(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let their softmax, which many models ask for in float32, keep the precision of its input."""
     monkeypatch.setattr(F, "softmax", lambda x, dim, **_: x.softmax(dim))
+
+
+def exact_norm(self: nn.Module, x: Tensor) -> Tensor:
+    """Stand in for Llama's norm, which rounds to float32 in every model: that hides mistakes."""
+    return self.weight * x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + self.variance_epsilon)
+
+
+def exact_rotation(self: nn.Module, x: Tensor, position_ids: Tensor) -> tuple[Tensor, Tensor]:
+    """Stand in for Llama's cosines and sines, which are rounded too."""
+    pair = torch.arange(0, 2 * len(self.inv_freq), 2, dtype=torch.float64)
+    base = self.config.rope_parameters["rope_theta"]
+    turned = position_ids[..., None] * base ** (-pair / (2 * len(self.inv_freq)))
+    turned = torch.cat((turned, turned), dim=-1)
+    return turned.cos(), turned.sin()
 
 
 def seeded(module: nn.Module) -> nn.Module:

@@ -76,12 +76,9 @@ def compare(theirs, call_theirs, rename, ours, call_ours, given: tuple[Tensor, .
 @pytest.mark.parametrize("length", [1, 5, 7])
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.peer(
-    "05",
-    "`MultiHeadAttention`, `padding_mask`, `causal_mask`",
-    "attention of BERT, across two streams too, and of GPT-2",
-    "float64 1e-7",
-    "outputs, gradients",
-)
+    "05", "`MultiHeadAttention`, `padding_mask`, `causal_mask`",
+    "attention of BERT, across two streams too, and of GPT-2", "float64 1e-7", "outputs, gradients",
+)  # fmt: skip
 def test_agrees_with_bert_on_padded_sequences(kind, length) -> None:
     theirs = new(kind, BertAttention, BertConfig)
     ours, norm = ours_with(from_bert(theirs.state_dict())), theirs.output.LayerNorm
@@ -102,12 +99,9 @@ def test_agrees_with_bert_on_padded_sequences(kind, length) -> None:
 @pytest.mark.parametrize(("num_queries", "num_keys"), [(3, 5), (7, 3), (1, 6), (6, 1)])
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.peer(
-    "05",
-    "`MultiHeadAttention`, `padding_mask`, `causal_mask`",
-    "attention of BERT, across two streams too, and of GPT-2",
-    "float64 1e-7",
-    "outputs, gradients",
-)
+    "05", "`MultiHeadAttention`, `padding_mask`, `causal_mask`",
+    "attention of BERT, across two streams too, and of GPT-2", "float64 1e-7", "outputs, gradients",
+)  # fmt: skip
 def test_agrees_with_bert_s_cross_attention(kind, num_queries, num_keys) -> None:
     theirs = new(kind, BertAttention, BertConfig, is_cross_attention=True)
     ours, norm = ours_with(from_bert(theirs.state_dict())), theirs.output.LayerNorm
@@ -135,12 +129,9 @@ def gpt2_mask(theirs: GPT2Attention, x: Tensor, **options) -> Tensor | None:
 @pytest.mark.parametrize("length", [1, 5, 7])
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.peer(
-    "05",
-    "`MultiHeadAttention`, `padding_mask`, `causal_mask`",
-    "attention of BERT, across two streams too, and of GPT-2",
-    "float64 1e-7",
-    "outputs, gradients",
-)
+    "05", "`MultiHeadAttention`, `padding_mask`, `causal_mask`",
+    "attention of BERT, across two streams too, and of GPT-2", "float64 1e-7", "outputs, gradients",
+)  # fmt: skip
 def test_agrees_with_gpt2(kind, length, padded) -> None:
     theirs = new(kind, GPT2Attention, GPT2Config)
     ours = ours_with(from_gpt2(theirs.state_dict()))
@@ -159,12 +150,9 @@ def test_agrees_with_gpt2(kind, length, padded) -> None:
 @pytest.mark.parametrize("length", [1, 5, 7])
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.peer(
-    "05",
-    "`split_fused_qkv`, `merge_heads`, `multi_head_attention_fused`",
-    "GPT-2's fused projection",
-    "float64 1e-7",
-    "outputs, gradients",
-)
+    "05", "`split_fused_qkv`, `merge_heads`, `multi_head_attention_fused`",
+    "GPT-2's fused projection", "float64 1e-7", "outputs, gradients",
+)  # fmt: skip
 def test_the_fused_projection_is_gpt2_s(kind, length) -> None:
     theirs = new(kind, GPT2Attention, GPT2Config)
     x, see = draw(BATCH, length, WIDTH).requires_grad_(), causal_mask(length, length)
@@ -184,12 +172,9 @@ def test_the_fused_projection_is_gpt2_s(kind, length) -> None:
 @pytest.mark.parametrize(("num_queries", "num_keys"), [(3, 5), (1, 6), (5, 6)])
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.peer(
-    "06",
-    "`causal_mask` with an offset",
-    "GPT-2's attention after a cache",
-    "float64 1e-7",
+    "06", "`causal_mask` with an offset", "GPT-2's attention after a cache", "float64 1e-7",
     "outputs",
-)
+)  # fmt: skip
 def test_a_causal_mask_with_an_offset_is_gpt2_after_a_cache(kind, num_queries, num_keys) -> None:
     theirs = new(kind, GPT2Attention, GPT2Config)
     ours = ours_with(from_gpt2(theirs.state_dict()))

@@ -71,12 +71,9 @@ def new(kind: str) -> KVCache | PagedCache:
 @pytest.mark.parametrize("split", SPLITS, ids=str)
 @pytest.mark.parametrize("kind", ["slots", "pages"])
 @pytest.mark.peer(
-    "10",
-    "`KVCache`, `PagedCache`, `BlockPool`, `decode_step`",
-    "Llama's attention after transformers' cache",
-    "float64 1e-7",
-    "outputs",
-)
+    "10", "`KVCache`, `PagedCache`, `BlockPool`, `decode_step`",
+    "Llama's attention after transformers' cache", "float64 1e-7", "outputs",
+)  # fmt: skip
 def test_a_cache_answers_as_llama_s_attention_after_its_cache(kind, split, monkeypatch) -> None:
     in_its_own_precision(monkeypatch)
     want = theirs(split, LlamaConfig(**SHAPES), create_causal_mask, drawn())
@@ -88,12 +85,9 @@ def test_a_cache_answers_as_llama_s_attention_after_its_cache(kind, split, monke
 
 @pytest.mark.parametrize("split", SPLITS, ids=str)
 @pytest.mark.peer(
-    "10",
-    "`RollingCache`",
-    "Mistral's mask and attention after its sliding cache",
-    "float64 1e-7",
+    "10", "`RollingCache`", "Mistral's mask and attention after its sliding cache", "float64 1e-7",
     "outputs",
-)
+)  # fmt: skip
 def test_a_rolling_cache_answers_as_mistral_s_attention_after_its_cache(split, monkeypatch) -> None:
     in_its_own_precision(monkeypatch)
     config = MistralConfig(**SHAPES, sliding_window=WINDOW)
@@ -116,12 +110,9 @@ def test_slots_are_filled_as_a_static_cache_fills_them(split) -> None:
 
 @pytest.mark.parametrize("window", [2, 4, 20])
 @pytest.mark.peer(
-    "10",
-    "`rolling_cache_positions`",
-    "what transformers' sliding cache holds",
-    "equal",
+    "10", "`rolling_cache_positions`", "what transformers' sliding cache holds", "equal",
     "positions",
-)
+)  # fmt: skip
 def test_the_held_positions_are_those_of_a_sliding_layer(window) -> None:
     """Theirs holds one less: the key of the next query is not there yet."""
     layer = DynamicSlidingWindowLayer(window)
@@ -150,12 +141,9 @@ def test_pages_are_read_as_torch_s_paged_attention_writes_them() -> None:
 
 
 @pytest.mark.peer(
-    "10",
-    "`quantize_kv`, `QuantizedCache`",
-    "`torch.fake_quantize_per_channel_affine`",
-    "float32 1.3e-6",
-    "rounded keys, values",
-)
+    "10", "`quantize_kv`, `QuantizedCache`", "`torch.fake_quantize_per_channel_affine`",
+    "float32 1.3e-6", "rounded keys, values",
+)  # fmt: skip
 def test_rounding_to_a_byte_is_torch_s_fake_quantisation() -> None:
     key, value = (x.float() for x in drawn()[1:])
     cache = QuantizedCache(BATCH, KV_HEADS, LENGTH, D_K)
@@ -175,12 +163,9 @@ def test_rounding_to_a_byte_is_torch_s_fake_quantisation() -> None:
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float16])
 @pytest.mark.parametrize("kv_heads", [1, 3])
 @pytest.mark.peer(
-    "08",
-    "`kv_cache_bytes`, `cache_fits`",
-    "the memory of transformers' static cache",
-    "equal",
+    "08", "`kv_cache_bytes`, `cache_fits`", "the memory of transformers' static cache", "equal",
     "bytes",
-)
+)  # fmt: skip
 def test_the_bytes_are_those_that_a_static_cache_takes(kv_heads, dtype) -> None:
     cache = StaticCache(LlamaConfig(**{**SHAPES, "num_key_value_heads": kv_heads}), 13)
     cache.early_initialization(BATCH, kv_heads, D_K, dtype, torch.device("cpu"))

@@ -1,14 +1,16 @@
-"""Current families of open models against transformers': logits, gradients, generated tokens."""
+"""Folders that transformers writes, of GPT-2, Llama and current families, read by the course."""
 
 import importlib
 
 import pytest
 import torch
-from peer_support import in_its_own_precision
+from peer_support import exact_norm, exact_rotation, in_its_own_precision
 from torch import Tensor, nn
+from transformers.models.llama import modeling_llama
 
 from course_utils.models import from_folder, generate
 from course_utils.models.released.llama_weights import from_family
+from tests.models import local_folders
 from tests.models.family_folders import CONFIGS, TOKENS, saved
 
 TEXTS = torch.randint(TOKENS, (3, 17), generator=torch.Generator().manual_seed(0))
@@ -28,22 +30,16 @@ def exact(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(getattr(code, f"{kind}RMSNorm"), "forward", norm)
 
 
-def exact_norm(self: nn.Module, x: Tensor) -> Tensor:
-    return self.weight * x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + self.variance_epsilon)
-
-
 def centred_norm(self: nn.Module, x: Tensor) -> Tensor:
     return (1 + self.weight) * x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + self.eps)
 
 
 @pytest.mark.parametrize("name", CONFIGS)
 @pytest.mark.peer(
-    "10",
-    "`from_folder`: a Llama with the family's design",
-    "transformers' Llama 3, Mistral, Qwen 2 and 3, Gemma 2 and 3, gpt-oss",
-    "float64 1e-7",
+    "10", "`from_folder`: a Llama with the family's design",
+    "transformers' Llama 3, Mistral, Qwen 2 and 3, Gemma 2 and 3, gpt-oss", "float64 1e-7",
     "logits, gradients",
-)
+)  # fmt: skip
 def test_logits_and_gradients_are_theirs(name, exact, tmp_path) -> None:
     theirs = saved(name, tmp_path)
     ours = from_folder(tmp_path)
@@ -62,12 +58,9 @@ def test_logits_and_gradients_are_theirs(name, exact, tmp_path) -> None:
 @pytest.mark.parametrize("split", [(17,), (1, 16), (5, 1, 11), (1,) * 17], ids=str)
 @pytest.mark.parametrize("name", CONFIGS)
 @pytest.mark.peer(
-    "10",
-    "the caches of what `from_folder` returns",
-    "the same, with the prompt in pieces",
-    "float64 1e-7",
-    "logits",
-)
+    "10", "the caches of what `from_folder` returns", "the same, with the prompt in pieces",
+    "float64 1e-7", "logits",
+)  # fmt: skip
 def test_a_prompt_in_any_pieces_is_read_like_theirs(name, split, exact, tmp_path) -> None:
     theirs, cache = saved(name, tmp_path), None
     ours, wanted = from_folder(tmp_path), theirs(TEXTS).logits
@@ -95,3 +88,24 @@ def test_greedy_tokens_are_theirs(name, use_cache, exact, tmp_path) -> None:
             slow = torch.cat((slow, ours.logits(slow)[:, -1:].argmax(dim=-1)), dim=1)
         assert torch.equal(slow[:, 7:], want)
     assert len(want.unique()) > 5  # and not one token again and again
+
+
+@pytest.mark.parametrize("how", [{}, {"max_shard_size": "20KB"}], ids=["one file", "several"])
+@pytest.mark.parametrize("name", local_folders.FOLDERS)
+@pytest.mark.peer(
+    "11", "`from_folder`",
+    "folders that transformers writes: GPT-2 and Llama", "float64 1e-7", "logits",
+)  # fmt: skip
+def test_a_folder_gives_their_model(name, how, tmp_path, monkeypatch) -> None:
+    monkeypatch.setattr(modeling_llama.LlamaRMSNorm, "forward", exact_norm)
+    monkeypatch.setattr(modeling_llama.LlamaRotaryEmbedding, "forward", exact_rotation)
+    theirs, tokens = local_folders.saved(name, tmp_path, **how), local_folders.TOKENS
+    assert (tmp_path / "model.safetensors.index.json").exists() == bool(how)
+    ours = from_folder(tmp_path)
+    with torch.no_grad():
+        torch.testing.assert_close(ours.logits(tokens), theirs(tokens).logits)
+    written = theirs.generate(
+        tokens[:, :4], attention_mask=torch.ones(3, 4), max_new_tokens=9, do_sample=False,
+        pad_token_id=0,
+    )  # fmt: skip
+    assert torch.equal(generate(ours, tokens[:, :4], 9, temperature=0.0), written[:, 4:])

@@ -2,10 +2,7 @@
 
 import pytest
 import torch
-from peer_support import BATCH, draw, results
-from torch import Tensor
-from torch.nn import functional as F
-from torch.nn.attention import SDPBackend, sdpa_kernel
+from peer_support import BATCH, draw, results, sdpa
 
 from course_utils.attention.flash_triton import flash_attention
 
@@ -15,20 +12,13 @@ HEADS, KV_HEADS, D_K = 4, 2, 16
 LENGTHS = [(1, 70), (65, 64), (70, 5)]  # tiles have 64 rows
 
 
-def sdpa(query: Tensor, key: Tensor, value: Tensor, is_causal: bool) -> Tensor:
-    with sdpa_kernel(SDPBackend.MATH):
-        return F.scaled_dot_product_attention(
-            query, key, value, is_causal=is_causal, enable_gqa=True
-        )
-
-
 def agree(lengths: tuple[int, int], is_causal: bool, dtype: torch.dtype, room: float) -> None:
     """Compare outputs and gradients with those of the same inputs in float64."""
     shapes = ((HEADS, lengths[0]), (KV_HEADS, lengths[1]), (KV_HEADS, lengths[1]))
     given = [draw(BATCH, *shape, D_K, seed=i).to(dtype) for i, shape in enumerate(shapes)]
     exact = tuple(x.double().requires_grad_() for x in given)
     rounded = tuple(x.requires_grad_() for x in given)
-    want = results(lambda *x: sdpa(*x, is_causal), exact, exact)
+    want = results(lambda *x: sdpa(*x, is_causal=is_causal, enable_gqa=True), exact, exact)
     got = results(lambda *x: flash_attention(*x, is_causal).double(), rounded, rounded)
     got, want = ([x.to(dtype) for x in found] for found in (got, want))
     torch.testing.assert_close(got, want, rtol=room, atol=room)

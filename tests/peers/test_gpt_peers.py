@@ -4,6 +4,7 @@ from itertools import permutations
 
 import pytest
 import torch
+from peer_support import exact_norm, exact_rotation
 from torch import Tensor, nn
 from transformers import (
     GPT2Config,
@@ -67,29 +68,15 @@ def theirs_and_ours(name: str, monkeypatch) -> tuple[nn.Module, GPT]:
     return theirs, ours
 
 
-def exact_norm(self, x: Tensor) -> Tensor:
-    return self.weight * x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + self.variance_epsilon)
-
-
-def exact_rotation(self, x: Tensor, position_ids: Tensor) -> tuple[Tensor, Tensor]:
-    pair = torch.arange(0, 2 * len(self.inv_freq), 2, dtype=torch.float64)
-    turned = position_ids[..., None] * 10000.0 ** (-pair / (2 * len(self.inv_freq)))
-    turned = torch.cat((turned, turned), dim=-1)
-    return turned.cos(), turned.sin()
-
-
 def draw(*shape: int) -> Tensor:
     return torch.randint(TOKENS, shape, generator=torch.Generator().manual_seed(sum(shape)))
 
 
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.peer(
-    "10",
-    "`GPT`, `Llama`, `from_gpt2`, `from_llama`",
-    "Hugging Face's GPT-2 and Llama",
-    "float64 1e-7",
-    "logits, gradients",
-)
+    "10", "`GPT`, `Llama`, `from_gpt2`, `from_llama`", "Hugging Face's GPT-2 and Llama",
+    "float64 1e-7", "logits, gradients",
+)  # fmt: skip
 def test_logits_and_gradients_are_theirs(name, monkeypatch) -> None:
     theirs, ours = theirs_and_ours(name, monkeypatch)
     tokens = draw(3, 13)
@@ -104,12 +91,9 @@ def test_logits_and_gradients_are_theirs(name, monkeypatch) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.peer(
-    "10",
-    "`GPT`, `Llama`, `to_gpt2`, `to_llama`",
-    "the same, with the prompt in pieces; weights copied back",
-    "float64 1e-7",
-    "logits",
-)
+    "10", "`GPT`, `Llama`, `to_gpt2`, `to_llama`",
+    "the same, with the prompt in pieces; weights copied back", "float64 1e-7", "logits",
+)  # fmt: skip
 def test_weights_go_back_as_they_came(name, monkeypatch) -> None:
     theirs, ours = theirs_and_ours(name, monkeypatch)
     back = (to_gpt2 if name == "GPT-2" else to_llama)(ours.state_dict())
@@ -123,12 +107,9 @@ def test_weights_go_back_as_they_came(name, monkeypatch) -> None:
 @pytest.mark.parametrize("split", [(13,), (1, 12), (5, 1, 7), (1,) * 13], ids=str)
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.peer(
-    "10",
-    "`GPT`, `Llama`, `to_gpt2`, `to_llama`",
-    "the same, with the prompt in pieces; weights copied back",
-    "float64 1e-7",
-    "logits",
-)
+    "10", "`GPT`, `Llama`, `to_gpt2`, `to_llama`",
+    "the same, with the prompt in pieces; weights copied back", "float64 1e-7", "logits",
+)  # fmt: skip
 def test_a_prompt_in_any_pieces_is_read_like_theirs(name, split, monkeypatch) -> None:
     theirs, ours = theirs_and_ours(name, monkeypatch)
     tokens, cache, their_cache = draw(2, 13), None, None
@@ -142,12 +123,9 @@ def test_a_prompt_in_any_pieces_is_read_like_theirs(name, split, monkeypatch) ->
 @pytest.mark.parametrize("their_cache", ["dynamic", "static", "none"])
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.peer(
-    "10",
-    "`generate`, `stream_tokens`, `greedy_decode`",
-    "the same, with each of their caches; padded batches",
-    "equal",
-    "tokens",
-)
+    "10", "`generate`, `stream_tokens`, `greedy_decode`",
+    "the same, with each of their caches; padded batches", "equal", "tokens",
+)  # fmt: skip
 def test_greedy_tokens_are_theirs(name, their_cache, monkeypatch) -> None:
     theirs, ours = theirs_and_ours(name, monkeypatch)
     prompt = draw(3, 5)
@@ -165,12 +143,9 @@ def test_greedy_tokens_are_theirs(name, their_cache, monkeypatch) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.peer(
-    "10",
-    "`generate`, `stream_tokens`, `greedy_decode`",
-    "the same, with each of their caches; padded batches",
-    "equal",
-    "tokens",
-)
+    "10", "`generate`, `stream_tokens`, `greedy_decode`",
+    "the same, with each of their caches; padded batches", "equal", "tokens",
+)  # fmt: skip
 def test_prompts_of_different_lengths_are_continued_like_theirs(name, monkeypatch) -> None:
     theirs, ours = theirs_and_ours(name, monkeypatch)
     prompts = [draw(length).tolist() for length in (7, 1, 4)]
@@ -187,12 +162,9 @@ def test_prompts_of_different_lengths_are_continued_like_theirs(name, monkeypatc
 @pytest.mark.parametrize("top_k", [None, 1, 5])
 @pytest.mark.parametrize("top_p", [None, 0.2, 0.9])
 @pytest.mark.peer(
-    "10",
-    "`token_probabilities`",
-    "transformers' warpers of temperature, top-k and top-p",
-    "float64 1e-7",
-    "probabilities",
-)
+    "10", "`token_probabilities`", "transformers' warpers of temperature, top-k and top-p",
+    "float64 1e-7", "probabilities",
+)  # fmt: skip
 def test_what_is_drawn_from_is_what_theirs_leaves(temperature, top_k, top_p) -> None:
     logits = torch.randn(9, TOKENS, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
     theirs = TemperatureLogitsWarper(temperature)(None, logits)
@@ -206,12 +178,9 @@ def test_what_is_drawn_from_is_what_theirs_leaves(temperature, top_k, top_p) -> 
 
 @pytest.mark.parametrize("top_p", [0.5, 0.8, 0.9])
 @pytest.mark.peer(
-    "10",
-    "`token_probabilities`",
-    "transformers' warper of top-p where the share is reached exactly",
-    "equal",
-    "number of tokens",
-)
+    "10", "`token_probabilities`",
+    "transformers' warper of top-p where the share is reached exactly", "equal", "number of tokens",
+)  # fmt: skip
 def test_a_share_that_is_reached_exactly_leaves_as_many_tokens_as_theirs(top_p) -> None:
     chances = torch.tensor(list(permutations((0.3, 0.1, 0.1, 0.5))))
     theirs = TopPLogitsWarper(top_p)(None, chances.log())

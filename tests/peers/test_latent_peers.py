@@ -56,12 +56,9 @@ def run(theirs: DeepseekV3Attention, x: Tensor) -> Tensor:
 @pytest.mark.parametrize("form", [latent_attention, absorbed_latent_attention])
 @pytest.mark.parametrize("length", [1, 7])
 @pytest.mark.peer(
-    "08",
-    "`latent_attention`, `absorbed_latent_attention`, `LatentAttention`",
-    "DeepSeek-V3",
-    "float64 1e-7",
-    "outputs, gradients",
-)
+    "08", "`latent_attention`, `absorbed_latent_attention`, `LatentAttention`", "DeepSeek-V3",
+    "float64 1e-7", "outputs, gradients",
+)  # fmt: skip
 def test_latent_attention_is_deepseek_s_between_its_projections(form, length) -> None:
     theirs, places = attention_of_deepseek(5, nn.RMSNorm(LATENT)), torch.arange(length)
     W_kv = theirs.kv_b_proj.weight.detach().view(HEADS, ABOUT + 5, LATENT).mT
@@ -82,12 +79,9 @@ def test_latent_attention_is_deepseek_s_between_its_projections(form, length) ->
 @pytest.mark.parametrize("read", ["at once", "from the cache"])
 @pytest.mark.parametrize("length", [1, 7])
 @pytest.mark.peer(
-    "08",
-    "`latent_attention`, `absorbed_latent_attention`, `LatentAttention`",
-    "DeepSeek-V3",
-    "float64 1e-7",
-    "outputs, gradients",
-)
+    "08", "`latent_attention`, `absorbed_latent_attention`, `LatentAttention`", "DeepSeek-V3",
+    "float64 1e-7", "outputs, gradients",
+)  # fmt: skip
 def test_the_module_is_deepseek_s_without_its_norms(length, read) -> None:
     theirs = attention_of_deepseek(ABOUT, nn.Identity())
     ours = LatentAttention(WIDTH, HEADS, d_latent=LATENT, d_rope=TURNED).double()

@@ -38,12 +38,9 @@ def parameters_of(layer: nn.Module, parts: list[str]) -> list[Tensor]:
 @pytest.mark.parametrize("masked", [False, True])
 @pytest.mark.parametrize("length", [1, LENGTH])
 @pytest.mark.peer(
-    "05",
-    "`Block`, `SmallTransformer`, `PositionedTransformer`",
-    "`nn.TransformerEncoderLayer`, `nn.TransformerEncoder`",
-    "float64 1e-7",
-    "outputs, gradients",
-)
+    "05", "`Block`, `SmallTransformer`, `PositionedTransformer`",
+    "`nn.TransformerEncoderLayer`, `nn.TransformerEncoder`", "float64 1e-7", "outputs, gradients",
+)  # fmt: skip
 def test_a_block_is_torch_s_encoder_layer_with_the_norm_first(length, masked) -> None:
     theirs, ours = seeded(torch_s_layer()), Block(WIDTH, HEADS, D_FF).double()
     copy(theirs, ours)
@@ -58,12 +55,9 @@ def test_a_block_is_torch_s_encoder_layer_with_the_norm_first(length, masked) ->
 
 @pytest.mark.parametrize("name", ["small", "positioned"])
 @pytest.mark.peer(
-    "05",
-    "`Block`, `SmallTransformer`, `PositionedTransformer`",
-    "`nn.TransformerEncoderLayer`, `nn.TransformerEncoder`",
-    "float64 1e-7",
-    "outputs, gradients",
-)
+    "05", "`Block`, `SmallTransformer`, `PositionedTransformer`",
+    "`nn.TransformerEncoderLayer`, `nn.TransformerEncoder`", "float64 1e-7", "outputs, gradients",
+)  # fmt: skip
 def test_both_small_transformers_are_torch_s_encoder_between_their_tables(name) -> None:
     if name == "small":
         ours = SmallTransformer(TOKENS, max_length=LENGTH, **SIZES)
@@ -91,12 +85,9 @@ def test_both_small_transformers_are_torch_s_encoder_between_their_tables(name) 
 
 @pytest.mark.parametrize("keep", [[True] * 4, [False, True, True, False]], ids=str)
 @pytest.mark.peer(
-    "05",
-    "`ablate_heads`",
-    "transformers' `prune_linear_layer`",
-    "float64 1e-7",
+    "05", "`ablate_heads`", "transformers' `prune_linear_layer`", "float64 1e-7",
     "outputs, gradients",
-)
+)  # fmt: skip
 def test_leaving_heads_out_is_pruning_them_from_the_projection(keep) -> None:
     kept, d_k = torch.tensor(keep), WIDTH // HEADS
     rows = torch.arange(WIDTH).view(HEADS, d_k)[kept].flatten()
@@ -116,12 +107,9 @@ def recurrent(**options) -> nn.Module:
 
 
 @pytest.mark.peer(
-    "06",
-    "`leaks_future`, `is_permutation_equivariant` (chapter 07)",
-    "what is known of torch's encoder layer and GRU",
-    "equal",
-    "verdicts",
-)
+    "06", "`leaks_future`, `is_permutation_equivariant` (chapter 07)",
+    "what is known of torch's encoder layer and GRU", "equal", "verdicts",
+)  # fmt: skip
 def test_what_is_known_of_torch_s_layers_is_found() -> None:
     torch.manual_seed(0)
     attention, hidden = torch_s_layer().eval(), ~causal_mask(LENGTH, LENGTH)

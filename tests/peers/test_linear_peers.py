@@ -2,10 +2,9 @@
 
 import pytest
 import torch
-from peer_support import BATCH, assert_same_function, draw
+from peer_support import BATCH, assert_same_function, draw, sdpa
 from torch import Tensor, nn
 from torch.nn import functional as F
-from torch.nn.attention import SDPBackend, sdpa_kernel
 from transformers import MiniMaxConfig
 from transformers.models.minimax.modeling_minimax import MiniMaxLightningAttention
 
@@ -77,24 +76,18 @@ def given(length: int) -> tuple[Tensor, ...]:
 @pytest.mark.parametrize("attend", [causal_linear_attention, recurrent_linear_attention])
 @pytest.mark.parametrize("length", [1, 4, 11])
 @pytest.mark.peer(
-    "08",
-    "`linear_attention`, `causal_linear_attention`, `recurrent_linear_attention`",
-    "MiniMax without decay, in blocks and token by token",
-    "float64 1e-7",
-    "outputs, gradients",
-)
+    "08", "`linear_attention`, `causal_linear_attention`, `recurrent_linear_attention`",
+    "MiniMax without decay, in blocks and token by token", "float64 1e-7", "outputs, gradients",
+)  # fmt: skip
 def test_causal_linear_attention_is_minimax_s_without_decay(length, attend, cache) -> None:
     assert_same_function(attend, lambda *x: run(*x, cache)[0], given(length))
 
 
 @pytest.mark.parametrize("length", [1, 11])
 @pytest.mark.peer(
-    "08",
-    "`linear_attention`, `causal_linear_attention`, `recurrent_linear_attention`",
-    "MiniMax without decay, in blocks and token by token",
-    "float64 1e-7",
-    "outputs, gradients",
-)
+    "08", "`linear_attention`, `causal_linear_attention`, `recurrent_linear_attention`",
+    "MiniMax without decay, in blocks and token by token", "float64 1e-7", "outputs, gradients",
+)  # fmt: skip
 def test_linear_attention_reads_the_state_that_minimax_ends_with(length) -> None:
     def theirs(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
         out = (F.elu(query) + 1.0) @ run(query, key, value, None)[1]
@@ -106,18 +99,14 @@ def test_linear_attention_reads_the_state_that_minimax_ends_with(length) -> None
 @pytest.mark.parametrize("temperature", [0.5, 7.0])
 @pytest.mark.parametrize("length", [1, 11])
 @pytest.mark.peer(
-    "08",
-    "`cross_covariance_attention`",
-    "SDPA over features instead of tokens",
-    "float64 1e-7",
+    "08", "`cross_covariance_attention`", "SDPA over features instead of tokens", "float64 1e-7",
     "outputs, gradients",
-)
+)  # fmt: skip
 def test_cross_covariance_is_sdpa_over_features(length, temperature) -> None:
     def theirs(*qkv: Tensor) -> Tensor:
         query, key, value = (x.mT for x in qkv)
         query, key = F.normalize(query, dim=-1), F.normalize(key, dim=-1)
-        with sdpa_kernel(SDPBackend.MATH):
-            return F.scaled_dot_product_attention(query, key, value, scale=temperature).mT
+        return sdpa(query, key, value, scale=temperature).mT
 
     qkv = tuple(draw(BATCH, HEADS, length, D_K, seed=seed) for seed in range(3))
     assert_same_function(lambda *x: cross_covariance_attention(*x, temperature), theirs, qkv)

@@ -11,7 +11,7 @@ from long_context_jobs import (
     their_exchange,
     their_ring,
 )
-from peer_support import draw, in_its_own_precision, seeded
+from peer_support import draw, in_its_own_precision, sdpa, seeded
 from sklearn.neighbors import NearestNeighbors
 from torch import Tensor
 from torch.distributed.tensor.experimental._context_parallel._attention import _SDPAMerger
@@ -19,7 +19,6 @@ from torch.distributed.tensor.experimental._context_parallel._load_balancer impo
     _HeadTailLoadBalancer,
 )
 from torch.nn import functional as F
-from torch.nn.attention import SDPBackend, sdpa_kernel
 from transformers import LlamaConfig, LlamaForCausalLM
 from transformers.models.llama.modeling_llama import LlamaAttention
 
@@ -54,11 +53,8 @@ def given(kv_heads: int = H) -> tuple[Tensor, ...]:
 def mathematics(given: tuple[Tensor, ...], is_causal: bool) -> list[Tensor]:
     """Return output and gradients of SDPA's plain backend in this one process."""
     inputs = [x.detach().requires_grad_() for x in given[:3]]
-    with sdpa_kernel(SDPBackend.MATH):
-        out = F.scaled_dot_product_attention(
-            *inputs, is_causal=is_causal, enable_gqa=inputs[1].shape[1] != H
-        )
-        return [out.detach(), *torch.autograd.grad(out, inputs, given[3])]
+    out = sdpa(*inputs, is_causal=is_causal, enable_gqa=inputs[1].shape[1] != H)
+    return [out.detach(), *torch.autograd.grad(out, inputs, given[3])]
 
 
 def joined(reports: list[list[Tensor]], positions: Tensor) -> list[Tensor]:
@@ -71,12 +67,9 @@ def joined(reports: list[list[Tensor]], positions: Tensor) -> list[Tensor]:
 @pytest.mark.parametrize("split", [contiguous_split, striped_split, zigzag_split])
 @pytest.mark.parametrize("world_size", [2, 4])
 @pytest.mark.peer(
-    "16",
-    "`parallel_ring_attention`, `contiguous_split`, `striped_split`, `zigzag_split`",
-    "SDPA (MATH) in one process",
-    "float64 1e-14",
-    "outputs, gradients",
-)
+    "16", "`parallel_ring_attention`, `contiguous_split`, `striped_split`, `zigzag_split`",
+    "SDPA (MATH) in one process", "float64 1e-14", "outputs, gradients",
+)  # fmt: skip
 def test_the_ring_is_sdpa_of_one_process(world_size, split, is_causal) -> None:
     positions, shared = split(N, world_size), given(kv_heads=2)
     made = joined(run_ranks(our_ring, world_size, shared, positions, is_causal), positions)
@@ -86,11 +79,7 @@ def test_the_ring_is_sdpa_of_one_process(world_size, split, is_causal) -> None:
 @pytest.mark.parametrize("is_causal", [True, False], ids=["causal", "whole"])
 @pytest.mark.parametrize("world_size", [2, 4])
 @pytest.mark.peer(
-    "16",
-    "`ulysses_attention`",
-    "SDPA (MATH) in one process",
-    "float64 1e-14",
-    "outputs, gradients",
+    "16", "`ulysses_attention`", "SDPA (MATH) in one process", "float64 1e-14", "outputs, gradients"
 )
 def test_ulysses_is_sdpa_of_one_process(world_size, is_causal) -> None:
     made = joined(run_ranks(our_ulysses, world_size, given(), is_causal), torch.arange(N))
@@ -100,12 +89,10 @@ def test_ulysses_is_sdpa_of_one_process(world_size, is_causal) -> None:
 @pytest.mark.parametrize("world_size", [2, 4])
 @pytest.mark.parametrize("split", [zigzag_split, contiguous_split])
 @pytest.mark.peer(
-    "16",
-    "`parallel_ring_attention`, `zigzag_split`",
+    "16", "`parallel_ring_attention`, `zigzag_split`",
     "torch's own ring, `_templated_ring_attention`, with and without its load balance",
-    "float64 1e-14",
-    "outputs, gradients",
-)
+    "float64 1e-14", "outputs, gradients",
+)  # fmt: skip
 def test_the_ring_is_torch_s_own(split, world_size) -> None:
     positions = split(N, world_size)
     jobs = ((our_ring, True), (their_ring, split is zigzag_split))
@@ -124,12 +111,10 @@ def test_zigzag_is_torch_s_load_balance(world_size) -> None:
 
 
 @pytest.mark.peer(
-    "16",
-    "`ring_attention_step`, `ring_schedule`",
+    "16", "`ring_attention_step`, `ring_schedule`",
     "torch's CPU kernel and `_SDPAMerger`, which torch's own ring joins blocks with",
-    "float64 1e-14",
-    "outputs, logsumexps",
-)
+    "float64 1e-14", "outputs, logsumexps",
+)  # fmt: skip
 def test_blocks_are_joined_as_torch_s_ring_joins_them() -> None:
     query, key, value, _ = (x.chunk(4, 2) for x in given())
     places = torch.arange(N).chunk(4)
@@ -150,12 +135,9 @@ def test_blocks_are_joined_as_torch_s_ring_joins_them() -> None:
 
 @pytest.mark.parametrize("world_size", [2, 4])
 @pytest.mark.peer(
-    "16",
-    "`sequence_to_heads`",
-    "torch's `DTensor`, shared out anew from `Shard(2)` to `Shard(1)` on gloo",
-    "equal",
-    "values",
-)
+    "16", "`sequence_to_heads`",
+    "torch's `DTensor`, shared out anew from `Shard(2)` to `Shard(1)` on gloo", "equal", "values",
+)  # fmt: skip
 def test_tokens_become_heads_as_a_dtensor_s_do(world_size) -> None:
     shards = list(draw(B, 8, N, D).chunk(world_size, 2))
     theirs = run_ranks(their_exchange, world_size, shards, timeout=60.0)
@@ -167,18 +149,14 @@ def test_tokens_become_heads_as_a_dtensor_s_do(world_size) -> None:
 )
 def test_the_rule_of_one_rank_is_sdpa_of_one_process() -> None:
     rows = run_ranks(learner_job, 4, ring_attention, given()[:3])
-    with sdpa_kernel(SDPBackend.MATH):
-        whole = F.scaled_dot_product_attention(*given()[:3], is_causal=True)
+    whole = sdpa(*given()[:3], is_causal=True)
     torch.testing.assert_close(torch.cat(rows, 2), whole, **EXACT)
 
 
 @pytest.mark.peer(
-    "16",
-    "`ring_all_reduce`",
-    "Hugging Face's Llama, its heads split over 2 ranks",
-    "float64 1e-7",
+    "16", "`ring_all_reduce`", "Hugging Face's Llama, its heads split over 2 ranks", "float64 1e-7",
     "logits",
-)
+)  # fmt: skip
 def test_llama_with_its_heads_split_is_llama() -> None:
     torch.manual_seed(0)
     whole = LlamaForCausalLM(LlamaConfig(**CONFIG)).double().eval()
@@ -192,12 +170,9 @@ def test_llama_with_its_heads_split_is_llama() -> None:
 
 @pytest.mark.parametrize("world_size", [1, 2])
 @pytest.mark.peer(
-    "16",
-    "`tensor_parallel_attention`",
-    "Hugging Face's `LlamaAttention`, turned by no angle",
-    "float64 1e-12",
-    "outputs, gradients",
-)
+    "16", "`tensor_parallel_attention`", "Hugging Face's `LlamaAttention`, turned by no angle",
+    "float64 1e-12", "outputs, gradients",
+)  # fmt: skip
 def test_tensor_parallel_heads_are_llama_s_attention(world_size, monkeypatch) -> None:
     in_its_own_precision(monkeypatch)
     layer = seeded(LlamaAttention(LlamaConfig(**CONFIG), 0)).eval()
@@ -213,12 +188,9 @@ def test_tensor_parallel_heads_are_llama_s_attention(world_size, monkeypatch) ->
 
 @pytest.mark.parametrize("top_k", [1, 3, 9])
 @pytest.mark.peer(
-    "16",
-    "`memory_attention`",
-    "scikit-learn's `NearestNeighbors`, and SDPA over what it finds",
-    "float64 1e-7",
-    "outputs, gradients",
-)
+    "16", "`memory_attention`", "scikit-learn's `NearestNeighbors`, and SDPA over what it finds",
+    "float64 1e-7", "outputs, gradients",
+)  # fmt: skip
 def test_memories_are_those_that_a_search_finds(top_k) -> None:
     """Keys of one length: then the nearest are those that score highest."""
     memory_key = F.normalize(draw(B, H, 9, D, seed=4), dim=-1)

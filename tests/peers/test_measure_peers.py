@@ -28,12 +28,9 @@ def torch_counts(function, *given) -> int:
 
 @pytest.mark.parametrize("sizes", SIZES)
 @pytest.mark.peer(
-    "04",
-    "`attention_flops`, `count_flops`, `additive_flops`",
-    "`torch.utils.flop_counter`",
-    "equal",
-    "counts",
-)
+    "04", "`attention_flops`, `count_flops`, `additive_flops`", "`torch.utils.flop_counter`",
+    "equal", "counts",
+)  # fmt: skip
 def test_attention_costs_what_torch_s_counter_says(sizes) -> None:
     batch, heads, num_queries, num_keys, d_k, d_v = sizes
     shapes = ((num_queries, d_k), (num_keys, d_k), (num_keys, d_v))
@@ -45,12 +42,9 @@ def test_attention_costs_what_torch_s_counter_says(sizes) -> None:
 
 @pytest.mark.parametrize("sizes", [(5, 7, 3, 4, 6), (1, 4, 2, 2, 2)])
 @pytest.mark.peer(
-    "04",
-    "`attention_flops`, `count_flops`, `additive_flops`",
-    "`torch.utils.flop_counter`",
-    "equal",
-    "counts",
-)
+    "04", "`attention_flops`, `count_flops`, `additive_flops`", "`torch.utils.flop_counter`",
+    "equal", "counts",
+)  # fmt: skip
 def test_the_projections_of_additive_scores_cost_what_torch_s_counter_says(sizes) -> None:
     """Torch counts matrix products alone: sums, tanh and the product with v are the 4 each."""
     num_queries, num_keys, d_q, d_k, d_a = sizes
@@ -74,12 +68,9 @@ def test_parameters_are_those_of_torch_s_modules(heads, bias) -> None:
 
 
 @pytest.mark.peer(
-    "08",
-    "`fit_power_law`, `fit_exponent`",
-    "`numpy.polyfit`",
-    "float64 1e-7",
+    "08", "`fit_power_law`, `fit_exponent`", "`numpy.polyfit`", "float64 1e-7",
     "exponent, factor, standard error",
-)
+)  # fmt: skip
 def test_a_power_law_is_numpy_s_fit_of_the_logarithms() -> None:
     x = [1.0, 2.0, 5.0, 11.0, 40.0]
     y = (3 * np.array(x) ** 1.5 * np.exp([0.1, -0.2, 0.05, 0.3, -0.1])).tolist()

@@ -1,4 +1,4 @@
-"""Multi-head attention beside PyTorch's, which nobody here wrote."""
+"""Multi-head attention, module and functions, beside PyTorch's."""
 
 import pytest
 import torch
@@ -16,8 +16,14 @@ from peer_support import (
     streams,
 )
 from torch import Tensor, nn
+from torch.nn import functional as F
 
-from course_utils.attention import MultiHeadAttention
+from course_utils.attention import (
+    MultiHeadAttention,
+    multi_head_attention,
+    multi_head_attention_fused,
+    multi_head_attention_loop,
+)
 
 OPTIONS = [
     {"bias": True},
@@ -74,12 +80,9 @@ def compare(ours: MultiHeadAttention, theirs, kind: str, given, **options) -> No
 @pytest.mark.parametrize("kind", MASKS)
 @pytest.mark.parametrize(("num_queries", "num_keys"), LENGTHS)
 @pytest.mark.peer(
-    "05",
-    "`MultiHeadAttention` with every mask, with and without biases, with other widths",
-    "`nn.MultiheadAttention`",
-    "float64 1e-7",
-    "outputs, gradients",
-)
+    "05", "`MultiHeadAttention` with every mask, with and without biases, with other widths",
+    "`nn.MultiheadAttention`", "float64 1e-7", "outputs, gradients",
+)  # fmt: skip
 def test_agrees_at_every_length(num_queries, num_keys, kind) -> None:
     ours, given = new_module(), streams(num_queries, num_keys)
     compare(ours, peer_of(ours), kind, given, need_weights=False)
@@ -88,12 +91,9 @@ def test_agrees_at_every_length(num_queries, num_keys, kind) -> None:
 @pytest.mark.parametrize("kind", MASKS)
 @pytest.mark.parametrize("options", OPTIONS, ids=str)
 @pytest.mark.peer(
-    "05",
-    "`MultiHeadAttention` with every mask, with and without biases, with other widths",
-    "`nn.MultiheadAttention`",
-    "float64 1e-7",
-    "outputs, gradients",
-)
+    "05", "`MultiHeadAttention` with every mask, with and without biases, with other widths",
+    "`nn.MultiheadAttention`", "float64 1e-7", "outputs, gradients",
+)  # fmt: skip
 def test_agrees_with_and_without_bias_and_at_other_widths(options, kind) -> None:
     ours, given = new_module(**options), streams(7, 3, **options)
     compare(ours, peer_of(ours, **options), kind, given, need_weights=False)
@@ -103,12 +103,9 @@ def test_agrees_with_and_without_bias_and_at_other_widths(options, kind) -> None
 @pytest.mark.parametrize("batch_first", [True, False])
 @pytest.mark.parametrize("asked", ASKED, ids=["no weights", "their mean", "each head's"])
 @pytest.mark.peer(
-    "05",
-    "`MultiHeadAttention` with every mask, with and without biases, with other widths",
-    "`nn.MultiheadAttention`",
-    "float64 1e-7",
-    "outputs, gradients",
-)
+    "05", "`MultiHeadAttention` with every mask, with and without biases, with other widths",
+    "`nn.MultiheadAttention`", "float64 1e-7", "outputs, gradients",
+)  # fmt: skip
 def test_agrees_however_torch_is_asked(asked, batch_first, kind) -> None:
     ours, given = new_module(**OPTIONS[2]), streams(7, 3, **OPTIONS[2])
     compare(ours, peer_of(ours, batch_first, **OPTIONS[2]), kind, given, **asked)
@@ -117,12 +114,9 @@ def test_agrees_however_torch_is_asked(asked, batch_first, kind) -> None:
 @pytest.mark.parametrize("kind", MASKS)
 @pytest.mark.parametrize(("num_queries", "num_keys"), LENGTHS)
 @pytest.mark.peer(
-    "05",
-    "`MultiHeadAttention`: its weights",
-    "`nn.MultiheadAttention`, averaged and by head",
-    "float64 1e-7",
-    "weights, gradients",
-)
+    "05", "`MultiHeadAttention`: its weights", "`nn.MultiheadAttention`, averaged and by head",
+    "float64 1e-7", "weights, gradients",
+)  # fmt: skip
 def test_weights_agree_with_torch_s_averaged_and_by_head(num_queries, num_keys, kind) -> None:
     ours = new_module()
     theirs, given = peer_of(ours), streams(num_queries, num_keys)
@@ -144,12 +138,9 @@ def test_weights_agree_with_torch_s_averaged_and_by_head(num_queries, num_keys, 
 @pytest.mark.parametrize("length", [1, 5])
 @pytest.mark.parametrize("options", OPTIONS[:2], ids=str)
 @pytest.mark.peer(
-    "05",
-    "`MultiHeadAttention` with every mask, with and without biases, with other widths",
-    "`nn.MultiheadAttention`",
-    "float64 1e-7",
-    "outputs, gradients",
-)
+    "05", "`MultiHeadAttention` with every mask, with and without biases, with other widths",
+    "`nn.MultiheadAttention`", "float64 1e-7", "outputs, gradients",
+)  # fmt: skip
 def test_self_attention_agrees_in_one_product(options, length, causal) -> None:
     ours, x = new_module(**options), draw(BATCH, length, WIDTH).requires_grad_()
     theirs = peer_of(ours, **options)
@@ -183,12 +174,9 @@ def test_agrees_with_torch_s_fast_path_for_inference(kind, monkeypatch) -> None:
 
 
 @pytest.mark.peer(
-    "05",
-    "`MultiHeadAttention` with every mask, with and without biases, with other widths",
-    "`nn.MultiheadAttention`",
-    "float64 1e-7",
-    "outputs, gradients",
-)
+    "05", "`MultiHeadAttention` with every mask, with and without biases, with other widths",
+    "`nn.MultiheadAttention`", "float64 1e-7", "outputs, gradients",
+)  # fmt: skip
 def test_a_query_that_may_see_nothing_agrees_with_torch_without_weights() -> None:
     ours, given = new_module(), streams(3, 5)
     theirs, mask = peer_of(ours), draw_mask(3, 5)
@@ -202,12 +190,9 @@ def test_a_query_that_may_see_nothing_agrees_with_torch_without_weights() -> Non
 
 @pytest.mark.parametrize("options", OPTIONS, ids=str)
 @pytest.mark.peer(
-    "05",
-    "`MultiHeadAttention`",
-    "state dicts of `nn.MultiheadAttention`, loaded both ways",
-    "equal",
-    "outputs",
-)
+    "05", "`MultiHeadAttention`", "state dicts of `nn.MultiheadAttention`, loaded both ways",
+    "equal", "outputs",
+)  # fmt: skip
 def test_state_dicts_load_both_ways(options) -> None:
     ours = new_module(**options)
     theirs = peer_of(ours, **options)
@@ -216,3 +201,46 @@ def test_state_dicts_load_both_ways(options) -> None:
     given = streams(3, 5, **options)
     torch.testing.assert_close(back(*given), ours(*given), rtol=0, atol=0)
     assert list(theirs.state_dict()) == list(ours.state_dict())
+
+
+def torch_s_function(q, k, v, W_q, W_k, W_v, W_o, hidden: Tensor | None) -> Tensor:
+    weights = torch.cat([W_q.T, W_k.T, W_v.T]), None
+    streams = (x.transpose(0, 1) for x in (q, k, v))
+    out, _ = F.multi_head_attention_forward(
+        *streams, WIDTH, HEADS, *weights, None, None, False, 0.0, W_o.T, None, attn_mask=hidden
+    )
+    return out.transpose(0, 1)
+
+
+@pytest.mark.parametrize("kind", ["none", "queries", "heads"])
+@pytest.mark.parametrize(("num_queries", "num_keys"), LENGTHS)
+@pytest.mark.parametrize("function", [multi_head_attention, multi_head_attention_loop])
+@pytest.mark.peer(
+    "05", "`multi_head_attention`, `multi_head_attention_loop`, `multi_head_attention_fused`",
+    "`F.multi_head_attention_forward`", "float64 1e-7", "outputs, gradients",
+)  # fmt: skip
+def test_the_functions_agree_with_torch_s(function, num_queries, num_keys, kind) -> None:
+    mask, hidden = masks(kind, num_queries, num_keys)
+    weights = (0.3 * draw(WIDTH, WIDTH, seed=i) for i in range(4))
+    assert_same_function(
+        lambda *x: function(*x, HEADS, mask),
+        lambda *x: torch_s_function(*x, hidden.get("attn_mask")),
+        (*streams(num_queries, num_keys), *weights),
+    )
+
+
+@pytest.mark.parametrize("kind", ["none", "queries", "heads", "causal"])
+@pytest.mark.parametrize("length", [1, 5])
+@pytest.mark.peer(
+    "05", "`multi_head_attention`, `multi_head_attention_loop`, `multi_head_attention_fused`",
+    "`F.multi_head_attention_forward`", "float64 1e-7", "outputs, gradients",
+)  # fmt: skip
+def test_the_fused_function_agrees_with_torch_s(length, kind) -> None:
+    mask, hidden = masks(kind, length, length)
+    assert_same_function(
+        lambda *x: multi_head_attention_fused(*x, HEADS, mask),
+        lambda x, W, W_o: torch_s_function(
+            x, x, x, *W.chunk(3, dim=1), W_o, hidden.get("attn_mask")
+        ),
+        (draw(BATCH, length, WIDTH), 0.3 * draw(WIDTH, 3 * WIDTH), 0.3 * draw(WIDTH, WIDTH)),
+    )

@@ -105,12 +105,9 @@ def test_the_alibi_scheme_adds_the_bias() -> None:
 
 @pytest.mark.parametrize("offset", [-7, 0, 1, 20])
 @pytest.mark.peer(
-    "07",
-    "`sinusoidal_encoding`, `SinusoidalPositions`, `shift_matrix`",
-    "Marian's table; shifted rows of it",
-    "float32 1.3e-6",
-    "tables",
-)
+    "07", "`sinusoidal_encoding`, `SinusoidalPositions`, `shift_matrix`",
+    "Marian's table; shifted rows of it", "float32 1.3e-6", "tables",
+)  # fmt: skip
 def test_marian_s_sinusoids_are_ours_with_all_sines_first(offset) -> None:
     theirs = MarianSinusoidalPositionalEmbedding(50, 16).create_weight()
     torch.testing.assert_close(to_split_halves(sinusoidal_encoding(50, 16)), theirs)
@@ -122,12 +119,9 @@ def test_marian_s_sinusoids_are_ours_with_all_sines_first(offset) -> None:
 
 
 @pytest.mark.peer(
-    "07",
-    "`LearnedPositions`",
-    "GPT-2's embedding of positions",
-    "float64 1e-7",
+    "07", "`LearnedPositions`", "GPT-2's embedding of positions", "float64 1e-7",
     "outputs, gradients",
-)
+)  # fmt: skip
 def test_learned_positions_are_gpt_2_s() -> None:
     theirs = GPT2Model(GPT2Config(vocab_size=5, n_positions=9, n_embd=6, n_head=1, n_layer=0))
     theirs = seeded(theirs).eval()
@@ -148,12 +142,9 @@ def test_learned_positions_are_gpt_2_s() -> None:
 @pytest.mark.parametrize("reach", [0, 2, 9])
 @pytest.mark.parametrize("length", [1, 7])
 @pytest.mark.peer(
-    "07",
-    "`shaw_scores`, `ShawPositions`",
-    "Wav2Vec2-BERT with relative keys",
-    "float64 1e-7",
+    "07", "`shaw_scores`, `ShawPositions`", "Wav2Vec2-BERT with relative keys", "float64 1e-7",
     "outputs, weights, gradients",
-)
+)  # fmt: skip
 def test_shaw_s_scores_are_those_of_wav2vec2_bert(length, reach) -> None:
     config = Wav2Vec2BertConfig(
         hidden_size=24, num_attention_heads=3, position_embeddings_type="relative_key",
@@ -201,12 +192,9 @@ def test_shaw_s_values_agree_with_his_equation_3(num_queries, num_keys, reach) -
 
 @pytest.mark.parametrize(("length", "reach"), [(1, 3), (7, 2), (7, 9)])
 @pytest.mark.peer(
-    "07",
-    "`disentangled_scores`, `DebertaPositions`",
-    "DeBERTa-v2's disentangled attention",
-    "float64 1e-7",
-    "outputs, weights, gradients",
-)
+    "07", "`disentangled_scores`, `DebertaPositions`", "DeBERTa-v2's disentangled attention",
+    "float64 1e-7", "outputs, weights, gradients",
+)  # fmt: skip
 def test_deberta_s_terms_are_those_of_deberta_v2(length, reach) -> None:
     config = DebertaV2Config(
         hidden_size=24, num_attention_heads=3, relative_attention=True, pos_att_type=["c2p", "p2c"],

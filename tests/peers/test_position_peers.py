@@ -2,9 +2,8 @@
 
 import pytest
 import torch
+from peer_support import sdpa
 from torch import Tensor
-from torch.nn import functional as F
-from torch.nn.attention import SDPBackend, sdpa_kernel
 from transformers import GPTNeoXConfig, LlamaConfig
 from transformers.modeling_rope_utils import ROPE_INIT_FUNCTIONS
 from transformers.models.cohere import modeling_cohere
@@ -57,12 +56,9 @@ def llama(rope: dict[str, object], heads: int = 3, d_k: int = 8) -> LlamaConfig:
 
 @pytest.mark.parametrize("base", [10000.0, 500.0])
 @pytest.mark.peer(
-    "07",
-    "`rope_split_halves`",
-    "Llama and GPT-NeoX, whose angles are float32",
-    "float32 1e-4",
+    "07", "`rope_split_halves`", "Llama and GPT-NeoX, whose angles are float32", "float32 1e-4",
     "outputs, gradients",
-)
+)  # fmt: skip
 def test_split_halves_are_llama_s(base) -> None:
     q, k = draw(2, 3, 5, 8, seed=1, dtype=torch.float32), draw(2, 4, 5, 8, dtype=torch.float32)
     config = llama({"rope_type": "default", "rope_theta": base})
@@ -74,12 +70,9 @@ def test_split_halves_are_llama_s(base) -> None:
 
 
 @pytest.mark.peer(
-    "07",
-    "`rope_split_halves`, `RotaryPositions`, `rope_frequencies`",
-    "Llama's rotation, given exact angles",
-    "float64 1e-7",
-    "outputs, gradients",
-)
+    "07", "`rope_split_halves`, `RotaryPositions`, `rope_frequencies`",
+    "Llama's rotation, given exact angles", "float64 1e-7", "outputs, gradients",
+)  # fmt: skip
 def test_given_the_same_angles_the_rotations_agree_to_the_last_digits() -> None:
     q, k = draw(2, 3, 5, 8, seed=1), draw(2, 4, 5, 8)
     angles = PLACES.double().unsqueeze(-1) * rope_frequencies(8)
@@ -104,20 +97,16 @@ def test_interleaved_is_cohere_s() -> None:
 
 @pytest.mark.parametrize(("num_queries", "num_keys"), [(5, 5), (2, 5)])
 @pytest.mark.peer(
-    "07",
-    "`rope_interleaved_attention`",
-    "SDPA on what Cohere's code turns",
-    "float64 1e-7",
+    "07", "`rope_interleaved_attention`", "SDPA on what Cohere's code turns", "float64 1e-7",
     "outputs, gradients",
-)
+)  # fmt: skip
 def test_attention_with_rope_is_sdpa_on_what_cohere_turns(num_queries, num_keys) -> None:
     q, k = draw(2, 3, num_queries, 8, seed=1), draw(2, 3, num_keys, 8)
     v, places = draw(2, 3, num_keys, 6, seed=2), PLACES[:, :num_keys]
     own = places[:, -num_queries:]
     out = rope_interleaved_attention(q, k, v, own, places)
     turned = [cohere_s(x, places) for x, places in ((q, own), (k, places))]
-    with sdpa_kernel(SDPBackend.MATH):
-        assert_same(out, F.scaled_dot_product_attention(*turned, v), q, k, v)
+    assert_same(out, sdpa(*turned, v), q, k, v)
 
 
 def cohere_s(x: Tensor, places: Tensor) -> Tensor:
@@ -128,12 +117,9 @@ def cohere_s(x: Tensor, places: Tensor) -> Tensor:
 
 
 @pytest.mark.peer(
-    "07",
-    "`rope_split_halves`",
-    "Llama and GPT-NeoX, whose angles are float32",
-    "float32 1e-4",
+    "07", "`rope_split_halves`", "Llama and GPT-NeoX, whose angles are float32", "float32 1e-4",
     "outputs, gradients",
-)
+)  # fmt: skip
 def test_gpt_neox_turns_the_first_quarter_of_each_head() -> None:
     config = GPTNeoXConfig(hidden_size=48, num_attention_heads=3, attn_implementation="eager")
     config.rope_parameters = {
@@ -150,12 +136,9 @@ def test_gpt_neox_turns_the_first_quarter_of_each_head() -> None:
 
 @pytest.mark.parametrize("pairing", ["split halves", "interleaved"])
 @pytest.mark.peer(
-    "07",
-    "`to_interleaved`, `to_split_halves`",
-    "a whole Llama attention, in either pairing",
-    "float32 1.3e-6",
-    "outputs, gradients",
-)
+    "07", "`to_interleaved`, `to_split_halves`", "a whole Llama attention, in either pairing",
+    "float32 1.3e-6", "outputs, gradients",
+)  # fmt: skip
 def test_a_whole_llama_attention_in_either_pairing(pairing) -> None:
     config = llama({"rope_type": "default"})
     torch.manual_seed(0)
@@ -179,12 +162,9 @@ def test_a_whole_llama_attention_in_either_pairing(pairing) -> None:
 
 @pytest.mark.parametrize("factor", [1.0, 2.0, 8.0, 40.0])
 @pytest.mark.peer(
-    "07",
-    "`interpolate_positions`, `ntk_base`, `yarn_frequencies`, `yarn_magnitude`",
-    "transformers' rope functions",
-    "float32 1.3e-6",
-    "angles, frequencies",
-)
+    "07", "`interpolate_positions`, `ntk_base`, `yarn_frequencies`, `yarn_magnitude`",
+    "transformers' rope functions", "float32 1.3e-6", "angles, frequencies",
+)  # fmt: skip
 def test_linear_scaling_is_transformers_own(factor) -> None:
     config = llama({"rope_type": "linear", "factor": factor}, d_k=64)
     theirs, magnitude = ROPE_INIT_FUNCTIONS["linear"](config)
@@ -197,12 +177,9 @@ def test_linear_scaling_is_transformers_own(factor) -> None:
 
 @pytest.mark.parametrize("length", [65, 128, 1000])
 @pytest.mark.peer(
-    "07",
-    "`interpolate_positions`, `ntk_base`, `yarn_frequencies`, `yarn_magnitude`",
-    "transformers' rope functions",
-    "float32 1.3e-6",
-    "angles, frequencies",
-)
+    "07", "`interpolate_positions`, `ntk_base`, `yarn_frequencies`, `yarn_magnitude`",
+    "transformers' rope functions", "float32 1.3e-6", "angles, frequencies",
+)  # fmt: skip
 def test_the_ntk_aware_base_is_transformers_dynamic_one(length) -> None:
     config = llama({"rope_type": "dynamic", "factor": 1.0}, d_k=64)
     theirs, _ = ROPE_INIT_FUNCTIONS["dynamic"](config, seq_len=length)
@@ -215,12 +192,9 @@ def test_the_ntk_aware_base_is_transformers_dynamic_one(length) -> None:
 @pytest.mark.parametrize("trained", [64, 2048, 8192])
 @pytest.mark.parametrize("fast", [32.0, 8.0])
 @pytest.mark.peer(
-    "07",
-    "`interpolate_positions`, `ntk_base`, `yarn_frequencies`, `yarn_magnitude`",
-    "transformers' rope functions",
-    "float32 1.3e-6",
-    "angles, frequencies",
-)
+    "07", "`interpolate_positions`, `ntk_base`, `yarn_frequencies`, `yarn_magnitude`",
+    "transformers' rope functions", "float32 1.3e-6", "angles, frequencies",
+)  # fmt: skip
 def test_yarn_is_transformers_own(d_k, factor, trained, fast) -> None:
     rope = {"rope_type": "yarn", "factor": factor, "beta_fast": fast}
     config = llama({**rope, "original_max_position_embeddings": trained}, d_k=d_k)

@@ -33,12 +33,9 @@ def inputs(kv_heads: int, lengths: tuple[int, int]) -> tuple[Tensor, ...]:
 @pytest.mark.parametrize("masked", [False, True])
 @pytest.mark.parametrize("lengths", [(3, 5), (5, 3), (1, 8), (1, 1)])
 @pytest.mark.peer(
-    "08",
-    "`sink_attention`",
-    "gpt-oss's `eager_attention_forward`",
-    "float64 1e-7",
+    "08", "`sink_attention`", "gpt-oss's `eager_attention_forward`", "float64 1e-7",
     "outputs, gradients",
-)
+)  # fmt: skip
 def test_sinks_are_gpt_oss_s(kv_heads, masked, lengths) -> None:
     mask = draw_mask(BATCH, HEADS, *lengths) if masked else None
     if mask is not None:
@@ -57,15 +54,10 @@ def test_sinks_are_gpt_oss_s(kv_heads, masked, lengths) -> None:
 
 @pytest.mark.parametrize("causal", [False, True])
 @pytest.mark.peer(
-    "08",
-    "`sink_attention`",
-    "`flex_attention` with its lse: out · sigmoid(lse - sink)",
-    "float32 1.3e-6",
-    "outputs",
-)
-def test_a_sink_is_a_sigmoid_of_what_flex_attention_divides_by(causal, monkeypatch) -> None:
-    # Without this, FlexAttention warns that it is not compiled; it has no backward on a CPU.
-    monkeypatch.setattr(flex_attention, "_FLEX_ATTENTION_DISABLE_COMPILE_DEBUG", True)
+    "08", "`sink_attention`", "`flex_attention` with its lse: out · sigmoid(lse - sink)",
+    "float32 1.3e-6", "outputs",
+)  # fmt: skip
+def test_a_sink_is_a_sigmoid_of_what_flex_attention_divides_by(causal) -> None:
     query, key, value, sink = (x.float() for x in inputs(HEADS, (32, 32)))
     mask, pattern = None, None
     if causal:
@@ -82,16 +74,10 @@ def test_a_sink_is_a_sigmoid_of_what_flex_attention_divides_by(causal, monkeypat
 
 @pytest.mark.parametrize(("length", "block", "top_k"), [(40, 8, 1), (37, 5, 2), (33, 16, 3)])
 @pytest.mark.peer(
-    "08",
-    "`block_selected_attention`",
-    "`flex_attention` under MoBA's rule, written afresh",
-    "float32 1.3e-6",
-    "outputs",
-)
-def test_selected_blocks_are_what_flex_attention_reads_under_the_rule(
-    length, block, top_k, monkeypatch
-) -> None:
-    monkeypatch.setattr(flex_attention, "_FLEX_ATTENTION_DISABLE_COMPILE_DEBUG", True)
+    "08", "`block_selected_attention`", "`flex_attention` under MoBA's rule, written afresh",
+    "float32 1.3e-6", "outputs",
+)  # fmt: skip
+def test_selected_blocks_are_what_flex_attention_reads_under_the_rule(length, block, top_k) -> None:
     query, key, value = (
         draw(BATCH, HEADS, length, d, seed=i).float() for i, d in enumerate((6, 6, 7))
     )
@@ -164,12 +150,9 @@ def pair(scale: float) -> tuple[CompressedLatentAttention, DeepseekV3Attention]:
 @pytest.mark.parametrize("length", [1, 11])
 @pytest.mark.parametrize("scale", [1 / math.sqrt(D_K + TURNED), 0.41])
 @pytest.mark.peer(
-    "08",
-    "`CompressedLatentAttention`",
-    "DeepSeek-V3: norms, q-LoRA, scale, cache",
-    "float64 1e-7",
+    "08", "`CompressedLatentAttention`", "DeepSeek-V3: norms, q-LoRA, scale, cache", "float64 1e-7",
     "outputs, gradients",
-)
+)  # fmt: skip
 def test_compressed_latent_attention_is_deepseek_s(read, length, scale) -> None:
     ours, theirs = pair(scale)
     seen = causal_mask(length, length)
@@ -195,12 +178,9 @@ def test_compressed_latent_attention_is_deepseek_s(read, length, scale) -> None:
 
 
 @pytest.mark.peer(
-    "08",
-    "`CompressedLatentAttention`",
-    "DeepSeek-V3: norms, q-LoRA, scale, cache",
-    "float64 1e-7",
+    "08", "`CompressedLatentAttention`", "DeepSeek-V3: norms, q-LoRA, scale, cache", "float64 1e-7",
     "outputs",
-)
+)  # fmt: skip
 def test_absorbed_decoding_step_by_step_is_deepseek_s_with_its_cache() -> None:
     ours, theirs = pair(0.41)
     x, kept = draw(BATCH, 11, MODEL), torch.zeros(BATCH, 11, LATENT + TURNED).double()

@@ -52,12 +52,10 @@ def test_top_p_leaves_what_theirs_leaves_off_the_boundary(top_p) -> None:
 
 @pytest.mark.parametrize("top_p", [0.5, 0.75, 0.875])
 @pytest.mark.peer(
-    "10",
-    "`top_p_filter`, `min_p_filter`",
-    "transformers' warpers where a share is met exactly, in binary fractions",
-    "equal",
+    "10", "`top_p_filter`, `min_p_filter`",
+    "transformers' warpers where a share is met exactly, in binary fractions", "equal",
     "number of tokens",
-)
+)  # fmt: skip
 def test_binary_shares_that_are_met_exactly_leave_as_many_as_theirs(top_p) -> None:
     """Sums of binary fractions do not round, but the softmax of their logarithms may."""
     ours, theirs = top_p_filter(DYADIC, top_p), TopPLogitsWarper(top_p - 1e-9)(None, DYADIC)
@@ -77,12 +75,9 @@ def test_min_p_leaves_what_theirs_leaves(min_p) -> None:
 
 @pytest.mark.parametrize("penalty", [0.8, 1.0, 1.3])
 @pytest.mark.peer(
-    "10",
-    "`penalise_repetition`",
-    "transformers' `RepetitionPenaltyLogitsProcessor`",
-    "equal",
+    "10", "`penalise_repetition`", "transformers' `RepetitionPenaltyLogitsProcessor`", "equal",
     "logits",
-)
+)  # fmt: skip
 def test_the_penalty_is_theirs(penalty) -> None:
     g = torch.Generator().manual_seed(2)
     logits, tokens = torch.randn(5, 13, generator=g), torch.randint(13, (5, 9), generator=g)
@@ -94,12 +89,10 @@ def test_the_penalty_is_theirs(penalty) -> None:
 @pytest.mark.parametrize("top_k", [1, 2, 4, 5, 9])
 @pytest.mark.parametrize("temperature", [1e-3, 1.0, 50.0])
 @pytest.mark.peer(
-    "10",
-    "`token_probabilities`",
-    "transformers' warpers of temperature and top-k: ties, k above the vocabulary",
-    "float64 1e-7",
+    "10", "`token_probabilities`",
+    "transformers' warpers of temperature and top-k: ties, k above the vocabulary", "float64 1e-7",
     "probabilities",
-)
+)  # fmt: skip
 def test_temperature_and_top_k_are_theirs_at_their_ends(temperature, top_k) -> None:
     logits = torch.tensor([[2.0, 1.0, 2.0, 0.0, 1.0], [0.0] * 5, [-9.0, 0, 9, 18, 27]]).double()
     theirs = TopKLogitsWarper(top_k)(None, TemperatureLogitsWarper(temperature)(None, logits))
@@ -136,12 +129,9 @@ def their_cache(layers: list[tuple[Tensor, Tensor]]) -> DynamicCache:
 
 @pytest.mark.parametrize("kind", ["plain", "paged", "rolling"])
 @pytest.mark.peer(
-    "10",
-    "rows and ends of `KVCache`, `PagedCache`, `RollingCache`",
-    "`DynamicCache` of transformers",
-    "float64 1e-7",
-    "attention of what is held",
-)
+    "10", "rows and ends of `KVCache`, `PagedCache`, `RollingCache`",
+    "`DynamicCache` of transformers", "float64 1e-7", "attention of what is held",
+)  # fmt: skip
 def test_rows_move_as_in_a_dynamic_cache(kind) -> None:
     key, value = draw(3, 2, 7, 4, seed=1), draw(3, 2, 7, 4, seed=2)
     for ours, theirs in (
@@ -186,12 +176,10 @@ def test_slots_are_reordered_as_theirs() -> None:
 
 
 @pytest.mark.peer(
-    "10",
-    "`speculative_accept`, `speculative_decode`",
-    "`_speculative_sampling` of transformers, which draws by itself",
-    "float32 4e-2",
+    "10", "`speculative_accept`, `speculative_decode`",
+    "`_speculative_sampling` of transformers, which draws by itself", "float32 4e-2",
     "shares of what 2500 rounds write; greedy tokens equal",
-)
+)  # fmt: skip
 def test_accepted_texts_are_distributed_as_theirs(monkeypatch) -> None:
     g, draws, size = torch.Generator().manual_seed(0), 2500, 5
     logits = torch.randn(2, 3, size, generator=g)
@@ -263,12 +251,9 @@ def paged_reference(
 @pytest.mark.parametrize("window", [None, 1, 7])
 @pytest.mark.parametrize("cap", [None, 2.0, 50.0])
 @pytest.mark.peer(
-    "10",
-    "`paged_gather`, `PagedCache`, with `window_mask` and `soft_cap`",
-    "vLLM's paged reference, written afresh: pages, window, soft cap",
-    "float64 1e-7",
-    "outputs",
-)
+    "10", "`paged_gather`, `PagedCache`, with `window_mask` and `soft_cap`",
+    "vLLM's paged reference, written afresh: pages, window, soft cap", "float64 1e-7", "outputs",
+)  # fmt: skip
 def test_pages_are_attended_as_in_vllm_s_reference(heads, size, window, cap) -> None:
     pairs = [(1, 29), (5, 18), (37, 37)]
     query_lens, kv_lens = [new for new, _ in pairs], [length for _, length in pairs]

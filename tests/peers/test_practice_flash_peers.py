@@ -77,12 +77,9 @@ def agree(
 @pytest.mark.parametrize("window", WINDOWS)
 @pytest.mark.parametrize("lengths", LENGTHS)
 @pytest.mark.peer(
-    "09",
-    "`flash_attention`, interpreted",
-    "flash-attn's `attention_ref`, from its rules",
-    "float32 1e-5",
-    "outputs, gradients",
-)
+    "09", "`flash_attention`, interpreted", "flash-attn's `attention_ref`, from its rules",
+    "float32 1e-5", "outputs, gradients",
+)  # fmt: skip
 def test_windows_and_causality_are_aligned_bottom_right(lengths, window, causal) -> None:
     agree(lengths, torch.float32, 1e-5, causal, window)
 
@@ -92,24 +89,18 @@ def test_windows_and_causality_are_aligned_bottom_right(lengths, window, causal)
 @pytest.mark.parametrize("slopes", [None, SLOPES], ids=["plain", "alibi"])
 @pytest.mark.parametrize("lengths", LENGTHS[1:3])
 @pytest.mark.peer(
-    "09",
-    "`flash_attention`, interpreted",
-    "flash-attn's `attention_ref`, from its rules",
-    "float32 1e-5",
-    "outputs, gradients",
-)
+    "09", "`flash_attention`, interpreted", "flash-attn's `attention_ref`, from its rules",
+    "float32 1e-5", "outputs, gradients",
+)  # fmt: skip
 def test_caps_and_slopes_combine_with_windows(lengths, slopes, softcap, window) -> None:
     agree(lengths, torch.float32, 1e-5, True, window, softcap, slopes)
 
 
 @pytest.mark.parametrize("lengths", LENGTHS[1:3])
 @pytest.mark.peer(
-    "09",
-    "`flash_attention`, interpreted",
-    "flash-attn's `attention_ref`, from its rules",
-    "float16 2e-3",
-    "outputs, gradients",
-)
+    "09", "`flash_attention`, interpreted", "flash-attn's `attention_ref`, from its rules",
+    "float16 2e-3", "outputs, gradients",
+)  # fmt: skip
 def test_half_precision_is_the_reference_rounded(lengths) -> None:
     agree(lengths, torch.float16, 2e-3, True, (20, 0), 50.0, SLOPES)
 
@@ -135,8 +126,7 @@ RULES = {
 @pytest.mark.peer(
     "09", "`flash_attention`, interpreted", "FlexAttention, not compiled", "float32 1e-5", "outputs"
 )
-def test_masks_and_mods_are_those_of_flex_attention(rule, cap, monkeypatch) -> None:
-    monkeypatch.setattr(flex_attention, "_FLEX_ATTENTION_DISABLE_COMPILE_DEBUG", True)
+def test_masks_and_mods_are_those_of_flex_attention(rule, cap) -> None:
     seen, options = RULES[rule]
     query, key, value = (
         draw(1, heads, 128, width, seed=heads + width).float()
@@ -158,12 +148,9 @@ def test_masks_and_mods_are_those_of_flex_attention(rule, cap, monkeypatch) -> N
 @pytest.mark.parametrize("size", [(16, 16), (32, 16), (16, 64)])
 @pytest.mark.parametrize("rule", RULES)
 @pytest.mark.peer(
-    "09",
-    "`count_tiles`",
-    "FlexAttention's `create_block_mask`",
-    "equal",
+    "09", "`count_tiles`", "FlexAttention's `create_block_mask`", "equal",
     "tiles visited, tiles cut",
-)
+)  # fmt: skip
 def test_as_many_tiles_are_visited_as_in_flex_attention(rule, size) -> None:
     seen, options = RULES[rule]
     blocks = flex_attention.create_block_mask(

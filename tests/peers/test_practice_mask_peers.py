@@ -7,10 +7,10 @@ from types import SimpleNamespace
 
 import pytest
 import torch
-from peer_support import assert_same_function, draw, in_its_own_precision
+from peer_support import assert_same_function, draw, in_its_own_precision, sdpa
 from torch import Tensor
 from torch.nn import functional as F
-from torch.nn.attention import SDPBackend, flex_attention, sdpa_kernel
+from torch.nn.attention import flex_attention
 from transformers.masking_utils import chunked_overlay, find_packed_sequence_indices
 from transformers.models.gemma2.modeling_gemma2 import eager_attention_forward
 
@@ -57,21 +57,12 @@ def in_heads(*tokens: Tensor) -> tuple[Tensor, ...]:
     return tuple(x.transpose(0, 1).unsqueeze(0) for x in tokens)
 
 
-@pytest.fixture
-def uncompiled(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Keep FlexAttention from warning that it is not compiled; it has no backward on a CPU."""
-    monkeypatch.setattr(flex_attention, "_FLEX_ATTENTION_DISABLE_COMPILE_DEBUG", True)
-
-
 @each_length
 @pytest.mark.parametrize("cap", [0.5, 50.0])
 @pytest.mark.peer(
-    "06",
-    "`soft_cap` in `composed_attention`, grouped heads",
-    "transformers' eager_attention_forward of Gemma 2",
-    "float64 1e-7",
-    "outputs, gradients",
-)
+    "06", "`soft_cap` in `composed_attention`, grouped heads",
+    "transformers' eager_attention_forward of Gemma 2", "float64 1e-7", "outputs, gradients",
+)  # fmt: skip
 def test_soft_cap_is_gemma_2_s(cap, num_queries, num_keys, monkeypatch) -> None:
     in_its_own_precision(monkeypatch)
     mask = causal_mask(num_queries, num_keys, num_keys - 1)  # no query of theirs may see nothing
@@ -89,14 +80,11 @@ def test_soft_cap_is_gemma_2_s(cap, num_queries, num_keys, monkeypatch) -> None:
 
 
 @each_length
-@pytest.mark.usefixtures("uncompiled")
 @pytest.mark.peer(
-    "06",
-    "`composed_attention` with a cap, a bias and a mask",
+    "06", "`composed_attention` with a cap, a bias and a mask",
     "FlexAttention with the same score_mod and mask_mod, which has no backward pass on a CPU",
-    "float64 1e-7",
-    "outputs",
-)
+    "float64 1e-7", "outputs",
+)  # fmt: skip
 def test_scores_compose_as_in_flex_attention(num_queries, num_keys) -> None:
     slopes, offset = alibi_slopes(H).double(), num_keys - num_queries
 
@@ -118,34 +106,25 @@ def test_scores_compose_as_in_flex_attention(num_queries, num_keys) -> None:
 
 @each_length
 @pytest.mark.peer(
-    "06",
-    "`add_bias` in `composed_attention`",
-    "SDPA with a floating-point attn_mask",
-    "float64 1e-7",
-    "outputs, gradients",
-)
+    "06", "`add_bias` in `composed_attention`", "SDPA with a floating-point attn_mask",
+    "float64 1e-7", "outputs, gradients",
+)  # fmt: skip
 def test_a_bias_is_sdpa_s_floating_mask(num_queries, num_keys) -> None:
     bias = draw(H, num_queries, num_keys, seed=7)
 
-    def theirs(q: Tensor, k: Tensor, v: Tensor, bias: Tensor) -> Tensor:
-        with sdpa_kernel(SDPBackend.MATH):
-            return F.scaled_dot_product_attention(q, k, v, bias.expand(B, -1, -1, -1))
-
     assert_same_function(
         lambda q, k, v, bias: composed_attention(q, k, v, partial(add_bias, bias=bias)),
-        theirs,
+        lambda q, k, v, bias: sdpa(q, k, v, bias.expand(B, -1, -1, -1)),
         (*inputs(num_queries, num_keys, H), bias),
     )
 
 
 @pytest.mark.parametrize("p", [0.0, 0.25, 0.9])
 @pytest.mark.peer(
-    "06",
-    "`attention_dropout` behind `composed_scores`",
-    "SDPA with dropout_p, from the same state of the generator",
-    "float64 1e-7",
+    "06", "`attention_dropout` behind `composed_scores`",
+    "SDPA with dropout_p, from the same state of the generator", "float64 1e-7",
     "outputs, gradients",
-)
+)  # fmt: skip
 def test_dropout_is_sdpa_s_draw_for_draw(p) -> None:
     mask = causal_mask(5, 7, 1)
 
@@ -154,9 +133,9 @@ def test_dropout_is_sdpa_s_draw_for_draw(p) -> None:
         return attention_dropout(weights, p, torch.Generator().manual_seed(3)) @ v
 
     def theirs(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
-        with torch.random.fork_rng(), sdpa_kernel(SDPBackend.MATH):
+        with torch.random.fork_rng():
             torch.manual_seed(3)
-            return F.scaled_dot_product_attention(q, k, v, mask, dropout_p=p)
+            return sdpa(q, k, v, mask, dropout_p=p)
 
     assert_same_function(ours, theirs, inputs(5, 7, H))
 
@@ -164,12 +143,9 @@ def test_dropout_is_sdpa_s_draw_for_draw(p) -> None:
 @each_packing
 @pytest.mark.filterwarnings("ignore:The PyTorch API of nested tensors")
 @pytest.mark.peer(
-    "06",
-    "`packed_attention`, `cumulative_lengths`",
-    "SDPA on nested tensors of layout torch.jagged",
-    "float64 1e-7",
-    "outputs, gradients",
-)
+    "06", "`packed_attention`, `cumulative_lengths`",
+    "SDPA on nested tensors of layout torch.jagged", "float64 1e-7", "outputs, gradients",
+)  # fmt: skip
 def test_packed_documents_are_a_jagged_tensor(lengths) -> None:
     offsets = cumulative_lengths(torch.tensor(lengths)).long()
 
@@ -184,14 +160,10 @@ def test_packed_documents_are_a_jagged_tensor(lengths) -> None:
 
 @each_packing
 @pytest.mark.parametrize("causal", [False, True])
-@pytest.mark.usefixtures("uncompiled")
 @pytest.mark.peer(
-    "06",
-    "`packed_attention`, `packed_ids`, `same_document_mask`, `document_mask`",
-    "FlexAttention under a document rule",
-    "float64 1e-7",
-    "outputs",
-)
+    "06", "`packed_attention`, `packed_ids`, `same_document_mask`, `document_mask`",
+    "FlexAttention under a document rule", "float64 1e-7", "outputs",
+)  # fmt: skip
 def test_packed_documents_are_flex_attention_s_document_mask(causal, lengths) -> None:
     given = torch.tensor(lengths)
     ids, tokens = packed_ids(given), sum(lengths)
@@ -211,12 +183,10 @@ def test_packed_documents_are_flex_attention_s_document_mask(causal, lengths) ->
 
 @each_packing
 @pytest.mark.peer(
-    "06",
-    "`packed_ids`",
-    "transformers' find_packed_sequence_indices, from positions that start again",
-    "equal",
+    "06", "`packed_ids`",
+    "transformers' find_packed_sequence_indices, from positions that start again", "equal",
     "numbers",
-)
+)  # fmt: skip
 def test_packed_ids_are_those_that_transformers_finds(lengths) -> None:
     kept = torch.tensor([length for length in lengths if length])  # theirs cannot see an empty one
     positions = torch.cat([torch.arange(int(length)) for length in kept]).unsqueeze(0)
@@ -240,12 +210,9 @@ def test_chunks_are_llama_4_s(chunk, num_queries, num_keys) -> None:
 
 @each_length
 @pytest.mark.peer(
-    "06",
-    "`band_mask`, bottom-right by its offset",
-    "xformers' LocalAttentionFromBottomRightMask, written afresh: triu and tril",
-    "equal",
-    "masks",
-)
+    "06", "`band_mask`, bottom-right by its offset",
+    "xformers' LocalAttentionFromBottomRightMask, written afresh: triu and tril", "equal", "masks",
+)  # fmt: skip
 def test_a_band_is_xformers_local_mask(num_queries, num_keys) -> None:
     shift = num_keys - num_queries
     for left, right in product(range(4), repeat=2):
@@ -260,12 +227,9 @@ def test_a_band_is_xformers_local_mask(num_queries, num_keys) -> None:
     ids=str,
 )
 @pytest.mark.peer(
-    "06",
-    "`same_document_mask`, `packed_ids`",
-    "xformers' BlockDiagonalMask, written afresh: blocks of unequal sides",
-    "equal",
-    "masks",
-)
+    "06", "`same_document_mask`, `packed_ids`",
+    "xformers' BlockDiagonalMask, written afresh: blocks of unequal sides", "equal", "masks",
+)  # fmt: skip
 def test_documents_are_xformers_diagonal_blocks(queries, keys) -> None:
     blocks = [torch.ones(q, k) for q, k in zip(queries, keys, strict=True)]
     theirs = torch.block_diag(*blocks) == 1
@@ -304,12 +268,10 @@ def flash_reference(query, key, value, window, causal, cap, slopes, kept=None, p
 @pytest.mark.parametrize("causal", [False, True])
 @pytest.mark.parametrize("options", ["plain", "cap", "alibi", "cap and alibi"])
 @pytest.mark.peer(
-    "06",
-    "`composed_attention` with `band_mask`, `soft_cap`, `add_bias`",
+    "06", "`composed_attention` with `band_mask`, `soft_cap`, `add_bias`",
     "flash-attn's rule for window_size, causal, softcap and alibi_slopes, written afresh",
-    "float64 1e-7",
-    "outputs",
-)
+    "float64 1e-7", "outputs",
+)  # fmt: skip
 def test_composes_to_flash_attn_s_rule(options, causal, window, num_queries, num_keys) -> None:
     cap = 0.7 if "cap" in options else 0.0
     slopes = alibi_slopes(H).double() if "alibi" in options else None
@@ -328,12 +290,9 @@ def test_composes_to_flash_attn_s_rule(options, causal, window, num_queries, num
 
 
 @pytest.mark.peer(
-    "06",
-    "`attention_dropout`",
-    "flash-attn's rule for dropout_p, written afresh",
-    "float64 1e-7",
+    "06", "`attention_dropout`", "flash-attn's rule for dropout_p, written afresh", "float64 1e-7",
     "outputs",
-)
+)  # fmt: skip
 def test_dropout_is_flash_attn_s_rule() -> None:
     query, key, value = inputs(5, 7, H)
     weights = stable_softmax(composed_scores(query, key, attn_mask=causal_mask(5, 7, 2)))
@@ -343,12 +302,10 @@ def test_dropout_is_flash_attn_s_rule() -> None:
 
 
 @pytest.mark.peer(
-    "06",
-    "`query_lengths_mask`",
+    "06", "`query_lengths_mask`",
     "D2L's masked softmax with valid_lens of two axes, written afresh; its empty rows are uniform",
-    "equal",
-    "masks",
-)
+    "equal", "masks",
+)  # fmt: skip
 def test_lengths_of_each_query_are_d2l_s() -> None:
     lengths = torch.tensor([[1, 3, 2], [4, 1, 3]])
     flat = torch.arange(4).expand(6, -1) < lengths.reshape(-1).unsqueeze(-1)

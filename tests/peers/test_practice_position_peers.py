@@ -56,12 +56,9 @@ def test_llama3_is_transformers_own(d_k, factor, bounds, trained) -> None:
 @pytest.mark.parametrize("length", [None, 64, 65])
 @pytest.mark.parametrize("factor", [1.0, 4.0, 32.0])
 @pytest.mark.peer(
-    "07",
-    "`longrope_frequencies`, `longrope_magnitude`",
-    "transformers' rope type longrope, both lists",
-    "float64 1e-7",
-    "frequencies, magnitude",
-)
+    "07", "`longrope_frequencies`, `longrope_magnitude`",
+    "transformers' rope type longrope, both lists", "float64 1e-7", "frequencies, magnitude",
+)  # fmt: skip
 def test_longrope_is_transformers_own(length, factor) -> None:
     lists = {
         "short_factor": (1 + torch.rand(4)).tolist(), "long_factor": (2 + torch.rand(4)).tolist()
@@ -84,12 +81,9 @@ def test_longrope_is_transformers_own(length, factor) -> None:
 @pytest.mark.parametrize("d_k", [8, 64])
 @pytest.mark.parametrize(("factor", "trained"), [(32.0, 4096), (2.0, 64)])
 @pytest.mark.peer(
-    "07",
-    "`yarn_frequencies` with truncate and without, `yarn_magnitude`",
-    "transformers' rope type yarn, as gpt-oss sets it",
-    "float64 1e-7",
-    "frequencies, magnitude",
-)
+    "07", "`yarn_frequencies` with truncate and without, `yarn_magnitude`",
+    "transformers' rope type yarn, as gpt-oss sets it", "float64 1e-7", "frequencies, magnitude",
+)  # fmt: skip
 def test_yarn_without_truncation_is_transformers_own(factor, trained, d_k, truncate) -> None:
     rope = {
         "rope_type": "yarn", "rope_theta": 150_000.0, "factor": factor, "beta_fast": 32.0,
@@ -114,12 +108,9 @@ def test_yarn_without_truncation_is_transformers_own(factor, trained, d_k, trunc
 )
 @pytest.mark.parametrize("share", [0.25, 0.5, 1.0])
 @pytest.mark.peer(
-    "07",
-    "`PartialRotaryPositions`",
-    "GPT-NeoX's and Phi's rotation, exact in float64",
-    "float64 1e-7",
-    "outputs, gradients",
-)
+    "07", "`PartialRotaryPositions`", "GPT-NeoX's and Phi's rotation, exact in float64",
+    "float64 1e-7", "outputs, gradients",
+)  # fmt: skip
 def test_partial_rotation_is_theirs(config, code, kind, share) -> None:
     made = config(hidden_size=48, num_attention_heads=3)
     made.rope_parameters = {

@@ -83,12 +83,9 @@ def test_flow_is_scipys_on_whole_numbers() -> None:
 
 
 @pytest.mark.peer(
-    "13",
-    "`attention_rollout`",
-    "Abnar and Zuidema's joint attention in numpy",
-    "float64 1e-7",
+    "13", "`attention_rollout`", "Abnar and Zuidema's joint attention in numpy", "float64 1e-7",
     "rollouts",
-)
+)  # fmt: skip
 def test_rollout_is_the_papers_joint_attention() -> None:
     """Heads averaged, A + I, rows divided, the last layer on the left."""
     given = layers(4, 2, 3, 5)
@@ -101,12 +98,9 @@ def test_rollout_is_the_papers_joint_attention() -> None:
 
 
 @pytest.mark.peer(
-    "13",
-    "`gradient_attention`",
-    "Chefer et al. 2021b, rules 5 and 6, entry by entry",
-    "float64 1e-7",
-    "relevances, gradients",
-)
+    "13", "`gradient_attention`", "Chefer et al. 2021b, rules 5 and 6, entry by entry",
+    "float64 1e-7", "relevances, gradients",
+)  # fmt: skip
 def test_gradient_attention_is_the_papers_two_rules() -> None:
     def theirs(weights: Tensor, slopes: Tensor) -> Tensor:
         relevance = torch.eye(4, dtype=weights.dtype).repeat(2, 1, 1)
@@ -125,12 +119,9 @@ def test_gradient_attention_is_the_papers_two_rules() -> None:
 
 
 @pytest.mark.peer(
-    "13",
-    "`induction_score`",
-    "the mean of a diagonal, as TransformerLens's demos take it",
-    "float64 1e-7",
-    "scores",
-)
+    "13", "`induction_score`", "the mean of a diagonal, as TransformerLens's demos take it",
+    "float64 1e-7", "scores",
+)  # fmt: skip
 def test_the_induction_score_is_the_diagonals_mean_less_its_first_entry() -> None:
     """`diagonal(1 - period)` has one entry more: that of query period - 1."""
     weights, period = layers(2, 3, 9), 4

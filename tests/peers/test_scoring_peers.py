@@ -1,8 +1,9 @@
-"""The attention of chapters 01 and 02 beside torch's and a Bahdanau cell at Hugging Face."""
+"""Scores and kernel smoothing beside torch's, Hugging Face's and scikit-learn's."""
 
 import pytest
 import torch
 from peer_support import BATCH, LENGTHS, assert_same_function, draw, in_its_own_precision
+from sklearn.metrics.pairwise import rbf_kernel
 from torch import Tensor
 from torch.nn import functional as F
 from torch.nn.attention import flex_attention
@@ -17,6 +18,7 @@ from course_utils.attention import (
     local_monotonic_weights,
     local_predictive_weights,
     location_score,
+    nadaraya_watson,
     predicted_centre,
 )
 
@@ -31,12 +33,9 @@ def real_keys(num_keys: int) -> Tensor:
 
 @pytest.mark.parametrize("num_keys", [1, 5])
 @pytest.mark.peer(
-    "02",
-    "`additive_score`, `attend`",
-    "the attention cell of SLANet",
-    "float64 1e-7",
+    "02", "`additive_score`, `attend`", "the attention cell of SLANet", "float64 1e-7",
     "states, weights, gradients",
-)
+)  # fmt: skip
 def test_additive_attention_is_slanet_s(num_keys, monkeypatch) -> None:
     """Their cell takes one query, its state; ours has no bias."""
     in_its_own_precision(monkeypatch)
@@ -124,12 +123,9 @@ def test_a_context_is_torch_s_weighted_sum_of_rows(num_keys) -> None:
 @pytest.mark.parametrize("half_width", [0, 2])
 @each_length
 @pytest.mark.peer(
-    "02",
-    "`local_monotonic_weights`",
-    "`torch.softmax` under FlexAttention's mask",
-    "float64 1e-7",
+    "02", "`local_monotonic_weights`", "`torch.softmax` under FlexAttention's mask", "float64 1e-7",
     "weights, gradients",
-)
+)  # fmt: skip
 def test_local_m_is_a_softmax_under_flex_attention_s_mask(
     num_queries, num_keys, half_width
 ) -> None:
@@ -148,12 +144,9 @@ def test_local_m_is_a_softmax_under_flex_attention_s_mask(
 
 @each_length
 @pytest.mark.peer(
-    "02",
-    "`predicted_centre`, `local_predictive_weights`",
-    "Luong's equations 9 and 10, in a loop",
-    "float64 1e-7",
-    "centres, weights, gradients",
-)
+    "02", "`predicted_centre`, `local_predictive_weights`", "Luong's equations 9 and 10, in a loop",
+    "float64 1e-7", "centres, weights, gradients",
+)  # fmt: skip
 def test_local_p_agrees_with_luong_s_equations_9_and_10(num_queries, num_keys) -> None:
     lengths = torch.tensor([num_keys, 1])
 
@@ -177,3 +170,16 @@ def test_local_p_agrees_with_luong_s_equations_9_and_10(num_queries, num_keys) -
 
     query, scores = draw(BATCH, num_queries, D_Q), draw(BATCH, num_queries, num_keys)
     assert_same_function(ours, theirs, (query, draw(D_Q, D_A, seed=1), draw(D_A), scores))
+
+
+@pytest.mark.parametrize("bandwidth", [0.5, 1.0, 4.0])
+@pytest.mark.parametrize(("num_queries", "num_keys"), LENGTHS)
+@pytest.mark.peer(
+    "15", "`nadaraya_watson`", "scikit-learn's `rbf_kernel`, its rows divided by their sums",
+    "float64 1e-7", "outputs",
+)  # fmt: skip
+def test_the_weights_are_scikit_learn_s_kernel(num_queries, num_keys, bandwidth) -> None:
+    query, key, value = draw(num_queries, 3), draw(num_keys, 3, seed=1), draw(num_keys, 4, seed=2)
+    kernel = torch.from_numpy(rbf_kernel(query.numpy(), key.numpy(), gamma=1 / (2 * bandwidth**2)))
+    want = kernel / kernel.sum(-1, keepdim=True) @ value
+    torch.testing.assert_close(nadaraya_watson(query, key, value, bandwidth), want)

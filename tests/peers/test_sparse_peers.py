@@ -39,12 +39,9 @@ def weights(row: Tensor, alpha: float) -> Tensor:
 )
 @pytest.mark.parametrize("num_keys", [1, 2, 9])
 @pytest.mark.peer(
-    "08",
-    "`sparsemax`, `entmax`",
-    "the papers' thresholds in closed form, in a loop",
-    "float64 1e-7",
-    "weights, gradients",
-)
+    "08", "`sparsemax`, `entmax`", "the papers' thresholds in closed form, in a loop",
+    "float64 1e-7", "weights, gradients",
+)  # fmt: skip
 def test_the_threshold_is_the_papers_closed_form(num_keys, ours, alpha) -> None:
     def theirs(scores: Tensor) -> Tensor:
         rows = scores.flatten(0, -2)

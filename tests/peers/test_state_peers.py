@@ -113,12 +113,9 @@ def delta_walk(query: Tensor, key: Tensor, value: Tensor, alpha: Tensor, beta: T
 @pytest.mark.parametrize("ours", [gated_delta_rule, delta_walk])
 @pytest.mark.parametrize("length", [1, 11, 70])
 @pytest.mark.peer(
-    "17",
-    "`gated_delta_step`, `gated_delta_rule`",
-    "Qwen3-Next's gated delta rule, recurrent and in chunks",
-    "float32 1e-4",
-    "outputs, gradients",
-)
+    "17", "`gated_delta_step`, `gated_delta_rule`",
+    "Qwen3-Next's gated delta rule, recurrent and in chunks", "float32 1e-4", "outputs, gradients",
+)  # fmt: skip
 def test_the_gated_delta_rule_is_qwen3_next_s(length, ours) -> None:
     given = delta_given(length)
     assert_alike_in_float32(ours, delta_theirs(torch_recurrent_gated_delta_rule), given)
@@ -128,12 +125,9 @@ def test_the_gated_delta_rule_is_qwen3_next_s(length, ours) -> None:
 @pytest.mark.parametrize("ours", [selective_scan, chunked_selective_scan])
 @pytest.mark.parametrize("length", [1, 10])
 @pytest.mark.peer(
-    "17",
-    "`selective_scan`, `chunked_selective_scan`",
-    "Mamba's selective scan",
-    "float32 1e-4",
+    "17", "`selective_scan`, `chunked_selective_scan`", "Mamba's selective scan", "float32 1e-4",
     "outputs, gradients",
-)
+)  # fmt: skip
 def test_the_scan_is_mamba_s(length, ours) -> None:
     def theirs(x: Tensor, delta: Tensor, A: Tensor, B: Tensor, C: Tensor, D: Tensor) -> Tensor:
         out = mamba_selective_scan(*(y.mT for y in (x, delta)), A, B.mT, C.mT, D)
@@ -160,12 +154,9 @@ def test_the_router_is_mixtral_s(k) -> None:
 
 @pytest.mark.parametrize("k", [1, 2, 3])
 @pytest.mark.peer(
-    "17",
-    "`load_balance_loss`",
-    "Mixtral's, which is k times ours",
-    "float32 1e-5",
+    "17", "`load_balance_loss`", "Mixtral's, which is k times ours", "float32 1e-5",
     "loss, gradients",
-)
+)  # fmt: skip
 def test_the_balance_loss_times_k_is_mixtral_s(k) -> None:
     logits = rounded(11, 5).requires_grad_()
     theirs = load_balancing_loss_func((logits,), 5, k)
@@ -191,12 +182,9 @@ def naive_retention(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
 @pytest.mark.parametrize("form", ["parallel", "recurrent", "in one chunk"])
 @pytest.mark.parametrize("length", [1, 70])
 @pytest.mark.peer(
-    "17",
-    "`retention_parallel`, `retention_recurrent`, `retention_chunk`",
-    "flash-linear-attention's plain retention",
-    "float64 1e-7",
-    "outputs, gradients",
-)
+    "17", "`retention_parallel`, `retention_recurrent`, `retention_chunk`",
+    "flash-linear-attention's plain retention", "float64 1e-7", "outputs, gradients",
+)  # fmt: skip
 def test_retention_is_flash_linear_attention_s(length, form) -> None:
     decay = 1 - 2.0 ** (-5.0 - torch.arange(HEADS, dtype=torch.float64))
     state = torch.zeros(BATCH, HEADS, D_K, D_V, dtype=torch.float64)

@@ -2,10 +2,9 @@
 
 import pytest
 import torch
-from peer_support import BATCH, LENGTHS, assert_same_function, draw
+from peer_support import BATCH, LENGTHS, assert_same_function, draw, sdpa
 from torch import Tensor
 from torch.nn import functional as F
-from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from course_utils.attention import (
     merge_partials,
@@ -23,11 +22,6 @@ def inputs(num_queries: int, num_keys: int) -> tuple[Tensor, Tensor, Tensor]:
     return query, key, value
 
 
-def sdpa(query: Tensor, key: Tensor, value: Tensor, is_causal: bool) -> Tensor:
-    with sdpa_kernel(SDPBackend.MATH):
-        return F.scaled_dot_product_attention(query, key, value, is_causal=is_causal)
-
-
 WAYS = {
     "tiled": lambda *x: tiled_attention(*x[:3], 2, 3, x[3])[0],
     "recomputed": recomputed_attention,
@@ -42,19 +36,16 @@ WAYS = {
 )
 def test_is_sdpa_with_its_gradients(way, lengths, is_causal) -> None:
     assert_same_function(
-        lambda *x: way(*x, is_causal), lambda *x: sdpa(*x, is_causal), inputs(*lengths)
+        lambda *x: way(*x, is_causal), lambda *x: sdpa(*x, is_causal=is_causal), inputs(*lengths)
     )
 
 
 @pytest.mark.parametrize("is_causal", [False, True])
 @pytest.mark.parametrize("way", WAYS.values(), ids=WAYS)
 @pytest.mark.peer(
-    "09",
-    "`tiled_attention`, `recomputed_attention`",
-    "SDPA with `enable_gqa`",
-    "float64 1e-7",
+    "09", "`tiled_attention`, `recomputed_attention`", "SDPA with `enable_gqa`", "float64 1e-7",
     "outputs, gradients",
-)
+)  # fmt: skip
 def test_grouped_heads_are_those_of_sdpa(way, is_causal) -> None:
     sizes = ((6, 5, D_K), (HEADS, 9, D_K), (HEADS, 9, D_V))
     given = tuple(draw(BATCH, *size, seed=i) for i, size in enumerate(sizes))
@@ -68,12 +59,9 @@ def test_grouped_heads_are_those_of_sdpa(way, is_causal) -> None:
 @pytest.mark.parametrize("is_causal", [False, True])
 @pytest.mark.parametrize("lengths", LENGTHS)
 @pytest.mark.peer(
-    "09",
-    "`tiled_attention`, `tiled_attention_backward`, `merge_partials`",
-    "torch's own flash operators for the CPU",
-    "float64 1e-7",
-    "outputs, lse, the backward pass",
-)
+    "09", "`tiled_attention`, `tiled_attention_backward`, `merge_partials`",
+    "torch's own flash operators for the CPU", "float64 1e-7", "outputs, lse, the backward pass",
+)  # fmt: skip
 def test_the_backward_pass_is_torch_s_own_for_flash_attention(lengths, is_causal) -> None:
     """PyTorch's kernels for the CPU take out and the same logsumexp, and return the gradients."""
     forward = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu
@@ -90,12 +78,9 @@ def test_the_backward_pass_is_torch_s_own_for_flash_attention(lengths, is_causal
 
 @pytest.mark.parametrize("cut", [1, 2, 4])
 @pytest.mark.peer(
-    "09",
-    "`tiled_attention`, `tiled_attention_backward`, `merge_partials`",
-    "torch's own flash operators for the CPU",
-    "float64 1e-7",
-    "outputs, lse, the backward pass",
-)
+    "09", "`tiled_attention`, `tiled_attention_backward`, `merge_partials`",
+    "torch's own flash operators for the CPU", "float64 1e-7", "outputs, lse, the backward pass",
+)  # fmt: skip
 def test_partial_results_of_torch_merge_to_its_whole(cut) -> None:
     query, key, _ = inputs(3, 5)
     value = draw(*key.shape, seed=4)

@@ -45,12 +45,10 @@ def with_padding(logits: Tensor, pad_id: int) -> Tensor:
 @pytest.mark.parametrize("smoothing", [0.0, 0.1, 0.7, 1.0])
 @pytest.mark.parametrize("shape", [(2, 5, 7), (3, 4, 6), (4, 8, 5)])
 @pytest.mark.peer(
-    "12",
-    "`causal_lm_loss`, `label_smoothed_loss`",
-    "`F.cross_entropy` with `ignore_index` and `label_smoothing`",
-    "float64 1e-7",
+    "12", "`causal_lm_loss`, `label_smoothed_loss`",
+    "`F.cross_entropy` with `ignore_index` and `label_smoothing`", "float64 1e-7",
     "losses, gradients",
-)
+)  # fmt: skip
 def test_the_losses_are_torch_s(shape, smoothing, pad_id) -> None:
     logits = draw(*shape, seed=2).requires_grad_()
     target = with_padding(logits, pad_id)
@@ -78,12 +76,9 @@ def small_models() -> tuple[nn.Module, nn.Module]:
 
 
 @pytest.mark.peer(
-    "12",
-    "`causal_lm_loss`, `label_smoothed_loss`",
-    "`GPT2LMHeadModel(labels=…).loss`, T5's",
-    "float32 1.3e-6",
-    "losses, gradients",
-)
+    "12", "`causal_lm_loss`, `label_smoothed_loss`", "`GPT2LMHeadModel(labels=…).loss`, T5's",
+    "float32 1.3e-6", "losses, gradients",
+)  # fmt: skip
 def test_the_losses_are_those_of_gpt2_and_t5() -> None:
     gpt, t5 = small_models()
     tokens = torch.randint(1, 11, (3, 7), generator=torch.Generator().manual_seed(1))
@@ -111,12 +106,9 @@ def shares(inputs: Tensor, labels: Tensor, tokens: Tensor, mask_id: int) -> Tens
 
 
 @pytest.mark.peer(
-    "12",
-    "`mask_tokens`",
-    "`DataCollatorForLanguageModeling`",
-    "float64 2e-2",
+    "12", "`mask_tokens`", "`DataCollatorForLanguageModeling`", "float64 2e-2",
     "shares of 30,000 tokens; labels",
-)
+)  # fmt: skip
 def test_masking_hides_as_many_as_hugging_face_s_collator() -> None:
     words = {"[PAD]": 0, "[CLS]": 1, "[MASK]": 2} | {f"w{i}": i for i in range(3, 500)}
     tokenizer = PreTrainedTokenizerFast(
@@ -137,12 +129,9 @@ def test_masking_hides_as_many_as_hugging_face_s_collator() -> None:
 
 @pytest.mark.parametrize("sizes", [(37, 19, 24, 23), (5, 1), (8,)])
 @pytest.mark.peer(
-    "12",
-    "`accumulated_gradient`",
-    "`torch.autograd.grad` of the whole batch",
-    "float64 1e-7",
+    "12", "`accumulated_gradient`", "`torch.autograd.grad` of the whole batch", "float64 1e-7",
     "gradients",
-)
+)  # fmt: skip
 def test_parts_have_the_gradient_of_the_whole_batch(sizes) -> None:
     torch.manual_seed(0)
     model = nn.TransformerEncoderLayer(8, 2, 12, dropout=0.0, batch_first=True).double()
@@ -194,12 +183,10 @@ def counted(batch, num_tokens, d_model, num_layers, d_ff, vocab_size, recompute)
 @pytest.mark.parametrize("recompute", [False, True])
 @pytest.mark.parametrize("sizes", [(2, 5, 6, 3, 7, 11), (1, 9, 4, 1, 3, 13), (3, 4, 10, 2, 8, 5)])
 @pytest.mark.peer(
-    "12",
-    "`training_flops`",
-    "`torch.utils.flop_counter`, with and without `torch.utils.checkpoint`",
-    "equal",
+    "12", "`training_flops`",
+    "`torch.utils.flop_counter`, with and without `torch.utils.checkpoint`", "equal",
     "operations of a forward pass and its gradients",
-)
+)  # fmt: skip
 def test_a_step_costs_what_torch_s_counter_says(sizes, recompute) -> None:
     assert training_flops(*sizes, recompute) == counted(*sizes, recompute)
 
@@ -210,12 +197,9 @@ def parameters(model: nn.Module) -> int:
 
 @pytest.mark.parametrize("layers", [1, 2])
 @pytest.mark.peer(
-    "12",
-    "`transformer_parameters`",
-    "`BertModel`, `GPT2LMHeadModel`, `LlamaForCausalLM` at published sizes",
-    "equal",
-    "parameters",
-)
+    "12", "`transformer_parameters`",
+    "`BertModel`, `GPT2LMHeadModel`, `LlamaForCausalLM` at published sizes", "equal", "parameters",
+)  # fmt: skip
 def test_the_parameters_are_those_of_hugging_face_s_models(layers) -> None:
     """Widths as published, without memory; a layer more or less says what a layer has."""
     gpt = GPT2Config(n_embd=1600, n_head=25, n_layer=layers)
@@ -245,12 +229,9 @@ def kept_bytes(optimizer: torch.optim.Optimizer) -> int:
 @pytest.mark.parametrize("frozen", [False, True])
 @pytest.mark.parametrize("name", ["sgd", "momentum", "adam"])
 @pytest.mark.peer(
-    "12",
-    "`training_memory_bytes`",
-    "weights, gradients and `state_dict` of `torch.optim`",
-    "equal",
-    "bytes of weights, gradients and states, under autocast too",
-)
+    "12", "`training_memory_bytes`", "weights, gradients and `state_dict` of `torch.optim`",
+    "equal", "bytes of weights, gradients and states, under autocast too",
+)  # fmt: skip
 def test_the_bytes_are_those_that_torch_keeps(name, frozen) -> None:
     model = nn.Sequential(nn.Linear(5, 7), nn.Linear(7, 3))
     model[0].requires_grad_(not frozen)

@@ -4,8 +4,16 @@ import itertools
 
 import pytest
 import torch
-from peer_support import BATCH, HEADS, WIDTH, draw, results, seeded
-from test_gpt_peers import exact_norm, exact_rotation
+from peer_support import (
+    BATCH,
+    HEADS,
+    WIDTH,
+    draw,
+    exact_norm,
+    exact_rotation,
+    results,
+    seeded,
+)
 from torch import Tensor, nn
 from torch.nn import functional as F
 from transformers import (
@@ -64,12 +72,9 @@ def weights(module: nn.Module) -> list[Tensor]:
 @pytest.mark.parametrize("masked", [False, True])
 @pytest.mark.parametrize("training", [False, True])
 @pytest.mark.peer(
-    "11",
-    "`EncoderLayer`, `DecoderLayer`",
-    "torch's layers, both orders",
-    "float64 1e-12",
+    "11", "`EncoderLayer`, `DecoderLayer`", "torch's layers, both orders", "float64 1e-12",
     "outputs, gradients",
-)
+)  # fmt: skip
 def test_encoder_layer(pre_norm, activation, masked, training) -> None:
     theirs = torch_s(nn.TransformerEncoderLayer, pre_norm, activation).train(training)
     ours = with_its_weights(EncoderLayer, theirs, pre_norm=pre_norm, activation=activation)
@@ -84,12 +89,9 @@ def test_encoder_layer(pre_norm, activation, masked, training) -> None:
 @ORDERS
 @ACTIVATIONS
 @pytest.mark.peer(
-    "11",
-    "`EncoderLayer`, `DecoderLayer`",
-    "torch's layers, both orders",
-    "float64 1e-12",
+    "11", "`EncoderLayer`, `DecoderLayer`", "torch's layers, both orders", "float64 1e-12",
     "outputs, gradients",
-)
+)  # fmt: skip
 def test_decoder_layer(pre_norm, activation) -> None:
     theirs = torch_s(nn.TransformerDecoderLayer, pre_norm, activation)
     ours = with_its_weights(DecoderLayer, theirs, pre_norm=pre_norm, activation=activation)
@@ -111,12 +113,9 @@ def test_decoder_layer(pre_norm, activation) -> None:
 
 @ORDERS
 @pytest.mark.peer(
-    "11",
-    "`EncoderLayer`, `DecoderLayer`",
-    "torch's layers, both orders",
-    "float64 1e-12",
+    "11", "`EncoderLayer`, `DecoderLayer`", "torch's layers, both orders", "float64 1e-12",
     "weights after a step of their gradients",
-)
+)  # fmt: skip
 def test_one_training_step_gives_the_same_weights(pre_norm) -> None:
     x, memory, target = (draw(BATCH, n, WIDTH, seed=n) for n in (LENGTH, REMEMBERED, LENGTH))
     stepped = []
@@ -178,12 +177,9 @@ def test_the_whole_model(pre_norm) -> None:
 
 @pytest.mark.parametrize("eps", [1e-12, 1e-5, 0.1])
 @pytest.mark.peer(
-    "11",
-    "`layer_norm`, `rms_norm`",
-    "`nn.LayerNorm`, `nn.RMSNorm`",
-    "float64 1e-12",
+    "11", "`layer_norm`, `rms_norm`", "`nn.LayerNorm`, `nn.RMSNorm`", "float64 1e-12",
     "outputs, gradients",
-)
+)  # fmt: skip
 def test_norms(eps) -> None:
     x, gain, bias = (draw(*shape).requires_grad_() for shape in ((3, 5, 8), (8,), (1, 8)))
     bias = bias[0].detach().requires_grad_()
@@ -245,12 +241,9 @@ def random_weights(theirs: nn.Module, size: float = 0.25) -> nn.Module:
 
 
 @pytest.mark.peer(
-    "11",
-    "`encoder_layer`, `decoder_layer`, `layer_norm`, `rms_norm`, `feed_forward`",
-    "BERT's and T5's models, layers of BERT, GPT-2, Llama",
-    "float64 1e-12",
-    "outputs",
-)
+    "11", "`encoder_layer`, `decoder_layer`, `layer_norm`, `rms_norm`, `feed_forward`",
+    "BERT's and T5's models, layers of BERT, GPT-2, Llama", "float64 1e-12", "outputs",
+)  # fmt: skip
 def test_layers_of_hugging_face(monkeypatch) -> None:
     monkeypatch.setattr(modeling_llama.LlamaRMSNorm, "forward", exact_norm)
     shared = {"hidden_size": WIDTH, "num_attention_heads": HEADS, "intermediate_size": D_FF,
@@ -280,12 +273,9 @@ def test_layers_of_hugging_face(monkeypatch) -> None:
 
 
 @pytest.mark.peer(
-    "11",
-    "`encoder_layer`, `decoder_layer`, `layer_norm`, `rms_norm`, `feed_forward`",
-    "BERT's and T5's models, layers of BERT, GPT-2, Llama",
-    "float64 1e-12",
-    "outputs",
-)
+    "11", "`encoder_layer`, `decoder_layer`, `layer_norm`, `rms_norm`, `feed_forward`",
+    "BERT's and T5's models, layers of BERT, GPT-2, Llama", "float64 1e-12", "outputs",
+)  # fmt: skip
 def test_a_whole_bert() -> None:
     config = BertConfig(
         vocab_size=TOKENS, hidden_size=WIDTH, num_attention_heads=HEADS, num_hidden_layers=3,
@@ -306,12 +296,9 @@ def exact_t5_norm(self, x: Tensor) -> Tensor:
 
 
 @pytest.mark.peer(
-    "11",
-    "`encoder_layer`, `decoder_layer`, `layer_norm`, `rms_norm`, `feed_forward`",
-    "BERT's and T5's models, layers of BERT, GPT-2, Llama",
-    "float64 1e-12",
-    "outputs",
-)
+    "11", "`encoder_layer`, `decoder_layer`, `layer_norm`, `rms_norm`, `feed_forward`",
+    "BERT's and T5's models, layers of BERT, GPT-2, Llama", "float64 1e-12", "outputs",
+)  # fmt: skip
 def test_a_whole_t5(monkeypatch) -> None:
     monkeypatch.setattr(modeling_t5.T5LayerNorm, "forward", exact_t5_norm)
     config = T5Config(
