@@ -1,11 +1,99 @@
-"""Sparsemax and entmax beside the closed forms of their papers, row by row."""
+"""Sinks, selected blocks and sparse weights beside gpt-oss, FlexAttention and closed forms."""
+
+import math
+from types import SimpleNamespace
 
 import pytest
 import torch
-from peer_support import assert_same_function, draw
+from peer_support import BATCH, HEADS, assert_same_function, draw, draw_mask
 from torch import Tensor
+from torch.nn.attention import flex_attention
+from transformers.models.gpt_oss.modeling_gpt_oss import eager_attention_forward
 
-from course_utils.attention import entmax, sparsemax
+from course_utils.attention import (
+    block_selected_attention,
+    causal_mask,
+    entmax,
+    sink_attention,
+    sparsemax,
+)
+
+D_K, D_V = 6, 7
+
+
+def inputs(kv_heads: int, lengths: tuple[int, int]) -> tuple[Tensor, ...]:
+    sizes = ((HEADS, lengths[0], D_K), (kv_heads, lengths[1], D_K), (kv_heads, lengths[1], D_V))
+    return *(draw(BATCH, *size, seed=i) for i, size in enumerate(sizes)), draw(HEADS)
+
+
+@pytest.mark.parametrize("kv_heads", [1, 2, 4])
+@pytest.mark.parametrize("masked", [False, True])
+@pytest.mark.parametrize("lengths", [(3, 5), (5, 3), (1, 8), (1, 1)])
+@pytest.mark.peer(
+    "08", "`sink_attention`", "gpt-oss's `eager_attention_forward`", "float64 1e-7",
+    "outputs, gradients",
+)  # fmt: skip
+def test_sinks_are_gpt_oss_s(kv_heads, masked, lengths) -> None:
+    mask = draw_mask(BATCH, HEADS, *lengths) if masked else None
+    if mask is not None:
+        mask[0, 1, 0] = False
+    added = (
+        None if mask is None else torch.zeros(mask.shape).double().masked_fill(~mask, -torch.inf)
+    )
+
+    def theirs(query: Tensor, key: Tensor, value: Tensor, sink: Tensor) -> Tensor:
+        module = SimpleNamespace(num_key_value_groups=HEADS // kv_heads, sinks=sink, training=False)
+        out = eager_attention_forward(module, query, key, value, added, 1 / math.sqrt(D_K))[0]
+        return out.transpose(1, 2)
+
+    assert_same_function(lambda *x: sink_attention(*x, mask), theirs, inputs(kv_heads, lengths))
+
+
+@pytest.mark.parametrize("causal", [False, True])
+@pytest.mark.peer(
+    "08", "`sink_attention`", "`flex_attention` with its lse: out · sigmoid(lse - sink)",
+    "float32 1.3e-6", "outputs",
+)  # fmt: skip
+def test_a_sink_is_a_sigmoid_of_what_flex_attention_divides_by(causal) -> None:
+    query, key, value, sink = (x.float() for x in inputs(HEADS, (32, 32)))
+    mask, pattern = None, None
+    if causal:
+        mask = causal_mask(32, 32)
+        rule = lambda b, h, i, j: i >= j  # noqa: E731
+        pattern = flex_attention.create_block_mask(rule, None, None, 32, 32, device="cpu")
+    asked = flex_attention.AuxRequest(lse=True)
+    out, aux = flex_attention.flex_attention(
+        query, key, value, block_mask=pattern, return_aux=asked
+    )
+    want = out * (aux.lse - sink[:, None]).sigmoid().unsqueeze(-1)
+    torch.testing.assert_close(sink_attention(query, key, value, sink, mask), want)
+
+
+@pytest.mark.parametrize(("length", "block", "top_k"), [(40, 8, 1), (37, 5, 2), (33, 16, 3)])
+@pytest.mark.peer(
+    "08", "`block_selected_attention`", "`flex_attention` under MoBA's rule, written afresh",
+    "float32 1.3e-6", "outputs",
+)  # fmt: skip
+def test_selected_blocks_are_what_flex_attention_reads_under_the_rule(length, block, top_k) -> None:
+    query, key, value = (
+        draw(BATCH, HEADS, length, d, seed=i).float() for i, d in enumerate((6, 6, 7))
+    )
+    count = -(-length // block)
+    chosen = torch.zeros(BATCH, HEADS, length, count, dtype=torch.bool)
+    for b, h, i in torch.cartesian_prod(*map(torch.arange, (BATCH, HEADS, length))).tolist():
+        fits = {
+            n: float(query[b, h, i] @ key[b, h, n * block : (n + 1) * block].mean(0))
+            for n in range(i // block)
+        }
+        for n in (*sorted(fits, key=lambda n: fits[n])[-top_k:], i // block):
+            chosen[b, h, i, n] = True
+    pattern = flex_attention.create_block_mask(
+        lambda b, h, i, j: chosen[b, h, i, j // block] & (i >= j),
+        *(BATCH, HEADS, length, length),
+        device="cpu",
+    )
+    want = flex_attention.flex_attention(query, key, value, block_mask=pattern)
+    torch.testing.assert_close(block_selected_attention(query, key, value, block, top_k), want)
 
 
 def threshold(kept: Tensor, alpha: float) -> Tensor:
