@@ -67,6 +67,36 @@ def sdpa(*given: Tensor | None, **options) -> Tensor:
         return F.scaled_dot_product_attention(*given, **options)
 
 
+def flash_attn(
+    query: Tensor, key: Tensor, value: Tensor, causal: bool = False,
+    window: tuple[int, int] = (-1, -1), cap: float = 0.0, slopes: Tensor | None = None,
+    kept: Tensor | float = 1.0,
+) -> Tensor:  # fmt: skip
+    """Return what `attention_ref` does in flash-attn's tests, written afresh from its rules.
+
+    Query i stands at i + S - L. It sees the keys from left before that place to right behind it, -1
+    being no limit and causal being right = 0. The scaled score, capped as cap · tanh(score / cap),
+    gets -slope · distance; rows that see nothing are zeros. Dropout multiplies the weights by
+    `kept`. https://github.com/Dao-AILab/flash-attention, tests/test_flash_attn.py
+    """
+    left, right = (window[0], 0) if causal else window
+    key, value = (x.repeat_interleave(query.shape[1] // x.shape[1], dim=1) for x in (key, value))
+    scores = query @ key.mT / query.shape[-1] ** 0.5
+    if cap:
+        scores = cap * torch.tanh(scores / cap)
+    column = torch.arange(key.shape[-2])
+    row = torch.arange(query.shape[-2])[:, None] + key.shape[-2] - query.shape[-2]
+    hidden = torch.zeros(scores.shape[-2:], dtype=torch.bool)
+    if left >= 0:
+        hidden |= column < row - left
+    if right >= 0:
+        hidden |= column > row + right
+    if slopes is not None:
+        scores = scores - slopes[:, None, None] * (row - column).abs()
+    weights = scores.masked_fill(hidden, -torch.inf).softmax(dim=-1)
+    return weights.masked_fill(hidden.all(-1, keepdim=True), 0.0) * kept @ value
+
+
 def masks(kind: str, num_queries: int, num_keys: int) -> tuple[Tensor | None, dict]:
     """Return one mask twice: as we take it, and as PyTorch's module does, True = hidden."""
     pattern, parts = None, []

@@ -1,13 +1,12 @@
 """What practice adds to masks and scores, beside transformers, torch, and published rules."""
 
-import math
 from functools import partial
 from itertools import product
 from types import SimpleNamespace
 
 import pytest
 import torch
-from peer_support import assert_same_function, draw, in_its_own_precision, sdpa
+from peer_support import assert_same_function, draw, flash_attn, in_its_own_precision, sdpa
 from torch import Tensor
 from torch.nn import functional as F
 from torch.nn.attention import flex_attention
@@ -237,32 +236,6 @@ def test_documents_are_xformers_diagonal_blocks(queries, keys) -> None:
     assert torch.equal(same_document_mask(*ids)[0, 0], theirs)
 
 
-def flash_reference(query, key, value, window, causal, cap, slopes, kept=None, p=0.0):
-    """Return what flash-attn's documented rule says, one pair at a time.
-
-    Query i stands at i + S - L. It sees the keys from left before that place to right behind it, -1
-    being no limit and causal being right = 0. The scaled score, capped as cap · tanh(score / cap),
-    gets -slope · distance; rows that see nothing are zeros; a dropped weight is 0, others are
-    divided by 1 - p.
-    """
-    (batch, heads, length, width), num_keys = query.shape, key.shape[2]
-    left, right = window if not causal else (window[0], 0)
-    out = torch.zeros(batch, heads, length, value.shape[-1], dtype=torch.float64)
-    for b, h, i in product(range(batch), range(heads), range(length)):
-        own, shared, powers = i + num_keys - length, h // (heads // key.shape[1]), {}
-        low, high = own - left if left >= 0 else 0, own + right if right >= 0 else num_keys
-        for j in range(max(low, 0), min(high + 1, num_keys)):
-            score = float(query[b, h, i] @ key[b, shared, j]) / math.sqrt(width)
-            score = cap * math.tanh(score / cap) if cap else score
-            powers[j] = math.exp(
-                score - (float(slopes[h]) * abs(own - j) if slopes is not None else 0)
-            )
-        for j, power in powers.items():
-            weight = power / sum(powers.values()) * (1 if kept is None else float(kept[b, h, i, j]))
-            out[b, h, i] += weight / (1 - p) * value[b, shared, j]
-    return out
-
-
 @each_length
 @pytest.mark.parametrize("window", [(-1, -1), (1, 2), (2, 0), (0, -1), (-1, 1)])
 @pytest.mark.parametrize("causal", [False, True])
@@ -286,7 +259,7 @@ def test_composes_to_flash_attn_s_rule(options, causal, window, num_queries, num
     left, right = (None if side < 0 else side for side in window)
     mask = band_mask(num_queries, num_keys, left, 0 if causal else right, num_keys - num_queries)
     got = composed_attention(*given, score_mod, mask)
-    torch.testing.assert_close(got, flash_reference(*given, window, causal, cap, slopes))
+    torch.testing.assert_close(got, flash_attn(*given, causal, window, cap, slopes))
 
 
 @pytest.mark.peer(
@@ -297,7 +270,7 @@ def test_dropout_is_flash_attn_s_rule() -> None:
     query, key, value = inputs(5, 7, H)
     weights = stable_softmax(composed_scores(query, key, attn_mask=causal_mask(5, 7, 2)))
     dropped = attention_dropout(weights, 0.3, torch.Generator().manual_seed(0))
-    want = flash_reference(query, key, value, (-1, -1), True, 0.0, None, dropped != 0, 0.3)
+    want = flash_attn(query, key, value, True, kept=(dropped != 0) / 0.7)
     torch.testing.assert_close(dropped @ value, want)
 
 
