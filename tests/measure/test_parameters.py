@@ -21,10 +21,15 @@ def test_qkv_agrees_with_building_every_head(sizes, bias) -> None:
 
 
 @pytest.mark.parametrize("bias", [True, False])
-@pytest.mark.parametrize(("d_model", "num_heads"), [(12, 1), (12, 3), (12, 12), (20, 4)])
-def test_mha_agrees_with_torch_s_module(d_model, num_heads, bias) -> None:
-    module = torch.nn.MultiheadAttention(d_model, num_heads, bias=bias)
-    assert mha_parameters(d_model, num_heads, bias) == learned(module)
+@pytest.mark.parametrize(("d_model", "heads"), [(12, 1), (12, 3), (12, 12), (20, 4)])
+@pytest.mark.peer(
+    "04", "`qkv_parameters`, `mha_parameters`", "`nn.MultiheadAttention`", "equal", "counts"
+)
+def test_parameters_are_those_of_torch_s_modules(d_model, heads, bias) -> None:
+    whole, width = torch.nn.MultiheadAttention(d_model, heads, bias=bias), d_model // heads
+    assert mha_parameters(d_model, heads, bias) == learned(whole)
+    want = learned(whole) - learned(whole.out_proj)
+    assert qkv_parameters(d_model, heads, width, width, bias) == want
 
 
 def test_a_count_is_an_int() -> None:
