@@ -24,6 +24,7 @@ from transformers import (
     T5Config,
     T5ForConditionalGeneration,
 )
+from transformers.masking_utils import create_bidirectional_mask, create_causal_mask
 from transformers.models.bert.modeling_bert import BertLayer
 from transformers.models.gpt2.modeling_gpt2 import GPT2Block
 from transformers.models.llama import modeling_llama
@@ -291,16 +292,12 @@ def test_a_whole_bert() -> None:
     )
 
 
-def exact_t5_norm(self, x: Tensor) -> Tensor:
-    return self.weight * x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + self.variance_epsilon)
-
-
 @pytest.mark.peer(
     "11", "`encoder_layer`, `decoder_layer`, `layer_norm`, `rms_norm`, `feed_forward`",
     "BERT's and T5's models, layers of BERT, GPT-2, Llama", "float64 1e-12", "outputs",
 )  # fmt: skip
 def test_a_whole_t5(monkeypatch) -> None:
-    monkeypatch.setattr(modeling_t5.T5LayerNorm, "forward", exact_t5_norm)
+    monkeypatch.setattr(modeling_t5.T5LayerNorm, "forward", exact_norm)
     config = T5Config(
         vocab_size=TOKENS, d_model=WIDTH, d_kv=WIDTH // HEADS, num_heads=HEADS, d_ff=D_FF,
         num_layers=2, dropout_rate=0.0, decoder_start_token_id=PAD, pad_token_id=PAD,
@@ -366,10 +363,8 @@ def test_a_beam_as_wide_as_all_texts_is_exhaustive(seed, alpha) -> None:
 
 @pytest.mark.peer(
     "11", "`transformer_masks`, `stream_mask`", "transformers' masks", "equal", "masks"
-)  # fmt: skip
+)
 def test_masks_are_those_of_transformers() -> None:
-    from transformers.masking_utils import create_bidirectional_mask, create_causal_mask
-
     config = BertConfig(hidden_size=8, attn_implementation="sdpa", is_decoder=True)
     source = torch.tensor([[4, 5, 6, 7, 8], [9, 4, 8, PAD, PAD]])
     target = torch.tensor([[1, 5, 9, 7], [1, 6, 2, PAD]])
