@@ -20,7 +20,7 @@ learn:
 
 test: gates book
 	$(PYTEST) $(NBVAL) --nbval solutions
-	$(PY) -m tools.alone $(PARALLEL) $(NBVAL) --nbval-lax
+	$(PY) -m tools.alone $(PARALLEL) -p tools.nbval_kernels --nbval-lax
 	$(PYTEST) -p no:nbval -m "not benchmark"
 
 check: gates

@@ -1,9 +1,9 @@
-"""Run the learner's notebooks where there is the course's wheel and nothing else of the repository.
+"""Run the learner's notebooks where the course's wheel is installed and the repository is not.
 
     python -m tools.alone -p tools.nbval_kernels --nbval-lax
 
-The wheel is what Colab and a hub install. It is built and unpacked, the notebooks are copied to an
-empty folder, and pytest runs them there with the options given.
+The wheel is what Colab and a hub install. It is installed in a new environment, the notebooks are
+copied to an empty folder, and pytest, with the options given, runs them there with its kernel.
 """
 
 import os
@@ -11,50 +11,59 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import zipfile
+import venv
+from functools import partial
 from pathlib import Path
 
-from course_utils.environment import ROOT
+from course_utils.environment import ROOT, VENV, VENV_PYTHON, read_stamp
+from tools import setup_env
 
-# The environment that runs this has the repository on its path; what is started below has not.
-_HIDE = f"import sys\nsys.path[:] = [part for part in sys.path if part != {str(ROOT)!r}]\n"
+KERNEL = "course-wheel"
 _SHOW = """\
 import importlib.util, course_utils
 assert importlib.util.find_spec("tools") is None, "the repository can be imported"
 print(course_utils.__file__)"""
-# Only pytest itself gets the repository back, last on its path, for the plugin in `tools`.
-_PYTEST = f"import pytest, sys; sys.path.append({str(ROOT)!r}); sys.exit(pytest.main())"
 
 
-def unpack_wheel(folder: Path) -> dict[str, str]:
-    """Build the wheel, unpack it in a folder, and return an environment in which only that is seen.
+def build_wheel(folder: Path) -> Path:
+    """Build the course's wheel in a folder, and return its path."""
+    setup_env.run(sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(folder))
+    return next(folder.glob("*.whl"))
+
+
+def install_wheel(folder: Path) -> Path:
+    """Make an environment in an empty folder, install the wheel, and return the folder.
 
     Raises:
-        RuntimeError: A Python started in that environment finds another course.
+        RuntimeError: The environment's Python finds another course.
     """
-    build = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(folder)]
-    subprocess.run(build, cwd=ROOT, check=True)
-    inside = folder / "wheel"
-    with zipfile.ZipFile(next(folder.glob("*.whl"))) as wheel:
-        wheel.extractall(inside)
-    (inside / "sitecustomize.py").write_text(_HIDE, encoding="utf-8")
-    environment = {**os.environ, "PYTHONPATH": str(inside)}
-    look = [sys.executable, "-c", _SHOW]
-    found = subprocess.run(look, cwd=folder, env=environment, capture_output=True, text=True)
-    if not found.stdout.startswith(str(inside)):
+    venv.create(folder, symlinks=os.name != "nt")
+    python = str(folder / VENV_PYTHON.relative_to(VENV))
+    wheel = str(build_wheel(folder))
+    uv = setup_env.uv_into(python)
+    install = partial(setup_env.run, *uv, env=setup_env.pip_settings())
+    build = read_stamp().get("torch", "cpu")
+    try:  # what `make install` has fetched is in uv's cache
+        setup_env.install_all(partial(install, "--offline"), build, wheel)
+    except SystemExit:
+        setup_env.install_all(install, build, wheel)
+    found = subprocess.run([python, "-c", _SHOW], cwd=folder, capture_output=True, text=True)
+    if not found.stdout.startswith(str(folder)):
         raise RuntimeError(f"this is not the wheel's course: {found.stdout}{found.stderr}")
-    return environment
+    setup_env.run(python, "-m", "ipykernel", "install", "--sys-prefix", "--name", KERNEL)
+    return folder
 
 
 def main() -> int:
     """Run from the command line; the exit status is pytest's."""
     with tempfile.TemporaryDirectory(prefix="attention-course-") as scratch:
         folder = Path(scratch).resolve()
-        environment = unpack_wheel(folder)
+        installed = install_wheel(folder / "environment")
         (folder / "notebooks").mkdir()
         for notebook in (ROOT / "notebooks").glob("*.ipynb"):
             shutil.copy(notebook, folder / "notebooks")
-        command = [sys.executable, "-c", _PYTEST, *sys.argv[1:]]
+        environment = {**os.environ, "JUPYTER_PATH": str(installed / "share" / "jupyter")}
+        command = [sys.executable, "-m", "pytest", f"--nbval-kernel-name={KERNEL}", *sys.argv[1:]]
         return subprocess.run(command, cwd=folder / "notebooks", env=environment).returncode
 
 

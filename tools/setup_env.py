@@ -89,6 +89,13 @@ def pip_settings() -> dict[str, str]:
     return {**found, **os.environ}
 
 
+def uv_into(python: str) -> list[str]:
+    """Return how uv, from PATH or else from `.venv`, installs pinned versions for a Python."""
+    path = shutil.which("uv")
+    uv = [path] if path and starts(path, "--version") else [PYTHON, "-m", "uv"]
+    return [*uv, "pip", "install", "--python", python, "-c", "requirements.txt"]
+
+
 def install_cpu_torch(install: Callable[..., str], pin: str) -> None:
     """Install the CPU build: from where pip looks, a mirror perhaps, else from PyTorch's index."""
     for build in ([f"{pin}+cpu"], ["--torch-backend=cpu", pin], ["--dry-run", pin]):
@@ -102,6 +109,13 @@ def install_cpu_torch(install: Callable[..., str], pin: str) -> None:
     )
 
 
+def install_all(install: Callable[..., str], torch: str, *wanted: str) -> None:
+    """Install the wanted build of PyTorch, then all else."""
+    if torch == "cpu" and sys.platform == "linux":
+        install_cpu_torch(install, f"torch=={environment.read_pins(ROOT)['torch']}")
+    install(*wanted)
+
+
 def prepare(extras: list[str], torch: str = "") -> None:
     """Bring `.venv` to what pyproject.toml asks for; or exit with what the reader has to do."""
     stamp = environment.read_stamp()
@@ -109,12 +123,10 @@ def prepare(extras: list[str], torch: str = "") -> None:
     asked = "import sys; from course_utils.environment import FITS; print(FITS, *sys.version_info)"
     version = "{} {} ".format(*sys.version_info) if os.environ.get("PYTHON") else ""
     usable = stamp.get("torch") == torch and f"True {version}" in starts(PYTHON, "-c", asked)
-    path = shutil.which("uv")
-    uv = [path] if path and starts(path, "--version") else [PYTHON, "-m", "uv"]
-    into = ("pip", "install", "--python", PYTHON, "-c", "requirements.txt")
+    into = uv_into(PYTHON)
     wanted = ["-r", "pyproject.toml", *(f"--extra={extra}" for extra in extras)]
     there = usable and stamp.get("course") == str(ROOT)
-    if there and "no changes" in starts(*uv, *into, "--offline", "--dry-run", *wanted):
+    if there and "no changes" in starts(*into, "--offline", "--dry-run", *wanted):
         return
     free, needed = shutil.disk_usage(ROOT).free / 1e9, 1 if usable else NEEDED_GB[torch]
     if free < needed:
@@ -124,15 +136,13 @@ def prepare(extras: list[str], torch: str = "") -> None:
         if VENV.exists() and any(VENV.iterdir()) and not (VENV / "pyvenv.cfg").exists():
             sys.exit(f"{VENV} is not a virtual environment: move it away first.")
         run(sys.executable, "-m", "venv", "--clear", str(VENV))
-    if len(uv) > 1:
+    if into[0] == PYTHON:
         run(PYTHON, "-m", "pip", "install", UV)
-    install = partial(run, *uv, *into, env=pip_settings())
+    install = partial(run, *into, env=pip_settings())
     install("--dry-run", *wanted)  # what cannot be had is said at once
     STAMP.unlink(missing_ok=True)
     try:
-        if torch == "cpu" and sys.platform == "linux":
-            install_cpu_torch(install, f"torch=={environment.read_pins(ROOT)['torch']}")
-        install(*wanted, "-e", ".")
+        install_all(install, torch, *wanted, "-e", ".")
     except SystemExit as why:
         # uv changes nothing before it has fetched everything. After a full disk, as after an
         # interruption, there is no stamp: the next start makes `.venv` afresh.

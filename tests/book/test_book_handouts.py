@@ -1,10 +1,13 @@
 """What a page gives away, and where it says that one can launch, edit or complain."""
 
 import json
+import os
 import shutil
 import subprocess
 import sys
+import sysconfig
 from pathlib import Path
+from zipfile import ZipFile
 
 import nbformat
 import pytest
@@ -12,7 +15,7 @@ from book_support import ROOT, TOC
 
 from book import handouts
 from course_utils.environment import read_pins
-from tools.alone import unpack_wheel
+from tools.alone import build_wheel
 
 # Colab as far as the first cell knows it: its module, and a pip that brings the course's wheel.
 COLAB = """
@@ -86,13 +89,12 @@ def test_in_colab_the_first_cell_brings_the_course(repository: Path) -> None:
     notebook = nbformat.read(repository / "notebooks" / "03_scaled_dot_product.ipynb", 4)
     shown = handouts.for_colab(notebook, repository)
     cells = [cell.source for cell in shown.cells if cell.cell_type == "code"][:2]
-    empty = repository / "content"
-    empty.mkdir()
-    environment = unpack_wheel(repository)
-    wheel = Path(environment["PYTHONPATH"])
-    (wheel / "sitecustomize.py").rename(empty / "sitecustomize.py")
+    wheel = repository / "wheel"
+    ZipFile(build_wheel(repository)).extractall(wheel)
+    # No .pth file is read of a folder on PYTHONPATH: packages are found, the course is not.
+    packages = os.environ | {"PYTHONPATH": sysconfig.get_path("purelib")}
     done = subprocess.run(
-        [sys.executable, "-c", COLAB], cwd=empty, env=environment | {"PYTHONPATH": str(empty)},
+        [sys._base_executable, "-c", COLAB], cwd=repository, env=packages,
         input=json.dumps([str(wheel), *cells]), capture_output=True, text=True,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
