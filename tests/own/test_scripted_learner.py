@@ -1,8 +1,8 @@
 """A learner who solves every exercise in a way of their own, and runs every chapter's *Yours*.
 
-The answers are those of tests/exercises/right_ways_*.py: right, and not the solutions. They go
-through `check`, which keeps them, and from there into the chapters' experiments, each in a process
-of its own. Of a chapter only the cells that its section *Yours* needs are run.
+The answers are those of tests/exercises/right_ways_*.py: right, as the tests there show, and not
+the solutions. `check` keeps them, and from there they go into the chapters' experiments, each in a
+process of its own. Of a chapter only the cells that its section *Yours* needs are run.
 """
 
 import ast
@@ -22,6 +22,7 @@ from typing import Any
 import pytest
 
 from course_utils import check
+from course_utils.checking.report import Report
 from course_utils.exercises import all_exercises
 from course_utils.own import kept
 from course_utils.sources import source_paths
@@ -30,10 +31,25 @@ from tools.nbval_kernels import SHORT_TRAINING
 from tools.notebook_source import read_chapter
 
 ROOT = Path(__file__).resolve().parents[2]
-BEFORE = f"""\
+# Runs each script named on its input in a fork, which need not import torch and the course again.
+# As in a notebook, no other process can import what is written there: chapter 16 starts some.
+SERVER = f"""
+import os, sys
 import matplotlib as mpl
 mpl.use("agg")
 {SHORT_TRAINING}
+from course_utils import check, exercises, widgets
+for script in sys.stdin:
+    if os.fork():
+        print(os.wait()[1], flush=True)
+        continue
+    script = script.strip()
+    said = os.open(script + ".out", os.O_WRONLY | os.O_CREAT)
+    os.dup2(said, 1)
+    os.dup2(said, 2)
+    os.chdir(os.path.dirname(script))
+    exec(compile(open(script, encoding="utf-8").read(), script, "exec"))
+    break
 """
 # The section once more, one part broken by hand; a cell after the note may stop then.
 AFTER = """
@@ -150,36 +166,39 @@ def needed(path: Path) -> list[Code]:
 CHAPTERS = {path.stem[:2]: path for path in source_paths() if path.stem[:2] != "00"}
 
 
-def notes(chapter: str, folder: Path) -> tuple[list[dict], dict[str, dict]]:
-    """Run what a chapter's *Yours* needs, and the section again with one part broken, or several.
+@dataclass(frozen=True)
+class Learner:
+    """Somebody who has passed all exercises, each in a way of their own.
 
-    Returns:
-        The notes before, and by the broken part's name the last one with it.
+    Attributes:
+        unkept: By an exercise's name why its answer could not be kept, empty where it was.
+        server: The process that runs scripts.
     """
-    code = needed(CHAPTERS[chapter])
-    assert code, "a chapter has a section Yours"
-    section = "\n\n".join(cell.source for cell in code if cell.is_yours)
-    after = AFTER.format(broken=BROKEN, section=section, parts=PARTS.get(chapter, ()))
-    script = folder / f"chapter_{chapter}.py"
-    text = "\n\n".join([BEFORE, *(cell.source for cell in code), after])
-    script.write_text(text, encoding="utf-8")
-    # As in a notebook, no other process can import what is written here: chapter 16 starts some.
-    start = f"exec(compile(open({str(script)!r}).read(), {str(script)!r}, 'exec'))"
-    run = [sys.executable, "-c", start]
-    surroundings = {**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
-    done = subprocess.run(run, cwd=folder, env=surroundings, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr[-3000:]
-    before, last = json.loads(done.stdout.splitlines()[-1])
-    return before, last
+
+    unkept: dict[str, str]
+    server: subprocess.Popen[str]
+
+    def run(self, script: Path) -> str:
+        """Return the last line that a script prints."""
+        print(script, file=self.server.stdin, flush=True)
+        status = self.server.stdout.readline()
+        said = script.with_name(script.name + ".out").read_text(encoding="utf-8")
+        assert status == "0\n", said[-3000:]
+        return said.splitlines()[-1]
 
 
 @pytest.fixture(scope="module")
-def solved(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
-    """Pass all exercises, each in a way of one's own; return why one could not be kept."""
+def learner(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Learner]:
     path = tmp_path_factory.mktemp("learner") / "progress.jsonl"
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("ATTENTION_COURSE_PROGRESS", str(path))
-        yield {exercise.name: solve(exercise.name) for exercise in all_exercises()}
+        patch.setattr("course_utils.learner.judge", lambda e, way: Report(e.name, "passed", ""))
+        unkept = {exercise.name: solve(exercise.name) for exercise in all_exercises()}
+        with subprocess.Popen(
+            [sys.executable, "-c", SERVER], cwd=ROOT, env=os.environ | {"OMP_NUM_THREADS": "1"},
+            text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+        ) as server:  # fmt: skip
+            yield Learner(unkept, server)
 
 
 def _has_loop(way: Any) -> bool:
@@ -190,23 +209,27 @@ def _has_loop(way: Any) -> bool:
 def solve(name: str) -> str:
     said = "no right way is known"
     for way in sorted(RIGHT_WAYS.get(name, ()), key=_has_loop):
-        report = check(name, way)
-        assert report.passed, report
-        said = report.note or ""
+        said = check(name, way).note or ""
         if kept.kept_path(name).is_file():
             return ""
     return said
 
 
-def test_every_exercise_is_kept(solved) -> None:
-    assert {name: said for name, said in solved.items() if said} == {}
+def test_every_exercise_is_kept(learner: Learner) -> None:
+    assert {name: said for name, said in learner.unkept.items() if said} == {}
 
 
 @pytest.mark.parametrize("chapter", sorted(CHAPTERS))
 def test_the_numbers_are_the_same_and_a_part_broken_on_purpose_is_named(
-    chapter, solved, tmp_path
+    chapter: str, learner: Learner, tmp_path: Path
 ) -> None:
-    found, broken = notes(chapter, tmp_path)
+    code = needed(CHAPTERS[chapter])
+    assert code, "a chapter has a section Yours"
+    section = "\n\n".join(cell.source for cell in code if cell.is_yours)
+    after = AFTER.format(broken=BROKEN, section=section, parts=PARTS.get(chapter, ()))
+    script = tmp_path / f"chapter_{chapter}.py"
+    script.write_text("\n\n".join([*(cell.source for cell in code), after]), encoding="utf-8")
+    found, broken = json.loads(learner.run(script))
     for note in found:
         assert note["equal"], note["text"]
         assert note["own"] == note["asked"], note["text"]
