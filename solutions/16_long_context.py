@@ -97,7 +97,7 @@ Write `ring_schedule(world_size, rank) -> list`.
 # %% exercise="ring_schedule"
 def ring_schedule(world_size, rank):
     """Return whose block a rank holds at each step."""
-    ### BEGIN SOLUTION: Where did the block come from that is here after t rotations?
+    ### BEGIN SOLUTION: Whose block has arrived after t rotations?
     blocks = []
     for rotations in range(world_size):
         blocks.append((rank - rotations) % world_size)
@@ -121,7 +121,7 @@ r"""
 
 - A: a token's query and key are equally wide. With fewer key/value heads than query heads, keys and values together are the smaller load, which helps.
 - **B is right.** An output belongs to its query, so it would have to travel too, and come home at the end.
-- C: softmax is a sum; the order of its terms does not matter.
+- C: attention sums over the keys, in any order.
 
 </details>
 """
@@ -162,7 +162,7 @@ Two things per query are enough between the blocks: the output over the keys so 
 
 $$\text{lse} = \ln\left(e^{\text{lse}_a} + e^{\text{lse}_b}\right), \qquad \text{out} = e^{\text{lse}_a - \text{lse}}\,\text{out}_a + e^{\text{lse}_b - \text{lse}}\,\text{out}_b .$$
 
-This form has an advantage: any kernel that returns its lse can do the block.
+This form has an advantage: any kernel that returns its lse can process a block.
 """
 
 # %% [markdown]
@@ -197,7 +197,7 @@ Write `ring_attention_step(out, lse, query, key, value, query_positions, key_pos
 - `query` is `(B, H, L, d_k)`, `key` is `(B, H, S, d_k)`, `value` is `(B, H, S, d_v)`; positions are `(L,)` and `(S,)`, in any order.
 - `out` `(B, H, L, d_v)` and `lse` `(B, H, L)` are the results for the blocks so far, at the start zeros and $-\infty$. Scores are scaled.
 - A query that sees no key of the block keeps its row.
-- Multiply only queries that see some key of the block with keys that some query sees: a block of the future costs nothing.
+- Multiply only the queries that see some key of the block, and only by the keys that some query sees: a block of the future costs nothing.
 """
 
 
@@ -267,7 +267,7 @@ PyTorch has a ring of its own, still marked as experimental. The course's tests 
 r"""
 The backward pass is a ring as well. A block's keys and values go round once more, and their gradients travel with them: each rank adds its share. After the last step one more rotation brings the gradients home, so they make $P$ rotations where the block made $P - 1$.
 
-The same job starts without a notebook, by the command that a cluster would use:
+The same job can be started without a notebook, with the command that a cluster would use:
 
 ```sh
 torchrun --standalone --nproc-per-node 4 -m course_utils.distributed.jobs
@@ -280,7 +280,7 @@ r"""
 
 <details><summary>Answer</summary>
 
-Neither. Rank 1 gets its blocks *through* rank 0, and rank 3 hands its block to rank 0 and waits until that is taken. Every rank makes all $P - 1$ rotations, whether it uses what comes or not. One that skips a rotation leaves the others waiting for ever, or, worse, pairs the wrong blocks with the wrong steps.
+Neither. Rank 1 gets its blocks *through* rank 0, and rank 3 hands its block to rank 0 and waits until that is taken. Every rank makes all $P - 1$ rotations, whether it uses what comes or not. One that skips a rotation leaves the others waiting for ever or, worse, pairs the wrong blocks with the wrong steps.
 
 </details>
 """
@@ -291,7 +291,7 @@ r"""
 
 *Difficulty · importance · minutes*
 
-Write `ring_attention(query, key, value, rotate, rank, world_size) -> out`, a rank's whole part.
+Write `ring_attention(query, key, value, rotate, rank, world_size) -> out`: all that one rank does.
 
 - `query`, `key`, `value` are its own: tokens $r L$ to $r L + L - 1$ of the text; causal.
 - `rotate(key, value)` hands on what you give it, and returns what the rank before handed on. Call it exactly $P - 1$ times, with what you hold.
@@ -385,7 +385,7 @@ check("zigzag_split", zigzag_split)
 r"""
 Now turn the ring yourself. Each rank's colour and pattern marks the pairs that it multiplies at this step.
 
-**Predict**, before you try: with the zig-zag layout, which part of its own queries does rank 0 multiply with a block of rank 3, and which part of its keys does rank 3 use of a block of rank 0?
+**Predict**, before you try: with the zig-zag layout, which of its own queries does rank 0 multiply by a block from rank 3? And which keys does rank 3 use of a block from rank 0?
 """
 
 # %% tags=["nbval-ignore-output"] reason="a widget has a new id in every run"
@@ -395,7 +395,7 @@ ring_stepper()
 r"""
 <details><summary>Answer</summary>
 
-Rank 0 multiplies its *late* run with both runs of rank 3; its early run sees none of them. Rank 3 multiplies all its queries with the *early* run of rank 0; the late one is hidden from all of them. Either way it is half of a block, and that is why all ranks have the same work at every step after the first.
+Rank 0 multiplies its *late* run by both runs of rank 3; its early run sees none of them. Rank 3 multiplies all its queries with the *early* run of rank 0; the late one is hidden from all of them. Either way it is half of a block, and that is why all ranks have the same work at every step after the first.
 
 </details>
 
@@ -548,7 +548,7 @@ One such table would take 2,000 GB<!-- shown: 2,000 -->, but since flash kernels
 
 # %% [markdown]
 r"""
-Now split it over ranks. At each step of a ring a rank multiplies its $n/P$ queries with a block of $n/P$ keys, and meanwhile hands that block on. The hand-over is hidden as long as the arithmetic takes longer:
+Now split it over ranks. At each step of a ring a rank multiplies its $n/P$ queries by a block of $n/P$ keys, and meanwhile hands that block on. The hand-over is hidden as long as the arithmetic takes longer:
 
 $$\frac{4\,(n/P)^2\,H\,d_k}{F} \;\ge\; \frac{2\,(n/P)\,H_{kv}\,d_k\,b}{B} \quad\Longleftrightarrow\quad \frac nP \ge \frac{b\,H_{kv}\,F}{2\,H\,B}$$
 
@@ -848,9 +848,9 @@ for run in record["sinks"]:
 r"""
 <details><summary>Answer</summary>
 
-For the second. Most of its heads rest on the start token where there is nothing to copy. Without it the second copies are at 1.13 instead of 1.10, and the first copies have more than twice the perplexity. The text model has no such habit, since its training texts began anywhere: 4.17 with sinks and without<!-- shown: 1.13 1.10 4.17 -->.
+For the second. Most of its heads put their weight on the start token where there is nothing to copy. Without it the second copies are at 1.13 instead of 1.10, and the first copies have more than twice the perplexity. The text model has no such habit, since its training texts began anywhere: 4.17 with sinks and without<!-- shown: 1.13 1.10 4.17 -->.
 
-Where something can be predicted, keeping everything is far worse: 27.49 and 222<!-- shown: 27.49 222 -->; the distances were never trained. And sinks turned by their positions in the text do harm: 6.13<!-- shown: 6.13 -->.
+Where something can be predicted, keeping everything is far worse: 27.49 and 222<!-- shown: 27.49 222 -->; the distances were never trained. And sinks rotated by their positions in the text do harm: 6.13<!-- shown: 6.13 -->.
 
 These models are small, and so is what eviction costs the copies. Xiao et al. report that large language models break down without their first tokens.
 
@@ -863,7 +863,7 @@ r"""
 
 <details><summary>Answer</summary>
 
-Ring Attention and StreamingLLM came in 2023. "Incremental" is what any cache does; what StreamingLLM added is the finding that a window alone breaks models that rest on their first tokens, and that a few sinks, rotated by place, repair them.
+Ring Attention and StreamingLLM came in 2023. "Incremental" is what any cache does; what StreamingLLM added is the finding that a window alone breaks models that rely on their first tokens, and that a few sinks, rotated by place, repair them.
 
 </details>
 """
@@ -893,9 +893,9 @@ for (scheme, when), losses in table.items():
 r"""
 <details><summary>Answer</summary>
 
-RoPE as it was gains most, from 3.13 to 2.12, and stays the worst<!-- shown: 3.13 2.12 -->. YaRN is best at 256 before and after: 1.60, then 1.44. At 64 characters it loses almost nothing, 1.43 where the model had 1.42 before it was stretched<!-- shown: 1.60 1.44 1.43 1.42 -->. Interpolation loses at short lengths: 1.42 has become 1.93<!-- shown: 1.42 1.93 -->.
+RoPE left as it was gains most, from 3.13 to 2.12, and stays the worst<!-- shown: 3.13 2.12 -->. YaRN is best at 256 before and after: 1.60, then 1.44. At 64 characters it loses almost nothing, 1.43 where the model had 1.42 before it was stretched<!-- shown: 1.60 1.44 1.43 1.42 -->. Interpolation loses at short lengths: 1.42 has become 1.93<!-- shown: 1.42 1.93 -->.
 
-At 512 all of them fail again: what is stretched to 256 is trained for 256. And a window of 16 (chapter 07) reads any length without stretching; text in characters needs no more here.
+At 512 all of them fail again: what is stretched to 256 is trained for 256. And a window of 16 (chapter 07) reads any length without stretching: to predict characters of this text, no more is needed.
 
 </details>
 """
@@ -932,7 +932,7 @@ r"""
 
 Both mixed stacks, in either order; two windows fall to 0.03<!-- shown: 0.03 -->. One global layer of two is enough here, and with windows of 1,024 one in six leaves 18% of the cache<!-- shown: 18% -->.
 
-What this cannot show: each answer needs one look at one place. A task that needs several looks, one after another, at far places may need several global layers; and whether a real model loses by it is a question about real texts.
+What this cannot show: each answer needs one look at one place. A task that needs several looks, one after another, at distant places may need several global layers; and whether a real model loses by it is a question about real texts.
 
 </details>
 """
@@ -1072,7 +1072,7 @@ parts
 
 # %%
 def ring_of(schedule, step):
-    """Return a rank's whole part that is made of somebody's order and somebody's step."""
+    """Return what one rank does, made of a given order and a given step."""
 
     def attend(query, key, value, rotate, rank, world_size):
         place = torch.arange(query.shape[2])

@@ -83,7 +83,7 @@ for key, value in (((1, 0), 10.0), ((0, 1), 20.0), ((1, 0), 30.0)):
 r"""
 <details><summary>Answer</summary>
 
-The state after the last token is its own answer, because the keys are the axes: $(1, 0)$ reads 32.5, $(0, 1)$ reads 10<!-- shown: 32.5 10.0 -->. The value 10 has faded twice, to a quarter in all, and 30 was **added** to it: writing does not remove what was there. The 20 has faded once.
+The keys are the axes, so the state after the last token is the answer itself: $(1, 0)$ reads 32.5, $(0, 1)$ reads 10<!-- shown: 32.5 10.0 -->. The value 10 has faded twice, to a quarter in all, and 30 was **added** to it: writing does not remove what was there. The 20 has faded once.
 
 </details>
 """
@@ -126,7 +126,7 @@ No row needs a mask: a state holds only the past. That is also why none of them 
 r"""
 ## 2. The same without a loop
 
-A loop over tokens is slow to train. Unroll it: token $m$ was written at its time and has faded $n - m$ times when $n$ reads, so
+A loop over tokens is slow to train. Unroll it: what token $m$ wrote has faded $n - m$ times when token $n$ reads, so
 
 $$\text{out}_n = \sum_{m \le n} \gamma^{\,n-m}\, \frac{q_n \cdot k_m}{\sqrt{d_k}}\; v_m$$
 
@@ -136,7 +136,7 @@ A table of scores, times a table of fades, times the values: attention with $\ga
 
 <details><summary>Answer</summary>
 
-$\frac18, \frac14, \frac12, 1$: a token's own entry is not faded. Above the diagonal it is 0: what is not there yet has no age.
+$\frac18, \frac14, \frac12, 1$: a token's own entry is not faded. Above the diagonal it is 0: tokens that have not come yet are not read.
 
 </details>
 """
@@ -202,7 +202,7 @@ Up to about 800. $0.9^{-842}$ is $3\cdot 10^{38}$, all that float32 can hold; be
 r"""
 ## 3. In chunks
 
-The loop does one small thing $L$ times; the table is of size $L^2$. The third form has the best of both: cut the text into chunks. Inside a chunk use the table; what came before is in the state.
+The loop takes $L$ small steps; the table has $L^2$ entries. The third form has the best of both: cut the text into chunks. Inside a chunk use the table; what came before is in the state.
 
 For token $t$ of a chunk of $T$, counted from 0:
 
@@ -314,7 +314,7 @@ for name in ("retention", "gated delta", "scan"):
 r"""
 <details><summary>Answer</summary>
 
-About ten times, 8.5 for retention and 11.8 for the delta rule<!-- shown: 8.5 11.8 -->, and at 512 tokens already: both forms are linear in the length, and what differs is how much arithmetic one call does. The selective scan gains little, 1.6 times<!-- shown: 1.6 -->: its chunks store every state, $n$ numbers per channel, where the others need one matrix per head. On a GPU it is a kernel of its own.
+About ten times, 8.5 for retention and 11.8 for the delta rule<!-- shown: 8.5 11.8 -->, and nearly as much at 512 tokens: both forms are linear in the length, and what differs is how much arithmetic one call does. The selective scan gains little, 1.6 times<!-- shown: 1.6 -->: its chunks store every state, $n$ numbers per channel, where the others need one matrix per head. On a GPU it is a kernel of its own.
 
 Softmax attention grows with an exponent of 1.74<!-- shown: 1.74 -->. So: chunks for training and for a prompt, one step at a time for generating. The parallel form is a chunk as long as the text, and its table grows with the square.
 
@@ -436,7 +436,7 @@ for kind in ("sum", "fade", "delta"):
 r"""
 <details><summary>Answer</summary>
 
-About half of the time: 0.47, and the old one 0.53<!-- shown: 0.47 0.53 -->. Both values are in it, equally strong. The delta rule has **overwritten**. The fading sum answers with the new one as well, only because it is newer.
+About half of the time: 0.47, and the old one 0.53<!-- shown: 0.47 0.53 -->. Both values are in it, equally strong. The delta rule has **overwritten** the old value. The fading sum answers with the new one as well, only because it is newer.
 
 </details>
 
@@ -618,7 +618,7 @@ for name, found in [(n, before[n]) for n in wanted] + list(now.items()):
 r"""
 <details><summary>Answer</summary>
 
-With 256 numbers they are lost: 0.11. With 1,024 it is 0.95, with 4,096 all<!-- shown: 0.11 0.95 1.00 -->. For the delta rule the state decides. Also:
+With 256 numbers they are lost: 0.11 is recalled. With 1,024 it is 0.95, with 4,096 all<!-- shown: 0.11 0.95 1.00 -->. For the delta rule the state decides. Also:
 
 - One softmax layer of two restores everything, at half the cache.
 - The length of query and key moves retention from 0.12 to 0.98 at 16 pairs, and gated linear attention nearly as far<!-- shown: 0.12 0.98 -->: about as much as the largest change of mechanism.
@@ -641,11 +641,11 @@ shown = {
 }
 for name, (color, place) in shown.items():
     plotting.line(axes, (4, 16, 32, 64), now[name].mean(0), name, color, place)
-axes.set(xlim=(3.6, 100), ylim=(0, 1.15))
+_ = axes.set(xlim=(3.6, 100), ylim=(0, 1.15))
 
 # %% [markdown]
 r"""
-The last two rows look hopeless. Are they?
+The last two rows of the table look hopeless. Are they?
 
 **Predict.** A model that names any of the 64 values at random has a loss of $\ln 64 = 4.16$. One that names any value of the list has $\ln n$, which over lists of 2 to 16 pairs is $\ln(16!)/15 = 2.04$ on average. Which of these do WKV and the SSM reach in 1,000 steps? And what does training for 3,000 change?
 """
@@ -675,7 +675,7 @@ r"""
 
 <details><summary>Answer</summary>
 
-The task, the size, the budget, and competitive with what. On *this* task, at *this* width and *this* budget, WKV recalls little; with three numbers per channel it has little to recall with. That is not a verdict on language models, where the published comparisons are of other sizes and other tasks, nor on later RWKVs, whose state is a matrix. What is right without a doubt in that text: RWKV and Mamba are linear in the length: each token costs the same, however long the text (section 7).
+The task, the size, the budget, and competitive with what. On *this* task, at *this* width and *this* budget, WKV recalls little; with three numbers per channel it has little to recall with. That is not a verdict on language models, where the published comparisons are of other sizes and other tasks, nor on later RWKVs, whose state is a matrix. What is right without a doubt in that text is that RWKV and Mamba are linear in the length: each token costs the same, however long the text (section 7).
 
 </details>
 """
@@ -706,9 +706,9 @@ print(f"softmax, from 1,024 tokens on: time grows as n^{slope:.2f}")
 r"""
 <details><summary>Answer</summary>
 
-Bytes from 32 tokens on. Time somewhere between 256 and 1,024 for retention; a step of the delta rule takes as long as a cache of 1,024 tokens. At 65,536 tokens the cache is 128 MiB per layer, and reading it takes more than a hundred times as long as any state<!-- shown: 131,072 -->. The time grows faster than linearly where the cache outgrows the processor's own memory.
+Smaller from 32 tokens on. Faster, for retention, from somewhere between 256 and 1,024; a step of the delta rule takes as long as a cache of 1,024 tokens. At 65,536 tokens the cache is 128 MiB per layer, and reading it takes more than a hundred times as long as any state<!-- shown: 131,072 -->. The time grows faster than linearly where the cache outgrows the processor's own memory.
 
-Bytes: a cache holds $2\cdot 256$ numbers per token, a state of 4 heads $4\cdot 64\cdot 64$. They are equal at 32 tokens: $d_k d_v/(d_k + d_v)$ per head, whatever the number of heads.
+Why 32: a cache holds $2\cdot 256$ numbers per token, a state of 4 heads $4\cdot 64\cdot 64$. They are equal at $d_k d_v/(d_k + d_v)$ tokens, whatever the number of heads.
 
 </details>
 """
@@ -724,7 +724,7 @@ r"""
 <details><summary>Answer</summary>
 
 - A forgets that the fourth layer's cache grows all the same.
-- **B is right**; the states beside it are a rounding error at that length.
+- **B is right**; at that length the states of the other layers hardly count.
 - C: *that layer* needs all tokens, the other three keep none.
 
 </details>
@@ -831,7 +831,7 @@ for k in (8, 2, 1):
 r"""
 <details><summary>Answer</summary>
 
-By 8 and by 4, exactly: 1,048,576 compared with 8,388,608<!-- shown: 1,048,576 8,388,608 -->. The parameters are the same. So a mixture has the memory of its total and the arithmetic of its active parameters, and a published size without "active" beside it says little. Switch takes one expert, GLaM (Du et al., 2022) two, PaLM and Chinchilla are dense: a list of "frontier" models that mixes them compares different things.
+By 8 and by 4, exactly: 1,048,576 compared with 8,388,608<!-- shown: 1,048,576 8,388,608 -->. The parameters are the same. So a mixture takes the memory of all its parameters and the arithmetic of its active ones, and a published size that does not say which of the two it counts says little. Switch uses one expert per token, GLaM (Du et al., 2022) two; PaLM and Chinchilla are dense. A list of "frontier" models with all four compares different things.
 
 </details>
 """
@@ -840,7 +840,7 @@ By 8 and by 4, exactly: 1,048,576 compared with 8,388,608<!-- shown: 1,048,576 8
 r"""
 ## 9. Keep the experts busy
 
-Points of eight kinds, each mapped by a matrix of its own, and eight experts. Nobody says which expert should take which kind.
+Points of eight kinds, each mapped by a matrix of its own, and eight experts. Nothing says which expert should take which kind.
 
 **Predict.** Without any further loss, will each expert find a kind of its own?
 
@@ -914,7 +914,7 @@ print((100 * table / table.sum(1, keepdim=True)).round().int().numpy())
 r"""
 <details><summary>Answer</summary>
 
-Not without the loss: with one expert per point nearly three of eight stand idle, and 27% of the choices would overflow<!-- shown 3: 2.7 27% -->. A small coefficient evens that out at no cost in error, 0.038 both; a large one doubles the error, for then the router serves the balance and not the task<!-- shown 3: 0.038 0.078 -->. A dense layer of as many active parameters has three times the error; one of all parameters does eight times the work and is no better<!-- shown 3: 0.117 0.046 -->.
+Not without the loss: with one expert per point nearly three of eight stand idle, and 27% of the choices would overflow<!-- shown 3: 2.7 27% -->. A small coefficient evens that out at no cost in error, 0.038 both; a large one doubles the error, because the router then serves the balance and not the task<!-- shown 3: 0.038 0.078 -->. A dense layer of the active size has three times the error; one of the total size does eight times the work and is no better<!-- shown 3: 0.117 0.046 -->.
 
 After 400 steps most kinds have one expert, and some are split between two: the loss counts choices and knows nothing about kinds. And data of eight kinds suit eight experts: the task was built that way.
 
@@ -1006,7 +1006,7 @@ Four changes that published models have made, each with its formula and one meas
 
 **An output gate** (Qiu et al., 2025): $\text{out} \circ \sigma(x W_g)$. Attention weights sum to 1, so a head must always say something. A gate lets it be silent; the price is one more $d \times d$ matrix in each layer.
 
-**Predict.** 64 random values. How small can the output of a softmax get if all scores are equal? What does a gate of -6 make of it?
+**Predict.** 64 random values, and all scores are equal. How long is the output, compared with one value? And after a gate of -6?
 """
 
 # %%
@@ -1032,7 +1032,7 @@ for name, out in (
 r"""
 <details><summary>Answer</summary>
 
-0.44, the mean of 64 random values; a gate of -6 leaves 0.0011<!-- shown: 0.4400 0.0011 -->. Without a gate a head can only look at something that says nothing: a **sink**, a key that fits every query and has a value of 0. Trained models build such sinks for themselves out of the first token (chapter 10).
+The mean of 64 random values is still 0.44 long; a gate of -6 leaves 0.0011<!-- shown: 0.4400 0.0011 -->. Without a gate a head can only look at something that says nothing: a **sink**, a key that fits every query and has a value of 0. Trained models build such sinks for themselves out of the first token (chapter 10).
 
 </details>
 
@@ -1192,7 +1192,7 @@ Mentioned here without a measurement: adaptive computation, where a token decide
 r"""
 ## Yours: the chapter's experiments, with your functions
 
-A text in one piece, in chunks and token by token, a memory corrected, a scan, and a mixture: each once more with every function that you have passed instead of the course's.
+A text in one piece, in chunks and token by token; a memory corrected; a scan; a mixture: each once more, with your functions wherever their checks have passed.
 """
 
 # %% tags=["nbval-ignore-output"] reason="whose functions run, and how fast, depends on the reader"
