@@ -120,7 +120,7 @@ def _unfinished(exercise: Exercise, seen: Observation) -> Problem:
     if outcome.kind == "endless":
         return "crashed", (
             f"The call did not come to an end within {SECONDS:g} seconds of processor time and was "
-            "stopped. Is there a loop whose condition never becomes false?"
+            "stopped. Is there a loop that never ends, or one that takes millions of steps?"
         )
     if outcome.kind == "exited":
         return "crashed", (

@@ -141,17 +141,12 @@ EXERCISE = exercise(
     ),
     mistakes=(*STANDARD, *BLOCKS, *FLASH, *RETURNED),
     hints=(
-        "Make two lists before you multiply anything: which tensors cross between the two memories "
-        "in plain attention, and which in algorithm 1? A tensor may cross more than once.",
-        "In algorithm 1 one loop is inside another. For each tensor of your list, find the line that "
-        "loads or stores it: in which of the two loops is it, and how often does that line run?",
-        "Blocks of queries, keys, values and output share the fast memory, and a row of each takes d "
-        "elements. How many keys does a block hold then, and how many blocks hold N of them? Both "
-        "quotients are rounded up; `-(-a // b)` does that in whole numbers.",
-        "Keys and values are loaded in the outer loop, so all of them cross once. Whatever belongs "
-        "to the queries is in the inner loop: count its tables of N × d and its numbers per query, "
-        "in both directions, and multiply by the number of blocks.",
-        "For every block of keys the inner loop reads Q, reads and writes the output, and reads and "
-        "writes l and m for each query. The rest is an addition.",
+        "List the tensors that cross between the two memories in algorithm 1. Which of them cross once, and which "
+        "for every block of keys?",
+        "How many blocks are there? Two quotients are rounded up, one after the other; `-(-a // b)` does that in whole "
+        "numbers.",
+        "What is read *and* written counts twice. How many elements do all queries hold, and how many does l hold?",
+        "By hand, for 12 tokens of width 5 and a memory of 60: 3 keys per block, so 4 blocks; 120 elements cross once, "
+        "228 for each block.",
     ),
 )
