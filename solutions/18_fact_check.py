@@ -92,7 +92,7 @@ r"""
 1. **Holds** for one sequence, and if MB means $10^6$: 402.7, cut off<!-- shown: 402.7 -->. A text that writes 384 for the same number means MiB.
 2. **Wrong**: 33.6. The 67 is both products<!-- shown: 33.6 67.1 -->. A pencil is enough.
 3. **Wrong** as arithmetic: 2.7 TFLOPS for one head<!-- shown: 2.7 -->. How long it takes *depends on the machine*, so a text must name one.
-4. **Wrong**, in one word: equi*variant*. The output is shuffled along. It would hold for a mean over the tokens.
+4. **Wrong**, in one word: equi*variant*. The output is shuffled along with the input. It would hold for a mean over the tokens.
 5. Two claims in one. ChatGPT is built on GPT models, as its maker said; BERT is an encoder, and section 11 shows why such a model cannot write. None of this can be run from outside: it is **looked up**, and cited.
 
 </details>
@@ -232,7 +232,7 @@ KINDS = {
 
 
 def kind(claim):
-    """Return the first kind whose words stand in what is right, or in what was claimed."""
+    """Return the first kind whose words occur in the correction or in the claim."""
     text = claim["correct"] + " " + claim["claim"]
     kinds = [name for name, words in KINDS.items() if re.search(words, text)]
     return kinds[0] if kinds else "other"
@@ -497,7 +497,7 @@ check("accepts_cache", accepts_cache)
 r"""
 ## 6. Bug hunt
 
-Now the other way round. Fifteen faults that were published as code, rebuilt here in our own few lines (`course_utils/clinic/published.py`), at least one for each of the chapters 02 to 15. The course's own `check` judges them, like an answer of yours.
+Now the other way round. Fifteen faults that were published as code, rebuilt here in a few lines of our own (`course_utils/clinic/published.py`), at least one for each of chapters 02 to 15. The course's own `check` judges them, like an answer of yours.
 
 **Predict.** How many are refused? How many by name? And what does it take to tell them from a right implementation: a large input, or a special one?
 """
@@ -610,7 +610,7 @@ Chapter 08 trained small models of the same size to recall values by their keys,
 
 # %%
 def kept(model, tokens=128, d_model=64):
-    """Return how many numbers a layer keeps for a text of `length` tokens."""
+    """Return how many numbers a layer keeps for a text of so many tokens."""
     numbers = [int(n) for n in re.findall(r"\d+", model)]
     if model.startswith("linear"):
         width = d_model // numbers[0]
@@ -792,7 +792,7 @@ for case, name, then in guide:
 r"""
 <details><summary>Answer</summary>
 
-From 512 on, on that machine, and perhaps earlier: it is the shortest length in the record<!-- shown: 1.5 -->. The published thresholds were round numbers.
+From 512 on, on that machine, and perhaps earlier: 512 is the shortest length in the record<!-- shown: 1.5 -->. The published thresholds were round numbers.
 
 And quality is not a column of stars. Linear attention is not "fair": it recalls about half where full attention recalls all, and may be as good where nothing has to be recalled.
 
@@ -935,7 +935,7 @@ Some contracts allow more than one outcome. RoPE rotates pairs of features, and 
 # %%
 generator = torch.Generator().manual_seed(0)
 q, k = torch.randn(2, 1, 1, 5, 8, generator=generator, dtype=torch.float64)
-for name, base in (("base 10,000", 1e4), ("base 500,000", 5e5), ("nothing turned", None)):
+for name, base in (("base 10,000", 1e4), ("base 500,000", 5e5), ("nothing rotated", None)):
     scores = []
     for shift in (0, 3):
         p = torch.arange(5) + shift
@@ -998,15 +998,18 @@ Texts count up in steps of 1, 3, 5 or 7, modulo 8, from a random start. One mode
 
 # %% tags=["nbval-ignore-output"] reason="training differs in the last digits between machines"
 for name, masked in (("causal", True), ("both directions", False)):
-    model = small_models.striding(masked=masked)
+    model = small_models.striding(masked=masked, steps=300)
     right = sum(small_models.follows(model, stride, masked) for stride in (1, 3, 5, 7)) / 4
-    print(f"{name:16} right next tokens when it writes: {right:.2f}")
+    text = torch.arange(17) * torch.tensor([[1], [3], [5], [7]]) % 8
+    scores = model(text[:, :16], attention.causal_mask(16, 16) if masked else None)
+    loss = F.cross_entropy(scores.flatten(0, 1), text[:, 1:].flatten())
+    print(f"{name:16} loss on whole texts {loss:.2f}; right next tokens when it writes {right:.2f}")
 
 # %% [markdown]
 r"""
 <details><summary>Answer</summary>
 
-Both reach a loss near 0, the second by copying what is to its right. When it writes, nothing is there yet, and what it learned is of no use.
+The second: its loss is near 0, because it copies what is to its right. The causal model must guess the step after one token, and that alone costs $\ln 4$ nats in 16, about 0.09 per token. When the second writes, nothing is to its right yet, and what it learned helps little.
 
 BERT is trained differently, to fill in hidden tokens, and does that well; but it gives no distribution of the next token from the past alone, and every new token would change the reading of all before it, so that no cache could be kept. ChatGPT answers with a decoder (OpenAI says so of the GPT models it is built on; BERT is not mentioned).
 
@@ -1110,7 +1113,7 @@ r"""
 r"""
 ## Yours: the chapter's experiments, with your functions
 
-Your tests judge the panels, your verdicts the sizes, and your front the choices: each once more, with every function that you have passed instead of the course's. Nothing passed yet? Then the course's own run.
+Your tests judge the panels, your verdicts the sizes, and your front the choices: each once more, with your functions wherever their checks have passed, and the course's everywhere else.
 """
 
 # %% tags=["nbval-ignore-output"] reason="whose functions run, and how fast, depends on the reader"
