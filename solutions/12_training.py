@@ -1147,18 +1147,18 @@ The loss falls with more parameters and with more tokens, and both cost. Hoffman
 
 $$L(N, D) = E + \frac{A}{N^\alpha} + \frac{B}{D^\beta}$$
 
-**Live.** Five widths on the characters of Python's help, one seed; each loss is read off at four numbers of tokens. The rate falls as an inverse root, so that it need not know the end.
+**Live.** Five widths on the characters of Python's help, one seed; each loss is read off at three numbers of tokens. The rate falls as an inverse root, so that it need not know the end.
 
 **Predict.** From the smallest to the largest model (72 times the parameters), by how much does the loss fall?
 """
 
 # %%
-WIDTHS, READ_AT = (4, 8, 16, 32, 64), (64, 128, 256, 512)
+WIDTHS, READ_AT = (4, 8, 16, 32, 64), (64, 128, 256)
 
 
 # %% mystnb={"image": {"alt": "Training loss of five models against the step, one after another: each falls at first steeply and then slowly; the wider ones end lower."}}
 sweep = []
-with LiveCurve("five widths, one after another", 5 * 512) as curve:
+with LiveCurve("five widths, one after another", 5 * 256) as curve:
     for width in WIDTHS:
         progress = partial(bar, desc=f"width {width:2}")
         sweep += models.train_at_width(
@@ -1166,7 +1166,7 @@ with LiveCurve("five widths, one after another", 5 * 512) as curve:
         )
 
 # %% tags=["nbval-ignore-output"] reason="rounding differs between processors, and training enlarges it"
-print("     width   loss after", *(f"{point.num_tokens:8,}" for point in sweep[:4]), "tokens")
+print("     width   loss after", *(f"{point.num_tokens:8,}" for point in sweep[:3]), "tokens")
 for width in WIDTHS:
     runs = [point for point in sweep if point.d_model == width]
     print(f"{width:10}           ", *(f"{one.loss:8.3f}" for one in runs))
@@ -1175,7 +1175,7 @@ for width in WIDTHS:
 record = measure.read_record("chapter_12_scaling")["runs"]
 recorded = [run for run in record if run["seed"] == 0]
 largest = max(run["num_tokens"] for run in recorded)
-print("recorded, the same with a fifth column; seed 0")
+print("recorded, the same with 262,144 and 524,288 tokens; seed 0")
 for width in WIDTHS:
     runs = [run for run in recorded if run["d_model"] == width]
     print(f"{runs[0]['num_parameters']:10,}           ", *(f"{run['loss']:8.3f}" for run in runs))

@@ -117,7 +117,12 @@ def test_line_below_the_title_leaves_out_what_is_not_known() -> None:
 def test_running_was_measured_for_every_chapter_and_keeps_the_budget() -> None:
     measured = json.loads(facts.RUNNING.read_text(encoding="utf-8"))
     assert set(measured) == {path.stem for path in (ROOT / "solutions").glob("*.ipynb")}
-    assert max(measured.values()) <= 90
+    over = [
+        name
+        for name, seconds in measured.items()
+        if seconds > (90 if name in {"01_bottleneck", "07_positions"} else 60)
+    ]
+    assert not over
 
 
 def test_weeks_keep_the_order_and_are_as_even_as_can_be() -> None:
