@@ -79,15 +79,21 @@ test("pointing shows, leaving goes back, pressing keeps", async () => {
   assert.deepEqual(stops, [keys()[9]], "one stop for the keyboard");
   await press(stops[0], "Home");
   assert.equal(said(), before);
+  assert.equal(document.activeElement, keys()[0]);
 });
 
-test("a chosen place outlives a shorter text, the table has every row, and dates go round", async () => {
-  const { set, open, click, text, rows, traitsOf } = show(widget, START);
+test("a chosen place outlives a shorter text, and the table has every row", async () => {
+  const { set, open, text, rows } = show(widget, START);
   await set({ place: 9, date: 1, score: 1 });
   assert.match(text(".acw-readout"), /^general wrote '0' \(character 2, year\)/);
   await open();
   assert.equal(rows("details").length, 2);
-  for (const [button, date] of [["Next", 0], ["Previous", 1]]) {
+});
+
+test("buttons go round the dates", async () => {
+  const three = { sources: [...SOURCES, SOURCES[1]], written: WRITTEN.map((run) => [...run, run[1]]) };
+  const { click, traitsOf } = show(widget, { ...START, ...three });
+  for (const [button, date] of [["Previous", 2], ["Previous", 1], ["Next", 2], ["Next", 0]]) {
     await click(button);
     assert.deepEqual(traitsOf("date"), [date]);
   }
