@@ -1,21 +1,17 @@
-"""RoPE and its scaling against Hugging Face's: the same numbers, and the same gradients."""
+"""RoPE beside Hugging Face's: the same numbers, and the same gradients."""
 
 import pytest
 import torch
 from peer_support import sdpa
 from torch import Tensor
-from transformers import GPTNeoXConfig, LlamaConfig
-from transformers.modeling_rope_utils import ROPE_INIT_FUNCTIONS
+from transformers import LlamaConfig
 from transformers.models.cohere import modeling_cohere
-from transformers.models.gpt_neox import modeling_gpt_neox
 from transformers.models.llama import modeling_llama
 
 from course_utils.attention import merge_heads, scaled_dot_product_attention, split_heads
 from course_utils.positions import (
     RopeTable,
     RotaryPositions,
-    interpolate_positions,
-    ntk_base,
     rope_frequencies,
     rope_interleaved,
     rope_interleaved_attention,
@@ -56,7 +52,7 @@ def llama(rope: dict[str, object], heads: int = 3, d_k: int = 8) -> LlamaConfig:
 
 @pytest.mark.parametrize("base", [10000.0, 500.0])
 @pytest.mark.peer(
-    "07", "`rope_split_halves`", "Llama and GPT-NeoX, whose angles are float32", "float32 1e-4",
+    "07", "`rope_split_halves`", "Llama, whose angles are float32", "float32 1e-4",
     "outputs, gradients",
 )  # fmt: skip
 def test_split_halves_are_llama_s(base) -> None:
@@ -116,24 +112,6 @@ def cohere_s(x: Tensor, places: Tensor) -> Tensor:
     return x * cos + modeling_cohere.rotate_half(x) * sin
 
 
-@pytest.mark.peer(
-    "07", "`rope_split_halves`", "Llama and GPT-NeoX, whose angles are float32", "float32 1e-4",
-    "outputs, gradients",
-)  # fmt: skip
-def test_gpt_neox_turns_the_first_quarter_of_each_head() -> None:
-    config = GPTNeoXConfig(hidden_size=48, num_attention_heads=3, attn_implementation="eager")
-    config.rope_parameters = {
-        "rope_type": "default",
-        "rope_theta": 10000.0,
-        "partial_rotary_factor": 0.25,
-    }
-    q = draw(2, 3, 5, 16, dtype=torch.float32)
-    cos, sin = modeling_gpt_neox.GPTNeoXRotaryEmbedding(config)(q, PLACES)
-    theirs, _ = modeling_gpt_neox.apply_rotary_pos_emb(q, q, cos, sin)
-    ours = torch.cat((rope_split_halves(q[..., :4], PLACES), q[..., 4:]), dim=-1)
-    assert_same(ours, theirs, q, rtol=1e-4, atol=1e-4)
-
-
 @pytest.mark.parametrize("pairing", ["split halves", "interleaved"])
 @pytest.mark.peer(
     "07", "`to_interleaved`, `to_split_halves`", "a whole Llama attention, in either pairing",
@@ -158,50 +136,6 @@ def test_a_whole_llama_attention_in_either_pairing(pairing) -> None:
     q, k, v = (split_heads(x @ W, 3) for W in (W_q, W_k, W_v))
     heads = scaled_dot_product_attention(rope(q, places), rope(k, places), v, causal)
     assert_same(merge_heads(heads) @ W_o, wanted, x)
-
-
-@pytest.mark.parametrize("factor", [1.0, 2.0, 8.0, 40.0])
-@pytest.mark.peer(
-    "07", "`interpolate_positions`, `ntk_base`, `yarn_frequencies`, `yarn_magnitude`",
-    "transformers' rope functions", "float32 1.3e-6", "angles, frequencies",
-)  # fmt: skip
-def test_linear_scaling_is_transformers_own(factor) -> None:
-    config = llama({"rope_type": "linear", "factor": factor}, d_k=64)
-    theirs, magnitude = ROPE_INIT_FUNCTIONS["linear"](config)
-    places = interpolate_positions(torch.arange(60.0).double(), 64, int(64 * factor))
-    angles = places.unsqueeze(-1) * rope_frequencies(64)
-    wanted = torch.arange(60.0).double().unsqueeze(-1) * theirs.double()
-    torch.testing.assert_close(angles.float(), wanted.float())
-    assert magnitude == 1.0
-
-
-@pytest.mark.parametrize("length", [65, 128, 1000])
-@pytest.mark.peer(
-    "07", "`interpolate_positions`, `ntk_base`, `yarn_frequencies`, `yarn_magnitude`",
-    "transformers' rope functions", "float32 1.3e-6", "angles, frequencies",
-)  # fmt: skip
-def test_the_ntk_aware_base_is_transformers_dynamic_one(length) -> None:
-    config = llama({"rope_type": "dynamic", "factor": 1.0}, d_k=64)
-    theirs, _ = ROPE_INIT_FUNCTIONS["dynamic"](config, seq_len=length)
-    ours = rope_frequencies(64, ntk_base(10000.0, 64, length / 64))
-    torch.testing.assert_close(ours.float(), theirs)
-
-
-@pytest.mark.parametrize("d_k", [8, 64, 128])
-@pytest.mark.parametrize("factor", [2.0, 16.0])
-@pytest.mark.parametrize("trained", [64, 2048, 8192])
-@pytest.mark.parametrize("fast", [32.0, 8.0])
-@pytest.mark.peer(
-    "07", "`interpolate_positions`, `ntk_base`, `yarn_frequencies`, `yarn_magnitude`",
-    "transformers' rope functions", "float32 1.3e-6", "angles, frequencies",
-)  # fmt: skip
-def test_yarn_is_transformers_own(d_k, factor, trained, fast) -> None:
-    rope = {"rope_type": "yarn", "factor": factor, "beta_fast": fast}
-    config = llama({**rope, "original_max_position_embeddings": trained}, d_k=d_k)
-    theirs, magnitude = ROPE_INIT_FUNCTIONS["yarn"](config)
-    ours = yarn_frequencies(d_k, factor=factor, trained_length=trained, fast=fast)
-    torch.testing.assert_close(ours.float(), theirs)
-    torch.testing.assert_close(yarn_magnitude(factor), magnitude)
 
 
 @pytest.mark.parametrize("d_k", [8, 64, 128])

@@ -1,4 +1,4 @@
-"""Decoding as practice does it: filters at their boundaries, beams, moved caches, paged reading."""
+"""Filters at their boundaries, beams, moved caches, speculation and pages beside transformers."""
 
 from itertools import permutations
 

@@ -1,4 +1,4 @@
-"""What practice adds to masks and scores, beside transformers, torch, and published rules."""
+"""Composed scores, dropout and packed documents beside transformers, torch and published rules."""
 
 from functools import partial
 from itertools import product

@@ -1,4 +1,4 @@
-"""What practice does to RoPE, against transformers' code: frequencies, and whole rotations."""
+"""Rescaled RoPE, and RoPE on a part of each head, beside transformers' code in float64."""
 
 import pytest
 import torch
@@ -10,9 +10,11 @@ from transformers.models.phi import modeling_phi
 
 from course_utils.positions import (
     PartialRotaryPositions,
+    interpolate_positions,
     llama3_frequencies,
     longrope_frequencies,
     longrope_magnitude,
+    ntk_base,
     rope_frequencies,
     yarn_frequencies,
     yarn_magnitude,
@@ -32,6 +34,30 @@ def llama(rope: dict[str, object], d_k: int = 8) -> LlamaConfig:
     return LlamaConfig(
         hidden_size=3 * d_k, num_attention_heads=3, max_position_embeddings=64, rope_parameters=rope
     )
+
+
+@pytest.mark.parametrize("factor", [1.0, 2.0, 8.0, 40.0])
+@pytest.mark.peer(
+    "07", "`interpolate_positions`", "transformers' rope type linear", "float64 1e-7", "angles"
+)
+def test_linear_scaling_is_transformers_own(factor) -> None:
+    rope = {"rope_type": "linear", "rope_theta": 10000.0, "factor": factor}
+    theirs, magnitude = ROPE_INIT_FUNCTIONS["linear"](llama(rope, 64))
+    places = torch.arange(60.0, dtype=torch.float64)
+    angles = interpolate_positions(places, 64, int(64 * factor)).outer(rope_frequencies(64))
+    torch.testing.assert_close(angles, places.outer(theirs))
+    assert magnitude == 1.0
+
+
+@pytest.mark.parametrize("length", [65, 128, 1000])
+@pytest.mark.peer(
+    "07", "`ntk_base`", "transformers' rope type dynamic", "float64 1e-7", "frequencies"
+)
+def test_the_ntk_aware_base_is_transformers_dynamic_one(length) -> None:
+    rope = {"rope_type": "dynamic", "rope_theta": 10000.0, "factor": 1.0}
+    theirs, _ = ROPE_INIT_FUNCTIONS["dynamic"](llama(rope, 64), seq_len=length)
+    ours = rope_frequencies(64, ntk_base(10000.0, 64, length / 64))
+    torch.testing.assert_close(ours, theirs)
 
 
 @pytest.mark.parametrize("d_k", [8, 64, 128])
@@ -78,24 +104,24 @@ def test_longrope_is_transformers_own(length, factor) -> None:
 
 
 @pytest.mark.parametrize("truncate", [True, False])
-@pytest.mark.parametrize("d_k", [8, 64])
-@pytest.mark.parametrize(("factor", "trained"), [(32.0, 4096), (2.0, 64)])
+@pytest.mark.parametrize("d_k", [8, 64, 128])
+@pytest.mark.parametrize("fast", [32.0, 8.0])
+@pytest.mark.parametrize(
+    ("factor", "trained"), [(2.0, 64), (16.0, 64), (2.0, 2048), (32.0, 4096), (16.0, 8192)]
+)
 @pytest.mark.peer(
-    "07", "`yarn_frequencies` with truncate and without, `yarn_magnitude`",
-    "transformers' rope type yarn, as gpt-oss sets it", "float64 1e-7", "frequencies, magnitude",
+    "07", "`yarn_frequencies`, `yarn_magnitude`", "transformers' rope type yarn, truncated or not",
+    "float64 1e-7", "frequencies, magnitude",
 )  # fmt: skip
-def test_yarn_without_truncation_is_transformers_own(factor, trained, d_k, truncate) -> None:
+def test_yarn_is_transformers_own(factor, trained, fast, d_k, truncate) -> None:
     rope = {
-        "rope_type": "yarn", "rope_theta": 150_000.0, "factor": factor, "beta_fast": 32.0,
+        "rope_type": "yarn", "rope_theta": 150_000.0, "factor": factor, "beta_fast": fast,
         "beta_slow": 1.0, "truncate": truncate, "original_max_position_embeddings": trained,
     }  # fmt: skip
-    theirs, magnitude = ROPE_INIT_FUNCTIONS["yarn"](
-        GptOssConfig(head_dim=d_k, rope_parameters=rope)
-    )
-    ours = yarn_frequencies(
-        d_k, factor=factor, trained_length=trained, base=150_000.0, truncate=truncate
-    )
-    torch.testing.assert_close(ours, theirs)
+    config = GptOssConfig(head_dim=d_k, rope_parameters=rope)
+    theirs, magnitude = ROPE_INIT_FUNCTIONS["yarn"](config)
+    how = {"factor": factor, "trained_length": trained, "fast": fast, "truncate": truncate}
+    torch.testing.assert_close(yarn_frequencies(d_k, base=150_000.0, **how), theirs)
     torch.testing.assert_close(yarn_magnitude(factor), magnitude)
 
 
