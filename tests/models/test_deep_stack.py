@@ -6,7 +6,6 @@ from torch import nn
 
 from course_utils.attention import leaks_future
 from course_utils.data import character_text
-from course_utils.measure import read_record
 from course_utils.models import DeepStack, train_deep_stack
 from course_utils.models.tasks import deep_stack as module
 
@@ -71,13 +70,3 @@ def test_wrong_sizes_are_said() -> None:
         small(num_layers=0)
     with pytest.raises(ValueError, match="warm_up must be at least 0, got -1"):
         train_deep_stack(small(), character_text(), steps=1, warm_up=-1, learning_rate=0.1, seed=0)
-
-
-def test_the_record_says_what_the_chapter_says_of_warm_up() -> None:
-    rows = read_record("chapter_11_dates")["warm_up"]
-    losses: dict[tuple, list[float]] = {}
-    for row in rows:
-        key = row["learning_rate"], row["order"], row["warm_up"]
-        losses.setdefault(key, []).append(row["loss"])
-    stuck = losses.pop((0.003, "post-norm", 0))
-    assert min(stuck) > max(loss for found in losses.values() for loss in found)
