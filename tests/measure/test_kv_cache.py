@@ -13,12 +13,6 @@ def test_agrees_with_tensors_that_are_really_kept() -> None:
         assert kv_cache_bytes(layers, heads, d_k, tokens, batch, dtype.itemsize) == want
 
 
-def test_models_of_two_sizes_differ_by_their_heads() -> None:
-    """Llama 2 in 16 bits: 32 heads in 32 layers (7B); 8 of 64 in 80 layers (70B)."""
-    assert kv_cache_bytes(32, 32, 128, 1, 1, 2) == 512 * 1024
-    assert kv_cache_bytes(80, 8, 128, 1, 1, 2) == 320 * 1024
-
-
 def test_no_token_takes_no_byte() -> None:
     assert kv_cache_bytes(2, 3, 4, 0, 1, 2) == 0
 

@@ -1,5 +1,6 @@
 """Arguments drawn from a function's own annotations: shapes, dtypes and the names of sizes."""
 
+import copy
 import inspect
 import math
 import re
@@ -70,7 +71,7 @@ class Entry:
         """Draw valid arguments; those that have a default are left out unless they are tensors."""
         sizes, g = sizes | self.sizes, torch.Generator().manual_seed(seed)
         made = {
-            name: given(sizes, g) if callable(given) else given
+            name: given(sizes, g) if callable(given) else copy.deepcopy(given)
             for name, given in self.given.items()
         }
         for name, parameter in self.parameters.items():
