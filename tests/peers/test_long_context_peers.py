@@ -1,5 +1,7 @@
 """Attention on several processes beside torch's and Hugging Face's; memories beside a search."""
 
+from functools import partial
+
 import pytest
 import torch
 from long_context_jobs import (
@@ -35,6 +37,7 @@ from course_utils.distributed import (
 )
 from course_utils.distributed.jobs import learner_job
 
+in_ranks = partial(run_ranks, timeout=120.0)  # of processes that may share a busy machine
 EXACT = {"rtol": 0, "atol": 1e-14}
 B, H, N, D = 2, 4, 32, 6
 CONFIG = {
@@ -72,7 +75,7 @@ def joined(reports: list[list[Tensor]], positions: Tensor) -> list[Tensor]:
 )  # fmt: skip
 def test_the_ring_is_sdpa_of_one_process(world_size, split, is_causal) -> None:
     positions, shared = split(N, world_size), given(kv_heads=2)
-    made = joined(run_ranks(our_ring, world_size, shared, positions, is_causal), positions)
+    made = joined(in_ranks(our_ring, world_size, shared, positions, is_causal), positions)
     torch.testing.assert_close(made, mathematics(shared, is_causal), **EXACT)
 
 
@@ -82,7 +85,7 @@ def test_the_ring_is_sdpa_of_one_process(world_size, split, is_causal) -> None:
     "16", "`ulysses_attention`", "SDPA (MATH) in one process", "float64 1e-14", "outputs, gradients"
 )
 def test_ulysses_is_sdpa_of_one_process(world_size, is_causal) -> None:
-    made = joined(run_ranks(our_ulysses, world_size, given(), is_causal), torch.arange(N))
+    made = joined(in_ranks(our_ulysses, world_size, given(), is_causal), torch.arange(N))
     torch.testing.assert_close(made, mathematics(given(), is_causal), **EXACT)
 
 
@@ -97,7 +100,7 @@ def test_the_ring_is_torch_s_own(split, world_size) -> None:
     positions = split(N, world_size)
     jobs = ((our_ring, True), (their_ring, split is zigzag_split))
     ours, theirs = (
-        joined(run_ranks(job, world_size, given(), positions, how), positions) for job, how in jobs
+        joined(in_ranks(job, world_size, given(), positions, how), positions) for job, how in jobs
     )
     torch.testing.assert_close(ours, theirs, **EXACT)
     torch.testing.assert_close(theirs, mathematics(given(), True), **EXACT)
@@ -140,7 +143,7 @@ def test_blocks_are_joined_as_torch_s_ring_joins_them() -> None:
 )  # fmt: skip
 def test_tokens_become_heads_as_a_dtensor_s_do(world_size) -> None:
     shards = list(draw(B, 8, N, D).chunk(world_size, 2))
-    theirs = run_ranks(their_exchange, world_size, shards, timeout=60.0)
+    theirs = in_ranks(their_exchange, world_size, shards)
     torch.testing.assert_close(sequence_to_heads(shards), theirs, rtol=0, atol=0)
 
 
@@ -148,7 +151,7 @@ def test_tokens_become_heads_as_a_dtensor_s_do(world_size) -> None:
     "16", "`ring_attention`", "SDPA (MATH) in one process", "float64 1e-14", "outputs"
 )
 def test_the_rule_of_one_rank_is_sdpa_of_one_process() -> None:
-    rows = run_ranks(learner_job, 4, ring_attention, given()[:3])
+    rows = in_ranks(learner_job, 4, ring_attention, given()[:3])
     whole = sdpa(*given()[:3], is_causal=True)
     torch.testing.assert_close(torch.cat(rows, 2), whole, **EXACT)
 
@@ -164,7 +167,7 @@ def test_llama_with_its_heads_split_is_llama() -> None:
     weights = {name: weight.detach() for name, weight in whole.state_dict().items()}
     with torch.no_grad():
         want = whole(tokens).logits
-    for logits in run_ranks(llama_with_some_heads, 2, CONFIG, weights, tokens, timeout=120.0):
+    for logits in in_ranks(llama_with_some_heads, 2, CONFIG, weights, tokens):
         torch.testing.assert_close(logits, want)
 
 
@@ -182,7 +185,7 @@ def test_tensor_parallel_heads_are_llama_s_attention(world_size, monkeypatch) ->
     out, _ = layer(x, unturned, later[None, None])
     theirs = [out.detach(), *torch.autograd.grad(out, x, slope)]
     weights = [getattr(layer, f"{role}_proj").weight.detach() for role in "qkvo"]
-    for ours in run_ranks(our_heads, world_size, x.detach(), weights, slope, 6, 2):
+    for ours in in_ranks(our_heads, world_size, x.detach(), weights, slope, 6, 2):
         torch.testing.assert_close(ours, theirs, rtol=0, atol=1e-12)
 
 
