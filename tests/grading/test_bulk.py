@@ -7,6 +7,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import dask
 import nbformat
@@ -37,9 +38,9 @@ def notebook(
     return path
 
 
-@pytest.fixture
-def submitted(tmp_path: Path) -> Path:
-    folder = tmp_path / "submitted"
+@pytest.fixture(scope="module")
+def submitted(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("submitted")
     notebook(folder / "ada" / "05" / "05_multi_head.ipynb", RIGHT, RIGHT_MERGE)
     notebook(folder / "ben" / "05" / "05_multi_head.ipynb", WRONG)
     notebook(folder / "eve" / "05" / "05_multi_head.ipynb", *next(iter(HOSTILE.values())))
@@ -47,6 +48,12 @@ def submitted(tmp_path: Path) -> Path:
     (folder / "ben" / "05" / "timestamp.txt").write_text("2026-10-01 12:30:00.250000 UTC")
     (folder / "max.ipynb").write_text("not a notebook")
     return folder
+
+
+@pytest.fixture(scope="module")
+def singly(submitted: Path) -> list[dict[str, Any]]:
+    """What each learner gets from one process."""
+    return [grade_one(one) for one in hand_ins(submitted)]
 
 
 def test_learners_are_named_by_their_folders_and_times_by_what_was_noted(submitted: Path) -> None:
@@ -59,8 +66,9 @@ def test_learners_are_named_by_their_folders_and_times_by_what_was_noted(submitt
 
 
 @pytest.mark.thorough
-def test_points_are_the_same_by_two_processes_and_by_one(submitted: Path, tmp_path: Path) -> None:
-    singly = [grade_one(one) for one in hand_ins(submitted)]
+def test_points_are_the_same_by_two_processes_and_by_one(
+    submitted: Path, singly: list[dict[str, Any]], tmp_path: Path
+) -> None:
     assert [one["points"] for one in singly] == [singly[0]["of"], 0, 0, 0]
     assert [bool(one["error"]) for one in singly] == [False, False, False, True]
     assert main([str(submitted), "--results", str(tmp_path / "class"), "--jobs", "2"]) == 1
@@ -80,7 +88,9 @@ def test_points_are_the_same_by_two_processes_and_by_one(submitted: Path, tmp_pa
 
 
 @pytest.mark.thorough
-def test_a_run_killed_half_way_goes_on_where_it_was(submitted: Path, tmp_path: Path) -> None:
+def test_a_run_killed_half_way_goes_on_where_it_was(
+    submitted: Path, singly: list[dict[str, Any]], tmp_path: Path
+) -> None:
     command = [sys.executable, "-m", "course_utils.grading", str(submitted), "--jobs", "2"]
     command += ["--results", str(tmp_path / "class")]
     store = tmp_path / "class" / bulk.RESULTS
@@ -95,7 +105,7 @@ def test_a_run_killed_half_way_goes_on_where_it_was(submitted: Path, tmp_path: P
     subprocess.run(command, check=False)
     assert store.read_bytes().startswith(kept)
     stored = sorted(bulk.read_results(store), key=lambda one: str(one["learner"]))
-    assert stored == [grade_one(one) for one in hand_ins(submitted)]
+    assert stored == singly
     assert not [pid for pid in left if _runs(pid)]
 
 
