@@ -255,7 +255,7 @@ $512\cdot64 = 32{,}768$; $2\cdot5\cdot512\cdot64 = 327{,}680$; three times that,
 
 **Three pictures of one input.** The seven days of the week, as points in the plane, pass through three matrices. With two dimensions everything can be drawn.
 
-**Predict.** Row 1 of a matrix is where $(1, 0)$ goes, row 2 where $(0, 1)$ goes. Below, $W_Q$ enlarges, $W_K$ turns by a seventh of a circle, $W_V$ slants. Where does each picture put Monday?
+**Predict.** Row 1 of a matrix is where $(1, 0)$ goes, row 2 where $(0, 1)$ goes. Below, $W_Q$ enlarges, $W_K$ rotates by a seventh of a circle, $W_V$ slants. Where does each picture put Monday?
 """
 
 # %%
@@ -270,7 +270,7 @@ views = attention.project_qkv(x, w_q, w_k, w_v)
 for name, view in zip(("query", "key", "value"), views, strict=True):
     print(f"{name:5} of mon", view[0], "  of tue", view[1])
 
-# %% mystnb={"image": {"alt": "Three scatter plots of the seven days, from the same seven points on a circle. Queries: the circle enlarged. Keys: the circle turned by one seventh, so that Tuesday's key stands where Monday's query is. Values: a smaller, slanted ellipse."}}
+# %% mystnb={"image": {"alt": "Three scatter plots of the seven days, from the same seven points on a circle. Queries: the circle enlarged. Keys: the circle rotated by one seventh, so that Tuesday's key stands where Monday's query is. Values: a smaller, slanted ellipse."}}
 figure, panels = plt.subplots(1, 3, figsize=(plotting.WIDTH, 2.5), sharex=True, sharey=True)
 plotting.headline(figure, "One input, three pictures")
 for panel, view, name in zip(panels, views, ("queries", "keys", "values"), strict=True):
@@ -288,7 +288,7 @@ for panel, view, name in zip(panels, views, ("queries", "keys", "values"), stric
 
 # %% mystnb={"image": {"alt": "Seven by seven weights: each day gives 0.81 to the next day and 0.09 to itself and to the day after next."}}
 figure, axes = plt.subplots(figsize=(plotting.WIDTH, 4.3))
-plotting.headline(figure, "Turned keys: each day looks at the next")
+plotting.headline(figure, "Rotated keys: each day looks at the next")
 weights = attention.attention_weights(views[0], views[1])
 matrix_plotting.weight_map(axes, weights, rows=days, columns=days)
 axes.set(xlabel="key: the day looked at", ylabel="query: the day that looks")
@@ -300,7 +300,7 @@ print("output of mon:", (weights @ views[2])[0])
 """
 <details><summary>Answer</summary>
 
-Tuesday: its *key* was turned to where Monday's query points. The output of Monday is near Tuesday's *value*, which is somewhere else again. One input, and the three roles of a day need not resemble each other.
+Tuesday: its *key* was rotated to where Monday's query points. The output of Monday is near Tuesday's *value*, which is somewhere else again. One input, and the three roles of a day need not resemble each other.
 
 </details>
 """

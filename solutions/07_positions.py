@@ -371,7 +371,7 @@ print("shift by -3 is the transpose:", torch.allclose(positions.shift_matrix(-3,
 r"""
 <details><summary>Answer</summary>
 
-2×2 blocks on the diagonal, zeros elsewhere: pairs do not mix. Each block turns its pair by $\Delta\,\omega_i$. The way back is the inverse rotation, the transpose.
+2×2 blocks on the diagonal, zeros elsewhere: pairs do not mix. Each block rotates its pair by $\Delta\,\omega_i$. The way back is the inverse rotation, the transpose.
 
 So a linear layer *could* learn to look three places back, equally well at every position. This is why the authors chose sines and cosines. A layer has to find it, though; RoPE (section 8) builds it in.
 
@@ -968,7 +968,7 @@ All hands keep turning; the angle between the two hands of a clock, its contribu
 Write `rope_interleaved(x, positions, base=10000.0) -> x`.
 
 - `x` is (B, H, L, d_k): queries or keys. `positions` is (L,) or (B, L), whole or real numbers, starting anywhere.
-- Pair $i$ is features $(2i, 2i+1) = (u, v)$. It turns by $+\,\mathrm{position}\cdot\mathrm{base}^{-2i/d_k}$: $(u\cos - v\sin,\ u\sin + v\cos)$.
+- Pair $i$ is features $(2i, 2i+1) = (u, v)$. It is rotated by $+\,\mathrm{position}\cdot\mathrm{base}^{-2i/d_k}$: $(u\cos - v\sin,\ u\sin + v\cos)$.
 - The result has the dtype of `x`; the angles need more digits than bfloat16 has, so compute them before you convert.
 """
 
@@ -1053,7 +1053,7 @@ for name, at in (("its own position, 9", 9), ("position 0, as published", 0)):
 r"""
 <details><summary>Answer</summary>
 
-Position 0: it is not turned at all, and its distances to the cached keys are wrong by 9. (With ten keys and one query in the same call the published class would raise an error first; given one token at a time, it runs.) RoPE needs positions as an argument, here `positions`. The same class declares `base: int`. Llama 3 was trained with 500,000, a whole number, but a base that is *stretched* (section 10) is not whole, and a table that ends at 2048 has to grow.
+Position 0: it is not rotated at all, and its distances to the cached keys are wrong by 9. (With ten keys and one query in the same call the published class would raise an error first; given one token at a time, it runs.) RoPE needs positions as an argument, here `positions`. The same class declares `base: int`. Llama 3 was trained with 500,000, a whole number, but a base that is *stretched* (section 10) is not whole, and a table that ends at 2048 has to grow.
 
 </details>
 
@@ -1240,7 +1240,7 @@ for name, attend in (("right", positions.rope_interleaved_attention), ("turned t
 r"""
 <details><summary>Answer</summary>
 
-The weights stay, since they come from queries and keys. The outputs move: each value arrives turned by its own position, so the output depends on absolute positions again. Lengths are kept and training works. Only the shift shows it.
+The weights stay, since they come from queries and keys. The outputs move: each value arrives rotated by its own position, so the output depends on absolute positions again. Lengths are kept and training works. Only the shift shows it.
 
 </details>
 """

@@ -62,7 +62,7 @@ def negative_angle(name, x, positions, base):
 
 
 NAMED = (
-    (identity, "identity: nothing is turned"),
+    (identity, "identity: nothing is rotated"),
     (one_frequency, "one frequency"),
     (last_frequency, "one frequency"),
     (other_pairing, "the other pairing"),

@@ -1,4 +1,4 @@
-"""Exercise: attention whose queries and keys are turned by their positions."""
+"""Exercise: attention whose queries and keys are rotated by their positions."""
 
 from dataclasses import replace
 from typing import Any
@@ -50,7 +50,7 @@ def _cut(name: str, rows: str, positions: str) -> str:
 
 
 def added(x: Tensor, positions: Tensor, base: float) -> Tensor:
-    """Add encodings instead of turning."""
+    """Add encodings instead of rotating."""
     width = x.shape[-1]
     angles = positions.double().unsqueeze(-1) * base ** (-torch.arange(0, width, 2).double() / width)
     angles = angles.unsqueeze(1) if positions.dim() == 2 else angles
@@ -58,26 +58,26 @@ def added(x: Tensor, positions: Tensor, base: float) -> Tensor:
 
 
 WHAT = (
-    mistake("value rotated too", "The values are turned as well. They are the content that is passed on: if the value "
+    mistake("value rotated too", "The values are rotated as well. They are the content that is passed on: if the value "
             "at position 7 is rotated, even a weight of 1 does not give it back.",
             _VALUE, f"query = query\nkey = key\n{_VALUE}", _SPARED),
-    mistake("the output rotated", "The output is turned by the query's position. Only queries and keys are turned.",
+    mistake("the output rotated", "The output is rotated by the query's position. Only queries and keys are rotated.",
             "out = rope_interleaved(weights @ value, at, base)", "out = rope_interleaved(weights @ value, -at, base)"),
-    mistake("values turned back and forth", "The values are turned, and the output is turned back by the query's "
+    mistake("values rotated back and forth", "The values are rotated, and the output is rotated back by the query's "
             "position: RoPE does not do that.",
             "value = rope_interleaved(value, of, base)\nout = rope_interleaved(weights @ value, -at, base)"),
-    mistake("nothing turned", "Positions make no difference: this is plain attention. Where should they come in?",
+    mistake("nothing rotated", "Positions make no difference: this is plain attention. Where should they come in?",
             "query = query\nkey = key"),
-    mistake("only the queries turned", "The scores depend on where the query stands, and not on its distance from the "
-            "key: the keys were not turned.", "key = key"),
-    mistake("only the keys turned", "The scores depend on where the key stands, and not on its distance from the "
-            "query: the queries were not turned.", "query = query"),
-    mistake("turned against each other", "The scores depend on the sum of the two positions: queries and keys are "
-            "turned in opposite directions.", "of = -key_positions", "at = -query_positions"),
-    mistake("everything turned twice", "The distance counts twice: each vector is turned a second time. Where?",
+    mistake("only the queries rotated", "The scores depend on where the query stands, and not on its distance from the "
+            "key: the keys were not rotated.", "key = key"),
+    mistake("only the keys rotated", "The scores depend on where the key stands, and not on its distance from the "
+            "query: the queries were not rotated.", "query = query"),
+    mistake("rotated against each other", "The scores depend on the sum of the two positions: queries and keys are "
+            "rotated in opposite directions.", "of = -key_positions", "at = -query_positions"),
+    mistake("everything rotated twice", "The distance counts twice: each vector is rotated a second time. Where?",
             "at = 2 * query_positions\nof = 2 * key_positions"),
-    mistake("one side turned twice", "Either the queries or the keys are turned twice, so that the scores do not "
-            "depend on the distance alone. Each is turned by its own position, once.",
+    mistake("one side rotated twice", "Either the queries or the keys are rotated twice, so that the scores do not "
+            "depend on the distance alone. Each is rotated by its own position, once.",
             "at = 2 * query_positions", "of = 2 * key_positions"),
 )
 
@@ -89,7 +89,7 @@ WHERE = (
     mistake("keys counted from 0", "The keys are rotated as if their positions were 0, 1, 2, "
             "...: `key_positions` is not used.",
             "of = torch.arange(key.shape[-2])"),
-    mistake("the queries' positions for the keys", "The keys are turned by the positions of the queries. With a cache "
+    mistake("the queries' positions for the keys", "The keys are rotated by the positions of the queries. With a cache "
             "there are more keys than queries.", "of = query_positions",
             "of = query_positions if query_positions.shape == key_positions.shape else key_positions",
             _cut("of", "key", "query_positions")),
@@ -98,8 +98,8 @@ WHERE = (
             "at = key_positions if key_positions.shape == query_positions.shape else query_positions",
             _cut("at", "query", "key_positions"),
             f"{_cut('at', 'query', 'key_positions')}\n{_cut('of', 'key', 'query_positions')}"),
-    mistake("the other pairing", "Queries or keys are turned in the pairs of split halves, and their features are not "
-            "laid out for that. Which function turns neighbours?",
+    mistake("the other pairing", "Queries or keys are rotated in the pairs of split halves, and their features are not "
+            "laid out for that. Which function rotates neighbours?",
             "query = rope_split_halves(query, at, base)\nkey = rope_split_halves(key, of, base)",
             "key = rope_split_halves(key, of, base)", "query = rope_split_halves(query, at, base)"),
     mistake(
@@ -113,7 +113,7 @@ WHERE = (
             "query = rope_interleaved(query, at)"),
     mistake("one frequency", "All pairs turn equally fast. How does the angle depend on the index of the pair?",
             "query = rope_interleaved(query, at, 1.0)\nkey = rope_interleaved(key, of, 1.0)"),
-    mistake("encodings added", "Sines and cosines are added to queries and keys. RoPE turns them.",
+    mistake("encodings added", "Sines and cosines are added to queries and keys. RoPE rotates them.",
             "query = added(query, at, base)\nkey = added(key, of, base)"),
 )
 
@@ -141,7 +141,7 @@ def _case(name: str, sizes: tuple[int, ...], at: Any, of: Any, *base: float, **m
 EXERCISE = exercise(
     rope_interleaved_attention,
     right=RIGHT,
-    asks="Attend with queries and keys turned by their positions, in interleaved pairs.",
+    asks="Attend with queries and keys rotated by their positions, in interleaved pairs.",
     minutes=8,
     difficulty=2,
     importance=4,

@@ -75,11 +75,11 @@ BLOCKS = (
             "sine and the cosine of a pair are neighbours: the matrix has blocks of 2 × 2 along its diagonal.",
             _HALVES, _HALVES + "matrix = matrix.mT"),
     mistake("rows shifted instead of angles", "This matrix moves features along a row. A position is shifted by "
-            "turning each pair.", "matrix = torch.eye(width).roll(offset, 1)",
+            "rotating each pair.", "matrix = torch.eye(width).roll(offset, 1)",
             "matrix = torch.eye(width).roll(offset, 0)", "matrix = torch.ones(width, width).triu(offset).tril(offset)"),
     mistake("right for one position only", "The matrix takes one position to the next, but not the others. It must not "
             "depend on p.", _ONE_POSITION),
-    mistake("only the first pair turned", "Only features 0 and 1 are turned. How many blocks are there along the "
+    mistake("only the first pair rotated", "Only features 0 and 1 are rotated. How many blocks are there along the "
             "diagonal?", "angles = places.unsqueeze(-1) * frequencies * (pairs == 0)"),
     mistake("blocks along the other diagonal", "The blocks run along the wrong diagonal, or their rows are swapped.",
             "matrix = torch.block_diag(*blocks).flip(0)", "matrix = torch.block_diag(*blocks).flip(1)",

@@ -74,22 +74,22 @@ EXERCISE = exercise(
                 "positions of the first. What does the second axis of `positions` allow, and must every output agree?",
                 "agreed = any(answers)", "several = (line,)", "several = (line, line.expand(B, L))",
                 "several = (own[0],)"),
-        mistake("positions of 0 only", "At position 0 nothing is turned, whatever the implementation does. Which "
+        mistake("positions of 0 only", "At position 0 nothing is rotated, whatever the implementation does. Which "
                 "positions tell more?", "several = (torch.zeros(L, dtype=torch.long),)",
                 "several = (torch.zeros(B, L, dtype=torch.long),)"),
         mistake("width 2", "With two features there is one pair, and its frequency is 1 for every base and every "
                 "exponent. How wide must a vector be?", "B, H, L, d_k = 2, 3, 5, 2"),
         mistake("a law instead of the numbers", "Lengths stay, and scores depend on distances alone: so they do for "
-                "other bases, other directions, and if nothing is turned. With what must the numbers themselves agree?",
+                "other bases, other directions, and if nothing is rotated. With what must the numbers agree?",
                 "same = shape(out) == want.shape and close(out.norm(dim=-1), want.norm(dim=-1))",
                 "same = relative(implementation, x, positions)"),
         mistake("another base expected", "The test expects another base than the contract's, so it refuses right "
                 "rotations. Which base does the exercise name?",
                 "want = rope(x, positions, base=500000.0)"),
-        mistake("the other direction expected", "The test expects every pair to be turned the other way round. Which "
+        mistake("the other direction expected", "The test expects every pair to be rotated the other way round. Which "
                 "sign does the sine have, and where?", "want = rope(x, -positions)"),
-        mistake("positions counted from 1 expected", "The test expects the first token to be turned already. What does "
-                "chapter 07's rotation do at position 0?", "want = rope(x, positions + 1)"),
+        mistake("positions counted from 1 expected", "The test expects the first token to be rotated already. What "
+                "does chapter 07's rotation do at position 0?", "want = rope(x, positions + 1)"),
         mistake("inputs of another dtype", "The implementations are promised float64, and some of them take nothing "
                 "else. Which dtype do these inputs "
                 "have?", "handed = (x.float(), positions)\nsame = near(out, want, 1e-3)"),

@@ -109,7 +109,7 @@ class Pairing:
 
     @property
     def put_back(self) -> str:
-        """The line that puts the turned members back."""
+        """The line that puts the rotated members back."""
         return f"turned = {self.join.format('first', 'second')}"
 
     def wide(self, twice: "Pairing", crossed: "Pairing") -> str:
@@ -133,8 +133,8 @@ SPLIT_HALVES = Pairing(
 )
 
 _TURNING = (
-    mistake("negative angle", "Everything turns the wrong way round. Scores still depend on the distance, so nobody "
-            "notices until weights are exchanged. To which side does the exercise turn (1, 0)?",
+    mistake("negative angle", "Everything is rotated the wrong way round. Scores still depend on the distance, so "
+            "nobody notices until weights are exchanged. To which side does the exercise rotate (1, 0)?",
             "first = u * cosines + v * sines\nsecond = v * cosines - u * sines"),
     mistake("both signs plus", "Vectors change their length: the signs of the four products do not make a rotation. "
             "Exactly one of them is subtracted: which?",
@@ -160,19 +160,19 @@ _TURNING = (
     mistake("members of a pair swapped", "The two new members of each pair have changed places.",
             "first = u * sines + v * cosines\nsecond = u * cosines - v * sines",
             "first = v * cosines - u * sines\nsecond = v * sines + u * cosines"),
-    mistake("only one member of each pair turned", "One member of each pair is right, the other did not meet its "
+    mistake("only one member of each pair rotated", "One member of each pair is right, the other did not meet its "
             "partner. Turning a pair changes both, each by two products.",
             "second = v", "first = u", "second = v * cosines", "first = u * cosines"),
     mistake("sines and cosines added to x", "Numbers were added to x, as sinusoidal encodings are. RoPE adds nothing: "
             "at every position the zero vector stays zero.",
             "first = u + sines\nsecond = v + cosines", "first = u + cosines\nsecond = v + sines"),
-    mistake("turned twice", "Every vector is turned by twice the angle. Where does it happen a second time?",
+    mistake("rotated twice", "Every vector is rotated by twice the angle. Where does it happen a second time?",
             "angles = 2 * places.unsqueeze(-1) * frequencies"),
 )
 
 _SPEEDS = (
-    mistake("one pair never turned", "One of the pairs stays as it is at every position: its frequency is 0, or it was "
-            "left out of the loop. How many pairs are there?",
+    mistake("one pair never rotated", "One of the pairs stays as it is at every position: its frequency is 0, or it "
+            "was left out of the loop. How many pairs are there?",
             "frequencies = used**-exponents * (pairs < len(pairs) - 1)",
             "frequencies = used**-exponents * (pairs > 0)"),
     mistake("width of another axis", "The exponent is divided by the size of an axis other than that of the features.",
@@ -183,23 +183,23 @@ _SPEEDS = (
 )
 
 _PLACES = (
-    mistake("positions ignored", "The tokens are turned as if they stood at 0, 1, 2, ..., whatever `positions` says. A "
-            "decoder that goes on after a cache hands over its true positions there.",
+    mistake("positions ignored", "The tokens are rotated as if they stood at 0, 1, 2, ..., whatever `positions` says. "
+            "A decoder that goes on after a cache hands over its true positions there.",
             "given = torch.arange(x.shape[-2]).double()"),
-    mistake("positions counted along another axis", "All tokens of a sequence are turned alike: the angles run along "
+    mistake("positions counted along another axis", "All tokens of a sequence are rotated alike: the angles run along "
             "the heads or the batch. Which axis of (B, H, L, d_k) holds the tokens?",
             "places = torch.arange(x.shape[1]).double().view(1, -1, 1)",
             "places = torch.arange(x.shape[0]).double().view(-1, 1, 1)",
             "places = given.unsqueeze(-1) if given.dim() == 1 else given.unsqueeze(1)",
             "places = given.view(-1, 1, 1) if given.dim() == 1 else given.unsqueeze(1)"),
-    mistake("positions from 1", "Every token is turned as if it stood one place further on or back. Positions are "
+    mistake("positions from 1", "Every token is rotated as if it stood one place further on or back. Positions are "
             "given: is anything to be added to them?",
             "given = positions.double() + 1", "given = positions.double() - 1"),
-    mistake("positions counted from the first token", "The first token is never turned, wherever it stands: its "
+    mistake("positions counted from the first token", "The first token is never rotated, wherever it stands: its "
             "position was taken away from all. After a cache it is not 0.",
             "given = positions.double() - positions[..., :1]",
             "given = positions.double() - positions.amin(-1, keepdim=True)"),
-    mistake("positions of the first sequence for all", "All sequences are turned by the positions of one. With shape "
+    mistake("positions of the first sequence for all", "All sequences are rotated by the positions of one. With shape "
             "(B, L) each has its own.",
             "places = given[0] if given.dim() == 2 else given", "places = given[-1] if given.dim() == 2 else given"),
     mistake("a row of positions for each head instead of each sequence", "With positions (B, L) the rows meet the "
@@ -211,7 +211,7 @@ _PLACES = (
     mistake("real positions cut to whole numbers", "Positions need not be whole: interpolation makes 0.25 of 1. Where "
             "are they cut?", "given = positions.long().double()", "given = positions.double().round()",
             "given = positions.double().ceil()"),
-    mistake("the sign of positions lost", "Negative positions are turned as if they were positive, or as if they were "
+    mistake("the sign of positions lost", "Negative positions are rotated as if they were positive, or as if they were "
             "0.", "given = positions.double().abs()", "given = positions.double().clamp(min=0)"),
     mistake("positions put in order", "The positions were sorted or reversed, so tokens exchange their places. They "
             "come in any order.", "given = positions.double().sort(-1).values", "given = positions.double().flip(-1)"),
@@ -224,8 +224,8 @@ _PLACES = (
 def rotation(own: Pairing, other: Pairing) -> tuple[Mistake, ...]:
     """Return the mistakes of RoPE in a pairing; those that know a family by its marks come last."""
     return (
-        mistake("identity: nothing is turned", "The output is x itself: no vector was turned. What should happen to a "
-                "token at position 1?", "turned = x.clone()"),
+        mistake("identity: nothing is rotated", "The output is x itself: no vector was rotated. What should happen to "
+                "a token at position 1?", "turned = x.clone()"),
         *_TURNING,
         *FREQUENCIES,
         *_SPEEDS,
@@ -239,15 +239,16 @@ def rotation(own: Pairing, other: Pairing) -> tuple[Mistake, ...]:
 def _pairs(own: Pairing, other: Pairing) -> tuple[Mistake, ...]:
     return (
         mistake("the other pairing",
-                "Vectors turn by the right angles, but in the planes of the other pairing. Here a feature's partner is "
-                f"{own.partner}.", f"{other.split}\n{other.put_back}"),
-        mistake("pairs not put back where they were", "The pairs are found and turned, but the result has its features "
-                "in another order than x. Which operation undoes the way they were taken apart?", other.put_back),
+                "Vectors are rotated by the right angles, but in the planes of the other pairing. Here a feature's "
+                f"partner is {own.partner}.", f"{other.split}\n{other.put_back}"),
+        mistake("pairs not put back where they were", "The pairs are found and rotated, but the result has its "
+                "features in another order than x. Which operation undoes the way they were taken apart?",
+                other.put_back),
         mistake("wrong pairs: taken apart one way, put back another", "The members of a pair are taken from one "
                 "pairing and put back as if they came from the other. Check with a vector of width 4 where each "
                 "feature ends up.", other.split),
         mistake("angles laid out for the other pairing", "Each feature finds its partner, but the two members of a "
-                "pair are turned by different angles. In which order must the angles be repeated to the full width?",
+                "pair are rotated by different angles. In which order must the angles be repeated to the full width?",
                 own.wide(twice=other, crossed=own)),
         mistake(
             "partners of the other pairing",
@@ -256,15 +257,15 @@ def _pairs(own: Pairing, other: Pairing) -> tuple[Mistake, ...]:
             own.wide(twice=own, crossed=other),
         ),
         mistake(
-            "only part of the features turned",
-            "Some features stay as they were at every position. GPT-NeoX does turn only a part of each head; how many "
-            "are to be turned here?",
+            "only part of the features rotated",
+            "Some features stay as they were at every position. GPT-NeoX rotates only a part of each head; how many "
+            "are to be rotated here?",
             *(
                 f"angles = places.unsqueeze(-1) * frequencies * (pairs < max({share} * len(pairs), 1))"
                 for share in (0.5, 0.0, 0.25)
             ),
         ),
-        mistake("only the first head turned", "Only the first head is turned. Does a position mean something else to "
+        mistake("only the first head rotated", "Only the first head is rotated. Does a position mean something else to "
                 "the others?", f"{own.put_back}\nturned = torch.cat((turned[:, :1], x[:, 1:]), dim=1)"),
     )
 
@@ -272,9 +273,9 @@ def _pairs(own: Pairing, other: Pairing) -> tuple[Mistake, ...]:
 def _families(own: Pairing) -> tuple[Mistake, ...]:
     opposite = "turned = torch.cat((first, second.flip(-1)), dim=-1)"
     return (
-        mistake("angles in low precision", "In a low precision far tokens turn by wrong angles, though near ones seem "
-                "right: whole numbers above 256 have gaps in bfloat16, and frequencies are rounded too. In which "
-                "dtype are positions, frequencies and angles kept until the cosine is taken?",
+        mistake("angles in low precision", "In a low precision far tokens are rotated by wrong angles, though near "
+                "ones seem right: whole numbers above 256 have gaps in bfloat16, and frequencies are rounded too. In "
+                "which dtype are positions, frequencies and angles kept until the cosine is taken?",
                 "given = positions.to(x.dtype)\nfrequencies = (used**-exponents).to(x.dtype)",
                 "given = positions.to(x.dtype)", "frequencies = (used**-exponents).to(x.dtype).double()",
                 "angles = (places.unsqueeze(-1) * frequencies).to(x.dtype)",
@@ -282,14 +283,14 @@ def _families(own: Pairing) -> tuple[Mistake, ...]:
                 "given = positions.bfloat16()", "frequencies = (used**-exponents).bfloat16()",
                 "angles = (places.unsqueeze(-1) * frequencies).bfloat16()",
                 "given = positions.bfloat16()\nfrequencies = (used**-exponents).bfloat16()", matches=_coarse(own)),
-        mistake("other angles than position times frequency", "The right pairs are turned, but by other angles than "
-                "position · base^(-2i/d_k). Print the angles of a token at position 1: pair 0 turns by 1 radian there.",
+        mistake("other angles than position times frequency", "The right pairs are rotated, but by other angles than "
+                "position · base^(-2i/d_k). Print the angles of a token at position 1: pair 0 rotates by 1 radian.",
                 "angles = (places.unsqueeze(-1) * frequencies).square()",
                 "angles = (places.unsqueeze(-1) * frequencies).tanh()", "angles = places.unsqueeze(-1) + frequencies",
                 matches=_other_angles(own)),
         mistake(
             "wrong pairs",
-            "Every vector keeps its length, so something is turned, but not the pairs that the exercise names. Here a "
+            "Every vector keeps its length, so something is rotated, but not the pairs that the exercise names. Here a "
             f"feature's partner is {own.partner}.",
             f"u, v = x[..., : width // 2], x[..., width // 2 :].flip(-1)\n{opposite}",
             f"{own.split.replace('x', 'x.roll(1, -1)')}\n{own.put_back}.roll(-1, -1)",
@@ -299,7 +300,7 @@ def _families(own: Pairing) -> tuple[Mistake, ...]:
 
 
 def _angles(pairing: Pairing, x: Tensor, out: Tensor, room: float = 1e-4) -> Tensor | None:
-    """Return by how much each pair was turned, or None where a pair changed its length."""
+    """Return by how much each pair was rotated, or None where a pair changed its length."""
     (u, v), (a, b) = (pairing.members(t.detach().double()) for t in (x, out))
     before, after = u.square() + v.square(), a.square() + b.square()
     if not bool(((before - after).abs() <= room * before + 1e-9).all()):
@@ -308,12 +309,12 @@ def _angles(pairing: Pairing, x: Tensor, out: Tensor, room: float = 1e-4) -> Ten
 
 
 def _coarse(pairing: Pairing) -> Callable[[tuple[Any, ...], Tensor], bool]:
-    """Return whether the right pairs are turned, by whatever angles, in a low precision."""
+    """Return whether the right pairs are rotated, by whatever angles, in a low precision."""
     return lambda args, got: args[0].dtype.itemsize == 2 and _angles(pairing, args[0], got, room=0.05) is not None
 
 
 def _other_angles(pairing: Pairing) -> Callable[[tuple[Any, ...], Tensor], bool]:
-    """Return whether the right pairs are turned, all heads alike, by wrong angles."""
+    """Return whether the right pairs are rotated, all heads alike, by wrong angles."""
 
     def matches(args: tuple[Any, ...], got: Tensor) -> bool:
         angles = _angles(pairing, args[0], got)
@@ -358,7 +359,7 @@ def _moved_at_zero(args: tuple[Any, ...], out: Tensor) -> str | None:
 
 
 ROTATION_LAWS = (
-    Law("a token at position 0 is not turned", _moved_at_zero),
+    Law("a token at position 0 is not rotated", _moved_at_zero),
     Law("a rotation keeps the length of every vector", _length_lost),
 )
 
