@@ -5,10 +5,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import BrowserContext, Page, expect
+from playwright.sync_api import BrowserContext, Page
 from widget_page import static_page
-
-expect.set_options(timeout=60_000)  # conditions are exact; how busy the machine is, is not
 
 
 @pytest.fixture(scope="session")
