@@ -1,16 +1,14 @@
 // Where a model looked for each character it wrote, without a kernel: controls and picture.
-import { button, choice, fill, make, mount, scroll, shell, uniqueId, watch, writer } from "./shared.js";
+import { button, choice, div, fill, make, say, scroll, shell, spoken, watch, widget } from "./shared.js";
 import { rove } from "./rove.js";
 import { inside, largest, partAt, pieces, rowsOf, sentence, shown, signs } from "./alignment_explorer_words.js";
 
-function render({ model, el }) {
-  const id = uniqueId();
-  const write = writer(model);
+export default widget(["score", "date"], ({ model, write }) => {
   let view,
     hovered = null;
 
   const choose = (name, label, names) =>
-    choice(`${id}-${name}`, label, (select) => write({ [name]: select.selectedIndex }), [...names.entries()]);
+    choice(label, (_, index) => write({ [name]: index }), [...names.entries()]);
   const sources = model.get("sources");
   const score = choose("score", "Score", model.get("scores"));
   const date = choose("date", "Date", sources.map((source) => `${source.locale}: \u2068${source.text}\u2069`));
@@ -22,20 +20,16 @@ function render({ model, el }) {
     role: "group",
     "aria-label": "Written characters. Arrow keys move from one to the next.",
   });
-  const readout = make("p", { className: "acw-readout", "aria-live": "polite" });
+  const readout = spoken("acw-readout");
   const table = make("table");
-  const details = make(
-    "details",
-    { ontoggle: () => fillTable() },
+  const details = make("details", { ontoggle: () => fillTable() },
     make("summary", { textContent: "Every character, as a table" }),
     scroll("Every character", table),
   );
   const step = (words, by) =>
     button(words, () => write({ date: (model.get("date") + by + sources.length) % sources.length }));
-  const root = shell(
-    "alignment",
-    "Alignments of dates",
-    make("div", { className: "acw-bar" }, score.field, date.field, step("Previous", -1), step("Next", 1)),
+  const root = shell("alignment", "Alignments of dates",
+    div("acw-bar", score.field, date.field, step("Previous", -1), step("Next", 1)),
     make("p", { className: "acw-head", textContent: "It read this; below, character by character in reading order" }),
     native,
     source,
@@ -58,19 +52,11 @@ function render({ model, el }) {
     native.lang = view.source.locale.replace("_", "-");
     const all = signs(view.source.text);
     view.cells = all.map((sign) =>
-      make(
-        "span",
-        { className: "acw-sign" },
-        make("b"),
-        make("i", {}),
-        make("span", { textContent: shown(sign) }),
-      ),
+      make("span", { className: "acw-sign" }, make("b"), make("i", {}), make("span", { textContent: shown(sign) })),
     );
     view.pieces = pieces(view.source);
     view.boxes = view.pieces.map(({ name, start, end }) =>
-      make(
-        "span",
-        { className: name ? "acw-field" : "acw-gap" },
+      make("span", { className: name ? "acw-field" : "acw-gap" },
         make("span", { className: "acw-signs" }, ...view.cells.slice(start, end)),
         make("small", { textContent: name ?? "" }),
       ),
@@ -117,8 +103,7 @@ function render({ model, el }) {
       button.setAttribute("aria-pressed", String(i === place));
       button.tabIndex = i === place ? 0 : -1;
     });
-    const now = sentence(view.source, view.text, view.rows, place, model.get("scores")[model.get("score")]);
-    if (readout.textContent !== now) readout.textContent = now;
+    say(readout, sentence(view.source, view.text, view.rows, place, model.get("scores")[model.get("score")]));
   }
 
   function fillTable() {
@@ -134,8 +119,5 @@ function render({ model, el }) {
 
   rove(target, ["ArrowLeft", "ArrowRight"], () => [...target.children]);
 
-  const stops = [mount({ model, el }, root, ["score", "date"], load), watch(model, ["place"], () => point())];
-  return () => stops.forEach((stop) => stop());
-}
-
-export default { render };
+  return { root, update: load, begin: () => [watch(model, ["place"], () => point())] };
+});

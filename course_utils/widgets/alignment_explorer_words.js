@@ -1,10 +1,6 @@
 // What the alignment explorer knows of a date: weights, fields, and the sentence that says them.
 
-const PARTS = [
-  ["year", 0, 4],
-  ["month", 5, 7],
-  ["day", 8, 10],
-];
+const PARTS = [["year", 0, 4], ["month", 5, 7], ["day", 8, 10]];
 
 /** The code points of a text: what the model reads one by one. */
 export const signs = (text) => Array.from(text);

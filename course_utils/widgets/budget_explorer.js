@@ -1,6 +1,6 @@
 // The budget explorer: a model and a step by part; below, a budget and a law.
 import { inBytes, inFlop, power } from "./numbers.js";
-import { choice, fill, make, mount, offer, picture, scroll, shell, slider, uniqueId, writer } from "./shared.js";
+import { choice, depict, div, fill, make, offer, picture, scroll, shell, slider, spoken, uniqueId, widget } from "./shared.js";
 import { costs, count, duration, fitting, lossAt, optimum, rowsOf } from "./budget_explorer_counts.js";
 import { PLOT, drawCurve } from "./budget_explorer_picture.js";
 
@@ -64,46 +64,43 @@ function bars(table, caption, rows) {
   fill(table, caption, ["part", "how much", "share", ""], lines);
 }
 
-function render({ model, el }) {
+export default widget([...SIZES, "law", "laws", "budget"], ({ model, write }) => {
   const id = uniqueId();
-  const write = writer(model);
   const choose = (name, words, options) =>
-    choice(`${id}-${name}`, words, (select) => write({ [name]: select.value }), Object.entries(options));
+    choice(words, (value) => write({ [name]: value }), Object.entries(options));
   const tick = (name, words) => {
     const input = make("input", { id: `${id}-${name}`, type: "checkbox", onchange: () => write({ [name]: input.checked }) });
-    return [input, make("div", { className: "acw-tick" }, input, make("label", { for: input.id, textContent: words }))];
+    return [input, div("acw-tick", input, make("label", { for: input.id, textContent: words }))];
   };
   const presets = model.get("presets");
   const choices = model.get("choices");
   const models = [...Object.keys(presets), "another"].map((name) => [name, name]);
-  const preset = choice(`${id}-preset`, "model", (select) => write(presets[select.value] ?? {}), models);
+  const preset = choice("model", (name) => write(presets[name] ?? {}), models);
   const form = choose("form", "form", FORMS);
   const optimizer = choose("optimizer", "optimizer", OPTIMIZERS);
   const law = choose("law", "law", {});
   const [mixed, mixedField] = tick("mixed", "mixed precision");
   const [recompute, recomputeField] = tick("recompute", "compute layers again");
   const among = (name) =>
-    slider(`${id}-${name}`, LABELS[name], { min: 0, max: choices[name].length - 1 }, (i) => write({ [name]: choices[name][i] }));
+    slider(LABELS[name], { min: 0, max: choices[name].length - 1 }, (i) => write({ [name]: choices[name][i] }));
   const sliders = Object.fromEntries([...MODEL, ...STEP].map((name) => [name, among(name)]));
   const fields = (names) => names.map((name) => sliders[name].field);
-  const spend = slider(`${id}-budget`, "budget (flop)", BUDGET, (hundredths) => write({ budget: hundredths / 100 }));
-  const said = make("p", { className: "acw-said", "aria-live": "polite" });
-  const advised = make("p", { className: "acw-advised", "aria-live": "polite" });
+  const spend = slider("budget (flop)", BUDGET, (hundredths) => write({ budget: hundredths / 100 }));
+  const said = spoken("acw-said");
+  const advised = spoken("acw-advised");
   const tables = [make("table"), make("table"), make("table")];
   const compared = make("table");
   const curve = picture(`0 0 ${PLOT.wide} ${PLOT.high}`);
   const legend = (textContent) => make("p", { className: "acw-title", textContent });
   const part = (name, ...inside) => make("div", { role: "group", "aria-label": name }, legend(name), ...inside);
-  const controls = (...inside) => make("div", { className: "acw-controls" }, ...inside);
-  const root = shell(
-    "budget",
-    "Budget explorer",
+  const controls = (...inside) => div("acw-controls", ...inside);
+  const root = shell("budget", "Budget explorer",
     part(
       "A model, and one step of its training",
       controls(preset.field, form.field, ...fields(MODEL)),
       controls(...fields(STEP), optimizer.field, mixedField, recomputeField),
       said,
-      scroll("Costs by part", make("div", { className: "acw-tables" }, ...tables)),
+      scroll("Costs by part", div("acw-tables", ...tables)),
     ),
     part(
       "A budget, and what a law would buy with it",
@@ -135,12 +132,9 @@ function render({ model, el }) {
     const [constants, flops] = [laws[name], 10 ** model.get("budget")];
     spend.show(Math.round(100 * model.get("budget")), power(flops));
     advised.textContent = advice(name, constants, flops, found.all);
-    curve.innerHTML = drawCurve(constants, flops, found.all);
-    curve.setAttribute("aria-label", `Loss against parameters along 6ND = C. ${advised.textContent}`);
+    depict(curve, `Loss against parameters along 6ND = C. ${advised.textContent}`, drawCurve(constants, flops, found.all));
     fill(compared, "the same budget under each law", ["law", "parameters", "tokens", "per parameter", "loss"], answers(laws, flops));
   }
 
-  return mount({ model, el }, root, [...SIZES, "law", "laws", "budget"], update);
-}
-
-export default { render };
+  return { root, update };
+});

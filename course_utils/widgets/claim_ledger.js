@@ -1,17 +1,16 @@
 // The ledger of claims: filters, a table whose rows open, and a timeline of what it is about.
-import { button, choice, make, mount, scroll, shell, uniqueId, writer } from "./shared.js";
+import { button, choice, div, make, scroll, shell, spoken, uniqueId, widget } from "./shared.js";
 import { VERDICTS, details, kinds, lit, passes, sentence, told, ways } from "./claim_ledger_rows.js";
 
 const FILTERS = ["chapter", "verdict", "how", "text"];
 
-function render({ model, el }) {
+export default widget([...FILTERS, "opened"], ({ model, write }) => {
   const id = uniqueId();
-  const write = writer(model);
   const claims = model.get("claims");
   const timeline = model.get("timeline");
 
   const choose = (name, label, all, options) =>
-    choice(`${id}-${name}`, label, (select) => write({ [name]: select.value }), [["", all], ...options]);
+    choice(label, (value) => write({ [name]: value }), [["", all], ...options]);
   const same = (names) => names.map((name) => [name, name]);
   const choices = {
     chapter: choose("chapter", "chapter", "all chapters", same(kinds([...claims, ...timeline.flatMap((entry) => entry.chapters.map((chapter) => ({ chapter })))], "chapter"))),
@@ -20,7 +19,7 @@ function render({ model, el }) {
   };
   const search = make("input", { id: `${id}-text`, type: "search", oninput: () => write({ text: search.value }) });
   const clear = button("Show all", () => write({ chapter: "", verdict: "", how: "", text: "" }));
-  const said = make("p", { className: "acw-said", "aria-live": "polite" });
+  const said = spoken("acw-said");
   const how = make("p", { className: "acw-note" });
 
   const rows = claims.map((claim) => {
@@ -30,9 +29,7 @@ function render({ model, el }) {
       "aria-expanded": "false",
       onclick: () => write({ opened: model.get("opened") === claim.id ? "" : claim.id }),
     });
-    const row = make(
-      "tr",
-      {},
+    const row = make("tr", {},
       make("th", { scope: "row" }, open),
       make("td", {}, claim.claim),
       make("td", { className: `acw-verdict ${claim.verdict}` }, VERDICTS[claim.verdict]),
@@ -44,7 +41,7 @@ function render({ model, el }) {
   const head = make("tr", {}, ...["Claim", "A published text says", "Verdict"].map((textContent) => make("th", { scope: "col", textContent })));
   const table = make("table", {}, make("thead", {}, head), body);
 
-  const cited = make("p", { className: "acw-cited", "aria-live": "polite" });
+  const cited = spoken("acw-cited");
   const entries = timeline.map((entry) => {
     const show = () => (cited.textContent = told(entry));
     const button = make("button", { type: "button", onfocus: show, onmouseenter: show, onclick: show }, make("time", { dateTime: entry.date }, entry.date.slice(0, 4)), ` ${entry.event}`);
@@ -52,25 +49,17 @@ function render({ model, el }) {
   });
   const years = make("ol", {}, ...entries.map(({ button }) => make("li", {}, button)));
 
-  const root = shell(
-    "ledger",
-    "Ledger of claims",
-    make(
-      "div",
-      { className: "acw-controls" },
+  const root = shell("ledger", "Ledger of claims",
+    div("acw-controls",
       ...Object.values(choices).map(({ field }) => field),
-      make("div", { className: "acw-field" }, make("label", { for: search.id }, "words"), search),
+      div("acw-field", make("label", { for: search.id }, "words"), search),
       clear,
     ),
     said,
     how,
-    make(
-      "div",
-      { className: "acw-both" },
+    div("acw-both",
       scroll("Claims", table),
-      make(
-        "div",
-        { className: "acw-time", hidden: !timeline.length },
+      make("div", { className: "acw-time", hidden: !timeline.length },
         make("p", { className: "acw-title", textContent: "Timeline" }),
         cited,
         scroll("Timeline", years),
@@ -106,8 +95,8 @@ function render({ model, el }) {
     cited.textContent = wanted.chapter ? `${on.length} of ${entries.length} entries belong to chapter ${wanted.chapter}.` : "Point at an entry for its citation; choose a chapter to highlight its works.";
   }
 
-  return mount({ model, el }, root, [...FILTERS, "opened"], update);
-}
+  return { root, update };
+});
 
 /** One row for the details of the claim that is open. */
 function detailRow() {
@@ -117,5 +106,3 @@ function detailRow() {
     list.replaceChildren(...details(claim).flatMap(([name, text]) => [make("dt", {}, name), make("dd", {}, text)]));
   return { row, show };
 }
-
-export default { render };

@@ -1,5 +1,5 @@
 // The decode stepper: generate token by token and see what is computed, kept, and paid for.
-import { choice, fill, make, mount, picture, scroll, shell, slider, uniqueId, writer } from "./shared.js";
+import { choice, depict, div, fill, make, picture, scroll, shell, slider, widget } from "./shared.js";
 import { KINDS, keptHeads, stateAt, stepAt, steps } from "./decode_stepper_steps.js";
 import { BARS, barWords, contents, drawBars, rows, sentence } from "./decode_stepper_picture.js";
 
@@ -16,24 +16,18 @@ const FIELDS = {
 };
 const BEAT = 900;
 
-function render({ model, el }) {
-  const id = uniqueId();
-  const write = writer(model);
+export default widget(["kind", "step", ...Object.keys(FIELDS)], ({ model, write, read }) => {
   const tokens = model.get("tokens");
   let timer = null;
 
-  const read = () => {
-    const sizes = Object.fromEntries(Object.keys(FIELDS).map((name) => [name, model.get(name)]));
+  const reached = () => {
+    const { kind, step, ...sizes } = read();
     sizes.total = tokens.length;
     sizes.prompt = Math.min(sizes.prompt, tokens.length - 1);
     sizes.chunk = Math.min(sizes.chunk, sizes.prompt);
     sizes.num_kv_heads = Math.min(sizes.num_kv_heads, sizes.num_heads);
-    return sizes;
-  };
-  const reached = () => {
-    const [kind, sizes] = [model.get("kind"), read()];
     const of = steps(kind, sizes).length;
-    return { kind, sizes, of, count: Math.min(model.get("step"), of) };
+    return { kind, sizes, of, count: Math.min(step, of) };
   };
   const go = (by) => {
     const { count, of } = reached();
@@ -81,10 +75,10 @@ function render({ model, el }) {
     else timer = setTimeout(beat, BEAT);
   }
 
-  const kept = choice(`${id}-kind`, "kept", (select) => change({ kind: select.value }), Object.entries(KINDS));
+  const kept = choice("kept", (kind) => change({ kind }), Object.entries(KINDS));
   const sliders = Object.entries(FIELDS).map(([name, { label, powers, min, max }]) => {
     const range = { min: powers?.[0] ?? min, max: powers?.[1] ?? max ?? tokens.length - 1 };
-    return { name, ...slider(`${id}-${name}`, label, range, (value) => change({ [name]: powers ? 2 ** value : value })) };
+    return { name, ...slider(label, range, (value) => change({ [name]: powers ? 2 ** value : value })) };
   });
   const said = make("p", { className: "acw-said" });
   const strip = make("div", { className: "acw-strip", "aria-hidden": "true" });
@@ -93,11 +87,9 @@ function render({ model, el }) {
   const legend = make("figcaption");
   const bars = picture(`0 0 ${BARS.wide} ${BARS.high}`);
   const table = make("table");
-  const root = shell(
-    "decode",
-    "Decode stepper",
-    make("div", { className: "acw-controls" }, kept.field, ...sliders.map(({ field }) => field)),
-    make("div", { className: "acw-bar" }, buttons.first, buttons.back, buttons.next, play, place),
+  const root = shell("decode", "Decode stepper",
+    div("acw-controls", kept.field, ...sliders.map(({ field }) => field)),
+    div("acw-bar", buttons.first, buttons.back, buttons.next, play, place),
     said, strip, holding, cache,
     make("figure", {}, legend, bars),
     scroll("Costs", table),
@@ -147,16 +139,9 @@ function render({ model, el }) {
     );
     cache.classList.toggle("acw-thin", heads > 8);
     legend.textContent = barWords(kind, sizes);
-    bars.innerHTML = drawBars(kind, sizes, count);
-    bars.setAttribute("aria-label", `${legend.textContent}. ${said.textContent}`);
+    depict(bars, `${legend.textContent}. ${said.textContent}`, drawBars(kind, sizes, count));
     fill(table, "", ["", "this step", "so far", "so far, no cache"], rows(kind, sizes, count));
   }
 
-  const unmount = mount({ model, el }, root, ["kind", "step", ...Object.keys(FIELDS)], update);
-  return () => {
-    clearTimeout(timer);
-    unmount();
-  };
-}
-
-export default { render };
+  return { root, update, begin: () => [() => clearTimeout(timer)] };
+});

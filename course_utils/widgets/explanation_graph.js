@@ -1,13 +1,11 @@
 // The explanation graph: what two layers of attention say about a prediction, and what hiding a word says.
-import { choice, fill, make, mount, onWidth, scroll, shell, slider, svg, uniqueId, writer } from "./shared.js";
+import { choice, div, fill, folded, make, onWidth, scroll, shell, slider, spoken, svg, widget } from "./shared.js";
 import { METHODS, explained, unpack } from "./explanation_graph_numbers.js";
 import { draw, nodeName, rows, sentence, verdict } from "./explanation_graph_picture.js";
 
 const TRAITS = ["method", "layer", "head", "residual", "source", "target"];
 
-function render({ model, el }) {
-  const id = uniqueId();
-  const write = writer(model);
+export default widget(TRAITS, ({ model, write, read }) => {
   const [tokens, shape] = [model.get("tokens"), model.get("shape")];
   const own = {
     tokens,
@@ -26,27 +24,25 @@ function render({ model, el }) {
     layer: Array.from({ length: shape[0] }, (_, l) => [l, `${l + 1}`]),
     head: [[-1, "mean of all"], ...Array.from({ length: shape[1] }, (_, h) => [h, `${h + 1}`])],
   };
-  const method = choice(`${id}-method`, "ranking", (s) => write({ method: s.value }), all.method);
-  const source = choice(`${id}-source`, "input token", (s) => write({ source: +s.value }), all.source);
-  const target = choice(`${id}-target`, "node above", (s) => write({ target: s.value.split(" ").map(Number) }), all.target);
-  const layer = choice(`${id}-layer`, "layer", (s) => write({ layer: +s.value }), all.layer);
-  const head = choice(`${id}-head`, "head", (s) => write({ head: +s.value }), all.head);
-  const residual = slider(`${id}-residual`, "residual's share", { min: 0, max: 10 }, (tenths) => write({ residual: tenths / 10 }));
+  const method = choice("ranking", (method) => write({ method }), all.method);
+  const source = choice("input token", (value) => write({ source: +value }), all.source);
+  const target = choice("node above", (node) => write({ target: node.split(" ").map(Number) }), all.target);
+  const layer = choice("layer", (value) => write({ layer: +value }), all.layer);
+  const head = choice("head", (value) => write({ head: +value }), all.head);
+  const residual = slider("residual's share", { min: 0, max: 10 }, (tenths) => write({ residual: tenths / 10 }));
 
   const picture = svg("acw-picture");
-  const said = make("p", { className: "acw-said", "aria-live": "polite" });
+  const said = spoken("acw-said");
   const agrees = make("p", { className: "acw-agrees" });
   const table = make("table");
   const title = make("p", { className: "acw-title", textContent: model.get("title") });
-  const frame = make("div", { className: "acw-frame" }, picture);
+  const frame = div("acw-frame", picture);
   const controls = [method, layer, head, source, target, residual].map(({ field }) => field);
-  const root = shell(
-    "explanation",
-    "Explanation graph",
+  const root = shell("explanation", "Explanation graph",
     title,
-    make("div", { className: "acw-controls" }, ...controls),
+    div("acw-controls", ...controls),
     frame, said, agrees,
-    make("details", {}, make("summary", { textContent: "As a table" }), scroll("All values", table)),
+    folded("As a table", scroll("All values", table)),
   );
 
   const nodeAt = (event) => {
@@ -67,7 +63,7 @@ function render({ model, el }) {
   });
 
   function update() {
-    const kept = Object.fromEntries(TRAITS.map((name) => [name, model.get(name)]));
+    const kept = read();
     const chosen = { ...kept, ...(hovered ? traits(hovered) : {}) };
     if (chosen.method === "raw") chosen.target = [chosen.layer + 1, chosen.target[1]];
     const found = explained(own, chosen);
@@ -90,12 +86,5 @@ function render({ model, el }) {
     fill(table, "", ["token", METHODS[chosen.method], "place", "leave-one-out", "place"], rows(own, found));
   }
 
-  const unmount = mount({ model, el }, root, TRAITS, update);
-  const unfit = onWidth(frame, update);
-  return () => {
-    unfit();
-    unmount();
-  };
-}
-
-export default { render };
+  return { root, update, begin: () => [onWidth(frame, update)] };
+});

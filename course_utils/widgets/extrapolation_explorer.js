@@ -1,19 +1,15 @@
 // Which scheme of positions still works at which length: the controls, the picture and the tables.
-import { choice, fill, make, mount, picture, scroll, shell, slider, svg, uniqueId, writer } from "./shared.js";
+import { choice, depict, div, fill, folded, make, picture, scroll, shell, slider, spoken, svg, widget } from "./shared.js";
 import { WIDE, looks, nearest, panel, point, ranking, sentence, times, two } from "./extrapolation_explorer_drawing.js";
 
-function render({ model, el }) {
-  const id = uniqueId();
-  const write = writer(model);
+export default widget(["task", "chosen", "index"], ({ model, write }) => {
   const tasks = model.get("tasks");
   const groups = model.get("groups");
   const styles = looks(groups);
 
   const names = tasks.map(({ name }, i) => [i, name]);
-  const task = choice(`${id}-task`, "task", (select) => write({ task: +select.value }), names);
-  const reading = slider(`${id}-length`, "tokens read", { min: 0, max: tasks[0].lengths.length - 1 }, (index) =>
-    write({ index }),
-  );
+  const task = choice("task", (value) => write({ task: +value }), names);
+  const reading = slider("tokens read", { min: 0, max: tasks[0].lengths.length - 1 }, (index) => write({ index }));
   const boxes = new Map();
   const choose = (name, wanted) => {
     const chosen = model.get("chosen").filter((one) => one !== name);
@@ -29,7 +25,7 @@ function render({ model, el }) {
   const fields = groups.map(([title, names]) =>
     make("fieldset", {}, make("legend", { textContent: title }), ...names.map(box)),
   );
-  const said = make("p", { className: "acw-said", "aria-live": "polite" });
+  const said = spoken("acw-said");
   const caption = make("figcaption");
   const chart = picture(`0 0 ${WIDE} 284`);
   const follow = (event) => {
@@ -42,19 +38,12 @@ function render({ model, el }) {
   chart.addEventListener("pointerdown", follow);
   const here = make("table", { className: "acw-here" });
   const every = make("table");
-  const root = shell(
-    "extrapolation",
-    "Train short, test long",
-    make("div", { className: "acw-controls" }, task.field, reading.field),
-    make("div", { className: "acw-groups" }, ...fields),
+  const root = shell("extrapolation", "Train short, test long",
+    div("acw-controls", task.field, reading.field),
+    div("acw-groups", ...fields),
     said,
-    make("div", { className: "acw-both" }, make("figure", {}, caption, chart), here),
-    make(
-      "details",
-      {},
-      make("summary", { textContent: "Every scheme at every length, as a table" }),
-      scroll("All numbers", every),
-    ),
+    div("acw-both", make("figure", {}, caption, chart), here),
+    folded("Every scheme at every length, as a table", scroll("All numbers", every)),
   );
 
   function update() {
@@ -67,8 +56,7 @@ function render({ model, el }) {
     for (const [name, input] of boxes) input.checked = chosen.includes(name);
     said.textContent = sentence(now, chosen, index);
     caption.textContent = `${now.what}, ${now.lower ? "lower" : "higher"} is better; line: mean of the runs, band: all runs`;
-    chart.innerHTML = panel(now, chosen, index, styles);
-    chart.setAttribute("aria-label", `${now.what} against tokens read; the numbers are in the tables`);
+    depict(chart, `${now.what} against tokens read; the numbers are in the tables`, panel(now, chosen, index, styles));
     fill(
       here,
       `At ${tokens}, best first`,
@@ -86,7 +74,5 @@ function render({ model, el }) {
     );
   }
 
-  return mount({ model, el }, root, ["task", "chosen", "index"], update);
-}
-
-export default { render };
+  return { root, update };
+});

@@ -107,12 +107,7 @@ export function panel(task, chosen, index, styles) {
   }
   const ticks = task.lengths.map((n) => tick(across(n), BOX.bottom + 17, n));
   const shown = task.curves.filter(([name]) => chosen.includes(name));
-  const ends = spread(
-    shown.map(([, points]) => up(points.at(-1)[1])),
-    15,
-    BOX.top,
-    BOX.bottom,
-  );
+  const ends = spread(shown.map(([, points]) => up(points.at(-1)[1])), 15, BOX.top, BOX.bottom);
   const lines = shown.map(([name, points], i) => {
     const style = styles.get(name);
     const kind = `group-${style.group}`;

@@ -1,5 +1,5 @@
 // All heads of a layer side by side: one cell in all of them, heads on and off, without a kernel.
-import { button, choice, figure, fill, make, mount, offer, onWidth, picture, scroll, shell, svg, uniqueId, watch, writer } from "./shared.js";
+import { button, choice, div, figure, fill, make, offer, onWidth, picture, say, scroll, shell, spoken, svg, uniqueId, watch, widget } from "./shared.js";
 import { cellAt, steer } from "./cells.js";
 import {
   colourRange, decode, extent, labels, largestInRow, mapOf, naming, percent, raster, textWidth,
@@ -8,17 +8,16 @@ import { gridLayout, shares } from "./head_grid_values.js";
 import { barDrawing, cross, legend, mapLabels } from "./head_grid_picture.js";
 import { brief, cellSentence, offSentence } from "./head_grid_words.js";
 
-function render({ model, el }) {
+const DATA = ["data", "shape", "parts", "query_tokens", "key_tokens", "title", "head_names", "layer_names"];
+
+export default widget(DATA, ({ model, write }) => {
   const id = uniqueId();
-  const write = writer(model);
   let view,
     hovered = null;
 
   const title = make("p", { className: "acw-title" });
-  const layers = choice(`${id}-layer`, "Layer", (select) => write({ layer: select.selectedIndex }));
-  const switches = make(
-    "span",
-    { className: "acw-switches" },
+  const layers = choice("Layer", (_, layer) => write({ layer }));
+  const switches = make("span", { className: "acw-switches" },
     button("All on", () => writeOff([])),
     button("All off", () => writeOff(view.heads.map((_, head) => head))),
   );
@@ -31,21 +30,17 @@ function render({ model, el }) {
   });
   const scale = svg("acw-legend");
   const readout = make("p", { className: "acw-readout", id: `${id}-readout`, "aria-live": "polite" });
-  const said = make("p", { className: "acw-said", "aria-live": "polite" });
+  const said = spoken("acw-said");
   const bars = picture("0 0 0 0");
   const change = figure("How far each query's output moves", said, bars);
   const table = make("table");
-  const details = make(
-    "details",
-    { ontoggle: () => fillTable() },
+  const details = make("details", { ontoggle: () => fillTable() },
     make("summary", { textContent: "This query in every head, as a table" }),
     scroll("Every head", table),
   );
-  const root = shell(
-    "headgrid",
-    "Heads side by side",
+  const root = shell("headgrid", "Heads side by side",
     title,
-    make("div", { className: "acw-bar" }, layers.field, switches, scale),
+    div("acw-bar", layers.field, switches, scale),
     grid,
     readout,
     change,
@@ -108,7 +103,7 @@ function render({ model, el }) {
     const marks = svg("acw-marks");
     const map = make("div", { className: "acw-map", "aria-hidden": "true" }, canvas, marks);
     const state = make("span", { className: "acw-state", "aria-hidden": "true" });
-    const value = make("div", { className: "acw-value" });
+    const value = div("acw-value");
     const press = { type: "button", onclick: () => toggle(head) };
     const button = view.parts ? make("button", press, name, state) : make("b", {}, name);
     return {
@@ -118,7 +113,7 @@ function render({ model, el }) {
       state,
       value,
       button,
-      card: make("div", { className: "acw-card" }, make("div", { className: "acw-head" }, button), map, value),
+      card: div("acw-card", div("acw-head", button), map, value),
     };
   }
 
@@ -167,8 +162,7 @@ function render({ model, el }) {
       marks.lastElementChild.innerHTML = drawn;
       value.textContent = brief(at[head]);
     });
-    const now = cellSentence(at, view.names, view.queries, view.keys, [row, column]);
-    if (readout.textContent !== now) readout.textContent = now;
+    say(readout, cellSentence(at, view.names, view.queries, view.keys, [row, column]));
     bars.querySelectorAll("[data-query]").forEach((bar, query) => bar.classList.toggle("here", query === row));
     if (details.open) fillTable();
   }
@@ -235,15 +229,11 @@ function render({ model, el }) {
     },
   });
 
-  const given = ["data", "shape", "parts", "query_tokens", "key_tokens", "title", "head_names", "layer_names"];
-  const stops = [
-    mount({ model, el }, root, given, load),
+  const begin = () => [
     watch(model, ["layer"], show),
     watch(model, ["off"], turn),
     watch(model, ["cell"], () => point()),
     onWidth(grid, () => fit()),
   ];
-  return () => stops.forEach((stop) => stop());
-}
-
-export default { render };
+  return { root, update: load, begin };
+});

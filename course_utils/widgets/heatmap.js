@@ -1,5 +1,5 @@
 // A heatmap of attention weights that lives without a kernel: what it shows, its controls, and what they do.
-import { button, choice, fill, format, make, mount, offer, onWidth, shell, uniqueId, watch, writer } from "./shared.js";
+import { button, choice, div, fill, format, make, offer, onWidth, say, shell, uniqueId, watch, widget } from "./shared.js";
 import { cellAt, steer } from "./cells.js";
 import {
   colourRange, decode, difference, extent, labels, mapOf, naming, pairRows, pairSentence, pairSummary, ranking, sentence,
@@ -8,6 +8,7 @@ import {
 import { GAP, layout, paint, panel, svgFile } from "./heatmap_picture.js";
 
 const THUMB = 68;
+const DATA = ["data", "shape", "pair_names", "query_tokens", "key_tokens", "title", "head_names", "layer_names"];
 
 /** The stacks in the data, one or two, and how far all their values and their differences reach. */
 function unpack(get) {
@@ -115,22 +116,21 @@ async function savePng(svg, name) {
 /** A name that every file system takes. */
 const fileName = (title) => (title || "heatmap").replace(/[^\p{L}\p{N}]+/gu, "-").toLowerCase();
 
-function render({ model, el }) {
+export default widget(DATA, ({ model, write }) => {
   const id = uniqueId();
-  const write = writer(model);
   const get = (name) => model.get(name);
   let held,
     seen,
     hovered = null;
 
   const title = make("p", { className: "acw-title" });
-  const layers = choice(`${id}-layer`, "Layer", (select) => write({ layer: select.selectedIndex }));
-  const view = choice(`${id}-view`, "View", (select) => write({ view: select.value }));
-  const partner = choice(`${id}-partner`, "Compared with", ({ selectedIndex }) =>
-    write({ partner: [Math.floor(selectedIndex / held.shape[1]), selectedIndex % held.shape[1]] }),
+  const layers = choice("Layer", (_, layer) => write({ layer }));
+  const view = choice("View", (view) => write({ view }));
+  const partner = choice("Compared with", (_, index) =>
+    write({ partner: [Math.floor(index / held.shape[1]), index % held.shape[1]] }),
   );
-  const colours = choice(`${id}-colours`, "Colours", (select) => write({ color_range: select.value }));
-  const heads = make("div", { className: "acw-heads" });
+  const colours = choice("Colours", (color_range) => write({ color_range }));
+  const heads = div("acw-heads");
   const headField = make("fieldset", {}, make("legend", { textContent: "Head" }), heads);
   const readout = make("p", { className: "acw-readout", id: `${id}-readout`, "aria-live": "polite" });
   const panels = [panel(), panel()];
@@ -150,11 +150,11 @@ function render({ model, el }) {
     return svgFile(seen.views, seen.title, images);
   };
   const saving = (words, save) => button(words, () => save(file(), fileName(seen.title)));
-  const bar = make("div", { className: "acw-bar" });
+  const bar = div("acw-bar");
   bar.append(layers.field, view.field, partner.field, colours.field);
   bar.append(saving("Save PNG", savePng), saving("Save SVG", saveSvg));
-  const figure = make("div", { className: "acw-figure" }, plot, readout);
-  const main = make("div", { className: "acw-main" }, figure, headField);
+  const figure = div("acw-figure", plot, readout);
+  const main = div("acw-main", figure, headField);
   const root = shell("heatmap", "Heatmap", title, bar, main, details, said);
 
   /** New data: decode, and make the controls that fit it. */
@@ -225,8 +225,7 @@ function render({ model, el }) {
     const { isPair, first, second, views } = seen;
     const [row, column] = hovered ?? get("cell");
     views.forEach((_, i) => panels[i].point(row, column));
-    const now = isPair ? pairSentence(first, second, row, column) : sentence(views[0], row, column);
-    if (readout.textContent !== now) readout.textContent = now;
+    say(readout, isPair ? pairSentence(first, second, row, column) : sentence(views[0], row, column));
     if (details.open) fillTable();
   }
 
@@ -259,14 +258,10 @@ function render({ model, el }) {
     },
   });
 
-  const given = ["data", "shape", "pair_names", "query_tokens", "key_tokens", "title", "head_names", "layer_names"];
-  const stops = [
-    mount({ model, el }, root, given, load),
+  const begin = () => [
     watch(model, ["head", "layer", "color_range", "view", "partner"], show),
     watch(model, ["cell"], () => point()),
     onWidth(figure, () => fit()),
   ];
-  return () => stops.forEach((stop) => stop());
-}
-
-export default { render };
+  return { root, update: load, begin };
+});

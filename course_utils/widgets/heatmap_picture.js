@@ -1,6 +1,6 @@
 // One map of a heatmap: where everything in it stands, its drawing as SVG, and the map on the page with its cells
 // on a canvas below that drawing.
-import { escape, format, inkOn, make, mark, svg } from "./shared.js";
+import { div, escape, format, inkOn, make, mark, svg } from "./shared.js";
 import { stepFor } from "./cells.js";
 import { colour, raster, shade, textWidth } from "./heatmap_values.js";
 
@@ -131,7 +131,7 @@ export function paint(canvas, { values, rows, columns, range }, w, h, density = 
 export function panel() {
   const canvas = make("canvas", { "aria-hidden": "true" });
   const marks = svg("acw-marks");
-  const map = make("div", { className: "acw-map" }, canvas, marks);
+  const map = div("acw-map", canvas, marks);
   let view, cross;
 
   function draw(shown) {

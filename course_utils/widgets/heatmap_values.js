@@ -122,9 +122,7 @@ export function visible(token) {
 }
 
 const isWide = (c) =>
-  /[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60]|[\u{1f000}-\u{3ffff}]/u.test(
-    c,
-  );
+  /[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60]|[\u{1f000}-\u{3ffff}]/u.test(c);
 
 /** About how wide a label is at 12 px. */
 export function textWidth(text) {

@@ -1,22 +1,20 @@
 // Patterns and a state in the plane: drag them, and see the state walk down the energy, without a kernel.
 import { decimal } from "./numbers.js";
 import { handle, pointed, put } from "./plane.js";
-import { figure, fill, heat, make, mount, picture, scroll, shell, slider, uniqueId, writer } from "./shared.js";
+import { check, depict, div, fill, heat, make, picture, scroll, shell, slider, spoken, widget } from "./shared.js";
 import { UPDATES, valleys, walk } from "./hopfield_landscape_numbers.js";
 import { SIDE, at, contours, energyPanel, from, names, sentence, trail } from "./hopfield_landscape_panels.js";
 
 const BETA = { min: -10, max: 20 }; // ten steps to a factor of ten
 
-function render({ model, el }) {
-  const id = uniqueId();
-  const write = writer(model);
+export default widget(["patterns", "count", "start", "beta", "as_attention"], ({ model, write }) => {
   const most = model.get("patterns").length;
 
-  const beta = slider(`${id}-beta`, "", BETA, (x) => write({ beta: +(10 ** (x / 10)).toPrecision(3) }));
-  const count = slider(`${id}-count`, "", { min: 1, max: most }, (x) => write({ count: x }));
-  const swap = make("input", { type: "checkbox", onchange: () => write({ as_attention: swap.checked }) });
+  const beta = slider("", BETA, (x) => write({ beta: +(10 ** (x / 10)).toPrecision(3) }));
+  const count = slider("", { min: 1, max: most }, (x) => write({ count: x }));
+  const swap = check(" call it attention", (as_attention) => write({ as_attention }));
   const step = make("p", { className: "acw-step" });
-  const said = make("p", { className: "acw-said", "aria-live": "polite" });
+  const said = spoken("acw-said");
 
   const land = picture(`0 0 ${SIDE} ${SIDE}`);
   const plane = make("div", {
@@ -43,23 +41,11 @@ function render({ model, el }) {
 
   const curve = picture(`0 0 ${SIDE} 140`);
   const table = make("table", { className: "acw-numbers" });
-  const root = shell(
-    "hopfield",
-    "Hopfield landscape",
-    make(
-      "div",
-      { className: "acw-controls" },
-      beta.field,
-      count.field,
-      make("label", {}, swap, " call it attention"),
-    ),
+  const root = shell("hopfield", "Hopfield landscape",
+    div("acw-controls", beta.field, count.field, swap.label),
     step,
-    make(
-      "div",
-      { className: "acw-main" },
-      make(
-        "figure",
-        { className: "acw-land" },
+    div("acw-main",
+      make("figure", { className: "acw-land" },
         make("figcaption", { textContent: "Energy over the plane: the deeper the blue, the lower the energy" }),
         plane,
         make("p", {
@@ -90,13 +76,12 @@ function render({ model, el }) {
     }
     land.lastElementChild.innerHTML = trail(steps);
     land.setAttribute("aria-label", `The energy over the plane, with ${found === 1 ? "one valley" : `${found} valleys`}, and the walk of the ${words.state}`);
-    curve.innerHTML = energyPanel(steps);
-    curve.setAttribute("aria-label", `Energy: ${steps.map((one) => decimal(one.energy, 3)).join(", ")}`);
+    depict(curve, `Energy: ${steps.map((one) => decimal(one.energy, 3)).join(", ")}`, energyPanel(steps));
     beta.label.textContent = words.beta;
     beta.show(Math.round(10 * Math.log10(sharpness)), +sharpness.toPrecision(3));
     count.label.textContent = words.count;
     count.show(patterns.length);
-    swap.checked = asAttention;
+    swap.input.checked = asAttention;
     step.textContent = words.step;
     said.textContent = sentence({ patterns, beta: sharpness, steps, found, asAttention });
     start.textContent = asAttention ? "q" : "ξ";
@@ -124,7 +109,5 @@ function render({ model, el }) {
     );
   }
 
-  return mount({ model, el }, root, ["patterns", "count", "start", "beta", "as_attention"], update);
-}
-
-export default { render };
+  return { root, update };
+});

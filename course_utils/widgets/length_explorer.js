@@ -1,12 +1,10 @@
 // What two models wrote at each length, without a kernel: the controls, the symbols and the table.
-import { button, figure, fill, make, mount, picture, scroll, shell, slider, uniqueId, writer } from "./shared.js";
+import { button, div, figure, fill, folded, make, note, picture, scroll, shell, slider, spoken, widget } from "./shared.js";
 import { compare, curvePanel, sentence } from "./length_explorer_drawing.js";
 
 const PART = 10; // symbols in one small table, so that a line can break
 
-function render({ model, el }) {
-  const id = uniqueId();
-  const write = writer(model);
+export default widget(["length", "example"], ({ model, write }) => {
   const names = model.get("names");
   const curves = model.get("curves");
   const byLength = new Map();
@@ -17,30 +15,23 @@ function render({ model, el }) {
   const lengths = [...byLength.keys()].sort((a, b) => a - b);
   const longest = Math.max(lengths.at(-1), ...curves.flat().map((row) => row[0]));
 
-  const reading = slider(`${id}-length`, "source length", { min: 0, max: lengths.length - 1 }, (i) =>
+  const reading = slider("source length", { min: 0, max: lengths.length - 1 }, (i) =>
     write({ length: lengths[i], example: 0 }),
   );
   const again = button("Another example", () =>
     write({ example: (model.get("example") + 1) % byLength.get(model.get("length")).length }),
   );
-  const said = make("p", { className: "acw-said", "aria-live": "polite" });
-  const parts = make("div", { className: "acw-parts" });
+  const said = spoken("acw-said");
+  const parts = div("acw-parts");
   const chart = picture("0 0 400 188");
   const numbers = make("table");
-  const root = shell(
-    "lengths",
-    "Copies by length",
-    make("div", { className: "acw-control" }, reading.label, reading.input, reading.output, again),
+  const root = shell("lengths", "Copies by length",
+    div("acw-control", reading.label, reading.input, reading.output, again),
     figure("Share of symbols copied right (line: mean, band: all runs)", chart),
     said,
     parts,
-    make("p", { className: "acw-note", textContent: "Framed: wrong. –: nothing written." }),
-    make(
-      "details",
-      {},
-      make("summary", { textContent: "Every measured length, as a table" }),
-      scroll("Accuracies", numbers),
-    ),
+    note("Framed: wrong. –: nothing written."),
+    folded("Every measured length, as a table", scroll("Accuracies", numbers)),
   );
 
   const wrong = (symbol) => [
@@ -55,9 +46,7 @@ function render({ model, el }) {
     const end = Math.min(start + PART, source.length);
     const given = piece(source).map((symbol) => cell({ symbol, right: true }));
     const rows = names.map((name, i) => row(name, piece(copies[i]).map(cell)));
-    return make(
-      "table",
-      {},
+    return make("table", {},
       make("caption", { textContent: end === start + 1 ? `symbol ${end}` : `symbols ${start + 1} to ${end}` }),
       make("tbody", {}, row("source", given), ...rows),
     );
@@ -90,7 +79,5 @@ function render({ model, el }) {
     ["length", ...names],
     everyLength.map((n) => [n, ...curves.map((rows) => (at(rows, n) ? measured(at(rows, n)) : "not measured"))]),
   );
-  return mount({ model, el }, root, ["length", "example"], update);
-}
-
-export default { render };
+  return { root, update };
+});

@@ -1,15 +1,12 @@
 // One decoder step after another, by hand: the controls and the page.
 import { decimal } from "./numbers.js";
-import { button, figure, fill, make, mount, picture, shell, slider, uniqueId, writer } from "./shared.js";
+import { button, depict, div, figure, fill, make, picture, shell, slider, spoken, widget } from "./shared.js";
 import { STAGES, look } from "./look_stepper_walk.js";
 import { formulas, pair, plane, sentence } from "./look_stepper_picture.js";
 
 const TRAITS = ["words", "states", "first", "turn", "keep", "factor", "step"];
 
-function render({ model, el }) {
-  const id = uniqueId();
-  const write = writer(model);
-  const given = () => Object.fromEntries(TRAITS.map((name) => [name, model.get(name)]));
+export default widget(TRAITS, ({ model, write, read }) => {
   const last = () => STAGES.length * model.get("words").length;
   const go = (step) => write({ step: Math.max(0, Math.min(step, last())) });
   const by = (words, where) => button(words, () => go(where()));
@@ -17,29 +14,25 @@ function render({ model, el }) {
   const start = by("Start", () => 0);
   const back = by("Back", () => model.get("step") - 1);
   const forward = by("Step", () => model.get("step") + 1);
-  const place = slider(`${id}-step`, "stage", { min: 0, max: last() }, go);
-  const sharp = slider(`${id}-factor`, "factor of the scores", { min: 1, max: 12 }, (x) => write({ factor: x / 2 }));
-  const said = make("p", { className: "acw-said", "aria-live": "polite" });
+  const place = slider("stage", { min: 0, max: last() }, go);
+  const sharp = slider("factor of the scores", { min: 1, max: 12 }, (x) => write({ factor: x / 2 }));
+  const said = spoken("acw-said");
   const drawn = picture("0 0 300 300");
   const table = make("table");
-  const lines = make("div", { className: "acw-lines" });
+  const lines = div("acw-lines");
   const written = make("p", { className: "acw-written" });
-  const root = shell(
-    "look",
-    "A decoder, step by step",
-    make("div", { className: "acw-steps" }, start, back, forward, place.label, place.input, place.output),
-    make("div", { className: "acw-steps" }, sharp.label, sharp.input, sharp.output),
+  const root = shell("look", "A decoder, step by step",
+    div("acw-steps", start, back, forward, place.label, place.input, place.output),
+    div("acw-steps", sharp.label, sharp.input, sharp.output),
     said,
-    make(
-      "div",
-      { className: "acw-columns" },
+    div("acw-columns",
       figure("Circles: the encoder's states, larger with weight", drawn),
       make("div", {}, table, lines, written),
     ),
   );
 
   function update() {
-    const state = given();
+    const state = read();
     const seen = look(state, state.step);
     const words = sentence(state, seen);
     start.disabled = back.disabled = state.step === 0;
@@ -47,8 +40,7 @@ function render({ model, el }) {
     place.show(state.step, `${state.step} of ${last()}`);
     sharp.show(2 * state.factor, state.factor);
     said.textContent = words;
-    drawn.setAttribute("aria-label", words);
-    drawn.innerHTML = plane(state, seen);
+    depict(drawn, words, plane(state, seen));
     const bar = (weight) => make("span", { className: "bar", style: `width: ${(4 * weight).toFixed(2)}rem` });
     const share = (weight) => make("span", {}, decimal(weight), bar(weight));
     const rows = state.words.map(([word], i) => [
@@ -62,7 +54,5 @@ function render({ model, el }) {
     written.textContent = `Written so far: ${seen.written.join(" ") || "nothing"}`;
   }
 
-  return mount({ model, el }, root, TRAITS, update);
-}
-
-export default { render };
+  return { root, update };
+});

@@ -1,5 +1,5 @@
 // Toggle the rules of a mask; see the mask, the weights under it, and what each query reads.
-import { choice, fill, heat, make, mount, shell, slider, uniqueId, writer } from "./shared.js";
+import { check, choice, div, fill, folded, heat, make, say, shell, slider, spoken, widget } from "./shared.js";
 import { rove } from "./rove.js";
 import { EXAMPLES, code, example, keyNames, maskOf, rowSentence, summary, weightsUnder } from "./mask_playground_rules.js";
 import { packingTable } from "./mask_playground_packing.js";
@@ -12,64 +12,51 @@ const RULES = [
   ["documents", "documents", "second", "second at", (S) => [1, S - 1]],
   ["padding", "padding", "pads", "pads", (S) => [0, S]],
 ];
+const NAMES = RULES.map(([name]) => name);
 
-function render({ model, el }) {
-  const id = uniqueId();
-  const write = writer(model);
+export default widget(TRAITS, ({ model, write, read }) => {
   let view,
     grids,
     shapeDrawn,
     hovered = null;
 
   const sizer = (name, words, [min, max]) =>
-    slider(`${id}-${name}`, words, { min, max }, (value) => write({ [name]: value }));
-  const box = (name, words, onchange) => {
-    const input = make("input", { type: "checkbox", id: `${id}-${name}`, onchange });
-    return { input, label: make("label", { for: `${id}-${name}` }, input, words) };
-  };
+    slider(words, { min, max }, (value) => write({ [name]: value }));
   const numTokens = model.get("tokens").length;
   const rules = RULES.map(([rule, words, trait, unit, range]) => {
     const number = sizer(trait, unit, range(numTokens));
     number.input.setAttribute("aria-label", `${words}: ${unit}`);
-    const check = box(`on-${rule}`, words, () =>
-      write({
-        on: RULES.map(([name]) => name).filter((name) =>
-          name === rule ? check.input.checked : model.get("on").includes(name),
-        ),
-      }),
+    const box = check(words, (isOn) =>
+      write({ on: NAMES.filter((name) => (name === rule ? isOn : model.get("on").includes(name))) }),
     );
-    return { rule, trait, ...number, check };
+    return { rule, trait, ...number, box };
   });
-  const left = box("left", "pads on the left", () => write({ left: left.input.checked }));
+  const left = check("pads on the left", (left) => write({ left }));
   const third = sizer("third", "third document at", [1, numTokens]);
   const packing = packingTable();
   const queries = sizer("num_queries", "queries: the last", [1, numTokens]);
   const names = ["your own", ...EXAMPLES.map(([name]) => name)].map((name, i) => [i, name]);
-  const show = ({ selectedIndex: i }) => i && write({ ...example(i - 1, numTokens), row: 0 });
-  const examples = choice(`${id}-example`, "Example", show, names);
+  const show = (_, i) => i && write({ ...example(i - 1, numTokens), row: 0 });
+  const examples = choice("Example", show, names);
   const said = make("p", { className: "acw-said" });
-  const readout = make("p", { className: "acw-readout", "aria-live": "polite" });
+  const readout = spoken("acw-readout");
   const maskTable = make("table", { className: "acw-mask" });
   const weightTable = make("table", { className: "acw-weights" });
   const python = make("pre", { tabIndex: 0, "aria-label": "This mask in Python" });
-  const row = (...parts) => make("div", { className: "acw-rule" }, ...parts);
-  const root = shell(
-    "playground",
-    "Mask playground",
-    make(
-      "div",
-      { className: "acw-rules" },
+  const row = (...parts) => div("acw-rule", ...parts);
+  const root = shell("playground", "Mask playground",
+    div("acw-rules",
       row(...examples.field.children),
       row(queries.label, queries.input, queries.output),
-      ...rules.map(({ check, label, input, output }) => row(check.label, label, input, output)),
+      ...rules.map(({ box, label, input, output }) => row(box.label, label, input, output)),
       row(left.label),
       row(third.label, third.input, third.output),
     ),
     said,
-    make("div", { className: "acw-grids" }, maskTable, weightTable),
+    div("acw-grids", maskTable, weightTable),
     readout,
     packing.table,
-    make("details", {}, make("summary", { textContent: "This mask in Python" }), python),
+    folded("This mask in Python", python),
   );
 
   /** Another number of queries or other names: new tables. */
@@ -109,19 +96,18 @@ function render({ model, el }) {
       button.setAttribute("aria-pressed", String(i === at));
       button.tabIndex = i === Math.min(view.row, view.num_queries - 1) ? 0 : -1;
     });
-    const now = rowSentence(view, at);
-    if (readout.textContent !== now) readout.textContent = now;
+    say(readout, rowSentence(view, at));
   }
 
   function update() {
-    view = Object.fromEntries(TRAITS.map((name) => [name, model.get(name)]));
+    view = read();
     const names = keyNames(view);
     const shape = JSON.stringify([names, view.num_queries]);
     if (shape !== shapeDrawn) build(names);
     shapeDrawn = shape;
-    for (const { rule, trait, check, input, show } of rules) {
-      check.input.checked = view.on.includes(rule);
-      const used = check.input.checked || (trait === "offset" && view.on.includes("window"));
+    for (const { rule, trait, box, input, show } of rules) {
+      box.input.checked = view.on.includes(rule);
+      const used = box.input.checked || (trait === "offset" && view.on.includes("window"));
       input.disabled = !used;
       show(view[trait], String(view[trait]).replace("-", "−"));
     }
@@ -154,7 +140,5 @@ function render({ model, el }) {
   }
 
   rove(maskTable, ["ArrowUp", "ArrowDown"], () => grids.buttons);
-  return mount({ model, el }, root, TRAITS, update);
-}
-
-export default { render };
+  return { root, update };
+});

@@ -1,19 +1,17 @@
 // Cut a digit into patches, shuffle them, take the positions away; see what the class token reads.
-import { button, choice, figure, fill, make, mount, offer, scroll, shell, svg, uniqueId, writer } from "./shared.js";
+import { button, check, choice, div, figure, fill, folded, make, offer, say, scroll, shell, spoken, svg, widget } from "./shared.js";
 import { unpack, view } from "./patch_explorer_model.js";
 import { SIDE, drawCut, drawRead, drawTokens, sentence, short, tokensBox } from "./patch_explorer_picture.js";
 
 const TRAITS = ["image", "patch", "layer", "head", "positions", "shuffle", "models", "images"];
 
-function render({ model, el }) {
-  const id = uniqueId();
-  const write = writer(model);
+export default widget(TRAITS, ({ model, write, read }) => {
   const states = new Map();
   const stateOf = (patch) => {
     if (!states.has(patch)) states.set(patch, unpack(model.get("models").find((one) => one.patch === patch)));
     return states.get(patch);
   };
-  const number = (name, label) => choice(`${id}-${name}`, label, (select) => write({ [name]: +select.value }));
+  const number = (name, label) => choice(label, (value) => write({ [name]: +value }));
   const controls = { image: number("image", "image"), patch: number("patch", "patch"), layer: number("layer", "layer"), head: number("head", "head") };
   const counts = (n) => Array.from({ length: n }, (_, i) => [i + 1, i + 1]);
   offer(controls.image, model.get("images").map(({ label }, i) => [i, `${label}${"′".repeat(model.get("images").slice(0, i).filter((one) => one.label === label).length)}`]));
@@ -22,38 +20,33 @@ function render({ model, el }) {
   offer(controls.head, counts(model.get("heads")));
   const shuffle = button("shuffle patches", () => write({ shuffle: (model.get("shuffle") % 99) + 1 }));
   const back = button("in order", () => write({ shuffle: 0 }));
-  const positions = make("input", { type: "checkbox", onchange: () => write({ positions: positions.checked }) });
+  const positions = check(" positions", (wanted) => write({ positions: wanted }));
 
-  const said = make("p", { className: "acw-said", "aria-live": "polite" });
+  const said = spoken("acw-said");
   const viewBox = `0 0 ${SIDE} ${SIDE}`;
   const [whole, seen, tokens] = [svg("acw-cut", { viewBox }), svg("acw-read", { viewBox }), svg("acw-tokens")];
   const [guesses, weights] = [make("table"), make("table")];
-  const root = shell(
-    "patches",
-    "Patch explorer",
-    make("div", { className: "acw-controls" },
-      ...Object.values(controls).map(({ field }) => field), shuffle, back, make("label", {}, positions, " positions")),
+  const root = shell("patches", "Patch explorer",
+    div("acw-controls",
+      ...Object.values(controls).map(({ field }) => field), shuffle, back, positions.label),
     said,
-    make(
-      "div",
-      { className: "acw-main" },
+    div("acw-main",
       figure("The image as numbered patches", whole),
       figure("What the class token reads there", seen),
       guesses,
     ),
     scroll("The sequence of tokens", figure("The sequence: class token, then patches; below, the weights", tokens)),
-    make("details", {}, make("summary", { textContent: "All weights of the class token" }), weights),
+    folded("All weights of the class token", weights),
   );
 
   function update() {
-    const now = Object.fromEntries(TRAITS.map((name) => [name, model.get(name)]));
+    const now = read();
     const { label, pixels } = now.images[now.image];
     const found = view({ ...now, pixels, state: stateOf(now.patch), heads: model.get("heads"), layers: model.get("layers") });
     for (const [name, { select }] of Object.entries(controls)) select.value = now[name];
-    positions.checked = now.positions;
+    positions.input.checked = now.positions;
     back.disabled = !now.shuffle;
-    const words = sentence({ ...now, label, found });
-    if (said.textContent !== words) said.textContent = words;
+    say(said, sentence({ ...now, label, found }));
     whole.innerHTML = drawCut(found.patches, now.patch);
     seen.innerHTML = drawRead(found.patches, now.patch, found.row);
     tokens.setAttribute("viewBox", tokensBox(found.row.length));
@@ -71,7 +64,5 @@ function render({ model, el }) {
     }));
   }
 
-  return mount({ model, el }, root, TRAITS, update);
-}
-
-export default { render };
+  return { root, update };
+});

@@ -1,7 +1,7 @@
 // One head in the plane, without a kernel: drag the rows of W_Q, W_K and W_V and see who looks at whom.
 import { decimal } from "./numbers.js";
 import { handle, put } from "./plane.js";
-import { button, figure, fill, heat, make, mount, picture, scroll, shell, uniqueId, writer } from "./shared.js";
+import { button, depict, div, figure, fill, heat, make, picture, scroll, shell, spoken, uniqueId, widget } from "./shared.js";
 import { attend, form, starts } from "./projection_toy_numbers.js";
 import { SIDE, at, from, keyPanel, queryPanel, sentence, tokenPanel, valuePanel } from "./projection_toy_panels.js";
 
@@ -11,9 +11,8 @@ const ROLES = [
   { role: "value", letter: "V", words: "values", draw: valuePanel },
 ];
 
-function render({ model, el }) {
+export default widget(["w_query", "w_key", "w_value", "query"], ({ model, write }) => {
   const id = uniqueId();
-  const write = writer(model);
   const [tokens, points] = [model.get("tokens"), model.get("points")];
   const trait = (role) => `w_${role}`;
   const places = starts(tokens.length);
@@ -24,10 +23,10 @@ function render({ model, el }) {
 
   const viewBox = `0 0 ${SIDE} ${SIDE}`;
   const tokenPicture = picture(viewBox);
-  const tokenFigure = figure("Tokens x", make("div", { className: "acw-plane" }, tokenPicture));
+  const tokenFigure = figure("Tokens x", div("acw-plane", tokenPicture));
   const planes = ROLES.map(({ role, letter, ...more }) => {
     const svg = picture(viewBox);
-    const plane = make("div", { className: "acw-plane" }, svg);
+    const plane = div("acw-plane", svg);
     const grips = [0, 1].map((row) => {
       const named = { textContent: row + 1, "aria-label": `W_${letter}, row ${row + 1}` };
       const seat = () => model.get(trait(role))[row];
@@ -61,28 +60,16 @@ function render({ model, el }) {
     const heading = make("p", { className: "acw-note", textContent: sign + words });
     return { words, numbers, box: make("div", {}, heading, numbers) };
   });
-  const said = make("p", { className: "acw-said", "aria-live": "polite" });
-  const root = shell(
-    "toy",
-    "Projections in the plane",
+  const said = spoken("acw-said");
+  const root = shell("toy", "Projections in the plane",
     make("div", { className: "acw-bar", role: "group", "aria-label": "Start from" }, "Start from", ...buttons),
-    make(
-      "p",
-      { className: "acw-note" },
+    make("p", { className: "acw-note" },
       "Drag 1 and 2, the rows of a matrix, or focus one and use the arrow keys (with Shift: larger steps). " +
         "Thick lines and large dots: large weights. Dashed: the chosen query. Cross: its output.",
     ),
-    make(
-      "div",
-      { className: "acw-main" },
-      make("div", { className: "acw-planes" }, tokenFigure, ...planes.map((one) => one.figure)),
-      make(
-        "div",
-        { className: "acw-side" },
-        scroll("Weights", weightTable),
-        said,
-        make("div", { className: "acw-form" }, ...parts.map((part) => part.box)),
-      ),
+    div("acw-main",
+      div("acw-planes", tokenFigure, ...planes.map((one) => one.figure)),
+      div("acw-side", scroll("Weights", weightTable), said, div("acw-form", ...parts.map((part) => part.box))),
     ),
   );
 
@@ -93,13 +80,11 @@ function render({ model, el }) {
     const chosen = model.get("query");
     const bilinear = form(matrices.query, matrices.key);
     const seen = { tokens, points, matrices, chosen, bilinear, ...attend(points, matrices) };
-    tokenPicture.innerHTML = tokenPanel(seen);
-    tokenPicture.setAttribute("aria-label", `${tokens[chosen]} and lines to the tokens it looks at`);
+    depict(tokenPicture, `${tokens[chosen]} and lines to the tokens it looks at`, tokenPanel(seen));
     for (const { role, letter, words, draw, svg, grips, caption } of planes) {
       const [first, second] = rows(matrices[role]);
       caption.textContent = `${words[0].toUpperCase()}${words.slice(1)} x W_${letter}`;
-      svg.innerHTML = draw(seen);
-      svg.setAttribute("aria-label", `${words}; W_${letter} has the rows ${first.join(", ")} and ${second.join(", ")}`);
+      depict(svg, `${words}; W_${letter} has the rows ${first.join(", ")} and ${second.join(", ")}`, draw(seen));
       grips.forEach((grip, row) => {
         put(grip, at(matrices[role][row]), SIDE);
         grip.setAttribute("aria-valuenow", matrices[role][row][0]);
@@ -127,7 +112,5 @@ function render({ model, el }) {
     said.textContent = sentence(seen);
   }
 
-  return mount({ model, el }, root, [...ROLES.map(({ role }) => trait(role)), "query"], update);
-}
-
-export default { render };
+  return { root, update };
+});

@@ -19,9 +19,7 @@ export function attend(points, matrices) {
   );
   const scores = queries.map((q) => keys.map((k) => dot(q, k) / Math.SQRT2));
   const weights = scores.map(softmax);
-  const outputs = weights.map((row) =>
-    [0, 1].map((axis) => row.reduce((sum, w, j) => sum + w * values[j][axis], 0)),
-  );
+  const outputs = weights.map((row) => [0, 1].map((axis) => row.reduce((sum, w, j) => sum + w * values[j][axis], 0)));
   return { queries, keys, values, scores, weights, outputs };
 }
 
@@ -39,20 +37,11 @@ export function form(query, key) {
 export function starts(count) {
   const turn = (angle, size) => {
     const [c, s] = [size * Math.cos(angle), size * Math.sin(angle)];
-    return [
-      [c, s],
-      [-s, c],
-    ];
+    return [[c, s], [-s, c]];
   };
   const same = turn(0, 1);
-  const skew = [
-    [1.6, 0.5],
-    [-0.3, 0.9],
-  ];
-  const flat = [
-    [1.6, 0.8],
-    [-0.8, -0.4],
-  ];
+  const skew = [[1.6, 0.5], [-0.3, 0.9]];
+  const flat = [[1.6, 0.8], [-0.8, -0.4]];
   return {
     "No projections": { query: same, key: same },
     "W_Q = W_K": { query: skew, key: skew },

@@ -1,23 +1,22 @@
 // Attention over a ring of ranks, step by step, and Ulysses' all-to-all.
-import { button, choice, figure, fill, make, mount, picture, scroll, shell, slider, uniqueId, writer } from "./shared.js";
+import { button, check, choice, depict, div, figure, fill, make, picture, scroll, shell, slider, spoken, uniqueId, widget } from "./shared.js";
 import { LAYOUTS, balance, sent, split, work } from "./ring_stepper_work.js";
 import { SIDE, owners, ring, runs, sentence, square, ulysses, whole } from "./ring_stepper_picture.js";
 
 const TRAITS = ["world_size", "tokens_per_rank", "token_layout", "is_causal", "step", "view"];
 const VIEWS = { ring: "Ring", ulysses: "Ulysses" };
 
-function render({ model, el }) {
+export default widget(TRAITS, ({ model, write }) => {
   const id = uniqueId();
-  const write = writer(model);
   const get = (name) => model.get(name);
   const last = () => get("world_size") - 1;
   const go = (step) => write({ step: Math.max(0, Math.min(step, last())) });
 
-  const ranks = slider(`${id}-ranks`, "ranks", { min: 1, max: 8 }, (x) => write({ world_size: x, step: 0 }));
-  const share = slider(`${id}-share`, "tokens per rank", { min: 2, max: 8, step: 2 }, (x) => write({ tokens_per_rank: x }));
-  const layout = choice(`${id}-layout`, "layout", (select) => write({ token_layout: select.value }), Object.entries(LAYOUTS));
-  const causal = make("input", { type: "checkbox", onchange: () => write({ is_causal: causal.checked }) });
-  const at = slider(`${id}-step`, "step", { min: 0 }, go);
+  const ranks = slider("ranks", { min: 1, max: 8 }, (x) => write({ world_size: x, step: 0 }));
+  const share = slider("tokens per rank", { min: 2, max: 8, step: 2 }, (x) => write({ tokens_per_rank: x }));
+  const layout = choice("layout", (token_layout) => write({ token_layout }), Object.entries(LAYOUTS));
+  const causal = check(" causal", (is_causal) => write({ is_causal }));
+  const at = slider("step", { min: 0 }, go);
   const by = (words, where) => button(words, () => go(where()));
   const back = by("Back", () => get("step") - 1);
   const forward = by("Step", () => get("step") + 1);
@@ -35,14 +34,12 @@ function render({ model, el }) {
       },
     }),
   );
-  const said = make("p", { className: "acw-said", "aria-live": "polite" });
+  const said = spoken("acw-said");
   const pairs = picture(`0 0 ${SIDE + 30} ${SIDE + 30}`);
   const circle = picture("0 0 320 286");
   const [shares, counts, bytes] = [make("table"), make("table"), make("table")];
   const [before, after] = [picture("0 0 318 236"), picture("0 0 318 236")];
-  const both = make(
-    "div",
-    { className: "acw-columns even" },
+  const both = div("acw-columns even",
     figure("Before: tokens (rows) by heads (columns)", before),
     figure("After (underlined: never moved)", after),
   );
@@ -51,10 +48,8 @@ function render({ model, el }) {
   const panels = [
     panel(
       "ring",
-      make("div", { className: "acw-steps" }, back, forward, at.field),
-      make(
-        "div",
-        { className: "acw-columns" },
+      div("acw-steps", back, forward, at.field),
+      div("acw-columns",
         figure("The ring: the number in each circle is that of the block it holds", circle),
         figure("Queries (rows) and keys (columns) in the text's order", pairs),
       ),
@@ -69,15 +64,9 @@ function render({ model, el }) {
     ),
     panel("ulysses", both, scroll("Bytes", bytes)),
   ];
-  const root = shell(
-    "ring",
-    "Ring stepper",
+  const root = shell("ring", "Ring stepper",
     make("div", { className: "acw-tabs", role: "tablist", "aria-label": "Way to split" }, ...tabs),
-    make(
-      "div",
-      { className: "acw-controls" },
-      ranks.field, share.field, layout.field, make("label", {}, causal, " causal"),
-    ),
+    div("acw-controls", ranks.field, share.field, layout.field, causal.label),
     said,
     ...panels,
   );
@@ -85,10 +74,8 @@ function render({ model, el }) {
   function drawRing(state) {
     const { step, positions, table: rows } = state;
     said.textContent = sentence(state);
-    circle.innerHTML = ring(`${id}-c`, state);
-    circle.setAttribute("aria-label", `A ring of ${rows.length}: ${rows.map((row, r) => `rank ${r} holds block ${row[step].block}`).join(", ")}`);
-    pairs.innerHTML = square(`${id}-s`, state);
-    pairs.setAttribute("aria-label", `${whole(state.n ** 2)} pairs; at this step the ranks multiply ${rows.map((row) => row[step].pairs).join(", ")}`);
+    depict(circle, `A ring of ${rows.length}: ${rows.map((row, r) => `rank ${r} holds block ${row[step].block}`).join(", ")}`, ring(`${id}-c`, state));
+    depict(pairs, `${whole(state.n ** 2)} pairs; at this step the ranks multiply ${rows.map((row) => row[step].pairs).join(", ")}`, square(`${id}-s`, state));
     fill(
       shares,
       "Pairs that each rank multiplies",
@@ -141,7 +128,7 @@ function render({ model, el }) {
     ranks.show(P);
     share.show(each, `${each}, ${n} in all`);
     layout.select.value = state.layout;
-    causal.checked = isCausal;
+    causal.input.checked = isCausal;
     at.input.max = P - 1;
     at.show(step, step, `step ${step} of ${P - 1}`);
     back.disabled = step === 0;
@@ -151,12 +138,10 @@ function render({ model, el }) {
       tabs[i].tabIndex = name === view ? 0 : -1;
       panels[i].hidden = name !== view;
     });
-    layout.field.hidden = causal.parentElement.hidden = view !== "ring";
+    layout.field.hidden = causal.label.hidden = view !== "ring";
     if (view === "ring") drawRing(state);
     else drawUlysses(state);
   }
 
-  return mount({ model, el }, root, TRAITS, update);
-}
-
-export default { render };
+  return { root, update };
+});

@@ -1,17 +1,16 @@
 // Pairs of a query and a key, turned by where they stand: the controls and the page.
-import { button, choice, figure, fill, make, mount, picture, scroll, shell, slider, svg, uniqueId, writer } from "./shared.js";
+import { button, choice, depict, div, figure, fill, folded, make, picture, scroll, shell, slider, spoken, svg, uniqueId, widget } from "./shared.js";
 import { degrees, look } from "./rope_clock_numbers.js";
 import { curve, dial, fixed, pairWords, sentence } from "./rope_clock_picture.js";
 
 const TRAITS = ["query", "key", "query_position", "key_position", "base", "pairing", "pair"];
 
-function render({ model, el }) {
+export default widget(TRAITS, ({ model, write, read }) => {
   const id = uniqueId();
-  const write = writer(model);
   const last = model.get("last");
 
   const place = (name, trait) =>
-    slider(`${id}-${name}`, `${name} is at`, { min: 0, max: last }, (value) => write({ [trait]: value }));
+    slider(`${name} is at`, { min: 0, max: last }, (value) => write({ [trait]: value }));
   const [query, key] = [place("query", "query_position"), place("key", "key_position")];
   const shift = (by, words) => {
     const moved = (trait) => [trait, model.get(trait) + by];
@@ -20,9 +19,9 @@ function render({ model, el }) {
   const earlier = shift(-1, "Both one earlier");
   const later = shift(1, "Both one later");
   const ways = ["interleaved", "split halves"].map((name) => [name, name]);
-  const pairing = choice(`${id}-pairing`, "pairing", (select) => write({ pairing: select.value }), ways);
-  const said = make("p", { className: "acw-said", "aria-live": "polite" });
-  const detail = make("p", { className: "acw-note", "aria-live": "polite" });
+  const pairing = choice("pairing", (pairing) => write({ pairing }), ways);
+  const said = spoken("acw-said");
+  const detail = spoken("acw-note");
 
   const dials = model.get("query").slice(0, model.get("query").length / 2).map((_, i) => {
     const face = svg("", { viewBox: "-60 -60 120 120" });
@@ -36,41 +35,24 @@ function render({ model, el }) {
   const chart = picture("0 0 560 166");
   const head = ["pair", "features", "radians per position", "query rotated by", "key rotated by", "difference", "share of q·k"];
   const table = make("table");
-  const root = shell(
-    "clock",
-    "RoPE clock",
-    make(
-      "div",
-      { className: "acw-controls" },
-      query.field,
-      key.field,
-      make("div", { className: "acw-switch" }, earlier, later, ...pairing.field.children),
-    ),
+  const root = shell("clock", "RoPE clock",
+    div("acw-controls", query.field, key.field, div("acw-switch", earlier, later, ...pairing.field.children)),
     said,
-    make(
-      "fieldset",
-      {},
+    make("fieldset", {},
       make("legend", { textContent: "Each pair of features as a clock" }),
-      make("div", { className: "acw-dials" }, ...dials.map((one) => one.label)),
-      make(
-        "p",
-        { className: "acw-key" },
+      div("acw-dials", ...dials.map((one) => one.label)),
+      make("p", { className: "acw-key" },
         make("span", { className: "query", textContent: "● query" }),
         make("span", { className: "key", textContent: "○ key" }),
       ),
     ),
     detail,
     figure("q·k at every distance", chart),
-    make(
-      "details",
-      {},
-      make("summary", { textContent: "All pairs, as a table" }),
-      scroll("All pairs", table),
-    ),
+    folded("All pairs, as a table", scroll("All pairs", table)),
   );
 
   function update() {
-    const state = Object.fromEntries(TRAITS.map((name) => [name, model.get(name)]));
+    const state = read();
     const seen = look(state);
     for (const [slider, at] of [[query, state.query_position], [key, state.key_position]]) slider.show(at, at, `position ${at}`);
     pairing.select.value = state.pairing;
@@ -84,8 +66,7 @@ function render({ model, el }) {
       one.face.innerHTML = dial(seen.pairs[i], reach);
       one.part.textContent = fixed(seen.pairs[i].part);
     });
-    chart.innerHTML = curve(state, seen, last);
-    chart.setAttribute("aria-label", `q·k against distance; at ${seen.distance} it is ${fixed(seen.score)}`);
+    depict(chart, `q·k against distance; at ${seen.distance} it is ${fixed(seen.score)}`, curve(state, seen, last));
     const rows = seen.pairs.map((one) => [
       one.i,
       one.names.join(", "),
@@ -96,7 +77,5 @@ function render({ model, el }) {
     fill(table, "", head, rows);
   }
 
-  return mount({ model, el }, root, TRAITS, update);
-}
-
-export default { render };
+  return { root, update };
+});

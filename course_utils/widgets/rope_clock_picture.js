@@ -65,9 +65,7 @@ const BOX = { left: 44, right: 548, top: 14, bottom: 128 };
 /** q·k at every distance that the sliders reach, and where we are. */
 export function curve(state, seen, farthest) {
   const { query, key, base, pairing } = state;
-  const scores = Array.from({ length: 2 * farthest + 1 }, (_, j) =>
-    scoreAt(query, key, j - farthest, base, pairing),
-  );
+  const scores = Array.from({ length: 2 * farthest + 1 }, (_, j) => scoreAt(query, key, j - farthest, base, pairing));
   const top = Math.max(...scores.map(Math.abs)) * 1.1;
   const across = (d) => BOX.left + ((d + farthest) / (2 * farthest)) * (BOX.right - BOX.left);
   const up = (s) => (BOX.top + BOX.bottom) / 2 - (s / top) * ((BOX.bottom - BOX.top) / 2);

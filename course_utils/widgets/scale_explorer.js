@@ -1,53 +1,36 @@
 // What d_k and temperature do to scores, weights and gradient, without a kernel: the controls.
-import { button, fill, format, make, mount, picture, scroll, shell, slider, uniqueId, writer } from "./shared.js";
+import { button, check, depict, div, fill, format, make, picture, scroll, shell, slider, spoken, widget } from "./shared.js";
 import { MAX_KEYS, QUERIES, WIDTHS, curve, draw, look, variance } from "./scale_explorer_numbers.js";
 import { expectation, scorePanel, sentence, trendPanel, weightPanel } from "./scale_explorer_panels.js";
 
-function render({ model, el }) {
-  const id = uniqueId();
-  const write = writer(model);
+export default widget(["d_k", "temperature", "scaled", "num_keys", "seed"], ({ model, write }) => {
   let drawn, seed, curves, drawnFor;
 
-  const width = slider(`${id}-width`, "d_k", { min: 0, max: 10 }, (x) => write({ d_k: WIDTHS[x] }));
-  const warmth = slider(`${id}-warmth`, "temperature τ", { min: -20, max: 20 }, (x) =>
+  const width = slider("d_k", { min: 0, max: 10 }, (x) => write({ d_k: WIDTHS[x] }));
+  const warmth = slider("temperature τ", { min: -20, max: 20 }, (x) =>
     write({ temperature: +(10 ** (x / 20)).toPrecision(3) }),
   );
-  const keys = slider(`${id}-keys`, "keys", { min: 2, max: MAX_KEYS }, (x) => write({ num_keys: x }));
-  const scale = make("input", {
-    type: "checkbox",
-    id: `${id}-scale`,
-    onchange: () => write({ scaled: scale.checked }),
-  });
+  const keys = slider("keys", { min: 2, max: MAX_KEYS }, (x) => write({ num_keys: x }));
+  const scale = check("divide by √d_k", (scaled) => write({ scaled }));
   const again = button("Draw again", () => write({ seed: (model.get("seed") + 1) % 2 ** 31 }));
-  const said = make("p", { className: "acw-said", "aria-live": "polite" });
+  const said = spoken("acw-said");
 
   const panels = Array.from({ length: 4 }, () => ({ drawn: picture("0 0 340 196"), caption: make("figcaption") }));
   const table = make("table", { className: "acw-numbers" });
   const every = make("table");
-  const details = make(
-    "details",
-    { ontoggle: () => update() },
+  const details = make("details", { ontoggle: () => update() },
     make("summary", { textContent: "Every d_k, as a table" }),
     scroll("Every d_k", every),
   );
-  const root = shell(
-    "explorer",
-    "d_k and temperature",
-    make(
-      "div",
-      { className: "acw-controls" },
+  const root = shell("explorer", "d_k and temperature",
+    div("acw-controls",
       width.field,
-      make(
-        "div",
-        { className: "acw-switch" },
-        make("label", { for: `${id}-scale` }, scale, "divide by √d_k"),
-        again,
-      ),
+      div("acw-switch", scale.label, again),
       warmth.field,
       keys.field,
     ),
     said,
-    make("div", { className: "acw-panels" }, ...panels.map(({ caption, drawn }) => make("figure", {}, caption, drawn))),
+    div("acw-panels", ...panels.map(({ caption, drawn }) => make("figure", {}, caption, drawn))),
     table,
     details,
   );
@@ -70,7 +53,7 @@ function render({ model, el }) {
     width.show(seen.index, d_k);
     warmth.show(Math.round(20 * Math.log10(temperature)), temperature.toPrecision(2));
     keys.show(numKeys);
-    scale.checked = scaled;
+    scale.input.checked = scaled;
     said.textContent = sentence(seen);
     const captions = [
       `Scores: variance ${format(seen.variance)}, ${expectation(seen)}`,
@@ -89,8 +72,7 @@ function render({ model, el }) {
     ];
     panels.forEach(({ drawn, caption }, i) => {
       caption.textContent = captions[i];
-      drawn.setAttribute("aria-label", captions[i]);
-      drawn.innerHTML = drawings[i];
+      depict(drawn, captions[i], drawings[i]);
     });
     const row = (words, name) => [words, ...[one, mean, equal].map((of) => format(of[name]))];
     fill(
@@ -121,7 +103,5 @@ function render({ model, el }) {
     }
   }
 
-  return mount({ model, el }, root, ["d_k", "temperature", "scaled", "num_keys", "seed"], update);
-}
-
-export default { render };
+  return { root, update };
+});

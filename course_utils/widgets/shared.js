@@ -82,6 +82,8 @@ export function make(tag, properties = {}, ...children) {
   return element;
 }
 
+export const div = (className, ...inside) => make("div", { className }, ...inside);
+export const note = (textContent) => make("p", { className: "acw-note", textContent });
 export const button = (textContent, onclick) => make("button", { type: "button", textContent, onclick });
 
 /** A prefix for ids that no other widget on the page has. */
@@ -114,16 +116,24 @@ export function shell(name, label, ...inside) {
   return make("div", { className: `acw acw-${name}`, ...group }, ...inside);
 }
 
-/** Put a widget on the page and keep it up to date with these traits; returns what takes it away. */
-export function mount({ model, el }, root, traits, update) {
-  el.append(root);
-  update();
-  const stop = watch(model, traits, update);
-  return () => {
-    stop();
-    root.remove();
-  };
-}
+/**
+ * A widget's module: `build` makes a root element, what brings it up to date with these traits, and, where there is
+ * more, what begins when the root is on the page and returns all that stops it.
+ * @param build given the model, `write` to set traits and tell Python, and `read` for the values of `traits`
+ */
+export const widget = (traits, build) => ({
+  render({ model, el }) {
+    const read = () => Object.fromEntries(traits.map((name) => [name, model.get(name)]));
+    const { root, update, begin = () => [] } = build({ model, write: writer(model), read });
+    el.append(root);
+    update();
+    const stops = [watch(model, traits, update), ...begin()];
+    return () => {
+      for (const stop of stops) stop();
+      root.remove();
+    };
+  },
+});
 
 /** Set traits at once and tell Python when the reader pauses, not at every pixel of a slider. */
 export function writer(model) {
@@ -135,9 +145,10 @@ export function writer(model) {
   };
 }
 
-/** A labelled choice of [value, words]. @param {(select) => void} chosen */
-export function choice(id, words, chosen, options = []) {
-  const select = make("select", { id, onchange: () => chosen(select) });
+/** A labelled choice of [value, words]. @param {(value: string, index: number) => void} chosen */
+export function choice(words, chosen, options = []) {
+  const id = uniqueId();
+  const select = make("select", { id, onchange: () => chosen(select.value, select.selectedIndex) });
   select.append(...options.map(option));
   return { select, field: make("div", { className: "acw-field" }, make("label", { for: id, textContent: words }), select) };
 }
@@ -150,8 +161,15 @@ export function offer({ select, field }, options) {
   select.replaceChildren(...options.map(option));
 }
 
+/** A box to tick, inside its label. @param {(isChecked: boolean) => void} changed */
+export function check(words, changed) {
+  const input = make("input", { type: "checkbox", onchange: () => changed(input.checked) });
+  return { input, label: make("label", {}, input, words) };
+}
+
 /** A labelled slider of whole numbers; `show` moves it and says its value. @param {(value: number) => void} changed */
-export function slider(id, words, range, changed) {
+export function slider(words, range, changed) {
+  const id = uniqueId();
   const input = make("input", { id, type: "range", step: 1, ...range, oninput: () => changed(+input.value) });
   const label = make("label", { for: id, textContent: words });
   const output = make("output", { htmlFor: id });
@@ -181,6 +199,23 @@ export function fill(table, caption, head, rows) {
 export function scroll(label, ...inside) {
   return make("div", { className: "acw-scroll", tabIndex: 0, role: "group", "aria-label": label }, ...inside);
 }
+
+/** A paragraph that is read out whenever its text changes. */
+export const spoken = (className) => make("p", { className, "aria-live": "polite" });
+
+/** Say it, unless it was the last thing said. */
+export function say(paragraph, words) {
+  if (paragraph.textContent !== words) paragraph.textContent = words;
+}
+
+/** A drawing, and what it shows in words. */
+export function depict(picture, words, inside) {
+  picture.setAttribute("aria-label", words);
+  picture.innerHTML = inside;
+}
+
+/** What opens below its summary. */
+export const folded = (words, ...inside) => make("details", {}, make("summary", { textContent: words }), ...inside);
 
 /** A figure below its caption. */
 export const figure = (words, ...inside) => make("figure", {}, make("figcaption", { textContent: words }), ...inside);

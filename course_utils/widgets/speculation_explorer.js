@@ -1,25 +1,22 @@
 // Speculative decoding over eight tokens: what the draft says, what the target accepts, and what comes out.
-import { button, figure, fill, make, mount, picture, shell, slider, uniqueId, writer } from "./shared.js";
+import { button, check, depict, div, figure, fill, make, picture, shell, slider, spoken, widget } from "./shared.js";
 import { MOST, TOKENS, WHOLE, moved, progress } from "./speculation_explorer_numbers.js";
 import { LINE, counters, drawRatio, drawSum, percent, places, sentence } from "./speculation_explorer_picture.js";
 
 const TRAITS = ["target", "draft", "gamma", "seed", "rounds", "stage", "from_target"];
 const KINDS = { target: "target p", draft: "draft q" };
 
-function render({ model, el }) {
-  const id = uniqueId();
-  const write = writer(model);
-  const current = () => Object.fromEntries(TRAITS.map((name) => [name, model.get(name)]));
+export default widget(TRAITS, ({ model, write, read }) => {
 
-  const gamma = slider(`${id}-gamma`, "γ", { min: 1, max: MOST.gamma }, (value) => write({ gamma: value, stage: 0 }));
-  const wrong = make("input", { type: "checkbox", onchange: () => write({ from_target: wrong.checked }) });
+  const gamma = slider("γ", { min: 1, max: MOST.gamma }, (value) => write({ gamma: value, stage: 0 }));
+  const wrong = check(" draw from p instead of the residual", (from_target) => write({ from_target }));
   const step = button("Step", () => {
-    const { events, shown } = progress(current());
+    const { events, shown } = progress(read());
     if (shown < events.length) write({ stage: shown + 1 });
     else write({ rounds: model.get("rounds") + 1, stage: 1 });
   });
   const run = button("Run 1000", () => {
-    write({ rounds: progress(current()).over + 999, stage: WHOLE });
+    write({ rounds: progress(read()).over + 999, stage: WHOLE });
   });
   const again = button("Begin again", () => write({ seed: model.get("seed") + 1, rounds: 0, stage: 0 }));
 
@@ -32,9 +29,7 @@ function render({ model, el }) {
       return { kind, input, number: make("span", { className: "number" }) };
     });
     const came = { bar: make("span", { className: "came" }), number: make("span", { className: "number" }) };
-    const row = make(
-      "div",
-      { className: "token" },
+    const row = div("token",
       make("b", { textContent: letter }),
       ...bars.flatMap(({ input, number }) => [input, number]),
       make("span", { className: "track" }, came.bar),
@@ -43,40 +38,25 @@ function render({ model, el }) {
     return { row, bars, came };
   });
   const key = (className, words) => make("span", {}, make("i", { className, "aria-hidden": "true" }), words);
-  const legend = make(
-    "p",
-    { className: "acw-legend" },
+  const legend = make("p", { className: "acw-legend" },
     key("target", "target p"), key("above", "residual: p above q"), key("draft", "draft q"), key("came", "came out"),
   );
-  const said = make("p", { className: "acw-said", "aria-live": "polite" });
+  const said = spoken("acw-said");
   const call = make("ol", { className: "acw-call", "aria-label": "This call" });
   const viewBox = `0 0 ${LINE.wide} ${LINE.high}`;
   const [ratio, sum] = [picture(viewBox), picture(viewBox)];
   const sumWords = make("figcaption");
   const table = make("table");
-  const root = shell(
-    "speculation",
-    "Speculation explorer",
-    make(
-      "div",
-      { className: "acw-controls" },
+  const root = shell("speculation", "Speculation explorer",
+    div("acw-controls",
       step, run, again,
       gamma.field,
-      make("label", {}, wrong, " draw from p instead of the residual"),
+      wrong.label,
     ),
     said,
-    make(
-      "div",
-      { className: "acw-columns" },
+    div("acw-columns",
       make("div", { className: "acw-bars", role: "group", "aria-label": "Distributions" }, legend, ...rows.map(({ row }) => row)),
-      make(
-        "div",
-        {},
-        call,
-        figure("Accepted while u is below p/q", ratio),
-        make("figure", {}, sumWords, sum),
-        table,
-      ),
+      make("div", {}, call, figure("Accepted while u is below p/q", ratio), make("figure", {}, sumWords, sum), table),
     ),
   );
 
@@ -97,29 +77,25 @@ function render({ model, el }) {
   }
 
   function update() {
-    const state = current();
+    const state = read();
     const now = progress(state);
     const events = now.events.slice(0, now.shown);
     const judged = events.findLast(({ kind }) => kind === "draft");
     const last = events.find(({ kind }) => kind === "last");
     const { rows: counted, shares } = counters(state, now.over);
     gamma.show(state.gamma);
-    wrong.checked = state.from_target;
+    wrong.input.checked = state.from_target;
     step.disabled = state.rounds >= MOST.rounds - 1 && now.shown === now.events.length;
     run.disabled = now.over > MOST.rounds - 1000;
     drawBars(state, shares);
     said.textContent = sentence(state, now);
     call.replaceChildren(...places(now).map((textContent) => make("li", { textContent })));
-    ratio.innerHTML = drawRatio(judged);
-    ratio.setAttribute("aria-label", judged ? `A line from 0 to 1: p/q at ${judged.ratio.toFixed(2)}, u at ${judged.u.toFixed(3)}` : "A line from 0 to 1, still empty");
+    depict(ratio, judged ? `A line from 0 to 1: p/q at ${judged.ratio.toFixed(2)}, u at ${judged.u.toFixed(3)}` : "A line from 0 to 1, still empty", drawRatio(judged));
     const above = last ? !last.whole : !(state.from_target || now.accepted === state.gamma);
     sumWords.textContent = last || now.shown ? `One more token, from ${above ? "the residual" : "p"}` : "One more token";
-    sum.innerHTML = drawSum(last);
-    sum.setAttribute("aria-label", last ? `The weights side by side; u at ${last.u.toFixed(3)} meets ${TOKENS[last.token]}` : "A line, still empty");
+    depict(sum, last ? `The weights side by side; u at ${last.u.toFixed(3)} meets ${TOKENS[last.token]}` : "A line, still empty", drawSum(last));
     fill(table, "", [`after ${now.over} ${now.over === 1 ? "call" : "calls"}`, "counted", "in the long run"], counted);
   }
 
-  return mount({ model, el }, root, TRAITS, update);
-}
-
-export default { render };
+  return { root, update };
+});

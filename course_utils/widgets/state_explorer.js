@@ -1,17 +1,15 @@
 // The state explorer: pairs arrive one by one; what a state and a cache hold of them, and what can be read back.
 import { decimal } from "./numbers.js";
-import { button, choice, make, mount, picture, shell, slider, uniqueId, viridis, writer } from "./shared.js";
+import { button, choice, depict, div, make, note, picture, shell, slider, spoken, viridis, widget } from "./shared.js";
 import { FADING, KINDS, MOST, bytes, fresh, overwritten, readings, stateOf } from "./state_explorer_numbers.js";
 import { SIZE, STATE, counted, drawCache, drawState, letter, limitOf, sentence } from "./state_explorer_picture.js";
 
-function render({ model, el }) {
-  const id = uniqueId();
-  const write = writer(model);
+export default widget(["kind", "writes", "width", "fade", "asked"], ({ model, write, read }) => {
   const grown = (pair) => write({ writes: [...model.get("writes"), pair], asked: pair[0] });
 
-  const kind = choice(`${id}-kind`, "memory", (select) => write({ kind: select.value }), Object.entries(KINDS));
-  const width = slider(`${id}-width`, "width d", { min: 2, max: 5 }, (power) => write({ width: 2 ** power }));
-  const fade = slider(`${id}-fade`, "kept of the past", { min: 50, max: 100 }, (hundredths) => write({ fade: hundredths / 100 }));
+  const kind = choice("memory", (kind) => write({ kind }), Object.entries(KINDS));
+  const width = slider("width d", { min: 2, max: 5 }, (power) => write({ width: 2 ** power }));
+  const fade = slider("kept of the past", { min: 50, max: 100 }, (hundredths) => write({ fade: hundredths / 100 }));
   const add = button("Add a pair", () => grown(fresh(model.get("writes"))));
   const again = button("", () => grown(overwritten(model.get("writes"), model.get("asked"))));
   const back = button("Take the last pair back", () => {
@@ -21,7 +19,7 @@ function render({ model, el }) {
   });
 
   const story = make("p", { className: "acw-story" });
-  const said = make("p", { className: "acw-said", "aria-live": "polite" });
+  const said = spoken("acw-said");
   const cache = picture(`0 0 ${SIZE.wide} ${SIZE.high}`);
   const state = picture(`0 0 ${STATE} ${STATE}`);
   const cacheWords = make("figcaption");
@@ -32,9 +30,7 @@ function render({ model, el }) {
   const rows = Array.from({ length: MOST.keys }, (_, key) => {
     const bar = make("span", { className: "bar" });
     const words = make("span", { className: "words" });
-    const row = make(
-      "button",
-      { type: "button", onclick: () => write({ asked: key }) },
+    const row = make("button", { type: "button", onclick: () => write({ asked: key }) },
       make("b", { textContent: letter(key) }),
       make("span", { className: "track" }, bar),
       words,
@@ -42,21 +38,19 @@ function render({ model, el }) {
     return { row, bar, words };
   });
   bars.append(...rows.map(({ row }) => row));
-  const root = shell(
-    "memory",
-    "State explorer",
-    make("div", { className: "acw-controls" }, kind.field, width.field, fade.field),
-    make("div", { className: "acw-bar" }, add, again, back),
+  const root = shell("memory", "State explorer",
+    div("acw-controls", kind.field, width.field, fade.field),
+    div("acw-bar", add, again, back),
     story,
-    make("div", { className: "acw-held" }, cacheFigure, stateFigure),
+    div("acw-held", cacheFigure, stateFigure),
     said,
-    make("p", { className: "acw-note", textContent: "A bar is the cosine between what a key reads and its newest value. Choose a key to query the memory with it." }),
+    note("A bar is the cosine between what a key reads and its newest value. Choose a key to query the memory with it."),
     bars,
   );
 
   function update() {
-    const now = Object.fromEntries(["kind", "writes", "width", "fade", "asked"].map((name) => [name, model.get(name)]));
-    const read = readings(now.kind, now.writes, now.width, now.fade);
+    const now = read();
+    const found = readings(now.kind, now.writes, now.width, now.fade);
     const held = bytes(now.writes.length, now.width);
     const matrix = stateOf(now.kind === "softmax" ? "sum" : now.kind, now.writes, now.width, now.fade);
     const cached = now.kind === "softmax";
@@ -64,22 +58,20 @@ function render({ model, el }) {
     width.show(Math.log2(now.width), now.width);
     fade.show(Math.round(100 * now.fade), now.fade.toFixed(2));
     fade.input.disabled = !FADING.includes(now.kind);
-    add.disabled = now.writes.length >= MOST.writes || read.length >= MOST.keys;
+    add.disabled = now.writes.length >= MOST.writes || found.length >= MOST.keys;
     again.disabled = now.writes.length >= MOST.writes;
     back.disabled = now.writes.length <= 1;
     again.textContent = `Write ${letter(now.asked)} again, with ${overwritten(now.writes, now.asked)[1]}`;
     story.textContent = now.writes.map(([k, v]) => `${letter(k)} ${v}`).join(" · ");
-    said.textContent = sentence({ ...now, read });
+    said.textContent = sentence({ ...now, read: found });
     cacheWords.textContent = `${cached ? "Cache" : "A cache, not kept"}: ${counted(held.cache)} bytes`;
     stateWords.textContent = `${cached ? "A sum, not kept" : "State"}: ${counted(held.state)} bytes`;
     cacheFigure.classList.toggle("idle", !cached);
     stateFigure.classList.toggle("idle", cached);
-    cache.innerHTML = drawCache(now.writes, now.width);
-    cache.setAttribute("aria-label", `${now.writes.length} columns, one per pair: a key of ${now.width} numbers above, its value below`);
-    state.innerHTML = drawState(matrix);
-    state.setAttribute("aria-label", `${now.width} by ${now.width} numbers, the largest ${limitOf(matrix).toFixed(2)}`);
+    depict(cache, `${now.writes.length} columns, one per pair: a key of ${now.width} numbers above, its value below`, drawCache(now.writes, now.width));
+    depict(state, `${now.width} by ${now.width} numbers, the largest ${limitOf(matrix).toFixed(2)}`, drawState(matrix));
     rows.forEach(({ row, bar, words }, key) => {
-      const one = read.find((other) => other.key === key);
+      const one = found.find((other) => other.key === key);
       row.hidden = !one;
       if (!one) return;
       const right = one.answered === one.wanted;
@@ -90,7 +82,5 @@ function render({ model, el }) {
     });
   }
 
-  return mount({ model, el }, root, ["kind", "writes", "width", "fade", "asked"], update);
-}
-
-export default { render };
+  return { root, update };
+});

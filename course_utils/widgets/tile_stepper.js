@@ -1,17 +1,15 @@
 // Attention tile by tile: the controls and the page.
 import { decimal } from "./numbers.js";
-import { button, choice, figure, fill, make, mount, picture, scroll, shell, slider, svg, uniqueId, writer } from "./shared.js";
+import { button, choice, depict, div, figure, fill, make, picture, scroll, shell, slider, svg, uniqueId, widget } from "./shared.js";
 import { look, plan } from "./tile_stepper_walk.js";
 import { bars, detail, extent, onChip, sentence, tiles } from "./tile_stepper_picture.js";
 
 const TRAITS = ["query", "key", "value", "block_q", "block_k", "is_causal", "order", "step"];
 const PAUSE = 1100; // milliseconds that a step stands while playing
 
-function render({ model, el }) {
+export default widget(TRAITS, ({ model, write, read }) => {
   const id = uniqueId();
-  const write = writer(model);
-  const given = () => Object.fromEntries(TRAITS.map((name) => [name, model.get(name)]));
-  const steps = () => plan(given()).length;
+  const steps = () => plan(read()).length;
   let timer = null;
 
   const go = (step) => write({ step: Math.max(0, Math.min(step, steps())) });
@@ -39,11 +37,11 @@ function render({ model, el }) {
     return playing();
   });
   play.className = "play";
-  const place = slider(`${id}-step`, "step", { min: 0 }, (step) => (rest(), go(step)));
+  const place = slider("step", { min: 0 }, (step) => (rest(), go(step)));
 
   const choose = (name, words, options) => {
-    const chosen = ({ selectedIndex }) => (rest(), write({ [name]: options[selectedIndex], step: 0 }));
-    return choice(`${id}-${name}`, words, chosen, options.map((option) => [option, option]));
+    const chosen = (_, index) => (rest(), write({ [name]: options[index], step: 0 }));
+    return choice(words, chosen, options.map((option) => [option, option]));
   };
   const sizes = [1, 2, 3, 4, 5, 6, 7, 8];
   const blockQ = choose("block_q", "queries per block", sizes);
@@ -59,40 +57,25 @@ function render({ model, el }) {
   const moved = svg("", { viewBox: "0 0 402 48" });
   const chip = make("p", { className: "acw-chip" });
   const [states, counts] = [make("table"), make("table")];
-  const root = shell(
-    "tiles",
-    "Tile stepper",
-    make(
-      "div",
-      { className: "acw-choices" },
+  const root = shell("tiles", "Tile stepper",
+    div("acw-choices",
       blockQ.field,
       blockK.field,
       order.field,
       make("div", {}, causal, make("label", { for: causal.id, textContent: "causal" })),
     ),
-    make(
-      "div",
-      { className: "acw-steps" },
-      first, back, play, forward, last, place.label, place.input,
-    ),
+    div("acw-steps", first, back, play, forward, last, place.label, place.input),
     said,
-    make(
-      "div",
-      { className: "acw-columns" },
+    div("acw-columns",
       figure("Scores: a row for each query, a column for each key", table),
       scroll("State of every query", states),
     ),
     note,
     chip,
-    make(
-      "div",
-      { className: "acw-columns" },
-      figure(
-        "Numbers moved between HBM and chip",
+    div("acw-columns",
+      figure("Numbers moved between HBM and chip",
         moved,
-        make(
-          "p",
-          { className: "acw-key" },
+        make("p", { className: "acw-key" },
           make("span", { className: "read", textContent: "■ read" }),
           make("span", { className: "written", textContent: "■ written, to the right of it" }),
           make("span", { textContent: "dashed: the whole walk" }),
@@ -103,7 +86,7 @@ function render({ model, el }) {
   );
 
   function update() {
-    const state = given();
+    const state = read();
     const all = steps();
     const count = Math.min(state.step, all);
     const seen = look(state, count);
@@ -118,8 +101,7 @@ function render({ model, el }) {
     said.textContent = sentence(seen, count);
     note.textContent = detail(seen, count);
     table.setAttribute("viewBox", extent(state));
-    table.setAttribute("aria-label", `Table of ${state.query.length} by ${state.key.length} scores in tiles. ${said.textContent}`);
-    table.innerHTML = tiles(state, seen, count);
+    depict(table, `Table of ${state.query.length} by ${state.key.length} scores in tiles. ${said.textContent}`, tiles(state, seen, count));
     const isActive = (i) => Boolean(seen.now) && i >= seen.now.q[0] && i < seen.now.q[1];
     const rows = seen.rows.map(({ m, l, acc, shrunk, where, before }, i) => {
       const factor = isActive(i) && seen.now.kind === "tile" && before > -Infinity ? decimal(shrunk) : "";
@@ -135,11 +117,5 @@ function render({ model, el }) {
   }
 
   playing();
-  const unmount = mount({ model, el }, root, TRAITS, update);
-  return () => {
-    clearInterval(timer);
-    unmount();
-  };
-}
-
-export default { render };
+  return { root, update, begin: () => [() => clearInterval(timer)] };
+});

@@ -1,6 +1,6 @@
 // The variant explorer: controls, who sees whom, what it costs, and the recorded times.
 import { inBytes, inFlop } from "./numbers.js";
-import { choice, fill, make, mount, picture, scroll, shell, slider, uniqueId, writer } from "./shared.js";
+import { choice, depict, div, fill, make, picture, scroll, shell, slider, spoken, widget } from "./shared.js";
 import { VARIANTS, costs, plain, share } from "./variant_explorer_costs.js";
 import { CURVE, drawCurves, drawPattern, pattern } from "./variant_explorer_picture.js";
 
@@ -53,29 +53,25 @@ export function rows(variant, sizes) {
   ];
 }
 
-function render({ model, el }) {
-  const id = uniqueId();
-  const write = writer(model);
+export default widget(["variant", ...SIZES, "curves"], ({ model, write }) => {
   const names = Object.entries(VARIANTS).map(([value, { name }]) => [value, name]);
-  const chosen = choice(`${id}-variant`, "variant", (select) => write({ variant: select.value }), names);
+  const chosen = choice("variant", (variant) => write({ variant }), names);
   const size = (name) => {
     const [min, max] = POWERS[name];
-    return slider(`${id}-${name}`, LABELS[name], { min, max }, (power) => write({ [name]: 2 ** power }));
+    return slider(LABELS[name], { min, max }, (power) => write({ [name]: 2 ** power }));
   };
   const sliders = Object.fromEntries(SIZES.map((name) => [name, size(name)]));
-  const said = make("p", { className: "acw-said", "aria-live": "polite" });
+  const said = spoken("acw-said");
   const seen = make("figcaption");
   const squares = picture("0 0 264 264");
   const times = make("figcaption");
   const lines = picture(`0 0 ${CURVE.wide} 276`);
   const head = ["one layer, float32", "this", "plain", "share"];
   const table = make("table");
-  const root = shell(
-    "variant",
-    "Variants of attention",
-    make("div", { className: "acw-controls" }, chosen.field, ...Object.values(sliders).map(({ field }) => field)),
+  const root = shell("variant", "Variants of attention",
+    div("acw-controls", chosen.field, ...Object.values(sliders).map(({ field }) => field)),
     said,
-    make("div", { className: "acw-both" }, make("figure", {}, seen, squares), make("figure", {}, times, lines)),
+    div("acw-both", make("figure", {}, seen, squares), make("figure", {}, times, lines)),
     scroll("Costs", table),
   );
 
@@ -96,15 +92,11 @@ function render({ model, el }) {
     said.textContent = sentence(variant, sizes, curves);
     const { says } = pattern(variant, sizes);
     seen.textContent = says;
-    squares.innerHTML = drawPattern(variant, sizes);
-    squares.setAttribute("aria-label", `Who sees whom: ${says}`);
+    depict(squares, `Who sees whom: ${says}`, drawPattern(variant, sizes));
     times.textContent = measuredWith(variant);
-    lines.innerHTML = drawCurves(variant, curves, sizes.length);
-    lines.setAttribute("aria-label", `Recorded times. ${recorded(variant, curves, sizes.length)}`);
+    depict(lines, `Recorded times. ${recorded(variant, curves, sizes.length)}`, drawCurves(variant, curves, sizes.length));
     fill(table, "", head, rows(variant, sizes));
   }
 
-  return mount({ model, el }, root, ["variant", ...SIZES, "curves"], update);
-}
-
-export default { render };
+  return { root, update };
+});

@@ -1,5 +1,5 @@
 // Choose a wiring and an output: every input that reaches it through all layers lights up.
-import { choice, fill, make, mount, shell, slider, svg, uniqueId, writer } from "./shared.js";
+import { choice, div, fill, folded, make, note, say, shell, slider, spoken, svg, widget } from "./shared.js";
 import { rove } from "./rove.js";
 import { WIRINGS, chosenPlace, formulas, masks, parts, paths, places, reach, sentence } from "./wiring_explorer_reach.js";
 import { columnOf, columns, drawLayers, drawPart, litPlaces } from "./wiring_explorer_picture.js";
@@ -7,11 +7,9 @@ import { columnOf, columns, drawLayers, drawPart, litPlaces } from "./wiring_exp
 const TRAITS = ["wiring", "pre_norm", "num_layers", "num_source", "num_target", "pads", "window", "source", "target", "side", "place"];
 const ORDERS = [["pre", "pre-norm: norm, part, add"], ["post", "post-norm: part, add, norm"]];
 
-function render({ model, el }) {
-  const id = uniqueId();
-  const write = writer(model);
-  const wiring = choice(`${id}-wiring`, "wiring", (select) => write({ wiring: select.value }), Object.entries(WIRINGS));
-  const order = choice(`${id}-order`, "order", (select) => write({ pre_norm: select.value === "pre" }), ORDERS);
+export default widget(TRAITS, ({ model, write, read }) => {
+  const wiring = choice("wiring", (wiring) => write({ wiring }), Object.entries(WIRINGS));
+  const order = choice("order", (value) => write({ pre_norm: value === "pre" }), ORDERS);
   const sizes = {
     num_layers: ["layers", 1, 6],
     num_source: ["source tokens", 1, model.get("source").length],
@@ -20,32 +18,29 @@ function render({ model, el }) {
     window: ["window", 0, 6],
   };
   const sliders = Object.entries(sizes).map(([name, [words, min, max]]) => {
-    const made = slider(`${id}-${name}`, words, { min, max }, (value) => write({ [name]: value }));
+    const made = slider(words, { min, max }, (value) => write({ [name]: value }));
     return { name, ...made };
   });
-  const said = make("p", { className: "acw-said", "aria-live": "polite" });
+  const said = spoken("acw-said");
   const outputs = make("div", { className: "acw-row acw-outputs", role: "group", "aria-label": "Outputs: choose one" });
   const picture = svg("acw-layers");
-  const inputs = make("div", { className: "acw-row acw-inputs" });
-  const grids = make("div", { className: "acw-grids" });
-  const layers = make("div", { className: "acw-wires" });
+  const inputs = div("acw-row acw-inputs");
+  const grids = div("acw-grids");
+  const layers = div("acw-wires");
   const counts = make("table");
-  const root = shell(
-    "wiring",
-    "Wiring explorer",
-    make("div", { className: "acw-controls" }, ...[wiring, order, ...sliders].map(({ field }) => field)),
+  const root = shell("wiring", "Wiring explorer",
+    div("acw-controls", ...[wiring, order, ...sliders].map(({ field }) => field)),
     said,
-    make("p", { className: "acw-note", textContent: "Outputs of the last layer: choose one." }),
+    note("Outputs of the last layer: choose one."),
     outputs, picture, inputs,
-    make("p", { className: "acw-note", textContent: "Inputs. Filled circles and bold words reach the output; lines show where the paths run." }),
+    note("Inputs. Filled circles and bold words reach the output; lines show where the paths run."),
     grids, layers,
-    make("details", {}, make("summary", { textContent: "Paths from each input" }), counts),
+    folded("Paths from each input", counts),
   );
 
-  const read = () => {
-    const view = Object.fromEntries(TRAITS.map((name) => [name, model.get(name)]));
-    view.pads = Math.min(view.pads, view.num_source);
-    return view;
+  const current = () => {
+    const view = read();
+    return { ...view, pads: Math.min(view.pads, view.num_source) };
   };
   const choose = (view, j) => {
     const isSource = j < view.num_source;
@@ -60,7 +55,7 @@ function render({ model, el }) {
     const column = (j) => `${columnOf(view, j) + 1}`;
     buttons.splice(0, buttons.length, ...names.inputs.map((word, j) => {
       const label = names.outputs[j] ? `output ${names.outputs[j]}` : `place of ${word}`;
-      const onclick = () => choose(read(), j);
+      const onclick = () => choose(current(), j);
       const button = make("button", { type: "button", "aria-label": `${label} (${j})`, onclick },
         make("span", { textContent: names.outputs[j] || `(${word})` }));
       button.style.gridColumn = column(j);
@@ -87,7 +82,7 @@ function render({ model, el }) {
   }
 
   function update() {
-    const view = read();
+    const view = current();
     const names = places(view);
     const now = JSON.stringify([names, columns(view)]);
     if (now !== shape) build(view, names);
@@ -98,8 +93,7 @@ function render({ model, el }) {
       if (name === "pads") input.max = view.num_source;
       show(view[name], name === "window" && !view.window ? "none" : view[name]);
     }
-    const words = sentence(view);
-    if (said.textContent !== words) said.textContent = words;
+    say(said, sentence(view));
     const chosen = chosenPlace(view);
     buttons.forEach((button, j) => button.setAttribute("aria-pressed", String(j === chosen)));
     const drawn = drawLayers(view);
@@ -113,7 +107,7 @@ function render({ model, el }) {
         grid(`Mask: ${name}`, names.inputs.slice(rows, rows + mask.length), names.inputs.slice(from, from + mask[0].length), mask, chosen - rows)),
       grid("Reach: outputs × inputs", ends, names.inputs, reach(view), chosen),
     );
-    const line = (label, inside) => make("div", { className: "acw-layer" }, make("p", { textContent: label }), ...inside);
+    const line = (label, inside) => div("acw-layer", make("p", { textContent: label }), ...inside);
     layers.replaceChildren(
       ...parts(view).map(([label, kinds]) =>
         line(label, kinds.map((kind, i) => {
@@ -129,9 +123,7 @@ function render({ model, el }) {
     fill(counts, "A path stays or looks in every attention; staying counts once", ["input", "paths"], names.inputs.map((word, j) => [word, numbers[j]]));
   }
 
-  rove(outputs, ["ArrowLeft", "ArrowRight"], () => buttons, (j) => choose(read(), j));
+  rove(outputs, ["ArrowLeft", "ArrowRight"], () => buttons, (j) => choose(current(), j));
 
-  return mount({ model, el }, root, TRAITS, update);
-}
-
-export default { render };
+  return { root, update };
+});
