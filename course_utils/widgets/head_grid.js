@@ -106,15 +106,7 @@ export default widget(DATA, ({ model, write }) => {
     const value = div("acw-value");
     const press = { type: "button", onclick: () => toggle(head) };
     const button = view.parts ? make("button", press, name, state) : make("b", {}, name);
-    return {
-      canvas,
-      marks,
-      map,
-      state,
-      value,
-      button,
-      card: div("acw-card", div("acw-head", button), map, value),
-    };
+    return { canvas, marks, map, state, value, button, card: div("acw-card", div("acw-head", button), map, value) };
   }
 
   /** Another layer. */

@@ -48,11 +48,7 @@ export default widget(TRAITS, ({ model, write, read }) => {
   const sumWords = make("figcaption");
   const table = make("table");
   const root = shell("speculation", "Speculation explorer",
-    div("acw-controls",
-      step, run, again,
-      gamma.field,
-      wrong.label,
-    ),
+    div("acw-controls", step, run, again, gamma.field, wrong.label),
     said,
     div("acw-columns",
       make("div", { className: "acw-bars", role: "group", "aria-label": "Distributions" }, legend, ...rows.map(({ row }) => row)),
