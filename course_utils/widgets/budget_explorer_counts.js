@@ -1,5 +1,5 @@
 // What the budget explorer computes: parameters, operations and bytes by part, and the optimum of a law.
-import { scaled } from "./numbers.js";
+import { scaled, sum } from "./numbers.js";
 
 /** Heads that divide the width, and key/value heads that divide those: the nearest below. */
 export function fitting(sizes, choices) {
@@ -9,7 +9,7 @@ export function fitting(sizes, choices) {
   return { ...sizes, num_heads, num_kv_heads, num_positions: sizes.form === "llama" ? 0 : sizes.num_positions };
 }
 
-const total = (parts) => Object.values(parts).reduce((sum, part) => sum + part, 0);
+const total = (parts) => sum(Object.values(parts));
 const keyWidth = ({ d_model, num_heads, num_kv_heads }) => (d_model / num_heads) * num_kv_heads;
 const matrices = ({ form }) => (form === "llama" ? 3 : 2);
 

@@ -1,5 +1,6 @@
 // The decode stepper: generate token by token and see what is computed, kept, and paid for.
 import { choice, depict, div, fill, make, picture, scroll, shell, slider, widget } from "./shared.js";
+import { player } from "./player.js";
 import { KINDS, keptHeads, stateAt, stepAt, steps } from "./decode_stepper_steps.js";
 import { BARS, barWords, contents, drawBars, rows, sentence } from "./decode_stepper_picture.js";
 
@@ -18,7 +19,6 @@ const BEAT = 900;
 
 export default widget(["kind", "step", ...Object.keys(FIELDS)], ({ model, write, read }) => {
   const tokens = model.get("tokens");
-  let timer = null;
 
   const reached = () => {
     const { kind, step, ...sizes } = read();
@@ -29,10 +29,7 @@ export default widget(["kind", "step", ...Object.keys(FIELDS)], ({ model, write,
     const of = steps(kind, sizes).length;
     return { kind, sizes, of, count: Math.min(step, of) };
   };
-  const go = (by) => {
-    const { count, of } = reached();
-    write({ step: Math.max(0, Math.min(of, count + by)) });
-  };
+  const go = (step) => write({ step: Math.max(0, Math.min(step, reached().of)) });
   /** Change what is kept, or how the prompt is fed, and stay at the same position. */
   const change = (traits) => {
     const { kind, sizes, count } = reached();
@@ -42,45 +39,22 @@ export default widget(["kind", "step", ...Object.keys(FIELDS)], ({ model, write,
     write({ ...traits, step: stepAt(now.kind, now.sizes, last) });
   };
 
-  const button = (words, label, onclick) => make("button", { type: "button", textContent: words, "aria-label": label, onclick });
-  const play = button("Play", "Play", () => (timer ? pause() : start()));
-  const buttons = {
-    first: button("Start", "Back to the start", () => (pause(), write({ step: 0 }))),
-    back: button("Back", "One step back", () => (pause(), go(-1))),
-    next: button("Step", "One step on", () => (pause(), go(1))),
-  };
+  const said = make("p", { className: "acw-said" });
+  const { play, stop } = player(BEAT, said, { at: () => reached().count, last: () => reached().of, go });
+  const by = (textContent, label, where) =>
+    make("button", { type: "button", textContent, "aria-label": label, onclick: () => (stop(), go(where())) });
+  const first = by("Start", "Back to the start", () => 0);
+  const back = by("Back", "One step back", () => reached().count - 1);
+  const next = by("Step", "One step on", () => reached().count + 1);
   const place = make("input", {
-    type: "range", min: 0, "aria-label": "step",
-    oninput() {
-      const step = Number(place.value); // before the pause, which draws the old step once more
-      pause();
-      write({ step });
-    },
+    type: "range", min: 0, "aria-label": "step", oninput: () => (stop(), write({ step: +place.value })),
   });
-  function pause() {
-    clearTimeout(timer);
-    timer = null;
-    update();
-  }
-  function start() {
-    const { count, of } = reached();
-    if (count === of) write({ step: 0 });
-    timer = setTimeout(beat, BEAT);
-    update();
-  }
-  function beat() {
-    go(1);
-    const { count, of } = reached();
-    if (count === of) pause();
-    else timer = setTimeout(beat, BEAT);
-  }
 
   const kept = choice("kept", (kind) => change({ kind }), Object.entries(KINDS));
   const sliders = Object.entries(FIELDS).map(([name, { label, powers, min, max }]) => {
     const range = { min: powers?.[0] ?? min, max: powers?.[1] ?? max ?? tokens.length - 1 };
     return { name, ...slider(label, range, (value) => change({ [name]: powers ? 2 ** value : value })) };
   });
-  const said = make("p", { className: "acw-said" });
   const strip = make("div", { className: "acw-strip", "aria-hidden": "true" });
   const holding = make("p", { className: "acw-holding" });
   const cache = make("div", { className: "acw-slots", "aria-hidden": "true" });
@@ -89,7 +63,7 @@ export default widget(["kind", "step", ...Object.keys(FIELDS)], ({ model, write,
   const table = make("table");
   const root = shell("decode", "Decode stepper",
     div("acw-controls", kept.field, ...sliders.map(({ field }) => field)),
-    div("acw-bar", buttons.first, buttons.back, buttons.next, play, place),
+    div("acw-bar", first, back, next, play, place),
     said, strip, holding, cache,
     make("figure", {}, legend, bars),
     scroll("Costs", table),
@@ -112,12 +86,8 @@ export default widget(["kind", "step", ...Object.keys(FIELDS)], ({ model, write,
     place.max = of;
     place.value = count;
     place.setAttribute("aria-valuetext", `step ${count} of ${of}`);
-    buttons.first.disabled = buttons.back.disabled = count === 0;
-    buttons.next.disabled = count === of;
-    play.textContent = timer ? "Pause" : "Play";
-    play.setAttribute("aria-label", play.textContent);
-    // Whoever listens is told of a step taken by hand; while playing it would never stop talking.
-    said.setAttribute("aria-live", timer ? "off" : "polite");
+    first.disabled = back.disabled = count === 0;
+    next.disabled = count === of;
     said.textContent = sentence(kind, sizes, count);
     strip.replaceChildren(
       ...tokens.map((token, p) => {
@@ -143,5 +113,5 @@ export default widget(["kind", "step", ...Object.keys(FIELDS)], ({ model, write,
     fill(table, "", ["", "this step", "so far", "so far, no cache"], rows(kind, sizes, count));
   }
 
-  return { root, update, begin: () => [() => clearTimeout(timer)] };
+  return { root, update, begin: () => [stop] };
 });

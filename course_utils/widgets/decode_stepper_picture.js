@@ -1,11 +1,10 @@
 // The decode stepper in words, and its bars: what each step so far has cost.
-import { inBytes, inFlop } from "./numbers.js";
+import { inBytes, inFlop, runsOf, several } from "./numbers.js";
 import { rule, tick } from "./plot.js";
 import { mark } from "./shared.js";
 import { operations, stateAt, steps } from "./decode_stepper_steps.js";
 
 const list = (first, last) => (last - first === 1 ? `Position ${first} is` : `Positions ${first} to ${last - 1} are`);
-const several = (count, one, many = `${one}s`) => `${count} ${count === 1 ? one : many}`;
 
 /** What this step does, in words. */
 export function sentence(kind, sizes, count) {
@@ -22,11 +21,7 @@ export function sentence(kind, sizes, count) {
 export function contents(kind, sizes, count) {
   const { held, kept, bytes, reserved } = stateAt(kind, sizes, count);
   if (kind === "none") return "Cache of each layer: none. Keys and values are thrown away after each step.";
-  const runs = [];
-  for (const p of [...kept].sort((a, b) => a - b)) {
-    if (runs.length && runs.at(-1)[1] === p - 1) runs.at(-1)[1] = p;
-    else runs.push([p, p]);
-  }
+  const runs = runsOf([...kept].sort((a, b) => a - b));
   const which = runs.map(([a, b]) => (a === b ? a : `${a} to ${b}`)).join(" and ") || "nothing yet";
   return `Cache of each layer: ${kept.length} of ${held.length} slots, holding ${which}. ${inBytes(bytes)} of ${inBytes(reserved)} in all layers.`;
 }

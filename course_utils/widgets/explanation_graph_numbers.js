@@ -1,4 +1,6 @@
 // What a stack of attention layers says about one prediction, in four ways, and how two rankings agree.
+import { sum } from "./numbers.js";
+
 const ROUNDING = 1e-12;
 
 /** Numbers that Python sent as bytes, as [layer][head][query][key]. */
@@ -10,7 +12,6 @@ export function unpack(data, [layers, heads, length]) {
 }
 
 const combine = (matrices, f) => matrices[0].map((row, i) => row.map((_, j) => f(matrices.map((one) => one[i][j]))));
-const sum = (values) => values.reduce((a, b) => a + b, 0);
 
 /** The mean of several matrices. */
 export const mean = (matrices) => combine(matrices, (values) => sum(values) / values.length);

@@ -1,5 +1,6 @@
 // The values of a heatmap: how they are read from bytes, spanned by colours, made into pixels and compared, and
 // what is said of them.
+import { half, several } from "./numbers.js";
 import { colourScale, format, viridis } from "./shared.js";
 
 /** A part of what the colours span, 0 to 1, as red, green and blue; a range may have a scale of its own. */
@@ -8,16 +9,8 @@ export const shade = (range, t) => (range.scale ?? viridis)(t);
 /** The colour of a finite value. */
 export const colour = (range, value) => shade(range, (value - range.low) / (range.high - range.low));
 
-/** Every float16 as a number; JavaScript's own Float16Array is too young to rely on. */
-export function halfTable() {
-  return Float32Array.from({ length: 65536 }, (_, bits) => {
-    const sign = bits & 0x8000 ? -1 : 1;
-    const exponent = (bits >> 10) & 31;
-    const fraction = bits & 1023;
-    if (exponent === 31) return fraction ? NaN : sign * Infinity;
-    return sign * (exponent ? 2 ** (exponent - 15) * (1 + fraction / 1024) : 2 ** -14 * (fraction / 1024));
-  });
-}
+/** Every float16 as a number. */
+export const halfTable = () => Float32Array.from({ length: 65536 }, (_, bits) => half(bits));
 
 /** The values in the bytes that Python sent. @param {DataView} view @param {"float32"|"float16"} encoding */
 export function decode(view, encoding) {
@@ -165,15 +158,14 @@ export function sentence(view, row, column) {
   return `${said}; this row's largest: ${format(values[row * columns + best])} to key ${naming(keys, best)}.`;
 }
 
-const many = (n, one, several) => `${n} ${n === 1 ? one : several}`;
-const hatched = (strange) => (strange ? ` ${many(strange, "cell is", "cells are")} not finite (hatched).` : "");
+const hatched = (strange) => (strange ? ` ${several(strange, "cell is", "cells are")} not finite (hatched).` : "");
 
 /** One sentence on the whole head. */
 export function summary(view, headCount, name) {
   const { values, rows, columns, queries, keys } = view;
   const { strange } = extent(values);
   const best = extremes(values).largest;
-  const size = `${headCount > 1 ? `${headCount} heads of ` : ""}${many(rows, "query", "queries")} by ${many(columns, "key", "keys")}. `;
+  const size = `${headCount > 1 ? `${headCount} heads of ` : ""}${several(rows, "query", "queries")} by ${several(columns, "key", "keys")}. `;
   const top =
     best < 0
       ? "no finite number"

@@ -2,13 +2,18 @@
 
 export const dot = (a, b) => a.reduce((sum, x, i) => sum + x * b[i], 0);
 
+export const sum = (numbers) => numbers.reduce((total, x) => total + x, 0);
+
+/** In nats: 0 where one weight has all, ln S where all are equal. */
+export const entropy = (weights) => sum(weights.map((w) => (w > 0 ? -w * Math.log(w) : 0)));
+
 /** Softmax that survives any score; a row of -infinity gives zeros. */
 export function softmax(scores) {
   const top = Math.max(...scores);
   if (top === -Infinity) return Array.from(scores, () => 0);
   const powers = Array.from(scores, (score) => Math.exp(score - top));
-  const sum = powers.reduce((a, b) => a + b, 0);
-  return powers.map((power) => power / sum);
+  const total = sum(powers);
+  return powers.map((power) => power / total);
 }
 
 /** Number n of the stream of mulberry32 that a seed begins, from 0 up to 1: the same on every machine. */
@@ -18,6 +23,28 @@ export function mulberry32(seed, n) {
   t ^= t + Math.imul(t ^ (t >>> 7), t | 61);
   return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32;
 }
+
+/** The number that the bits of a float16 are; JavaScript's own Float16Array is too young to rely on. */
+export function half(bits) {
+  const sign = bits & 0x8000 ? -1 : 1;
+  const exponent = (bits >> 10) & 31;
+  const fraction = (bits & 1023) / 1024;
+  if (exponent === 31) return fraction ? NaN : sign * Infinity;
+  return sign * (exponent ? 2 ** (exponent - 15) * (1 + fraction) : 2 ** -14 * fraction);
+}
+
+/** Ascending places as runs of neighbours, each as [first, last]. */
+export function runsOf(places) {
+  const runs = [];
+  for (const place of places) {
+    if (runs.at(-1)?.[1] === place - 1) runs.at(-1)[1] = place;
+    else runs.push([place, place]);
+  }
+  return runs;
+}
+
+/** "1 token", "2 tokens". */
+export const several = (count, one, many = `${one}s`) => `${count} ${count === 1 ? one : many}`;
 
 /** A number with the given digits after the point, a real minus and no negative zero. */
 export function decimal(x, digits = 2) {

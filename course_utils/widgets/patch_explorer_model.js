@@ -1,5 +1,5 @@
 // A small Vision Transformer in JavaScript: patches, tokens, layers, and what the class token reads.
-import { dot, softmax } from "./numbers.js";
+import { dot, entropy, half, softmax, sum } from "./numbers.js";
 
 /** Every number of a model by torch's names, from the float16 values of its base64 text. */
 export function unpack({ weights, layout }) {
@@ -13,13 +13,6 @@ export function unpack({ weights, layout }) {
     at += size;
   }
   return state;
-}
-
-function half(bits) {
-  const sign = bits & 0x8000 ? -1 : 1;
-  const exponent = (bits >> 10) & 31;
-  const fraction = (bits & 1023) / 1024;
-  return sign * (exponent ? 2 ** (exponent - 15) * (1 + fraction) : 2 ** -14 * fraction);
 }
 
 /** Cut a square image of 8 × 8 numbers into patches in reading order, each row by row. */
@@ -60,7 +53,7 @@ function linear(rows, weight, bias) {
 
 function norm(rows, weight, bias) {
   return rows.map((row) => {
-    const mean = row.reduce((a, b) => a + b, 0) / row.length;
+    const mean = sum(row) / row.length;
     const variance = row.reduce((a, b) => a + (b - mean) ** 2, 0) / row.length;
     return row.map((x, i) => ((x - mean) / Math.sqrt(variance + 1e-5)) * weight.data[i] + bias.data[i]);
   });
@@ -118,11 +111,6 @@ export function read(state, patches, { heads, layers, positions }) {
   }
   const [scores] = linear(norm(x.slice(0, 1), ...of("norm")), ...of("out"));
   return { weights, probabilities: softmax(scores) };
-}
-
-/** In nats; a weight of 0 adds nothing. */
-export function entropy(row) {
-  return row.reduce((sum, w) => sum - (w > 0 ? w * Math.log(w) : 0), 0);
 }
 
 /** Everything that the page shows for its settings. */

@@ -1,4 +1,5 @@
 // What the ring stepper draws and says.
+import { runsOf } from "./numbers.js";
 import { escape, mark } from "./shared.js";
 import { LAYOUTS, balance } from "./ring_stepper_work.js";
 
@@ -13,13 +14,7 @@ export function runs(places) {
   const gap = places[1] - places[0];
   if (gap > 1 && places.every((place, i) => place === places[0] + i * gap))
     return `every ${gap}${["th", "st", "nd", "rd"][gap > 3 ? 0 : gap]} from ${places[0]}`;
-  const found = [];
-  for (const place of places) {
-    const last = found.at(-1);
-    if (last && last[1] === place - 1) last[1] = place;
-    else found.push([place, place]);
-  }
-  return found.map(([a, b]) => (a === b ? `${a}` : `${a} to ${b}`)).join(", ");
+  return runsOf(places).map(([a, b]) => (a === b ? `${a}` : `${a} to ${b}`)).join(", ");
 }
 
 const text = (x, y, words, more = {}) => mark("text", { x, y, "text-anchor": "middle", ...more }, escape(words));

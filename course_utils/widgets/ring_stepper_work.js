@@ -1,4 +1,5 @@
 // The ring's arithmetic: who holds which tokens, which pairs a rank multiplies at a step, what it sends.
+import { sum } from "./numbers.js";
 
 /** What a layout is called on the page, by its name in Python. */
 export const LAYOUTS = { contiguous: "contiguous", striped: "striped", zigzag: "zig-zag" };
@@ -35,8 +36,6 @@ export function work(positions, causal) {
     }),
   );
 }
-
-const sum = (numbers) => numbers.reduce((all, x) => all + x, 0);
 
 /** Pairs by rank and by step, the slowest rank of each step added up, and what an even share would be. */
 export function balance(table) {

@@ -1,5 +1,5 @@
 // The explorer's arithmetic: one draw of normals, and what softmax makes of it at every d_k.
-import { mulberry32, softmax } from "./numbers.js";
+import { entropy, mulberry32, softmax, sum } from "./numbers.js";
 
 export const WIDTHS = Array.from({ length: 11 }, (_, power) => 2 ** power);
 const PAIRS = 2000;
@@ -59,11 +59,6 @@ export function draw(seed) {
   return { pairs, rows };
 }
 
-/** Entropy in nats: 0 where one weight has all, ln S where all are equal. */
-export function entropy(weights) {
-  return weights.reduce((sum, w) => (w > 0 ? sum - w * Math.log(w) : sum), 0);
-}
-
 /** Frobenius norm of diag(w) - w wᵀ, the derivative of the weights by the scores that enter the softmax. */
 export function jacobianNorm(weights) {
   let squares = 0;
@@ -77,7 +72,7 @@ export function jacobianNorm(weights) {
 
 /** Mean of squared distances to the mean. */
 export function variance(values) {
-  const mean = values.reduce((a, b) => a + b, 0) / values.length;
+  const mean = sum(values) / values.length;
   return values.reduce((sum, x) => sum + (x - mean) ** 2, 0) / values.length;
 }
 

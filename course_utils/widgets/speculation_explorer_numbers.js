@@ -1,5 +1,5 @@
 // Speculative decoding with two distributions that never change: its rounds, their counts, and what they must come to.
-import { mulberry32 } from "./numbers.js";
+import { mulberry32, sum } from "./numbers.js";
 
 export const TOKENS = "abcdefgh";
 export const MOST = { gamma: 6, rounds: 20000 };
@@ -15,7 +15,7 @@ export function moved(weights, index, height) {
     return others ? ((PERCENT - value) * x) / others : (PERCENT - value) / (weights.length - 1);
   });
   const made = wanted.map(Math.floor);
-  const rest = PERCENT - made.reduce((sum, x) => sum + x, 0);
+  const rest = PERCENT - sum(made);
   const order = wanted.map((x, i) => [x - made[i], i]).sort(([a, i], [b, j]) => b - a || i - j);
   for (const [, i] of order.slice(0, rest)) made[i] += 1;
   return made;
@@ -23,7 +23,7 @@ export function moved(weights, index, height) {
 
 /** The first token whose cumulative sum is above u times the total. */
 export function pick(weights, u) {
-  const total = weights.reduce((sum, x) => sum + x, 0);
+  const total = sum(weights);
   let height = 0;
   return weights.findIndex((x) => (height += x) > u * total);
 }
@@ -67,14 +67,14 @@ export function tally(state, rounds) {
     accepted += one.accepted;
     for (const event of one.events) if (event.kind === "last" || event.stays) wrote[event.token] += 1;
   }
-  return { wrote, judged, accepted, tokens: wrote.reduce((sum, n) => sum + n, 0) };
+  return { wrote, judged, accepted, tokens: sum(wrote) };
 }
 
 /** The long run: how many drafted tokens stay, tokens per call, and the share of each token. */
 export function longRun({ target, draft, gamma, from_target }) {
   const both = target.map((p, i) => Math.min(p, draft[i]) / PERCENT);
-  const alpha = both.reduce((sum, x) => sum + x, 0);
-  const tries = Array.from({ length: gamma }, (_, i) => alpha ** i).reduce((sum, x) => sum + x, 0);
+  const alpha = sum(both);
+  const tries = sum(Array.from({ length: gamma }, (_, i) => alpha ** i));
   const perCall = 1 + alpha * tries;
   const shares = target.map((whole, i) => {
     const p = whole / PERCENT;

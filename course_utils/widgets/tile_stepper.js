@@ -1,6 +1,7 @@
 // Attention tile by tile: the controls and the page.
 import { decimal } from "./numbers.js";
 import { button, choice, depict, div, figure, fill, make, picture, scroll, shell, slider, svg, uniqueId, widget } from "./shared.js";
+import { player } from "./player.js";
 import { look, plan } from "./tile_stepper_walk.js";
 import { bars, detail, extent, onChip, sentence, tiles } from "./tile_stepper_picture.js";
 
@@ -10,33 +11,15 @@ const PAUSE = 1100; // milliseconds that a step stands while playing
 export default widget(TRAITS, ({ model, write, read }) => {
   const id = uniqueId();
   const steps = () => plan(read()).length;
-  let timer = null;
-
   const go = (step) => write({ step: Math.max(0, Math.min(step, steps())) });
-  const rest = () => {
-    clearInterval(timer);
-    timer = null;
-    playing();
-  };
-  const playing = () => {
-    play.textContent = timer ? "Pause" : "Play";
-    said.setAttribute("aria-live", timer ? "off" : "polite");
-  };
+  const said = make("p", { className: "acw-said" });
+  const { play, stop: rest } = player(PAUSE, said, { at: () => model.get("step"), last: steps, go });
+  play.className = "play";
   const by = (words, where) => button(words, () => (rest(), go(where())));
   const first = by("Start", () => 0);
   const back = by("Back", () => model.get("step") - 1);
   const forward = by("Step", () => model.get("step") + 1);
   const last = by("End", () => Infinity);
-  const play = button("Play", () => {
-    if (timer) return rest();
-    if (model.get("step") >= steps()) go(0);
-    timer = setInterval(() => {
-      go(model.get("step") + 1);
-      if (model.get("step") >= steps()) rest();
-    }, PAUSE);
-    return playing();
-  });
-  play.className = "play";
   const place = slider("step", { min: 0 }, (step) => (rest(), go(step)));
 
   const choose = (name, words, options) => {
@@ -51,7 +34,6 @@ export default widget(TRAITS, ({ model, write, read }) => {
     id: `${id}-causal`, type: "checkbox", onchange: () => (rest(), write({ is_causal: causal.checked, step: 0 })),
   });
 
-  const said = make("p", { className: "acw-said" });
   const note = make("p", { className: "acw-note" });
   const table = picture("0 0 1 1");
   const moved = svg("", { viewBox: "0 0 402 48" });
@@ -116,6 +98,5 @@ export default widget(TRAITS, ({ model, write, read }) => {
     fill(counts, "The same, counted", ["numbers", "read", "written", "together"], moves);
   }
 
-  playing();
-  return { root, update, begin: () => [() => clearInterval(timer)] };
+  return { root, update, begin: () => [rest] };
 });

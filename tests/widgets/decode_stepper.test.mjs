@@ -154,7 +154,7 @@ test("play goes on by itself, stops at the end, and can be stopped", async () =>
       return traitsOf("step")[0];
     };
     await click("Play");
-    assert.equal(button("Pause").getAttribute("aria-label"), "Pause");
+    assert.ok(button("Pause"));
     assert.equal(one(".acw-said").getAttribute("aria-live"), "off");
     assert.equal(after(2), 2);
     await click("Pause");

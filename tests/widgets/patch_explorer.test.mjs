@@ -1,6 +1,7 @@
 // The explorer's Vision Transformer is Python's; its shuffles, its drawings and its words; and its controls.
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { entropy } from "../../course_utils/widgets/numbers.js";
 import widget from "../../course_utils/widgets/patch_explorer.js";
 import * as numbers from "../../course_utils/widgets/patch_explorer_model.js";
 import * as picture from "../../course_utils/widgets/patch_explorer_picture.js";
@@ -50,7 +51,7 @@ test("without positions a shuffle changes nothing but where things stand; with t
 });
 
 test("entropy is in nats, and a weight of 0 adds nothing", () => {
-  near(numbers.entropy([0.25, 0.25, 0.5, 0]), 1.5 * Math.log(2));
+  near(entropy([0.25, 0.25, 0.5, 0]), 1.5 * Math.log(2));
 });
 
 test("the drawings hold a square for every patch and no number that is none", () => {
