@@ -6,9 +6,7 @@ const PARTS = [["year", 0, 4], ["month", 5, 7], ["day", 8, 10]];
 export const signs = (text) => Array.from(text);
 
 /** The part of YYYY-MM-DD that a place belongs to; null for a hyphen. */
-export function partAt(place) {
-  return PARTS.find(([, start, end]) => place >= start && place < end)?.[0] ?? null;
-}
+export const partAt = (place) => PARTS.find(([, start, end]) => place >= start && place < end)?.[0] ?? null;
 
 /** The weights of one score and date, a row for each written character, in percent. */
 export function rowsOf(bytes, sources, written, score, date) {
@@ -23,9 +21,7 @@ export function rowsOf(bytes, sources, written, score, date) {
 }
 
 /** How much of a row lies inside a span. */
-export function inside(row, [start, end]) {
-  return row.slice(start, end).reduce((sum, percent) => sum + percent, 0);
-}
+export const inside = (row, [start, end]) => row.slice(start, end).reduce((sum, percent) => sum + percent, 0);
 
 /** The places of the largest percentages, the largest first, none of 0. */
 export function largest(row, count) {
@@ -52,9 +48,7 @@ export function pieces(source) {
 }
 
 /** A sign as it is named in a sentence: spaces visible, directions kept apart. */
-export function shown(sign) {
-  return sign === " " ? "␣" : sign;
-}
+export const shown = (sign) => (sign === " " ? "␣" : sign);
 const quoted = (sign) => `\u2068'${shown(sign)}'\u2069`;
 
 /** What one written character took from the source, in words. */

@@ -1,6 +1,7 @@
 // The budget explorer: a model and a step by part; below, a budget and a law.
 import { inBytes, inFlop, power } from "./numbers.js";
-import { choice, depict, div, fill, make, offer, picture, scroll, shell, slider, spoken, uniqueId, widget } from "./shared.js";
+import { slider } from "./inputs.js";
+import { choice, depict, div, fill, make, offer, picture, scroll, shell, spoken, uniqueId, widget } from "./shared.js";
 import { costs, count, duration, fitting, lossAt, optimum, rowsOf } from "./budget_explorer_counts.js";
 import { PLOT, drawCurve } from "./budget_explorer_picture.js";
 

@@ -30,14 +30,11 @@ export function passes(claim, { chapter, verdict, how, text }) {
 }
 
 /** How many claims there are of each kind, in the order of the kinds. */
-export function tally(claims, name, kinds) {
-  return kinds.map((kind) => [kind, claims.filter((claim) => claim[name] === kind).length]);
-}
+export const tally = (claims, name, kinds) =>
+  kinds.map((kind) => [kind, claims.filter((claim) => claim[name] === kind).length]);
 
 /** The kinds that occur, each once, in order. */
-export function kinds(claims, name) {
-  return [...new Set(claims.map((claim) => claim[name]))].sort();
-}
+export const kinds = (claims, name) => [...new Set(claims.map((claim) => claim[name]))].sort();
 
 /** What is shown, in words. */
 export function sentence(shown, total) {
@@ -66,9 +63,7 @@ export function details(claim) {
 }
 
 /** Whether an entry of the timeline belongs to the chapter that was chosen. */
-export function lit(entry, chapter) {
-  return chapter !== "" && entry.chapters.includes(chapter);
-}
+export const lit = (entry, chapter) => chapter !== "" && entry.chapters.includes(chapter);
 
 /** An entry of the timeline and its citation, in words. */
 export function told(entry) {

@@ -1,5 +1,6 @@
 // The decode stepper: generate token by token and see what is computed, kept, and paid for.
-import { choice, depict, div, fill, make, picture, scroll, shell, slider, widget } from "./shared.js";
+import { slider } from "./inputs.js";
+import { choice, depict, div, fill, make, picture, scroll, shell, widget } from "./shared.js";
 import { player } from "./player.js";
 import { KINDS, keptHeads, stateAt, stepAt, steps } from "./decode_stepper_steps.js";
 import { BARS, barWords, contents, drawBars, rows, sentence } from "./decode_stepper_picture.js";

@@ -1,7 +1,7 @@
 // The decode stepper in words, and its bars: what each step so far has cost.
-import { inBytes, inFlop, runsOf, several } from "./numbers.js";
+import { inBytes, inFlop, runsOf } from "./numbers.js";
 import { rule, tick } from "./plot.js";
-import { mark } from "./shared.js";
+import { mark, several } from "./shared.js";
 import { operations, stateAt, steps } from "./decode_stepper_steps.js";
 
 const list = (first, last) => (last - first === 1 ? `Position ${first} is` : `Positions ${first} to ${last - 1} are`);

@@ -32,7 +32,7 @@ export function stepAt(kind, sizes, seen) {
 }
 
 /** The slot where a position is written: a window writes over its oldest, sinks stay. */
-export const slotOf = (kind, { window, num_sinks }, p) =>
+const slotOf = (kind, { window, num_sinks }, p) =>
   kind === "window" && p >= num_sinks ? num_sinks + ((p - num_sinks) % window) : p;
 
 /** What each slot holds after `seen` positions: a position, or null. */

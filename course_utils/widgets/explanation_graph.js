@@ -1,5 +1,6 @@
 // The explanation graph: what two layers of attention say about a prediction, and what hiding a word says.
-import { choice, div, fill, folded, make, onWidth, scroll, shell, slider, spoken, svg, widget } from "./shared.js";
+import { slider } from "./inputs.js";
+import { choice, div, fill, folded, make, onWidth, scroll, shell, spoken, svg, widget } from "./shared.js";
 import { METHODS, explained, unpack } from "./explanation_graph_numbers.js";
 import { draw, nodeName, rows, sentence, verdict } from "./explanation_graph_picture.js";
 

@@ -32,13 +32,13 @@ export const shares = (weights, residual) =>
   });
 
 /** A layer's step in gradient attention: I + the heads' mean of max(0, gradient · weight). */
-export function speaking(heads, gradients) {
+function speaking(heads, gradients) {
   const cut = heads.map((head, h) => head.map((row, i) => row.map((w, j) => Math.max(0, w * gradients[h][i][j]))));
   return mean(cut).map((row, i) => row.map((x, j) => x + (i === j)));
 }
 
 /** The layers' matrices multiplied, the last on the left. */
-export const stacked = (matrices, length) => matrices.reduce((below, one) => times(one, below), identity(length));
+const stacked = (matrices, length) => matrices.reduce((below, one) => times(one, below), identity(length));
 
 /** How much each edge carries on all ways from an input token to a position above the last of these layers. */
 export function carried(matrices, source, target) {
@@ -140,6 +140,5 @@ export function agreement(values, importance, reader) {
 }
 
 /** Places from 1 for the largest, the position that reads left out: it has none. */
-export function places(values, reader) {
-  return values.map((x, i) => (i === reader ? null : 1 + values.filter((y, j) => j !== reader && y > x).length));
-}
+export const places = (values, reader) =>
+  values.map((x, i) => (i === reader ? null : 1 + values.filter((y, j) => j !== reader && y > x).length));

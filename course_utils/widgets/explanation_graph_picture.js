@@ -68,9 +68,8 @@ export function draw(model, chosen, found, wide) {
   return { at, inside: parts.join("") };
 }
 
-function rect(x, y, width, height, name, node) {
-  return mark("rect", { x, y, width, height, class: name, ...(node ? { "data-node": node } : {}) });
-}
+const rect = (x, y, width, height, name, node) =>
+  mark("rect", { x, y, width, height, class: name, ...(node ? { "data-node": node } : {}) });
 
 function edge(at, layer, from, to, width, name) {
   const [x1, x2] = [at.level(layer), at.level(layer + 1)];

@@ -1,5 +1,6 @@
 // Which scheme of positions still works at which length: the controls, the picture and the tables.
-import { choice, depict, div, fill, folded, make, picture, scroll, shell, slider, spoken, svg, widget } from "./shared.js";
+import { slider } from "./inputs.js";
+import { choice, depict, div, fill, folded, make, picture, scroll, shell, spoken, svg, widget } from "./shared.js";
 import { WIDE, looks, nearest, panel, point, ranking, sentence, times, two } from "./extrapolation_explorer_drawing.js";
 
 export default widget(["task", "chosen", "index"], ({ model, write }) => {

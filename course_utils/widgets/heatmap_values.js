@@ -1,7 +1,7 @@
 // The values of a heatmap: how they are read from bytes, spanned by colours, made into pixels and compared, and
 // what is said of them.
-import { half, several } from "./numbers.js";
-import { colourScale, format, viridis } from "./shared.js";
+import { half } from "./half.js";
+import { colourScale, format, several, viridis } from "./shared.js";
 
 /** A part of what the colours span, 0 to 1, as red, green and blue; a range may have a scale of its own. */
 export const shade = (range, t) => (range.scale ?? viridis)(t);
@@ -35,7 +35,7 @@ export function extent(values) {
 }
 
 /** Where the least and the largest finite value stand; -1 where there is none. */
-export function extremes(values) {
+function extremes(values) {
   let [least, largest] = [-1, -1];
   for (let i = 0; i < values.length; i++) {
     if (!Number.isFinite(values[i])) continue;
@@ -110,17 +110,14 @@ export function ranking(values, row, columns, count) {
 const MAX_LABEL = 14;
 
 /** A token as it can be seen: blanks and line ends have a sign of their own. */
-export function visible(token) {
-  return token === "" ? "∅" : token.replace(/\n/g, "⏎").replace(/\t/g, "⇥").replace(/ /g, "␣");
-}
+export const visible = (token) =>
+  token === "" ? "∅" : token.replace(/\n/g, "⏎").replace(/\t/g, "⇥").replace(/ /g, "␣");
 
 const isWide = (c) =>
   /[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60]|[\u{1f000}-\u{3ffff}]/u.test(c);
 
 /** About how wide a label is at 12 px. */
-export function textWidth(text) {
-  return [...text].reduce((sum, c) => sum + (isWide(c) ? 12.5 : 7), 0);
-}
+export const textWidth = (text) => [...text].reduce((sum, c) => sum + (isWide(c) ? 12.5 : 7), 0);
 
 /** Axis labels: tokens cut to a readable length, or positions. */
 export function labels(tokens, count) {

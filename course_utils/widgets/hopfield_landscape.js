@@ -1,7 +1,8 @@
 // Patterns and a state in the plane: drag them, and see the state walk down the energy, without a kernel.
 import { decimal } from "./numbers.js";
 import { handle, pointed, put } from "./plane.js";
-import { check, depict, div, fill, heat, make, picture, scroll, shell, slider, spoken, widget } from "./shared.js";
+import { check, slider } from "./inputs.js";
+import { depict, div, fill, heat, make, picture, scroll, shell, spoken, widget } from "./shared.js";
 import { UPDATES, valleys, walk } from "./hopfield_landscape_numbers.js";
 import { SIDE, at, contours, energyPanel, from, names, sentence, trail } from "./hopfield_landscape_panels.js";
 

@@ -1,5 +1,6 @@
 // What two models wrote at each length, without a kernel: the controls, the symbols and the table.
-import { button, div, figure, fill, folded, make, note, picture, scroll, shell, slider, spoken, widget } from "./shared.js";
+import { slider } from "./inputs.js";
+import { button, div, figure, fill, folded, make, note, picture, scroll, shell, spoken, widget } from "./shared.js";
 import { compare, curvePanel, sentence } from "./length_explorer_drawing.js";
 
 const PART = 10; // symbols in one small table, so that a line can break

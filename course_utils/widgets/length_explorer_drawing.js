@@ -3,9 +3,8 @@ import { label, path, rule, tick } from "./plot.js";
 import { mark } from "./shared.js";
 
 /** Which symbols of a copy are right; what was not written is wrong. */
-export function compare(source, written) {
-  return Array.from(source, (symbol, i) => ({ symbol: written[i] ?? "", right: written[i] === symbol }));
-}
+export const compare = (source, written) =>
+  Array.from(source, (symbol, i) => ({ symbol: written[i] ?? "", right: written[i] === symbol }));
 
 /** The picture in one sentence. */
 export function sentence(names, source, copies) {

@@ -1,6 +1,7 @@
 // One decoder step after another, by hand: the controls and the page.
 import { decimal } from "./numbers.js";
-import { button, depict, div, figure, fill, make, picture, shell, slider, spoken, widget } from "./shared.js";
+import { slider } from "./inputs.js";
+import { button, depict, div, figure, fill, make, picture, shell, spoken, widget } from "./shared.js";
 import { STAGES, look } from "./look_stepper_walk.js";
 import { formulas, pair, plane, sentence } from "./look_stepper_picture.js";
 

@@ -1,5 +1,6 @@
 // Toggle the rules of a mask; see the mask, the weights under it, and what each query reads.
-import { check, choice, div, fill, folded, heat, make, say, shell, slider, spoken, widget } from "./shared.js";
+import { check, slider } from "./inputs.js";
+import { choice, div, fill, folded, heat, make, say, shell, spoken, widget } from "./shared.js";
 import { rove } from "./rove.js";
 import { EXAMPLES, code, example, keyNames, maskOf, rowSentence, summary, weightsUnder } from "./mask_playground_rules.js";
 import { packingTable } from "./mask_playground_packing.js";

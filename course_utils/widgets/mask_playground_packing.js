@@ -2,9 +2,7 @@
 import { make } from "./shared.js";
 
 /** Which document the token at a place belongs to, counted from 0. */
-export function documentOf({ second, third }, place) {
-  return Number(place >= second) + Number(place >= third);
-}
+export const documentOf = ({ second, third }, place) => Number(place >= second) + Number(place >= third);
 
 /** How many tokens each document has, in order; an empty one is left out. */
 export function lengthsOf(view) {

@@ -59,9 +59,7 @@ export function maskOf(view) {
 }
 
 /** The fixed score of the token at a place for a key: from -2 to 2, and of no pattern. */
-export function scoreOf(place, key) {
-  return ((5 * place * place + 3 * key * key + 7 * place * key + 2 * key) % 13) / 3 - 2;
-}
+const scoreOf = (place, key) => ((5 * place * place + 3 * key * key + 7 * place * key + 2 * key) % 13) / 3 - 2;
 
 /** The weights of each query: softmax over the keys it may see, zeros where it may see none. */
 export function weightsUnder(mask, numTokens) {
@@ -70,9 +68,7 @@ export function weightsUnder(mask, numTokens) {
 }
 
 /** Names in a list; a token that stands there twice, and every pad, gets its place. */
-function named(names, j) {
-  return names.indexOf(names[j]) === names.lastIndexOf(names[j]) ? names[j] : `${names[j]} (${j})`;
-}
+const named = (names, j) => (names.indexOf(names[j]) === names.lastIndexOf(names[j]) ? names[j] : `${names[j]} (${j})`);
 
 /** What one query reads and what is hidden from it, by which rule. */
 export function rowSentence(view, row) {

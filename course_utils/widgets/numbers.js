@@ -24,15 +24,6 @@ export function mulberry32(seed, n) {
   return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32;
 }
 
-/** The number that the bits of a float16 are; JavaScript's own Float16Array is too young to rely on. */
-export function half(bits) {
-  const sign = bits & 0x8000 ? -1 : 1;
-  const exponent = (bits >> 10) & 31;
-  const fraction = (bits & 1023) / 1024;
-  if (exponent === 31) return fraction ? NaN : sign * Infinity;
-  return sign * (exponent ? 2 ** (exponent - 15) * (1 + fraction) : 2 ** -14 * fraction);
-}
-
 /** Ascending places as runs of neighbours, each as [first, last]. */
 export function runsOf(places) {
   const runs = [];
@@ -42,9 +33,6 @@ export function runsOf(places) {
   }
   return runs;
 }
-
-/** "1 token", "2 tokens". */
-export const several = (count, one, many = `${one}s`) => `${count} ${count === 1 ? one : many}`;
 
 /** A number with the given digits after the point, a real minus and no negative zero. */
 export function decimal(x, digits = 2) {

@@ -1,5 +1,6 @@
 // Cut a digit into patches, shuffle them, take the positions away; see what the class token reads.
-import { button, check, choice, div, figure, fill, folded, make, offer, say, scroll, shell, spoken, svg, widget } from "./shared.js";
+import { check } from "./inputs.js";
+import { button, choice, div, figure, fill, folded, make, offer, say, scroll, shell, spoken, svg, widget } from "./shared.js";
 import { unpack, view } from "./patch_explorer_model.js";
 import { SIDE, drawCut, drawRead, drawTokens, sentence, short, tokensBox } from "./patch_explorer_picture.js";
 

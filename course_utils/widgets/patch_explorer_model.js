@@ -1,5 +1,6 @@
 // A small Vision Transformer in JavaScript: patches, tokens, layers, and what the class token reads.
-import { dot, entropy, half, softmax, sum } from "./numbers.js";
+import { dot, entropy, softmax, sum } from "./numbers.js";
+import { half } from "./half.js";
 
 /** Every number of a model by torch's names, from the float16 values of its base64 text. */
 export function unpack({ weights, layout }) {

@@ -4,9 +4,7 @@ import { dot, softmax } from "./numbers.js";
 export const REACH = 4.3; // half the side of a panel; a token lies at most 1.5 from the centre
 
 /** The row vector x times a 2×2 matrix: entry 0 times its first row plus entry 1 times its second. */
-export function project([a, b], [first, second]) {
-  return [a * first[0] + b * second[0], a * first[1] + b * second[1]];
-}
+export const project = ([a, b], [first, second]) => [a * first[0] + b * second[0], a * first[1] + b * second[1]];
 
 /**
  * Queries, keys, values, scaled scores, weights and outputs of one head with d_k = d_v = 2.

@@ -52,9 +52,8 @@ export function tokenPanel({ points: small, tokens, weights, chosen }) {
 }
 
 /** Queries, with the two rows of W_Q. */
-export function queryPanel({ matrices, queries, tokens, chosen }) {
-  return grid(matrices.query) + arrows(matrices.query, "query") + dots(queries, tokens, chosen);
-}
+export const queryPanel = ({ matrices, queries, tokens, chosen }) =>
+  grid(matrices.query) + arrows(matrices.query, "query") + dots(queries, tokens, chosen);
 
 /** Keys, as large as the chosen query's weight for them, and that query's direction. */
 export function keyPanel({ matrices, queries, keys, tokens, weights, chosen }) {

@@ -1,5 +1,6 @@
 // Attention over a ring of ranks, step by step, and Ulysses' all-to-all.
-import { button, check, choice, depict, div, figure, fill, make, picture, scroll, shell, slider, spoken, uniqueId, widget } from "./shared.js";
+import { check, slider } from "./inputs.js";
+import { button, choice, depict, div, figure, fill, make, picture, scroll, shell, spoken, uniqueId, widget } from "./shared.js";
 import { LAYOUTS, balance, sent, split, work } from "./ring_stepper_work.js";
 import { SIDE, owners, ring, runs, sentence, square, ulysses, whole } from "./ring_stepper_picture.js";
 

@@ -1,5 +1,6 @@
 // Pairs of a query and a key, turned by where they stand: the controls and the page.
-import { button, choice, depict, div, figure, fill, folded, make, picture, scroll, shell, slider, spoken, svg, uniqueId, widget } from "./shared.js";
+import { slider } from "./inputs.js";
+import { button, choice, depict, div, figure, fill, folded, make, picture, scroll, shell, spoken, svg, uniqueId, widget } from "./shared.js";
 import { degrees, look } from "./rope_clock_numbers.js";
 import { curve, dial, fixed, pairWords, sentence } from "./rope_clock_picture.js";
 

@@ -2,14 +2,10 @@
 import { dot } from "./numbers.js";
 
 /** Radians per position for each pair: base^(-2i / width). */
-export function frequencies(width, base) {
-  return Array.from({ length: width / 2 }, (_, i) => base ** ((-2 * i) / width));
-}
+export const frequencies = (width, base) => Array.from({ length: width / 2 }, (_, i) => base ** ((-2 * i) / width));
 
 /** Which two features form pair i. */
-export function features(width, pairing, i) {
-  return pairing === "interleaved" ? [2 * i, 2 * i + 1] : [i, i + width / 2];
-}
+export const features = (width, pairing, i) => (pairing === "interleaved" ? [2 * i, 2 * i + 1] : [i, i + width / 2]);
 
 /** A vector with each pair turned counter-clockwise by position times frequency. */
 export function turn(vector, position, base, pairing) {
@@ -24,14 +20,10 @@ export function turn(vector, position, base, pairing) {
 }
 
 /** q·k of a key `distance` positions after the query; where both stand does not matter. */
-export function scoreAt(query, key, distance, base, pairing) {
-  return dot(query, turn(key, distance, base, pairing));
-}
+export const scoreAt = (query, key, distance, base, pairing) => dot(query, turn(key, distance, base, pairing));
 
 /** An angle as whole degrees of one turn, from 0 to 359. */
-export function degrees(radians) {
-  return ((Math.round((radians * 180) / Math.PI) % 360) + 360) % 360;
-}
+export const degrees = (radians) => ((Math.round((radians * 180) / Math.PI) % 360) + 360) % 360;
 
 /** Everything that the picture and its words show at one setting. */
 export function look({ query, key, query_position, key_position, base, pairing }) {

@@ -1,5 +1,6 @@
 // What d_k and temperature do to scores, weights and gradient, without a kernel: the controls.
-import { button, check, depict, div, fill, format, make, picture, scroll, shell, slider, spoken, widget } from "./shared.js";
+import { check, slider } from "./inputs.js";
+import { button, depict, div, fill, format, make, picture, scroll, shell, spoken, widget } from "./shared.js";
 import { MAX_KEYS, QUERIES, WIDTHS, curve, draw, look, variance } from "./scale_explorer_numbers.js";
 import { expectation, scorePanel, sentence, trendPanel, weightPanel } from "./scale_explorer_panels.js";
 

@@ -77,17 +77,14 @@ export function variance(values) {
 }
 
 /** What q·k is multiplied by before the softmax. */
-export function factor(width, scaled, temperature) {
-  return (scaled ? 1 / Math.sqrt(width) : 1) / temperature;
-}
+export const factor = (width, scaled, temperature) => (scaled ? 1 / Math.sqrt(width) : 1) / temperature;
 
 /** What one row of weights shows. */
-export function measure(weights) {
-  return { top: Math.max(...weights), entropy: entropy(weights), gradient: jacobianNorm(weights) };
-}
+export const measure = (weights) =>
+  ({ top: Math.max(...weights), entropy: entropy(weights), gradient: jacobianNorm(weights) });
 
 /** The weights of one query. */
-export function weightsOf(drawn, index, query, numKeys, by) {
+function weightsOf(drawn, index, query, numKeys, by) {
   const from = query * MAX_KEYS;
   return softmax(drawn.rows[index].slice(from, from + numKeys).map((score) => score * by));
 }

@@ -49,6 +49,9 @@ export function format(x) {
   return (x < 0 ? "−" : "") + text;
 }
 
+/** "1 token", "2 tokens". */
+export const several = (count, one, many = `${one}s`) => `${count} ${count === 1 ? one : many}`;
+
 const ESCAPES = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" };
 
 /** Text made safe inside SVG or HTML; characters that XML forbids are dropped. */
@@ -87,9 +90,7 @@ export const note = (textContent) => make("p", { className: "acw-note", textCont
 export const button = (textContent, onclick) => make("button", { type: "button", textContent, onclick });
 
 /** A prefix for ids that no other widget on the page has. */
-export function uniqueId() {
-  return `acw-${Math.random().toString(36).slice(2, 10)}`;
-}
+export const uniqueId = () => `acw-${Math.random().toString(36).slice(2, 10)}`;
 
 /** Listen to changes of a model's traits, once per burst of them; returns what stops it. */
 export function watch(model, names, update) {
@@ -161,26 +162,6 @@ export function offer({ select, field }, options) {
   select.replaceChildren(...options.map(option));
 }
 
-/** A box to tick, inside its label. @param {(isChecked: boolean) => void} changed */
-export function check(words, changed) {
-  const input = make("input", { type: "checkbox", onchange: () => changed(input.checked) });
-  return { input, label: make("label", {}, input, words) };
-}
-
-/** A labelled slider of whole numbers; `show` moves it and says its value. @param {(value: number) => void} changed */
-export function slider(words, range, changed) {
-  const id = uniqueId();
-  const input = make("input", { id, type: "range", step: 1, ...range, oninput: () => changed(+input.value) });
-  const label = make("label", { for: id, textContent: words });
-  const output = make("output", { htmlFor: id });
-  const show = (value, shown = value, said = shown) => {
-    input.value = value;
-    output.textContent = shown;
-    input.setAttribute("aria-valuetext", said);
-  };
-  return { input, output, label, show, field: make("div", { className: "acw-field" }, label, input, output) };
-}
-
 /**
  * Put a head and rows of cells into a table, and a caption if there is one; the first cell of a row names it.
  * @param {(string | number | Node)[][]} rows
@@ -196,9 +177,8 @@ export function fill(table, caption, head, rows) {
 }
 
 /** What may be wider than its place: the keyboard can scroll it as well. */
-export function scroll(label, ...inside) {
-  return make("div", { className: "acw-scroll", tabIndex: 0, role: "group", "aria-label": label }, ...inside);
-}
+export const scroll = (label, ...inside) =>
+  make("div", { className: "acw-scroll", tabIndex: 0, role: "group", "aria-label": label }, ...inside);
 
 /** A paragraph that is read out whenever its text changes. */
 export const spoken = (className) => make("p", { className, "aria-live": "polite" });

@@ -1,5 +1,6 @@
 // Speculative decoding over eight tokens: what the draft says, what the target accepts, and what comes out.
-import { button, check, depict, div, figure, fill, make, picture, shell, slider, spoken, widget } from "./shared.js";
+import { check, slider } from "./inputs.js";
+import { button, depict, div, figure, fill, make, picture, shell, spoken, widget } from "./shared.js";
 import { MOST, TOKENS, WHOLE, moved, progress } from "./speculation_explorer_numbers.js";
 import { LINE, counters, drawRatio, drawSum, percent, places, sentence } from "./speculation_explorer_picture.js";
 

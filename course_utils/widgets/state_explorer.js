@@ -1,6 +1,7 @@
 // The state explorer: pairs arrive one by one; what a state and a cache hold of them, and what can be read back.
 import { decimal } from "./numbers.js";
-import { button, choice, depict, div, make, note, picture, shell, slider, spoken, viridis, widget } from "./shared.js";
+import { slider } from "./inputs.js";
+import { button, choice, depict, div, make, note, picture, shell, spoken, viridis, widget } from "./shared.js";
 import { FADING, KINDS, MOST, bytes, fresh, overwritten, readings, stateOf } from "./state_explorer_numbers.js";
 import { SIZE, STATE, counted, drawCache, drawState, letter, limitOf, sentence } from "./state_explorer_picture.js";
 

@@ -6,12 +6,12 @@ from typing import Any
 import traitlets
 
 from course_utils.plain_validation import check_ints
-from course_utils.widgets._traits import Choice, CourseWidget, Items, Number, Whole
+from course_utils.widgets._traits import Choice, CourseWidget, Items, Number, PowerOfTwo, Whole
 
 KINDS = ("softmax", "sum", "fade", "delta", "gated delta")
 """How the past is kept: a cache, or a state that is added to, faded, corrected, or both."""
 
-MOST, KEYS, VALUES, WIDTHS = 48, 24, 10, (4, 8, 16, 32)
+MOST, KEYS, VALUES = 48, 24, 10
 START = tuple((key, (7 * key + 3) % VALUES) for key in range(6))
 
 
@@ -20,20 +20,13 @@ class StateExplorer(CourseWidget, page="state_explorer"):
 
     kind = Choice(KINDS, "sum", help="How the past is kept.")
     writes = Items(help="The pairs in the order of arrival: a key's number and a digit.")
-    width = Whole(8, help="Numbers of a key and of a value.")
+    width = PowerOfTwo(8, 4, 32, help="Numbers of a key and of a value.")
     fade = Number(0.9, 0.5, 1, help="What a fading state keeps from pair to pair.")
     asked = Whole(0, help="The key that is asked for again.")
 
     @traitlets.validate("writes")
     def _writes(self, proposal: dict[str, Any]) -> list[list[int]]:
         return _pairs(proposal["value"])
-
-    @traitlets.validate("width")
-    def _width(self, proposal: dict[str, Any]) -> int:
-        value = int(proposal["value"])
-        if value not in WIDTHS:
-            raise ValueError(f"width must be one of {WIDTHS}, got {value}")
-        return value
 
     @traitlets.validate("asked")
     def _asked(self, proposal: dict[str, Any]) -> int:

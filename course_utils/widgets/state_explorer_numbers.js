@@ -9,7 +9,7 @@ export const KINDS = {
   "gated delta": "gated delta rule",
 };
 export const FADING = ["fade", "gated delta"];
-export const VALUES = 10;
+const VALUES = 10;
 export const MOST = { writes: 48, keys: 24 };
 const SHARPNESS = 16; // what the cache's products are multiplied by
 const BYTES = 4;
@@ -31,9 +31,7 @@ export function direction(name, index, width) {
 const zeros = (width) => Array.from({ length: width }, () => new Array(width).fill(0));
 
 /** What a key finds in a state: the sum of its rows, each times the key's entry. */
-export function found(state, key) {
-  return state[0].map((_, j) => state.reduce((sum, row, i) => sum + key[i] * row[j], 0));
-}
+export const found = (state, key) => state[0].map((_, j) => state.reduce((sum, row, i) => sum + key[i] * row[j], 0));
 
 /** The state after all pairs: faded, then written to, pair by pair. */
 export function stateOf(kind, writes, width, fade) {
@@ -49,7 +47,7 @@ export function stateOf(kind, writes, width, fade) {
 }
 
 /** What a query gets from all pairs of a cache. */
-export function attended(writes, query) {
+function attended(writes, query) {
   const width = query.length;
   const weights = softmax(writes.map(([k]) => SHARPNESS * dot(direction("key", k, width), query)));
   return query.map((_, j) => writes.reduce((sum, [, v], i) => sum + weights[i] * direction("value", v, width)[j], 0));

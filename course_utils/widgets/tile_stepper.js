@@ -1,6 +1,7 @@
 // Attention tile by tile: the controls and the page.
 import { decimal } from "./numbers.js";
-import { button, choice, depict, div, figure, fill, make, picture, scroll, shell, slider, svg, uniqueId, widget } from "./shared.js";
+import { slider } from "./inputs.js";
+import { button, choice, depict, div, figure, fill, make, picture, scroll, shell, svg, uniqueId, widget } from "./shared.js";
 import { player } from "./player.js";
 import { look, plan } from "./tile_stepper_walk.js";
 import { bars, detail, extent, onChip, sentence, tiles } from "./tile_stepper_picture.js";

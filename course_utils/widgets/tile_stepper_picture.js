@@ -8,9 +8,7 @@ import { mark } from "./shared.js";
 const short = (x) => decimal(x).replace(/\.?0+$/, "");
 
 /** "queries 3 to 5", "key 7". */
-export function span(one, many, [from, to]) {
-  return to - from === 1 ? `${one} ${from}` : `${many} ${from} to ${to - 1}`;
-}
+export const span = (one, many, [from, to]) => (to - from === 1 ? `${one} ${from}` : `${many} ${from} to ${to - 1}`);
 
 const list = (pairs) => pairs.map(([name, count]) => `${name} ${count}`).join(", ");
 
@@ -93,9 +91,8 @@ function scoresOf({ is_causal }, { scores }, q, k) {
 }
 
 /** How large the table's picture is. */
-export function extent({ query, key }) {
-  return `0 0 ${CELL.left + key.length * CELL.w + 2} ${CELL.top + query.length * CELL.h + 2}`;
-}
+export const extent = ({ query, key }) =>
+  `0 0 ${CELL.left + key.length * CELL.w + 2} ${CELL.top + query.length * CELL.h + 2}`;
 
 /** Numbers moved, so far and in all, beside those of the naive algorithm. */
 export function bars({ sofar, whole, naive }) {

@@ -1,9 +1,9 @@
 // What each variant of attention costs: counted as its formulas say, with 2 operations a multiply-add.
 
-export const FEATURES = 256;
-export const MIXTURES = 256;
+const FEATURES = 256;
+const MIXTURES = 256;
 export const SUMMARY = 8;
-export const ROUNDS = 2;
+const ROUNDS = 2;
 export const REACH = 64;
 
 /** Each variant: its name, how its recorded curve is called, with which sizes it was

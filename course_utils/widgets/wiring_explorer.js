@@ -1,5 +1,6 @@
 // Choose a wiring and an output: every input that reaches it through all layers lights up.
-import { choice, div, fill, folded, make, note, say, shell, slider, spoken, svg, widget } from "./shared.js";
+import { slider } from "./inputs.js";
+import { choice, div, fill, folded, make, note, say, shell, spoken, svg, widget } from "./shared.js";
 import { rove } from "./rove.js";
 import { WIRINGS, chosenPlace, formulas, masks, parts, paths, places, reach, sentence } from "./wiring_explorer_reach.js";
 import { columnOf, columns, drawLayers, drawPart, litPlaces } from "./wiring_explorer_picture.js";

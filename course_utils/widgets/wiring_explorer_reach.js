@@ -56,7 +56,7 @@ export function reads({ num_source, num_target }, { rows, columns, mask }) {
 }
 
 /** The attentions of all layers from the first to the last, each as a table over all places. */
-export function sublayers(view) {
+function sublayers(view) {
   const made = masks(view).map((one) => reads(view, one));
   const stacks = isSplit(view) ? [made.slice(0, 1), made.slice(1)] : [made];
   return stacks.flatMap((stack) => Array.from({ length: view.num_layers }, () => stack).flat());

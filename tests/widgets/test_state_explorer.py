@@ -24,7 +24,7 @@ def test_it_opens_on_six_pairs() -> None:
         ([(0, 1, 2)], {}, ValueError, r"each pair must be .*got \[0, 1, 2\]"),
         ([(0, 1.5)], {}, TypeError, r"writes must be a sequence of ints, got \(0, 1\.5\)"),
         ([(0, 1)], {"kind": "lru"}, ValueError, "kind must be one of softmax, .*got 'lru'"),
-        ([(0, 1)], {"width": 6}, ValueError, r"width must be one of \(4, 8, 16, 32\), got 6"),
+        ([(0, 1)], {"width": 6}, ValueError, "width must be a power of two from 4 to 32, got 6"),
         ([(0, 1)], {"width": 8.0}, TypeError, "width must be an int, got float"),
         ([(0, 1)], {"fade": 0.4}, ValueError, r"fade must be from 0\.5 to 1, got 0\.4"),
         ([(0, 1)], {"fade": "1"}, TypeError, "fade must be a number, got str"),
