@@ -75,8 +75,7 @@ export default widget([...SIZES, "law", "laws", "budget"], ({ model, write }) =>
   };
   const presets = model.get("presets");
   const choices = model.get("choices");
-  const models = [...Object.keys(presets), "another"].map((name) => [name, name]);
-  const preset = choice("model", (name) => write(presets[name] ?? {}), models);
+  const preset = choice("model", (name) => write(presets[name] ?? {}), [...Object.keys(presets), "another"]);
   const form = choose("form", "form", FORMS);
   const optimizer = choose("optimizer", "optimizer", OPTIMIZERS);
   const law = choose("law", "law", {});
@@ -94,7 +93,7 @@ export default widget([...SIZES, "law", "laws", "budget"], ({ model, write }) =>
   const curve = picture(`0 0 ${PLOT.wide} ${PLOT.high}`);
   const legend = (textContent) => make("p", { className: "acw-title", textContent });
   const part = (name, ...inside) => make("div", { role: "group", "aria-label": name }, legend(name), ...inside);
-  const controls = (...inside) => div("acw-controls", ...inside);
+  const controls = (...inside) => div("acw-controls acw-rows", ...inside);
   const root = shell("budget", "Budget explorer",
     part(
       "A model, and one step of its training",
@@ -128,7 +127,7 @@ export default widget([...SIZES, "law", "laws", "budget"], ({ model, write }) =>
     bars(tables[2], `bytes of a step: ${inBytes(found.bytes)}`, rowsOf(found.byBytes, inBytes));
     const laws = model.get("laws");
     const name = model.get("law");
-    offer(law, Object.keys(laws).map((one) => [one, one]));
+    offer(law, Object.keys(laws));
     law.select.value = name;
     const [constants, flops] = [laws[name], 10 ** model.get("budget")];
     spend.show(Math.round(100 * model.get("budget")), power(flops));

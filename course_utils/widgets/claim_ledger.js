@@ -11,11 +11,10 @@ export default widget([...FILTERS, "opened"], ({ model, write }) => {
 
   const choose = (name, label, all, options) =>
     choice(label, (value) => write({ [name]: value }), [["", all], ...options]);
-  const same = (names) => names.map((name) => [name, name]);
   const choices = {
-    chapter: choose("chapter", "chapter", "all chapters", same(kinds([...claims, ...timeline.flatMap((entry) => entry.chapters.map((chapter) => ({ chapter })))], "chapter"))),
+    chapter: choose("chapter", "chapter", "all chapters", kinds([...claims, ...timeline.flatMap((entry) => entry.chapters.map((chapter) => ({ chapter })))], "chapter")),
     verdict: choose("verdict", "verdict", "all verdicts", Object.entries(VERDICTS)),
-    how: choose("how", "checked by", "all ways", same(kinds(claims, "how"))),
+    how: choose("how", "checked by", "all ways", kinds(claims, "how")),
   };
   const search = make("input", { id: `${id}-text`, type: "search", oninput: () => write({ text: search.value }) });
   const clear = button("Show all", () => write({ chapter: "", verdict: "", how: "", text: "" }));

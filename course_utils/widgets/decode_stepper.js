@@ -63,7 +63,7 @@ export default widget(["kind", "step", ...Object.keys(FIELDS)], ({ model, write,
   const bars = picture(`0 0 ${BARS.wide} ${BARS.high}`);
   const table = make("table");
   const root = shell("decode", "Decode stepper",
-    div("acw-controls", kept.field, ...sliders.map(({ field }) => field)),
+    div("acw-controls acw-rows", kept.field, ...sliders.map(({ field }) => field)),
     div("acw-bar", first, back, next, play, place),
     said, strip, holding, cache,
     make("figure", {}, legend, bars),

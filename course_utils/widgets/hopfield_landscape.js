@@ -43,7 +43,7 @@ export default widget(["patterns", "count", "start", "beta", "as_attention"], ({
   const curve = picture(`0 0 ${SIDE} 140`);
   const table = make("table", { className: "acw-numbers" });
   const root = shell("hopfield", "Hopfield landscape",
-    div("acw-controls", beta.field, count.field, swap.label),
+    div("acw-controls acw-rows", beta.field, count.field, swap.label),
     step,
     div("acw-main",
       make("figure", { className: "acw-land" },
@@ -94,7 +94,7 @@ export default widget(["patterns", "count", "start", "beta", "as_attention"], ({
       grip.setAttribute("aria-valuenow", spot[0].toFixed(2));
       grip.setAttribute("aria-valuetext", spot.map((one) => decimal(one)).join(", "));
     });
-    fill(
+    const rows = fill(
       table,
       `The state before each step, its energy, and the ${words.weights}`,
       ["step", "state", "energy", ...patterns.map((_, i) => i + 1)],
@@ -105,7 +105,7 @@ export default widget(["patterns", "count", "start", "beta", "as_attention"], ({
         ...one.weights.map((w) => w.toFixed(2).replace(/^0/, "")),
       ]),
     );
-    [...table.querySelectorAll("tbody tr")].forEach((row, i) =>
+    rows.forEach((row, i) =>
       [...row.querySelectorAll("td")].slice(2).forEach((cell, j) => heat(cell, steps[i].weights[j])),
     );
   }

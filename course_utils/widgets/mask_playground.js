@@ -65,9 +65,9 @@ export default widget(TRAITS, ({ model, write, read }) => {
     const queries = names.slice(names.length - view.num_queries);
     const table = (table, caption, header) => {
       const head = names.map((name) => make("span", { textContent: name }));
-      fill(table, caption, ["query", ...head], queries.map((name, i) => [header(name, i), ...names.map(() => "")]));
+      const lines = queries.map((name, i) => [header(name, i), ...names.map(() => "")]);
+      const rows = fill(table, caption, ["query", ...head], lines);
       table.classList.toggle("acw-tall", names.length > 8 || names.some((name) => name.length > 4));
-      const rows = [...table.querySelectorAll("tbody tr")];
       rows.forEach((row, i) => {
         row.addEventListener("pointerenter", (event) => event.pointerType !== "touch" && point((hovered = i)));
         row.addEventListener("pointerleave", () => point((hovered = null)));

@@ -14,7 +14,7 @@ export default widget(TRAITS, ({ model, write, read }) => {
   };
   const number = (name, label) => choice(label, (value) => write({ [name]: +value }));
   const controls = { image: number("image", "image"), patch: number("patch", "patch"), layer: number("layer", "layer"), head: number("head", "head") };
-  const counts = (n) => Array.from({ length: n }, (_, i) => [i + 1, i + 1]);
+  const counts = (n) => Array.from({ length: n }, (_, i) => i + 1);
   offer(controls.image, model.get("images").map(({ label }, i) => [i, `${label}${"′".repeat(model.get("images").slice(0, i).filter((one) => one.label === label).length)}`]));
   offer(controls.patch, model.get("models").map(({ patch }) => [patch, `${patch} × ${patch}`]));
   offer(controls.layer, counts(model.get("layers")));
@@ -54,8 +54,8 @@ export default widget(TRAITS, ({ model, write, read }) => {
     tokens.style.minWidth = `${found.row.length * 34}px`;
     tokens.style.maxWidth = `${found.row.length * 52}px`;
     tokens.innerHTML = drawTokens(found.patches, now.patch, found.row);
-    fill(guesses, "Probability of each digit", ["digit", "probability"], found.probabilities.map((p, i) => [i, short(p)]));
-    [...guesses.querySelectorAll("tbody tr")].forEach((row, i) => {
+    const digits = fill(guesses, "Probability of each digit", ["digit", "probability"], found.probabilities.map((p, i) => [i, short(p)]));
+    digits.forEach((row, i) => {
       row.style.setProperty("--share", `${100 * found.probabilities[i]}%`);
       row.classList.toggle("right", i === label);
     });

@@ -44,13 +44,10 @@ export default widget(["w_query", "w_key", "w_value", "query"], ({ model, write 
     make("input", { type: "radio", name: `${id}-query`, onchange: () => write({ query: i }) }),
   );
   const weightTable = make("table", { className: "acw-weights" });
-  fill(
-    weightTable,
-    "Weights: row looks at column. Choose a row.",
-    ["", ...tokens],
-    tokens.map((token, i) => [make("label", {}, radios[i], ` ${token}`), ...tokens.map(() => "")]),
-  );
-  const cells = [...weightTable.querySelectorAll("tbody tr")].map((row) => [...row.querySelectorAll("td")]);
+  const lines = tokens.map((token, i) => [make("label", {}, radios[i], ` ${token}`), ...tokens.map(() => "")]);
+  const cells = fill(weightTable, "Weights: row looks at column. Choose a row.", ["", ...tokens], lines).map((row) => [
+    ...row.querySelectorAll("td"),
+  ]);
   const parts = [
     ["", "W_Q W_Kᵀ"],
     ["= ", "symmetric"],

@@ -19,8 +19,7 @@ export default widget(TRAITS, ({ model, write, read }) => {
   };
   const earlier = shift(-1, "Both one earlier");
   const later = shift(1, "Both one later");
-  const ways = ["interleaved", "split halves"].map((name) => [name, name]);
-  const pairing = choice("pairing", (pairing) => write({ pairing }), ways);
+  const pairing = choice("pairing", (pairing) => write({ pairing }), ["interleaved", "split halves"]);
   const said = spoken("acw-said");
   const detail = spoken("acw-note");
 
@@ -37,7 +36,7 @@ export default widget(TRAITS, ({ model, write, read }) => {
   const head = ["pair", "features", "radians per position", "query rotated by", "key rotated by", "difference", "share of q·k"];
   const table = make("table");
   const root = shell("clock", "RoPE clock",
-    div("acw-controls", query.field, key.field, div("acw-switch", earlier, later, ...pairing.field.children)),
+    div("acw-controls acw-rows", query.field, key.field, div("acw-switch", earlier, later, ...pairing.field.children)),
     said,
     make("fieldset", {},
       make("legend", { textContent: "Each pair of features as a clock" }),

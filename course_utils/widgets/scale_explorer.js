@@ -24,7 +24,7 @@ export default widget(["d_k", "temperature", "scaled", "num_keys", "seed"], ({ m
     scroll("Every d_k", every),
   );
   const root = shell("explorer", "d_k and temperature",
-    div("acw-controls", width.field, div("acw-switch", scale.label, again), warmth.field, keys.field),
+    div("acw-controls acw-rows", width.field, div("acw-switch", scale.label, again), warmth.field, keys.field),
     said,
     div("acw-panels", ...panels.map(({ caption, drawn }) => make("figure", {}, caption, drawn))),
     table,

@@ -146,7 +146,7 @@ export function writer(model) {
   };
 }
 
-/** A labelled choice of [value, words]. @param {(value: string, index: number) => void} chosen */
+/** A labelled choice of values, or of [value, words]. @param {(value: string, index: number) => void} chosen */
 export function choice(words, chosen, options = []) {
   const id = uniqueId();
   const select = make("select", { id, onchange: () => chosen(select.value, select.selectedIndex) });
@@ -154,7 +154,10 @@ export function choice(words, chosen, options = []) {
   return { select, field: make("div", { className: "acw-field" }, make("label", { for: id, textContent: words }), select) };
 }
 
-const option = ([value, textContent]) => make("option", { value, textContent });
+function option(entry) {
+  const [value, textContent = value] = [entry].flat();
+  return make("option", { value, textContent });
+}
 
 /** Offer these in a choice; hidden where there is nothing to choose. */
 export function offer({ select, field }, options) {
@@ -164,16 +167,18 @@ export function offer({ select, field }, options) {
 
 /**
  * Put a head and rows of cells into a table, and a caption if there is one; the first cell of a row names it.
- * @param {(string | number | Node)[][]} rows
+ * Returns the rows. @param {(string | number | Node)[][]} rows
  */
 export function fill(table, caption, head, rows) {
   const name = (scope) => (cell) => (cell === "" ? make("td") : make("th", { scope }, cell));
   const line = ([first, ...rest]) => make("tr", {}, name("row")(first), ...rest.map((cell) => make("td", {}, cell)));
+  const lines = rows.map(line);
   table.replaceChildren(
     ...(caption ? [make("caption", { textContent: caption })] : []),
     make("thead", {}, make("tr", {}, ...head.map(name("col")))),
-    make("tbody", {}, ...rows.map(line)),
+    make("tbody", {}, ...lines),
   );
+  return lines;
 }
 
 /** What may be wider than its place: the keyboard can scroll it as well. */

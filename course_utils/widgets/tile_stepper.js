@@ -25,7 +25,7 @@ export default widget(TRAITS, ({ model, write, read }) => {
 
   const choose = (name, words, options) => {
     const chosen = (_, index) => (rest(), write({ [name]: options[index], step: 0 }));
-    return choice(words, chosen, options.map((option) => [option, option]));
+    return choice(words, chosen, options);
   };
   const sizes = [1, 2, 3, 4, 5, 6, 7, 8];
   const blockQ = choose("block_q", "queries per block", sizes);
@@ -90,8 +90,8 @@ export default widget(TRAITS, ({ model, write, read }) => {
       const factor = isActive(i) && seen.now.kind === "tile" && before > -Infinity ? decimal(shrunk) : "";
       return [i, factor, decimal(m), decimal(l), acc.map((x) => decimal(x)).join(", "), where];
     });
-    fill(states, "State of every query", ["query", "old ×", "m", "l", "acc", "where"], rows);
-    states.querySelectorAll("tbody tr").forEach((row, i) => row.classList.toggle("active", isActive(i)));
+    const lines = fill(states, "State of every query", ["query", "old ×", "m", "l", "acc", "where"], rows);
+    lines.forEach((row, i) => row.classList.toggle("active", isActive(i)));
     chip.textContent = onChip(seen);
     const sums = [["this walk, so far", seen.sofar], ["this walk, in all", seen.whole], ["naive, in all", seen.naive]];
     moved.innerHTML = bars(seen);

@@ -70,7 +70,7 @@ export default widget(["variant", ...SIZES, "curves"], ({ model, write }) => {
   const head = ["one layer, float32", "this", "plain", "share"];
   const table = make("table");
   const root = shell("variant", "Variants of attention",
-    div("acw-controls", chosen.field, ...Object.values(sliders).map(({ field }) => field)),
+    div("acw-controls acw-rows", chosen.field, ...Object.values(sliders).map(({ field }) => field)),
     said,
     div("acw-both", make("figure", {}, seen, squares), make("figure", {}, times, lines)),
     scroll("Costs", table),

@@ -30,7 +30,7 @@ export default widget(TRAITS, ({ model, write, read }) => {
   const layers = div("acw-wires");
   const counts = make("table");
   const root = shell("wiring", "Wiring explorer",
-    div("acw-controls", ...[wiring, order, ...sliders].map(({ field }) => field)),
+    div("acw-controls acw-rows", ...[wiring, order, ...sliders].map(({ field }) => field)),
     said,
     note("Outputs of the last layer: choose one."),
     outputs, picture, inputs,
@@ -73,8 +73,8 @@ export default widget(TRAITS, ({ model, write, read }) => {
   function grid(caption, rows, head, mask, here) {
     const span = (textContent) => make("span", { textContent });
     const made = make("table");
-    fill(made, caption, ["", ...head.map(span)], mask.map((row, i) => [span(rows[i]), ...row.map(Number)]));
-    made.querySelectorAll("tbody tr").forEach((row, i) => {
+    const cells = mask.map((row, i) => [span(rows[i]), ...row.map(Number)]);
+    fill(made, caption, ["", ...head.map(span)], cells).forEach((row, i) => {
       row.classList.toggle("here", i === here);
       row.querySelectorAll("td").forEach((cell, j) => (cell.className = mask[i][j] ? "seen" : "hidden"));
     });
