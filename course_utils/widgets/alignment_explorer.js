@@ -1,5 +1,5 @@
 // Where a model looked for each character it wrote, without a kernel: controls and picture.
-import { button, choice, div, fill, make, say, scroll, shell, spoken, watch, widget } from "./shared.js";
+import { button, choice, div, fill, folded, make, say, scroll, shell, spoken, watch, widget } from "./shared.js";
 import { rove } from "./rove.js";
 import { inside, largest, partAt, pieces, rowsOf, sentence, shown, signs } from "./alignment_explorer_words.js";
 
@@ -22,10 +22,8 @@ export default widget(["score", "date"], ({ model, write }) => {
   });
   const readout = spoken("acw-readout");
   const table = make("table");
-  const details = make("details", { ontoggle: () => fillTable() },
-    make("summary", { textContent: "Every character, as a table" }),
-    scroll("Every character", table),
-  );
+  const details = folded("Every character, as a table", scroll("Every character", table));
+  details.addEventListener("toggle", fillTable);
   const step = (words, by) =>
     button(words, () => write({ date: (model.get("date") + by + sources.length) % sources.length }));
   const root = shell("alignment", "Alignments of dates",

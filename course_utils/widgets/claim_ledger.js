@@ -11,8 +11,9 @@ export default widget([...FILTERS, "opened"], ({ model, write }) => {
 
   const choose = (name, label, all, options) =>
     choice(label, (value) => write({ [name]: value }), [["", all], ...options]);
+  const dated = timeline.flatMap((entry) => entry.chapters.map((chapter) => ({ chapter })));
   const choices = {
-    chapter: choose("chapter", "chapter", "all chapters", kinds([...claims, ...timeline.flatMap((entry) => entry.chapters.map((chapter) => ({ chapter })))], "chapter")),
+    chapter: choose("chapter", "chapter", "all chapters", kinds([...claims, ...dated], "chapter")),
     verdict: choose("verdict", "verdict", "all verdicts", Object.entries(VERDICTS)),
     how: choose("how", "checked by", "all ways", kinds(claims, "how")),
   };

@@ -1,5 +1,5 @@
 // All heads of a layer side by side: one cell in all of them, heads on and off, without a kernel.
-import { button, choice, div, figure, fill, make, offer, onWidth, picture, say, scroll, shell, spoken, svg, uniqueId, watch, widget } from "./shared.js";
+import { button, choice, div, figure, fill, folded, make, offer, onWidth, picture, say, scroll, shell, spoken, svg, uniqueId, watch, widget } from "./shared.js";
 import { cellAt, steer } from "./cells.js";
 import {
   colourRange, decode, extent, labels, largestInRow, mapOf, naming, percent, raster, textWidth,
@@ -34,10 +34,8 @@ export default widget(DATA, ({ model, write }) => {
   const bars = picture("0 0 0 0");
   const change = figure("How far each query's output moves", said, bars);
   const table = make("table");
-  const details = make("details", { ontoggle: () => fillTable() },
-    make("summary", { textContent: "This query in every head, as a table" }),
-    scroll("Every head", table),
-  );
+  const details = folded("This query in every head, as a table", scroll("Every head", table));
+  details.addEventListener("toggle", fillTable);
   const root = shell("headgrid", "Heads side by side",
     title,
     div("acw-bar", layers.field, switches, scale),

@@ -54,7 +54,8 @@ export default widget(TRAITS, ({ model, write, read }) => {
     tokens.style.minWidth = `${found.row.length * 34}px`;
     tokens.style.maxWidth = `${found.row.length * 52}px`;
     tokens.innerHTML = drawTokens(found.patches, now.patch, found.row);
-    const digits = fill(guesses, "Probability of each digit", ["digit", "probability"], found.probabilities.map((p, i) => [i, short(p)]));
+    const guessed = found.probabilities.map((p, i) => [i, short(p)]);
+    const digits = fill(guesses, "Probability of each digit", ["digit", "probability"], guessed);
     digits.forEach((row, i) => {
       row.style.setProperty("--share", `${100 * found.probabilities[i]}%`);
       row.classList.toggle("right", i === label);

@@ -75,8 +75,10 @@ export default widget(TRAITS, ({ model, write }) => {
   function drawRing(state) {
     const { step, positions, table: rows } = state;
     said.textContent = sentence(state);
-    depict(circle, `A ring of ${rows.length}: ${rows.map((row, r) => `rank ${r} holds block ${row[step].block}`).join(", ")}`, ring(`${id}-c`, state));
-    depict(pairs, `${whole(state.n ** 2)} pairs; at this step the ranks multiply ${rows.map((row) => row[step].pairs).join(", ")}`, square(`${id}-s`, state));
+    const held = rows.map((row, r) => `rank ${r} holds block ${row[step].block}`).join(", ");
+    depict(circle, `A ring of ${rows.length}: ${held}`, ring(`${id}-c`, state));
+    const met = rows.map((row) => row[step].pairs).join(", ");
+    depict(pairs, `${whole(state.n ** 2)} pairs; at this step the ranks multiply ${met}`, square(`${id}-s`, state));
     fill(
       shares,
       "Pairs that each rank multiplies",

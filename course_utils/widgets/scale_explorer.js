@@ -1,6 +1,6 @@
 // What d_k and temperature do to scores, weights and gradient, without a kernel: the controls.
 import { check, slider } from "./inputs.js";
-import { button, depict, div, fill, format, make, picture, scroll, shell, spoken, widget } from "./shared.js";
+import { button, depict, div, fill, folded, format, make, picture, scroll, shell, spoken, widget } from "./shared.js";
 import { MAX_KEYS, QUERIES, WIDTHS, curve, draw, look, variance } from "./scale_explorer_numbers.js";
 import { expectation, scorePanel, sentence, trendPanel, weightPanel } from "./scale_explorer_panels.js";
 
@@ -19,10 +19,8 @@ export default widget(["d_k", "temperature", "scaled", "num_keys", "seed"], ({ m
   const panels = Array.from({ length: 4 }, () => ({ drawn: picture("0 0 340 196"), caption: make("figcaption") }));
   const table = make("table", { className: "acw-numbers" });
   const every = make("table");
-  const details = make("details", { ontoggle: () => update() },
-    make("summary", { textContent: "Every d_k, as a table" }),
-    scroll("Every d_k", every),
-  );
+  const details = folded("Every d_k, as a table", scroll("Every d_k", every));
+  details.addEventListener("toggle", update);
   const root = shell("explorer", "d_k and temperature",
     div("acw-controls acw-rows", width.field, div("acw-switch", scale.label, again), warmth.field, keys.field),
     said,

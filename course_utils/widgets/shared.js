@@ -118,9 +118,9 @@ export function shell(name, label, ...inside) {
 }
 
 /**
- * A widget's module: `build` makes a root element, what brings it up to date with these traits, and, where there is
- * more, what begins when the root is on the page and returns all that stops it.
- * @param build given the model, `write` to set traits and tell Python, and `read` for the values of `traits`
+ * A widget's module. `build` is given the model, `write` to set traits and tell Python, and `read` for the values of
+ * these traits. It returns the root element, `update` to bring that up to date whenever one of them changes, and
+ * perhaps `begin`: called once the root is on the page, it returns the functions that end what it began.
  */
 export const widget = (traits, build) => ({
   render({ model, el }) {

@@ -87,10 +87,12 @@ export default widget(TRAITS, ({ model, write, read }) => {
     drawBars(state, shares);
     said.textContent = sentence(state, now);
     call.replaceChildren(...places(now).map((textContent) => make("li", { textContent })));
-    depict(ratio, judged ? `A line from 0 to 1: p/q at ${judged.ratio.toFixed(2)}, u at ${judged.u.toFixed(3)}` : "A line from 0 to 1, still empty", drawRatio(judged));
+    const at = judged ? `: p/q at ${judged.ratio.toFixed(2)}, u at ${judged.u.toFixed(3)}` : ", still empty";
+    depict(ratio, `A line from 0 to 1${at}`, drawRatio(judged));
     const above = last ? !last.whole : !(state.from_target || now.accepted === state.gamma);
     sumWords.textContent = last || now.shown ? `One more token, from ${above ? "the residual" : "p"}` : "One more token";
-    depict(sum, last ? `The weights side by side; u at ${last.u.toFixed(3)} meets ${TOKENS[last.token]}` : "A line, still empty", drawSum(last));
+    const met = last && `The weights side by side; u at ${last.u.toFixed(3)} meets ${TOKENS[last.token]}`;
+    depict(sum, met ?? "A line, still empty", drawSum(last));
     fill(table, "", [`after ${now.over} ${now.over === 1 ? "call" : "calls"}`, "counted", "in the long run"], counted);
   }
 

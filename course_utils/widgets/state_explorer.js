@@ -69,7 +69,8 @@ export default widget(["kind", "writes", "width", "fade", "asked"], ({ model, wr
     stateWords.textContent = `${cached ? "A sum, not kept" : "State"}: ${counted(held.state)} bytes`;
     cacheFigure.classList.toggle("idle", !cached);
     stateFigure.classList.toggle("idle", cached);
-    depict(cache, `${now.writes.length} columns, one per pair: a key of ${now.width} numbers above, its value below`, drawCache(now.writes, now.width));
+    const columns = `${now.writes.length} columns, one per pair: a key of ${now.width} numbers above, its value below`;
+    depict(cache, columns, drawCache(now.writes, now.width));
     depict(state, `${now.width} by ${now.width} numbers, the largest ${limitOf(matrix).toFixed(2)}`, drawState(matrix));
     rows.forEach(({ row, bar, words }, key) => {
       const one = found.find((other) => other.key === key);

@@ -84,7 +84,8 @@ export default widget(TRAITS, ({ model, write, read }) => {
     said.textContent = sentence(seen, count);
     note.textContent = detail(seen, count);
     table.setAttribute("viewBox", extent(state));
-    depict(table, `Table of ${state.query.length} by ${state.key.length} scores in tiles. ${said.textContent}`, tiles(state, seen, count));
+    const whole = `Table of ${state.query.length} by ${state.key.length} scores in tiles.`;
+    depict(table, `${whole} ${said.textContent}`, tiles(state, seen, count));
     const isActive = (i) => Boolean(seen.now) && i >= seen.now.q[0] && i < seen.now.q[1];
     const rows = seen.rows.map(({ m, l, acc, shrunk, where, before }, i) => {
       const factor = isActive(i) && seen.now.kind === "tile" && before > -Infinity ? decimal(shrunk) : "";
