@@ -4,9 +4,8 @@ import { cellAt, steer } from "./cells.js";
 import {
   colourRange, decode, extent, labels, largestInRow, mapOf, naming, percent, raster, textWidth,
 } from "./heatmap_values.js";
-import { gridLayout, shares } from "./head_grid_values.js";
+import { brief, cellSentence, gridLayout, offSentence, shares } from "./head_grid_values.js";
 import { barDrawing, cross, legend, mapLabels } from "./head_grid_picture.js";
-import { brief, cellSentence, offSentence } from "./head_grid_words.js";
 
 const DATA = ["data", "shape", "parts", "query_tokens", "key_tokens", "title", "head_names", "layer_names"];
 

@@ -34,6 +34,9 @@ export function runsOf(places) {
   return runs;
 }
 
+/** A whole number with its thousands apart. */
+export const whole = (x) => Math.round(x).toLocaleString("en-US");
+
 /** A number with the given digits after the point, a real minus and no negative zero. */
 export function decimal(x, digits = 2) {
   if (!Number.isFinite(x)) return x > 0 ? "∞" : "−∞";

@@ -1,8 +1,9 @@
 // Attention over a ring of ranks, step by step, and Ulysses' all-to-all.
+import { whole } from "./numbers.js";
 import { check, slider } from "./inputs.js";
 import { button, choice, depict, div, figure, fill, make, picture, scroll, shell, spoken, uniqueId, widget } from "./shared.js";
 import { LAYOUTS, balance, sent, split, work } from "./ring_stepper_work.js";
-import { SIDE, owners, ring, runs, sentence, square, ulysses, whole } from "./ring_stepper_picture.js";
+import { SIDE, owners, ring, runs, sentence, square, ulysses } from "./ring_stepper_picture.js";
 
 const TRAITS = ["world_size", "tokens_per_rank", "token_layout", "is_causal", "step", "view"];
 const VIEWS = { ring: "Ring", ulysses: "Ulysses" };

@@ -1,13 +1,10 @@
 // What the ring stepper draws and says.
-import { runsOf } from "./numbers.js";
+import { runsOf, whole } from "./numbers.js";
 import { escape, mark } from "./shared.js";
 import { LAYOUTS, balance } from "./ring_stepper_work.js";
 
 export const SIDE = 320; // of the square of pairs
 const EDGE = 26; // to its left and above it, for the ranks' numbers
-
-/** A whole number with its thousands apart. */
-export const whole = (x) => Math.round(x).toLocaleString("en-US");
 
 /** "0 to 3, 12 to 15": places as runs of neighbours; "every 4th from 1" where they are striped. */
 export function runs(places) {

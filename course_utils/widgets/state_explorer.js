@@ -1,9 +1,9 @@
 // The state explorer: pairs arrive one by one; what a state and a cache hold of them, and what can be read back.
-import { decimal } from "./numbers.js";
+import { decimal, whole } from "./numbers.js";
 import { slider } from "./inputs.js";
 import { button, choice, depict, div, make, note, picture, shell, spoken, viridis, widget } from "./shared.js";
 import { FADING, KINDS, MOST, bytes, fresh, overwritten, readings, stateOf } from "./state_explorer_numbers.js";
-import { SIZE, STATE, counted, drawCache, drawState, letter, limitOf, sentence } from "./state_explorer_picture.js";
+import { SIZE, STATE, drawCache, drawState, letter, limitOf, sentence } from "./state_explorer_picture.js";
 
 export default widget(["kind", "writes", "width", "fade", "asked"], ({ model, write, read }) => {
   const grown = (pair) => write({ writes: [...model.get("writes"), pair], asked: pair[0] });
@@ -65,8 +65,8 @@ export default widget(["kind", "writes", "width", "fade", "asked"], ({ model, wr
     again.textContent = `Write ${letter(now.asked)} again, with ${overwritten(now.writes, now.asked)[1]}`;
     story.textContent = now.writes.map(([k, v]) => `${letter(k)} ${v}`).join(" · ");
     said.textContent = sentence({ ...now, read: found });
-    cacheWords.textContent = `${cached ? "Cache" : "A cache, not kept"}: ${counted(held.cache)} bytes`;
-    stateWords.textContent = `${cached ? "A sum, not kept" : "State"}: ${counted(held.state)} bytes`;
+    cacheWords.textContent = `${cached ? "Cache" : "A cache, not kept"}: ${whole(held.cache)} bytes`;
+    stateWords.textContent = `${cached ? "A sum, not kept" : "State"}: ${whole(held.state)} bytes`;
     cacheFigure.classList.toggle("idle", !cached);
     stateFigure.classList.toggle("idle", cached);
     const columns = `${now.writes.length} columns, one per pair: a key of ${now.width} numbers above, its value below`;

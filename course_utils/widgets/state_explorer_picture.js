@@ -1,10 +1,9 @@
 // The explorer's words and pictures: the cache pair by pair, the state cell by cell.
-import { decimal } from "./numbers.js";
+import { decimal, whole } from "./numbers.js";
 import { mark, viridis } from "./shared.js";
 import { FADING, KINDS, bytes, direction } from "./state_explorer_numbers.js";
 
 export const letter = (key) => String.fromCharCode(97 + key);
-export const counted = (n) => String(n).replace(/\B(?=(\d{3})+$)/g, ",");
 export const SIZE = { wide: 336, high: 180 };
 export const STATE = 180;
 
@@ -53,8 +52,8 @@ export function sentence({ kind, writes, width, fade, asked, read }) {
   const kept = bytes(writes.length, width);
   const held =
     kind === "softmax"
-      ? `The cache holds ${counted(kept.cache)} bytes and grows`
-      : `The state holds ${counted(kept.state)} bytes and does not grow; a cache would hold ${counted(kept.cache)}`;
+      ? `The cache holds ${whole(kept.cache)} bytes and grows`
+      : `The state holds ${whole(kept.state)} bytes and does not grow; a cache would hold ${whole(kept.cache)}`;
   const right = read.filter((one) => one.answered === one.wanted).length;
   const one = read.find(({ key }) => key === asked);
   const answer = one

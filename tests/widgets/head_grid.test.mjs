@@ -4,7 +4,6 @@ import { test } from "node:test";
 import widget from "../../course_utils/widgets/head_grid.js";
 import * as picture from "../../course_utils/widgets/head_grid_picture.js";
 import * as values from "../../course_utils/widgets/head_grid_values.js";
-import * as words from "../../course_utils/widgets/head_grid_words.js";
 import { bare, floats, keepsHouse, near, read, show } from "./dom.mjs";
 
 const cases = read("head_grid_cases.json");
@@ -48,17 +47,17 @@ test("every grid fits its width, and rows of heads are even", () => {
 
 test("the sentence puts the largest weight first and counts what it leaves out", () => {
   assert.equal(
-    bare(words.cellSentence([0.25, 0.5, 0.25], NAMES, ["x y"], null, [0, 3])),
+    bare(values.cellSentence([0.25, 0.5, 0.25], NAMES, ["x y"], null, [0, 3])),
     "query 'x␣y' (0) to key 3: Head 1 0.500, Head 0 0.250, Head 2 0.250.",
   );
   const many = Array.from({ length: 9 }, (_, i) => i / 10);
   const names = many.map((_, i) => `h${i}`);
-  assert.match(words.cellSentence(many, names, null, null, [0, 0]), /: h8 0\.800, .*h3 0\.300, 3 more below\.$/);
+  assert.match(values.cellSentence(many, names, null, null, [0, 0]), /: h8 0\.800, .*h3 0\.300, 3 more below\.$/);
 });
 
 test("the other sentence names the heads that are off and the position that needs them most", () => {
   assert.equal(
-    bare(words.offSentence([0, 2], NAMES, [0.25, 0.75], ["a", "b"])),
+    bare(values.offSentence([0, 2], NAMES, [0.25, 0.75], ["a", "b"])),
     "Off: Head 0, Head 2. The output moves by 50% of its length on average; most at query 'b' (1), 75%.",
   );
 });
