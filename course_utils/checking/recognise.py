@@ -17,7 +17,6 @@ from torch import Tensor
 from torch.utils._pytree import tree_leaves, tree_map_only
 
 from course_utils.checking.compare import equal, is_dense, kind_problem
-from course_utils.checking.deadline import Stopwatch
 from course_utils.checking.exercise import Case, Exercise
 from course_utils.checking.gradient import observe_gradient
 from course_utils.checking.guard import SECONDS, Outcome, run_within
@@ -25,9 +24,8 @@ from course_utils.checking.mistakes import Mistake
 from course_utils.checking.observe import Observation, behaves_alike, is_right, observe
 from course_utils.checking.recipe import Function
 
-# Processor time: pairs are tried until a verdict has taken this long, and always for a moment.
-VERDICT_SECONDS = 0.7
-MOMENT = 0.2
+# So many pairs are tried, about a second's worth: a count, so that a slow machine names the same.
+PAIRS = 3000
 
 # What the exercises' own functions do, computed once. Each entry holds what its key stands for, so
 # that the ids stay theirs.
@@ -59,7 +57,6 @@ class Recogniser:
         self._attempt = attempt
         self._seen: dict[int, Observation] = {}
         self._right: dict[int, bool] = {}
-        self._spent = Stopwatch()
 
     def answer(self, index: int) -> Observation:
         """Return what the answer does on a case; it is called once."""
@@ -118,8 +115,7 @@ class Recogniser:
             return ()
         lines = list(self._showing(index))
         alike: list[tuple[_Line, _Line]] = []
-        left = max(MOMENT, VERDICT_SECONDS - self._spent.seconds())
-        run_within(left, lambda: self._try_pairs(lines, index, alike))
+        run_within(SECONDS, lambda: self._try_pairs(lines, index, alike))
         found: dict[frozenset[str], int] = {}
         for one, other in alike:
             names = frozenset((one.name, other.name))
@@ -189,9 +185,7 @@ class Recogniser:
         made, switches = once("board", self.exercise, recipe, lambda: recipe.board(every))
         known: dict[tuple[int, int], Any] = once("pairs", self.exercise, case, dict)
         used, args = case.use(made), case.arguments(index)
-        for one, other in _by_rank(lines):
-            if one.name == other.name or one.sets & other.sets:
-                continue
+        for one, other in itertools.islice(_by_rank(lines), PAIRS):
             key = one.number, other.number
             if key not in known:
                 switches[:] = [False] * len(switches)
@@ -253,16 +247,11 @@ def _holds(matches: Callable[..., bool], args: tuple[Any, ...], value: Any) -> b
 
 
 def _by_rank(lines: list[_Line]) -> Iterator[tuple[_Line, _Line]]:
-    """Yield all pairs, those first that come first among the versions of their mistakes."""
-    ranked: dict[int, list[_Line]] = {}
-    for line in lines:
-        ranked.setdefault(line.rank, []).append(line)
-    most = max(ranked, default=0)
-    for total in range(2 * most + 1):
-        for low in range((total + 1) // 2):
-            yield from itertools.product(ranked.get(low, ()), ranked.get(total - low, ()))
-        if total % 2 == 0:
-            yield from itertools.combinations(ranked.get(total // 2, ()), 2)
+    """Yield the pairs that can be joined, those of early versions of their mistakes first."""
+    pairs = sorted(itertools.combinations(lines, 2), key=lambda pair: pair[0].rank + pair[1].rank)
+    for one, other in pairs:
+        if one.name != other.name and not one.sets & other.sets:
+            yield one, other
 
 
 def _has_fractions(value: Any) -> bool:
