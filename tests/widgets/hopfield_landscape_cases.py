@@ -41,7 +41,7 @@ def cases() -> list[dict[str, Any]]:
     line = [[-1.0, 0.0], [0.0, 0.0], [1.0, 0.0]]
     odd = [[1.5, 0.2], [1.2, 0.6], [-0.4, -1.8], [0.1, 0.1]]
     made = []
-    for patterns, start in ((six[:3], [0.3, 0.4]), (six, [-0.7, 0.0]), (line, [0.0, 0.5]),
+    for patterns, start in ((six[:3], [0.3, 0.4]), (six, [-0.7, 0.1]), (line, [0.0, 0.5]),
                             (odd, [0.2, -0.3]), ([[2.0, -2.0]], [-2.0, 2.0])):  # fmt: skip
         for beta in (0.1, 0.5, 2.0, 10.0, 100.0):
             made.append({"patterns": patterns, "beta": beta, "valleys": valleys(patterns, beta)})
