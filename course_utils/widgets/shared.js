@@ -125,7 +125,11 @@ export function shell(name, label, ...inside) {
 export const widget = (traits, build) => ({
   render({ model, el }) {
     const read = () => Object.fromEntries(traits.map((name) => [name, model.get(name)]));
-    const { root, update, begin = () => [] } = build({ model, write: writer(model), read });
+    const write = (changes) => {
+      for (const [name, value] of Object.entries(changes)) model.set(name, value);
+      model.save_changes(); // at once: Jupyter's echo of an earlier change would undo one that it was not told of
+    };
+    const { root, update, begin = () => [] } = build({ model, write, read });
     el.append(root);
     update();
     const stops = [watch(model, traits, update), ...begin()];
@@ -135,16 +139,6 @@ export const widget = (traits, build) => ({
     };
   },
 });
-
-/** Set traits at once and tell Python when the reader pauses, not at every pixel of a slider. */
-export function writer(model) {
-  let timer;
-  return (traits) => {
-    for (const [name, value] of Object.entries(traits)) model.set(name, value);
-    clearTimeout(timer);
-    timer = setTimeout(() => model.save_changes(), 120);
-  };
-}
 
 /** A labelled choice of values, or of [value, words]. @param {(value: string, index: number) => void} chosen */
 export function choice(words, chosen, options = []) {

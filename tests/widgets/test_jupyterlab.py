@@ -29,6 +29,24 @@ import json
 from widget_drives import DRIVES
 shown = {name: drive.make() for name, drive in DRIVES.items()}
 """
+# A kernel far away: all that it says is on its way for a fifth of a second.
+FAR = """
+globalThis.WebSocket = class extends WebSocket {
+  set onmessage(hear) { super.onmessage = (event) => setTimeout(hear, 200, event) }
+}
+"""
+# Press a key five times, and list the values that a handle shows from then on.
+SLOWLY = """async (grip, key) => {
+  const shown = [];
+  const look = () => grip.ariaValueNow === shown.at(-1) || shown.push(grip.ariaValueNow);
+  new MutationObserver(look).observe(grip, { attributes: true });
+  for (let i = 0; i < 5; i++) {
+    grip.dispatchEvent(new KeyboardEvent("keydown", { key }));
+    await new Promise((done) => setTimeout(done, 300));
+  }
+  await new Promise((done) => setTimeout(done, 600));
+  return shown;
+}"""
 END = """\
 print(json.dumps({
     name: {trait: getattr(shown[name], trait) for trait in drive.traits}
@@ -37,8 +55,11 @@ print(json.dumps({
 """
 
 
-def notebook() -> dict[str, Any]:
-    cells = [START, *(f"shown[{name!r}]" for name in DRIVES), END]
+ALL = [START, *(f"shown[{name!r}]" for name in DRIVES), END]
+ONE = ["from course_utils.widgets import projection_toy", "projection_toy()"]
+
+
+def notebook(cells: list[str]) -> dict[str, Any]:
     return {
         "nbformat": 4,
         "nbformat_minor": 5,
@@ -87,9 +108,9 @@ def lab(tmp_path_factory: pytest.TempPathFactory, browser: Browser) -> Iterator[
     """A JupyterLab of this test's own: nothing of the user's is read or written."""
     home = tmp_path_factory.mktemp("lab")
     (home / "work").mkdir()
-    for theme in ("Light", "Dark"):
-        text = json.dumps(notebook())
-        (home / "work" / f"{theme}.ipynb").write_text(text, encoding="utf-8")
+    for name, cells in {"Light": ALL, "Dark": ALL, "One": ONE}.items():
+        text = json.dumps(notebook(cells))
+        (home / "work" / f"{name}.ipynb").write_text(text, encoding="utf-8")
     own = {f"JUPYTER_{name}_DIR": str(home / name) for name in ("CONFIG", "DATA", "RUNTIME")}
     port, token = free_port(), secrets.token_hex(8)
     own["JUPYTERLAB_SETTINGS_DIR"] = str(home / "settings")
@@ -112,16 +133,16 @@ def lab(tmp_path_factory: pytest.TempPathFactory, browser: Browser) -> Iterator[
         server.wait(timeout=60)
 
 
-def run_all(page: Page, lab: Lab, theme: str) -> None:
-    """Open the notebook in a theme and run every cell of it."""
-    lab.choose(theme)
-    page.goto(lab.address.replace("NAME", theme))
+def run_all(page: Page, lab: Lab, name: str, widgets: int) -> None:
+    """Open a notebook and run every cell of it."""
+    page.set_default_timeout(180_000)  # a kernel that starts and imports torch, on a busy machine
+    page.goto(lab.address.replace("NAME", name))
     page.wait_for_function("globalThis.jupyterapp")
     page.evaluate("jupyterapp.restored")
     page.locator(".jp-Notebook .jp-CodeCell").first.wait_for()
     page.get_by_text("Python 3 (ipykernel) | Idle").wait_for()
     page.evaluate("jupyterapp.commands.execute('notebook:run-all-cells')")
-    page.wait_for_function(f"document.querySelectorAll('.acw').length === {len(DRIVES)}")
+    page.wait_for_function(f"document.querySelectorAll('.acw').length === {widgets}")
 
 
 def expect_heard(page: Page, traits: dict[str, Any]) -> None:
@@ -143,11 +164,11 @@ def test_every_widget_lives_in_jupyterlab(
     browser: Browser, lab: Lab, theme: str, hand: Hand
 ) -> None:
     page = browser.new_page(viewport={"width": 1200, "height": 1900})
-    page.set_default_timeout(180_000)  # a kernel that starts and imports torch, on a busy machine
     wrong: list[str] = []
     page.on("pageerror", lambda error: wrong.append(str(error)))
     page.on("console", lambda said: said.type == "error" and wrong.append(said.text))
-    run_all(page, lab, theme)
+    lab.choose(theme)
+    run_all(page, lab, theme, len(DRIVES))
     paper = page.evaluate("getComputedStyle(document.querySelector('.acw')).backgroundColor")
     assert paper == ("rgb(21, 25, 31)" if theme == "Dark" else "rgb(255, 255, 255)")
     roots = page.locator(".acw").all()
@@ -161,3 +182,12 @@ def test_every_widget_lives_in_jupyterlab(
     expect_heard(page, {name: drive.traits for name, drive in DRIVES.items()})
     page.close()
     assert wrong == []
+
+
+def test_no_step_is_lost_where_the_kernel_is_far_away(browser: Browser, lab: Lab) -> None:
+    page = browser.new_page()
+    page.add_init_script(FAR)
+    run_all(page, lab, "One", 1)
+    grip = page.get_by_role("slider", name="W_K, row 1")
+    assert grip.evaluate(SLOWLY, "ArrowLeft") == ["0.9", "0.8", "0.7", "0.6", "0.5"]
+    page.close()
