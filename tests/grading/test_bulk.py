@@ -124,7 +124,7 @@ def _below(pid: int) -> list[int]:
 def test_workers_of_a_cluster_grade_behind_the_same_walls(submitted: Path, tmp_path: Path) -> None:
     with (
         dask.config.set({"distributed.worker.daemon": False}),  # the walls need processes
-        LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster,
+        LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as cluster,
         Client(cluster) as client,
     ):
         results = grade_all(hand_ins(submitted), tmp_path, client.get_executor())
