@@ -21,10 +21,10 @@ learn:
 test: gates book
 	$(PYTEST) $(NBVAL) --nbval solutions
 	$(PY) -m tools.alone $(PARALLEL) -p tools.nbval_kernels --nbval-lax
-	$(PYTEST) -p no:nbval -m "not benchmark"
+	$(PYTEST) -p no:nbval -m "not benchmark and not exhaustive"
 
 check: gates
-	$(PYTEST) -p no:nbval --dist worksteal -m "not browser and not thorough" $(addprefix --ignore=tests/,notebooks peers properties book)
+	$(PYTEST) -p no:nbval --dist worksteal -m "not browser and not thorough and not exhaustive" $(addprefix --ignore=tests/,notebooks peers properties book)
 
 install:
 	@$(SETUP) --extras test,book,grade,hub

@@ -1,41 +1,30 @@
-"""What a learner calls: check, hint, solution, progress, review, mine (own/parts.py: yours)."""
+"""What a learner calls: check, hint, solution, progress, review, mine.
+
+`yours` is in own/parts.py, `dispute` in disputes.py. A misspelt name gets a card, not a traceback.
+"""
 
 import os
 import time
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
+from course_utils.checking.errors import PlainValueError, brief
+from course_utils.checking.exercise import Exercise
 from course_utils.checking.judge import judge
 from course_utils.checking.progress import Journal
-from course_utils.checking.report import Report, card
+from course_utils.checking.report import Report
 from course_utils.checking.reviewing import DAYS, due
+from course_utils.checking.settings import session
+from course_utils.disputes import remember
 from course_utils.exercises import all_exercises, find, places
+from course_utils.grading.apart import graded_otherwise
+from course_utils.notes import NOTHING, Note, misused, without_exercise
 from course_utils.overview import Overview, Row
 from course_utils.own import kept
 from course_utils.sources import MARK, exercise_cells
 
 
-@dataclass(frozen=True)
-class Note:
-    """Text to show: a card in Jupyter, plain text elsewhere."""
-
-    title: str
-    label: str
-    text: str
-    code: str = ""
-
-    def __str__(self) -> str:
-        head = f"{self.label}: {self.title}" if self.label else self.title
-        return "\n".join(part for part in (head, self.text, self.code) if part)
-
-    def __repr__(self) -> str:
-        return str(self)
-
-    def _repr_html_(self) -> str:
-        return card(f"→ {self.title}", self.label, [self.text] if self.text else [], code=self.code)
-
-
-def check(exercise: str, answer: Any) -> Report:
+def check(exercise: Any = None, answer: Any = NOTHING) -> Report:
     """Judge an answer to an exercise, remember the verdict, and keep what passed: see `mine`.
 
     Where nbgrader runs or validates a notebook, an answer that does not pass raises, as it
@@ -46,30 +35,41 @@ def check(exercise: str, answer: Any) -> Report:
         answer: The function itself, not its result.
 
     Raises:
-        KeyError: No exercise has that name; the message lists similar ones.
         NotPassedError: nbgrader is running the notebook, and the answer does not pass.
     """
-    found = find(exercise)
-    report = judge(found, answer)
+    before = session()
+    report = misused(exercise, answer) or _verdict(find(exercise), answer)
     if os.environ.get("NBGRADER_EXECUTION"):
         report.require()
-    elif report.passed and (problem := kept.keep(found.name, found.chapter, answer)):
-        report = replace(report, note=" ".join(filter(None, (report.note, problem))))
-    named = list(report.misconceptions)
-    Journal().add("check", exercise, status=report.status, misconceptions=named)
+    elif report.passed:
+        found = find(exercise)
+        problems = (kept.keep(found.name, found.chapter, answer), graded_otherwise(found))
+        report = replace(report, note=" ".join(filter(None, (report.note, *problems))) or None)
+    if report.status != "unknown":
+        remember(report, answer, before)
+        named = list(report.misconceptions)
+        Journal().add("check", exercise, status=report.status, misconceptions=named)
     return report
 
 
-def hint(exercise: str, number: int | None = None) -> Note:
-    """Show the next hint, or the hint with that number.
+def _verdict(found: Exercise, answer: Any) -> Report:
+    try:
+        return judge(found, answer)
+    except Exception as error:
+        says = (
+            f"The check itself stopped with {brief(error)}. That is a fault of the course, not of "
+            f'your function. `dispute("{found.name}")` writes down what is needed to find it.'
+        )
+        return Report(found.name, "crashed", says)
 
-    Raises:
-        KeyError: No exercise has that name.
-        ValueError: There is no hint with that number.
-    """
+
+def hint(exercise: str | None = None, number: int | None = None) -> Note:
+    """Show the next hint, or the hint with that number."""
+    if missing := without_exercise(exercise, "hint"):
+        return missing
     hints = find(exercise).hints
-    if number is not None and not 1 <= number <= len(hints):
-        raise ValueError(f"{exercise} has the hints 1 to {len(hints)}, got {number}")
+    if number is not None and number not in range(1, len(hints) + 1):
+        return Note("There is no such hint", str(exercise), f"It has the hints 1 to {len(hints)}.")
     shown = Journal().count("hint", exercise)
     if number is None and shown >= len(hints):
         every = "\n".join(f"{i}. {text}" for i, text in enumerate(hints, 1))
@@ -80,16 +80,15 @@ def hint(exercise: str, number: int | None = None) -> Note:
     return Note(f"Hint {number} of {len(hints)}", exercise, hints[number - 1])
 
 
-def solution(exercise: str, anyway: bool = False) -> Note:
+def solution(exercise: str | None = None, anyway: bool = False) -> Note:
     """Show the course's own solution, once there has been a real attempt.
 
     Args:
         exercise: The exercise's name.
         anyway: Show it without an attempt.
-
-    Raises:
-        KeyError: No exercise has that name.
     """
+    if missing := without_exercise(exercise, "solution"):
+        return missing
     found = find(exercise)
     if not anyway and not Journal().attempted(exercise):
         return Note(
@@ -116,7 +115,7 @@ def progress(chapter: int | None = None) -> Overview:
     chosen = [e for e in all_exercises() if chapter is None or e.chapter == chapter]
     if not chosen:
         known = sorted({e.chapter for e in all_exercises()})
-        raise ValueError(f"chapter must be one of {known}, got {chapter}")
+        raise PlainValueError(f"chapter must be one of {known}, got {chapter}")
     states = Journal().states()
     rows = (Row(e.chapter, e.name, states.get(e.name, "not attempted"), e.minutes) for e in chosen)
     return Overview(tuple(rows))
@@ -131,7 +130,7 @@ def review(most: int = 3) -> Note:
         ValueError: `most` is less than 1.
     """
     if most < 1:
-        raise ValueError(f"most must be at least 1, got {most}")
+        raise PlainValueError(f"most must be at least 1, got {most}")
     known = {one.name: one for one in all_exercises()}
     found = [one for one in due(Journal().events(), time.time()) if one.exercise in known]
     if not found:
@@ -158,11 +157,10 @@ def mine(exercise: str | None = None) -> Note:
     """Show which of your answers are kept, and where; or your answer to one exercise.
 
     Each is a separate file that you can open, change and import. `yours` runs them.
-
-    Raises:
-        KeyError: No exercise has that name; the message lists the near ones.
     """
     if exercise is not None:
+        if missing := without_exercise(exercise, "mine"):
+            return missing
         path = kept.kept_path(find(exercise).name)
         if not path.is_file():
             text = "It is kept as soon as it passes its check."

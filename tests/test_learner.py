@@ -7,7 +7,7 @@ import pytest
 import torch
 
 import course_utils
-from course_utils import check, hint, progress, review, solution, sources
+from course_utils import check, dispute, hint, mine, progress, review, solution, sources
 from course_utils.checking.progress import Journal
 from course_utils.checking.report import NotPassedError
 from course_utils.checking.reviewing import Due, due
@@ -38,9 +38,61 @@ def test_nbgrader_sees_an_error_where_an_answer_does_not_pass(
         check("softmax_jacobian", lambda w: torch.diag_embed(w))
 
 
-def test_an_unknown_name_lists_the_near_ones() -> None:
-    with pytest.raises(KeyError, match=r"'stable_sofmax'; there is .*stable_softmax"):
-        check("stable_sofmax", len)
+def test_a_misspelt_name_gets_a_card_that_lists_the_near_ones() -> None:
+    report = check("stable_sofmax", len)
+    assert (report.status, report.passed) == ("unknown", False)
+    assert report.says.startswith("No exercise is called 'stable_sofmax'; there is stable_softmax")
+    for call in (hint, solution, mine, dispute):
+        assert "'stable_sofmax'; there is stable_softmax" in call("stable_sofmax").text
+    assert list(Journal().events()) == []
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        ((len,), 'The exercise\'s name comes first: `check("len", len)`.'),
+        ((len, "stable_softmax"), "The exercise's name comes first"),
+        (("stable_softmax",), 'The function itself is missing: `check("stable_softmax", stab'),
+        ((), "It takes an exercise's name and a function"),
+        ((torch.ones(3), len), "It takes an exercise's name and a function"),
+    ],
+)
+def test_a_call_that_lacks_a_name_or_a_function_gets_a_card(given, says) -> None:
+    report = check(*given)
+    assert report.status == "unknown"
+    assert report.says.startswith(says)
+
+
+def test_a_result_instead_of_the_function_gets_a_card() -> None:
+    report = check("stable_softmax", torch.ones(2, 3))
+    assert report.status == "wrong_type"
+    assert "without calling it" in report.says
+
+
+def test_a_call_without_a_name_proposes_the_exercise_at_hand() -> None:
+    check("softmax_jacobian", lambda w: torch.diag_embed(w))
+    for call in (hint, solution, dispute):
+        assert f'`{call.__name__}("softmax_jacobian")`' in call().text
+    assert "<code></code>" not in hint()._repr_html_()
+
+
+def test_a_checker_that_fails_is_said_not_to_be_the_learner_s_fault(monkeypatch) -> None:
+    def broken(*args: object) -> None:
+        raise RuntimeError("oh")
+
+    monkeypatch.setattr("course_utils.learner.judge", broken)
+    report = check("softmax_jacobian", len)
+    assert report.status == "crashed"
+    assert "RuntimeError: oh. That is a fault of the course" in report.says
+
+
+def test_an_error_of_a_learner_s_call_is_shown_without_a_traceback() -> None:
+    with pytest.raises(ValueError, match="chapter must be one of") as caught:
+        progress(99)
+    assert caught.value._render_traceback_() == [str(caught.value)]
+    with pytest.raises(KeyError, match="no exercise is called 'foo'") as unknown:
+        find("foo")
+    assert str(unknown.value).startswith("no exercise")
 
 
 def test_hints_come_one_at_a_time_and_the_last_lists_all() -> None:
@@ -48,8 +100,7 @@ def test_hints_come_one_at_a_time_and_the_last_lists_all() -> None:
     assert titles[:4] == [f"Hint {i} of 4" for i in (1, 2, 3, 4)]
     assert titles[4].startswith("That was the last hint")
     assert hint("stable_softmax", 2).title == "Hint 2 of 4"
-    with pytest.raises(ValueError, match="hints 1 to 4, got 9"):
-        hint("stable_softmax", 9)
+    assert hint("stable_softmax", 9).text == "It has the hints 1 to 4."
 
 
 def test_the_solution_asks_for_an_attempt_first() -> None:
@@ -78,10 +129,8 @@ def test_a_missing_source_is_said(tmp_path, monkeypatch) -> None:
 
 
 def test_a_name_far_from_all_others_suggests_none() -> None:
-    with pytest.raises(KeyError, match=r"called 'foo'; progress\(\) lists them all"):
-        hint("foo")
-    with pytest.raises(KeyError, match=r"called 'rope'; there is rope_interleaved"):
-        hint("rope")
+    assert hint("foo").text == "No exercise is called 'foo'; progress() lists them all."
+    assert "called 'rope'; there is rope_interleaved" in hint("rope").text
 
 
 def test_progress_knows_its_chapters() -> None:

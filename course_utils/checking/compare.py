@@ -1,9 +1,11 @@
 """Compare two results, and say in words how one differs from the other."""
 
 import math
+import numbers
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -20,15 +22,26 @@ def kind_problem(
         return _sequence_problem(got, want, parts)
     if isinstance(want, Tensor):
         return _tensor_problem(got, want, name)
-    kind = type(want)
-    right = isinstance(got, kind) and (kind is bool or not isinstance(got, bool))
-    if right or (kind is float and isinstance(got, int) and not isinstance(got, bool)):
+    if isinstance(want, list) and isinstance(got, list | tuple):
         return None
+    if isinstance(want, bool | int | float) and is_number(got, type(want)):
+        return None
+    if isinstance(got, type(want)) and not isinstance(want, bool | int | float):
+        return None
+    kind = type(want)
     extra = " Does `.item()` help?" if isinstance(got, Tensor) and got.numel() == 1 else ""
     return (
         "wrong_type",
         f"{_cap(name)} must be Python's `{kind.__name__}`, got {describe(got)}.{extra}",
     )
+
+
+def is_number(value: Any, kind: type) -> bool:
+    """Return whether a value is as good as Python's bool, int or float: numpy's are."""
+    truth = isinstance(value, bool | np.bool_)
+    if kind is bool:
+        return truth
+    return not truth and isinstance(value, numbers.Integral if kind is int else numbers.Real)
 
 
 def _sequence_problem(

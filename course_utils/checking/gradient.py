@@ -8,6 +8,7 @@ from torch import Tensor
 from torch.utils._pytree import tree_leaves
 
 from course_utils.checking.compare import equal, first_difference
+from course_utils.checking.errors import brief, explained
 from course_utils.checking.exercise import Case, Exercise
 from course_utils.checking.guard import Outcome, call
 
@@ -40,7 +41,11 @@ def gradient_problem(
 ) -> str | None:
     """Return what is wrong with the gradients, or None."""
     if got.kind != "returned":
-        return f"With inputs that require gradients, the call failed: {got.error}."
+        told = brief(got.error)
+        text = f"The values are right, but with inputs that require gradients it fails. {told}"
+        return "\n".join(filter(None, (text, explained(told))))
+    if want.value == DETACHED:
+        return None
     if got.value == DETACHED:
         return (
             "The values are right, but no gradient can flow from the output back to the inputs: "

@@ -19,6 +19,29 @@ KEPT_OUTPUT = 400
 SECONDS = 5.0
 
 
+class ReturnedError(BaseException):
+    """Raised for a function that returns an error; no `except Exception` in a case catches it."""
+
+    def __init__(self, error: BaseException) -> None:
+        kind = type(error).__name__
+        super().__init__(
+            f"The function returns a {kind} instead of raising it. Which keyword ends a function "
+            "with an error?"
+        )
+
+
+def raising(fn: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function that raises where `fn` returns an error."""
+
+    def run(*args: Any, **kwargs: Any) -> Any:
+        value = fn(*args, **kwargs)
+        if isinstance(value, BaseException):
+            raise ReturnedError(value)
+        return value
+
+    return run
+
+
 @dataclass(frozen=True)
 class Outcome:
     """The outcome of one call.

@@ -17,6 +17,8 @@ import torch.autograd.forward_ad as forward_ad
 import torch.nn.functional as functional
 from torch.overrides import TorchFunctionMode
 
+from course_utils.checking.settings import SETTINGS, Modes
+
 _GUARDED: tuple[tuple[str, Any], ...] = (
     ("torch", torch),
     ("torch.nn.functional", functional),
@@ -31,9 +33,6 @@ _GUARDED: tuple[tuple[str, Any], ...] = (
 )
 _MISSING = object()
 _TORCH = str(Path(torch.__file__).parent)
-# Bound here, so that a call that replaces them in torch cannot hide its changes.
-_default_dtype, _set_default_dtype = torch.get_default_dtype, torch.set_default_dtype
-_is_grad_enabled, _set_grad_enabled = torch.is_grad_enabled, torch._C._set_grad_enabled
 
 
 class GlobalState:
@@ -42,19 +41,17 @@ class GlobalState:
     def __init__(self) -> None:
         self._names = {label: dict(vars(owner)) for label, owner in _GUARDED}
         self._random = (torch.get_rng_state(), random.getstate(), _numpy_state())
-        self._dtype = _default_dtype()
-        self._grad = _is_grad_enabled()
+        self._settings = [setting.read() for setting in SETTINGS]
+        self._modes = Modes()
         self._threads = torch.get_num_threads()
 
     def restore_settings(self) -> list[str]:
         """Restore torch's settings and its random state; name the settings that were changed."""
-        changed: list[str] = []
-        if _default_dtype() != self._dtype:
-            _set_default_dtype(self._dtype)
-            changed.append("torch's default dtype")
-        if _is_grad_enabled() != self._grad:
-            _set_grad_enabled(self._grad)
-            changed.append("torch's gradient mode")
+        changed = self._modes.restore()
+        for setting, before in zip(SETTINGS, self._settings, strict=True):
+            if setting.read() != before:
+                setting.write(before)
+                changed.append(setting.name)
         if torch.get_num_threads() != self._threads:
             torch.set_num_threads(self._threads)
         torch.set_rng_state(self._random[0])

@@ -20,13 +20,17 @@ from course_utils.checking.observe import Observation, is_right, is_stub, observ
 from course_utils.checking.picture import picture
 from course_utils.checking.recognise import Recogniser, once
 from course_utils.checking.report import Report
+from course_utils.checking.settings import judging
 
 BUDGET = 30.0  # seconds of processor time for all calls of one check
 
 
 def judge(exercise: Exercise, answer: Any) -> Report:
-    """Return the verdict on an answer; raise nothing that the answer raises, change nothing."""
-    with shared_snapshot():
+    """Return the verdict on an answer; raise nothing that the answer raises, change nothing.
+
+    It does not depend on torch's settings in the session: the judge has its own.
+    """
+    with judging(), shared_snapshot():
         return _Judgement(exercise, answer).verdict()
 
 

@@ -21,9 +21,9 @@ from course_utils.checking.compare import (
     sums_differ,
     totals,
 )
-from course_utils.checking.errors import explained
+from course_utils.checking.errors import brief, explained
 from course_utils.checking.exercise import Case, Exercise
-from course_utils.checking.guard import SECONDS, Outcome, call
+from course_utils.checking.guard import SECONDS, Outcome, ReturnedError, call, raising
 
 Problem = tuple[str, str]  # a status, and what a learner reads
 
@@ -53,7 +53,8 @@ def observe(
 ) -> Observation:
     """Call the function on fresh arguments of the case; `watch` notes what it does on the way."""
     used, kept = case.arguments(seed), case.kept(seed)
-    outcome = call(case.use(fn), used, seconds, watch)
+    tried = raising(fn) if exercise.callable_apart else fn
+    outcome = call(case.use(tried), used, seconds, watch)
     changed = [
         name
         for name, one, other in zip(exercise.parameters, used, kept, strict=False)
@@ -127,6 +128,8 @@ def _unfinished(exercise: Exercise, seen: Observation) -> Problem:
             "The function called `sys.exit` (or `exit`), which would end the notebook. "
             "A function gives its result back with `return`."
         )
+    if isinstance(outcome.error, ReturnedError):
+        return "wrong_type", str(outcome.error)
     if isinstance(outcome.error, NotImplementedError) and _own_words(outcome.error):
         return "not_attempted", "The function still raises NotImplementedError: it waits for you."
     return "crashed", _crash(exercise, seen)
@@ -134,17 +137,13 @@ def _unfinished(exercise: Exercise, seen: Observation) -> Problem:
 
 def _crash(exercise: Exercise, seen: Observation) -> str:
     error = seen.outcome.error
-    try:
-        message = str(error).strip().split("\n")[0][:300]
-    except BaseException:
-        message = "(its message cannot be shown)"
-    text = f"{type(error).__name__}: {message}" if message else type(error).__name__
+    text = told = brief(error)
     frames = traceback.extract_tb(error.__traceback__) if error is not None else []
     others = ("course_utils", "torch", "triton", "numpy", "contextlib")
     own = [f for f in frames if not any(name in f.filename for name in others)]
     if own and own[-1].line:
         text += f"\nIt happened in the line `{own[-1].line}`."
-    text += "".join(f"\n{says}" for says in [explained(message)] if says)
+    text += "".join(f"\n{says}" for says in [explained(told)] if says)
     return f"{text}\nThe arguments were {named_tensors(exercise.parameters, seen.args)}."
 
 

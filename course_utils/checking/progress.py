@@ -78,6 +78,12 @@ class Journal:
         """Return whether anything but an untouched stub was ever checked."""
         return self.states().get(exercise, "not attempted") != "not attempted"
 
+    def open_exercise(self) -> str | None:
+        """Return the exercise that was checked last and is not passed yet, if there is one."""
+        tried = [name for name, state in self.states().items() if state == "tried"]
+        checked = [e["exercise"] for e in self.events() if e.get("event") == "check"]
+        return next((name for name in reversed(checked) if name in tried), None)
+
     def states(self) -> dict[str, str]:
         """Return "passed", "tried" or "not attempted" for every exercise seen; passed stays."""
         states: dict[str, str] = {}

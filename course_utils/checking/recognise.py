@@ -13,10 +13,11 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any
 
+import numpy as np
 from torch import Tensor
 from torch.utils._pytree import tree_leaves, tree_map_only
 
-from course_utils.checking.compare import equal, is_dense, kind_problem
+from course_utils.checking.compare import equal, is_dense, is_number, kind_problem
 from course_utils.checking.exercise import Case, Exercise
 from course_utils.checking.gradient import observe_gradient
 from course_utils.checking.guard import SECONDS, Outcome, run_within
@@ -256,7 +257,7 @@ def _by_rank(lines: list[_Line]) -> Iterator[tuple[_Line, _Line]]:
 
 def _has_fractions(value: Any) -> bool:
     return any(
-        part.is_floating_point() if isinstance(part, Tensor) else isinstance(part, float)
+        part.is_floating_point() if isinstance(part, Tensor) else isinstance(part, float | np.floating)
         for part in tree_leaves(value)
     )
 
@@ -277,8 +278,8 @@ def _is_conclusive(seen: Observation, case: Case) -> bool:
 
 
 def _is_finite(part: object) -> bool:
-    if isinstance(part, int | float):
-        return not isinstance(part, bool) and math.isfinite(part)
+    if is_number(part, float):
+        return math.isfinite(part)
     if not isinstance(part, Tensor) or not is_dense(part) or part.device.type != "cpu":
         return False
     return bool(part.isfinite().all())

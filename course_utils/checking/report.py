@@ -9,6 +9,7 @@ from course_utils.checking.picture import Picture
 STATUSES = {
     "passed": "Passed",
     "not_attempted": "Not attempted yet",
+    "unknown": "There is nothing to judge",
     "crashed": "It stopped with an error",
     "wrong_type": "The wrong kind of result",
     "wrong_shape": "The wrong shape",
@@ -20,8 +21,8 @@ STATUSES = {
     "different": "Not yet",
 }
 CELL = "text-align:left;padding:.1em .7em .1em 0"  # of a table inside a card
-_COLOURS = {"passed": "#2e8540", "not_attempted": "#767676"}
-_MARKS = {"passed": "✓", "not_attempted": "○"}
+_COLOURS = {"passed": "#2e8540", "not_attempted": "#767676", "unknown": "#767676"}
+_MARKS = {"passed": "✓", "not_attempted": "○", "unknown": "?"}
 
 
 class NotPassedError(ValueError):
@@ -109,11 +110,12 @@ def card(
     `below` is HTML already; all else is text.
     """
     mark, _, words = title.partition(" ")
+    chip = f" &nbsp;<code>{inline_html(label)}</code>" if label else ""
     parts = [
         f'<div style="border:1px solid {colour};border-left-width:.5em;border-radius:.3em;'
         'padding:.6em 1em;margin:.3em 0;max-width:46em;line-height:1.5">',
         f'<p style="margin:0 0 .35em"><strong><span aria-hidden="true">{inline_html(mark)} </span>'
-        f"{inline_html(words)}</strong> &nbsp;<code>{inline_html(label)}</code></p>",
+        f"{inline_html(words)}</strong>{chip}</p>",
     ]
     for text in paragraphs:
         lines = "<br>".join(inline_html(line) for line in text.split("\n"))

@@ -1,6 +1,8 @@
 """The laws that hold for every exercise of the course, whoever adds it."""
 
 import inspect
+import zlib
+from collections.abc import Iterator
 
 import pytest
 import torch
@@ -12,8 +14,10 @@ from course_utils.checking.judge import judge
 from course_utils.checking.observe import Observation, observe
 from course_utils.checking.recipe import Function
 from course_utils.checking.recognise import Recogniser, once
+from course_utils.checking.settings import judging
 from course_utils.exercises import all_exercises, find
 from tests.exercises.right_ways import RIGHT_WAYS
+from tests.exercises.sessions import one_of_them
 
 EXERCISES = all_exercises()
 each_exercise = pytest.mark.parametrize("exercise", EXERCISES, ids=lambda e: e.name)
@@ -36,6 +40,14 @@ def count_once(cost: Cost, fn: Function) -> tuple[int, int] | None:
     return counts
 
 
+@pytest.fixture
+def session(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Judge in a session with other settings, which are chosen by the test's name."""
+    with one_of_them(zlib.crc32(request.node.name.encode())):
+        yield
+
+
+@pytest.mark.usefixtures("session")
 @each_exercise
 def test_the_reference_passes(exercise: Exercise) -> None:
     report = judge(exercise, exercise.reference)
@@ -53,7 +65,7 @@ def told(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.thorough
-@pytest.mark.usefixtures("told")
+@pytest.mark.usefixtures("told", "session")
 @each_exercise
 def test_a_misconception_is_caught_as_itself_and_nothing_else(exercise: Exercise) -> None:
     # One test an exercise: what its mistakes do on its cases is computed once and kept.
@@ -63,11 +75,13 @@ def test_a_misconception_is_caught_as_itself_and_nothing_else(exercise: Exercise
             found = (report.status, report.misconceptions, report.says)
             assert found == ("misconception", (mistake.name,), mistake.says)
             cases = enumerate(exercise.cases)
-            kinds = (observe_once(exercise, version, case, i).outcome.kind for i, case in cases)
+            with judging():
+                kinds = {observe_once(exercise, version, case, i).outcome.kind for i, case in cases}
             assert "returned" in kinds, mistake.name  # no mere crash
 
 
 @pytest.mark.thorough
+@pytest.mark.usefixtures("session")
 @each_exercise
 def test_the_right_answer_in_steps_passes(exercise: Exercise) -> None:
     report = judge(exercise, exercise.recipe.function())
@@ -93,6 +107,7 @@ def test_every_new_name_in_a_line_is_used_by_a_later_one(exercise: Exercise) -> 
 
 
 @pytest.mark.thorough
+@pytest.mark.usefixtures("session")
 @pytest.mark.parametrize(
     ("exercise", "way"), EACH_RIGHT_WAY, ids=[f"{e.name}: {w.__name__}" for e, w in EACH_RIGHT_WAY]
 )
@@ -106,6 +121,7 @@ def test_at_least_three_other_right_ways_are_tried(exercise: Exercise) -> None:
     assert len(RIGHT_WAYS[exercise.name]) >= 3
 
 
+@pytest.mark.usefixtures("session")
 @each_exercise
 def test_a_stub_is_not_attempted(exercise: Exercise) -> None:
     def raising(*args: object) -> None:

@@ -71,3 +71,48 @@ def test_classes_defaults_decorators_and_inner_functions_are_looked_into() -> No
 
 def test_a_name_that_nothing_defines_is_none() -> None:
     assert slice_for("answer", ["x = 1", "answer.y = 2", "answer"]) is None
+
+
+def test_a_star_import_comes_along_where_something_is_bound_nowhere_else() -> None:
+    cells = ["from math import *\nfrom os import *", "S = 3", "def answer(n):\n    return floor(n) + S"]
+    assert "from math import *" in sliced("answer", *cells)
+    assert "import *" not in sliced("answer", *cells[:2], "def answer(n):\n    return len(S)")
+
+
+def test_what_fills_a_wanted_table_comes_along() -> None:
+    found = sliced(
+        "answer",
+        "TABLE, MORE, OTHER = {}, [], {}",
+        "for n in range(3):\n    TABLE[n] = n + 1",
+        "MORE.append(4)\nMORE.extend([5])",
+        "OTHER[1] = print('not wanted')",
+        "def answer(n):\n    return TABLE[n] + sum(MORE)",
+    )
+    space: dict[str, object] = {}
+    exec(found, space)
+    assert space["answer"](2) == 3 + 9  # type: ignore[operator]
+    assert "OTHER[1]" not in found
+
+
+def test_methods_that_are_attached_and_names_of_loops_and_globals_come_along() -> None:
+    found = sliced(
+        "answer",
+        "class A:\n    pass",
+        "def g(self):\n    return 1\nA.first = g\nsetattr(A, 'second', g)",
+        "globals()['Z'] = 3",
+        "for K in (1, 2):\n    pass",
+        "def answer():\n    return A().first() + A().second() + Z + K",
+    )
+    space: dict[str, object] = {}
+    exec(found, space)
+    assert space["answer"]() == 7  # type: ignore[operator]
+
+
+def test_a_module_s_settings_and_a_comprehension_s_names_are_left_behind() -> None:
+    found = sliced(
+        "answer",
+        "import torch\ntorch.manual_seed(0)\ntorch.backends.x = 1",
+        "squares = [n * n for n in slow()]",
+        "def answer():\n    return torch, n",
+    )
+    assert found.startswith("import torch\n\ndef answer")

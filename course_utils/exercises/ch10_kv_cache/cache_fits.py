@@ -79,11 +79,9 @@ EXERCISE = exercise(
                 "token = kept * (layers + heads + width + sequences + size)"),
         *adding(
             saying(without(INTEGER, *(f"return total / {unit}" for unit in ("1e3", "1e6", "1e9"))), {
-                "a tensor": "The count came as a tensor, or as a numpy number. Return a Python `int`, which has no "
-                    "largest number.",
+                "a tensor": "The count came as a tensor. Return a Python `int`, which has no largest number.",
             }),
             {
-                "a tensor": ("return torch.tensor(total).numpy()[()]",),
                 "overflow": (
                     "memory = (int(gib * unit) + 2**31) % 2**32 - 2**31", "memory = int(gib * unit) % 2**32",
                     "memory = min(int(gib * unit), 2**31 - 1)", "total = int(torch.tensor(exact, dtype=torch.float32))",

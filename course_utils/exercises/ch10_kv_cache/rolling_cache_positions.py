@@ -107,9 +107,8 @@ EXERCISE = exercise(
         mistake("how many instead of which", "This is how many positions are kept. Return which ones.",
                 "return len(held)"),
         mistake("another kind of list", "The positions are right, but they must be a list of Python ints. What "
-                "converts them?", "return torch.tensor(held)", "return tuple(held)", "return set(held)",
-                "return [float(p) for p in held]", "return [torch.tensor(p) for p in held]",
-                "return list(torch.tensor(held).numpy())", "return range(held[0], held[-1] + 1) if held else range(0)"),
+                "converts them?", "return torch.tensor(held)", "return set(held)",
+                "return [float(p) for p in held]", "return [torch.tensor(p) for p in held]", "return range(held[0], held[-1] + 1) if held else range(0)"),
         mistake("sinks and window apart", "Sinks and window came as two lists. Return one.",
                 "return sinks, newest", "return [sinks, newest]"),
     ),

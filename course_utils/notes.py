@@ -1,0 +1,65 @@
+"""What a learner's call shows where it is not a verdict: a note, also for a call that went wrong."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from course_utils.checking.progress import Journal
+from course_utils.checking.report import Report, card
+from course_utils.exercises import find, places
+
+NOTHING: Any = object()  # an argument that was left out
+
+
+@dataclass(frozen=True)
+class Note:
+    """Text to show: a card in Jupyter, plain text elsewhere."""
+
+    title: str
+    label: str
+    text: str
+    code: str = ""
+
+    def __str__(self) -> str:
+        head = f"{self.label}: {self.title}" if self.label else self.title
+        return "\n".join(part for part in (head, self.text, self.code) if part)
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def _repr_html_(self) -> str:
+        return card(f"→ {self.title}", self.label, [self.text] if self.text else [], code=self.code)
+
+
+def without_exercise(exercise: Any, call: str) -> Note | None:
+    """Return what to say where a call names no exercise, or one that does not exist."""
+    if exercise is None:
+        last = Journal().open_exercise() or next(iter(places()))
+        return Note("For which exercise?", "", f'Name it, for example `{call}("{last}")`.')
+    problem = _unknown(exercise)
+    return Note("There is no such exercise", "", problem) if problem else None
+
+
+def misused(exercise: Any, answer: Any) -> Report | None:
+    """Return a verdict on a call of `check` that names no exercise or brings no answer."""
+    if callable(exercise):
+        name = getattr(exercise, "__name__", "NAME")
+        says = f'The exercise\'s name comes first: `check("{name}", {name})`.'
+    elif not isinstance(exercise, str):
+        says = 'It takes an exercise\'s name and a function: `check("dot_score", dot_score)`.'
+    elif problem := _unknown(exercise):
+        says = problem
+    elif answer is NOTHING:
+        says = f'The function itself is missing: `check("{exercise}", {exercise})`.'
+    else:
+        return None
+    return Report(exercise if isinstance(exercise, str) else "check", "unknown", says)
+
+
+def _unknown(exercise: Any) -> str:
+    """Return a sentence if no exercise has that name, and nothing if one has."""
+    try:
+        find(exercise)
+    except KeyError as error:
+        text = str(error)
+        return f"{text[0].upper()}{text[1:]}."
+    return ""
