@@ -16,8 +16,7 @@ from course_utils.checking.exercise import Exercise
 from course_utils.checking.progress import journal_path
 from course_utils.checking.report import Report
 from course_utils.checking.settings import judging
-from course_utils.exercises import find
-from course_utils.notes import Note, without_exercise
+from course_utils.notes import Note, asked_for
 from course_utils.own.source import module_source
 from course_utils.own.values import NoTextError
 
@@ -55,9 +54,9 @@ def dispute(exercise: str | None = None, why: str = "") -> Note:
         exercise: The exercise's name; it must have been checked since the kernel was started.
         why: What you think, in your own words.
     """
-    if missing := without_exercise(exercise, "dispute"):
-        return missing
-    found = find(str(exercise))
+    found = asked_for(exercise, "dispute")
+    if isinstance(found, Note):
+        return found
     if found.name not in _CHECKED:
         text = f'Check it first, in this notebook: `check("{found.name}", {found.name})`.'
         return Note("There is no verdict to dispute yet", found.name, text)

@@ -18,7 +18,7 @@ from course_utils.checking.settings import session
 from course_utils.disputes import remember
 from course_utils.exercises import all_exercises, find, places
 from course_utils.grading.apart import graded_otherwise
-from course_utils.notes import NOTHING, Note, misused, without_exercise
+from course_utils.notes import NOTHING, Note, asked_for, misused
 from course_utils.overview import Overview, Row
 from course_utils.own import kept
 from course_utils.sources import MARK, exercise_cells
@@ -65,19 +65,20 @@ def _verdict(found: Exercise, answer: Any) -> Report:
 
 def hint(exercise: str | None = None, number: int | None = None) -> Note:
     """Show the next hint, or the hint with that number."""
-    if missing := without_exercise(exercise, "hint"):
-        return missing
-    hints = find(exercise).hints
+    found = asked_for(exercise, "hint")
+    if isinstance(found, Note):
+        return found
+    name, hints = found.name, found.hints
     if number is not None and number not in range(1, len(hints) + 1):
-        return Note("There is no such hint", str(exercise), f"It has the hints 1 to {len(hints)}.")
-    shown = Journal().count("hint", exercise)
+        return Note("There is no such hint", name, f"It has the hints 1 to {len(hints)}.")
+    shown = Journal().count("hint", name)
     if number is None and shown >= len(hints):
         every = "\n".join(f"{i}. {text}" for i, text in enumerate(hints, 1))
-        return Note(f"That was the last hint. All {len(hints)} again", exercise, every)
+        return Note(f"That was the last hint. All {len(hints)} again", name, every)
     if number is None:
         number = shown + 1
-        Journal().add("hint", exercise, number=number)
-    return Note(f"Hint {number} of {len(hints)}", exercise, hints[number - 1])
+        Journal().add("hint", name, number=number)
+    return Note(f"Hint {number} of {len(hints)}", name, hints[number - 1])
 
 
 def solution(exercise: str | None = None, anyway: bool = False) -> Note:
@@ -87,23 +88,23 @@ def solution(exercise: str | None = None, anyway: bool = False) -> Note:
         exercise: The exercise's name.
         anyway: Show it without an attempt.
     """
-    if missing := without_exercise(exercise, "solution"):
-        return missing
-    found = find(exercise)
-    if not anyway and not Journal().attempted(exercise):
+    found = asked_for(exercise, "solution")
+    if isinstance(found, Note):
+        return found
+    if not anyway and not Journal().attempted(found.name):
         return Note(
             "Try it first",
-            exercise,
+            found.name,
             "Write a version and check it; even a wrong one teaches more than one that you read. "
-            f'`hint("{exercise}")` helps. To read the solution all the same: '
-            f'`solution("{exercise}", anyway=True)`.',
+            f'`hint("{found.name}")` helps. To read the solution all the same: '
+            f'`solution("{found.name}", anyway=True)`.',
         )
     cell = exercise_cells().get(found.name)
     if cell is None:
         where = "the folder solutions/ of the course"
-        return Note("The solution is not here", exercise, f"It is in {where}.")
+        return Note("The solution is not here", found.name, f"It is in {where}.")
     lines = [line for line in cell.splitlines() if not MARK.match(line)]
-    return Note("One solution among several", exercise, "", "\n".join(lines).strip())
+    return Note("One solution among several", found.name, "", "\n".join(lines).strip())
 
 
 def progress(chapter: int | None = None) -> Overview:
@@ -159,9 +160,10 @@ def mine(exercise: str | None = None) -> Note:
     Each is a separate file that you can open, change and import. `yours` runs them.
     """
     if exercise is not None:
-        if missing := without_exercise(exercise, "mine"):
-            return missing
-        path = kept.kept_path(find(exercise).name)
+        found = asked_for(exercise, "mine")
+        if isinstance(found, Note):
+            return found
+        path = kept.kept_path(found.name)
         if not path.is_file():
             text = "It is kept as soon as it passes its check."
             return Note("No answer is kept yet", exercise, text)

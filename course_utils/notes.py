@@ -1,8 +1,9 @@
-"""What a learner's call shows where it is not a verdict: a note, also for a call that went wrong."""
+"""Notes: what a learner's call shows where it is not a verdict, also where it went wrong."""
 
 from dataclasses import dataclass
 from typing import Any
 
+from course_utils.checking.exercise import Exercise
 from course_utils.checking.progress import Journal
 from course_utils.checking.report import Report, card
 from course_utils.exercises import find, places
@@ -30,13 +31,13 @@ class Note:
         return card(f"→ {self.title}", self.label, [self.text] if self.text else [], code=self.code)
 
 
-def without_exercise(exercise: Any, call: str) -> Note | None:
-    """Return what to say where a call names no exercise, or one that does not exist."""
+def asked_for(exercise: Any, call: str) -> Exercise | Note:
+    """Return the exercise of that name, or what to say where there is none, or no name."""
     if exercise is None:
         last = Journal().open_exercise() or next(iter(places()))
         return Note("For which exercise?", "", f'Name it, for example `{call}("{last}")`.')
     problem = _unknown(exercise)
-    return Note("There is no such exercise", "", problem) if problem else None
+    return Note("There is no such exercise", "", problem) if problem else find(exercise)
 
 
 def misused(exercise: Any, answer: Any) -> Report | None:

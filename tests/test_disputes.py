@@ -31,7 +31,9 @@ def test_the_file_holds_what_is_needed_to_judge_again_and_overwrites_nothing(tmp
     assert said["verdict"]["says"] == report.says
     assert said["why"] == "the diagonal is all"
     assert said["case"]["name"] == report.case
-    assert said["case"]["seed"] == [c.name for c in find("softmax_jacobian").cases].index(report.case)
+    assert said["case"]["seed"] == [c.name for c in find("softmax_jacobian").cases].index(
+        report.case
+    )
     assert "def softmax_jacobian(w):\n    return torch.diag_embed(w)" in said["answer"]
     assert said["settings"]["torch's gradient mode"] == "False"
     assert said["versions"]["torch"] == torch.__version__

@@ -19,8 +19,8 @@ _KNOWN = (
     (
         r"unsupported ScalarType BFloat16",
         "numpy has no bfloat16. `x.float().numpy()` is a way in, and `torch.from_numpy(y).to("
-        "x.dtype)` one back. But no gradient can flow through numpy: where one is asked for, the same "
-        "operations in torch are the better way.",
+        "x.dtype)` one back. But no gradient can flow through numpy: where one is asked for, use "
+        "the same operations in torch.",
     ),
     (r"unsupported ScalarType|Can't call numpy\(\) on Tensor", _GRADIENT),
     (
@@ -45,21 +45,21 @@ _KNOWN = (
     (
         r"index -\d+ is out of bounds",
         "A negative number was used as an index by `gather`, `scatter` or `one_hot`. A mark for "
-        "padding, such as -100, need not be a class: what could be looked up in its place, and left "
-        "out afterwards?",
+        "padding, such as -100, need not be a class: what could be looked up instead, and left out "
+        "afterwards?",
     ),
     (
         r"selected index k out of range",
         "`topk` was asked for more entries than the axis has. How many are there here?",
     ),
     (
-        r"not implemented for '(Long|Int|Bool)'|could not infer output dtype|floating point or comp",
+        r"not implemented for '(Long|Int|Bool)'|could not infer output dtype|a floating point or",
         "Whole numbers came where torch wants fractions. Which tensor should be of a float dtype?",
     ),
     (
         r"Inference tensors? cannot|Cannot set version_counter for inference tensor",
-        "A tensor from outside the function was made under `torch.inference_mode()`, and no gradient "
-        "can be taken with it. Run the cell that makes it once more, outside of that mode.",
+        "A tensor from outside the function was made under `torch.inference_mode()`, and no "
+        "gradient can be taken with it. Run its cell once more, outside of that mode.",
     ),
 )
 

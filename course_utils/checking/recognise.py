@@ -257,7 +257,9 @@ def _by_rank(lines: list[_Line]) -> Iterator[tuple[_Line, _Line]]:
 
 def _has_fractions(value: Any) -> bool:
     return any(
-        part.is_floating_point() if isinstance(part, Tensor) else isinstance(part, float | np.floating)
+        part.is_floating_point()
+        if isinstance(part, Tensor)
+        else isinstance(part, float | np.floating)
         for part in tree_leaves(value)
     )
 
@@ -277,7 +279,7 @@ def _is_conclusive(seen: Observation, case: Case) -> bool:
     return seen.outcome.kind == "returned" and case.tolerance is None and numbers
 
 
-def _is_finite(part: object) -> bool:
+def _is_finite(part: Any) -> bool:
     if is_number(part, float):
         return math.isfinite(part)
     if not isinstance(part, Tensor) or not is_dense(part) or part.device.type != "cpu":

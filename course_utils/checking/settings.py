@@ -11,9 +11,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import torch
-from torch.overrides import _len_torch_function_stack, _pop_mode, _push_mode
+from torch._C import _len_torch_dispatch_stack, _len_torch_function_stack
+from torch.overrides import _pop_mode, _push_mode
 from torch.utils import _device
-from torch.utils._python_dispatch import _disable_current_modes, _len_torch_dispatch_stack
+from torch.utils._python_dispatch import _disable_current_modes
 
 
 class Setting(NamedTuple):
@@ -130,12 +131,13 @@ class Modes:
         self._device = _default_device()
 
     def restore(self) -> list[str]:
-        """Leave every mode that a call has entered; name the default device if it was changed."""
+        """Leave every mode that a call has entered; name what it changed."""
         entered = [_pop_mode() for _ in range(_len_torch_function_stack() - self._count)]
         changed = _default_device() is not self._device
-        changed = changed or any(isinstance(one, _device.DeviceContext) for one in entered)
         _set_default_device(self._device)
-        return ["torch's default device"] if changed else []
+        if changed:
+            return ["torch's default device"]
+        return ["the modes that torch's functions run in"] if entered else []
 
 
 @contextlib.contextmanager

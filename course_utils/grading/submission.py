@@ -102,7 +102,9 @@ def _bound(node: ast.AST) -> set[str]:
 
 def _filled(node: ast.AST) -> set[str]:
     """Return the name of what a node changes: by `x[i] = `, `x.y = `, `x.append(...)`, setattr."""
-    if isinstance(node, ast.Subscript | ast.Attribute) and isinstance(node.ctx, ast.Store | ast.Del):
+    if isinstance(node, ast.Subscript | ast.Attribute) and isinstance(
+        node.ctx, ast.Store | ast.Del
+    ):
         return _owner(node.value)
     if not (isinstance(node, ast.Expr) and isinstance(node.value, ast.Call)):
         return set()

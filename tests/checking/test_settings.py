@@ -55,5 +55,5 @@ def test_a_mode_that_a_call_leaves_entered_is_left() -> None:
         torch.device("meta").__enter__()
         return x + x
 
-    assert "torch's default device" in judge(TOY, double).says
+    assert "the modes that torch's functions run in" in judge(TOY, double).says
     assert torch.zeros(1).device.type == "cpu"

@@ -74,7 +74,11 @@ def test_a_name_that_nothing_defines_is_none() -> None:
 
 
 def test_a_star_import_comes_along_where_something_is_bound_nowhere_else() -> None:
-    cells = ["from math import *\nfrom os import *", "S = 3", "def answer(n):\n    return floor(n) + S"]
+    cells = [
+        "from math import *\nfrom os import *",
+        "S = 3",
+        "def answer(n):\n    return floor(n) + S",
+    ]
     assert "from math import *" in sliced("answer", *cells)
     assert "import *" not in sliced("answer", *cells[:2], "def answer(n):\n    return len(S)")
 

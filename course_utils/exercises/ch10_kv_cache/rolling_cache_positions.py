@@ -108,7 +108,8 @@ EXERCISE = exercise(
                 "return len(held)"),
         mistake("another kind of list", "The positions are right, but they must be a list of Python ints. What "
                 "converts them?", "return torch.tensor(held)", "return set(held)",
-                "return [float(p) for p in held]", "return [torch.tensor(p) for p in held]", "return range(held[0], held[-1] + 1) if held else range(0)"),
+                "return [float(p) for p in held]", "return [torch.tensor(p) for p in held]",
+                "return range(held[0], held[-1] + 1) if held else range(0)"),
         mistake("sinks and window apart", "Sinks and window came as two lists. Return one.",
                 "return sinks, newest", "return [sinks, newest]"),
     ),

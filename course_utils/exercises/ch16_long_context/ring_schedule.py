@@ -64,7 +64,8 @@ EXERCISE = exercise(
         mistake("two ranks at a time", "The list jumps by two ranks at each step. How far does a block travel in one "
                 "rotation?", "direction = -2"),
         mistake("another kind of list", "The numbers are right, but a list of Python ints is wanted. How do you make "
-                "one?", "return torch.tensor(held)", "return [torch.tensor(r) for r in held]", "return [float(r) for r in held]"),
+                "one?", "return torch.tensor(held)", "return [torch.tensor(r) for r in held]",
+                "return [float(r) for r in held]"),
         mistake("one step instead of all", "This is a single number. There should be a list with an entry for each "
                 "step.",
                 "return held[-1]", "return held[0]"),
