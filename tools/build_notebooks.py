@@ -15,7 +15,8 @@ The same source gives the same bytes. What a cell's header may carry:
 
     # %% exercise="name"                      an exercise; the next cell is check("name", name), and
                                               the prose before holds a line that the exercise's data
-                                              fill in: *Difficulty · importance · minutes*
+                                              fill in: *Difficulty · importance · minutes*; below
+                                              that prose comes what else is judged
     # %% [markdown] tags=["further"]          a heading `## N. Title` that is not on the core path:
                                               folded in the learner's notebook and on the site
     # %% tags=["solution"]                    only in the solutions notebook
@@ -36,6 +37,7 @@ is not what its source gives, 2 for a usage error.
 """
 
 import argparse
+import functools
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -50,12 +52,15 @@ from tools.notebook_source import Asked, Chapter, read_chapter, with_data
 _ROOT = Path(__file__).resolve().parents[1]
 
 
+@functools.cache
 def exercise_data(name: str) -> Asked:
     """Return the data of an exercise of the course; imported late, because it imports torch."""
+    from course_utils.checking.stated import also_judged
     from course_utils.exercises import find
 
-    found = find(name)
-    return Asked(found.signature, found.points, found.difficulty, found.importance, found.minutes)
+    one = find(name)
+    numbers = (one.points, one.difficulty, one.importance, one.minutes)
+    return Asked(one.signature, *numbers, also_judged(one))
 
 
 def main(argv: Sequence[str] | None = None, asked_of: AskedOf = exercise_data) -> int:

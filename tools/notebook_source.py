@@ -29,6 +29,7 @@ class Asked(NamedTuple):
     difficulty: int
     importance: int
     minutes: int
+    also: str = ""
 
     @property
     def told(self) -> str:
@@ -37,6 +38,11 @@ class Asked(NamedTuple):
             f"*Difficulty {self.difficulty}/5 · importance {self.importance}/5 · "
             f"{self.minutes} minutes*"
         )
+
+    @property
+    def stated(self) -> str:
+        """The line below the exercise's text: what is judged besides plain values."""
+        return f"\n\n*Also judged: {self.also}.*" if self.also else ""
 
 
 @dataclass(frozen=True)
@@ -96,19 +102,22 @@ class Chapter:
 
 
 def with_data(chapter: Chapter, asked_of: Callable[[str], Asked]) -> Chapter:
-    """Return the chapter with what the data say of its exercises, also below their titles.
+    """Return the chapter with what the data say of its exercises, also below title and text.
 
     What is for the builder alone is gone from it: the marks of numbers that outputs show.
     """
     asked: dict[str, Asked] = {}
     cells: list[Cell] = []
+    below = ""  # what comes below the prose that stands just before an exercise
     for cell in reversed(chapter.cells):
         name = next(reversed(asked), None)
         if cell.exercise is not None:
             with contextlib.suppress(KeyError):  # an unknown one is a broken rule, told by `faults`
                 asked[cell.exercise] = asked_of(cell.exercise)
-        elif name is not None and TOLD in cell.source:
-            cell = replace(cell, source=cell.source.replace(TOLD, asked[name].told))
+                below = asked[cell.exercise].stated
+        elif name is not None and cell.kind != "code":
+            told = cell.source.replace(TOLD, asked[name].told)
+            cell, below = replace(cell, source=told + below), ""
         cells.append(_without_marks(cell))
     return replace(chapter, cells=tuple(reversed(cells)), asked=asked)
 

@@ -5,7 +5,8 @@ Source: Dettmers et al. 2022, LLM.int8(): 8-bit Matrix Multiplication for Transf
 Ours / theirs: scale = max|x| / 127, their 1 / s;  q = their int8 matrix
 Differs: it is keys and values that are rounded, not the operands of a product, and each token has
     a scale in each head, so that a token is rounded the same whatever comes after it.
-Same contract as: KVCache over x̂ = q · scale instead of x, and |x̂ - x| <= scale / 2
+Same contract as: KVCache over x̂ = q · scale instead of x, and |x̂ - x| <= scale / 2, to which in
+    16 bits the rounding of x̂ itself is added: at most another half of a step in bfloat16
 """
 
 import torch
@@ -40,7 +41,9 @@ def quantize_kv(
     check_float(x=x)
     scale = x.abs().amax(dim=-1, keepdim=True) / STEPS
     scale = torch.where(scale == 0, 1.0, scale)
-    q = (x.detach() / scale.detach()).round().clamp(-STEPS, STEPS)
+    # In 16 bits, the quotient itself would be rounded: in one case of ten to another whole number.
+    wide = torch.promote_types(x.dtype, torch.float32)
+    q = (x.detach().to(wide) / scale.detach()).round().clamp(-STEPS, STEPS)
     return q.to(torch.int8), scale
 
 

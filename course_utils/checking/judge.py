@@ -164,8 +164,8 @@ class _Judgement:
 
     def _praise(self) -> str:
         count = len(self.exercise.cases)
-        graded = any(case.gradient for case in self.exercise.cases)
-        extra = ", gradients included" if graded else ""
+        graded = sum(bool(case.gradient) for case in self.exercise.cases)
+        extra = f", gradients in {graded} of them" if graded else ""
         extra += " and the cost" if self.exercise.costs else ""
         return f"Right in all {count} cases{extra}."
 
@@ -182,7 +182,8 @@ class _Judgement:
         case, outcome = self.exercise.cases[index], self.recogniser.answer(index).outcome
         drawn = None
         if outcome.kind == "returned" and case.run is None:
-            drawn = picture(self.exercise.reference, outcome.value, self.recogniser.want(index))
+            want, parts = self.recogniser.want(index), self.exercise.parts
+            drawn = picture(self.exercise.reference, outcome.value, want, parts)
         return self._report(status, says, names, case.name, self.note, drawn)
 
 

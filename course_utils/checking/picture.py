@@ -6,8 +6,9 @@ It shows the answer's own numbers alone, never the right ones.
 import html
 import inspect
 import typing
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import repeat
 from typing import Any
 
 import torch
@@ -71,19 +72,25 @@ _WRONG = "border:2px solid #c05717;font-weight:bold"
 _SAME = "border:1px solid #8886"
 
 
-def picture(reference: Callable[..., Any], got: Any, want: Any) -> Picture | None:
-    """Return a picture of a result that is a mask, a table of weights, a bias or positions."""
+def picture(
+    reference: Callable[..., Any], got: Any, want: Any, parts: Sequence[str] = ()
+) -> Picture | None:
+    """Return a picture of a result that is a mask, a table of weights, a bias or positions.
+
+    Of several results it is the first that is one and differs; `parts` has their names.
+    """
     made = inspect.signature(reference, eval_str=True).return_annotation
     several = typing.get_origin(made) is tuple
     kinds = typing.get_args(made) if several else (made,)
     if several and not (isinstance(got, tuple) and len(got) == len(kinds) == len(want)):
         return None
     pairs = zip(got, want, strict=True) if several else ((got, want),)
-    for kind, (one, other) in zip(kinds, pairs, strict=True):
+    names = (f" as {part}" for part in parts) if parts and several else repeat("")
+    for kind, name, (one, other) in zip(kinds, names, pairs, strict=False):
         if _is_table(kind) and kind_problem(one, other) is None:
             wrong = wrong_entries(one, other)
             if one.dim() and bool(wrong.any()):
-                return _drawn(one.detach(), wrong)
+                return _drawn(name, one.detach(), wrong)
     return None
 
 
@@ -94,7 +101,7 @@ def _is_table(kind: Any) -> bool:
     return whole or kind.dim_str.split()[-2:] == ["L", "S"]
 
 
-def _drawn(got: Tensor, wrong: Tensor) -> Picture:
+def _drawn(name: str, got: Tensor, wrong: Tensor) -> Picture:
     first = [int(i) for i in wrong.nonzero()[0]]
     leading = tuple(first[:-2])
     table, marks = got[leading], wrong[leading]
@@ -105,7 +112,7 @@ def _drawn(got: Tensor, wrong: Tensor) -> Picture:
     where = f" at index {list(leading)}" if leading else ""
     part = "" if table.shape == (len(rows), len(columns)) else ", in part"
     return Picture(
-        f"What your function returned{where}{part}. {_counted(marks)}",
+        f"What your function returned{name}{where}{part}. {_counted(marks)}",
         tuple(rows),
         tuple(columns),
         tuple(tuple(_shown(table[r, c]) for c in columns) for r in rows),

@@ -1,7 +1,8 @@
 """What a class gets wrong, as one page that needs no network: `report` on the command line.
 
-It is made of graded hand-ins (`results.jsonl`), and of learners' own progress files where they hand
-them in. Learners appear as numbers; their initials can be shown. No name stands in the page.
+It is made of graded hand-ins (`results.jsonl`), and of learners' own progress files and disputed
+verdicts (`dispute_*.json`) where they hand them in. Learners appear as numbers; their initials can
+be shown. No name stands in the page.
 """
 
 import argparse
@@ -23,6 +24,7 @@ from course_utils.checking.progress import json_lines
 from course_utils.checking.report import inline_html
 from course_utils.exercises import all_exercises
 from course_utils.grading.bulk import RESULTS, write_csv
+from course_utils.grading.disputed import Dispute, disputes
 
 PAGE = "report.html"
 
@@ -66,14 +68,17 @@ class ClassReport:
     Args:
         attempts: In any order. What is not from this course is left out: a submission can claim
             anything.
+        disputes: Verdicts that learners think are wrong.
     """
 
-    def __init__(self, attempts: Iterable[Attempt]) -> None:
+    def __init__(self, attempts: Iterable[Attempt], disputes: Iterable[Dispute] = ()) -> None:
         known = {one.name: one for one in all_exercises()}
         self.attempts = sorted(
             (one for one in attempts if one.exercise in known), key=lambda one: one.time
         )
-        self.learners = sorted({one.learner for one in self.attempts})
+        self.disputes = list(disputes)
+        tried = {one.learner for one in self.attempts}
+        self.learners = sorted(tried | {one.learner for one in self.disputes})
         self._known = known
         self._tries: dict[tuple[str, str], list[Attempt]] = defaultdict(list)
         for one in self.attempts:
@@ -149,6 +154,8 @@ def attempts(place: Path) -> Iterator[Attempt]:
     """
     if not place.exists():
         raise FileNotFoundError(f"there must be a folder or a .jsonl file at {place}")
+    if place.is_file() and place.suffix == ".json":
+        return  # a disputed verdict
     for path in [place] if place.is_file() else sorted(place.rglob("*.jsonl")):
         parts = path.relative_to(place).parts if path != place else (path.name,)
         owner = parts[0] if len(parts) > 1 else path.stem
@@ -208,11 +215,14 @@ def main(argv: Sequence[str]) -> int:
     parser.add_argument("--into", type=Path, help="the page's folder (default: the first place)")
     options = parser.parse_args(argv)
     try:
-        report = ClassReport(one for place in options.places for one in attempts(place))
+        report = ClassReport(
+            (one for place in options.places for one in attempts(place)),
+            (one for place in options.places for one in disputes(place)),
+        )
     except OSError as error:
         print(error, file=sys.stderr)
         return 1
-    if not report.attempts:
+    if not report.learners:
         print("no verdict on an exercise of the course was found there", file=sys.stderr)
         return 1
     first = options.places[0]

@@ -105,7 +105,10 @@ def label_smoothed_loss(
     is_padding = target == pad_id
     logs = logits.log_softmax(-1)
     right = logs.gather(-1, target.masked_fill(is_padding, 0).long().unsqueeze(-1)).squeeze(-1)
-    losses = -((1 - smoothing) * right + smoothing * logs.mean(-1))
+    # A share of 0 is left out: a class at -inf, which may not be chosen, would make it 0 · inf.
+    losses = torch.zeros_like(right)
+    for share, part in ((1 - smoothing, right), (smoothing, logs.mean(-1))):
+        losses = losses - share * part if share else losses
     return losses.masked_fill(is_padding, 0.0).sum() / (~is_padding).sum().clamp(min=1)
 
 

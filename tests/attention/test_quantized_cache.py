@@ -20,8 +20,11 @@ def test_nothing_is_off_by_more_than_half_a_step(dtype) -> None:
     assert q.dtype == torch.int8
     assert scale.dtype == dtype
     assert int(q.abs().max()) == 127
-    error = (q.double() * scale.double() - x.double()).abs()
-    assert (error <= scale.double() * (0.5 + 127 * torch.finfo(dtype).eps)).all()
+    step = scale.double()
+    torch.testing.assert_close(q.double(), (x.double() / step).round().clamp(-127, 127))
+    assert ((q.double() * step - x.double()).abs() <= 0.5 * step + 1e-6 * step).all()
+    restored = (q * scale).double()  # rounded once more, to its dtype
+    assert ((restored - x.double()).abs() <= step * (0.5001 + 64 * torch.finfo(dtype).eps)).all()
 
 
 def test_a_row_of_zeros_has_the_scale_one() -> None:

@@ -66,3 +66,10 @@ def test_a_report_shows_the_answer_s_numbers_and_never_the_right_ones() -> None:
     assert set("".join(cell for row in report.picture.cells for cell in row)) == {"T"}
     assert "marked" in str(report)
     assert re.search(r"<table.*</table>", report._repr_html_())
+
+
+def test_of_several_tables_the_one_drawn_is_named() -> None:
+    got, want = (torch.ones(2, 3), torch.ones(2, 3)), (torch.ones(2, 3), torch.zeros(2, 3))
+    assert picture(both, got, want, ("out", "weights")).words.startswith(
+        "What your function returned as weights. "
+    )

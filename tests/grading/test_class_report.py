@@ -5,7 +5,9 @@ import json
 from pathlib import Path
 
 import pytest
+import torch
 
+from course_utils import check, dispute
 from course_utils.checking.progress import Journal
 from course_utils.exercises import find
 from course_utils.grading.__main__ import main
@@ -88,3 +90,28 @@ def test_the_page_and_its_tables_name_nobody(
 )
 def test_initials_are_letters_only(login: str, letters: str) -> None:
     assert initials(login) == letters
+
+
+def test_disputed_verdicts_are_shown_and_judged_again(tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setenv("ATTENTION_COURSE_PROGRESS", str(tmp_path / "data" / "progress.jsonl"))
+    (tmp_path / "class" / "ada_moss").mkdir(parents=True)
+    monkeypatch.chdir(tmp_path / "class" / "ada_moss")
+    check("softmax_jacobian", softmax_jacobian)
+    dispute("softmax_jacobian", "<b>the diagonal</b> is all")
+    said = json.loads(Path("dispute_softmax_jacobian.json").read_text())
+    right = "def softmax_jacobian(w):\n    return w.diag_embed() - w[..., None] * w[..., None, :]\n"
+    Path("dispute_2.json").write_text(json.dumps(said | {"answer": right}))
+    for number, text in enumerate(("[1]", "{", json.dumps(said | {"exercise": "none"}))):
+        Path(f"dispute_other_{number}.json").write_text(text)
+    assert main(["report", str(tmp_path / "class")]) == 0
+    page = (tmp_path / "class" / "report.html").read_text(encoding="utf-8")
+    assert page.count("<details>") == 2
+    assert page.count("Now: Passed.") == 1
+    assert page.count("The same now.") == 1
+    assert "&lt;b&gt;the diagonal&lt;/b&gt; is all" in page
+    assert "moss" not in page.lower()
+    assert "torch.diag_embed(w)" in page
+
+
+def softmax_jacobian(w):
+    return torch.diag_embed(w)

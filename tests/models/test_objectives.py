@@ -4,6 +4,7 @@ import math
 
 import pytest
 import torch
+import torch.nn.functional as F
 from torch import Tensor
 
 from course_utils.models import causal_lm_loss, label_smoothed_loss, mask_tokens
@@ -153,3 +154,19 @@ def test_every_id_replaces_a_token_special_ones_and_itself_too() -> None:
 def test_masking_refuses_what_does_not_fit(call, error, message) -> None:
     with pytest.raises(error, match=message):
         call(torch.zeros(2, 3, dtype=torch.long), torch.Generator())
+
+
+@pytest.mark.parametrize("smoothing", [0.0, 0.1, 1.0])
+def test_a_class_that_is_forbidden_is_as_torch_has_it(smoothing) -> None:
+    logits, target = predictions(2, 5, 6)
+    target = target.clamp(max=4)
+    forbidden = logits.detach().clone()
+    forbidden[..., 5] = -math.inf
+    forbidden.requires_grad_()
+    found = label_smoothed_loss(forbidden, target, smoothing, -100)
+    peer = F.cross_entropy(forbidden.mT, target, label_smoothing=smoothing)
+    torch.testing.assert_close(found, peer)
+    if not smoothing:
+        torch.testing.assert_close(*(torch.autograd.grad(x, forbidden)[0] for x in (found, peer)))
+        shifted = torch.cat([target[:, :1], target], dim=1)[:, :5]
+        assert causal_lm_loss(forbidden, shifted, -100).isfinite()

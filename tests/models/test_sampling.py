@@ -18,6 +18,16 @@ def test_temperature_0_leaves_the_first_of_the_likeliest() -> None:
     assert draw_tokens(logits, temperature=0.0).tolist() == [1, 0]
 
 
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.float16, torch.bfloat16])
+@pytest.mark.parametrize("temperature", [1e-5, 1e-40, 1e-300])
+def test_a_temperature_near_0_leaves_the_likeliest(temperature, dtype) -> None:
+    logits = torch.tensor([[1.0, 2.0, 3.0], [-9.0, 0.5, 0.5]], dtype=dtype)
+    found = token_probabilities(logits, temperature=temperature, top_k=2, top_p=0.9)
+    assert found.tolist() == [[0, 0, 1], [0, 0.5, 0.5]]
+    g = torch.Generator().manual_seed(0)
+    assert draw_tokens(logits[:1], g, temperature=temperature).tolist() == [2]
+
+
 def test_top_k_keeps_the_likeliest_in_their_proportions() -> None:
     kept = token_probabilities(LOGITS, top_k=2)
     assert (kept > 0).tolist() == [[True, False, True, False], [False, True, True, False]]

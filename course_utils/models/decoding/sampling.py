@@ -50,7 +50,10 @@ def token_probabilities(
     if temperature == 0:
         likeliest = logits.argmax(dim=-1, keepdim=True)
         return torch.zeros_like(logits).scatter(-1, likeliest, 1.0)
-    logits = logits / temperature
+    # The largest is subtracted first, and stays 0 whatever divides it: a temperature near 0 would
+    # make inf - inf of all.
+    below = logits - logits.amax(dim=-1, keepdim=True)
+    logits = torch.where(below == 0, below, below / temperature)
     if top_k is not None and top_k < logits.shape[-1]:
         last = logits.topk(top_k).values[..., -1:]
         logits = logits.masked_fill(logits < last, -torch.inf)
