@@ -41,7 +41,7 @@ from pathlib import Path
 
 import torch
 
-from course_utils import check, hint, mine, progress, review, yours
+from course_utils import check, dispute, hint, mine, progress, review, solution, yours
 
 # This page only shows how things work: what happens here is not kept as your progress.
 os.environ["ATTENTION_COURSE_PROGRESS"] = str(Path(tempfile.mkdtemp(), "progress.jsonl"))
@@ -103,7 +103,7 @@ check("stable_softmax", stable_softmax)
 
 # %% [markdown]
 """
-Any right way passes: loops, library calls, one line or twenty. After a real attempt of your own, `solution("stable_softmax")` shows one way among several. And this is how far you are (on this page; your own progress begins with the first exercise of a chapter):
+Any right way passes: loops, library calls, one line or twenty. After a real attempt of your own, `solution("stable_softmax")` shows one way among several. If you think that a verdict is wrong, `dispute("stable_softmax", "why")` writes what is needed to judge it again into one file, to send. And this is how far you are (on this page; your own progress begins with the first exercise of a chapter):
 """
 
 # %%
