@@ -59,7 +59,7 @@ from torch.nn.functional import cross_entropy
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 from tqdm import tqdm
 
-from course_utils import check, data, hint, measure, models, plotting, yours  # noqa: F401
+from course_utils import check, data, hint, measure, models, plotting, yours
 from course_utils.attention import context_vector as average
 from course_utils.attention import dot_score, stable_softmax
 from course_utils.data import END, FIRST_SYMBOL, PAD, START, repeat_pairs

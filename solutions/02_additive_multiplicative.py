@@ -53,7 +53,7 @@ from torch import nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 from tqdm import tqdm
 
-from course_utils import (  # noqa: F401
+from course_utils import (
     attention,
     check,
     data,

@@ -48,7 +48,7 @@ from torch.nn import functional as F
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from tqdm import tqdm
 
-from course_utils import attention, check, heatmap, hint, matrix_plotting, measure, plotting, yours  # noqa: F401
+from course_utils import attention, check, heatmap, hint, matrix_plotting, measure, plotting, yours
 from course_utils.data import character_text, encode
 from course_utils.models import next_character_loss, train_character_model
 from course_utils.widgets import scale_explorer

@@ -43,7 +43,7 @@ from matplotlib import pyplot as plt
 from torch import nn
 from torch.nn import functional as F
 
-from course_utils import attention, check, hint, matrix_plotting, measure, plotting, yours  # noqa: F401
+from course_utils import attention, check, hint, matrix_plotting, measure, plotting, yours
 from course_utils.models.training import descend
 from course_utils.widgets import projection_toy
 

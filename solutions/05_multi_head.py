@@ -40,7 +40,7 @@ from torch.nn import functional as F
 from torch.utils.benchmark import Timer
 from tqdm import tqdm
 
-from course_utils import attention, check, hint, matrix_plotting, measure, plotting, yours  # noqa: F401
+from course_utils import attention, check, hint, matrix_plotting, measure, plotting, yours
 from course_utils.models.training import descend
 from course_utils.widgets import head_grid
 

@@ -51,7 +51,7 @@ from torch.nn.attention.bias import causal_lower_right
 from torch.nn.attention.flex_attention import create_block_mask, create_mask
 from tqdm import tqdm
 
-from course_utils import attention, check, hint, matrix_plotting, measure, plotting, yours  # noqa: F401
+from course_utils import attention, check, hint, matrix_plotting, measure, plotting, yours
 from course_utils.data import character_text, decode, random_windows
 from course_utils.models import SmallTransformer
 from course_utils.models.training import descend

@@ -45,7 +45,7 @@ from matplotlib import pyplot as plt
 from torch import nn
 from tqdm import tqdm
 
-from course_utils import (  # noqa: F401
+from course_utils import (
     attention,
     check,
     hint,

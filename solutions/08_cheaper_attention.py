@@ -51,7 +51,7 @@ from matplotlib import pyplot as plt
 from torch.nn import functional as F
 from tqdm import tqdm
 
-from course_utils import attention, check, hint, measure, plotting, yours  # noqa: F401
+from course_utils import attention, check, hint, measure, plotting, yours
 from course_utils.models import RecallModel, judge_recall, recall_batch, train_recall
 from course_utils.positions import rope_interleaved
 from course_utils.widgets import variant_explorer

@@ -51,7 +51,7 @@ from torch.nn import functional as F
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from tqdm import tqdm
 
-from course_utils import attention, check, hint, measure, plotting, yours  # noqa: F401
+from course_utils import attention, check, hint, measure, plotting, yours
 from course_utils.attention import flash_kernels, flash_mods
 from course_utils.attention.flash_launch import gpu_tilings
 from course_utils.attention.flash_spans import count_tiles, visible_spans

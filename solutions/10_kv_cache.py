@@ -48,7 +48,7 @@ from torch import nn
 from torch.nn import functional as F
 from tqdm import tqdm
 
-from course_utils import attention, check, hint, measure, models, plotting, yours  # noqa: F401
+from course_utils import attention, check, hint, measure, models, plotting, yours
 from course_utils.attention import BlockPool, KVCache, PagedCache, QuantizedCache, RollingCache
 from course_utils.data import character_text
 from course_utils.models import (

@@ -51,7 +51,7 @@ from torch import nn
 from torch.nn import functional as F
 from tqdm import tqdm
 
-from course_utils import attention, check, data, hint, measure, models, plotting, yours  # noqa: F401
+from course_utils import attention, check, data, hint, measure, models, plotting, yours
 from course_utils.data import END, PAD, START
 from course_utils.matrix_plotting import weight_map
 from course_utils.models import EncoderLayer, Written

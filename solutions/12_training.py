@@ -48,7 +48,7 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils.checkpoint import checkpoint, set_checkpoint_early_stop
 from tqdm import tqdm
 
-from course_utils import check, hint, measure, models, plotting, yours  # noqa: F401
+from course_utils import check, hint, measure, models, plotting, yours
 from course_utils.data import DateTokens, character_text, random_windows, sample_dates
 from course_utils.live_curve import LiveCurve
 from course_utils.models import DeepStack, EncoderLayer, Transformer

@@ -48,7 +48,7 @@ from torch import nn
 from torch.nn import functional as F
 from tqdm import tqdm
 
-from course_utils import attention, check, hint, matrix_plotting, measure, plotting, reading, yours  # noqa: F401
+from course_utils import attention, check, hint, matrix_plotting, measure, plotting, reading, yours
 from course_utils.data.repeated import repeated_segments
 from course_utils.data.two_languages import Documents, draw_documents, plant_cue
 from course_utils.models.tasks import induction, other_weights

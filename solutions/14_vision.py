@@ -49,7 +49,7 @@ from torch import nn
 from torch.nn import functional as F
 from tqdm import tqdm
 
-from course_utils import attention, check, hint, measure, models, plotting, reading, yours  # noqa: F401
+from course_utils import attention, check, hint, measure, models, plotting, reading, yours
 from course_utils.data.digit_scenes import caption
 from course_utils.data.digits import load_digits
 from course_utils.models.detection import Detector

@@ -38,7 +38,7 @@ from sklearn.datasets import load_digits
 from torch.nn import functional as F
 from tqdm import tqdm
 
-from course_utils import attention, check, hint, measure, plotting, yours  # noqa: F401
+from course_utils import attention, check, hint, measure, plotting, yours
 from course_utils.models.tasks.induction import induction_model, later_copies_right, train_induction
 from course_utils.positions import is_permutation_equivariant
 from course_utils.widgets import hopfield_landscape

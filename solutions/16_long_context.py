@@ -33,7 +33,7 @@ from functools import partial
 import torch
 from torch.nn import functional as F
 
-from course_utils import attention, check, distributed, hint, measure, plotting, yours  # noqa: F401
+from course_utils import attention, check, distributed, hint, measure, plotting, yours
 from course_utils.distributed import faults, head_jobs, jobs
 from course_utils.widgets import ring_stepper
 

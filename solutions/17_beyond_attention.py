@@ -36,7 +36,7 @@ import torch
 from torch.nn import functional as F
 from tqdm import tqdm
 
-from course_utils import attention, check, hint, measure, plotting, yours  # noqa: F401
+from course_utils import attention, check, hint, measure, plotting, yours
 from course_utils.models.tasks import expert_task
 from course_utils.models.tasks.expert_task import Experts, ExpertTask
 from course_utils.models.tasks.recall import RecallModel, judge_recall, train_recall

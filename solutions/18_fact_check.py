@@ -44,7 +44,7 @@ from time import process_time
 import torch
 from torch.nn import functional as F
 
-from course_utils import attention, check, claims, clinic, hint, measure, plotting, positions, yours  # noqa: F401
+from course_utils import attention, check, claims, clinic, hint, measure, plotting, positions, yours
 from course_utils.clinic import published, small_models, symptoms
 from course_utils.widgets import claim_ledger
 
