@@ -32,6 +32,15 @@ def test_each_sequence_of_a_batch_is_read_as_it_is_alone(
         assert torch.equal(x, before)
 
 
+@each_module
+def test_without_gradients_the_result_is_the_same(module: Module) -> None:
+    given = module.inputs(2, 5, 4)
+    want = tensors(module.run(module.build(), *given))
+    with torch.no_grad():
+        got = tensors(module.run(module.build(), *given))
+    torch.testing.assert_close(got, want)
+
+
 @pytest.mark.thorough
 @each_module
 @few

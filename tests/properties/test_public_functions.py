@@ -53,6 +53,15 @@ def test_a_result_has_the_annotated_shape_and_the_inputs_dtype(
             assert torch.equal(used[name], value), f"{name} was changed"
 
 
+@each_function
+def test_without_gradients_the_result_is_the_same(entry: Entry) -> None:
+    one, other = (entry.arguments(FIXED, torch.float64, 3) for _ in range(2))
+    want = tensors(entry.function(**one))
+    with torch.no_grad():
+        got = tensors(entry.function(**other))
+    torch.testing.assert_close(got, want, equal_nan=True)
+
+
 @pytest.mark.thorough
 @each_function
 @few
