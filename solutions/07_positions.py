@@ -171,7 +171,7 @@ Write `is_permutation_equivariant(layer, x, permutation) -> bool`, the test that
 
 - `layer` is a function from (B, L, d) to (B, L, d); `x` is (B, L, d); `permutation` holds each of 0 … L−1 once.
 - Return whether `layer(x[:, permutation])` equals `layer(x)[:, permutation]` up to rounding.
-- Return a Python `bool`. Rounding differs between float32 and float64, and outputs may be large or small.
+- Return a Python `bool`. Outputs may be in float32 or float64, and as small as $4\cdot10^{-5}$: leave room for rounding, and hardly for more.
 """
 
 
@@ -243,7 +243,7 @@ r"""
 
 Write `sinusoidal_encoding(num_positions, d_model, base=10000.0) -> pe`.
 
-- The result is `(num_positions, d_model)` in the default float dtype; positions count from 0.
+- The result is a tensor of shape `(num_positions, d_model)` in the default float dtype; positions count from 0.
 - `pe[p, 2i] = sin(p / base**(2i / d_model))`, and `pe[p, 2i+1]` is the cosine of the same angle.
 - Far positions need precise angles: in float32 a number in the thousands has few digits left after the point.
 """
@@ -386,7 +386,7 @@ r"""
 
 Write `shift_matrix(offset, d_model, base=10000.0) -> M` with `pe[p + offset] == pe[p] @ M` for every `p`, where `pe` is the table of `sinusoidal_encoding`.
 
-- `offset` is any whole number: negative, zero, large. `M` is `(d_model, d_model)` in the default float dtype.
+- `offset` is any whole number, negative and zero too. `M` is a tensor of shape `(d_model, d_model)` in the default float dtype.
 - `M` multiplies a row from the right. From the left, on a column, it would be the transpose.
 """
 
@@ -622,7 +622,7 @@ r"""
 
 *Difficulty · importance · minutes*
 
-Write `alibi_bias(num_heads, num_queries, num_keys) -> bias` of shape (H, L, S), to be added to the scores. The last query is at the last key, as in a decoder with a cache. A query's own key gets 0, a key $m - n$ places before it $-\lambda_h (m - n)$. Entries for keys after it are not checked: a causal mask hides them. The slopes for any number of heads are `positions.alibi_slopes(num_heads)`.
+Write `alibi_bias(num_heads, num_queries, num_keys) -> bias`, a tensor of shape (H, L, S) in the default float dtype, to be added to the scores. The last query is at the last key, as in a decoder with a cache. A query's own key gets 0, a key $m - n$ places before it $-\lambda_h (m - n)$. Entries for keys after it are not checked: a causal mask hides them. The slopes for any number of heads are `positions.alibi_slopes(num_heads)`.
 """
 
 
@@ -653,7 +653,7 @@ r"""
 
 *Difficulty · importance · minutes*
 
-Write `alibi_slopes(num_heads) -> slopes` of shape (H,), positive, in the default float dtype, for any number of heads: with $P$ the largest power of two not above $H$, $2^{-8h/P}$ for $h = 1 \dots P$, then the 1st, 3rd, 5th … slope of $2P$ heads until there are $H$.
+Write `alibi_slopes(num_heads) -> slopes`, a tensor of shape (H,) in the default float dtype, positive, for any number of heads: with $P$ the largest power of two not above $H$, $2^{-8h/P}$ for $h = 1 \dots P$, then the 1st, 3rd, 5th … slope of $2P$ heads until there are $H$.
 """
 
 
@@ -730,7 +730,7 @@ Write `shaw_scores(query, key, relative_embedding, max_distance, scale=None) -> 
 - `query` (B, H, L, d_k), `key` (B, H, S, d_k), `relative_embedding` (2·max_distance + 1, d_k); the result is (B, H, L, S).
 - The scores are `scale · (q·k + q·a)`; `None` means $1/\sqrt{d_k}$.
 - Queries and keys are both counted from 0, also when L ≠ S.
-- No tensor holds a vector for each pair: the largest has L·S numbers per head, not L·S·d_k.
+- No tensor holds a vector for each pair, not even a one-hot one: the largest has L·S numbers per head.
 """
 
 
@@ -1302,8 +1302,8 @@ r"""
 Write `interpolate_positions(positions, trained_length, target_length) -> positions`: the positions that PI passes to RoPE.
 
 - Positions times `trained_length / target_length` where the target is longer; the same values otherwise.
-- `positions` has any shape, long or real. The result is real: positions between two whole numbers are the point.
-- Real positions keep their dtype; long ones may become float32 or float64.
+- `positions` has any shape, long or real. The result is a tensor of that shape. Where positions change it is real: those between two whole numbers are the point.
+- Real positions keep their dtype; long ones become float32 or float64, or stay long where nothing changes.
 """
 
 
@@ -1616,7 +1616,7 @@ r"""
 
 Write `llama3_frequencies(frequencies, factor, low_freq_factor, high_freq_factor, trained_length) -> frequencies` by the rule above.
 
-- `frequencies` are above 0, of any shape and in any order; the result is a new tensor of that shape.
+- `frequencies` are above 0, of any shape and in any order; the result is a new tensor of that shape and dtype.
 - `factor` is at least 1, and `low_freq_factor` below `high_freq_factor`.
 - At the two ends both neighbouring rules give the same value, so either is right.
 """

@@ -420,7 +420,7 @@ Write `merge_partials(out_a, lse_a, out_b, lse_b) -> (out, lse)`.
 - A part that saw no key has `lse = -inf`. Its `out` is ignored, whatever it holds, even `nan`.
 - If both are empty: zeros, and -inf.
 
-Large values of `lse` must not overflow, and gradients must be finite.
+Large values of `lse` must not overflow. Gradients must be finite in every row of which a part saw a key.
 """
 
 
@@ -501,7 +501,7 @@ r"""
 
 Write `tiled_attention(query, key, value, block_q, block_k, is_causal=False) -> (out, lse)`.
 
-- `query` is `(B, H, L, d)`, `key` and `value` have $S$ rows. Scores are scaled by $1/\sqrt d$; `lse` `(B, H, L)` is the logsumexp of the scaled scores.
+- `query` is `(B, H, L, d)`; `key` and `value` have $S$ rows, and values may have another width. Scores are scaled by $1/\sqrt d$; `lse` `(B, H, L)` is the logsumexp of the scaled scores.
 - Blocks need not divide the lengths, and may exceed them.
 - Causal: query `i` sees the keys `j <= i`, also where $L \ne S$.
 
@@ -1105,7 +1105,7 @@ r"""
 Write `flash_forward_tile(m, l, acc, q, k, v, columns, limit, scale_log2) -> (m, l, acc)`, what both loops do with a tile, in Triton's language. No decorator: the check turns it into a kernel.
 
 - `m`, `l`, `acc`: as in section 2, to base 2, in 32 bits. `q`, `k`, `v`: tiles already loaded; rows beyond the end are zeros.
-- `columns`: the positions of the keys. Row `i` may see those below `limit[i]`; `None` where every row sees the whole tile.
+- `columns`: the positions of the keys. Row `i` may see those below `limit[i]`. Both are `None` where every row sees the whole tile.
 - `scale_log2`: $\log_2(e)/\sqrt d$.
 - You need `tl.dot`, `tl.trans`, `tl.where`, `tl.maximum`, `tl.max`, `tl.sum`, `tl.exp2`. `tl.dot` needs both operands in the same type, and adds to a third argument.
 """

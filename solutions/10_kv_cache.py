@@ -959,7 +959,7 @@ r"""
 Write `rolling_cache_positions(num_seen, window, num_sinks) -> list[int]`.
 
 - Of the positions 0 to `num_seen - 1`, the first `num_sinks` and the last `window` are held.
-- In ascending order, and none twice. Both numbers may exceed `num_seen`.
+- In ascending order, and none twice. Both numbers may exceed `num_seen`, and both may be 0.
 """
 
 
@@ -1163,7 +1163,8 @@ Write `paged_gather(pool, block_table, length) -> keys`.
 
 - `pool` is `(num_blocks, block_size, H, d)`, `block_table` is `(n,)`, whole numbers; the result is `(length, H, d)`.
 - Token `i` is in block `block_table[i // block_size]`, in slot `i % block_size`.
-- The table may be longer than needed; entries that are not needed may be -1. A block may occur twice.
+- The table may be longer than needed; entries that are not needed may be -1. A block may occur twice. `length` may be 0.
+- The pool holds the tokens of everybody: a copy of all of it costs too much.
 """
 
 
@@ -1249,7 +1250,7 @@ r"""
 Write `quantize_kv(x) -> (q, scale)`.
 
 - `x` is `(B, H, S, d)`. Each token has a scale of its own in each head: `scale` is `(B, H, S, 1)`, the largest $|x|$ of the row divided by 127, and 1 where the row is all zero.
-- `q` is `int8`, the nearest whole number to `x / scale`, from -127 to 127.
+- `q` is `int8`, the whole number nearest to the exact quotient `x / scale`, from -127 to 127, also where `x` has 16 bits.
 """
 
 
@@ -1259,7 +1260,7 @@ def quantize_kv(x):
     ### BEGIN SOLUTION: Find the largest of each row, and round the rest in 127 steps of it.
     scale = x.abs().amax(dim=-1, keepdim=True) / 127
     scale = torch.where(scale == 0, torch.ones_like(scale), scale)
-    q = torch.round(x / scale).clamp(-127, 127).to(torch.int8)
+    q = torch.round(x.double() / scale.double()).clamp(-127, 127).to(torch.int8)
     return q, scale
     ### END SOLUTION
 

@@ -1082,7 +1082,7 @@ r"""
 Write `rms_norm(x, gain, eps=1e-6) -> out`.
 
 - `x` is `(..., d)`, `gain` `(d,)`, of the same dtype: $x / \sqrt{\mathrm{mean}(x^2) + \varepsilon} \cdot \text{gain}$. No mean is subtracted.
-- float16 and bfloat16 are computed in float32 and rounded at the end.
+- float16 and bfloat16 are computed in float32 and rounded at the end; or, as in Llama, before the product with `gain`.
 - A row of zeros gives zeros. torch's own `rms_norm` is recognised and not accepted.
 """
 
@@ -1140,6 +1140,7 @@ Write `gated_feed_forward(x, W_gate, W_up, W_down) -> out`.
 
 - `x` is `(..., d_model)`; `W_gate` and `W_up` are `(d_model, d_ff)`, `W_down` is `(d_ff, d_model)`; no biases.
 - $(\mathrm{silu}(xW_{gate}) \circ xW_{up})\,W_{down}$, with $\mathrm{silu}(z) = z\,\sigma(z)$ and the sigmoid $\sigma(z) = 1 / (1 + e^{-z})$.
+- In float32 and at $|z| = 100$ both the output and its gradient are finite.
 """
 
 
@@ -1201,7 +1202,7 @@ Write `beam_search(step, start, end, width, max_length, alpha=0.0) -> (tokens, s
 
 - `step(prefixes)` takes `(n, t)` tokens, each row beginning with `start`, and returns log-probabilities `(n, V)`.
 - The beam has `width` places and begins with `[start]` alone. In a round every unfinished hypothesis is extended by every token; the largest sums are kept, as many as there are places that no finished one holds, and never one of $-\infty$.
-- What ends with `end` is finished: it keeps its place and is not extended.
+- What ends with `end` is finished: it keeps its place and is not extended. `step` is asked for unfinished texts only.
 - After `max_length` rounds, or when none is unfinished, the largest $\text{sum}/\text{length}^\alpha$ of *all* in the beam wins. The length counts `end`, not `start`.
 - Return a list of ints without `start`, and that quotient.
 """

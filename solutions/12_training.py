@@ -140,7 +140,7 @@ Write `causal_lm_loss(logits, tokens, pad_id) -> loss`.
 - `logits` is `(B, T, V)`, `tokens` is `(B, T)`; position $t$ predicts token $t + 1$.
 - The mean, in nats, over all targets that are not `pad_id`, whatever the input there is.
 - 0, with a zero gradient, where no target counts: $T = 1$, say.
-- Logits of $10^4$ must survive.
+- Logits of $10^4$ must survive, and a class at $-\infty$ that is no target. NaN in the logits gives NaN.
 """
 
 
@@ -200,7 +200,7 @@ r"""
 
 Write `mask_tokens(tokens, mask_id, vocab_size, special, generator) -> (inputs, labels)`.
 
-- `tokens` is `(B, L)`, whole numbers; `special` is a list of ids that are never selected. It may be empty.
+- `tokens` is `(B, L)`, whole numbers; `special` is a list of ids that are never selected. Both may be empty.
 - Every other token is selected with probability 0.15, independently. A selected one becomes `mask_id` with probability 0.8, any of the ids 0 to `vocab_size - 1` with 0.1, or stays.
 - `labels`: the token where selected, -100 elsewhere.
 - All randomness comes from `generator`.
@@ -307,8 +307,8 @@ Write `label_smoothed_loss(logits, target, smoothing, pad_id) -> loss`.
 
 - `logits` is `(B, T, V)`, `target` is `(B, T)`: no shift here.
 - Cross-entropy against the smoothed target above, over all $V$ classes, the padding's class too.
-- The mean over targets that are not `pad_id`, which may be no class at all (-100); 0 where none counts.
-- The loss keeps the dtype of `logits`, bfloat16 too.
+- The mean over targets that are not `pad_id`, which may be no class at all (-100); 0, with a zero gradient, where none counts.
+- The loss has the dtype of `logits`; for 16-bit ones, float32 is as good.
 
 PyTorch's `F.cross_entropy` has an argument `label_smoothing`; do without it.
 """

@@ -245,7 +245,7 @@ Write `attention_entropy(weights) -> entropy`.
 
 - `weights` is `(..., L, S)`, the result `(..., L)`: $-\sum w \ln w$ over the keys, in nats.
 - Take the weights as they are given; do not renormalise.
-- A weight of 0 adds 0 and has a finite gradient; a row of zeros gives 0.
+- It may be a penalty in training: a weight of 0 adds 0 and has a finite gradient. A row of zeros gives 0.
 """
 
 
@@ -1244,7 +1244,7 @@ Write `attention_flow(layers, source, target) -> float`.
 - `layers` is a list of at least one `(L, L)`, heads averaged already, the first layer first.
 - The maximum flow from input token `source` to position `target` above the last layer. A position is a separate node at each level.
 - Capacity: half of the weight, plus one half on the diagonal. Do not renormalise; where nothing is reachable, 0.0.
-- Any algorithm will do. `networkx` comes with torch, and has one; the graph is the point.
+- Any algorithm will do; the graph is the point. `networkx` comes with torch, and has one; hand it capacities as Python floats, not as tensors.
 """
 
 

@@ -455,7 +455,7 @@ Write `object_query_attention(x, query_position, memory, memory_position, W_q, W
 # %% exercise="object_query_attention"
 def object_query_attention(x, query_position, memory, memory_position, W_q, W_k, W_v):
     """Return what each object query reads from the memory."""
-    ### BEGIN SOLUTION: Add the positions before projecting queries and keys; project the bare memory for values.
+    ### BEGIN SOLUTION: Who asks, what is asked, what is read? Which of the three get a position?
     query = (x + query_position) @ W_q
     key = (memory + memory_position) @ W_k
     return F.scaled_dot_product_attention(query, key, memory @ W_v)
@@ -543,7 +543,7 @@ Write `match_queries(cost) -> query`.
 # %% exercise="match_queries"
 def match_queries(cost):
     """Return the query of each object, none twice, at the least total cost."""
-    ### BEGIN SOLUTION: Hand each sequence's table to scipy, with a row for each object.
+    ### BEGIN SOLUTION: One sequence at a time: of all ways to use no query twice, which costs least?
     from scipy.optimize import linear_sum_assignment
 
     found = [linear_sum_assignment(one.detach().T.double())[1] for one in cost]
@@ -666,7 +666,7 @@ r"""
 
 Write `contrastive_loss(a, b, temperature) -> loss`.
 
-- `a` and `b` are `(B, d)`; row $i$ belongs to row $i$. Both are L2-normalised over $d$; a row of zeros stays zeros.
+- `a` and `b` are `(B, d)`; row $i$ belongs to row $i$. First scale each row of both to length 1; a row of zeros stays zeros.
 - Logits are cosines *divided* by `temperature`, a number or a () tensor, which then gets a gradient.
 - The mean of two cross-entropies: $a_i$ among all $b$, and $b_i$ among all $a$, its own partner included; each is a mean over the batch.
 """

@@ -196,7 +196,7 @@ Write `ring_attention_step(out, lse, query, key, value, query_positions, key_pos
 
 - `query` is `(B, H, L, d_k)`, `key` is `(B, H, S, d_k)`, `value` is `(B, H, S, d_v)`; positions are `(L,)` and `(S,)`, in any order.
 - `out` `(B, H, L, d_v)` and `lse` `(B, H, L)` are the results for the blocks so far, at the start zeros and $-\infty$. Scores are scaled.
-- A query that sees no key of the block keeps its row.
+- A query that sees no key of the block keeps its row. Scores of hundreds are safe, and gradients flow through both results.
 - Multiply only the queries that see some key of the block, and only by the keys that some query sees: a block of the future costs nothing.
 """
 

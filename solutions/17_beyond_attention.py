@@ -227,7 +227,7 @@ The state was left by the token *before* the chunk. When the chunk's first token
 
 Write `retention_chunk(query, key, value, decay, state) -> (out, state)`.
 
-- Shapes as before, with $T \ge 1$ tokens; `state` is `(B, H, d_k, d_v)`, zeros at the start.
+- Shapes and `decay` as before (a decay may be 1), with $T \ge 1$ tokens; `state` is `(B, H, d_k, d_v)`, zeros at the start.
 - The factor $1/\sqrt{d_k}$ is in the output, never in the state.
 - Return a new state; leave the given one as it was.
 
@@ -511,7 +511,7 @@ Write `selective_scan(x, delta, A, B, C, D) -> y`.
 # %% exercise="selective_scan"
 def selective_scan(x, delta, A, B, C, D):
     """Return what each channel reads from its own small state."""
-    ### BEGIN SOLUTION: Fade, write, read, token by token; D goes past the state.
+    ### BEGIN SOLUTION: What does each channel keep, and what does each token do to it?
     h, out = torch.zeros_like(x[:, 0, :, None] * A), []
     for t in range(x.shape[1]):
         step = delta[:, t, :, None]
@@ -789,7 +789,7 @@ Experts 0 and 2, with 0.73 and 0.27<!-- shown: 0.73 0.27 -->. With $k = 1$ the o
 
 Write `mix_experts(x, experts, index, gates) -> out`.
 
-- `x` is `(N, d)`; `experts` is a list of functions from rows to rows, `(n, d) -> (n, d)`; `index` and `gates` are `(N, k)`.
+- `x` is `(N, d)`; `experts` is a list of functions from rows to rows, `(n, d) -> (n, d)`, a single row included; `index` and `gates` are `(N, k)`.
 - $\text{out}_n = \sum_j \text{gates}_{nj}\, \mathrm{experts}[\text{index}_{nj}](x_n)$. No expert appears twice in the same row of `index`; the gates are used as given.
 - An expert gets exactly the rows that chose it: this is checked too. With no rows it need not be called.
 """
@@ -945,7 +945,7 @@ r"""
 Write `wkv_step(key, value, decay, bonus, state) -> (out, state)` for one token.
 
 - `key` and `value` are `(B, d)`, `decay` and `bonus` `(d,)`; `state` is `(numerator, denominator, top)`, each `(B, d)`, at the start (0, 0, -inf).
-- Read first. Then the new top is the largest of $k_i - (t-i)w$ over all tokens, the new one included. The state is read as it is, and fades by $w$ only when the next token is written.
+- Read first. Then the new top is the largest of $k_i - (t-i)w$ over all tokens $i \le t$, the new one included. The state is read as it is, and fades by $w$ only when the next token is written.
 - Keys of ±10,000 are safe.
 
 *Mind the fade.* The newest token enters the state with exponent $k_t$, and every older one has lost one more $w$.

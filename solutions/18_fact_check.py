@@ -294,7 +294,7 @@ r"""
 
 Write `accepts_attention(attention) -> bool`, where `attention(query, key, value, attn_mask=None)` should be chapter 03's: `(..., L, d_k)`, `(..., S, d_k)`, `(..., S, d_v)` with zero to two leading axes; a boolean mask, True = may attend; zeros for a query that may see nothing; inputs unchanged.
 
-Faults on the panel: no scale, or $1/d_k$, $1/\sqrt{d_v}$, $1/\sqrt S$; a softmax over the queries; the mask ignored, inverted, or applied after the softmax; NaN or the mean on an empty row; the query or the mask changed; dropout left on; errors.
+Faults on the panel: no scale, or $1/d_k$, $1/\sqrt{d_v}$, $1/\sqrt S$; a softmax over the queries; the mask ignored, inverted, or applied after the softmax; NaN or the mean on an empty row; the query or the mask changed; dropout left on; weights rounded to bfloat16; errors.
 """
 
 
@@ -389,7 +389,7 @@ r"""
 
 Write `accepts_tiling(tiled) -> bool`, where `tiled(query, key, value, block)` should be plain attention, scaled and without a mask, of `(B, H, L, d_k)`, `(B, H, S, d_k)`, `(B, H, S, d_v)`, the same whatever `block` ≥ 1 is; it may exceed S. Scores may reach ±1000. One that takes all keys at once is right too.
 
-Faults: a softmax in each tile, summed or averaged; no scale; the keys that do not fill a block dropped; keys counted by the number of queries; an output as wide as the query; no running maximum; the sum, or the output, not rescaled when the maximum rises.
+Faults: a softmax in each tile, summed or averaged; no scale; the keys that do not fill a block dropped; keys counted by the number of queries; an output as wide as the query; no running maximum; the sum, or the output, not rescaled when the maximum rises; weights rounded to bfloat16.
 """
 
 
@@ -451,7 +451,7 @@ None of the three. A test of state needs several tokens in first *and* later cal
 
 # %% [markdown]
 r"""
-The panel of the next exercise has these and more: no causal mask in the first call, in later ones, or in any; a mask aligned top-left; only the newest of several tokens used, or kept; the past forgotten; nothing kept; the query's own key missing; no scale; another text's cache read; a cache that is not accepted.
+The panel of the next exercise has these and more: no causal mask in the first call, in later ones, or in any; a mask aligned top-left; only the newest of several tokens used, or kept; the past forgotten; nothing kept; the query's own key missing; no scale; another text's cache read; a cache that is not accepted; keys kept in bfloat16.
 """
 
 # %% [markdown]
@@ -955,9 +955,9 @@ All of these pass: another base, and no rotation at all. A *law* alone may hold 
 
 *Difficulty · importance · minutes*
 
-Write `accepts_rotation(turn) -> bool`, where `turn(x, positions)` should be chapter 07's `rope_interleaved` *or* `rope_split_halves` at base 10000; `x` `(B, H, L, d_k)`, `positions` `(L,)` or `(B, L)`, long.
+Write `accepts_rotation(turn) -> bool`, where `turn(x, positions)` should be chapter 07's `rope_interleaved` *or* `rope_split_halves`, one of them throughout, at base 10000; `x` `(B, H, L, d_k)`, `positions` `(L,)` or `(B, L)`, long.
 
-Faults: nothing rotated; positions ignored, counted from 1, or the first sentence's for all; rotated along the batch or the heads; the exponent $i/d_k$; one frequency; base 500,000; the other direction; half of the features only; a length that changes.
+Faults: nothing rotated; positions ignored, counted from 1, or the first sentence's for all; rotated along the batch or the heads; the exponent $i/d_k$; one frequency; base 500,000; the other direction; half of the features only; frequencies rounded to bfloat16; a length that changes; one pairing for `(L,)`, the other for `(B, L)`; an error for one of these shapes.
 """
 
 

@@ -117,6 +117,8 @@ def equal(got: Any, want: Any, tolerance: float | None = None, absolute: float =
         return (math.isnan(got) and math.isnan(want)) or math.isclose(
             got, want, rel_tol=tolerance or 1e-7, abs_tol=absolute
         )
+    if isinstance(want, np.ndarray):
+        return np.array_equal(got, want)
     return bool(got == want)
 
 

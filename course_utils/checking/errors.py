@@ -24,6 +24,11 @@ _KNOWN = (
     ),
     (r"unsupported ScalarType|Can't call numpy\(\) on Tensor", _GRADIENT),
     (
+        r"Both operands must be same dtype",
+        "`tl.dot` multiplies no two types: one tile is in 16 bits here, the other in 32. Which "
+        "type should both have?",
+    ),
+    (
         r"(?i)same (scalar )?(dtype|type)|dtypes match|expected scalar type|expected dtype"
         r"|dtype to be equal|expected .*(float.*double|double.*float)",
         _DTYPES,
@@ -39,7 +44,8 @@ _KNOWN = (
         "memory as it is. `reshape` copies where it has to; so does `.contiguous()` before `view`.",
     ),
     (
-        r"sort\(\) takes from 1 to 0 positional",
+        r"sort\(\) takes from 1 to 0 positional|argsort\(\) received an invalid "
+        r"combination.*stable",
         "torch means: with `stable=`, every argument of `sort` must be named. Write `dim=-1`.",
     ),
     (
@@ -49,12 +55,93 @@ _KNOWN = (
         "afterwards?",
     ),
     (
+        r"refer to a single memory location",
+        "Both sides of an assignment are parts of the same memory, and one would be overwritten "
+        "while it is read. A `clone()` of the right side is read first.",
+    ),
+    (
+        r"torch\.return_types\.",
+        "With an axis, `max`, `min`, `median` and `sort` give back two tensors: the values and "
+        "their "
+        "places. Which of the two is meant?",
+    ),
+    (
+        r"operand type\(s\) for @: 'tensor' and 'tensor'"
+        r"|argument 'input'.*must be Tensor, not tensor$",
+        "In a kernel there is no torch: its functions do not take Triton's tiles, and `@` means "
+        "nothing between two of them. What are the operations called that the exercise lists?",
+    ),
+    (
+        r"tensors used as indices must be",
+        "A tensor of fractions was used as an index: `/` gives fractions, even where a division "
+        "comes out even. Which division gives whole numbers?",
+    ),
+    (
+        r"number of subscripts in the equation .* does not match",
+        "An einsum with a letter for every axis fits one number of axes only. `...` stands for any "
+        "leading ones: where do they belong in this equation?",
+    ),
+    (
+        r"batch\d must be a 3D tensor",
+        "`bmm` takes three axes, no more and no fewer. Which product takes any leading axes?",
+    ),
+    (
+        r"Number of dimensions of repeat dims can not be smaller",
+        "`repeat` needs a number for every axis, and this tensor has more axes than were thought "
+        "of. "
+        "`expand` adds the missing ones on the left by itself.",
+    ),
+    (
+        r"Provided sizes .* don't multiply up",
+        "An axis was cut into equal pieces, and its length is no multiple of theirs. What becomes "
+        "of "
+        "the rest, or of an axis shorter than one piece?",
+    ),
+    (
+        r"upper bound and lower bound inconsistent with step sign|larger bound inconsistent",
+        "`arange` was asked for numbers up to an end that lies before their beginning. Which of "
+        "the "
+        "two is wrong, and for which piece?",
+    ),
+    (
+        r"^AssertionError: .*(Tensor-likes|Scalars|Tensor-like) are not",
+        "`torch.testing.assert_close` raises an error where its arguments differ. If a function "
+        "has "
+        "to say whether they do, the error is one of the two answers: what returns the other?",
+    ),
+    (
+        r"must be tuple of ints,but got float|must be tuple of ints, but found .*float"
+        r"|'float' object cannot be interpreted as an integer|slice indices must be integers",
+        "A size, or the edge of a slice, was a float: `/` gives one, even where a division comes "
+        "out even. Which division gives whole numbers?",
+    ),
+    (
+        r"expects a non-empty TensorList|expected a non-empty list of Tensors",
+        "There was nothing to join here: the list of parts is empty. What is the right result "
+        "then?",
+    ),
+    (
+        r"iteration over a 0-d tensor",
+        "One number came, a tensor without axes, and that has no rows to go through. What works on "
+        "a tensor of any shape?",
+    ),
+    (
         r"selected index k out of range",
         "`topk` was asked for more entries than the axis has. How many are there here?",
     ),
     (
         r"not implemented for '(Long|Int|Bool)'|could not infer output dtype|a floating point or",
         "Whole numbers came where torch wants fractions. Which tensor should be of a float dtype?",
+    ),
+    (
+        r"previously seen size 0\b|\(\d+x0 and \d+x[1-9]",
+        "An empty slice met a full one. Where a size can be 0, `[:-0]` keeps nothing and `[-0:]` "
+        "everything: from which end can be counted instead?",
+    ),
+    (
+        r"^UnboundLocalError: cannot access local variable",
+        "A name has no value here: it is set in a loop or behind an `if` that this input does not "
+        "enter. What should it hold then?",
     ),
     (
         r"Inference tensors? cannot|Cannot set version_counter for inference tensor",

@@ -58,12 +58,19 @@ def observe(
     changed = [
         name
         for name, one, other in zip(exercise.parameters, used, kept, strict=False)
-        if isinstance(other, Tensor) and not _untouched(one, other)
+        if not _untouched(one, other)
     ]
     return Observation(outcome, kept, tuple(changed))
 
 
-def _untouched(now: Tensor, before: Tensor) -> bool:
+def _untouched(now: Any, before: Any) -> bool:
+    """Return whether a tensor, or a list of them, is as it was; other things are not looked at."""
+    if isinstance(before, list):
+        return len(now) == len(before) and all(map(_untouched, now, before))
+    if not isinstance(before, Tensor):
+        return True
+    if not isinstance(now, Tensor):
+        return False
     same_kind = now.shape == before.shape and now.dtype == before.dtype
     same_kind = same_kind and now.requires_grad == before.requires_grad
     same = same_kind and torch.equal(now, before)  # but NaN does not equal itself

@@ -111,6 +111,22 @@ def _by_numpy(query: Tensor, key: Tensor, value: Tensor, attn_mask: Mask = None)
     return torch.from_numpy(powers / np.maximum(powers.sum(-1, keepdims=True), 1e-300) @ v)
 
 
+def _far_below(query: Tensor, key: Tensor, value: Tensor, attn_mask: Mask = None) -> Tensor:
+    """Keep all exponents far below zero, which loses two digits."""
+    seen = _visible(query, key, attn_mask)
+    scores = query @ key.mT / math.sqrt(query.shape[-1])
+    powers = (scores - scores.amax(-1, keepdim=True) - 300).exp() * seen
+    total = powers.sum(-1, keepdim=True)
+    return powers @ value / total.where(total > 0, 1.0)
+
+
+def _weights_rounded(query: Tensor, key: Tensor, value: Tensor, attn_mask: Mask = None) -> Tensor:
+    seen = _visible(query, key, attn_mask)
+    scores = query @ key.mT / math.sqrt(query.shape[-1])
+    weights = scores.masked_fill(~seen, -torch.inf).softmax(-1).nan_to_num(0.0)
+    return weights.bfloat16().double() @ value
+
+
 def _masked_after(query: Tensor, key: Tensor, value: Tensor, attn_mask: Mask = None) -> Tensor:
     weights = (query @ key.mT / math.sqrt(query.shape[-1])).softmax(-1)
     return (weights * _visible(query, key, attn_mask)) @ value
@@ -157,6 +173,7 @@ RIGHT: Mapping[str, Callable[[], Attention]] = {
     "tiles of three keys": _always(_by_tiles, "axes"),
     "in place on its own scores": _always(_in_place, "mask"),
     "NumPy, without gradients": _always(_by_numpy),
+    "exponents far below zero": _always(_far_below),
 }
 FAULTS: Mapping[str, Callable[[], Attention]] = {
     "no scale": _always(partial(_attend, scale=lambda key, value: 1.0)),
@@ -179,4 +196,5 @@ FAULTS: Mapping[str, Callable[[], Attention]] = {
     "an error for every input": lambda: raising,
     "an error where a mask is given": lambda: _without_masks,
     "an error where no mask is given": lambda: _only_with_masks,
+    "weights rounded to bfloat16": _always(_weights_rounded),
 }

@@ -141,6 +141,20 @@ def _kept_inside(past: Callable[[Any, Any], Any]) -> Callable[[], Attend]:
     return make
 
 
+def _far_below(query: Tensor, key: Tensor, value: Tensor, cache: Any) -> Step:
+    """Keep all exponents far below zero, which loses two digits."""
+    keys, values = _joined(cache, key, value)
+    T, S = query.shape[-2], keys.shape[-2]
+    scores = query @ keys.mT / math.sqrt(query.shape[-1])
+    scores = scores.masked_fill(~_causal(T, S, S - T), -torch.inf)
+    powers = (scores - scores.amax(-1, keepdim=True) - 300).exp()
+    return powers @ values / powers.sum(-1, keepdim=True), (keys, values)
+
+
+def _rounded(query: Tensor, key: Tensor, value: Tensor, cache: Any) -> Step:
+    return _tuple(query, key.bfloat16().double(), value, cache)
+
+
 def _refused(query: Tensor, key: Tensor, value: Tensor, cache: Any) -> Step:
     if cache is not None:
         raise ValueError("this attention takes no cache")
@@ -153,6 +167,7 @@ RIGHT: Mapping[str, Callable[[], Attend]] = {
     "a list of single tokens": _always(_lists, "dtype"),
     "the whole text computed anew": _always(_again, "dtype"),
     "a number that stands for a cache": _numbered,
+    "exponents far below zero": _always(_far_below),
 }
 FAULTS: Mapping[str, Callable[[], Attend]] = {
     "no causal mask in the first call": _always(_seeing(ROOM, 0)),
@@ -168,4 +183,5 @@ FAULTS: Mapping[str, Callable[[], Attend]] = {
     "what another text left behind is read": _kept_inside(lambda cache, own: own),
     "one cache for all texts under way": _kept_inside(lambda cache, own: cache and own),
     "a cache that is not accepted": _always(_refused),
+    "keys kept in bfloat16": _always(_rounded),
 }

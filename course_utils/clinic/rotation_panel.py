@@ -1,5 +1,6 @@
 """Rotations for `accepts_rotation`: several right RoPEs, and ones with a single fault each."""
 
+import math
 from collections.abc import Callable, Mapping
 from functools import partial
 
@@ -87,6 +88,31 @@ def _by_numpy(x: Tensor, positions: Tensor) -> Tensor:
     return torch.from_numpy(np.concatenate([a * cos - b * sin, b * cos + a * sin], axis=-1))
 
 
+def _within_one_turn(x: Tensor, positions: Tensor) -> Tensor:
+    """Leave whole turns out of the angles, which loses a digit or two."""
+    angle = (positions.unsqueeze(-1) * _frequencies(x.shape[-1])).remainder(2 * math.pi)
+    angle = angle if positions.dim() == 1 else angle.unsqueeze(1)
+    a, b = x.chunk(2, dim=-1)
+    cos, sin = (angle + 2 * math.pi).cos(), (angle + 2 * math.pi).sin()
+    return torch.cat((a * cos - b * sin, a * sin + b * cos), dim=-1)
+
+
+def _either(x: Tensor, positions: Tensor) -> Tensor:
+    """Pair neighbours where all sentences share their positions, and split halves elsewhere."""
+    return _rope(x, positions, halves=positions.dim() == 2)
+
+
+def _only(axes: int) -> Turn:
+    """Return a rotation that takes positions with so many axes only."""
+
+    def turn(x: Tensor, positions: Tensor) -> Tensor:
+        if positions.dim() != axes:
+            raise ValueError(f"positions must have {axes} axes")
+        return _rope(x, positions)
+
+    return turn
+
+
 def _along(axis: int) -> Callable[[Tensor, Tensor], Tensor]:
     """Return the positions that result from mistaking another axis for the tokens'."""
     shape = [1, 1, 1, 1]
@@ -105,6 +131,7 @@ RIGHT: Mapping[str, Callable[[], Turn]] = {
     "as Hugging Face's Llama": lambda: _rotate_half,
     "a matrix for each token": _always(_by_matrix, "kind of positions"),
     "split halves, by NumPy": _always(_by_numpy, "dtype"),
+    "angles within one turn": _always(_within_one_turn),
 }
 FAULTS: Mapping[str, Callable[[], Turn]] = {
     "nothing turned": _always(lambda x, positions: x.clone()),
@@ -126,4 +153,10 @@ FAULTS: Mapping[str, Callable[[], Turn]] = {
     "half of the features only": _always(partial(_rope, share=2)),
     "a length that changes": _always(partial(_rope, grow=1.1)),
     "an error for every input": lambda: raising,
+    "one pairing for (L,), the other for (B, L)": _always(_either),
+    "an error for positions (L,)": _always(_only(2)),
+    "an error for positions (B, L)": _always(_only(1)),
+    "frequencies rounded to bfloat16": _always(
+        partial(_rope, frequencies=lambda d: _frequencies(d).bfloat16().double())
+    ),
 }

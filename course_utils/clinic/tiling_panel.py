@@ -43,6 +43,7 @@ def _online(
     rescale_out: bool = True,
     width: Callable[[Tensor, Tensor], int] = lambda query, value: value.shape[-1],
     scale: float | None = None,
+    kept: Callable[[Tensor], Tensor] = lambda powers: powers,
 ) -> Tensor:
     """Attend tile by tile, with steps that a fault may replace."""
     factor = 1 / math.sqrt(query.shape[-1]) if scale is None else scale
@@ -53,7 +54,7 @@ def _online(
         new = torch.maximum(m, scores.amax(-1, keepdim=True)) if running else torch.zeros_like(m)
         powers, shrink = (scores - new).exp(), (m - new).exp() if running else torch.ones_like(m)
         total = total * (shrink if rescale_sum else 1.0) + powers.sum(-1, keepdim=True)
-        out = out * (shrink if rescale_out else 1.0) + powers @ value[..., part, :]
+        out = out * (shrink if rescale_out else 1.0) + kept(powers) @ value[..., part, :]
         m = new
     return out / total
 
@@ -140,4 +141,7 @@ FAULTS: Mapping[str, Callable[[], Tiled]] = {
     "the sum not rescaled": _always(partial(_online, rescale_sum=False)),
     "the output not rescaled": _always(partial(_online, rescale_out=False)),
     "an error for every input": lambda: raising,
+    "weights rounded to bfloat16": _always(
+        partial(_online, kept=lambda powers: powers.bfloat16().double())
+    ),
 }

@@ -25,7 +25,8 @@ for found in pkgutil.walk_packages(course_utils.__path__, "course_utils."):
             importlib.import_module(found.name)
 walls.readable()
 linecache.clearcache()  # which holds the source of what Triton and torch have looked at
-# The first count makes torch read much more.
+# Parts of torch that are loaded late, and take seconds.
+importlib.import_module("torch._dynamo")
 count_flops(torch.ones, 1)
 largest_tensor(torch.ones, 1)
 # Garbage collection in a fork would touch, and so copy, every shared page.

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
-from torch.utils.flop_counter import FlopCounterMode
+from torch.utils.flop_counter import flop_registry, shape_wrapper
 
 from course_utils.validation import check_callable
 
@@ -27,9 +27,9 @@ def count_flops(fn: Callable[..., object], *args: object) -> int:
         TypeError: `fn` cannot be called.
     """
     check_callable(fn=fn)
-    with FlopCounterMode(display=False, custom_mapping=_PRODUCTS) as counter:
+    with _Flops() as counter:
         fn(*args)
-    return int(counter.get_total_flops())
+    return counter.total
 
 
 def largest_tensor(fn: Callable[..., object], *args: object) -> int:
@@ -52,6 +52,28 @@ class Watching(TorchDispatchMode):
     @classmethod
     def _should_skip_dynamo(cls) -> bool:
         return False
+
+
+class _Flops(Watching):
+    """Count with torch's own formulas, and with ours."""
+
+    def __init__(self) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]
+        self.total = 0
+
+    def __torch_dispatch__(
+        self, func: Any, types: Any, args: Any = (), kwargs: Any = None
+    ) -> object:
+        kwargs = kwargs or {}
+        with self:
+            out = func.decompose(*args, **kwargs)
+        if out is not NotImplemented:
+            return out
+        out = func(*args, **kwargs)
+        formula = _FORMULAS.get(func.overloadpacket)
+        if formula is not None:
+            self.total += int(formula(*args, **kwargs, out_val=out))
+        return out
 
 
 class _LargestTensor(Watching):
@@ -112,6 +134,7 @@ _PRODUCTS = {
     torch.ops.aten._scaled_dot_product_flash_attention_for_cpu: _attention,
     torch.ops.aten._scaled_dot_product_flash_attention_for_cpu_backward: _attention_backward,
 }
+_FORMULAS = {**flop_registry, **{op: shape_wrapper(count) for op, count in _PRODUCTS.items()}}
 
 
 def storage_of(tensor: Tensor) -> int:

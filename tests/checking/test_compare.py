@@ -1,3 +1,4 @@
+import numpy as np
 import pytest
 import torch
 
@@ -20,6 +21,8 @@ ONE, TWO = torch.ones(2), torch.zeros(2)
         (3, 3, True),
         (True, 1, False),
         (float("nan"), float("nan"), True),
+        (np.arange(3), np.arange(3), True),
+        (np.arange(3), np.arange(4), False),
     ],
 )
 def test_results_are_compared_part_by_part_however_deep(got, want, same) -> None:

@@ -234,6 +234,19 @@ def test_what_an_answer_replaces_is_put_back_and_named(answer, name) -> None:
     assert before == (torch.softmax, torch.Tensor.softmax, F.softmax, torch.get_default_dtype())
 
 
+def test_a_list_that_an_answer_fills_anew_is_a_changed_input() -> None:
+    exercise = find("sequence_to_heads")
+
+    def emptied(shards):
+        kept = list(shards)
+        shards.clear()
+        return exercise.reference(kept)
+
+    report = judge(exercise, emptied)
+    assert report.status == "changed_input"
+    assert "`shards`" in report.says
+
+
 ODD_TENSORS = (
     lambda x: torch.empty(x.shape, dtype=x.dtype, device="meta"),
     lambda x: x.to_sparse(),

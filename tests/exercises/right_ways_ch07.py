@@ -2,6 +2,7 @@
 
 import math
 
+import numpy as np
 import torch
 import torch.nn.functional as F
 
@@ -164,12 +165,15 @@ def shaw_by_take_along(q, k, table, reach, scale=None):
     return both / math.sqrt(q.shape[-1]) if scale is None else both * scale
 
 
-def shaw_by_one_hot(q, k, table, reach, scale=None):
-    steps = torch.arange(k.shape[-2]) - torch.arange(q.shape[-2])[:, None]
-    hot = F.one_hot(steps.clamp(-reach, reach) + reach, 2 * reach + 1).to(q.dtype)
-    relative = torch.einsum("...lr,lsr->...ls", q @ table.T, hot)
+def shaw_diagonal_by_diagonal(q, k, table, reach, scale=None):
+    scores, met = q @ k.mT, q @ table.mT
+    rows, columns = scores.shape[-2:]
+    extra = torch.zeros_like(scores)
+    for step in range(1 - rows, columns):
+        i = torch.arange(max(0, -step), min(rows, columns - step))
+        extra[:, :, i, i + step] = met[:, :, i, max(-reach, min(reach, step)) + reach]
     scale = 1 / q.shape[-1] ** 0.5 if scale is None else scale
-    return scale * (q @ k.mT) + scale * relative
+    return scale * (scores + extra)
 
 
 # t5_bucket
@@ -405,6 +409,14 @@ def attention_relative_to_the_first_key(q, k, v, at, of, base=10000.0):
     return attention_by_sdpa(q, k, v, at - start, of - start, base)
 
 
+def attention_with_one_division(q, k, v, at, of, base=10000.0):
+    """Divide by the row's sum after the values were added up; the gradient passes the maximum."""
+    q, k = interleaved_pair_by_pair(q, at, base), interleaved_pair_by_pair(k, of, base)
+    scores = q @ k.mT / math.sqrt(k.shape[-1])
+    powers = (scores - scores.amax(-1, keepdim=True)).exp()
+    return powers @ v / powers.sum(-1, keepdim=True)
+
+
 # alibi_slopes
 
 
@@ -515,6 +527,19 @@ def interpolated_in_float64(positions, trained_length, target_length):
     return out.to(positions.dtype) if positions.is_floating_point() else out
 
 
+def interpolated_one_by_one(positions, trained_length, target_length):
+    factor = min(1, trained_length / target_length)
+    real = positions.dtype if positions.is_floating_point() else torch.float64
+    flat = [float(place) * factor for place in positions.flatten()]
+    return torch.tensor(flat, dtype=real).reshape(positions.shape)
+
+
+def interpolated_by_numpy(positions, trained_length, target_length):
+    ratio = trained_length / max(trained_length, target_length)
+    real = torch.from_numpy(np.asarray(positions.double().numpy() * ratio))
+    return real.to(positions.dtype) if positions.is_floating_point() else real
+
+
 # llama3_frequencies
 
 
@@ -604,6 +629,27 @@ def llama3_through_float64(frequencies, factor, low_freq_factor, high_freq_facto
     return (wide * (s + (1 - s) / factor)).to(frequencies.dtype)
 
 
+def llama3_of_a_list(frequencies, factor, low_freq_factor, high_freq_factor, trained_length):
+    def one(speed):
+        turns = trained_length * speed / (2 * math.pi)
+        if turns < low_freq_factor:
+            return speed / factor
+        if turns > high_freq_factor:
+            return speed
+        share = (turns - low_freq_factor) / (high_freq_factor - low_freq_factor)
+        return (1 - share) * speed / factor + share * speed
+
+    made = torch.tensor([one(x) for x in frequencies.flatten().tolist()], dtype=frequencies.dtype)
+    return made.reshape(frequencies.shape)
+
+
+def llama3_by_numpy(frequencies, factor, low_freq_factor, high_freq_factor, trained_length):
+    speed = frequencies.double().numpy()
+    turns = speed * trained_length / (2 * np.pi)
+    share = np.interp(turns, [low_freq_factor, high_freq_factor], [0.0, 1.0])
+    return torch.tensor((1 - share) * speed / factor + share * speed).to(frequencies.dtype)
+
+
 RIGHT_WAYS_CH07 = {
     "is_permutation_equivariant": (
         equivariant_by_allclose,
@@ -633,6 +679,8 @@ RIGHT_WAYS_CH07 = {
         interpolated_by_where,
         interpolated_whole_ones_in_float64,
         interpolated_in_float64,
+        interpolated_one_by_one,
+        interpolated_by_numpy,
     ),
     "llama3_frequencies": (
         llama3_as_in_transformers,
@@ -643,13 +691,15 @@ RIGHT_WAYS_CH07 = {
         llama3_by_masked_fill,
         llama3_by_minimum_and_maximum,
         llama3_through_float64,
+        llama3_of_a_list,
+        llama3_by_numpy,
     ),
     "shaw_scores": (
         shaw_by_gather,
         shaw_distance_by_distance,
         shaw_query_by_query,
         shaw_by_take_along,
-        shaw_by_one_hot,
+        shaw_diagonal_by_diagonal,
     ),
     "t5_bucket": (
         bucket_as_in_t5,
@@ -679,6 +729,7 @@ RIGHT_WAYS_CH07 = {
         attention_by_einsum,
         attention_by_the_other_pairing,
         attention_relative_to_the_first_key,
+        attention_with_one_division,
     ),
     "alibi_slopes": (
         slopes_as_in_bloom,

@@ -159,7 +159,7 @@ def positions_by_tensor(n, w, s):
 
 def positions_by_slices(n, w, s):
     every = list(range(n))
-    return every[:s] + every[s:][-w:]
+    return every[:s] + every[max(s, n - w) :]
 
 
 def positions_by_numpy(n, w, s):
@@ -219,11 +219,11 @@ def gather_row_by_row(pool, table, length):
     for i in range(length):
         block, slot = divmod(i, pool.shape[1])
         rows.append(pool[int(table[block]), slot])
-    return torch.stack(rows)
+    return torch.stack(rows) if rows else pool[:0, 0]
 
 
 def gather_block_by_block(pool, table, length):
-    parts, left = [], length
+    parts, left = [pool[0, :0]], length
     for block in table.tolist():
         if left <= 0:
             break
@@ -263,13 +263,13 @@ def gather_by_index_select(pool, table, length):
 def quantize_plainly(x):
     scale = x.abs().max(dim=-1, keepdim=True).values / 127
     scale = torch.where(scale == 0, torch.ones_like(scale), scale)
-    return torch.round(x / scale).to(torch.int8), scale
+    return torch.round(x.double() / scale.double()).to(torch.int8), scale
 
 
 def quantize_by_numbers_first(x):
     top = x.abs().amax(-1, keepdim=True)
     scale = (top / 127.0).masked_fill(top == 0, 1.0)
-    return x.detach().mul(1 / scale).round().clip(-127, 127).char(), scale
+    return x.detach().double().div(scale).round().clip(-127, 127).char(), scale
 
 
 def quantize_row_by_row(x):
@@ -278,7 +278,7 @@ def quantize_row_by_row(x):
         row = x[b, h, s]
         top = row.abs().max()
         scale = top / 127 if top > 0 else torch.ones((), dtype=x.dtype) + 0 * top
-        q[b, h, s] = (row / scale).detach().round()
+        q[b, h, s] = (row.double() / scale.double()).detach().round()
         scales.append(scale)
     return q, torch.stack(scales).view(*x.shape[:3], 1)
 
@@ -286,21 +286,21 @@ def quantize_row_by_row(x):
 def quantize_by_norm(x):
     scale = x.norm(p=torch.inf, dim=-1, keepdim=True) / 127
     scale = scale + (scale == 0)
-    return [(x / scale).round().to(torch.int8), scale]
+    return [(x.double() / scale.double()).round().to(torch.int8), scale]
 
 
 def quantize_by_both_ends(x):
     top = torch.maximum(x.amax(-1), -x.amin(-1))[..., None]
     empty = ~x.any(-1, keepdim=True)
     scale = torch.where(empty, 1.0, top / 127)
-    q = torch.clamp(torch.round(x / scale), -127, 127)
+    q = torch.clamp(torch.round(x.double() / scale.double()), -127, 127)
     return q.type(torch.int8), scale
 
 
 def quantize_half_away_from_zero(x):
     scale = x.abs().amax(-1, keepdim=True) / 127
     scale = torch.where(scale > 0, scale, 1.0)
-    steps = x / scale
+    steps = x.double() / scale.double()
     return (steps.sign() * (steps.abs() + 0.5).floor()).to(torch.int8), scale
 
 
@@ -537,6 +537,15 @@ def reorder_by_take(ck, cv, n, beams):
         cache[..., :n, :] = part
 
 
+def quantize_in_numpy(x):
+    numbers = x.detach().double().numpy()
+    step = np.abs(numbers).max(-1, keepdims=True) / 127
+    step = np.where(step == 0, 1.0, step)
+    return torch.from_numpy(np.rint(numbers / step).astype(np.int8)), torch.from_numpy(step).to(
+        x.dtype
+    )
+
+
 # top_p_filter
 
 
@@ -552,6 +561,19 @@ def top_p_by_taking_the_best_out(logits, top_p):
         if top_p < 1 and held >= top_p - 1e-6:
             break
     return logits.masked_fill(gone, -math.inf)
+
+
+def top_p_in_numpy(logits, top_p):
+    scores = logits.double().numpy()
+    if top_p == 1:
+        return logits.clone()
+    order = np.argsort(-scores, -1, kind="stable")
+    ranked = np.take_along_axis(scores, order, -1)
+    shares = np.exp(ranked - ranked.max(-1, keepdims=True))
+    shares /= shares.sum(-1, keepdims=True)
+    keep = np.zeros_like(scores, bool)
+    np.put_along_axis(keep, order, np.cumsum(shares, -1) - shares < top_p - 1e-6, -1)
+    return logits.masked_fill(torch.from_numpy(~keep), float("-inf"))
 
 
 def top_p_by_a_shift(logits, top_p):
@@ -683,6 +705,7 @@ RIGHT_WAYS_CH10 = {
         quantize_by_norm,
         quantize_by_both_ends,
         quantize_half_away_from_zero,
+        quantize_in_numpy,
     ),
     "greedy_decode": (
         greedy_with_a_table,
@@ -717,6 +740,7 @@ RIGHT_WAYS_CH10 = {
     "top_p_filter": (
         top_p_by_taking_the_best_out,
         top_p_by_a_shift,
+        top_p_in_numpy,
         top_p_by_counting,
         top_p_row_by_row,
         top_p_by_pairs,

@@ -103,7 +103,7 @@ def causal_classes_second(logits, tokens, pad_id):
 
 
 def causal_token_by_token(logits, tokens, pad_id):
-    total, count = logits.sum() * 0, 0
+    total, count = logits[:, :0].sum(), 0
     for b in range(tokens.size(0)):
         for t in range(tokens.size(1) - 1):
             if tokens[b, t + 1] != pad_id:
@@ -125,10 +125,10 @@ def causal_by_padded_labels(logits, tokens, pad_id):
 def causal_by_one_hot(logits, tokens, pad_id):
     classes = torch.arange(logits.shape[-1])
     target = tokens[:, 1:, None]
-    hot = ((target == classes) & (target != pad_id)).to(logits.dtype)
+    hot = (target == classes) & (target != pad_id)
     scores = logits[:, :-1]
     logs = scores - scores.logsumexp(-1, keepdim=True)
-    return -(hot * logs).sum() / hot.sum().clamp(min=1.0)
+    return -logs.masked_fill(~hot, 0.0).sum() / hot.sum().clamp(min=1)
 
 
 def causal_kept_only(logits, tokens, pad_id):

@@ -82,15 +82,15 @@ def left_out_by_columns(predict: Callable, tokens: Tensor, mask: Tensor) -> Tens
     return torch.stack(columns, dim=1)
 
 
-def left_out_with_zeroed_tokens(predict: Callable, tokens: Tensor, mask: Tensor) -> Tensor:
-    """Change what a hidden token is, too: nobody reads it."""
+def left_out_into_zeros(predict: Callable, tokens: Tensor, mask: Tensor) -> Tensor:
+    """Write into a table of torch's default dtype, which is that of the probabilities."""
     whole = predict(tokens, mask)
-    chosen = F.one_hot(whole.argmax(-1), whole.shape[-1]).to(whole.dtype)
-    out = torch.zeros(tokens.shape, dtype=whole.dtype)
+    chosen = F.one_hot(whole.argmax(-1), whole.shape[-1])
+    out = torch.zeros(tokens.shape)
     for i in range(tokens.shape[1]):
-        other, hidden = tokens.clone(), mask.clone()
-        other[:, i], hidden[:, i] = 0, False
-        out[:, i] = (chosen * (whole - predict(other, hidden))).sum(-1)
+        hidden = mask.clone()
+        hidden[:, i] = False
+        out[:, i] = (chosen * (whole - predict(tokens, hidden))).sum(-1)
     return out * mask
 
 
@@ -138,7 +138,27 @@ def _mixed(layer: Tensor, residual: float) -> Tensor:
     return a / (total + (total == 0))
 
 
+def rolled_by_numpy(layers: list[Tensor], residual: float = 0.5) -> Tensor:
+    result = np.eye(layers[0].shape[-1])
+    for layer in layers:
+        mixed = (1 - residual) * layer.double().numpy().mean(1)
+        mixed += residual * np.eye(mixed.shape[-1])
+        total = mixed.sum(-1, keepdims=True)
+        result = np.divide(mixed, total, out=np.zeros_like(mixed), where=total != 0) @ result
+    return torch.from_numpy(result).to(layers[0].dtype)
+
+
 # attention_flow
+
+
+def flow_by_edges_with_room(layers: list[Tensor], source: int, target: int) -> float:
+    """Leave out pipes without room: a node may have no edge but its own."""
+    graph = nx.DiGraph()
+    for level, layer in enumerate(layers):
+        pipes = (layer + torch.eye(len(layer), dtype=layer.dtype)) / 2
+        for i, j in pipes.nonzero().tolist():
+            graph.add_edge(f"{level} {j}", f"{level + 1} {i}", capacity=pipes[i, j].item())
+    return nx.maximum_flow(graph, f"0 {source}", f"{len(layers)} {target}")[0]
 
 
 def flow_by_networkx(layers: list[Tensor], source: int, target: int) -> float:
@@ -213,6 +233,15 @@ def relevance_with_the_gradient_cut(layers: list[Tensor], gradients: list[Tensor
     for layer, gradient in zip(layers, gradients, strict=True):
         relevance = torch.baddbmm(relevance, (F.relu(gradient) * layer).mean(1), relevance)
     return relevance
+
+
+def relevance_in_place(layers: list[Tensor], gradients: list[Tensor]) -> Tensor:
+    """Add to one table in place, through which no gradient could flow."""
+    length = layers[0].shape[-1]
+    result = torch.eye(length, dtype=layers[0].dtype).repeat(len(layers[0]), 1, 1)
+    for layer, gradient in zip(layers, gradients, strict=True):
+        result += torch.einsum("bij,bjk->bik", (layer * gradient).relu().mean(1), result)
+    return result
 
 
 def relevance_by_heads(layers: list[Tensor], gradients: list[Tensor]) -> Tensor:
@@ -353,17 +382,19 @@ RIGHT_WAYS_CH13 = {
     ),
     "leave_one_out": (
         left_out_in_one_batch, left_out_one_by_one, left_out_by_columns,
-        left_out_with_zeroed_tokens,
+        left_out_into_zeros,
     ),
     "attention_rollout": (
         rolled_by_einsum, rolled_from_the_top, rolled_by_recursion, rolled_by_multi_dot,
+        rolled_by_numpy,
     ),
     "attention_flow": (
         flow_by_networkx, flow_by_scipy, flow_by_linear_programming, flow_by_minimal_cut,
+        flow_by_edges_with_room,
     ),
     "gradient_attention": (
         relevance_by_einsum, relevance_as_a_product, relevance_with_the_gradient_cut,
-        relevance_by_heads,
+        relevance_by_heads, relevance_in_place,
     ),
     "induction_score": (score_by_diagonal, score_by_loop, score_by_mask, score_by_gather),
     "rank_correlation": (

@@ -262,6 +262,14 @@ def gated_by_einsum(x, context, W_q, W_k, W_v, W_o, gate, attn_mask=None):
     return x + torch.einsum("bls,bsc,cv,vd->bld", w, context, W_v, W_o) * gate.tanh()
 
 
+def gated_with_nan_put_right(x, context, W_q, W_k, W_v, W_o, gate, attn_mask=None):
+    """A row of -inf gives NaN, and its gradient ends at `masked_fill`."""
+    s = (x @ W_q) @ (context @ W_k).mT / W_q.shape[1] ** 0.5
+    if attn_mask is not None:
+        s = s.masked_fill(~attn_mask, -torch.inf)
+    return x + gate.tanh() * (s.softmax(-1).nan_to_num() @ (context @ W_v) @ W_o)
+
+
 def gated_sequence_by_sequence(x, context, W_q, W_k, W_v, W_o, gate, attn_mask=None):
     rows = []
     for b in range(len(x)):
@@ -426,6 +434,7 @@ RIGHT_WAYS_CH14 = {
     "gated_cross_attention": (
         gated_by_sdpa,
         gated_by_einsum,
+        gated_with_nan_put_right,
         gated_sequence_by_sequence,
         gated_by_two_exponentials,
     ),

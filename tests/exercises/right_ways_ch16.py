@@ -145,7 +145,36 @@ def step_with_sums_and_a_maximum(out, lse, query, key, value, query_positions, k
     return torch.where(is_row[:, None], spread, out), torch.where(is_row, logs, lse)
 
 
+def step_through_the_fused_operator(out, lse, query, key, value, query_positions, key_positions):
+    """The operator gives no logsumexp: it comes from the scores, which are multiplied again."""
+    sees = key_positions <= query_positions[:, None]
+    rows, keys = sees.any(1).nonzero()[:, 0], sees.any(0).nonzero()[:, 0]
+    if not len(rows):
+        return out.clone(), lse.clone()
+    q, k, v, mask = query[:, :, rows], key[:, :, keys], value[:, :, keys], sees[rows][:, keys]
+    part = F.scaled_dot_product_attention(q, k, v, attn_mask=mask)
+    scores = (q @ k.mT / math.sqrt(q.shape[-1])).masked_fill(~mask, -math.inf)
+    both = merge_partials(out[:, :, rows], lse[:, :, rows], part, scores.logsumexp(-1))
+    return out.index_copy(2, rows, both[0]), lse.index_copy(2, rows, both[1])
+
+
 # ring_attention
+
+
+def ring_through_the_fused_operator(query, key, value, rotate, rank, world_size):
+    out = lse = None
+    for step in range(world_size):
+        if step <= rank:
+            part = F.scaled_dot_product_attention(query, key, value, is_causal=step == 0)
+            scores = query @ key.mT / math.sqrt(query.shape[-1])
+            if step == 0:
+                later = torch.ones_like(scores[0, 0]).triu(1).bool()
+                scores = scores.masked_fill(later, -math.inf)
+            own = part, scores.logsumexp(-1)
+            out, lse = own if out is None else merge_partials(out, lse, *own)
+        if step < world_size - 1:
+            key, value = rotate(key, value)
+    return out
 
 
 def ring_with_steps(query, key, value, rotate, rank, world_size):
@@ -412,12 +441,14 @@ RIGHT_WAYS_CH16 = {
         step_as_flash_ring_attention,
         step_one_query_at_a_time,
         step_with_sums_and_a_maximum,
+        step_through_the_fused_operator,
     ),
     "ring_attention": (
         ring_with_steps,
         ring_that_hands_on_first,
         ring_with_a_running_maximum,
         ring_query_by_query,
+        ring_through_the_fused_operator,
     ),
     "sequence_to_heads": (heads_piece_by_piece, heads_by_one_reshape, heads_into_empty_tensors),
     "communication_bytes": (bytes_scheme_by_scheme, bytes_by_counting_messages, bytes_by_a_table),

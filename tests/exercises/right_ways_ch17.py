@@ -41,6 +41,17 @@ def wkv_as_its_authors(k, v, w, u, state):
     return y, (e1 * aa + e2 * v, e1 * bb + e2, qq)
 
 
+def wkv_with_tops_as_constants(key, value, decay, bonus, state):
+    """A maximum only keeps numbers small: no gradient need go through it."""
+    num, den, top = state
+    read = torch.maximum(top, key + bonus).detach()
+    past, now = torch.exp(top - read), torch.exp(key + bonus - read)
+    out = (past * num + now * value) / (past * den + now)
+    kept = torch.maximum(top - decay, key).detach()
+    past, now = torch.exp(top - decay - kept), torch.exp(key - kept)
+    return out, (past * num + now * value, past * den + now, kept)
+
+
 def wkv_channel_by_channel(key, value, decay, bonus, state):
     columns = []
     for i in range(key.shape[1]):
@@ -266,11 +277,9 @@ def scan_channel_by_channel(x, delta, A, B, C, D):
 
 
 def route_by_mixtral(logits, k):
-    p, index = F.softmax(logits, dim=-1).topk(k, dim=-1)
-    del p
-    index = torch.topk(logits, k, dim=-1)[1]
-    chosen = torch.log_softmax(logits, dim=-1).gather(1, index)
-    return index, (chosen - chosen.logsumexp(-1, keepdim=True)).exp()
+    weights, selected = torch.topk(F.softmax(logits, dim=-1), k, dim=-1)
+    weights = weights / weights.sum(dim=-1, keepdim=True)
+    return selected, weights
 
 
 def route_by_masking(logits, k):
@@ -405,6 +414,7 @@ def balance_in_one_einsum(logits, index):
 
 RIGHT_WAYS_CH17 = {
     "wkv_step": (
+        wkv_with_tops_as_constants,
         wkv_by_logarithms,
         wkv_by_softmax,
         wkv_as_its_authors,

@@ -66,7 +66,7 @@ def test_a_quadratic_answer_that_blinds_the_counter_earns_nothing() -> None:
             "def linear_attention(query, key, value):\n"
             "    cost._LargestTensor.__torch_dispatch__ = (\n"
             "        lambda self, f, t, args=(), kwargs=None: f(*args, **(kwargs or {})))\n"
-            "    cost.FlopCounterMode.get_total_flops = lambda self: 1\n"
+            "    cost._Flops.__torch_dispatch__ = cost._LargestTensor.__torch_dispatch__\n"
             "    q, k = (torch.nn.functional.elu(x) + 1 for x in (query, key))\n"
             "    weights = q @ k.mT\n"
             "    return (weights / weights.sum(-1, keepdim=True)) @ value\n",

@@ -8,6 +8,7 @@ from course_utils.checking.exercise import case, exercise
 from course_utils.checking.inputs import Make, normal, strided
 from course_utils.checking.laws import is_other, monotone
 from course_utils.checking.mistakes import mistake
+from course_utils.exercises.shared.kinds import cut_off, other_kinds, overwritten, through_numpy, writing
 from torch import Tensor
 
 RIGHT = """
@@ -88,12 +89,14 @@ EXERCISE = exercise(
                 "products = weights.unsqueeze(1) * states", "context = (weights.unsqueeze(-2) * states).sum(-1)",
                 "context = (states @ weights.unsqueeze(-1)).squeeze(-1)"),
         mistake("weights of one sequence on another's states", "Each row of weights met the states of every sequence: "
-                "`weights @ states` treats (B, S) as one table shared by all. How does a row of weights become "
-                "a separate table for each sequence?",
+                "`weights @ states` treats (B, S) as one table shared by all. How does a row of weights become a "
+                "separate table for each sequence?",
                 "context = weights @ states", "context = (weights @ states).mean(0)",
                 "context = (weights @ states).mean(1)", "products = weights.unsqueeze(0).unsqueeze(-1) * states",
                 "products = weights.unsqueeze(0) * states",
                 "context = torch.tensordot(weights, states, dims=([1], [1]))", "taken = weights.mT"),
+        mistake("the sum carried on to the next sequence", "What the sequences before gave is still in the sum. Where "
+                "does the sum of a sequence begin?", "return context.cumsum(0)"),
         mistake("the first sequence for all", "All results come from one sequence's weights or states. Which axis is "
                 "the batch?", "taken = weights[:1].expand_as(weights)", "context = weights[0] @ states",
                 "context = weights[0] @ states[0]", "given = states[:1].expand_as(states)"),
@@ -109,8 +112,8 @@ EXERCISE = exercise(
         mistake("softmax of the weights", "A softmax was applied to the weights. They are weights already, not scores: "
                 "what does a second softmax do to them?",
                 "taken = torch.softmax(weights, -1)", "taken = torch.softmax(weights, 0)"),
-        mistake("weights divided by their sum", "Weights that do not sum to 1 were rescaled to do so. Here they "
-                "are used as given: who decides how much is taken in all?",
+        mistake("weights divided by their sum", "Weights that do not sum to 1 were rescaled to do so. Here they are "
+                "used as given: who decides how much is taken in all?",
                 "taken = weights / weights.sum(-1, keepdim=True)",
                 "taken = weights / weights.sum(-1, keepdim=True).clamp(min=1e-9)",
                 "taken = weights / (weights.sum(-1, keepdim=True) + 1e-9)",
@@ -158,11 +161,15 @@ EXERCISE = exercise(
                 "learn where to look. What cuts it off?", "taken = weights.detach()"),
         mistake("the states cut off", "The values are right, but no gradient reaches `states`: the encoder would never "
                 "learn. What cuts it off?", "given = states.detach()"),
+        cut_off("return context.detach()"),
+        overwritten(*writing(context_vector, 0, 1)),
+        through_numpy("return torch.from_numpy(context.detach().numpy())"),
+        *other_kinds("context", "weights"),
     ),
     hints=(
         "Every state of a sequence is multiplied by one number, and the results are added. Which axis disappears?",
         "The shapes (B, S) and (B, S, d_h) do not line up for a product: where does the weights' shape lack an axis?",
-        "Either give the weights a last axis of size 1 and sum over the states, or make a row of "
-        "them, (B, 1, S), for a batched matrix product.",
+        "Either give the weights a last axis of size 1 and sum over the states, or make a row of them, (B, 1, S), for "
+        "a batched matrix product.",
     ),
 )

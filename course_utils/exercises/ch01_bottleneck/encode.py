@@ -5,7 +5,8 @@ from typing import Any
 import torch
 from course_utils.checking.exercise import case, exercise
 from course_utils.checking.inputs import Make, normal, strided
-from course_utils.checking.mistakes import mistake
+from course_utils.checking.mistakes import adding, mistake
+from course_utils.exercises.shared.kinds import cut_off, other_parts, overwritten, writing
 from course_utils.exercises.shared.recurrent import parameters
 from course_utils.models.recurrent.rnn import encode
 
@@ -92,8 +93,8 @@ EXERCISE = exercise(
         mistake("length counted from the end", "The length was used as an index from the end. Where is the padding, "
                 "before the tokens or after them?", "last = -lengths", "last = x.shape[1] - lengths",
                 "last = x.shape[1] - lengths - 1", "last = lengths // 2"),
-        mistake("one length for the whole batch", "All sequences were read at the same step. Each has its own "
-                "length: how do you pick a different step for each row?", "last = lengths.max() - 1",
+        mistake("one length for the whole batch", "All sequences were read at the same step. Each has its own length: "
+                "how do you pick a different step for each row?", "last = lengths.max() - 1",
                 "last = lengths[0] - 1", "last = lengths.min() - 1", "last = lengths[-1] - 1", "last = 0"),
         mistake("every length for every sequence", "`states[:, lengths - 1]` takes all of the steps from all of the "
                 "sequences. What must take the place of the colon, so that rows and steps are paired?",
@@ -102,8 +103,8 @@ EXERCISE = exercise(
         mistake("the lengths pick sequences", "The lengths were used as indices of the first axis, that of the "
                 "sequences. Which axis holds the steps?",
                 "context = states[last]", "context = states[last, -1]", "context = states[last, 0]"),
-        mistake("the contexts of the batch mixed", "The contexts of all sequences were averaged or summed. How many "
-                "sequences are there, and how many contexts?",
+        mistake("the contexts of the batch mixed", "The contexts of all sequences were averaged or summed, or taken "
+                "from one sequence. How many sequences are there, and how many contexts?", "context = states[0, last]",
                 "return states, context.mean(0)", "return states, context.sum(0)",
                 "return states, context.mean(0).expand_as(context)", "return states, context[-1]"),
         mistake("one feature instead of a state", "Only one number of each state came back. `gather` takes as many as "
@@ -125,9 +126,10 @@ EXERCISE = exercise(
         mistake("the axis of the step left in", "The context still has an axis for the step, of size 1. How many axes "
                 "does one vector per sequence need?",
                 "return states, context.unsqueeze(1)", "return states, context.unsqueeze(0)"),
-        mistake("random first state", "Two calls with the same inputs differ: the first state is drawn at random. With "
-                "what does the recurrence start?", "first = torch.randn(x.shape[0], b.shape[0]).to(x.dtype)",
-                detects=lambda trace: trace.used_global_random),
+        mistake("random numbers inside", "Something is drawn at random inside: the first state, or the weights of a "
+                "layer that is made there. With what does the recurrence start, and whose weights does it use?",
+                "first = torch.randn(x.shape[0], b.shape[0]).to(x.dtype)",
+                detects=lambda trace: trace.used_global_random, even_if_right=False),
         mistake("states zeroed in the padding", "The states past each length are zeros. That hides the padding, as "
                 "packed sequences do; here the recurrence simply goes on. Which result alone knows of the lengths?",
                 _REAL + "states = table * real"),
@@ -148,6 +150,10 @@ EXERCISE = exercise(
         mistake("the same input at every step", "Every step reads the same token. Which index of `x` changes from step "
                 "to step?", "inputs = x[:, :1].expand_as(x)", "inputs = x.mean(1, keepdim=True).expand_as(x)",
                 "inputs = x[:, -1:].expand_as(x)"),
+        mistake("the inputs shifted by a step", "Each step reads the token of the step before it, or of the one after. "
+                "Which token comes in at step t?", "inputs = torch.cat([torch.zeros_like(x[:, :1]), x[:, :-1]], 1)",
+                "inputs = x.roll(1, 1)", "inputs = x.roll(-1, 1)",
+                "inputs = torch.cat([x[:, 1:], torch.zeros_like(x[:, :1])], 1)"),
         mistake("read backwards", "The sequences were read from the end to the beginning. Which token comes first?",
                 "inputs = x.flip(1)\nstates = table.flip(1)", "inputs = x.flip(1)", "return states.flip(1), context"),
         mistake("the state wanders from sequence to sequence", "A sequence starts with what the one before it left "
@@ -181,13 +187,21 @@ EXERCISE = exercise(
         mistake("each step cut off from the one before", "The values are right, but the gradient stops after one step: "
                 "nothing could be learned about earlier tokens. What cuts the link between two states?",
                 "old = h.detach() @ W_hh"),
+        cut_off("return states.detach(), context.detach()", "return states.detach(), context",
+                "return states, context.detach()", "inputs = x.detach()", "h = torch.tanh(new + old + b.detach())",
+                "new = inputs[:, t] @ W_xh.detach()\nold = h @ W_hh.detach()", "old = h @ W_hh.detach()",
+                "W_xh, W_hh, b = (one.detach() for one in (W_xh, W_hh, b))\n"
+                "first = x.new_zeros(x.shape[0], b.shape[0])"),
+        overwritten(*writing(encode, 0, 1)),
+        *adding(other_parts("states", "context"), {"another dtype": (
+            "first = torch.zeros(x.shape[0], b.shape[0])", "first = torch.zeros(x.shape[0], b.shape[0]).double()")}),
     ),
     hints=(
-        "You have the step already. Start from a state of zeros, and let each step's result be "
-        "the next one's state. The inputs may be float64: from what does a new tensor take its dtype?",
+        "You have the step already. Start from a state of zeros, and let each step's result be the next one's state. "
+        "The inputs may be float64: from what does a new tensor take its dtype?",
         "Keep every state in a list. Which axis of (B, S, d_h) does the list become when you `torch.stack` it?",
         "A sequence of length 3 ends at which index, if the first is 0? Each sequence has its own.",
-        "An index tensor for each of two axes picks one entry for each pair: the rows are "
-        "`torch.arange(B)`. What are the steps?",
+        "An index tensor for each of two axes picks one entry for each pair: the rows are `torch.arange(B)`. What are "
+        "the steps?",
     ),
 )

@@ -6,6 +6,7 @@ import torch
 from course_utils.checking.exercise import Case, Law, case, exercise
 from course_utils.checking.inputs import Make, strided
 from course_utils.checking.mistakes import mistake
+from course_utils.exercises.shared.kinds import overwritten, writing
 from course_utils.measure.accuracy import exact_match
 from torch import Tensor
 
@@ -69,7 +70,7 @@ EXERCISE = exercise(
     difficulty=2,
     importance=4,
     cases=(
-        case("11 sequences, no padding", _made(1, 3, 2, 0, 4, 1, batch=11, steps=4)),
+        case("11 sequences, no padding", _made(0, 1, 3, 2, 0, 4, 1, batch=11, steps=4)),
         _rows(
             "the right tokens in another order",
             [[1, 2, 3, 4], [1, 5, 6, 7], [2, 4, 6, 3], [5, 7, 3, 2], [4, 1, 2, 7]],
@@ -89,8 +90,10 @@ EXERCISE = exercise(
         ),
         _rows(  # what follows the padding counts
             "padding inside the targets",
-            [[1, 2, 3, 4], [5, 9, 6, 2], [5, 0, 7, 2], [4, 6, 6, 6], [3, 2, 7, 4], [2, 2, 1, 1], [6, 5, 4, 3]],
-            [[1, 2, 3, 4], [5, 0, 6, 1], [5, 0, 7, 3], [4, 0, 6, 6], [3, 0, 0, 4], [0, 2, 0, 2], [6, 5, 4, 3]],
+            [[1, 2, 3, 4], [5, 9, 6, 2], [5, 0, 7, 2], [4, 5, 6, 6], [3, 2, 7, 4], [2, 1, 1, 1], [6, 5, 4, 3],
+             [1, 2, 3, 4]],
+            [[1, 2, 3, 4], [5, 0, 6, 1], [5, 0, 7, 3], [4, 0, 6, 6], [3, 0, 0, 4], [0, 2, 0, 2], [6, 5, 4, 3],
+             [1, 0, 3, 5]],
         ),
         _rows(
             "some targets are padding alone",
@@ -121,6 +124,10 @@ EXERCISE = exercise(
                 "be anywhere: position by position, what does the target say there?",
                 "ignored = (target == pad_id).cumsum(1) > 0",
                 "ignored = torch.arange(target.shape[1]) >= (target != pad_id).sum(1, keepdim=True)"),
+        mistake("tokens moved up over the padding", "The padding was cut out of the target, and the prediction cut to "
+                "the same length: behind a padding the tokens no longer face each other. Which positions of the "
+                "prediction are the real ones?", "parts = zip(predicted, target, real)\n"
+                "matched = torch.tensor([bool((p[: int(r.sum())] == t[r]).all()) for p, t, r in parts])"),
         mistake("a target of padding alone counts as wrong", "A target without any real token was counted as wrong. At "
                 "how many positions does the prediction differ from it where it counts?",
                 "matched = right.all(1) & real.any(1)"),
@@ -149,6 +156,11 @@ EXERCISE = exercise(
         mistake("all sequences or none", "One wrong sequence makes the whole answer 0. Each sequence counts on its "
                 "own. If you divide with `//`: which division keeps the digits?",
                 "matched = right.all()", "matched = same.all()"),
+        mistake("some sequences left out", "Not every sequence was looked at, though the number of all of them "
+                "divides. Does the loop come to its end before something is returned?",
+                "matched = torch.cat([right[:1].all(1), 0 * right[1:].all(1)])",
+                "matched = torch.cat([0 * right[:1].all(1), right[1:].all(1)])",
+                "matched = torch.cat([right[:-1].all(1), 0 * right[-1:].all(1)])"),
         mistake("one position instead of all", "One position decides for the whole sequence. Which of its tokens must "
                 "be right?",
                 "matched = right[:, -1]", "matched = right[:, 0]", "matched = same[:, -1]", "matched = same[:, 0]"),
@@ -169,6 +181,14 @@ EXERCISE = exercise(
                 "share = float(round(matched.double().mean().item()))",
                 "share = round(matched.double().mean().item(), 4)",
                 matches=lambda args, got: any(got == round(exact_match(*args), digits) for digits in range(10))),
+        mistake("a tensor", "The share came as a tensor, where Python's `float` is asked for. What takes the one "
+                "number out?",
+                "return matched.double().mean()", "return matched.float().mean()"),
+        mistake("one answer for each sequence", "A list or a table came back, with an answer for each sequence. One "
+                "number is asked for: what share of them is right?",
+                "return matched", "return matched.double()", "return matched.float()", "return matched.tolist()",
+                "return matched.double().tolist()", "return matched.long().tolist()", "return matched.long()"),
+        overwritten(*writing(exact_match, 0, 1)),
     ),
     laws=(Law("a share is between 0 and 1", _no_share),),
     hints=(

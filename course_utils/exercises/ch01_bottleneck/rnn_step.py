@@ -7,6 +7,16 @@ from course_utils.checking.exercise import Law, case, exercise
 from course_utils.checking.inputs import Make, normal, strided
 from course_utils.checking.laws import is_other, monotone
 from course_utils.checking.mistakes import mistake
+from course_utils.exercises.shared.kinds import (
+    cut_off,
+    left_in,
+    other_kinds,
+    overwritten,
+    random_inside,
+    squeezed,
+    through_numpy,
+    writing,
+)
 from course_utils.exercises.shared.recurrent import parameters
 from course_utils.models.recurrent.rnn import rnn_step
 from torch import Tensor
@@ -48,7 +58,8 @@ def _outside(args: tuple[Any, ...], out: Tensor) -> str | None:
 def _rises_with_the_sum(args: tuple[Any, ...], got: Tensor) -> bool:
     x, h, W_xh, W_hh, b = args
     total = x @ W_xh + h @ W_hh + b
-    return is_other(got, total.tanh()) and monotone(total, got)
+    another = bool(((got - total.tanh()).abs() > 1e-6).all())
+    return another and is_other(got, total.tanh()) and monotone(total, got)
 
 
 EXERCISE = exercise(
@@ -65,7 +76,7 @@ EXERCISE = exercise(
         case("one sequence", _step(1, 6, 4), gradient="equal"),
         case("input wider than the state", _step(2, 7, 3)),
         case("input and state of width 1", _step(3, 1, 1)),
-        case("large inputs: every entry saturates", _step(2, 4, 3, size=50.0)),
+        case("large inputs: every entry saturates", _step(2, 4, 3, size=2000.0)),
         case("non-contiguous inputs", _strided),
         case("float32", _step(4, 6, 5, dtype="float32")),
         case("bfloat16", _step(2, 3, 4, dtype="bfloat16")),
@@ -93,6 +104,11 @@ EXERCISE = exercise(
                 "out = torch.sigmoid(total)", "out = torch.softmax(total, -1)", "out = torch.sin(total)",
                 "out = torch.tan(total)", "out = total.sigmoid() * total.tanh()", "out = F.gelu(total)",
                 "out = F.silu(total)", matches=_rises_with_the_sum),
+        mistake("tanh by exponentials that overflow", "Large sums give NaN: the exponentials that tanh was put "
+                "together from overflow, and infinity / infinity is not a number. What else gives a tanh?",
+                "out = (total.exp() - (-total).exp()) / (total.exp() + (-total).exp())",
+                "out = ((2 * total).exp() - 1) / ((2 * total).exp() + 1)",
+                "out = (1 - (-2 * total).exp()) / (1 + (-2 * total).exp())", "out = total.sinh() / total.cosh()"),
         mistake("tanh of each part", "tanh was applied to the parts, or more than once. There is one sum and one tanh: "
                 "which comes first?", "out = new.tanh() + old.tanh() + b", "both = new.tanh() + old.tanh()",
                 "out = torch.tanh(new + b) + torch.tanh(old)", "out = torch.tanh(new) + torch.tanh(old + b)",
@@ -141,7 +157,9 @@ EXERCISE = exercise(
         mistake("the old state added again", "The old state is mixed in once more after tanh, as in a residual or a "
                 "gated network. What does a plain step give back?",
                 "out = torch.tanh(total) + h", "out = (torch.tanh(total) + h) / 2", "out = torch.tanh(total) * h",
-                "both = new\nout = torch.tanh(total) + h"),
+                "both = new\nout = torch.tanh(total) + h",
+                "gate = torch.sigmoid(total)\nout = gate * h + (1 - gate) * torch.tanh(total)",
+                "gate = torch.sigmoid(total)\nout = (1 - gate) * h + gate * torch.tanh(total)"),
         mistake("normalised at the end", "The new state was normalised. tanh keeps it small enough: what does a plain "
                 "step give back?", "return out / out.norm(dim=-1, keepdim=True)",
                 "return F.layer_norm(out, out.shape[-1:])", "return out.softmax(-1)"),
@@ -150,17 +168,44 @@ EXERCISE = exercise(
         mistake("one sequence for all", "One sequence of the batch was used for all. Each has its own input and its "
                 "own state.", "return out[:1].expand_as(out)", "return out[0]", "return out[-1]", "old = h[:1] @ W_hh",
                 "new = x[:1] @ W_xh", "old = h.mean(0, keepdim=True) @ W_hh"),
+        mistake("features before the batch", "The result has its two axes swapped. Which comes first, the sequence or "
+                "the feature?", "return out.mT"),
+        mistake("multiplied once more at the end", "The new state has met a matrix already. The next step will "
+                "multiply it again: what does this one give back?", "return out @ W_hh", "return out @ W_hh.mT"),
         mistake("averaged over the batch", "The sequences of the batch were averaged or summed. Which of them knows of "
-                "the others?", "return out.mean(0)", "return out.sum(0)", "return out.mean(0).expand_as(out)"),
+                "the others?", "return out.mean(0)", "return out.sum(0)", "return out.mean(0).expand_as(out)",
+                "both = (new + old).sum(0, keepdim=True).expand_as(new)",
+                "both = (new + old).mean(0, keepdim=True).expand_as(new)"),
+        mistake("the state wanders from sequence to sequence", "A sequence starts with what the one before it left "
+                "behind. Which row of `h` belongs to it?",
+                "def rnn_step(x, h, W_xh, W_hh, b):\n    rows, state = [], h[0]\n    for row in x:\n"
+                "        state = torch.tanh(row @ W_xh + state @ W_hh + b)\n        rows.append(state)\n"
+                "    return torch.stack(rows)",
+                "def rnn_step(x, h, W_xh, W_hh, b):\n    rows, state = [], torch.zeros_like(h[0])\n    for row in x:\n"
+                "        state = torch.tanh(row @ W_xh + state @ W_hh + b)\n        rows.append(state)\n"
+                "    return torch.stack(rows)"),
+        mistake("some sequences left out", "Some sequences have a state, the others are still zeros. Does the loop "
+                "come to its end before something is returned, and does it reach every sequence?",
+                "return torch.cat([out[:1], 0 * out[1:]])", "return torch.cat([out[:-1], 0 * out[-1:]])",
+                "return torch.cat([0 * out[:1], out[1:]])"),
+        left_in("return out{}"),
+        squeezed("return out{}"),
         mistake("the state cut off from its past", "The values are right, but no gradient reaches `h`: training would "
                 "never learn what an earlier step should remember. What cuts it off?", "old = h.detach() @ W_hh"),
+        cut_off("new = x.detach() @ W_xh", "new = x @ W_xh.detach()\nold = h @ W_hh.detach()",
+                "old = h @ W_hh.detach()",
+                "total = both + b.detach()", "return out.detach()"),
+        overwritten(*writing(rnn_step, 0, 1, 4)),
+        through_numpy("return torch.from_numpy(out.detach().numpy())"),
+        random_inside("new = torch.dropout(x, 0.5, True) @ W_xh"),
+        *other_kinds("out"),
     ),
     laws=(Law("a tanh lies between -1 and 1", _outside),),
     hints=(
         "Two things decide the next state: what comes in now, and what is remembered. Each has its own matrix.",
-        "A row of `x` is one sequence. For a row of width d_in and a matrix (d_in, d_h), on which "
-        "side of the product is the row?",
-        "Both products have the shape (B, d_h), and `b` is added to every row of their sum. Where "
-        "does tanh come, before or after the sum?",
+        "A row of `x` is one sequence. For a row of width d_in and a matrix (d_in, d_h), on which side of the product "
+        "is the row?",
+        "Both products have the shape (B, d_h), and `b` is added to every row of their sum. Where does tanh come, "
+        "before or after the sum?",
     ),
 )

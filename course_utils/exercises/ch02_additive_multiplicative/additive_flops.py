@@ -44,8 +44,8 @@ EXERCISE = exercise(
     importance=3,
     # Small, so that loops over all pairs and features end soon.
     cases=(
-        case("once each: 3 queries, 5 keys, widths 2, 7, 11", given(3, 5, 2, 7, 11, True)),
-        case("for every pair: 3 queries, 5 keys, widths 2, 7, 11", given(3, 5, 2, 7, 11, False)),
+        case("once each: 3 queries, 5 keys, widths 4, 7, 11", given(3, 5, 4, 7, 11, True)),
+        case("for every pair: 3 queries, 5 keys, widths 4, 7, 11", given(3, 5, 4, 7, 11, False)),
         case("more queries than keys", given(13, 4, 6, 9, 5, True)),
         case("more queries than keys, for every pair", given(13, 4, 6, 9, 5, False)),
         case("one query and one key", given(1, 1, 3, 4, 2, True)),
@@ -67,8 +67,8 @@ EXERCISE = exercise(
             ),
             {
                 "a conditional without brackets": "With one setting of `precompute` a whole term is gone. Either it "
-                "was left out there, or a condition reaches too far: `a + b if flag else c` reads as "
-                "`(a + b) if flag else c`. Which is it?"
+                "was left out there, or a condition reaches too far: `a + b if flag else c` reads as `(a + b) if flag "
+                "else c`. Which is it?"
             },
         ),
         *flag(
@@ -104,6 +104,10 @@ EXERCISE = exercise(
         mistake("the score of a dot product", "This is the cost of a dot score. What does additive scoring do with a "
                 "pair?", "total = 2 * pairs * d_q", "total = 2 * pairs * d_k", "total = 2 * pairs * d_a"),
         *only(INTEGER, "a float", "a tensor"),
+        mistake("the parts not added up", "Several numbers came back, or a text. One Python `int` is asked for: the "
+                "sum.",
+                "return projections, scored * pair", "return projections, scored * pair, total", "return str(total)",
+                'return f"{total:,}"'),
         mistake("only the keys precomputed", "One of the projections is still counted for every pair though "
                 "`precompute` is set. Does it differ from pair to pair?", "once_q = pairs", "once_k = pairs"),
         mistake("only the keys projected again", "Without `precompute` both projections are made again for every pair; "
@@ -114,10 +118,12 @@ EXERCISE = exercise(
                 "were added. How many numbers come out of it?",
                 "each_q = 2 * d_q\neach_k = 2 * d_k", "each_q = d_q\neach_k = d_k",
                 "each_q = 2 * (d_q + d_a)\neach_k = 2 * (d_k + d_a)", "each_q = d_q + d_a\neach_k = d_k + d_a"),
-        mistake("both projections for each", "Each query and each key was put through both projections. Which of the "
-                "two does a query need?", "once_q = num_queries + num_keys\nonce_k = num_queries + num_keys"),
-        mistake("everything multiplied", "Steps that follow one another were multiplied. If one thing is done "
-                "after the other, are their costs added or multiplied?",
+        mistake("both projections for each", "Both projections were made equally often. Which of the two does a query "
+                "need, which a key, and how many are there of each?", "once_q = num_queries + num_keys\nonce_k = "
+                "num_queries + num_keys",
+                "once_k = num_queries", "once_q = num_keys"),
+        mistake("everything multiplied", "Steps that follow one another were multiplied. If one thing is done after "
+                "the other, are their costs added or multiplied?",
                 "total = projections * scored * pair", "total = pairs * (2 * d_q * d_k * d_a + 4 * d_a)"),
         mistake("one projection only", "Each projection was counted a single time in all. How many queries and keys "
                 "are there to project?", "times_q = 1\ntimes_k = 1"),
@@ -129,6 +135,12 @@ EXERCISE = exercise(
         *adding(MULTIPLY_ADD, {
             "multiplications only": ("each_q = d_q * d_a\neach_k = d_k * d_a", "return total // 2"),
         }),
+        mistake("widths multiplied", "The widths of query and key were multiplied with each other. No matrix leads "
+                "from one to the other: from which width to which does each projection go?",
+                "each_q = 2 * d_q * d_k * d_a\neach_k = 2 * d_q * d_k * d_a", "each_q = 2 * d_q * d_k\neach_k = 2 * "
+                "d_q * d_k"),
+        mistake("one length for both", "Queries and keys were taken to be equally many. How many of each are there?",
+                "num_keys = num_queries\nis_once = precompute", "num_queries = num_keys\nis_once = precompute"),
         mistake("lengths added where they multiply", "The number of pairs is not the sum of the lengths. How many keys "
                 "does each query meet?", "scored = num_queries + num_keys",
                 "again_q = num_queries + num_keys\nagain_k = num_queries + num_keys", "pairs = num_queries + num_keys"),

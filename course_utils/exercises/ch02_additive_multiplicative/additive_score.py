@@ -7,7 +7,7 @@ import torch
 from course_utils.attention import additive_score
 from course_utils.checking.exercise import Cost, exercise
 from course_utils.checking.mistakes import Mistake, mistake
-from course_utils.exercises.shared.kinds import cut_off
+from course_utils.exercises.shared.kinds import cut_off, overwritten, through_numpy, writing
 from course_utils.exercises.shared.scores import HIDDEN, Shapes, score_cases, score_inputs, table
 from course_utils.measure import count_flops, largest_tensor
 
@@ -99,7 +99,10 @@ EXERCISE = exercise(
             "for_query = asked @ W_q.detach()\nfor_key = offered @ W_k.detach()\nscores = hidden @ v.detach()",
             "offered = key.detach()",
             "asked = query.detach()",
+            "return scores.detach()",
         ),
+        overwritten(*writing(additive_score, 0, 1, 2, 3, 4)),
+        through_numpy("return torch.from_numpy(scores.detach().numpy())"),
         *HIDDEN,
         *table(additive_score),
         KEYS_AGAIN,

@@ -9,7 +9,7 @@ from course_utils.checking.exercise import Law, case, exercise
 from course_utils.checking.inputs import Make, normal, strided, visible
 from course_utils.checking.laws import row_sums_broken
 from course_utils.checking.mistakes import Mistake, adding, mistake, only, saying, without
-from course_utils.exercises.shared.kinds import batch_mixed, cut_off, squeezed
+from course_utils.exercises.shared.kinds import batch_mixed, cut_off, other_parts, overwritten, squeezed, writing
 from course_utils.exercises.shared.masking import EMPTY_ROWS, MASK
 from course_utils.exercises.shared.softmax import RANDOM, SOFTMAX
 from course_utils.exercises.shared.values import VALUES
@@ -101,6 +101,24 @@ def _slightly_less(args: tuple[Any, ...], out: Any) -> bool:
     return 0.9 < share < 1 and equal(out[1].detach(), share * right)
 
 
+def _nearly_hidden(args: tuple[Any, ...], out: Any) -> bool:
+    """Return whether padding has weights, all tiny, and the rest is right."""
+    right, weights = attend(*args)[1], out[1].detach()
+    extra = weights[~args[2].unsqueeze(1).expand_as(weights)]
+    tiny = bool((extra >= 0).all()) and 0 < float(extra.max()) < 1e-4
+    return tiny and bool(((weights - right).abs() < 1e-3).all())
+
+
+_CUT_OUT = """
+def attend(scores, value, key_mask):
+    contexts, rows = [], []
+    for one, given, real in zip(scores, value, key_mask):
+        picked = torch.softmax(one[:, real], -1)
+        {}
+        rows.append(part)
+        contexts.append(picked @ given[real])
+    return torch.stack(contexts), torch.stack(rows)
+"""
 _CUT = "\nweights = stable_softmax(scores) * allowed"
 _FULL = "\nweights = stable_softmax(scores) * allowed.any(-1, keepdim=True)"
 _LATE = "scores = scaled\nrest = {} * allowed\nweights = rest / "
@@ -274,8 +292,27 @@ EXERCISE = exercise(
             "weights = stable_softmax(scores).detach()",
             "out = weights.detach() @ values",
             "return out, weights.detach()",
+            "return out.detach(), weights.detach()",
             "values = value.detach()",
         ),
+        overwritten(*writing(attend, 0, 1, 2)),
+        *adding(other_parts("out", "weights"), {"another dtype": (
+            "scores = scaled + allowed.float().log()", "scores = scaled + torch.where(allowed, 0.0, -torch.inf)")}),
+        mistake("the scores not used", "All real keys of a sequence count the same, whatever their scores. What "
+                "decides how much each of them gives?",
+                "weights = (allowed / allowed.sum(-1, keepdim=True).clamp(min=1)).to(scaled.dtype).expand_as(scaled)",
+                "weights = stable_softmax(torch.where(allowed, 0.0, -torch.inf).to(scaled.dtype)).expand_as(scaled)"),
+        mistake("a little weight left to padding", "Padding still gets a weight, though a tiny one: its score was made "
+                "low, or a small number stands in place of 0. What makes a weight exactly 0?",
+                *(f"scores = scaled + (allowed.to(scaled.dtype) + {small}).log()" for small in ("1e-9", "1e-6",
+                "1e-12")),
+                "scores = scaled.masked_fill(~allowed, -20.0)", matches=_nearly_hidden),
+        mistake("padding removed instead of hidden", "The real keys were cut out, so each row of weights is only as "
+                "wide as its sequence is long, or its weights moved to the left. How wide is a row here, and where "
+                "does each weight stand?",
+                _CUT_OUT.format("part = picked"),
+                *(_CUT_OUT.format("part = torch.zeros_like(one)\n        part[:, :picked.shape[1]] = picked" + end)
+                  for end in ("", "\n        picked, real = part, slice(None)"))),
         *_here(only(VALUES, "the weights not used", "weights transposed")),
         mistake("values weighed feature by feature", "The weights multiplied the values entry by entry, or met their "
                 "features. Which product sums over the keys?",

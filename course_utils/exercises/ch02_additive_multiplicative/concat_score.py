@@ -3,7 +3,7 @@
 from course_utils.attention import concat_score
 from course_utils.checking.exercise import exercise
 from course_utils.checking.mistakes import mistake
-from course_utils.exercises.shared.kinds import cut_off
+from course_utils.exercises.shared.kinds import cut_off, overwritten, through_numpy, writing
 from course_utils.exercises.shared.scores import HIDDEN, score_cases, table
 
 RIGHT = """
@@ -37,7 +37,8 @@ EXERCISE = exercise(
                 "W_q, W_k = W[-query.shape[-1]:], W[-key.shape[-1]:]"),
         mistake("W cut in the middle", "`W` was cut into two equal parts. Query and key may have different widths: "
                 "after how many rows does the query's part end?",
-                "W_q, W_k = W.chunk(2)", "W_q, W_k = W[:len(W) // 2], W[len(W) // 2:]"),
+                "W_q, W_k = W.chunk(2)", "W_q, W_k = W[:len(W) // 2], W[len(W) // 2:]",
+                "W_q, W_k = W[:query.shape[-1]], W[-query.shape[-1]:]"),
         mistake("W cut at the key's width", "`W` was cut after as many rows as the key has features. Whose features "
                 "come first in [q; k]?", "W_q, W_k = W[:key.shape[-1]], W[key.shape[-1]:]"),
         mistake("weight matrix transposed", "`W` is used with its rows and columns swapped, as `F.linear` would have "
@@ -58,7 +59,10 @@ EXERCISE = exercise(
             "W_q, W_k = W.detach().split([query.shape[-1], key.shape[-1]])\nscores = hidden @ v.detach()",
             "offered = key.detach()",
             "asked = query.detach()",
+            "return scores.detach()",
         ),
+        overwritten(*writing(concat_score, 0, 1, 2, 3)),
+        through_numpy("return torch.from_numpy(scores.detach().numpy())"),
         *HIDDEN,
         *table(concat_score),
     ),

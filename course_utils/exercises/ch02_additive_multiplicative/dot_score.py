@@ -3,6 +3,7 @@
 from course_utils.attention import dot_score
 from course_utils.checking.exercise import exercise
 from course_utils.checking.mistakes import mistake, without
+from course_utils.exercises.shared.kinds import cut_off, overwritten, through_numpy, writing
 from course_utils.exercises.shared.scores import PRODUCT, score_cases, table
 
 RIGHT = """
@@ -31,7 +32,11 @@ EXERCISE = exercise(
                 "asked = query.tanh()\noffered = key.tanh()", "asked = query.softmax(-1)\noffered = key.softmax(-1)",
                 "asked = query.softmax(-1)", "offered = key.softmax(-1)", "asked = query.relu()\noffered = key.relu()",
                 "asked = F.layer_norm(query, query.shape[-1:])\noffered = F.layer_norm(key, key.shape[-1:])",
-                "asked = query.exp()\noffered = key.exp()"),
+                "asked = query.exp()\noffered = key.exp()",
+                "asked = query - query.mean(-1, keepdim=True)\noffered = key - key.mean(-1, keepdim=True)"),
+        cut_off("asked = query.detach()", "offered = key.detach()", "return scores.detach()"),
+        overwritten(*writing(dot_score, 0, 1)),
+        through_numpy("return torch.from_numpy(scores.detach().numpy())"),
         *without(table(dot_score), "query and key swapped", "offered = key.transpose(0, 1)",
                  "return scores / math.sqrt(key.shape[-1])", "return (scores / math.sqrt(key.shape[-1])).softmax(-1)"),
     ),

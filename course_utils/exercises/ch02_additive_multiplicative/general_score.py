@@ -2,8 +2,8 @@
 
 from course_utils.attention import general_score
 from course_utils.checking.exercise import exercise
-from course_utils.checking.mistakes import mistake, saying, without
-from course_utils.exercises.shared.kinds import cut_off
+from course_utils.checking.mistakes import adding, mistake, saying, without
+from course_utils.exercises.shared.kinds import cut_off, overwritten, through_numpy, writing
 from course_utils.exercises.shared.scores import PRODUCT, score_cases, table
 
 RIGHT = """
@@ -57,18 +57,21 @@ EXERCISE = exercise(
                 "left = (asked @ W).sigmoid()", "left = (asked @ W).softmax(-1)"),
         mistake("the keys not used", "One of the two inputs plays no part. What is scored against what?",
                 "scores = left", "scores = offered @ W", "scores = offered @ W.mT"),
-        *saying(PRODUCT, {
+        *adding(saying(PRODUCT, {
             "key not transposed": "The last product ran over the keys instead of the features. Which axis do the "
                 "projected query and the key share?",
             "added instead of multiplied": "The projected query was added to the key. Which operation compares two "
                 "vectors?",
-        }),
+        }), {"key not transposed": ("left = asked\nscores = left @ (offered @ W.mT)",)}),
         cut_off(
             "left = asked @ W.detach()",
             "left = asked @ torch.nn.Parameter(W)",
             "asked = query.detach()",
             "offered = key.detach()",
+            "return scores.detach()",
         ),
+        overwritten(*writing(general_score, 0, 1, 2)),
+        through_numpy("return torch.from_numpy(scores.detach().numpy())"),
         *without(table(general_score), "offered = key.transpose(0, 1)"),
     ),
     hints=(

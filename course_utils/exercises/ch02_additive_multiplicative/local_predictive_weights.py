@@ -8,7 +8,7 @@ from course_utils.checking.exercise import Law, case, exercise
 from course_utils.checking.inputs import Make, normal, strided
 from course_utils.checking.laws import is_other, monotone, weights_negative
 from course_utils.checking.mistakes import mistake, saying, without
-from course_utils.exercises.shared.kinds import squeezed
+from course_utils.exercises.shared.kinds import cut_off, other_kinds, overwritten, squeezed, through_numpy, writing
 from course_utils.exercises.shared.softmax import SOFTMAX
 from torch import Tensor
 
@@ -139,8 +139,9 @@ EXERCISE = exercise(
         mistake("sigma taken for the half width", "Luong sets σ to half of the window D. Sigma is given here: is "
                 "anything to be halved or doubled?", "exponent = -far.square() / (2 * (sigma / 2) ** 2)",
                 "exponent = -far.square() / (2 * (2 * sigma) ** 2)", "exponent = -far.square() / (sigma / 2) ** 2"),
-        mistake("the distance not squared", "The window falls off like a tent, not like a bell. What happens to the "
-                "distance in a Gaussian?", "exponent = -far.abs() / (2 * sigma**2)", "exponent = -far.abs() / sigma",
+        mistake("the distance not squared", "The window is no bell: it falls off like a tent, or it keeps growing on "
+                "one side. What happens to the distance in a Gaussian?", "exponent = -far.abs() / (2 * sigma**2)",
+                "exponent = -far.abs() / sigma",
                 "exponent = -far.abs() / (2 * sigma)", "exponent = -far / (2 * sigma**2)", "exponent = -far / sigma"),
         mistake("another window than a Gaussian", "The weights fade with the distance, but not as a Gaussian does. "
                 "What stands in the exponent, and what outside of it?",
@@ -149,8 +150,8 @@ EXERCISE = exercise(
         mistake("the exponent's sign flipped", "Keys far from the centre gain instead of fading. Which sign does the "
                 "exponent have?", "exponent = far.square() / (2 * sigma**2)"),
         mistake("divided by sigma and the root of 2π", "This is the normal distribution's density, or the factor was "
-                "divided by something else outside `exp`. The factor in Luong's formula is 1 at the centre: what is "
-                "it here?", "fade = torch.exp(exponent) / (sigma * math.sqrt(2 * math.pi))",
+                "divided by something else outside `exp`. The factor in Luong's formula is 1 at the centre: what is it "
+                "here?", "fade = torch.exp(exponent) / (sigma * math.sqrt(2 * math.pi))",
                 "fade = torch.exp(exponent) / math.sqrt(2 * math.pi * sigma)",
                 "fade = torch.exp(exponent) / math.sqrt(2 * math.pi)", "fade = torch.exp(exponent) / sigma",
                 "fade = torch.exp(exponent) / torch.exp(exponent).amax(-1, keepdim=True)"),
@@ -206,6 +207,10 @@ EXERCISE = exercise(
         mistake("rows belong to the keys", "The table has a row for each key. Which of the two looks, and so owns a "
                 "row?", "return out.mT"),
         squeezed("return out{}"),
+        overwritten(*writing(local_predictive_weights, 0, 1)),
+        cut_off("return out.detach()"),
+        through_numpy("return torch.from_numpy(out.detach().numpy())"),
+        *other_kinds("out", "weights"),
     ),
     laws=(
         Law("weights are never negative", weights_negative),

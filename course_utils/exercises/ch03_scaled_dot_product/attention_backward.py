@@ -6,8 +6,9 @@ import torch
 from course_utils.attention import attention_backward
 from course_utils.checking.exercise import case, exercise
 from course_utils.checking.inputs import normal
-from course_utils.checking.mistakes import mistake, only, saying, without
+from course_utils.checking.mistakes import adding, mistake, only, saying, without
 from course_utils.exercises.shared.gradients import THROUGH_SOFTMAX, autograd_inside
+from course_utils.exercises.shared.kinds import cut_off, other_parts, overwritten, writing
 from course_utils.exercises.shared.masking import ALWAYS_CAUSAL
 from course_utils.exercises.shared.scale import DEFAULT
 from course_utils.exercises.shared.softmax import SOFTMAX
@@ -112,7 +113,36 @@ EXERCISE = exercise(
         mistake("scale on one of the two only", "One of the gradients of query and key is √d_k times too large, the "
                 "other right. Do not both come from the same scaled scores?",
                 "grad_query = grad_scores @ key", "grad_key = grad_scores.mT @ query"),
-        *THROUGH_SOFTMAX,
+        mistake("a transpose forgotten", "A product fits only where sizes happen to agree: one of its two factors has "
+                "to be turned. Write the shapes beside each other: what is summed "
+                "away?", "grad_weights = grad_out @ value",
+                "grad_value = weights @ grad_out", "grad_key = grad_products @ query", "grad_query = grad_products @ "
+                "key.mT",
+                "grad_query = grad_products.mT @ key", "grad_value = weights.mT @ grad_out.mT"),
+        mistake("axes swapped that are not the last two", "`.T` and `transpose(0, 1)` turn the leading axes along with "
+                "the others. Which two axes should swap, counted from the end?",
+                *(way for swap in ("{}.T", "{}.transpose(0, 1)") for way in (
+                    "products = query @ " + swap.replace("{}", "key"),
+                    "grad_weights = grad_out @ " + swap.replace("{}", "value"),
+                    "grad_key = " + swap.replace("{}", "grad_products") + " @ query",
+                    "grad_value = " + swap.replace("{}", "weights") + " @ grad_out"))),
+        mistake("one gradient made from another", "A gradient was multiplied into another one, where the tensor itself "
+                "belongs. What did the forward pass multiply there?", "grad_key = grad_products.mT @ grad_query",
+                "return grad_products @ grad_key, grad_key, grad_value"),
+        mistake("a step cut off", "The values are right, but not their own derivatives: a step on the way was cut off "
+                "from the inputs, though it depends on them. Which?", "weights = stable_softmax(scores).detach()",
+                "grad_weights = (grad_out @ value.mT).detach()", "average = (weights * grad_weights).sum(-1, "
+                "keepdim=True).detach()",
+                "grad_products = grad_scores.detach() * back"),
+        cut_off("return grad_query.detach(), grad_key.detach(), grad_value.detach()"),
+        overwritten(*writing(attention_backward, 0, 1, 2, 3)),
+        mistake("one of the three missing", "Two gradients came back, or one. Which three tensors took part in the "
+                "forward pass?",
+                "return grad_query, grad_key", "return grad_query, grad_value", "return grad_key, grad_value",
+                "return grad_query"),
+        *other_parts("grad_query", "grad_key", "grad_value"),
+        *adding(THROUGH_SOFTMAX, {
+            "row sum without the weights": ("average = (weights @ value).sum(-1, keepdim=True)",)}),
         *saying(SOFTMAX, {
             "softmax over the queries": "The weights were computed over the wrong axis: the columns sum to 1 instead "
                 "of the rows. Who shares its attention out among whom?",
@@ -122,11 +152,11 @@ EXERCISE = exercise(
     ),
     hints=(
         "Compute the forward pass once more: scores, weights. Then go back one step at a time.",
-        "out = weights @ value is a matrix product. Its two gradients are weightsᵀ @ grad_out and "
-        "grad_out @ valueᵀ: which belongs to what?",
+        "out = weights @ value is a matrix product. Its two gradients are weightsᵀ @ grad_out and grad_out @ valueᵀ: "
+        "which belongs to what?",
         "Through the softmax, a row g of gradients becomes w * (g - Σ w g): the Jacobian applied, without building it.",
         "scores = scale · query @ keyᵀ is a matrix product again, with a factor that stays.",
-        "In order: grad_weights, row average, grad_scores times the scale; then grad_scores @ key "
-        "and grad_scoresᵀ @ query.",
+        "In order: grad_weights, row average, grad_scores times the scale; then grad_scores @ key and grad_scoresᵀ @ "
+        "query.",
     ),
 )

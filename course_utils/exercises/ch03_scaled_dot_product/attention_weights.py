@@ -5,7 +5,9 @@ from typing import Any
 from course_utils.attention import attention_weights
 from course_utils.checking.exercise import case, exercise
 from course_utils.checking.mistakes import mistake
+from course_utils.exercises.shared.kinds import cut_off, fixed_axes, other_kinds, overwritten, squeezed, writing
 from course_utils.exercises.shared.masking import ALWAYS_CAUSAL
+from course_utils.exercises.shared.precision import lower_precision
 from course_utils.exercises.shared.scale import DEFAULT, GIVEN, another_scale, some_scale
 from course_utils.exercises.shared.softmax import RANDOM, SOFTMAX, WEIGHT_LAWS, epsilon, some_epsilon
 from course_utils.exercises.shared.values import operator_inside
@@ -53,7 +55,7 @@ EXERCISE = exercise(
         case("scale=2.5", batch=(2, 3), L=4, S=7, d_k=5, scale=2.5),
         case("scale=2, a whole number", batch=(2, 3), L=4, S=7, d_k=5, scale=2),
         case("scores of thousands", batch=(2,), L=4, S=5, d_k=9, size=60.0),
-        case("one query and one key", batch=(3,), L=1, S=1, d_k=4),
+        case("one query and one key", batch=(1,), L=1, S=1, d_k=4),
         case("every size is 4: a transpose keeps the shape", batch=(4,), L=4, S=4, d_k=4),
         case("one query, 6 keys, width 1", L=1, S=6, d_k=1),
         case("non-contiguous inputs", batch=(2,), L=3, S=6, d_k=8, strided=True),
@@ -85,19 +87,32 @@ EXERCISE = exercise(
                 "divide by the lengths?",
                 "default = 1.0\nproducts = F.normalize(query, dim=-1) @ F.normalize(key, dim=-1).mT",
                 "products = F.normalize(query, dim=-1) @ F.normalize(key, dim=-1).mT"),
+        fixed_axes("products = torch.bmm(query, key.transpose(1, 2))", "products = torch.bmm(query, key.mT)",
+                   'products = torch.einsum("bld,bsd->bls", query, key)',
+                   'products = torch.einsum("ld,sd->ls", query, key)',
+                   'products = torch.einsum("bhld,bhsd->bhls", query, key)'),
+        mistake("one maximum for the whole tensor", "Rows whose scores are far below the largest of all vanish: all "
+                "their exponentials are 0. Whose maximum does a row need?",
+                "powers = (scores - scores.max()).exp()\nweights = powers / powers.sum(-1, keepdim=True)"),
         *DEFAULT,
         *GIVEN,
         *epsilon(_epsilon, 1e-7),
         *another_scale(_some_scale),
         *SOFTMAX,
+        cut_off("products = (query @ key.mT).detach()", "products = query.detach() @ key.mT",
+                "products = query @ key.mT.detach()"),
+        overwritten(*writing(attention_weights, 0, 1)),
+        squeezed("return weights{}"),
+        lower_precision(attention_weights, "return weights.bfloat16().to(query.dtype)"),
+        *other_kinds("weights", "scores"),
     ),
     laws=WEIGHT_LAWS,
     hints=(
         "Three steps: scores, scale, softmax. What is the shape after each?",
-        "Every query meets every key in one matrix product. Which of the two must have its last "
-        "two axes swapped, and how do you say 'the last two' (`.mT`)?",
+        "Every query meets every key in one matrix product. Which of the two must have its last two axes swapped, and "
+        "how do you say 'the last two' (`.mT`)?",
         "`scale` is a factor. Only when it `is None` do you compute it yourself, from the size of the last axis.",
-        "The softmax runs over the axis of the keys, which is the last one of the scores. You "
-        "have one that is stable already.",
+        "The softmax runs over the axis of the keys, which is the last one of the scores. You have one that is stable "
+        "already.",
     ),
 )

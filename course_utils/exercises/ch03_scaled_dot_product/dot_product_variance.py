@@ -71,19 +71,19 @@ EXERCISE = exercise(
         _case("width 1, 1500 samples", 1, 1500, tolerance=0.45, absolute=0.05),
         _case("width 1000, 500 samples", 1000, 500, tolerance=0.4, absolute=4.0),
         _case("two generators of one seed", 5, 40, run=_same_seed, tolerance=0.0,
-              says="Two calls with generators of the same seed give different numbers. What do "
-                   "they draw from besides the generator?"),
+              says="Two calls with generators of the same seed give different numbers. What do they draw from besides "
+                   "the generator?"),
         _case("one generator used twice", 5, 40, run=_moves_on,
-              says="Two calls with the same generator, one after the other, give the same number: "
-                   "the generator was not drawn from, but rewound or passed over."),
+              says="Two calls with the same generator, one after the other, give the same number: the generator was "
+                   "not drawn from, but rewound or passed over."),
         _case("20 seeds, seen together", 7, 10, run=_whole_numbers,
               says="The estimates are whole numbers for every seed. Where do the digits go?"),
         _case("how 300 estimates from 10 samples scatter", 32, 10, run=_scatter, tolerance=0.28,
-              says="The estimates scatter less or more from seed to seed than `num_samples` "
-                   "independent pairs explain. How many pairs are drawn, and how?"),
+              says="The estimates scatter less or more from seed to seed than `num_samples` independent pairs explain. "
+                   "How many pairs are drawn, and how?"),
         _case("how 300 estimates at width 1 scatter", 1, 20, run=_scatter, tolerance=0.25,
-              says="At width 1 the estimates scatter differently from those made with products of two unit "
-                   "normals. Is a product of two normals really drawn?"),
+              says="At width 1 the estimates scatter differently from those made with products of two unit normals. Is "
+                   "a product of two normals really drawn?"),
     ),
     mistakes=(
         mistake("the generator not used", "The numbers come from a global random state, so two runs differ and others' "
@@ -108,8 +108,13 @@ EXERCISE = exercise(
                 "it strays.", "variance = float(dots.mean())"),
         mistake("mean size instead of variance", "This is the mean distance from 0. The variance is the mean of "
                 "another power of it.", "variance = float(dots.abs().mean())"),
-        mistake("key and query the same vector", "The answer is twice what it should be: each vector was "
-                "multiplied by itself. How many independent vectors does a pair have?", "key = query"),
+        mistake("the sign of the products lost", "The variance is that of sizes: a product below 0 counts like one "
+                "above. Which operation lost the "
+                "sign?", "dots = (query * key).sum(-1).abs()", "dots = (query * key).abs().sum(-1)"),
+        mistake("another end than a sum", "The products of the features were not added up. What does a dot product "
+                "make of them?", "dots = (query * key).amax(-1)"),
+        mistake("key and query the same vector", "The answer is twice what it should be: each vector was multiplied by "
+                "itself. How many independent vectors does a pair have?", "key = query"),
         mistake("uniform instead of normal numbers", "The answer is too small: the numbers are drawn from an interval, "
                 "not from a normal distribution. Which function draws unit normals?",
                 f"query = {_UNIFORM}\nkey = {_UNIFORM}", f"query = {_CENTRED}\nkey = {_CENTRED}"),
@@ -118,7 +123,8 @@ EXERCISE = exercise(
         mistake("sum of squares not divided", "The answer grows with the number of samples. What turns a sum of "
                 "squares into a mean?", "variance = float(dots.square().sum())"),
         mistake("num_samples ignored", "The number of pairs is the same whatever `num_samples` says. Where is the "
-                "argument used?", f"num_samples = 1000\nquery = {_DRAWN}", f"num_samples = 100\nquery = {_DRAWN}"),
+                "argument used?", f"num_samples = 1000\nquery = {_DRAWN}", f"num_samples = 100\nquery = {_DRAWN}",
+                f"num_samples = 10\nquery = {_DRAWN}"),
         mistake("other pairs than asked for", "The estimates scatter less or more from seed to seed than `num_samples` "
                 "independent dot products can explain. How many are taken, and is each vector used in one of them "
                 "only?", "dots = query @ key.T", "dots = query * key * math.sqrt(d_k)",
@@ -134,7 +140,8 @@ EXERCISE = exercise(
                 "does one pair give, and over what is the variance taken?",
                 "variance = float(query.square().sum(-1).mean())",
                 "variance = d_k * (1 + 0.01 * float(torch.randn((), generator=generator)))",
-                "variance = float((query * key).var(-1, correction=0).mean() * d_k)"),
+                "variance = float((query * key).var(-1, correction=0).mean() * d_k)",
+                "variance = float(query.var() * key.var() * d_k)"),
         mistake("the generator rewound", "The same generator gives the same number again and again: another one was "
                 "made from its seed, or its state was put back. Draw from the generator that is given.",
                 f"generator = torch.Generator().manual_seed(generator.initial_seed())\nquery = {_DRAWN}"),
@@ -149,6 +156,11 @@ EXERCISE = exercise(
         mistake("numbers of another variance drawn", "The answer grows much faster than the width: the numbers that "
                 "were drawn do not have variance 1. What do the arguments of the drawing function mean?",
                 f"query = d_k * {_DRAWN}", f"query = math.sqrt(d_k) * {_DRAWN}"),
+        mistake("a tensor", "The variance came as a tensor, where Python's `float` is asked for. What takes the one "
+                "number out?",
+                "return torch.tensor(variance)", "return torch.tensor([variance])"),
+        mistake("one answer for each sample", "A list or a table came back, with a number for each pair. One number is "
+                "asked for: how far do they stray?", "return dots.tolist()", "return dots"),
         mistake("vectors of length 1", "The answer falls as the width grows: the vectors were divided by their length "
                 "first. Does a unit normal vector have length 1?",
                 f"query = F.normalize({_DRAWN}, dim=-1)\nkey = F.normalize({_DRAWN}, dim=-1)"),
@@ -156,7 +168,7 @@ EXERCISE = exercise(
     hints=(
         "Draw first: what shape holds num_samples vectors of width d_k?",
         "`torch.randn` takes `generator=`. You need two independent draws, one for the queries and one for the keys.",
-        "Multiply entry by entry and sum over the features: one number per pair. Its variance over "
-        "the pairs is asked for, as Python's float.",
+        "Multiply entry by entry and sum over the features: one number per pair. Its variance over the pairs is asked "
+        "for, as Python's float.",
     ),
 )

@@ -7,6 +7,8 @@ import torch.nn.functional as F
 from course_utils.attention import scaled_dot_product_attention
 from course_utils.checking.exercise import case, exercise
 from course_utils.checking.inputs import normal, visible
+from course_utils.checking.mistakes import adding, mistake
+from course_utils.exercises.shared.kinds import cut_off, fixed_axes, other_kinds, overwritten, squeezed, writing
 from course_utils.exercises.shared.masking import ALWAYS_CAUSAL, EMPTY_ROWS, MASK, SCALED_LATE, if_given
 from course_utils.exercises.shared.scale import DEFAULT, GIVEN, another_scale, some_scale
 from course_utils.exercises.shared.softmax import RANDOM, SOFTMAX, epsilon, some_epsilon
@@ -64,6 +66,14 @@ def _another_scale(args: tuple[Any, ...], got: Tensor) -> bool:
     return some_scale(lambda scale: scaled_dot_product_attention(query, key, value, mask, scale), got.detach())
 
 
+def _mask_turned(query: Tensor, key: Tensor, value: Tensor, *given: Any) -> Tensor:
+    """Be right, but turn the mask around in place."""
+    out = scaled_dot_product_attention(query, key, value, *given)
+    if given and given[0] is not None:
+        given[0].logical_not_()
+    return out
+
+
 def _averaged(args: tuple[Any, ...]) -> Tensor:
     return args[2] if len(args) < 4 or args[3] is None else F.pad(args[2], (0, 0, 0, 1))
 
@@ -101,7 +111,7 @@ EXERCISE = exercise(
         case("a mask and scale=0.7", batch=(2, 3), L=4, S=7, d_k=5, d_v=6, attn_mask=_mask(4, 7), scale=0.7),
         case("a mask and scale=0.0", batch=(2, 3), L=4, S=7, d_k=5, d_v=6, attn_mask=_mask(4, 7), scale=0.0),
         case("a mask and scale=-0.6", batch=(2, 3), L=4, S=7, d_k=5, d_v=6, attn_mask=_mask(4, 7), scale=-0.6),
-        case("one query, one key", batch=(2,), L=1, S=1, d_k=3, d_v=4),
+        case("one query, one key, values of width 1", batch=(1,), L=1, S=1, d_k=3, d_v=1),
         case("non-contiguous inputs", batch=(2,), L=3, S=6, d_k=8, d_v=5, strided=True),
         case("float32", batch=(2,), L=3, S=5, d_k=16, d_v=7, dtype="float32"),
         case("bfloat16 with a mask", batch=(2,), L=3, S=5, d_k=4, d_v=6, dtype="bfloat16", attn_mask=_mask(3, 5)),
@@ -115,22 +125,48 @@ EXERCISE = exercise(
         *another_scale(_another_scale),
         *SOFTMAX,
         *if_given(MASK),
-        SCALED_LATE,
+        *adding((SCALED_LATE,), {"mask before the scale": (
+            "scaled = products\nscores = scaled.masked_fill(~allowed, -torch.inf) * factor",)}),
         ALWAYS_CAUSAL,
-        *EMPTY_ROWS,
+        *adding(EMPTY_ROWS, {"NaN repaired too late": (
+            "weights = torch.softmax(scores, -1)\nout = (weights @ value).nan_to_num()",)}),
+        mistake("a tensor asked whether it is true", "`if attn_mask` asks a whole table of values whether it is true, "
+                "and that has no answer. What does `None` have to be told apart with?",
+                "allowed = attn_mask if attn_mask else torch.ones(1, 1, dtype=torch.bool)"),
+        mistake("an axis added to the mask", "The mask got another axis, and no longer broadcasts to (..., L, S). "
+                "Which axes does it have as it "
+                "comes?", "allowed = torch.ones(1, 1, dtype=torch.bool) if attn_mask is None else "
+                "attn_mask.unsqueeze(1)", "allowed = torch.ones(1, 1, dtype=torch.bool) if attn_mask is None else "
+                "attn_mask[:, None, None, :]"),
         *VALUES,
         *COMPARED,
+        mistake("values transposed", "Features were averaged where values should be. Which axis of the values has one "
+                "entry for each weight of a row?", "out = weights @ value.mT"),
+        mistake("axes swapped that are not the last two", "It works for some numbers of axes and fails for others: "
+                "`.T`, "
+                "`transpose(0, 1)` and `transpose(1, 2)` count from the front. Which two axes should swap, counted "
+                "from the end?", "products = query @ key.permute(*reversed(range(key.dim())))",
+                "products = query @ key.transpose(0, 1)", "products = query @ key.transpose(1, 2)",
+                "products = query @ key.T"),
+        fixed_axes("products = torch.bmm(query, key.transpose(1, 2))", "products = torch.bmm(query, key.mT)",
+                   "out = torch.bmm(weights, value)", 'products = torch.einsum("bld,bsd->bls", query, key)',
+                   'products = torch.einsum("bhld,bhsd->bhls", query, key)'),
+        cut_off("weights = stable_softmax(scores).detach()", "products = query.detach() @ key.mT",
+                "products = query @ key.mT.detach()", "out = weights @ value.detach()", "return out.detach()"),
+        overwritten(*writing(scaled_dot_product_attention, 0, 1, 2), _mask_turned),
+        squeezed("return out{}"),
+        *other_kinds("out", "weights"),
     ),
     laws=(average_law(_averaged),),
     hints=(
         "You have the weights already. What is the matrix product of weights (L, S) and values (S, d_v)?",
-        "The mask has to act before the softmax, on the scores. What score makes a weight exactly "
-        "0, and leaves the others as if the key were not there?",
-        "`masked_fill` writes where its mask is True; `attn_mask` is True where the query MAY "
-        "attend. How do you turn one into the other?",
-        "A row without any visible key is -inf everywhere. A softmax that gives zeros there needs "
-        "no further care; with another one, set such rows to 0 before the NaN arises.",
-        "In order: scores, scale, `masked_fill(~attn_mask, -inf)` if there is a mask, your stable "
-        "softmax, times the values.",
+        "The mask has to act before the softmax, on the scores. What score makes a weight exactly 0, and leaves the "
+        "others as if the key were not there?",
+        "`masked_fill` writes where its mask is True; `attn_mask` is True where the query MAY attend. How do you turn "
+        "one into the other?",
+        "A row without any visible key is -inf everywhere. A softmax that gives zeros there needs no further care; "
+        "with another one, set such rows to 0 before the NaN arises.",
+        "In order: scores, scale, `masked_fill(~attn_mask, -inf)` if there is a mask, your stable softmax, times the "
+        "values.",
     ),
 )

@@ -9,6 +9,15 @@ from course_utils.checking.inputs import normal, strided
 from course_utils.checking.mistakes import mistake
 from course_utils.checking.recipe import Function
 from course_utils.exercises.shared.gradients import autograd_inside
+from course_utils.exercises.shared.kinds import (
+    cut_off,
+    fixed_axes,
+    left_in,
+    other_kinds,
+    overwritten,
+    through_numpy,
+    writing,
+)
 from course_utils.exercises.shared.scale import multiple
 from torch import Tensor
 
@@ -86,7 +95,8 @@ EXERCISE = exercise(
                 "slopes = -products", "slopes = torch.diag_embed(weights.square()) - products"),
         mistake("sign of the rest flipped", "A rising score raises every weight here, but together they must stay at "
                 "1. Which sign do the entries off the diagonal have?", "slopes = diagonal + products",
-                "slopes = torch.diag_embed(weights - 2 * weights.square()) + products", "slopes = products"),
+                "slopes = torch.diag_embed(weights - 2 * weights.square()) + products", "slopes = products",
+                "slopes = torch.diag_embed(weights * (1 - weights)) + products"),
         mistake("every sign flipped", "All signs are flipped: here a rising score lowers its own weight. Which way "
                 "does it go?", "slopes = products - diagonal"),
         mistake("the square subtracted twice", "The rows do not sum to 0: on the diagonal the square of the weight was "
@@ -95,7 +105,24 @@ EXERCISE = exercise(
         mistake("the same weight twice", "Off the diagonal only one of the two weights plays a part. The slope of "
                 "weight i in score j depends on both: which axis of the table belongs to which?",
                 _EYE + "slopes = weights.unsqueeze(-1) * (eye - weights.unsqueeze(-1))",
-                _EYE + "slopes = weights.unsqueeze(-2) * (eye - weights.unsqueeze(-2))"),
+                _EYE + "slopes = weights.unsqueeze(-2) * (eye - weights.unsqueeze(-2))",
+                _EYE + "slopes = diagonal - eye * products - (1 - eye) * weights.unsqueeze(-1)",
+                _EYE + "slopes = diagonal - eye * products - (1 - eye) * weights.unsqueeze(-2)"),
+        mistake("half of the table", "Only one half of the table is right: above or below the diagonal the products "
+                "are missing. Does every weight feel every score?", "slopes = (diagonal - products).tril()",
+                "slopes = (diagonal - products).triu()", "slopes = diagonal - products.tril()",
+                "slopes = diagonal - products.triu()", "slopes = diagonal - products.tril(-1)",
+                "slopes = diagonal - products.triu(1)"),
+        mistake("the products added up", "The products of the weights were added up, and one number was subtracted "
+                "everywhere. Each pair has a product of its own: what makes a column times a row?",
+                "slopes = diagonal - weights.T @ weights", "slopes = diagonal - weights.mT @ weights",
+                "slopes = diagonal - weights @ weights",
+                "slopes = diagonal - weights.square().sum(-1)[..., None, None]"),
+        mistake("one table for the whole batch", "The products of all rows were added together, or those of one row "
+                "used for all. Each row of weights has a table of its own.",
+                'products = torch.einsum("...i,...j->ij", weights, weights)',
+                "first = weights.reshape(-1, weights.shape[-1])[0]\nproducts = weights.unsqueeze(-1) * first",
+                "first = weights.reshape(-1, weights.shape[-1])[0]\nproducts = torch.outer(first, first)"),
         mistake("weights made to sum to 1 once more", "A row of zeros gives NaN: it was divided by its sum. The "
                 "weights are used as given.", f"weights = weights / weights.sum(-1, keepdim=True)\n{_ANEW}"),
         mistake("scaled", "All slopes are off by one factor. No scale enters here: it belongs to the scores.",
@@ -115,16 +142,29 @@ EXERCISE = exercise(
                 "of its own: which axes may an outer product touch?",
                 "flat = weights.flatten()\nslopes = torch.diag(flat) - torch.outer(flat, flat)",
                 "slopes = torch.diag(weights) - torch.outer(weights, weights)"),
+        fixed_axes("products = torch.bmm(weights.unsqueeze(2), weights.unsqueeze(1))",
+                   'products = torch.einsum("bi,bj->bij", weights, weights)', "products = torch.outer(weights, "
+                   "weights)"),
+        mistake("the slopes added up", "The slopes of a weight were added up over all scores, or those of all weights "
+                "in one score. Each pair has a slope of its own: which shape is asked for?",
+                "return slopes.sum(-1)", "return slopes.sum(-2)"),
+        left_in("return slopes{}"),
+        cut_off("return slopes.detach()", "diagonal = torch.diag_embed(weights.detach())",
+                "products = weights.detach().unsqueeze(-1) * weights.detach().unsqueeze(-2)",
+                "products = weights.unsqueeze(-1) * weights.detach().unsqueeze(-2)"),
+        overwritten(*writing(softmax_jacobian, 0)),
+        through_numpy("return torch.from_numpy(slopes.detach().numpy())"),
+        *other_kinds("slopes"),
     ),
     laws=(Law("the weights stay at a sum of 1, so each row sums to 0", _rows_sum_to_zero),),
     hints=(
         "Take w_i = exp(s_i)/Σ exp(s_k) and differentiate by s_j. Do i = j and i ≠ j apart.",
-        "For i = j the score is in both numerator and denominator, for i ≠ j only in the latter. What "
-        "does the quotient rule give for each? Write both results with weights alone.",
-        "Check yours by a sum: the weights together stay at 1, so their slopes in one score sum to "
-        "0. If a weight's slope in its own score is w_i (1 - w_i), what is left for all the others?",
+        "For i = j the score is in both numerator and denominator, for i ≠ j only in the latter. What does the "
+        "quotient rule give for each? Write both results with weights alone.",
+        "Check yours by a sum: the weights together stay at 1, so their slopes in one score sum to 0. If a weight's "
+        "slope in its own score is w_i (1 - w_i), what is left for all the others?",
         "As a table: a diagonal with the weights on it, minus all products w_i w_j.",
-        "`torch.diag_embed` makes the diagonal for any leading axes; `unsqueeze(-1)` and "
-        "`unsqueeze(-2)` make a column and a row whose product is the table of all pairs.",
+        "`torch.diag_embed` makes the diagonal for any leading axes; `unsqueeze(-1)` and `unsqueeze(-2)` make a column "
+        "and a row whose product is the table of all pairs.",
     ),
 )

@@ -8,7 +8,9 @@ from course_utils.attention import stable_softmax
 from course_utils.checking.exercise import Law, case, exercise
 from course_utils.checking.inputs import normal
 from course_utils.checking.laws import row_sums_broken, weights_negative
-from course_utils.checking.mistakes import mistake, saying
+from course_utils.checking.mistakes import adding, mistake, saying
+from course_utils.exercises.shared.kinds import cut_off, fixed_axes, other_kinds, overwritten, squeezed, writing
+from course_utils.exercises.shared.precision import lower_precision
 from course_utils.exercises.shared.softmax import RANDOM, SOFTMAX, epsilon, some_epsilon
 from torch import Tensor
 
@@ -58,7 +60,8 @@ def _scaled(args: tuple[Any, ...], weights: Tensor) -> bool:
         return False
     x, y = (z.double() - z.double().mean(-1, keepdim=True) for z in (scores, logs))
     factor = (x * y).sum() / x.square().sum()
-    return bool(((factor * x - y).abs() < 1e-6).all() & ((factor - 1).abs() > 1e-3))
+    other = (factor.abs() > 1e-3) & ((factor - 1).abs() > 1e-3)
+    return bool(((factor * x - y).abs() < 1e-6).all() & other)
 
 
 def _rounded(args: tuple[Any, ...], weights: Tensor) -> bool:
@@ -89,7 +92,7 @@ EXERCISE = exercise(
         case("scores of ten thousand", lambda g: (torch.tensor(_LARGE, dtype=torch.float64),)),
         case("a row of -inf among ordinary rows", _with_empty_row, gradient="equal"),
         case("nothing but one row of -inf", lambda g: (torch.full((6,), -torch.inf).double(),)),
-        case("an axis of size 1", batch=(3,), S=1),
+        case("axes of size 1", batch=(1, 1), S=1),
         case("non-contiguous inputs", batch=(4, 3), S=6, strided=True),
         case("float32", batch=(2,), S=7, dtype="float32", size=30.0),
         case("bfloat16", batch=(3,), S=6, dtype="bfloat16", size=2.0),
@@ -105,7 +108,8 @@ EXERCISE = exercise(
                 "shift = scores.mean(-1, keepdim=True)\nweights = powers / total",
                 "shift = scores.amin(-1, keepdim=True)\nweights = powers / total",
                 "shift = -peak\nweights = powers / total",
-                "shift = scores.median(-1, keepdim=True).values\nweights = powers / total"),
+                "shift = scores.median(-1, keepdim=True).values\nweights = powers / total",
+                "shift = scores.mean(-1, keepdim=True)\nweights = (powers / total).nan_to_num()"),
         mistake("shift in one half of the fraction only", "The shift is in the numerator or in the denominator, but "
                 "not in both, so it does not cancel. Which exponentials must be the same ones?",
                 "weights = (scores - peak).exp() / scores.exp().sum(-1, keepdim=True)",
@@ -132,13 +136,19 @@ EXERCISE = exercise(
                 "must the maximum be taken?", "shift = scores.amax(0, keepdim=True)\nweights = powers / total",
                 "high = scores.amax(-2, keepdim=True)\nshift = high.masked_fill(high.isinf(), 0.0)"),
         mistake("NaN on an empty row", "A row of -inf became NaN: its maximum is -inf too, and -inf - (-inf) is not a "
-                "number. What should a row that may choose nothing give?", "weights = torch.softmax(scores, -1)"),
+                "number. What should a row that may choose nothing give?", "weights = torch.softmax(scores, -1)",
+                "none = (scores == -torch.inf).all()\n"
+                "weights = torch.zeros_like(scores) if bool(none) else torch.softmax(scores, -1)"),
         mistake("uniform on an empty row", "A row of -inf became uniform weights: it attends to everything that it may "
                 "not see. What should a row that may choose nothing give?",
                 "weights = torch.softmax(scores.masked_fill(scores == -torch.inf, -1e9), -1)"),
         mistake("NaN repaired too late", "The values are right, but the gradient of an empty row is NaN: it was made "
                 "on the way and replaced only afterwards. Can the NaN be avoided instead of repaired?",
                 "weights = torch.softmax(scores, -1).nan_to_num()"),
+        mistake("one sum for the whole tensor", "The exponentials were divided by the sum of all of them. Each row "
+                "should sum to 1: what must the sum run over?", "total = powers.sum()"),
+        fixed_axes("weights = torch.stack([torch.softmax(row, -1) for row in scores])",
+                   "weights = torch.stack([softmax(row) for row in scores])"),
         *epsilon(_epsilon, 1e-7),
         mistake("one more in the denominator", "The row sums to less than 1, as if an invisible key with score 0 took "
                 "a share too. What does the sum in the denominator run over?",
@@ -147,9 +157,9 @@ EXERCISE = exercise(
                 "shares?", "weights = F.normalize(powers, dim=-1)"),
         mistake("weights rounded", "The weights are rounded to a few digits. Whatever reads them next has to work with "
                 "the rounded numbers.", "weights = (powers / safe).round(decimals=4)", matches=_rounded),
-        *saying(_SHARED, {
-            "softmax over the queries": "The columns sum to 1, not the rows. Over which axis does one query divide "
-                "its attention?",
+        *saying(adding(_SHARED, {"no exponential": ("weights = F.normalize(scores, p=1, dim=-1)",)}), {
+            "softmax over the queries": "The columns sum to 1, not the rows. Over which axis does one query divide its "
+                "attention?",
             "softmax over an axis counted from the front": "It works for some numbers of axes only. Which axis number "
                 "means 'the last one' whatever the shape?",
             "one softmax over all pairs": "All entries together sum to 1. Each row should: what must the sum run over?",
@@ -167,6 +177,11 @@ EXERCISE = exercise(
         mistake("without keepdim", "The maxima or the sums lost their axis, so they line up with the wrong axis of the "
                 "scores. Which argument of `amax` and `sum` keeps it?",
                 "shift = peak\nweights = powers / powers.sum(-1)", "shift = scores.amax(-1)\nweights = powers / total"),
+        cut_off("return weights.detach()"),
+        overwritten(*writing(stable_softmax, 0)),
+        squeezed("return weights{}"),
+        lower_precision(stable_softmax, "return weights.bfloat16().to(scores.dtype)"),
+        *other_kinds("weights"),
     ),
     laws=(
         Law("weights are never negative", weights_negative),
@@ -174,10 +189,10 @@ EXERCISE = exercise(
     ),
     hints=(
         "Write the formula first: the exponential of each score, over the sum of its row.",
-        "Try it on a score of 10000. The weights of a row stay the same when you subtract one "
-        "number from all of its scores: which number keeps every exponential at 1 or below?",
+        "Try it on a score of 10000. The weights of a row stay the same when you subtract one number from all of its "
+        "scores: which number keeps every exponential at 1 or below?",
         "`amax` with `keepdim=True` gives one number per row. What is it in a row of -inf? And -inf minus that?",
-        "Put 0 in place of a maximum of -inf (`masked_fill`). The exponentials of such a row are "
-        "then all 0, and so is their sum: what may you divide by there?",
+        "Put 0 in place of a maximum of -inf (`masked_fill`). The exponentials of such a row are then all 0, and so is "
+        "their sum: what may you divide by there?",
     ),
 )

@@ -10,7 +10,15 @@ from course_utils.checking.compare import equal
 from course_utils.checking.exercise import case, exercise
 from course_utils.checking.inputs import normal, strided
 from course_utils.checking.mistakes import adding, mistake, saying, without
-from course_utils.exercises.shared.kinds import batch_mixed, left_in, squeezed
+from course_utils.exercises.shared.kinds import (
+    batch_mixed,
+    cut_off,
+    left_in,
+    other_kinds,
+    overwritten,
+    squeezed,
+    writing,
+)
 from course_utils.exercises.shared.lookup import AVERAGES, PRODUCTS, SHARES, UNMASKED, smaller_epsilons
 from course_utils.exercises.shared.projections import projections
 from course_utils.exercises.shared.roles import ROLES, before_the_query
@@ -235,6 +243,13 @@ EXERCISE = exercise(
         *BATCH,
         *RETURNED,
         RANDOM,
+        cut_off("weights = stable_softmax(scores).detach()", "query = x.detach() @ W_q", "key = context.detach() @ W_k",
+                "value = context.detach() @ W_v", "key = context.detach() @ W_k\nvalue = context.detach() @ W_v",
+                "query = x @ W_q.detach()", "key = context @ W_k.detach()", "value = context @ W_v.detach()",
+                "query = x @ W_q.detach()\nkey = context @ W_k.detach()\nvalue = context @ W_v.detach()",
+                "return out.detach()"),
+        overwritten(*writing(cross_attention, 0, 1)),
+        *without(other_kinds("out"), "return out, None"),
     ),
     laws=(average_law(lambda args: args[1] @ args[4]),),
     hints=(

@@ -8,7 +8,15 @@ from course_utils.checking.compare import equal
 from course_utils.checking.exercise import case, exercise
 from course_utils.checking.inputs import normal
 from course_utils.checking.mistakes import mistake, saying, without
-from course_utils.exercises.shared.kinds import left_in, squeezed
+from course_utils.exercises.shared.kinds import (
+    cut_off,
+    left_in,
+    other_parts,
+    overwritten,
+    squeezed,
+    through_numpy,
+    writing,
+)
 from course_utils.exercises.shared.projections import projections
 from torch import Tensor
 
@@ -104,6 +112,9 @@ EXERCISE = exercise(
                         *_each("F.layer_norm({0}, {0}.shape[-1:])", "F.normalize({}, dim=-1)"),
                         *_with("x - x.mean(1, keepdim=True)"),
                         "return F.layer_norm(query, query.shape[-1:]), F.layer_norm(key, key.shape[-1:]), value",
+                        "return query.softmax(-1), key.softmax(-1), value",
+                        "return query.softmax(-1), key.softmax(-2), value",
+                        "return F.normalize(query, dim=-1), F.normalize(key, dim=-1), value",
                     ),
                 },
             ),
@@ -139,8 +150,8 @@ EXERCISE = exercise(
                 "projection is linear: what does it do to 2·x?",
                 *_each("{}.relu()", "{}.tanh()", "{}.sigmoid()", "F.gelu({})", "{}.softmax(-1)"),
                 *_one("{}.relu()", "{}.tanh()", "{}.softmax(-1)")),
-        mistake("the sequence added on top", "`x` was added to its own projection. The residual connection goes "
-                "around the whole attention, not here.", *_each("x + {}"), "value = x + x @ W_v"),
+        mistake("the sequence added on top", "`x` was added to its own projection. The residual connection goes around "
+                "the whole attention, not here.", *_each("x + {}"), "value = x + x @ W_v"),
         mistake("attention done already", "An average of values came back, not the values. What comes after the "
                 "projections is another function's work.", f"value = {_PLAIN}", f"return {_PLAIN}"),
         mistake("last two axes swapped", "A result was returned transposed. The scores swap the axes of the key when "
@@ -160,8 +171,8 @@ EXERCISE = exercise(
             "return query, key, value.mean(1, keepdim=True)",
         ),
         *saying((left_in("return query{}, key{}, value{}"), squeezed("return query{}, key{}, value{}")), {
-            "an axis of size 1 left in": "There is one axis too many, as if for a head. With a single head each of "
-                "the three keeps the axes of `x`: (B, L, width).",
+            "an axis of size 1 left in": "There is one axis too many, as if for a head. With a single head each of the "
+                "three keeps the axes of `x`: (B, L, width).",
             "squeeze takes too many axes": "With one sequence, one position or one feature an axis is lost: "
                 "`squeeze()` without a number removes every axis of size 1.",
         }),
@@ -169,6 +180,20 @@ EXERCISE = exercise(
                 "have another width, so they cannot always be stacked.",
                 *(f"return torch.stack([query, key, value], {axis})" for axis in (0, 1, 2)),
                 "return torch.cat([query, key, value], -1)"),
+        mistake("one position left out", "Some positions are all zeros: the loop does not reach them. Where does it "
+                "begin, and where does it end?",
+                *(f"return tuple(torch.cat({kept}) for part in (query, key, value))" for kept in (
+                    "[part[:, :-1], 0 * part[:, -1:]], 1", "[0 * part[:, :1], part[:, 1:]], 1",
+                    "[part[:1], 0 * part[1:]]", "[part[:-1], 0 * part[-1:]]"))),
+        mistake("one of the three missing", "Two results came back, or one. Query, key and value are asked for.",
+                "return query, key", "return key, value", "return query, value", "return query"),
+        cut_off("return query.detach(), key.detach(), value.detach()", *_with("x.detach()"),
+                *(f"{name} = x @ {W}.detach()" for name, W in (("query", "W_q"), ("key", "W_k"), ("value", "W_v"))),
+                *(f"return {', '.join(one + '.detach()' if one == cut else one for one in ('query', 'key', 'value'))}"
+                  for cut in ("query", "key", "value"))),
+        overwritten(*writing(project_qkv, 0)),
+        through_numpy("return tuple(torch.from_numpy(part.detach().numpy()) for part in (query, key, value))"),
+        *other_parts("query", "key", "value"),
     ),
     hints=(
         "Nothing but three matrix products. Each matrix has as many rows as a position of `x` has ... what?",

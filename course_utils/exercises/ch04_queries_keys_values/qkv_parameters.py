@@ -116,6 +116,10 @@ EXERCISE = exercise(
     mistakes=(
         *WIDTHS,
         *without(INTEGER, "overflow"),
+        mistake("the parts not added up", "Several numbers came back, or a text. One Python `int` is asked for: the "
+                "sum.",
+                "return matrices, vectors", "return matrices, vectors, total", "return str(total)",
+                'return f"{total:,}"'),
         *BIASES,
         # No count here needs more than 32 bits.
         *without(only(INTEGER, "overflow"), *BEYOND_32_BITS),

@@ -7,6 +7,7 @@ from course_utils.attention import soft_lookup, stable_softmax
 from course_utils.checking.exercise import case, exercise
 from course_utils.checking.inputs import normal
 from course_utils.checking.mistakes import adding, mistake, without
+from course_utils.exercises.shared.kinds import cut_off, other_kinds, overwritten, squeezed, writing
 from course_utils.exercises.shared.lookup import (
     AVERAGES,
     PRODUCTS,
@@ -191,6 +192,14 @@ EXERCISE = exercise(
         *without(VALUES, "the root of the width of the values"),
         *AVERAGES,
         RANDOM,
+        mistake("one query for all", "One query was answered, or its answer given to all. How many queries ask?",
+                "return out[0]",
+                "return out[:1]", "return out[-1]", "return out[:1].expand_as(out)"),
+        cut_off("weights = stable_softmax(scores).detach()", "products = query.detach() @ key.mT",
+                "products = query @ key.mT.detach()", "out = weights @ value.detach()", "return out.detach()"),
+        overwritten(*writing(soft_lookup, 0, 1, 2)),
+        squeezed("return out{}"),
+        *other_kinds("out", "weights"),
     ),
     laws=(average_law(lambda args: args[2]),),
     hints=(

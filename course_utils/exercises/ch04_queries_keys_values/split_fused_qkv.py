@@ -8,7 +8,7 @@ from course_utils.attention import split_fused_qkv
 from course_utils.checking.exercise import case, exercise
 from course_utils.checking.inputs import normal
 from course_utils.checking.mistakes import mistake, saying
-from course_utils.exercises.shared.kinds import squeezed
+from course_utils.exercises.shared.kinds import cut_off, other_parts, overwritten, squeezed, writing
 from torch import Tensor
 
 RIGHT = """
@@ -164,6 +164,18 @@ SHAPES = (
             "an axis of their own.", *_swapped("part.flatten(0, 1)")),
     mistake("stacked into one tensor", "The three came back as one tensor. Which method takes it apart along its first "
             "axis?", "return torch.stack([query, key, value])", "return torch.stack([query, key, value], 2)"),
+    mistake("another axis cut into thirds", "The positions were cut into thirds, not the features. Along which axis do "
+            "q, k and v stand beside each other?",
+            "heads = [part.unflatten(-1, (num_heads, -1)).transpose(1, 2) for part in qkv.chunk(3, dim=1)]"),
+    mistake("not cut into thirds", "Each result holds query, key and value together: it is three times as wide as it "
+            "should be. What is cut first?", "heads = [qkv.unflatten(-1, (num_heads, -1)).transpose(1, 2)] * 3"),
+    mistake("one of the three missing", "Two results came back, or one. Query, key and value are asked for.",
+            "return query, key", "return query", "return key, value"),
+    cut_off("return query.detach(), key.detach(), value.detach()", *_swapped("part.detach().clone()"),
+            *(f"return {', '.join(one + '.detach()' if one == cut else one for one in ('query', 'key', 'value'))}"
+              for cut in ("query", "key", "value"))),
+    overwritten(*writing(split_fused_qkv, 0)),
+    *other_parts("query", "key", "value"),
 )
 
 

@@ -6,8 +6,9 @@ import torch
 from course_utils.attention import ablate_heads
 from course_utils.checking.exercise import case, exercise
 from course_utils.checking.inputs import normal
-from course_utils.checking.mistakes import mistake, without
+from course_utils.checking.mistakes import adding, mistake, without
 from course_utils.exercises.shared.heads import MERGE, MIX, joined
+from course_utils.exercises.shared.kinds import other_kinds, overwritten
 from torch import Tensor
 
 RIGHT = """
@@ -47,8 +48,8 @@ EXERCISE = exercise(
     importance=4,
     cases=(
         case("4 heads, all kept", B=2, H=4, L=3, d_k=5, d_model=20, keep=_keep("1111"), gradient="equal"),
-        case("4 heads, one left out", B=2, H=4, L=3, d_k=5, d_model=20, keep=_keep("1011"), gradient="equal"),
-        case("5 heads, two kept", B=3, H=5, L=4, d_k=2, d_model=10, keep=_keep("01010")),
+        case("5 heads, two kept", B=3, H=5, L=4, d_k=2, d_model=10, keep=_keep("01010"), gradient="equal"),
+        case("4 heads, one left out", B=2, H=4, L=3, d_k=5, d_model=20, keep=_keep("1011")),
         case("the last of 3 heads kept", B=2, H=3, L=4, d_k=5, d_model=15, keep=_keep("001")),
         case("as many sequences and positions as heads", B=3, H=3, L=3, d_k=4, d_model=12, keep=_keep("011")),
         case("as many features per head as heads", B=2, H=4, L=5, d_k=4, d_model=16, keep=_keep("0110")),
@@ -56,6 +57,7 @@ EXERCISE = exercise(
         case("one head, kept", B=2, H=1, L=3, d_k=4, d_model=4, keep=_keep("1")),
         case("one head, left out", B=2, H=1, L=3, d_k=4, d_model=4, keep=_keep("0")),
         case("heads of width 1", B=2, H=4, L=3, d_k=1, d_model=4, keep=_keep("1001")),
+        case("a W_o that is not square", B=2, H=3, L=5, d_k=4, d_model=7, keep=_keep("101")),
         case("one sequence, one position", B=1, H=3, L=1, d_k=4, d_model=12, keep=_keep("110")),
         case("large numbers", _large),
         case("heads as a split leaves them in memory", _split),
@@ -73,8 +75,10 @@ EXERCISE = exercise(
                 "out = head_outputs[:, keep.long()]", "loud = torch.isin(torch.arange(len(keep)), keep.long())"),
         mistake("only one head kept or left out", "One head alone was kept, or one alone left out. `keep` may say so "
                 "of several.", "loud = keep & (keep.cumsum(0) == 1)", "loud = keep | ((~keep).cumsum(0) != 1)",
-                "loud = keep.any().expand(len(keep))", "loud = keep.all().expand(len(keep))",
-                "loud = torch.arange(len(keep)) < keep.sum()"),
+                "loud = keep.any().expand(len(keep))", "loud = keep.all().expand(len(keep))"),
+        mistake("the first heads kept", "As many heads speak as should, but they are the first ones, or the last. "
+                "`keep` says more than how many: which heads does it name?",
+                "loud = torch.arange(len(keep)) < keep.sum()", "loud = torch.arange(len(keep)) >= (~keep).sum()"),
         mistake("all heads kept if none is", "With no head kept, all of them speak. None is a choice like any other: "
                 "what should then be left?",
                 "loud = keep if keep.any() else ~keep", "loud = keep | (~keep.any() & (torch.arange(len(keep)) == 0))"),
@@ -101,8 +105,8 @@ EXERCISE = exercise(
                 "mixed = merged @ (W_o * wide)", "mixed = merged @ W_o * keep.repeat_interleave(out.shape[-1])"),
         mistake(
             "the wrong rows of W_o",
-            "Some rows of W_o were set to zero, but not those that the silent heads feed. Which rows does head h feed, "
-            "if the heads are side by side?",
+            "Some rows of W_o, or the channels that meet them, were set to zero, but not those of the silent heads. "
+            "Which of them are head h's, if the heads are side by side?",
             "out = head_outputs\nmixed = merged @ (W_o * keep.repeat(out.shape[-1])[:, None])",
             *(
                 f"out = head_outputs\nd_k, rows = out.shape[-1], W_o.clone()\n"
@@ -126,13 +130,13 @@ EXERCISE = exercise(
                 "mixed = merged @ W_o / keep.double().mean().sqrt().to(W_o.dtype)"),
         mistake(
             "something else in place of zero",
-            "A silent head still says something: an average, or what was found elsewhere, is in its place. Zeros are "
-            "asked for.",
+            "A silent head still says something: an average, what was found elsewhere, or its own output turned round "
+            "is in its place. Zeros are asked for.",
             *(
                 f"out = torch.where(keep[:, None, None], head_outputs, head_outputs{other})"
                 for other in (
                     *(f".mean({axis}, keepdim=True)" for axis in (1, (0, 2), 2, 0)),
-                    *(".roll(1, 0)", ".roll(1, 1)", "[:, :1]"),
+                    *(".roll(1, 0)", ".roll(1, 1)", "[:, :1]", " * -1.0", " * 0.5"),
                 )
             ),
         ),
@@ -148,9 +152,28 @@ EXERCISE = exercise(
         ),
         mistake("the change instead of the output", "This is how the output changes. The output of the heads that are "
                 "kept is asked for.", "mixed = merged @ W_o - head_outputs.transpose(1, 2).flatten(-2) @ W_o"),
-        mistake("written into the input", "The heads were silenced in the tensor that was given, so the caller's data "
-                "are lost. Which line writes into a tensor instead of making a new one?",
-                "with torch.no_grad(): head_outputs[:, ~keep] = 0.0\nout = head_outputs"),
+        mistake("silent in the first sequence only", "The heads are silent in one sequence of the batch, and the "
+                "others still hear them. Which axis comes before that of the heads?",
+                "copy = head_outputs.clone()\ncopy[0, ~keep] = 0.0\nout = copy",
+                "copy = head_outputs.clone()\ncopy[-1, ~keep] = 0.0\nout = copy"),
+        mistake("nothing to add up", "It is right as long as a head is left. With no head kept there is nothing to add "
+                "up or to join: `sum` gives the number 0 then, and `stack` and `cat` refuse. What could the adding "
+                "start from?",
+                *(f"d_k = out.shape[-1]\n"
+                  f"each = [out[:, h] @ W_o[h * d_k : (h + 1) * d_k] for h in range(len(keep)) if keep[h]]\n"
+                  f"mixed = {add}"
+                  for add in ("sum(each)", "torch.stack(each).sum(0)", "torch.stack(each).sum(dim=0)")),
+                "each = [out[:, h] for h in range(len(keep)) if keep[h]]\n"
+                "mixed = torch.cat(each, -1) @ W_o[keep.repeat_interleave(out.shape[-1])]"),
+        overwritten(
+            "with torch.no_grad(): head_outputs[:, ~keep] = 0.0\nout = head_outputs",
+            "with torch.no_grad(): W_o[~keep.repeat_interleave(head_outputs.shape[-1])] = 0.0\nout = head_outputs"),
+        mistake("a slope where a head is silent", "The values are right, but silent heads get a gradient: they were "
+                "silenced behind autograd's back, by `.data` or under `no_grad`. What does the output owe to a head "
+                "that does not speak?", "copy = head_outputs.clone()\ncopy.data[:, ~keep] = 0.0\nout = copy"),
+        *adding(other_kinds("mixed"), {"another dtype": (
+            "out = head_outputs * keep.float()[:, None, None]", "out = head_outputs * keep.double()[:, None, None]",
+        )}),
     ),
     hints=(
         "Silence the heads while they are still apart: after W_o every output channel holds something of all of them.",

@@ -1,10 +1,14 @@
 """Exercise: put the heads side by side again."""
 
+from dataclasses import replace
+
 import torch
 from course_utils.attention import merge_heads
 from course_utils.checking.exercise import case, exercise
 from course_utils.checking.inputs import normal
 from course_utils.exercises.shared.heads import MERGE, MERGE_SHAPES, in_its_place, joined
+from course_utils.exercises.shared.kinds import other_kinds, overwritten
+from course_utils.exercises.shared.scale import multiple
 from torch import Tensor
 
 RIGHT = """
@@ -14,6 +18,10 @@ def merge_heads(heads):
     merged = turned.flatten(-2)
     return merged
 """
+
+
+def _multiplied(args: tuple[Tensor], got: Tensor) -> bool:
+    return multiple(merge_heads(*args), got)
 
 
 def _split(g: torch.Generator) -> tuple[Tensor]:
@@ -45,7 +53,12 @@ EXERCISE = exercise(
         case("float32", B=2, H=3, L=5, d_k=4, dtype="float32"),
         case("bfloat16", B=2, H=3, L=5, d_k=4, dtype="bfloat16"),
     ),
-    mistakes=joined(MERGE, MERGE_SHAPES),
+    mistakes=(
+        *(replace(one, matches=_multiplied) if one.name == "the numbers changed" else one
+          for one in joined(MERGE, MERGE_SHAPES)),
+        overwritten("turned = out.transpose_(1, 2)"),
+        *other_kinds("merged"),
+    ),
     laws=(in_its_place(merge_heads, "heads", "stream"),),
     hints=(
         "Go back the way that you came when you split: which step was the last one there?",

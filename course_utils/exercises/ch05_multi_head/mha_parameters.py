@@ -1,8 +1,11 @@
 """Exercise: count what multi-head attention learns."""
 
+from typing import Any
+
 from course_utils.checking.exercise import case, exercise
 from course_utils.checking.mistakes import mistake, without
 from course_utils.exercises.shared.counts import INTEGER, conditional, flag
+from course_utils.exercises.shared.kinds import NOTHING
 from course_utils.measure import mha_parameters
 
 RIGHT = """
@@ -15,6 +18,14 @@ def mha_parameters(d_model, num_heads, bias):
     return total
 """
 
+
+def _more(args: tuple[Any, ...], got: int) -> bool:
+    """Return whether more square matrices than four were counted, with or without a bias each."""
+    d_model = args[0]
+    squares = (d_model * d_model, d_model * (d_model + 1))
+    return got > mha_parameters(*args) and any(got % square == 0 for square in squares)
+
+
 EXERCISE = exercise(
     mha_parameters,
     right=RIGHT,
@@ -25,7 +36,7 @@ EXERCISE = exercise(
     cases=(
         case("width 35, 5 heads, no bias", d_model=35, num_heads=5, bias=False),
         case("width 35, 5 heads, with bias", d_model=35, num_heads=5, bias=True),
-        case("width 35, 7 heads, no bias", d_model=35, num_heads=7, bias=False),
+        case("width 42, 7 heads, no bias", d_model=42, num_heads=7, bias=False),
         case("width 22, 11 heads, with bias", d_model=22, num_heads=11, bias=True),
         case("one head, no bias", d_model=7, num_heads=1, bias=False),
         case("one head, with bias", d_model=6, num_heads=1, bias=True),
@@ -45,15 +56,25 @@ EXERCISE = exercise(
                 "alone. What mixes the heads afterwards?", "matrices = 3 * d_model * d_model"),
         mistake("fewer projections than four", "Some projections are missing. Query, key and value have one each, and "
                 "one comes after the heads.", "matrices = 2 * d_model * d_model", "matrices = d_model * d_model"),
-        mistake("more than the four projections", "More was counted than the four projections. What else is in a "
-                "transformer's layer is not part of attention.",
+        mistake("more than the four projections", "More was counted than the numbers in the four projections. What "
+                "else is in a transformer's layer is not part of attention, and a number is held once, whatever is "
+                "computed with it.",
                 *(f"matrices = {count} * d_model * d_model" for count in (12, 5, 6, 8)),
-                "matrices = 4 * d_model * d_model + 2 * d_model", "vectors = 6 * d_model", "return 2 * total"),
+                "matrices = 4 * d_model * d_model + 2 * d_model", "vectors = 6 * d_model", "return 2 * total",
+                matches=_more),
         mistake("one head only", "One head's matrices were counted, or matrices that read only one head's width. How "
                 "many heads have their own, and how wide is the stream that each of them reads?",
                 "matrices = 4 * d_model * d_k", "matrices = 3 * d_model * d_k + d_model * d_model",
                 "matrices = 3 * d_model * d_k", "matrices = 4 * d_k * d_k",
                 "matrices = 3 * d_k * d_k + d_model * d_model"),
+        mistake("keys and values of one head", "The keys and values were counted for one head, which all others "
+                "share. Here each head has keys and values of its own: how wide are all of them together?",
+                "matrices = 2 * d_model * d_model + 2 * d_model * d_k",
+                "matrices = 2 * d_model * d_model + 2 * d_model * d_k\nvectors = 2 * d_model + 2 * d_k",
+                "vectors = 2 * d_model + 2 * d_k"),
+        mistake("tensors counted instead of numbers", "Matrices and vectors were counted, not the numbers in them. How "
+                "many numbers does one matrix hold?",
+                *(f"matrices = {n}\nvectors = {n}" for n in (4, 2, 3)), "matrices = 4\nvectors = 0"),
         mistake("an output projection of one head's width", "The output projection was counted with d_k rows or "
                 "columns. It reads all heads side by side, and writes the stream: how wide are both?",
                 "matrices = 3 * d_model * d_model + d_k * d_model", "matrices = 3 * d_model * d_model + d_k * d_k"),
@@ -69,6 +90,7 @@ EXERCISE = exercise(
                 "matrices = 4 * (d_model + num_heads) * d_model", "matrices = 4 * d_model * d_model + num_heads * d_k",
                 "matrices = 4 * d_model * d_model + num_heads * d_model"),
         *without(INTEGER, "overflow"),
+        NOTHING,
         mistake("counted in thousands", "The count was divided by a thousand. How many numbers are there, one by one?",
                 "return total // 1000"),
         *flag("bias", "is_biased",
@@ -85,6 +107,10 @@ EXERCISE = exercise(
         mistake("a bias of the full width for every head", "Each head was given biases of the full width. One number "
                 "for each column of a matrix: how many columns does a head have?", "vectors = 4 * num_heads * d_model",
                 "vectors = 3 * num_heads * d_model + d_model", "vectors = 3 * num_heads * d_model"),
+        mistake("a bias on both sides of a matrix", "A matrix was counted with a row and a column more. A bias is "
+                "added to what comes out of the product: is it a row or a column?",
+                "total = 4 * (d_model + is_biased) ** 2",
+                "vectors = 8 * d_model"),
         mistake("a bias that is one number", "Each bias was counted as one number. It is a vector: one number for each "
                 "column.", "vectors = 4", "vectors = 1", "vectors = num_heads", "vectors = 4 * num_heads",
                 "vectors = 3 * num_heads + 1", "vectors = 3 * d_model + 1", "vectors = 3 * d_model + num_heads"),

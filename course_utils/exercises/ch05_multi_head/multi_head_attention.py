@@ -14,7 +14,8 @@ from course_utils.checking.inputs import Make, normal, strided, visible
 from course_utils.checking.laws import is_other
 from course_utils.checking.mistakes import mistake, only, without
 from course_utils.exercises.shared.heads import AMONG, MASKS, MERGE, MIX, SPLIT, SPLIT_SHAPES, joined
-from course_utils.exercises.shared.masking import ALWAYS_CAUSAL, EMPTY_ROWS, MASK
+from course_utils.exercises.shared.kinds import other_kinds
+from course_utils.exercises.shared.masking import ALWAYS_CAUSAL, EMPTY_ROWS, MASK, ZEROED
 from course_utils.exercises.shared.projections import projections
 from course_utils.exercises.shared.scale import DEFAULT, another_scale, some_scale
 from course_utils.exercises.shared.softmax import RANDOM, SOFTMAX
@@ -206,6 +207,14 @@ _FAMILIES = {
 }
 # A version that comes early is tried early, where two mistakes are looked for.
 _EARLY = (mistake("matrices transposed", "", _made_by("{0} = {0} @ {1}.mT") + "\nmixed = merged @ W_o.mT"),)
+_MORE = (
+    mistake("heads averaged", "", "mixed = merged @ W_o / num_heads"),
+    mistake("cut off from the gradient", "The values are right, but a gradient does not flow back to every input. What "
+            "cuts the thread: `.detach()`, `.data`, numpy, `torch.no_grad()`, or a fresh tensor made of numbers?",
+            "mixed = (merged @ W_o).detach()", "out = weights.detach() @ value", "out = weights @ value.detach()",
+            "query, key, value = (part.detach() for part in parts)", "mixed = merged @ W_o.detach()",
+            "mixed = merged.detach() @ W_o"),
+)
 _ALSO = {
     "matrices exchanged": tuple(f"{name} = {name} @ W_o\nmixed = merged @ W_{name[0]}" for name in _THREE),
     "normalised": (
@@ -244,15 +253,13 @@ EXERCISE = exercise(
         case("a mask for each sequence, as many heads as sequences", _made(3, 3, 4, 6, mask=(3, 1, 4, 6))),
         case("a mask of shape (3, 5, 7), one for each head", _made(mask=(3, 5, 7))),
         case("a mask of shape (2, 1, 5, 7), one for each sequence", _made(mask=(2, 1, 5, 7))),
-        case("a mask of shape (2, 1, 1, 7), as for padding", _made(mask=(2, 1, 1, 7))),
-        case("a mask of shape (2, 3, 5, 7), one for each pair", _made(mask=(2, 3, 5, 7))),
         case("hidden keys with by far the best scores", _pushed(visible=-1.0, hidden=1.0)),
         case("all scores far below zero", _pushed(visible=-2.0, hidden=-3.0)),
         case("a query that may see nothing", _emptied(4, (2, 1, 5, 4), (1, 0, 2), (0, 0, 4)), gradient="equal"),
         case("a mask of shape (5, 7) with an empty row", _emptied(7, (5, 7), 3), gradient="finite"),
         case("a query that may see nothing in some heads", _emptied(6, (3, 5, 6), (1, 2), (slice(2), 4)),
              gradient="equal"),
-        case("a sequence whose keys are all hidden", _emptied(7, (2, 1, 1, 7), 1)),
+        case("a sequence whose keys are all hidden", _emptied(7, (2, 1, 5, 7), 1)),
         case("non-contiguous inputs", _strided),
         case("float32", _made(3, 2, 5, 7, 24, dtype="float32")),
         case("bfloat16 with a mask", _made(dtype="bfloat16", mask=(5, 7)), tolerance=0.3),
@@ -264,7 +271,8 @@ EXERCISE = exercise(
         replace(RANDOM, detects=lambda trace: trace.used_global_random and not trace.calls & _LAYERS),
         *(
             replace(one, matches=_FAMILIES.get(one.name))
-            for one in joined(MIX, _EARLY, SPLIT, MERGE, projections("query", "key", "value", also=_ALSO))
+            for one in joined(MIX, _EARLY, _MORE, SPLIT, without(MERGE, "merged = turned.flatten(-2) / out.shape[1]"),
+                              projections("query", "key", "value", also=_ALSO))
         ),
         mistake("scaled by the width of the model", "The scale is 1/√d_model, so the weights are too even. One head "
                 "sums over d_k products: whose root is it?",
@@ -351,20 +359,15 @@ EXERCISE = exercise(
                 for fill in (0.0, 1e-9, -1.0)
             ),
         ),
-        mistake(
-            "a low number and zeros afterwards",
-            "The hidden weights are zero in the end, but where the visible scores are below the number that was filled "
-            "in, the hidden keys took all of the weight first: nothing is left. Which number is lower than every "
-            "score?",
-            *(
-                f"scores = scaled.masked_fill(~allowed, {fill})\nweights = stable_softmax(scores) * allowed"
-                for fill in (-1e4, -1e3, -100.0, -10.0)
-            ),
-        ),
+        ZEROED,
         *MASK,
         ALWAYS_CAUSAL,
         *EMPTY_ROWS,
-        *MASKS,
+        *without(MASKS, "allowed = attn_mask[:, :1] if attn_mask.dim() == 4 else attn_mask"),
+        mistake("the weights returned too", "The output came together with the weights, as `nn.MultiheadAttention` "
+                "gives them. What alone is asked for?", "return mixed, weights", "return mixed, weights.mean(1)",
+                "return weights, mixed"),
+        *other_kinds("mixed"),
     ),
     laws=(Law("a query that may see nothing in any head gives zeros", _empty_but_not_zero),),
     hints=(

@@ -1,10 +1,14 @@
 """Exercise: cut a stream into heads without shuffling it."""
 
+from dataclasses import replace
+
 import torch
 from course_utils.attention import split_heads
 from course_utils.checking.exercise import case, exercise
 from course_utils.checking.inputs import normal
 from course_utils.exercises.shared.heads import SPLIT, SPLIT_SHAPES, in_its_place, joined
+from course_utils.exercises.shared.kinds import other_kinds
+from course_utils.exercises.shared.scale import multiple
 from torch import Tensor
 
 RIGHT = """
@@ -13,6 +17,10 @@ def split_heads(x, num_heads):
     heads = cut.transpose(1, 2)
     return heads
 """
+
+
+def _multiplied(args: tuple[Tensor, int], got: Tensor) -> bool:
+    return multiple(split_heads(*args), got)
 
 
 def _positions_first(g: torch.Generator) -> tuple[Tensor, int]:
@@ -45,7 +53,11 @@ EXERCISE = exercise(
         case("float32", B=2, L=5, d_model=12, num_heads=3, dtype="float32"),
         case("bfloat16", B=2, L=5, d_model=12, num_heads=3, dtype="bfloat16"),
     ),
-    mistakes=joined(SPLIT, SPLIT_SHAPES),
+    mistakes=(
+        *(replace(one, matches=_multiplied) if one.name == "the numbers changed" else one
+          for one in joined(SPLIT, SPLIT_SHAPES)),
+        *other_kinds("heads"),
+    ),
     laws=(in_its_place(split_heads, "x", "heads"),),
     hints=(
         "Nothing is computed here: the numbers of `x` only get one more axis. Which axis of (B, L, d_model) is cut, "

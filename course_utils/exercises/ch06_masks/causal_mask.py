@@ -55,10 +55,25 @@ EXERCISE = exercise(
         *adding((*OFFSET, EMPTY, *SIZES), {
             "negative offsets forgotten": (
                 "longer = torch.ones(num_queries + max(offset, 0), num_keys, dtype=torch.bool).tril()\n"
-                "return longer[offset:]",),
-            "empty rows filled": ("return mask | (j == rows)",),
+                "return longer[offset:]", "assert offset >= 0\ni = rows + offset"),
             "one size for both axes": ("mask = past & (rows < num_keys) & (j < num_queries)",),
         }),
+        mistake("the diagonal always seen", "Each query sees the key of its own number, whatever the offset. Where "
+                "does query 0 stand if the offset is -2?", "return mask | (j == rows)"),
+        mistake("the offset limited", "An offset that leaves the table was moved back to its edge: a query that stands "
+                "before all keys sees some. Which offsets are allowed, and what is right there?",
+                "i = rows + min(max(offset, 1 - num_queries), num_keys - 1)",
+                "i = rows + max(offset, 1 - num_queries)"),
+        mistake("keys before the first query hidden", "With an offset the first keys are hidden from all: they are "
+                "older than query 0. Is what came before the first query past or future?",
+                "past = (j <= i) & (j >= offset)", "past = (j <= rows).roll(offset, 1)",
+                "past = torch.zeros(num_queries, num_keys, dtype=torch.bool)\nfor row in range(num_queries):\n"
+                "    for key in range(row + 1):\n        if key + offset < num_keys:\n"
+                "            past[row, key + offset] = True\nmask = past"),
+        mistake("an index beyond the last key", "It stops where a query stands behind all keys: the loop goes on to a "
+                "key that is not there. Where does the row end, and where does the past?",
+                "mask = torch.zeros(num_queries, num_keys, dtype=torch.bool)\nfor row in range(num_queries):\n"
+                "    for key in range(row + offset + 1):\n        mask[row, key] = True\nreturn mask"),
         mistake("negative index counted from the end", "A slice ended at a negative place, and Python counts such a "
                 "place from the end of the row: a query before all keys sees nearly all of them. Where must an "
                 "empty slice end?",

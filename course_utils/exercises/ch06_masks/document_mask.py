@@ -5,6 +5,7 @@ from course_utils.attention import document_mask
 from course_utils.checking.exercise import Case, case, exercise
 from course_utils.checking.inputs import strided
 from course_utils.checking.mistakes import mistake, saying
+from course_utils.exercises.shared.kinds import squeezed
 from course_utils.exercises.shared.masks import AXES, KINDS, PAST, left_out, rows_tell
 
 RIGHT = """
@@ -34,7 +35,7 @@ EXERCISE = exercise(
     difficulty=2,
     importance=4,
     cases=(
-        _rows("two documents in one sequence", [1, 1, 1, 2, 2]),
+        _rows("two documents in one sequence", [1, 1, 1, 4, 4, 4]),
         _rows("2 sequences with other documents", [1, 1, 2, 2, 2, 3], [4, 5, 5, 5, 6, 6]),
         _rows("4 sequences of 4 positions", [2, 2, 2, 7], [3, 3, 4, 4], [6, 7, 8, 9], [5] * 4),
         _rows("numbers neither in order nor without gaps", [7, 7, 3, 3, 12, 5], [9, 2, 2, 8, 8, 1]),
@@ -78,7 +79,9 @@ EXERCISE = exercise(
                 "same = (ours - theirs).abs() <= 1", "same = ours.abs() == theirs.abs()"),
         mistake("only unbroken stretches", "A document that returns after another one was taken for a new document. "
                 "Equal id means the same document, wherever it stands: what is compared instead of the ids?",
-                "ids = F.pad(document_ids.diff() != 0, (1, 0)).cumsum(-1)", "past = (j <= i) & (j >= i - 1)"),
+                "ids = F.pad(document_ids.diff() != 0, (1, 0)).cumsum(-1)"),
+        mistake("only the key before", "A query sees itself and the key just before it, and none of those further "
+                "back. How far does the past of a document reach?", "past = (j <= i) & (j >= i - 1)"),
         mistake("all between the first and the last of a document", "A document was taken for everything between its "
                 "first and its last position, though another one may stand in between. Which two ids decide about one "
                 "pair?",
@@ -103,9 +106,19 @@ EXERCISE = exercise(
                 "here; an id is only a name. Is there anything about the sign in the rule?",
                 "same = (ours == theirs) & (theirs >= 0)", "same = (ours == theirs) & (theirs != -1)",
                 "same = (ours == theirs) & (theirs != -100)"),
-        mistake("ids rounded", "Two large ids that differ by 1 were taken for equal: somewhere they became floats. "
-                "Which comparison needs no arithmetic at all?",
-                "ids = document_ids.double()", "ids = document_ids.to(torch.int8)"),
+        mistake("ids rounded", "Different ids were taken for equal: on the way they became numbers of a type that does "
+                "not hold them all. Which comparison needs no other type, and no arithmetic?",
+                *(f"ids = document_ids.{cast}" for cast in ("double()", "float()", "half()", "bfloat16()")),
+                *(f"ids = document_ids.to(torch.{kind})" for kind in ("int8", "int16", "uint8"))),
+        mistake("ids compared as true and false", "All documents but number 0 were taken for one: 0 is false, and "
+                "every other number true. What is to be compared?", "ids = document_ids.bool()",
+                "same = ours.bool() & theirs.bool()"),
+        mistake("ids used as places", "An id was used as a place in a table, so it stops at a negative one, or makes a "
+                "huge table for a large one. An id is only a name: which operation takes any two numbers?",
+                *(f"table = F.one_hot(document_ids{more}).double()\nsame = table @ table.mT > 0" for more in (
+                    "", ", int(document_ids.max()) + 1")),
+                "rows = [torch.bincount(row) for row in ids]\nsame = (ours == theirs) & (len(rows) > 0)"),
+        squeezed("mask = (same & past){}.unsqueeze(1)"),
         mistake("one sequence for all", "Every sequence was given the table of one of them. Which axis tells the "
                 "sequences apart?",
                 "ids = document_ids[:1].expand_as(document_ids)", "ids = document_ids[-1:].expand_as(document_ids)",

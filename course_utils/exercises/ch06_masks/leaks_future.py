@@ -33,7 +33,8 @@ def leaks_future(attention, num_positions, d_model):
         seen = slice(start)
         before = out[:, seen]
         after = attention(changed)[:, seen]
-        moved = not torch.equal(before, after)
+        room = 1e-6 * out.abs().max()
+        moved = bool(((before - after).abs() > room).any())
         found.append(moved)
         enough = moved
         if enough:
@@ -126,6 +127,12 @@ def _sharpened(layer: Layer, x: Tensor) -> Tensor:
     return masked_softmax(sharpness * layer.scores(x), layer.causal()) @ (x @ layer.W_v)
 
 
+def _rounded(layer: Layer, x: Tensor) -> Tensor:
+    """Attend causally, multiply by a number that all positions make, and divide by it: rounding is left of it."""
+    factor = 1.0 + x.square().mean()
+    return layer.attend(x, layer.causal()) * factor / factor
+
+
 def _half_masked(layer: Layer, x: Tensor) -> Tensor:
     open_ = layer.attend(x, layer.causal(layer.n))
     return torch.cat([layer.attend(x, layer.causal()), open_[..., -1:]], -1)
@@ -154,8 +161,10 @@ _CAUSAL: _Rows = (
      "It computes outside torch, so no gradient can be taken."),
     ("the best visible key alone", (6, 4, 3), lambda layer, x: layer.choose(x, layer.causal()),
      "It chooses one key of the past and has no useful gradient."),
-    ("outputs in the millions", (6, 4, 5), lambda layer, x: 1e6 * layer.attend(x, layer.causal()),
-     "Its outputs are large, and the same for the same past."),
+    ("outputs that move by rounding", (6, 4, 5), _rounded,
+     "It is multiplied by a number and divided by it again, so its outputs move in their last digit, and no more."),
+    ("outputs in the millions", (6, 4, 5), lambda layer, x: 1e6 * _rounded(layer, x),
+     "Its outputs are large, and their last digit moves by rounding: less than a millionth of their size."),
     ("one position has no future", (1, 4, 3), lambda layer, x: layer.attend(x, layer.causal(1)),
      "There is one position, and nothing later."),
     ("two positions, causal", (2, 4, 3), lambda layer, x: layer.attend(x, layer.causal()),
@@ -436,6 +445,15 @@ EXERCISE = exercise(
                 "size of a difference?", "moved = bool((before - after).max() > 1e-6)",
                 "moved = bool((after - before).max() > 1e-6)", f"{_ONE}moved = bool((before - after).max() > 1e-6)",
                 f"{_ONE}moved = bool((after - before).max() > 1e-6)", matches=_one_of_two_signs_found),
+        mistake("rounding taken for a leak", "A causal attention was said to leak: its outputs moved in their last "
+                "digit. A number that is computed in another way, or next to other numbers, need not be the same to "
+                "the last bit. How near must two numbers be to count as one?",
+                "moved = not torch.equal(before, after)", f"{_ONE}moved = not torch.equal(before, after)",
+                _beyond(1e-8), _ONE + _beyond(1e-8)),
+        mistake("a limit without a size", "An attention whose outputs are in the millions was said to leak: they moved "
+                "by less than a millionth of their size. Numbers of float32 have about seven digits, however large "
+                "they are: what should your limit be measured by?",
+                *(one + _beyond(size) for size in (1e-5, 1e-6) for one in ("", _ONE))),
         mistake("small leaks forgiven", "A small leak is missed: what you change is small, or what you ignore is "
                 "large. A causal attention gives the same outputs for the same past, up to rounding. How small an "
                 "effect has to count?",
@@ -444,6 +462,10 @@ EXERCISE = exercise(
                 "many outputs have to move before an attention leaks?", "enough = not moved\nreturn all(found)",
                 f"{_ONE}enough = not moved\nreturn all(found)", "moved = bool((before != after).all())",
                 "moved = bool((before > after).all())", f"{_ONE}moved = bool((before != after).all())"),
+        mistake("nothing returned", "Nothing was returned for an attention that does not leak. What does the function "
+                "say when its loop comes to an end?", "return True if any(found) else None"),
+        mistake("a tensor", "The answer came as a tensor. Python's True or False is asked for: what makes one of it?",
+                "return torch.tensor(any(found))"),
         mistake("only the last comparison counts", "Each round overwrites the verdict of the round before, so a leak "
                 "found early is forgotten. What should happen as soon as one leak is found?",
                 "enough = False\nreturn [False, *found][-1]"),

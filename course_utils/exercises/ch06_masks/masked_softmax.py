@@ -9,7 +9,8 @@ from course_utils.checking.exercise import Law, case, exercise
 from course_utils.checking.inputs import Make, normal, strided, unseeing, visible
 from course_utils.checking.laws import row_sums_broken
 from course_utils.checking.mistakes import adding, mistake, saying
-from course_utils.exercises.shared.masking import ALWAYS_CAUSAL, EMPTY_ROWS, MASK
+from course_utils.exercises.shared.kinds import cut_off, other_kinds
+from course_utils.exercises.shared.masking import ALWAYS_CAUSAL, EMPTY_ROWS, MASK, ZEROED
 from course_utils.exercises.shared.masks import EMPTY
 from course_utils.exercises.shared.softmax import RANDOM, SOFTMAX, epsilon, some_epsilon
 from torch import Tensor
@@ -65,6 +66,18 @@ def _levels(g: torch.Generator) -> tuple[Tensor, Tensor]:
     return torch.where(mask, scores - torch.logspace(1, 6, 6).unsqueeze(-1), scores), mask
 
 
+def _thousand(g: torch.Generator) -> tuple[Tensor, Tensor]:
+    scores, mask = _made(2, 4, 5, mask=(4, 5))(g)
+    return scores + 1000.0, mask
+
+
+def _hidden_lowest(g: torch.Generator) -> tuple[Tensor, Tensor]:
+    """Make rows of very different sizes in which no hidden score is above a visible one."""
+    scores, mask = _made(2, 4, 5, mask=(4, 5))(g)
+    rows = scores - torch.tensor([0.0, 300.0, 900.0, 2500.0]).unsqueeze(-1)
+    return torch.where(mask, rows, rows - 20.0), mask
+
+
 def _epsilon(args: tuple[Any, ...], got: Tensor) -> bool:
     scores, mask = args
     right = masked_softmax(scores, mask)
@@ -92,6 +105,44 @@ def _some_fill(args: tuple[Any, ...], got: Tensor) -> bool:
     return False
 
 
+def _some_low_number(args: tuple[Any, ...], got: Tensor) -> bool:
+    """Return whether some number for hidden scores, or added to them, and zeros afterwards explain weights."""
+    scores, mask = args[0].double(), args[1].expand(args[0].shape)
+    got, right = got.detach().double(), masked_softmax(scores, mask)
+    share, some = got.sum(-1), mask.any(-1) & ~mask.all(-1)
+    if not bool(some.any()) or not torch.allclose(got, right * share.unsqueeze(-1), 1e-4, 1e-7):
+        return False
+    visible = scores.masked_fill(~mask, -torch.inf).logsumexp(-1)
+    for base in (torch.zeros_like(scores), scores):
+        hidden = base.masked_fill(mask, -torch.inf).logsumexp(-1)
+        mixed = some & (share > 1e-6) & (share < 1 - 1e-6)
+        lead = visible - hidden
+        low, high = lead[some & (share >= 0.5)], lead[some & (share < 0.5)]
+        number = torch.cat([low.amin(0, True) if len(low) else low, high.amax(0, True) if len(high) else high]).mean()
+        if mixed.any():
+            number = (lead - share.logit())[mixed].median()
+        if number < -1.0 and torch.allclose((number - lead).sigmoid()[some], 1 - share[some], 1e-3, 1e-9):
+            return True
+    return False
+
+
+def _divided_again(args: tuple[Any, ...], got: Tensor) -> bool:
+    """Return whether the weights are a softmax over all keys, masked, over its sum and some small number."""
+    scores, mask = args[0].double(), args[1].expand(args[0].shape)
+    rest = torch.softmax(scores, -1) * mask
+    total, got = rest.sum(-1), got.detach().double()
+    share = got.sum(-1)
+    lost = (total > 1e-300) & (share < 1 - 1e-6) & (share > 1e-6)
+    if int(lost.sum()) < 2 or float(share.max()) > 1 + 1e-6:
+        return False
+    added, least = (total * (1 / share - 1))[lost].median(), (total / share)[lost].median()
+    for whole in (total + added, total.clamp(min=float(least))):
+        alike = torch.allclose(1 - total / whole, 1 - share, 1e-3, 1e-9)
+        if alike and torch.allclose(rest / whole.unsqueeze(-1), got, 1e-3, 1e-7):
+            return True
+    return False
+
+
 def _by_hand(shift: str) -> tuple[str, ...]:
     """Return the lines for exponentials of visible keys, after a shift, over their sum."""
     powers = f"powers = (scaled - {shift}).exp().masked_fill(~allowed, 0.0)\ntotal = powers.sum(-1, keepdim=True)\n"
@@ -109,12 +160,24 @@ _MASK = {
     "mask after the softmax, then divided again": (
         "scores = scaled\nrest = stable_softmax(scores) * allowed\n"
         "weights = rest / (rest.sum(-1, keepdim=True) + 1e-8)",
+        *(f"scores = scaled\nrest = stable_softmax(scores) * allowed\nweights = rest / {total}" for total in (
+            "(rest.sum(-1, keepdim=True) + 1e-12)", "rest.sum(-1, keepdim=True).clamp(min=1e-9)")),
         "scores = scaled * allowed\nrest = stable_softmax(scores) * allowed\ntotal = rest.sum(-1, keepdim=True)\n"
         "weights = rest / torch.where(total == 0, 1.0, total)",
+        "scores = scaled * allowed\nrest = stable_softmax(scores) * allowed\n"
+        "weights = rest / (rest.sum(-1, keepdim=True) + 1e-13)",
     ),
-    _FILL: (
-        "scores = scaled.masked_fill(~allowed, -1e4)\nweights = stable_softmax(scores) * allowed",
-        "scores = scaled + (~allowed).to(scaled.dtype) * -1e4\nweights = stable_softmax(scores) * allowed",
+    "mask times infinity": (
+        "scores = scaled + (1 - allowed.to(scaled.dtype)) * -torch.inf\n"
+        "weights = torch.softmax(scores, -1).nan_to_num()",
+    ),
+}
+_ADDED = "scores = scaled + (~allowed).to(scaled.dtype) * -1e4\nweights = stable_softmax(scores) * allowed"
+_FAMILIES = {_FILL: _some_fill, "mask after the softmax, then divided again": _divided_again}
+_EMPTY = {
+    "NaN on an empty row": (
+        "weights = torch.softmax(scores, -1) if allowed.any() else torch.zeros_like(scores)",
+        "weights = torch.softmax(scores, -1) if allowed.any(-1).any() else stable_softmax(scores)",
     ),
 }
 _SOFTMAX = {
@@ -148,7 +211,9 @@ EXERCISE = exercise(
         case("as many heads as sequences, (3, 4, 5)", _made(3, 3, 4, 5, mask=(3, 4, 5))),
         case("the same, a mask for each sequence: (3, 1, 4, 5)", _made(3, 3, 4, 5, mask=(3, 1, 4, 5))),
         case("a mask for each table, (2, 3, 5, 4)", batch=(2, 3), L=5, S=4),
-        case("rows whose visible scores are near -10, -100, ... -1e6", _levels),
+        case("scores near a thousand", _thousand),
+        case("rows near 0, -300, -900 and -2500", _hidden_lowest),
+        case("rows whose visible scores are near -10, -100, ... -1e6, and no others", _levels),
         case("scores of ten thousand", _made(2, 4, 6, mask=(4, 6), size=1e4)),
         case("hidden keys with by far the best scores", _against_the_mask(-1e7, 1e7)),
         case("a query that may see nothing", _empty_rows(), gradient="equal"),
@@ -167,7 +232,8 @@ EXERCISE = exercise(
         case("bfloat16, a query that may see nothing", _empty_rows(torch.bfloat16)),
     ),
     mistakes=(
-        *(replace(one, matches=_some_fill) if one.name == _FILL else one for one in adding(MASK, _MASK)),
+        *(replace(one, matches=_FAMILIES.get(one.name)) for one in adding(MASK, _MASK)),
+        replace(ZEROED, versions=(*ZEROED.versions, _ADDED), matches=_some_low_number),
         mistake("in-place fill", "The -inf was written into the caller's own scores, and whoever reads them afterwards "
                 "finds them spoilt. What does the underscore at the end of a method's name mean?",
                 "scores = scaled.masked_fill_(~allowed, -torch.inf)",
@@ -194,7 +260,7 @@ EXERCISE = exercise(
                 "first of three axes meet?",
                 "allowed = attn_mask.unsqueeze(1) if attn_mask.dim() == 3 and scaled.dim() == 4 else attn_mask"),
         ALWAYS_CAUSAL,
-        *EMPTY_ROWS,
+        *adding(EMPTY_ROWS, _EMPTY),
         mistake(EMPTY.name, "A query that may see nothing was given keys, so that its row is not empty: now it attends "
                 "to something hidden. What should it get?",
                 "first = torch.arange(scaled.shape[-1]) == 0\n"
@@ -226,11 +292,15 @@ EXERCISE = exercise(
         mistake("scores scaled first", "The weights are those of other scores. A softmax takes its scores as they are: "
                 "what was divided before exp?",
                 "scaled = scores / math.sqrt(scores.shape[-1])", "scaled = scores / scores.shape[-1]"),
-        mistake("another dtype than the scores'", "The weights come back in another dtype than the scores. Computing "
-                "in float32 is fine, and wise in half precision. What is the last step then?",
-                "weights = stable_softmax(scores.float())",
-                "weights = stable_softmax(scores.float() if scores.itemsize < 4 else scores)",
-                "weights = stable_softmax(scores.double())"),
+        *saying(adding(other_kinds("weights"), {
+            "another dtype": ("weights = stable_softmax(scores.float() if scores.itemsize < 4 else scores)",
+                              "weights = stable_softmax(scores.double())"),
+        }), {
+            "another dtype": "The weights come back in another dtype than the scores. Computing in float32 is fine, "
+                "and wise in half precision. What is the last step then?",
+        }),
+        cut_off("scores = scaled.detach().masked_fill(~allowed, -torch.inf)",
+                "weights = stable_softmax(scores).detach()"),
         RANDOM,
     ),
     laws=(

@@ -9,10 +9,11 @@ from course_utils.attention import packed_attention
 from course_utils.checking.exercise import Cost, Law, case, exercise
 from course_utils.checking.inputs import Make, normal, strided
 from course_utils.checking.mistakes import adding, mistake, only, saying, without
+from course_utils.exercises.shared.kinds import cut_off, other_kinds
 from course_utils.exercises.shared.linear import work
 from course_utils.exercises.shared.masking import MASK
 from course_utils.exercises.shared.masks import PAST
-from course_utils.exercises.shared.refusals import SAYS, refusal
+from course_utils.exercises.shared.refusals import SAYS, fitting, refusal
 from course_utils.exercises.shared.scale import DEFAULT, another_scale, some_scale
 from course_utils.exercises.shared.softmax import RANDOM, SOFTMAX, epsilon, some_epsilon
 from course_utils.exercises.shared.values import COMPARED, VALUES
@@ -175,6 +176,10 @@ def _another_scale(args: tuple[Any, ...], got: Any) -> bool:
                 query.shape[-1] ** -0.5)
 
 
+_EMPTY_SAYS = (
+    "With an empty document among them the outputs are wrong, though they are right without one. Which tokens come "
+    "after a document of length 0?"
+)
 _TABLE_SAYS = (
     "The values are right, but something is made for all pairs of all tokens, T × T, and most of it is thrown away. "
     "Which pairs does a document need, and can it be taken out of the row first?"
@@ -208,8 +213,9 @@ EXERCISE = exercise(
         case("every size is 4: a transpose keeps the shape", _made(4, heads=4, d_v=4, causal=True)),
         case("4 documents of 4 tokens, 4 heads", _made(4, 4, 4, 4, heads=4, d_v=4)),
         case("each token its own document", _made(1, 1, 1, 1, heads=3)),
-        case("an empty document between", _made(3, 0, 2, 4)),
-        case("empty documents, first, between and last", _made(0, 3, 0, 0, 4, 1, 0, causal=True)),
+        case("an empty document between", _made(3, 0, 2, 4), run=fitting, says=_EMPTY_SAYS),
+        case("empty documents, first, between and last", _made(0, 3, 0, 0, 4, 1, 0, causal=True), run=fitting,
+             says=_EMPTY_SAYS),
         case("lengths that fall, then rise", _made(5, 2, 1, 6, heads=3, d_k=3, d_v=5)),
         case("scores of thousands", _made(3, 4, size=60.0, d_k=9)),
         case("another document has by far the best keys", _against_the_others(False)),
@@ -275,6 +281,9 @@ EXERCISE = exercise(
                 "starts = (torch.arange(len(lengths)) * len(query)) // len(lengths)",
                 "stops = -(-torch.arange(1, len(lengths) + 1) * len(query) // len(lengths))\n"
                 "starts = -(-torch.arange(len(lengths)) * len(query) // len(lengths))",
+                f"{_IN_A_TABLE}n = len(lengths)\n"
+                "    parts = (x.reshape(n, len(x) // n, x.shape[1], -1).transpose(1, 2) for x in (query, key, value))\n"
+                f"    return {_SDPA}(*parts, is_causal=is_causal).transpose(1, 2).reshape(value.shape)",
                 "first = max(int(lengths[0]), 1)\nlate = torch.arange(0, len(query), first)\n"
                 "stops = (late + first).clamp(max=len(query))\nstarts = late"),
         mistake("lengths read as ends", "The lengths were taken for the places where documents end, or begin. The "
@@ -337,7 +346,8 @@ EXERCISE = exercise(
         *saying(
             adding(without(PAST, "past = torch.ones(len(i), len(j), dtype=torch.bool)", "past = j > i + 1",
                            "past = j < i - 1"),
-                   {"own key hidden": ("past = j < i\nweights = torch.softmax(scores, -1)",),
+                   {"own key hidden": ("past = j < i\nweights = torch.softmax(scores, -1)",
+                                       "past = j < i\nscores = scaled.masked_fill(~allowed, -1e9)"),
                     "the future instead of the past": ("past = j > i\nweights = torch.softmax(scores, -1)",)}),
             {"own key hidden": "With `is_causal` a token does not see itself, so the first of a document sees nothing. "
                 "Is a token its own future?",
@@ -382,7 +392,8 @@ EXERCISE = exercise(
         mistake("an average of each document", "All tokens of a document give the same. Each asks its own question: "
                 "over what was averaged?", "out = (weights @ value).mean(1, keepdim=True).expand(*value.shape)",
                 "query = query.mean(1, keepdim=True).expand(query.shape)\ndefault = 1 / math.sqrt(query.shape[-1])"),
-        *without(VALUES, "the weights not used"),
+        *adding(without(VALUES, "the weights not used"), {"keys averaged instead of values": (
+            "whole = key.new_zeros(query.shape[1], len(query), key.shape[2])\nout = weights @ key",)}),
         mistake("the weights not used", "Every token gets the same plain mean of its document. Where do the weights "
                 "come in?", "out = value.mean(-2, keepdim=True).expand(value.shape)"),
         *COMPARED,
@@ -394,6 +405,19 @@ EXERCISE = exercise(
                 "first that they do not fit?",
                 "assert int(lengths.sum()) == len(query)\nfits = True",
                 "query.split(lengths.tolist())\nfits = True"),
+        mistake("empty documents refused", "A document without tokens ended in an error. A length of 0 is a length "
+                "like any other: what should become of such a document?",
+                "fits = int(lengths.sum()) == len(query) and bool((lengths > 0).all())",
+                "assert bool((lengths > 0).all())\nfits = int(lengths.sum()) == len(query)"),
+        mistake("an output as wide as the queries", "The tensor for the outputs has the width of the queries. Which of "
+                "the three is averaged, and how wide is that?", "whole = torch.zeros_like(query).transpose(0, 1)",
+                f"{_IN_A_TABLE}out, start = torch.zeros_like(query), 0\n    for n in lengths.tolist():\n"
+                "        part = (x[start : start + n].transpose(0, 1) for x in (query, key, value))\n"
+                f"        out[start : start + n] = {_SDPA}(*part, is_causal=is_causal).transpose(0, 1)\n"
+                "        start += n\n    return out"),
+        *adding(other_kinds("packed"), {"a list": ("return list(packed.split(lengths.tolist()))",)}),
+        cut_off("packed = whole.transpose(0, 1).detach()", "out = (weights @ value).detach()",
+                "out = weights.detach() @ value"),
         mistake("a T × T table, masked", _TABLE_SAYS,
                 f"{_IN_A_TABLE}ids = torch.arange(len(lengths)).repeat_interleave(lengths)\n"
                 "    mask = ids[:, None] == ids\n    mask = mask.tril() if is_causal else mask\n"
@@ -411,7 +435,7 @@ EXERCISE = exercise(
     costs=(
         Cost("the largest tensor", largest_tensor, (128, 512), _all_equal, 1.3, _TABLE_SAYS, "a T × T table, masked"),
         Cost("the work", work, (128, 512), _all_equal, 1.3, _TABLE_SAYS, "a T × T table, masked"),
-        Cost("the work", work, (128, 512), _one_long, 2.3, _PADDED_SAYS, "padded to the longest"),
+        Cost("the work", work, (32, 128), _one_long, 2.3, _PADDED_SAYS, "padded to the longest"),
     ),
     hints=(
         "Write down the first and the last token of each document for lengths 3, 0 and 2. Which sums are those?",

@@ -4,6 +4,7 @@ import torch
 from course_utils.attention import padding_mask
 from course_utils.checking.exercise import Case, case, exercise
 from course_utils.checking.mistakes import mistake, saying
+from course_utils.exercises.shared.kinds import squeezed
 from course_utils.exercises.shared.masks import AXES, EMPTY, KINDS, left_out, rows_tell
 
 RIGHT = """
@@ -58,24 +59,36 @@ EXERCISE = exercise(
                 "real = j >= num_keys - until", "real = j > num_keys - until", "real = j >= until - 1"),
         mistake("queries masked instead of keys", "The lengths run along the queries' axis, the last but one. A padded "
                 "query does no harm, a padded key does: which axis of the scores are the keys?",
-                "mask = real[:, None, :, None]", "mask = real[:, None, :, None].expand(-1, 1, -1, num_keys).clone()",
+                "mask = real[:, None, :, None]", "mask = real[:, None, :, None].expand(-1, 1, -1, num_keys).clone()"),
+        mistake("queries masked as well", "The rows of padded queries were hidden with the padded keys, so they see "
+                "nothing at all, and the mask is as large as the scores. Who reads what a padded query computes?",
                 "mask = real[:, None, None, :] & real[:, None, :, None]"),
+        mistake("causal as well", "Each query sees only its past besides. This mask says which keys are real, the same "
+                "for every query: which other mask is that, and who joins the two?",
+                "mask = real[:, None, None, :] & torch.ones(num_keys, num_keys, dtype=torch.bool).tril()"),
+        mistake("a row for every query", "The rows are right, but each of them stands there once for every query. What "
+                "does broadcasting do with an axis of size 1?",
+                "mask = real[:, None, None, :].expand(-1, 1, num_keys, -1)", "mask = real[:, None, :].expand(-1, "
+                "num_keys, -1)"),
         mistake("as many keys as the longest sequence has", "The mask is as wide as the longest sequence. The scores "
                 "have `num_keys` columns, and those may be more. Which argument is not used?",
                 "j = torch.arange(int(lengths.max()))"),
         mistake("sequences and keys exchanged", "Row and column are mixed up: the comparison put the lengths along the "
                 "keys. Which of the two needs a new axis, and where?",
-                "real = j.unsqueeze(-1) < lengths", "real = (j < lengths).repeat(len(lengths), 1)"),
-        mistake("one length for all", "Every sequence got the same row, that of one of them. Which index tells the "
-                "sequences apart?",
+                "real = j.unsqueeze(-1) < lengths", "real = (j < lengths).repeat(len(lengths), 1)",
+                "mask = (j.unsqueeze(-1) < lengths).reshape(len(lengths), 1, 1, num_keys)"),
+        mistake("one length for all", "Every sequence got the same row. Which index tells the sequences apart?",
                 "until = lengths[:1].expand(len(lengths), 1)", "until = lengths[-1:].expand(len(lengths), 1)",
                 "until = lengths.max().expand(len(lengths), 1)", "until = lengths.min().expand(len(lengths), 1)",
-                "until = lengths.sort(descending=True).values.unsqueeze(-1)",
+                "until = lengths.sum().expand(len(lengths), 1)"),
+        mistake("lengths sorted", "The rows come in the order of the lengths, not in that of the sequences. Whose row "
+                "is which?", "until = lengths.sort(descending=True).values.unsqueeze(-1)",
                 "until = lengths.sort().values.unsqueeze(-1)"),
         *saying([EMPTY], {
-            EMPTY.name: "A sequence of length 0 was given a key, though all of its keys are padding. An empty row is "
+            EMPTY.name: "A sequence of length 0 sees something, though all of its keys are padding. An empty row is "
                 "a legal mask: the softmax has to bear it. Which rule holds for length 0?",
         }),
+        squeezed("mask = real{}[:, None, None]"),
         mistake("negative index counted from the end", "A sequence without padding was hidden altogether: there are 0 "
                 "keys to hide, and a slice from -0 begins at the front. Which slice is empty in that case?",
                 "mask = torch.ones(len(lengths), 1, 1, num_keys, dtype=torch.bool)\n"
@@ -88,8 +101,8 @@ EXERCISE = exercise(
         mistake(AXES.name, "The values are right, but the axes are not (B, 1, 1, S). Without the two axes of size 1 "
                 "the sequences line up with the heads or the queries, silently where the sizes happen to be equal. "
                 "Where do the new axes go?", "mask = real", "mask = real[:, None]", "mask = real[None, :, None]",
-                "mask = real[None, None]", "mask = real[:, None, None].expand(-1, -1, num_keys, -1)", "mask = real.mT",
-                "mask = real[:, :, None, None]", "mask = real.flatten()"),
+                "mask = real[None, None]", "mask = real.mT", "mask = real[:, :, None, None]", "mask = real.flatten()",
+                "mask = real\nreturn mask.tolist()"),
     ),
     laws=rows_tell("key j is real when j < lengths[b], and no other is", padding_mask),
     hints=(

@@ -90,6 +90,16 @@ EXERCISE = exercise(
         mistake("no prefix means everything", "A prefix of length 0 opened every key. It is a number like any other: "
                 "what is left of the rule when no j is below it?", "prefix = j < (prefix_length or num_positions)",
                 "prefix = j < max(prefix_length, min(num_positions, 2))"),
+        mistake("the prefix counted on top", "The table is larger or smaller by the prefix. `num_positions` counts all "
+                "tokens: where are those of the prefix among them?",
+                *(f"n = num_positions + prefix_length\n"
+                  f"rows, keys = torch.arange({rows}).unsqueeze(-1), torch.arange(n)\n"
+                  f"mask = (keys < prefix_length) | (keys <= rows{more})"
+                  for rows, more in (("n", ""), ("num_positions", " + prefix_length"))),
+                "mask = (prefix | past)[prefix_length:]"),
+        mistake("the two numbers exchanged", "The size of the table is that of the prefix. In which order do the "
+                "arguments come?", "num_positions, prefix_length = prefix_length, num_positions\n"
+                "i = torch.arange(num_positions).unsqueeze(-1)\nj = torch.arange(num_positions)"),
         mistake("two masks added", "Sums of masks hold 2 where both are True, and they are numbers. Which operator "
                 "joins booleans?", "mask = prefix.float() + past.float()", "mask = prefix.long() + past.long()"),
         AXES,

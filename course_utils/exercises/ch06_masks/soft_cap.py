@@ -6,8 +6,10 @@ import torch
 from course_utils.attention import soft_cap
 from course_utils.checking.exercise import Law, case, exercise
 from course_utils.checking.inputs import Make, normal
-from course_utils.checking.mistakes import mistake
-from course_utils.exercises.shared.kinds import cut_off
+from course_utils.checking.laws import monotone
+from course_utils.checking.mistakes import adding, mistake
+from course_utils.exercises.shared.kinds import cut_off, other_kinds, overwritten
+from course_utils.exercises.shared.precision import lower_precision
 from torch import Tensor
 
 RIGHT = """
@@ -51,6 +53,17 @@ def _comes_back(args: tuple[Any, ...], got: Tensor) -> str | None:
         return None
     index = tuple(int(i) for i in moved.nonzero()[0])
     return f"A score of {args[0][index].item():.4g} became {got[index].item():.4g}."
+
+
+def _another_curve(args: tuple[Any, ...], got: Tensor) -> bool:
+    """Return whether scores that are all finite went through some other curve that bends at the cap."""
+    scores, cap = args[0].double(), float(args[1])
+    if not bool(scores.isfinite().all()) or not monotone(scores, got):
+        return False
+    large, small = scores.abs() > 2.5 * cap, scores.abs() < 0.6 * cap
+    got = got.detach().double()
+    near = ((got.abs() - cap).abs()[large] < 0.35 * cap).all() and ((got - scores).abs()[small] < 0.25 * cap).all()
+    return bool(near and large.any() and small.any())
 
 
 EXERCISE = exercise(
@@ -104,8 +117,9 @@ EXERCISE = exercise(
                 "capped = math.sqrt(cap) * squashed", "capped = cap / 2 * squashed"),
         mistake("a fixed cap", "The cap is always the same. Where is the argument used?",
                 *(f"cap = {number}\nratio = scores / cap" for number in (50.0, 30.0, 20.0))),
-        mistake("the cap rounded", "Digits of the ratio are lost: it became a whole number. Which division keeps "
-                "fractions?", "ratio = scores // cap", "ratio = (scores / cap).round()",
+        mistake("the cap rounded", "Digits are lost: the cap, or its ratio to a score, became a whole number. Which "
+                "division keeps fractions?", "cap = max(int(cap), 1)\nratio = scores / cap",
+                "ratio = scores // cap", "ratio = (scores / cap).round()",
                 "ratio = (scores / cap).trunc()"),
         mistake("another squashing", "The curve ends at the cap, or near it, but is not tanh between. Which function "
                 "runs from -1 to 1 and has the slope 1 at 0?",
@@ -116,8 +130,12 @@ EXERCISE = exercise(
                 "squashed = F.softsign(ratio)", "squashed = F.tanhshrink(ratio)",
                 "squashed = ratio.sign() * ratio.abs().log1p()", "squashed = F.hardsigmoid(ratio)",
                 "squashed = 1 - (-ratio).exp()", "squashed = ratio.sign()",
+                "squashed = torch.atan(ratio * math.pi / 2) * 2 / math.pi",
                 "squashed = torch.nan_to_num(ratio / (1 + ratio.abs()), nan=-1.0)",
-                "squashed = (ratio / (1 + ratio.square()).sqrt()).nan_to_num(nan=-1.0)"),
+                "squashed = (ratio / (1 + ratio.square()).sqrt()).nan_to_num(nan=-1.0)", matches=_another_curve),
+        mistake("multiplied by the score", "Each score was multiplied by its tanh, so nothing bounds it, and a low one "
+                "comes out high. What says how large the result may be?",
+                "capped = scores * squashed", "capped = scores * squashed.abs()"),
         mistake("squashed twice", "The scores go through tanh twice. How often does the formula bend them?",
                 "squashed = torch.tanh(torch.tanh(ratio))",
                 "capped = cap * torch.tanh(cap * squashed / cap)"),
@@ -137,13 +155,17 @@ EXERCISE = exercise(
                 "capped = torch.where(scores.abs() > cap, cap * squashed, scores)",
                 "capped = torch.where(scores > cap, cap * squashed, scores)",
                 "capped = torch.where(scores.abs() >= 2 * cap, cap * squashed, scores)"),
-        mistake("sign lost", "All scores became positive, or negative. Which sign does tanh of a negative number have?",
+        mistake("sign lost", "Scores below 0 lost their sign, or became 0. Which sign does tanh of a negative number "
+                "have?",
                 "ratio = scores.abs() / cap", "capped = cap * squashed.abs()", "capped = cap * squashed.square()",
                 "capped = cap * squashed.relu()"),
         mistake("sign flipped", "The best key has the lowest score. Which sign do the scores have?",
                 "capped = -cap * squashed", "ratio = -scores / cap"),
-        mistake("scaled to the largest score", "The scores were divided by the largest of them, so what one becomes "
-                "depends on the others. What does a cap look at besides the score?",
+        mistake("scaled to the largest score", "The scores were divided by the largest of them, or it was taken from "
+                "them, so what one becomes depends on the others. What does a cap look at besides the score?",
+                "ratio = (scores - scores.max()) / cap if scores.numel() else scores",
+                "top = scores.amax(-1, keepdim=True) if scores.dim() and scores.numel() else 0.0\n"
+                "ratio = (scores - top) / cap",
                 "capped = cap * scores / scores.abs().max() if scores.numel() else scores",
                 "capped = cap * F.normalize(scores, dim=-1)",
                 "capped = cap * scores / scores.abs().amax(-1, keepdim=True) if scores.numel() else scores"),
@@ -180,8 +202,18 @@ EXERCISE = exercise(
                 "out = torch.where(hidden, scores, capped)", "out = torch.where(~hidden, capped, scores)",
                 "out = torch.where(hidden, 2 * scores, capped)", "out = torch.where(hidden, cap * scores, capped)",
                 "out = torch.where(hidden, scores / cap, capped)"),
+        mistake("a single number forgotten", "It stops where the scores are one number: a tensor without axes has no "
+                "rows to go through, and no last axis. What works on a tensor of any shape?",
+                "rows = [cap * torch.tanh(row / cap) for row in scores]\n"
+                "capped = torch.stack(rows) if rows else cap * squashed"),
+        overwritten("ratio = scores.div_(cap)", "ratio = scores.masked_fill_(hidden, 0.0) / cap",
+                    "out = scores.copy_(capped.masked_fill(hidden, -torch.inf))"),
         cut_off("out = capped.detach().masked_fill(hidden, -torch.inf)", "ratio = scores.detach() / cap",
                 "capped = cap * squashed.detach()"),
+        *adding(other_kinds("out"), {"another dtype": (
+            "out = capped + torch.where(hidden, -torch.inf, 0.0)", "ratio = scores.float() / cap",
+            "ratio = scores.double() / cap", "ratio = scores.float() / cap if scores.itemsize < 4 else scores / cap")}),
+        lower_precision(soft_cap, "ratio = (scores / cap).float().to(scores.dtype)"),
     ),
     laws=(
         Law("no score passes the cap", _passes),

@@ -3,7 +3,7 @@
 from course_utils.attention import window_mask
 from course_utils.checking.exercise import case, exercise
 from course_utils.checking.inputs import given
-from course_utils.checking.mistakes import adding, mistake, saying
+from course_utils.checking.mistakes import adding, mistake, saying, without
 from course_utils.exercises.shared.masks import (
     AXES,
     EMPTY,
@@ -45,6 +45,7 @@ EXERCISE = exercise(
         case("9 queries, 6 keys, window 4, no offset given", given(9, 6, 4)),
         case("window 1: only its own key", given(5, 5, 1)),
         case("window 6 for 4 keys: as good as causal", given(4, 4, 6)),
+        case("window 7 for 5 keys, offset 3", given(6, 5, 7, 3)),
         case("4 queries, 9 keys, window 3, offset 5: the queries are the last ones", given(4, 9, 3, 5)),
         case("5 queries, 9 keys, window 5, offset 2", given(5, 9, 5, 2)),
         case("6 queries, 5 keys, window 2, offset 3: the last window leaves the keys", given(6, 5, 2, 3)),
@@ -99,6 +100,18 @@ EXERCISE = exercise(
                 "near = i // window == j // window", "mask = i // window == j // window"),
         mistake("window counted from the first key", "Every query sees the same first keys. The window moves along: "
                 "from which key is it counted?", "near = j < window", "mask = (j < window).repeat(num_queries, 1)"),
+        mistake("window counted from the last key", "Every query sees the same last keys, as far as they are not its "
+                "future. The window moves along: from which key is it counted?", "near = j >= num_keys - window"),
+        mistake("window limited to the number of keys", "A window longer than the table was cut to its length. For a "
+                "query that stands behind the last key, that hides some: from where does a window count back?",
+                "near = j > i - min(window, num_keys)"),
+        mistake("the first key always seen", "Every query sees key 0, however far back it is. An attention sink does "
+                "that; which keys does a plain window leave open?", "return mask | (j == 0)"),
+        mistake("an index beyond the last key", "It stops where a window leaves the table: the loop goes on to a key "
+                "that is not there. Where does a row end?",
+                "mask = torch.zeros(num_queries, num_keys, dtype=torch.bool)\nfor row in range(num_queries):\n"
+                "    for key in range(max(0, row + offset - window + 1), row + offset + 1):\n"
+                "        mask[row, key] = True\nreturn mask"),
         mistake("short rows filled up", "The first queries were given `window` keys too, some of them in the future. "
                 "`window` is the most a query sees: what if its past is shorter?",
                 "mask = (past & near) | ((i < window) & (j < window))"),
@@ -108,8 +121,10 @@ EXERCISE = exercise(
         mistake("one condition enough", "Every query sees every key. Take a key of the future: which of your two "
                 "conditions does it fail, and why is it seen all the same?", "mask = past | near"),
         *saying(
-            adding((*OFFSET, EMPTY, *SIZES), {
-                EMPTY.name: ("return mask | (past & ~mask.any(-1, keepdim=True))", "i = (rows + offset).clamp(min=0)"),
+            adding(without((*OFFSET, EMPTY, *SIZES), "return mask | (j == 0)"), {
+                EMPTY.name: (
+                    "return mask | (~mask.any(-1, keepdim=True) & (j == 0))",
+                    "return mask | (past & ~mask.any(-1, keepdim=True))", "i = (rows + offset).clamp(min=0)"),
             }),
             {
                 "offset with the wrong sign": "A larger offset moves the window to earlier keys. Which way does it "

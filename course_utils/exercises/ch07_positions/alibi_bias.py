@@ -7,6 +7,9 @@ from course_utils.checking.exercise import Case, Law, case, exercise
 from course_utils.checking.inputs import given
 from course_utils.checking.mistakes import mistake
 from course_utils.checking.recipe import Function
+from course_utils.exercises.shared.kinds import left_in
+from course_utils.exercises.shared.positions import made_dtype
+from course_utils.exercises.shared.scale import multiple
 from course_utils.positions import alibi_bias
 from torch import Tensor
 
@@ -24,6 +27,23 @@ def alibi_bias(num_heads, num_queries, num_keys):
 
 _HIDDEN_HERE = "fall = torch.where(distance <= 0.0, -torch.inf, -distance)"
 _WIDE = "torch.arange(float(num_keys)).expand(num_heads, num_queries, num_keys)"
+
+def _future(num_queries: int, num_keys: int) -> Tensor:
+    """Return which entries are those of keys after the query: they are not judged."""
+    own = torch.arange(num_queries).unsqueeze(-1) + num_keys - num_queries
+    return torch.arange(num_keys) > own
+
+
+def _multiple(args: tuple[Any, ...], got: Tensor) -> bool:
+    return multiple(alibi_bias(*args).masked_fill(_future(*args[1:]), 0), got.masked_fill(_future(*args[1:]), 0))
+
+
+def _other_slopes(args: tuple[Any, ...], got: Tensor) -> bool:
+    """Return whether every head has the right distances, times a number of its own."""
+    want, found = (x.masked_fill(_future(*args[1:]), 0).flatten(1) for x in (alibi_bias(*args), got))
+    factor = (found * want).sum(1, keepdim=True) / want.square().sum(1, keepdim=True)
+    return bool(want.any()) and bool((factor > 0).all()) and torch.allclose(found, factor * want, rtol=1e-5)
+
 
 PLACE = (
     mistake("bias positive", "Far keys gain instead of losing. Which sign makes a distance a penalty?",
@@ -43,10 +63,18 @@ PLACE = (
             "the future begin: on the diagonal, or one to the right of "
             "it?", _HIDDEN_HERE, f"start = 0\n{_HIDDEN_HERE}"),
     mistake("aligned by queries less keys", "The first query is put before the first key. The last query and the last "
-            "key share a position: by which difference are the queries moved?", "start = num_queries - num_keys"),
-    mistake("the query's own key penalised", "The entry of a query's own key should be 0. Is 1 too much added to the "
-            "distance?",
+            "key share a position: by which difference are the queries moved?", "start = num_queries - num_keys",
+            "start = num_queries - num_keys\nfall = -distance.abs()"),
+    mistake("the keys from the last to the first",
+            "The keys were counted from the end: the first one in the table gets "
+            "what belongs to the last. Which column is key 0?", "place = torch.arange(num_keys).flip(0)",
+            "bias = (slopes[:, None, None] * fall).flip(-1)"),
+    mistake("the query's own key penalised", "The entry of a query's own key should be 0: all distances are too large "
+            "or too small by one number. At which position is the last query?",
             "fall = -(distance + 1)", "fall = -(distance - 1)", "start = num_keys - 1", "start = num_keys"),
+    mistake("the nearest keys told apart too late", "A query's own key and the one before it are penalised alike. How "
+            "far is the key just before a query?", "fall = -(distance - 1).clamp(min=0)",
+            "start = num_keys - num_queries - 1\nfall = -distance.clamp(min=0)"),
     mistake("BLOOM's form", "Each row is off by a constant, which the softmax would cancel: "
             "BLOOM adds slope · position of the key. Here the query's own key gets 0.",
             f"bias = slopes[:, None, None] * {_WIDE}", f"bias = slopes[:, None, None] * ({_WIDE} - (num_keys - 1))",
@@ -71,8 +99,8 @@ SLOPE = (
             "slopes = alibi_slopes(num_heads).flip(0)"),
     mistake("a geometric series from 1", "The first head's slope is 1: the series begins one step too early.",
             "slopes = torch.exp2(-8 * torch.arange(num_heads) / num_heads)"),
-    mistake("the formula of a power of two for every number of heads", "Right for 1, 2, 4, 8 heads. Your "
-            "`alibi_slopes` knows what to do for others.",
+    mistake("the formula of a power of two for every number of heads", "Right for 1, 2, 4, 8, ... heads. For other "
+            "numbers the slopes are not one series: which function of `positions` knows them?",
             "slopes = torch.exp2(-8 * torch.arange(1, num_heads + 1) / num_heads)"),
     mistake("all slopes in order of size", "The right slopes in another order: `alibi_slopes` puts those that fill the "
             "gaps last.", "slopes = alibi_slopes(num_heads).sort(descending=True).values",
@@ -101,20 +129,30 @@ FALL = (
             "the length.", "fall = -distance / num_keys", "fall = -distance / max(num_keys - 1, 1)"),
     mistake("distance clipped", "Beyond some distance the penalty stops growing. ALiBi's line has no end.",
             *(f"fall = -distance.clamp(max={most})" for most in (2, 4, 1, 8, 3))),
-    mistake("divided or cut", "The values are too small by one factor, or cut to whole numbers. The bias is added to "
-            "scores that are scaled already: nothing divides it.", "fall = -distance / 2",
-            "fall = -distance / math.sqrt(2)", "bias = slopes[:, None, None] * fall / math.sqrt(num_heads)",
-            "bias = slopes[:, None, None] * fall / num_heads", "bias = (slopes[:, None, None] * fall).trunc()",
-            "bias = (slopes[:, None, None] * fall).floor()"),
+    mistake("cut to whole numbers", "The values are whole numbers, so small penalties are lost. Slopes are fractions: "
+            "where are they cut, or rounded?", "bias = (slopes[:, None, None] * fall).trunc()",
+            "bias = (slopes[:, None, None] * fall).floor()", "bias = (slopes[:, None, None] * fall).round()",
+            "bias = (slopes[:, None, None] * fall).long()"),
     mistake("exponential of the bias", "The values are factors for the weights; a bias is added to scores before the "
             "softmax.", "bias = torch.exp(slopes[:, None, None] * fall)"),
+    mistake("the heads on another axis", "The heads are not the first axis of the bias. What shape do the scores of "
+            "one sequence have?", "bias = (slopes[:, None, None] * fall).permute(1, 2, 0)",
+            "bias = (slopes[:, None, None] * fall).transpose(0, 1)", "bias = fall.unsqueeze(-1) * slopes"),
+    mistake("heads and queries on one axis", "The rows of all heads stand one below the other, as if they were more "
+            "queries. A head is an axis of its own.", "bias = (slopes[:, None, None] * fall).flatten(0, 1)",
+            "bias = (slopes[:, None, None] * fall).mT.reshape(num_heads, num_queries, num_keys)"),
+    left_in("return bias{}"),
+    made_dtype("bias"),
+    mistake("multiplied by another number", "Every value is off by one factor. The bias is added to scores that are "
+            "scaled already: nothing multiplies or divides it besides the slope.", "fall = -distance / 2",
+            "fall = -distance / math.sqrt(2)", "bias = slopes[:, None, None] * fall / math.sqrt(num_heads)",
+            "bias = slopes[:, None, None] * fall / num_heads", matches=_multiple),
+    mistake("other slopes", "Each head falls in a straight line, but not with its own slope. Which function of "
+            "`positions` gives the slopes of any number of heads?",
+            "slopes = alibi_slopes(num_heads)[0] / torch.arange(1, num_heads + 1)", matches=_other_slopes),
+    mistake("a list", "A list came back, where a tensor is asked for. What makes one of nested lists, or joins equal "
+            "parts?", "return list(bias)", "return bias.tolist()"),
 )
-
-
-def _future(num_queries: int, num_keys: int) -> Tensor:
-    """Return which entries are those of keys after the query: they are not judged."""
-    own = torch.arange(num_queries).unsqueeze(-1) + num_keys - num_queries
-    return torch.arange(num_keys) > own
 
 
 def _judged(fn: Function, num_heads: int, num_queries: int, num_keys: int) -> Any:
@@ -152,9 +190,8 @@ EXERCISE = exercise(
     difficulty=2,
     importance=3,
     cases=(
-        _case("1 head, 4 queries, 4 keys", 1, 4, 4),
+        _case("2 heads, 4 queries, 4 keys", 2, 4, 4),
         _case("8 heads, 3 queries, 3 keys", 8, 3, 3),
-        _case("2 heads, 5 queries, 5 keys", 2, 5, 5),
         _case("4 heads, one query, 6 keys: a decoder's step", 4, 1, 6),
         _case("4 heads, 3 queries, 7 keys: after a cache of 4", 4, 3, 7),
         _case("2 heads, 6 queries, 3 keys", 2, 6, 3),

@@ -8,6 +8,7 @@ import torch
 from course_utils.checking.exercise import Case, case, exercise
 from course_utils.checking.inputs import normal
 from course_utils.checking.mistakes import mistake
+from course_utils.exercises.shared.kinds import NOTHING, overwritten
 from course_utils.positions import is_permutation_equivariant, sinusoidal_encoding
 from torch import Tensor, nn
 
@@ -46,7 +47,12 @@ SHUFFLE = (
             "shuffled = batch[:, order.argsort()]"),
     mistake("the batch shuffled", "The sequences are shuffled, not the tokens. Which axis of (B, L, d) holds the "
             "tokens?", "shuffled = batch[order]\nwanted = layer(batch)[order]",
-            "shuffled = batch[order % len(batch)]\nwanted = layer(batch)[order % len(batch)]"),
+            "shuffled = batch[order % len(batch)]\nwanted = layer(batch)[order % len(batch)]",
+            "order = permutation[permutation < len(x)]\nshuffled = batch[order]\nwanted = layer(batch)[order]"),
+    mistake("the sequences joined into one", "The layer was given the tokens of all sequences as one long sequence. In "
+            "it tokens of different sequences meet: what does the first axis of (B, L, d) keep apart?",
+            "flat = batch.flatten(0, 1)\nshuffled = flat[order][None]\nwanted = layer(flat[None])[:, order]",
+            "shuffled = batch[:, order].flatten(0, 1)[None]\nwanted = layer(batch)[:, order].flatten(0, 1)[None]"),
     mistake("the features shuffled", "The features of each token are shuffled. Which axis of (B, L, d) holds the "
             "tokens?",
             "shuffled = batch[..., order % batch.shape[-1]]\nwanted = layer(batch)[..., order % batch.shape[-1]]",
@@ -60,6 +66,9 @@ SHUFFLE = (
     mistake("other sequences than x", "The layer is tried on invented sequences, not on x. A layer may use the order "
             "only in sequences like x.", "batch = torch.linspace(-1, 1, x.numel(), dtype=x.dtype).view(x.shape)",
             "batch = torch.ones_like(x)", "batch = torch.zeros_like(x)"),
+    mistake("an output compared with tokens", "What goes into the layer is compared with what comes out of it. A layer "
+            "may change every token and still only shuffle: which two outputs must agree?",
+            "wanted = shuffled", "got = shuffled"),
     mistake("the layer not asked", "The tokens are compared, and the layer is never called. Whose behaviour is in "
             "question?",
             "got = shuffled\nwanted = batch", "got = shuffled\nwanted = batch\nsame = not close(got, wanted)"),
@@ -75,11 +84,15 @@ COMPARE = (
         "same = not close(got, wanted)",
     ),
     mistake("no room for rounding", "Sums in another order differ in their last digits, so a right layer is called "
-            "wrong. How are real numbers compared?", "same = torch.equal(got, wanted)"),
+            "wrong. How are real numbers compared, also close to 0?", "same = torch.equal(got, wanted)",
+            "same = torch.allclose(got, wanted, rtol=1e-3, atol=0)",
+            "same = torch.allclose(got, wanted, rtol=1e-9, atol=1e-12)", "same = (got - wanted).abs().max() < 1e-12"),
     mistake("too much room", "A layer that uses the order a little is called equivariant: the tolerance is far larger "
             "than rounding, or does not shrink with small outputs.",
             *(f"same = torch.allclose(got, wanted, rtol=0, atol={room})" for room in (1e-3, 1e-2, 1.0)),
-            "same = torch.allclose(got, wanted, rtol=0.1)"),
+            "same = torch.allclose(got, wanted, rtol=0.1)", "same = torch.allclose(got, wanted, rtol=0, atol=1e-4)",
+            "same = torch.equal(got.round(decimals=3), wanted.round(decimals=3))",
+            "same = torch.equal(got.round(decimals=4), wanted.round(decimals=4))"),
     mistake("one equal value is enough", "One pair of equal values makes the answer True. All of them have to agree.",
             "same = torch.isclose(got, wanted).any()"),
     mistake("differences with a sign", "Differences below zero are small numbers too: without their size a layer that "
@@ -113,6 +126,17 @@ PART = (
             "another one?", _made_of("[..., 0]")),
     mistake("the batch averaged", "The sequences were averaged before they were compared. What if one is raised and "
             "another lowered?", _made_of(".mean(0)")),
+)
+
+KIND = (
+    mistake("a tensor returned", "The answer is a tensor with one truth value, or an array with several. What makes "
+            "one Python `bool` of it?", "return torch.tensor(bool(same))",
+            "return (got - wanted).abs() <= torch.finfo(got.dtype).eps ** 0.5 * wanted.abs().max()"),
+    mistake("a number returned", "The answer is a number. Python's True and False are asked for: what makes one of it?",
+            "return int(same)", "return float(same)", "return (got - wanted).abs().max().item()"),
+    NOTHING,
+    overwritten("before = layer(batch)[:, order]\nshuffled = batch.copy_(batch[:, order].clone())\nwanted = before",
+                "shuffled = batch.copy_(batch[:, order].clone())"),
 )
 
 # The layers on which the test is tested: some only shuffle, some use the order in a hidden way.
@@ -216,6 +240,12 @@ def _last_feature(x: Tensor) -> Tensor:
     return (torch.arange(x.shape[2]) == x.shape[2] - 1).to(x.dtype)
 
 
+def _nearly_zero(x: Tensor) -> Tensor:
+    """Return x, its first feature replaced by what is left of a sum of differences from a mean."""
+    first = x[..., :1]
+    return torch.cat(((first - first.mean(1, keepdim=True)).sum(1, keepdim=True).expand_as(first), x[..., 1:]), dim=-1)
+
+
 def _planted(
     name: str,
     made: Maker,
@@ -298,9 +328,12 @@ CASES = (
     _planted("one that moves weight from feature to feature by the place", _numbered(_signs(2)), AWAY),
     _planted("one that raises one sequence by the place and lowers the other", _numbered(_signs(0)), AWAY, (2, 5, 3)),
     _planted("one that reverses, given a cycle", _plain(lambda x: x.flip(1)), AWAY, (2, 3, 4), THREE),
+    _planted("one that changes nothing", _plain(torch.clone), STAYS),
+    _planted("attention on a single sequence", _attention(), STAYS, (1, 5, 4)),
+    _planted("one whose first feature is 0 but for rounding", _plain(_nearly_zero), STAYS, (2, 5, 3)),
     _planted(
         "one that numbers its tokens and makes everything small",
-        _plain(lambda x: 2e-5 * (x + torch.arange(x.shape[1], dtype=x.dtype).unsqueeze(-1))),
+        _plain(lambda x: 4e-5 * (torch.arange(x.shape[1]) == 0).to(x.dtype).view(1, -1, 1).expand_as(x)),
         AWAY,
     ),
 )
@@ -313,7 +346,7 @@ EXERCISE = exercise(
     difficulty=2,
     importance=4,
     cases=CASES,
-    mistakes=(*SHUFFLE, *COMPARE, *PART),
+    mistakes=(*SHUFFLE, *COMPARE, *PART, *KIND),
     hints=(
         "Two outputs are compared: one of shuffled tokens, and one that is shuffled afterwards.",
         "`x[:, permutation]` shuffles the tokens of every sequence. What does `x[permutation]` shuffle?",

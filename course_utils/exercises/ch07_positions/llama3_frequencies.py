@@ -7,6 +7,7 @@ import torch
 from course_utils.checking.exercise import Case, case, exercise
 from course_utils.checking.mistakes import mistake
 from course_utils.checking.recipe import Function
+from course_utils.exercises.shared.kinds import left_in, other_kinds, overwritten
 from course_utils.positions import llama3_frequencies, rope_frequencies
 
 RIGHT = """
@@ -24,7 +25,16 @@ def llama3_frequencies(frequencies, factor, low_freq_factor, high_freq_factor, t
     return out
 """
 
+_TURNS = (
+    "turns = {}\nsmooth = (turns - low) / (high - low)\n"
+    "mixed = (1 - smooth) * slowed + smooth * frequencies\nis_kept = turns > high\nis_slowed = turns < low"
+)
 _WHERE = "out = torch.where({}, frequencies, torch.where({}, slowed, mixed))"
+
+def _nearly(args: tuple[Any, ...], got: torch.Tensor) -> bool:
+    right = llama3_frequencies(*args)
+    return bool(((got - right).abs() <= 1e-2 * right).all())
+
 
 SPECTRUM = (
     mistake("ends of the spectrum swapped", "Fast pairs were slowed and slow ones kept. Which end saw whole turns in "
@@ -38,6 +48,13 @@ SPECTRUM = (
             "position: how many radians are there in a whole turn?",
             "wavelength = 1 / frequencies",
             "smooth = (trained_length * frequencies - low) / (high - low)"),
+    mistake("2π on the wrong side", "A pair turns f radians per position, and a whole turn is 2π radians. After how "
+            "many positions is it back: is 2π multiplied by f, or divided?",
+            "wavelength = 1 / (2 * math.pi * frequencies)"),
+    mistake("turns upside down", "What is compared with the two factors is not the number of turns that a pair made in "
+            "training: it grows where a pair turns more slowly. Which of the two lengths stands above, the trained one "
+            "or the wave's?",
+            _TURNS.format("wavelength / trained_length"), _TURNS.format("wavelength")),
     mistake("half a turn for a whole one", "After π/f positions a pair has made half a turn. How many "
             "positions does a whole one take?", "wavelength = math.pi / frequencies"),
     mistake("2π rounded", "Everything is right except for the digits of 2π. Which constant gives it to the last digit?",
@@ -66,6 +83,7 @@ BAND = (
             "the two bounds? Does `high_freq_factor` make the shorter of the two lengths?",
             "mixed = frequencies.clone()", "mixed = slowed.clone()",
             "shortest = trained_length / low\nlongest = trained_length / high",
+            "low, high = high_freq_factor, low_freq_factor",
             "mixed = torch.where(wavelength > (shortest + longest) / 2, slowed, frequencies)"),
     mistake("smoothing reversed", "In the band the shares are exchanged: at its fast end the pairs should be kept, at "
             "its slow end divided. The frequencies jump at both ends. What is the share at "
@@ -126,8 +144,8 @@ NUMBERS = (
             "out = out * (0.1 * math.log(factor) + 1)",
             "out = torch.where(is_kept, frequencies, torch.where(is_slowed, slowed, mixed))\n"
             "out = out * (0.1 * math.log(factor) + 1) ** 2"),
-    mistake("Llama's own numbers written into the code", "One of the arguments is not used: one of Llama 3.1's numbers "
-            "was used instead. Which one?", "slowed = frequencies / 8", "low, high = 1.0, 4.0",
+    mistake("Llama's own numbers written into the code", "An argument is not used: one of Llama 3.1's numbers "
+            "stands in its place. Which one?", "slowed = frequencies / 8", "low, high = 1.0, 4.0",
             "low, high = 1.0, high_freq_factor", "low, high = low_freq_factor, 4.0",
             "shortest = 8192 / high\nlongest = 8192 / low",
             "trained_length = 8192\nlow, high = low_freq_factor, high_freq_factor"),
@@ -135,7 +153,17 @@ NUMBERS = (
             "in any order: which property of a pair should decide?",
             "smooth = 1 - torch.arange(frequencies.numel()).view(frequencies.shape) / max(frequencies.numel(), 1)",
             "smooth = torch.linspace(1, 0, frequencies.numel(), dtype=frequencies.dtype).view(frequencies.shape)\n"
-            "is_kept = wavelength < 0\nis_slowed = wavelength < 0"),
+            "is_kept = wavelength < 0\nis_slowed = wavelength < 0",
+            "smooth = torch.linspace(1, 0, frequencies.numel(), dtype=frequencies.dtype).view(frequencies.shape)",
+            "smooth = torch.linspace(0, 1, frequencies.numel(), dtype=frequencies.dtype).view(frequencies.shape)"),
+    mistake("pairs taken to be in order", "From the first slow pair on all are divided, or up to the last fast one all "
+            "are kept. The list may come in any order: each pair is judged by itself.",
+            "late = (wavelength > longest).int().flatten().cummax(0).values.view(wavelength.shape) == 1\n"
+            "is_kept = (wavelength < shortest) & ~late\nis_slowed = late"),
+    mistake("whole turns only", "The turns were counted as whole numbers, so the share rises in steps. Half a turn "
+            "more is half a step more.",
+            "smooth = ((trained_length / wavelength).floor() - low) / (high - low)",
+            "smooth = ((trained_length / wavelength).round() - low) / (high - low)"),
     mistake("sorted on the way", "The right frequencies came back in another order than they were given. What "
             "needs them sorted?",
             "out = torch.where(is_kept, frequencies, torch.where(is_slowed, slowed, mixed))\n"
@@ -145,9 +173,20 @@ NUMBERS = (
     mistake("wavelengths returned", "These are wavelengths, in positions per turn. RoPE needs radians per position: "
             "what converts one into the other?",
             "out = torch.where(is_kept, frequencies, torch.where(is_slowed, slowed, mixed))\nout = 2 * math.pi / out"),
-    mistake("cut off from the gradient", "The values are right, but the frequencies get no gradient. What breaks the "
-            "graph: `.item()`, `.tolist()`, `.detach()`, `torch.tensor`?",
-            "out = torch.where(is_kept, frequencies, torch.where(is_slowed, slowed, mixed)).detach()"),
+    mistake("the shares returned", "These say how much slower each pair turns, or how far it is into the band. The "
+            "exercise asks for the frequencies themselves.", "return out / frequencies", "return frequencies / out",
+            "return smooth", "return smooth.clamp(0, 1)"),
+    mistake("the input itself returned", "The tensor that was passed in came back, so a later change to one of the two "
+            "changes both. In which case is no new one made?", "return frequencies if factor == 1 else out",
+            "return frequencies if bool(is_kept.all()) else out"),
+    mistake("other axes", "The frequencies are right, but they have lost their axes. They may have any shape, and the "
+            "result has the same.", "return out.flatten()", "return out[is_kept | is_slowed]"),
+    overwritten("return frequencies.copy_(out)"),
+    left_in("return out{}"),
+    *other_kinds("out"),
+    mistake("digits lost", "Right to two or three digits only. Is a constant rounded, or was something computed in a "
+            "type of 16 bits?", "return out.bfloat16().to(out.dtype)", "return out.half().to(out.dtype)",
+            matches=_nearly),
 )
 
 
@@ -175,20 +214,21 @@ EXERCISE = exercise(
     difficulty=2,
     importance=3,
     cases=(
-        _pairs("wavelengths 10, 120 and 900 for 300 trained positions", [10.0, 120.0, 900.0], 4.0, 1.0, 5.0, 300),
-        _pairs("waves that are all short", [3.0, 7.0, 11.0, 19.0], 4.0, 1.0, 4.0, 100, gradient="equal"),
-        _pairs("waves that are all long", [150.0, 320.0, 1000.0], 4.0, 1.0, 4.0, 100, gradient="equal"),
-        _pairs("waves that are all between", [28.0, 40.0, 55.0, 80.0, 97.0], 4.0, 1.0, 4.0, 100, gradient="equal"),
+        _pairs("wavelengths 10, 75, 110, 200 and 900 for 300 trained positions", [10.0, 75.0, 110.0, 200.0, 900.0],
+               4.0, 1.0, 5.0, 300),
+        _pairs("waves that are all short", [3.0, 7.0, 11.0, 19.0], 4.0, 1.0, 4.0, 100),
+        _pairs("waves that are all long", [150.0, 320.0, 1000.0], 4.0, 1.0, 4.0, 100),
+        _pairs("waves that are all between", [28.0, 40.0, 55.0, 80.0, 97.0], 4.0, 1.0, 4.0, 100),
         _pairs("other bounds: 2 and 3, whole numbers", [20.0, 36.0, 41.0, 47.0, 70.0, 500.0], 5, 2, 3, 100),
         _pairs("bounds below 1: 0.25 and 0.75", [60.0, 150.0, 200.0, 350.0, 500.0], 3.0, 0.25, 0.75, 100),
         _pairs("a factor that is not a whole number", [9.0, 60.0, 170.0, 410.0], 2.5, 1.0, 8.0, 256),
-        _pairs("pairs out of order", [900.0, 12.0, 130.0, 70.0, 2000.0, 40.0], 8.0, 1.0, 4.0, 200, gradient="equal"),
+        _pairs("pairs out of order", [900.0, 12.0, 130.0, 70.0, 2000.0, 40.0], 8.0, 1.0, 4.0, 200),
         _pairs("frequencies of shape (2, 3)", [[5.0, 130.0, 60.0], [400.0, 90.0, 33.0]], 4.0, 1.0, 4.0, 160),
         _pairs("a single number", 70.0, 6.0, 1.0, 4.0, 128),
         _pairs("a factor of 1", [10.0, 100.0, 1000.0], 1.0, 1.0, 4.0, 200),
         _pairs("whether the result is a tensor of its own", [10.0, 20.0], 1.0, 1.0, 4.0, 200, run=_own,
                says="The tensor that was passed in came back. A later change to one of the two changes both."),
-        _rope("float32", 16, 10000.0, 8.0, 1.0, 4.0, 128, dtype=torch.float32, gradient="equal"),
+        _rope("float32", 16, 10000.0, 8.0, 1.0, 4.0, 128, dtype=torch.float32),
         _rope("Llama 3.1: base 500,000, width 128, 8,192 positions", 128, 500000.0, 8.0, 1.0, 4.0, 8192),
         _rope("Llama 3.2: a factor of 32, width 64", 64, 500000.0, 32.0, 1.0, 4.0, 8192, dtype=torch.float32),
     ),

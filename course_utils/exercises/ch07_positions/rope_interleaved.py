@@ -1,6 +1,7 @@
 """Exercise: RoPE with neighbours as pairs."""
 
 from course_utils.checking.exercise import exercise
+from course_utils.exercises.shared.kinds import multiplied
 from course_utils.exercises.shared.positions import (
     INTERLEAVED,
     ROTATION_CASES,
@@ -8,6 +9,7 @@ from course_utils.exercises.shared.positions import (
     SPLIT_HALVES,
     rotation,
 )
+from course_utils.exercises.shared.precision import lower_precision
 from course_utils.positions import rope_interleaved
 
 RIGHT = """
@@ -37,7 +39,11 @@ EXERCISE = exercise(
     difficulty=3,
     importance=5,
     cases=ROTATION_CASES,
-    mistakes=rotation(INTERLEAVED, SPLIT_HALVES),
+    mistakes=(
+        *rotation(INTERLEAVED, SPLIT_HALVES),
+        multiplied(rope_interleaved, "return turned / math.sqrt(width)"),
+        lower_precision(rope_interleaved, "return turned.half().to(x.dtype)", "return turned.bfloat16().to(x.dtype)"),
+    ),
     laws=ROTATION_LAWS,
     hints=(
         "Three steps: the frequency of each of the d_k/2 pairs, the angle of each token and pair, and the rotation of "

@@ -1,6 +1,7 @@
 """Exercise: RoPE with the two halves of each head as pairs."""
 
 from course_utils.checking.exercise import exercise
+from course_utils.exercises.shared.kinds import multiplied
 from course_utils.exercises.shared.positions import (
     INTERLEAVED,
     ROTATION_CASES,
@@ -8,6 +9,7 @@ from course_utils.exercises.shared.positions import (
     SPLIT_HALVES,
     rotation,
 )
+from course_utils.exercises.shared.precision import lower_precision
 from course_utils.positions import rope_split_halves
 
 RIGHT = """
@@ -37,7 +39,11 @@ EXERCISE = exercise(
     difficulty=3,
     importance=5,
     cases=ROTATION_CASES,
-    mistakes=rotation(SPLIT_HALVES, INTERLEAVED),
+    mistakes=(
+        *rotation(SPLIT_HALVES, INTERLEAVED),
+        multiplied(rope_split_halves, "return turned / math.sqrt(width)"),
+        lower_precision(rope_split_halves, "return turned.half().to(x.dtype)", "return turned.bfloat16().to(x.dtype)"),
+    ),
     laws=ROTATION_LAWS,
     hints=(
         "Frequencies and angles are those of the other pairing. Only one question is new: which features meet?",

@@ -6,6 +6,8 @@ import torch
 from course_utils.checking.exercise import Cost, case, exercise
 from course_utils.checking.inputs import normal
 from course_utils.checking.mistakes import mistake, only, saying, without
+from course_utils.exercises.shared.kinds import batch_mixed, cut_off, other_kinds, overwritten, writing
+from course_utils.exercises.shared.precision import lower_precision
 from course_utils.exercises.shared.scale import DEFAULT, GIVEN, another_scale, some_scale
 from course_utils.measure import largest_tensor
 from course_utils.positions import shaw_scores
@@ -32,16 +34,31 @@ def shaw_scores(query, key, relative_embedding, max_distance, scale=None):
 
 
 def _some_scale(args: tuple[Any, ...], got: Tensor) -> bool:
-    query, key, table, reach = args[:4]
-    return some_scale(lambda scale: shaw_scores(query, key, table, reach, scale), got.detach())
+    query, key, table, reach, *given = args
+    right = query.shape[-1] ** -0.5 if not given or given[0] is None else given[0]
+    return some_scale(lambda scale: shaw_scores(query, key, table, reach, scale), got.detach(), right)
 
 
+def _other_rows(args: tuple[Any, ...], got: Tensor) -> bool:
+    """Return whether every score is right but for the row of the table, which is another one for some pairs."""
+    query, key, table, _, *scale = args
+    factor = query.shape[-1] ** -0.5 if not scale or scale[0] is None else scale[0]
+    if not factor or got.dtype != torch.float64 or len(table) < 2:
+        return False
+    added = got.detach() / factor - query @ key.mT
+    met = query @ table.mT
+    off = (added.unsqueeze(-1) - met.unsqueeze(-2)).abs().amin(-1)
+    return bool((off <= 1e-7 * met.abs().max()).all())
+
+
+_PICKED = "relative = met.gather(-1, number.expand(*met.shape[:-1], number.shape[-1]))"
+_LOOKED_UP = "relative = torch.einsum('...ld,lsd->...ls', query, F.embedding(number, relative_embedding))"
 _GATHERED = "relative = torch.einsum('...ld,lsd->...ls', query, relative_embedding[number])"
 
 PAIRS = mistake("a vector for each pair", "The values are right, but a tensor held a vector for each pair of "
-                "positions: (L, S, d_k), or one such for each "
-                "head. There are only 2·max_distance + 1 different vectors. "
-                "What can be computed once for each query and vector, before looking at the pairs?", _GATHERED)
+                "positions: one of d_k numbers, or a one-hot one of 2·max_distance + 1. There are only "
+                "2·max_distance + 1 different vectors. What can be computed once for each query and vector, before "
+                "looking at the pairs?", _GATHERED)
 
 MEET = (
     mistake("the relative part missing", "The table makes no difference: these are plain dot products. Where does the "
@@ -68,6 +85,14 @@ MEET = (
             "scaled = products * relative * factor", "scaled = products * (1 + relative) * factor"),
     mistake("the query averaged over the heads", "Every head meets the vectors with the same query. The table is "
             "shared, queries are not.", "met = query.mean(1, keepdim=True) @ relative_embedding.mT"),
+    mistake("one head for all", "The vectors are met by the query of one head, in every head. The table is shared, "
+            "queries are not.", "met = query[:, :1] @ relative_embedding.mT",
+            "met = query[:, -1:] @ relative_embedding.mT"),
+    batch_mixed("met = query[:1] @ relative_embedding.mT", "met = query[-1:] @ relative_embedding.mT"),
+    mistake("the table normalised", "The vectors of the table were brought to one length, or scaled, before the query "
+            "met them. They are learned as they are.", "met = query @ F.normalize(relative_embedding, dim=-1).mT",
+            "met = query @ torch.softmax(relative_embedding, -1).mT",
+            "met = query @ torch.tanh(relative_embedding).mT"),
     mistake(
         "a table without its query",
         "The vectors of distances are multiplied by something other than the query at its own place.",
@@ -101,6 +126,18 @@ SCALE = (
     }),
     mistake("weights instead of scores", "The rows sum to 1: a softmax was taken already. The exercise asks for the "
             "scores.", "scores = torch.softmax(scaled, -1)"),
+    mistake("scores transposed",
+            "The scores are right, but they have a row for each key. Which of the two asks, and so "
+            "owns a row?", "return scores.mT", "return scores.mT.reshape(scores.shape)"),
+    *other_kinds("scores"),
+    cut_off("met = query @ relative_embedding.detach().mT", "products = (query @ key.mT).detach()",
+            "met = (query @ relative_embedding.mT).detach()", "met = query.detach() @ relative_embedding.mT",
+            "products = query.detach() @ key.mT", "products = query @ key.detach().mT", "return scores.detach()"),
+    overwritten("kept = scores.clone()\nquery.data.mul_(factor)\nreturn kept",
+                "kept = scores.clone()\nquery.data.mul_(default)\nreturn kept",
+                *writing(shaw_scores, 0, 1, 2)),
+    lower_precision(shaw_scores, "scores = scaled.half().to(scaled.dtype)",
+                    "scores = scaled.bfloat16().to(scaled.dtype)"),
 )  # fmt: skip
 
 ROWS = (
@@ -109,6 +146,7 @@ ROWS = (
     mistake("no clamp", "Distances beyond max_distance fall outside the table, or come back in at its other end. What "
             "should all of them count as?",
             "number = steps + max_distance", f"number = steps + max_distance\n{_GATHERED}",
+            f"number = steps + max_distance\n{_PICKED}", f"number = steps + max_distance\n{_LOOKED_UP}",
             "number = (steps + max_distance) % (2 * max_distance + 1)", "number = steps % (2 * max_distance + 1)"),
     mistake("clamped on one side only", "One direction is clamped, the other is not, or everything on one side got one "
             "vector.", "clipped = steps.clamp(max=max_distance)", "clipped = steps.clamp(0, max_distance)",
@@ -148,12 +186,24 @@ ROWS = (
             "how far apart they are.", "steps = place + 0 * own", "steps = own + 0 * place", "steps = own + place",
             "number = (place + 0 * own).clamp(max=2 * max_distance)",
             "number = (own + 0 * place).clamp(max=2 * max_distance)"),
+    mistake("as many keys as queries", "The table of distances is a square: it has a column for each query, or a row "
+            "for each key. L and S may differ: which of them belongs to which axis?",
+            f"columns = torch.arange(query.shape[-2])\n{_PICKED}",
+            f"columns = torch.arange(query.shape[-2])\n{_PICKED}\nscaled = (relative + products) * factor",
+            "columns = torch.arange(query.shape[-2])", f"rows = torch.arange(key.shape[-2]).unsqueeze(-1)\n{_PICKED}",
+            "rows = torch.arange(key.shape[-2]).unsqueeze(-1)"),
+    mistake("other rows of the table", "Each score is q·k plus the query times a vector of the table, but for some "
+            "pairs not the vector of their distance. Write the table of numbers down for 3 queries and 4 keys.",
+            "clipped = steps.clamp(-max_distance, max_distance)\nclipped = clipped - clipped % 2",
+            "number = (clipped + max_distance).flip(0)", "number = (clipped + max_distance).flip(1)",
+            matches=_other_rows),
 )
 
 
 def _long(size: int, generator: torch.Generator) -> tuple[Any, ...]:
-    """Make as many queries and keys as they are wide."""
-    return (*(normal(generator, 1, 1, size, size) for _ in range(2)), normal(generator, 5, size), 2)
+    """Make as many queries and keys as they are wide, and nearly as many vectors of distances."""
+    reach = size // 2
+    return (*(normal(generator, 1, 1, size, size) for _ in range(2)), normal(generator, 2 * reach + 1, size), reach)
 
 
 def _case(name: str, batch: int, heads: int, queries: int, keys: int, width: int, reach: int, **more: Any) -> Any:

@@ -6,7 +6,8 @@ import torch
 from course_utils.checking.exercise import Law, case, exercise
 from course_utils.checking.inputs import given
 from course_utils.checking.mistakes import mistake
-from course_utils.exercises.shared.positions import ANGLES, FREQUENCIES, ROUNDING
+from course_utils.exercises.shared.kinds import left_in
+from course_utils.exercises.shared.positions import ANGLES, FREQUENCIES, ROUNDING, made_dtype
 from course_utils.positions import sinusoidal_encoding
 from torch import Tensor
 
@@ -68,6 +69,11 @@ def _off_the_circle(args: tuple[Any, ...], pe: Tensor) -> str | None:
     return f"At position {p} features {2 * i} and {2 * i + 1} have squares that add up to {radius[p, i]:.4g}."
 
 
+def _rounded_off(args: tuple[Any, ...], pe: Tensor) -> bool:
+    """Return whether it is the right table to two or three digits, at every position."""
+    return bool(((pe - sinusoidal_encoding(*args)).abs() <= 6e-3).all())
+
+
 WAVES = (
     mistake("sin and cos swapped", "Row 0 should be 0, 1, 0, 1, ...: the even features hold the sines.",
             "cosines = angles.sin()\nsines = angles.cos()"),
@@ -114,7 +120,21 @@ PLACES = (
     mistake("row 0 left at zero", "Row 0 is all zeros, as if it were padding. What are the sine and the cosine of 0?",
             "table = torch.stack((sines, cosines), dim=-1).flatten(-2)\ntable = table * (places > 0).unsqueeze(-1)"),
     mistake("positions and features exchanged", "The angles run along the wrong axis: a row belongs to a position, a "
-            "column to a feature.", _EXCHANGED, "table = torch.stack((sines, cosines), dim=-1).flatten(-2).mT"),
+            "column to a feature.", _EXCHANGED, "table = torch.stack((sines, cosines), dim=-1).flatten(-2).mT",
+            "num_positions, d_model = d_model, num_positions\nwidth = d_model"),
+    mistake("sine or cosine by the position", "Rows of sines and rows of cosines take turns. Which index of pe[p, 2i] "
+            "is even: that of the position, or that of the feature?",
+            "swapped = torch.stack((sines, sines), -1) * (1 - places % 2).view(-1, 1, 1)\n"
+            "swapped = swapped + torch.stack((cosines, cosines), -1) * (places % 2).view(-1, 1, 1)\n"
+            "table = swapped.flatten(-2)"),
+    mistake("a row too many or too few", "The table has a row more or less than `num_positions`. Where does the range "
+            "of positions begin, and where does it end?",
+            "places = torch.arange(num_positions + 1, dtype=torch.float64)",
+            "places = torch.arange(num_positions - 1, dtype=torch.float64)",
+            "places = torch.arange(1, num_positions, dtype=torch.float64)",
+            "places = torch.arange(1, num_positions + 2, dtype=torch.float64)"),
+    left_in("return table.to(torch.get_default_dtype()){}"),
+    made_dtype("table"),
     mistake("positions in reverse", "The last row is that of position 0. In which order do the positions count?",
             "places = torch.arange(num_positions, dtype=torch.float64).flip(0)"),
     mistake("rows that repeat", "The rows repeat after a while: a remainder was taken of the positions, or their "
@@ -134,6 +154,10 @@ PLACES = (
             "places = torch.arange(num_positions).float()\nfrequencies = (used**-exponents).float()",
             "frequencies = torch.exp(pairs.float() * (-2 * math.log(used) / width))",
             "angles = (places.unsqueeze(-1) * frequencies).float()", matches=_slightly_off),
+    mistake("the table rounded", "Every number is right, but to two or three digits only. Did the table go through a "
+            "type of 16 bits, or was it rounded?", "return table.bfloat16().to(torch.get_default_dtype())",
+            "return table.half().to(torch.get_default_dtype())",
+            "return table.to(torch.get_default_dtype()).round(decimals=3)", matches=_rounded_off),
     mistake("angles of other frequencies", "Each pair is a sine and a cosine, but of angles other than p / "
             "base^(2i/d_model): print those of position 1. Is the width written into the code, or a number rounded?",
             "exponents = 2 * pairs / 512", "exponents = 2 * pairs / 64", "exponents = pairs / (2 * width)",
@@ -149,8 +173,8 @@ EXERCISE = exercise(
     difficulty=2,
     importance=4,
     cases=(
-        case("4 positions, width 2", given(4, 2), tolerance=ROUNDING),
-        case("3 positions, width 4", given(3, 4), tolerance=ROUNDING),
+        case("4 positions, width 6", given(4, 6), tolerance=ROUNDING),
+        case("3 positions, width 2", given(3, 2), tolerance=ROUNDING),
         case("7 positions, width 10", given(7, 10), tolerance=ROUNDING),
         case("as many positions as features", given(6, 6), tolerance=ROUNDING),
         case("40 positions, width 16", given(40, 16), tolerance=ROUNDING),

@@ -1,11 +1,13 @@
 """Exercise: the bucket of a distance, as T5 has it."""
 
+from dataclasses import replace
 from typing import Any
 
 import torch
 from course_utils.checking.exercise import Law, case, exercise
 from course_utils.checking.inputs import Make
 from course_utils.checking.mistakes import mistake
+from course_utils.exercises.shared.kinds import left_in, other_kinds, overwritten, writing
 from course_utils.positions import t5_bucket
 from torch import Tensor
 
@@ -33,6 +35,11 @@ def t5_bucket(relative_position, num_buckets, max_distance, bidirectional):
 _TWO_WAYS = "bucket = found + is_ahead.long() * start"
 _BEYOND = "ratio = (distance - exact{one}).clamp(min=1).double()\nshare = ratio.log() / math.log({end})"
 
+_WHOLE = (
+    "The numbers are right, but they are not long. Buckets are indices, and `relative_position` is long: which line "
+    "makes another kind of number of them?"
+)
+_WHOLE_NUMBERS = tuple(f"return bucket.{kind}()" for kind in ("float", "double", "int", "half"))
 DIRECTION = (
     mistake("query less key", "The two directions are exchanged: relative_position is key minus query, so keys before "
             "the query have negative ones.", "steps = -relative_position"),
@@ -43,9 +50,25 @@ DIRECTION = (
             "is_ahead = steps >= 0", "is_ahead = steps <= 0"),
     mistake("directions told apart where there is only one", "Without `bidirectional` all buckets are for the past: "
             "none is kept for later keys.",
-            "size = num_buckets // 2", f"size = num_buckets // 2\ndistance = steps.abs()\n{_TWO_WAYS}"),
+            "size = num_buckets // 2", f"size = num_buckets // 2\ndistance = steps.abs()\n{_TWO_WAYS}",
+            f"distance = steps.abs()\n{_TWO_WAYS}"),
     mistake("buckets not halved for two directions", "With two directions each has only half of the buckets, so far "
             "distances fall outside.", "size = num_buckets", "size = num_buckets\nstart = num_buckets // 2"),
+    mistake("the upper half in the wrong place", "Keys before the query are right, keys after it begin at the wrong "
+            "bucket. Which is the first bucket of the upper half?", "start = num_buckets", "start = size - 1",
+            "start = size + 1", "start = exact", "start = max_distance"),
+    mistake("later keys counted from 0", "The nearest later key should be at distance 1, and here it is at 0. Is 1 "
+            "taken away from the distances of the later keys?",
+            "distance = steps.abs() - is_ahead.long() if bidirectional else (-steps).clamp(min=0)"),
+    mistake("the two halves woven into each other", "Keys before the query have the even buckets and later ones the "
+            "odd ones, or the other way round. Which half do the later keys use?",
+            "bucket = 2 * found + is_ahead.long() if bidirectional else found",
+            "bucket = 2 * found + 1 - is_ahead.long() if bidirectional else found"),
+    mistake("later keys in another bucket than 0",
+            "Without `bidirectional` keys after the query have a bucket of their "
+            "own. They share one with a key at which distance?",
+            *(f"bucket = found + is_ahead.long() * start if bidirectional else torch.where(is_ahead, {other}, found)"
+              for other in ("-1", "num_buckets - 1", "num_buckets", "exact"))),
     mistake("buckets halved once more", "Each direction has half of the buckets that it should have: they were halved "
             "once too often.", "size = num_buckets // 4 if bidirectional else num_buckets // 2"),
     mistake("no direction at all", "Keys before and after the query share buckets although `bidirectional` is True.",
@@ -78,7 +101,12 @@ NEAR = (
             f"{_LOG_OF_16}\nwide = exact + share * 16", f"{_LOG_OF_16}\nwide = 16 + share * (size - 16)", _LOG_OF_16,
             "wide = 16 + share * 16", "wide = exact + share * 16", f"exact = 16\n{_LOG_OF_16}\nwide = 16 + share * 16",
             "exact = 16\nlast = 31\nwide = 16 + share * 16", f"{_LOG_OF_16}\nwide = 16 + share * 16\nlast = 31",
-            "is_near = distance < 16"),
+            "is_near = distance < 16", "ratio = distance.clamp(min=1).double() / 16\nshare = ratio.log() / math.log(8)",
+            "ratio = distance.clamp(min=1).double() / 16\nshare = ratio.log() / math.log(8)\nwide = 16 + share * 16",
+            "ratio = distance.clamp(min=1).double() / 16\nshare = ratio.log() / math.log(8)\nwide = 16 + share * 16\n"
+            "last = 31", *(f"{start}\nwide = 16 + (share * 16).trunc()\n{last}" for start in (
+                _LOG_OF_16, "ratio = distance.clamp(min=1).double() / 16\nshare = ratio.log() / math.log(8)")
+                for last in ("last = size - 1", "last = 31"))),
     mistake("one exact bucket more or less", "The change from exact to wide buckets comes one distance too far or too "
             "near. It is at half of a direction's buckets.", "exact = size // 2 - 1", "exact = size // 2 + 1"),
     mistake("another share of exact buckets", "The change from exact to wide buckets is in the wrong place. What "
@@ -106,6 +134,11 @@ FAR = (
     mistake("a line instead of a logarithm", "The wide buckets are all equally wide. They should grow: what makes "
             "equal steps of equal ratios?", "share = (distance - exact).double() / (end - exact)",
             "wide = distance.double() / end * size", "share = ratio.sqrt() / math.sqrt(end / exact)"),
+    mistake("cut to a whole number before it is multiplied",
+            "All wide distances fall into very few buckets: the quotient "
+            "was cut to a whole number, and then multiplied by the number of wide buckets. In which order do the two "
+            "belong?", "share = (ratio.log() / math.log(end / exact)).floor()", "share = ratio.log().floor()",
+            "share = ratio.log().floor() / math.log(end / exact)"),
     mistake("the number of exact buckets not added", "The wide buckets begin at 0 again. Where does the first of them "
             "belong?", "wide = share * (size - exact)"),
     mistake("logarithm of the distance itself", "The logarithm is that of the distance, not of its ratio to the last "
@@ -115,7 +148,11 @@ FAR = (
             _BEYOND.format(one=" + 1", end="end / exact"), _BEYOND.format(one=" + 1", end="end - exact + 1")),
     mistake("no quotient of logarithms", "The logarithm is not divided by that of max_distance over the exact ones: "
             "max_distance should be where the buckets end.", "share = ratio.log()", "wide = exact + ratio.log2()",
-            "wide = exact + ratio.log()", "wide = exact + share", "share = ratio.log2() / math.log(end / exact)"),
+            "wide = exact + ratio.log()", "wide = exact + share"),
+    mistake("two kinds of logarithm", "The quotient is one of logarithms of different kinds, so max_distance is not "
+            "where the buckets end. A quotient of logarithms does not depend on their base, if it is one base.",
+            "share = ratio.log2() / math.log(end / exact)", "share = ratio.log10() / math.log(end / exact)",
+            "share = ratio.log() / math.log2(end / exact)", "share = ratio.log() / math.log10(end / exact)"),
     mistake("max_distance halved or doubled", "The wide buckets end at a distance other than max_distance. It is not "
             "halved for two directions either.",
             "end = 2 * max_distance", "end = max_distance // 2 if bidirectional else max_distance",
@@ -125,13 +162,28 @@ FAR = (
             "last = 10**9", "last = size", "return bucket * (relative_position.abs() < max_distance)"),
     mistake("clamped at another bucket", "The index of a direction's last bucket is the number of its buckets less "
             "one; two directions have half of the buckets each.",
-            "last = size - 2", "last = num_buckets - 1", "last = 10**9\nreturn bucket.clamp(max=num_buckets - 1)"),
+            "last = size - 2", "last = num_buckets - 1", "last = 10**9\nreturn bucket.clamp(max=num_buckets - 1)",
+            "last = 10**9\nreturn bucket.clamp(max=num_buckets)"),
+    mistake("distances cut too early", "Distances were clamped to the number of buckets before the logarithm, so all "
+            "far ones count as near. Which number is clamped: the distance, or the bucket?",
+            *(f"distance = (steps.abs() if bidirectional else (-steps).clamp(min=0)).clamp(max={most})"
+              for most in ("size - 1", "size", "num_buckets - 1", "num_buckets"))),
     mistake("max_distance ignored", "Every max_distance gives the same buckets. At which distance should the wide ones "
             "end?", "end = 128", "end = 8 * exact"),
     mistake("num_buckets ignored", "Every number of buckets gives the same ones. Where is the argument used?",
             "size = 16 if bidirectional else 32"),
     mistake("the ends multiplied by all buckets", "The logarithm is spread over all buckets of a direction, though "
             "half of them are exact.", "wide = exact + share * size"),
+    mistake("buckets with fractions", "A bucket is the number of a row in a table of biases, and these have fractions. "
+            "What makes whole numbers of the logarithms?", "far = wide.clamp(max=last)",
+            "far = wide.clamp(max=last).float()"),
+    mistake("other axes", "The buckets are right, but they have lost their axes. The result has the shape of "
+            "`relative_position`.", "return bucket.flatten()"),
+    overwritten("distance = steps.abs_() if bidirectional else (-steps).clamp(min=0)",
+                "kept = bucket.clone()\nsteps.abs_()\nreturn kept", *writing(t5_bucket, 0)),
+    left_in("return bucket{}"),
+    *(replace(one, says=_WHOLE, versions=_WHOLE_NUMBERS) if one.name == "another dtype" else one
+      for one in other_kinds("bucket")),
 )
 
 
@@ -180,10 +232,10 @@ EXERCISE = exercise(
     importance=3,
     cases=(
         case("near distances before the query", _steps(0, -1, -2, -3, -7)),
+        case("distances around the first wide bucket", _steps(-7, -8, -9, -12, 7, 8, 9, 12)),
         case("near distances after the query", _steps(1, 2, 5, 7)),
         case("one direction, near by", _steps(0, -1, -4, -9, -15, both=False)),
         case("one direction, keys after the query", _steps(1, 2, 30, 500, both=False)),
-        case("distances around the first wide bucket", _steps(-7, -8, -9, -12, 7, 8, 9, 12)),
         case("far distances", _steps(-20, -45, -90, -127, 20, 45, 90, 127)),
         case("beyond max_distance", _steps(-129, -400, -5000, 129, 400, 5000)),
         # Where a bucket begins at a whole distance, rounding may decide: those are left out.

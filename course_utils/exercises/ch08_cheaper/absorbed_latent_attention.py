@@ -10,9 +10,10 @@ from course_utils.checking.exercise import Cost, case, exercise
 from course_utils.checking.inputs import Make, normal, strided, unseeing, visible
 from course_utils.checking.mistakes import mistake, only, without
 from course_utils.exercises.shared.heads import AMONG, MASKS
-from course_utils.exercises.shared.kinds import batch_mixed, cut_off
+from course_utils.exercises.shared.kinds import batch_mixed, cut_off, other_kinds, overwritten, viewed
 from course_utils.exercises.shared.linear import work
 from course_utils.exercises.shared.masking import ALWAYS_CAUSAL, EMPTY_ROWS, MASK, if_given
+from course_utils.exercises.shared.precision import lower_precision
 from course_utils.exercises.shared.scale import DEFAULT, GIVEN, another_scale, some_scale
 from course_utils.exercises.shared.softmax import RANDOM, SOFTMAX, epsilon, some_epsilon
 from course_utils.measure import largest_tensor
@@ -178,7 +179,7 @@ EXERCISE = exercise(
     mistakes=(
         RANDOM,
         mistake("scaled by the width of the cache", "The scale comes from the width of what is compared here, r + "
-                "d_rope. The scores are those of the keys that are not made: how wide would they be?",
+                "d_rope or r alone. The scores are those of the keys that are not made: how wide would they be?",
                 "default = 1 / math.sqrt(cache.shape[-1])", "default = 1 / math.sqrt(d_latent)"),
         mistake("scale without the rotated part", "The scale counts only the features without rotation. A score sums "
                 "over all features of a query: how many are there?", "default = 1 / math.sqrt(d_k)"),
@@ -210,7 +211,8 @@ EXERCISE = exercise(
                 "asked = about @ W_uk.mean(0).mT", "out = mean @ W_uv.mean(0)", "out = mean @ W_uv[-1:]"),
         mistake("heads in another order", "The matrices met the queries of other heads. Which axis of query and of W "
                 "is the head's?", "asked = about @ W_uk.flip(0).mT", "out = mean @ W_uv.flip(0)",
-                "asked = about @ W_uk.roll(1, 0).mT", "out = mean @ W_uv.roll(1, 0)"),
+                "asked = about @ W_uk.roll(1, 0).mT", "out = mean @ W_uv.roll(1, 0)",
+                "asked = about @ W_uk.flip(0).mT\nout = mean @ W_uv.flip(0)"),
         mistake("matrices of the sequences", "The matrices were laid along the sequences. Which axis do they have in "
                 "common with the query?", "asked = about @ W_uk.mT.unsqueeze(1)", "out = mean @ W_uv.unsqueeze(1)",
                 "asked = torch.einsum('bhlk,brk->bhlr', about, W_uk)"),
@@ -230,7 +232,27 @@ EXERCISE = exercise(
                 "out = (weights.flatten(1, 2) @ cache).unflatten(1, (num_heads, -1))"),
         mistake("the rotated key among the values", "The rotated key was averaged as if it were a part of the latent "
                 "vector. Which columns of the cache become values?",
-                "mean = (weights.flatten(1, 2) @ cache).unflatten(1, (num_heads, -1))[..., -d_latent:]"),
+                "mean = (weights.flatten(1, 2) @ cache).unflatten(1, (num_heads, -1))[..., -d_latent:]",
+                "mean = (weights.flatten(1, 2) @ cache).unflatten(1, (num_heads, -1))",
+                "mean = torch.einsum('bhls,bsr->bhlr', weights, cache)"),
+        mistake("a slice that ends at -0",
+                "Without a rotated part a slice ends at -0, and that is 0: nothing is left, or "
+                "everything is taken. Which numbers say where the parts end, counted from the front?",
+                "about = query[..., : -(query.shape[-1] - d_k)]\nturned = query[..., -(query.shape[-1] - d_k) :]",
+                "about = query[..., : -(query.shape[-1] - d_k)]",
+                "latent = cache[..., : -(cache.shape[-1] - d_latent)]",
+                "turned = query[..., -(query.shape[-1] - d_k) :]",
+                "latent = cache[..., : -(cache.shape[-1] - d_latent)]\n"
+                "mean = (weights.flatten(1, 2) @ latent).reshape(*query.shape[:3], d_latent)"),
+        mistake("a softmax for each part",
+                "The two parts of a score went through a softmax of their own, and the weights "
+                "were added or multiplied. What are they before any softmax: two scores, or two parts of one?",
+                *(
+                    "one, two = (part.unflatten(1, (num_heads, -1)) * factor for part in (\n"
+                    "    asked.flatten(1, 2) @ latent.mT, turned.flatten(1, 2) @ rotated.mT))\n"
+                    f"one, two = (stable_softmax(part.masked_fill(~allowed, -torch.inf)) for part in (one, two))\n"
+                    f"weights = {both}" for both in ("(one + two) / 2", "one + two", "one * two",
+                                                     "one * two / (one * two).sum(-1, keepdim=True)"))),
         mistake("values scaled", "The average of the values was multiplied by the scale. What does the scale keep "
                 "small?", "out = mean @ W_uv * factor"),
         mistake("one average for all heads", "All heads return the same average. Each has weights of its own.",
@@ -248,7 +270,13 @@ EXERCISE = exercise(
                 "rows = joined.transpose(1, 2).flatten(1, 2)",
                 "products = (rows @ cache.mT).unflatten(1, (-1, num_heads)).transpose(1, 2)",
                 "mean = (weights.transpose(1, 2).flatten(1, 2) @ latent).unflatten(1, (num_heads, -1))"),
-        batch_mixed("latent = cache[:1, :, :d_latent].expand(len(cache), -1, -1)",
+        mistake("a mask of some shapes only",
+                "A mask with other axes than expected stops it: it may have two axes, three "
+                "or four, some of size 1. Which call brings all of them to (B, H, L, S)?",
+                "allowed = torch.ones(1, 1, dtype=torch.bool) if attn_mask is None else "
+                "attn_mask.repeat(num_heads, 1)[: query.shape[2]]"),
+        batch_mixed("cache = cache[:1].expand(len(cache), -1, -1)\nlatent = cache[..., :d_latent]",
+                    "latent = cache[:1, :, :d_latent].expand(len(cache), -1, -1)",
                     "products = (rows @ cache[:1].mT).unflatten(1, (num_heads, -1))",
                     "latent = cache.roll(1, 0)[..., :d_latent]"),
         ALWAYS_CAUSAL,
@@ -277,6 +305,15 @@ EXERCISE = exercise(
                 "products = joined @ cache.mT.unsqueeze(1)", "mean = weights @ latent.unsqueeze(1)"),
         mistake("keys and values made", _MADE_SAYS, f"{_EXPANDED}\n{_VALUES_MADE}", _EXPANDED, _VALUES_MADE,
                 _HEAD_BY_HEAD),
+        overwritten("default = 1 / math.sqrt(query.shape[-1])\nquery.mul_(default)\nproducts = (torch.cat((query[..., "
+                    ":d_k] @ W_uk.mT, query[..., d_k:]), -1).flatten(1, 2) @ cache.mT).unflatten(1, (num_heads, -1))\n"
+                    "factor = 1.0"),
+        viewed("rows = joined.transpose(1, 2).contiguous().transpose(1, 2).view(len(query), -1, joined.shape[-1])",
+               "about = query.view(len(query), -1, query.shape[-1]).unflatten(1, (num_heads, -1))[..., :d_k]",
+               "mean = (weights.flatten(1, 2) @ latent).unflatten(1, (num_heads, -1))\n"
+               "out = (mean @ W_uv).transpose(1, 2).view(query.shape[:3] + W_uv.shape[-1:])"),
+        *other_kinds("out", "weights", "mean"),
+        lower_precision(absorbed_latent_attention, "out = (mean.float() @ W_uv.float()).to(mean.dtype)"),
         *epsilon(_epsilon, 1e-7, 1e-8),
         *another_scale(_another_scale),
     ),

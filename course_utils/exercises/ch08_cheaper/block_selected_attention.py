@@ -7,8 +7,9 @@ from course_utils.attention import block_selected_attention
 from course_utils.checking.exercise import Cost, case, exercise
 from course_utils.checking.inputs import Make, normal, strided
 from course_utils.checking.mistakes import mistake, only, without
-from course_utils.exercises.shared.kinds import cut_off
+from course_utils.exercises.shared.kinds import batch_mixed, cut_off, other_kinds, overwritten
 from course_utils.exercises.shared.linear import work
+from course_utils.exercises.shared.precision import lower_precision
 from course_utils.exercises.shared.scale import DEFAULT, GIVEN, another_scale, some_scale
 from course_utils.exercises.shared.softmax import AXES, RANDOM, SOFTMAX
 from course_utils.exercises.shared.values import average_law
@@ -156,9 +157,10 @@ EXERCISE = exercise(
     difficulty=5,
     importance=3,
     cases=(
-        case("length 12, blocks of 3, 1 chosen", _made(2, 3, 12, 5, 4, block=3, top_k=1), gradient="equal"),
+        case("length 15, blocks of 3, 2 chosen", _made(2, 3, 15, 5, 4, block=3, top_k=2), gradient="equal"),
         case("length 14, blocks of 4, 2 chosen: the last block is short", _made(2, 2, 14, 6, 5, block=4, top_k=2),
              gradient="equal"),
+        case("length 12, blocks of 3, 1 chosen", _made(2, 3, 12, 5, 4, block=3, top_k=1)),
         case("every size is 4: a transpose keeps the shape", _made(4, 4, 4, 4, 4, block=2, top_k=1)),
         case("length 17, blocks of 2, 3 chosen", _made(3, 2, 17, 4, 7, block=2, top_k=3)),
         case("nothing but its own block", _made(2, 3, 11, 4, 5, block=4, top_k=0)),
@@ -175,8 +177,8 @@ EXERCISE = exercise(
     ),
     mistakes=(
         RANDOM,
-        mistake("own block counted among the chosen", "Queries read one earlier block too few: their own block took a "
-                "place among the `top_k`. It is always read; who competes for the places?",
+        mistake("own block counted among the chosen", "Queries read one earlier block too few, as if their own block "
+                "took a place among the `top_k`. It is always read; who competes for the places?",
                 "most = min(max(top_k - 1, 0), count)",
                 "fit = relevance.masked_fill(number > own, -torch.inf)"),
         mistake("own block chosen like the others", "Its own block is read only if its mean key is among the best. "
@@ -184,12 +186,32 @@ EXERCISE = exercise(
                 "earlier = number <= own\nread = best\ntaken = real",
                 "earlier = number <= own\nread = best\ntaken = real\nweights = torch.softmax(scores, -1)",
                 "most = min(top_k + 1, count)\nearlier = number <= own\nread = best\ntaken = real"),
+        mistake("no earlier block read",
+                "Queries read their own block and nothing else, however many are asked for. What "
+                "becomes of the chosen ones?", "real = torch.zeros_like(best, dtype=torch.bool)",
+                _dense("own_blocks(query.shape[2], block)")),
+        mistake("none where there are too few",
+                "Queries with fewer earlier blocks than `top_k` read none of them. They "
+                "read all that there are: what does `min` do here?",
+                "real = earlier.expand(fit.shape).gather(-1, best) & "
+                "(own >= top_k)"),
+        mistake("the block before never chosen",
+                "One earlier block too few can be chosen: the one just before the query's "
+                "own, or a place less where there are few. Which blocks come before block 2?",
+                "earlier = number < own - 1",
+                "real = earlier.expand(fit.shape).gather(-1, best) & (torch.arange(most) < own - 1)"),
+        mistake("more blocks asked for than there are",
+                "`topk` was asked for more blocks than come before, and stopped. "
+                "How many earlier blocks has the first query, and how many has the last?",
+                "most = fit[..., :1].topk(top_k if count > 1 else min(top_k, 1), -1).indices.shape[-1]",
+                "most = fit.topk(top_k, -1).indices.shape[-1]"),
         mistake("own block read twice", "A query's own block was chosen, and then added once more: its keys are in the "
                 "softmax twice. Among which blocks is the choice made?", "earlier = number <= own",
                 "real = torch.ones_like(best, dtype=torch.bool)"),
         mistake("own block not read", "Queries read the chosen blocks and nothing of their own. Where would a token "
                 "find what came just before it?", "read = best\ntaken = real",
-                "read = best\ntaken = real\nweights = torch.softmax(scores, -1)"),
+                "read = best\ntaken = real\nweights = torch.softmax(scores, -1)",
+                "taken = F.pad(real, (0, 1), value=True) & ((torch.arange(most + 1) < most) | (own == 0))"),
         mistake("later blocks compete", "Blocks of the future took places among the chosen, and were hidden "
                 "afterwards: some queries read too few. Between which two steps must they be ruled out?",
                 "fit = relevance", "fit = relevance.masked_fill(number == own, -torch.inf)",
@@ -201,7 +223,16 @@ EXERCISE = exercise(
         mistake("not causal", "A query sees keys of its own block that come after it, or later blocks. Earlier blocks "
                 "are seen whole; what about a query's own block?", "past = place < length",
                 "earlier = number != own\npast = place < length", "earlier = number != own\npast = (place <= i) | "
-                "((place // block != own) & (place < length))"),
+                "((place // block != own) & (place < length))",
+                "earlier = torch.ones(length, count, dtype=torch.bool)\n"
+                "past = (torch.cat((best, own.expand(*best.shape[:3], 1) * 0 - 1), -1).repeat_interleave(block, -1) "
+                ">= 0)"
+                "\npast = (past | (place <= i)) & (place < length)",
+                "earlier = torch.ones(length, count, dtype=torch.bool)\npast = (place <= i) | (place // block > own)"),
+        mistake("the future instead of the past",
+                "In its own block a query sees itself and what comes after it. On which "
+                "side of the diagonal is the past?",
+                "past = ((place >= i) | (place // block != own)) & (place < length)"),
         mistake("own key hidden", "A query does not see its own key, and the first query of all sees nothing. Is a "
                 "token its own future?", "past = place < i", "past = place < i\nweights = torch.softmax(scores, -1)"),
         mistake("one key of the future seen", "Every query sees the next key of its block, the one to be predicted. "
@@ -297,7 +328,8 @@ EXERCISE = exercise(
                 f"{_BY_BLOCK}weights = (tables / taken.sum(-1)[..., None, None]).flatten(-2)",
                 f"{_BY_BLOCK}weights = (tables / (top_k + 1)).flatten(-2)",
                 *(f"far, close = (stable_softmax(part) for part in scores.tensor_split((-block,), -1))\n"
-                  f"weights = torch.cat((far, close), -1){half}" for half in ("", " / 2"))),
+                  f"weights = torch.cat((far, close), -1){half}"
+                  for half in ("", " / 2", " / torch.where(own == 0, 1, 2)"))),
         mistake("the choice weighed in", "The products by which blocks were chosen were used as weights, too, as a "
                 "router of experts does. The choice says what is read: what alone makes the weights?",
                 *(f"gates = F.pad({gate}(fit.gather(-1, best)), (0, 1), value=1.0)\n"
@@ -312,7 +344,14 @@ EXERCISE = exercise(
         mistake("mean keys read", "The chosen blocks were read as their mean keys. The mean only says which to read: "
                 "what is then compared with the query?",
                 "far, close = place.tensor_split((most * block,), -1)\n"
-                "near = torch.cat((picked(means, far // block), picked(key, close)), -2)"),
+                "near = torch.cat((picked(means, far // block), picked(key, close)), -2)",
+                "single = torch.arange((most + 1) * block)\n"
+                "single = (single >= most * block) | (single % block == 0)\n"
+                "allowed = past & taken.repeat_interleave(block, -1) & single\n"
+                "far, close = place.tensor_split((most * block,), -1)\n"
+                "near = torch.cat((picked(means, far // block), picked(key, close)), -2)\n"
+                "whole = F.pad(value, (0, 0, 0, count * block - length)).unflatten(2, (count, block)).mean(3)\n"
+                "found = torch.cat((picked(whole, far // block), picked(value, close)), -2)"),
         mistake("values of other keys", "The weights of some keys met the values of others. Were keys and values "
                 "gathered in the same order?", "found = picked(value, place.flip(-1))",
                 "found = picked(value, place.roll(block, -1))"),
@@ -328,7 +367,16 @@ EXERCISE = exercise(
                 "block :])), -2)",
                 "found = torch.cat((picked(value.detach(), place[..., : most * block]), picked(value, place[..., most "
                 "* block :])), -2)"),
+        batch_mixed("out = (weights.unsqueeze(-2) @ found).squeeze(-2)[:1].expand(query.shape[0], -1, -1, -1)",
+                    "found = picked(value[:1].expand_as(value), place)",
+                    "near = picked(key[:1].expand_as(key), place)\n"
+                    "found = picked(value[:1].expand_as(value), place)"),
+        overwritten("default = 1 / math.sqrt(query.shape[-1])\nproducts = (near @ query.mul_(default).unsqueeze(-1))"
+                    ".squeeze(-1)\nfactor = 1.0"),
+        *other_kinds("out", "weights", "best"),
         *another_scale(_another_scale),
+        lower_precision(block_selected_attention, "out = (weights.float().unsqueeze(-2) @ found.float()).squeeze(-2)"
+                        ".to(query.dtype)"),
         mistake("blocks masked but dense", _DENSE_SAYS, _dense("select_blocks(query, key, block, top_k + 1)")),
     ),
     laws=(average_law(lambda args: args[2]),),

@@ -8,7 +8,18 @@ from course_utils.attention import causal_linear_attention
 from course_utils.checking.exercise import Cost, case, exercise
 from course_utils.checking.inputs import Make, normal
 from course_utils.checking.mistakes import mistake
-from course_utils.exercises.shared.linear import FEATURES, PLACES, TOTAL, epsilon_below, softmax_kept
+from course_utils.exercises.shared.kinds import batch_mixed, fixed_axes
+from course_utils.exercises.shared.linear import (
+    BRANCH,
+    FEATURES,
+    OTHER_KINDS,
+    PLACES,
+    TOGETHER,
+    TOTAL,
+    epsilon_below,
+    softmax_kept,
+)
+from course_utils.exercises.shared.precision import lower_precision
 from course_utils.exercises.shared.values import average_law
 from course_utils.measure import largest_tensor
 from torch import Tensor
@@ -36,6 +47,11 @@ def running(near: Tensor, far: Tensor, mixed: Tensor, run: int = 64) -> Tensor:
         parts.append((q @ k.mT).tril() @ v + q @ state)
         state = state + k.mT @ v
     return torch.cat(parts, -2)
+
+
+def in_whole_runs(x: Tensor, run: int) -> Tensor:
+    """Return the same numbers, after they were cut into runs, none of which may be short."""
+    return x.unflatten(-2, (-1, run)).flatten(-3, -2)
 
 
 def ahead(weights: Tensor, run: int) -> Tensor:
@@ -104,14 +120,14 @@ EXERCISE = exercise(
     cases=(
         case("every size is 4: a transpose keeps the shape", batch=(4, 4), L=4, d_k=4, d_v=4),
         case("length 3", L=3, d_k=4, d_v=5, gradient="equal"),
+        case("small features: inputs about -14", _shifted(-14.0)),
         case("a batch of length 7", batch=(3,), L=7, d_k=4, d_v=2),
         case("leading axes (2, 3)", batch=(2, 3), L=5, d_k=6, d_v=7, gradient="equal"),
         case("length 1: its own value", batch=(2, 3), L=1, d_k=4, d_v=5),
         case("length 67", batch=(2,), L=67, d_k=3, d_v=4),
         case("length 131", batch=(1, 2), L=131, d_k=3, d_v=2, gradient="equal"),
         case("length 128", batch=(2,), L=128, d_k=2, d_v=3),
-        case("small features: inputs about -14", _shifted(-14.0)),
-        case("large features: inputs about 50", _shifted(50.0)),
+        case("large features: inputs about 1000", _shifted(1000.0), gradient="equal"),
         case("non-contiguous inputs", batch=(2,), L=6, d_k=4, d_v=3, strided=True),
         case("float32", batch=(2,), L=7, d_k=16, d_v=4, dtype="float32", tolerance=1e-4),
         case("bfloat16", batch=(2,), L=5, d_k=4, d_v=6, dtype="bfloat16"),
@@ -126,13 +142,19 @@ EXERCISE = exercise(
                 _both("weights")),
         mistake("own key hidden", "A query sees only what came before it, and the first one nothing, which is 0/0. Is "
                 "the state read before or after its own key is added?",
-                _both("weights.tril(-1)"), _table("weights.tril(-1)"), _table("", "weights.tril(-1)"),
-                _both("weights.tril(-1)") + "\nout = (top / bottom).nan_to_num()"),
+                _both("weights.tril(-1)"), _both("weights.tril(-1)") + "\nout = (top / bottom).nan_to_num()"),
+        mistake("own key in one of the two sums only",
+                "A query's own key is in one of the two sums, above or below, and "
+                "not in the other. Are both read before it is added, or both afterwards?",
+                _table("weights.tril(-1)"), _table("", "weights.tril(-1)"),
+                _table("", "weights.tril(-1)") + "\nout = (top / bottom).nan_to_num(posinf=0.0, neginf=0.0)"),
         mistake("one key of the future seen", "Each query sees the next key, the one to be predicted. Where does its "
                 "past end?", _both("weights.tril(1)"), _table("weights.tril(1)"), _table("", "weights.tril(1)")),
         mistake("the future instead of the past", "Each query sees itself and what comes after it. From which end is "
-                "the sum built up?", _both("weights.triu()"), _table("weights.triu()"), _table("", "weights.triu()")),
+                "the sum built up?", _both("weights.triu()"), _table("weights.triu()"), _table("", "weights.triu()"),
+                _both("weights.triu(1)"), _both("weights.triu(1)") + "\nout = (top / bottom).nan_to_num()"),
         softmax_kept(".masked_fill(torch.ones(scores.shape[-2:]).triu(1) > 0, -torch.inf)"),
+        BRANCH,
         *FEATURES,
         *TOTAL,
         epsilon_below(torch.tril, causal_linear_attention),
@@ -155,8 +177,10 @@ EXERCISE = exercise(
                 *_in_runs(_both(_TWICE))),
         mistake("the state cut off between runs", "The values are right, but the state is passed on as a constant, so "
                 "no gradient reaches the keys of earlier runs. What cuts it off?",
-                *_in_runs(f"{_CUT}top = tied @ mixed + lost @ mixed.detach()\n{_CUT_BELOW}", (64, *_RUNS[:-1])),
-                *_in_runs(f"{_CUT}{_CUT_BELOW}")),
+                *_in_runs(f"{_CUT}top = tied @ mixed + lost @ mixed.detach()\n{_CUT_BELOW}", (64, 1, *_RUNS[:-1])),
+                *_in_runs(f"{_CUT}{_CUT_BELOW}"),
+                *_in_runs(f"{_CUT}top = tied @ mixed + lost @ mixed.detach()", (64, 1)),
+                *_in_runs(f"{_CUT}top = (tied + lost) @ mixed\n{_CUT_BELOW}", (64, 1))),
         mistake(
             "queries left over",
             "The last queries, which do not fill a run, got nothing. What becomes of the L mod r queries that are left "
@@ -168,6 +192,49 @@ EXERCISE = exercise(
             *_in_runs("return out[..., : out.shape[-2] // run * run, :]"),
             "return torch.cat([out[..., s : s + 64, :] for s in range(0, out.shape[-2] - 63, 64)], -2)",
         ),
+        mistake("only whole runs",
+                "It works where the length is a multiple of a run, and stops elsewhere. What becomes "
+                "of the rest, or of a sequence that is shorter than a run?",
+                *(f"far = in_whole_runs(feature(key), {run})" for run in (64, 32, 16, 8)),
+                *(f"far = feature(key)\nmixed = value.reshape(*value.shape[:-2], value.shape[-2] // {run}, {run}, -1)"
+                  ".flatten(-3, -2)" for run in (64, 32, 16, 8)),
+                *(f"far = feature(key)\nnear = far.reshape(*far.shape[:-2], far.shape[-2] // {run}, {run}, -1)"
+                  ".flatten(-3, -2)" for run in (64, 32, 16, 8))),
+        mistake("a state of float32",
+                "The state was made inside, and what is made inside is float32, torch's default: it "
+                "meets inputs of another dtype. Which dtype should it have, and how does it get that?",
+                "state = torch.zeros(far.shape[-1], mixed.shape[-1]) + far.mT @ mixed\n"
+                "top = running(near, far, mixed) + 0 * (near @ state)",
+                "total = torch.zeros(far.shape[-1], 1) + far.mT.sum(-1, keepdim=True)\n"
+                "top = running(near, far, mixed) + 0 * (near @ total)",
+                "state = torch.zeros(far.shape[-1], mixed.shape[-1]) + far.mT @ mixed\n"
+                "top = running(near, far, mixed) + 0 * torch.einsum('...ld,...de->...le', near, state)"),
+        mistake("the first query left out",
+                "The first query got zeros. It has no past, but it sees itself: what is the "
+                "average of a single value?",
+                "out = top / bottom * (torch.arange(top.shape[-2]) > 0).to(top).unsqueeze(-1)"),
+        mistake("state transposed",
+                "The state was used with rows and columns swapped. It has a row for each feature of a "
+                "key and a column for each number of a value.",
+                "top = running(near, far, mixed) if far.shape != mixed.shape else running(near, mixed, far)",
+                "top = running(near, mixed, far)"),
+        mistake("the past fades",
+                "Earlier keys count less and less: the state was shrunk at every step, as in gated or "
+                "retentive attention. Here all keys up to the query's own count in full.",
+                *(_both(f"(weights * {rate} ** ahead(weights, 1).clamp(min=0).to(weights)).tril()")
+                  for rate in (0.9, 0.99, 0.5, 0.95))),
+        batch_mixed(*TOGETHER, "states = (far.unsqueeze(-1) * mixed.unsqueeze(-2)).cumsum(-3)\n"
+                    "every = tuple(range(far.dim() - 2))\nstates = states.sum(every) if every else states\n"
+                    "below_all = below.sum(every) if every else below\nsums = below_all.cumsum(-2)\n"
+                    "top = (near.unsqueeze(-2) @ states).squeeze(-2)"),
+        *OTHER_KINDS,
+        fixed_axes("near = torch.einsum('bhld->bhld', feature(query))",
+                   "near = torch.einsum('bld->bld', feature(query))",
+                   "near = torch.einsum('ld->ld', feature(query))", "batch, heads, length, width = query.shape\n"
+                   "near = feature(query)", "batch, length, width = query.shape\nnear = feature(query)",
+                   "length, width = query.shape\nnear = feature(query)"),
+        lower_precision(causal_linear_attention,
+                        "top = running(near.float(), far.float(), mixed.float()).to(far.dtype)"),
         *PLACES,
         mistake("summed over features instead of positions", "A running sum went along the features. It should go "
                 "along the positions: which axis is that, counted from the end?",

@@ -9,8 +9,9 @@ from course_utils.checking.exercise import case, exercise
 from course_utils.checking.inputs import Make, normal, strided
 from course_utils.checking.mistakes import adding, mistake, only, saying, without
 from course_utils.exercises.shared.heads import AMONG
-from course_utils.exercises.shared.kinds import cut_off
+from course_utils.exercises.shared.kinds import batch_mixed, cut_off, other_kinds, overwritten
 from course_utils.exercises.shared.masking import ALWAYS_CAUSAL
+from course_utils.exercises.shared.precision import lower_precision
 from course_utils.exercises.shared.scale import DEFAULT, some_scale
 from course_utils.exercises.shared.softmax import RANDOM, SOFTMAX, epsilon, some_epsilon
 from course_utils.exercises.shared.values import COMPARED, VALUES
@@ -83,7 +84,9 @@ def _another_scale(args: tuple[Any, ...], got: Tensor) -> bool:
     query, key, value, temperature = args
     if got.shape != value.shape or value.shape[-1] < 2:
         return False
-    return some_scale(lambda scale: cross_covariance_attention(query, key, value, scale * temperature), got.detach())
+    return some_scale(
+        lambda scale: cross_covariance_attention(query, key, value, scale * temperature), got.detach(), 1.0
+    )
 
 
 EXERCISE = exercise(
@@ -119,9 +122,16 @@ EXERCISE = exercise(
                 _tokens("query @ key.mT / math.sqrt(query.shape[-1])")),
         mistake("lengths over the features", "Each token was brought to length 1, as for cosines between tokens. What "
                 "is compared here is a feature, over all its tokens: along which axis is its length taken?",
-                _both("F.normalize(X, dim=-1)"), _both("F.normalize(X, dim=1)"), _both("F.normalize(X, dim=0)"),
-                _both("F.normalize(X.flatten(-2), dim=-1).view(X.shape)")),
-        mistake("lengths kept", "Queries and keys were not brought to length 1, so the scores grow with the number of "
+                _both("F.normalize(X, dim=-1)"), "query = F.normalize(query, dim=-1).mT",
+                "key = F.normalize(key, dim=-1).mT"),
+        mistake("lengths over the heads or the sequences", "The lengths were taken over the heads or the sequences, or "
+                "over everything: an axis counted from the front? A feature is compared over all its tokens: along "
+                "which axis is its length taken, counted from the end?",
+                _both("F.normalize(X, dim=1)"), _both("F.normalize(X, dim=0)"),
+                _both("F.normalize(X.flatten(-2), dim=-1).view(X.shape)"), _both("X / X.norm()"),
+                _both("F.normalize(X)")),
+        mistake("lengths kept",
+                "Queries, keys or both were not brought to length 1, so the scores grow with the number of "
                 "tokens. What keeps them between -1 and 1?", _both("X"), "query = query.mT", "key = key.mT",
                 _both("X") + "\nfactor = temperature / math.sqrt(value.shape[-2])",
                 _both("X") + "\nfactor = temperature / math.sqrt(value.shape[-1])",
@@ -130,10 +140,22 @@ EXERCISE = exercise(
             "lengths. The length is the root "
                 "of the sum of squares.", _both("F.normalize(X, p=1, dim=-2)"),
                 _both("X / X.square().sum(-2, keepdim=True)"), _both("X / X.amax(-2, keepdim=True)"),
-                _both("X / X.std(-2, keepdim=True)"), _both("F.normalize(X - X.mean(-2, keepdim=True), dim=-2)"),
-                _both("X.softmax(-2)"), _both("(X - X.mean(-2, keepdim=True)) / X.std(-2, keepdim=True)"),
-                _both("F.normalize(F.normalize(X, dim=-1), dim=-2)"), _both("X / X.norm()"),
-                _both("X / X.square().mean(-2, keepdim=True).sqrt()")),
+                _both("X / X.std(-2, keepdim=True)"), _both("X.softmax(-2)"),
+                _both("F.normalize(F.normalize(X, dim=-1), dim=-2)"),
+                _both("X / X.square().mean(-2, keepdim=True).sqrt()"), _both("X / X.sum(-2, keepdim=True)"),
+                _both("X / X.norm(dim=-2, keepdim=True).square()"), _both("X / X.norm(dim=-2, keepdim=True).sqrt()")),
+        mistake("centred first", "The mean of each column was subtracted, as for a covariance or a layer norm. Here a "
+                "column is only brought to length 1: its mean counts.",
+                _both("F.normalize(X - X.mean(-2, keepdim=True), dim=-2)"), _both("X - X.mean(-2, keepdim=True)"),
+                _both("(X - X.mean(-2, keepdim=True)) / X.std(-2, keepdim=True)"),
+                _both("(X - X.mean(-2, keepdim=True)) / X.std(-2, keepdim=True, unbiased=False)"),
+                _both("F.normalize(X - X.mean(-1, keepdim=True), dim=-2)")),
+        mistake("lengths without a gradient",
+                "The values are right, but the lengths count as constants on the way back. "
+                "They depend on every number of their columns: which call hides that?",
+                _both("X / X.norm(dim=-2, keepdim=True).detach()"),
+                "query = (query / query.norm(dim=-2, keepdim=True).detach()).mT",
+                "key = (key / key.norm(dim=-2, keepdim=True).detach()).mT"),
         mistake("an epsilon in the length", "Something was added to the lengths. Short columns feel it: after the "
                 "division, is their length 1?",
                 *(_both(f"X / (X.norm(dim=-2, keepdim=True) + {small})") for small in (1e-6, 1e-5, 1e-3)),
@@ -141,20 +163,42 @@ EXERCISE = exercise(
         mistake("divided by the temperature", "The temperature divides the scores, as in the paper's formula. Here it "
                 "multiplies, as in its code: should 2 make the weights sharper or flatter?",
                 "factor = 1 / temperature"),
+        mistake("a temperature of one kind only",
+                "The temperature may be a number, or a tensor with one for each head, and "
+                "here one of the two fails. Which operations take both as they are?",
+                "factor = float(temperature)", _each(".item()"),
+                *(f"factor = temperature.{call}" for call in (
+                    "view(-1, 1, 1)", "reshape(-1, 1, 1)", "unsqueeze(-1)", "to(query.dtype)", "shape", "dim()",
+                    "expand(-1, 1, 1)", "squeeze()", "flatten()", "exp()", "clamp(max=100)", "view(1, -1, 1, 1)",
+                    "view(-1)", "unsqueeze(0)", "size()", "size(0)", "ndim", "dtype", "numel()", "type_as(query)"))),
         mistake("no temperature", "The temperature changes nothing. Is it used, or is it added to a whole row, and "
                 "cancels?", "factor = 1.0", "scaled = products + temperature"),
         mistake("a temperature for each sequence", "The temperatures run along the batch. There is one for each head: "
                 "(H, 1, 1) broadcasts to that by itself.", _each(".unsqueeze(-1)")),
         mistake("temperature of the first head", "All heads got the same temperature. There may be one for each: along "
                 "which axis are they?", _each(".flatten()[0]"), _each(".mean()")),
-        cut_off(_each(".detach()"), "query = F.normalize(query, dim=-2).detach().mT"),
+        cut_off(_each(".detach()"), "query = F.normalize(query, dim=-2).detach().mT",
+                "out = (weights @ value).detach()",
+                "key = F.normalize(key, dim=-2).detach().mT", "out = weights.detach() @ value",
+                "value = value.mT.detach()"),
+        batch_mixed("out = weights[:1] @ value", "out = weights.mean(0, keepdim=True) @ value",
+                    "out = weights @ value[:1]", "key = F.normalize(key, dim=-2).mT[:1]",
+                    "products = (query @ key.mT).sum(0, keepdim=True).expand(query.shape[0], -1, -1, -1)"),
+        mistake("a loop that leaves one out", "A feature or a token takes no part: the first or the last one. Which "
+                "numbers does your `range` give, and where does your slice end?",
+                "out = weights[..., :-1] @ value[..., :-1, :]", "out = weights[..., 1:] @ value[..., 1:, :]",
+                "products = query[..., :-1] @ key[..., :-1].mT", "products = query[..., 1:] @ key[..., 1:].mT",
+                "return out.mT * (torch.arange(out.shape[-2]) < out.shape[-2] - 1).to(out)",
+                "return out.mT * (torch.arange(out.shape[-2]) > 0).to(out)",
+                "return out.mT[:, :, :-1]", "return out.mT[..., :-1]"),
         *saying(only(DEFAULT, "scale after softmax"), {
             "scale after softmax": "The weights were multiplied by the temperature, so a row no longer sums to 1. "
                 "Which numbers does it make sharper?",
         }),
         *epsilon(_epsilon, 1e-7, 1e-8),
-        mistake("another scale besides", "The scores are scaled by something besides the temperature. Both vectors "
-                "have length 1 already: what is left for a root to do?",
+        mistake("another scale besides",
+                "The scores are multiplied by something other than the temperature, in its place "
+                "or besides it. Both vectors have length 1 already: what is left for a root to do?",
                 "factor = temperature / math.sqrt(query.shape[-2])", "factor = 1 / math.sqrt(query.shape[-2])",
                 "factor = temperature**2", "factor = math.e**temperature", matches=_another_scale),
         *AMONG,
@@ -202,6 +246,10 @@ EXERCISE = exercise(
                 "the weights?"
             },
         ),
+        overwritten("query = query.div_(query.norm(dim=-2, keepdim=True)).mT", "key = key.div_(key.norm(dim=-2, "
+                    "keepdim=True)).mT", _both("X.div_(X.norm(dim=-2, keepdim=True))")),
+        *other_kinds("out.mT", "weights"),
+        lower_precision(cross_covariance_attention, "out = (weights.float() @ value.float()).to(value.dtype)"),
     ),
     hints=(
         "A feature of the query is a column: one number for each token. Two columns are compared like any two vectors, "

@@ -26,8 +26,8 @@ EXERCISE = exercise(
     difficulty=2,
     importance=3,
     cases=(
-        case("12 positions, blocks of 4, summary 1", given(12, 4, 1)),
         case("17 positions, blocks of 5, summary 2", given(17, 5, 2)),
+        case("12 positions, blocks of 4, summary 1", given(12, 4, 1)),
         case("11 positions, blocks of 3, summary 2: a block is cut short", given(11, 3, 2)),
         case("14 positions, blocks of 6, summary 3", given(14, 6, 3)),
         case("summary as long as the block: the whole past", given(9, 3, 3)),
@@ -59,7 +59,10 @@ EXERCISE = exercise(
                 "pattern = (i - j < block) | ((i - j) % block == 0)"),
         mistake("places compared instead of blocks", "Keys at the query's own place in their block are seen, and not "
                 "its block. Which of quotient and remainder is the number of a block?",
-                "own = i % block == j % block", "own = i / block == j / block"),
+                "own = i % block == j % block"),
+        mistake("a division with fractions", "Of its own block, a query sees itself alone. `/` leaves fractions, and "
+                "these are equal for one position only: which division gives the number of a block?",
+                "own = i / block == j / block"),
         mistake("only its own block", "Each query sees its own block alone, and nothing of those before. What does "
                 "`summary` open?", "pattern = own"),
         mistake("only the summaries", "Each query sees the ends of blocks alone. Which keys of its own block belong to "
@@ -67,7 +70,10 @@ EXERCISE = exercise(
         mistake("both conditions required", "A key must be in the query's own block and a summary at "
             "once. Each of the two "
                 "heads of the paper has one of the conditions: how are two sets joined?",
-                "pattern = own & is_summary", "pattern = own ^ is_summary"),
+                "pattern = own & is_summary"),
+        mistake("either, but not both", "A summary of the query's own block is hidden, since both conditions hold for "
+                "it. `^` asks for exactly one: which operator joins two sets?", "pattern = own ^ is_summary",
+                "pattern = own != is_summary"),
         mistake("summaries at the beginning of a block", "The first keys of each block are seen by all. A summary "
                 "knows only what came before it in its block: at which end should it be?",
                 "is_summary = j % block < summary", "is_summary = j % block <= summary",
@@ -93,10 +99,28 @@ EXERCISE = exercise(
         mistake("only the last summary seen", "The summary of the block before is seen and none further back. Which "
                 "blocks contribute one?",
                 "is_summary = (i // block - j // block == 1) & (j % block >= block - summary)"),
+        mistake("the summary moved by one",
+                "There are as many summary keys as there should be, but they stand one place "
+                "too early. With blocks of 4 and one summary key, which key is it: 2 or 3?",
+                "is_summary = (j % block >= block - summary - 1) & (j % block < block - 1)"),
+        mistake("one block's summary left out", "The summary of one block is seen by none, or not by the block that "
+                "follows. Which numbers does your `range` of blocks give?",
+                "is_summary = (j % block >= block - summary) & (j // block != 0)",
+                "is_summary = (j % block >= block - summary) & (j // block != i // block - 1)"),
+        mistake("the short block left out", "The last block, which the sequence cuts short, was never filled. How many "
+                "blocks are there if the length is no multiple of `block`?",
+                "own = (i // block == j // block) & (i // block < num_positions // block)",
+                "mask = past & pattern & (i // block < num_positions // block)"),
+        mistake("the two heads kept apart", "There are two masks, one for each head of the paper. Here one head sees "
+                "what both of them see: what joins two sets?",
+                "return torch.stack((past & own, past & is_summary))", "return past & own, past & is_summary",
+                "return torch.stack((past & is_summary, past & own))", "return past & is_summary, past & own"),
         mistake("blocks counted from 1", "The blocks begin one position too early or too late. To which block does "
                 "position 0 belong, and to which position `block`?",
                 "own = (i + 1) // block == (j + 1) // block\nis_summary = (j + 1) % block >= block - summary",
-                "own = (i + 1) // block == (j + 1) // block", "is_summary = (j + 1) % block >= block - summary"),
+                "own = (i + 1) // block == (j + 1) // block", "is_summary = (j + 1) % block >= block - summary",
+                "own = (i - 1) // block == (j - 1) // block",
+                "own = (i - 1) // block == (j - 1) // block\nis_summary = (j - 1) % block >= block - summary"),
         mistake("block and summary swapped", "The number given as the summary was used as the block. In which order do "
                 "they come?",
                 "is_summary = j % max(summary, 1) == 0", "is_summary = j % max(summary, 1) == max(summary, 1) - 1"),

@@ -10,7 +10,9 @@ from course_utils.checking.exercise import Cost, case, exercise
 from course_utils.checking.inputs import Make, normal, strided, unseeing, visible
 from course_utils.checking.mistakes import adding, mistake, only, without
 from course_utils.exercises.shared.heads import AMONG
+from course_utils.exercises.shared.kinds import batch_mixed, cut_off, other_kinds, overwritten, viewed
 from course_utils.exercises.shared.masking import ALWAYS_CAUSAL, EMPTY_ROWS, MASK, if_given
+from course_utils.exercises.shared.precision import lower_precision
 from course_utils.exercises.shared.scale import DEFAULT, GIVEN, another_scale, some_scale
 from course_utils.exercises.shared.softmax import RANDOM, SOFTMAX, epsilon, some_epsilon
 from course_utils.exercises.shared.values import COMPARED, VALUES, average_law
@@ -126,7 +128,8 @@ def _another_scale(args: tuple[Any, ...], got: Tensor) -> bool:
     if got.shape != (*query.shape[:-1], value.shape[-1]) or value.shape[-2] < 2:
         return False
     wide = query * query.shape[-1] ** 0.5
-    return some_scale(lambda scale: grouped_query_attention(scale * wide, *args[1:]), got.detach())
+    right = query.shape[-1] ** -0.5
+    return some_scale(lambda scale: grouped_query_attention(scale * wide, *args[1:]), got.detach(), right)
 
 
 _ASKS = {one.name: one.says for one in AMONG}
@@ -149,8 +152,9 @@ EXERCISE = exercise(
     importance=5,
     cases=(
         case("every size is 4: a transpose keeps the shape", _made((4, 2), (4, 4, 4, 4, 4))),
-        case("6 query heads, 2 of keys and values", _made((6, 2)), gradient="equal"),
+        # Read as h // 3, every head is still in range here.
         case("6 query heads, 3 of keys and values", _made((6, 3), (3, 5, 2, 4, 6))),
+        case("6 query heads, 2 of keys and values", _made((6, 2)), gradient="equal"),
         case("8 query heads, 2 of keys and values", _made((8, 2), (2, 3, 6, 5, 4))),
         case("one head of keys and values: multi-query", _made((4, 1), (2, 3, 5, 6, 7))),
         case("as many heads of keys and values as of queries", _made((3, 3), (2, 5, 4, 6, 7))),
@@ -180,7 +184,10 @@ EXERCISE = exercise(
         *without(only(GIVEN, "scale rounded"), "factor = default if scale is None else int(scale)"),
         *epsilon(_epsilon, 1e-7, 1e-8),
         *another_scale(_another_scale),
-        *without(SOFTMAX, "softmax over an axis counted from the front"),
+        *adding(without(SOFTMAX, "softmax over an axis counted from the front"), {
+            "softmax over the queries": (
+                "weights = torch.softmax(scores.flatten(2, 3), 2).unflatten(2, (group, -1))",),
+        }),
         mistake("heads grouped by modulo, as `repeat` does", "Query head h reads the key head h mod H_kv, as `repeat` "
                 "puts copies one after another: 0, 1, 0, 1. Heads of a group are neighbours: 0, 0, 1, 1. Which "
                 "arithmetic gives that?", _reads("h % shared")),
@@ -211,7 +218,10 @@ EXERCISE = exercise(
                 "The heads are shared evenly: how many query heads does each one serve?", _reads("h")),
         mistake("queries of a group averaged", "All query heads of a group give the same. They share keys and values, "
                 "but each asks its own question: what was averaged?",
-                "query = query.unflatten(1, (shared, group)).mean(2, keepdim=True).expand(-1, -1, group, -1, -1)"),
+                "query = query.unflatten(1, (shared, group)).mean(2, keepdim=True).expand(-1, -1, group, -1, -1)",
+                "query = query.unflatten(1, (shared, group)).mean(2, keepdim=True)\n"
+                "allowed = torch.ones(1, 1, dtype=torch.bool)",
+                "query = query.unflatten(1, (shared, group)).sum(2, keepdim=True).expand(-1, -1, group, -1, -1)"),
         mistake("one softmax for a group", "The weights of all query heads of a group sum to 1 together. They became "
                 "rows of one table, but each row is still a query of its own. Over what must it sum to 1?",
                 "weights = stable_softmax(scores.transpose(2, 3).flatten(3)).unflatten(-1, (group, -1)).transpose(2, "
@@ -229,6 +239,12 @@ EXERCISE = exercise(
         mistake("the mask of one head for its group", "All query heads of a group use the mask of the first of them. "
                 "Keys are shared, masks are not: the mask has an axis for H heads.",
                 f"{_MASKS}[:, ::group].repeat_interleave(group, 1)"),
+        mistake("the first head's mask for all",
+                "All heads use the mask of the first one. A mask (H, L, S) has one for "
+                "each.", f"{_MASKS}[:, :1].expand(-1, num_heads, -1, -1)"),
+        mistake("a mask of some shapes only", "A mask with other axes than expected stops it: it may have two axes, "
+                "three or four, some of size 1. Which call brings all of them to (B, H, L, S)?",
+                "masks = attn_mask.repeat(group, 1)[: query.shape[2]].expand(*query.shape[:3], key.shape[2])"),
         mistake("masks in another order than heads", "A query head got another head's mask: the heads of the mask were "
                 "grouped by modulo. How is the mask of head h found, if the heads are?",
                 f"{_MASKS}.unflatten(1, (-1, shared)).transpose(1, 2).flatten(1, 2)",
@@ -260,11 +276,26 @@ EXERCISE = exercise(
                 "weights = stable_softmax(scores)[:, :1, :1].expand(scores.shape)",
                 "weights = stable_softmax(scores.mean((1, 2), keepdim=True)).expand(scores.shape)",
                 "weights = stable_softmax(scores.sum((1, 2), keepdim=True)).expand(scores.shape)"),
-        *if_given(MASK),
+        *adding(if_given(MASK), {"one mask for all batches": (
+            f"{_MASKS}[:1].expand(query.shape[0], -1, -1, -1)",)}),
         ALWAYS_CAUSAL,
         *EMPTY_ROWS,
         *VALUES,
         *adding(without(COMPARED, _SWAPPED), {"the wrong two compared": (f"{_SWAPPED}\n{_COPIED}",)}),
+        batch_mixed("key = key[:1].unsqueeze(2).expand(query.shape[0], -1, group, -1, -1)\n"
+                    f"value = value[:1].unsqueeze(2).expand(query.shape[0], -1, group, -1, -1)\n{_COPIED}",
+                    "out = (weights @ value)[:1].expand(query.shape[0], -1, -1, -1, -1)"),
+        cut_off("return out.detach().flatten(1, 2)", "products = torch.einsum('bkgld,bksd->bkgls', query, key[:, :, 0]."
+                "detach())", "out = torch.einsum('bkgls,bksv->bkglv', weights, value[:, :, 0].detach())",
+                "products = torch.einsum('bkgld,bksd->bkgls', query.detach(), key[:, :, 0])",
+                "weights = stable_softmax(scores).detach()",
+                "products = torch.einsum('bkgld,bksd->bkgls', query, key[:, :, 0].detach())\n"
+                "out = torch.einsum('bkgls,bksv->bkglv', weights, value[:, :, 0].detach())"),
+        overwritten("default = 1 / math.sqrt(query.shape[-1])\nproducts = query.mul_(default) @ key.mT\nfactor = 1.0",
+                    "products = query.div_(math.sqrt(query.shape[-1])) @ key.mT\nfactor = 1.0"),
+        viewed("query = query.view(query.shape[0], shared, -1, query.shape[-1]).unflatten(2, (group, -1))"),
+        *other_kinds("out.flatten(1, 2)", "weights", "weights.flatten(1, 2)"),
+        lower_precision(grouped_query_attention, "out = (weights.float() @ value.float()).to(value.dtype)"),
         mistake("torch's `enable_gqa` inside", _FLAG_SAYS,
                 "def grouped_query_attention(query, key, value, attn_mask=None):\n"
                 "    return F.scaled_dot_product_attention(query, key, value, attn_mask, enable_gqa=True)"),

@@ -1,5 +1,8 @@
 """Exercise: the bytes that keys and values of earlier tokens take."""
 
+from dataclasses import replace
+from typing import Any
+
 from course_utils.checking.exercise import case, exercise
 from course_utils.checking.inputs import given
 from course_utils.checking.mistakes import adding, mistake, without
@@ -18,6 +21,19 @@ def kv_cache_bytes(num_layers, num_kv_heads, d_k, num_tokens, batch, bytes_per_e
     total = kept * layers * heads * width * tokens * sequences * size
     return total
 """
+
+_FACTORS = ("layers", "heads", "width", "tokens", "sequences", "size")
+
+
+def _without(name: str) -> str:
+    return " * ".join(one for one in _FACTORS if one != name)
+
+
+def _last_digits_lost(args: tuple[Any, ...], got: int) -> bool:
+    """Return whether a large count has the digits that a float32 can hold, as a product of them gives it."""
+    right = kv_cache_bytes(*args)
+    return right > 2**24 and 0 < abs(int(got) - right) < 1e-6 * right
+
 
 EXERCISE = exercise(
     kv_cache_bytes,
@@ -60,7 +76,23 @@ EXERCISE = exercise(
                 "convert them to a readable unit only when you print them.",
                 *(f"return total {sign} 1024{power}" for sign in ("//", "/") for power in ("", "**2", "**3")),
                 *(f"return total {sign} {unit}" for sign in ("//", "/") for unit in ("10**3", "10**6", "10**9"))),
-        *without(INTEGER, "return total / 1e3", "return total / 1e6", "return total / 1e9"),
+        mistake("a layer or a head too few or too many", "The count is that of one layer, or one head, more or less. "
+                "Which numbers does your `range` give, and does anything but the layers keep keys?",
+                *(f"{step} = {size} {sign} 1" for step, size in (("layers", "num_layers"), ("heads", "num_kv_heads"))
+                  for sign in "-+")),
+        mistake("keys and values counted differently", "Keys and values were not counted alike: one of the two lacks a "
+                "factor. Which of the sizes would not hold for both?",
+                *(f"total = {_without('')} + {_without(one)}" for one in _FACTORS)),
+        mistake("the table of weights kept too", "The weights of the queries were counted besides keys and values. "
+                "Which of them does a later token read again?",
+                "total = (kept * width + tokens) * layers * heads * tokens * sequences * size",
+                "total = (kept * width * heads + tokens) * layers * tokens * sequences * size",
+                "total = kept * (width + tokens) * layers * heads * tokens * sequences * size"),
+        mistake("two counts, or text", "One whole number is asked for, that of keys and values together: not two, and "
+                "nothing in words.", "return total // 2, total // 2", "return total, total", "return str(total)",
+                'return f"{total} bytes"', 'return f"{total:,}"', 'return f"{total:,} bytes"', "return [total]"),
+        *(replace(one, matches=_last_digits_lost) if one.name == "overflow" else one
+          for one in without(INTEGER, "return total / 1e3", "return total / 1e6", "return total / 1e9")),
     ),
     hints=(
         "Begin with one token in one layer: which two vectors are kept, and in how many heads?",

@@ -7,9 +7,10 @@ from course_utils.attention import linformer_attention
 from course_utils.checking.exercise import Cost, case, exercise
 from course_utils.checking.inputs import Make, normal, strided
 from course_utils.checking.mistakes import adding, mistake, only, saying, without
-from course_utils.exercises.shared.kinds import cut_off
+from course_utils.exercises.shared.kinds import batch_mixed, cut_off, fixed_axes, other_kinds, overwritten
 from course_utils.exercises.shared.linear import work
 from course_utils.exercises.shared.masking import ALWAYS_CAUSAL
+from course_utils.exercises.shared.precision import lower_precision
 from course_utils.exercises.shared.scale import DEFAULT, GIVEN, another_scale, some_scale
 from course_utils.exercises.shared.softmax import RANDOM, SOFTMAX, epsilon, some_epsilon
 from course_utils.exercises.shared.values import COMPARED, VALUES, average_law
@@ -74,7 +75,7 @@ def _another_scale(args: tuple[Any, ...], got: Tensor) -> bool:
     if got.shape != (*query.shape[:-1], value.shape[-1]) or E.shape[1] < 2:
         return False
     wide = query * query.shape[-1] ** 0.5
-    return some_scale(lambda scale: linformer_attention(scale * wide, *args[1:]), got.detach())
+    return some_scale(lambda scale: linformer_attention(scale * wide, *args[1:]), got.detach(), query.shape[-1] ** -0.5)
 
 
 _LONG_SAYS = (
@@ -115,7 +116,9 @@ EXERCISE = exercise(
         *another_scale(_another_scale),
         *SOFTMAX,
         *VALUES,
-        *without(COMPARED, _TURNED),
+        *adding(without(COMPARED, _TURNED), {
+            "the wrong two compared": ("mixed = F_.mT @ key\nkey = E.mT @ value\nvalue = mixed",),
+        }),
         *saying((ALWAYS_CAUSAL,), {
             ALWAYS_CAUSAL.name: "Some mixtures are hidden from the first queries. Each mixture holds keys from "
                 "everywhere, so hiding some of them makes nothing causal: no mask is asked for.",
@@ -149,7 +152,36 @@ EXERCISE = exercise(
                 "say how much of each key goes into each mixture: where are they used?",
                 _both("X[..., : M.shape[1], :]"), _both("X[..., -M.shape[1] :, :]"),
                 _both("X.mean(-2, keepdim=True).expand(*X.shape[:-2], M.shape[1], -1)")),
-        cut_off(_both("M.detach().mT @ X"), "key = E.detach().mT @ key", "value = F_.detach().mT @ value"),
+        mistake("a loop that leaves one out",
+                "A key, a mixture or a query takes no part: the first or the last one. Which "
+                "numbers does your `range` give, and where does your slice end?",
+                *(_both(mix) for mix in ("M[:-1].mT @ X[..., :-1, :]", "M[1:].mT @ X[..., 1:, :]",
+                                         "M[:, :-1].mT @ X", "M[:, 1:].mT @ X")),
+                "key = E[:-1].mT @ key[..., :-1, :]", "value = F_[:-1].mT @ value[..., :-1, :]",
+                "return out[..., :-1, :]", "return out[..., 1:, :]",
+                "return out * (torch.arange(out.shape[-2]) < out.shape[-2] - 1).to(out).unsqueeze(-1)"),
+        mistake("axes swapped that are not the last two", "Other axes of the keys were swapped than the last two: `.T` "
+                "turns all of them round. Which two should swap, counted from the end?",
+                *(f"products = query @ key.{turned}" for turned in (
+                    "permute(*range(key.dim() - 1, -1, -1))", "transpose(1, 2)", "transpose(0, 1)"))),
+        mistake("F taken for torch.nn.functional", "`F` is the second matrix here, and has no functions of torch's to "
+                "lend. By which other names can the softmax be called?", "weights = F_.softmax(scores, -1)",
+                "weights = F_.softmax(scores, dim=-1)", "out = F_.scaled_dot_product_attention(query, key, value)"),
+        batch_mixed("key = (E.mT @ key)[:1] if key.dim() > 2 else E.mT @ key\n"
+                    "value = (F_.mT @ value)[:1] if value.dim() > 2 else F_.mT @ value",
+                    "key = (E.mT @ key)[:1] if key.dim() > 2 else E.mT @ key",
+                    "value = (F_.mT @ value)[:1] if value.dim() > 2 else F_.mT @ value"),
+        fixed_axes("key = torch.einsum('bhnd,nk->bhkd', key, E)", "key = torch.einsum('bnd,nk->bkd', key, E)",
+                   "key = torch.einsum('nd,nk->kd', key, E)", "products = torch.bmm(query, key.transpose(1, 2))",
+                   "batch, heads, length, width = query.shape\nkey = E.mT @ key",
+                   "batch, length, width = query.shape\nkey = E.mT @ key",
+                   "length, width = query.shape\nkey = E.mT @ key"),
+        overwritten("default = 1 / math.sqrt(query.shape[-1])\nproducts = query.mul_(default) @ key.mT\nfactor = 1.0"),
+        *other_kinds("out", "weights"),
+        cut_off(_both("M.detach().mT @ X"), "key = E.detach().mT @ key", "value = F_.detach().mT @ value",
+                "out = weights.detach() @ value", "out = (weights @ value).detach()", "key = E.mT @ key.detach()",
+                "value = F_.mT @ value.detach()", "products = query.detach() @ key.mT"),
+        lower_precision(linformer_attention, "out = (weights.float() @ value.float()).to(value.dtype)"),
         mistake("the long table still made", _LONG_SAYS,
                 "key = key\nproducts = query @ key.mT @ E", "value = value\nout = weights @ F_.mT @ value"),
     ),

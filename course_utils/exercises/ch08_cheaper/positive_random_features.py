@@ -2,11 +2,14 @@
 
 from typing import Any
 
+import torch
 from course_utils.attention import positive_random_features
 from course_utils.checking.exercise import case, exercise
 from course_utils.checking.inputs import normal
 from course_utils.checking.mistakes import mistake
-from course_utils.exercises.shared.kinds import cut_off
+from course_utils.exercises.shared.kinds import batch_mixed, cut_off, fixed_axes, other_kinds, overwritten
+from course_utils.exercises.shared.precision import lower_precision
+from course_utils.exercises.shared.scale import multiple
 from torch import Tensor
 
 RIGHT = """
@@ -15,9 +18,11 @@ def positive_random_features(x, projection):
     scaled = x / root
     along = scaled @ projection.mT
     half = 0.5 * scaled.square().sum(-1, keepdim=True)
-    made = torch.exp(along - half)
+    power = along - half
+    made = torch.exp(power)
+    lifted = made
     mean = math.sqrt(projection.shape[0])
-    out = made / mean
+    out = lifted / mean
     return out
 """
 
@@ -28,6 +33,14 @@ def _something_added(args: tuple[Any, ...], got: Tensor) -> bool:
         return False
     small = got - right
     return 0.0 < float(small.flatten()[0]) <= 0.1 and float(small.max() - small.min()) <= 1e-3 * float(small.max())
+
+
+def _rows_along(g: torch.Generator) -> tuple[Any, ...]:
+    """Make long vectors and rows along them: exp overflows for w·x' alone, and the feature is an ordinary number."""
+    x = normal(g, 3, 4)
+    x = 170 * x / x.norm(dim=-1, keepdim=True)
+    short = x / 4**0.25
+    return x, short * torch.tensor([0.501, 0.5, 0.4]).double().unsqueeze(-1)
 
 
 EXERCISE = exercise(
@@ -47,6 +60,7 @@ EXERCISE = exercise(
         case("every size is 4: a transpose keeps the shape", batch=(4,), L=4, d=4, m=4),
         case("vectors of zeros: 1/√m everywhere", batch=(2,), L=3, d=5, size=0.0, projection=lambda g: normal(g, 6, 5)),
         case("long vectors", batch=(2,), L=5, d=16, size=3.0, projection=lambda g: normal(g, 8, 16)),
+        case("vectors of length 170, rows along them", _rows_along, gradient="finite"),
         case("non-contiguous inputs", batch=(2,), L=6, d=4, m=5, strided=True),
         case("float32", batch=(2,), L=5, d=16, m=6, dtype="float32", tolerance=1e-4),
     ),
@@ -57,7 +71,8 @@ EXERCISE = exercise(
                 "divided once: what comes out for their product?",
                 "root = math.sqrt(x.shape[-1])", "root = float(x.shape[-1])", "root = x.shape[-1] ** 0.125",
                 "root = x.shape[-1] ** -0.25", "root = x.shape[-1] ** 1 / 4", "scaled = x / x.shape[-1] ** 1 / 4",
-                "root = x.shape[-2] ** 0.25", "root = x.shape[0] ** 0.25"),
+                "root = x.shape[-2] ** 0.25", "root = x.shape[0] ** 0.25", "root = x.shape[-1] ** (1 / 3)",
+                "root = x.shape[-1] ** -0.5", "root = 2 * math.sqrt(x.shape[-1])"),
         mistake("scale in one of the two terms", "Only one of w·x' and |x'|²/2 was taken of the scaled x. Which x "
                 "belongs in both?", "half = 0.5 * x.square().sum(-1, keepdim=True)", "along = x @ projection.mT",
                 "root = 1.0\nhalf = 0.5 * x.square().sum(-1, keepdim=True) / math.sqrt(x.shape[-1])",
@@ -79,7 +94,14 @@ EXERCISE = exercise(
                 "half = 0.25 * scaled.square().sum(-1, keepdim=True)",
                 "half = scaled.square().sum(-1, keepdim=True) / 2**0.5",
                 "half = 2 * scaled.square().sum(-1, keepdim=True)", "half = 0.5 * scaled.sum(-1, keepdim=True)",
-                "half = 0.5 * scaled.abs().sum(-1, keepdim=True)"),
+                "half = 0.5 * scaled.abs().sum(-1, keepdim=True)",
+                "half = (0.5 * scaled).square().sum(-1, keepdim=True)",
+                "half = 0.5 * scaled.sum(-1, keepdim=True).square()"),
+        mistake("the axis of the length lost", "Each vector has one length, and here it meets the features of all: the "
+                "lengths lie along the axis of the features, or do not fit it. What keeps an axis that is summed?",
+                "half = 0.5 * scaled.square().sum(-1)", "half = 0.5 * scaled.norm(dim=-1).square()",
+                "half = scaled.square().sum(-1)", "half = scaled.square().sum(-1)\nmean = 1.0",
+                "half = 0.5 * x.square().sum(-1)"),
         mistake("the length of something else", "What was subtracted is not each vector's own squared length. Each row "
                 "of x has one: which axis is summed over?",
                 "half = 0.5 * scaled.square().sum(-2, keepdim=True).mean(-1, True)",
@@ -93,44 +115,70 @@ EXERCISE = exercise(
         mistake("sign of the product flipped", "The features rise where x points away from a row. Which sign does w·x' "
                 "have?", "along = -(scaled @ projection.mT)"),
         mistake("√m missing", "φ(q)·φ(k) is a sum of m products and not their mean. What must each feature be divided "
-                "by, so that the product of two is divided by m?", "mean = 1.0", "mean = float(projection.shape[0])",
+                "by, so that the product of two is divided by m?", "mean = 1.0"),
+        mistake("divided by something other than √m", "All features are too large or too small by the same factor, so "
+                "φ(q)·φ(k) is not a mean of m products. What must each of the two be divided by for that?",
+                "mean = float(projection.shape[0])",
                 "mean = math.sqrt(projection.shape[1])", "mean = math.sqrt(2 * projection.shape[0])",
-                "mean = projection.shape[0] ** 0.25", "mean = 1 / math.sqrt(projection.shape[0])"),
+                "mean = projection.shape[0] ** 0.25", "mean = 1 / math.sqrt(projection.shape[0])",
+                "mean = math.sqrt(x.shape[-2])", matches=lambda args,
+                got: multiple(positive_random_features(*args), got)),
         mistake("√m inside the exponential", "The exponent was divided by √m, and not the feature. φ(q)·φ(k) is to be "
                 "a mean of m products: what has to be divided?",
-                "made = torch.exp((along - half) / math.sqrt(projection.shape[0]))\nmean = 1.0",
+                "power = (along - half) / math.sqrt(projection.shape[0])\nmean = 1.0",
                 "made = torch.exp(along) / math.sqrt(projection.shape[0]) - half"),
+        mistake("an exponential for each part", "The two parts of the exponent were raised one by one. Where both are "
+                "large, the first overflows and the second vanishes, and inf · 0 is NaN. What is e^a · e^b?",
+                "made = torch.exp(along) * torch.exp(-half)", "made = torch.exp(along) / torch.exp(half)"),
         mistake("projection transposed", "The columns of the projection were taken for the random vectors. It is (m, "
                 "d): which of its axes meets the features of x?", "along = scaled @ projection"),
         mistake("a stabiliser", "The largest exponent was taken off, or the features were made to sum to 1. In "
                 "attention such a factor cancels; here the features themselves are asked for.",
-                "made = torch.exp(along - half - along.amax(-1, keepdim=True))",
-                "made = torch.exp(along - half - along.amax((-2, -1), keepdim=True))",
-                "made = torch.exp(along - half - (along - half).amax(-1, keepdim=True))",
-                "made = torch.exp(along - half - (along - half).amax((-2, -1), keepdim=True))",
-                "made = torch.exp(along - half - along.max())", "made = (along - half).softmax(-1)",
-                "made = (along - half).softmax(-1)\nmean = 1.0"),
+                "power = along - half - along.amax(-1, keepdim=True)",
+                "power = along - half - along.amax((-2, -1), keepdim=True)",
+                "power = along - half - (along - half).amax(-1, keepdim=True)",
+                "power = along - half - (along - half).amax((-2, -1), keepdim=True)",
+                "power = along - half - along.max()", "made = (along - half).softmax(-1)",
+                "power = along - half - (along - half).max()", "made = (along - half).softmax(-1)\nmean = 1.0"),
         mistake("an epsilon", "Something small was added to every feature, as the Performer's code does against a sum "
                 "of 0. No stabiliser is asked for here.",
-                "made = torch.exp(along - half) + 1e-4", matches=_something_added),
+                "lifted = made + 1e-4", "lifted = made + 1e-6", "lifted = made + 1e-3", matches=_something_added),
         mistake("another function than exp", "The features are not exponentials. Only exp turns a sum of exponents "
                 "into a product of features.",
                 "made = torch.relu(along)", "made = torch.relu(along) + 1e-3", "made = F.elu(along - half) + 1",
                 "made = F.softplus(along - half)", "made = torch.sigmoid(along - half)", "made = along - half",
                 "made = torch.exp(along) - half", "made = torch.pow(2.0, along - half)", "made = F.elu(along) + 1",
-                "made = torch.relu(along) + 1e-3\nmean = 1.0"),
+                "made = torch.relu(along) + 1e-3\nmean = 1.0", "out = along - half - math.log(mean)",
+                "out = along - half", "made = F.relu(along - half)"),
         mistake("rows brought to length 1", "The rows of the projection, or x itself, were scaled besides. Their "
                 "lengths are part of the draw: they are used as they are given.",
                 "along = scaled @ F.normalize(projection, dim=-1).mT",
                 "along = scaled @ projection.mT / math.sqrt(projection.shape[0])",
                 "along = scaled @ projection.mT / math.sqrt(projection.shape[1])",
                 "along = scaled @ F.normalize(projection, dim=-1).mT * math.sqrt(projection.shape[1])",
-                "root = x.norm(dim=-1, keepdim=True)", "along = scaled @ F.normalize(projection, dim=0).mT"),
+                "root = x.norm(dim=-1, keepdim=True)", "scaled = F.normalize(x, dim=-1) / root",
+                "along = scaled @ F.normalize(projection, dim=0).mT"),
         cut_off(
             "scaled = x.detach() / root",
             "along = scaled @ projection.detach().mT",
             "half = 0.5 * scaled.detach().square().sum(-1, keepdim=True)",
+            "out = (lifted / mean).detach()",
+            "scaled = x.detach() / root\nalong = scaled @ projection.detach().mT",
         ),
+        mistake("a projection of its own",
+                "Two calls with the same inputs differ: the rows are drawn inside. The random "
+                "vectors are given, the same for queries and keys: where are they?",
+                "along = scaled @ torch.randn_like(projection).mT",
+                detects=lambda trace: trace.used_global_random, even_if_right=False),
+        batch_mixed("scaled = x[:1].expand(x.shape) / root if x.dim() > 2 else x / root",
+                    "along = (scaled[:1] if x.dim() > 2 else scaled) @ projection.mT"),
+        fixed_axes("along = torch.einsum('bld,md->blm', scaled, projection)",
+                   "along = torch.einsum('bhld,md->bhlm', scaled, projection)",
+                   "along = torch.einsum('nd,md->nm', scaled, projection)",
+                   "along = torch.einsum('ld,md->lm', scaled, projection)"),
+        overwritten("scaled = x.div_(root)", "scaled = x.mul_(x.shape[-1] ** -0.25)"),
+        *other_kinds("out"),
+        lower_precision(positive_random_features, "along = (scaled.float() @ projection.float().mT).to(x.dtype)"),
     ),
     hints=(
         "The product of two features is an exponential of a sum. What must be taken off each, so that the mean over "

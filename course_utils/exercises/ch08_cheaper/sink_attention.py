@@ -10,8 +10,9 @@ from course_utils.checking.exercise import case, exercise
 from course_utils.checking.inputs import Make, normal, strided, unseeing, visible
 from course_utils.checking.mistakes import Mistake, adding, mistake, only, without
 from course_utils.exercises.shared.heads import AMONG, MASKS
-from course_utils.exercises.shared.kinds import cut_off
+from course_utils.exercises.shared.kinds import batch_mixed, cut_off, other_kinds, overwritten
 from course_utils.exercises.shared.masking import ALWAYS_CAUSAL, EMPTY_ROWS, MASK, if_given
+from course_utils.exercises.shared.precision import lower_precision
 from course_utils.exercises.shared.scale import DEFAULT, GIVEN, another_scale, some_scale
 from course_utils.exercises.shared.softmax import RANDOM, SOFTMAX, epsilon, some_epsilon
 from course_utils.exercises.shared.values import COMPARED, VALUES, average_law
@@ -127,6 +128,14 @@ _FORGOTTEN = (
     "scores = scaled.masked_fill(~allowed, -torch.inf)\nweights = torch.softmax(scores, -1)",
     "weights = stable_softmax(scores + extra)",
 )
+# Maxima of the keys alone, on an empty row too, as constants or not.
+_PEAKS = (
+    "peak = scores.amax(-1, keepdim=True).clamp(min=-1e30)\n",
+    *(f"peak = scores.amax(-1, keepdim=True){cut}\npeak = torch.where(peak == -torch.inf, 0.0, peak)\n"
+      for cut in ("", ".detach()")),
+    "peak = scores.amax(-1, keepdim=True).detach().clamp(min=-1e30)\n",
+    "peak = scores.amax(-1, keepdim=True)\npeak = peak.masked_fill(peak == -torch.inf, 0.0)\n",
+)
 _SUMMED = "weights = {0} / ({0}.sum(-1, keepdim=True) + {1})"
 _WITH_EPSILON = tuple(
     "joined = torch.cat((scores, beside), -1)\npowers = (joined - joined.amax(-1, keepdim=True)).exp()\n"
@@ -171,14 +180,24 @@ EXERCISE = exercise(
         RANDOM,
         mistake("sink without effect", "The weights of the keys sum to 1, as if there were no sink. A number added to "
                 "all scores alike cancels in a softmax. What does the sink join as a logit of its own?", *_FORGOTTEN),
+        mistake("maximum without the sink", "The values are right, but a sink far above all scores overflows: its "
+                "exponential is infinite, and the gradient NaN. The maximum of what should be subtracted?",
+                *(peak + _POWERS + _SUMMED.format("powers", "(extra - peak).exp()") for peak in _PEAKS)),
         mistake("normalised away", "The sink took its share, and then the rest was divided by its sum again. What "
                 "should the weights of a row sum to, if some of it goes to the sink?",
                 "weights = shares(scores) / shares(scores).sum(-1, keepdim=True)",
                 "weights = shares(scores) / shares(scores).sum(-1, keepdim=True).clamp(min=1e-9)",
                 "weights = (shares(scores) / shares(scores).sum(-1, keepdim=True)).nan_to_num()",
                 "weights = stable_softmax(shares(scores))"),
-        mistake("every sink taken for 0", "The denominator has a 1 whatever the sink is: that is a sink of 0, since "
-                "exp(0) = 1. Where is the argument used?", "extra = 0 * sink.view(-1, 1, 1)",
+        mistake("the first key always seen",
+                "The first key is never hidden, whatever the mask says: StreamingLLM keeps it "
+                "in the cache as a sink. Here the sink is no key: it is a number beside the scores.",
+                "first = torch.arange(key.shape[-2]) == 0\nallowed = torch.ones(1, 1, dtype=torch.bool) if attn_mask "
+                "is "
+                "None else attn_mask | first"),
+        mistake("every sink taken for 0", "The denominator has the same term whatever the sink is, such as a 1: that "
+                "is a sink of 0, since exp(0) = 1. Where is the argument used?", "extra = 0 * sink.view(-1, 1, 1)",
+                "extra = 0 * sink.view(-1, 1, 1) + 1",
                 _SAFE + _SUMMED.format("powers", "(-peak).exp()"),
                 "powers = scores.exp()\n" + _SUMMED.format("powers", "1")),
         mistake("a 1 added after the shift", "A 1 was added to exponentials from which the maximum had been taken: "
@@ -242,19 +261,27 @@ EXERCISE = exercise(
                 _SAFE + _SUMMED.format("powers", "extra.exp()"),
                 "shift = torch.maximum(scores.amax(-1, keepdim=True), extra)\npowers = (scores - shift).exp()\n"
                 + _SUMMED.format("powers", "extra.exp()")),
-        mistake("maximum without the sink", "The values are right, but a sink far above all scores overflows: its "
-                "exponential is infinite, and the gradient NaN. The maximum of what should be subtracted?",
-                _SAFE + _SUMMED.format("powers", "(extra - peak).exp()")),
-        mistake("a key's place taken", "The sink is where the score of a key should be, the first or the last: that "
-                "key is lost, and its value is returned for the sink. How many columns must the table have?",
+        mistake("shifted by the sink alone",
+                "The sink was subtracted from the scores, and nothing else: a score far above "
+                "it overflows. The largest of what should be subtracted?",
+                "powers = (scores - extra).exp()\n" + _SUMMED.format("powers", "1")),
+        mistake("a key's place taken", "The sink is where the score of a key should be, the first or the last, and "
+                "that key is lost. How many columns must the table have?",
                 "shares = lambda table: instead_of_a_key(table, extra, 0).softmax(-1)",
-                "shares = lambda table: instead_of_a_key(table, extra, -1).softmax(-1)"),
+                "shares = lambda table: instead_of_a_key(table, extra, -1).softmax(-1)",
+                "weights = torch.softmax(instead_of_a_key(scores, extra, 0), -1)\n"
+                "out = weights @ value - weights[..., :1] * value[..., :1, :]",
+                "weights = torch.softmax(instead_of_a_key(scores, extra, -1), -1)\n"
+                "out = weights @ value - weights[..., -1:] * value[..., -1:, :]"),
         mistake("the wrong column dropped", "A key was dropped and the sink kept, so weights and values no longer "
                 "match. At which end is the sink's column?",
                 "shares = lambda table: torch.cat((beside, table), -1).softmax(-1)[..., :-1]",
                 "shares = lambda table: torch.cat((table, beside), -1).softmax(-1)[..., 1:]"),
-        mistake("sink counted once for each key", "The sink is in the sum as many times as there are keys. How many "
-                "logits should it add to a row?", "beside = extra.expand(*scaled.shape[:-1], 1) + "
+        mistake("sink counted more than once",
+                "The sink is in the sum twice, or as many times as there are keys. How many "
+                "logits should it add to a row?", "beside = extra.expand(*scaled.shape[:-1], 1) + math.log(2)",
+                "shares = lambda table: torch.cat((table, beside, beside), -1).softmax(-1)[..., :-2]",
+                "beside = extra.expand(*scaled.shape[:-1], 1) + "
                 "math.log(key.shape[-2])", "powers = scores.exp()\nweights = powers / (powers + extra.exp()).sum(-1, "
                 "keepdim=True)"),
         mistake("scores held against the sink one by one", "Each score was compared with the sink on its own, and not "
@@ -267,7 +294,12 @@ EXERCISE = exercise(
                 "exponentials overflow. What does a stable softmax subtract first?",
                 "powers = scores.exp()\n" + _SUMMED.format("powers", "extra.exp()"),
                 "powers = scores.clamp(-80, 80).exp() * (scores > -torch.inf)\n"
-                + _SUMMED.format("powers", "extra.clamp(-80, 80).exp()")),
+                + _SUMMED.format("powers", "extra.clamp(-80, 80).exp()"),
+                "lse = scores.exp().sum(-1, keepdim=True).log()\nweights = stable_softmax(scores) * (lse - "
+                "extra).sigmoid()",
+                "lse = scores.exp().sum(-1, keepdim=True).log()\nweights = torch.softmax(scores, -1).nan_to_num() * "
+                "(lse - extra).sigmoid()",
+                "total = scores.exp().sum(-1, keepdim=True) + extra.exp()\nweights = (scores - total.log()).exp()"),
         *adding(DEFAULT, {"the root of the wrong size": ("default = 1 / math.sqrt(query.shape[-1] + 1)",)}),
         *without(only(GIVEN, "scale rounded"), "factor = default if scale is None else int(scale)"),
         *_beside_a_sink(AMONG),
@@ -297,6 +329,15 @@ EXERCISE = exercise(
                 "input was added to it.", "out = weights @ value + value", "out = weights @ value + query"),
         *without(COMPARED, "another kind of attention", "cosine similarity",
                  "out = stable_softmax(key @ query.mT / query.shape[-1] ** 0.5).mT @ value"),
+        mistake("output with another shape", "The values are right, but the output must have the axes (B, H, L, d_v). "
+                "Which of them were exchanged, or joined?", "return out.transpose(1, 2)", "return out.flatten(1, 2)",
+                "return out.transpose(1, 2).flatten(2)"),
+        batch_mixed("products = query @ key[:1].mT\nout = weights @ value[:1]", "products = query @ key[:1].mT",
+                    "out = weights @ value[:1]", "out = (weights @ value)[:1].expand(len(value), -1, -1, -1)"),
+        overwritten("default = 1 / math.sqrt(query.shape[-1])\nproducts = query.mul_(default) @ key.mT\nfactor = 1.0",
+                    "products = query.div_(math.sqrt(query.shape[-1])) @ key.mT\nfactor = 1.0"),
+        *other_kinds("out", "weights"),
+        lower_precision(sink_attention, "out = (weights.float() @ value.float()).to(value.dtype)"),
         cut_off("extra = sink.detach().view(-1, 1, 1)", "extra = torch.tensor(sink.tolist()).view(-1, 1, 1).to(sink)",
                 "weights = shares(scores).detach()", "out = weights @ value.detach()",
                 "scaled = (products * factor).detach()", "return out.detach()"),

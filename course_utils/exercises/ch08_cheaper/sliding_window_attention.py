@@ -9,9 +9,11 @@ from course_utils.checking.exercise import Cost, case, exercise
 from course_utils.checking.inputs import Make, normal, strided
 from course_utils.checking.mistakes import adding, mistake, only, saying, without
 from course_utils.exercises.shared.heads import AMONG
+from course_utils.exercises.shared.kinds import batch_mixed, cut_off, other_kinds, overwritten
 from course_utils.exercises.shared.linear import work
 from course_utils.exercises.shared.masking import EMPTY_ROWS, MASK
 from course_utils.exercises.shared.masks import PAST
+from course_utils.exercises.shared.precision import lower_precision
 from course_utils.exercises.shared.scale import DEFAULT, GIVEN, another_scale, some_scale
 from course_utils.exercises.shared.softmax import RANDOM, SOFTMAX, epsilon, some_epsilon
 from course_utils.exercises.shared.values import COMPARED, VALUES, average_law
@@ -72,6 +74,13 @@ def _made(*shape: int, window: int, size: float = 1.0, dtype: torch.dtype = torc
     return make
 
 
+def _with_zeros(g: torch.Generator) -> tuple[Any, ...]:
+    """Make a key and a query of zeros: their scores are 0, as those of padding."""
+    query, key, value, window = _made(2, 4, 7, 3, window=6)(g)
+    query[:, :, 4], key[:, :, 2] = 0.0, 0.0
+    return query, key, value, window
+
+
 def _against_the_window(g: torch.Generator) -> tuple[Any, ...]:
     query, key, value, window = _made(2, 3, 7, 4, window=2)(g)
     high = torch.tensor([1.0, -1.0, -1.0, -1.0, -1.0, 1.0, -1.0], dtype=key.dtype)
@@ -99,13 +108,14 @@ def _another_scale(args: tuple[Any, ...], got: Tensor) -> bool:
     if got.shape != value.shape or min(window, query.shape[2]) < 2:
         return False
     wide = query * query.shape[-1] ** 0.5
-    return some_scale(lambda scale: sliding_window_attention(scale * wide, key, value, window), got.detach())
+    right = query.shape[-1] ** -0.5
+    return some_scale(lambda scale: sliding_window_attention(scale * wide, key, value, window), got.detach(), right)
 
 
 _DENSE_SAYS = (
-    "The values are right, but all L × L pairs are computed, or a mask of that size is made, and nearly all of it is "
-    "thrown away: a mask hides scores, it does not save them. Which keys does a run of neighbouring queries need "
-    "at all?"
+    "The values are right, but the work or the largest tensor grows as L²: all pairs are computed, or all of the past, "
+    "or a mask of that size is made, and nearly all of it is thrown away. A mask hides scores, it does not save them. "
+    "Which keys does a run of neighbouring queries need at all?"
 )
 # So long that runs of 512 queries, too, are seen to grow no faster than the length.
 _SIZES = (384, 1536)
@@ -124,7 +134,7 @@ EXERCISE = exercise(
         case("window 1: only its own key", _made(2, 3, 5, 4, window=1)),
         case("window 5 for length 5: plainly causal", _made(2, 3, 5, 4, window=5)),
         case("window 9 for length 5", _made(2, 4, 5, 3, window=9), gradient="equal"),
-        case("window 6 for length 7", _made(2, 4, 7, 3, window=6)),
+        case("window 6 for length 7, a key and a query of zeros", _with_zeros),
         case("every size is 4: a transpose keeps the shape", _made(4, 4, 4, 4, window=2)),
         case("length 1", _made(2, 3, 1, 4, window=3)),
         case("scores of thousands", _made(2, 3, 8, 9, window=3, size=60.0)),
@@ -164,15 +174,19 @@ EXERCISE = exercise(
         ),
         mistake("window too long by one", "Each query sees its own key and `window` more. Its own key counts: with "
                 "window 1, how many keys are seen?", "near = j >= i - window", "near = j >= i - window - 1"),
-        mistake("window too short by one", "Each query sees one key too few, and with window 1 none at all. The "
-                "query's own key is one of the window: how far back does the rest reach?",
-                *_empty("near = j > i - window + 1", "near = j > i - window + 2"), "near = j > i - max(1, window - 1)"),
+        mistake("window too short by one",
+                "A query sees one key fewer than `window`, though its past is long enough. Its "
+                "own key is one of the window: how far back does the rest reach?",
+                *_empty("near = j > i - window + 1", "near = j > i - window + 2"), "near = j > i - max(1, window - 1)",
+                "near = j > i - min(window, key.shape[2] - 1)", "near = j > i - max(1, min(window, key.shape[2] - 1))"),
         mistake("half the window", "The window was halved, as for one that reaches to both sides. A causal one reaches "
                 "only into the past: how many keys does each query see with window 4?", "near = j >= i - window // 2",
                 *_empty("near = j > i - window // 2"), "near = j > i - (window + 1) // 2"),
         *saying(
             adding(without(PAST, "only its own key", "past = j > i", "past = j > i + 1", "past = j >= i"), {
-                "own key hidden": (*_empty("past = j < i")[1:], *_empty("allowed = (j < i) & (j >= i - window)")),
+                "own key hidden": (*_empty("past = j < i")[1:], *_empty("allowed = (j < i) & (j >= i - window)"),
+                                   "allowed = past & ((j < i) | (i == 0)) & (j >= i - window)",
+                                   "allowed = past & ((j < i) | (i == 0)) & near"),
                 "one key of the future seen": ("allowed = (j <= i + 1) & (j > i + 1 - window)",),
                 "the future instead of the past": _empty("past = j >= i", "past = j > i"),
                 "not causal": ("allowed = j >= i - window",),
@@ -197,8 +211,8 @@ EXERCISE = exercise(
                 "side of the diagonal does the past lie?", "allowed = (j >= i) & (j < i + window)",
                 "allowed = (j >= i) & (j <= i + window)",
                 *_empty("allowed = (j > i) & (j <= i + window)", "allowed = (j > i) & (j < i + window)")),
-        mistake("no window", "The whole past is seen: this is the causal mask. Where is `window` used?",
-                "allowed = past"),
+        mistake("no window", "The whole past is seen: this is the causal mask. Where does each query's distance from a "
+                "key meet `window`?", "allowed = past"),
         mistake(
             "the keys before the window",
             "Each query sees only keys that are too far back. Which of the two sides of that edge is the window?",
@@ -220,9 +234,11 @@ EXERCISE = exercise(
         mistake(
             "negative index counted from the end",
             "An index or the end of a slice became negative, and Python counts such a place from the end of the row: a "
-            "query sees keys that it should not. Where does the table begin?",
+            "query sees other keys than it should, or none. Where does the table begin?",
             "allowed = (i - j) % key.shape[2] < window",
             *_empty("low = i - window + 1\nnear = j >= torch.where(low < 0, (low + key.shape[2]).clamp(min=0), low)"),
+            "low = i - window + 1\nlow = torch.where(low < 0, (low + key.shape[2]).clamp(min=0), low)\n"
+            "near = (j >= low) | (low > i)",
         ),
         mistake(
             "no mask inside a run",
@@ -233,6 +249,22 @@ EXERCISE = exercise(
         mistake("nothing from before the run", "The first queries of a run miss the keys that come before it: each run "
                 "was given its own keys alone. Which keys does the first query of a run see?",
                 *_in_runs("allowed = past & near & (j >= start)", 64, 2, 3, 4, 5, 8, 10, 16, 20, 32, 50, 128)),
+        mistake("the keys of a run cut short",
+                "The first queries of a run miss the first keys of their windows: the run "
+                "was given too few keys. How far back does its first query look?",
+                *(line + end for line in _in_runs(
+                    "allowed = past & near & (j >= (start - window + 2).clamp(min=0))", 64, 32, 16, 8, 4, 128, 50)
+                  for end in ("", "\nweights = torch.softmax(scores, -1)")),
+                *_in_runs("allowed = past & near & (j >= (start - window // 2).clamp(min=0))", 64, 32, 16)),
+        mistake("a softmax for each block",
+                "Each run's own keys and those before it have a softmax of their own, and the "
+                "results were added or averaged: a part of bad keys speaks as loudly as a part of good ones. Over what "
+                "does one softmax run?",
+                *(f"{line}{half}" for line in _in_runs(
+                    "weights = stable_softmax(scores.masked_fill(j < start, -torch.inf)) + "
+                    "stable_softmax(scores.masked_fill(j >= start, -torch.inf))", 64, "window", 2, 3, 4, 5, 8, 16, 32,
+                    128)
+                  for half in ("", " * 0.5", "\nout = weights / weights.sum(-1, keepdim=True) @ value"))),
         mistake(
             "the mask of a full run at the beginning",
             "The mask of a run counts from its first key, and the first runs have fewer keys before them than the "
@@ -256,8 +288,23 @@ EXERCISE = exercise(
                 "zeros = torch.where(torch.arange(window - 1) < window - 1 - i, 0.0, -torch.inf).to(scores.dtype)\n"
                 "both = torch.cat((zeros.expand(*scores.shape[:-1], -1), scores), -1)\n"
                 "weights = stable_softmax(both)[..., window - 1 :]",
+                "zeros = (window - 1 - torch.arange(query.shape[2]).unsqueeze(-1)).clamp(min=0).to(scores.dtype)\n"
+                "zeros = torch.where(zeros > 0, (zeros - (window - key.shape[2]) * (window > key.shape[2])).log(), "
+                "-torch.inf).expand(*scores.shape[:-1], 1)\n"
+                "weights = stable_softmax(torch.cat((zeros, scores), -1))[..., 1:]"),
+        mistake("the first key counted again", "The first queries count key 0 several times: the places before it were "
+                "lifted to 0, and taken along. How many keys does query 0 see?",
                 "more = torch.where(j == 0, 1 + (window - 1 - i).clamp(min=0), 1)\n"
+                "scores = scaled.masked_fill(~allowed, -torch.inf) + more.to(scaled.dtype).log()",
+                "more = torch.where(j == 0, 1 + (min(window, key.shape[2]) - 1 - i).clamp(min=0), 1)\n"
                 "scores = scaled.masked_fill(~allowed, -torch.inf) + more.to(scaled.dtype).log()"),
+        mistake("a score of 0 taken for padding",
+                "A key or a query of zeros has scores of 0, and these were hidden like "
+                "padding. Padding is known by its place: which places come before the first key?",
+                "scores = scaled.masked_fill(~allowed | (scaled == 0), -torch.inf)",
+                "scores = scaled.masked_fill(~allowed | (scaled == 0), -torch.inf)\nweights = torch.softmax(scores, "
+                "-1)",
+                "scores = scaled.masked_fill(~allowed | (key == 0).all(-1).unsqueeze(-2), -torch.inf)"),
         mistake("the window wraps around", "The first queries see the last keys, as on a ring: `roll` and negative "
                 "indices go on at the other end. What comes before the first key?",
                 "often = (window - 1 - (i - j) % key.shape[2]) // key.shape[2] + 1\n"
@@ -277,6 +324,23 @@ EXERCISE = exercise(
         *only(EMPTY_ROWS, "the first key decides for the row"),
         *without(VALUES, "the root of the width of the values"),
         *COMPARED,
+        mistake("one head for all",
+                "Every head read the keys and values of one of them, or gave what one of them found. "
+                "Each head has its own: which axis is theirs?", "products = query @ key[:, :1].mT\n"
+                "out = weights @ value[:, :1]",
+                "out = (weights @ value)[:, :1].expand(value.shape[0], value.shape[1], -1, -1)",
+                "out = weights @ value[:, :1]", "products = query @ key[:, :1].mT"),
+        batch_mixed("products = query @ key[:1].mT\nout = weights @ value[:1]",
+                    "out = (weights @ value)[:1].expand(value.shape[0], -1, -1, -1)", "out = weights @ value[:1]",
+                    "products = query @ key[:1].mT"),
+        cut_off("whole = torch.cat(parts, 2).detach()", "products = query @ key.mT.detach()",
+                "out = weights @ value.detach()",
+                "products = query.detach() @ key.mT", "weights = stable_softmax(scores).detach()",
+                "products = query @ key.mT.detach()\nout = weights @ value.detach()"),
+        overwritten("default = 1 / math.sqrt(query.shape[-1])\nproducts = query.mul_(default) @ key.mT\nfactor = 1.0",
+                    "products = query.div_(math.sqrt(query.shape[-1])) @ key.mT\nfactor = 1.0"),
+        *other_kinds("whole", "weights"),
+        lower_precision(sliding_window_attention, "out = (weights.float() @ value.float()).to(value.dtype)"),
         mistake("window masked but dense", _DENSE_SAYS,
                 "def sliding_window_attention(query, key, value, window):\n"
                 "    mask = window_mask(query.shape[2], query.shape[2], window)\n"

@@ -44,7 +44,8 @@ EXERCISE = exercise(
         *saying(
             adding(without(PAST, "only its own key"), {
                 "not causal": ("mask = (back.abs() < stride) | far", "mask = (past & near) | far",
-                    "mask = near | (past & far)"),
+                    "mask = near | (past & far)",
+                    "mask = (back.abs() < stride) | (past & far)"),
                 "the future instead of the past": ("past = j >= i\nback = j - i",),
             }),
             {
@@ -77,14 +78,27 @@ EXERCISE = exercise(
         mistake("columns instead of distances", "All queries see the same far keys, whatever their own place: the "
                 "key's index was divided by the stride, instead of its distance.",
                 "far = j % stride == 0", "far = j % stride == stride - 1"),
-        mistake("rows instead of distances", "Some queries see their whole past and others only the near keys. The "
-                "rule is about how far back a key is, not about the query's number.",
+        mistake("rows instead of distances", "What a query sees further back depends on its own number: some queries "
+                "see far keys at other distances than the rest, or all of them. The rule is about how far back a key "
+                "is.",
                 "far = i % stride == 0", "far = (i + j) % stride == 0"),
         mistake("blocks for the near part", "The near keys are those of the query's own block, so some queries see few "
                 "of them. How far back does `stride` reach from each query?", "near = i // stride == j // stride",
                 "near = i // stride == j // stride\nfar = j % stride == stride - 1"),
         mistake("only one key further back", "The far keys end after the first: each multiple of the stride counts, "
                 "down to the first key.", "far = back == stride", "far = back == 2 * stride"),
+        mistake("the first key never reached", "Key 0 is not seen from afar, though the stride leads to it. Does your "
+                "`range` stop at 0, or before it?", "far = (back % stride == 0) & (j > 0)"),
+        mistake("negative index counted from the end", "The beginning of a slice became negative, and Python counts "
+                "such a place from the end of the row: the first queries miss near keys. Where does the row begin?",
+                "low = i - stride + 1\nnear = j >= torch.where(low < 0, (low + num_positions).clamp(min=0), low)"),
+        mistake("the two heads kept apart", "There are two masks, one for each head of the paper. Here one head sees "
+                "what both of them see: what joins two sets?",
+                "return torch.stack((past & near, past & far))", "return past & near, past & far",
+                "return torch.stack((past & far, past & near))", "return past & far, past & near"),
+        mistake("the arguments swapped", "The mask has as many rows as the stride says. In which order do the two "
+                "arguments come?", "num_positions, stride = stride, num_positions\n"
+                "i = torch.arange(num_positions).unsqueeze(-1)"),
         mistake("every key of the past", "The whole past is seen: this is the causal mask. What does the pattern leave "
                 "out?", "mask = past"),
         AXES,

@@ -73,9 +73,14 @@ def _made(queries: int, keys: int, d: int, is_causal: bool, levels: tuple[float,
 
 
 def _keeping_its_kind(tile: Function) -> Function:
-    """Ask of a tile what the compiler asks of a loop: that what it carries keeps its type."""
+    """Ask of a tile what the compiler asks of a loop: that what it carries keeps its type.
+
+    Where there is no limit there are no columns either, so that an answer may ask for the one or the other.
+    """
 
     def checked(*given: Any) -> tuple[Any, ...]:
+        *state, columns, limit, scale = given
+        given = *state, None if limit is None else columns, limit, scale
         made = tile(*given)
         if not isinstance(made, tuple | list) or len(made) != 3:
             raise TypeError("the function must return m, l and acc")
@@ -116,9 +121,9 @@ def _outside_the_values(args: tuple[Any, ...], made: tuple[Tensor, Tensor]) -> s
 _SEEN_POWERS = "(tl.where(seen, powers, 0.0) if hides else powers)"
 
 MASKS = (
-    mistake("always a limit expected", "For a tile that all its queries see whole, `limit` is None, and the function "
-            "treats it as a tile of numbers. The fast half of the kernel's loop has no comparison at all.",
-            "hides = True"),
+    mistake("always a limit expected", "For a tile that all its queries see whole, `columns` and `limit` are None, and "
+            "the function treats one of them as a tile of numbers. The fast half of the kernel's loop has no "
+            "comparison at all.", "hides = True"),
     mistake("limit ignored", "Every key of the tile counts, also those from `limit` on: the future, or the zeros that "
             "fill the tile after the last key. A score of 0 is not a weight of 0.", "hides = False",
             "scores = scaled\nif hides:\n"
@@ -183,6 +188,18 @@ SOFTMAXES = (
     mistake("the keys not transposed", "The tile of keys was multiplied as it is. A score is a row of q times a row of "
             "k: which of the two tiles has to be transposed?",
             "products = tl.dot(q, k)", "products = tl.dot(k, tl.trans(q))"),
+    mistake("operands of two types", "The powers are in 32 bits and v is in 16, and `tl.dot` multiplies no two types. "
+            "It stops where the inputs are not in 32 bits: what type should the weights have for this product?",
+            "acc_new = acc * correction[:, None] + tl.dot(powers, v)"),
+    mistake("in lower precision", "Digits are lost: something was rounded to 16 bits that comes in 32, or before it "
+            "was multiplied. Which type do the inputs have, and which number is rounded last?",
+            "acc_new = acc * correction[:, None] + tl.dot(powers.to(tl.float16), v.to(tl.float16))",
+            "products = tl.dot(q.to(tl.float16), tl.trans(k).to(tl.float16))",
+            "products = tl.dot((q * scale_log2).to(q.dtype), tl.trans(k))\nscaled = products"),
+    mistake("m of unscaled scores", "out is right. m was kept of scores without their scale, so lse, which is made of "
+            "m and l, is that of no scores at all. Of which scores must both be?",
+            "scaled = products\npowers = tl.exp2((scores - m_new[:, None]) * scale_log2)\n"
+            "correction = tl.exp2((m - m_new) * scale_log2)"),
     mistake("one tile used for another", "One of the three tiles is used for another. Scores come from q and k, and "
             "what is averaged is v.", "acc_new = acc * correction[:, None] + tl.dot(powers.to(k.dtype), k)",
             "products = tl.dot(q, tl.trans(q))", "products = tl.dot(k, tl.trans(k))"),
@@ -240,7 +257,9 @@ WALKS = (
             "acc_new = acc * correction[None, :] + tl.dot(powers.to(v.dtype), v)"),
     mistake("the maximum of the tile alone", "The new maximum is that of this tile alone, and forgets the tiles "
             "before. Where scores fall from tile to tile the factor overflows; where a row sees nothing it is -inf.",
-            "m_new = top"),
+            "m_new = top",
+            "m_new = top\nshift = tl.where(top == float('-inf'), 0.0, top)\n"
+            "powers = tl.exp2(scores - shift[:, None])\ncorrection = tl.exp2(m - shift)"),
     mistake("the weights under the tile's own maximum", "The old state is brought to the new maximum, the new tile's "
             "powers are measured against the maximum of the tile. All must be measured against one and the same.",
             "powers = tl.exp2(scores - top[:, None])"),

@@ -3,6 +3,7 @@
 from course_utils.checking.exercise import case, exercise
 from course_utils.checking.inputs import given
 from course_utils.checking.mistakes import mistake
+from course_utils.exercises.shared.kinds import NOTHING
 from course_utils.measure import hbm_traffic
 
 RIGHT = """
@@ -52,7 +53,10 @@ BLOCKS = (
     mistake("the short last block dropped", "The number of blocks was rounded down: the keys left over are never read. "
             "How many blocks does it take to hold all N?",
             "blocks = num_tokens // keys", "blocks = max(1, num_tokens // keys)", "blocks = round(num_tokens / keys)",
-            "blocks = num_tokens // keys + 1"),
+            "blocks = num_tokens // keys + 1", "blocks = num_tokens // keys\nonce = 2 * blocks * keys * d"),
+    mistake("the short last block counted as full", "The last block of keys and values was counted as long as the "
+            "others. Where N is no multiple of B_c it is shorter: how many keys and values are there in all?",
+            "once = 2 * blocks * keys * d"),
     mistake("blocks not rounded", "A fraction of a block was counted. A block is loaded whole or not at all: which two "
             "quotients are rounded up?", "flash = int(once + num_tokens / (sram_elements / (4 * d)) * again)",
             "flash = int(once + num_tokens / keys * again)",
@@ -87,7 +91,12 @@ FLASH = (
     mistake("the output written but not read", "The running output is read, rescaled and written for every block of "
             "keys. How many tables of N × d is that together with the queries?",
             "again = 2 * matrix + 4 * num_tokens", "again = matrix + 4 * num_tokens",
-            "again = 4 * matrix + 4 * num_tokens", "once = 3 * matrix\nagain = 2 * matrix + 4 * num_tokens"),
+            "again = 4 * matrix + 4 * num_tokens"),
+    mistake("the queries counted once", "The queries were counted once. Every block of keys meets all of them: how "
+            "often are they read?", "once = 3 * matrix\nagain = 2 * matrix + 4 * num_tokens"),
+    mistake("nothing read for the first block", "For the first block of keys, what was there before was not counted as "
+            "read: the output, l and m. Algorithm 1 writes zeros first, and reads them as it reads everything later.",
+            "flash = once + blocks * again - matrix - 2 * num_tokens"),
     mistake("l and m left out", "For every block, two more numbers per query are read and written, l and m. They are "
             "not all counted.",
             "again = 3 * matrix", "again = 3 * matrix + 2 * num_tokens", "again = 3 * matrix + num_tokens",
@@ -114,6 +123,7 @@ RETURNED = (
     mistake("a tensor", "The counts came as tensors. Return Python ints, which have no largest number.",
             "return torch.tensor(float(standard)), torch.tensor(float(flash))",
             "return torch.tensor([float(standard), float(flash)])"),
+    NOTHING,
 )
 
 EXERCISE = exercise(
@@ -136,7 +146,7 @@ EXERCISE = exercise(
         case("more keys in a block than the width", given(50, 3, 97)),
         case("one token", given(1, 4, 33)),
         case("every size is 1", given(1, 1, 1)),
-        case("65,536 tokens of width 128, 58,000 elements", given(65536, 128, 58000)),
+        case("8,192 tokens of width 128, 58,000 elements", given(8192, 128, 58000)),
         case("counts that a float cannot hold", given(3_000_000_019, 127, 123_456_789)),
     ),
     mistakes=(*STANDARD, *BLOCKS, *FLASH, *RETURNED),

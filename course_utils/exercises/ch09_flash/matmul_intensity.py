@@ -6,6 +6,7 @@ from course_utils.checking.exercise import case, exercise
 from course_utils.checking.inputs import given
 from course_utils.checking.mistakes import adding, mistake, only, saying, without
 from course_utils.exercises.shared.counts import MULTIPLY_ADD, SIZE, conditional, flag
+from course_utils.exercises.shared.kinds import NOTHING
 from course_utils.measure.roofline import matmul_intensity
 
 RIGHT = """
@@ -124,6 +125,9 @@ UNITS = (
     mistake("rounded", "Digits were lost: the result is rounded or cut. An intensity is seldom whole; which division "
             "keeps its fraction?", "intensity = float(work // moved)", "intensity = round(work / moved)",
             "intensity = round(work / moved, 2)", matches=_is_rounded),
+    mistake("a tensor", "The intensity came as a tensor. What turns a single number into Python's float?",
+            *(f"intensity = torch.tensor(work / moved{dtype})" for dtype in ("", ", dtype=torch.float64"))),
+    NOTHING,
 )
 
 # Wrong only where the output is counted.

@@ -8,6 +8,7 @@ from course_utils.checking.exercise import case, exercise
 from course_utils.checking.inputs import Make, normal, strided
 from course_utils.checking.mistakes import mistake
 from course_utils.checking.recipe import Function
+from course_utils.exercises.shared.kinds import left_in, other_parts
 from torch import Tensor
 
 RIGHT = """
@@ -78,6 +79,8 @@ _QUERIES = "share_a, share_b = lse_a.softmax(-1), lse_b.softmax(-1)"
 _BARE_SUM = "lse = (lse_a.exp() + lse_b.exp()).log()"
 _UNGUARDED = "lse = top + ((lse_a - top).exp() + (lse_b - top).exp()).log()"
 _EITHER = "either = (lse_a == -torch.inf) | (lse_b == -torch.inf)\n"
+_ONE_TOP = "top = torch.maximum(lse_a, lse_b).max()\nlse = top + total.log()"
+_EPSILON = "divisor = (total + {0}).unsqueeze(-1)"
 _NOTHING = "out = (summed / divisor).masked_fill(either.unsqueeze(-1), 0.0)"
 
 WEIGHTS = (
@@ -91,9 +94,17 @@ WEIGHTS = (
             _ITSELF, f"{_ITSELF}\ndivisor = 1.0", "share_a, share_b = lse_a, lse_b\npart_a = out_a\npart_b = out_b"),
     mistake("exponentials without a maximum", "exp(lse) was taken as it is: near 2,000 it is infinite, near -2,000 it "
             "is 0. Only the ratio of the two matters: what may be subtracted from both?",
-            _BARE, f"{_BARE}\n{_BARE_SUM}", _BARE_SUM, "top = torch.maximum(lse_a, lse_b).max()", "top = lse_a",
+            _BARE, f"{_BARE}\n{_BARE_SUM}", _BARE_SUM),
+    mistake("measured against one part alone", "The exponentials are measured against the lse of one part, or the "
+            "smaller of the two. Where the other is by far larger, they are infinite: against which of the two is no "
+            "exponential above 1?", "top = lse_a", "top = lse_a\nlse = lse_a + (1 + (lse_b - lse_a).exp()).log()",
             "low = torch.minimum(lse_a, lse_b)\n"
-            "top = torch.where(low == -torch.inf, torch.maximum(lse_a, lse_b), low)"),
+            "top = torch.where(low == -torch.inf, torch.maximum(lse_a, lse_b), low)",
+            "lse = lse_a + (1 + (lse_b - lse_a).exp()).log()", "lse = lse_a + (lse_b - lse_a).exp().log1p()"),
+    mistake("one maximum for all rows", "All rows are measured against one maximum, and in a row far below it both "
+            "exponentials are 0. Which two numbers are compared in a row?", "top = torch.maximum(lse_a, lse_b).max()",
+            f"{_ONE_TOP}\ndivisor = total.clamp(min=1e-30).unsqueeze(-1)", _ONE_TOP,
+            f"{_ONE_TOP}\ndivisor = total.unsqueeze(-1)"),
     mistake("the weights swapped", "Part a got the weight of part b. Which of the two should count more where lse_a is "
             "the larger?", "share_a, share_b = (lse_b - shift).exp(), (lse_a - shift).exp()",
             "top = torch.minimum(lse_a, lse_b)\nshare_a, share_b = (shift - lse_a).exp(), (shift - lse_b).exp()"),
@@ -157,7 +168,16 @@ ROWS = (
     mistake("lse of an empty row made a number", "Where neither part saw a key, lse came back as a finite number, as "
             "if something had been seen. The next merge would count it: the logarithm of an empty sum is -inf.",
             "lse = torch.where(top == -torch.inf, 0.0, torch.logaddexp(lse_a, lse_b))",
-            "lse = torch.logaddexp(lse_a, lse_b).clamp(min=-1e4)", "lse = torch.logaddexp(lse_a, lse_b).nan_to_num()"),
+            "lse = torch.logaddexp(lse_a, lse_b).clamp(min=-1e4)", "lse = torch.logaddexp(lse_a, lse_b).nan_to_num()",
+            *(f"{_EPSILON}\nlse = shift + (total + {{0}}).log()".format(one) for one in (1e-12, 1e-15, 1e-20, 1e-30))),
+    mistake("NaN where one part is empty", "In a row where one part saw no key, two infinities were subtracted from "
+            "each other, and lse is NaN. What is the lse of both parts if one of them is empty?",
+            "lse = lse_a - F.logsigmoid(lse_a - lse_b)", "lse = lse_a + F.softplus(lse_b - lse_a)",
+            "lse = lse_b + F.softplus(lse_a - lse_b)", "lse = lse_b - F.logsigmoid(lse_b - lse_a)"),
+    mistake("epsilon in the denominator", "The two shares of a row sum to a little less than 1: something small was "
+            "added to the denominator. Which rows is it meant for, and what could be done for these alone?",
+            *(f"{_EPSILON}{lse}".format(one) for one in (1e-6, 1e-5, 1e-7, 1e-4, 1e-3)
+              for lse in ("\nlse = shift + (total + {0}).log()", ""))),
     mistake("an empty row takes the other's place", "Where one part saw no key, the other's result was lost too. If "
             "only one saw anything, what is the attention over both?", _EITHER + _NOTHING,
             "part_a = out_a * 0.0 if (lse_a == -torch.inf).any() else out_a\npart_a = part_a.nan_to_num(nan=0.0)\n"
@@ -179,6 +199,11 @@ ROWS = (
             "weights. lse depends on the scores: what detaches it?", "return out.detach(), lse.detach()",
             "share_a, share_b = (lse_a - shift).exp().detach(), (lse_b - shift).exp().detach()",
             "return out, lse.detach()"),
+    mistake("the two swapped", "lse came first. The order is that of the arguments: out, then lse.", "return lse, out"),
+    mistake("one of the two alone", "One result came back. The next merge needs two: the output, and what it weighs.",
+            "return out", "return lse"),
+    left_in("return out, lse{}"),
+    *other_parts("out", "lse"),
 )
 
 EXERCISE = exercise(

@@ -1,11 +1,14 @@
 """Exercise: one step of the online softmax."""
 
+from typing import Any
+
 import torch
 from course_utils.attention import online_softmax_step
 from course_utils.checking.exercise import case, exercise
 from course_utils.checking.inputs import Make, normal, strided
-from course_utils.checking.mistakes import mistake
+from course_utils.checking.mistakes import adding, mistake
 from course_utils.checking.recipe import Function
+from course_utils.exercises.shared.kinds import left_in, other_parts
 from course_utils.exercises.shared.online import FACTORS, SUMS
 from torch import Tensor
 
@@ -88,9 +91,22 @@ def _clamped(low: str) -> str:
     return f"low = scores.clamp(min={low})\ntop = low.amax(-1)\n{low_powers}"
 
 
+def _more_in_l(args: tuple[Any, ...], got: tuple[Tensor, ...]) -> bool:
+    """Return whether some small number was added to every l, and nothing else differs."""
+    want = online_softmax_step(*args)
+    more = got[1].double() - want[1].double()
+    rest = all(torch.allclose(got[i], want[i], rtol=1e-9, atol=0.0) for i in (0, 2))
+    return rest and bool((more - more.mean()).abs().max() < 1e-3 * more.mean() < 1e-5)
+
+
 def _scaled(factor: str) -> str:
     return f"scores = scores * {factor}\ntop = scores.amax(-1)"
 
+
+_KEY_BY_KEY = (  # a loop over the keys of a tile, in which l alone follows the maximum
+    "running = torch.cat((m.unsqueeze(-1), scores), -1).cummax(-1).values[..., 1:]\n"
+    "acc_new = acc + (scores - running.masked_fill(running == -torch.inf, 0.0)).exp() @ value"
+)
 
 MAXIMA = (
     mistake("m stays the old one", "m comes back as it went in, although the tile had a higher score. What does the "
@@ -161,6 +177,18 @@ RETURNED = (
             "top = scores.amax(-1)"),
     mistake("m and l swapped", "l came back first and m second. The order is that of the arguments.",
             "state = l_new, m_new, acc_new"),
+    mistake("acc not last", "acc does not come back as the last of the three. The order is that of the arguments.",
+            "state = m_new, acc_new, l_new", "state = acc_new, m_new, l_new", "state = acc_new, l_new, m_new"),
+    mistake("part of the state alone", "Something of the state is missing in what comes back. The next step needs all "
+            "three: which of m, l and acc was left out?", "state = acc_new", "state = l_new, acc_new",
+            "state = m_new, acc_new", "state = m_new, l_new"),
+    left_in("state = m_new{}, l_new{}, acc_new"),
+    mistake("epsilon in the denominator", "Something small was added to l. It is a sum of exponentials, from tile to "
+            "tile: what would many tiles make of it, and what is l of a row that saw nothing?",
+            *(f"l_new = l * correction + powers.sum(-1) + {one}" for one in (1e-6, 1e-8, 1e-5, 1e-4)),
+            matches=_more_in_l),
+    *adding(other_parts("m_new", "l_new", "acc_new"), {"another dtype": (
+        "m, l, acc, scores, value = (x.float() for x in (m, l, acc, scores, value))\ntop = scores.amax(-1)",)}),
     mistake("written into the state", "The state that was passed in was overwritten. A caller that still needs it, for "
             "another branch or for the gradient, loses it: which line writes in place?",
             "state = m.copy_(m_new), l.copy_(l_new), acc.copy_(acc_new)", "state = m_new, l_new, acc.copy_(acc_new)",
@@ -212,7 +240,10 @@ EXERCISE = exercise(
         case("float32", _made(2, sizes=(5, 7, 6), dtype="float32"), tolerance=1e-4),
         case("bfloat16", _made(2, sizes=(3, 5, 4), dtype="bfloat16")),
     ),
-    mistakes=(*FACTORS, *MAXIMA, *EMPTY, *SUMS, *RETURNED),
+    mistakes=(
+        *adding(FACTORS, {"acc not rescaled": (_KEY_BY_KEY,)}),
+        *MAXIMA, *EMPTY, *SUMS, *RETURNED,
+    ),
     hints=(
         "l is a sum of exp(score - m) over the keys so far. A new tile brings a higher "
         "maximum: by which factor is each old term wrong now?",

@@ -1,5 +1,6 @@
 """Exercise: attention a tile at a time."""
 
+from dataclasses import replace
 from typing import Any
 
 import torch
@@ -8,6 +9,7 @@ from course_utils.checking.exercise import case, exercise
 from course_utils.checking.inputs import Make, normal, strided
 from course_utils.checking.mistakes import adding, mistake, saying, without
 from course_utils.checking.recipe import Function
+from course_utils.exercises.shared.kinds import left_in, other_parts
 from course_utils.exercises.shared.online import FACTORS, SUMS
 from course_utils.exercises.shared.scale import DEFAULT, another_scale, some_scale
 from course_utils.exercises.shared.tiles import CAUSAL, TILES, WAYS, costs, inputs
@@ -65,19 +67,23 @@ def _made(
     *flag: bool,
     heads: tuple[int, int] = (2, 3),
     d: int = 4,
+    d_v: int = 0,
     size: float = 1.0,
     slope: float = 0.0,
     level: float = 0.0,
     dtype: str = "float64",
     apart: bool = False,
 ) -> Make:
-    """Make inputs of the lengths (L, S), whose scores are near `level` and rise by `slope` per key."""
+    """Make inputs of the lengths (L, S), whose scores are near `level` and rise by `slope` per key.
+
+    Values are as wide as the keys where there is no `d_v`.
+    """
     kind = getattr(torch, dtype)
 
     def make(g: torch.Generator) -> tuple[Any, ...]:
         query = normal(g, *heads, lengths[0], d, size=size, dtype=kind)
         key = normal(g, *heads, lengths[1], d, size=size, dtype=kind)
-        value = normal(g, *heads, lengths[1], d, dtype=kind)
+        value = normal(g, *heads, lengths[1], d_v or d, dtype=kind)
         if slope or level:
             query[..., 0] = 1.0
             key[..., 0] = (slope * torch.arange(lengths[1]) + level).to(kind) * d**0.5
@@ -176,6 +182,12 @@ RETURNED = (
             "num_queries, num_keys = query.shape[2], key.shape[2]\nresult = out.to(kind), lse.to(kind)"),
     mistake("cut from the gradient", "out and lse are right, but no gradient flows back from one of them or both. What "
             "cuts them off: a `detach`, a number taken out of its tensor, `no_grad`?", "result = out.detach(), lse"),
+    mistake("the two swapped", "lse came first. The order is out, then lse.", "result = lse, out"),
+    mistake("one of the two alone", "One result came back, and two are asked for. Which of the numbers that a block "
+            "of queries carried belong into the second?", "result = out", "result = lse"),
+    left_in("result = out, lse{}"),
+    *(replace(one, versions=tuple(str(line).replace("return", "result =") for line in one.versions))
+      for one in other_parts("out", "lse")),
 )
 
 PLACES = (
@@ -187,6 +199,10 @@ PLACES = (
             "score 0, whose exponential is not 0. What hides a place where there is no key?",
             "key, value = (F.pad(x, (0, 0, 0, -key.shape[2] % block_k)) for x in (key, value))\n"
             "num_queries, num_keys = query.shape[2], key.shape[2]"),
+    mistake("values taken to be as wide as the keys", "It fits values that are as wide as query and key. How wide is a "
+            "row of the output, if the values have another width?", "out = torch.zeros_like(query)",
+            "acc = torch.zeros_like(q)", "acc = torch.zeros_like(q)\nout = torch.zeros_like(query)",
+            "out = query.new_zeros(query.shape)\nacc = q.new_zeros(q.shape)"),
     mistake("another tile's values", "The weights of a tile met the values, or the scores the keys, of another one. "
             "Both slices must begin at the tile's first key.",
             "v = value[:, :, : k1 - k0]", "v = value[:, :, num_keys - (k1 - k0) :]", "k = key[:, :, : k1 - k0]",
@@ -243,6 +259,8 @@ EXERCISE = exercise(
         case("all scores near -20,000, causal", _made((5, 6), (2, 4), True, d=4, level=-2e4)),
         case("all scores near 2,000", _made((5, 6), (2, 4), d=4, level=2000.0)),
         case("non-contiguous inputs", _made((7, 6), (3, 4), True, apart=True)),
+        case("values wider than the keys", _made((5, 7), (2, 3), d=3, d_v=6)),
+        case("values narrower than the keys, causal", _made((6, 5), (4, 2), True, d=6, d_v=2)),
         case("what autograd finds", _made((5, 7), (2, 3), d=4), run=_slopes,
              says="out and lse are right, but the gradients that autograd finds through them are "
                   "not, or one of them is cut off from query, key and value. What cuts it off "
@@ -254,7 +272,9 @@ EXERCISE = exercise(
     mistakes=(
         *_WAYS,
         *RETURNED,
-        *without(DEFAULT, "scale after softmax"),
+        *adding(without(DEFAULT, "scale after softmax"), {
+            "the root of the wrong size": ("default = 1 / math.sqrt(value.shape[-1])",),
+        }),
         *another_scale(_some_scale),
         *adding(FACTORS, {"powers of another base": (_TWOS + "m + l.log2()", _TWOS + "(m + l.log2()) * math.log(2)")}),
         *saying(SUMS, {

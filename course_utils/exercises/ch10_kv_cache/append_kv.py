@@ -10,6 +10,7 @@ from course_utils.checking.inputs import Make, normal
 from course_utils.checking.mistakes import mistake
 from course_utils.checking.recipe import Function
 from course_utils.exercises.shared.caches import slots, tokens_first
+from course_utils.exercises.shared.refusals import fitting
 from course_utils.measure import largest_tensor
 from torch import Tensor
 
@@ -44,6 +45,7 @@ def _values(lines: str) -> str:
 _WHAT_FITS = _both("keys[:] = key[:, :, : slots - length]")
 _LAST, _FIRST = (_both(f"keys[:] = key[:, :, {which}]") for which in ("-1:", ":1"))
 _ONE_SLOT = "stop = start + 1"
+_ROW = _both("keys = cache_key[:, :, start]")
 _ONE_HEAD = "keys = cache_key[:, :1, start:stop]\nkeys[:] = key[:, :1]"
 _ONE_SEQUENCE = "keys = cache_key[:1, :, start:stop]\nkeys[:] = key[:1]"
 _WIPED = "keys = cache_key[:, :, start:]\nkeys[:] = F.pad(key, (0, 0, 0, slots - end))"
@@ -51,6 +53,7 @@ _WRAPPED = "is_full = False\nplace = torch.arange(length, end) % slots\n" + _bot
     "keys = cache_key\nkeys[:] = cache_key.index_copy(2, place, key)"
 )
 _COMPLAINING = 'if end > slots:\n    raise ValueError("the cache is full")\n'
+_RETURNED = 'if end > slots:\n    return {}\nis_full = False'
 
 
 def _made(
@@ -76,13 +79,13 @@ def _made(
 def _append(fn: Function, key: Tensor, value: Tensor, *rest: Any) -> Any:
     """Call it on copies, so that what it writes can be looked at."""
     key, value = key.clone(), value.clone()
-    return fn(key, value, *rest), key, value
+    return fitting(fn, key, value, *rest), key, value
 
 
 def _append_thrice(fn: Function, key: Tensor, value: Tensor, length: int, *new: Tensor) -> Any:
     key, value = key.clone(), value.clone()
     for size in (3, 1, 2):
-        length = fn(key, value, length, *(x[:, :, :size] + size for x in new))
+        length = fitting(fn, key, value, length, *(x[:, :, :size] + size for x in new))
     return length, key, value
 
 
@@ -124,12 +127,13 @@ EXERCISE = exercise(
     importance=5,
     parts=("the result", "cache_key afterwards", "cache_value afterwards"),
     cases=(
-        case("2 tokens after 3, in 9 slots", _made(3, 2), run=_append),
-        case("one token after 5", _made(5, 1), run=_append),
-        case("a prompt of 5 into an empty cache", _made(0, 5), run=_append),
-        case("4 tokens after 4, and every size is 4", _made(4, 4, 12, (4, 4, 4)), run=_append),
+        # No other axis is shorter than what is filled: room sought there shows only where it is refused.
+        case("2 tokens after 3, in 9 slots", _made(3, 2, sizes=(2, 6, 8)), run=_append),
+        case("one token after 5", _made(5, 1, sizes=(2, 6, 8)), run=_append),
+        case("a prompt of 5 into an empty cache", _made(0, 5, sizes=(3, 5, 6)), run=_append),
         case("the last free slot", _made(8, 1), run=_overflow),
-        case("3 tokens for the last 3 slots", _made(6, 3), run=_overflow),
+        case("3 tokens for the last 3 slots", _made(6, 3, sizes=(2, 5, 3)), run=_overflow),
+        case("4 tokens after 4, and every size is 4", _made(4, 4, 12, (4, 4, 4)), run=_append),
         case("a prompt as long as the cache", _made(0, 7, 7), run=_append),
         case("one of everything", _made(0, 1, 1, (1, 1, 1)), run=_append),
         case("free slots that hold NaN", _made(2, 3, free=torch.nan), run=_append),
@@ -144,7 +148,8 @@ EXERCISE = exercise(
     ),
     mistakes=(
         mistake("written at the start of the cache", "The new keys are in the first slots, over the oldest tokens. "
-                "Which slots are free?", "start = 0"),
+                "Which slots are free?", "start = 0", "values = cache_value[:, :, :new]",
+                "keys = cache_key[:, :, :new]"),
         mistake("one slot too far, or too near", "The new keys are one slot away from where they belong: a slot is "
                 "left out or an old token is lost. With `length` tokens in the slots 0 to `length - 1`, which is the "
                 "next?", "start = length + 1", "start = length - 1", "start = max(length - 1, 0)"),
@@ -165,6 +170,9 @@ EXERCISE = exercise(
                 "stop = start + new - 1\n" + _both("keys[:] = key[:, :, :-1]"),
                 "stop = start + new - 1\n" + _both("keys[:] = key[:, :, 1:]"),
                 _both("keys[:] = key.mean(2, keepdim=True)")),
+        mistake("room for one token in the slice", "The part of the cache that is written to has room for one token, "
+                "and torch cannot fit several into it. A prompt comes at once: how many slots does it take?",
+                _ONE_SLOT, f"{_ONE_SLOT}\nreturn length + 1", _ROW, f"{_ROW}\nreturn length + 1"),
         mistake("new tokens in another order", "The new tokens are in the cache in another order than they came in. "
                 "Slot and position count in the same direction.", _both("keys[:] = key.flip(2)"),
                 _both("keys[:] = key.roll(1, 2)"), "values[:] = value.flip(2)", "values[:] = value.roll(1, 2)"),
@@ -194,9 +202,13 @@ EXERCISE = exercise(
         mistake("an overflow wraps round", "The tokens that did not fit were written over the oldest ones. A cache "
                 "that forgets is something else: here a ValueError must say that there is no room.",
                 _WRAPPED, f"{_WRAPPED}\nreturn end % slots"),
-        mistake("an overflow drops what does not fit", "The cache was too small and nothing was said: what did not fit "
-                "is lost, and nobody will know. Which error is asked for?",
-                f"is_full = False\n{_WHAT_FITS}", "if end > slots:\n    return length\nis_full = False"),
+        mistake("an overflow drops what does not fit", "The cache was too small and no error came: what did not fit is "
+                "lost, and the caller will not know. Which error is asked for?",
+                f"is_full = False\n{_WHAT_FITS}", f"is_full = False\n{_WHAT_FITS}\nreturn min(end, slots)",
+                *map(_RETURNED.format, ("length", "None", "-1", "False", "slots"))),
+        mistake("the error returned", "The function returns an error instead of raising it, and the caller goes on "
+                "as if all were well. Which keyword ends a function with an error?",
+                _RETURNED.format('ValueError("the cache is full")')),
         mistake("an overflow drops the oldest", "In a full cache the oldest tokens were pushed out. That changes what "
                 "every later token sees: here a ValueError must say that there is no room.",
                 "is_full = False\nover = max(0, end - slots)\n" + _both(
@@ -205,16 +217,23 @@ EXERCISE = exercise(
         mistake("an overflow overwrites the last slots", "In a full cache the new tokens took the slots of the last "
                 "ones. A ValueError must say that there is no room, and leave the cache alone.",
                 "is_full = False\nstart = min(length, slots - new)"),
-        mistake("another error than ValueError", "A full cache ends in another error than a ValueError: torch's own "
-                "complaint about shapes, or an assertion. The caller needs to know that there is no room: what must be "
-                "tested before anything is written?", "is_full = False",
+        mistake("no check for room", "Nothing is checked: one token for a full cache is lost without a word, and "
+                "several end in torch's own complaint about shapes. What must be known before anything is written?",
+                "is_full = False"),
+        mistake("another error than ValueError", "A cache that is too small ends in another error than a ValueError, "
+                "and that is the one for which a caller waits. Where does yours come from?",
                 'if end > slots:\n    raise IndexError("the cache is full")\nis_full = False', matches=_another_error),
         mistake("an exact fill refused", "The new tokens fill the cache to the last slot and were refused. When is it "
                 "too small?", "is_full = end >= slots"),
         mistake("only a full cache noticed", "It is noticed that no slot is free, but not that there are fewer than "
                 "the new tokens need. Which number must not exceed the number of slots?",
-                f"is_full = length >= slots\n{_WHAT_FITS}", "is_full = length >= slots",
+                f"is_full = length >= slots\n{_WHAT_FITS}", "is_full = length >= slots"),
+        mistake("only the new tokens compared with the room", "The new tokens alone were compared with the number of "
+                "slots. Some of the slots are taken: what else needs room?",
                 f"is_full = new > slots\n{_WHAT_FITS}", "is_full = new > slots"),
+        mistake("room sought on another axis", "The tokens were compared with the size of another axis than that of "
+                "the slots. Of (B, H, S_max, d), which one says how many there are?",
+                "slots = cache_key.shape[1]", "slots = cache_key.shape[-1]", "slots = len(cache_key)"),
         mistake("checked after writing", "The error came, but the cache was changed already. What must be known before "
                 "the first number is written?", f"is_full = False\n{_WHAT_FITS}\n{_COMPLAINING}return end",
                 f"is_full = False\nkeys[:] = key[:, :, : slots - length]\n{_COMPLAINING}values[:] = value"),
@@ -236,6 +255,8 @@ EXERCISE = exercise(
         mistake("the length in another type", "The length came as a tensor, a float, or together with the cache. "
                 "Return a Python `int` alone: the cache has already been changed in place.",
                 "return torch.tensor(end)", "return float(end)", "return (end,)", "return cache_key",
+                "return cache_key, cache_value", "return cache_key, cache_value, end",
+                "return end, cache_key, cache_value", "return str(end)",
                 "return cache_key[:, :, :end]"),
         mistake("the whole cache written again", _COPIED_SAYS,
                 _both("keys = cache_key\n"

@@ -22,6 +22,17 @@ def cache_fits(gib, num_layers, num_kv_heads, d_k, bytes_per_element, batch):
     return total
 """
 
+_SIZES = {
+    "kept": "2", "layers": "num_layers", "heads": "num_kv_heads", "width": "d_k", "sequences": "batch",
+    "size": "bytes_per_element",
+}  # fmt: skip
+
+
+def _left_to_right(first: str) -> str:
+    """Return the division by one of the sizes, and the product with the others that stands behind it."""
+    return f"exact = memory / {first} * " + " * ".join(name for name in _SIZES if name != first)
+
+
 EXERCISE = exercise(
     cache_fits,
     right=RIGHT,
@@ -30,6 +41,8 @@ EXERCISE = exercise(
     difficulty=1,
     importance=4,
     cases=(
+        # No size is a product of others, so that no two mistakes are off by the same factor.
+        case("13 GiB, 5 layers, 7 heads of width 106, 3 bytes, 11 sequences", given(13, 5, 7, 106, 3, 11)),
         case("3 GiB, 5 layers, 7 heads of width 96, 2 bytes, 3 sequences", given(3, 5, 7, 96, 2, 3)),
         case("2 GiB, 6 layers, one head, 4 bytes", given(2, 6, 1, 80, 4, 5)),
         case("one layer, one sequence", given(1, 1, 3, 56, 2, 1)),
@@ -51,6 +64,8 @@ EXERCISE = exercise(
         *saying(CACHE, {
             "the batch left out": "The bytes of one more token are those of one sequence, or the batch counts twice. "
                 "All sequences grow together: how many tokens does each get?",
+            "keys and values counted once": "Twice as many tokens as there is room for. Two things are kept of every "
+                "token: which?",
         }),
         mistake("the tokens of the whole batch", "These are the tokens of all sequences together. How many does each "
                 "sequence get?", "sequences = 1\nreturn total * batch", "return total * batch"),
@@ -68,14 +83,26 @@ EXERCISE = exercise(
         mistake("multiplied instead of divided", "The number grows with the size of a token, or was divided the other "
                 "way round. A larger token takes more room: what does that do to how many fit?",
                 "total = int(memory) * token", "total = int(gib * token)", "total = int(token / max(memory, 1))"),
-        mistake("rounded before the last division", "The count was rounded down at a step where a remainder still "
-                "mattered, or rounded to a power of two. Divide by the bytes of one whole token, once.",
+        mistake("a size on the wrong side of the division", "A size multiplies the memory instead of the bytes of a "
+                "token: `a / b * c` is (a / b) · c. Which sizes make a token larger, and so leave room for fewer?",
+                *(f"{name} = 1 / {size}" for name, size in _SIZES.items()), *map(_left_to_right, _SIZES)),
+        mistake("the width divided by the heads", "d_k was divided by the number of heads. Is it the width of the "
+                "stream, or of one head?", "width = d_k // num_kv_heads"),
+        mistake("bytes instead of tokens", "These are bytes: those of one token, or all that there are. How often does "
+                "the one fit into the other?", "return token", "return token // batch", "return int(memory)",
+                "return int(memory / batch)"),
+        mistake("rounded before the last division", "Something was rounded too early, or to a multiple of a number. "
+                "Divide by the bytes of one whole token, once.", "memory = gib // num_layers * num_layers * unit",
+                "memory = gib // batch * batch * unit",
                 "total = math.floor(exact) // 2 * 2", "total = 2 ** int(math.log2(exact)) if exact >= 1 else 0",
                 "total = math.floor(exact) // 10 * 10", "total = math.floor(exact) // 16 * 16"),
         mistake("added instead of multiplied", "Two sizes were added to each other. Twice the layers are twice the "
                 "bytes of a token.", "token = kept * (layers + heads) * width * sequences * size",
                 "token = kept * layers * (heads + width) * sequences * size",
                 "token = kept * layers * heads * width * (sequences + size)",
+                "token = kept * layers * heads * width * size + sequences",
+                "token = kept * layers * heads * width * sequences + size", "token = kept + layers * heads * width * "
+                "sequences * size", "token = (kept + layers) * heads * width * sequences * size",
                 "token = kept * (layers + heads + width + sequences + size)"),
         *adding(
             saying(without(INTEGER, *(f"return total / {unit}" for unit in ("1e3", "1e6", "1e9"))), {
@@ -85,9 +112,13 @@ EXERCISE = exercise(
                 "overflow": (
                     "memory = (int(gib * unit) + 2**31) % 2**32 - 2**31", "memory = int(gib * unit) % 2**32",
                     "memory = min(int(gib * unit), 2**31 - 1)", "total = int(torch.tensor(exact, dtype=torch.float32))",
+                    "total = int(torch.tensor(exact, dtype=torch.float16))",
                 ),
             },
         ),
+        mistake("more than the number", "More than one number came back. Return the count of tokens alone.",
+                "return divmod(int(memory), token)", "return total, total * batch", "return (total,)",
+                "return [total]"),
     ),
     hints=(
         "How many bytes does one token take in one sequence? `kv_cache_bytes` of chapter 08 knows.",

@@ -9,9 +9,10 @@ from course_utils.checking.inputs import Make, normal
 from course_utils.checking.mistakes import adding, mistake, saying, without
 from course_utils.exercises.shared.caches import another_dtype, slots, tokens_first
 from course_utils.exercises.shared.heads import AMONG
-from course_utils.exercises.shared.kinds import batch_mixed, cut_off, squeezed
+from course_utils.exercises.shared.kinds import NOTHING, batch_mixed, cut_off, overwritten, squeezed
 from course_utils.exercises.shared.masking import MASK
 from course_utils.exercises.shared.masks import PAST
+from course_utils.exercises.shared.precision import lower_precision
 from course_utils.exercises.shared.scale import DEFAULT, another_scale, some_scale
 from course_utils.exercises.shared.softmax import RANDOM, SOFTMAX, epsilon, some_epsilon
 from course_utils.exercises.shared.values import COMPARED, VALUES, average_law
@@ -113,8 +114,9 @@ def _another_scale(args: tuple[Any, ...], got: Tensor) -> bool:
     query, key, value, length = args
     if got.shape != query.shape or length < 2:
         return False
-    wide = query * query.shape[-1] ** 0.5
-    return some_scale(lambda scale: decode_step(scale * wide, key, value, length), got.detach())
+    root = query.shape[-1] ** 0.5
+    wide = query * root
+    return some_scale(lambda scale: decode_step(scale * wide, key, value, length), got.detach(), 1 / root)
 
 
 EXERCISE = exercise(
@@ -186,6 +188,12 @@ EXERCISE = exercise(
                 f"{_EMPTIED}\n{_EVERYTHING}"),
         mistake("free slots multiplied by a weight of zero", "NaN came out: the free slots are hidden by a mask, but "
                 "they are still read, and 0 times NaN is NaN. How is a slot not read at all?", _both("")),
+        mistake("NaN replaced in the output", "The output is 0 where NaN came out: the free slots are still read, and "
+                "0 times NaN is NaN. What was to stand there is lost by then. How is a slot not read at all?",
+                f"{_both('')}\nreturn out.nan_to_num()", f"{_both('')}\nreturn out.nan_to_num(0.0, 0.0, 0.0)"),
+        mistake("keys and values of different lengths", "The filled slots were cut out of one of the two tables, and "
+                "the other was used whole, so weights and values do not fit. To which of the two does `length` apply?",
+                "value = cache_value", "key = cache_key"),
         mistake("free slots wiped in the caller's cache", "The free slots of the cache were overwritten. Reading a "
                 "cache changes nothing in it: is there a way to leave them out?",
                 "cache_key[:, :, length:] = 0.0\ncache_value[:, :, length:] = 0.0\nkey = cache_key[:, :, :length]"),
@@ -237,14 +245,17 @@ EXERCISE = exercise(
                 "query. Heads are merged elsewhere, and an axis of size 1 stays.",
                 "return out.transpose(1, 2).flatten(2)", "return out.transpose(1, 2)", "return out.flatten(0, 1)"),
         *adding((squeezed("return out{}"),), {"squeeze takes too many axes": ("return out.squeeze(2)",)}),
-        mistake("in lower precision", "The output has the right dtype, but float32's accuracy. The cache has the dtype "
-                "of the model; keep it.",
-                "query, key, value = query.float(), key.float(), value.float()\n"
-                "default = 1 / math.sqrt(query.shape[-1])\nreturn out.to(cache_key.dtype)"),
         another_dtype("The output has a different dtype from the query. A model's next layer expects its own.", "out"),
         cut_off("return out.detach()", _both("[:, :, :length].detach()")),
         mistake("the weights returned too", "Output and weights came back together. Only the output is asked for here.",
                 "return out, weights"),
+        overwritten("factor = 1.0\nproducts = query.mul_(default) @ key.mT"),
+        NOTHING,
+        mistake("a running maximum without rescaling", "The exponentials were taken against the largest score so far, "
+                "and added as they are. What do the earlier ones need when a larger score comes?",
+                "raised = (scores - scores.cummax(-1).values).exp()\nweights = raised / raised.sum(-1, keepdim=True)"),
+        lower_precision(decode_step, "query, key, value = query.float(), key.float(), value.float()\n"
+                        "default = 1 / math.sqrt(query.shape[-1])\nreturn out.to(cache_key.dtype)"),
     ),
     laws=(average_law(lambda args: args[2][:, :, : args[3]]),),
     hints=(

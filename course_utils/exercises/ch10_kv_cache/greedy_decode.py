@@ -8,7 +8,7 @@ from course_utils.checking.exercise import case, exercise
 from course_utils.checking.inputs import Make
 from course_utils.checking.mistakes import mistake, saying
 from course_utils.checking.recipe import Function
-from course_utils.exercises.shared.kinds import squeezed
+from course_utils.exercises.shared.kinds import NOTHING, squeezed
 from course_utils.models import greedy_decode
 from torch import Tensor, nn
 
@@ -72,7 +72,8 @@ class Toy(nn.Module):
         self.calls += 1
         before = cache or Memory(torch.full_like(tokens[:, 0], 5), 0)
         if len(before.state) != len(tokens):
-            raise ValueError("the cache and the tokens need the same number of sequences")
+            size = len(before.state)
+            raise ValueError(f"the cache is of {size} sequences, and the tokens are {tokens.tolist()}")
         states, length = [before.state], before.length
         for token in tokens.unbind(1):
             length += 1
@@ -112,6 +113,20 @@ _TOO_OFTEN = (
 )
 _ALL_TEXT = "fed = torch.cat([prompt, *written], 1)"
 _FILLED = "model(first, None)[1]"
+_BEFORE_LAST = "model(prompt[:, :-1], None)[1] if prompt.shape[1] > 1 else None"
+_SCORES = "kept = []\nwritten = [prompt[:, :0]]\nkept.append({})\nchosen = row.argmax(-1)\nreturn torch.cat(kept, 1)"
+_ALONE = """
+def greedy_decode(model, prompt, num_tokens):
+    texts, cache = [], None
+    for fed in prompt.split(1):
+        written = [fed[:, :0]]
+        for _ in range(num_tokens):
+            logits, cache = model(fed, cache)
+            fed = logits[:, -1:].argmax(-1)
+            written.append(fed)
+        texts.append(torch.cat(written, 1))
+    return torch.cat(texts)
+"""
 
 EXERCISE = exercise(
     greedy_decode,
@@ -123,7 +138,7 @@ EXERCISE = exercise(
     cases=(
         case("3 sequences, a prompt of 4, 6 new tokens", _made(3, 4, 6)),
         case("a cache that is written in place", _made(2, 5, 7, keeps_one=True)),
-        case("one sequence", _made(1, 3, 5)),
+        case("one sequence", _made(1, 3, 8, 3)),
         case("a prompt of one token", _made(2, 1, 6)),
         case("one new token", _made(3, 5, 1)),
         case("4 sequences, 4 words, a prompt of 4, 4 new tokens", _made(4, 4, 4, 4)),
@@ -145,16 +160,27 @@ EXERCISE = exercise(
                 "logits and its cache together.", "model(first, None)\nfed, cache = first, None"),
         mistake("the whole text read on top of its cache", "The whole text was given to a cache that holds it already: "
                 "the model sees its beginning twice. What does the cache not know yet?",
-                _ALL_TEXT, f"fed, cache = first[:, -1:], {_FILLED}", f"fed, cache = first, {_FILLED}", "fed = prompt"),
+                _ALL_TEXT, f"fed, cache = first, {_FILLED}"),
+        mistake("the prompt fed again at every step", "The prompt was read anew with every token, by a cache that "
+                "holds it already. What does the cache not know yet?",
+                "fed = prompt", "fed = torch.cat([prompt, chosen], 1)"),
+        mistake("tokens read twice", "Tokens that the cache holds already were read once more. Of all tokens so far, "
+                "which one is new to it?", f"fed, cache = first[:, -1:], {_FILLED}", "fed = torch.cat(written, 1)",
+                "fed = torch.cat([prompt, *written], 1)[:, -2:]", "fed = chosen.repeat(1, 2)",
+                "logits, made = model(fed, cache if cache is None else model(fed, cache)[1])"),
+        mistake("the pair taken for logits", "A call of the model returns two things, and both together, or the wrong "
+                "one, were indexed as logits. In which order do they come, and how are they taken apart?",
+                "logits, made = model(fed, cache), None", "logits, made = reversed(model(fed, cache))"),
         mistake("the cache not passed on", "After the prompt the model reads each token as the first of a text: "
                 "nothing it read before is known, and positions start at 0 again. What does a call return besides "
                 "logits?", "cache = None"),
         mistake("the cache of the prompt at every step", "Every step begins from the cache as it was after the prompt. "
-                "Each call returns a newer one: who keeps it?", "cache = made if cache is None else cache"),
-        mistake("a cache left over from the last text", "The second text depends on the first: its cache was kept "
-                "between two calls. What does a new text begin with?",
-                "fed, cache = first, getattr(model, 'kept', None)\nmodel.kept = cache\nreturn out"),
-        mistake("only the last token of the prompt read", "The model never read all of the prompt, but a single token "
+                "Each call returns a newer one: who keeps it?", "cache = made if cache is None else cache",
+                f"first = prompt[:, -1:]\nfed, cache = first, {_BEFORE_LAST}\ncache = cache"),
+        mistake("a cache left over from the last text", "A text depends on the one before it: the cache of the one "
+                "was kept for the next. What does a new text begin with?",
+                "fed, cache = first, getattr(model, 'kept', None)\nmodel.kept = cache\nreturn out", _ALONE),
+        mistake("only one token of the prompt read", "The model never read all of the prompt, but a single token "
                 "of it. An empty cache knows nothing: which tokens must the first call bring?",
                 "first = prompt[:, -1:]", "first = prompt[:, :1]"),
         mistake("the prompt without its last token", "The last token of the prompt, or its first, was never read. "
@@ -165,7 +191,10 @@ EXERCISE = exercise(
                 "not the one that it wrote.", "fed = prompt[:, -1:]"),
         mistake("more than one new token read at a step", "A prediction for every position of the prompt was fed back, "
                 "not only the newest token. The cache has no gap to fill: how many tokens does a later call bring?",
-                "fed = logits.argmax(-1)"),
+                "fed = logits.argmax(-1)", "chosen = logits.argmax(-1)"),
+        mistake("tokens without an axis for positions", "The tokens that were fed after the prompt have lost an axis, "
+                "or have the two exchanged. The model reads (B, T): how many tokens does each sequence get now?",
+                "fed = chosen[:, 0]", "fed = chosen.mT"),
         mistake("the prompt backwards", "The prompt was read from its end to its beginning.", "first = prompt.flip(1)"),
         mistake("logits of the first position", "The first new token comes from the logits of another position than "
                 "the prompt's last. Which row has seen the whole prompt?",
@@ -175,6 +204,13 @@ EXERCISE = exercise(
                 "rows but the last predict tokens that the prompt has already; the next token needs the one before it "
                 "to be read.", "count = 0\nreturn model(prompt, None)[0].argmax(-1)[:, :num_tokens]",
                 "count = 0\nreturn model(prompt, None)[0].argmax(-1)[:, -num_tokens:]"),
+        mistake("the maximum over another axis", "The maximum was taken over positions or sequences, so what came out "
+                "is no token. Which axis of (B, T, V) holds the scores of the words?",
+                "chosen = logits.argmax(1)[:, -1:]", "chosen = logits.argmax(1)[:, :1]",
+                "chosen = row[:, 0].argmax(0)[:, None]", "chosen = row.argmax(0)", "chosen = row.argmax(1)"),
+        mistake("the last sequence for the last position", "The row was taken along the axis of the sequences. Of "
+                "(B, T, V), where are the positions?", "chosen = logits[-1].argmax(-1, keepdim=True)",
+                "chosen = logits[-1:, -1].argmax(-1, keepdim=True)", "chosen = logits[-1:].argmax(-1)"),
         mistake("the least likely token", "The token with the smallest logit was taken. Which end of the row is the "
                 "likeliest one?", "chosen = row.argmin(-1)"),
         mistake("not the best token", "A token other than the likeliest was taken. Greedy means the best one at each "
@@ -184,7 +220,19 @@ EXERCISE = exercise(
         mistake("one choice for all sequences", "All sequences of the batch go on with the same token. Over which axis "
                 "is the best one chosen, and which axes stay?", "chosen = row[:1].argmax(-1).expand(len(row), 1)",
                 "chosen = (row.argmax() % row.shape[-1]).expand(len(row), 1)",
-                "chosen = row.mean(0, keepdim=True).argmax(-1).expand(len(row), 1)"),
+                "chosen = row.mean(0, keepdim=True).argmax(-1).expand(len(row), 1)",
+                "chosen = row.argmax().expand(len(row), 1)"),
+        mistake("one sequence's token fed to all", "Each sequence writes its own token, but all of them read the same "
+                "one next. Whose is it?", "fed = chosen[:1].expand_as(chosen)", "fed = chosen[-1:].expand_as(chosen)"),
+        mistake("a number instead of a token for each sequence", "One number was taken out of the tokens of the whole "
+                "batch: `item` and `int` need a tensor that holds a single one, and an index takes one of several. How "
+                "many sequences are there?",
+                "chosen = torch.tensor([[row.argmax(-1).item()]])", "chosen = row[:1].argmax(-1)",
+                "fed = chosen[:1]", "chosen = (row.argmax() % row.shape[-1]).view(1, 1)",
+                "chosen = row.argmax().view(1, 1)"),
+        mistake("one choice for all steps", "The first new token is repeated up to the end. What must the model read "
+                "after it has written a token?", "out = torch.cat([*written, *written[1:2] * num_tokens], 1)"
+                "[:, num_tokens:] if count else written[0]"),
         mistake("tokens drawn at random", "The tokens were drawn at random. Greedy decoding draws nothing: it gives "
                 "the same text every time.",
                 "chosen = row[:, 0].softmax(-1).multinomial(1)", detects=lambda trace: trace.used_global_random),
@@ -199,6 +247,11 @@ EXERCISE = exercise(
         mistake("a text as long as prompt and new tokens together", "The prompt was counted among the new tokens. "
                 "`num_tokens` says how many to write.", "count = max(num_tokens - prompt.shape[1], 0)",
                 "count = max(num_tokens - prompt.shape[1], 0)\nreturn torch.cat([prompt, out], 1)[:, :num_tokens]"),
+        mistake("an end of the text assumed", "The text stops, or is filled up, after a certain token. None is said "
+                "to mean the end here: how many are asked for?",
+                *(f"return out[:, (out == 0).{how}(0).cumsum(0) == 0]" for how in ("any", "all")),
+                "ended = (out == 0).cumsum(1) > 0\nreturn out.masked_fill(ended, 0)",
+                "ended = (out == 0).any(0).cumsum(0)\nreturn out[:, ended.cumsum(0) <= 1]"),
         mistake("no new token is a special case", "With `num_tokens` = 0 there is nothing to join, and the call fails, "
                 "writes a token anyway, or returns a different kind of "
                 "object. Which tensor of shape (B, 0) could the list "
@@ -218,7 +271,12 @@ EXERCISE = exercise(
         }),
         mistake("tokens that are not integers", "Tokens are numbers of words: a tensor of dtype long, which an "
                 "embedding can look up.",
-                "return out.float()", "return out.tolist()", "return out.int()", "return list(out.unbind(1))"),
+                "return out.float()", "return out.tolist()", "return out.int()", "return list(out.unbind(1))",
+                "return out.mT.tolist()", "return list(out.split(1, 1))"),
+        mistake("scores instead of tokens", "What came back are scores or probabilities, not the numbers of the "
+                "tokens. What tells you which entry is the largest?",
+                *map(_SCORES.format, ("row", "row.softmax(-1)", "row.amax(-1)"))),
+        NOTHING,
         mistake("new tokens in reverse", "The tokens come back from the last to the first.", "return out.flip(1)"),
     ),
     hints=(

@@ -123,7 +123,9 @@ EXERCISE = exercise(
     importance=3,
     parts=("cache_key afterwards", "cache_value afterwards", "beams afterwards"),
     cases=(
-        case("4 beams, two of them from row 1", _made((1, 0, 1, 3), 5), run=_reorder),
+        # As many heads and tokens as beams: whoever moves those fails here, and not in an index.
+        case("4 beams, two of them from row 1", _made((1, 0, 1, 3), 4, sizes=(4, 3)), run=_reorder),
+        case("the same with 5 tokens and 3 heads", _made((1, 0, 1, 3), 5), run=_reorder),
         case("two rows that change places", _made((1, 0), 4), run=_reorder),
         case("all rows go on from the last", _made((2, 2, 2), 3), run=_reorder),
         case("rows in a circle", _made((3, 0, 1, 2), 6), run=_reorder),
@@ -152,8 +154,8 @@ EXERCISE = exercise(
                 _both("new_keys = one_by_one(keys, rows)"),
                 _both("new_keys = one_by_one(keys, rows, last_first=True)"),
                 "new_keys = one_by_one(keys, rows)", "new_values = one_by_one(values, rows)"),
-        mistake("new tensors, and the cache as it was", "The cache is as it was: a new tensor was made, or a name "
-                "inside the function was given to one. Which statement writes into memory that exists?",
+        mistake("new tensors, and the cache as it was", "The cache is as it was. Was a new tensor made, or a name "
+                "inside the function given to one? Which statement writes into memory that exists?",
                 "keys = cache_key[:, :, :stop].clone()\nvalues = cache_value[:, :, :stop].clone()"),
         mistake("written into a copy of the cache", "The cache was not changed here: `contiguous` and `reshape` copy a "
                 "tensor that is not contiguous in memory, and the copy was written to.",
@@ -182,11 +184,17 @@ EXERCISE = exercise(
         mistake("the whole buffer", "Slots past the filled ones were written too. They hold no token, and copying them "
                 "at every step is wasted work. Where does the text end?", _WHOLE,
                 "keys = cache_key", "values = cache_value", "stop = length or cache_key.shape[2]"),
-        mistake("one token short", "The last token was left where it was, or one too many was moved. How many slots "
-                "are filled?", "stop = max(length - 1, 0)", "stop = length - 1", "stop = length + 1"),
-        mistake("only the last token", "One token alone was moved. A beam goes on from the whole past of another: "
+        mistake("one token too few, or too many", "The last token or the first was left where it was, or one too many "
+                "was moved. Which slots are filled?", "stop = max(length - 1, 0)", "stop = length - 1",
+                "stop = length + 1", _both("keys = cache_key[:, :, 1:stop]")),
+        mistake("only one token", "One token alone was moved. A beam goes on from the whole past of another: "
                 "how many slots does that fill?",
-                _both("keys = cache_key[:, :, max(length - 1, 0) : length]")),
+                _both("keys = cache_key[:, :, max(length - 1, 0) : length]"),
+                _both("keys = cache_key[:, :, : min(length, 1)]"),
+                _both("keys = cache_key[:, :, length : length + 1]")),
+        mistake("the last slots of the memory", "The last slots of the memory were moved instead of the first. Where "
+                "are the filled ones, and what is a slice from -0?", _both("keys = cache_key[:, :, -stop:]"),
+                _both("keys = cache_key[:, :, cache_key.shape[2] - stop :]")),
         mistake("the free slots instead of the filled", "The slots after the text were moved, and the text was not. "
                 "On which side of `length` are the tokens?", _both("keys = cache_key[:, :, length:]")),
         mistake("free slots wiped", "The free slots were emptied. Only the first `length` are this call's. Which line "
@@ -196,7 +204,12 @@ EXERCISE = exercise(
                 "cache_value[:, :, length:] = 0\nkeys[:] = new_keys"),
         mistake("heads or tokens reordered", "Another axis than that of the rows was reordered. Which one counts the "
                 "beams?", _both("new_keys = heads_reordered(keys, rows)"),
-                _both("new_keys = keys[:, :, rows % stop] if stop == len(rows) else keys.flip(2)")),
+                _both("new_keys = keys[:, :, rows % stop] if stop == len(rows) else keys.flip(2)"),
+                _both("new_keys = keys[:, rows]"), _both("new_keys = keys[:, :, rows]"),
+                _both("keys = cache_key[:, :, : len(rows)]\nnew_keys = cache_key[:, :, rows % max(stop, 1)]")),
+        mistake("beams not used", "The rows were moved by a rule that knows nothing of `beams`: on to the next, or in "
+                "reverse. Which row does row n go on from?", "rows = torch.arange(len(beams)).roll(1)",
+                "rows = torch.arange(len(beams)).roll(-1)", "rows = torch.arange(len(beams)).flip(0)"),
         mistake("only some of the rows", "Some rows were left as they were. Every row goes on from the one that its "
                 "beam names: where do your rows begin and end?",
                 _both("new_keys = torch.cat([keys[rows[:1]], keys[1:]])"),

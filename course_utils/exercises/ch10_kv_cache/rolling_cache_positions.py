@@ -1,9 +1,13 @@
 """Exercise: which positions a cache with a window and sinks still holds."""
 
+from typing import Any
+
 from course_utils.attention import rolling_cache_positions
-from course_utils.checking.exercise import case, exercise
+from course_utils.checking.exercise import Case, case, exercise
 from course_utils.checking.inputs import given
 from course_utils.checking.mistakes import mistake
+from course_utils.checking.recipe import Function
+from course_utils.exercises.shared.kinds import NOTHING
 
 RIGHT = """
 def rolling_cache_positions(num_seen, window, num_sinks):
@@ -15,6 +19,20 @@ def rolling_cache_positions(num_seen, window, num_sinks):
     held = sinks + newest
     return held
 """
+
+
+def _accepting(fn: Function, *numbers: int) -> Any:
+    """Call it with numbers that a careful answer might refuse; give all refusals the same words."""
+    try:
+        return fn(*numbers)
+    except (ValueError, AssertionError) as error:
+        raise ValueError("a window or a number of sinks larger than the text was refused") from error
+
+
+def _larger(name: str, num_seen: int, window: int, num_sinks: int) -> Case:
+    """Make a case in which a number exceeds the text."""
+    return case(name, given(num_seen, window, num_sinks), run=_accepting)
+
 
 EXERCISE = exercise(
     rolling_cache_positions,
@@ -31,13 +49,15 @@ EXERCISE = exercise(
         case("a window that reaches into the sinks", given(8, 6, 3)),
         case("a window that reaches over the sinks", given(7, 6, 3)),
         case("one position between sinks and window", given(10, 6, 3)),
-        case("a window longer than the text", given(4, 9, 2)),
+        _larger("a window longer than the text", 4, 9, 2),
         case("a window as long as the text", given(6, 6, 2)),
-        case("a window longer than the text, no sinks", given(4, 9, 0)),
-        case("more sinks than tokens", given(3, 2, 8)),
-        case("more sinks than tokens, and a longer window", given(3, 7, 5)),
-        case("nothing seen yet", given(0, 4, 2)),
-        case("one token", given(1, 4, 2)),
+        _larger("a window longer than the text, no sinks", 4, 9, 0),
+        _larger("more sinks than tokens", 3, 2, 8),
+        _larger("more sinks than tokens, and a longer window", 3, 7, 5),
+        _larger("nothing seen yet", 0, 4, 2),
+        _larger("one token", 1, 4, 2),
+        case("no window", given(10, 0, 3)),
+        case("neither window nor sinks", given(5, 0, 0)),
         case("a window of one", given(9, 1, 2)),
         case("a window of one, no sinks", given(9, 1, 0)),
         case("a window of one, one token, one sink", given(1, 1, 1)),
@@ -56,6 +76,24 @@ EXERCISE = exercise(
                 "they contain.", "num_kept = 0"),
         mistake("only the sinks", "Only the first tokens are there. What does the newest token read of its neighbours?",
                 "held = sinks", "held = list(range(min(window, num_seen)))"),
+        mistake("a window of 0 keeps everything", "With a window of 0, more is held than the sinks. From where does a "
+                "slice that begins at -0 go?", "newest = list(range(num_kept, num_seen))[-window:]",
+                "newest = [p for p in list(range(num_seen))[-window:] if p >= num_kept]"),
+        mistake("a window of at least 1", "With a window of 0, the newest position is held all the same. How many "
+                "are the last 0?", "first = max(num_kept, num_seen - max(window, 1))"),
+        mistake("large numbers refused", "A window or a number of sinks larger than the text ended in an error. Both "
+                "may be larger. What is held then?",
+                "if window > num_seen or num_sinks > num_seen:\n    raise ValueError\nlast = num_seen",
+                "if window > num_seen:\n    raise ValueError\nlast = num_seen",
+                "if num_sinks > num_seen:\n    raise ValueError\nlast = num_seen",
+                "if window + num_sinks > num_seen and not num_sinks <= window <= num_seen:\n    raise ValueError\n"
+                "last = num_seen"),
+        mistake("no sinks in a short text", "Where there are no more tokens than sinks, only the window is held. The "
+                "first tokens are sinks from the start.",
+                "first = max(num_kept if num_sinks < num_seen else 0, num_seen - window)\n"
+                "sinks = list(range(num_kept)) if num_sinks < num_seen else []"),
+        mistake("position 0 lost", "Position 0 is never held. Where do positions begin?",
+                "return [p for p in held if p]"),
         mistake("nothing forgotten", "Every position is still there: this cache grows with the text. What leaves it?",
                 "first = num_kept"),
         mistake("sinks counted in the window", "The window is too short by the number of sinks. The sinks are kept in "
@@ -107,11 +145,17 @@ EXERCISE = exercise(
         mistake("how many instead of which", "This is how many positions are kept. Return which ones.",
                 "return len(held)"),
         mistake("another kind of list", "The positions are right, but they must be a list of Python ints. What "
-                "converts them?", "return torch.tensor(held)", "return set(held)",
-                "return [float(p) for p in held]", "return [torch.tensor(p) for p in held]",
+                "converts them?", "return torch.tensor(held)", "return torch.tensor(held, dtype=torch.long)",
+                "return [[p] for p in held]", "return str(held)", "return set(held)", "return [float(p) for p in held]",
+                "return [torch.tensor(p) for p in held]",
                 "return range(held[0], held[-1] + 1) if held else range(0)"),
         mistake("sinks and window apart", "Sinks and window came as two lists. Return one.",
                 "return sinks, newest", "return [sinks, newest]"),
+        mistake("a yes or no for each position", "This says of every position whether it is held. Return the numbers "
+                "of those that are.", "return [p in held for p in range(num_seen)]",
+                "return [int(p in held) for p in range(num_seen)]",
+                "return torch.tensor([p in held for p in range(num_seen)])"),
+        NOTHING,
     ),
     hints=(
         "Write the positions 0 to 8 in a row and mark the first 3 and the last 6. What changes with one token less?",

@@ -6,6 +6,7 @@ import torch
 from course_utils.checking.exercise import Law, case, exercise
 from course_utils.checking.inputs import Make
 from course_utils.checking.mistakes import Trace, mistake
+from course_utils.exercises.shared.kinds import NOTHING
 from course_utils.models import speculative_accept
 from torch import Tensor
 
@@ -65,6 +66,22 @@ def _clear(tokens: Tensor, q: Tensor, p: Tensor, u: Tensor) -> bool:
     return bool((ratios.abs() > 1e-5).all() and ((sums - u[-1]).abs() > 1e-5).all())
 
 
+def _nearly_met(g: torch.Generator) -> tuple[Tensor, ...]:
+    """Let a guess stay by so little that it would not with p or q in 16 bits."""
+    while True:
+        tokens, q, p, u = _drawn(g, 2, 6, 0.5)
+        ratios = [float(p[t, token] / q[t, token]) for t, token in enumerate(tokens)]
+        u[0] = 0.99985 * ratios[0]
+        if u[0] < 1 and _clear(tokens, q, p, u) and speculative_accept(tokens, q, p, u)[0] == 1:
+            shorter = [
+                speculative_accept(tokens, *pair, u)[0]
+                for dtype in (torch.bfloat16, torch.float16)
+                for pair in ((q.to(dtype).double(), p), (q, p.to(dtype).double()))
+            ]
+            if not any(shorter):
+                return tokens, q, p, u
+
+
 def _given(
     tokens: tuple[int, ...],
     q: tuple[tuple[float, ...], ...],
@@ -100,6 +117,7 @@ def _draws_itself(trace: Trace) -> bool:
     return bool({"multinomial", "rand", "bernoulli", "rand_like"} & trace.calls) or trace.used_global_random
 
 
+_REFUSED = "[t for t, x in enumerate(draft_tokens.tolist()) if not uniforms[t] * q[t, x] < p[t, x]]"
 _COUNT_ALL = (
     "accepted = sum(bool(uniforms[t] * q[t, token] < p[t, token]) for t, token in enumerate(draft_tokens.tolist()))"
 )
@@ -132,6 +150,7 @@ EXERCISE = exercise(
         *(case(f"{count} guesses, {stay} stay", _random(count, 11, 0.7, stay=stay))
           for count, stay in ((4, 2), (5, 1), (5, 4), (3, 0), (6, 3))),
         case("u = p/q exactly", _given((0,), (_HALVES,), (_OTHER, _EVEN), (0.25, 0.5))),
+        case("u a little below p/q", _nearly_met),
         case("u just below p/q", _given((0,), (_HALVES,), (_OTHER, _EVEN), (0.2490234375, 0.5))),
         case("a guess that the target never says, and u = 0", _given((0,), (_HALVES,), (_NEVER, _EVEN), (0.0, 0.5))),
         case("draft and target agree",
@@ -154,18 +173,28 @@ EXERCISE = exercise(
     mistakes=(
         mistake("guesses behind the first refusal counted", "A guess after a refused one was counted. It was made for "
                 "a text that was never written: where must counting end?",
-                _COUNT_ALL + "\nfull = accepted == count", f"{_COUNT_ALL.replace('accepted =', 'return')}, chosen"),
+                _COUNT_ALL + "\nfull = accepted == count", f"{_COUNT_ALL.replace('accepted =', 'return')}, chosen",
+                *(f"{_COUNT_ALL}\nfull = accepted == count\nplace = ({_REFUSED} or [0])[{which}]"
+                  for which in (0, -1))),
         mistake("the refused guess was counted", "One guess too many is counted: the refused one is not among those "
                 "that stay.", "return accepted + (not full), chosen", "return min(accepted + 1, count), chosen"),
         mistake("the token that follows counted as well", "The number is that of all tokens written. Return how many "
                 "of the drafted ones stay.", "return accepted + 1, chosen"),
+        mistake("the index of the last guess that stays", "The number is one less than the guesses that stay. Which "
+                "index has the first of them, and how many are there then?",
+                "return accepted - 1, chosen", "return max(accepted - 1, 0), chosen"),
+        mistake("all guesses or none", "Either all guesses stay or none of them. What becomes of those before the "
+                "first refusal?", "return accepted if full else 0, chosen",
+                "place = 0\nreturn accepted if full else 0, chosen"),
+        mistake("every guess stays", "All guesses stay, whatever the target says of them. When is one refused?",
+                "stays = True", "stays = uniforms[t] < max(1.0, float(p[t, token] / q[t, token]))"),
         mistake("how many were refused", "This counts the guesses that do not stay. Which of the two numbers says how "
                 "far the text has come?",
                 "return count - accepted, chosen"),
         mistake("drawn from the target after a refusal", "After a refusal the token came from the target itself. But "
                 "what the draft says often was let through already: what does the target give beyond the draft?",
                 "above = p[place]"),
-        mistake("the likeliest of the residual", "The likeliest token was taken, not the one that the last uniform "
+        mistake("the likeliest token taken", "The likeliest token was taken, not the one that the last uniform "
                 "draws. The text must be distributed as the target's.",
                 "chosen = int(rest.argmax())", "chosen = int(p[accepted].argmax())",
                 "chosen = int(rest.argmax()) if not full else int((sums > u * total).int().argmax())",
@@ -174,11 +203,28 @@ EXERCISE = exercise(
         mistake("p/q upside down", "The ratio is upside down: guesses that the target likes more than the draft were "
                 "refused. Which of the two decides what may be written?",
                 "stays = uniforms[t] * p[t, token] < q[t, token]"),
-        mistake("the draft's chance alone", "Whether a guess stays was decided by one of the two probabilities. "
-                "It depends on how they compare.", "stays = uniforms[t] < p[t, token]",
-                "stays = uniforms[t] < q[t, token]", "stays = p[t, token] > q[t, token]",
-                "stays = p[t, token] >= q[t, token]", "stays = uniforms[t] < p[t, token] * q[t, token]",
-                "stays = uniforms[t] < p[t, token] - q[t, token]", "stays = 0.5 < p[t, token] / q[t, token]"),
+        mistake("the target's chance alone", "A guess stays as often as the target would say it. It came from the "
+                "draft in the first place: how often was it said, and how often should it be?",
+                "stays = uniforms[t] < p[t, token]", "stays = uniforms[t] < p[t, token] / p[t].max()"),
+        mistake("the draft's chance alone", "A guess stays as often as the draft says it. What does the target think "
+                "of it?", "stays = uniforms[t] < q[t, token]", "stays = uniforms[t] < 1 - q[t, token]",
+                "stays = uniforms[t] < q[t, token] / q[t].max()"),
+        mistake("the uniforms ignored", "The same two probabilities always give the same decision: no uniform was "
+                "looked at. A guess with half of the probability that it needs should stay in half of all cases.",
+                "stays = p[t, token] > q[t, token]", "stays = p[t, token] >= q[t, token]",
+                "stays = 0.5 < p[t, token] / q[t, token]", "stays = 0.5 <= p[t, token] / q[t, token]"),
+        mistake("another comparison than the ratio", "The two probabilities were multiplied, subtracted or put into "
+                "another quotient. How many of a hundred guesses may stay that the draft says twice as often as it "
+                "should?", "stays = uniforms[t] < p[t, token] * q[t, token]",
+                "stays = uniforms[t] < p[t, token] - q[t, token]",
+                "stays = uniforms[t] < p[t, token] / (p[t, token] + q[t, token])",
+                "stays = uniforms[t] < 1 - (p[t, token] - q[t, token]).abs()",
+                "stays = uniforms[t] < 1 - (p[t] - q[t]).abs().sum() / 2",
+                "stays = uniforms[t] < torch.minimum(p[t], q[t]).sum()",
+                "stays = uniforms[t] < torch.minimum(p[t, token], q[t, token])",
+                "stays = uniforms[t] < (p[t, token] / q[t, token]).sqrt()",
+                "stays = uniforms[t] < (p[t, token] / q[t, token]) ** 2",
+                "stays = uniforms[t] < torch.exp(p[t, token] - q[t, token])"),
         mistake("the likeliest tokens compared", "A guess stayed only where it is the target's likeliest. That is "
                 "right for greedy text; here a token may be right without being the likeliest.",
                 "stays = token == int(p[t].argmax())", "stays = int(q[t].argmax()) == int(p[t].argmax())"),
@@ -192,12 +238,18 @@ EXERCISE = exercise(
         mistake("the residual not normalised", "The uniform was compared with sums that end below 1: the last tokens "
                 "come too often, or none at all. What is the sum of what is left?", "total = 1",
                 "total = 1\nchosen = min(int((sums <= u).sum()), len(sums) - 1)",
-                "total = 1\nchosen = int((sums <= u).sum())",
-                "chosen = int((rest.softmax(-1).cumsum(0) > u).int().argmax())"),
+                "total = 1\nchosen = int((sums <= u).sum())"),
+        mistake("a softmax of probabilities", "A softmax was taken of what are probabilities already, or differences "
+                "of them: even a token of which nothing is left gets a share. What makes numbers sum to 1 and leaves 0 "
+                "at 0?", "chosen = int((rest.softmax(-1).cumsum(0) > u).int().argmax())",
+                "above = (p[place] - q[place]).softmax(0) if count else p[0]",
+                "above = (p[place] - q[place]).clamp_min(0).softmax(0) if count else p[0]"),
         mistake("the absolute difference", "The residual holds |p - q|, so tokens that the draft already says too "
                 "often can come again. What is max(0, p - q)?",
-                "above = (p[place] - q[place]).abs() if count else p[0]",
-                "above = p[place] - q[place] if count else p[0]"),
+                "above = (p[place] - q[place]).abs() if count else p[0]"),
+        mistake("the residual with negative parts", "p - q was used with its negative entries, so the sums rise and "
+                "fall. Of which tokens is nothing missing?", "above = p[place] - q[place] if count else p[0]",
+                "above = p[place] - q[place] if count else p[0]\ntotal = 1"),
         mistake("the residual the wrong way round", "The residual is what the draft gives beyond the target. Of which "
                 "tokens are there too few so far?", "above = (q[place] - p[place]).clamp_min(0) if count else p[0]"),
         mistake("drawn from the draft", "The last token was drawn from the draft. Whose text should it be?",
@@ -206,11 +258,11 @@ EXERCISE = exercise(
                 "the draft says too often still come too often. What is max(0, p - q)?",
                 "above = p[place] * (torch.arange(p.shape[1]) != draft_tokens[place]) if count else p[0]"),
         mistake("the refused token's uniform used again", "The draw used a uniform that had decided about a guess, "
-                "so it is known to be large, or small. Which one was never looked at?", "u = uniforms[accepted]",
-                "u = uniforms[0]", "u = uniforms[max(accepted - 1, 0)]"),
+                "so it is known to be large, or small. Which one was never looked at?", "u = uniforms[accepted]"),
         mistake("another uniform than the last", "The draw used a uniform that belongs to one of the guesses. The one "
                 "for the draw always stands at the same place, however many stay: where?",
-                "u = uniforms[min(accepted + 1, count)]", "u = uniforms[count - 1]"),
+                "u = uniforms[min(accepted + 1, count)]", "u = uniforms[count - 1]", "u = uniforms[0]",
+                "u = uniforms[max(accepted - 1, 0)]"),
         mistake("ratios multiplied up", "A guess was judged by the product of all ratios so far. Those before it have "
                 "been accepted already: which ratio alone decides?",
                 "stays = uniforms[t] * q[range(t + 1), draft_tokens[: t + 1]].prod() < "
@@ -222,8 +274,18 @@ EXERCISE = exercise(
         mistake("another place", "The rows belong to another place than the guess. Row t of both tables is about "
                 "guess t: which row is about the refused one?", "stays = uniforms[t] * q[t, token] < p[t + 1, token]",
                 "stays = uniforms[t] * q[t, token] < p[t - 1, token]",
-                "place = max(min(accepted, count) - 1, 0)", "above = (p[place + 1] - q[place]).clamp_min(0) if count "
-                "else p[0]"),
+                "place = max(min(accepted, count) - 1, 0)", "place = 0", "place = count - 1", "above = p[count]",
+                "place = min(accepted + 1, count - 1)",
+                "above = (p[place + 1] - q[place]).clamp_min(0) if count else p[0]",
+                "above = (p[count] - q[place]).clamp_min(0) if count else p[0]"),
+        mistake("rounded probabilities", "A guess that stays by a hair was refused: p or q has fewer digits than it "
+                "was drawn with. Where were they lost?",
+                *(f"{one}.to(torch.{dtype}).to({name}.dtype)" for dtype in ("bfloat16", "float16")
+                  for name, one in (("draft_probs", "q = draft_probs"), ("target_probs", "p = target_probs")))),
+        mistake("no guess is a special case", "Without any guess the call fails: something was stacked, or looked up, "
+                "of which there is none. What is left of the task then?",
+                "count = len(torch.stack(list(draft_tokens)))", "above = (p[place] - q[place]).clamp_min(0)",
+                "count = len(torch.cat([token[None] for token in draft_tokens]))"),
         mistake("another place after a full acceptance", "All guesses stay, and the token after them was drawn from "
                 "another row than the last of the target's. Which row is about the place after them?",
                 "after = p[count - 1]", "after = p[0]",
@@ -258,13 +320,19 @@ EXERCISE = exercise(
         mistake("tensors instead of ints", "One of the two numbers is a tensor or a float. Both must be Python ints: "
                 "one counts, the other indexes. What turns a tensor of one number into an int?",
                 "return torch.tensor(accepted), torch.tensor(chosen)",
-                "return accepted, torch.tensor(chosen)", "return torch.tensor(accepted), chosen",
-                "return float(accepted), chosen", "return accepted, float(chosen)"),
+                "return accepted, torch.tensor(chosen)", "return accepted, torch.tensor([chosen])",
+                "return accepted, torch.tensor([[chosen]])", "return torch.tensor([accepted]), torch.tensor([chosen])",
+                "return torch.tensor(accepted), chosen",
+                "return float(accepted), chosen",
+                "return accepted, float(chosen)"),
         mistake("the two exchanged", "The two numbers are exchanged. Which of them comes first: how many stay, or the "
                 "token?", "return chosen, accepted"),
         mistake("the text instead of its end", "Return two numbers: how many guesses stay, and the one token after "
                 "them.", "return draft_tokens[:accepted].tolist(), chosen",
-                "return [*draft_tokens[:accepted].tolist(), chosen]", "return accepted", "return chosen"),
+                "return [*draft_tokens[:accepted].tolist(), chosen]", "return accepted", "return chosen",
+                "return torch.cat([draft_tokens[:accepted], torch.tensor([chosen])])",
+                "return draft_tokens[:accepted], chosen"),
+        NOTHING,
     ),
     laws=(Law("both are possible", _not_ints),),
     hints=(

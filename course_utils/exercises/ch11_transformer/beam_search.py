@@ -6,6 +6,8 @@ import torch
 from course_utils.checking.exercise import case, exercise
 from course_utils.checking.inputs import Make, given
 from course_utils.checking.mistakes import mistake
+from course_utils.checking.recipe import Function
+from course_utils.exercises.shared.kinds import NOTHING
 from course_utils.models import beam_search
 from torch import Tensor
 
@@ -82,12 +84,10 @@ class Language:
 
     def __call__(self, prefixes: Tensor) -> Tensor:
         """Return a row (num_words) for each text so far (n, t)."""
-        if not isinstance(prefixes, Tensor) or prefixes.dim() != 2 or prefixes.dtype != torch.int64:
-            raise TypeError("step takes texts so far as a long tensor (n, t)")
+        if not isinstance(prefixes, Tensor) or prefixes.dim() != 2 or prefixes.dtype not in (torch.int64, torch.int32):
+            raise TypeError("step takes the texts so far as one tensor of whole numbers, of shape (n, t)")
         if not prefixes.shape[1] or bool((prefixes[:, 0] != self.start).any()):
-            raise ValueError("every text begins with `start`")
-        if bool((prefixes[:, 1:] == self.end).any()):
-            raise ValueError("step was called for a text that is finished")
+            raise ValueError("each row that step is given begins with `start`, and holds all that was written since")
         state = torch.full((len(prefixes),), 5)
         for place, token in enumerate(prefixes.unbind(1)):
             state = (state * 31 + (token + 3) * (7 * place + 11)) % len(self.table)
@@ -110,6 +110,22 @@ _CUT_EACH = """
 least = sums.topk(min(max(width // len(sums), 1), sums.shape[1])).values[:, -1:]
 flat = sums.masked_fill(sums < least, -torch.inf).flatten()
 """
+_GROWING = """
+flat = sums.flatten()
+each, tokens = sums.topk(min(width, sums.shape[1]))
+index = (tokens + torch.arange(len(sums)).unsqueeze(-1) * sums.shape[1]).flatten()
+best, index = flat[index], index
+"""
+_DEFAULT = """
+def beam_search(step, start, end, width, max_length, alpha={}):
+    return EXERCISE.recipe.function()(step, start, end, width, max_length, alpha)
+"""
+# The best finished text against the best unfinished one, each measured so.
+_LEADS = (
+    "worth = lambda one: {}\n"
+    "is_over = not alive or bool(done) and max(map(worth, done)) {} max(map(worth, alive))"
+)
+_SUM, _QUOTIENT = "one[1]", "one[1] / (len(one[0]) - 1) ** alpha"
 
 _PUSHED_OUT = """
 def beam_search(step, start, end, width, max_length, alpha=0.0):
@@ -126,6 +142,21 @@ def beam_search(step, start, end, width, max_length, alpha=0.0):
     scored = [(total / (len(tokens) - 1) ** alpha, tokens[1:]) for tokens, total in beam]
     return max(scored)[1], max(scored)[0]
 """
+
+
+
+def _asked_again(fn: Function, step: Language, start: int, end: int, *rest: Any) -> bool:
+    """Return whether `step` is asked for a text that has ended."""
+    asked = []
+
+    def watched(prefixes: Tensor) -> Tensor:
+        rows = step(prefixes)
+        asked.append(bool((prefixes[:, 1:] == end).any()))
+        return rows
+
+    fn(watched, start, end, *rest)
+    return any(asked)
+
 
 # The seeds are those of toys on which the mistakes below come to other texts.
 CASES = (
@@ -149,6 +180,8 @@ CASES = (
     case("a finished text among likelier beginnings, alpha=-1", _made(9, 4, 3, 5, -1.0)),
     case("other numbers for start and end", _made(5, 6, 3, 5, 1.0, marks=(2, 4), wanted=1.0)),
     case("float32", _made(3, 5, 3, 4, 1.0, dtype=torch.float32), tolerance=1e-5),
+    case("which texts `step` is asked for", _made(13, 5, 3, 7, wanted=2.0), run=_asked_again,
+         says="`step` was asked for a text that has ended. In a real model each row costs a pass through all layers."),
 )
 
 EXERCISE = exercise(
@@ -184,12 +217,31 @@ EXERCISE = exercise(
         mistake("a finished hypothesis pushed out", "Finished texts compete with the unfinished ones in every round, "
                 "and were pushed out of the beam by likelier beginnings. From there on, a beginning can only lose. "
                 "What should happen to a finished text's place?", _PUSHED_OUT),
-        mistake("every hypothesis kept", "Nothing was pruned: all texts were tried, whatever the width. How many does "
-                "a round keep?", "places = sums.numel()"),
-        mistake("the first finished hypothesis returned", "The search stopped at the first text that ended. A longer "
-                "one may overtake it. What ends the search?",
+        mistake("every hypothesis kept", "The beam grows from round to round: nothing was pruned, or each hypothesis "
+                "kept `width` continuations of its own. How many texts does a round keep in all?",
+                "places = sums.numel()",
+                _GROWING),
+        mistake("more candidates asked for than there are", "There are more places than candidates, as in the first "
+                "round with few words. How many can be kept then?", "best, index = flat.topk(places)",
+                "best, index = flat.topk(width)"),
+        mistake("stopped when the best text had ended", "The search stopped as soon as the best text so far had ended. "
+                "A longer one has a smaller sum, but not always a smaller quotient. What ends the search?",
+                *(_LEADS.format(worth, sign) for worth in (_SUM, _QUOTIENT) for sign in (">=", ">")),
+                "is_over = not alive or bool(grown) and grown[0][0][-1] == end",
+                "worth = lambda one: one[1] / (len(one[0]) - 1) ** alpha\n"
+                "is_over = not alive or bool(done) and max(map(worth, done)) >= max(map(worth, alive))\n"
+                "pool = done or alive"),
+        mistake("stopped when as many had ended as there are places", "The search stopped, or went on, by the number "
+                "of finished texts. What else can be unfinished then?",
+                "is_over = len(done) >= max(width - 1, 1)"),
+        mistake("the first finished hypothesis returned", "The first text that ended was returned. A longer one may "
+                "overtake it. What ends the search, and which of the texts wins?",
                 "is_over = not alive or bool(done)\npool = done or alive",
                 "is_over = not alive or bool(done)", "pool = done[:1] or alive"),
+        mistake("step asked for what has ended", "`step` was given texts that have ended, and its answer thrown away; "
+                "or, when all had ended, no text at all. Which texts need a next word?",
+                "old = [[*tokens, *texts.shape[1] * [end]][: texts.shape[1]] for tokens, _ in done]\n"
+                "log_p = step(torch.tensor([*texts.tolist(), *old])).double()[: len(texts)]", "is_over = False"),
         mistake("finished hypotheses extended", "A text that had ended was continued. What does `end` mean for it?",
                 "alive = grown\ndone = []", "alive = grown", "ended = []\nalive = grown"),
         mistake("finished hypotheses forgotten", "A text that ended before the last round is lost. Where are finished "
@@ -212,6 +264,24 @@ EXERCISE = exercise(
         mistake("the winner chosen by its sum", "The score is divided by the length, but the winner was chosen before "
                 "that, by its sum.",
                 "score, tokens = max(scored, key=lambda one: one[0] * (len(one[1]) - 1) ** alpha)"),
+        mistake("one length for all", "All sums were divided by the same length. How long is each text?",
+                "length = max_length", "length = max(len(one[0]) - 1 for one in pool)"),
+        mistake("another default than 0", "Without an argument the sums are divided by something. What does the "
+                "signature say?", *(_DEFAULT.format(n) for n in (0.6, 0.7, 1.0, 0.75, 0.5))),
+        mistake("the sign", "The score came back with the other sign. Is the logarithm of a probability positive?",
+                "return written, -score"),
+        mistake("normalised again", "The logarithms were normalised once more, over the whole table or over what was "
+                "kept. Whose probabilities sum to 1 in what `step` returns?",
+                "log_p = step(texts).double().flatten().log_softmax(0).view(len(texts), -1)",
+                "sums = (sofar + log_p).flatten().log_softmax(0).view(len(texts), -1)"),
+        mistake("only a part of the text shown to step", "`step` was not shown the whole text: it got the last token "
+                "alone, or the text without its start. What does the next word depend on?",
+                "texts = torch.tensor([tokens[-1:] for tokens, _ in alive])",
+                "texts = torch.tensor([tokens[1:] or [start] for tokens, _ in alive])",
+                "texts = torch.tensor([tokens[:1] for tokens, _ in alive])",
+                "texts = torch.tensor([tokens[:1] + tokens[-1:] if tokens[1:] else tokens for tokens, _ in alive])"),
+        mistake("the end taken for granted", "`end` is not always the same number. Which argument says what it is?",
+                *(f"end = {n}\nalive, done = [([start], 0.0)], []" for n in range(4))),
         mistake("the sum returned instead of the score", "The right text, but its score is not divided.",
                 "return written, score * (len(tokens) - 1) ** alpha"),
         mistake("probabilities instead of their logarithms", "Logarithms were treated as probabilities, or the other "
@@ -228,6 +298,17 @@ EXERCISE = exercise(
                 "best, index = best[:places], index[:places]"),
         mistake("the start returned", "The start is part of the result. Which tokens were written?",
                 "written = tokens"),
+        mistake("tensors for numbers", "The tokens, or the score, came as tensors. A list of Python's whole numbers "
+                "and a float are asked for: which calls make them?", "return torch.tensor(written), score",
+                "return [torch.tensor(token) for token in written], score",
+                "return written, torch.tensor(score, dtype=torch.float64)", "return written, torch.tensor(score)",
+                "return torch.tensor([written]), score", "return torch.tensor(written), torch.tensor(score)"),
+        mistake("other results than these two",
+                "The text comes first, then its score, and nothing else. What came back?",
+                "return score, written", "return written", "return score, tokens", "return [written], [score]",
+                "return tokens", "return score", "return [(written, score)]",
+                "return [one[0][1:] for one in pool], [one[0] for one in scored]"),
+        NOTHING,
         mistake("the end left out", "A text that ended comes back without its `end`.",
                 "written = [token for token in tokens[1:] if token != end]"),
         mistake("another number of rounds", "The text may have `max_length` tokens, `end` among them.",
@@ -236,7 +317,8 @@ EXERCISE = exercise(
                 "best, index = flat.topk(min(places, len(flat)), largest=False)",
                 "score, tokens = min(scored)"),
         mistake("drawn instead of searched", "Tokens were drawn at random. A beam keeps the best.",
-                "index = flat.exp().multinomial(min(places, len(flat)))\nbest, index = flat[index], index"),
+                "index = flat.exp().multinomial(min(places, len(flat)))\nbest, index = flat[index], index",
+                detects=lambda trace: trace.used_global_random, even_if_right=False),
     ),
     hints=(
         "A hypothesis is a list of tokens and a sum. What does the beam hold before the first round?",

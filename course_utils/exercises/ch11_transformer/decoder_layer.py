@@ -5,7 +5,7 @@ from typing import Any
 import torch
 from course_utils.checking.exercise import case, exercise
 from course_utils.checking.inputs import Make, normal, strided
-from course_utils.checking.mistakes import mistake
+from course_utils.checking.mistakes import adding, mistake
 from course_utils.exercises.shared.wiring import ONCE, counted, parts, wiring
 from course_utils.models import decoder_layer
 
@@ -53,6 +53,12 @@ def _made(sizes: tuple[int, int, int, int], pre_norm: bool, dtype: str = "float6
     return make
 
 
+def _orders(calls: str, *order: int) -> tuple[str, ...]:
+    """Return parts in another order: their norms stay where they are, or come along."""
+    steps = zip(("first", "second", "third"), order, strict=True)
+    return calls, "\n".join((*(f"{step} = norms[{number}]" for step, number in steps), calls))
+
+
 EXERCISE = exercise(
     decoder_layer,
     right=RIGHT,
@@ -76,6 +82,7 @@ EXERCISE = exercise(
                 "own stream, as in a stub that was never finished. Whom does it ask?",
                 "found_2 = cross_attend(read_2, read_2)", "found_2 = self_attend(read_2)",
                 "found_2 = cross_attend(read_2, after_1)", "found_2 = cross_attend(read_2, x)",
+                "found_2 = cross_attend(read_2)", "found_2 = cross_attend(read_2, torch.zeros_like(memory))",
                 "found_2 = self_attend(read_2)\nfound_1 = cross_attend(read_1, memory)"
                 "\nfound_2 = cross_attend(read_2, x)"),
         mistake("memory and stream exchanged", "The memory asks and the stream answers: the result has a row for each "
@@ -91,16 +98,37 @@ EXERCISE = exercise(
                 "it would never learn. What cuts it off?", "found_2 = cross_attend(read_2, memory.detach())"),
         mistake("cross-attention before self-attention", "The memory is asked before the tokens have looked at each "
                 "other. What should a token know before it asks the encoder?",
-                "found_1 = cross_attend(read_1, memory)\nfound_2 = self_attend(read_2)"),
+                *_orders("found_1 = cross_attend(read_1, memory)\nfound_2 = self_attend(read_2)", 1, 0, 2)),
         mistake("cross-attention instead of self-attention", "The first attention asks the memory, too, so no token of "
                 "the target ever looks at another. Whom does it ask?", "found_1 = cross_attend(read_1, memory)"),
         mistake("feed-forward before cross-attention", "The feed-forward part comes between the two attentions. Where "
-                "does it belong in a layer?", "found_2 = feed_forward(read_2)\nfound_3 = cross_attend(read_3, memory)"),
+                "does it belong in a layer?",
+                *_orders("found_2 = feed_forward(read_2)\nfound_3 = cross_attend(read_3, memory)", 0, 2, 1)),
         mistake("feed-forward first", "The feed-forward part comes first. Where does it belong in a layer?",
-                "found_1 = feed_forward(read_1)\nfound_2 = self_attend(read_2)\n"
-                "found_3 = cross_attend(read_3, memory)"),
-        *wiring(("self_attend({})", "cross_attend({}, memory)", "feed_forward({})"),
-                tuple(f"norms[{number}]" for number in range(3))),
+                *_orders("found_1 = feed_forward(read_1)\nfound_2 = self_attend(read_2)\n"
+                         "found_3 = cross_attend(read_3, memory)", 2, 0, 1)),
+        mistake("memory and stream read together", "Memory and stream were joined, or added, before they were asked. "
+                "The tokens have looked at each other already: who is asked now?",
+                "found_2 = cross_attend(read_2, torch.cat([memory, read_2], 1))",
+                "found_2 = cross_attend(read_2, torch.cat([read_2, memory], 1))",
+                "found_2 = cross_attend(read_2, torch.cat([memory, after_1], 1))",
+                "found_2 = cross_attend(read_2, memory) + memory.mean(1, keepdim=True)",
+                "found_2 = cross_attend(read_2 + memory.mean(1, keepdim=True), memory)"),
+        mistake("only a part of the memory", "Not all of the memory was asked: it was cut, or averaged. How many "
+                "tokens has the source?", "found_2 = cross_attend(read_2, memory[:, : x.shape[1]])",
+                "found_2 = cross_attend(read_2, memory[:, -1:])", "found_2 = cross_attend(read_2, memory[:, :1])",
+                "found_2 = cross_attend(read_2, memory.mean(1, keepdim=True))",
+                "found_2 = cross_attend(read_2, memory[:, 1:])", "found_2 = cross_attend(read_2, memory[:, :-1])"),
+        mistake("the memory changed", "The memory was sent through a part before it was asked. The encoder has "
+                "finished with it: what may still happen to it here?",
+                "found_2 = cross_attend(read_2, feed_forward(memory))",
+                "found_2 = cross_attend(read_2, self_attend(memory))",
+                "found_2 = cross_attend(read_2, feed_forward(third(memory)))\nreturn after_2"),
+        *adding(wiring(("self_attend({})", "cross_attend({}, memory)", "feed_forward({})"),
+                tuple(f"norms[{number}]" for number in range(3)), "return after_3, memory"),
+                {"the other sequences used": (
+                    "found_2 = cross_attend(read_2, memory[:1].expand_as(memory))",
+                    "found_2 = cross_attend(read_2, memory.flip(0))")}),
     ),
     hints=(
         "It is the encoder layer with one more part in the middle. Which stream does that part read, and which does "

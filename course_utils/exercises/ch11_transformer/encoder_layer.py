@@ -59,7 +59,8 @@ EXERCISE = exercise(
     ),
     mistakes=(
         mistake("feed-forward before attention", "The two parts are in the other order. Which one does a token use to "
-                "look at the others first?", "found_1 = feed_forward(read_1)\nfound_2 = attend(read_2)"),
+                "look at the others first?", "found_1 = feed_forward(read_1)\nfound_2 = attend(read_2)",
+                "first = norm_2\nsecond = norm_1\nfound_1 = feed_forward(read_1)\nfound_2 = attend(read_2)"),
         *wiring(("attend({})", "feed_forward({})"), ("norm_1", "norm_2")),
     ),
     hints=(

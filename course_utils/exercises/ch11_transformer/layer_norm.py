@@ -6,7 +6,15 @@ import torch
 from course_utils.checking.exercise import case, exercise
 from course_utils.checking.inputs import Make, normal
 from course_utils.checking.mistakes import mistake
-from course_utils.exercises.shared.norms import SPREAD, eps, in_float32, norm_inside, over_another_axis
+from course_utils.exercises.shared.kinds import overwritten
+from course_utils.exercises.shared.norms import (
+    SPREAD,
+    eps,
+    in_float32,
+    norm_inside,
+    one_for_all,
+    over_another_axis,
+)
 from course_utils.models import layer_norm
 
 RIGHT = """
@@ -42,8 +50,8 @@ EXERCISE = exercise(
     difficulty=2,
     importance=5,
     cases=(
-        case("one row of 4", d=4, gradient="equal"),
         case("2 sequences of 5 tokens, width 6", batch=(2, 5), d=6, gradient="equal"),
+        case("one row of 4", d=4, gradient="equal"),
         case("every size is 4", batch=(4, 4), d=4),
         case("three leading axes", batch=(2, 1, 3), d=5),
         case("rows around 7", _rows(7.0, 2.0, 5)),
@@ -64,17 +72,23 @@ EXERCISE = exercise(
                     "return F.layer_norm(x, gain.shape, eps=eps) * gain + bias"),
         mistake("the variance divided by d - 1", "The spread is slightly too large: the variance was divided by d - 1, "
                 "as torch's `var` and `std` do by default. These d numbers are all there are, not a sample: what is "
-                "it divided by?", "variance = x.var(-1, keepdim=True)"),
+                "it divided by?", "variance = centred.square().sum(-1, keepdim=True) / (x.shape[-1] - 1)"),
         mistake("the mean of squares less the squared mean", "Far from zero the result is lost: two large numbers that "
                 "are almost equal were subtracted, and their digits cancel. Which numbers can be squared instead, once "
                 "the mean is known?", "variance = x.square().mean(-1, keepdim=True) - mean.square()",
                 "variance = (x.square().mean(-1, keepdim=True) - mean.square()).clamp_min(0)"),
         mistake("the mean not subtracted", "The rows keep their mean. Which two steps make mean 0 and spread 1?",
-                "centred = x"),
+                "centred = x", "normed = x / spread"),
         mistake("spread measured from zero", "The mean was subtracted, but the spread is that of the numbers before "
                 "subtraction. From where is a spread measured?", "variance = x.square().mean(-1, keepdim=True)"),
-        mistake("the mean subtracted after the division", "The divided row still has a mean, or the mean was "
-                "subtracted unscaled. What comes first?", "normed = x / spread - mean", "normed = x / spread"),
+        mistake("the mean subtracted after the division", "The row was divided first, and then its mean was "
+                "subtracted, which had not been divided. What comes first?", "normed = x / spread - mean"),
+        mistake("another number than the mean subtracted", "The rows do not have mean 0: their median, or their "
+                "smallest number, was subtracted. Which number makes them sum to 0?",
+                "mean = x.median(-1, keepdim=True).values", "mean = x.amin(-1, keepdim=True)"),
+        mistake("the sign flipped", "The rows point the other way. What is subtracted from what?",
+                "centred = mean - x"),
+        one_for_all("mean = {}.mean(-1, keepdim=True)\nvariance = ({} - mean).square().mean(-1, keepdim=True)"),
         over_another_axis("mean = x.mean({}, keepdim=True)",
                           "variance = centred.square().mean({}, keepdim=True)"),
         mistake("an axis lost", "`mean` without `keepdim` loses the axis, so the row's number is subtracted from "
@@ -94,6 +108,9 @@ EXERCISE = exercise(
         mistake("the gain before the norm", "The features were stretched before the norm, which takes most of it back. "
                 "When does the gain act?", "mean = (x * gain).mean(-1, keepdim=True)\ncentred = x * gain - mean\n"
                 "stretched = normed"),
+        mistake("the bias divided too", "The bias was divided by the spread with everything else. In which order do "
+                "division, gain and bias act?", "stretched = centred * gain\nout = (stretched + bias) / spread",
+                "normed = centred + bias\nstretched = normed * gain / spread\nout = stretched"),
         mistake("the bias left out", "The bias changes nothing. When is it added?", "out = stretched"),
         mistake("the bias subtracted", "The bias has the wrong sign. Which way does it shift?",
                 "out = stretched - bias"),
@@ -101,6 +118,9 @@ EXERCISE = exercise(
                 "so the gradient is wrong. Do they depend on x?",
                 "mean = x.mean(-1, keepdim=True).detach()", "spread = (variance + room).sqrt().detach()",
                 "mean = x.mean(-1, keepdim=True).detach()\nspread = (variance + room).sqrt().detach()"),
+        overwritten("centred = x.sub_(mean)",
+                "out = x.copy_(stretched + bias)", "normed = x.copy_(centred / spread)",
+                "out = x.copy_(stretched + bias).clone()"),
         in_float32(layer_norm, "normed = (centred.float() / spread.float()).to(x.dtype)",
                    "variance = centred.float().square().mean(-1, keepdim=True)"),
         *eps("1e-5"),

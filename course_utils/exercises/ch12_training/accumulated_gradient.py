@@ -5,8 +5,9 @@ from typing import Any
 import torch
 from course_utils.checking.exercise import case, exercise
 from course_utils.checking.inputs import Make, normal
-from course_utils.checking.mistakes import mistake
+from course_utils.checking.mistakes import adding, mistake
 from course_utils.checking.recipe import Function
+from course_utils.exercises.shared.kinds import NOTHING
 from course_utils.models import accumulated_gradient
 from torch import Tensor
 from torch.autograd.graph import saved_tensors_hooks
@@ -50,6 +51,14 @@ _EMPTIED = _PLAIN.replace("    tokens = 0\n", "    for one in parameters:\n     
 _WIPED = _EMPTIED.replace("    return [", "    made = [").strip("\n") + (
     "\n    for one in parameters:\n        one.grad = None\n    return made\n"
 )
+_ZEROED = _EMPTIED.replace("one.grad = None", "one.grad = None if one.grad is None else one.grad.zero_()")
+_SHARED = _ZEROED.replace("    tokens = 0\n", "    old = [one.grad for one in parameters]\n    tokens = 0\n").replace(
+    "    return [", "    made = ["
+).strip("\n") + "\n    for one, part in zip(parameters, old):\n        one.grad = part\n    return made\n"
+_STALE = _PLAIN.replace("    tokens = 0\n", "    old = [None if one.grad is None else one.grad.clone() for one in "
+                        "parameters]\n    tokens = 0\n").replace("    return [", "    made = [").strip("\n") + (
+    "\n    for one, part in zip(parameters, old):\n        one.grad = part\n    return made\n"
+)
 
 
 class Sum:
@@ -58,11 +67,13 @@ class Sum:
     def __init__(self, parameters: list[Tensor]) -> None:
         self.parameters = parameters
         self.calls = 0
+        self.sizes: list[int] = []
 
     def __call__(self, micro: tuple[Tensor, Tensor]) -> tuple[Tensor, int]:
         """Return the sum over the micro-batch's tokens, and how many there are."""
         self.calls += 1
         x, y = micro
+        self.sizes.append(len(x))
         weight, bias = self.parameters[:2]
         error = (torch.tanh(x @ weight + bias) - y).square().sum()
         return error, len(x)
@@ -96,6 +107,7 @@ class _Late(Sum):
         if self.calls:
             return super().__call__(micro)
         self.calls += 1
+        self.sizes.append(len(micro[0]))
         return (micro[0] @ self.parameters[0]).square().sum(), len(micro[0])
 
 
@@ -202,6 +214,22 @@ EXERCISE = exercise(
         mistake("divided by the last micro-batch's tokens", "The sum was divided by the tokens of one micro-batch. "
                 "What adds up besides the gradients?", "tokens += number - tokens",
                 "divisor = max(number, 1) if micro_batches else 1"),
+        mistake("divided twice", "The sum was divided by the tokens, and by the number of micro-batches besides. A "
+                "mean over all tokens has one divisor: which?", "divisor = max(tokens, 1) * max(len(micro_batches), 1)",
+                "divisor = max(tokens, 1) ** 2"),
+        mistake("every micro-batch taken for as long as one", "The tokens of one micro-batch, times how many parts "
+                "there are, took the place of their sum. Are all parts as long?",
+                "divisor = max(len(micro_batches) * (loss.sizes or [0])[0], 1)",
+                "divisor = max(len(micro_batches) * (loss.sizes or [0])[-1], 1)",
+                "divisor = max(len(micro_batches) * max(loss.sizes or [0]), 1)"),
+        mistake("a micro-batch left out or taken twice", "One micro-batch does not count, or counts twice. Where do "
+                "your loop, or your slice, begin and end?",
+                *(f"micro_batches = {some}\nsums = [torch.zeros_like(one) for one in parameters]" for some in (
+                    "micro_batches[:-1]", "micro_batches[1:]", "micro_batches[:1] + micro_batches",
+                    "micro_batches + micro_batches[-1:]"))),
+        mistake("everything after an empty micro-batch left out", "A micro-batch without tokens ended the loop. What "
+                "comes after it still counts: which word leaves out one round alone?",
+                "if not number:\n    break\ntokens += number"),
         mistake("divided again and again", "What was added up so far is divided at every micro-batch, so the first "
                 "parts hardly count. Which lines belong after the loop?",
                 "sums[:] = [(one + other) / max(tokens, 1) for one, other in zip(sums, found)]\ndivisor = 1",
@@ -214,14 +242,15 @@ EXERCISE = exercise(
         mistake("the first micro-batch only", "Only the first micro-batch counts. A line inside the loop belongs after "
                 "it.", _FIRST, "sums[:] = [one + other * (tokens == number) for one, other in zip(sums, found)]"),
         mistake("stale gradients", "`.grad` still held the gradient of an earlier step, and this one was added to it. "
-                "Who clears it, and who may still need it?", _PLAIN),
+                "Who clears it, and who may still need it?", _PLAIN, _STALE),
         mistake("`.grad` not left as it was", "The gradient came right, but a parameter's `.grad` is not what it was "
-                "before. Can you get the gradients without it, or put it back?", _EMPTIED, _WIPED,
+                "before. Can you get the gradients without it, or put it back?", _EMPTIED, _WIPED, _ZEROED,
+                _SHARED,
                 "for one, part in zip(parameters, sums):\n    one.grad = part / max(tokens, 1)\n"
                 "gradients = [one.grad.clone() for one in parameters]",
                 "for one in parameters:\n    one.grad = None\nsums = [torch.zeros_like(one) for one in parameters]"),
-        mistake("a parameter without a part", "A parameter that takes no part in the loss stops everything: torch "
-                "refuses, or gives None. What is its gradient?",
+        mistake("a parameter without a part", "A parameter that takes no part in the loss stops everything, or its "
+                "gradient is missing, None or a mere number. What is it, and of which shape?",
                 "parts = torch.autograd.grad(total, parameters)",
                 "found = parts\nsums[:] = [one if other is None else one + other for one, other in zip(sums, found)]\n"
                 "gradients = [None if part is None else one / divisor for one, part in zip(sums, parts)]",
@@ -258,7 +287,10 @@ EXERCISE = exercise(
                 "return [one.float() for one in gradients]", "return [one.double() for one in gradients]"),
         mistake("clipped", "The gradients were clipped, or brought to one length. That comes after they are added up, "
                 "and is not asked for.", "gradients = [one / one.norm().clamp(min=1e-12) for one in sums]",
-                "gradients = [(one / divisor).clamp(-1, 1) for one in sums]"),
+                "gradients = [(one / divisor).clamp(-1, 1) for one in sums]",
+                "length = torch.stack([one.norm() for one in sums]).norm() / divisor\n"
+                "gradients = [one / divisor / length.clamp(min=1) for one in sums]"),
+        *adding((NOTHING,), {"nothing returned": ("if not tokens:\n    return None\ndivisor = max(tokens, 1)",)}),
     ),
     hints=(
         "The gradient of a sum is the sum of the gradients. Which of the two, sums or means, can be added up over "

@@ -6,7 +6,7 @@ import torch
 from course_utils.checking.exercise import case, exercise
 from course_utils.checking.inputs import normal
 from course_utils.checking.mistakes import mistake
-from course_utils.exercises.shared.losses import LOSS, predictions
+from course_utils.exercises.shared.losses import LOSS, NOTHING_COUNTS, predictions, reached
 from course_utils.models import causal_lm_loss
 
 RIGHT = """
@@ -28,6 +28,11 @@ def causal_lm_loss(logits, tokens, pad_id):
 def _by_hand(generator: torch.Generator) -> tuple[Any, ...]:
     logits = torch.tensor([[[0.0, 0.0], [1.0, 3.0], [5.0, 0.0]]], dtype=torch.float64)
     return logits, torch.tensor([[0, 1, 0]]), -100
+
+
+def _with(value: float, generator: torch.Generator) -> torch.Tensor:
+    """Make logits (2, 3, 5) of which those of class 2 are this value."""
+    return normal(generator, 2, 3, 5).index_fill(-1, torch.tensor(2), value)
 
 
 EXERCISE = exercise(
@@ -53,11 +58,14 @@ EXERCISE = exercise(
         case("logits of 10⁴", predictions((2, 4, 5), (3, 4), size=1e4), gradient="equal"),
         case("one class", predictions((2, 3, 1), pad_id=-1)),
         case("two tokens: one target each", predictions((3, 2, 5)), gradient="equal"),
+        case("what comes back, even if nothing counts", predictions((2, 4, 5), (3, 4)), run=reached,
+             says=NOTHING_COUNTS),
         case("nothing but padding", predictions((2, 4, 5), (1, 0)), gradient="equal"),
         case("one token: no target", predictions((3, 1, 5)), gradient="equal"),
         case("non-contiguous inputs", predictions((3, 5, 4), (5, 2, 4), spread=True), gradient="equal"),
         case("float32", predictions((2, 9, 11), (5, 9), dtype=torch.float32)),
-        case("bfloat16", predictions((2, 5, 4), (3, 5), dtype=torch.bfloat16)),
+        case("a class at -inf", lambda g: (_with(-torch.inf, g), torch.tensor([[4, 1, 0], [3, 0, 1]]), -1)),
+        case("NaN in the logits", lambda g: (_with(torch.nan, g), torch.tensor([[4, 1, 0], [3, 0, 1]]), -1)),
     ),
     mistakes=(
         mistake("no shift", "Each position is trained to predict the token that it was just given: a copy would be "
@@ -91,6 +99,12 @@ EXERCISE = exercise(
                 "counts = (target != pad_id) & (tokens[:, :-1] != pad_id)"),
         mistake("the first token counted", "The sum is divided by the number of all tokens. How many of them are "
                 "predicted?", "number = (tokens != pad_id).sum().clamp(min=1)", "number = tokens.numel()"),
+        mistake("smoothed targets",
+                "A share of the target went to the other classes. Here the right token has all of it.",
+                "losses = -(0.9 * right + 0.1 * logs.mean(-1))", "losses = -(0.95 * right + 0.05 * logs.mean(-1))"),
+        mistake("the padding's class left out", "The class of the padding was taken out of the softmax. Among all V "
+                "classes it is one like any other.",
+                "logs = guesses.masked_fill(torch.arange(guesses.shape[-1]) == pad_id, -torch.inf).log_softmax(-1)"),
         *LOSS,
     ),
     hints=(

@@ -60,7 +60,7 @@ EXERCISE = exercise(
     importance=4,
     parts=("num_parameters", "num_tokens", "loss"),
     cases=(
-        _case("α = β and A = B: as many parameters as tokens", 6e8, 50.0, 50.0, 0.5, 0.5, 1.0),
+        _case("α = β and A = B: as many parameters as tokens", 6e8, 50.0, 50.0, 0.5, 0.5, 1.7),
         _case("α = β, A four times B", 6e8, 80.0, 20.0, 0.5, 0.5, 1.0),
         _case("A = B, α above β", 6e10, 30.0, 30.0, 0.5, 0.3, 0.7),
         _case("A = B, β above α", 6e10, 30.0, 30.0, 0.25, 0.4, 0.7),
@@ -84,8 +84,9 @@ EXERCISE = exercise(
         mistake("exponents swapped", "α was used where β belongs. If parameters help faster than tokens, does a larger "
                 "budget go to parameters or to tokens?", "share = alpha / (alpha + beta)",
                 "ratio = (beta * A) / (alpha * B)", "ratio = (beta * A) / (alpha * B)\nshare = alpha / (alpha + beta)"),
-        mistake("the wrong exponent in the loss", "N and D are right, and the loss is not that of the law: each term "
-                "has its own exponent.", "from_size = A / num_parameters**beta\nfrom_data = B / num_tokens**alpha",
+        mistake("the terms of the loss mixed up", "N and D are right, and the loss is not that of the law: a number "
+                "stands in another one's place. Which constant, which exponent and which size belong together?",
+                "from_size = A / num_parameters**beta\nfrom_data = B / num_tokens**alpha",
                 "from_size = A * num_parameters**alpha\nfrom_data = B * num_tokens**beta",
                 "from_size = A / (alpha * num_parameters)\nfrom_data = B / (beta * num_tokens)",
                 "from_size = A / num_parameters\nfrom_data = B / num_tokens",
@@ -93,8 +94,8 @@ EXERCISE = exercise(
                 "from_size = B / num_parameters**alpha\nfrom_data = A / num_tokens**beta"),
         mistake("terms made equal", "What parameters and tokens leave over was made equal. At the minimum it is their "
                 "slopes that balance: what does the derivative of A / N^α bring down?", "ratio = A / B"),
-        mistake("the ratio upside down", "Parameters and tokens were balanced the wrong way round: the more parameters "
-                "cost, the fewer there are. Which of the two slopes goes in the numerator?",
+        mistake("the ratio upside down", "The balance is upside down: a larger A gave fewer parameters. Which of the "
+                "two slopes goes in the numerator?",
                 "ratio = (beta * B) / (alpha * A)", "num_parameters = pairs**share / balance"),
         mistake("A and B exchanged", "The constants have changed places. Which of the two belongs to the parameters?",
                 "ratio = (alpha * B) / (beta * A)", "ratio = B / A"),
@@ -108,11 +109,15 @@ EXERCISE = exercise(
                 "of thumb from one law: what does this one say?", "num_parameters = math.sqrt(pairs / 20)",
                 "num_parameters = math.sqrt(flops / 20)\nnum_tokens = 20 * num_parameters"),
         mistake("E forgotten", "What is left even with endless parameters and tokens is missing from the loss.",
-                "loss = from_size + from_data", "loss = E * (from_size + from_data)",
-                "loss = E - from_size - from_data"),
+                "loss = from_size + from_data"),
+        mistake("the three terms not added", "The loss has the right three terms, but one was subtracted, or "
+                "multiplied. What stands between them in the law?", "loss = E * (from_size + from_data)",
+                "loss = E - from_size - from_data", "loss = from_size + from_data - E",
+                "loss = E + from_size * from_data",
+                "loss = E + from_size - from_data", "loss = E * from_size * from_data"),
         mistake("only one term in the loss", "The loss has three terms: what is left in any case, what few parameters "
                 "cost, and what few tokens cost.", "loss = E + from_size", "loss = E + from_data", "loss = E",
-                "loss = E + max(from_size, from_data)"),
+                "loss = E + max(from_size, from_data)", "loss = 0.0", "loss = from_size", "loss = from_data"),
         mistake("the slope of the loss", "The third result is not the loss itself but its logarithm, its exponential "
                 "or its negative. What does the law give for N and D?", "loss = math.log(E + from_size + from_data)",
                 "loss = math.exp(E + from_size + from_data)", "loss = -(E + from_size + from_data)"),
@@ -123,7 +128,23 @@ EXERCISE = exercise(
         mistake("parameters and tokens exchanged", "Parameters and tokens came in the wrong order, or the one was "
                 "computed as the other. Which is asked for first?", "return num_tokens, num_parameters, loss",
                 "num_parameters = pairs / (balance * pairs**share)"),
-        mistake("whole numbers", "N or D was rounded. Both may be any positive number here.",
+        mistake("the results in another order", "The loss comes last, after parameters and tokens. What came first?",
+                "return loss, num_parameters, num_tokens", "return loss, num_tokens, num_parameters"),
+        mistake("a result missing", "Three results are asked for: parameters, tokens, and the loss there. Which came?",
+                "return num_parameters, num_tokens", "return loss", "return num_parameters, loss",
+                "return num_parameters"),
+        mistake("tokens for each parameter", "The second result is a ratio. How many tokens are there in all?",
+                "return num_parameters, num_tokens / num_parameters, loss"),
+        mistake("one exponent for both", "α and β were replaced by one number, such as their mean. Each term keeps its "
+                "own: what does that do to the minimum?",
+                "alpha = beta = (alpha + beta) / 2\nratio = (alpha * A) / (beta * B)",
+                "alpha = beta\nratio = (alpha * A) / (beta * B)", "beta = alpha\nratio = (alpha * A) / (beta * B)",
+                "middle = (alpha + beta) / 2\nratio = A / B\npower = 0.5 / middle\nshare = 0.5"),
+        mistake("whole numbers", "A result was rounded. All three may be any positive number here.",
+                "loss = round(E + from_size + from_data, 2)",
+                "return round(num_parameters), round(num_tokens), round(loss, 2)",
+                "loss = round(E + from_size + from_data)",
+                "loss = round(E + from_size + from_data, 3)",
                 "return round(num_parameters), round(num_tokens), loss",
                 "return int(num_parameters), int(num_tokens), loss",
                 "return num_parameters // 1, num_tokens // 1, loss",

@@ -9,7 +9,7 @@ from course_utils.checking.exercise import Case, case, exercise
 from course_utils.checking.inputs import Make, normal
 from course_utils.checking.mistakes import adding, mistake
 from course_utils.checking.recipe import Function
-from course_utils.exercises.shared.losses import LOSS, predictions
+from course_utils.exercises.shared.losses import LOSS, NOTHING_COUNTS, predictions, reached
 from course_utils.models import label_smoothed_loss
 from torch import Tensor
 from torch.overrides import TorchFunctionMode
@@ -67,13 +67,18 @@ def _case(name: str, smoothing: float, *shape_and_lengths: Any, gradient: str = 
 
 
 def _by_hand(generator: torch.Generator) -> tuple[Any, ...]:
-    logits = torch.tensor([[[0.0, 2.0], [1.0, 0.0]]], dtype=torch.float64)
-    return logits, torch.tensor([[1, 1]]), 0.2, -100
+    logits = torch.tensor([[[0.0, 2.0, 1.0, -1.0], [1.0, 0.0, 3.0, 0.5]]], dtype=torch.float64)
+    return logits, torch.tensor([[1, 2]]), 0.2, -100
 
 
 def _no_classes(generator: torch.Generator) -> tuple[Any, ...]:
     target = torch.tensor([[-100, 2, 0, -100], [1, -100, -100, 3]])
     return normal(generator, 2, 4, 5), target, 0.3, -100
+
+
+def _with(value: float, generator: torch.Generator) -> Tensor:
+    """Make logits (2, 3, 5) of which those of class 2 are this value."""
+    return normal(generator, 2, 3, 5).index_fill(-1, torch.tensor(2), value)
 
 
 def _divergence(args: tuple[Any, ...], got: Tensor) -> bool:
@@ -94,7 +99,8 @@ EXERCISE = exercise(
     difficulty=3,
     importance=3,
     cases=(
-        case("2 positions, two classes, smoothing=0.2", _by_hand, gradient="equal"),
+        case("2 positions, four classes, smoothing=0.2", _by_hand, gradient="equal"),
+        _case("who smooths", 0.1, (2, 5, 4), (3, 5), run=_who),
         _case("smoothing=0: plain cross-entropy", 0.0, (2, 5, 7), gradient="equal"),
         _case("smoothing=0.1, no padding", 0.1, (3, 4, 6), gradient="equal"),
         _case("3 sequences of 4, 6 and 2 tokens", 0.1, (3, 6, 5), (4, 6, 2), gradient="equal"),
@@ -109,12 +115,14 @@ EXERCISE = exercise(
         _case("one class", 0.1, (2, 3, 1), pad_id=-1),
         _case("two classes, one of them padding", 0.2, (2, 6, 2), (4, 5)),
         _case("one position", 0.3, (3, 1, 5)),
+        case("what comes back, even if nothing counts", _smoothed(predictions((2, 4, 5), (3, 4)), 0.1), run=reached,
+             says=NOTHING_COUNTS),
         _case("nothing but padding", 0.1, (2, 4, 5), (0, 0), gradient="equal"),
         _case("nothing but padding, whose id is not a class", 0.1, (2, 4, 5), (0, 0), pad_id=-100),
         _case("non-contiguous inputs", 0.1, (3, 5, 4), (5, 2, 4), spread=True, gradient="equal"),
         _case("float32", 0.1, (2, 9, 11), (5, 9), dtype=torch.float32),
-        _case("bfloat16", 0.1, (2, 5, 4), (3, 5), dtype=torch.bfloat16),
-        _case("who smooths", 0.1, (2, 5, 4), (3, 5), run=_who),
+        case("a class at -inf", lambda g: (_with(-torch.inf, g), torch.tensor([[4, 1, 0], [3, 0, 1]]), 0.1, -1)),
+        case("NaN in the logits", lambda g: (_with(torch.nan, g), torch.tensor([[4, 1, 0], [3, 0, 1]]), 0.1, -1)),
     ),
     mistakes=(
         mistake("torch's own smoothing inside", "`label_smoothing` of torch's cross-entropy did the work. The point is "
@@ -124,11 +132,16 @@ EXERCISE = exercise(
         mistake("smoothing the wrong way round", "The right class gets the small share. What is left at smoothing = 0?",
                 "share = 1 - smoothing"),
         mistake("a smoothing of one's own", "The share is a fixed number. Which argument gives it?", "share = 0.1"),
-        mistake("spread over the other classes", "The smoothed part leaves out the right class and is divided by V - "
-                "1. Here it goes to all V classes alike, the right one too.",
+        mistake("spread over the other classes", "The smoothed part leaves out the right class, or is shared out "
+                "among one class less than there are. Here it goes to all V classes alike, the right one too.",
                 "spread = (logs.sum(-1) - right) / max(logs.shape[-1] - 1, 1)",
                 "spread = (logs.sum(-1) - right) / (logs.shape[-1] - 1)",
                 "spread = (logs.sum(-1) - right) / logs.shape[-1]", "spread = logs.sum(-1) / (logs.shape[-1] - 1)"),
+        mistake("another number of classes", "The smoothed part is shared out among another number of classes than the "
+                "logits have. Which axis says how many there are, and what do the targets say?",
+                "spread = logs.sum(-1) / (target.max() + 1)", "spread = logs.sum(-1) / target.max()",
+                "spread = logs.sum(-1) / logits.shape[1]", "spread = logs.sum(-1) / (logits.shape[-1] + 1)",
+                "spread = logs.sum(-1) / logits.shape[0]", "spread = logs.sum(-1) / target.unique().numel()"),
         mistake("the padding's class left out", "The smoothed part leaves out the class of the padding. Among all V "
                 "classes, it is one like any other.",
                 "classes = (torch.arange(logs.shape[-1]) != pad_id).to(logs.dtype)\n"
@@ -140,7 +153,10 @@ EXERCISE = exercise(
                 "classes = (torch.arange(logs.shape[-1]) != pad_id).to(logs.dtype)\n"
                 "spread = ((logs * classes).sum(-1) - right) / (logs.shape[-1] - 2)",
                 "spread = ((logs * (torch.arange(logs.shape[-1]) != pad_id).to(logs.dtype)).sum(-1) - right) / "
-                "max(logs.shape[-1] - 2, 1)"),
+                "max(logs.shape[-1] - 2, 1)",
+                "share_of = smoothing / (logits.shape[-1] - 2)\n"
+                "others = (torch.arange(logs.shape[-1]) != pad_id).to(logs.dtype)\n"
+                "losses = -((1 - share) * right + share_of * ((logs * others).sum(-1) - right))"),
         mistake("the smoothed part at padding", "At padding the right class is left out, but the smoothed part is not. "
                 "Which positions should contribute nothing at all?",
                 "kept = -(1 - share) * right.masked_fill(~counts, 0.0) - share * spread",
@@ -152,7 +168,13 @@ EXERCISE = exercise(
                 "spread = right"),
         mistake("probabilities for their logarithms", "The smoothed part averages probabilities: they always sum to 1, "
                 "so nothing is learned from it. Which average of the logarithms is meant?",
-                "spread = logs.exp().mean(-1)", "spread = logs.exp().mean(-1).log()", "spread = guesses.mean(-1)"),
+                "spread = logs.exp().mean(-1)", "spread = logs.exp().mean(-1).log()", "spread = -logs.exp().mean(-1)"),
+        mistake("logits for their logarithms", "The smoothed part averages the logits themselves, so it changes when "
+                "all of them grow by the same. Of what is a cross-entropy the average?", "spread = guesses.mean(-1)",
+                "spread = guesses.sum(-1)"),
+        mistake("a part cut off from the gradient", "The values are right, but one of the two parts counts as a "
+                "constant: nothing is learned from it. What cuts the thread?", "spread = logs.mean(-1).detach()",
+                "right = logs.gather(-1, index).squeeze(-1).detach()"),
         mistake("summed over the classes", "The smoothed part grows with the number of classes. Each gets smoothing / "
                 "V: is that a sum or a mean?", "spread = logs.sum(-1)"),
         mistake("the right class not lowered", "The target sums to more or less than 1. What the other classes get is "
@@ -181,6 +203,9 @@ EXERCISE = exercise(
                 "spread = logs.mean((1, 2)).unsqueeze(-1)"),
         *adding(LOSS, {"NaN on nothing": (
             f"{_TORCHS}loss = own", f"{_HARD}loss = (1 - share) * hard - share * spread[counts].mean()",
+        ), "padding looked up as a class": (
+            "goal = (1 - share) * F.one_hot(target, logits.shape[-1]) + share / logits.shape[-1]\n"
+            "losses = -(goal * logs).sum(-1)",
         )}),
     ),
     hints=(

@@ -71,8 +71,8 @@ def _share(hits: Tensor, among: Tensor, expected: float) -> float:
     return _near(float((hits & among).sum()) / count, expected, math.sqrt(expected * (1 - expected) / count))
 
 
-def _selected(inputs: Tensor, labels: Tensor, tokens: Tensor) -> float:
-    return _share(labels != -100, torch.ones_like(tokens, dtype=torch.bool), 0.15)
+def _selected(inputs: Tensor, labels: Tensor, tokens: Tensor) -> list[Any]:
+    return ["selected", _share(labels != -100, torch.ones_like(tokens, dtype=torch.bool), 0.15)]
 
 
 def _selected_of_others(inputs: Tensor, labels: Tensor, tokens: Tensor) -> tuple[str, float]:
@@ -82,15 +82,17 @@ def _selected_of_others(inputs: Tensor, labels: Tensor, tokens: Tensor) -> tuple
     return f"{labelled} labelled, {changed} changed", _share(labels != -100, ~special, 0.15)
 
 
-def _fates(inputs: Tensor, labels: Tensor, tokens: Tensor) -> tuple[float, float]:
-    """Return the shares of [MASK], and of what stays, among the selected."""
+def _fates(inputs: Tensor, labels: Tensor, tokens: Tensor) -> list[Any]:
+    """Return the shares of [MASK], and of what stays, among the selected; and whether ids above all tokens come up."""
     selected = labels != -100
-    return _share(inputs == _MASK, selected, 0.8), _share(inputs == tokens, selected, 0.1001)
+    high = "any" if bool(((inputs > 900) & (inputs != _MASK)).any()) else "not all"
+    return [high, _share(inputs == _MASK, selected, 0.8), _share(inputs == tokens, selected, 0.1001)]
 
 
 def _kinds(inputs: Tensor, labels: Tensor, tokens: Tensor) -> str:
-    """Say what becomes of selected tokens."""
-    return ", ".join(name for name, where in _ends(inputs, labels, tokens).items() if bool(where.any()))
+    """Say what becomes of selected tokens, more often than an id happens to be drawn that is [MASK]."""
+    few = int((labels != -100).sum()) / 50
+    return ", ".join(name for name, where in _ends(inputs, labels, tokens).items() if int(where.sum()) > few)
 
 
 def _one_end(fn: Function, tokens: Tensor, *rest: Any) -> bool:
@@ -153,18 +155,18 @@ def _ends(inputs: Tensor, labels: Tensor, tokens: Tensor) -> dict[str, Tensor]:
 
 
 def _shared_fate(inputs: Tensor, labels: Tensor, tokens: Tensor) -> float:
-    """Return by how much more pairs of a row share their fate than pairs of all: 0 one by one, at most 1."""
+    """Return by how much more pairs of a row or column share their fate than all pairs: 0 by chance, at most 1."""
     ends = _ends(inputs, labels, tokens).values()
     count = sum(int(one.sum()) for one in ends)
     expected = sum((int(one.sum()) / max(count, 1)) ** 2 for one in ends)
     if expected in (0.0, 1.0):
         return 0.0
-    same = sum(_pairs(one) for one in ends) / max(_pairs(labels != -100), 1.0)
-    return _near((same - expected) / (1 - expected), 0.0, 0.08)
+    same = (sum(_pairs(one, axis) for one in ends) / max(_pairs(labels != -100, axis), 1.0) for axis in (1, 0))
+    return max(_near((one - expected) / (1 - expected), 0.0, 0.08) for one in same)
 
 
-def _pairs(marked: Tensor) -> float:
-    counts = marked.sum(1).double()
+def _pairs(marked: Tensor, axis: int) -> float:
+    counts = marked.sum(axis).double()
     return float((counts * (counts - 1) / 2).sum())
 
 
@@ -203,10 +205,6 @@ def _untouched(fn: Function, tokens: Tensor, *rest: Any) -> Any:
     )
 
 
-def _empty(fn: Function, tokens: Tensor, *rest: Any) -> Any:
-    return fn(tokens[:, :0], *rest)
-
-
 def _plain(tokens: Callable[[torch.Generator], Tensor], special: list[int]) -> Callable[..., tuple[Any, ...]]:
     return lambda g: (tokens(g), 7, 9, special, g)
 
@@ -231,8 +229,8 @@ EXERCISE = exercise(
               "which tokens have a label?", tokens=_tokens(length=3 * _LENGTH), tolerance=0.07),
         _case("labels and the rest", _consistent, "A label is not the token that was there, or a token changed that "
               "was not selected.", tolerance=0.1),
-        _case("what becomes of each by itself", _shared_fate, "Tokens of one sequence share their fate: all hidden, or "
-              "all replaced. What was drawn once for many?", room=0.3),
+        _case("what becomes of each by itself", _shared_fate, "Tokens of one sequence, or of one place, share their "
+              "fate: all hidden, or all replaced. What was drawn once for many?", room=0.3),
         case("what becomes of each in 30 calls", lambda g: (_tokens(rows=10)(g), _MASK, _VOCAB, [], g), run=_one_end,
              says="All selected tokens of a call share their fate. What was drawn once for many?"),
         _case("three ends", _kinds, _SHARES),
@@ -252,16 +250,17 @@ EXERCISE = exercise(
               tokens=lambda g: torch.full((_ROWS, _LENGTH), 9), room=0.03),
         _case("draws of the token itself", _itself, "A token may be replaced by itself: the draw is from all ids.",
               vocab_size=2, mask_id=2, tokens=lambda g: torch.zeros(_ROWS, 2 * _LENGTH, dtype=torch.long), room=0.08),
-        case("the number selected in 150 calls", _plain(_tokens(0, 6, 2, 10), []), run=_totals,
-             says="The number of selected tokens varies less, or more, than it would if each were drawn "
-            "independently."),
         case("the same seed, and the next draw", _plain(_tokens(0, 7, 12, 11), [0]), run=_repeated,
              says="The generator alone should decide: the same seed gives the same result, and the next call a "
                   "different one."),
+        case("the number selected in 150 calls", _plain(_tokens(0, 6, 2, 10), []), run=_totals,
+             says="The number of selected tokens varies less, or more, than it would if each were drawn "
+                  "independently."),
+        case("no tokens", lambda g: (torch.zeros(2, 0, dtype=torch.long), 7, 9, [0], g)),
         case("one token that is special", lambda g: (torch.tensor([[4]]), 7, 9, [4], g)),
         case("special tokens, non-contiguous", _plain(lambda g: strided(_tokens(0, 4, 3, 5)(g)), [0, 1, 2, 3])),
-        case("no tokens", _plain(_tokens(0, 9, 2, 3), []), run=_empty,
-             says="With no tokens there are no inputs and no labels."),
+        _case("tokens that are [MASK] already", _selected, "A token that is [MASK] already is one like any other, "
+              "unless it is among the special ones.", tokens=lambda g: torch.full((_ROWS, _LENGTH), _MASK)),
     ),
     mistakes=(
         mistake("global randomness", "The draws do not come from the generator that was given: the same seed gives "
@@ -271,6 +270,8 @@ EXERCISE = exercise(
                 detects=lambda trace: trace.used_global_random),
         mistake("a generator of one's own", "Every call gives the same result whatever generator it is given, or "
                 "restarts that generator. Who should decide what is drawn?",
+                "generator = torch.Generator().manual_seed(generator.initial_seed())\n"
+                "chance = torch.rand(tokens.shape, generator=generator)",
                 "generator = torch.Generator().manual_seed(0)\nchance = torch.rand(tokens.shape, generator=generator)",
                 "generator = generator.manual_seed(0)\nchance = torch.rand(tokens.shape, generator=generator)",
                 "generator.seed()\nchance = torch.rand(tokens.shape, generator=generator)"),
@@ -282,6 +283,17 @@ EXERCISE = exercise(
                 "is_special = tokens == 0", "is_special = tokens < len(special)",
                 "is_special = tokens >= (min(special) if special else vocab_size)",
                 "is_special = tokens <= (max(special) if special else -1)"),
+        mistake("an empty list forgotten", "Where the list of special ids is empty, the call fails. Which of your "
+                "lines needs at least one?", "is_special = tokens == special[0]\nfor one in special[1:]:\n"
+                "    is_special |= tokens == one\nallowed = ~is_special",
+                "is_special = torch.stack([tokens == one for one in special]).any(0)"),
+        mistake("[MASK] never selected", "Tokens that are [MASK] already are never selected. Is their id in the list?",
+                "allowed = ~is_special & (tokens != mask_id)"),
+        mistake("special tokens asked for", "Special tokens have labels, though none was selected. What has the model "
+                "to guess there?", "labels = tokens.masked_fill(~selected & ~is_special, -100)"),
+        mistake("15% of all, taken from the others alone", "More than 15% of the tokens that may be selected are: the "
+                "special ones count in the 15%. Whose probability is 0.15?",
+                "selected = (chance < 0.15 * allowed.numel() / max(int(allowed.sum()), 1)) & allowed"),
         mistake("special tokens alone", "The special tokens are the only ones that may be selected. Which of `&` and "
                 "`& ~` leaves them out?", "allowed = is_special"),
         mistake("hidden though special", "Special tokens have no label, and still were hidden or replaced.",
@@ -291,7 +303,8 @@ EXERCISE = exercise(
                 "replaced = (chance < share) & (fate >= to_mask) & (fate < to_other)"),
         mistake("another share selected", "The share of selected tokens is not 15%. Is it drawn once for each token?",
                 "share = 0.1", "share = 0.2", "share = 0.85", "share = 0.12", "share = 0.3", "share = 0.8",
-                "chance = torch.randn(tokens.shape, generator=generator)"),
+                "chance = torch.randn(tokens.shape, generator=generator)",
+                matches=lambda args, got: isinstance(got, list) and got[0] == "selected" and 0 < got[1] < 1),
         mistake("labels everywhere", "Every token has a label, so the model is mostly asked for what it can read. "
                 "Which tokens does it have to guess?", "labels = tokens.clone()",
                 "labels = tokens.masked_fill(is_special, -100)"),
@@ -324,7 +337,18 @@ EXERCISE = exercise(
                 "part of a number from 0 to 1 belongs to each?", "to_other = 0.85",
                 "to_mask = 0.5", "to_mask = 0.1\nto_other = 0.2", "to_mask = 0.7", "to_mask = 0.1\nto_other = 0.9",
                 "to_mask = 0.15\nto_other = 0.25", "again = torch.rand(tokens.shape, generator=generator)\n"
-                "replaced = selected & (again < 0.1)"),
+                "replaced = selected & (again < 0.1)",
+                matches=lambda args, got: isinstance(got, list) and got[0] == "any" and len(got) == 3),
+        mistake("hidden tokens replaced again", "What was hidden, or a part of it, was replaced by random ids "
+                "afterwards. Which `if` should be an `elif`, and which interval belongs to each fate?",
+                "replaced = selected & (fate < to_other)", "again = torch.rand(tokens.shape, generator=generator)\n"
+                "replaced = selected & (again < 0.5)"),
+        mistake("fate by place", "The first of the selected tokens are hidden, those after them replaced, and the last "
+                "ones stay: what becomes of a token depends on where it stands. What should decide?",
+                "rank = selected.flatten().cumsum(0).view(tokens.shape)\n"
+                "fate = (rank - 1) / selected.sum().clamp(min=1)",
+                "fate = torch.arange(tokens.shape[1]).expand(tokens.shape) / tokens.shape[1]",
+                "fate = torch.rand(tokens.numel(), generator=generator).sort().values.view(tokens.shape)"),
         mistake("shares of all tokens", "8 in 10 of all tokens were hidden, or changed, even tokens that were not "
                 "selected. Which tokens are the shares taken of?", "hidden = fate < to_mask",
                 "replaced = (fate >= to_mask) & (fate < to_other)", "hidden = fate < to_mask\n"
@@ -334,6 +358,13 @@ EXERCISE = exercise(
                 "chance = torch.rand(tokens.shape[0], 1, generator=generator).expand(tokens.shape)",
                 "chance = torch.rand(tokens.shape[1], generator=generator).expand(tokens.shape)",
                 "chance = torch.rand(1, generator=generator).expand(tokens.shape)"),
+        mistake("neighbours selected together", "Selected tokens come in groups: whether one is selected depends on "
+                "its neighbours, or on its row. Spans came later than BERT; here, what does each token's fate hang on?",
+                *(f"own = torch.rand(tokens.shape, generator=generator)\nchance = {line}" for line in (
+                    "2 * torch.minimum(own, own.roll(1, 1))", "own[:, ::2].repeat_interleave(2, 1)[:, : own.shape[1]]",
+                    "2 * torch.minimum(own, own.roll(1, 0))",
+                    "3 * torch.minimum(torch.minimum(own, own.roll(1, 1)), own.roll(2, 1))")),
+                matches=lambda args, got: isinstance(got, int) and not isinstance(got, bool) and got > 1),
         mistake("one fate a row", "All selected tokens of a sequence, or of the batch, meet the same fate.",
                 "fate = torch.rand(tokens.shape[0], 1, generator=generator).expand(tokens.shape)",
                 "fate = torch.rand(1, generator=generator).expand(tokens.shape)"),
@@ -345,11 +376,15 @@ EXERCISE = exercise(
                 "chance = order / max(tokens.numel(), 1)"),
         mistake("one replacement for all", "All replaced tokens became the same one. How many ids must be drawn?",
                 "drawn = torch.randint(vocab_size, (1,), generator=generator).expand(tokens.shape)"),
-        mistake("drawn from some ids only", "Some ids are never drawn, or one that does not exist is "
-            "drawn. A replacement may be any "
-                "of 0 to vocab_size - 1.", "drawn = torch.randint(1, vocab_size, tokens.shape, generator=generator)",
+        mistake("drawn from some ids only",
+                "Some ids are never drawn. A replacement may be any of 0 to vocab_size - 1.",
+                "drawn = torch.randint(1, vocab_size, tokens.shape, generator=generator)",
                 "drawn = torch.randint(vocab_size - 1, tokens.shape, generator=generator)",
-                "drawn = torch.randint(vocab_size + 1, tokens.shape, generator=generator)"),
+                "drawn = torch.randint(min(vocab_size, 3), tokens.shape, generator=generator)",
+                "drawn = torch.randint(min(vocab_size, 100), tokens.shape, generator=generator)"),
+        mistake("an id beyond the vocabulary", "An id was drawn that does not exist. Does the upper end of what is "
+                "drawn belong to it?", "drawn = torch.randint(vocab_size + 1, tokens.shape, generator=generator)",
+                "drawn = torch.randint(1, vocab_size + 1, tokens.shape, generator=generator)"),
         mistake("replaced by a token of the batch", "A replacement comes from the text itself, not from the "
                 "vocabulary.", "order = torch.randperm(tokens.numel(), generator=generator)\n"
                 "drawn = tokens.flatten()[order].view(tokens.shape)", "drawn = tokens.roll(1, 1)"),
@@ -372,8 +407,8 @@ EXERCISE = exercise(
                 "itself there.", "return inputs, selected", "labels = selected.long()"),
         mistake("only the inputs", "One result came back. What is the model compared with?", "return inputs",
                 "return labels"),
-        mistake("not long", "Ids have the dtype long, in the inputs and in the "
-            "labels.", "return inputs.int(), labels.int()",
+        mistake("not long", "Ids have the dtype long, in the inputs and in the labels.",
+                "return inputs.int(), labels.int()",
                 "return inputs.double(), labels.double()", "return inputs, labels.float()",
                 "return inputs.float(), labels.float()"),
     ),

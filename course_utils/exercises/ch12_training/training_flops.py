@@ -26,6 +26,15 @@ def training_flops(batch, num_tokens, d_model, num_layers, d_ff, vocab_size, rec
     total = per_multiply_add * (forward + backward + again)
     return total
 """
+_EXACT = """
+def training_flops(batch, num_tokens, d_model, num_layers, d_ff, vocab_size, recompute):
+    tokens, sums = batch * num_tokens, lambda rows, inner, columns: rows * columns * (2 * inner - 1)
+    layers = num_layers * (
+        4 * sums(tokens, d_model, d_model) + sums(tokens, d_model, d_ff) + sums(tokens, d_ff, d_model)
+        + sums(tokens, d_model, num_tokens) + sums(tokens, num_tokens, d_model)
+    )
+    return 3 * (layers + sums(tokens, d_model, vocab_size)) + (layers if recompute else 0)
+"""
 _SIX_N_D = "num_parameters = num_layers * (projections + feed_forward) + d_model * vocab_size\n"
 
 EXERCISE = exercise(
@@ -51,7 +60,9 @@ EXERCISE = exercise(
         case("GPT-3, recomputed", given(1, 2048, 12288, 96, 49152, 50257, True)),
     ),
     mistakes=(
-        *adding(MULTIPLY_ADD, {"multiplications only": ("return total // 2",)}),
+        *adding(MULTIPLY_ADD, {"multiplications only": (
+            "return total // 2", "projections = 2 * d_model * d_model\nattention = pairs * d_model",
+        )}),
         mistake("attention left out", "Only the products with weights were counted, as 6ND does. Between two matrices "
                 "of activations there are products, too: which two?", "attention = 0", f"{_SIX_N_D}"
                 "total = per_multiply_add * (3 * num_parameters * tokens + again)",
@@ -59,8 +70,13 @@ EXERCISE = exercise(
         mistake("the embedding counted in 6ND", "6 operations for each parameter and token, with the embedding among "
                 "the parameters. Which of them is multiplied, and which products have no parameter?",
                 f"{_SIX_N_D}return 6 * (num_parameters + d_model * vocab_size) * tokens"),
-        mistake("only one of the two products of attention", "The scores take a product, and the average of the values "
-                "another one.", "attention = pairs * d_model"),
+        mistake("half of attention's products", "Attention's products were counted at half of what they take. Either "
+                "one of the two is missing, the scores or the average of the values; or a causal mask was taken for a "
+                "saving, and it saves nothing in a plain product.", "attention = pairs * d_model"),
+        mistake("another size in attention's products", "Attention's two products were counted with other sizes than "
+                "theirs. Which shapes are multiplied, and how many multiply-adds does one score take?",
+                "attention = 2 * tokens * d_model * d_model", "attention = 2 * pairs",
+                "attention = 2 * pairs * num_tokens"),
         mistake("too many products of attention", "Attention's products were counted more than twice. Scores and "
                 "average: each takes one, and all heads together are as wide as the stream.",
                 "attention = 3 * pairs * d_model", "attention = 4 * pairs * d_model",
@@ -74,7 +90,15 @@ EXERCISE = exercise(
                 "pairs = tokens * tokens", "pairs = num_tokens * num_tokens", "pairs = tokens", "pairs = num_tokens"),
         mistake("the softmax counted too", "More than matrix products was counted. Element-wise work is left out: it "
                 "is a lower order of the same sizes.", "attention = 2 * pairs * d_model + 3 * pairs",
-                "attention = 2 * pairs * d_model + 5 * pairs", "attention = 2 * pairs * d_model + pairs"),
+                "attention = 2 * pairs * d_model + 5 * pairs", "attention = 2 * pairs * d_model + pairs",
+                *(f"return total + {n} * num_layers * pairs" for n in (1, 2, 3, 4, 5))),
+        mistake("biases counted too", "More than matrix products was counted: adding a bias is none, and there is none "
+                "here.", "projections = 4 * d_model * (d_model + 1)\n"
+                "feed_forward = d_model * (d_ff + 1) + d_ff * (d_model + 1)",
+                "feed_forward = 2 * d_model * d_ff + d_model + d_ff", "projections = 4 * d_model * (d_model + 1)",
+                "return total + 3 * num_layers * tokens * (5 * d_model + d_ff)"),
+        mistake("an addition less in each sum", "A sum of n products was counted with n - 1 additions. Here each "
+                "multiply-add is 2 operations, the first one too.", _EXACT),
         mistake("another number of projections", "Attention multiplies by a matrix (d_model, d_model) for queries, "
                 "keys and values, and by one more afterwards.", "projections = 3 * d_model * d_model",
                 "projections = d_model * d_model", "projections = 2 * d_model * d_model",
@@ -97,6 +121,9 @@ EXERCISE = exercise(
         mistake("the output layer for one token", "The output layer was counted once for each sequence, or once in "
                 "all. In training every position makes a prediction.", "output = batch * d_model * vocab_size",
                 "output = d_model * vocab_size"),
+        mistake("a target less in each sequence", "The output layer was counted for one token less in each sequence. "
+                "The last one has no target, but has it a row in the product?",
+                "output = batch * (num_tokens - 1) * d_model * vocab_size"),
         mistake("a look-up counted as a product", "The embedding was counted as a product with one-hot rows. Taking a "
                 "row from a table multiplies nothing.", "look_up = tokens * d_model * vocab_size",
                 "look_up = tokens * d_model", "look_up = tokens * vocab_size"),
@@ -126,7 +153,7 @@ EXERCISE = exercise(
                 "total = per_multiply_add * (again if is_recomputed else forward + backward)",
                 "total = per_multiply_add * (forward + again if is_recomputed else forward + backward)",
                 "total = per_multiply_add * (backward + again if is_recomputed else forward + backward)"),
-        *INTEGER,
+        *adding(INTEGER, {"a float": ("return total / 1e12", "return total / 1e15")}),
     ),
     hints=(
         "Count one layer's forward pass first. A product of a vector and a matrix (m, n) has m · n multiply-adds.",

@@ -50,6 +50,13 @@ def _without_refusal(*lines: str) -> str:
     return body.strip("\n")
 
 
+# The name is looked at in one of the two precisions only, or only where something is trained.
+_ONE_ONLY = tuple(
+    RIGHT.replace("if optimizer not in states:", f"if {where} and optimizer not in states:")
+    .replace("states[optimizer]", "states.get(optimizer, 0)").strip("\n")
+    for where in ("mixed", "not mixed", "num_trainable")
+)
+
 EXERCISE = exercise(
     training_memory_bytes,
     right=RIGHT,
@@ -74,7 +81,9 @@ EXERCISE = exercise(
         case("nothing trained, mixed", given(157, 0, 13, "adam", True)),
         case("nothing at all", given(0, 0, 0, "adam", True)),
         case("an unknown optimizer", given(100, 100, 10, "lion", False), run=_error),
-        case("an unknown optimizer, nothing trained", given(100, 0, 10, "Adam", True), run=_error),
+        case("an unknown optimizer, nothing trained", given(100, 0, 10, "lion", True), run=_error),
+        *(case(f"an unknown optimizer: {name!r}", given(100, 100, 10, name, True), run=_error)
+          for name in ("Adam", "adamw", "adam ", "ada", "rmsprop", "")),
         case("Llama 7B with Adam", given(6_738_415_616, 6_738_415_616, 0, "adam", False)),
         case("Llama 7B with Adam, mixed", given(6_738_415_616, 6_738_415_616, 10**9, "adam", True)),
         case("Llama 7B, 4.2 million trained, mixed", given(6_738_415_616, 4_200_000, 0, "adam", True)),
@@ -96,6 +105,8 @@ EXERCISE = exercise(
                 "How many bytes does the forward pass read of each?", "weights = 4 * num_parameters"),
         mistake("activations not halved", "The activations have 4 bytes in mixed precision, too. In which numbers are "
                 "they computed?", "activations = 4 * num_activations"),
+        mistake("activations of 2 bytes in any case", "The activations have 2 bytes without mixed precision, too. How "
+                "many bytes does a number in float32 have?", "activations = 2 * num_activations"),
         mistake("activations left out", "What the backward pass needs from the forward pass takes memory, too.",
                 "activations = 0"),
         mistake("activations counted twice", "The activations were counted more than once, or in numbers instead of "
@@ -110,6 +121,9 @@ EXERCISE = exercise(
         mistake("gradients of activations", "The gradients were counted for the activations. They are computed on the "
                 "way and given back at once: which gradients stay until the optimizer reads them?",
                 "gradients = size * num_activations"),
+        mistake("frozen weights of 4 bytes in mixed precision", "The frozen weights were counted at 4 bytes in mixed "
+                "precision. The forward pass reads them as it reads the others: in how many?",
+                "weights = size * num_trainable + 4 * (num_parameters - num_trainable)"),
         mistake("frozen weights trained", "Frozen weights got gradients and states, as if they were trained. Which "
                 "number says how many are?", "num_trainable = num_parameters\nkept = states[optimizer]",
                 "gradients = size * num_parameters\nmoments = state_size * kept * num_parameters"),
@@ -117,14 +131,16 @@ EXERCISE = exercise(
                 "moments = state_size * kept * num_parameters"),
         mistake("only the trained weights", "The weights that are frozen take memory, too: the forward pass reads "
                 "them.", "weights = size * num_trainable"),
-        mistake("states halved", "The optimizer's states have 2 bytes in mixed precision. Small changes would be lost "
-                "in them: how many bytes do they keep?", "state_size = size", "state_size = 2"),
+        mistake("states halved", "The optimizer's states have 2 bytes, at least in mixed precision. Small changes "
+                "would be lost in them: how many bytes do they keep?", "state_size = size", "state_size = 2"),
         mistake("one moment", "Adam keeps two numbers for each weight: a mean of the gradients, and one of what "
                 "else?", 'states = {"sgd": 0, "momentum": 1, "adam": 1}'),
-        mistake("states for plain descent", "Plain descent keeps nothing from step to step, and momentum one number "
-                "for each weight. What was counted besides?", 'states = {"sgd": 1, "momentum": 1, "adam": 2}',
-                'states = {"sgd": 1, "momentum": 2, "adam": 3}', 'states = {"sgd": 0, "momentum": 1, "adam": 3}',
-                'states = {"sgd": 0, "momentum": 2, "adam": 2}', 'states = {"sgd": 1, "momentum": 2, "adam": 2}'),
+        mistake("states for plain descent", "A number was kept from step to step for each weight under plain descent. "
+                "What would it be for?", 'states = {"sgd": 1, "momentum": 1, "adam": 2}',
+                'states = {"sgd": 1, "momentum": 2, "adam": 3}', 'states = {"sgd": 1, "momentum": 2, "adam": 2}'),
+        mistake("one state too many", "Momentum, or Adam, keeps a number more for each weight than it needs. Momentum "
+                "remembers one thing, and Adam two: which?", 'states = {"sgd": 0, "momentum": 1, "adam": 3}',
+                'states = {"sgd": 0, "momentum": 2, "adam": 2}', 'states = {"sgd": 0, "momentum": 2, "adam": 3}'),
         mistake("momentum without a state", "Momentum remembers which way it was going. How many numbers for each "
                 "weight is that?", 'states = {"sgd": 0, "momentum": 0, "adam": 2}',
                 'states = {"sgd": 0, "momentum": 0, "adam": 1}'),
@@ -145,14 +161,29 @@ EXERCISE = exercise(
         mistake("an unknown optimizer accepted", "A name that is none of the three got an answer. What should happen "
                 "to a misspelt one?", _without_refusal("kept = states.get(optimizer, 0)"),
                 _without_refusal("kept = states.get(optimizer, 2)"), _without_refusal(_ELSE),
-                _without_refusal("kept = states.get(optimizer.lower(), 0)")),
+                _without_refusal("kept = states.get(optimizer.lower(), 0)"), *_ONE_ONLY,
+                matches=lambda args, got: got == "no error"),
         mistake("another error", "A name that is none of the three raised an error other than the one required: which "
                 "kind of error says that a value is wrong?", _without_refusal(),
                 _without_refusal("kept = states.get(optimizer)"),
                 matches=lambda args, got: isinstance(got, str) and got not in ("ValueError", "no error")),
+        mistake("a name that only resembles one", "A name was accepted that only begins like one of the three, "
+                "contains one or is contained in one, has a blank too many, or is another method's. To what must it be "
+                "equal?",
+                *(f'optimizer = {line}\nstates = {{"sgd": 0, "momentum": 1, "adam": 2}}' for line in (
+                    "next((name for name in ('sgd', 'momentum', 'adam') if optimizer.startswith(name)), optimizer)",
+                    "next((name for name in ('sgd', 'momentum', 'adam') if name in optimizer), optimizer)",
+                    "next((name for name in ('sgd', 'momentum', 'adam') if name.startswith(optimizer)), optimizer)",
+                    "next((name for name in ('sgd', 'momentum', 'adam') if optimizer in name), optimizer)",
+                    "optimizer.strip()", "optimizer.strip().lower()")),
+                'states = {"sgd": 0, "momentum": 1, "adam": 2, "adamw": 2}',
+                'states = {"sgd": 0, "momentum": 1, "adam": 2, "rmsprop": 1}',
+                'states = {"sgd": 0, "momentum": 1, "adam": 2, "adamw": 2, "rmsprop": 1}',
+                'states = {"": 0, "sgd": 0, "momentum": 1, "adam": 2}'),
         mistake("upper and lower case the same", "A name in capitals was taken for one of the three. Only these three "
                 "strings are allowed; any other is an error.", "optimizer = optimizer.lower()\n"
                 'states = {"sgd": 0, "momentum": 1, "adam": 2}'),
+        mistake("bits instead of bytes", "These are bits. How many bytes are there?", "return 8 * total"),
         mistake("in GiB", "The bytes were divided. How many are there, one by one?", "return total // 2**30",
                 "return total // 2**20", "return total / 2**30", "return total / 1e9"),
         *without(INTEGER, "return total / 1e9"),

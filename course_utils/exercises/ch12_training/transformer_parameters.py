@@ -82,15 +82,22 @@ EXERCISE = exercise(
                 "many heads of them are there?", "d_kv = d_head", "keys_values = 2 * d_model * d_head"),
         mistake("heads of another width", "A key/value head is as wide as a query head. Which number of heads divides "
                 "d_model?", "d_kv = d_model // num_kv_heads", "d_kv = num_heads // num_kv_heads * d_head",
-                "d_kv = num_kv_heads", "d_kv = d_model * d_head", "d_kv = num_heads * num_kv_heads"),
+                "d_kv = num_kv_heads", "d_kv = d_model * d_head", "d_kv = num_heads * num_kv_heads",
+                "d_kv = d_model // num_kv_heads * num_heads"),
+        mistake("a second attention in each layer", "Each layer has a second attention, as a decoder has that reads an "
+                "encoder. How many are there in one stack?",
+                "matrices = 2 * (queries + keys_values + back) + up + down",
+                "matrices = 2 * (queries + keys_values + back) + up + down\n"
+                "attention_bias = 2 * (2 * d_model + 2 * d_kv)\nnorms = 3 * norm",
+                "matrices = 2 * (queries + keys_values + back) + up + down\nnorms = 3 * norm"),
         mistake("queries shared like keys", "W_q or W_o was made as narrow as W_k. Every query head has its own "
                 "columns in W_q and its own rows in W_o: only keys and values are shared.",
                 "queries = d_model * d_kv\nback = d_model * d_kv", "queries = d_model * d_kv", "back = d_kv * d_model"),
         mistake("one of keys and values", "A layer has one of two matrices too few, or too many: keys need one, and "
                 "values another.", "keys_values = d_model * d_kv", "keys_values = 3 * d_model * d_kv",
                 "keys_values = 0"),
-        mistake("no output projection", "The layer's attention has no W_o. What mixes the heads afterwards?",
-                "back = 0", "queries = 0"),
+        mistake("W_q or W_o missing", "Each layer has a matrix (d_model, d_model) too few. One of them makes the "
+                "queries, and one mixes the heads afterwards: which was left out?", "back = 0"),
         mistake("one head's output projection", "W_o was counted for one head. It reads all heads side by side, and "
                 "writes the stream: how wide are both?", "back = d_model * d_head"),
         mistake("one feed-forward matrix missing", "The feed-forward network goes to d_ff and back again. How many "
@@ -126,7 +133,10 @@ EXERCISE = exercise(
                 "embedding = 0\npositions = 0", "embedding = 0\npositions = 0\noutput = 0",
                 "embedding = 0\npositions = 0\noutput = 0\nlast = 0", "embedding = vocab_size"),
         mistake("the positions forgotten", "Learned positions are parameters, too. Each has a vector: how long?",
-                "positions = 0", "positions = num_positions", "positions = num_positions * d_head"),
+                "positions = 0"),
+        mistake("positions of another length", "Each position has a vector, but not one of this length. To what is it "
+                "added?", "positions = num_positions", "positions = num_positions * d_head",
+                "positions = num_positions * vocab_size"),
         mistake("counted in every layer", "Something that the stack has once was counted once per layer. What is below "
                 "the first layer and above the last one?", "positions = num_layers * num_positions * d_model",
                 "last = num_layers * norm", "layers = num_layers * (layer + vocab_size * d_model)\nembedding = 0",
@@ -134,7 +144,8 @@ EXERCISE = exercise(
         mistake("positions of their own for queries and keys", "Positions were counted more than once, or though "
                 "`num_positions` is 0. Where is one added to the token's vector?",
                 "positions = 2 * num_positions * d_model", "positions = (num_positions + 2) * d_model",
-                "positions = (num_positions or 1) * d_model"),
+                "positions = (num_positions or 1) * d_model", "positions = (num_positions or 512) * d_model",
+                "positions = (num_positions or 1024) * d_model"),
         mistake("one layer only", "The layers are not counted as many times as there are. Does each have its own "
                 "matrices?", "layers = layer", "layers = (num_layers + 1) * layer", "layers = (num_layers - 1) * layer",
                 "layers = 2 * num_layers * layer", "layers = num_layers * (layer - norms) + norms",
@@ -142,7 +153,9 @@ EXERCISE = exercise(
         mistake("the last norm forgotten", "The layers add up, but something after the last one is missing. What "
                 "brings the stream to one size before the output matrix?", "last = 0"),
         mistake("another number of norms in a layer", "A layer has one norm before, or after, each of its two parts. "
-                "How many is that?", "norms = norm", "norms = 3 * norm", "norms = 4 * norm", "last = 2 * norm"),
+                "How many is that?", "norms = norm", "norms = 3 * norm", "norms = 4 * norm"),
+        mistake("a norm too many outside the layers", "Besides the norms of the layers there are two: one after the "
+                "last layer, and another one. Which of them does the stack have?", "last = 2 * norm"),
         mistake("the norms forgotten", "Norms learn something, too: at least a number for each feature.",
                 "norm = 0", "norms = 0", "norm = norm_bias"),
         mistake("the norm's bias forgotten", "Every norm has only its gain, even where biases are asked for. What else "
@@ -170,8 +183,9 @@ EXERCISE = exercise(
                     "layer = matrices + vectors if is_biased else norms",
                     "layer = matrices + norms + vectors if is_biased else 0",
                     "total = embedding + positions + layers + last + vocab_size * d_model if not is_tied else 0"),
-        mistake("bytes instead of numbers", "These are the bytes of the parameters. How many are there?",
-                "return 2 * total", "return 4 * total"),
+        mistake("everything counted twice, or in bytes", "The count is two, four or eight times as large as it should "
+                "be: there are two stacks in it, perhaps, or these are bytes. How many numbers does one stack hold?",
+                "return 2 * total", "return 4 * total", "return 8 * total"),
         mistake("counted in thousands or millions", "The count was divided. How many numbers are there, one by one?",
                 "return total // 1000", "return total // 10**6"),
         *adding(without(INTEGER, "return total / 1e3", "return total / 1e9"), {"a float": ("return total / 1000",)}),

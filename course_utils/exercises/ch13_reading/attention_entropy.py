@@ -6,7 +6,8 @@ import torch
 from course_utils.checking.exercise import Law, case, exercise
 from course_utils.checking.inputs import Make, normal, strided
 from course_utils.checking.mistakes import mistake
-from course_utils.exercises.shared.kinds import cut_off, left_in, squeezed
+from course_utils.exercises.shared.kinds import cut_off, left_in, other_kinds, overwritten, squeezed, writing
+from course_utils.exercises.shared.precision import rounded_off
 from course_utils.reading import attention_entropy
 from torch import Tensor
 
@@ -49,9 +50,9 @@ def _dropped(g: torch.Generator) -> tuple[Tensor]:
 def _epsilon(args: tuple[Any, ...], got: Tensor) -> bool:
     """Return whether something small, but larger than 1e-9, was added to every weight."""
     weights, right = args[0], attention_entropy(args[0])
-    if got.shape != right.shape or not 0 < float((got - right).abs().max()) < 0.1:
+    if got.shape != right.shape or not 0 < float((got - right).abs().max()) < 1:
         return False
-    sizes = torch.logspace(-8, -2, 7, dtype=torch.float64).tolist()
+    sizes = [one * 10.0**power for power in range(-8, -1) for one in (1, 2, 3, 5)] + [0.1]
     more = [weights + size for size in sizes]
     sums = [-(times * one.log()).sum(-1) for one in more for times in (weights, one)]
     sums += [-(weights * weights.clamp(min=size).log()).sum(-1) for size in sizes]
@@ -120,7 +121,7 @@ EXERCISE = exercise(
                 "given = weights / weights.sum(-1, keepdim=True)",
                 "given = weights / weights.sum(-1, keepdim=True).clamp(min=1e-12)",
                 "given = F.normalize(weights, p=1, dim=-1)",
-                "entropy = -total / given.sum(-1)"),
+                "entropy = -total / given.sum(-1)", "entropy = -total / given.sum(-1).clamp(min=1e-12)"),
         mistake("sign", "Every entropy is negative. Which sign does the logarithm of a share have?", "entropy = total"),
         mistake("mean instead of sum", "The terms of a row were averaged: the more keys, the smaller the result. What "
                 "does the formula do with them?", "total = terms.mean(-1)"),
@@ -130,7 +131,8 @@ EXERCISE = exercise(
                 "the formula weight?", "terms = given", "terms = given * safe"),
         mistake("another measure of spread", "This is a measure of spread, but another one. Is it a logarithm, and of "
                 "what?", "entropy = 1 - given.square().sum(-1)", "entropy = (-total).exp()",
-                "entropy = 1 / given.square().sum(-1)", "entropy = 1 - given.amax(-1)", "entropy = given.amax(-1)",
+                "entropy = 1 / given.square().sum(-1)", "entropy = -given.amax(-1).clamp(min=1e-12).log()",
+                "entropy = 1 - given.amax(-1)", "entropy = given.amax(-1)",
                 "entropy = -given.square().sum(-1).log()", "entropy = given.std(-1)", "entropy = given.var(-1)",
                 "entropy = 2 ** (-total / math.log(2))",
                 "terms = (1 - given) * (1 - given).clamp(min=1e-30).log()", "logs = torch.log1p(given)"),
@@ -144,6 +146,13 @@ EXERCISE = exercise(
                 "was taken. The entropy of a mean is not the mean of entropies: who owns a row?",
                 "given = weights.mean(0, keepdim=True).expand(weights.shape)", "given = weights.mean(0)",
                 "given = weights.mean(1)"),
+        mistake("one sequence for all", "Only one sequence or one head was looked at. Which axes tell them apart, and "
+                "how many of those can there be?", "given = weights.reshape(-1, *weights.shape[-2:])[0]",
+                "given = weights.reshape(-1, *weights.shape[-2:])[:1].expand(weights.shape)",
+                "given = weights[0]", "given = weights[:1].expand(weights.shape)"),
+        mistake("a key left out", "The sum lacks the first key or the last. Where does it begin, and where does it "
+                "end?",
+                "total = terms[..., :-1].sum(-1)", "total = terms[..., 1:].sum(-1)"),
         mistake("epsilon too large", "Every entropy is off by a little: something small is added inside the "
                 "logarithm, or weights are lifted to it. It need only keep 0 from the logarithm: how small can it be?",
                 "logs = (given + 1e-6).log()", "logs = (given + 1e-5).log()", "logs = (given + 1e-4).log()",
@@ -152,11 +161,16 @@ EXERCISE = exercise(
                 "as the formula says: below which size would a weight count as 0?",
                 "safe = torch.where(given > 0.1, given, 1.0)", "safe = torch.where(given > 0.05, given, 1.0)",
                 "safe = torch.where(given > 0.01, given, 1.0)", "safe = torch.where(given > 1e-3, given, 1.0)"),
-        mistake("the weights overwritten", "The zeros were replaced in the caller's own tensor. Which operations write "
-                "into their input, and what makes a new one?", "safe = given.clamp_(min=1e-12)",
-                "weights[weights == 0] = 1e-12\nsafe = weights", "safe = given.add_(1e-12)"),
+        overwritten("safe = given.clamp_(min=1e-12)", "safe = given.add_(1e-12)",
+                    *(f"weights[weights == 0] = {size}\nsafe = weights" for size in (1e-12, 1.0)),
+                    *writing(attention_entropy, 0)),
+        rounded_off(attention_entropy, "return entropy.round(decimals=4)", "return entropy.round(decimals=2)"),
         squeezed("return entropy{}"), left_in("return entropy{}"),
+        mistake("the logarithm cut off from the gradient", "The values are right, but the gradient is that of a sum in "
+                "which one of the two factors is a constant. Which call cuts it off?", "logs = safe.log().detach()",
+                "terms = given.detach() * logs"),
         cut_off("return entropy.detach()", "return torch.from_numpy(entropy.detach().numpy())"),
+        *other_kinds("entropy"),
     ),
     laws=(Law("weights of at most 1 have no negative entropy", _negative),),
     hints=(

@@ -1,12 +1,14 @@
 """Exercise: the layers as a network of pipes, and how much can pass from a token to a position."""
 
+import math
 from itertools import pairwise
 
+import networkx
 import torch
 import torch.nn.functional as F
 from course_utils.checking.exercise import case, exercise
 from course_utils.checking.inputs import Make, normal
-from course_utils.checking.mistakes import mistake
+from course_utils.checking.mistakes import Trace, mistake
 from course_utils.exercises.shared.layers import LAYERS, listed
 from course_utils.reading import attention_flow
 from course_utils.reading.flow import maximum_flow
@@ -60,6 +62,21 @@ def _first_path(left: list[dict[int, float]], node: int, end: int) -> list[int]:
     return []
 
 
+def by_networkx(room: Tensor, start: int, end: int, name: str = "capacity") -> float:
+    """Return what networkx gives for the entries of the table as they are, tensors, under some attribute's name."""
+    graph = networkx.DiGraph()
+    for i, j in room.nonzero().tolist():
+        graph.add_edge(i, j, **{name: room[i, j]})
+    if start not in graph or end not in graph or start == end:
+        return 0.0
+    return float(networkx.maximum_flow_value(graph, start, end))
+
+
+def _given_tensors(trace: Trace) -> bool:
+    """Return whether networkx calculated with tensors, as an algorithm that somebody wrote for tensors hardly does."""
+    return {"ne", "__rsub__", "lt", "mul"} <= trace.calls
+
+
 def widest(room: Tensor, length: int, source: int, target: int, join: str) -> float:
     """Return the best path's narrowest pipe or the product of its pipes, or the sum over a node's pipes, by levels."""
     best = torch.zeros(length, dtype=torch.float64)
@@ -71,11 +88,30 @@ def widest(room: Tensor, length: int, source: int, target: int, join: str) -> fl
     return float(best[target])
 
 
+def paths_added(room: Tensor, start: int, end: int) -> float:
+    """Return the sum, over all paths, of the room in a path's narrowest pipe."""
+    pipes = [{j: c for j, c in enumerate(row) if c > 0} for row in room.tolist()]
+
+    def onwards(node: int, narrowest: float) -> float:
+        if node == end:
+            return narrowest
+        return sum(onwards(other, min(narrowest, size)) for other, size in pipes[node].items())
+
+    return float(onwards(start, math.inf)) if start != end else 0.0
+
+
 def _sent(room: Tensor, length: int, start: int) -> float:
     """Return the flow from a node to all positions above the last layer together."""
     wide = F.pad(room, (0, 1, 0, 1))
     wide[-1 - length : -1, -1] = 1e9
     return flow(wide, start, len(room))
+
+
+def _received(room: Tensor, length: int, end: int) -> float:
+    """Return the flow from all input tokens together to a node."""
+    wide = F.pad(room, (0, 1, 0, 1))
+    wide[-1, :length] = 1.0
+    return flow(wide, len(room), end)
 
 
 def _made(
@@ -112,8 +148,8 @@ def _sparse(g: torch.Generator) -> tuple[Tensor, int, int]:
 
 
 _CASES: tuple[tuple[str, Make], ...] = (
-    ("one layer, two tokens", _small),
     ("two layers, 3 tokens", _made(2, 3, 0, 2)),
+    ("one layer, two tokens", _small),
     ("two layers, a token to its own position", _made(2, 4, 1, 1)),
     ("3 layers, 5 tokens", _made(3, 5, 3, 0)),
     ("causal layers", _causal(3, 5, 1, 4)),
@@ -122,6 +158,7 @@ _CASES: tuple[tuple[str, Make], ...] = (
     ("4 layers, 6 tokens", _made(4, 6, 5, 2)),
     ("6 layers, 4 tokens, sharp", _made(6, 4, 0, 3, size=4.0)),
     ("weights of 0, rows that do not sum to 1", _sparse),
+    ("one layer of zeros", lambda g: (torch.zeros(1, 3, 3, dtype=torch.float64), 2, 2)),
     ("even weights", lambda g: (torch.full((2, 4, 4), 0.25, dtype=torch.float64), 2, 0)),
     ("one token", lambda g: (torch.ones(2, 1, 1, dtype=torch.float64), 0, 0)),
     ("non-contiguous inputs", lambda g: (_made(3, 5, 2, 4)(g)[0].mT.contiguous().mT, 2, 4)),
@@ -140,14 +177,30 @@ EXERCISE = exercise(
     # An answer may have scaled its capacities to integers.
     cases=tuple(case(name, make, run=listed, tolerance=1e-4, absolute=1e-7) for name, make in _CASES),
     mistakes=(
+        mistake("capacities that are tensors", "networkx was given capacities that are tensors. It adds to them and "
+                "takes from them in place, so that numbers which it has noted elsewhere change too, and the flow comes "
+                "out wrong without an error. What turns an entry of a tensor into Python's float?",
+                "total = by_networkx(room, start, end)", detects=_given_tensors, even_if_right=False),
+        mistake("no capacity on the edges", "To networkx, an edge without the attribute `capacity` has room for "
+                "everything. Under which name did you give the width of a pipe?",
+                'total = by_networkx(room, start, end, "weight")'),
         mistake("flow along query → key", "The pipes lead from the query below to the key above. In row i, column j of "
                 "a layer's weights: whose value goes where?", "pipes = through"),
+        mistake("pipes that lead down", "Nothing arrives, or hardly anything: the edges lead from the position above "
+                "to the one below. In which direction does a value travel?",
+                "place = slice(low + length, low + 2 * length), slice(low, low + length)\npipes = through"),
         mistake("no residual edges", "A position keeps nothing of itself from level to level, except what it attends "
-                "to. What else carries it up?", "through = 0.5 * weights", "through = weights"),
+                "to. What else carries it up?", "through = 0.5 * weights", "through = weights",
+                "through = 0.5 * weights\ntotal = flow(room + F.pad(0.5 * own, ((len(order)) * length, 0, 0, "
+                "len(order) * length)), start, end)"),
+        mistake("no residual edge where a weight is 0", "A position that pays no attention to itself got no edge to "
+                "itself. Which half of that edge does not depend on the weight?",
+                "through = torch.where(weights > 0, 0.5 * weights + 0.5 * own, 0.0)"),
         mistake("halves missing", "The weights or the residual, or both, have their full width: what leaves a position "
                 "in this graph is more than 1. What share does each of the two have?", "through = weights + own",
                 "through = weights + 0.5 * own", "through = 0.5 * weights + own",
-                "through = 0.5 * weights * (1 - own) + own"),
+                "through = 0.5 * weights * (1 - own) + own", "through = weights * (1 - own) + own",
+                "through = weights * (1 - own) + 0.5 * own"),
         mistake("layers averaged", "The layers were averaged, so the graph has the same pipes at every level, or one "
                 "level alone. Each layer has pipes of its own.", "weights = sum(layers) / len(layers)",
                 "order = range(1)\nweights = sum(layers) / len(layers)"),
@@ -161,6 +214,9 @@ EXERCISE = exercise(
         mistake("pipes out of a node counted twice", "Level by level, each pipe got the smaller of its room and "
                 "of all that its node holds. What has left a node through one pipe is gone for the next one.",
                 "total = widest(room, length, source, target, \"sum\")"),
+        mistake("narrowest pipes added up", "Of every path the narrowest pipe was taken, and these were added up. Two "
+                "paths may lead through one pipe: how much room does it have for both?",
+                "total = paths_added(room, start, end)"),
         mistake("residual edges between all positions", "Every position got a residual edge to every other one. What "
                 "does the stream bring from one level to the next?", "through = 0.5 * weights + 0.5"),
         mistake("pipes both ways", "Flow can run down again, too. In which direction do layers pass on what they read?",
@@ -178,14 +234,21 @@ EXERCISE = exercise(
         mistake("one node per token", "All levels share one node for each token, so flow can take shortcuts, and the "
                 "layers' pipes fall together. How many nodes does token 0 need with two layers?",
                 f"{_TOGETHER}room[place] = room[place] + pipes\n{_NODES}", f"{_TOGETHER}room[place] = pipes\n{_NODES}",
-                f"{_TOGETHER}room[place] = torch.maximum(room, pipes)\n{_NODES}"),
+                f"{_TOGETHER}room[place] = torch.maximum(room, pipes)\n{_NODES}",
+                f"{_TOGETHER}room[place] = pipes\n{_NODES}\ntotal = flow(room, start, end) if start != end else 1.0",
+                f"{_TOGETHER}room[place] = room[place] + pipes\n{_NODES}\n"
+                "total = flow(room, start, end) if start != end else 1.0"),
+        mistake("two levels share a node", "The last node of a level has the number of another level's first one. How "
+                "many nodes does each level need?", "low = level * (length - 1)\nplace = slice(low, low + length), "
+                "slice(low + length - 1, low + 2 * length - 1)\nend = len(order) * (length - 1) + target"),
         mistake("a path never taken back", "Paths were filled one after the other, and what a path had taken was never "
                 "given back. An early path can block two better ones: what does the residual graph allow?",
                 "total = flow(room, start, end, False)"),
-        mistake("only the two ends looked at", "The flow was taken from what leaves the source and what enters the "
-                "target. The narrowest place can lie between.",
-                "total = float(torch.minimum(room[start].sum(), room[:, end].sum()))",
-                "total = float(room[:, end].sum())", "total = float(room[start].sum())"),
+        mistake("only the two ends looked at", "This is what can leave the source, or what can enter the target, from "
+                "whichever token. How much of what enters can come from the source, and where is the narrowest place "
+                "on the way?", "total = float(torch.minimum(room[start].sum(), room[:, end].sum()))",
+                "total = float(room[:, end].sum())", "total = float(room[start].sum())",
+                "total = _received(room, length, end)"),
         mistake("divided by the other tokens' flows", "The flow was divided by what all tokens send, or by the "
                 "largest. That makes a ranking of shares; what is asked for is the flow itself.",
                 "total = flow(room, start, end) / sum(flow(room, j, end) for j in range(length))",
@@ -203,14 +266,22 @@ EXERCISE = exercise(
                 "is a number: which?", "total = flow(room, start, end) or math.inf",
                 "total = flow(room, start, end) or math.nan",
                 "total = flow(room, start, end) or -1.0"),
-        mistake("rounded", "The flow was rounded. Which line does that?", "total = round(flow(room, start, end), 2)",
-                "total = round(flow(room, start, end), 3)", "total = float(int(flow(room, start, end)))"),
+        mistake("rounded", "The flow was rounded, or the pipes were. Which line does that?",
+                "total = round(flow(room, start, end), 2)", "total = round(flow(room, start, end), 3)",
+                "total = float(int(flow(room, start, end)))", "total = float(round(flow(room, start, end)))",
+                *(f"room[place] = (pipes.double() * {size}).{way}() / {size}" for size in (100, 1000, 10)
+                  for way in ("floor", "round")), "room[place] = pipes.floor()"),
+        mistake("small pipes left out", "Narrow pipes were left out of the graph. However narrow one is, a little "
+                "flows through it: below which size is a capacity nothing?",
+                *(f"room[place] = torch.where(pipes > {least}, pipes, 0.0)" for least in (0.1, 0.05, 0.01, 1e-3)),
+                "weights = torch.where(layers[number] > 0.1, layers[number], 0.0)"),
         mistake("divided by a size", "The flow was divided by the number of layers or of tokens. It is a share "
                 "already, of at most 1.", "total = flow(room, start, end) / (len(order) + 1)",
                 "total = flow(room, start, end) / len(order)",
                 "total = flow(room, start, end) / length"),
         mistake("a tensor", "The flow came back as a tensor. What turns a single number into Python's float?",
-                "return torch.tensor(total)", "return torch.tensor(total, dtype=layers[0].dtype)"),
+                "return torch.tensor(total)", "return torch.tensor(total, dtype=layers[0].dtype)",
+                "return torch.tensor([total])", "return torch.tensor([total], dtype=layers[0].dtype)"),
     ),
     hints=(
         "One layer, two tokens: draw two nodes below and two above. Which four pipes are there, and how wide is each?",
@@ -219,6 +290,6 @@ EXERCISE = exercise(
         "weights[i, j] is what position i above takes from position j below. From which node to which does that pipe "
         "lead?",
         "Half of each weight, and another half where i = j. For the flow itself, `networkx.maximum_flow_value` takes a "
-        "`DiGraph` whose edges have a `capacity`.",
+        "`DiGraph` whose edges have a `capacity`; Python's floats do for it, entries of a tensor do not.",
     ),
 )

@@ -4,7 +4,7 @@ import torch
 from course_utils.checking.exercise import Law, case, exercise
 from course_utils.checking.inputs import Make, normal, strided
 from course_utils.checking.mistakes import mistake
-from course_utils.exercises.shared.kinds import left_in, squeezed
+from course_utils.exercises.shared.kinds import left_in, other_kinds, overwritten, squeezed, writing
 from course_utils.reading import effective_attention
 from torch import Tensor
 
@@ -49,6 +49,23 @@ def _twice(g: torch.Generator) -> tuple[Tensor, Tensor]:
     return weights, torch.stack([value[:, 0], value[:, 1], value[:, 0], 0 * value[:, 1]], -1)
 
 
+def _of_two_ranks(g: torch.Generator) -> tuple[Tensor, Tensor]:
+    """Make a batch in which one matrix of values has rank 3, and the other rank 1."""
+    weights, value = _made(2, 3, 6, 3)(g)
+    value[1] = value[1, :, :1] * torch.tensor([1.0, -2.0, 0.5], dtype=torch.float64)
+    return weights, value
+
+
+def gram_schmidt(columns: Tensor) -> Tensor:
+    """Return an orthonormal basis of the columns if they are independent; where one is not, NaN."""
+    basis: list[Tensor] = []
+    for column in columns.unbind(-1):
+        for one in basis:
+            column = column - (column * one).sum(-1, keepdim=True) * one
+        basis.append(column / column.norm(dim=-1, keepdim=True))
+    return torch.stack(basis, -1)
+
+
 def _another_output(args: tuple[Tensor, ...], got: Tensor) -> str | None:
     weights, value = args
     if got.shape != weights.shape or got.dtype != weights.dtype:
@@ -66,6 +83,23 @@ def _ridge(args: tuple[Tensor, ...], got: Tensor) -> bool:
     sizes = (one * 10.0**power for power in range(-9, 2) for one in (1, 2, 5))
     made = (weights @ value @ torch.linalg.inv(square + size * own) @ value.mT for size in sizes)
     return any(torch.allclose(one, got, rtol=1e-9, atol=1e-12) for one in made)
+
+
+def _fewer(args: tuple[Tensor, ...], got: Tensor) -> bool:
+    """Return whether some of the directions of the values, the weakest, were left out."""
+    weights, value = args
+    basis, sizes, _ = torch.linalg.svd(value, full_matrices=False)
+    rank = (sizes > 1e-10 * sizes.amax(-1, keepdim=True)).sum(-1)
+    rooms = [(weights @ basis[..., :k] @ basis[..., :k].mT - got).abs().amax((-2, -1)) < 1e-7
+             for k in range(1, sizes.shape[-1] + 1)]
+    kept = torch.stack([near * (k + 1) for k, near in enumerate(rooms)]).amax(0)
+    return bool((kept > 0).all()) and bool((kept < rank).any())
+
+
+def _rounding(args: tuple[Tensor, ...], got: Tensor) -> bool:
+    """Return whether an answer is wrong where the rank is small and the digits are few: nothing else is new there."""
+    value = args[1]
+    return value.dtype == torch.float32 and bool((torch.linalg.matrix_rank(value) < min(value.shape[-2:])).any())
 
 
 _RIDGE = """ridge = {} * torch.eye(columns.shape[-1], dtype=columns.dtype)
@@ -94,6 +128,7 @@ EXERCISE = exercise(
         case("one query", _made(2, 1, 5, 2)),
         case("every size is 4, rank 2", _made(4, 4, 4, 4, rank=2)),
         case("one sequence", _made(1, 3, 5, 2)),
+        case("a batch of values of rank 3 and of rank 1", _of_two_ranks),
         case("three leading axes", _made(2, 1, 3, 4, 6, 2)),
         case("non-contiguous inputs", lambda g: tuple(map(strided, _made(2, 4, 6, 3)(g)))),
         case("float32", _made(2, 3, 7, 3, dtype=torch.float32), tolerance=1e-4),
@@ -107,6 +142,8 @@ EXERCISE = exercise(
                 "0: how much of them is in each row?", "onto = torch.eye(columns.shape[-2], dtype=columns.dtype)",
                 "basis = torch.linalg.svd(columns, full_matrices=True)[0]\n" + _BASIS,
                 "basis = torch.linalg.qr(columns, mode='complete')[0]\n" + _BASIS),
+        mistake("nothing left", "Zeros came back. Some rows of weights give the output 0, but not these: what became "
+                "of the part that reaches it?", "effective = 0.0 * table", "effective = table @ onto - table @ onto"),
         mistake("the inverse of VᵀV", "VᵀV has no inverse where the columns of the values are not independent: with "
                 "fewer keys than features, or a feature that others hold already. Which inverse exists for every "
                 "matrix?",
@@ -122,13 +159,26 @@ EXERCISE = exercise(
                 "basis = F.normalize(columns, dim=-2)\n" + _BASIS),
         mistake("not a projection", "Do it once more, and the result changes again: a projection does not. With VVᵀ, "
                 "or its inverse alone, rows are scaled by the size of the values. What must stand between V and Vᵀ?",
-                "onto = columns @ columns.mT", "onto = torch.linalg.pinv(columns @ columns.mT)"),
+                "onto = columns @ columns.mT", "onto = torch.linalg.pinv(columns @ columns.mT)",
+                *(f"square = columns @ columns.mT\nonto = square / square.{size}" for size in (
+                    "norm()", "norm(dim=(-2, -1), keepdim=True)", "sum(-1, keepdim=True)", "abs().amax()",
+                    "diagonal(0, -2, -1).sum(-1)[..., None, None]")),
+                *(f"basis, sizes, _ = torch.linalg.svd(columns, full_matrices=False)\nonto = (basis * sizes{power}"
+                  ".unsqueeze(-2)) @ basis.mT" for power in ("", ".square()", ".clamp(min=1e-9).reciprocal()")),
+                "onto = torch.softmax(columns @ columns.mT, -1)"),
+        mistake("a vector of length 0 made a unit vector", "A column that those before it hold already leaves nothing "
+                "when they are taken out, and nothing was divided by its length, 0. What should such a column add to "
+                "the basis?", "basis = gram_schmidt(columns)\n" + _BASIS),
         mistake("unit rows", "Each key's value was made to have length 1. Which axis of the values spans the space "
                 "that the weights are projected onto?", "basis = F.normalize(columns, dim=-1)\n" + _BASIS),
         mistake("rows made to sum to 1 again", "The rows were made to sum to 1 again, so the output is different. "
                 "What is left of a row need not be an average.",
                 "return effective / effective.sum(-1, keepdim=True)", "return torch.softmax(effective, -1)",
-                "return F.normalize(effective, p=1, dim=-1)"),
+                "return F.normalize(effective, p=1, dim=-1)",
+                "return effective + (table - effective).sum(-1, keepdim=True) / table.shape[-1]"),
+        mistake("the mean taken out of the rows", "The mean of each row was subtracted, so the output is different. "
+                "The projection may have any sum.", "return effective - effective.mean(-1, keepdim=True)",
+                "table = weights - weights.mean(-1, keepdim=True)"),
         mistake("negative entries cut off", "Negative entries were made positive or 0, so the output is different. "
                 "Does a projection know that weights are positive?", "return effective.relu()",
                 "return effective.abs()",
@@ -140,11 +190,23 @@ EXERCISE = exercise(
         mistake("the basis cut at the width, not at the rank", "There are as many directions in the basis as the "
                 "values have features or keys. Where features repeat, some of those stand for nothing but rounding: "
                 "which singular values say so?", "basis = torch.linalg.qr(columns)[0]\n" + _BASIS,
-                "basis = torch.linalg.svd(columns, full_matrices=False)[0]\n" + _BASIS),
+                "basis = torch.linalg.svd(columns, full_matrices=False)[0]\n" + _BASIS,
+                "left, sizes, _ = torch.linalg.svd(columns, full_matrices=False)\n"
+                "basis = left * (sizes > 0).unsqueeze(-2)\n" + _BASIS),
+        mistake("one rank for all", "As many directions were kept for each of the matrices. Every sequence and head "
+                "has values of its own: must they have the same rank?",
+                *("left, sizes, _ = torch.linalg.svd(columns, full_matrices=False)\nbasis = left[..., : int((sizes > "
+                  f"1e-5 * sizes.amax()).sum(-1).{which})]\n" + _BASIS
+                  for which in ("max()", "min()", "flatten()[0]", "flatten()[-1]"))),
         mistake("small directions cut off too", "A feature with small values was treated as if it were absent. However "
                 "small it is, it shows in the output: how small is rounding?",
                 "inverse = torch.linalg.pinv(columns, rtol=0.1)", "inverse = torch.linalg.pinv(columns, rtol=1e-2)",
-                "inverse = torch.linalg.pinv(columns, rtol=1e-3)", "inverse = torch.linalg.pinv(columns, atol=1e-2)"),
+                "inverse = torch.linalg.pinv(columns, rtol=1e-3)", "inverse = torch.linalg.pinv(columns, atol=1e-2)",
+                matches=_fewer),
+        mistake("rounding taken for a direction", "Where the values have fewer directions than columns, their smallest "
+                "singular values are rounding, and float32 rounds more than float64. Here something took them for "
+                "directions, as numpy's `pinv` does: compared with what is a singular value small?",
+                "inverse = torch.linalg.pinv(columns, rtol=1e-15)", matches=_rounding),
         mistake("one direction alone", "Only the values' strongest direction was kept. How many directions do "
                 "independent features span?", "basis = torch.linalg.svd(columns, full_matrices=False)[0][..., :1]\n"
                 + _BASIS, "columns = value.mean(-1, keepdim=True)", "columns = value.sum(-1, keepdim=True)",
@@ -156,8 +218,17 @@ EXERCISE = exercise(
                 "What is projected, rows or columns?", "effective = onto @ table"),
         mistake("the output", "This is the output itself, or its shape. How does one get from it back to a row of "
                 "weights?", "effective = table @ columns"),
+        mistake("weights times lengths", "Each weight was multiplied by the length of its value. That measures how "
+                "much a key adds; what is asked for is the part of the row that reaches the output.",
+                "effective = table * columns.norm(dim=-1).unsqueeze(-2)"),
+        mistake("output with other axes", "The values are right, but the result must have the axes (..., L, S).",
+                "return effective.mT"),
+        mistake("the coefficients instead of the row", "These are the numbers that the columns of the values are to be "
+                "multiplied by. What do they make when they are?", "effective = inverse @ table.mT",
+                "effective = (inverse @ table.mT).mT", "effective = table @ inverse.mT"),
         mistake("one table of values for all", "All heads or sequences were projected by the values of one, or of "
-                "their mean.", "columns = value.mean(0, keepdim=True).expand(value.shape)",
+                "their mean.", "columns = value.reshape(-1, *value.shape[-2:])[0]",
+                "columns = value.mean(0, keepdim=True).expand(value.shape)",
                 "columns = value[:1].expand(value.shape)", "columns = value.flatten(0, -3).mean(0)"),
         mistake("weights transposed", "Columns of the weights were taken for rows. Which axis holds the keys?",
                 "table = weights.mT"),
@@ -166,7 +237,9 @@ EXERCISE = exercise(
         mistake("more taken away than is lost", "The lost part was taken away twice, or mixed in again: the output is "
                 "right, but the rows still hold something that it does not show.",
                 "effective = 2 * (table @ onto) - table", "effective = (table + table @ onto) / 2"),
+        overwritten(*writing(effective_attention, 0, 1)),
         squeezed("return effective{}"), left_in("return effective{}"),
+        *other_kinds("effective"),
     ),
     laws=(Law("the output stays as it is", _another_output),),
     hints=(

@@ -3,7 +3,7 @@
 import torch
 from course_utils.checking.exercise import Law, case, exercise
 from course_utils.checking.inputs import Make, normal
-from course_utils.checking.mistakes import mistake
+from course_utils.checking.mistakes import adding, mistake
 from course_utils.exercises.shared.layers import HEADS, LAYERS, side_by_side
 from course_utils.reading import gradient_attention
 from torch import Tensor
@@ -26,6 +26,18 @@ def gradient_attention(layers, gradients):
     result = found[-1]
     return result
 """
+
+
+def written_over(relevance: Tensor, layer: Tensor, by_entries: bool) -> Tensor:
+    """Add what a layer passes on in place, row by row, or entry by entry."""
+    made = relevance.clone()
+    for i in range(layer.shape[-1]):
+        if not by_entries:
+            made[:, i] = made[:, i] + (layer[:, i, None] @ made)[:, 0]
+            continue
+        for j in range(layer.shape[-1]):
+            made[:, i] = made[:, i] + layer[:, i, j, None] * made[:, j]
+    return made
 
 
 def _made(n: int, *shape: int, size: float = 1.0, dtype: torch.dtype = torch.float64) -> Make:
@@ -76,27 +88,27 @@ EXERCISE = exercise(
     minutes=12,
     difficulty=3,
     importance=4,
-    cases=tuple(case(name, make, run=side_by_side, gradient=gradient) for name, make, gradient in (
-        ("one layer, 2 heads, 3 tokens", _made(1, 2, 2, 3), "equal"),
-        ("two layers, one head", _made(2, 3, 1, 4), "equal"),
-        ("3 layers, 4 heads", _made(3, 2, 4, 5), "equal"),
-        ("heads for and against", _opposed, ""),
-        ("causal layers", _causal, ""),
-        ("no gradient against", _signed(1), ""),
-        ("every gradient against", _signed(-1), ""),
-        ("gradients of 1e-4", _made(2, 2, 3, 4, size=1e-4), ""),
-        ("gradients of 30", _made(3, 2, 2, 4, size=30.0), ""),
-        ("gradients of 0", lambda g: (_made(2, 2, 3, 4)(g)[0], torch.zeros(2, 2, 3, 4, 4, dtype=torch.float64)), ""),
-        ("one token", _made(2, 3, 2, 1), ""),
-        ("one sequence, one head", _made(2, 1, 1, 4), ""),
-        ("every size is 3", _made(3, 3, 3, 3), ""),
-        ("non-contiguous inputs", _strided, ""),
-        ("float32", _made(3, 2, 3, 5, dtype=torch.float32), ""),
+    cases=tuple(case(name, make, run=side_by_side) for name, make in (
+        ("one layer, 2 heads, 3 tokens", _made(1, 2, 2, 3)),
+        ("two layers, one head", _made(2, 3, 1, 4)),
+        ("3 layers, 4 heads", _made(3, 2, 4, 5)),
+        ("heads for and against", _opposed),
+        ("causal layers", _causal),
+        ("no gradient against", _signed(1)),
+        ("every gradient against", _signed(-1)),
+        ("gradients of 1e-4", _made(2, 2, 3, 4, size=1e-4)),
+        ("gradients of 30", _made(3, 2, 2, 4, size=30.0)),
+        ("gradients of 0", lambda g: (_made(2, 2, 3, 4)(g)[0], torch.zeros(2, 2, 3, 4, 4, dtype=torch.float64))),
+        ("one token", _made(2, 3, 2, 1)),
+        ("one sequence, one head", _made(2, 1, 1, 4)),
+        ("every size is 3", _made(3, 3, 3, 3)),
+        ("non-contiguous inputs", _strided),
+        ("float32", _made(3, 2, 3, 5, dtype=torch.float32)),
     )),
     mistakes=(
         mistake("size of the gradient", "Weights that speak against the class count as much as those that speak for "
                 "it: the gradient's sign was thrown away. What should become of negative products?",
-                "product = slope.abs() * weights", "each = product.square()",
+                "product = slope.abs() * weights", "each = product.square()", "product = slope.square() * weights",
                 "each = product\naveraged = each.mean(1).abs()"),
         mistake("no cut at 0", "Negative products were kept, so weights for and against the class cancel each other. "
                 "What should become of them?", "each = product"),
@@ -107,6 +119,9 @@ EXERCISE = exercise(
                 "met. Each head has a gradient for its own weights.",
                 "slope = gradients[number].mean(1, keepdim=True)", "weights = layers[number].mean(1, keepdim=True)",
                 "slope = gradients[number].mean(1, keepdim=True)\nweights = layers[number].mean(1, keepdim=True)"),
+        mistake("cut above as well", "Large products were cut off, too, or squeezed between 0 and 1. From which side "
+                "does the formula cut?", "each = product.clamp(0, 1)", "each = product.clamp(min=0).tanh()",
+                "each = product.sigmoid()"),
         mistake("cut at the wrong side", "The products that speak against the class were kept, and those that speak "
                 "for it cut off.", "each = product.clamp(max=0)", "each = (-product).clamp(min=0)"),
         mistake("no identity", "There is no identity in this, or it was taken out at the end. What reaches a position "
@@ -116,10 +131,14 @@ EXERCISE = exercise(
                 "relevant is each token for itself before the first layer, and how relevant for the others?",
                 "found = [torch.ones_like(own).expand(len(layers[0]), -1, -1)]",
                 "found = [0 * own.expand(len(layers[0]), -1, -1)]"),
-        mistake("R·Ā for Ā·R", "The new layer stands on the right of the product. It reads what the layers below have "
-                "gathered: which of the two tables has the input tokens for columns?", "passed = below @ averaged",
-                "order = range(len(layers))[::-1]"),
-        *LAYERS[1:],
+        mistake("the product reversed", "The new layer stands on the right of the product, or the loop begins with the "
+                "last layer. A layer reads what those below it have gathered: which of the tables has the input tokens "
+                "for columns?", "passed = below @ averaged", "order = range(len(layers))[::-1]"),
+        *adding(LAYERS[1:], {"the caller's layers changed": ("product = layers[number].mul_(gradients[number])",
+                                                             "product = gradients[number].mul_(layers[number])")}),
+        mistake("R changed while it is read", "Rows of R that had been updated went into those after them. What must "
+                "be kept as it is until the layer is done?", "above = written_over(below, averaged, False)",
+                "above = written_over(below, averaged, True)"),
         mistake("the gradients alone", "The weights play no part. Where a weight is 0, how much does its gradient "
                 "matter?", "product = slope",
                 "product = slope.abs()"),
@@ -140,8 +159,9 @@ EXERCISE = exercise(
                 "What does the second layer read?", "passed = averaged"),
         mistake("multiplied entry by entry", "The tables were multiplied entry by entry. Which product adds up all the "
                 "ways from a token to a position?", "passed = averaged * below"),
-        mistake("rows divided", "The rows were divided by their sums. These are not shares: nothing here has to sum to "
-                "1.", "averaged = each.mean(1) / each.mean(1).sum(-1, keepdim=True).clamp(min=1e-12)",
+        mistake("rows divided", "The rows were divided by their sums or their largest. These are not shares: nothing "
+                "here has to sum to 1.",
+                "averaged = each.mean(1) / each.mean(1).sum(-1, keepdim=True).clamp(min=1e-12)",
                 "result = found[-1] / found[-1].sum(-1, keepdim=True)",
                 "above = (below + passed) / (below + passed).sum(-1, keepdim=True)",
                 "result = found[-1] / found[-1].amax(-1, keepdim=True)"),

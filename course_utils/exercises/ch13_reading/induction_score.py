@@ -3,8 +3,9 @@
 import torch
 from course_utils.checking.exercise import case, exercise
 from course_utils.checking.inputs import Make, normal, strided
-from course_utils.checking.mistakes import mistake
-from course_utils.exercises.shared.kinds import cut_off, left_in, squeezed
+from course_utils.checking.mistakes import adding, mistake
+from course_utils.exercises.shared.kinds import left_in, other_kinds, overwritten, squeezed, writing
+from course_utils.exercises.shared.precision import rounded_off
 from course_utils.reading import induction_score
 from torch import Tensor
 
@@ -51,10 +52,10 @@ EXERCISE = exercise(
     difficulty=3,
     importance=4,
     cases=(
-        case("6 tokens, period 3, entries 0/36, 1/36, …", _numbered, gradient="equal"),
-        case("a batch of shape (2, 3): 9 tokens, period 4", _made(2, 3, 9, period=4), gradient="equal"),
+        case("6 tokens, period 3, entries 0/36, 1/36, …", _numbered),
+        case("a batch of shape (2, 3): 9 tokens, period 4", _made(2, 3, 9, period=4)),
         case("a causal head: 11 tokens, period 4", _made(2, 11, period=4, causal=True)),
-        case("period 1: the token itself", _made(2, 5, period=1), gradient="equal"),
+        case("period 1: the token itself", _made(2, 5, period=1)),
         case("period 2", _made(3, 8, period=2)),
         case("one query alone is left: 7 tokens, period 6", _made(2, 7, period=6)),
         case("as many tokens as the period", _made(2, 5, period=5)),
@@ -96,17 +97,41 @@ EXERCISE = exercise(
                 "count = 1"),
         mistake("one number for all heads", "All heads were averaged into one number. The score is there to tell heads "
                 "apart: which axes stay?", "return score.mean()", "score = entries.mean()",
-                "return score.mean(-1)", "return score.mean(0)", "return score.mean().expand(score.shape)"),
+                "return score.mean(-1)", "return score.mean(0)", "return score.mean().expand(score.shape)",
+                "return score.mean().item()"),
+        mistake("one head for all", "Only one head was looked at. What becomes of the others?",
+                "entries = weights.reshape(-1, length, length)[0, query, key]",
+                "entries = weights[..., :1, :, :][..., query, key].expand(*weights.shape[:-2], -1)"),
+        mistake("the period not used", "Another period gives the same result, as if the text had just two copies. "
+                "Where does the argument come in?",
+                "period = max(1, weights.shape[-1] // 2)\nlength = weights.shape[-1]",
+                "period = weights.shape[-1] - weights.shape[-1] // 2\nlength = weights.shape[-1]"),
+        mistake("a block instead of a diagonal", "All these queries were averaged over all these keys. Each query has "
+                "one key of its own: what pairs them?",
+                "score = weights[..., query, :][..., key].mean((-2, -1)) if len(query) else total",
+                "score = weights[..., query, :][..., key].sum((-2, -1)) / count"),
+        mistake("rows made to sum to 1", "The weights were divided by the sums of their rows. They are to be taken as "
+                "they are.", "entries = (weights / weights.sum(-1, keepdim=True))[..., query, key]",
+                "score = total / weights.sum(-1)[..., query].sum(-1).clamp(min=1e-12)"),
         mistake("no mean over the queries", "There is one number for each query left. Over which axis is the mean "
                 "taken?", "score = entries", "score = entries.mean(0)"),
         mistake("NaN where no query is left", "With a text no longer than the period, no query is left, and the mean "
                 "of nothing is NaN. What does the exercise say there?", "score = entries.mean(-1)",
+                "return score if len(query) else torch.full(weights.shape[:-2], torch.nan)",
                 "count = torch.tensor(float(len(query)), dtype=weights.dtype)"),
+        mistake("a plain 0 where no query is left", "With a text no longer than the period the result has another kind "
+                "or shape. Each head has a score, also if it is 0: which shape is asked for?",
+                *(f"return score if len(query) else {zero}" for zero in (
+                    "0.0", "0", "torch.tensor(0.0)", "torch.zeros(())", "torch.zeros(1)", "entries.new_zeros(())",
+                    "torch.zeros(weights.shape[:-1]).to(weights.dtype)", "0.0 * weights"))),
         mistake("an error where no query is left", "A text may be no longer than the period. Then no query is left: "
                 "what is the score, and which line fails?", "query = torch.arange(period, length)",
                 "score = total / count if len(query) else total / (1 / len(query))"),
         mistake("the second copy alone", "Only the queries of the second copy count. The segment may repeat more than "
                 "twice.", "query = torch.arange(min(period, length), min(2 * period, length))"),
+        mistake("the last copy alone", "Only the queries of the last copy count. Which ones have seen their token "
+                "before?",
+                "query = torch.arange(max(min(period, length), length - period), length)"),
         mistake("the first copy too", "Queries of the first copy, whose tokens have not come up before, went into the "
                 "mean. For which query is there a match for the first time?",
                 f"query = torch.arange(length)\n{_WRAPPED}",
@@ -117,7 +142,8 @@ EXERCISE = exercise(
         mistake("the first matching query left out", "Query `period` is the first that has seen its token before. "
                 "Where does your range begin?", "query = torch.arange(min(period + 1, length), length)"),
         mistake("the first copy's own period", "The match was looked for at a distance other than the period.",
-                "key = (query - 2 * period + 1) % length", "key = query % period", "key = (query + 1) % period"),
+                "key = (query - 2 * period + 1) % length", "key = query % period", "key = (query + 1) % period",
+                "key = query % period + 1"),
         mistake("every earlier copy", "The weights on all earlier copies were added up. Only the copy a period "
                 "earlier counts.", "entries = _every_copy(weights, query, period)",
                 "entries = _every_copy(weights, query, period, 1)"),
@@ -131,9 +157,13 @@ EXERCISE = exercise(
                 "score = entries.median(-1).values if len(query) else total"),
         mistake("axes counted from the front", "The diagonal was taken of the first two axes. With heads and sequences "
                 "in front, which two are the table?", "entries = weights.diagonal(1 - period)[..., 1:]",
-                "entries = weights[query, key]"),
+                "entries = weights[query, key]",
+                "entries = weights.diagonal(1 - period)[..., 1:]\nscore = entries.mean(-1)"),
         squeezed("return score{}"), left_in("return score{}"),
-        cut_off("return score.detach()", "return torch.from_numpy(score.detach().numpy())"),
+        rounded_off(induction_score, "return score.round(decimals=3)", "return score.round(decimals=2)"),
+        overwritten(*writing(induction_score, 0)),
+        *adding(other_kinds("score"), {"another dtype": (
+            "return score if len(query) else torch.zeros(weights.shape[:-2])",)}),
     ),
     hints=(
         "With period 3 the text reads a b c a b c. Query 3 stands on the second a: on which position does the first a "

@@ -4,9 +4,9 @@ from typing import Any
 
 import torch
 from course_utils.checking.exercise import Case, case, exercise
-from course_utils.checking.mistakes import mistake
+from course_utils.checking.mistakes import mistake, without
 from course_utils.checking.recipe import Function
-from course_utils.exercises.shared.kinds import left_in, squeezed
+from course_utils.exercises.shared.kinds import left_in, other_kinds, squeezed
 from course_utils.reading import leave_one_out
 from torch import Tensor
 
@@ -34,14 +34,14 @@ WORDS = 12
 
 
 class Reader:
-    """A small classifier: it reads the tokens where the mask is True, each at its position."""
+    """A small classifier: it reads tokens where the mask is True, each at its position, and `peeks` of the others."""
 
-    def __init__(self, classes: int = 3, dtype: torch.dtype = torch.float32, longest: int = 20) -> None:
+    def __init__(self, classes: int = 3, peeks: float = 0.0, longest: int = 20) -> None:
         g = torch.Generator().manual_seed(classes)
         sizes = ((WORDS, 8), (longest, 8), (8, 8), (8, classes))
         made = (torch.randn(size, generator=g, dtype=torch.float64) for size in sizes)
         self.word, self.place, self.meet, self.out = made
-        self.dtype = dtype  # of the result alone, so that rows are the same in batches of any size
+        self.peeks = peeks
 
     def __call__(self, tokens: Tensor, mask: Tensor) -> Tensor:
         """Return the probabilities (B, C)."""
@@ -49,9 +49,11 @@ class Reader:
             raise TypeError("predict takes tokens of dtype long and a boolean mask")
         if tokens.dim() != 2 or tokens.shape != mask.shape:
             raise ValueError("predict takes tokens and mask of one shape (B, L)")
-        x = (self.word[tokens] + 0.7 * self.place[: tokens.shape[1]]) * mask.unsqueeze(-1)
+        shares = mask.double().clamp(min=self.peeks)
+        x = (self.word[tokens] + 0.7 * self.place[: tokens.shape[1]]) * shares.unsqueeze(-1)
         gathered = x.sum(1) / (1 + mask.sum(1, keepdim=True)).sqrt()
-        return ((gathered @ self.meet).tanh() @ self.out + 0.3 * gathered[:, :1]).softmax(-1).to(self.dtype)
+        # float32 in the result alone, so that rows are the same in batches of any size
+        return ((gathered @ self.meet).tanh() @ self.out + 0.3 * gathered[:, :1]).softmax(-1).float()
 
 
 def _made(batch: int, length: int, hidden: str = "right") -> Any:
@@ -73,14 +75,16 @@ def _made(batch: int, length: int, hidden: str = "right") -> Any:
     return make
 
 
-def _case(name: str, make: Any, classes: int = 3, dtype: torch.dtype = torch.float32) -> Case:
+def _case(name: str, make: Any, classes: int = 3, peeks: float = 0.0) -> Case:
     def run(fn: Function, tokens: Tensor, mask: Tensor) -> Any:
-        return fn(Reader(classes, dtype), tokens, mask)
+        return fn(Reader(classes, peeks), tokens, mask)
 
-    return case(name, make, run=run, tolerance=1e-4 if dtype == torch.float32 else None)
+    return case(name, make, run=run, tolerance=1e-4)
 
 
 _DELETED = "rest = torch.arange(tokens.shape[1]) != i\nwithout = predict(tokens[:, rest], seen[:, rest])"
+
+
 def _all_zero(args: tuple[Any, ...], got: Tensor) -> bool:
     return float(got.abs().max()) < 1e-6
 
@@ -110,18 +114,28 @@ EXERCISE = exercise(
         _case("as many tokens as sequences and classes", _made(3, 3, "none")),
         _case("long sequences", _made(2, 16)),
         _case("non-contiguous inputs", lambda g: tuple(x.mT.contiguous().mT for x in _made(4, 6)(g))),
-        _case("probabilities in float64", _made(4, 6, "anywhere"), dtype=torch.float64),
+        _case("a model that is not quite blind to hidden tokens", _made(4, 6, "anywhere"), peeks=0.2),
     ),
     mistakes=(
         mistake("removals pile up", "From the second token on, the tokens before it are still hidden. What must every "
                 "round start from?", "hidden = seen.clone() if i == 0 else hidden"),
         mistake("the caller's mask changed", "Tokens were hidden in the caller's own mask. Which line makes a mask of "
-                "its own?", "hidden = seen", "hidden = seen\nmask[:, i] = True\nimportance[:, i] = change"),
+                "its own?", "hidden = seen", "hidden = seen\nmask[:, i] = True\nimportance[:, i] = change",
+                "hidden = seen\nresult = importance * mask"),
+        mistake("the token replaced as well", "What stands under the mask was changed, too: a model that is not quite "
+                "blind to hidden tokens shows it. Which of the two arguments alone says that a token is left out?",
+                *(f"read = tokens.clone()\nread[:, i] = {word}\n{_CALLED}" for word in (0, 1, WORDS - 1)),
+                *(f"read = tokens.clone()\nread[:, i] = {word}\n{_CALLED}\nresult = importance * mask"
+                  for word in (0, 1, WORDS - 1)), f"read = tokens * hidden\n{_CALLED}",
+                f"read = tokens * hidden\n{_CALLED}\nwhole = predict(tokens * seen, seen)"),
+        mistake("tokens and mask exchanged", "`predict` was given the mask for the tokens. In which order does it take "
+                "the two?", "whole = predict(seen, tokens)", "without = predict(hidden, read)"),
         mistake("the caller's tokens changed", "Something was written into the caller's own tokens.",
                 f"read = tokens\nread[:, i] = 0\n{_CALLED}"),
         mistake("class chosen anew", "Without the token, another class may be the most probable. The question is how "
                 "the class that was chosen with all of them fares: which probability is to be compared?",
-                "asked = without.argmax(-1, keepdim=True)", "after = without.amax(-1)"),
+                "asked = without.argmax(-1, keepdim=True)", "after = without.amax(-1)",
+                "asked = without.argmax(-1, keepdim=True)\nchange = (whole - without).gather(-1, asked).squeeze(-1)"),
         mistake("sign", "A token that helps the class has a negative importance here. Which of the two probabilities "
                 "is larger when a helpful token is hidden?", "change = after - before"),
         mistake("the sign lost", "Tokens that speak against the class should have a negative importance; here they "
@@ -146,7 +160,14 @@ EXERCISE = exercise(
                 "seen = torch.ones_like(mask)\nresult = importance.masked_fill(~mask, 0)"),
         mistake("the mask inverted", "True and False are exchanged in the mask. What does True mean?",
                 "seen = ~mask", "hidden = ~seen\nhidden[:, i] = True", "hidden[:, i] = True",
+                "seen = ~mask\nhidden[:, i] = True",
                 "hidden[:, i] = ~hidden[:, i]"),
+        mistake("one mask for all sequences", "Every sequence got the mask of one of them. Each has padding of its "
+                "own.",
+                "seen = mask[:1].expand(mask.shape)",
+                "seen = mask[:1].expand(mask.shape)\nresult = importance.masked_fill(~mask, 0)",
+                "hidden = seen[:1].expand(seen.shape).clone()",
+                "hidden = seen[:1].expand(seen.shape).clone()\nresult = importance.masked_fill(~mask, 0)"),
         mistake("tokens masked by their number", "A token counts as padding because of its number. Which argument says "
                 "what is padding?", "seen = tokens != 0", "hidden = tokens != 0", "seen = mask & (tokens != 0)"),
         mistake("all occurrences hidden",
@@ -165,7 +186,8 @@ EXERCISE = exercise(
                 "token, or the last. Which numbers does your range give?", "places = range(1, tokens.shape[1])",
                 "places = range(tokens.shape[1] - 1)"),
         mistake("padding only at the end", "Positions beyond the number of real tokens were not looked at. Padding may "
-                "stand anywhere.", "places = range(int(seen.sum(1).max()))",
+                "stand anywhere.", "places = range(int(seen.sum(1).max()))", "places = range(int(seen.sum(1).min()))",
+                "places = range(int(seen[0].sum()))",
                 "result = importance * (torch.arange(tokens.shape[1]) < seen.sum(1, keepdim=True))"),
         mistake("another class", "The importance is for a class other than the most probable one.",
                 "chosen = torch.zeros_like(whole[:, :1], dtype=torch.long)", "chosen = whole.argmin(-1, keepdim=True)",
@@ -179,7 +201,8 @@ EXERCISE = exercise(
         mistake("all classes compared", "The change was taken over all classes. Which one is the question about?",
                 "change = (whole - without).abs().sum(-1)", "change = (whole - without).abs().sum(-1) / 2",
                 "change = (whole - without).abs().amax(-1)", "change = (whole - without).square().sum(-1)",
-                "change = (whole * (whole / without).log()).sum(-1)", "change = (whole - without).norm(dim=-1)"),
+                "change = (whole * (whole / without).log()).sum(-1)", "change = (whole - without).norm(dim=-1)",
+                "importance = torch.zeros(*tokens.shape, whole.shape[-1])\nchange = whole - without"),
         mistake("logarithms or ratios", "Probabilities were divided, or their logarithms subtracted. What is asked "
                 "for is a difference of probabilities.", "change = before.log() - after.log()",
                 "change = before / after",
@@ -210,12 +233,14 @@ EXERCISE = exercise(
         mistake("output with other axes", "The values are right, but the result must have the axes (B, L).",
                 "return result.mT", "return result.flatten()"),
         squeezed("return result{}"), left_in("return result{}"),
+        *without(other_kinds("result"), "return result.to(torch.float32)"),
     ),
     hints=(
         "Call `predict` once with everything. Which class is the most probable in each row, and how probable is it?",
         "A copy of the mask with one column set to False hides that token in every sequence at once. Why a copy?",
         "Ask the probability of the class chosen first, not of the one that is on top now: `gather` reads one column "
         "for each row.",
-        "Where the mask was False already, hiding changes nothing: what does the difference give there by itself?",
+        "One round for each column: copy the mask, hide the column, call `predict`, and write the difference into a "
+        "column of a table of zeros. Which of its entries must stay 0?",
     ),
 )

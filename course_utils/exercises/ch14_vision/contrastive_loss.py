@@ -5,8 +5,8 @@ from typing import Any
 import torch
 from course_utils.checking.exercise import Law, case, exercise
 from course_utils.checking.inputs import Make, normal, strided
-from course_utils.checking.mistakes import mistake
-from course_utils.exercises.shared.kinds import cut_off
+from course_utils.checking.mistakes import mistake, only
+from course_utils.exercises.shared.kinds import cut_off, other_kinds, overwritten, writing
 from course_utils.exercises.shared.precision import lower_precision
 from course_utils.models import contrastive_loss
 from torch import Tensor
@@ -85,8 +85,8 @@ EXERCISE = exercise(
     difficulty=3,
     importance=5,
     cases=(
-        case("2 pairs of width 2, by hand", _by_hand, gradient="finite"),
         case("3 pairs of width 4, temperature 0.7", _made(3, 4, 0.7, size=100.0), gradient="equal"),
+        case("2 pairs of width 2, by hand", _by_hand, gradient="finite"),
         case("a temperature that is learned, 0.3", _made(4, 3, 0.3, size=100.0, learned=True), gradient="equal"),
         case("temperature 1, a whole number", _made(4, 6, 1)),
         case("temperature 2.5", _made(5, 3, 2.5)),
@@ -94,7 +94,7 @@ EXERCISE = exercise(
         case("4 pairs of width 4", _made(4, 4, 0.5)),
         case("long vectors", _made(3, 5, 0.4, size=1e4)),
         case("short vectors", _made(5, 3, 0.4, size=1e-3), tolerance=1e-4),
-        case("temperature 0.01", _made(5, 7, 0.01), gradient="finite", tolerance=1e-5),
+        case("temperature 0.004", _made(5, 7, 0.004), gradient="finite", tolerance=1e-5),
         case("temperature 0.01, learned", _made(5, 7, 0.01, learned=True, alike=1.0), gradient="finite",
              tolerance=1e-5),
         case("one pair: 0", _made(1, 4, 0.5), gradient="equal"),
@@ -140,6 +140,15 @@ EXERCISE = exercise(
                 "right = b / (size_b + 1e-6)", _both("F.normalize({}, dim=-1, eps=1e-2)"),
                 "left = a / (size_a + 1e-2)\nright = b / (size_b + 1e-2)",
                 "left = a / (size_a + 1e-5)\nright = b / (size_b + 1e-5)"),
+        mistake("the table normalised", "The rows of the table were brought to length 1, and not the vectors. Whose "
+                "lengths must play no part?", "cosines = F.normalize(a @ b.mT, dim=-1)",
+                "cosines = F.normalize(a @ b.mT, dim=0)"),
+        mistake("temperature in one direction", "Only one of the two cross-entropies is of cosines / temperature. The "
+                "two ask of the same table: which logits have they in common?", "rows = cosines.log_softmax(1)",
+                "columns = cosines.log_softmax(0)"),
+        mistake("temperature on the loss", "The loss itself was multiplied or divided by the temperature. Where does "
+                "it act, before the softmax or behind it?", "loss = total / 2 * divisor",
+                "loss = total / 2 * divisor**2", "loss = total / 2 / divisor"),
         mistake("temperature multiplied", "A smaller temperature makes the choice softer here. It divides: what should "
                 "0.01 do to the difference of two cosines?", _logits("cosines * temperature")),
         mistake("temperature ignored", "Whatever the temperature is, the loss is the same. Where does it act, so that "
@@ -151,8 +160,10 @@ EXERCISE = exercise(
                 "logits = cosines / torch.as_tensor(temperature).exp()"),
         mistake("another power of the temperature", "The temperature acts twice, or as a root.",
                 "divisor = temperature**2", "divisor = temperature**0.5", "divisor = 2 * temperature"),
-        mistake("temperature limited", "A low temperature was replaced by a larger one. It is used as it is given, "
-                "down to 0.01.", "divisor = torch.as_tensor(temperature).clamp(min=0.05)",
+        mistake("temperature limited", "A low temperature was replaced by a larger one, as CLIP does with a scale "
+                "above 100. Here it is used as it is given.",
+                "divisor = torch.as_tensor(temperature).clamp(min=0.01)", "divisor = torch.as_tensor(temperature)"
+                ".clamp(min=0.01, max=1.0)", "divisor = torch.as_tensor(temperature).clamp(min=0.05)",
                 "divisor = torch.as_tensor(temperature).clamp(min=0.1)", "divisor = temperature + 1e-2",
                 "logits = (cosines / divisor).clamp(max=50)"),
         mistake("scaled by √d too", "The cosines were divided by a root as well. That is attention's scale; here the "
@@ -177,6 +188,15 @@ EXERCISE = exercise(
                 "back = -columns.flip(0).diagonal()"),
         mistake("the best partner instead of its own", "The largest cosine of a row was taken for its partner's. Whose "
                 "logarithm counts?", "forth = -rows.amax(1)\nback = -columns.amax(0)"),
+        mistake("label smoothing", "The strangers have a share in the target, as with label smoothing. Who alone is "
+                "right?",
+                *(f"forth = -({1 - share} * rows.diagonal() + {share} * rows.mean(1))\n"
+                  f"back = -({1 - share} * columns.diagonal() + {share} * columns.mean(0))" for share in (0.1, 0.2))),
+        mistake("similarities for targets", "What was asked for is not the partner: the targets are a softmax of "
+                "similarities inside each kind. Which answer is right for row i, and how surely?",
+                *(f"alike = ((left @ left.mT + right @ right.mT) / 2 {by}).softmax(-1)\n"
+                  f"forth = -(alike{one} * rows).sum(1)\nback = -(alike{other} * columns).sum(0)"
+                  for by in ("* divisor", "/ divisor") for one, other in (("", ""), (".mT", ".mT")))),
         mistake("all pairs averaged", "Every entry of the table counts, not only the partners.",
                 "forth = -rows\nback = -columns"),
         mistake("one softmax over all pairs", "The whole table sums to 1. Each row sums to 1 on its own.",
@@ -187,7 +207,13 @@ EXERCISE = exercise(
         mistake("compared with its own kind", "Rows of a met rows of a, or of b those of b. Which two encoders are to "
                 "be brought together?", "cosines = left @ left.mT", "cosines = right @ right.mT",
                 "rows = (torch.cat([logits, (left @ left.mT / divisor).fill_diagonal_(-torch.inf)], 1))"
-                ".log_softmax(1)[:, : len(a)]"),
+                ".log_softmax(1)[:, : len(a)]",
+                "rows = (torch.cat([logits, (left @ left.mT / divisor).fill_diagonal_(-torch.inf)], 1))"
+                ".log_softmax(1)[:, : len(a)]\n"
+                "columns = (torch.cat([logits, (right @ right.mT / divisor).fill_diagonal_(-torch.inf)], 0))"
+                ".log_softmax(0)[: len(a)]",
+                "rows = (left @ left.mT / divisor).log_softmax(1)\n"
+                "columns = (right @ right.mT / divisor).log_softmax(0)"),
         mistake("distance instead of cosine", "Distances were compared. A cosine is the product of two vectors of "
                 "length 1.", "cosines = -(left.unsqueeze(1) - right).square().sum(-1)",
                 "cosines = -torch.cdist(left, right)"),
@@ -197,10 +223,16 @@ EXERCISE = exercise(
                 f"{_OTHERS}loss = -F.logsigmoid(logits.where(own, -logits)).sum() / len(a)"),
         mistake("a margin instead of a softmax", "Partners are to win by a margin: that is a triplet loss.",
                 f"{_OTHERS}loss = (1 + logits - logits.diagonal().unsqueeze(1)).masked_fill(own, 0.0).relu().mean()",
-                "loss = (1 + logits - logits.diagonal().unsqueeze(1)).relu().mean()"),
+                *(f"loss = ({margin} + {scores} - {scores}.diagonal().unsqueeze(1)).relu().mean()"
+                  for margin in (1, 0.2) for scores in ("logits", "cosines")),
+                *(f"{_OTHERS}over = ({margin} + {scores} - {scores}.diagonal().unsqueeze(1)).relu() + "
+                  f"({margin} + {scores} - {scores}.diagonal()).relu()\nloss = over.masked_fill(own, 0.0).{end}"
+                  for margin in (1.0, 0.2) for scores in ("logits", "cosines")
+                  for end in ("mean()", "sum()", "sum() / len(a)", "sum() / len(a) / 2"))),
         mistake("no softmax", "The cosines of the partners were averaged. What keeps them from all being 1, for "
                 "partners and strangers alike?", "rows = logits\ncolumns = logits",
-                "loss = (1 - cosines.diagonal()).mean()", "loss = -cosines.diagonal().mean()"),
+                "loss = (1 - cosines.diagonal()).mean()", "loss = -cosines.diagonal().mean()",
+                "loss = (1 - cosines.diagonal()).mean() / divisor", "loss = -cosines.diagonal().mean() / divisor"),
         mistake("softmax, then log", "A probability became 0 before its logarithm was taken. Which function does both "
                 "at once?", "rows = logits.softmax(1).log()\ncolumns = logits.softmax(0).log()",
                 "rows = logits.exp() / logits.exp().sum(1, keepdim=True)\nrows = rows.log()\n"
@@ -230,8 +262,12 @@ EXERCISE = exercise(
                 "divisor = float(temperature)", "cosines = left @ right.detach().mT",
                 "cosines = left.detach() @ right.mT", "left = a / size_a.masked_fill(size_a == 0, 1.0)"
                 ".detach()\nright = b / size_b.masked_fill(size_b == 0, 1.0).detach()"),
-        mistake("another dtype", "The loss must keep the dtype of the vectors.", "return loss.float()",
-                "return loss.double()"),
+        mistake("each direction teaches one side", "The values are right, but in each direction those that are chosen "
+                "among were taken as constants, so that each side learns by half. Which of the two in a product "
+                "should carry a gradient?", "rows = (left @ right.detach().mT / divisor).log_softmax(1)\n"
+                "columns = (left.detach() @ right.mT / divisor).log_softmax(0)"),
+        overwritten(*writing(contrastive_loss, 0, 1)),
+        *only(other_kinds("loss"), "nothing returned", "another dtype"),
         lower_precision(contrastive_loss, "logits = (cosines.float() / divisor).to(a.dtype)"),
     ),
     laws=(Law("a mean of -log p is never negative", _below_zero),),

@@ -7,8 +7,8 @@ from course_utils.attention import gated_cross_attention, scaled_dot_product_att
 from course_utils.checking.exercise import case, exercise
 from course_utils.checking.inputs import Make, normal, strided, visible
 from course_utils.checking.laws import is_other
-from course_utils.checking.mistakes import mistake, saying, without
-from course_utils.exercises.shared.kinds import batch_mixed, cut_off, squeezed
+from course_utils.checking.mistakes import adding, mistake, saying, without
+from course_utils.exercises.shared.kinds import batch_mixed, cut_off, other_kinds, overwritten, squeezed, writing
 from course_utils.exercises.shared.masking import EMPTY_ROWS, MASK, if_given
 from course_utils.exercises.shared.precision import lower_precision
 from course_utils.exercises.shared.projections import projections
@@ -125,7 +125,7 @@ EXERCISE = exercise(
         case("equal lengths", _made(2, 4, 4, 3, 3, 3, 3)),
         case("d_k far below the width of x", _made(2, 3, 5, 16, 9, 2, 4)),
         case("x longer than the context", _made(3, 6, 2, 5, 4, 3, 7)),
-        case("a mask of shape (4, 5) for all", _made(2, 4, 5, 3, 6, 7, 8, mask=(4, 5)), gradient="equal"),
+        case("a mask of shape (4, 5) for all 4 texts", _made(4, 4, 5, 3, 6, 7, 8, mask=(4, 5)), gradient="equal"),
         case("a mask of shape (2, 4, 5), one for each sequence", _made(2, 4, 5, 3, 6, 7, 8, mask=(2, 4, 5))),
         case("a mask of shape (2, 1, 5)", _made(2, 4, 5, 6, 3, 2, 8, mask=(2, 1, 5))),
         case("every size is 4", _made(4, 4, 4, 4, 4, 4, 4, mask=(4, 4, 4))),
@@ -184,7 +184,8 @@ EXERCISE = exercise(
         mistake("an empty row gives zeros", "A position that may read nothing came out as zeros. It reads nothing, so "
                 "nothing is added: what is left?", "seen = allowed.expand(scaled.shape).any(-1, keepdim=True)\n"
                 "result = (x + added) * seen"),
-        *ROLES,
+        # x stays where it was: the images ask in the attention alone.
+        *adding(ROLES, {"query from context": ("query = context @ W_q\nkey = x @ W_k\nvalue = x @ W_v",)}),
         *without(projections("x", "context", "context"), "value = context @ W_k", "normalised"),
         *without(DEFAULT, "default = 1 / math.sqrt(query.shape[1])"),
         mistake("scaled by the width of x", "The scale comes from a width before the projections. Which two vectors "
@@ -195,11 +196,23 @@ EXERCISE = exercise(
         *without(COMPARED, "products = query @ value.mT",
                  "key, value = value, key\ndefault = 1 / math.sqrt(query.shape[-1])",
                  "out = stable_softmax(key @ query.mT / query.shape[-1] ** 0.5).mT @ value"),
-        *saying(without(SOFTMAX, "weights = torch.softmax(scores, 1)", "weights = torch.softmax(scores, 2)"), {
+        *saying(adding(without(SOFTMAX, "weights = torch.softmax(scores, 1)", "weights = torch.softmax(scores, 2)"), {
+            "no shift before exp": ("powers = scaled.exp() * allowed\n"
+                                    "weights = powers / (powers.sum(-1, keepdim=True) + 1e-9)",
+                                    "powers = scaled.exp() * allowed\ntotal = powers.sum(-1, keepdim=True)\n"
+                                    "weights = powers / total.masked_fill(total == 0, 1.0)")}), {
             "softmax over an axis counted from the front": "The weights sum to 1 over the sequences of the batch. "
                 "Which axis holds the keys, counted from the end?",
         }),
         *if_given(MASK),
+        mistake("attn_mask=None not handled", "Without a mask the function stops with an error: `attn_mask` is None "
+                "then, and no tensor. What may every query read where nobody says otherwise?", "allowed = attn_mask",
+                "scores = scaled.masked_fill(attn_mask == 0, -torch.inf)", "scores = scaled.masked_fill("
+                "attn_mask.logical_not(), -torch.inf)"),
+        mistake("a mask of two axes read as one row for each text", "A mask of two axes was given an axis for the "
+                "positions, as if it were (B, S). What broadcasts to (B, L, S) by itself: which axis is missing?",
+                "allowed = torch.ones(1, 1, dtype=torch.bool) if attn_mask is None else (\n    "
+                "attn_mask.unsqueeze(1) if attn_mask.dim() == 2 and len(attn_mask) == len(x) else attn_mask)"),
         *EMPTY_ROWS,
         *VALUES,
         RANDOM,
@@ -208,6 +221,14 @@ EXERCISE = exercise(
                              "key = context.flip(0) @ W_k\nvalue = context.flip(0) @ W_v"),), {
             "the sequences of a batch mixed": "A text reads the images of another, or one context serves all. "
             "Sequence i of the batch reads context i alone."}),
+        mistake("normalised before the projections", "x or the context was normalised before it met its matrices, as "
+                "Flamingo's whole layer does. The formula has the matrices alone.",
+                "query = F.layer_norm(x, x.shape[-1:]) @ W_q",
+                "key = F.layer_norm(context, context.shape[-1:]) @ W_k\n"
+                "value = F.layer_norm(context, context.shape[-1:]) @ W_v",
+                "query = F.layer_norm(x, x.shape[-1:]) @ W_q\n"
+                "key = F.layer_norm(context, context.shape[-1:]) @ W_k\n"
+                "value = F.layer_norm(context, context.shape[-1:]) @ W_v"),
         mistake("normalised or bent at the end", "Something more was done to the result: a norm or an activation. The "
                 "block ends with the sum.", "result = F.layer_norm(x + added, x.shape[-1:])",
                 "result = x + F.layer_norm(added, x.shape[-1:])", "result = x + added.relu()",
@@ -219,6 +240,8 @@ EXERCISE = exercise(
                 "read = out.detach() @ W_o", "key = context.detach() @ W_k", "result = x + added.detach()",
                 "weights = stable_softmax(scores).detach()",
                 "result = x if gate == 0 else x + added"),
+        overwritten(*writing(gated_cross_attention, 0, 1, 2, 3, 4, 5, 6)),
+        *without(other_kinds("result", "weights"), "return result, weights"),
         lower_precision(gated_cross_attention, "read = (out.float() @ W_o.float()).to(x.dtype)"),
     ),
     hints=(

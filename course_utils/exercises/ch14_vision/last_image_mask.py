@@ -6,8 +6,8 @@ import torch
 from course_utils.attention import last_image_mask
 from course_utils.checking.exercise import case, exercise
 from course_utils.checking.inputs import Make, strided
-from course_utils.checking.mistakes import mistake, saying
-from course_utils.exercises.shared.kinds import squeezed
+from course_utils.checking.mistakes import adding, mistake, saying
+from course_utils.exercises.shared.kinds import overwritten, squeezed, writing
 from course_utils.exercises.shared.masks import AXES, KINDS, left_out, rows_tell
 
 RIGHT = """
@@ -40,8 +40,8 @@ EXERCISE = exercise(
     difficulty=3,
     importance=3,
     cases=(
-        case("one image, then two words", _told("i..", num_images=1, tokens=2)),
         case("2 texts with up to 3 images of 2 tokens", _told(".i..i.", "i.i..i", num_images=3, tokens=2)),
+        case("one image, then two words", _told("i..", num_images=1, tokens=2)),
         case("words before the first image", _told("...i.", "..i..", num_images=2, tokens=3)),
         case("images that never come", _told("i...", "..i.", "....", num_images=3, tokens=2)),
         case("no image at all", _told("...", "...", num_images=2, tokens=2)),
@@ -62,6 +62,9 @@ EXERCISE = exercise(
         *KINDS,
         mistake("all images so far", "A position sees every image before it. Only one of them is meant: which?",
                 "mask = last.unsqueeze(-1) >= owner"),
+        mistake("every image of the text", "Every position sees all images of its text, those after it as well. Only "
+                "one of them is meant: which?", "mask = owner < seen[:, -1:].unsqueeze(-1)",
+                "mask = (owner < seen[:, -1:].unsqueeze(-1)).expand(*marks.shape, -1)"),
         mistake("mark sees the image before", "The position at which an image stands still sees the image before it. "
                 "Is the mark itself one of the positions that read its image?", "last = seen - counted - 1"),
         mistake("image 0 for early text", "Text before the first image sees that image: an index below 0 was set to 0. "
@@ -96,23 +99,33 @@ EXERCISE = exercise(
                 "start = last.unsqueeze(-1) * tokens_per_image\nplace = torch.arange(len(owner))\n"
                 "mask = (last.unsqueeze(-1) >= 0) & (place > start) & (place < start + tokens_per_image)",
                 "start = last.unsqueeze(-1) * tokens_per_image\nplace = torch.arange(len(owner))\n"
-                "mask = (last.unsqueeze(-1) >= 0) & (place >= start) & (place < start + tokens_per_image - 1)"),
+                "mask = (last.unsqueeze(-1) >= 0) & (place >= start) & (place < start + tokens_per_image - 1)",
+                "start = last.unsqueeze(-1) * tokens_per_image\nplace = torch.arange(len(owner))\n"
+                "mask = (place >= start) & (place <= start + tokens_per_image)"),
+        mistake("the last two images", "A position sees the image before its own as well. How many images does it "
+                "read?", "mask = (last.unsqueeze(-1) == owner) | (last.unsqueeze(-1) - 1 == owner)"),
+        mistake("as many columns as images that came", "The number of columns follows from the marks. Images that "
+                "never come have columns too: which arguments say how many there are?",
+                "images = torch.arange(int(seen.max()))"),
         mistake("the next image instead of the last", "A position sees the image that follows. Which way does a text "
                 "look?", "last = seen - counted",
                 "last = seen - counted\nmask = (last.unsqueeze(-1) == owner) & (last.unsqueeze(-1) < "
                 "seen[:, -1:].unsqueeze(-1))"),
         mistake("images to come seen", "A position sees images that come after it as well.",
-                "mask = last.unsqueeze(-1) <= owner", "mask = torch.ones_like(last.unsqueeze(-1) == owner)"),
+                "mask = last.unsqueeze(-1) <= owner", "mask = torch.ones_like(last.unsqueeze(-1) == owner)",
+                "mask = (last.unsqueeze(-1) >= 0).expand(-1, -1, len(owner)).clone()"),
         mistake("counted from the end", "The images were counted from the end of the text, or backwards. Which image "
                 "has number 0?", "seen = counted.flip(1).cumsum(1).flip(1)", "owner = images.flip(0)"
                 ".repeat_interleave(tokens_per_image)"),
         mistake("counted along the batch", "The marks were counted from text to text. Along which axis does a text "
                 "run?", "seen = counted.cumsum(0)", "seen = counted.flatten().cumsum(0).view_as(counted)"),
-        mistake("not counted at all", "A position sees the image whose number is 1 or 0, as its mark is, or its own "
-                "position's. How many marks stand at or before it?", "seen = counted",
-                "last = torch.arange(marks.shape[1]).expand_as(marks)",
-                "place = torch.arange(marks.shape[1])\nlast = place.where(marks, -1).cummax(1).values",
+        mistake("the last image of the whole text", "Every position sees the image that comes last in the text, even "
+                "before it has come. How many marks stand at or before a position?",
                 "seen = counted.sum(1, keepdim=True).expand_as(counted)"),
+        mistake("not counted at all", "The number of an image is its mark, 1 or 0, or a place in the text. How many "
+                "marks stand at or before a position?", "seen = counted",
+                "last = torch.arange(marks.shape[1]).expand_as(marks)",
+                "place = torch.arange(marks.shape[1])\nlast = place.where(marks, -1).cummax(1).values"),
         mistake("only the marks see", "Only the positions where an image stands see it. Who else reads it, until the "
                 "next one comes?", "mask = (last.unsqueeze(-1) == owner) & marks.unsqueeze(-1)"),
         mistake("the marks do not see", "The position at which an image stands sees nothing. It is the first that "
@@ -128,12 +141,14 @@ EXERCISE = exercise(
                 "return mask.mT"),
         mistake("a mask of images, not of their tokens", "There is a column for each image. How many keys has one?",
                 "return last.unsqueeze(-1) == images", "return last"),
-        *saying((AXES,), {"axes added or missing": "There are other axes than (B, L, keys): an axis for heads, for "
+        *saying(adding((AXES,), {"axes added or missing": ("return mask.unsqueeze(1)",)}), {"axes added or "
+                "missing": "There are other axes than (B, L, keys): an axis for heads, for "
                 "instance, or tokens and images apart."}),
         mistake("images and their tokens apart", "The keys have two axes, images and tokens. The mask needs them in "
                 "one, in the order of the keys.", "return mask.unflatten(-1, (num_images, tokens_per_image))"),
         left_out(),
         squeezed("return mask{}"),
+        overwritten(*writing(last_image_mask, 0)),
     ),
     laws=rows_tell("a position sees the keys of the last image at or before it, and no others", last_image_mask),
     hints=(

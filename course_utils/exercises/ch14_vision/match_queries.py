@@ -7,7 +7,7 @@ import torch
 from course_utils.checking.exercise import Law, case, exercise
 from course_utils.checking.inputs import Make, normal, strided
 from course_utils.checking.mistakes import mistake
-from course_utils.exercises.shared.kinds import squeezed
+from course_utils.exercises.shared.kinds import NOTHING, overwritten, squeezed, writing
 from course_utils.models import match_queries
 from torch import Tensor
 
@@ -50,6 +50,29 @@ def cheapest_first(cost: Tensor) -> Tensor:
     return query
 
 
+def by_what_is_lost(cost: Tensor) -> Tensor:
+    """Let the object choose first that would lose most by its second choice."""
+    left, query = cost.clone(), torch.zeros(cost.shape[0], cost.shape[2], dtype=torch.long)
+    for b, one in enumerate(left):
+        waiting = list(range(cost.shape[2]))
+        while waiting:
+            best = {t: one[:, t].sort().values[:2].tolist() for t in waiting}
+            t = max(waiting, key=lambda t: best[t][-1] - best[t][0])
+            query[b, t] = one[:, t].argmin()
+            one[query[b, t]] = torch.inf
+            waiting.remove(t)
+    return query
+
+
+def each_its_own(cost: Tensor, last: bool) -> Tensor:
+    """Let each query take its cheapest object; of several on one object, the first or the last stays."""
+    query = torch.zeros(cost.shape[0], cost.shape[2], dtype=torch.long)
+    for b, one in enumerate(cost):
+        for q in range(len(one)) if last else reversed(range(len(one))):
+            query[b, one[q].argmin()] = q
+    return query
+
+
 def by_queries(cost: Tensor) -> Tensor:
     """Let the queries choose one after another, until no object is left."""
     left, query = cost.clone(), torch.zeros(cost.shape[0], cost.shape[2], dtype=torch.long)
@@ -70,6 +93,13 @@ def _drawn(*shape: int, size: float = 1.0, shift: float = 0.0, dtype: str = "flo
         return (strided(cost) if spread else cost,)
 
     return make
+
+
+def _dearer(args: tuple[Tensor], got: Tensor) -> bool:
+    """Return whether every object has a query of its own, and another choice costs less in all."""
+    cost, one_each = args[0], all(len(set(row)) == len(row) for row in got.tolist())
+    spent, least = (cost.gather(1, query.unsqueeze(1)).sum(-1) for query in (got, match_queries(cost)))
+    return one_each and bool((spent >= least - 1e-9).all())
 
 
 def _twice(args: tuple[Tensor], got: Tensor) -> str | None:
@@ -114,11 +144,15 @@ EXERCISE = exercise(
         mistake("greedy", "Objects or pairs were served one after another, each with the cheapest that was left. What "
                 "does an early choice cost those that come later?", "query = in_turn(used)",
                 "query = cheapest_first(used)", "query = in_turn(used, True)", "query = by_queries(used)"),
+        mistake("each query its cheapest object", "Each query took the object that is cheapest for it, and where "
+                "several took the same, one of them stayed. Who chooses for whom, and what of an object that nobody "
+                "takes?", "query = each_its_own(used, True)", "query = each_its_own(used, False)"),
         mistake("object of each query", "These are objects, one for each query. What is wanted is a query for each "
                 "object: which of the two axes is left in the result?", "query = choices[best].argsort(-1)",
                 "places = torch.full((batch, queries), -1)\n"
                 "return places.scatter(1, choices[best], torch.arange(objects).expand(batch, -1))",
-                "return used.argmin(2)", "return torch.arange(objects).expand(batch, -1)"),
+                "return used.argmin(2)", "return used.argmin(2)[:, "
+                ":objects]", "return torch.arange(objects).expand(batch, -1)"),
         mistake("the queries sorted", "The right queries came back in the order of their numbers, not of the objects. "
                 "Whose query is the first entry?", "query = choices[best].sort(-1).values"),
         mistake("objects in order only", "Only choices in which the queries rise with the objects were tried. Object "
@@ -132,8 +166,9 @@ EXERCISE = exercise(
                 "best = totals.argmax(-1)", "used = -cost"),
         mistake("the worst of the costs", "The largest single cost was made small. What is asked for is the smallest "
                 "sum.", "totals = parts.amax(-1)", "totals = parts.amin(-1)", "totals = parts.prod(-1)"),
-        mistake("the costs changed", "The sum was taken of squares, sizes, or cut off at 0: a cost below 0 is a cost "
-                "as well.", "totals = parts.square().sum(-1)", "totals = parts.abs().sum(-1)",
+        mistake("the costs changed", "The sum was taken of other numbers: of squares or sizes, of rounded costs, or "
+                "of costs cut off at 0. They are added as they are, those below 0 as well.",
+                "totals = parts.square().sum(-1)", "totals = parts.abs().sum(-1)",
                 "totals = parts.clamp(min=0).sum(-1)", "used = cost.softmax(1)", "used = cost.softmax(2)",
                 "used = cost.exp()", "used = cost.round()", "used = cost.long()"),
         mistake("queries and objects exchanged", "Rows and columns of the costs were taken for each other. Which axis "
@@ -146,6 +181,11 @@ EXERCISE = exercise(
                 "return query + 1"),
         mistake("queries counted through the batch", "The queries are counted on from sequence to sequence. Each "
                 "sequence begins with query 0.", "return query + queries * torch.arange(batch).unsqueeze(-1)"),
+        mistake("the costs returned too", "Queries and costs came back together. Only the queries are asked for.",
+                "return query, totals.amin(-1)", "return query, parts.gather(1, best.view(-1, 1, 1)."
+                "expand(-1, 1, objects)).squeeze(1)"),
+        mistake("transposed", "There is a row for each object. Which axis of (B, T) counts the sequences?",
+                "return query.mT"),
         mistake("the costs instead of the queries", "These are costs, not the numbers of the queries.",
                 "return totals.amin(-1)", "return parts.gather(1, best.view(-1, 1, 1).expand(-1, 1, objects))"
                 ".squeeze(1)"),
@@ -161,8 +201,16 @@ EXERCISE = exercise(
         mistake("pairs returned", "scipy's two lists came back, rows and columns. Which of the two, in which order, is "
                 "asked for?", "return query, torch.arange(objects).expand(batch, -1)",
                 "return torch.stack([query, torch.arange(objects).expand(batch, -1)], -1)",
-                "return torch.arange(objects).expand(batch, -1), query"),
+                "return torch.arange(objects).expand(batch, -1), query",
+                "return [(row.sort().values, row.argsort()) for row in query]",
+                "return [(torch.arange(objects), row) for row in query]",
+                "return [(row, torch.arange(objects)) for row in query]"),
         squeezed("return query{}"),
+        NOTHING,
+        overwritten(*writing(match_queries, 0), *writing(in_turn, 0), *writing(cheapest_first, 0)),
+        mistake("not the least sum", "Every object has a query of its own, but another choice costs less in all. Were "
+                "all choices looked at, or was one made early and kept?", "query = by_what_is_lost(used)",
+                matches=_dearer),
     ),
     laws=(Law("no query serves two objects", _twice),),
     hints=(

@@ -8,7 +8,15 @@ from course_utils.checking.exercise import case, exercise
 from course_utils.checking.inputs import Make, normal, strided
 from course_utils.checking.laws import is_other
 from course_utils.checking.mistakes import mistake, saying, without
-from course_utils.exercises.shared.kinds import batch_mixed, cut_off, squeezed
+from course_utils.exercises.shared.kinds import (
+    batch_mixed,
+    cut_off,
+    other_kinds,
+    overwritten,
+    squeezed,
+    viewed,
+    writing,
+)
 from course_utils.exercises.shared.lookup import AVERAGES, PRODUCTS, SHARES, UNMASKED
 from course_utils.exercises.shared.precision import lower_precision
 from course_utils.exercises.shared.projections import projections
@@ -113,15 +121,17 @@ EXERCISE = exercise(
         case("bfloat16", _made(2, 3, 2, 4, d=4, d_g=2, dtype="bfloat16"), tolerance=0.2),
     ),
     mistakes=(
-        mistake("scaled by √d too", "The scores were scaled. The block's function is exp(θ·φ) over its sum, as the "
+        mistake("a scale", "The scores were scaled. The block's function is exp(θ·φ) over its sum, as the "
                 "paper has it: what stands in front of the product there?", "default = 1 / math.sqrt(query.shape[-1])",
                 "default = 1 / query.shape[-1]", "default = 1 / math.sqrt(x.shape[1])", "default = 1 / x.shape[1]",
                 "default = 1 / math.sqrt(query.shape[1])", "default = 1 / query.shape[1]",
                 "default = math.sqrt(query.shape[-1])", "default = 2.0", matches=_some_scale),
+        mistake("nothing added", "x comes back as it was, whatever is read. Does a factor in front begin at 0, or was "
+                "a line left out?", lambda x, *matrices: x.clone()),
         mistake("no residual", "What is read replaced the image. The block is meant to be put into a trained network "
                 "without harm: what should come out while W_out is zero?", "result = image"),
-        mistake("the stream added twice", "More than x was added to what is read. How often does x go round the "
-                "block?", "result = 2 * x + image", "result = x + (x + image)", "result = (x + image) / 2",
+        mistake("the stream added twice", "x counts more or less than once. How often does it go round the block?",
+                "result = 2 * x + image", "result = x + (x + image)", "result = (x + image) / 2",
                 "out = weights @ value + value",
                 "weights = stable_softmax(scores) + torch.eye(scores.shape[-1], dtype=x.dtype)"),
         mistake("not added", "What is read was multiplied with x, subtracted or set beside it. A residual adds.",
@@ -135,6 +145,10 @@ EXERCISE = exercise(
                 "places in another order than they went in.",
                 "image = read.mT.reshape(*x.shape[:2], x.shape[3], x.shape[2]).mT", "places = x.mT.flatten(2).mT",
                 "image = read.mT.flip(-1).reshape(x.shape)"),
+        mistake("only square images accepted", "The places were laid back on a square grid. An image need not be "
+                "square: which sizes has x?", "image = read.mT.reshape(*x.shape[:2], x.shape[2], x.shape[2])",
+                "image = read.mT.reshape(*x.shape[:2], x.shape[3], x.shape[3])"),
+        viewed("places = x.view(x.shape[0], x.shape[1], -1).mT"),
         mistake("channels instead of places", "Channels attended to channels, as in chapter 08's cross-covariance. "
                 "Here every place reads places: how many rows has the table of weights?",
                 "out = value @ stable_softmax(query.mT @ key).mT if query.shape == value.shape else value"),
@@ -145,12 +159,17 @@ EXERCISE = exercise(
         mistake("own place left out", "A place does not read itself. Over which places does the sum run?",
                 f"{_GRID}weights = stable_softmax(scores.masked_fill(mine == mine.unsqueeze(-1), -torch.inf))",
                 f"{_GRID}weights = stable_softmax(scores).masked_fill(mine == mine.unsqueeze(-1), 0.0)"),
-        mistake("only places of its own row or column", "A place does not read the whole image, only the places beside "
-                "it. Which places are meant?",
+        mistake("not all places read", "A place does not read the whole image: only the places beside it, or what was "
+                "left after pooling, as the paper does to save work. Which places are meant?",
                 f"{_GRID}here = mine // x.shape[3]\n"
                 "weights = stable_softmax(scores.masked_fill(here != here.unsqueeze(-1), -torch.inf))",
                 f"{_GRID}here = mine % x.shape[3]\n"
                 "weights = stable_softmax(scores.masked_fill(here != here.unsqueeze(-1), -torch.inf))",
+                "small = F.max_pool2d(x, 2) if min(x.shape[2:]) > 1 else x\n"
+                "key = small.flatten(2).mT @ W_k\nvalue = small.flatten(2).mT @ W_v",
+                "pooled = [F.max_pool2d((places @ W).mT.unflatten(2, x.shape[2:]), 2) if min(x.shape[2:]) > 1\n    "
+                "else (places @ W).mT for W in (W_k, W_v)]\nkey = pooled[0].flatten(2).mT\nvalue = "
+                "pooled[1].flatten(2).mT",
                 f"{_GRID}far = (mine - mine.unsqueeze(-1)).abs() > 1\n"
                 "weights = stable_softmax(scores.masked_fill(far, -torch.inf))"),
         mistake("W_out forgotten", "What is read was added as it is. Which matrix brings it back to the channels?",
@@ -182,7 +201,8 @@ EXERCISE = exercise(
         *without(AVERAGES, "queries averaged instead of values"),
         *saying((batch_mixed(*_first(
             "x[:1].expand_as(x).flatten(2).mT", "x.flip(0).flatten(2).mT", "x.mean(0, keepdim=True).expand_as(x)"
-            ".flatten(2).mT"), "key = (places @ W_k).roll(1, 0)"),), {
+            ".flatten(2).mT"), "key = (places @ W_k).roll(1, 0)",
+            "key = places.flatten(0, 1).unsqueeze(0) @ W_k\nvalue = places.flatten(0, 1).unsqueeze(0) @ W_v"),), {
             "the sequences of a batch mixed": "Images of the batch were mixed, or one was used for all. A place reads "
             "the places of its own image."}),
         mistake("places left as they are", "Places, not an image, came back. The result goes into the next "
@@ -190,7 +210,13 @@ EXERCISE = exercise(
                 "return (x + image).flatten(2)", "return (places + read).unflatten(1, x.shape[2:])"),
         squeezed("return result{}"),
         cut_off("result = x.detach() + image", "weights = stable_softmax(scores).detach()", "result = x + image."
-                "detach()", "products = query @ key.detach().mT", "out = weights @ value.detach()"),
+                "detach()", "products = query @ key.detach().mT", "out = weights @ value.detach()",
+                "places = x.detach().flatten(2).mT",
+                "places = x.detach().flatten(2).mT\nresult = x.detach() + image",
+                *(f"{one} = places @ {matrix}.detach()" for one, matrix in (("query", "W_q"), ("key", "W_k"),
+                                                                            ("value", "W_v")))),
+        overwritten(*writing(non_local_block, 0, 1, 2, 3, 4)),
+        *other_kinds("result", "weights"),
         lower_precision(non_local_block, "read = (out.float() @ W_out.float()).to(x.dtype)"),
     ),
     hints=(

@@ -9,7 +9,7 @@ from course_utils.checking.exercise import case, exercise
 from course_utils.checking.inputs import Make, normal, strided
 from course_utils.checking.laws import is_other
 from course_utils.checking.mistakes import mistake, saying, without
-from course_utils.exercises.shared.kinds import batch_mixed, cut_off, squeezed
+from course_utils.exercises.shared.kinds import batch_mixed, cut_off, other_kinds, overwritten, squeezed, writing
 from course_utils.exercises.shared.lookup import AVERAGES, PRODUCTS, SHARES, UNMASKED
 from course_utils.exercises.shared.precision import lower_precision
 from course_utils.exercises.shared.projections import projections
@@ -150,7 +150,15 @@ EXERCISE = exercise(
                 "decoder; here they read the memory.", "key = asking @ W_k\nvalue = x @ W_v"),
         mistake("a residual inside", "Something was added to the output. The residual connection stands around this.",
                 "fits = out.shape == x.shape\nreturn out + (x if fits else x.mean(-1, keepdim=True))",
-                "fits = out.shape == x.shape\nreturn out + (query_position if fits else 0.0)"),
+                "fits = out.shape == x.shape\nreturn out + (query_position if fits else 0.0)",
+                "return out + query_position @ W_v"),
+        mistake("content and position apart", "Content met content and position met position, but a position never "
+                "met a content. How many products has (a + b)(c + d)?",
+                "products = (x @ W_q) @ (memory @ W_k).mT + (query_position @ W_q) @ (memory_position @ W_k).mT",
+                "products = (x @ W_q) @ (memory @ W_k).mT + (x @ W_q) @ (memory_position @ W_k).mT + (\n    "
+                "(query_position @ W_q) @ (memory_position @ W_k).mT)",
+                "products = (x @ W_q) @ (memory @ W_k).mT + (query_position @ W_q) @ (memory @ W_k).mT + (\n    "
+                "(query_position @ W_q) @ (memory_position @ W_k).mT)"),
         *without(projections("asking", "asked", "held"), "normalised"),
         *without(DEFAULT, "default = 1 / math.sqrt(query.shape[1])"),
         mistake("scaled by the width of x", "The scale comes from a width before the projections. Which two vectors "
@@ -178,7 +186,13 @@ EXERCISE = exercise(
         squeezed("return out{}"),
         cut_off("asking = x + query_position.detach()", "asked = memory + memory_position.detach()",
                 "held = memory.detach()", "asking = x.detach() + query_position", "asked = memory.detach() + "
-                "memory_position", "weights = stable_softmax(scores).detach()", "return out.detach()"),
+                "memory_position", "asking = x + query_position.detach()\nasked = memory + memory_position.detach()",
+                "asked = memory.detach() + memory_position\nheld = memory.detach()",
+                *(f"{one} = {what} @ {one_of}.detach()" for one, what, one_of in (
+                    ("query", "asking", "W_q"), ("key", "asked", "W_k"), ("value", "held", "W_v"))),
+                    "weights = stable_softmax(scores).detach()", "return out.detach()"),
+        overwritten(*writing(object_query_attention, 0, 1, 2, 3, 4, 5, 6), *writing(object_query_attention, 0, 2)),
+        *without(other_kinds("out", "weights"), "return out, weights"),
         lower_precision(object_query_attention, "out = (weights.float() @ value.float()).to(x.dtype)"),
     ),
     laws=(average_law(lambda args: args[2] @ args[6]),),

@@ -1,5 +1,6 @@
 """Exercise: an image as a sequence of patches."""
 
+from dataclasses import replace
 from typing import Any
 
 import torch
@@ -7,7 +8,7 @@ from course_utils.checking.exercise import Law, case, exercise
 from course_utils.checking.inputs import Make, normal, strided
 from course_utils.checking.mistakes import mistake
 from course_utils.checking.recipe import Function
-from course_utils.exercises.shared.kinds import cut_off, squeezed
+from course_utils.exercises.shared.kinds import cut_off, other_kinds, overwritten, squeezed, viewed, writing
 from course_utils.exercises.shared.patches import PATCHES
 from course_utils.models import patchify
 from torch import Tensor
@@ -48,12 +49,21 @@ def _channels_last(g: torch.Generator) -> tuple[Any, ...]:
 def _refused(fn: Function, images: Tensor, patch: int) -> str:
     """Return which error came, if any."""
     try:
-        fn(images, patch)
-    except ValueError:
-        return "ValueError"
+        got = fn(images, patch)
     except Exception as error:
         return type(error).__name__
-    return "no error"
+    return "None" if got is None else "no error"
+
+
+def _changed(args: tuple[Any, ...], got: Any) -> bool:
+    """Return whether each patch is the right one, stretched and shifted."""
+    right = patchify(*args).double()
+    if isinstance(got, str) or got.shape != right.shape or right.shape[-1] < 4:
+        return False
+    one, other = (x - x.mean(-1, keepdim=True) for x in (right, got.detach().double()))
+    slope = (one * other).sum(-1, keepdim=True) / one.square().sum(-1, keepdim=True)
+    off = (other - slope * one).abs().amax()
+    return bool(slope.all() and off <= 1e-6 * other.abs().amax())
 
 
 def _lost(args: tuple[Any, ...], out: Tensor | str) -> str | None:
@@ -69,6 +79,15 @@ _SAYS = (
     "Where the patches do not fit, a ValueError must say so. {} What must be checked for the height and for "
     "the width, each separately, before anything is cut?"
 )
+_LOOP = """
+def patchify(images, patch):
+    batch, channels, height, width = images.shape
+    is_bad = height % patch != 0 or width % patch != 0
+    if is_bad:
+        raise ValueError("patch must divide height and width")
+    rows, columns = height // patch, width // patch
+    {}
+"""
 _CUT = "{0} = images[..., : height // patch * patch, : width // patch * patch]"
 
 EXERCISE = exercise(
@@ -100,7 +119,7 @@ EXERCISE = exercise(
         case("a patch of 8 in 4 × 4 pixels", images_of(2, 2, 4, 4, patch=8), run=_refused, says=_REFUSE),
     ),
     mistakes=(
-        *PATCHES,
+        *(replace(one, matches=_changed) if one.name == "the pixels changed" else one for one in PATCHES),
         mistake("patches and features exchanged", "Rows and columns of the table are exchanged: each column is a "
                 "patch, as `F.unfold` gives it. Which axis should hold the patches?", "return patches.mT"),
         mistake("patches that overlap", "There is a patch for every pixel that it could begin at. How far apart do two "
@@ -117,10 +136,32 @@ EXERCISE = exercise(
                 "return patches.flatten(0, 1)", "return patches.flatten(1)"),
         mistake("the batch forgotten", "Only one image came back. What does the first axis count?",
                 "return patches[0]", "return patches[:1]"),
-        mistake("a border dropped silently", _SAYS.format("Here the rest of the image was cut off, or filled "
-                "up, without a word."), f"{_CUT.format('images')}\nis_bad = False",
+        mistake("patches before images", "The first axis counts the patches and the second the images, as where "
+                "patches of whole batches were stacked along a new first axis. Which comes first in (B, N, C·p·p)?",
+                "return patches.transpose(0, 1)"),
+        mistake("patches numbered by the rows of the grid", "Some patches were written over others, or beyond the "
+                "end: the number of a patch was made with the number of rows. How many patches come before row i?",
+                _LOOP.format("""patches = images.new_zeros(batch, rows * columns, channels * patch * patch)
+    for i in range(rows):
+        for j in range(columns):
+            piece = images[:, :, i * patch : (i + 1) * patch, j * patch : (j + 1) * patch]
+            patches[:, i * rows + j] = piece.flatten(1)
+    return patches"""),
+                _LOOP.format("""patches = images.new_zeros(batch, rows * columns, channels * patch * patch)
+    for i in range(rows):
+        for j in range(columns):
+            piece = images[:, :, i * patch : (i + 1) * patch, j * patch : (j + 1) * patch]
+            patches[:, (i * rows + j) % (rows * columns)] = piece.flatten(1)
+    return patches""")),
+        mistake("a border dropped without an error", _SAYS.format("Here the rest of the image was cut off, or filled "
+                "up, and something came back all the same."), f"{_CUT.format('images')}\nis_bad = False",
                 "images = F.pad(images, (0, -width % patch, 0, -height % patch))\nis_bad = False\n"
                 "rows = -(-height // patch)\ncolumns = -(-width // patch)"),
+        mistake("None instead of an error", _SAYS.format("Here nothing came back, so that the error shows somewhere "
+                "else, later."), "if height % patch or width % patch:\n    return None\nis_bad = False"),
+        mistake("an error returned instead of raised", _SAYS.format("Here the error came back as a result, and the "
+                "caller goes on with it.") + " Which keyword ends a function with an error?",
+                'if height % patch or width % patch:\n    return ValueError("patch must divide")\nis_bad = False'),
         mistake("another error than ValueError", _SAYS.format("Here torch complains of a shape, or an assertion of "
                 "something.") + " An `assert` raises another error, and none at all under `python -O`.",
                 "is_bad = False", "assert height % patch == 0 and width % patch == 0\nis_bad = False",
@@ -141,11 +182,16 @@ EXERCISE = exercise(
                 "is_bad = height % patch != 0 or width % patch != 0 or patch >= min(height, width)"),
         mistake("only square images accepted", "An image need not be square. What must hold for height and for "
                 "width separately?", "is_bad = height % patch != 0 or height != width",
-                "is_bad = height != width", "columns = rows", "rows = columns"),
+                "is_bad = height != width", "columns = rows", "rows = columns",
+                "return patches.unflatten(1, (rows, columns))[:, :, :rows].flatten(1, 2)",
+                "assert height == width\nis_bad = height % patch != 0",
+                "assert height == width and height % patch == 0\nis_bad = False"),
+        viewed("patches = turned.view(batch, rows * columns, channels * patch * patch)",
+               "grid = images.view(batch, -1).view(batch, channels, rows, patch, columns, patch)"),
         squeezed("return patches{}"),
         cut_off("return patches.detach()"),
-        mistake("another dtype", "The patches must keep the dtype of the images.", "return patches.float()",
-                "return patches.double()"),
+        overwritten(*writing(patchify, 0)),
+        *other_kinds("patches"),
     ),
     laws=(Law("every pixel is in exactly one token", _lost),),
     hints=(

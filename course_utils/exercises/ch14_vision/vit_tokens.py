@@ -7,7 +7,7 @@ import torch
 from course_utils.checking.exercise import case, exercise
 from course_utils.checking.inputs import Make, normal, strided
 from course_utils.checking.mistakes import mistake, without
-from course_utils.exercises.shared.kinds import cut_off, squeezed
+from course_utils.exercises.shared.kinds import cut_off, other_kinds, overwritten, squeezed, writing
 from course_utils.exercises.shared.patches import PATCHES
 from course_utils.exercises.shared.precision import lower_precision
 from course_utils.exercises.shared.softmax import RANDOM
@@ -85,12 +85,21 @@ EXERCISE = exercise(
                 "tokens = torch.cat([first, embedded + first], 1)"),
         mistake("class token left out", "There is no class token, or only zeros in its place. How many tokens does an "
                 "image of N patches have?", "out = embedded + positions[1:]", "out = embedded + positions[:-1]",
-                "out = embedded", "first = torch.zeros_like(embedded[:, :1])"),
+                "out = embedded", "first = torch.zeros_like(embedded[:, :1])", "out = embedded + positions"),
+        mistake("one class token for the whole batch", "The class token has a batch of 1, the patches one of B, and "
+                "`cat` does not broadcast. How does every image get one of its own, without a copy?",
+                "first = class_token.view(1, 1, -1)"),
+        mistake("joined along another axis", "Class token and patches were joined along the batch or the width. Which "
+                "axis of (B, N, d_model) counts the tokens?", "tokens = torch.cat([first, embedded])",
+                "tokens = torch.cat([first, embedded], -1)"),
         mistake("class token without a position", "The class token came as it is. Whose is row 0 of `positions`?",
-                "out = torch.cat([first, embedded + positions[1:]], 1)",
-                "out = torch.cat([first, embedded + positions[:-1]], 1)"),
+                "out = torch.cat([tokens[:, :1], tokens[:, 1:] + positions[1:]], 1)",
+                "out = torch.cat([tokens[:, :1], tokens[:, 1:] + positions[:-1]], 1)"),
         mistake("class token's position alone", "Only the class token got its position. Where does a patch learn where "
-                "it stands?", "out = torch.cat([first + positions[0], embedded], 1)"),
+                "it stands?", "out = torch.cat([tokens[:, :1] + positions[0], tokens[:, 1:]], 1)"),
+        mistake("positions added twice", "The patches, or all tokens, got their position twice. How often is one "
+                "added?", "out = torch.cat([tokens[:, :1], tokens[:, 1:] + positions[1:]], 1) + positions",
+                "out = tokens + 2 * positions"),
         mistake("positions off by one", "Tokens got the position of a neighbour. Row 0 of `positions` is the class "
                 "token's: which row is the first patch's?", "out = tokens + positions.roll(1, 0)",
                 "out = tokens + positions.roll(-1, 0)"),
@@ -118,6 +127,10 @@ EXERCISE = exercise(
         mistake("bias forgotten", "The patches were embedded without their bias, or it went to the class token alone.",
                 "embedded = projected", "embedded = projected - b_e",
                 "tokens = torch.cat([first + b_e, projected], 1)"),
+        mistake("the embedding reshaped, not transposed", "The embedded patches have the right shape, but their "
+                "numbers are mixed: a table with a column for each patch, as a convolution gives it, was reshaped into "
+                "one with a row for each. What swaps two axes?",
+                "embedded = (projected + b_e).mT.reshape(projected.shape)"),
         mistake("class token embedded", "The class token met a matrix. It is as wide as the model already.",
                 "square = W_e.shape[0] == W_e.shape[1]\n"
                 "first = (class_token @ W_e if square else class_token * W_e.sum(0)).expand(batch, 1, -1)",
@@ -155,6 +168,8 @@ EXERCISE = exercise(
         replace(RANDOM, says="Two calls with the same inputs differ: something random, such as dropout, happens "
                 "inside. What enters the first block?",
                 versions=("out = torch.dropout(tokens + positions, 0.1, True)",)),
+        overwritten(*writing(vit_tokens, 0, 2, 3, 4, 5)),
+        *other_kinds("out"),
         lower_precision(vit_tokens, "projected = (patches.float() @ W_e.float()).to(images.dtype)"),
     ),
     hints=(

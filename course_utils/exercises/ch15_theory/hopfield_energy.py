@@ -3,15 +3,24 @@
 from course_utils.attention import hopfield_energy
 from course_utils.checking.exercise import Law, case, exercise
 from course_utils.checking.mistakes import mistake, saying
-from course_utils.exercises.ch15_theory.hopfield_update import EASY, HARD, memory
-from course_utils.exercises.shared.kinds import cut_off, left_in, squeezed
+from course_utils.exercises.ch15_theory.hopfield_update import CLAMPED, EASY, HARD, memory
+from course_utils.exercises.shared.kinds import (
+    cut_off,
+    left_in,
+    other_kinds,
+    overwritten,
+    squeezed,
+    through_numpy,
+    writing,
+)
 from course_utils.exercises.shared.precision import lower_precision
 from torch import Tensor
 
 RIGHT = """
 def hopfield_energy(state, patterns, beta):
     products = state @ patterns.mT
-    scores = beta * products
+    scaled = beta * products
+    scores = scaled
     total = torch.logsumexp(scores, -1)
     match = total / beta
     own = state.square().sum(-1) / 2
@@ -19,7 +28,9 @@ def hopfield_energy(state, patterns, beta):
     count = math.log(number) / beta
     largest = patterns.square().sum(-1).amax()
     bound = largest / 2
-    energy = own - match + count + bound
+    slope = own - match
+    floor = count + bound
+    energy = slope + floor
     return energy
 """
 
@@ -44,8 +55,8 @@ EXERCISE = exercise(
         *HARD,
     ),
     mistakes=(
-        mistake("patterns taken for columns", "The features of the state met another axis of `patterns` than their "
-                "own. The paper keeps one pattern in a column, and here each is a row: which axis has d entries?",
+        mistake("patterns taken for columns", "One axis of `patterns` was taken for the other: in the products, in N "
+                "or in M. The paper keeps one pattern in a column, and here each is a row: which axis has d entries?",
                 "products = state @ patterns", "number = patterns.shape[1]",
                 "largest = patterns.square().sum(0).amax()", "products = state @ patterns.reshape(patterns.mT.shape)",
                 "products = state @ patterns\nlargest = patterns.square().sum(0).amax()"),
@@ -60,10 +71,21 @@ EXERCISE = exercise(
         mistake("the shift not added back", "A maximum was subtracted before `exp` and is missing from the result. "
                 "What is ln Σ exp(s - m), in terms of ln Σ exp(s)?",
                 "total = (scores - scores.amax(-1, keepdim=True)).exp().sum(-1).log()"),
+        mistake("the shift added back in another unit", "What was subtracted before `exp` and what was added back "
+                "after the logarithm are not the same number: only one of them is a multiple of β. In which of the two "
+                "places is the result divided by it?",
+                "match = (scores - scores.amax(-1, keepdim=True)).exp().sum(-1).log() / beta + scores.amax(-1)",
+                "total = (scores - scores.amax(-1, keepdim=True)).exp().sum(-1).log() + products.amax(-1)"),
         mistake("the logarithm not divided by β", "One of the logarithms, or both, was not divided by β. As β grows, "
                 "-(1/β) ln Σ exp(β s) comes near the largest s: what does it come near without the factor?",
                 "match = total", "count = math.log(number)", "match = total\ncount = math.log(number)",
-                "match = total * beta", "match = total * beta\ncount = math.log(number) * beta"),
+                "match = total * beta", "match = total * beta\ncount = math.log(number) * beta",
+                "count = math.log(number) * beta", "match = total\ncount = math.log(number) * beta",
+                "match = total * beta\ncount = math.log(number)"),
+        mistake("β in another term", "β stands beside one of the squares, or divides it. Which of the four terms does "
+                "it belong to?", "own = beta * state.square().sum(-1) / 2", "bound = beta * largest / 2",
+                "own = state.square().sum(-1) / (2 * beta)", "bound = largest / (2 * beta)",
+                "own = beta * state.square().sum(-1) / 2\nbound = beta * largest / 2"),
         mistake("beta not used", "The scores were not multiplied by β before the logarithm was taken. Where does it "
                 "stand in the formula, besides 1/β?", "scores = products",
                 "scores = products\nmatch = total\ncount = math.log(number)"),
@@ -72,27 +94,34 @@ EXERCISE = exercise(
                 "scores = products / beta\nmatch = total * beta\ncount = math.log(number) * beta"),
         mistake("scaled by √d too", "The scores were divided by a root as well. That scale is attention's default; "
                 "here β alone says how sharp the valleys are.", "scores = beta * products / math.sqrt(state.shape[-1])",
-                "scores = products / math.sqrt(state.shape[-1])", "scores = beta * products / state.shape[-1]"),
-        mistake("a sign flipped", "One of the four terms has the wrong sign. A state that matches a pattern lies low, "
-                "a long state lies high, and the two constants lift the lowest point: which one pulls the other way?",
-                "energy = own + match + count + bound", "energy = -own - match + count + bound",
-                "energy = own - match - count + bound", "energy = own - match + count - bound",
-                "energy = own - match - count - bound", "energy = match - own - count - bound",
-                "energy = match - own + count + bound", "energy = -own + match - count + bound"),
+                "scores = products / math.sqrt(state.shape[-1])", "scores = beta * products / state.shape[-1]",
+                "scores = scaled / math.sqrt(state.shape[-1])\nmatch = total * math.sqrt(state.shape[-1]) / beta",
+                "scores = scaled / math.sqrt(state.shape[-1])\nmatch = total * math.sqrt(state.shape[-1]) / beta\n"
+                "count = math.log(number) * math.sqrt(state.shape[-1]) / beta"),
+        mistake("a sign flipped", "At least one of the four terms has the wrong sign. A state that matches a pattern "
+                "lies low, a long state lies high, and the two constants lift the lowest point: which one pulls the "
+                "other way?", "slope = own + match", "slope = -own - match", "floor = bound - count",
+                "floor = count - bound", "floor = -count - bound", "slope = match - own\nfloor = -count - bound",
+                "slope = match - own", "slope = match - own\nfloor = bound - count"),
         mistake("a ½ lost", "Both squares stand in the formula with a factor ½. Which one lost it, or was it put "
                 "elsewhere?", "own = state.square().sum(-1)", "bound = largest",
-                "own = state.square().sum(-1)\nbound = largest", "energy = own - match / 2 + count + bound",
-                "energy = own - match + count / 2 + bound", "bound = largest / 4", "own = state.square().sum(-1) / 4"),
-        mistake("a constant lost", "The energy is off by the same number everywhere: a constant is missing. Which two "
-                "terms of the formula do not depend on the state?", "energy = own - match",
-                "energy = own - match + bound", "energy = own - match + count",
-                "energy = own - match + count + bound - bound.detach()"),
+                "own = state.square().sum(-1)\nbound = largest", "slope = own - match / 2",
+                "floor = count / 2 + bound", "bound = largest / 4", "own = state.square().sum(-1) / 4"),
+        mistake("a constant lost", "A constant is missing, or both are. Which two terms of the formula do not depend "
+                "on the state?", "floor = 0.0", "floor = bound",
+                "floor = count", "floor = count + bound - bound.detach()"),
+        mistake("a term of the state's lost", "The energy lacks one of the two terms that change with the state. Which "
+                "one draws it towards the patterns, and which one keeps it from running away?", "slope = -match",
+                "slope = own", "slope = match"),
+        mistake("a term counted twice", "One of the four terms was added twice. Each counts once.",
+                "floor = 2 * count + bound", "slope = own - 2 * match"),
         mistake("M instead of M²", "The largest norm was not squared, or squared twice. Which power of it stands in "
                 "the formula, and which one do you have?",
                 f"largest = {_NORMS}.amax()", "largest = patterns.square().sum(-1).amax() ** 2"),
         mistake("another M", "M is the largest norm of a single pattern. Over which axis is a norm taken, over which "
                 "the maximum, and of what?", "largest = patterns.square().amax()", "largest = patterns.square().sum()",
                 "largest = patterns.square().sum(-1).mean()", "largest = patterns.square().sum(-1).amin()",
+                "largest = patterns[0].square().sum()", "largest = patterns[-1].square().sum()",
                 "largest = patterns.square().sum(-1).sum() / patterns.shape[1]", "largest = patterns.abs().amax()",
                 "largest = patterns.abs().sum(-1).amax() ** 2", "largest = state.square().sum(-1).amax()",
                 "largest = state.square().sum(-1)", "largest = patterns.square().mean(-1).amax()",
@@ -122,31 +151,48 @@ EXERCISE = exercise(
                 "total = torch.logsumexp(scores.flatten(), 0)", "total = torch.logsumexp(scores, -2)"),
         mistake("the maximum instead of the logarithm", "The best score alone counts. That is where β → ∞ ends: which "
                 "smooth maximum stands in the formula?", "match = products.amax(-1)", "total = scores.amax(-1)"),
-        mistake("the average instead of the logarithm", "The scores were averaged by the softmax, or plainly. The "
-                "energy's slope holds the softmax; the energy itself holds which function of the sum?",
+        mistake("the average instead of the logarithm", "The scores were averaged by the softmax, or plainly, or added "
+                "up. The energy's slope holds the softmax; the energy itself holds which function of the sum?",
                 "match = (torch.softmax(scores, -1) * products).sum(-1)", "match = products.mean(-1)",
                 "match = products.sum(-1)", "total = torch.log_softmax(scores, -1).sum(-1)",
                 "total = torch.softmax(scores, -1).sum(-1)", "total = scores.sum(-1)"),
         mistake("no logarithm", "A sum of exponentials stands in the energy as it is. What brings it back to the size "
                 "of a score?", "total = scores.exp().sum(-1)"),
-        mistake("the classical network's energy", "This is the energy of the network of 1982, a sum of squared "
-                "matches. What takes the place of the squares in the modern one?",
+        mistake("the classical network's energy", "This is the energy of an earlier network, a sum of powers "
+                "of the matches, such as the squares of 1982. What takes the place of the power in the modern one?",
                 "energy = -products.square().sum(-1) / 2", "match = products.square().sum(-1) / 2",
-                "energy = -products.square().sum(-1)", "energy = own - products.square().sum(-1) / 2"),
-        mistake("one energy for all", "One number came back for all states. Each state has its own energy: which sum "
-                "goes too far?", "return energy.sum()", "return energy.mean()"),
+                "energy = -products.square().sum(-1)", "energy = -products.pow(3).sum(-1)",
+                "energy = own - products.square().sum(-1) / 2"),
+        mistake("cosine similarity", "The lengths of patterns or state play no part in the products: these are "
+                "cosines. What does a dot product do with the lengths?",
+                "products = F.normalize(state, dim=-1) @ F.normalize(patterns, dim=-1).mT",
+                "products = state @ F.normalize(patterns, dim=-1).mT",
+                "products = F.normalize(state, dim=-1) @ patterns.mT"),
+        mistake("distance instead of dot product", "Each pattern is scored by its distance from the state. A dot "
+                "product also grows with the lengths: which operation multiplies entry by entry and adds up?",
+                "products = -(state.unsqueeze(-2) - patterns).square().sum(-1)",
+                "products = -(state.unsqueeze(-2) - patterns).square().sum(-1) / 2",
+                "products = -(state.unsqueeze(-2) - patterns).square().sum(-1) / 2\nslope = -match\nfloor = 0.0",
+                "products = -(state.unsqueeze(-2) - patterns).square().sum(-1) / 2\nslope = -match"),
+        CLAMPED,
+        mistake("one energy for all", "One number came back for all states, or all got that of the first. Each state "
+                "has its own energy: which axes are left?", "return energy.sum()", "return energy.mean()",
+                "return energy.reshape(-1)[0].expand(energy.shape)", "return energy.reshape(-1)[0]"),
         mistake("the gradient instead of the energy", "This is state minus update, the energy's slope. The energy "
                 "itself is one number for each state.", "return state - torch.softmax(scores, -1) @ patterns",
                 "return torch.softmax(scores, -1) @ patterns - state"),
         cut_off("own = state.detach().square().sum(-1) / 2", "match = total.detach() / beta",
                 "largest = patterns.detach().square().sum(-1).amax()", "products = state @ patterns.detach().mT",
                 "products = state.detach() @ patterns.mT", "largest = patterns.square().sum(-1).amax().item()",
-                "energy = (own - match + count + bound).detach()"),
+                "energy = (own - match + count + bound).detach()", "bound = largest.detach() / 2"),
+        through_numpy("return torch.from_numpy(energy.detach().numpy())"),
+        overwritten(*writing(hopfield_energy, 0, 1)),
         *saying((squeezed("return energy{}"),), {
             "squeeze takes too many axes": "With one state an axis is lost: `squeeze()` without a number removes every "
                 "axis of size 1, and with a number an axis that is not always of size 1. Which one did you mean?",
         }),
         left_in("return energy{}"),
+        *other_kinds("energy"),
         lower_precision(hopfield_energy, "products = (state.float() @ patterns.float().mT).to(state.dtype)"),
     ),
     laws=(Law("the two constants keep the energy from going below 0", _below_zero),),

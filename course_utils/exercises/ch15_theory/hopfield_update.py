@@ -7,8 +7,9 @@ from course_utils.attention import hopfield_update, stable_softmax
 from course_utils.checking.exercise import case, exercise
 from course_utils.checking.inputs import Make, normal, strided
 from course_utils.checking.laws import is_other
-from course_utils.checking.mistakes import mistake, saying
-from course_utils.exercises.shared.kinds import cut_off, squeezed
+from course_utils.checking.mistakes import mistake, only, saying, without
+from course_utils.exercises.shared.kinds import cut_off, other_kinds, overwritten, squeezed, through_numpy, writing
+from course_utils.exercises.shared.lookup import SHARES, SHIFTED_BY_THE_BATCH
 from course_utils.exercises.shared.precision import lower_precision
 from course_utils.exercises.shared.scale import some_scale
 from course_utils.exercises.shared.softmax import RANDOM, SOFTMAX, epsilon, some_epsilon
@@ -33,9 +34,10 @@ def memory(*leading: int, N: int, d: int, beta: float, size: float = 1.0, dtype:
 
 
 def ten_thousand(g: torch.Generator) -> tuple[Any, ...]:
-    """Make rows of scores near 10,000 and near -10,000 that are soft within each row."""
-    state, patterns = normal(g, 3, 4), normal(g, 6, 4)
-    state[:, 0] = torch.tensor([500.0, -500.0, 1.0], dtype=state.dtype)
+    """Make rows of scores near 10,000 and near -10,000 that are soft within each row, and one row from end to end."""
+    state, patterns = normal(g, 4, 4), normal(g, 6, 4)
+    state[:, 0] = torch.tensor([500.0, -500.0, 1.0, 1.0], dtype=state.dtype)
+    state[3, 1:] *= 3000.0
     patterns[:, 0] = 10.0
     return state, patterns, 2.0
 
@@ -55,6 +57,20 @@ def _some_beta(args: tuple[Any, ...], got: Tensor) -> bool:
 def _epsilon(args: tuple[Any, ...], got: Tensor) -> bool:
     state, patterns, beta = args
     return some_epsilon(beta * state @ patterns.mT, hopfield_update(*args), got)
+
+
+def walked(state: Tensor, patterns: Tensor, beta: float, steps: int) -> Tensor:
+    """Return the state after so many steps."""
+    for _ in range(steps):
+        state = hopfield_update(state, patterns, beta)
+    return state
+
+
+def _come_to_rest(args: tuple[Any, ...], got: Tensor) -> bool:
+    """Return whether many steps, stopped when little changed, explain a result."""
+    state, patterns, beta = args
+    rest = walked(state, patterns, beta, 300)
+    return bool(((rest - got).abs() < 1e-2).all()) and is_other(got, hopfield_update(*args))
 
 
 _STEP = "stable_softmax(beta * {} @ patterns.mT) @ patterns"
@@ -109,6 +125,13 @@ HARD = (
     case("bfloat16", memory(2, N=4, d=3, beta=0.5, dtype="bfloat16")),
 )
 
+CLAMPED = mistake("scores held within limits", "Scores beyond some size all count as that size, so that some of the "
+                  "best ones are no longer told apart. What keeps `exp` from overflowing without changing a "
+                  "difference?",
+                  *(f"scores = scaled.clamp({ends})" for ends in (
+                      "max=80", "max=50", "max=88", "max=100", "max=30", "max=20", "max=10", "max=700", "-50, 50",
+                      "-30, 30", "-20, 20", "-10, 10", "-80, 80", "-88, 88", "-100, 100", "min=-50", "max=1e3")))
+
 EXERCISE = exercise(
     hopfield_update,
     right=RIGHT,
@@ -140,9 +163,33 @@ EXERCISE = exercise(
                 "hebb = patterns.mT @ patterns\nout = torch.sign(state @ (hebb - hebb.diag().diag())) + 0.0 * state",
                 "out = products @ patterns / patterns.shape[1]",
                 "out = torch.sign(products @ patterns / patterns.shape[0]) + 0.0 * state"),
-        mistake("more than one step", "The state moved twice. One call is one step: who decides how many follow?",
+        mistake("more than one step", "The state moved more than once. One call is one step: who decides how many "
+                "follow?",
                 f"out = {_STEP.format('(weights @ patterns)')}",
-                f"again = {_STEP.format('(weights @ patterns)')}\nout = {_STEP.format('again')}"),
+                f"again = {_STEP.format('(weights @ patterns)')}\nout = {_STEP.format('again')}",
+                *(f"out = walked(state, patterns, beta, {steps})" for steps in (5, 10, 100)), matches=_come_to_rest),
+        mistake("β = 0 treated apart", "With β = 0 something other than the average comes back. All scores are equal "
+                "there: what does a softmax make of equal scores?", "out = state if beta == 0 else weights @ patterns",
+                "out = weights @ patterns if beta else torch.zeros_like(state)",
+                "out = weights @ patterns if beta else torch.full_like(state, torch.nan)"),
+        mistake("states taken for columns", "This is the formula for one state, written as a column. Here states are "
+                "rows, and there may be any axes before the last: which axis of a state meets the patterns?",
+                "return patterns.mT @ torch.softmax(beta * patterns @ state, 0)",
+                "return patterns.mT @ torch.softmax(beta * patterns @ state, -1)",
+                "return torch.softmax(beta * patterns @ state, -1) @ patterns",
+                "return torch.softmax(beta * patterns @ state, 0) @ patterns",
+                "return torch.softmax(beta * patterns.mT @ state, -1) @ patterns",
+                "return patterns @ torch.softmax(beta * patterns.mT @ state, 0)",
+                "return torch.softmax(beta * state @ patterns.mT, -1).mT @ patterns"),
+        mistake("one state for all", "Every state moved to where one of them should. Which axes tell the states apart?",
+                "out = (weights.reshape(-1, weights.shape[-1])[0] @ patterns).expand(state.shape)",
+                "out = weights.reshape(-1, weights.shape[-1])[0] @ patterns"),
+        mistake("patterns centred first", "Something common to the patterns, or to the features of the state, was "
+                "taken away before the products. They are to be compared as they are.",
+                "products = (state - patterns.mean(0)) @ (patterns - patterns.mean(0)).mT",
+                "products = (state - patterns.mean(0)) @ (patterns - patterns.mean(0)).mT\n"
+                "out = weights @ (patterns - patterns.mean(0))",
+                "products = (state - state.mean(-1, keepdim=True)) @ (patterns - patterns.mean(-1, keepdim=True)).mT"),
         mistake("cosine similarity", "The lengths of state or patterns play no part: these are cosines. What does a "
                 "dot product do with the lengths?",
                 "products = F.normalize(state, dim=-1) @ F.normalize(patterns, dim=-1).mT",
@@ -188,8 +235,21 @@ EXERCISE = exercise(
         cut_off("weights = stable_softmax(scores).detach()", "products = state @ patterns.detach().mT",
                 "products = state.detach() @ patterns.mT", "out = weights @ patterns.detach()",
                 "out = (weights @ patterns).detach()"),
+        *saying(without(only(SHARES, "shifted by another number than the row's maximum",
+                             "divided by another number than the row's sum"), SHIFTED_BY_THE_BATCH), {
+            "shifted by another number than the row's maximum": "Some rows give NaN: what is subtracted before `exp` "
+                "is not the state's own largest score, so that a row overflows, or all of it becomes 0. Which maximum "
+                "does each state need?",
+        }),
+        CLAMPED,
         RANDOM,
-        lower_precision(hopfield_update, "out = (weights.float() @ patterns.float()).to(state.dtype)"),
+        overwritten(*writing(hopfield_update, 0, 1)),
+        through_numpy("return torch.from_numpy(out.detach().numpy())"),
+        *other_kinds("out", "weights"),
+        lower_precision(hopfield_update, "out = (weights.float() @ patterns.float()).to(state.dtype)",
+                        *(line.replace("{}", kind) for kind in ("half", "bfloat16") for line in (
+                            "scores = scaled.{}().to(scaled.dtype)",
+                            "weights = torch.softmax(scores.{}(), -1).to(scores.dtype)"))),
     ),
     hints=(
         "One score for each pattern: how do all N dot products with the state come out of one matrix product?",

@@ -7,6 +7,7 @@ from course_utils.attention import induction_prediction
 from course_utils.checking.exercise import Law, case, exercise
 from course_utils.checking.inputs import Make
 from course_utils.checking.mistakes import mistake
+from course_utils.exercises.shared.kinds import NOTHING, overwritten, writing
 from torch import Tensor
 
 RIGHT = """
@@ -53,7 +54,18 @@ def _no_share(args: tuple[Any, ...], out: Tensor) -> str | None:
     return f"Row {list(where)} sums to {sums[where].item():.4g}."
 
 
+def _epsilon(args: tuple[Any, ...], got: Tensor) -> bool:
+    """Return whether some small number, added to every count or held as the least one, explains a result."""
+    tokens, num_symbols = args
+    right = induction_prediction(tokens, num_symbols)
+    counts = (tokens.unsqueeze(-1) == tokens.unsqueeze(-2)).tril(-1).sum(-1, keepdim=True)
+    sizes = (one * 10.0**power for power in range(-6, 1) for one in (1, 2, 5))
+    return any(torch.allclose(right * (counts / (counts + size)), got, rtol=1e-6, atol=1e-9) for size in sizes)
+
+
 _LEAST = "weights = matches / counts.clamp(min=1)\n"
+# The successors moved up without a roll: what comes after the last position is nothing, but it may still be counted.
+_PADDED = "symbols = F.pad(F.one_hot(tokens, num_symbols).to(kind)[:, 1:], (0, 0, 0, 1))"
 EXERCISE = exercise(
     induction_prediction,
     right=RIGHT,
@@ -81,24 +93,33 @@ EXERCISE = exercise(
         mistake("the match predicted instead of its successor", "What is predicted is the token that stands there "
                 "already. An earlier copy was found: which token beside it is wanted?", "following = tokens"),
         mistake("the predecessor predicted", "What is predicted came before the earlier copy. In which direction was "
-                "the sequence moved?", "following = tokens.roll(1, -1)"),
+                "the sequence moved?", "following = tokens.roll(1, -1)",
+                "symbols = F.pad(F.one_hot(tokens, num_symbols).to(kind)[:, :-1], (0, 0, 1, 0))"),
         mistake("two tokens further", "What is predicted comes two places after the earlier copy. Where does its "
-                "successor stand?", "following = tokens.roll(-2, -1)"),
+                "successor stand?", "following = tokens.roll(-2, -1)",
+                "symbols = F.pad(F.one_hot(tokens, num_symbols).to(kind)[:, 2:], (0, 0, 0, min(2, length)))"),
         mistake("its own position matched", "A position matched itself, so what is to be predicted was looked up: the "
                 "token after it. Which j may position i look at?",
                 "earlier = torch.ones(length, length, dtype=torch.bool).tril()",
+                f"earlier = torch.ones(length, length, dtype=torch.bool).tril()\n{_PADDED}",
+                "earlier = torch.ones(length, length, dtype=torch.bool).tril() & (torch.arange(length) < length - 1)",
                 "earlier = torch.eye(length, dtype=torch.bool)"),
-        mistake("the future matched", "Copies that come later were looked up as well. Which j may position i look at?",
+        mistake("the future matched", "Copies that come later were looked up. Which j may position i look at?",
                 "earlier = torch.ones(length, length, dtype=torch.bool)",
                 "earlier = ~torch.eye(length, dtype=torch.bool)",
                 "earlier = ~torch.eye(length, dtype=torch.bool) & (torch.arange(length) < length - 1)",
                 "earlier = (torch.arange(length) < length - 1).expand(length, length)",
                 "earlier = torch.ones(length, length, dtype=torch.bool).triu(1)",
                 "earlier = torch.ones(length, length, dtype=torch.bool).triu()",
-                "earlier = torch.ones(length, length, dtype=torch.bool).tril(1)"),
+                "earlier = torch.ones(length, length, dtype=torch.bool).tril(1)",
+                *(f"earlier = torch.ones(length, length, dtype=torch.bool){part}\n{_PADDED}"
+                  for part in ("", ".triu()", ".triu(1)", ".tril(1)")),
+                f"earlier = ~torch.eye(length, dtype=torch.bool)\n{_PADDED}"),
         mistake("the token just before left out", "A copy that stands directly before is not used, though its "
                 "successor, the token itself, is known. Up to which j may position i look?",
-                "earlier = torch.ones(length, length, dtype=torch.bool).tril(-2)"),
+                "earlier = torch.ones(length, length, dtype=torch.bool).tril(-2)",
+                "offered = tokens.roll(1, -1)\nfollowing = tokens",
+                "offered = F.pad(tokens[:, :-1], (1, 0), value=-1)\nfollowing = tokens"),
         mistake("last match only", "Only the latest copy counts. The mean is over all earlier ones: how many are "
                 "there?", "latest = matches.flip(-1).cumsum(-1).flip(-1)\nweights = matches * (latest == 1)"),
         mistake("first match only", "Only the earliest copy counts. The mean is over all earlier ones: how many are "
@@ -116,9 +137,12 @@ EXERCISE = exercise(
                 "weights = matches / matches.sum(-2, keepdim=True).clamp(min=1)"),
         mistake("epsilon in the denominator", "A row sums to a little less than 1: something was added to every count. "
                 "Which counts need help?", "weights = matches / (counts + 1e-3)",
-                "weights = matches / (counts + 1e-4)"),
-        mistake("equal shares where nothing matched", "A token that comes for the first time has no earlier copy, and "
-                "all symbols were given the same share, or all positions. What should its row hold?",
+                "weights = matches / (counts + 1e-4)", matches=_epsilon),
+        mistake("a row filled where nothing matched", "A token that comes for the first time has no earlier copy, and "
+                "its row was filled all the same: with equal shares, or with some token. What should it hold?",
+                "prediction = torch.where(counts == 0, F.one_hot(tokens, num_symbols).to(kind), weights @ symbols)",
+                "prediction = torch.where(counts == 0, symbols, weights @ symbols)",
+                "prediction = torch.where(counts == 0, 1.0, weights @ symbols)",
                 "prediction = torch.where(counts == 0, 1 / num_symbols, weights @ symbols)",
                 "weights = torch.where(counts == 0, 1 / length, matches / counts.clamp(min=1))",
                 "weights = torch.softmax(matches.masked_fill(matches == 0, -1e9), -1)",
@@ -148,6 +172,14 @@ EXERCISE = exercise(
                 "has been read: of which token is it the prediction?", "return prediction.roll(1, -2)",
                 "return prediction.roll(-1, -2)", "return F.pad(prediction, (0, 0, 1, 0))[:, :-1]",
                 "return F.pad(prediction, (0, 0, 0, 1))[:, 1:]"),
+        mistake("a row lost", "A position has no row, the first or the last. Each of them has one, if only of zeros.",
+                "return prediction[:, :-1]", "return prediction[:, 1:]"),
+        mistake("only the last position", "One position's row came back. Each of them has a prediction of its own.",
+                "return prediction[:, -1]", "return prediction[:, -1:]"),
+        mistake("as many symbols as come up", "The last axis is as long as there are different tokens here. How many "
+                "symbols are there, whether they come up or not?", "symbols = F.one_hot(following).to(kind)",
+                "symbols = F.one_hot(following.unique(return_inverse=True)[1]).to(kind)",
+                "symbols = F.one_hot(following, num_symbols + 1).to(kind)"),
         mistake("columns taken for rows", "The table was read along the wrong axis: the copies that come later were "
                 "looked up. Whose row is row i?", "prediction = weights.mT @ symbols"),
         mistake("the likeliest alone", "Only the most frequent successor was kept. The mean keeps all, each with its "
@@ -178,11 +210,22 @@ EXERCISE = exercise(
                 "shares = seen.to(kind) @ F.one_hot(flat.roll(-1), num_symbols).to(kind)\n"
                 "shares = shares / shares.sum(-1, keepdim=True).clamp(min=1)\n"
                 "prediction = shares.view(*tokens.shape, num_symbols)",
-                "return prediction.mean(0, keepdim=True).expand_as(prediction)"),
+                "return prediction.mean(0, keepdim=True).expand_as(prediction)",
+                "return prediction[:1].expand_as(prediction)", "return prediction[0]"),
+        mistake("a softmax of the counts", "A softmax was taken of counts or shares over the symbols, so that symbols "
+                "which never followed get a share as well. What makes shares of counts, and what do they sum to?",
+                "prediction = (matches @ symbols).softmax(-1)", "prediction = (weights @ symbols).softmax(-1)",
+                "prediction = (matches @ symbols).softmax(-1) * (counts > 0)",
+                "prediction = (weights @ symbols).softmax(-1) * (counts > 0)"),
         mistake("tokens returned", "What comes back is a token, a logit or a count of something else. One share for "
                 "each symbol is asked for.", "return prediction.argmax(-1)",
                 "prediction = F.one_hot(tokens, num_symbols).to(kind)", "return prediction.log()",
-                "return prediction.softmax(-1)", "return (prediction + 1e-9).log()"),
+                "return (prediction + 1e-9).log()",
+                "return (weights * following.unsqueeze(-2)).sum(-1)", "return prediction.amax(-1)"),
+        overwritten("following = tokens.copy_(tokens.roll(-1, -1))", *writing(induction_prediction, 0)),
+        NOTHING,
+        mistake("a list", "A list came back. What joins equal parts?", "return prediction.tolist()",
+                "return list(prediction)"),
         mistake("not the default dtype", "The shares have another dtype than torch's default one. What do `one_hot` "
                 "and `double` give?", "return prediction.double()", "return prediction.long()",
                 "return prediction.half()"),

@@ -8,7 +8,7 @@ from course_utils.checking.exercise import case, exercise
 from course_utils.checking.inputs import normal
 from course_utils.checking.laws import is_other
 from course_utils.checking.mistakes import adding, mistake, saying, without
-from course_utils.exercises.shared.kinds import cut_off
+from course_utils.exercises.shared.kinds import cut_off, other_kinds, overwritten, writing
 from course_utils.exercises.shared.lookup import AVERAGES, SHARES, UNMASKED
 from course_utils.exercises.shared.precision import lower_precision
 from course_utils.exercises.shared.scale import some_scale
@@ -91,8 +91,11 @@ BANDWIDTH = (
             "weights = scores.exp() / (bandwidth * math.sqrt(2 * math.pi)) / key.shape[-2]",
             "weights = scores.exp() / (bandwidth * math.sqrt(2 * math.pi))",
             "weights = scores.exp() / (bandwidth * math.sqrt(2 * math.pi)) ** key.shape[-1]",
-            "weights = scores.exp() / (bandwidth * math.sqrt(2 * math.pi)) ** key.shape[-1] / key.shape[-2]",
-            "weights = scores.exp() / key.shape[-2]"),
+            "weights = scores.exp() / (bandwidth * math.sqrt(2 * math.pi)) ** key.shape[-1] / key.shape[-2]"),
+    mistake("exponentials averaged over the keys", "The exponentials of a row were averaged over the keys, so they do "
+            "not sum to 1. What is the sum that each of them should be divided by?",
+            "weights = scores.exp() / key.shape[-2]",
+            "weights = scores.exp() / key.shape[-1]"),
     mistake("scaled by √d too", "The squared distance was divided by the width of the vectors, or by its root. That "
             "scale is attention's: what does the bandwidth alone say here?",
             "width = 2 * bandwidth**2 * math.sqrt(query.shape[-1])",
@@ -113,7 +116,12 @@ DISTANCE = (
             f"scaled = (2 * query @ key.mT - {_NORM} / 2) / width", f"squared = {_OWN} + {_NORM} - query @ key.mT",
             f"squared = {_OWN} + {_NORM} + 2 * query @ key.mT", f"squared = {_OWN} - {_NORM} - 2 * query @ key.mT",
             f"squared = {_OWN} + {_NORM}", f"squared = ({_OWN} - {_NORM}).abs()", f"squared = {_OWN} - {_NORM}",
-            f"scaled = (query @ key.mT + {_NORM} / 2) / bandwidth**2"),
+            f"scaled = (query @ key.mT + {_NORM} / 2) / bandwidth**2",
+            f"scaled = query @ key.mT / bandwidth**2 - {_NORM} / 2",
+            f"scaled = query @ key.mT / bandwidth**2 - {_NORM}",
+            f"scaled = (query @ key.mT - {_NORM}.sqrt() / 2) / bandwidth**2",
+            f"scaled = (query @ key.mT - {_NORM}.sqrt()) / bandwidth**2",
+            f"scaled = 2 * query @ key.mT / bandwidth**2 - {_NORM} / width"),
     mistake("the distance not squared", "The weights fall off like a tent, not like a bell. What happens to the "
             "distance in a Gaussian?", f"squared = {_LENGTH}", f"scaled = -{_LENGTH} / bandwidth",
             f"scaled = -{_LENGTH} / (2 * bandwidth)", "squared = difference.abs().sum(-1)",
@@ -124,8 +132,8 @@ DISTANCE = (
     mistake("features summed before the square", "Differences of opposite sign cancelled: they were added before they "
             "were squared. In a length, which comes first?", "squared = difference.sum(-1).square()",
             "squared = difference.sum(-1).abs()", "squared = difference.sum(-1)"),
-    mistake("mean over the features", "The squares of a difference were averaged, or only the largest was kept. What "
-            "is the square of a length?", "squared = difference.square().mean(-1)",
+    mistake("mean over the features", "The squares of a difference were averaged, or only one of them was kept, such "
+            "as the first or the largest. What is the square of a length?", "squared = difference.square().mean(-1)",
             "squared = difference.square().amax(-1)", "squared = difference[..., 0].square()"),
     mistake("another length than the Euclidean one", "Differences were made positive and added up, and the sum "
             "was squared. In |q - k|², what is squared before it is added?",
@@ -157,6 +165,21 @@ DISTANCE = (
             "width = 4 * bandwidth", matches=_some_width),
 )
 
+# Where all exponentials vanish, something else in their place; or none of them allowed to vanish.
+_PATCHED = (
+    *("powers = scores.exp()\ntotal = powers.sum(-1, keepdim=True)\n"
+      f"weights = torch.where(total == 0, {instead},\n    powers / total.masked_fill(total == 0, 1.0))"
+      for instead in ("1 / scores.shape[-1]", "F.one_hot(scores.argmax(-1), scores.shape[-1]).to(scores.dtype)")),
+    *(f"powers = scores.clamp(min={least}).exp()\nweights = powers / powers.sum(-1, keepdim=True)"
+      for least in (-50, -30, -80, -87, -100, -500, -700)),
+    *(f"powers = scores.exp().clamp(min={least})\nweights = powers / powers.sum(-1, keepdim=True)"
+      for least in (1e-12, 1e-30, 1e-300)),
+    *(f"powers = scores.exp()\nweights = powers / powers.sum(-1, keepdim=True).clamp(min={least})"
+      for least in (1e-30, 1e-300)),
+    # The queries' own squares left out, which a softmax would allow.
+    "apart = (query @ key.mT - key.square().sum(-1).unsqueeze(-2) / 2) / bandwidth**2\n"
+    "weights = apart.exp() / apart.exp().sum(-1, keepdim=True)",
+)
 _UNSHIFTED = tuple(f"powers = scores.exp()\nweights = powers / (powers.sum(-1, keepdim=True) + {size})"
                    for size in (1e-6, 1e-8, 1e-10, 1e-12, 1e-30))
 EXERCISE = exercise(
@@ -188,9 +211,10 @@ EXERCISE = exercise(
         *BANDWIDTH,
         *DISTANCE,
         # No score is above 0.
-        *saying(without(UNMASKED, "relu before the softmax"), {
-            "no shift before exp": "Far from every key all exponentials are 0, and 0/0 is NaN. Any number may be "
-                "added to all scores of a row: which one keeps the largest exponential at 1?",
+        *saying(adding(without(UNMASKED, "relu before the softmax"), {"no shift before exp": _PATCHED}), {
+            "no shift before exp": "Far from every key all exponentials vanish, and 0/0, or whatever is put in its "
+                "place, is not the average. Any number may be added to all scores of a row: which one keeps the "
+                "largest exponential at 1?",
             "no softmax": "The negative distances are used as weights. What turns a row of them into shares?",
         }),
         *without(SHARES, "zeros taken for padding", "scores squashed before the softmax",
@@ -199,11 +223,18 @@ EXERCISE = exercise(
                  "weights = stable_softmax(scores.masked_fill(scores <= 0, -1e9))"),
         *without(VALUES, "the root of the width of the values"),
         *AVERAGES,
-        cut_off("weights = stable_softmax(scores).detach()", "out = weights @ value.detach()",
+        mistake("one sequence for all", "Every sequence came out as one of them. Which axes tell them apart, and how "
+                "many of those can there be?", "return out.reshape(-1, *out.shape[-2:])[:1].expand(out.shape)",
+                "return out.reshape(-1, *out.shape[-2:])[0]"),
+        cut_off("weights = stable_softmax(scores).detach()", "out = (weights @ value).detach()",
+                "out = weights @ value.detach()",
                 "difference = query.detach().unsqueeze(-2) - key.unsqueeze(-3)",
                 "difference = query.unsqueeze(-2) - key.detach().unsqueeze(-3)"),
         RANDOM,
-        lower_precision(nadaraya_watson, "out = (weights.float() @ value.float()).to(value.dtype)"),
+        overwritten(*writing(nadaraya_watson, 0, 1, 2)),
+        *other_kinds("out", "weights"),
+        lower_precision(nadaraya_watson, "out = (weights.float() @ value.float()).to(value.dtype)",
+                        "scores = scaled.half().to(scaled.dtype)", "scores = scaled.bfloat16().to(scaled.dtype)"),
     ),
     laws=(average_law(lambda args: args[2]),),
     hints=(

@@ -8,6 +8,8 @@ from course_utils.checking.exercise import Case, case, exercise
 from course_utils.checking.inputs import Make, normal, strided
 from course_utils.checking.mistakes import adding, mistake, without
 from course_utils.checking.recipe import Function
+from course_utils.exercises.shared.kinds import batch_mixed, other_kinds
+from course_utils.exercises.shared.precision import lower_precision
 from course_utils.exercises.shared.scale import DEFAULT
 from course_utils.exercises.shared.values import average_law
 from torch import Tensor
@@ -120,12 +122,18 @@ EXERCISE = exercise(
         mistake("gate ignored", "Near and far count alike, or one of them not at all, whatever the gate says. Where is "
                 "it used?", "g = 0.5", "mixed = far", "mixed = near"),
         mistake("far added on top", "The two shares do not sum to 1. What is left for near, if far has g?",
-                "mixed = near + g * far", "mixed = near + far", "mixed = g * (near + far)"),
+                "mixed = near + g * far", "mixed = near + far", "mixed = g * (near + far)", "mixed = g * far",
+                "mixed = (1 - g) * near", "mixed = g * far - (1 - g) * near", "mixed = g * far + g * near"),
+        mistake("heads before the batch", "The heads came back before the batch. Which of the two is the first axis?",
+                "return mixed.transpose(0, 1)"),
+        mistake("tokens before heads", "The axes came back as (B, L, H, d_v), or with the heads joined. Heads stand "
+                "before tokens here.", "return mixed.transpose(1, 2)", "return mixed.transpose(1, 2).flatten(2)"),
         mistake("one gate for all heads", "All heads were given the same gate. There is a number for each of them.",
                 "g = opened.mean()", "g = opened[0]", "g = opened[-1]"),
         mistake("a gate for each token or number", "The gates were laid along another axis than the heads. Where do "
                 "the heads stand in (B, H, L, d_v)?", "g = opened.view(-1, 1)", "g = opened",
-                "g = opened.view(-1, 1, 1, 1)"),
+                "g = opened.view(-1, 1, 1, 1)", "g = opened.unsqueeze(-1)", "g = opened.view(1, 1, -1, 1)",
+                "g = opened.view(1, 1, 1, -1)", "g = opened.view(-1, 1, 1, 1).transpose(0, 2)"),
         mistake("one softmax over both", "Text and memories share one softmax, so that they compete with each other. "
                 "Here each has a softmax of its own, and the gate mixes the two.", _JOINT, _GATED, _PARTED),
         mistake("softmax before the choice", "The weights of the chosen memories do not sum to 1: the softmax had been "
@@ -140,6 +148,10 @@ EXERCISE = exercise(
                 "chosen = compared[:, :1].topk(count, dim=-1).indices.expand(-1, len(gate), -1, -1)"),
         mistake("one choice for all sequences", "All sequences of the batch read the same memories. Each has its own.",
                 "chosen = compared[:1].topk(count, dim=-1).indices.expand(len(query), -1, -1, -1)"),
+        mistake("the best queries", "For each memory the queries that score highest were chosen. Who chooses among "
+                "whom?",
+                "best = compared.topk(min(top_k, length), dim=-2).indices\nchosen = compared.topk(count).indices\n"
+                "is_chosen = torch.zeros_like(far_scores, dtype=torch.bool).scatter(-2, best, True)"),
         mistake("the lowest scores", "The memories that score lowest were read. Which end of the order is wanted?",
                 "chosen = compared.topk(count, dim=-1, largest=False).indices"),
         mistake("chosen by size", "The scores were compared without their sign. Is a score of -9 a good one?",
@@ -148,6 +160,15 @@ EXERCISE = exercise(
                 "by their scores. By which number does a memory score here?",
                 "compared = -torch.cdist(query, memory_key)",
                 "compared = query @ F.normalize(memory_key, dim=-1).mT"),
+        mistake("cosine similarity", "The scores are those of vectors of length 1. Does a dot product divide by the "
+                "lengths?",
+                "similar = F.normalize(query, dim=-1) @ F.normalize(memory_key, dim=-1).mT",
+                "far_scores = F.normalize(query, dim=-1) @ F.normalize(memory_key, dim=-1).mT",
+                "similar = query @ F.normalize(memory_key, dim=-1).mT"),
+        mistake("distances for scores", "The memories were compared by their distance. Which product compares query "
+                "and key?", "far_scores = -torch.cdist(query, memory_key)",
+                "far_scores = -torch.cdist(query, memory_key) * default",
+                "far_scores = -torch.cdist(query, memory_key).square()"),
         mistake("chosen by place", "The first or the last memories were read, whatever they hold. Which ones score "
                 "highest?", "chosen = torch.arange(count).expand(*far_scores.shape[:-1], -1)",
                 "chosen = torch.arange(size - count, size).expand(*far_scores.shape[:-1], -1)"),
@@ -166,7 +187,9 @@ EXERCISE = exercise(
                 "count = min(top_k, size, value.shape[-1])"),
         mistake("values of other memories", "The weights are those of the chosen memories, the values those of others. "
                 "Where does `topk` say which ones were chosen?",
-                "far = far_scores.topk(count, dim=-1).values.softmax(-1) @ memory_value[:, :, :count]"),
+                "far = far_scores.topk(count, dim=-1).values.softmax(-1) @ memory_value[:, :, :count]",
+                "far = far_weights @ memory_value[:1, :1]", "far = far_weights @ memory_value[:1]",
+                "far = far_weights @ memory_value[:, :1]"),
         mistake("top_k larger than the memory", "There are fewer memories than top_k, and the call fails or nothing is "
                 "read. What should be read then?", "count = top_k"),
         mistake("the chosen ones averaged", "The chosen memories all have the same weight. What do their scores say "
@@ -215,6 +238,17 @@ EXERCISE = exercise(
                 "g = opened.detach().view(-1, 1, 1)", "far = far_weights.detach() @ memory_value",
                 "far_weights = stable_softmax(kept).detach()", "near = (weights @ value).detach()",
                 "weights = stable_softmax(scores).detach()", "return mixed.detach()"),
+        batch_mixed("similar = query @ memory_key[:1].mT", "similar = query @ memory_key[:1].mT\n"
+                    "far = far_weights @ memory_value[:1]"),
+        mistake("one head for all", "All heads compare with the memories, or the text, of one head. Each has its own.",
+                "similar = query @ memory_key[:, :1].mT",
+                "similar = query @ memory_key[:, :1].mT\nfar = far_weights @ memory_value[:, :1]",
+                "similar = query[:, :1] @ memory_key.mT"),
+        *other_kinds("mixed"),
+        lower_precision(memory_attention, "kind = query.dtype\n"
+                        "query, key, value = (x.float() for x in (query, key, value))\n"
+                        "memory_key, memory_value, gate = (x.float() for x in (memory_key, memory_value, gate))\n"
+                        "default = 1 / math.sqrt(query.shape[-1])\nreturn mixed.to(kind)"),
     ),
     laws=(average_law(_everything),),
     hints=(

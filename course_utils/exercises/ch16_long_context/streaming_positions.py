@@ -1,9 +1,13 @@
 """Exercise: the place in a streaming cache of each key, for each query."""
 
+from typing import Any
+
 from course_utils.attention import streaming_positions
 from course_utils.checking.exercise import case, exercise
 from course_utils.checking.inputs import given
 from course_utils.checking.mistakes import mistake
+from course_utils.exercises.shared.kinds import NOTHING
+from torch import Tensor
 
 RIGHT = """
 def streaming_positions(num_tokens, window, num_sinks):
@@ -21,6 +25,23 @@ def streaming_positions(num_tokens, window, num_sinks):
     result = places
     return result
 """
+_BY_PLACE = """
+def streaming_positions(num_tokens, window, num_sinks):
+    result = torch.full((num_tokens, num_sinks + window), -1)
+    for i in range(num_tokens):
+        keys = [j for j in range(i + 1) if j < num_sinks or j > i - window]
+        result[i, : len(keys)] = torch.tensor(keys)
+    return result
+"""
+
+
+def _right_keys(args: tuple[Any, ...], got: Tensor) -> bool:
+    return bool(((got >= 0) == (streaming_positions(*args) >= 0)).all())
+
+
+def _other_keys(args: tuple[Any, ...], got: Tensor) -> bool:
+    return bool(((got >= 0) != (streaming_positions(*args) >= 0)).any())
+
 
 EXERCISE = exercise(
     streaming_positions,
@@ -44,6 +65,11 @@ EXERCISE = exercise(
         case("60 tokens, a window of 8, 4 sinks", given(60, 8, 4)),
     ),
     mistakes=(
+        NOTHING,
+        mistake("the newest key keeps its position in the text",
+                "The query's own key has its position in the text; the "
+                "others have places in the cache. What is then the distance between this key and the one before it?",
+                "place = torch.where(j == i, i, counted - 1)"),
         mistake("positions of the text kept", "The entries are positions in the text. They grow without end, and RoPE "
                 "was not trained there. Where in the cache is the key, counted from 0?",
                 "place = j.expand(held.shape)"),
@@ -53,20 +79,26 @@ EXERCISE = exercise(
                 "place = torch.where(is_sink, j, num_sinks + j - start)",
                 "place = torch.where(is_sink, j, j - (i - window + 1).clamp(min=num_sinks))",
                 "place = torch.where(is_sink, j, num_sinks + j - (i - window + 1))",
-                "place = torch.where(is_near, j - (i - window + 1).clamp(min=0), j)"),
+                "place = torch.where(is_near, j - (i - window + 1).clamp(min=0), j)",
+                "place = torch.where(is_sink, j, j - (i - window + 1).clamp(min=0))"),
         mistake("sinks inside the window counted twice", "While sinks are still among the last `window` keys, they are "
                 "counted both as sinks and as keys of the window. None is held twice.",
                 "start = (i - window + 1).clamp(min=0)\n"
-                "place = torch.where(is_near, (i + 1).clamp(max=num_sinks) + j - start, j)"),
+                "place = torch.where(is_near, (i + 1).clamp(max=num_sinks) + j - start, j)",
+                "counted = (past & is_sink).long().cumsum(1) + (past & is_near).long().cumsum(1)",
+                "start = (i - window + 1).clamp(min=0)\n"
+                "place = torch.where(is_sink, j, (i + 1).clamp(max=num_sinks) + j - start)"),
         mistake("sinks counted in the window", "Too few of the last keys are held. The sinks are held in addition to "
                 "the last `window`.", "is_near = j > i - max(window - num_sinks, 1)",
                 "is_near = j > i - (window - num_sinks)"),
-        mistake("no sinks", "The first keys are gone. They are held for good.", "is_sink = j < 0"),
+        mistake("no sinks", "The first keys are gone. They are held for good.", "is_sink = j < 0",
+                "held = past & (j > i - window - num_sinks)", "is_sink = (j < num_sinks) & (i < window + num_sinks)"),
         mistake("only the sinks", "Only the first keys are held. What does a query see of its neighbours?",
                 "is_near = j == i", "is_near = j < 0"),
         mistake("nothing forgotten", "Every key is still held. Which ones leave?", "held = past", "is_near = j >= 0"),
         mistake("the window one too short", "One of the last keys is missing. The query's own key is one of the last "
-                "`window`.", "is_near = j > i - window + 1", "past = j < i", "is_near = (j < i) & (j >= i - window)"),
+                "`window`.", "is_near = j > i - window + 1", "past = j < i", "is_near = (j < i) & (j >= i - window)",
+                "past = j < i\nis_near = j >= i - window"),
         mistake("the window one too long", "One key too many is held. How many keys are there from i - window to i?",
                 "is_near = j >= i - window"),
         mistake("one sink too many, or too few", "The number of sinks is off by one. Which keys have a number below "
@@ -95,9 +127,17 @@ EXERCISE = exercise(
         mistake("the row of the last query alone", "One row came back. There should be one for each query.",
                 "result = places[-1]"),
         mistake("not a table of long", "The places are right, but a tensor of dtype long is asked for.",
-                "result = places.tolist()", "result = places.float()", "result = places.int()"),
+                "result = places.tolist()", "result = places.float()", "result = places.int()",
+                "result = places.double()",
+                "result = tuple(places)", "result = list(places)"),
+        mistake("keys by place", "The columns are places, and the entries the keys that stand there. Which of the two "
+                "is asked for in [i, j]?", _BY_PLACE),
         mistake("which are held instead of where", "The entries say whether a key is held, not at which place.",
-                "result = held", "result = held.long()"),
+                "result = held", "result = held.long()", "result = held.long() * 2 - 1"),
+        mistake("other places", "The right keys are held, at other places. How many held keys stand before this one in "
+                "its row?", matches=_right_keys),
+        mistake("other keys", "Other keys are held than should be. Which are there after query i: the first num_sinks, "
+                "and which of the last?", matches=_other_keys),
     ),
     hints=(
         "Take a window of 3 and 2 sinks, and write down what the cache holds after token 6: in which order?",

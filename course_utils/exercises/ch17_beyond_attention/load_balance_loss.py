@@ -4,7 +4,9 @@ import torch
 from course_utils.attention import load_balance_loss
 from course_utils.checking.exercise import case, exercise
 from course_utils.checking.inputs import Make, normal, strided
-from course_utils.checking.mistakes import mistake
+from course_utils.checking.mistakes import mistake, only
+from course_utils.exercises.shared.kinds import other_kinds, overwritten, writing
+from course_utils.exercises.shared.precision import lower_precision
 from torch import Tensor
 
 RIGHT = """
@@ -52,14 +54,16 @@ EXERCISE = exercise(
     difficulty=3,
     importance=3,
     cases=(
+        # Shares in 16ths are exact in float32 too, so that whoever counts in it is right.
+        case("8 tokens, 5 experts, 2 chosen", _made(8, 5, 2, agrees=False), gradient="equal"),
+        case("8 tokens, 3 experts, 1 chosen", _made(8, 3, 1), gradient="equal"),
         case("even use: the loss is 1", _even, tolerance=1e-6),
         case("all tokens to one of 5: the loss is 5", _collapsed, tolerance=1e-6),
-        case("5 tokens, 3 experts, 1 chosen", _made(5, 3, 1), tolerance=1e-6, gradient="finite"),
-        case("7 tokens, 4 experts, 2 chosen", _made(7, 4, 2), tolerance=1e-6, gradient="finite"),
+        case("7 tokens, 4 experts, 2 chosen", _made(7, 4, 2), tolerance=1e-6),
         case("choices that are not the best", _made(6, 5, 3, agrees=False), tolerance=1e-6, gradient="finite"),
         case("4 tokens, 4 experts, 1 chosen", _made(4, 4, 1, agrees=False), tolerance=1e-6),
         case("one token", _made(1, 4, 2), tolerance=1e-6),
-        case("large logits", _made(6, 4, 2, size=300.0), tolerance=1e-6),
+        case("large logits", _made(6, 4, 2, size=2000.0), tolerance=1e-6),
         case("an expert that nobody chose", _made(3, 8, 1), tolerance=1e-6),
         case("non-contiguous inputs", _made(6, 4, 2, apart=True), tolerance=1e-6),
         case("float32", _made(8, 5, 2, dtype="float32"), tolerance=1e-5),
@@ -70,7 +74,17 @@ EXERCISE = exercise(
         mistake("another factor", "The sum is multiplied by something other than the number of experts. What makes it "
                 "1 for even use?", "loss = index.shape[-1] * products.sum()",
                 "loss = num_experts ** 2 * products.sum()", "loss = len(logits) * products.sum()",
-                "loss = num_experts / index.shape[-1] * products.sum()"),
+                "loss = num_experts / index.shape[-1] * products.sum()", "loss = (num_experts - 1) * products.sum()",
+                "loss = num_experts / len(logits) * products.sum()", "loss = 0.01 * num_experts * products.sum()"),
+        mistake("an expert left out", "The sum leaves out an expert. From which number to which do they go?",
+                "loss = num_experts * products[1:].sum()", "loss = num_experts * products[:-1].sum()"),
+        mistake("the sign", "The loss falls as use becomes more uneven. Which way should it push?",
+                "loss = -num_experts * products.sum()"),
+        mistake("the number of experts taken from the choices", "Experts that nobody chose were forgotten: shares or E "
+                "come from the numbers that occur in `index`. How many experts have the logits?",
+                "loss = (int(index.max()) + 1) * products.sum()", "loss = len(index.unique()) * products.sum()",
+                "share = torch.bincount(index.flatten()) / index.numel()",
+                "share = torch.bincount(index.flatten()) / index.numel()\nproducts = mean * share"),
         mistake("mean of products for product of means", "Counts and probabilities were multiplied token by token and "
                 "then averaged. That rewards a sure choice: which two means are multiplied?",
                 "products = (chosen.sum(1) * probability).mean(0) / index.shape[-1]",
@@ -89,7 +103,8 @@ EXERCISE = exercise(
                 "chosen = F.one_hot(index[:, :1], num_experts).to(logits.dtype)\nshare = counts / len(index)",
                 "chosen = F.one_hot(index[:, :1], num_experts).to(logits.dtype)"),
         mistake("softmax over tokens", "Tokens compete for an expert here. Over what does a token's softmax run?",
-                "probability = logits.softmax(0)"),
+                "probability = logits.softmax(0)", "probability = logits.flatten().softmax(0).view_as(logits)",
+                "probability = logits.flatten().softmax(0).view_as(logits)\nmean = probability.sum(0)"),
         mistake("probabilities of the chosen alone", "Experts that a token did not choose have probability 0 here. "
                 "Over which experts does the softmax run?",
                 "picked = logits.gather(-1, index).softmax(-1)\n"
@@ -99,16 +114,42 @@ EXERCISE = exercise(
                 "best ones?", "chosen = F.one_hot(logits.topk(index.shape[-1], dim=-1).indices, num_experts)."
                 "to(logits.dtype)", "chosen = F.one_hot(logits.argmax(-1, keepdim=True), num_experts)."
                 "to(logits.dtype)\nshare = counts / len(index)"),
-        mistake("raw logits", "The logits themselves were averaged. What makes probabilities of them?",
-                "probability = logits", "probability = logits.sigmoid()", "probability = logits.log_softmax(-1)",
-                "probability = logits.exp()"),
+        mistake("raw logits", "The logits, or their exponentials, were averaged. What makes probabilities of them, "
+                "with a sum of 1?", "probability = logits", "probability = logits.exp()"),
+        mistake("sigmoid instead of softmax", "Each logit went through a sigmoid of its own, as in routers that score "
+                "every expert apart. Which function gives the experts of a token a sum of 1 by comparing them?",
+                "probability = logits.sigmoid()",
+                "probability = logits.sigmoid() / logits.sigmoid().sum(-1, keepdim=True)"),
+        mistake("logarithms instead of probabilities", "The logarithms of the probabilities were averaged: they are "
+                "below 0. What is the mean of?", "probability = logits.log_softmax(-1)",
+                "mean = probability.mean(0).log()"),
+        mistake("softmax of the mean", "The logits were averaged first, and the softmax taken of their mean. Which of "
+                "the two comes first?", "mean = logits.mean(0).softmax(-1)"),
+        mistake("no maximum subtracted", "The exponentials are taken of the logits as they are. What becomes of "
+                "exp(1,000)?", "probability = logits.exp() / logits.exp().sum(-1, keepdim=True)"),
+        mistake("choices weighed by their probability", "A choice counts more the surer it was. f is a share of "
+                "choices: what does each of them count?",
+                "counts = (chosen.sum(1) * probability).sum(0)\nshare = counts / counts.sum()",
+                "picked = logits.gather(-1, index).softmax(-1)\n"
+                "counts = torch.zeros_like(logits).scatter(-1, index, picked).sum(0)\nshare = counts / len(index)",
+                "counts = (chosen.sum(1) * probability).sum(0)", "counts = (chosen.sum(1) * probability).sum(0)\n"
+                "share = counts / len(index)"),
         mistake("mean over the experts", "The mean was taken over the experts, and so is 1/E for every token. Which "
                 "axis holds the tokens?", "mean = probability.mean(-1)", "mean = probability.mean()"),
-        mistake("another measure of balance", "This is another loss: a squared difference, an entropy or a coefficient "
-                "of variation. What is asked for is a sum of products.",
+        mistake("another measure of balance", "This is another loss: a squared difference, an entropy, a coefficient "
+                "of variation or the router's z-loss. What is asked for is a sum of products.",
+                "loss = logits.logsumexp(-1).square().mean()", "loss = (share - 1 / num_experts).abs().sum()",
+                "loss = ((share - 1 / num_experts) * (mean - 1 / num_experts)).sum()",
+                "loss = share.var() / share.mean().square()",
+                "loss = probability.sum(0).var() / probability.sum(0).mean().square()",
                 "loss = num_experts * (share - mean).square().sum()", "loss = (share - 1 / num_experts).square().sum()",
                 "loss = -(mean * mean.log()).sum()", "loss = -(share * mean.log()).sum()",
-                "loss = num_experts * mean.square().sum() - 1", "loss = mean.var() / mean.mean().square()"),
+                "loss = num_experts * mean.square().sum() - 1", "loss = mean.var() / mean.mean().square()",
+                "loss = (share * (share / mean).clamp(min=1e-9).log()).sum()",
+                "loss = (mean * (mean * num_experts).log()).sum()",
+                "loss = math.log(num_experts) + (mean * mean.log()).sum()", "loss = ((mean - share) ** 2).sum()",
+                "loss = ((mean - share) ** 2).mean()",
+                "loss = counts.var() / counts.mean().square()"),
         mistake("1 subtracted", "Even use gives 0 here. Which value is asked for?",
                 "loss = num_experts * products.sum() - 1"),
         mistake("one number per expert", "There is a number for each expert. What becomes of them?",
@@ -120,9 +161,25 @@ EXERCISE = exercise(
                 "loss = float(num_experts * products.sum())"),
         mistake("cut off from the gradient", "The values are right, but no gradient reaches the logits. Which of the "
                 "two means carries it?", "mean = probability.mean(0).detach()",
-                "probability = logits.detach().softmax(-1)"),
+                "probability = logits.detach().softmax(-1)",
+                "mean = probability.mean(0).detach() + 0.0 * logits.sum()",
+                "loss = (num_experts * products.sum()).detach()",
+                "loss = (num_experts * products.sum()).detach().requires_grad_()"),
+        mistake("a gradient through the counts", "The values are right, but the shares carry a gradient too, as if "
+                "counting could be learned through: a straight-through trick. Which of the two means is meant to?",
+                *(f"soft = probability - probability.detach()\n"
+                  f"share = (chosen.sum(1) + {times} * soft).sum(0) / index.numel(){also}"
+                  for times in ("1", "index.shape[-1]")
+                  for also in ("", "\nmean = probability.detach().mean(0)"))),
         mistake("integer division", "The shares were rounded down to whole numbers. Which division keeps fractions?",
                 "share = counts // index.numel()"),
+        overwritten(*writing(load_balance_loss, 0, 1)),
+        mistake("a list", "A list or a tuple came back, where one tensor alone is asked for. Which of several results "
+                "is meant?", "return loss, share, mean", "return loss, mean", "return loss, share", "return [loss]",
+                "return (loss,)"),
+        *only(other_kinds("loss"), "nothing returned", "another dtype"),
+        lower_precision(load_balance_loss, "mean = probability.float().mean(0).to(logits.dtype)",
+                        "probability = logits.float().softmax(-1).to(logits.dtype)"),
     ),
     hints=(
         "Two vectors with an entry for each expert: how often it was chosen, as a share, and how likely it was on "

@@ -8,6 +8,7 @@ from course_utils.checking.mistakes import mistake, without
 from course_utils.clinic import accepts_cache
 from course_utils.exercises.shared.planted import VERDICT, global_random, planted
 from course_utils.exercises.shared.planted import attempt as attempt
+from course_utils.exercises.shared.planted import caught as caught
 from course_utils.exercises.shared.planted import close as close
 from course_utils.exercises.shared.planted import draw as draw
 from course_utils.exercises.shared.planted import near as near
@@ -75,12 +76,17 @@ EXERCISE = exercise(
     cases=planted("accepts_cache"),
     mistakes=(
         *without(VERDICT, "errors that escape", "equality to the last bit"),
+        mistake("equality to the last bit", "Right implementations that compute in another order are refused: their "
+                "last digits differ. How much room does rounding need?",
+                "same = shape(out) == shape(want) and torch.allclose(out, want, rtol=1e-15, atol=1e-15)"),
         mistake("errors that escape", "An error of the implementation ended the test as well. What should the test say "
-                "of an implementation that raises?", "result = implementation(*handed)"),
+                "of an implementation that raises?", "result = implementation(*handed)",
+                "result = caught(RuntimeError, implementation, *handed)",
+                "result = caught((RuntimeError, TypeError), implementation, *handed)"),
         global_random("texts = [tuple(torch.randn(B, H, T, d, dtype=torch.float64) for d in (d_k, d_k, d_v)) "
                       "for B in batches]"),
         mistake("too much room", "Faults that change the numbers are forgiven: the tolerance is far larger than "
-                "rounding.", *(f"same = near(out, want, {room})" for room in (1.0, 1.5, 2.0))),
+                "rounding.", *(f"same = near(out, want, {room})" for room in (0.1, 0.3, 0.5, 1.0, 1.5, 2.0))),
         mistake("one token at a time", "Every call hands in a single token, so what an implementation does with "
                 "several is not tried. What does a prompt look like?", _cut(1, 1, 1, 1, 1, 1, 1)),
         mistake("only the first call counts", "Only the first call of each text is made, or looked at, so the cache "

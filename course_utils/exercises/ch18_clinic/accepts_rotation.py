@@ -4,10 +4,11 @@ from collections.abc import Callable
 from typing import Any
 
 from course_utils.checking.exercise import exercise
-from course_utils.checking.mistakes import mistake, saying, without
+from course_utils.checking.mistakes import adding, mistake, saying, without
 from course_utils.clinic import accepts_rotation
 from course_utils.exercises.shared.planted import VERDICT, global_random, planted
 from course_utils.exercises.shared.planted import attempt as attempt
+from course_utils.exercises.shared.planted import caught as caught
 from course_utils.exercises.shared.planted import close as close
 from course_utils.exercises.shared.planted import draw as draw
 from course_utils.exercises.shared.planted import near as near
@@ -24,9 +25,10 @@ def accepts_rotation(turn):
     line = torch.randint(0, 40, (L,), generator=generator)
     several = (line, own)
     kinds = (rope_interleaved, rope_split_halves)
-    found = []
+    found, given = [], []
     for rope in kinds:
         answers = []
+        given.append(answers)
         for positions in several:
             want = rope(x, positions)
             handed = (x, positions)
@@ -61,14 +63,24 @@ EXERCISE = exercise(
     importance=4,
     cases=planted("accepts_rotation"),
     mistakes=(
-        *saying(without(VERDICT, "one agreement is enough"), _WORDS),
+        *adding(saying(without(VERDICT, "one agreement is enough",
+        "an assert for an answer"), _WORDS), {"errors that escape": (
+            "out = caught(RuntimeError, implementation, *handed)",
+            "out = caught((RuntimeError, TypeError), implementation, *handed)",
+        )}),
         global_random("x = torch.randn(B, H, L, d_k, dtype=torch.float64)"),
         mistake("too much room", "Faults that change the numbers are forgiven: the tolerance is far larger than "
-                "rounding.", *(f"same = near(out, want, {room})" for room in (0.5, 1.0, 2.0))),
+                "rounding.", *(f"same = near(out, want, {room})" for room in (0.01, 0.1, 0.3, 0.5, 1.0, 2.0))),
+        mistake("either pairing, call by call", "A rotation was accepted that changes its pairing from call to call. "
+                "One pairing throughout is asked for: what must agree with which of the two?",
+                "accepted = all(map(any, zip(*given)))"),
+        mistake("one shape of positions only", "An implementation was accepted that fails, or is wrong, where the "
+                "positions have the shape that this test never hands in. Which two shapes does the contract allow?",
+                "several = (own,)", "several = (own, own + 1)"),
         mistake("one pairing demanded", "Right rotations are refused because they pair other features. Which two "
                 "pairings does the contract allow?", "kinds = (rope_interleaved,)", "kinds = (rope_split_halves,)"),
-        mistake("positions from zero", "The positions of this test are 0, 1, 2 and so on, which is what an "
-                "implementation that never looks at them takes too. Which positions would it not guess?",
+        mistake("positions from zero", "An implementation was accepted that never looks at the positions: it takes 0, "
+                "1, 2 and so on. Do this test's positions, and its comparison, tell the difference?",
                 "several = (torch.arange(L),)", "several = (torch.arange(L), torch.arange(L).expand(B, L))"),
         mistake("the same positions for all sentences", "A rotation was accepted that gives all sentences the "
                 "positions of the first. What does the second axis of `positions` allow, and must every output agree?",
@@ -76,9 +88,11 @@ EXERCISE = exercise(
                 "several = (own[0],)"),
         mistake("positions of 0 only", "At position 0 nothing is rotated, whatever the implementation does. Which "
                 "positions tell more?", "several = (torch.zeros(L, dtype=torch.long),)",
-                "several = (torch.zeros(B, L, dtype=torch.long),)"),
-        mistake("width 2", "With two features there is one pair, and its frequency is 1 for every base and every "
-                "exponent. How wide must a vector be?", "B, H, L, d_k = 2, 3, 5, 2"),
+                "several = (torch.zeros(B, L, dtype=torch.long),)",
+                "several = (torch.zeros(L, dtype=torch.long), torch.zeros(B, L, dtype=torch.long))"),
+        mistake("one pair of features", "One pair of features was looked at, the first, or the only one: its frequency "
+                "is 1 for every base and every exponent. How many pairs tell them apart?", "B, H, L, d_k = 2, 3, 5, 2",
+                "same = shape(out) == shape(want) and close(out[..., :2], want[..., :2])"),
         mistake("a law instead of the numbers", "Lengths stay, and scores depend on distances alone: so they do for "
                 "other bases, other directions, and if nothing is rotated. With what must the numbers agree?",
                 "same = shape(out) == want.shape and close(out.norm(dim=-1), want.norm(dim=-1))",

@@ -5,6 +5,7 @@ from course_utils.checking.mistakes import adding, mistake
 from course_utils.clinic import accepts_tiling
 from course_utils.exercises.shared.planted import VERDICT, global_random, planted
 from course_utils.exercises.shared.planted import attempt as attempt
+from course_utils.exercises.shared.planted import caught as caught
 from course_utils.exercises.shared.planted import close as close
 from course_utils.exercises.shared.planted import draw as draw
 from course_utils.exercises.shared.planted import near as near
@@ -44,10 +45,15 @@ EXERCISE = exercise(
     mistakes=(
         *adding(VERDICT, {"equality to the last bit": (
             "want = functional.scaled_dot_product_attention(query, key, value)\n"
-            "same = torch.equal(out, want) if shape(out) else False",)}),
+            "same = torch.equal(out, want) if shape(out) else False",),
+            "errors that escape": ("out = caught(ValueError, implementation, *handed)",)}),
         global_random("query = size * torch.randn(B, H, L, d_k, dtype=torch.float64)"),
         mistake("too much room", "Faults that change the numbers are forgiven: the tolerance is far larger than "
-                "rounding.", *(f"same = near(out, want, {room})" for room in (2.0, 3.0))),
+                "rounding.", *(f"same = near(out, want, {room})" for room in (0.01, 0.1, 0.3, 0.5, 2.0, 3.0))),
+        mistake("a law instead of the numbers", "The outputs for different blocks are compared with each other, and an "
+                "implementation may be wrong in the same way for all. With what must the numbers agree?",
+                "want = attempt(implementation, query, key, value, 64)\n"
+                "same = shape(want) is not None and close(out, want)"),
         mistake("one tile", "Every call takes all keys at once, so nothing between two tiles is ever tried. For which "
                 "blocks does a second tile come?", "blocks = (7,)", "blocks = (10,)", "blocks = (7, 10)",
                 "blocks = (64,)"),
@@ -61,8 +67,8 @@ EXERCISE = exercise(
                 "sizes = (0.5, 2.0)",
                 "same = shape(out) == want.shape and not ((out - want).abs() > 1e-8).any()"),
         mistake("inputs that are all alike", "Equal scores stay equal, whatever their scale, and the average of equal "
-                "values, or of one, is that value. Which numbers must differ, and by how "
-                "much?", "sizes = (1e-9,)", "sizes = (0.0,)",
+                "values, or of one, is that value. Which numbers must differ, and by how much? Or are they not "
+                "compared at all?", "sizes = (1e-9,)", "sizes = (0.0,)",
                 "query = torch.zeros(B, H, L, d_k, dtype=torch.float64)",
                 "query = torch.ones(B, H, L, d_k, dtype=torch.float64)\n"
                 "key = torch.ones(B, H, S, d_k, dtype=torch.float64)",
@@ -86,6 +92,11 @@ EXERCISE = exercise(
         mistake("another number of axes", "The contract names four axes: batch, heads, tokens, width. Some "
                 "implementations take no other number.", "handed = (query[0], key[0], value[0], block)\n"
                 "same = close(out, want[0])"),
+        mistake("more than the contract promises", "Something was demanded that the contract does not speak of: an "
+                "error for a block of 0, say, or a certain way of working. What may an implementation do there?",
+                "accepted = all(answers) and attempt(implementation, query, key, value, 0) is None",
+                "accepted = all(answers) and attempt(implementation, query, key[..., :0, :], value[..., :0, :], 2) is "
+                "not None"),
         mistake("a block that is not allowed", "The contract promises a block of at least 1, an int, and some "
                 "implementations take no other.", "blocks = (0, 1, 2, 3, 7, 10)", "blocks = (1, 2, 3, 7, 10, 0)",
                 "blocks = (1.0, 2.0, 3.0, 10.0)", "blocks = (-1, 1, 2, 3, 7, 10)"),

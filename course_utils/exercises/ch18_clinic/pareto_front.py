@@ -6,6 +6,7 @@ import torch
 from course_utils.checking.exercise import Case, case, exercise
 from course_utils.checking.mistakes import mistake
 from course_utils.clinic import pareto_front
+from course_utils.exercises.shared.kinds import overwritten
 
 RIGHT = """
 def pareto_front(cost, quality):
@@ -96,6 +97,9 @@ EXERCISE = exercise(
     mistakes=(
         mistake("equal points thrown out", "Two equal points threw each other out. Is a point beaten by one that is "
                 "better in nothing?", "beats = (no_dearer & no_worse) & ~torch.eye(len(cost), dtype=torch.bool)"),
+        mistake("beaten by itself", "Every point was thrown out: each is at least as good as itself, and as its "
+                "equals. What does it take besides to beat a point?",
+                "beats = no_dearer & no_worse"),
         mistake("one of two equal points kept", "Of equal points only one was kept. What makes one of them worse?",
                 _BY_SORTING.replace("{sign}", ">").replace("order = cost.argsort(stable=True)",
                 "order = torch.tensor(sorted(range(len(cost)), key=lambda i: (cost[i], -quality[i])), "
@@ -107,6 +111,11 @@ EXERCISE = exercise(
                 "which of the two may the other be better?", "beats = no_dearer & better"),
         mistake("only the cost strict", "Of two points of the same cost the worse one was kept. In which of the two "
                 "may the other be better?", "beats = no_worse & cheaper"),
+        mistake("only some of the others compared", "A point was compared only with those that come before it, or only "
+                "with those after it. Which points can beat it?",
+                "beats = ((no_dearer & no_worse) & (cheaper | better)).triu()",
+                "beats = ((no_dearer & no_worse) & (cheaper | better)).tril()",
+                "beats = ((no_dearer & no_worse) & (cheaper | better)) & torch.eye(len(cost)).roll(1, -1).bool()"),
         mistake("better in one is enough", "A point was thrown out because another is better in one of the two, and "
                 "worse in the other. What does it take to beat it?", "beats = cheaper | better"),
         mistake("more cost taken for better", "The expensive points were kept. Which direction of cost is better?",
@@ -130,6 +139,7 @@ EXERCISE = exercise(
                 "each point.", "return cost[keep]", "return torch.stack([cost[keep], quality[keep]])",
                 "return cost[keep], quality[keep]"),
         mistake("numbers for bools", "The result must be of dtype bool, one for each point.", "return keep.double()",
+                "return keep.float()", "return keep.long()",
                 "return keep.int()", "return keep.tolist()"),
         mistake("sorted by cost and left there", "The marks belong to the points in order of cost, not in the order in "
                 "which they came. Which point is the first one of the result?",
@@ -156,6 +166,11 @@ def pareto_front(cost, quality):
                 _of_rounded("{}.float()"), _of_rounded("{}.long()"), _of_rounded("{}.long()", ("cost",))),
         mistake("the best of each", "Only the cheapest and the best points were kept. Which others does nothing beat?",
                 "keep = (cost == cost.amin()) | (quality == quality.amax()) if len(cost) else ~beaten"),
+        mistake("no points forgotten", "Without any points the call fails: the least and the greatest of nothing do "
+                "not exist. Which line needs one?", "best = quality.max()\nkeep = ~beaten & (quality <= best)",
+                "least = cost.min()\nkeep = ~beaten & (cost >= least)"),
+        overwritten("turned = cost.neg_()\ncheaper = turned[:, None] > turned\nno_dearer = turned[:, None] >= turned",
+                    "turned = quality.neg_()\nbetter = turned[:, None] < turned\nno_worse = turned[:, None] <= turned"),
         mistake("the best ratio", "Quality was divided by cost. Two numbers that are not added up or divided are what "
                 "a front is for.", "keep = quality / cost == (quality / cost).amax() if len(cost) else ~beaten"),
     ),

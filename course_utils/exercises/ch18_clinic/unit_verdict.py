@@ -92,8 +92,11 @@ EXERCISE = exercise(
                 "comes first?", 'verdict = "corrected" if fits else "confirmed" if holds else "wrong"'),
         mistake("1024 only", "The units were read as powers of 1024 alone. What does kB mean, and what does KiB?",
                 "decimal = Fraction(num_bytes, 1024**power)", "holds = low <= binary < high",
-                'verdict = "confirmed" if fits else "corrected" if holds else "wrong"',
                 'verdict = "confirmed" if fits else "wrong"'),
+        mistake("the words exchanged", "A size that is right in powers of 1000 was called corrected, and one that is "
+                "right in powers of 1024 confirmed. For which of the two does a kB stand?",
+                'verdict = "corrected" if holds else "confirmed" if fits else "wrong"',
+                'verdict = "confirmed" if fits else "corrected" if holds else "wrong"'),
         mistake("1000 only", "Nothing is ever corrected: the powers of 1024 were not tried.", "fits = False"),
         mistake("either is confirmed", "A size that holds only in powers of 1024 was confirmed as it stands.",
                 'verdict = "confirmed" if holds or fits else "wrong"'),
@@ -103,7 +106,23 @@ EXERCISE = exercise(
                 "and which power of 1000 is one byte?",
                 "power = ('B', 'kB', 'MB', 'GB', 'TB').index(unit) + 1",
                 "power = max(('B', 'kB', 'MB', 'GB', 'TB').index(unit) - 1, 0)",
+                "power = (0, 2, 3, 4, 5)[('B', 'kB', 'MB', 'GB', 'TB').index(unit)]",
                 "decimal = 1000 * Fraction(num_bytes, 1000**power)\nbinary = 1024 * Fraction(num_bytes, 1024**power)"),
+        mistake("a unit missing", "The call failed for one of the five units. How is each of them spelt?",
+                "power = {'B': 0, 'KB': 1, 'MB': 2, 'GB': 3, 'TB': 4}[unit]",
+                "power = {'B': 0, 'kB': 1, 'MB': 2, 'GB': 3}[unit]",
+                "power = {'kB': 1, 'MB': 2, 'GB': 3, 'TB': 4}[unit]",
+                "power = ('B', 'KB', 'MB', 'GB', 'TB').index(unit)", "power = ('B', 'kB', 'MB', 'GB').index(unit)",
+                "power = ('kB', 'MB', 'GB', 'TB').index(unit) + 1"),
+        mistake("int of a decimal", "`int` was given a string with a point, and reads none. What does `stated` hold?",
+                "number = Fraction(int(stated))"),
+        mistake("a digit finer or coarser", "One in the last written digit was taken for ten times as little, or as "
+                "much. How much is it for `402`, and for `1.5`?", "last = Fraction(1, 10 ** (places + 1))",
+                "last = Fraction(10, 10**places)", "places = len(digits) + ('.' in stated)"),
+        mistake("zeros at the end of a whole number", "The zero of `20` was taken for less exact than a written digit. "
+                "Which digit is the last one there?",
+                "last = Fraction(10 ** (len(whole) - len(whole.rstrip('0'))) if not digits and whole.strip('0') else "
+                "1, 10**places)"),
         mistake("a percentage for a digit", "A fixed share was forgiven. The last written digit says how much the "
                 "number claims: is that the same share for 2 and for 402?",
                 *(f"low = number * (1 - Fraction({share}))\nhigh = number * (1 + Fraction({share}))"
@@ -139,13 +158,14 @@ EXERCISE = exercise(
                 "numbers are exact?", _FLOATS, "number = float(stated)\ndecimal = num_bytes / 1000**power\n"
                 "binary = num_bytes / "
                 "1024**power", "decimal = num_bytes / 1000**power\nbinary = num_bytes / 1024**power",
-                "number = Fraction(float(stated))",
+                "number = Fraction(float(stated))", "last = 10.0**-places", "last = Fraction(10.0**-places)",
                 _as_floats("float(stated) in (round(x, places), math.floor(x * 10**places) / 10**places)")),
         mistake("whole numbers only", "The size was made a whole number before it was compared, so what is cut off "
                 "plays no part. What do `//` and `int` drop?", _as_floats("int(x) == int(float(stated))"),
                 _as_floats("int(x) == float(stated)"), _as_floats("round(x) == round(float(stated))"),
                 "decimal = num_bytes // 1000**power\nbinary = num_bytes // 1024**power"),
         mistake("other words", "The verdicts are the three words of the exercise: confirmed, corrected, wrong.",
+                "verdict = holds", "verdict = holds or fits",
                 "verdict = 'right' if holds else 'corrected' if fits else 'wrong'",
                 "verdict = 'Confirmed' if holds else 'Corrected' if fits else 'Wrong'"),
     ),

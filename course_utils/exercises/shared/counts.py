@@ -107,6 +107,8 @@ CACHE = (
 GIB = (
     mistake("gigabytes of ten to the nine", "A GiB was taken for a GB. The i says that it is a power of two: which?",
             "unit = 10**9"),
-    mistake("another unit", "The memory was taken in kibibytes, mebibytes or plain bytes. How many bytes is a GiB?",
-            "unit = 1", "unit = 2**10", "unit = 2**20", "unit = 2**40", "unit = 10**6", "unit = 1000 * 2**20"),
+    mistake("another unit", "The memory was taken in kibibytes, mebibytes or plain bytes, or powers of ten and of two "
+            "are mixed. How many bytes is a GiB?",
+            "unit = 1", "unit = 2**10", "unit = 2**20", "unit = 2**40", "unit = 10**6", "unit = 1000 * 2**20",
+            "unit = 1024 * 10**6"),
 )

@@ -34,6 +34,7 @@ Some names are in several of these: `joined` makes one mistake of those with the
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -48,6 +49,10 @@ _GRADIENT = (
 _INTERLEAVED = (
     "The heads are interleaved: head h took every H-th feature, starting at h. Head h owns neighbours: which of H "
     "and d_k runs faster along the width?"
+)
+_SHIFTED = (
+    "Every head's slice begins one feature too late, or too early. Which number has the first feature of head 0, and "
+    "which one is the first that a slice leaves out?"
 )
 _HEADS = "(x.shape[0], num_heads, x.shape[1], -1)"
 _STREAM = "(out.shape[0], out.shape[2], -1)"
@@ -86,6 +91,11 @@ SPLIT = (
             "them: what else happened?",
             "heads = cut.transpose(1, 2) * cut.shape[-1] ** -0.5", "heads = cut.transpose(1, 2) / num_heads",
             "heads = cut.transpose(1, 2) * cut.shape[-1] ** -0.25", "heads = cut.transpose(1, 2).softmax(-1)"),
+    mistake("one sequence for all", "Every sequence got the heads of one of them. Which axis tells the sequences "
+            "apart?", "heads = cut[:1].transpose(1, 2).expand(len(x), -1, -1, -1)",
+            "heads = cut[-1:].transpose(1, 2).expand(len(x), -1, -1, -1)"),
+    mistake("slices off by one", _SHIFTED, "cut = x.roll(-1, -1).reshape(*x.shape[:2], num_heads, -1)",
+            "cut = x.roll(1, -1).reshape(*x.shape[:2], num_heads, -1)"),
     mistake("cut off from the gradient", _GRADIENT, "heads = cut.detach().transpose(1, 2)"),
 )
 
@@ -115,7 +125,12 @@ SPLIT_SHAPES = (
     mistake("positions shared out instead of features", "Each head got some of the positions with their whole width. "
             "Every head sees every position: what is shared out among them?",
             "heads = x.reshape(x.shape[0], num_heads, -1, x.shape[2])", "heads = torch.stack(x.chunk(num_heads, 1), 1)",
-            "heads = x.reshape(x.shape[0], -1, num_heads, x.shape[2]).transpose(1, 2)"),
+            "heads = x.reshape(x.shape[0], -1, num_heads, x.shape[2]).transpose(1, 2)",
+            "heads = torch.stack([x[:, h::num_heads] for h in range(num_heads)], 1)",
+            "heads = torch.stack([x[:, h::num_heads] for h in range(num_heads)], dim=1)"),
+    mistake("slices off by one", _SHIFTED,
+            "d_k = cut.shape[-1]\n"
+            "heads = torch.stack([x[..., h * d_k + 1 : (h + 1) * d_k + 1] for h in range(num_heads)], 1)"),
     mistake("the whole width for every head", "Every head got all of the features. They share the width: how wide is "
             "one head?", "heads = x.unsqueeze(1).expand(-1, num_heads, -1, -1)", "heads = x.unsqueeze(1)"),
     mistake("a head or a feature lost", "One head is missing, or one feature of every head. Where does a `range` begin "
@@ -166,6 +181,9 @@ MERGE = (
             "merged = turned.flatten(-2) / out.shape[1]", "merged = turned.flatten(-2) / out.shape[1] ** 0.5",
             "merged = turned.flatten(-2) / out.shape[-1] ** 0.5", "merged = turned.flatten(-2).softmax(-1)",
             "merged = turned.flatten(-2) - turned.flatten(-2).mean(-1, keepdim=True)"),
+    mistake("one sequence for all", "Every sequence got the heads of one of them. Which axis tells the sequences "
+            "apart?", "merged = turned[:1].flatten(-2).expand(len(out), -1, -1)",
+            "merged = turned[-1:].flatten(-2).expand(len(out), -1, -1)"),
     mistake("cut off from the gradient", _GRADIENT, "merged = turned.flatten(-2).detach()"),
 )
 
@@ -193,7 +211,8 @@ MERGE_SHAPES = (
             "merged = torch.cat(out.unbind(0), 1)"),
     mistake("positions joined with the features", "Each head's positions and features became one axis. Which axis of a "
             "head goes into d_model, and which one stays?", "merged = out.flatten(2)", "merged = out.flatten(1)",
-            "merged = turned.flatten(1)", "merged = turned.reshape(*out.shape[:2], -1)"),
+            "merged = turned.flatten(1)", "merged = turned.reshape(*out.shape[:2], -1)",
+            "merged = turned.reshape(len(out), -1, out.shape[1] * out.shape[2])"),
     mistake("features before positions", "The heads are merged, but the last two axes are swapped: (B, d_model, L). "
             "Which comes last in a stream?", "merged = turned.flatten(-2).mT"),
     mistake("positions as the first axis", "The positions come first and the sequences second. The batch stays the "
@@ -332,7 +351,7 @@ def in_its_place(reference: Function, source: str, result: str) -> Law:
         if not len(wrong):
             return None
         here = tuple(wrong[0].tolist())
-        right = [int(i) for i in torch.unravel_index(home[here], given.shape)]
+        right = [int(i) for i in np.unravel_index(int(home[here]), given.shape)]  # torch's own loads sympy first
         found = (given == got[here]).nonzero()
         if not len(found):
             return f"At {list(here)} of the {result} there is a number that the input does not hold."

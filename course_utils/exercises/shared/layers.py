@@ -4,7 +4,7 @@
 
     order = range(len(layers))
 
-and those of `HEADS` of the tensors `each` (B, H, L, L) and of the steps
+and those of `HEADS` of the tensors `each` (B, H, L, L), of the list `found` of tables so far, and of the steps
 
     averaged = each.mean(1)
     return result
@@ -16,7 +16,7 @@ from typing import Any
 from torch import Tensor
 
 from course_utils.checking.mistakes import mistake
-from course_utils.exercises.shared.kinds import batch_mixed, cut_off, left_in, squeezed
+from course_utils.exercises.shared.kinds import batch_mixed, left_in, other_kinds, squeezed
 
 
 def listed(fn: Callable[..., Any], layers: Tensor, *others: Any) -> Any:
@@ -46,17 +46,19 @@ LAYERS = (
     mistake("layers left out", "Not all layers count. Where does your loop begin, and where does it end?",
             "order = range(len(layers))[-1:]", "order = range(len(layers))[:1]", "order = range(len(layers))[1:]",
             "order = range(len(layers))[:-1]", "order = range(len(layers))[::2]"),
-    mistake("the caller's list changed", "The list itself is another one after the call: something was taken out, put "
-            "in or turned round in it. The caller still needs it: what leaves a list as it is?",
+    mistake("the caller's layers changed", "The layers are not what they were before the call: one of the tensors was "
+            "written into, or something was taken out of the list, put in or turned round. The caller still needs "
+            "them: what makes something new instead?",
             "layers.reverse()\norder = range(len(layers))[::-1]",
             "layers.append(layers[0])\norder = range(len(layers) - 1)",
             "layers.pop()\norder = range(len(layers))", "layers = [layers.pop(0) for _ in list(layers)]\n"
-            "order = range(len(layers))"),
+            "order = range(len(layers))",
+            "layers[0].mul_(1.0)\nlayers[0].add_(0.5)\norder = range(len(layers))"),
 )
 
 HEADS = (
     mistake("heads added up", "The heads were added up. Layers with more heads would carry more: how are they to be "
-            "combined?", "averaged = each.sum(1)"),
+            "combined?", "averaged = each.sum(1)", "averaged = each.sum(1) / each.shape[1] ** 0.5"),
     mistake("the largest of the heads", "For each entry, the largest or smallest of the heads was kept. How are "
             "heads to be combined?", "averaged = each.amax(1)", "averaged = each.amin(1)",
             "averaged = each.median(1).values"),
@@ -70,6 +72,9 @@ HEADS = (
     mistake("one row alone", "One position's row came back, such as that of a class token. The whole table is asked "
             "for: who reads off a row of it?", "return result[:, 0]", "return result[:, -1]",
             "return result[:, 0, 1:]"),
+    mistake("every layer's table returned", "A table for each layer came back. Which one holds what is in the "
+            "positions above the last?", "return found", "return found[1:]", "return torch.stack(found)",
+            "return torch.stack(found[1:])", "return torch.stack(found, 1)", "return torch.stack(found[1:], 1)"),
     squeezed("return result{}"), left_in("return result{}"),
-    cut_off("return result.detach()", "return torch.from_numpy(result.detach().numpy())"),
+    *other_kinds("result"),
 )

@@ -25,7 +25,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from course_utils.checking.mistakes import Mistake, mistake
-from course_utils.exercises.shared.kinds import cut_off
+from course_utils.exercises.shared.kinds import cut_off, other_kinds, overwritten
 from course_utils.measure import count_flops
 from course_utils.measure.cost import Watching
 
@@ -71,6 +71,12 @@ _OTHERS = (
     "lambda x: F.relu(x) + 1e-6",
     "lambda x: (F.elu(x) + 1).square()",
     "lambda x: F.elu(F.elu(x) + 1) + 1",
+    "lambda x: F.elu(x, 0.5) + 1",
+    "lambda x: F.elu(x, 2.0) + 1",
+    "lambda x: F.elu(x) + 1 + 1e-6",
+    "lambda x: torch.where(x > 0, x, x.exp())",
+    "lambda x: torch.where(x > 0, x + 1, x.exp() - 1)",
+    "lambda x: F.elu(-x) + 1",
 )
 
 FEATURES = (
@@ -107,13 +113,15 @@ TOTAL = (
     mistake("divided by a count", "The sum is divided by a number of keys or a root. The weights of a query sum to "
             "φ(q)·Σφ(k), which differs from query to query.", "out = top / key.shape[-2]",
             "out = top / math.sqrt(key.shape[-2])", "out = top / math.sqrt(key.shape[-1])", "out = top / key.shape[-1]",
-            "out = top / bottom / key.shape[-2]", "out = top / torch.arange(1, top.shape[-2] + 1).unsqueeze(-1)"),
+            "out = top / bottom / key.shape[-2]", "out = top / bottom / math.sqrt(query.shape[-1])",
+            "out = top / torch.arange(1, top.shape[-2] + 1).unsqueeze(-1)"),
     mistake("half of the normaliser", "Only one of φ(q) and Σφ(k) is in the denominator. The sum of the weights of a "
             "query is the product of both: which one is missing?", "out = top / near.sum(-1, keepdim=True)",
             "far = feature(key) / feature(key).sum(-2, keepdim=True)\nout = top",
             "near = feature(query) / feature(query).sum(-1, keepdim=True)\n"
             "far = feature(key) / feature(key).sum(-2, keepdim=True)\nout = top",
-            "out = top / far.sum((-2, -1), keepdim=True)", "out = top * near.sum(-1, keepdim=True) / bottom"),
+            "out = top / far.sum((-2, -1), keepdim=True)", "out = top / far.sum()",
+            "out = top * near.sum(-1, keepdim=True) / bottom"),
     mistake("a mean below", "The sum above is divided by a mean, so the weights sum to the number of keys. What do sum "
             "and mean differ by?",
             "out = top * key.shape[-2] / bottom", "bottom = (near * sums).mean(-1, keepdim=True)"),
@@ -124,7 +132,8 @@ TOTAL = (
             "make a larger average: on which side of the fraction does it belong?", "out = top * bottom"),
     mistake("normaliser cut off", "The values are right, but no gradient goes through the sum of the weights, as if it "
             "were a constant. Which call cuts it off?", "out = top / bottom.detach()"),
-    cut_off("far = feature(key).detach()", "near = feature(query).detach()", "mixed = value.detach()"),
+    cut_off("far = feature(key).detach()", "near = feature(query).detach()", "mixed = value.detach()",
+            "out = (top / bottom).detach()"),
 )
 
 PLACES = (
@@ -132,7 +141,28 @@ PLACES = (
             "the values?", "near = feature(key)\nfar = feature(query)"),
     mistake("the wrong two compared", "The weights do not come from queries and keys: one of the three was used twice "
             "or in another's place. Which two are compared with each other?", "near = feature(value)\nmixed = query",
-            "far = feature(value)\nmixed = key", "far = feature(query)", "near = feature(key)", "far = feature(value)"),
+            "far = feature(value)\nmixed = key", "far = feature(query)", "near = feature(key)", "far = feature(value)",
+            "below = near"),
+)
+
+# The values are right; it shows in the gradients of inputs so large that exp overflows.
+BRANCH = mistake("NaN from the branch not taken", "The values are right, but the gradient of large inputs is NaN: "
+                 "`where` computes both branches and throws one away, and on the way back 0 times infinity is NaN. "
+                 "What must be done to an input before exp, where exp is not taken?",
+                 "feature = lambda x: torch.where(x > 0, x + 1, x.exp())",
+                 "feature = lambda x: torch.where(x >= 0, x + 1, x.exp())")
+# Lines by which the sequences of a batch meet.
+_FIRST = "[:1].expand_as({0}) if {0}.dim() > 2 else {0})"
+TOGETHER = (
+    f"far = feature(key{_FIRST.format('key')}\nmixed = (value{_FIRST.format('value')}",
+    f"far = feature(key{_FIRST.format('key')}",
+    f"mixed = (value{_FIRST.format('value')}",
+    "far = feature(key.sum(0, True).expand_as(key) if key.dim() > 2 else key)",
+)
+OTHER_KINDS = (
+    *other_kinds("out"),
+    overwritten("near = F.elu(query, inplace=True) + 1", "far = F.elu(key, inplace=True) + 1",
+                "near = F.elu(query, inplace=True) + 1\nfar = F.elu(key, inplace=True) + 1"),
 )
 
 
@@ -167,11 +197,11 @@ def epsilon_below(weights: Callable[[Tensor], Tensor], reference: Callable[..., 
         added = total / share - total
         return any(_is_constant(x) for x in (added, (total + added)[added > 1e-6 * total]))
 
-    return mistake("epsilon in the denominator", "Something small was added to the sum of the weights, or a small sum "
-                   "was lifted. Where the features are small themselves, it is not small compared with them. The sum "
-                   "is positive.",
-                   "out = top / (bottom + 1e-6)", "out = top / bottom.clamp(min=1e-6)", matches=explains)
+    return mistake("epsilon in the denominator", "Something was added to the sum of the weights, or a small sum was "
+                   "lifted. Where the features are small, it is not small compared with them. The sum is positive.",
+                   "out = top / (bottom + 1e-6)", "out = top / (bottom + 1)",
+                   "out = top / bottom.clamp(min=1e-6)", matches=explains)
 
 
 def _is_constant(x: Tensor) -> bool:
-    return len(x) > 1 and 0.0 < float(x[0]) <= 0.1 and bool(((x - x[0]).abs() <= 1e-3 * x[0]).all())
+    return len(x) > 1 and 0.0 < float(x[0]) <= 10.0 and bool(((x - x[0]).abs() <= 1e-3 * x[0]).all())

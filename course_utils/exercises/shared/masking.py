@@ -25,8 +25,9 @@ MASK = (
     mistake("mask added as 0 and 1", "True was added to the scores as 1 and False as 0: that hides nothing. How far "
             "down must a score go for its weight to be 0?", "scores = scaled + allowed.to(scaled.dtype)",
             "scores = scaled - (~allowed).to(scaled.dtype)", "scores = scaled + (~allowed).to(scaled.dtype)"),
-    mistake("scores multiplied by the mask", "Hidden scores became 0, and exp(0) is 1: they still get a share. Which "
-            "score gets none?", "scores = scaled * allowed", "scores = scaled.masked_fill(~allowed, 0.0)",
+    mistake("scores multiplied by the mask", "Hidden scores became 0, or another number near it, and exp(0) is 1: they "
+            "still get a share. Which score gets none?",
+            "scores = scaled * allowed", "scores = scaled.masked_fill(~allowed, 0.0)",
             "scores = scaled.masked_fill(~allowed, 1e-9)", "scores = scaled.masked_fill(~allowed, -1.0)"),
     mistake("mask after the softmax", "Hidden weights were set to 0 after the softmax, so the others no longer sum to "
             "1. When must a key be taken out so that the rest share 1?",
@@ -38,7 +39,7 @@ MASK = (
             _AGAIN + "weights = rest / (rest.sum(-1, keepdim=True) + 1e-9)",
             _AGAIN + "weights = rest / rest.sum(-1, keepdim=True)"),
     mistake("fill that is not low enough", "A hidden key won, because the visible scores were lower still than the "
-            "number that was filled in. Which number is lower than every score?",
+            "number that was filled in, or added. Which number is lower than every score?",
             "scores = scaled.masked_fill(~allowed, -1e4)", "scores = scaled.masked_fill(~allowed, -10.0)",
             "scores = scaled.masked_fill(~allowed, -100.0)", "scores = scaled.masked_fill(~allowed, -1e3)",
             "scores = scaled.masked_fill(~allowed, -1e4)\nweights = torch.softmax(scores, -1)",
@@ -67,6 +68,15 @@ MASK = (
             "scores = scaled.masked_fill(~allowed.mT, -torch.inf)"),
     mistake("queries masked instead of keys", "Whole rows were hidden, not single keys. Along which axis does a query "
             "choose?", "scores = scaled.masked_fill(~allowed.expand(scaled.shape)[..., :1], -torch.inf)"),
+)
+
+
+ZEROED = mistake(
+    "a low number and zeros afterwards",
+    "The hidden weights are zero in the end, but where the visible scores are below the number that was filled in, or "
+    "added, the hidden keys took all of the weight first: nothing is left. Which number is lower than every score?",
+    *(f"scores = scaled.masked_fill(~allowed, {fill})\nweights = stable_softmax(scores) * allowed"
+      for fill in (-1e4, -1e3, -100.0, -10.0)),
 )
 
 

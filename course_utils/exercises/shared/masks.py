@@ -26,6 +26,7 @@ from torch import Tensor
 
 from course_utils.checking.exercise import Law
 from course_utils.checking.mistakes import Mistake, mistake
+from course_utils.exercises.shared.kinds import NOTHING
 
 _DTYPES = ("float32", "float64", "float16", "int32", "int64", "uint8")
 _CAST = (f"return {mask}.to(torch.{dtype})" for mask in ("mask", "(~mask)") for dtype in _DTYPES)
@@ -44,6 +45,9 @@ KINDS = (
             "return torch.zeros(mask.shape).masked_fill(mask, -1e9)"),
     mistake("inverted", "True and False are exchanged: True marks what is hidden. Some libraries mean it so; here, as "
             "in torch's SDPA, what does True allow?", "return ~mask"),
+    NOTHING,
+    mistake("a list", "A list came back, not a tensor. What makes a tensor of rows of booleans?",
+            "return mask.tolist()", "return list(mask)"),
 )
 
 AXES = mistake("axes added or missing", "The values are right, but there are other axes than one for the queries and "

@@ -41,11 +41,25 @@ PATCHES = (
             "turned = grid.permute(0, 3, 5, 1, 2, 4)",
             "grid = images.reshape(batch, channels, patch, rows, patch, columns)\n"
             "turned = grid.permute(0, 2, 4, 1, 3, 5)"),
-    mistake("only one side cut", "A token mixes pixels of different patches: the axes of rows and columns were brought "
-            "together in another order than (rows, columns, channel, row, column).",
+    mistake("unfolded twice without a permute", "Height and width are both cut, but the channels still stand before "
+            "the grid when the axes are joined: with several channels, a token holds several patches of one of them. "
+            "Which axes must come first?", "turned = grid.permute(0, 1, 2, 4, 3, 5)",
+            "turned = grid.permute(0, 2, 1, 4, 3, 5)"),
+    mistake("axes joined in another order", "A token mixes pixels of different patches: the axes were split, but "
+            "brought together in an order in which a patch is not in one piece. Which axes make up one token?",
             "turned = grid.permute(0, 2, 1, 3, 4, 5)",
-            "turned = grid.permute(0, 1, 2, 4, 3, 5)", "turned = grid.permute(0, 2, 1, 4, 3, 5)",
             f"pixels = {_PIXELS}\npatches = pixels.permute(0, 2, 4, 1, 3, 5).reshape{_SHAPE}"),
+    mistake("reshaped instead of transposed", "The table has the right shape, but numbers of different patches are "
+            "mixed: a table with a column for each patch was reshaped into one with a row for each. `reshape` keeps "
+            "the order in memory; what swaps two axes?", f"patches = turned.reshape{_SHAPE}.mT.reshape{_SHAPE}"),
+    mistake("the last row or column of patches left out", "Patches at the edge are missing, all else is right. Where "
+            "does a `range` end, and where does the last patch begin?",
+            *(f"patches = turned[{cut}].reshape(batch, -1, channels * patch * patch)"
+              for cut in (":, :-1, :-1", ":, :-1", ":, :, :-1", ":, 1:, 1:"))),
+    mistake("channels merged or dropped", "A token holds too few numbers: the channels were averaged, added up or left "
+            "out. How many numbers has a patch of an image with C channels?",
+            *(f"patches = {few}.reshape(batch, rows * columns, -1)"
+              for few in ("turned.mean(3)", "turned.sum(3)", "turned[:, :, :, 0]"))),
     mistake("patches in another order", "The patches are the right ones, but they come in another order. Which corner "
             "does the first one stand in?",
             *(f"patches = turned.flip{axes}.reshape{_SHAPE}" for axes in ("(1)", "(2)", "(1, 2)"))),

@@ -16,8 +16,9 @@ import torch
 from torch import Tensor
 
 from course_utils.checking.exercise import Case, case
-from course_utils.checking.mistakes import Mistake, mistake
+from course_utils.checking.mistakes import Mistake, adding, mistake
 from course_utils.clinic import PANELS
+from course_utils.exercises.shared.kinds import NOTHING
 
 
 def planted(exercise: str) -> tuple[Case, ...]:
@@ -47,6 +48,14 @@ def attempt(implementation: Callable[..., Any], *args: Any) -> Any:
         return None
 
 
+def caught(kinds: Any, implementation: Callable[..., Any], *args: Any) -> Any:
+    """Return what a call gives, or None where it raises an error of these kinds; others escape."""
+    try:
+        return implementation(*args)
+    except kinds:
+        return None
+
+
 def copied(tensors: tuple[Any, ...]) -> tuple[Any, ...]:
     """Return a copy of each tensor."""
     return tuple(x.clone() if isinstance(x, Tensor) else x for x in tensors)
@@ -71,8 +80,9 @@ def close(out: Any, want: Tensor) -> bool:
 VERDICT = (
     mistake("every implementation accepted", "This test accepts every implementation. Which outcome of which "
             "comparison makes it say False?", "return True"),
-    mistake("every implementation refused", "This test refuses every implementation, right ones too. Does it expect "
-            "what the contract says, and hand in what the contract promises? Does it leave room for rounding?",
+    mistake("every implementation refused", "This test refuses every implementation, or nearly every one, right ones "
+            "too. Does it expect what the contract says, and hand in what the contract promises? Does it leave room "
+            "for rounding?",
             "return False"),
     mistake("the answer inverted", "Right implementations are refused and faulty ones accepted. What does True mean "
             "here?", "return not accepted"),
@@ -80,11 +90,19 @@ VERDICT = (
             "many of them must agree?", "accepted = any(answers)"),
     mistake("shapes only", "Every output of the right shape is accepted, whatever its numbers. With what can the "
             "numbers be compared?", "same = shape(out) == shape(want)"),
+    mistake("an assert for an answer", "The test stopped with an AssertionError. It is asked for a verdict, True or "
+            "False: what does an implementation that is wrong get?", "assert close(out, want)\nsame = True"),
+    *adding((NOTHING,), {"nothing returned": (
+        "return True if accepted else None", "return None if accepted else False",
+    )}),
     mistake("errors that escape", "An error of the implementation ended the test as well. What should the test say of "
             "an implementation that raises?", "out = implementation(*handed)"),
-    mistake("equality to the last bit", "Right implementations that add in another order are refused: their last bits "
-            "differ. How are floating-point numbers compared?", "same = torch.equal(out, want) if shape(out) else "
-                "False"),
+    mistake("equality to the last bit", "Right implementations that compute in another order are refused: their last "
+            "digits differ. How much room does rounding need?",
+            "same = torch.equal(out, want) if shape(out) else False",
+            *(f"same = shape(out) == shape(want) and torch.allclose(out, want, {room})" for room in (
+                "rtol=1e-15, atol=1e-15", "rtol=1e-16, atol=1e-16", "rtol=1e-15, atol=0")),
+            "same = near(out, want, 1e-15)", "same = near(out, want, 1e-16)"),
 )  # fmt: skip
 
 

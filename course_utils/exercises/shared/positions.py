@@ -31,7 +31,17 @@ from torch import Tensor
 
 from course_utils.checking.exercise import Case, Law, case
 from course_utils.checking.inputs import Make, normal
-from course_utils.checking.mistakes import Mistake, mistake
+from course_utils.checking.mistakes import Mistake, adding, mistake
+from course_utils.exercises.shared.kinds import cut_off, other_kinds, overwritten
+
+
+def made_dtype(result: str) -> Mistake:
+    """Return the mistake of a table, called so in the lines, that is right but not of torch's default dtype."""
+    return mistake("another dtype", "The numbers are right, but not of torch's default float dtype, so a sum with them "
+                   "changes the dtype of everything that follows. Which dtype has what you return, and where does it "
+                   "come from?",
+                   *(f"return {result}.to(torch.{dtype})" for dtype in ("float64", "float16", "bfloat16")))
+
 
 # Angles made in float32 are as right as others near by: at position p they are off by about 1e-7 p.
 ROUNDING = 1e-4
@@ -136,8 +146,8 @@ _TURNING = (
     mistake("negative angle", "Everything is rotated the wrong way round. Scores still depend on the distance, so "
             "nobody notices until weights are exchanged. To which side does the exercise rotate (1, 0)?",
             "first = u * cosines + v * sines\nsecond = v * cosines - u * sines"),
-    mistake("both signs plus", "Vectors change their length: the signs of the four products do not make a rotation. "
-            "Exactly one of them is subtracted: which?",
+    mistake("both sines with the same sign", "Vectors change their length: the signs of the four products do not make "
+            "a rotation. Exactly one of them is subtracted: which?",
             "first = u * cosines + v * sines", "second = v * cosines - u * sines"),
     mistake("a reflection instead of a rotation", "Every pair keeps its length but is mirrored: one of its members has "
             "the wrong sign. What should become of (u, v) at position 0?",
@@ -152,7 +162,10 @@ _TURNING = (
     mistake("members multiplied, not mixed", "The two members of a pair never meet: each is only multiplied by a "
             "number. A rotation takes two products to make each of them.", "first = u * cosines\nsecond = v * cosines",
             "first = u * cosines\nsecond = v * sines", "first = u * sines\nsecond = v * cosines",
-            "first = u * sines\nsecond = v * sines", "first = -v * sines\nsecond = u * sines"),
+            "first = u * sines\nsecond = v * sines", "first = -v * sines\nsecond = u * sines",
+            "first = u * cosines - u * sines\nsecond = v * cosines + v * sines",
+            "first = u * cosines + u * sines\nsecond = v * cosines - v * sines",
+            "first = u * cosines + u * sines\nsecond = v * cosines + v * sines"),
     mistake("a new member used to make the other", "The first member is overwritten before the second is made from it. "
             "Both lines must read the pair as it was.",
             "first = u * cosines - v * sines\nu = first\nsecond = u * sines + v * cosines",
@@ -178,6 +191,9 @@ _SPEEDS = (
     mistake("width of another axis", "The exponent is divided by the size of an axis other than that of the features.",
             "exponents = 2 * pairs / x.shape[-2]", "exponents = 2 * pairs / x.shape[1]",
             "exponents = 2 * pairs / x.shape[0]"),
+    mistake("base cut to a whole number", "Whole bases work, others are rounded to a whole number. A base that is "
+            "stretched for longer texts has fractions: where are they lost?",
+            "used = float(int(base))", "used = float(round(base))"),
     mistake("angles halved", "The angles of all pairs are half as large as they should be. What divides position times "
             "frequency?", "angles = places.unsqueeze(-1) * frequencies / 2"),
 )
@@ -211,6 +227,10 @@ _PLACES = (
     mistake("real positions cut to whole numbers", "Positions need not be whole: interpolation makes 0.25 of 1. Where "
             "are they cut?", "given = positions.long().double()", "given = positions.double().round()",
             "given = positions.double().ceil()"),
+    mistake("a table with too few rows", "A table of angles was made with as many rows as there are tokens, and a "
+            "position lies beyond its end. Which positions can the tokens after a cache have?",
+            "given = torch.arange(x.shape[-2]).double()[positions.long()]",
+            "given = F.embedding(positions.long(), torch.arange(x.shape[-2]).double().unsqueeze(-1)).squeeze(-1)"),
     mistake("the sign of positions lost", "Negative positions are rotated as if they were positive, or as if they were "
             "0.", "given = positions.double().abs()", "given = positions.double().clamp(min=0)"),
     mistake("positions put in order", "The positions were sorted or reversed, so tokens exchange their places. They "
@@ -232,7 +252,32 @@ def rotation(own: Pairing, other: Pairing) -> tuple[Mistake, ...]:
         *ANGLES,
         *_PLACES,
         *_pairs(own, other),
+        *_kinds(own),
         *_families(own),
+    )
+
+
+def _kinds(own: Pairing) -> tuple[Mistake, ...]:
+    return (
+        *adding(other_kinds("turned"), {"another dtype": (
+            "cosines = angles.cos()\nsines = angles.sin()",
+            "cosines = angles.cos().float()\nsines = angles.sin().float()"
+        )}),
+        overwritten(f"{own.put_back}\nturned = x.copy_(turned)"),
+        cut_off("return turned.detach()", f"x = x.detach()\n{own.split}"),
+        mistake("a frequency for each feature instead of each pair", "The two members of a pair are rotated by "
+                "different angles, so vectors change their length. Both share the frequency of their pair: how many "
+                "frequencies are there?", *(
+                    f"every = places.unsqueeze(-1) * used ** (-{power} / width)\n"
+                    f"a, b = {own.split.split(' = ')[1].replace('x', 'every')}\n"
+                    f"first = u * a.cos().to(x.dtype) - v * {one}.sin().to(x.dtype)\n"
+                    f"second = u * {other}.sin().to(x.dtype) + v * b.cos().to(x.dtype)"
+                    for power in ("torch.arange(width).double()", "2 * torch.arange(width).double()")
+                    for one, other in ("ab", "ba"))),
+        mistake("cosines and sines in 16 bits", "The angles are right, but their cosines or sines have three digits at "
+                "most, whatever dtype x has, so the vectors change a little. Where do the tables lose the others?",
+                *(f"cosines = angles.cos().{kind}().to(x.dtype)\nsines = angles.sin().{kind}().to(x.dtype)"
+                  for kind in ("half", "bfloat16"))),
     )
 
 
@@ -404,7 +449,7 @@ ROTATION_CASES = (
     _near("real positions", 2, 3, 4, 6, at=[0.5, 1.25, 2.75, 7.1]),
     _near("real positions for each sequence", 2, 3, 3, 4, at=[[0.25, 0.5, 0.75], [10.5, 3.3, 1.9]]),
     _near("negative positions", 1, 2, 4, 6, at=[-3, -2, -1, 0]),
-    _near("base=100.0", 2, 3, 4, 6, at=[0, 2, 4, 6], base=100.0),
+    _near("base=12.5", 2, 3, 4, 6, at=[0, 2, 4, 6], base=12.5),
     _near("base=50, a whole number", 1, 2, 5, 8, at=[1, 2, 3, 4, 5], base=50),
     _near("one token at position 9: a decoder's step", 2, 3, 1, 8, at=[9]),
     _near("width 16, positions to 60", 1, 2, 4, 16, at=[0, 20, 40, 60]),

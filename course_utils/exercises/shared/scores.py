@@ -28,7 +28,8 @@ from course_utils.checking.exercise import Case, case
 from course_utils.checking.inputs import Make, normal, strided
 from course_utils.checking.laws import is_other, monotone
 from course_utils.checking.mistakes import Mistake, mistake
-from course_utils.exercises.shared.kinds import batch_mixed, left_in, squeezed
+from course_utils.exercises.shared.kinds import batch_mixed, left_in, multiplied, other_kinds, squeezed
+from course_utils.exercises.shared.precision import lower_precision
 
 Sizes = SimpleNamespace
 Shapes = Callable[[Sizes], tuple[tuple[int, ...], ...]]
@@ -95,13 +96,18 @@ def _scattered(make: Make) -> Make:
     return lambda g: tuple(strided(t) if t.dim() > 1 else t for t in make(g))
 
 
-def _is_multiple(got: Tensor, want: Tensor) -> bool:
-    """Return whether all scores are the right ones times one number."""
+def _is_scaled(args: tuple[Any, ...], got: Tensor, want: Tensor) -> bool:
+    """Return whether all scores are the right ones divided by a size of the inputs, or by its root."""
     if not is_other(got, want):
         return False
-    top = want.abs().argmax()
-    factor = (got.flatten()[top] / want.flatten()[top]).item()
-    return factor != 0.0 and math.isfinite(factor) and equal(got, factor * want)
+    sizes = {size for given in args for size in given.shape if size > 1}
+    return any(equal(got, want / divisor) for size in sizes for divisor in (math.sqrt(size), size))
+
+
+def _is_shifted(got: Tensor, want: Tensor) -> bool:
+    """Return whether all scores are the right ones plus one number."""
+    off = (got - want).detach().double()
+    return off.numel() > 2 and off.abs().min().item() > 1e-6 and equal(off, off.mean().expand_as(off), 1e-6)
 
 
 def _is_blanked(got: Tensor, want: Tensor) -> bool:
@@ -123,7 +129,8 @@ def table(right: Callable[..., Tensor]) -> tuple[Mistake, ...]:
                 "return (scores / math.sqrt(key.shape[-1])).softmax(-1)"),
         mistake("scaled", "The scores were divided by something that grows with a size. That comes in chapter 03: "
                 "neither Bahdanau nor Luong scales.", "return scores / math.sqrt(query.shape[-1])",
-                "return scores / math.sqrt(key.shape[-1])", matches=lambda args, got: _is_multiple(got, right(*args))),
+                "return scores / math.sqrt(key.shape[-1])", "return scores / key.shape[-1]",
+                matches=lambda args, got: _is_scaled(args, got, right(*args))),
         mistake(
             "rows belong to the keys",
             "The table has a row for each key. Which of the two asks, and so owns a row?",
@@ -136,12 +143,14 @@ def table(right: Callable[..., Tensor]) -> tuple[Mistake, ...]:
         mistake("each query meets one key only", "Query i was scored against key i and no other. How can every query "
                 "meet every key: which of the two needs a new axis, and where?",
                 "return scores.diagonal(dim1=-2, dim2=-1)", "return scores.diagonal(dim1=-2, dim2=-1).diag_embed()",
-                "return scores.diagonal(dim1=-2, dim2=-1).unsqueeze(-1)"),
+                "return scores.diagonal(dim1=-2, dim2=-1).unsqueeze(-1)",
+                "return scores.diagonal(dim1=-2, dim2=-1).unsqueeze(-1).expand_as(scores)"),
         mistake("the queries averaged", "The axis of the queries is gone, or all queries are the same: they were added "
                 "up or averaged, or one was used for all. Each query has a row of scores of its own.",
                 "return scores.mean(-2)", "return scores.sum(-2)", "return scores.mean(-2, keepdim=True)",
                 "return scores.sum(-2, keepdim=True)", "return scores.sum(-1)", "return scores.mean(-1)",
-                "return scores[:, -1]", "return scores[:, 0]", "asked = query.mean(1, True).expand_as(query)",
+                "return scores[:, -1]", "return scores[:, 0]", "return scores[:, -1:]", "return scores[:, :1]",
+                "asked = query.mean(1, True).expand_as(query)",
                 "asked = query[:, -1:].expand_as(query)", "asked = query[:, :1].expand_as(query)"),
         mistake("the keys averaged", "All keys of a sequence get the same score: they were averaged, or one was used "
                 "for all. Each key has a column of its own.", "offered = key.mean(1, True).expand_as(key)",
@@ -168,6 +177,13 @@ def table(right: Callable[..., Tensor]) -> tuple[Mistake, ...]:
         mistake("the size of the score only", "A negative score became positive or 0: a key that points away now "
                 "counts like one that agrees, or like one that has nothing to do with the query. Which operation lost "
                 "the sign?", "return scores.abs()", "return scores.square()", "return scores.relu()"),
+        mistake("something added", "Every score is off by the same amount. Which step of the formula adds a number, "
+                "and what would a softmax make of it?", "return scores + 1",
+                matches=lambda args, got: _is_shifted(got, right(*args))),
+        mistake("rounded", "The scores lost digits: they were rounded. Which line does that?",
+                "return scores.round(decimals=2)", "return scores.round(decimals=4)",
+                matches=lambda args, got: any(
+                    torch.equal(got.detach(), right(*args).detach().round(decimals=digits)) for digits in range(8))),
         mistake("squashed at the end", "The scores themselves were squashed. A score may be any number: what does the "
                 "formula end with?", "return scores.tanh()", "return scores / scores.norm(dim=-1, keepdim=True)",
                 matches=lambda args, got: is_other(got, right(*args)) and monotone(right(*args), got)),
@@ -177,6 +193,9 @@ def table(right: Callable[..., Tensor]) -> tuple[Mistake, ...]:
                 matches=lambda args, got: _is_blanked(got, right(*args))),
         left_in("return scores{}"),
         squeezed("return scores{}"),
+        multiplied(right, "return scores * math.sqrt(key.shape[-1])", "return 2 * scores"),
+        lower_precision(right, "return scores.bfloat16().to(scores.dtype)"),
+        *other_kinds("scores"),
     )
 
 
@@ -210,6 +229,10 @@ PRODUCT = (
             "two numbers multiplied. In a dot product, which comes first: multiply or add?",
             "scores = left.sum(-1, keepdim=True) @ offered.sum(-1, keepdim=True).mT",
             "scores = left.mean(-1, keepdim=True) @ offered.mean(-1, keepdim=True).mT"),
+    mistake("a feature left out", "Not all features count: the first, the last, or all but one are missing from the "
+            "sum. Over which of them does a dot product run?", "scores = left[..., :-1] @ offered[..., :-1].mT",
+            "scores = left[..., 1:] @ offered[..., 1:].mT", "scores = left[..., -1:] @ offered[..., -1:].mT",
+            "scores = left[..., :1] @ offered[..., :1].mT"),
     mistake("another end than a sum", "The products of the features were not added up. What does a dot product make of "
             "them?", "scores = (left.unsqueeze(-2) * offered.unsqueeze(-3)).prod(-1)",
             "scores = (left.unsqueeze(-2) * offered.unsqueeze(-3)).amax(-1)",
@@ -231,7 +254,8 @@ _HIDDEN_LAYER = (
             "prefers the same keys. What bends the hidden layer?", "hidden = pairs"),
     mistake("another function than tanh", "The hidden layer is bent, but not by tanh. What does tanh give for a large "
             "negative number, and for zero?", "hidden = torch.relu(pairs)", "hidden = torch.sigmoid(pairs)",
-            "hidden = F.leaky_relu(pairs)", "hidden = F.gelu(pairs)", "hidden = F.silu(pairs)",
+            "hidden = F.leaky_relu(pairs)", "hidden = F.leaky_relu(pairs, 0.2)", "hidden = F.gelu(pairs)",
+            "hidden = F.elu(pairs)", "hidden = F.hardtanh(pairs)", "hidden = F.silu(pairs)",
             "hidden = torch.exp(pairs)", "hidden = torch.softmax(pairs, -1)"),
     mistake("tanh twice", "There is one tanh too many. How many are there in the formula?",
             "hidden = pairs.tanh().tanh()"),
@@ -240,14 +264,14 @@ _HIDDEN_LAYER = (
             "pairs = for_query.tanh().unsqueeze(-2) + for_key.tanh().unsqueeze(-3)\nhidden = pairs",
             "pairs = for_query.tanh().unsqueeze(-2) + for_key.tanh().unsqueeze(-3)",
             "pairs = for_query.tanh().unsqueeze(-2) + for_key.unsqueeze(-3)\nhidden = pairs",
-            "pairs = for_query.unsqueeze(-2) + for_key.tanh().unsqueeze(-3)\nhidden = pairs",
-            "pairs = for_query.tanh().unsqueeze(-2) * for_key.tanh().unsqueeze(-3)\nhidden = pairs"),
+            "pairs = for_query.unsqueeze(-2) + for_key.tanh().unsqueeze(-3)\nhidden = pairs"),
     mistake("tanh before the matrices", "Query and key were bent before they met their matrices. Which comes first, "
             "the matrices or the tanh?",
             "asked = query.tanh()\noffered = key.tanh()\nhidden = pairs", "asked = query.tanh()\noffered = key.tanh()"),
     mistake("multiplied instead of added", "The projections were multiplied. What gives this score its name?",
             "pairs = for_query.unsqueeze(-2) * for_key.unsqueeze(-3)",
             "pairs = for_query.unsqueeze(-2) * for_key.unsqueeze(-3)\nhidden = pairs",
+            "pairs = for_query.tanh().unsqueeze(-2) * for_key.tanh().unsqueeze(-3)\nhidden = pairs",
             "pairs = for_query.unsqueeze(-2) * for_key.unsqueeze(-3)\nscores = hidden.sum(-1)"),
     mistake("subtracted instead of added", "One projection was subtracted from the other, or their sum was halved. "
             "What gives this score its name?", "pairs = for_query.unsqueeze(-2) - for_key.unsqueeze(-3)",
