@@ -26,7 +26,7 @@ from course_utils.attention import (
     sink_attention,
     split_heads,
 )
-from course_utils.models.small_transformer import SmallTransformer
+from course_utils.models.gpt.small_transformer import SmallTransformer
 from course_utils.models.tasks.induction import (
     LENGTH,
     TESTED_PERIOD,

@@ -20,8 +20,8 @@ from torch import Tensor
 
 from course_utils.attention import masked_softmax
 from course_utils.data import character_text
+from course_utils.interpretability import attention_distance, attention_entropy
 from course_utils.models import TokenText, next_token_loss, token_text
-from course_utils.reading import attention_distance, attention_entropy
 
 STEPS, WINDOWS, FIRST_QUERY = 500, 64, 8
 

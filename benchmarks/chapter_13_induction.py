@@ -16,7 +16,7 @@ from recording import Row, Script, each, rounded
 from timing import clocked
 
 from course_utils.attention import causal_mask, split_heads
-from course_utils.models.small_transformer import SmallTransformer
+from course_utils.models.gpt.small_transformer import SmallTransformer
 from course_utils.models.tasks.induction import (
     LENGTH,
     PERIODS,

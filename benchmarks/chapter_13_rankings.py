@@ -20,6 +20,7 @@ from timing import clocked
 from torch import Tensor
 
 from course_utils.data.two_languages import Documents, draw_documents, plant_cue, vocabulary
+from course_utils.interpretability import effective_attention, leave_one_out
 from course_utils.models.tasks.head_values import head_values
 from course_utils.models.tasks.other_weights import (
     adversarial_weights,
@@ -30,7 +31,6 @@ from course_utils.models.tasks.other_weights import (
 from course_utils.models.tasks.pooled_classifier import PooledClassifier
 from course_utils.models.tasks.rankings import mean_agreement, token_rankings
 from course_utils.models.tasks.text_classifier import TextClassifier, train_classifier
-from course_utils.reading import effective_attention, leave_one_out
 
 STEPS, POOLED_STEPS = 500, 300
 JUDGED, EXPLAINED, FLOWS, SHUFFLES = 1000, 150, 40, 20

@@ -15,7 +15,6 @@ import torch
 from recording import Row, Script, each, rounded
 from timing import training
 
-from course_utils.models.detection import QUERIES, WIDTH, Detector
 from course_utils.models.tasks.detection_training import (
     BATCH,
     RATE,
@@ -23,6 +22,7 @@ from course_utils.models.tasks.detection_training import (
     judged_scenes,
     train_detector,
 )
+from course_utils.models.vision.detection import QUERIES, WIDTH, Detector
 
 STEPS = 1000
 WAYS = ["optimal", "cheapest", "alike"]

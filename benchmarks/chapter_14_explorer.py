@@ -15,7 +15,7 @@ from recording import Row, Script
 
 from course_utils.data.digits import load_digits
 from course_utils.models.tasks.digit_training import BATCH, RATE, judge_on_digits, train_on_digits
-from course_utils.models.vit import VisionTransformer
+from course_utils.models.vision.vit import VisionTransformer
 
 SIZE = {"d_model": 32, "num_heads": 4, "num_layers": 2, "d_ff": 64}
 PATCHES = [2, 4]

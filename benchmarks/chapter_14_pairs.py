@@ -27,7 +27,7 @@ from course_utils.models.tasks.pair_training import (
     train_fusion,
     train_towers,
 )
-from course_utils.models.two_towers import Fusion, TwoTowers
+from course_utils.models.vision.two_towers import Fusion, TwoTowers
 
 TOWERS, FUSION, TEXT, EYES = 400, [300], 300, 300
 MATCHING = {"towers": (TwoTowers, train_towers), "fusion": (Fusion, train_fusion)}

@@ -29,8 +29,8 @@ from course_utils.models import (
     text_task,
     train_on_task,
 )
-from course_utils.models.named_schemes import D_MODEL, NUM_HEADS, RESCALED, rescaled_rope
-from course_utils.models.streaming import stream_text
+from course_utils.models.gpt.named_schemes import D_MODEL, NUM_HEADS, RESCALED, rescaled_rope
+from course_utils.models.gpt.streaming_model import stream_text
 from course_utils.positions import RotaryPositions
 
 TRAINED, LONGER, LAYERS, COPIED = 64, 256, 2, 16

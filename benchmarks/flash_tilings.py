@@ -22,7 +22,7 @@ import torch
 from flash_ways import STREAM, TOKENS, Case, cases, inputs
 from recording import Row, Script
 
-from course_utils.attention.flash_launch import (
+from course_utils.attention.tiled.flash.launch import (
     Tiling,
     Tilings,
     flash_backward,

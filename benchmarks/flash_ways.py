@@ -10,8 +10,8 @@ from torch.nn import functional as F
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.nn.attention.flex_attention import create_block_mask, flex_attention
 
-from course_utils.attention.flash_spans import visible_spans
-from course_utils.attention.flash_triton import flash_attention
+from course_utils.attention.tiled.flash.flash import flash_attention
+from course_utils.attention.tiled.flash.spans import visible_spans
 
 Attend = Callable[[Tensor, Tensor, Tensor], Tensor]
 TOKENS, STREAM = 16384, 2048  # batch · length, and heads · width

@@ -8,7 +8,7 @@ from book.blocks import block, code_words, folded, recorded, table, wrong_lines
 from book.facts import Facts
 from course_utils.checking.reviewing import DAYS
 from course_utils.measure import read_record
-from tools.notebook_minutes import counted
+from tools.notebooks.minutes import counted
 
 DO = "exercises of "
 SHOWN = 5  # pitfalls of an exercise that are not folded

@@ -23,7 +23,7 @@ from book import (
     unlisted,
 )
 from book.contents import ROOT
-from tools.notebook_minutes import FURTHER
+from tools.notebooks.minutes import FURTHER
 
 _TABLE = re.compile(r"<!-- table: (\w+) -->")
 

@@ -53,9 +53,9 @@ from tqdm import tqdm
 
 from course_utils import attention, check, hint, measure, plotting, yours
 from course_utils.attention import flash_kernels, flash_mods
-from course_utils.attention.flash_launch import gpu_tilings
-from course_utils.attention.flash_spans import count_tiles, visible_spans
-from course_utils.attention.flash_triton import flash_attention
+from course_utils.attention.tiled.flash.flash import flash_attention
+from course_utils.attention.tiled.flash.launch import gpu_tilings
+from course_utils.attention.tiled.flash.spans import count_tiles, visible_spans
 from course_utils.triton_interpreter import tl  # None where Triton does not exist
 from course_utils.widgets import tile_stepper
 
@@ -1067,7 +1067,7 @@ r"""
 
 On a GPU the loop over queries is not a loop. Each block of queries of each head is a **program** of its own, and hundreds run at the same time. A kernel is the text of one program. Its variables are held in registers and shared memory; only what it loads and stores touches HBM. In Triton (Tillet et al., 2019) such a program is written in Python's syntax, in terms of tiles.
 
-The kernels of this chapter are in `course_utils/attention/flash_kernels.py`, forward and backward. The same source is compiled on a GPU, and *interpreted* on a CPU: slowly, with every number open to inspection.
+The kernels of this chapter are in `course_utils/attention/tiled/flash/kernels.py`, forward and backward. The same source is compiled on a GPU, and *interpreted* on a CPU: slowly, with every number open to inspection.
 """
 
 # %% [markdown]

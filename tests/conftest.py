@@ -29,11 +29,11 @@ INTERNAL = [
     "course_utils.data",
     "course_utils.matrix_plotting",
     "course_utils.plotting",
-    "course_utils.models.named_schemes",
+    "course_utils.models.gpt.named_schemes",
     "course_utils.models.recurrent.seq2seq_training",
     "course_utils.models.tasks.gpt_text",
     "course_utils.models.tasks.length_task",
-    "course_utils.models.training",
+    "course_utils.models.training.loop",
 ]
 jaxtyping.install_import_hook(INTERNAL, "beartype.beartype")
 

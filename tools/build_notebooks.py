@@ -43,11 +43,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from tools import shown
-from tools.notebook_files import build, check, find_sources, stray
-from tools.notebook_minutes import with_minutes
-from tools.notebook_rules import AskedOf, asked_twice, faults
-from tools.notebook_run import NotebookError
-from tools.notebook_source import Asked, Chapter, read_chapter, with_data
+from tools.notebooks.files import build, check, find_sources, stray
+from tools.notebooks.minutes import with_minutes
+from tools.notebooks.rules import AskedOf, asked_twice, faults
+from tools.notebooks.run import NotebookError
+from tools.notebooks.source import Asked, Chapter, read_chapter, with_data
 
 _ROOT = Path(__file__).resolve().parents[1]
 

@@ -22,8 +22,8 @@ from pathlib import Path
 from nbformat import NotebookNode
 
 from course_utils.environment import ROOT
-from tools.notebook_files import find_sources, read_stored
-from tools.notebook_source import SHOWN, Cell, Chapter, read_chapter
+from tools.notebooks.files import find_sources, read_stored
+from tools.notebooks.source import SHOWN, Cell, Chapter, read_chapter
 
 _NUMBER = re.compile(r"(?<![\w.])-?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?:e[+-]?\d+)?")
 _MARK = re.compile(r"<!-- shown(?: (\d))?: (\S.*?) -->", re.DOTALL)

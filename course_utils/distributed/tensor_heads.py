@@ -14,7 +14,7 @@ import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Tensor
 
-from course_utils.attention.heads import merge_heads, split_heads
+from course_utils.attention.core.split_heads import merge_heads, split_heads
 from course_utils.distributed.ring import ring_schedule
 from course_utils.distributed.rotation import rotated
 from course_utils.validation import check_head_groups, check_same_dtype

@@ -13,9 +13,9 @@ from typing import Protocol, runtime_checkable
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from course_utils.attention.kv_cache import KVCache
-from course_utils.attention.movable_rows import MovableRows
-from course_utils.attention.rolling_cache import RollingCache
+from course_utils.attention.caches.movable_rows import MovableRows
+from course_utils.attention.caches.plain import KVCache
+from course_utils.attention.caches.rolling import RollingCache
 from course_utils.validation import check_instance, check_integers
 
 

@@ -14,7 +14,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from course_utils.attention.paged_cache import PagedCache
+from course_utils.attention.caches.paged import PagedCache
 from course_utils.validation import check_at_least, check_callable, check_int, check_ints
 
 

@@ -10,8 +10,8 @@ Differs: the last to come loses its pages first; nothing is swapped to other mem
 from collections import deque
 from collections.abc import Sequence
 
-from course_utils.attention.block_pool import BlockPool
-from course_utils.attention.paged_cache import PagedCache
+from course_utils.attention.caches.block_pool import BlockPool
+from course_utils.attention.caches.paged import PagedCache
 from course_utils.serving.prefixes import Prefixes, common_pages
 from course_utils.serving.request import Request
 

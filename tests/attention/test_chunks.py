@@ -2,7 +2,7 @@ import pytest
 import torch
 from cheaper_support import draw
 
-from course_utils.attention._chunks import joined, pieces, windows
+from course_utils.attention.core.chunks import joined, pieces, windows
 from course_utils.measure import largest_tensor
 
 

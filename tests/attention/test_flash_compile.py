@@ -71,7 +71,7 @@ def test_the_compiler_refuses_to_run_where_triton_would_interpret(
 def test_a_kernel_still_compiles_after_the_interpreter_has_run_and_so_do_other_tiles() -> None:
     code = """
 import torch
-from course_utils.attention.flash_launch import Tiling, Tilings, flash_forward
+from course_utils.attention.tiled.flash.launch import Tiling, Tilings, flash_forward
 from tests.exercises.right_ways_ch09 import RIGHT_WAYS_CH09
 from tools.compile_flash import compiling
 import triton

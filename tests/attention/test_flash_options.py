@@ -9,8 +9,8 @@ import torch
 from test_flash_triton import ROOM, made, through
 from torch import Tensor
 
-from course_utils.attention.flash_spans import count_tiles, visible_spans
-from course_utils.attention.flash_triton import flash_attention
+from course_utils.attention.tiled.flash.flash import flash_attention
+from course_utils.attention.tiled.flash.spans import count_tiles, visible_spans
 from course_utils.measure import trace_triton
 
 pytest.importorskip("triton", reason="the kernels need triton, which exists for Linux")

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from course_utils.attention import causal_mask
-from course_utils.attention.flash_spans import count_tiles, visible_spans
+from course_utils.attention.tiled.flash.spans import count_tiles, visible_spans
 
 LENGTHS = torch.tensor([0, 2, 5, 0, 1])
 OTHERS = torch.tensor([3, 1, 4, 2, 0])

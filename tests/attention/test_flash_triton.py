@@ -6,8 +6,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from course_utils.attention.flash_launch import Tiling, Tilings, flash_backward, flash_forward
-from course_utils.attention.flash_triton import flash_attention
+from course_utils.attention.tiled.flash.flash import flash_attention
+from course_utils.attention.tiled.flash.launch import Tiling, Tilings, flash_backward, flash_forward
 
 pytest.importorskip("triton", reason="the kernels need triton, which exists for Linux")
 

@@ -76,5 +76,5 @@ def test_what_the_image_copies_makes_a_package_without_solutions(tmp_path: Path)
     (wheel,) = tmp_path.glob("*.whl")
     names = zipfile.ZipFile(wheel).namelist()
     assert "course_utils/book/claims.yml" in names
-    assert "course_utils/attention/heads.py" in names
+    assert "course_utils/attention/core/split_heads.py" in names
     assert [name for name in names if "solutions/" in name] == []

@@ -7,7 +7,7 @@ from types import ModuleType
 import pytest
 import torch
 
-from course_utils.attention.flash_launch import Tiling, gpu_tilings
+from course_utils.attention.tiled.flash.launch import Tiling, gpu_tilings
 from course_utils.measure import read_record
 
 pytest.importorskip("triton", reason="the kernels need triton, which exists for Linux")

@@ -14,7 +14,7 @@ from course_utils.models.tasks.captions import (
     train_captions,
 )
 from course_utils.models.tasks.pair_training import gallery
-from course_utils.models.two_towers import caption_tokens
+from course_utils.models.vision.two_towers import caption_tokens
 
 
 def test_each_letter_is_wanted_once_and_the_end_too() -> None:

@@ -5,7 +5,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from course_utils.models.detection import (
+from course_utils.models.tasks.detection_training import judged_scenes
+from course_utils.models.vision.detection import (
     FAR,
     NOTHING,
     QUERIES,
@@ -14,7 +15,6 @@ from course_utils.models.detection import (
     detection_loss,
     matched,
 )
-from course_utils.models.tasks.detection_training import judged_scenes
 
 
 def answers(number: int) -> tuple[Tensor, Tensor]:

@@ -4,12 +4,12 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from course_utils.models.detection import NOTHING, QUERIES, Detector
 from course_utils.models.tasks.detection_training import (
     judge_detector,
     judged_scenes,
     train_detector,
 )
+from course_utils.models.vision.detection import NOTHING, QUERIES, Detector
 
 
 class Told(Detector):

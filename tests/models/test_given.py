@@ -8,7 +8,7 @@ from small_gpt import LENGTH, SPLITS, TOKENS, B, draw, read, small
 
 from course_utils import models
 from course_utils.attention import causal_mask, masked_softmax, window_mask
-from course_utils.attention.kv_cache import KVCache, append_kv, decode_step
+from course_utils.attention.caches.plain import KVCache, append_kv, decode_step
 from course_utils.positions import rope_split_halves
 
 

@@ -17,7 +17,7 @@ from course_utils.models import (
     text_task,
     train_on_task,
 )
-from course_utils.models.named_schemes import (
+from course_utils.models.gpt.named_schemes import (
     D_K,
     D_MODEL,
     NUM_HEADS,

@@ -8,7 +8,7 @@ from torch import nn
 from torch.nn import functional as F
 
 from course_utils.attention import KVCache, PagedCache, QuantizedCache, RollingCache
-from course_utils.attention.block_pool import BlockPool
+from course_utils.attention.caches.block_pool import BlockPool
 from course_utils.models import Llama, ModelCache, generate, left_pad
 from course_utils.models.released.clamped_experts import ClampedExperts
 from course_utils.models.released.composed_heads import SinkAttention, capped_attention

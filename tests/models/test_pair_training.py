@@ -12,7 +12,7 @@ from course_utils.models.tasks.pair_training import (
     train_fusion,
     train_towers,
 )
-from course_utils.models.two_towers import Fusion, TwoTowers
+from course_utils.models.vision.two_towers import Fusion, TwoTowers
 
 
 def test_no_number_is_both_learnt_and_judged() -> None:

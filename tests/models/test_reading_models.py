@@ -7,6 +7,7 @@ import torch
 
 from course_utils.attention import causal_mask
 from course_utils.data.two_languages import draw_documents
+from course_utils.interpretability import rank_correlation
 from course_utils.models import SmallTransformer
 from course_utils.models.tasks import induction
 from course_utils.models.tasks.head_values import head_values
@@ -19,7 +20,6 @@ from course_utils.models.tasks.other_weights import (
 from course_utils.models.tasks.pooled_classifier import PooledClassifier
 from course_utils.models.tasks.rankings import mean_agreement, slopes, token_rankings
 from course_utils.models.tasks.text_classifier import TextClassifier, train_classifier
-from course_utils.reading import rank_correlation
 
 DOCUMENTS = draw_documents(6, torch.Generator().manual_seed(0))
 

@@ -6,7 +6,7 @@ from torch import Tensor
 
 from course_utils.attention import causal_mask, merge_heads, streaming_positions
 from course_utils.models import PositionedTransformer
-from course_utils.models.streaming import stream_text
+from course_utils.models.gpt.streaming_model import stream_text
 from course_utils.positions import RotaryPositions
 
 TOKENS = torch.randint(10, (3, 17), generator=torch.Generator().manual_seed(0))

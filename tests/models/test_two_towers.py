@@ -3,7 +3,7 @@
 import torch
 from torch.nn import functional as F
 
-from course_utils.models.two_towers import Fusion, TwoTowers, caption_tokens, mean_of
+from course_utils.models.vision.two_towers import Fusion, TwoTowers, caption_tokens, mean_of
 
 
 def test_captions_are_numbers_and_end_in_padding() -> None:

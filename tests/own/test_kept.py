@@ -8,8 +8,8 @@ import pytest
 import torch
 
 from course_utils import check, mine, yours
+from course_utils.answers import kept
 from course_utils.checking.report import NotPassedError
-from course_utils.own import kept
 
 
 @pytest.fixture(autouse=True)

@@ -22,12 +22,12 @@ from typing import Any
 import pytest
 
 from course_utils import check
+from course_utils.answers import kept
 from course_utils.checking.report import Report
 from course_utils.exercises import all_exercises
-from course_utils.own import kept
 from course_utils.sources import source_paths
 from tests.exercises.right_ways import RIGHT_WAYS
-from tools.notebook_source import read_chapter
+from tools.notebooks.source import read_chapter
 
 ROOT = Path(__file__).resolve().parents[2]
 # Runs each script named on its input in a fork, which need not import torch and the course again.
@@ -38,7 +38,7 @@ import matplotlib as mpl
 mpl.use("agg")
 import torch._dynamo  # optimisers load it late
 from course_utils import check, exercises, widgets
-from course_utils.models import training
+from course_utils.models.training import loop as training
 training.range = lambda steps: range(min(steps, 5))  # the same training, cut short
 for script in sys.stdin:
     if os.fork():
@@ -55,8 +55,8 @@ for script in sys.stdin:
 # The section once more, one part broken by hand; a cell after the note may stop then.
 AFTER = """
 import contextlib as _contextlib, json as _json
-from course_utils.own import kept as _kept
-from course_utils.own.trial import Run as _Run
+from course_utils.answers import kept as _kept
+from course_utils.answers.trial import Run as _Run
 
 def _told():
     return [{{"equal": n.equal, "own": [*n.chosen.own], "asked": [*n.chosen.references],

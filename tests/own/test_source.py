@@ -7,9 +7,9 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
+from course_utils.answers.literals import LARGEST, NoTextError, literal
+from course_utils.answers.source import module_source
 from course_utils.attention import stable_softmax as soft
-from course_utils.own.source import module_source
-from course_utils.own.values import LARGEST, NoTextError, literal
 
 SIZES = {"width": (3,), "names": ["a", "ä"], 2: {True}}
 TABLE = torch.tensor([[0.5, math.inf], [2.0, -1.0]])

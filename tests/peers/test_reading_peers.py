@@ -12,7 +12,7 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import maximum_flow
 from torch import Tensor
 
-from course_utils.reading import (
+from course_utils.interpretability import (
     attention_entropy,
     attention_flow,
     attention_rollout,

@@ -12,10 +12,10 @@ from annotated import Entry, is_asked, sizes, tells_all
 from jaxtyping import Bool
 from torch import Tensor
 
-from course_utils import attention, distributed, measure, models, positions, reading
-from course_utils.attention.flash_triton import flash_attention
+from course_utils import attention, distributed, interpretability, measure, models, positions
+from course_utils.attention.tiled.flash.flash import flash_attention
 
-ROOMS = (attention, positions, measure, reading, distributed, models)
+ROOMS = (attention, positions, measure, interpretability, distributed, models)
 FIXED = sizes(2, 2, 2, 3, 4, 3, 5)  # those of the objects whose methods are called
 
 
@@ -242,13 +242,13 @@ TOLD = (
     Entry(models.Transformer.step, sizes={"B": 1}),
     Entry(models.transformer_masks, sizes={"pad_id": 4}),
     Entry(models.vit_tokens, sizes=IMAGE),
-    Entry(reading.attention_flow, {"layers": _layers()}, {"source": 0, "target": 0}),
-    Entry(reading.attention_rollout, {"layers": _layers("B", "H")}),
+    Entry(interpretability.attention_flow, {"layers": _layers()}, {"source": 0, "target": 0}),
+    Entry(interpretability.attention_rollout, {"layers": _layers("B", "H")}),
     Entry(
-        reading.gradient_attention,
+        interpretability.gradient_attention,
         {"layers": _layers("B", "H"), "gradients": _layers("B", "H")},
     ),
-    Entry(reading.rank_correlation, sizes={"n": 5}),
+    Entry(interpretability.rank_correlation, sizes={"n": 5}),
     Entry(
         distributed.communication_bytes,
         {"scheme": "ulysses"},
@@ -279,15 +279,15 @@ ROUGH = {
     attention.linear_attention_step, attention.lsh_buckets, attention.memory_attention,
     attention.online_softmax_step, attention.quantize_kv, attention.route_top_k,
     attention.selective_scan, attention.tiled_attention_backward, positions.llama3_frequencies,
-    models.match_queries, models.min_p_filter, models.top_p_filter, reading.effective_attention,
-    reading.rank_correlation,
+    models.match_queries, models.min_p_filter, models.top_p_filter,
+    interpretability.effective_attention, interpretability.rank_correlation,
 }  # fmt: skip
 # The leading axis is not a batch, or its members have one result together.
 TOGETHER = {
     attention.attention_dropout, attention.paged_gather, attention.reorder_cache,
     positions.is_permutation_equivariant, models.causal_lm_loss, models.contrastive_loss,
-    models.label_smoothed_loss, models.mask_tokens, reading.attention_rollout,
-    reading.gradient_attention, distributed.ring_work, distributed.sequence_to_heads,
+    models.label_smoothed_loss, models.mask_tokens, interpretability.attention_rollout,
+    interpretability.gradient_attention, distributed.ring_work, distributed.sequence_to_heads,
 }  # fmt: skip
 WRITES = {"cache_key", "cache_value"}  # arguments that are there to be changed
 # Like classes and methods, they are called with valid and with wrong arguments, and no more.

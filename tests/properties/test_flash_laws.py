@@ -8,7 +8,7 @@ from test_public_functions import few, spread_out
 from torch import Tensor
 from torch.nn import functional as F
 
-from course_utils.attention.flash_triton import flash_attention
+from course_utils.attention.tiled.flash.flash import flash_attention
 
 pytest.importorskip("triton")
 small = st.integers(1, 4)

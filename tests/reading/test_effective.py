@@ -2,7 +2,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from course_utils.reading import effective_attention
+from course_utils.interpretability import effective_attention
 
 
 def inputs(*shape: int, rank: int | None = None) -> tuple[Tensor, Tensor]:

@@ -3,7 +3,7 @@ import math
 import pytest
 import torch
 
-from course_utils.reading import attention_entropy
+from course_utils.interpretability import attention_entropy
 
 
 def test_it_runs_from_one_key_to_all_of_them() -> None:

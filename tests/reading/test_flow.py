@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from course_utils.reading import attention_flow
+from course_utils.interpretability import attention_flow
 
 
 def layers(number: int, length: int) -> list[Tensor]:

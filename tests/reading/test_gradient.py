@@ -2,7 +2,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from course_utils.reading import gradient_attention
+from course_utils.interpretability import gradient_attention
 
 
 def lists(number: int, *shape: int) -> tuple[list[Tensor], list[Tensor]]:

@@ -2,7 +2,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from course_utils.reading import attention_distance, induction_score, previous_token_score
+from course_utils.interpretability import attention_distance, induction_score, previous_token_score
 
 
 def table(*shape: int) -> Tensor:

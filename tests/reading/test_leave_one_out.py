@@ -2,7 +2,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from course_utils.reading import leave_one_out
+from course_utils.interpretability import leave_one_out
 
 WORTH = torch.tensor([0.5, -1.0, 2.0, 0.0, 1.5], dtype=torch.float64)
 TOKENS = torch.tensor([[2, 1, 3, 0], [1, 1, 2, 4]])

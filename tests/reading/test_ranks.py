@@ -1,7 +1,7 @@
 import pytest
 import torch
 
-from course_utils.reading import rank_correlation
+from course_utils.interpretability import rank_correlation
 
 
 def test_it_runs_from_the_same_order_to_the_opposite_one() -> None:

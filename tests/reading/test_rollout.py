@@ -2,7 +2,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from course_utils.reading import attention_rollout
+from course_utils.interpretability import attention_rollout
 
 
 def layers(number: int, *shape: int) -> list[Tensor]:

@@ -6,10 +6,10 @@ import pytest
 
 from course_utils.attention import padding_mask, stable_softmax
 from course_utils.exercises import all_exercises, find
-from tools.mutation.compare import Inputs
 from tools.mutation.generate import mutations
 from tools.mutation.run import Row, Survivor, main, rate, reasons, row, summary, troubles
 from tools.mutation.sites import sites
+from tools.mutation.unseen_inputs import Inputs
 
 # One a chapter, of those that take least time.
 QUICK = (

@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch import nn
 
-from course_utils.models import training
+from course_utils.models.training import loop as training
 from tools.nbval_kernels import SHORT_TRAINING
 
 

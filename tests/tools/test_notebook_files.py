@@ -4,7 +4,7 @@ import nbformat
 import pytest
 from small_course import SMALL, Course
 
-from tools.notebook_outputs import STATE, normalise
+from tools.notebooks.outputs import STATE, normalise
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 import pytest
 from small_course import Course
 
-from tools.notebook_minutes import reading
+from tools.notebooks.minutes import reading
 
 FRONT = "# %% [markdown]\n# # Title\n#\n# *Core path · further*\n\n"
 EXERCISE = """# %% [markdown]

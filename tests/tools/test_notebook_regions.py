@@ -4,8 +4,8 @@ import textwrap
 
 import pytest
 
-from tools.notebook_regions import find_regions
-from tools.notebook_source import Cell
+from tools.notebooks.regions import find_regions
+from tools.notebooks.source import Cell
 
 
 def cell(text: str) -> Cell:

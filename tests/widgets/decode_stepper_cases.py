@@ -7,7 +7,7 @@ import torch
 
 from course_utils.attention import RollingCache, causal_mask, rolling_cache_positions
 from course_utils.measure import count_flops, kv_cache_bytes
-from course_utils.models.gpt import GPT
+from course_utils.models.gpt.gpt import GPT
 
 VOCABULARY = 2
 

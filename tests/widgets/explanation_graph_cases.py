@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from course_utils.reading import (
+from course_utils.interpretability import (
     attention_flow,
     attention_rollout,
     gradient_attention,

@@ -23,9 +23,9 @@ import yaml
 
 from course_utils.checking.judge import judge
 from course_utils.exercises import find
-from tools.mutation.compare import Inputs
 from tools.mutation.each_exercise import each_exercise, named
 from tools.mutation.generate import Mutation, mutations
+from tools.mutation.unseen_inputs import Inputs
 
 REASONS = Path(__file__).with_name("equal.yml")
 GOAL = 0.99

@@ -5,7 +5,7 @@ from course_utils.checking.exercise import case, exercise
 from course_utils.checking.inputs import Make, normal, strided
 from course_utils.checking.mistakes import mistake
 from course_utils.exercises.shared.kinds import cut_off, left_in, squeezed
-from course_utils.reading import induction_score
+from course_utils.interpretability import induction_score
 from torch import Tensor
 
 RIGHT = """

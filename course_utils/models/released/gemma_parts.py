@@ -16,7 +16,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from course_utils.models.gpt_layer import CausalAttention, GPTLayer
+from course_utils.models.gpt.layer import CausalAttention, GPTLayer
 
 
 class CentredNorm(nn.Module):

@@ -12,7 +12,7 @@ from functools import partial
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from course_utils.models.gpt_layer import GPTLayer
+from course_utils.models.gpt.layer import GPTLayer
 from course_utils.models.released.gated_layer import GatedLayer
 from course_utils.positions import PositionScheme, RotaryPositions
 

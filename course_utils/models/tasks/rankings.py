@@ -12,14 +12,14 @@ from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
 from course_utils.data.two_languages import Documents
-from course_utils.models.tasks.text_classifier import TextClassifier
-from course_utils.reading import (
+from course_utils.interpretability import (
     attention_flow,
     attention_rollout,
     gradient_attention,
     leave_one_out,
     rank_correlation,
 )
+from course_utils.models.tasks.text_classifier import TextClassifier
 
 
 def slopes(
