@@ -13,10 +13,10 @@ from pathlib import Path
 
 import jaxtyping
 import pytest
-from peer_table import pytest_runtest_call as pytest_runtest_call
 from playwright.sync_api import Browser, BrowserContext, expect, sync_playwright
 
 from course_utils.environment import find_chromium
+from tests.peer_table import pytest_runtest_call as pytest_runtest_call
 
 # No test writes among the answers and verdicts of whoever runs it.
 PROGRESS = tempfile.mkdtemp(prefix="attention-course-")

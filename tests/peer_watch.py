@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 import torch
-from peer_table import Row
+
+from tests.peer_table import Row
 
 _REAL_COMPARE = torch.testing.assert_close
 

@@ -4,11 +4,11 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from book_support import ROOT, UNFOLD, Visit, build
 from filelock import FileLock
 from playwright.sync_api import BrowserContext, Request
 
 from book.contents import SITES
+from tests.book.book_support import ROOT, UNFOLD, Visit, build
 
 
 def _built(edition: str) -> Path:

@@ -7,7 +7,8 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 import pytest
-from book_support import pages
+
+from tests.book.book_support import pages
 
 
 class Links(HTMLParser):

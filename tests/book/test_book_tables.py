@@ -6,12 +6,12 @@ from pathlib import Path
 
 import nbformat
 import pytest
-from book_support import ROOT
 
 from book import blocks, claims, facts, instructor, mistakes, pages
 from course_utils.claims import ledger
 from course_utils.exercises import all_exercises
 from course_utils.measure import read_record
+from tests.book.book_support import ROOT
 
 ORDER = ["wrong", "corrected", "by machine", "no evidence"]
 

@@ -13,13 +13,13 @@ import dask
 import nbformat
 import pytest
 from distributed import Client, LocalCluster
-from hostile import HOSTILE, RIGHT_MERGE, WRONG
 
 from course_utils.checking.report import Report
 from course_utils.exercises import find
 from course_utils.grading import bulk
 from course_utils.grading.__main__ import main
 from course_utils.grading.bulk import HandIn, grade_all, grade_one, hand_ins, latest, write_tables
+from tests.grading.hostile import HOSTILE, RIGHT_MERGE, WRONG
 from tools.orphans import children
 
 RIGHT = (

@@ -7,7 +7,6 @@ import scipy.linalg
 import scipy.stats
 import torch
 from captum.attr import FeatureAblation
-from peer_support import assert_same_function, draw
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import maximum_flow
 from torch import Tensor
@@ -22,6 +21,7 @@ from course_utils.interpretability import (
     leave_one_out,
     rank_correlation,
 )
+from tests.peers.peer_support import assert_same_function, draw
 
 
 def layers(number: int, *shape: int) -> Tensor:

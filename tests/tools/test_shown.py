@@ -5,8 +5,8 @@ from pathlib import Path
 
 import nbformat
 import pytest
-from small_course import Course
 
+from tests.tools.small_course import Course
 from tools import shown
 from tools.notebooks.source import read_chapter
 

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 from playwright.sync_api import BrowserContext, Page
-from widget_page import static_page
+
+from tests.widgets.widget_page import static_page
 
 
 @pytest.fixture(scope="session")

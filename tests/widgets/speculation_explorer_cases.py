@@ -4,10 +4,10 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from widget_cases import mulberry32
 
 from course_utils.models import speculative_accept
 from course_utils.widgets.speculation_explorer import COUNT, DRAFT, TARGET
+from tests.widgets.widget_cases import mulberry32
 
 FEW, MANY = 6, 400
 

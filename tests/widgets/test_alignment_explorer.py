@@ -4,10 +4,10 @@ import json
 from typing import Any
 
 import pytest
-from widget_page import saved
 
 from course_utils.measure import read_record
 from course_utils.widgets import alignment_explorer
+from tests.widgets.widget_page import saved
 
 
 def record(**changes: Any) -> dict[str, Any]:

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 from anywidget import AnyWidget
 from ipywidgets import DOMWidget
-from widget_drives import DRIVES
 
 from course_utils import widgets
 from course_utils.widgets._assets import module
+from tests.widgets.widget_drives import DRIVES
 
 KINDS = [
     kind

@@ -12,9 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import speculation_explorer_cases
-import widget_cases
-import wiring_explorer_cases
+
+from tests.widgets import speculation_explorer_cases, widget_cases, wiring_explorer_cases
 
 HERE = Path(__file__).parent
 NAMES = sorted({path.stem for path in HERE.glob("*_cases.py")} - {"test_cases"})

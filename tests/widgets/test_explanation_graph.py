@@ -2,11 +2,11 @@
 
 from typing import Any
 
-import explanation_graph_cases
 import numpy as np
 import pytest
 
 from course_utils.widgets import ExplanationGraph, explanation_graph
+from tests.widgets import explanation_graph_cases
 
 EVEN = np.full((2, 1, 3, 3), 1 / 3)
 

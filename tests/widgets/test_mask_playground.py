@@ -5,12 +5,12 @@ import shutil
 import subprocess
 from typing import Any
 
-import mask_playground_cases as shared
 import pytest
 import torch
-from widget_page import ROOT
 
 from course_utils.widgets import mask_playground
+from tests.widgets import mask_playground_cases as shared
+from tests.widgets.widget_page import ROOT
 
 
 def test_it_opens_as_a_decoder() -> None:

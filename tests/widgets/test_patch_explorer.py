@@ -2,11 +2,11 @@
 
 from typing import Any
 
-import patch_explorer_cases
 import pytest
 
 from course_utils.measure import read_record
 from course_utils.widgets import patch_explorer
+from tests.widgets import patch_explorer_cases
 
 RECORD = read_record(patch_explorer_cases.RECORD)
 

@@ -4,12 +4,12 @@ import math
 from typing import Any
 
 import pytest
-import tile_stepper_cases
 import torch
 from torch.nn import functional as F
 
 from course_utils.measure import hbm_traffic
 from course_utils.widgets import tile_stepper
+from tests.widgets import tile_stepper_cases
 
 
 def test_the_cases_end_in_sdpa() -> None:

@@ -4,11 +4,11 @@ from typing import Any
 
 import pytest
 import torch
-import wiring_explorer_cases as shared
 from torch import Tensor
 
 from course_utils.models import DecoderLayer, EncoderLayer
 from course_utils.widgets import wiring_explorer
+from tests.widgets import wiring_explorer_cases as shared
 
 
 def test_it_opens_as_an_encoder_and_a_decoder() -> None:

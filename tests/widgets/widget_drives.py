@@ -7,14 +7,14 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-import explanation_graph_cases
 import numpy as np
-import widget_expectations as said
-from widget_hands import Step, cell, click_at, pick, press, slide, tick, typed
 
 from course_utils import widgets
 from course_utils.claims import ledger, timeline
 from course_utils.measure import read_record
+from tests.widgets import explanation_graph_cases
+from tests.widgets import widget_expectations as said
+from tests.widgets.widget_hands import Step, cell, click_at, pick, press, slide, tick, typed
 
 Widget = Any
 

@@ -2,19 +2,8 @@
 
 from typing import Any
 
-import budget_explorer_cases
-import explanation_graph_cases
-import hopfield_landscape_cases
-import look_stepper_cases
-import mask_playground_cases
 import numpy as np
-import patch_explorer_cases
-import ring_stepper_cases
-import speculation_explorer_cases
-import state_explorer_cases
-import tile_stepper_cases
 import torch
-import wiring_explorer_cases
 
 from course_utils.attention import (
     attention_weights,
@@ -28,6 +17,19 @@ from course_utils.measure import compute_optimal, kv_cache_bytes, read_record
 from course_utils.positions import rope_interleaved
 from course_utils.widgets import look_stepper
 from course_utils.widgets.state_explorer import START
+from tests.widgets import (
+    budget_explorer_cases,
+    explanation_graph_cases,
+    hopfield_landscape_cases,
+    look_stepper_cases,
+    mask_playground_cases,
+    patch_explorer_cases,
+    ring_stepper_cases,
+    speculation_explorer_cases,
+    state_explorer_cases,
+    tile_stepper_cases,
+    wiring_explorer_cases,
+)
 
 _HIDDEN_KEYS, _QUERIES, _PAIRS, _WIDEST = 32, 256, 2000, 1024
 
