@@ -21,7 +21,7 @@ NAMES = sorted({path.stem for path in HERE.glob("*_cases.py")} - {"test_cases"})
 
 def text(name: str) -> str:
     """Return a module's cases as JSON, one to a line; what is not finite becomes a word."""
-    cases = importlib.import_module(name).cases()
+    cases = importlib.import_module(f"tests.widgets.{name}").cases()
     dump = partial(json.dumps, separators=(",", ":"))
     if isinstance(cases, dict):
         lines = [f"{dump(key)}:{dump(case)}" for key, case in cases.items()]
