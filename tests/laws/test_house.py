@@ -14,7 +14,7 @@ from jaxtyping import TypeCheckError
 from course_utils import data, models, plotting
 from course_utils.environment import ROOT, read_pins
 from course_utils.positions.rope_table import Pairing
-from course_utils.widgets.rope_clock import PAIRINGS
+from course_utils.widgets.rope_clock.rope_clock import PAIRINGS
 from tests.test_environment import PROJECT
 
 COURSE = ROOT / "course_utils"

@@ -9,7 +9,7 @@ from playwright.sync_api import Page
 
 from course_utils import widgets
 from course_utils.measure import read_record
-from tests.widgets import explanation_graph_cases
+from tests.widgets.explanation_graph import explanation_graph_cases
 from tests.widgets.widget_drives import DRIVES
 from tests.widgets.widget_page import assert_readable
 

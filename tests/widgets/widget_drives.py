@@ -12,8 +12,8 @@ import numpy as np
 from course_utils import widgets
 from course_utils.claims import ledger, timeline
 from course_utils.measure import read_record
-from tests.widgets import explanation_graph_cases
 from tests.widgets import widget_expectations as said
+from tests.widgets.explanation_graph import explanation_graph_cases
 from tests.widgets.widget_hands import Step, cell, click_at, pick, press, slide, tick, typed
 
 Widget = Any

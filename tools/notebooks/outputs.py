@@ -67,7 +67,7 @@ def output_faults(notebook: NotebookNode, root: Path) -> Iterator[str]:
 
 def _widget_faults(notebook: NotebookNode, root: Path) -> Iterator[str]:
     """Yield each of the course's widgets whose stored code is not today's."""
-    assets = root / "course_utils" / "widgets" / "_assets.py"
+    assets = root / "course_utils" / "widgets" / "assets.py"
     models = notebook.metadata.get("widgets", {}).get(STATE, {}).get("state", {}).values()
     for state in [model.get("state", {}) for model in models]:
         ours = _OURS.match(str(state.get("_anywidget_id")))
@@ -79,7 +79,7 @@ def _widget_faults(notebook: NotebookNode, root: Path) -> Iterator[str]:
 @cache
 def _code(assets: Path, name: str) -> tuple[str, str]:
     now = runpy.run_path(str(assets))  # importing the package would import torch
-    return now["module"](f"{name}.js"), now["style"](f"{name}.css")
+    return now["module"](f"{name}/{name}.js"), now["style"](f"{name}/{name}.css")
 
 
 def normalise(notebook: NotebookNode, seed: str) -> None:

@@ -86,13 +86,13 @@ def style(name):
 def test_check_sees_that_a_stored_widget_is_older_than_its_source(
     built: Course, changed: dict[str, str], status: int
 ) -> None:
-    assets = built.root / "course_utils" / "widgets" / "_assets.py"
+    assets = built.root / "course_utils" / "widgets" / "assets.py"
     assets.parent.mkdir(parents=True)
     assets.write_text(ASSETS)
     state = {
         "_anywidget_id": "course_utils.widgets.heatmap.Heatmap",
-        "_esm": "module heatmap.js",
-        "_css": "style heatmap.css",
+        "_esm": "module heatmap/heatmap.js",
+        "_css": "style heatmap/heatmap.css",
     } | changed
     models = {"state": {"0": {"model_name": "AnyModel", "state": state}}}
     built.edit("solutions", lambda notebook: notebook.metadata.update(widgets={STATE: models}))

@@ -1,0 +1,40 @@
+"""What patch_explorer accepts and refuses."""
+
+from typing import Any
+
+import pytest
+
+from course_utils.measure import read_record
+from course_utils.widgets import patch_explorer
+from tests.widgets.patch_explorer import patch_explorer_cases
+
+RECORD = read_record(patch_explorer_cases.RECORD)
+
+
+def test_it_opens_on_a_zero_in_order() -> None:
+    assert repr(patch_explorer(RECORD)) == (
+        "PatchExplorer(a 0, patch=2, layer=1, head=1, positions=True, shuffle=0)"
+    )
+    assert repr(patch_explorer(RECORD, image=7, patch=4, shuffle=2, positions=False)) == (
+        "PatchExplorer(a 3, patch=4, layer=1, head=1, positions=False, shuffle=2)"
+    )
+
+
+@pytest.mark.parametrize(
+    ("settings", "error", "says"),
+    [
+        ({"image": 20}, ValueError, "image must be from 0 to 19, got 20"),
+        ({"patch": 3}, ValueError, "patch must be one of 2, 4, got 3"),
+        ({"layer": 0}, ValueError, "layer must be from 1 to 2, got 0"),
+        ({"head": 5}, ValueError, "head must be from 1 to 4, got 5"),
+        ({"shuffle": -1}, ValueError, "shuffle must be from 0 to 99, got -1"),
+        ({"head": 1.0}, TypeError, "head must be an int, got float"),
+        ({"positions": 1}, TypeError, "positions must be a bool, got int"),
+        ({"width": 1}, TypeError, "settings must be among head, .*, got 'width'"),
+    ],
+)
+def test_wrong_settings_are_said(
+    settings: dict[str, Any], error: type[Exception], says: str
+) -> None:
+    with pytest.raises(error, match=says):
+        patch_explorer(RECORD, **settings)
