@@ -1222,7 +1222,7 @@ r"""
 r"""
 ## 10. On a GPU
 
-A kernel is written for speed, so the last word is a measurement. This section needs no GPU: it reads two records that `benchmarks/flash_gpu.py` and `benchmarks/flash_tilings.py` made on an H100, with the kernels as they are here. All implementations ran in the same rounds, in 16 bits, always with 16,384 tokens per batch, and with heads × width = 2048. Each output and gradient was compared with 64 bits first.
+A kernel is written for speed, so the last word is a measurement. This section needs no GPU: it reads two records that `benchmarks/flash/flash_gpu.py` and `benchmarks/flash/flash_tilings.py` made on an H100, with the kernels as they are here. All implementations ran in the same rounds, in 16 bits, always with 16,384 tokens per batch, and with heads × width = 2048. Each output and gradient was compared with 64 bits first.
 
 **Predict.** At 8192 tokens, which is fastest: the kernels of section 9; PyTorch's FlashAttention-2, written in CUDA C++; or cuDNN's, which NVIDIA writes for its own chips? Forward, and backward?
 """
@@ -1568,7 +1568,7 @@ It is the derivative, for the backward pass: $1 - \tanh^2$ for the cap, 1 for sl
 r"""
 **What is not measured.** No GPU has run these options yet. The interpreter says that their numbers are right. The compiler says that they fit an H100-class GPU: no spill in 16 bits, for heads 64 to 256 wide. For a cap, fitting took smaller tiles or more warps in the backward pass, since its derivative occupies registers.
 
-How fast they are, nobody knows: a third of the tiles need not be a third of the time. `benchmarks/flash_gpu.py` times them where there is a GPU; the records of section 10 do not have them.
+How fast they are, nobody knows: a third of the tiles need not be a third of the time. `benchmarks/flash/flash_gpu.py` times them where there is a GPU; the records of section 10 do not have them.
 """
 
 # %% [markdown]

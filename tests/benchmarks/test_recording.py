@@ -1,23 +1,19 @@
 """The frame of the scripts in benchmarks/: their options, the command they record, the file."""
 
 from pathlib import Path
-from types import ModuleType
 
 import pytest
 
+from benchmarks import recording
+from course_utils.environment import ROOT
 from course_utils.measure import read_record
 
-FOLDER = Path(__file__).resolve().parents[2] / "benchmarks"
 OPTIONS = {"seeds": 3, "quick": False, "models": ("plain", "a sink"), "lengths": [256, 512]}
 
 
-@pytest.fixture
-def recording(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
-    monkeypatch.syspath_prepend(FOLDER)
-    import recording
-
+@pytest.fixture(autouse=True)
+def keep_threads(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("torch.set_num_threads", lambda number: None)
-    return recording
 
 
 @pytest.mark.parametrize(
@@ -30,27 +26,27 @@ def recording(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     ],
 )  # fmt: skip
 def test_the_recorded_command_says_every_option_but_where_the_record_lies(
-    recording: ModuleType, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, given, command
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, given, command
 ) -> None:
     monkeypatch.setattr("sys.argv", ["x.py", *given, "--out", str(tmp_path)])
-    script = recording.Script("benchmarks/x.py", "About.", **OPTIONS)
-    assert script.command == f"python benchmarks/x.py {command}"
+    script = recording.Script(str(ROOT / "benchmarks" / "x.py"), "About.", **OPTIONS)
+    assert script.command == f"python -m benchmarks.x {command}"
 
 
 def test_an_unknown_name_is_refused_with_the_known_ones(
-    recording: ModuleType, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr("sys.argv", ["x.py", "--models", "gate"])
     with pytest.raises(SystemExit):
-        recording.Script("benchmarks/x.py", None, **OPTIONS)
+        recording.Script(str(ROOT / "benchmarks" / "x.py"), None, **OPTIONS)
     assert "invalid choice: 'gate' (choose from 'plain', 'a sink')" in capsys.readouterr().err
 
 
 def test_a_record_has_its_head_its_tables_and_one_run_a_line(
-    recording: ModuleType, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr("sys.argv", ["x.py", "--out", str(tmp_path)])
-    script = recording.Script("benchmarks/x.py", None, seeds=1)
+    script = recording.Script(str(ROOT / "benchmarks" / "x.py"), None, seeds=1)
     runs = recording.each(lambda seed: {"seed": seed}, [[0], [1]])
     script.record(what="w", settings={"d": 4}, runs=runs, versions={"other": "1"}, more=[{"a": 1}])
     record = read_record("x", tmp_path)

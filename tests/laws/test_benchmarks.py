@@ -12,15 +12,19 @@ from typing import Any
 
 import pytest
 
+from benchmarks.peers import bench
+from benchmarks.peers.pairs import PAIRS
+from benchmarks.recording import apart, module
 from course_utils.environment import ROOT
 from course_utils.exercises import places
 from course_utils.measure import read_record
 from course_utils.measure.record import RESULTS
 
-FOLDER = ROOT / "benchmarks"
+FILES = {path.stem: module(str(path)) for path in (ROOT / "benchmarks").rglob("*.py")}
 RUN = """
 import importlib, json, sys
-import timing, torch
+import torch
+from benchmarks import timing
 torch.compile = lambda fn, **options: fn  # what is compiled is tested where it belongs
 timing.in_rounds.__defaults__ = (0.0,)  # each call is timed once
 name, small, *arguments = sys.argv[1:]
@@ -28,7 +32,7 @@ module = importlib.import_module(name)
 for constant, value in json.loads(small).items():
     assert hasattr(module, constant), f"{name} has no {constant} any more"
     setattr(module, constant, value)
-sys.argv = [f"{name}.py", *arguments]
+sys.argv = [name, *arguments]
 module.main()
 """
 STEPS: dict[str, Any] = {"steps": 2, "batch": 4, "learning_rate": 3e-3}
@@ -116,7 +120,7 @@ LATER = {name for name in SMALL if name.startswith("chapter_")}
 
 
 def test_every_benchmark_of_a_chapter_stands_in_the_table() -> None:
-    assert {path.stem for path in FOLDER.glob("chapter_*.py")} == LATER
+    assert {name for name in FILES if name.startswith("chapter_")} == LATER
 
 
 def skip_without_extra(name: str) -> None:
@@ -125,10 +129,7 @@ def skip_without_extra(name: str) -> None:
         pytest.skip("x_transformers comes with the extra [bench]")
 
 
-def test_the_records_of_make_bench_are_complete(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.syspath_prepend(FOLDER)
-    from pairs import PAIRS
-
+def test_the_records_of_make_bench_are_complete() -> None:
     bench, verdicts = (read_record(name)["runs"] for name in ("bench", "verdicts"))
     assert {run["pair"] for run in bench} == {pair.name for pair in PAIRS}
     assert {run["exercise"] for run in verdicts} == set(places())
@@ -139,9 +140,7 @@ def test_the_records_of_make_bench_are_complete(monkeypatch: pytest.MonkeyPatch)
 @pytest.mark.parametrize("pair", dict.fromkeys(run["pair"] for run in read_record("bench")["runs"]))
 def test_a_pair_still_has_the_peers_of_its_record(pair: str) -> None:
     skip_without_extra(pair)
-    command = [sys.executable, "bench.py", "--inside", pair, "--rounds", "1"]
-    done = subprocess.run(command, cwd=FOLDER, capture_output=True, text=True, check=True)
-    found = [row["peer"] for row in json.loads(done.stdout.splitlines()[-1])]
+    found = [row["peer"] for row in apart(bench.__file__, "--inside", pair, "--rounds", "1")]
     runs = read_record("bench")["runs"]
     assert found == [run["peer"] for run in runs if run["pair"] == pair]
 
@@ -156,8 +155,9 @@ def test_it_runs_from_end_to_end_and_writes_what_its_record_holds(
     skip_without_extra(name)
     small, arguments = SMALL[name]
     done = subprocess.run(
-        [sys.executable, "-c", RUN, name, json.dumps(small), *arguments, "--out", str(tmp_path)],
-        cwd=FOLDER, capture_output=True, text=True,
+        [sys.executable, "-c", RUN, FILES[name], json.dumps(small), *arguments,
+         "--out", str(tmp_path)],
+        cwd=ROOT, capture_output=True, text=True,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     got, recorded = (read_record(name, folder) for folder in (tmp_path, RESULTS))

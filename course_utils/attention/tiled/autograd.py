@@ -26,7 +26,10 @@ from torch.autograd.function import once_differentiable
 from course_utils.attention.core.kernel import widened
 from course_utils.attention.tiled.tiles import check_tiled, mask_future, tiles
 
-ROWS, KEYS = 512, 512  # a mebibyte of scores; benchmarks/chapter_09_tiled.py times the others
+ROWS, KEYS = (
+    512,
+    512,
+)  # a mebibyte of scores; benchmarks/chapters/ch09/chapter_09_tiled.py times the others
 DIAGONAL = 128  # keys of a tile that the causal mask cuts: narrow, so that little is wasted
 LOG2_E = math.log2(math.e)
 
