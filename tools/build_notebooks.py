@@ -31,6 +31,8 @@ Numbers that a sentence quotes can be marked (see `shown`); the marks are in no 
 
 Stored outputs carry no times, no random names of widgets and no paths, so that executing the same
 code again gives the same bytes too, and `pytest --nbval` (see `nbval_kernels`) reproduces them.
+Where only numbers of a cell tagged nbval-ignore-output would change, it keeps those that it had,
+but for --execute, which makes everything new.
 
 Exit status: 0 when all is well, 1 when a rule is broken, a cell fails or (with --check) a notebook
 is not what its source gives, 2 for a usage error.

@@ -13,6 +13,7 @@ A mark in the source comes directly after a sentence; the notebooks do not have 
 In a figure's alternative text a mark looks at the figure's own cell, too.
 """
 
+import argparse
 import re
 import sys
 from collections.abc import Iterator
@@ -111,7 +112,12 @@ def check(root: Path, chapter: Chapter) -> list[str]:
 
 
 if __name__ == "__main__":
-    chosen = [p for p in find_sources(ROOT) if not sys.argv[1:] or p.stem[:2] in sys.argv[1:]]
-    told = [line for path in chosen for line in check(ROOT, read_chapter(path))]
-    print("\n".join(told) or f"{len(chosen)} chapters: what is marked is in the outputs")
-    sys.exit(bool(told))
+    sources = {path.stem[:2]: path for path in find_sources(ROOT)}
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
+    parser.add_argument("chapters", nargs="*", metavar="NN", help="all if none is named")
+    chosen = parser.parse_args().chapters or list(sources)
+    if unknown := set(chosen) - set(sources):
+        parser.error(f"no chapter {', '.join(sorted(unknown))}; there are {', '.join(sources)}")
+    wrong = [line for name in chosen for line in check(ROOT, read_chapter(sources[name]))]
+    print("\n".join(wrong) or f"{len(chosen)} chapters: what is marked is in the outputs")
+    sys.exit(bool(wrong))

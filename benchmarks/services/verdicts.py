@@ -4,8 +4,8 @@ Three answers to every exercise: a right one, one with its first listed mistake,
 mistake and no pair of mistakes explains, for which everything is tried. The first verdict is on the
 latter. Processor time beyond importing torch, one thread.
 
-    python -m benchmarks.services.verdicts                         all; the record is written
-    python -m benchmarks.services.verdicts --names split_heads     some; recorded only with --out
+    python -m benchmarks.services.verdicts                         all; the record is written anew
+    python -m benchmarks.services.verdicts --names split_heads     some; their rows are replaced
 """
 
 import multiprocessing
@@ -18,7 +18,8 @@ from typing import Any
 import torch
 from torch.utils._pytree import tree_map
 
-from benchmarks.recording import RESULTS, Row, Script
+from benchmarks.recording import Row, Script
+from course_utils.measure import read_record
 
 
 def spoiled(reference: Callable[..., Any]) -> Callable[..., Any]:
@@ -45,11 +46,11 @@ def measured(name: str) -> Row:
     from course_utils.exercises import find
 
     exercise = find(name)
-    listed = next(m for m in exercise.mistakes if m.detects is None)
+    listed = next((m for m in exercise.mistakes if m.detects is None), None)
     answers = {
         "first": spoiled(exercise.reference),
         "right": exercise.reference,
-        "named": exercise.versions(listed)[0],
+        "named": exercise.versions(listed)[0] if listed else spoiled(exercise.reference),
         "unnamed": spoiled(exercise.reference),
     }
     row: Row = {"exercise": name, "chapter": exercise.chapter}
@@ -85,12 +86,15 @@ def main() -> None:
             rows.append(row)
             print(line.format(**row), flush=True)
     print(summary(rows))
-    if not options.names or options.out != RESULTS:
-        script.record(
-            what="processor seconds of a verdict, the import of torch not counted",
-            settings={"threads": 1},
-            runs=rows,
-        )
+    kept = {}
+    if options.names and script.path.is_file():
+        kept = {row["exercise"]: row for row in read_record(script.name, options.out)["runs"]}
+    kept |= {row["exercise"]: row for row in rows}
+    script.record(
+        what="processor seconds of a verdict, the import of torch not counted",
+        settings={"threads": 1},
+        runs=[kept[name] for name in places() if name in kept],
+    )
 
 
 if __name__ == "__main__":

@@ -213,7 +213,7 @@ def exercise(
     reference: Function,
     *,
     cases: Iterable[Case],
-    mistakes: Iterable[Mistake],
+    mistakes: Iterable[Mistake] = (),
     right: str,
     asks: str,
     hints: tuple[str, ...],

@@ -27,7 +27,8 @@ def test_every_path_that_is_named_exists(document: str) -> None:
     patterns = ("NN_", "NAME")
     named = [path for path in PATH.findall(text(document)) if not any(p in path for p in patterns)]
     assert len(named) > 5
-    assert [path for path in named if not (ROOT / path).exists()] == []
+    kept = [path for path in named if not path.startswith(".venv/")]  # `make install` makes it
+    assert [path for path in kept if not (ROOT / path).exists()] == []
 
 
 @pytest.mark.parametrize("document", DOCUMENTS)

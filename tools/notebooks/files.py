@@ -7,7 +7,13 @@ from pathlib import Path
 from nbformat import NotebookNode
 
 from tools.notebooks.made import from_text, learner_notebook, solution_notebook, to_text
-from tools.notebooks.outputs import carry_outputs, describe, normalise, output_faults
+from tools.notebooks.outputs import (
+    carry_outputs,
+    describe,
+    keep_varying,
+    normalise,
+    output_faults,
+)
 from tools.notebooks.run import NotebookError, execute
 from tools.notebooks.source import Chapter
 
@@ -67,6 +73,8 @@ def build(
     if force or not kept or any(output_faults(solved, root)):
         yield f"executing {solved_path.relative_to(root)} ..."
         solved = _executed(root, chapter, timeout)
+        if earlier is not None and not force:
+            keep_varying(earlier, solved)
     for path, notebook in ((solved_path, solved), (learner_path, learner)):
         changed = _write(path, to_text(notebook))
         yield f"{path.relative_to(root)} {'written' if changed else 'up to date'}"

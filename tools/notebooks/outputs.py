@@ -1,6 +1,7 @@
 """The outputs of a solutions notebook: made once, kept as long as the code is the same."""
 
 import hashlib
+import json
 import re
 import runpy
 from collections.abc import Iterator
@@ -10,6 +11,7 @@ from typing import Any
 
 from nbformat import NotebookNode
 
+VARYING = "nbval-ignore-output"
 STATE = "application/vnd.jupyter.widget-state+json"
 # How long a bar of tqdm took, as in " [00:03<00:00, 85.93it/s]".
 BAR_TIMING = re.compile(r" \[(\d+:)?\d\d:\d\d<[^\]\n]*\]")
@@ -45,6 +47,29 @@ def carry_outputs(stored: NotebookNode, fresh: NotebookNode) -> bool:
     if "widgets" in stored.metadata:
         fresh.metadata["widgets"] = stored.metadata["widgets"]
     return True
+
+
+def keep_varying(stored: NotebookNode, fresh: NotebookNode) -> None:
+    """Give cells tagged as varying their stored outputs back where only numbers are new.
+
+    So the difference between two versions of a notebook shows what was changed, and not how fast
+    the machine was on that day.
+
+    Args:
+        stored: The notebook as it was.
+        fresh: The notebook just executed, changed in place.
+    """
+    before = {cell.source: cell.get("outputs", []) for cell in code_cells(stored)}
+    for cell in code_cells(fresh):
+        old = before.get(cell.source, [])
+        if VARYING in cell.metadata.get("tags", []) and _form(old) == _form(cell.outputs):
+            cell.outputs = old
+
+
+def _form(outputs: list[NotebookNode]) -> str:
+    """Return the outputs as text without numbers and pictures."""
+    picture = re.sub(r'"image/png": "[^"]*"', '"image/png"', json.dumps(outputs, sort_keys=True))
+    return re.sub(r"-?\d[\d.,]*", "#", picture)
 
 
 def output_faults(notebook: NotebookNode, root: Path) -> Iterator[str]:

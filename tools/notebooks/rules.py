@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from tools.notebooks.minutes import path_faults
+from tools.notebooks.outputs import VARYING
 from tools.notebooks.source import TOLD, Asked, Cell, Chapter
 
 CODE_LINES = 30
 PROSE_WORDS = 120
-IGNORED_SHARE = 0.15
-IGNORED = "nbval-ignore-output"
+VARYING_SHARE = 0.15
 _FORBIDDEN_TAGS = ("nbval-skip", "raises-exception")
 _NBVAL_COMMENT = re.compile(r"^\s*#\s*(NBVAL_|PYTEST_VALIDATE_)")
 _NO_PROSE = re.compile(r"```.*?```|\$\$.*?\$\$|<!--.*?-->|<[^<>]+>", re.DOTALL)
@@ -81,7 +81,7 @@ def _code_faults(cell: Cell) -> Iterator[Fault]:
         yield where, "nbval does not see a closing `;`: assign the value to `_` instead"
     for index, text in enumerate(lines):
         if _NBVAL_COMMENT.match(text):
-            yield cell.line + index, f'use the tag "{IGNORED}" with a reason, not a comment'
+            yield cell.line + index, f'use the tag "{VARYING}" with a reason, not a comment'
     yield from _tag_faults(cell)
     if not cell.problems:
         yield from _python_faults(cell)
@@ -109,8 +109,8 @@ def _python_faults(cell: Cell) -> Iterator[Fault]:
 
 def _tag_faults(cell: Cell) -> Iterator[Fault]:
     reason = cell.metadata.get("reason")
-    if IGNORED in cell.tags and not (isinstance(reason, str) and reason.strip()):
-        yield cell.line, f'the tag "{IGNORED}" needs its reason: `reason="why the output varies"`'
+    if VARYING in cell.tags and not (isinstance(reason, str) and reason.strip()):
+        yield cell.line, f'the tag "{VARYING}" needs its reason: `reason="why the output varies"`'
     for tag in _FORBIDDEN_TAGS:
         if tag in cell.tags:
             yield cell.line, f'the tag "{tag}" is not used here: every cell runs without an error'
@@ -118,10 +118,10 @@ def _tag_faults(cell: Cell) -> Iterator[Fault]:
 
 def _too_many_ignored(chapter: Chapter) -> Iterator[Fault]:
     code = [cell for cell in chapter.cells if cell.kind == "code"]
-    ignored = [cell for cell in code if IGNORED in cell.tags]
-    allowed = max(1, int(IGNORED_SHARE * len(code)))
+    ignored = [cell for cell in code if VARYING in cell.tags]
+    allowed = max(1, int(VARYING_SHARE * len(code)))
     if len(ignored) > allowed:
-        says = f'at most {allowed} of {len(code)} code cells may carry "{IGNORED}"'
+        says = f'at most {allowed} of {len(code)} code cells may carry "{VARYING}"'
         yield ignored[allowed].line, f"{says}, got {len(ignored)}"
 
 
