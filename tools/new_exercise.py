@@ -21,14 +21,15 @@ from typing import Any
 from course_utils.environment import ROOT
 
 HOMES = ("attention", "positions", "models", "measure", "interpretability", "serving", "clinic")
-STUB = '''"""Exercise: TODO, in a few words."""
+BEFORE = r'^# %% \[markdown\].*\n(r?"""\n|# )## (Yours|Recap)'  # where an exercise is added
+STUB = """{quotes}Exercise: TODO, in a few words.{quotes}
 
 from {home} import {name}
 from course_utils.checking.exercise import case, exercise
 
-RIGHT = """
+RIGHT = {quotes}
 {right}
-"""
+{quotes}
 
 EXERCISE = exercise(
     {name},
@@ -39,7 +40,7 @@ EXERCISE = exercise(
     importance=3,
     cases=(
         case("small", {sizes}),
-        case("a batch of shape (2, 3)", batch=(2, 3), {sizes}),
+        case("other sizes", {others}),
         case("float32", {sizes}, dtype="float32"),
     ),
     mistakes=(),
@@ -47,21 +48,22 @@ EXERCISE = exercise(
         "TODO: a nudge.",
     ),
 )
-'''
+"""
 CELLS = """# %% [markdown]
-# ## TODO: the section's title
-#
-# ### Exercise: `{name}`
-#
-# *Difficulty · importance · minutes*
-#
-# TODO: what to write, from `{signature}`.
+r{quotes}
+### Exercise: TODO
+
+*Difficulty · importance · minutes*
+
+TODO: the task of `{signature}`.
+{quotes}
 
 # %% exercise="{name}"
 def {signature}:
     ### BEGIN SOLUTION: TODO, what to do
 {body}
     ### END SOLUTION
+
 
 # %%
 check("{name}", {name})
@@ -82,19 +84,20 @@ def reference(name: str) -> tuple[str, Callable[..., Any]]:
 
 
 def written(function: Callable[..., Any]) -> ast.FunctionDef:
-    """Return a function's source without annotations and docstring."""
+    """Return a function's source without annotations, docstring and the checks of arguments."""
     (found,) = ast.parse(textwrap.dedent(inspect.getsource(function))).body
     assert isinstance(found, ast.FunctionDef)
     found.decorator_list, found.returns = [], None
     for one in ast.walk(found.args):
         if isinstance(one, ast.arg):
             one.annotation = None
-    found.body = found.body[ast.get_docstring(found) is not None :]
+    lines = found.body[ast.get_docstring(found) is not None :]
+    found.body = [line for line in lines if not ast.unparse(line).startswith("check_")]
     return found
 
 
-def sizes(function: Callable[..., Any]) -> str:
-    """Return a size for each axis that the annotations name, all different."""
+def sizes(function: Callable[..., Any], least: int) -> str:
+    """Return a size for each axis that the annotations name, all different, from `least` up."""
     shapes = [
         kind.dim_str
         for one in inspect.signature(function, eval_str=True).parameters.values()
@@ -102,7 +105,7 @@ def sizes(function: Callable[..., Any]) -> str:
         if hasattr(kind, "dim_str")
     ]
     axes = dict.fromkeys(re.findall(r"(?<![\w*])[A-Za-z]\w*", " ".join(shapes)))
-    return ", ".join(f"{axis}={size}" for size, axis in enumerate(axes, 2)) or "TODO=2"
+    return ", ".join(f"{axis}={size}" for size, axis in enumerate(axes, least)) or "TODO=2"
 
 
 def texts(name: str, chapter: str) -> dict[Path, str]:
@@ -123,12 +126,16 @@ def texts(name: str, chapter: str) -> dict[Path, str]:
     tree = written(function)
     signature = f"{name}({ast.unparse(tree.args)})"
     body = textwrap.indent("\n".join(map(ast.unparse, tree.body)), "    ")
-    filled = {"name": name, "home": home, "sizes": sizes(function), "right": ast.unparse(tree)}
+    filled = {
+        "name": name, "home": home, "signature": signature, "body": body,
+        "right": ast.unparse(tree), "sizes": sizes(function, 2), "others": sizes(function, 3),
+        "quotes": '"' * 3,
+    }  # fmt: skip
     chapter_text = source.read_text(encoding="utf-8")
-    at = re.search(r"^# %% \[markdown\][^\n]*\n# ## (Yours|Recap)", chapter_text, re.MULTILINE)
+    at = re.search(BEFORE, chapter_text, re.MULTILINE)
     end = at.start() if at else len(chapter_text)
-    cells = CELLS.format(name=name, signature=signature, body=body)
-    return {file: STUB.format(**filled), source: chapter_text[:end] + cells + chapter_text[end:]}
+    changed = chapter_text[:end] + CELLS.format(**filled) + chapter_text[end:]
+    return {file: STUB.format(**filled), source: changed}
 
 
 def main() -> None:
