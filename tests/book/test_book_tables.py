@@ -157,15 +157,6 @@ def test_a_table_that_nobody_makes_is_named(
         pages._page("a.md", "learner", {}, {})
 
 
-def test_notation_is_the_table_that_contributors_read() -> None:
-    def rows(path: str) -> list[str]:
-        text = (ROOT / path).read_text(encoding="utf-8")
-        return re.findall(r"(?m)^\| (?:meaning|batch|query|key|queries|width).*$", text)
-
-    assert len(rows("book/notation.md")) == 9
-    assert rows("book/notation.md") == rows("CONTRIBUTING.md")
-
-
 def test_the_course_says_how_long_it_takes_with_and_without_what_is_further() -> None:
     about = {
         "00": facts.Facts(read=5),

@@ -8,7 +8,7 @@ import pytest
 
 from course_utils.environment import ROOT
 
-DOCUMENTS = ("README.md", "CONTRIBUTING.md")
+DOCUMENTS = ("README.md", "CONTRIBUTING.md", "book/tested.md")
 PATH = re.compile(r"`((?:[\w.-]+/)+[\w.-]*|[\w-]+\.(?:py|toml|yml|txt|md))`")
 
 
@@ -48,7 +48,7 @@ def test_map_of_chapters_is_true() -> None:
 
 
 def test_what_holds_a_promise_is_a_test_that_make_test_runs() -> None:
-    named = re.findall(r"`(tests/[\w/]+\.py)::(\w+)`", text("CONTRIBUTING.md"))
+    named = re.findall(r"`(tests/[\w/]+\.py)::(\w+)`", text("book/tested.md"))
     assert len(named) > 20
     for file, name in named:
         body = ast.parse(text(file)).body

@@ -1,4 +1,4 @@
-"""Processor time is added up by folder and written where CONTRIBUTING keeps it."""
+"""Processor time is added up by folder and written into the book."""
 
 import json
 import os
