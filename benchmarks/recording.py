@@ -50,7 +50,7 @@ class Script:
 
     @property
     def command(self) -> str:
-        """What repeats this run."""
+        """The command that repeats this run."""
         words = ["python", "-m", self.module]
         for name, value in vars(self.options).items():
             if name != "out" and value and not isinstance(value, tuple):

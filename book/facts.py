@@ -1,4 +1,4 @@
-"""How long a page takes, said below its title: to read, to run, to do its exercises.
+"""Say below a page's title how long it takes: to read, to run, to do its exercises.
 
 Reading is counted as in the chapters (`tools/notebooks/minutes.py` has the formula). Running is
 measured, in processor seconds (`tools/measure_running.py` writes `running.json`). What an exercise
@@ -21,7 +21,7 @@ _TITLE = re.compile(r"(?m)^# .*$")
 
 @dataclass(frozen=True)
 class Facts:
-    """What a page asks of its reader.
+    """Demands of a page on its reader.
 
     Attributes:
         read: Minutes to read it.

@@ -1,4 +1,4 @@
-"""What an edition shows where `book.yml` names a file: chapters as run, pages with tables."""
+"""Make the pages that `book.yml` names, for an edition: chapters as run, pages with tables."""
 
 import re
 from collections.abc import Callable

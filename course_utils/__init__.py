@@ -1,4 +1,4 @@
-"""What a learner imports. Nothing heavy is loaded before it is used."""
+"""The names that a learner imports. Nothing heavy is loaded before it is used."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a learner calls: check, hint, solution, progress, review, mine.
+"""The calls of a learner: check, hint, solution, progress, review, mine.
 
 `yours` is in own/parts.py, `dispute` in disputes.py. A misspelt name gets a card, not a traceback.
 """

@@ -1,4 +1,4 @@
-"""What tests of every folder share: one browser for all, and folders served to it alone."""
+"""Fixtures of all tests: one browser for all, and folders served to it alone."""
 
 import atexit
 import functools

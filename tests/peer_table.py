@@ -15,7 +15,7 @@ import pytest
 
 
 class Row(NamedTuple):
-    """What a mark says."""
+    """A row of the table, as a mark says it."""
 
     chapter: str
     ours: str

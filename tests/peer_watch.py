@@ -1,4 +1,4 @@
-"""What a test really compares, and at which tolerance: held against its row of the table."""
+"""Watch what a test really compares, and at which tolerance: held against its row of the table."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -14,7 +14,7 @@ _REAL_COMPARE = torch.testing.assert_close
 
 @dataclass
 class Seen:
-    """What one run of a test compared."""
+    """The comparisons of one run of a test."""
 
     loosest: tuple[float, str] = (0.0, "equal")
     gradients: bool = False

@@ -1,4 +1,4 @@
-"""What the tests of the cheaper attentions share: inputs, comparison, and counting."""
+"""The floor of the tests: inputs, comparison, and counting."""
 
 import math
 from collections.abc import Callable

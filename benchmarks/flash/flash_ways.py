@@ -38,7 +38,7 @@ class Case(NamedTuple):
 
     @property
     def flops(self) -> float:
-        """What the forward pass computes in its two matrix products."""
+        """The operations of the forward pass's two matrix products."""
         batch, heads, length, width = self.shape
         return 4.0 * batch * heads * length**2 * width * (0.5 if self.is_causal else 1.0)
 

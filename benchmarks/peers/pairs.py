@@ -1,4 +1,4 @@
-"""What `make bench` compares: ours and a peer, the same work, and what we aim at.
+"""Pairs that `make bench` compares: ours and a peer, the same work, and what we aim at.
 
 Each pair is made by a function that returns the calls, ours first; the first peer is the one that
 the aim speaks of, the others stand beside it.

@@ -1,4 +1,4 @@
-"""What a hub costs: thirty accounts at once open chapter 03, run it, check six exercises, submit.
+"""Measure the cost of a hub: thirty accounts open and run chapter 03, check six exercises, submit.
 
 Each is a Jupyter client that logs in by the form and runs cells on the websocket. When all servers
 are up, all open the notebook at once. One of each learner's six answers is a loop that never ends;
@@ -48,7 +48,7 @@ VERDICT = "print('VERDICT', (_said := check('{name}', {name})).status, *_said.mi
 
 @dataclass
 class Seen:
-    """What the class has met with."""
+    """Measurements of the class so far."""
 
     server: list[float] = field(default_factory=list)
     first: list[float] = field(default_factory=list)

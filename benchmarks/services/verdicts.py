@@ -1,4 +1,4 @@
-"""How long a verdict takes: the first in a fresh process, and later ones.
+"""Time verdicts: the first in a fresh process, and later ones.
 
 Three answers to every exercise: a right one, one with its first listed mistake, and one that no
 mistake and no pair of mistakes explains, for which everything is tried. The first verdict is on the

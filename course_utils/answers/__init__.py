@@ -1,1 +1,1 @@
-"""What learners wrote: their answers, kept as files and used instead of the course's functions."""
+"""Learners' answers, kept as files and used instead of the course's functions."""

@@ -1,4 +1,4 @@
-"""Which functions an experiment runs with, and whose they are."""
+"""Choose the functions that an experiment runs with, and say whose they are."""
 
 import html
 from collections.abc import Callable, Iterable, Mapping

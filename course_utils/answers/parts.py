@@ -35,7 +35,7 @@ def yours(*names: str) -> "Parts":
 
 
 class Parts(Functions):
-    """What `yours` returns: the functions as attributes, and `run`."""
+    """The functions that `yours` returns, as attributes, and `run`."""
 
     def __init__(self, chosen: Chosen) -> None:
         super().__init__(vars(chosen.functions(chosen.own)))

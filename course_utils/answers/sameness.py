@@ -1,4 +1,4 @@
-"""Whether two results of an experiment are the same up to rounding, and if not, how they differ."""
+"""Compare two results of an experiment up to rounding and describe the difference."""
 
 import math
 from collections.abc import Mapping

@@ -44,7 +44,7 @@ class Run:
 
     @property
     def equal(self) -> bool:
-        """Whether the results are equal up to rounding."""
+        """True if the results are equal up to rounding."""
         return not self.differs
 
     def _headline(self) -> str:

@@ -1,4 +1,4 @@
-"""What a learner's call must not change for good: torch itself, its settings, the random state."""
+"""State that no call may change for good: torch itself, its settings, the random state."""
 
 import builtins
 import contextlib

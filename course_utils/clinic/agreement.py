@@ -1,4 +1,4 @@
-"""What every test of an implementation needs: call it safely, compare up to rounding."""
+"""Call an implementation safely and compare its results up to rounding."""
 
 from collections.abc import Callable
 from typing import Any

@@ -1,4 +1,4 @@
-"""How widely each query spreads its attention.
+"""Measure how widely each query spreads its attention.
 
 Source: Shannon 1948, A Mathematical Theory of Communication, section 6; as a measure of heads:
     Clark et al. 2019, What Does BERT Look At?, section 3.3, https://arxiv.org/abs/1906.04341

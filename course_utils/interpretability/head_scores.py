@@ -1,4 +1,4 @@
-"""What a head does, in one number: how far it looks, and how much goes to one particular key.
+"""Summarise what a head does in one number: how far it looks, or how much goes to one key.
 
 Source: attention_distance: Vig and Belinkov 2019, Analyzing the Structure of Attention in a
     Transformer Language Model, section 4.2, https://arxiv.org/abs/1906.04284; the other two: Olsson

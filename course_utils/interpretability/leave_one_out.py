@@ -1,4 +1,4 @@
-"""What a prediction loses when one token is hidden: the measure that needs no weights at all.
+"""Measure what a prediction loses when one token is hidden, without any weights.
 
 Source: Li, Monroe and Jurafsky 2016, Understanding Neural Networks through Representation Erasure,
     Eq. 1, https://arxiv.org/abs/1612.08220; beside attention: Jain and Wallace 2019, section 4.1,

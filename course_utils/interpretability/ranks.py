@@ -1,4 +1,4 @@
-"""Whether two rankings agree.
+"""Measure whether two rankings agree.
 
 Source: Spearman 1904, The Proof and Measurement of Association between Two Things,
     https://doi.org/10.2307/1412159

@@ -21,7 +21,7 @@ from course_utils.validation import check_at_least, check_instance
 
 @dataclass(frozen=True)
 class Step:
-    """What one call of the model did.
+    """A record of one call of the model.
 
     Attributes:
         fed: Tokens that were read.

@@ -1,4 +1,4 @@
-"""What a widget of the course is made of: a page, and traits that say what they take.
+"""The frame of a widget of the course: a page, and traits that say what they take.
 
 A trait holds an argument and a control of the page to the same rule, with the same message. A
 limit that follows from other traits is given as a function of the widget.

@@ -1,4 +1,4 @@
-"""What every picture of weights takes, sends and refuses."""
+"""Arguments that every picture of weights takes, sends and refuses."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -92,7 +92,7 @@ def pair_inside(value: Any, sizes: Sequence[int], rule: str) -> list[int]:
 
 
 class WeightsWidget(CourseWidget):
-    """What widgets of weights share: the values, their names, the layer and the chosen cell."""
+    """A base of the widgets of weights: the values, their names, the layer and the chosen cell."""
 
     data = traitlets.Bytes(help="The weights, little-endian, row by row.")
     encoding = traitlets.Enum(("float32", "float16"), help="How to read them.")

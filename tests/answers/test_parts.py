@@ -1,4 +1,4 @@
-"""Whose functions run, and what is said where the learner's give something else."""
+"""Test whose functions run, and what is said where the learner's give something else."""
 
 from pathlib import Path
 

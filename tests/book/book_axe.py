@@ -1,4 +1,4 @@
-"""How axe looks at a page: at everything it judges, and at nothing twice."""
+"""Check a page with axe: at everything it judges, and at nothing twice."""
 
 from typing import Any
 

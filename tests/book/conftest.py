@@ -34,13 +34,13 @@ def instructor_site() -> Path:
 
 @pytest.fixture(scope="session")
 def address(site: Path, serve: Callable[[Path], str]) -> str:
-    """Where the site is served."""
+    """The address of the site."""
     return serve(site)
 
 
 @pytest.fixture(scope="session")
 def instructor_address(instructor_site: Path, serve: Callable[[Path], str]) -> str:
-    """Where the instructor's edition is served."""
+    """The address of the instructor's edition."""
     return serve(instructor_site)
 
 

@@ -1,4 +1,4 @@
-"""What the build does with book.yml, and what it refuses."""
+"""Test what the build does with book.yml, and what it refuses."""
 
 import json
 import shutil

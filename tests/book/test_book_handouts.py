@@ -1,4 +1,4 @@
-"""What a page gives away, and where it says that one can launch, edit or complain."""
+"""Test what a page hands out, and where it says that one can launch, edit or complain."""
 
 import json
 import os

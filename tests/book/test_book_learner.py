@@ -1,4 +1,4 @@
-"""What a learner's page shows: the stored outputs, and each check as it is before any work."""
+"""Test what a learner's page shows: the stored outputs, and each check as it is before any work."""
 
 from functools import cache
 

@@ -1,4 +1,4 @@
-"""What `run_ranks` returns, what it says when a rank fails, and that it leaves nothing behind."""
+"""Test what `run_ranks` returns, what a failing rank leads to, and that nothing is left behind."""
 
 import multiprocessing
 import os

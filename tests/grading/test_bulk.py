@@ -52,7 +52,7 @@ def submitted(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def singly(submitted: Path) -> list[dict[str, Any]]:
-    """What each learner gets from one process."""
+    """The results that each learner gets from one process."""
     return [grade_one(one) for one in hand_ins(submitted)]
 
 

@@ -36,7 +36,7 @@ NUMBERS = {
 
 @dataclass(frozen=True)
 class Entry:
-    """How to call something public.
+    """A way to call something public.
 
     Attributes:
         function: A function, a class, or a method, whose `self` is given.

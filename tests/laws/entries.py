@@ -1,4 +1,4 @@
-"""What is public, and what its annotations do not tell of how to call it."""
+"""Public functions and modules, and what their annotations do not say about calling them."""
 
 import dataclasses
 import functools

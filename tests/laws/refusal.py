@@ -1,4 +1,4 @@
-"""What a function may do with what it does not ask for: serve it, or say what must hold."""
+"""Laws of unusual arguments: a function serves them, or says what must hold."""
 
 import linecache
 import traceback

@@ -1,4 +1,4 @@
-"""What a cache hands out is what was put in, each key with its own position."""
+"""A cache returns what was put in, each key with its own position."""
 
 from collections.abc import Callable
 

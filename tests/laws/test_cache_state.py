@@ -1,4 +1,4 @@
-"""What every cache does with drawn pieces of a text, and that a refused call leaves no trace."""
+"""Laws of every cache with drawn pieces of a text, and that a refused call leaves no trace."""
 
 import copy
 import itertools

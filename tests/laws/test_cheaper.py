@@ -1,4 +1,4 @@
-"""What holds for every cheaper attention: contract, cost, and who sees the future."""
+"""Laws of every cheaper attention: contract, cost, and who sees the future."""
 
 from functools import partial
 

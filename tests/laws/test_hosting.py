@@ -1,4 +1,4 @@
-"""What hosts read obeys its published schema, and starts nothing but what is tested here."""
+"""Files that hosts read obey their published schema, and starts nothing but what is tested here."""
 
 import json
 import re

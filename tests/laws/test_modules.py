@@ -1,4 +1,4 @@
-"""What every module does with drawn sizes, layouts and dtypes, with nothing, and with NaN."""
+"""Laws of every module with drawn sizes, layouts and dtypes, with nothing, and with NaN."""
 
 import pytest
 import torch

@@ -1,4 +1,4 @@
-"""What everything public does with any input: a result, or our error."""
+"""Laws of everything public with any input: a result, or our error."""
 
 from typing import Any
 

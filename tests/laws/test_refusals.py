@@ -1,4 +1,4 @@
-"""What the shared laws found, in words: the messages, and results where nothing is to be seen."""
+"""Findings of the shared laws, in words: the messages, and results where nothing is to be seen."""
 
 from collections.abc import Callable
 from typing import Any

@@ -203,7 +203,7 @@ def learner(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Learner]:
 
 
 def _has_loop(way: Any) -> bool:
-    """Whether a way is slow: experiments call it thousands of times."""
+    """Return whether a way is slow: experiments call it thousands of times."""
     return not inspect.isfunction(way) or "for " in inspect.getsource(way)
 
 

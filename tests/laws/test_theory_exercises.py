@@ -1,4 +1,4 @@
-"""What the exercises of chapter 15 tell apart that no line of a mistake says."""
+"""Distinctions of chapter 15's exercises that no line of a mistake says."""
 
 import torch
 from torch import Tensor

@@ -1,4 +1,4 @@
-"""What a step of training costs: operations and bytes, by hand and at published sizes."""
+"""Test the cost of a training step: operations and bytes, by hand and at published sizes."""
 
 import pytest
 

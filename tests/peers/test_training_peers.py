@@ -1,4 +1,4 @@
-"""What is trained on, and what it costs, beside torch, its counters and Hugging Face's models."""
+"""Objectives and costs of training, compared with torch, its counters and Hugging Face's models."""
 
 import pytest
 import torch

@@ -1,4 +1,4 @@
-"""What the kernels of the learner's notebooks do otherwise than a learner's: short training."""
+"""Differences of the tests' kernels from a learner's: short training."""
 
 import pytest
 import torch

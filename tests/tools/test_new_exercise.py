@@ -1,4 +1,4 @@
-"""What is written for a new exercise can be run at once, and nothing is overwritten."""
+"""The files of a new exercise can be run at once, and nothing is overwritten."""
 
 import ast
 import re

@@ -21,7 +21,7 @@ Widget = Any
 
 @dataclass(frozen=True)
 class Drive:
-    """What is done with one kind of widget, and what must come of it."""
+    """A drive: what is done with one kind of widget, and what must come of it."""
 
     make: Callable[[], Widget]
     steps: Callable[[Widget], list[Step]]

@@ -1,4 +1,4 @@
-"""What Python says that each widget must show once it was driven; see widget_drives.py."""
+"""Values that each widget must show once it was driven; see widget_drives.py."""
 
 from typing import Any
 

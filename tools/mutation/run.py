@@ -50,7 +50,7 @@ class Survivor:
 
 @dataclass(frozen=True)
 class Row:
-    """What became of the changes of one reference."""
+    """The fate of the changes of one reference."""
 
     exercise: str
     chapter: int
@@ -60,7 +60,7 @@ class Row:
 
     @property
     def missed(self) -> int:
-        """How many changes of the function the checker lets pass."""
+        """The number of changes that the checker lets pass."""
         return sum(bool(survivor.differs) for survivor in self.survivors)
 
 

@@ -1,4 +1,4 @@
-"""How long a chapter takes, section by section: below each heading, and on its front.
+"""Count the minutes of a chapter, section by section: below each heading, and on its front.
 
 This is the one place of the formula. Reading takes a minute for 200 words (folded answers too),
 for 20 lines of code, and for each question that is asked before its answer: a prediction, a check,
@@ -36,7 +36,7 @@ def counted(number: int, noun: str) -> str:
 
 @dataclass
 class Section:
-    """What stands below one heading `## `; `line` is the heading's in the file."""
+    """A section: the text below one heading `## `; `line` is the heading's in the file."""
 
     title: str
     line: int
@@ -47,12 +47,12 @@ class Section:
 
     @property
     def timed(self) -> bool:
-        """Whether it shows its minutes: it is numbered, or the chapter's *Yours*."""
+        """True if it shows its minutes: it is numbered, or the chapter's *Yours*."""
         return bool(_TIMED.match(self.title))
 
     @property
     def numbered(self) -> bool:
-        """Whether it counts among the sections of the core path or of the further part."""
+        """True if it counts among the sections of the core path or of the further part."""
         return self.title[3:4].isdigit()
 
     @property

@@ -22,7 +22,7 @@ TOLD = "*Difficulty · importance · minutes*"  # what a builder fills in from t
 
 
 class Asked(NamedTuple):
-    """What the course's data say of an exercise."""
+    """Data of an exercise."""
 
     signature: str
     points: int
@@ -97,7 +97,7 @@ class Chapter:
 
     @property
     def file(self) -> str:
-        """How messages call the source: its folder and name."""
+        """The name of the source in messages: its folder and name."""
         return "/".join(self.path.parts[-2:])
 
 

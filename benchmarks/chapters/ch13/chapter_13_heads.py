@@ -1,4 +1,4 @@
-"""What each head of chapter 10's small GPT looks at, beside what chance would look at.
+"""Measure where each head of chapter 10's small GPT looks, compared with chance.
 
 Method: one thread. The model, text and training are those of chapter 10 (500 steps). The weights
 are read on windows of 64 tokens from topics held out, for the queries from the eighth on. `entropy`

@@ -48,12 +48,12 @@ class BlockPool:
 
     @property
     def block_size(self) -> int:
-        """How many tokens a block holds."""
+        """The number of tokens that a block holds."""
         return self.key.shape[1]
 
     @property
     def num_free(self) -> int:
-        """How many blocks are free."""
+        """The number of free blocks."""
         return len(self._free)
 
     def check_free(self, count: int) -> None:

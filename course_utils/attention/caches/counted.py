@@ -1,4 +1,4 @@
-"""What all caches share: they count their tokens, drop the last ones, and reorder rows."""
+"""A base of all caches: they count their tokens, drop the last ones, and reorder rows."""
 
 from course_utils.attention.caches.movable_rows import MovableRows
 from course_utils.validation import check_int
@@ -11,7 +11,7 @@ class Counted(MovableRows):
 
     @property
     def length(self) -> int:
-        """How many tokens have been appended and not cropped."""
+        """The number of tokens appended and not cropped."""
         return self._length
 
     def crop(self, length: int) -> None:

@@ -15,11 +15,11 @@ from course_utils.validation import check_at_least, check_integers
 
 
 class MovableRows:
-    """What holds several sequences and can move them: a cache, or the caches of a whole model."""
+    """Several sequences that can be moved: those of a cache, or of the caches of a whole model."""
 
     @property
     def batch(self) -> int:
-        """How many sequences there are."""
+        """The number of sequences."""
         raise NotImplementedError
 
     def reorder(self, beams: Int[Tensor, " B"]) -> None:

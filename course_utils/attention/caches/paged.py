@@ -84,12 +84,12 @@ class PagedCache(Counted):
 
     @property
     def batch(self) -> int:
-        """How many sequences there are."""
+        """The number of sequences."""
         return len(self.tables)
 
     @property
     def num_bytes(self) -> int:
-        """How many bytes the blocks of these sequences take, a shared block counted once."""
+        """The bytes that the blocks of these sequences take, a shared block counted once."""
         held = {block for table in self.tables for block in table}
         return len(held) * (self.pool.key[0].nbytes + self.pool.value[0].nbytes)
 

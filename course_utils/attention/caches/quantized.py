@@ -81,12 +81,12 @@ class QuantizedCache(Counted):
 
     @property
     def batch(self) -> int:
-        """How many sequences there are."""
+        """The number of sequences."""
         return len(self.key)
 
     @property
     def num_bytes(self) -> int:
-        """How many bytes the slots take, filled or not, scales included."""
+        """The bytes that the slots take, filled or not, scales included."""
         parts = (self.key, self.value, self.key_scale, self.value_scale)
         return sum(part.nbytes for part in parts)
 

@@ -72,12 +72,12 @@ class RollingCache(Counted):
 
     @property
     def batch(self) -> int:
-        """How many sequences there are."""
+        """The number of sequences."""
         return len(self.key)
 
     @property
     def num_bytes(self) -> int:
-        """How many bytes the slots take, filled or not."""
+        """The bytes that the slots take, filled or not."""
         return self.key.nbytes + self.value.nbytes
 
     def begin(self, first: Int[Tensor, " B"]) -> None:

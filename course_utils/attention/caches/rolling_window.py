@@ -1,4 +1,4 @@
-"""Which positions a rolling window with sinks leaves, and attention of many queries under it.
+"""Positions that a rolling window with sinks leaves, and attention of many queries under it.
 
 Source: Xiao et al. 2023, Efficient Streaming Language Models with Attention Sinks, section 3.2,
     https://arxiv.org/abs/2309.17453

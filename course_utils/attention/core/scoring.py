@@ -1,4 +1,4 @@
-"""How well a key answers a query: the scores of Bahdanau and of Luong.
+"""Similarity of a query and a key: the scores of Bahdanau and of Luong.
 
 Source: Bahdanau et al. 2015, Neural Machine Translation by Jointly Learning to Align and
     Translate, appendix A.1.2, https://arxiv.org/abs/1409.0473 (additive);

@@ -1,1 +1,1 @@
-"""What comes after attention: a state that is rewritten with every token."""
+"""Successors of attention: a state that is rewritten with every token."""

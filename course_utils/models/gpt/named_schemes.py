@@ -43,10 +43,10 @@ TRAINED: dict[str, Callable[[int, int], PositionScheme]] = {
 """Made from the trained length and the longest tested one."""
 
 WINDOW = {"RoPE + window": 16}
-"""How many tokens a query sees, where that is not all before it."""
+"""The number of tokens that a query sees, where that is not all before it."""
 
 RESCALED = ("RoPE + PI", "RoPE + NTK", "RoPE + YaRN", "RoPE + llama3")
-"""What a model trained with RoPE can be given in its place, without any more training.
+"""Schemes that can replace RoPE in a trained model without any more training.
 
 PI: positions interpolated; NTK: the NTK-aware base; llama3: as Llama 3.1, with its bounds 1 and 4.
 """

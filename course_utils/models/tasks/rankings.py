@@ -1,4 +1,4 @@
-"""Which words mattered? Answers from a classifier's weights, and from methods without weights.
+"""Rank words by how much they mattered: by a classifier's weights, and without weights.
 
 Source: Abnar and Zuidema 2020, https://arxiv.org/abs/2005.00928 (rollout, flow); Chefer, Gur and
     Wolf 2021, https://arxiv.org/abs/2103.15679 (gradient attention); Jain and Wallace 2019,

@@ -1,4 +1,4 @@
-"""How models are trained: the loop, schedules, objectives, accumulation, mixed precision."""
+"""Training of models: the loop, schedules, objectives, accumulation, mixed precision."""
 
 from course_utils.models.training.loop import Progress, Training, descend, train, window_loss
 

@@ -1,4 +1,4 @@
-"""What a language model is trained on: hidden tokens, the next token, and smoothed targets.
+"""Objectives of a language model: hidden tokens, the next token, and smoothed targets.
 
 Source: Devlin et al. 2019, BERT, section 3.1, https://arxiv.org/abs/1810.04805 (hidden tokens);
     Radford et al. 2018, Improving Language Understanding, Eq. 1 (next token);

@@ -43,7 +43,7 @@ class Norm(nn.LayerNorm):
 
 
 class _Layer(nn.Module):
-    """What both layers share."""
+    """A base of both layers."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""How the parts of a Transformer's layer are wired, with the norm after or before each of them.
+"""Wiring of the parts of a Transformer's layer, with the norm after or before each of them.
 
 Source: Vaswani et al. 2017, Attention Is All You Need, section 3.1 (after),
     https://arxiv.org/abs/1706.03762; Xiong et al. 2020, On Layer Normalization in the Transformer

@@ -1,4 +1,4 @@
-"""What the Transformers that read a source and write a target have in common: their tables."""
+"""A base of the Transformers that read a source and write a target: their tables."""
 
 import torch
 from torch import Tensor, nn

@@ -8,7 +8,7 @@ import traitlets
 from course_utils.widgets.traits import CourseWidget, Items
 
 VERDICTS = ("wrong", "corrected", "hardware-dependent", "unverifiable", "confirmed")
-"""What a claim was found to be."""
+"""Verdicts on a claim."""
 
 SHOWN = ("id", "chapter", "claim", "verdict", "correct", "how", "check", "cite")
 

@@ -8,7 +8,7 @@ from course_utils.plain_validation import check_strings
 from course_utils.widgets.traits import Choice, CourseWidget, PowerOfTwo, Whole
 
 KINDS = ("none", "mha", "gqa", "mqa", "window")
-"""What can be kept: nothing, the keys and values of every head, of groups, of one, or a window."""
+"""Choices of what is kept: nothing, keys and values of all heads, groups or one, or a window."""
 
 TEXT = (
     "the cache keeps keys and values of earlier tokens so that each new token costs one row "

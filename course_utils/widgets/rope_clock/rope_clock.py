@@ -8,7 +8,7 @@ import traitlets
 from course_utils.widgets.traits import Choice, CourseWidget, Whole
 
 PAIRINGS = ("interleaved", "split halves")
-"""What `positions.Pairing` names, without the torch that it comes with."""
+"""The names of `positions.Pairing`, without the torch that it comes with."""
 LAST = 63
 """The last position that the sliders reach."""
 QUERY = (1.0, 0.3, 0.8, -0.5, 0.9, 0.2, 0.6, 0.7)

@@ -9,7 +9,7 @@ from course_utils.plain_validation import check_ints
 from course_utils.widgets.traits import Choice, CourseWidget, Items, Number, PowerOfTwo, Whole
 
 KINDS = ("softmax", "sum", "fade", "delta", "gated delta")
-"""How the past is kept: a cache, or a state that is added to, faded, corrected, or both."""
+"""Ways of keeping the past: a cache, or a state that is added to, faded, corrected, or both."""
 
 MOST, KEYS, VALUES = 48, 24, 10
 START = tuple((key, (7 * key + 3) % VALUES) for key in range(6))

@@ -20,7 +20,7 @@ VARIANTS = (
     "lsh",
     "xca",
 )
-"""What can be shown."""
+"""Views of the widget."""
 
 
 class VariantExplorer(CourseWidget, page="variant_explorer"):

@@ -1,4 +1,4 @@
-"""What the tests of the caches share: one of each kind, inputs, and the attention they equal."""
+"""Helpers of the caches' tests: one of each kind, inputs, and the attention they equal."""
 
 import copy
 

@@ -1,4 +1,4 @@
-"""What joins the scores, or the weights, on their way: an additive bias, and dropout."""
+"""Additions to the scores or weights: an additive bias, and dropout."""
 
 from functools import partial
 

@@ -1,4 +1,4 @@
-"""What chapter 05's exercises say beyond the laws that hold for all."""
+"""Messages of chapter 05's exercises beyond the laws that hold for all."""
 
 from collections.abc import Callable
 

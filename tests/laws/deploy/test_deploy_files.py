@@ -1,4 +1,4 @@
-"""What `deploy/` says for machines that no test starts agrees with what the course pins."""
+"""The files of `deploy/` for machines that no test starts agree with what the course pins."""
 
 import re
 import subprocess

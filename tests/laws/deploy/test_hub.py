@@ -264,7 +264,7 @@ def test_nothing_is_lost_when_kernel_server_and_hub_are_killed(hub: Class) -> No
 
 
 def passed(account: Account, path: str) -> bool:
-    """Whether a new cell finds the progress and the kept answer."""
+    """Return whether a new cell finds the progress and the kept answer."""
     with account.kernel(path) as one:
         said = one.run(
             "from course_utils.checking.progress import Journal\n"

@@ -1,4 +1,4 @@
-"""What is read from a folder of weights, and what is refused."""
+"""Test what is read from a folder of weights, and what is refused."""
 
 import json
 

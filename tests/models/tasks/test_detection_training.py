@@ -1,4 +1,4 @@
-"""What counts as located and as named."""
+"""Test what counts as located and as named."""
 
 import torch
 from torch import Tensor

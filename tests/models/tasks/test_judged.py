@@ -1,4 +1,4 @@
-"""What judge_writing says of logits that are known."""
+"""Test `judge_writing` on logits that are known."""
 
 import pytest
 import torch

@@ -1,4 +1,4 @@
-"""What a check says of notebooks that are not what their source gives."""
+"""Test what a check says of notebooks that are not what their source gives."""
 
 import nbformat
 import pytest

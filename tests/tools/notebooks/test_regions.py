@@ -1,4 +1,4 @@
-"""What a region becomes, and every way of writing one wrongly."""
+"""Test what a region becomes, and every way of writing one wrongly."""
 
 import textwrap
 

@@ -1,4 +1,4 @@
-"""What alignment_explorer accepts and refuses."""
+"""Arguments that `alignment_explorer` accepts and refuses."""
 
 import json
 from typing import Any

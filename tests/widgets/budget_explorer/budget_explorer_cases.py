@@ -1,4 +1,4 @@
-"""What models, steps and budgets cost, as Python counts it and the explorer must compute it."""
+"""Costs of models, steps and budgets, as Python counts it and the explorer must compute it."""
 
 import itertools
 from typing import Any

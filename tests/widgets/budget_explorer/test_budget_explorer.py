@@ -1,4 +1,4 @@
-"""What budget_explorer accepts and refuses."""
+"""Arguments that `budget_explorer` accepts and refuses."""
 
 from typing import Any
 

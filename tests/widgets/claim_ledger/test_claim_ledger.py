@@ -1,4 +1,4 @@
-"""What claim_ledger accepts and refuses."""
+"""Arguments that `claim_ledger` accepts and refuses."""
 
 from typing import Any
 

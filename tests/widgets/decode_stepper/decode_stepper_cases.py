@@ -13,7 +13,7 @@ VOCABULARY = 2
 
 
 def rolling() -> list[dict[str, Any]]:
-    """What a rolling cache still holds, and in which slots its values lie."""
+    """The content of a rolling cache, and in which slots its values lie."""
     made = []
     for seen, window, sinks in itertools.product((1, 3, 8, 23), (1, 4, 7), (0, 2)):
         cache = RollingCache(1, 1, 1, window=window, num_sinks=sinks)
@@ -28,7 +28,7 @@ def rolling() -> list[dict[str, Any]]:
 
 
 def pairs() -> list[dict[str, Any]]:
-    """How many pairs meet in a step, counted in the mask of a window with sinks."""
+    """The pairs that meet in a step, counted in the mask of a window with sinks."""
     made = []
     for (first, last), window, sinks in itertools.product(
         ((0, 8), (3, 5), (8, 9), (0, 21)), (1, 4, 64), (0, 2)

@@ -1,4 +1,4 @@
-"""What decode_stepper accepts and refuses."""
+"""Arguments that `decode_stepper` accepts and refuses."""
 
 import json
 from typing import Any

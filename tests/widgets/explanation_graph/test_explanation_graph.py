@@ -1,4 +1,4 @@
-"""What explanation_graph accepts and refuses."""
+"""Arguments that `explanation_graph` accepts and refuses."""
 
 from typing import Any
 

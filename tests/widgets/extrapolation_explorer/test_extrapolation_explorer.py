@@ -1,4 +1,4 @@
-"""What extrapolation_explorer accepts and refuses."""
+"""Arguments that `extrapolation_explorer` accepts and refuses."""
 
 from typing import Any
 

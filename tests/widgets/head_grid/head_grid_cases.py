@@ -1,4 +1,4 @@
-"""How far an output moves without some heads, as Python and the head grid must agree on it."""
+"""Distances that an output moves without some heads: the head grid's JavaScript must agree."""
 
 import itertools
 from typing import Any

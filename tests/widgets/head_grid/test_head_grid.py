@@ -1,4 +1,4 @@
-"""What head_grid accepts and refuses."""
+"""Arguments that `head_grid` accepts and refuses."""
 
 from typing import Any
 

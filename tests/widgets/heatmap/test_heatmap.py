@@ -1,4 +1,4 @@
-"""What heatmap accepts, refuses, sends and says."""
+"""Arguments that `heatmap` accepts and refuses, and what it sends and says."""
 
 import json
 from typing import Any

@@ -1,4 +1,4 @@
-"""What hopfield_landscape accepts and refuses."""
+"""Arguments that `hopfield_landscape` accepts and refuses."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What length_explorer accepts and refuses."""
+"""Arguments that `length_explorer` accepts and refuses."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What look_stepper accepts and refuses."""
+"""Arguments that `look_stepper` accepts and refuses."""
 
 import math
 from typing import Any

@@ -1,4 +1,4 @@
-"""What mask_playground accepts and refuses."""
+"""Arguments that `mask_playground` accepts and refuses."""
 
 import json
 import shutil

@@ -1,4 +1,4 @@
-"""What the patch explorer must read, as Python reads it: probabilities, weights, orders."""
+"""Values that the patch explorer must read as Python does: probabilities, weights, orders."""
 
 import base64
 import math

@@ -1,4 +1,4 @@
-"""What patch_explorer accepts and refuses."""
+"""Arguments that `patch_explorer` accepts and refuses."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What projection_toy accepts and refuses, and how its handles move."""
+"""Arguments that `projection_toy` accepts and refuses, and how its handles move."""
 
 from collections.abc import Callable
 from typing import Any

@@ -1,4 +1,4 @@
-"""What ring_stepper accepts and refuses."""
+"""Arguments that `ring_stepper` accepts and refuses."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What rope_clock accepts and refuses."""
+"""Arguments that `rope_clock` accepts and refuses."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What scale_explorer accepts and refuses."""
+"""Arguments that `scale_explorer` accepts and refuses."""
 
 from typing import Any
 

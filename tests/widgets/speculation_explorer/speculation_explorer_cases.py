@@ -1,4 +1,4 @@
-"""What Python accepts, draws and counts: the speculation explorer's JavaScript must agree."""
+"""Values that Python accepts, draws and counts: the widget's JavaScript must agree."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What speculation_explorer accepts and refuses."""
+"""Arguments that `speculation_explorer` accepts and refuses."""
 
 from typing import Any
 

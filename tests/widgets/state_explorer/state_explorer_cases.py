@@ -1,4 +1,4 @@
-"""What Python reads from a cache and from states: the state explorer's JavaScript must agree."""
+"""Values that Python reads from a cache and from states: the widget's JavaScript must agree."""
 
 import math
 from typing import Any

@@ -1,4 +1,4 @@
-"""What state_explorer accepts and refuses."""
+"""Arguments that `state_explorer` accepts and refuses."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What tile_stepper accepts and refuses."""
+"""Arguments that `tile_stepper` accepts and refuses."""
 
 import math
 from typing import Any

@@ -1,4 +1,4 @@
-"""What variant_explorer accepts and refuses."""
+"""Arguments that `variant_explorer` accepts and refuses."""
 
 import json
 from typing import Any

@@ -18,7 +18,7 @@ MASKS: dict[str, Callable[[int, int], torch.Tensor]] = {
 
 
 def patterns() -> list[dict[str, Any]]:
-    """How many pairs meet, counted in the masks; windows that do and do not divide the length."""
+    """The pairs that meet, counted in the masks; windows that do and do not divide the length."""
     sizes = itertools.product(MASKS, (7, 24, 100, 128), (1, 8, 16, 200))
     return [
         {"variant": name, "length": n, "window": w, "pairs": int(MASKS[name](n, w).sum())}

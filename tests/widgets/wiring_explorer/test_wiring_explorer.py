@@ -1,4 +1,4 @@
-"""What wiring_explorer accepts and refuses."""
+"""Arguments that `wiring_explorer` accepts and refuses."""
 
 from typing import Any
 

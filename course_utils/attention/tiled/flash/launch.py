@@ -20,7 +20,7 @@ from course_utils.triton_interpreter import TensorDescriptor, interpreter
 
 
 class Tiling(NamedTuple):
-    """How a kernel is cut: rows and keys of a tile, warps of a program, loads under way."""
+    """The tiling of a kernel: rows and keys of a tile, warps of a program, loads under way."""
 
     block_q: int
     block_k: int

@@ -24,7 +24,7 @@ PRECISION = constexpr("ieee")  # float32 is computed as float32, not as the tens
 
 
 class Extras(NamedTuple):
-    """What a launch may add: tensors, which a kernel is passed as pointers, and a number.
+    """Options of a launch: tensors, which a kernel is passed as pointers, and a number.
 
     Attributes:
         spans: Of the queries, int32 (2, L): query i sees the keys from spans[0, i] to spans[1, i],

@@ -1,4 +1,4 @@
-"""What the kernels do besides: each option beside a loop over the queries, in float64."""
+"""Options of the kernels, each compared with a loop over the queries, in float64."""
 
 import math
 from functools import partial
