@@ -81,7 +81,7 @@ def tensor_parallel_attention(
 
 
 class _Shared(torch.autograd.Function):
-    """A tensor that every rank reads: forward the identity, backward the sum of all ranks' parts."""
+    """A tensor that every rank reads: forward the identity, backward a sum over ranks."""
 
     @staticmethod
     def forward(ctx: Any, x: Tensor) -> Tensor:

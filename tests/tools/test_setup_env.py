@@ -1,4 +1,4 @@
-"""`.venv` is made once; a broken one is mended; what goes wrong is said in a sentence."""
+"""`.venv` is made once; a broken one is repaired; what goes wrong is said in a sentence."""
 
 import json
 import shutil
@@ -98,7 +98,7 @@ def test_trouble_is_said_in_a_sentence(said: str, sentence: str) -> None:
 
 
 @pytest.mark.parametrize("harm", ["disk", "other", "interrupt", "python", "move", "build"])
-def test_what_is_wrong_is_mended(venv: Path, setup: Setup, harm: str) -> None:
+def test_what_is_wrong_is_repaired(venv: Path, setup: Setup, harm: str) -> None:
     (venv / "trace").touch()
     if harm in ("disk", "other"):
         said = "No space left" if harm == "disk" else "odd thing"

@@ -96,13 +96,13 @@ def check(root: Path, chapter: Chapter) -> list[str]:
     """Return a message for every way in which the notebooks are not what the source gives."""
     solved_path, learner_path = _paths(root, chapter)
     command = f"{_COMMAND} {chapter.name}"
-    mend = f"run `{command}`"
+    remedy = f"run `{command}`"
     found: list[str] = []
     for path in (solved_path, learner_path):
         stored = read_stored(path)
         name = path.relative_to(root)
         if stored is None:
-            found.append(f"{name}: missing or unreadable; {mend}")
+            found.append(f"{name}: missing or unreadable; {remedy}")
             continue
         if path == learner_path:
             expected, faults = learner_notebook(chapter), list(_worked_in(stored))
@@ -110,12 +110,12 @@ def check(root: Path, chapter: Chapter) -> list[str]:
         else:
             expected, faults = solution_notebook(chapter), list(output_faults(stored, root))
             carry_outputs(stored, expected)
-            again = mend
+            again = remedy
         found += [f"{name}: {fault}; {again}" for fault in faults]
         if path.read_text(encoding="utf-8") != to_text(expected):
             differs = _first_difference(stored, expected)
             if differs or not faults:
-                found.append(f"{name}: stale, {differs or 'its form differs'}; {mend}")
+                found.append(f"{name}: stale, {differs or 'its form differs'}; {remedy}")
     return found
 
 

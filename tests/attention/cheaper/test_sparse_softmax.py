@@ -36,7 +36,7 @@ def test_an_example_by_hand() -> None:
 @pytest.mark.parametrize("shape", [(1,), (7,), (2, 3, 7)])
 @pytest.mark.parametrize("alpha", ALPHAS)
 def test_entmax_meets_the_conditions_of_its_maximum(shape, alpha) -> None:
-    """At the optimum: if p > 0, the slope (α-1)z - p^(α-1) is one threshold; if p = 0, it is not above."""
+    """At the optimum, (α-1)z - p^(α-1) is one threshold if p > 0, and not above it if p = 0."""
     scores = 2 * draw(*shape)
     weights = entmax(scores, alpha)
     torch.testing.assert_close(weights.sum(-1), torch.ones(shape[:-1], dtype=torch.float64))
