@@ -3,7 +3,7 @@
 import pytest
 
 from course_utils.checking.judge import judge
-from course_utils.clinic.published import FAULTS, CORRECTED, PublishedFault
+from course_utils.clinic.published import CORRECTED, FAULTS, PublishedFault
 from course_utils.exercises import find
 
 NAMES = {
