@@ -20,9 +20,6 @@ def test_it_opens_before_the_first_stage() -> None:
         ({"words": [("a", "b")]}, "got 1 words and states of"),
         ({"states": [[1.0], [1.0, 2.0], [0.0, 1.0]]}, "two numbers each"),
         ({"states": [[math.inf, 0.0]] * 3}, "states must be finite"),
-        ({"factor": 7}, "factor must be from 0.5 to 6, got 7"),
-        ({"step": 13}, "step must be from 0 to 12, got 13"),
-        ({"step": -1}, "step must be from 0 to 12, got -1"),
     ],
 )
 def test_wrong_arguments_are_said(arguments: dict[str, Any], says: str) -> None:

@@ -46,11 +46,6 @@ def test_the_code_that_is_shown_makes_the_mask_that_is_shown() -> None:
         ({"tokens": ["one"]}, ValueError, "tokens must be 2 to 12 words, got 1"),
         ({"on": "causal"}, TypeError, "on must be a sequence of strings, got 'causal'"),
         ({"on": ["local"]}, ValueError, r"on must hold names from causal, .*, got \['local'\]"),
-        ({"offset": 1.0}, TypeError, r"offset must be an int, got float"),
-        ({"offset": 9}, ValueError, "offset must be from -8 to 8, got 9"),
-        ({"num_queries": 0}, ValueError, "num_queries must be from 1 to 8, got 0"),
-        ({"num_queries": True}, TypeError, "num_queries must be an int, got bool"),
-        ({"row": 8}, ValueError, "row must be from 0 to 7, got 8"),
     ],
 )
 def test_wrong_arguments_are_said(

@@ -22,12 +22,6 @@ def test_it_opens_before_the_first_call() -> None:
         ({"draft": [12] * 8}, ValueError, r"draft must be 8 percents .* sum to 100, got \[12,"),
         ({"draft": [-1, 101, *[0] * 6]}, ValueError, "draft must be 8 percents from 0 on"),
         ({"target": [12.5] * 8}, TypeError, r"target must be a sequence of ints, got \[12\.5"),
-        ({"gamma": 0}, ValueError, "gamma must be from 1 to 6, got 0"),
-        ({"gamma": 7}, ValueError, "gamma must be from 1 to 6, got 7"),
-        ({"gamma": 2.0}, TypeError, "gamma must be an int, got float"),
-        ({"seed": -1}, ValueError, "seed must be from 0 to 2147483647, got -1"),
-        ({"rounds": 20000}, ValueError, "rounds must be from 0 to 19999, got 20000"),
-        ({"from_target": 1}, TypeError, "from_target must be a bool, got int"),
     ],
 )
 def test_wrong_arguments_are_said(

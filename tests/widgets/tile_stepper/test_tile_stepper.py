@@ -49,10 +49,6 @@ def test_it_opens_before_the_first_step() -> None:
         ({"query": [[1.0, 2.0]]}, "keys must be as wide as queries"),
         ({"value": [[1.0]]}, "as many as values"),
         ({"query": [[1.0, 2.0, 3.0, math.nan]]}, "must be finite"),
-        ({"block_q": 0}, "block_q must be from 1 to 8, got 0"),
-        ({"block_k": 9}, "block_k must be from 1 to 8, got 9"),
-        ({"order": "outside"}, "order must be one of .*, got 'outside'"),
-        ({"step": -1}, "step must be at least 0, got -1"),
     ],
 )
 def test_wrong_arguments_are_said(arguments: dict[str, Any], says: str) -> None:
