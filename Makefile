@@ -75,5 +75,5 @@ mutants: install
 
 bench:
 	@$(SETUP) --extras bench
-	$(PY) benchmarks/bench.py
-	$(PY) benchmarks/verdicts.py
+	$(PY) -m benchmarks.peers.bench
+	$(PY) -m benchmarks.services.verdicts

@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import torch
-from timing import processor
 from tqdm import tqdm
 
+from benchmarks.timing import processor
 from course_utils.environment import ROOT
 
 RESULTS = ROOT / "course_utils" / "records"
@@ -32,7 +32,7 @@ class Script:
 
     def __init__(self, file: str, about: str | None, **defaults: Any) -> None:
         torch.set_num_threads(1)
-        self.name = Path(file).stem
+        self.name, self.module = Path(file).stem, module(file)
         parser = argparse.ArgumentParser(
             description=about, formatter_class=argparse.RawDescriptionHelpFormatter
         )
@@ -50,8 +50,8 @@ class Script:
 
     @property
     def command(self) -> str:
-        """What repeats this run."""
-        words = ["python", f"benchmarks/{self.name}.py"]
+        """The command that repeats this run."""
+        words = ["python", "-m", self.module]
         for name, value in vars(self.options).items():
             if name != "out" and value and not isinstance(value, tuple):
                 values = value if isinstance(value, list) else [value] * (value is not True)
@@ -95,10 +95,15 @@ def each(run: Callable[..., T], cases: Iterable[Sequence[Any]]) -> list[T]:
     return found
 
 
+def module(file: str) -> str:
+    """Return the name by which `python -m` finds a file of the repository."""
+    return ".".join(Path(file).resolve().relative_to(ROOT).with_suffix("").parts)
+
+
 def apart(file: str, *arguments: str) -> Any:
     """Return what a script prints last, in JSON, in a process of its own."""
-    command = [sys.executable, file, *arguments]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    command = [sys.executable, "-m", module(file), *arguments]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
     return json.loads(done.stdout.splitlines()[-1])
 
 

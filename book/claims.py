@@ -62,16 +62,16 @@ def markdown(titles: dict[str, str]) -> str:
 
 def _chapter(claims: list[Claim]) -> str:
     order = list(VERDICTS)
-    mended = sorted(
+    corrected = sorted(
         (claim for claim in claims if claim["verdict"] != "confirmed"),
         key=lambda claim: order.index(claim["verdict"]),
     )
     held = [claim for claim in claims if claim["verdict"] == "confirmed"]
     where = sections(claims[0]["chapter"])
     lines = []
-    if mended:
+    if corrected:
         rows = [
-            (formulas(c["claim"]), VERDICTS[c["verdict"]][0], *_holds(c, where)) for c in mended
+            (formulas(c["claim"]), VERDICTS[c["verdict"]][0], *_holds(c, where)) for c in corrected
         ]
         lines += [table(("A published text says", "Verdict", "What holds", HOW), rows, "claims")]
     if held:

@@ -1,4 +1,4 @@
-"""What `book.yml` says, in the form that the site's build needs.
+"""The content of `book.yml`, in the form that the site's build needs.
 
 `book.yml` has Jupyter Book 2's form and names files as the repository has them. The site
 shows `book/glossary.md` as `glossary` and `notebooks/03_x.ipynb` as `notebooks/03_x`. Pages below

@@ -1,6 +1,6 @@
-"""How long a page takes, said below its title: to read, to run, to do its exercises.
+"""Say below a page's title how long it takes: to read, to run, to do its exercises.
 
-Reading is counted as in the chapters (`tools/notebook_minutes.py` has the formula). Running is
+Reading is counted as in the chapters (`tools/notebooks/minutes.py` has the formula). Running is
 measured, in processor seconds (`tools/measure_running.py` writes `running.json`). What an exercise
 takes is its own `minutes`, the estimate that stands beside it in the chapter.
 """
@@ -12,7 +12,7 @@ from pathlib import Path
 
 from nbformat import NotebookNode
 
-from tools.notebook_minutes import counted, reading
+from tools.notebooks.minutes import counted, reading
 
 RUNNING = Path(__file__).resolve().parent / "running.json"
 _SHOWN = re.compile(r"(?m)^## .*\n\n\*(\d+) minutes?\*$")
@@ -21,7 +21,7 @@ _TITLE = re.compile(r"(?m)^# .*$")
 
 @dataclass(frozen=True)
 class Facts:
-    """What a page asks of its reader.
+    """Demands of a page on its reader.
 
     Attributes:
         read: Minutes to read it.

@@ -8,7 +8,7 @@ from book.blocks import block, code_words, folded, recorded, table, wrong_lines
 from book.facts import Facts
 from course_utils.checking.reviewing import DAYS
 from course_utils.measure import read_record
-from tools.notebook_minutes import counted
+from tools.notebooks.minutes import counted
 
 DO = "exercises of "
 SHOWN = 5  # pitfalls of an exercise that are not folded
@@ -41,7 +41,7 @@ def _hours(minutes: int) -> str:
 
 
 def hub_costs() -> str:
-    """Return what a hub costs, from the record of benchmarks/hub.py."""
+    """Return what a hub costs, from the record of benchmarks/services/hub.py."""
     record = read_record("hub")
     rows = [
         (escape(run["what"]), *(_number(run.get(key)) for key in ("median", "p95", "most")))
@@ -60,7 +60,7 @@ def hub_costs() -> str:
 
 
 def grading_rates() -> str:
-    """Return how fast a class is graded, from the record of benchmarks/grading.py."""
+    """Return how fast a class is graded, from the record of benchmarks/services/grading.py."""
     record = read_record("grading")
     rows = [
         (run["way"], f"{run['per_minute']:.0f}", _number(run["peak_mib"])) for run in record["runs"]

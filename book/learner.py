@@ -48,10 +48,10 @@ def _untouched(output: NotebookNode) -> NotebookNode:
     names = _PART.findall(told)
     if not names:
         return output
+    from course_utils.answers.chosen import Chosen
+    from course_utils.answers.parts import Parts
+    from course_utils.answers.trial import Run
     from course_utils.exercises import find
-    from course_utils.own.chosen import Chosen
-    from course_utils.own.parts import Parts
-    from course_utils.own.trial import Run
 
     chosen = Chosen({name: find(name).reference for name in names}, {}, {})
     note = Run(chosen, None, None) if told.startswith("Yours: ") else Parts(chosen)

@@ -1,7 +1,7 @@
 """The table of mistakes: every wrong version that the exercises ship, by chapter and exercise.
 
 That each is refused as the mistake that it is, and as no other, is not shown here but tested
-(`tests/exercises/test_exercise_laws.py`).
+(`tests/laws/test_exercises.py`).
 """
 
 from html import escape

@@ -1,4 +1,4 @@
-"""What an edition shows where `book.yml` names a file: chapters as run, pages with tables."""
+"""Make the pages that `book.yml` names, for an edition: chapters as run, pages with tables."""
 
 import re
 from collections.abc import Callable
@@ -23,7 +23,7 @@ from book import (
     unlisted,
 )
 from book.contents import ROOT
-from tools.notebook_minutes import FURTHER
+from tools.notebooks.minutes import FURTHER
 
 _TABLE = re.compile(r"<!-- table: (\w+) -->")
 

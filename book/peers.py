@@ -8,7 +8,7 @@ from pathlib import Path
 from book.blocks import block, code_words, table
 from book.contents import ROOT
 from course_utils.environment import read_pins
-from tools.notebook_minutes import counted
+from tools.notebooks.minutes import counted
 
 HEAD = ("Ch.", "Ours", "Peer", "Tolerance", "Compared", "Test")
 Mark = tuple[str, ...]

@@ -17,8 +17,8 @@ from course_utils.attention import (
     scaled_dot_product_attention,
     sliding_window_attention,
 )
-from course_utils.attention.block_selected import block_selected_attention
-from course_utils.attention.linear_step import linear_attention_step
+from course_utils.attention.cheaper.block_selected import block_selected_attention
+from course_utils.attention.states.linear_step import linear_attention_step
 from course_utils.measure import count_flops, kv_cache_bytes
 
 HEADS, SHARED, WIDTH, LATENT, ROTATED, WINDOW = 32, 8, 128, 512, 64, 1024

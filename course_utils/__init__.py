@@ -1,4 +1,4 @@
-"""What a learner imports. Nothing heavy is loaded before it is used."""
+"""The names that a learner imports. Nothing heavy is loaded before it is used."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import importlib
 
 TYPE_CHECKING = False  # as in `typing`, which takes longer to load than everything else here
 if TYPE_CHECKING:
+    from course_utils.answers.parts import yours
     from course_utils.disputes import dispute
     from course_utils.learner import check, hint, mine, progress, review, solution
-    from course_utils.own.parts import yours
     from course_utils.widgets import heatmap
 
 __all__ = [
@@ -19,7 +19,7 @@ _HOME = dict.fromkeys(__all__, "course_utils.learner")
 _HOME |= {
     "dispute": "course_utils.disputes",
     "heatmap": "course_utils.widgets",
-    "yours": "course_utils.own.parts",
+    "yours": "course_utils.answers.parts",
 }
 
 

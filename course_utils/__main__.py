@@ -1,4 +1,4 @@
-"""`python -m course_utils doctor`: what the course needs, what is there, how to mend the rest."""
+"""`python -m course_utils doctor`: what the course needs, what is there, how to get the rest."""
 
 import sys
 

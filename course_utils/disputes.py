@@ -11,14 +11,14 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 
+from course_utils.answers.literals import NoTextError
+from course_utils.answers.source import module_source
 from course_utils.checking.compare import named_tensors
 from course_utils.checking.exercise import Exercise
 from course_utils.checking.progress import journal_path
 from course_utils.checking.report import Report
 from course_utils.checking.settings import judging
 from course_utils.notes import Note, asked_for
-from course_utils.own.source import module_source
-from course_utils.own.values import NoTextError
 
 FILE = "dispute_{name}{number}.json"
 _SEND = (

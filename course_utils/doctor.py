@@ -38,9 +38,9 @@ def is_active() -> bool:
 
 def for_learners() -> Iterator[tuple[str, str, str, str]]:
     """Check what is needed to take the course."""
-    mend = f"install {environment.PYTHONS}, then: make learn PYTHON=/path/to/python3.12"
+    remedy = f"install {environment.PYTHONS}, then: make learn PYTHON=/path/to/python3.12"
     detail = f"{platform.python_version()} at {sys.executable}"
-    yield "Python", "there" if FITS else "unsuitable", detail, mend
+    yield "Python", "there" if FITS else "unsuitable", detail, remedy
     if not FITS:  # without tomllib there are no pins to read
         return
     own = is_active() and not Path(sys.prefix).is_relative_to(ROOT)
@@ -57,22 +57,22 @@ def for_learners() -> Iterator[tuple[str, str, str, str]]:
     yield "port 8888", "there", taken, ""
 
 
-def packages(pins: dict[str, str], mend: str) -> Iterator[tuple[str, str, str, str]]:
+def packages(pins: dict[str, str], remedy: str) -> Iterator[tuple[str, str, str, str]]:
     """Compare what is installed with its pins, and name the build of PyTorch."""
     from importlib import metadata  # new in Python 3.8
 
     for name, pin in pins.items():
         there = next(iter(metadata.distributions(name=name)), None)
         if there is None:
-            yield name, "missing", f"{pin} is pinned", mend
+            yield name, "missing", f"{pin} is pinned", remedy
         elif there.version.partition("+")[0] != pin:
-            yield name, "different", f"{there.version}, {pin} is pinned", mend
+            yield name, "different", f"{there.version}, {pin} is pinned", remedy
         else:
-            yield name, "there", there.version, mend
+            yield name, "there", there.version, remedy
         if there and name == "torch":
             said = Path(str(there.locate_file("torch/version.py"))).read_text(encoding="utf-8")
             cuda = re.search(r"^cuda[^=]*= *'(.*)'", said, re.MULTILINE)
-            yield "PyTorch build", "there", f"CUDA {cuda[1]}" if cuda else "CPU", mend
+            yield "PyTorch build", "there", f"CUDA {cuda[1]}" if cuda else "CPU", remedy
 
 
 def progress() -> Iterator[tuple[str, str, str, str]]:
@@ -84,8 +84,8 @@ def progress() -> Iterator[tuple[str, str, str, str]]:
     path = journal_path().absolute()
     target = next(part for part in (path, *path.parents) if part.exists())
     right = os.access(target, os.W_OK) and target.is_dir() == (target != path)
-    mend = "make it writable, or set ATTENTION_COURSE_PROGRESS to another file"
-    yield "progress file", "there" if right else "unwritable", str(path), mend
+    remedy = "make it writable, or set ATTENTION_COURSE_PROGRESS to another file"
+    yield "progress file", "there" if right else "unwritable", str(path), remedy
 
 
 def for_builders() -> Iterator[tuple[str, str, str, str]]:
@@ -93,28 +93,28 @@ def for_builders() -> Iterator[tuple[str, str, str, str]]:
     if FITS:
         extra = read_pins(ROOT, "test", "book").items() - read_pins(ROOT).items()
         yield from packages(dict(sorted(extra)), "make install")
-    for name, oldest, mend in TOOLS:
+    for name, oldest, remedy in TOOLS:
         path = shutil.which((name == "chromium" and environment.find_chromium()) or name)
         if path is None:
-            yield name, "missing", "", mend
+            yield name, "missing", "", remedy
             continue
         said = subprocess.run([path, "--version"], capture_output=True, text=True).stdout
         version = re.findall(r"\d+", said)[:3] or ["0"]
         status = "there" if int(version[0]) >= oldest else "too old"
-        yield name, status, f"{'.'.join(version)} at {path}", mend
+        yield name, status, f"{'.'.join(version)} at {path}", remedy
 
 
 def report(title: str, findings: Iterator[tuple[str, str, str, str]]) -> int:
-    """Print one part of the report, each remedy once; return how much is to be mended."""
+    """Print one part of the report, each remedy once; return how much is to be fixed."""
     print(title)
-    mends: list[str] = []
-    for name, status, detail, mend in findings:
+    remedies: list[str] = []
+    for name, status, detail, remedy in findings:
         print(f"  {status:<12}{name:<26}{detail}".rstrip())
         if status != "there":
-            print(*[f"  {'':<12}to mend it: {mend}\n"] * (mend not in mends), end="")
-            mends.append(mend)
+            print(*[f"  {'':<12}to fix it: {remedy}\n"] * (remedy not in remedies), end="")
+            remedies.append(remedy)
     print()
-    return len(mends)
+    return len(remedies)
 
 
 def main() -> int:
@@ -126,5 +126,5 @@ def main() -> int:
     wrong = report("To take the course", for_learners())
     report("Only to test, build or change it", for_builders())
     well = "All that a learner needs is there. To start: make learn"
-    print(f"{wrong} to mend, as said above." if wrong else well)
+    print(f"{wrong} to fix, as said above." if wrong else well)
     return 1 if wrong else 0

@@ -1,4 +1,4 @@
-"""What the course pins and needs of a machine: for the setup, the doctor and the tests.
+"""Requirements and pinned versions of the course: for the setup, the doctor and the tests.
 
 Standard library only, and loadable by a Python that is too old for the course: both have to
 start, and say so, where nothing is installed yet.

@@ -1,4 +1,4 @@
-"""What a learner calls: check, hint, solution, progress, review, mine.
+"""The calls of a learner: check, hint, solution, progress, review, mine.
 
 `yours` is in own/parts.py, `dispute` in disputes.py. A misspelt name gets a card, not a traceback.
 """
@@ -8,6 +8,7 @@ import time
 from dataclasses import replace
 from typing import Any
 
+from course_utils.answers import kept
 from course_utils.checking.errors import PlainValueError, brief
 from course_utils.checking.exercise import Exercise
 from course_utils.checking.judge import judge
@@ -20,7 +21,6 @@ from course_utils.exercises import all_exercises, find, places
 from course_utils.grading.apart import graded_otherwise
 from course_utils.notes import NOTHING, Note, asked_for, misused
 from course_utils.overview import Overview, Row
-from course_utils.own import kept
 from course_utils.sources import MARK, exercise_cells
 
 

@@ -1,4 +1,4 @@
-"""How far a learner is: chapters with bars, what comes next, and the minutes that are left."""
+"""A learner's progress: chapters with bars, what comes next, and the minutes that are left."""
 
 from dataclasses import dataclass
 from itertools import groupby
@@ -18,7 +18,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Overview:
-    """Which exercises are passed, tried, and still to come."""
+    """Exercises that are passed, tried, and still to come."""
 
     rows: tuple[Row, ...]
 

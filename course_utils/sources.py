@@ -1,6 +1,6 @@
 """The chapters' sources, scripts in the py:percent form: where they are, and what their cells are.
 
-`tools/notebook_source.py` reads all of a chapter, through jupytext; this needs nothing installed.
+`tools/notebooks/source.py` reads all of a chapter, through jupytext; this needs nothing installed.
 """
 
 import re

@@ -626,7 +626,7 @@ At length 5 both are good. At 20 the fixed context is right for about a quarter 
 
 </details>
 
-One seed is an anecdote. A script in the repository (`benchmarks/chapter_01_bottleneck.py`) trained the same models with three seeds and four widths; the next cell reads its record. The stars are the two models trained above.
+One seed is an anecdote. A script in the repository (`benchmarks/chapters/ch01/chapter_01_bottleneck.py`) trained the same models with three seeds and four widths; the next cell reads its record. The stars are the two models trained above.
 """
 
 

@@ -1157,7 +1157,7 @@ The two runs with the scale come first, both at about 2.1. Without it, the unit-
 
 # %% [markdown]
 r"""
-One run is an anecdote. A script in the repository (`benchmarks/chapter_03_scaling.py`) trained the same model, `course_utils.models.CharacterModel`, with five seeds, four widths and two learning rates; its record is read here. What counts is the **extra loss** of a run without the scale over its twin with it: same seed, same start, same data.
+One run is an anecdote. A script in the repository (`benchmarks/chapters/ch03/chapter_03_scaling.py`) trained the same model, `course_utils.models.CharacterModel`, with five seeds, four widths and two learning rates; its record is read here. What counts is the **extra loss** of a run without the scale over its twin with it: same seed, same start, same data.
 
 **Predict.** From which start, and at which widths, does leaving out the scale cost anything? Do larger steps make it better or worse?
 """

@@ -1370,7 +1370,7 @@ print("text, ALiBi ", {length: f"{loss:.2f}" for length, (loss, _) in live_text[
 
 # %% [markdown]
 r"""
-One seed is an anecdote, and two schemes are not all. The script `benchmarks/chapter_07_positions.py` ran the same functions for every scheme with three seeds; the cells below read its record.
+One seed is an anecdote, and two schemes are not all. The script `benchmarks/chapters/ch07/chapter_07_positions.py` ran the same functions for every scheme with three seeds; the cells below read its record.
 
 Sizes are those of the papers: Shaw clips at 16, DeBERTa at 512, and *DeBERTa, 16* at Shaw's 16; T5 has 32 buckets up to distance 128, and *T5, short* up to the trained length; *learned* has a row for each tested position, of which training reaches only the first ones. *RoPE + window* sees only the last 16 tokens, in training too. PI, NTK and YaRN are the *same trained* RoPE models with other frequencies at each length.
 """

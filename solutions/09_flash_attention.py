@@ -53,9 +53,9 @@ from tqdm import tqdm
 
 from course_utils import attention, check, hint, measure, plotting, yours
 from course_utils.attention import flash_kernels, flash_mods
-from course_utils.attention.flash_launch import gpu_tilings
-from course_utils.attention.flash_spans import count_tiles, visible_spans
-from course_utils.attention.flash_triton import flash_attention
+from course_utils.attention.tiled.flash.flash import flash_attention
+from course_utils.attention.tiled.flash.launch import gpu_tilings
+from course_utils.attention.tiled.flash.spans import count_tiles, visible_spans
 from course_utils.triton_interpreter import tl  # None where Triton does not exist
 from course_utils.widgets import tile_stepper
 
@@ -1067,7 +1067,7 @@ r"""
 
 On a GPU the loop over queries is not a loop. Each block of queries of each head is a **program** of its own, and hundreds run at the same time. A kernel is the text of one program. Its variables are held in registers and shared memory; only what it loads and stores touches HBM. In Triton (Tillet et al., 2019) such a program is written in Python's syntax, in terms of tiles.
 
-The kernels of this chapter are in `course_utils/attention/flash_kernels.py`, forward and backward. The same source is compiled on a GPU, and *interpreted* on a CPU: slowly, with every number open to inspection.
+The kernels of this chapter are in `course_utils/attention/tiled/flash/kernels.py`, forward and backward. The same source is compiled on a GPU, and *interpreted* on a CPU: slowly, with every number open to inspection.
 """
 
 # %% [markdown]
@@ -1222,7 +1222,7 @@ r"""
 r"""
 ## 10. On a GPU
 
-A kernel is written for speed, so the last word is a measurement. This section needs no GPU: it reads two records that `benchmarks/flash_gpu.py` and `benchmarks/flash_tilings.py` made on an H100, with the kernels as they are here. All implementations ran in the same rounds, in 16 bits, always with 16,384 tokens per batch, and with heads × width = 2048. Each output and gradient was compared with 64 bits first.
+A kernel is written for speed, so the last word is a measurement. This section needs no GPU: it reads two records that `benchmarks/flash/flash_gpu.py` and `benchmarks/flash/flash_tilings.py` made on an H100, with the kernels as they are here. All implementations ran in the same rounds, in 16 bits, always with 16,384 tokens per batch, and with heads × width = 2048. Each output and gradient was compared with 64 bits first.
 
 **Predict.** At 8192 tokens, which is fastest: the kernels of section 9; PyTorch's FlashAttention-2, written in CUDA C++; or cuDNN's, which NVIDIA writes for its own chips? Forward, and backward?
 """
@@ -1568,7 +1568,7 @@ It is the derivative, for the backward pass: $1 - \tanh^2$ for the cap, 1 for sl
 r"""
 **What is not measured.** No GPU has run these options yet. The interpreter says that their numbers are right. The compiler says that they fit an H100-class GPU: no spill in 16 bits, for heads 64 to 256 wide. For a cap, fitting took smaller tiles or more warps in the backward pass, since its derivative occupies registers.
 
-How fast they are, nobody knows: a third of the tiles need not be a third of the time. `benchmarks/flash_gpu.py` times them where there is a GPU; the records of section 10 do not have them.
+How fast they are, nobody knows: a third of the tiles need not be a third of the time. `benchmarks/flash/flash_gpu.py` times them where there is a GPU; the records of section 10 do not have them.
 """
 
 # %% [markdown]

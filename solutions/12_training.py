@@ -53,7 +53,7 @@ from course_utils.data import DateTokens, character_text, random_windows, sample
 from course_utils.live_curve import LiveCurve
 from course_utils.models import DeepStack, EncoderLayer, Transformer
 from course_utils.widgets import budget_explorer
-from course_utils.widgets.budget_explorer import LAWS
+from course_utils.widgets.budget_explorer.budget_explorer import LAWS
 
 plotting.use_style()
 torch.set_num_threads(1)

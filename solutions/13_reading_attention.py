@@ -48,7 +48,16 @@ from torch import nn
 from torch.nn import functional as F
 from tqdm import tqdm
 
-from course_utils import attention, check, hint, matrix_plotting, measure, plotting, reading, yours
+from course_utils import (
+    attention,
+    check,
+    hint,
+    interpretability,
+    matrix_plotting,
+    measure,
+    plotting,
+    yours,
+)
 from course_utils.data.repeated import repeated_segments
 from course_utils.data.two_languages import Documents, draw_documents, plant_cue
 from course_utils.models.tasks import induction, other_weights
@@ -184,7 +193,7 @@ for mode in (layer.train, layer.eval):
     runs = [layer(x, x, x, average_attn_weights=False)[1][0, 0].detach() for _ in range(6)]
     sums = torch.cat([run.sum(dim=-1) for run in runs])
     print("train()" if layer.training else "eval() ", end="  entropy of 'layers' 1 to 6: ")
-    print(*(f"{reading.attention_entropy(run).mean():.3f}" for run in runs))
+    print(*(f"{interpretability.attention_entropy(run).mean():.3f}" for run in runs))
     print(f"         row sums {sums.min():.2f} to {sums.max():.2f}", end="   ")
     print(f"entries that are 0: {torch.stack(runs).eq(0).float().mean():.0%}")
 
@@ -228,7 +237,7 @@ With 4 keys "Low", with 50 "Minimal": 1/50 is .02. In a window of 1000, a key wi
 
 # %%
 rows = torch.tensor([[1, 0, 0, 0], [0.5, 0.25, 0.25, 0], [0.25] * 4, [0.0] * 4])
-for row, entropy in zip(rows, reading.attention_entropy(rows), strict=True):
+for row, entropy in zip(rows, interpretability.attention_entropy(rows), strict=True):
     entropy = entropy + 0.0  # no -0.00
     print(f"{row.tolist()}: {entropy:.2f} nats, like {entropy.exp():.2f} equal keys", end="")
     print(f", {entropy / math.log(4):.2f} of the maximum")
@@ -424,8 +433,11 @@ for number, (axes, found) in enumerate(zip(grid, maps, strict=True), start=1):
 matrix_plotting.colour_key(grid, label="weight")
 symbols = [found[..., 1:, 1:].mean(dim=0) for found in maps]
 for number, found in enumerate(symbols, start=1):
-    print(f"layer {number}: induction {reading.induction_score(found, 20).item():.2f}", end="")
-    print(f"   previous token {reading.previous_token_score(found).item():.2f}")
+    print(
+        f"layer {number}: induction {interpretability.induction_score(found, 20).item():.2f}",
+        end="",
+    )
+    print(f"   previous token {interpretability.previous_token_score(found).item():.2f}")
 
 # %% [markdown]
 r"""
@@ -615,7 +627,7 @@ _ = train_classifier(classifier, score, steps=500, seed=0, progress=bar)
 judged = draw_documents(1000, torch.Generator().manual_seed(1_000))
 guess = classifier.predict(judged.tokens, judged.mask).argmax(dim=-1)
 print(f"right: {(guess == judged.labels).float().mean():.2f}")
-left_out = reading.leave_one_out(classifier.predict, documents.tokens, documents.mask)
+left_out = interpretability.leave_one_out(classifier.predict, documents.tokens, documents.mask)
 guess = classifier.predict(documents.tokens, documents.mask).argmax(dim=-1, keepdim=True)
 kinds = torch.where(documents.kinds < 2, (documents.kinds == guess).long(), 2)
 for number, name in enumerate(("the other language", "the predicted language", "both languages")):
@@ -710,7 +722,7 @@ for layer in range(6):
 layers = [stacks[:, layer, None] for layer in range(6)]
 orders = {"last layer on the left": layers, "as published": layers[::-1]}
 for name, order in orders.items():
-    rollout = reading.attention_rollout(order)
+    rollout = interpretability.attention_rollout(order)
     off = (rollout - stream).abs()
     other = (rollout.argmax(dim=-1) != stream.argmax(dim=-1)).double().mean()
     mean = "0 to rounding" if off.max() < 1e-14 else f"{off.mean():.2f} on average"
@@ -938,7 +950,7 @@ def train_pooled(encoder, seed=0, draw=draw_documents):
 def without_class(one, other, mask):
     """Return the mean rank correlation over the words of all documents."""
     each = [
-        reading.rank_correlation(a[real].double(), b[real].double())
+        interpretability.rank_correlation(a[real].double(), b[real].double())
         for a, b, real in zip(one, other, mask, strict=True)
     ]
     return torch.stack(each).mean().item()
@@ -1077,7 +1089,7 @@ def checked(fault):
     many = torch.arange(3, 44).log()
     sums = rows.sum(dim=-1)
     return {
-        "entropy": (reading.attention_entropy(rows) / many).mean().item(),
+        "entropy": (interpretability.attention_entropy(rows) / many).mean().item(),
         "top": rows.amax(dim=-1).mean().item(),
         "least sum": sums.min().item(),
         "most": sums.max().item(),
@@ -1158,10 +1170,12 @@ a = torch.tensor([0.1, 0.2, 0.3, 0.4, 0.5])
 for b in ([1.0, 3.0, 2.0, 4.0, 5.0], [1.0, 3.0, 2.0, 4.0, 500.0], [5.0, 4.0, 3.0, 2.0, 1.0]):
     b = torch.tensor(b)
     pearson = torch.corrcoef(torch.stack([a, b]))[0, 1]
-    ours, peer = reading.rank_correlation(a, b), spearmanr(a, b).statistic
+    ours, peer = interpretability.rank_correlation(a, b), spearmanr(a, b).statistic
     print(f"{b.tolist()}: Pearson {pearson:+.2f}, Spearman {ours:+.2f} (scipy {peer:+.2f})", end="")
     print(f", Kendall {kendalltau(a, b).statistic:+.2f}")
-print(f"with a constant: ours {reading.rank_correlation(a, torch.ones(5)):.0f}, scipy's is nan")
+print(
+    f"with a constant: ours {interpretability.rank_correlation(a, torch.ones(5)):.0f}, scipy's is nan"
+)
 
 # %% [markdown]
 r"""
@@ -1217,9 +1231,9 @@ Rollout multiplies: two layers in a row that each let half through pass a quarte
 
 # %%
 even = torch.full((3, 3), 1 / 3)
-rollout = reading.attention_rollout([even[None, None]] * 2)[0, 0]
+rollout = interpretability.attention_rollout([even[None, None]] * 2)[0, 0]
 for token in range(3):
-    flow = reading.attention_flow([even, even], token, 0)
+    flow = interpretability.attention_flow([even, even], token, 0)
     print(f"from token {token}: flow {flow:.3f}, rollout {rollout[token]:.3f}")
 
 # %% [markdown]
@@ -1284,7 +1298,7 @@ values = head_values(classifier, documents.tokens, documents.mask[:, None, None]
 layers = [one.detach() for one in classifier.explain(documents.tokens, documents.mask)[1]]
 for number, (weights, value) in enumerate(zip(layers, values, strict=True), start=1):
     value = value * documents.mask[:, None, :, None]
-    row, kept = weights[:, :, :1], reading.effective_attention(weights[:, :, :1], value)
+    row, kept = weights[:, :, :1], interpretability.effective_attention(weights[:, :, :1], value)
     share = (kept.norm(dim=-1) / row.norm(dim=-1)).mean()
     same = (kept @ value - row @ value).abs().max() < 1e-5
     print(
@@ -1377,7 +1391,7 @@ r"""
 def spread(weights, seen):
     """Return a layer's entropy as a share of the most, for queries that see several keys."""
     many = seen.sum(dim=-1)
-    entropy = reading.attention_entropy(weights) / many.log()
+    entropy = interpretability.attention_entropy(weights) / many.log()
     return torch.where(many > 2, entropy, torch.nan).nanmean().item()
 
 
@@ -1390,7 +1404,7 @@ for name, found, seen in (
         *(f"  layer {n}: entropy {spread(one, seen):.2f}" for n, one in enumerate(found, 1)),
         end="",
     )
-    far = [reading.attention_distance(one).mean() for one in found]
+    far = [interpretability.attention_distance(one).mean() for one in found]
     print("   distance", *(f"{one:.1f}" for one in far))
 for run in heads_record["runs"]:
     rows = [[head for head in run["heads"] if head["layer"] == layer] for layer in (1, 2)]

@@ -49,11 +49,11 @@ from torch import nn
 from torch.nn import functional as F
 from tqdm import tqdm
 
-from course_utils import attention, check, hint, measure, models, plotting, reading, yours
+from course_utils import attention, check, hint, interpretability, measure, models, plotting, yours
 from course_utils.data.digit_scenes import caption
 from course_utils.data.digits import load_digits
-from course_utils.models.detection import Detector
 from course_utils.models.tasks import captions, digit_training, dots, pair_training
+from course_utils.models.vision.detection import Detector
 from course_utils.positions import is_permutation_equivariant
 from course_utils.widgets import patch_explorer
 
@@ -355,7 +355,7 @@ _ = figure.colorbar(drawn, ax=grid[1:], shrink=0.8, label="weight")
 _, read = in_the_open(vit, digits.test_images)
 ink = models.patchify(digits.test_images, 2).mean(dim=-1)[:, None]
 for layer, rows in enumerate(read, start=1):
-    entropy = reading.attention_entropy(rows).mean(dim=0)
+    entropy = interpretability.attention_entropy(rows).mean(dim=0)
     share = (rows[..., 1:] * (ink > 0.3)).sum(dim=-1) / rows[..., 1:].sum(dim=-1)
     print(f"layer {layer}: entropy", *(f"{e:.2f}" for e in entropy), end="")
     print(f" of {torch.tensor(17.0).log():.2f}", end="")
@@ -1156,7 +1156,7 @@ for n in (50, 800, 12_800):
     normed = F.normalize(q, dim=0).T @ F.normalize(k, dim=0)
     told = []
     for scores in (printed, normed):
-        entropy = reading.attention_entropy(scores.softmax(dim=-1)).mean()
+        entropy = interpretability.attention_entropy(scores.softmax(dim=-1)).mean()
         told.append(f"{scores.std():7.3f}, {entropy:.3f}")
     print(f"{n:6,}           {told[0]}                {told[1]}")
 out = printed.softmax(dim=-1) @ v.T

@@ -525,7 +525,7 @@ Chapter 09's sketch of flash attention has three faults at once; `check` names t
 """
 
 # %%
-for left, wrong in published.MENDED.items():
+for left, wrong in published.CORRECTED.items():
     print(f"{left:34} {check('tiled_attention', wrong).headline}")
 
 # %% [markdown]

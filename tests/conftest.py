@@ -1,4 +1,4 @@
-"""What tests of every folder share: one browser for all, and folders served to it alone."""
+"""Fixtures of all tests: one browser for all, and folders served to it alone."""
 
 import atexit
 import functools
@@ -13,10 +13,10 @@ from pathlib import Path
 
 import jaxtyping
 import pytest
-from peer_table import pytest_runtest_call as pytest_runtest_call
 from playwright.sync_api import Browser, BrowserContext, expect, sync_playwright
 
 from course_utils.environment import find_chromium
+from tests.peer_table import pytest_runtest_call as pytest_runtest_call
 
 # No test writes among the answers and verdicts of whoever runs it.
 PROGRESS = tempfile.mkdtemp(prefix="attention-course-")
@@ -29,11 +29,11 @@ INTERNAL = [
     "course_utils.data",
     "course_utils.matrix_plotting",
     "course_utils.plotting",
-    "course_utils.models.named_schemes",
+    "course_utils.models.gpt.named_schemes",
     "course_utils.models.recurrent.seq2seq_training",
     "course_utils.models.tasks.gpt_text",
     "course_utils.models.tasks.length_task",
-    "course_utils.models.training",
+    "course_utils.models.training.loop",
 ]
 jaxtyping.install_import_hook(INTERNAL, "beartype.beartype")
 

@@ -15,7 +15,7 @@ import pytest
 
 
 class Row(NamedTuple):
-    """What a mark says."""
+    """A row of the table, as a mark says it."""
 
     chapter: str
     ours: str
@@ -35,7 +35,7 @@ def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
     mark = item.get_closest_marker("peer")
     if mark is None:
         return (yield)
-    from peer_watch import Seen  # torch, which many other tests do without
+    from tests.peer_watch import Seen  # torch, which many other tests do without
 
     with Seen() as seen:
         out = yield

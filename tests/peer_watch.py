@@ -1,4 +1,4 @@
-"""What a test really compares, and at which tolerance: held against its row of the table."""
+"""Watch what a test really compares, and at which tolerance: held against its row of the table."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -6,14 +6,15 @@ from typing import Any
 
 import pytest
 import torch
-from peer_table import Row
+
+from tests.peer_table import Row
 
 _REAL_COMPARE = torch.testing.assert_close
 
 
 @dataclass
 class Seen:
-    """What one run of a test compared."""
+    """The comparisons of one run of a test."""
 
     loosest: tuple[float, str] = (0.0, "equal")
     gradients: bool = False

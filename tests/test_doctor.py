@@ -1,4 +1,4 @@
-"""The doctor says what is there, what is missing and how to mend it, also to a bare Python."""
+"""The doctor says what is there, what is missing and how to fix it, also to a bare Python."""
 
 import shutil
 import subprocess
@@ -43,4 +43,4 @@ def test_bare_python_gets_a_report_with_each_remedy_once_and_no_traceback(tmp_pa
     lines = [" ".join(line.split()) for line in done.stdout.splitlines()]
     assert f"missing torch {read_pins(ROOT)['torch']} is pinned" in lines
     assert any(line.startswith("incomplete environment it is not there yet,") for line in lines)
-    assert lines.count("to mend it: make learn") == 1
+    assert lines.count("to fix it: make learn") == 1

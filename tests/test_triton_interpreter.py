@@ -13,7 +13,7 @@ ROOT = Path(__file__).resolve().parents[1]
 
 ATTEND = """
 import torch
-from course_utils.attention.flash_triton import flash_attention
+from course_utils.attention.tiled.flash.flash import flash_attention
 query = torch.randn(1, 1, 70, 16, generator=torch.Generator().manual_seed(0), requires_grad=True)
 out = flash_attention(query, query, query, True)
 out.sum().backward()

@@ -1,4 +1,4 @@
-"""What builds and checks the course. Nothing here is needed to take it."""
+"""Tools that build and check the course. Nothing here is needed to take it."""
 
 import sys
 

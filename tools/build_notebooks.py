@@ -31,6 +31,8 @@ Numbers that a sentence quotes can be marked (see `shown`); the marks are in no 
 
 Stored outputs carry no times, no random names of widgets and no paths, so that executing the same
 code again gives the same bytes too, and `pytest --nbval` (see `nbval_kernels`) reproduces them.
+Where only numbers of a cell tagged nbval-ignore-output would change, it keeps those that it had,
+but for --execute, which makes everything new.
 
 Exit status: 0 when all is well, 1 when a rule is broken, a cell fails or (with --check) a notebook
 is not what its source gives, 2 for a usage error.
@@ -43,11 +45,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from tools import shown
-from tools.notebook_files import build, check, find_sources, stray
-from tools.notebook_minutes import with_minutes
-from tools.notebook_rules import AskedOf, asked_twice, faults
-from tools.notebook_run import NotebookError
-from tools.notebook_source import Asked, Chapter, read_chapter, with_data
+from tools.notebooks.files import build, check, find_sources, stray
+from tools.notebooks.minutes import with_minutes
+from tools.notebooks.rules import AskedOf, asked_twice, faults
+from tools.notebooks.run import NotebookError
+from tools.notebooks.source import Asked, Chapter, read_chapter, with_data
 
 _ROOT = Path(__file__).resolve().parents[1]
 

@@ -64,7 +64,7 @@ def compiling() -> Iterator[list[tuple[str, Any]]]:
     triton.runtime.driver.set_active(hopper)
     with (
         mock.patch.object(JITFunction, "run", warm_up),
-        mock.patch("course_utils.attention.flash_launch._on", return_value=nullcontext()),
+        mock.patch("course_utils.attention.tiled.flash.launch._on", return_value=nullcontext()),
     ):
         yield kernels
 
@@ -77,8 +77,8 @@ def compile_all(
 
     Yields for each the call's arguments, and what the compiler said.
     """
-    from course_utils.attention.flash_launch import flash_backward, flash_forward, gpu_tilings
-    from course_utils.attention.flash_mods import Extras
+    from course_utils.attention.tiled.flash.launch import flash_backward, flash_forward, gpu_tilings
+    from course_utils.attention.tiled.flash.mods import Extras
 
     query = torch.zeros(1, 2, length, width, dtype=dtype)
     key = query[:, :num_kv_heads]

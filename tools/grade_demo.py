@@ -18,7 +18,7 @@ import tempfile
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
-from tools.notebook_build import from_text, to_text
+from tools.notebooks.made import from_text, to_text
 
 _ROOT = Path(__file__).resolve().parents[1]
 CHAPTER = "05_multi_head"

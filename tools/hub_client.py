@@ -24,7 +24,7 @@ class HubError(Exception):
 
 @dataclass
 class Ran:
-    """What a cell has put out, and how long it took."""
+    """The output of a cell, and the time it took."""
 
     text: str = ""
     error: str = ""

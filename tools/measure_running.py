@@ -22,10 +22,10 @@ from contextlib import suppress
 from pathlib import Path
 
 from tools.build_notebooks import exercise_data
-from tools.notebook_build import solution_notebook
-from tools.notebook_files import find_sources
-from tools.notebook_run import NotebookError, execute
-from tools.notebook_source import read_chapter, with_data
+from tools.notebooks.files import find_sources
+from tools.notebooks.made import solution_notebook
+from tools.notebooks.run import NotebookError, execute
+from tools.notebooks.source import read_chapter, with_data
 from tools.orphans import adopt_orphans
 
 _ROOT = Path(__file__).resolve().parents[1]

@@ -10,7 +10,7 @@ c.Autograde.autograde_preprocessors = [
     "nbgrader.preprocessors.AssignLatePenalties",
     "nbgrader.preprocessors.CheckCellMetadata",
 ]
-# A notebook that was changed by hand is mended, and no reason to stop for everybody.
+# A notebook that was changed by hand is repaired, and no reason to stop for everybody.
 c.Autograde.sanitize_preprocessors = [
     "course_utils.grading.nbgrader_judge.MendCells",
     "nbgrader.preprocessors.ClearOutput",

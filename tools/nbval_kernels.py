@@ -17,13 +17,13 @@ from pathlib import Path
 
 import pytest
 
-from tools.notebook_outputs import BAR_TIMING
-from tools.notebook_run import kernel_environment
+from tools.notebooks.outputs import BAR_TIMING
+from tools.notebooks.run import kernel_environment
 
 _scratch = pytest.StashKey[Path]()
 # Run by a kernel before its first cell: the training loop counts its steps with a shorter `range`.
 SHORT_TRAINING = """\
-from course_utils.models import training
+from course_utils.models.training import loop as training
 training.range = lambda steps: range(min(steps, 20))
 del training
 """

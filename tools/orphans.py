@@ -1,4 +1,4 @@
-"""Whose children processes are; those that outlive their parent become ours, to be ended."""
+"""Track whose children processes are; those that outlive their parent become ours, to be ended."""
 
 import ctypes
 import sys

@@ -13,6 +13,7 @@ A mark in the source comes directly after a sentence; the notebooks do not have 
 In a figure's alternative text a mark looks at the figure's own cell, too.
 """
 
+import argparse
 import re
 import sys
 from collections.abc import Iterator
@@ -22,8 +23,8 @@ from pathlib import Path
 from nbformat import NotebookNode
 
 from course_utils.environment import ROOT
-from tools.notebook_files import find_sources, read_stored
-from tools.notebook_source import SHOWN, Cell, Chapter, read_chapter
+from tools.notebooks.files import find_sources, read_stored
+from tools.notebooks.source import SHOWN, Cell, Chapter, read_chapter
 
 _NUMBER = re.compile(r"(?<![\w.])-?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?:e[+-]?\d+)?")
 _MARK = re.compile(r"<!-- shown(?: (\d))?: (\S.*?) -->", re.DOTALL)
@@ -111,7 +112,12 @@ def check(root: Path, chapter: Chapter) -> list[str]:
 
 
 if __name__ == "__main__":
-    chosen = [p for p in find_sources(ROOT) if not sys.argv[1:] or p.stem[:2] in sys.argv[1:]]
-    told = [line for path in chosen for line in check(ROOT, read_chapter(path))]
-    print("\n".join(told) or f"{len(chosen)} chapters: what is marked is in the outputs")
-    sys.exit(bool(told))
+    sources = {path.stem[:2]: path for path in find_sources(ROOT)}
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
+    parser.add_argument("chapters", nargs="*", metavar="NN", help="all if none is named")
+    chosen = parser.parse_args().chapters or list(sources)
+    if unknown := set(chosen) - set(sources):
+        parser.error(f"no chapter {', '.join(sorted(unknown))}; there are {', '.join(sources)}")
+    wrong = [line for name in chosen for line in check(ROOT, read_chapter(sources[name]))]
+    print("\n".join(wrong) or f"{len(chosen)} chapters: what is marked is in the outputs")
+    sys.exit(bool(wrong))

@@ -1,4 +1,4 @@
-"""Measure where `make test` spends its time, and write it into CONTRIBUTING.md.
+"""Measure where `make test` spends its time, and write it into book/tested.md.
 
     python -m tools.time_tests
 
@@ -22,7 +22,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
-PAGE = ROOT / "CONTRIBUTING.md"
+PAGE = ROOT / "book" / "tested.md"
 BLOCK = re.compile(r"(?<=<!-- time -->\n).*(?=<!-- /time -->)", re.DOTALL)
 STEPS = {
     "lint, types, JavaScript, notebooks up to date": ["gates"],

@@ -1,4 +1,4 @@
-"""What an induction circuit computes when its attention is sharp: what followed before.
+"""The values that an induction circuit computes when its attention is sharp: what followed before.
 
 Source: Olsson et al. 2022, In-context Learning and Induction Heads, section "What are induction
     heads?", https://arxiv.org/abs/2209.11895

@@ -1,4 +1,4 @@
-"""What an exercise is: frozen data, and nothing that runs by itself.
+"""The parts of an exercise: frozen data, and nothing that runs by itself.
 
 An exercise names its reference (the package's own function), the cases on which an answer is
 compared with it, one right answer in named steps, and the mistakes: the lines that learners really
@@ -87,7 +87,7 @@ def case(
 
 @dataclass(frozen=True)
 class Law:
-    """What every right output obeys, to catch mistakes that nobody foresaw.
+    """A rule that every right output obeys, to catch mistakes that nobody foresaw.
 
     Attributes:
         name: The law, e.g. "each row sums to 1".
@@ -182,7 +182,7 @@ class Exercise:
 
     @property
     def points(self) -> int:
-        """How many points it is worth: as many as its difficulty."""
+        """The points that it is worth: as many as its difficulty."""
         return self.difficulty
 
     @cached_property
@@ -213,7 +213,7 @@ def exercise(
     reference: Function,
     *,
     cases: Iterable[Case],
-    mistakes: Iterable[Mistake],
+    mistakes: Iterable[Mistake] = (),
     right: str,
     asks: str,
     hints: tuple[str, ...],

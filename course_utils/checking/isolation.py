@@ -1,4 +1,4 @@
-"""What a learner's call must not change for good: torch itself, its settings, the random state."""
+"""State that no call may change for good: torch itself, its settings, the random state."""
 
 import builtins
 import contextlib
@@ -62,7 +62,7 @@ class GlobalState:
         moved = self._random_moved()
         changed = self.restore_settings()
         for label, owner in _GUARDED:
-            changed += self._mend(label, owner)
+            changed += self._repair(label, owner)
         random.setstate(self._random[1])
         if self._random[2] is not None:
             sys.modules["numpy"].random.set_state(self._random[2])
@@ -75,7 +75,7 @@ class GlobalState:
         numpy = _numpy_state()
         return before is not None and (numpy[2] != before[2] or bool((numpy[1] != before[1]).any()))
 
-    def _mend(self, label: str, owner: Any) -> list[str]:
+    def _repair(self, label: str, owner: Any) -> list[str]:
         before, after = self._names[label], vars(owner)
         if len(after) == len(before) and all(map(operator.is_, after.values(), before.values())):
             return []

@@ -13,7 +13,7 @@ from course_utils.checking.recipe import Function
 
 @dataclass(frozen=True)
 class Trace:
-    """What was observed of a call besides its value.
+    """Observations of a call besides its value.
 
     Attributes:
         calls: Names of the torch functions that were called, e.g. "scaled_dot_product_attention".

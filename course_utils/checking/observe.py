@@ -30,7 +30,7 @@ Problem = tuple[str, str]  # a status, and what a learner reads
 
 @dataclass(frozen=True)
 class Observation:
-    """What a function did on one case, and its original arguments."""
+    """Behaviour of a function on one case, and its original arguments."""
 
     outcome: Outcome
     args: tuple[Any, ...]

@@ -1,4 +1,4 @@
-"""What an answer returned, as a small grid in which the cells that differ are marked.
+"""A picture of what an answer returned, as a small grid in which the cells that differ are marked.
 
 It shows the answer's own numbers alone, never the right ones.
 """

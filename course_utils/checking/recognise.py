@@ -51,7 +51,7 @@ class Candidate:
 
 
 class Recogniser:
-    """What an answer did on every case, and which mistakes do the same."""
+    """Results of an answer on every case, and which mistakes do the same."""
 
     def __init__(self, exercise: Exercise, attempt: Callable[[int], Observation]) -> None:
         self.exercise = exercise

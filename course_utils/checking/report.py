@@ -1,4 +1,4 @@
-"""What a learner sees of a verdict: a card in Jupyter, plain text elsewhere."""
+"""A verdict as a learner sees it: a card in Jupyter, plain text elsewhere."""
 
 import html
 import re
@@ -59,7 +59,7 @@ class Report:
 
     @property
     def passed(self) -> bool:
-        """Whether the answer is right."""
+        """True if the answer is right."""
         return self.status == "passed"
 
     def require(self) -> None:

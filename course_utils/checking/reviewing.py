@@ -1,4 +1,4 @@
-"""Which exercises to write again, and when: what was hard comes back, at growing intervals.
+"""Choose exercises to write again, and when: what was hard comes back, at growing intervals.
 
 Source: Cepeda et al. 2006, "Distributed Practice in Verbal Recall Tasks: A Review and Quantitative
     Synthesis": what is repeated after a while is retained longer than what is repeated at once

@@ -124,7 +124,7 @@ def _put_back(setting: Setting, before: Any) -> None:
 
 
 class Modes:
-    """How many modes watch torch's functions, and the default device, which is one of them."""
+    """The number of modes that watch torch's functions; the default device is one of them."""
 
     def __init__(self) -> None:
         self._count = _len_torch_function_stack()

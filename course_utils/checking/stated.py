@@ -1,4 +1,4 @@
-"""What an exercise judges beyond plain values, in a line for its text: read from its cases.
+"""Describe what an exercise judges beyond plain values, in a line read from its cases.
 
 A requirement that a right answer could break is stated there, or it is not judged.
 """

@@ -10,7 +10,7 @@ from torch.nn import functional as F
 from course_utils.attention import attention_weights
 from course_utils.claims._inputs import draw, draws, largest, recorded, row
 from course_utils.claims.finding import Finding, recomputes, undecided, weigh
-from course_utils.reading import attention_entropy, attention_flow, attention_rollout
+from course_utils.interpretability import attention_entropy, attention_flow, attention_rollout
 
 
 def untrained(seed: int) -> Tensor:

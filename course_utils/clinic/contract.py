@@ -1,4 +1,4 @@
-"""What the implementations of a panel refuse: everything that their contract does not promise."""
+"""Let a panel's implementations refuse everything that their contract does not promise."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ Way = Callable[..., Any]
 
 @dataclass(frozen=True)
 class Contract:
-    """What a contract promises of the arguments.
+    """A contract's promises about the arguments.
 
     Attributes:
         breaks: Returns which promises the arguments of a call break.

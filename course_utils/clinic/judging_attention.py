@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from course_utils.attention import scaled_dot_product_attention
-from course_utils.clinic.compare import agrees, attempt
+from course_utils.clinic.agreement import agrees, attempt
 
 _L, _S, _D_K, _D_V = 5, 7, 4, 6  # pairwise different: no size can be mistaken for another
 _LEADING = ((), (2,), (2, 3))

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from course_utils.attention import causal_mask, scaled_dot_product_attention
-from course_utils.clinic.compare import agrees
+from course_utils.clinic.agreement import agrees
 
 _H, _D_K, _D_V = 3, 4, 6
 _CUTS = ((1, 3, 1, 2), (3, 1, 2, 1))  # one token and several, first and later

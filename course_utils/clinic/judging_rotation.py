@@ -11,7 +11,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from course_utils.clinic.compare import agrees, attempt
+from course_utils.clinic.agreement import agrees, attempt
 from course_utils.positions import rope_interleaved, rope_split_halves
 
 _B, _H, _L, _D_K = 2, 3, 5, 8

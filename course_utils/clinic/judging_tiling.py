@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from course_utils.attention import scaled_dot_product_attention
-from course_utils.clinic.compare import agrees, attempt
+from course_utils.clinic.agreement import agrees, attempt
 
 _B, _H, _L, _S, _D_K, _D_V = 2, 3, 5, 7, 4, 6
 _BLOCKS = (1, 2, 3, 7, 10)  # 2 and 3 do not divide 7 keys, 10 exceeds them

@@ -1,4 +1,4 @@
-"""Which of several choices are not dominated.
+"""Find the choices that no other dominates.
 
 Source: Pareto: a choice stays unless another is at least as good in all and better in one
 Ours / theirs: cost is to be small, quality large

@@ -187,7 +187,7 @@ FAULTS = (
 )  # fmt: skip
 
 # The sketch of chapter 09 with one of its three faults left.
-MENDED = {
+CORRECTED = {
     "no scale left": partial(_flash, over_keys=True, joined=True),
     "keys counted by queries left": partial(_flash, scaled=True, joined=True),
     "a softmax in each block left": partial(_flash, scaled=True, over_keys=True),

@@ -27,7 +27,7 @@ from course_utils.positions import is_permutation_equivariant, rope_interleaved
 
 @dataclass(frozen=True)
 class Symptom:
-    """What is seen, what causes it, and the one measurement that reveals it.
+    """A symptom: what is seen, what causes it, and the one measurement that reveals it.
 
     Attributes:
         seen: What one notices.

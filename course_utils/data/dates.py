@@ -67,7 +67,7 @@ def sample_dates(
 
 @dataclass(frozen=True)
 class DateTokens:
-    """How dates become numbers: one tokenizer for what is read, one for what is written.
+    """Tokenizers of dates: one tokenizer for what is read, one for what is written.
 
     Attributes:
         source: Knows the characters of the training texts.

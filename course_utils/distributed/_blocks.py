@@ -16,7 +16,7 @@ CPU_BACKWARD = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu_backwa
 
 @dataclass(frozen=True)
 class Block:
-    """Which queries and keys of a block are multiplied, and which of these pairs are masked."""
+    """Queries and keys of a block that are multiplied, and which of these pairs are masked."""
 
     rows: Tensor
     keys: Tensor

@@ -1,4 +1,4 @@
-"""What runs in a process of `run_ranks`: the job, its report, and its current line when asked."""
+"""Run a process of `run_ranks`: the job, its report, and its current line when asked."""
 
 import linecache
 import os

@@ -32,7 +32,7 @@ Job = Callable[..., Any]
 
 
 class RankError(Exception):
-    """What a rank raised, with its own traceback; the cause of the RuntimeError that names it."""
+    """A rank's error, with its own traceback; the cause of the RuntimeError that names it."""
 
 
 def run_ranks(job: Job, world_size: int, *args: object, timeout: float = 20.0) -> list[Any]:
@@ -84,7 +84,7 @@ def _context() -> Any:
 
 
 class _Rank:
-    """What the parent knows of one process."""
+    """A process, as its parent knows it."""
 
     def __init__(self, number: int, process: Any, pipe: "Connection[Any, Any]") -> None:
         self.number, self.process, self.pipe = number, process, pipe

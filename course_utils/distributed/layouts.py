@@ -1,4 +1,4 @@
-"""Which tokens each rank of a ring holds: positions (P, n/P), a row for each rank, ascending.
+"""Layouts of the tokens on a ring's ranks: positions (P, n/P), a row for each rank, ascending.
 
 Source: contiguous, Liu et al. 2023, Ring Attention, https://arxiv.org/abs/2310.01889; striped,
     Brandon et al. 2023, Striped Attention, https://arxiv.org/abs/2311.09431; zig-zag, as torch's

@@ -14,7 +14,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from course_utils.attention.online_softmax import merge_partials
+from course_utils.attention.tiled.online_softmax import merge_partials
 from course_utils.plain_validation import check_at_least, check_callable
 from course_utils.validation import (
     check_integers,

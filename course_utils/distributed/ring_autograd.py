@@ -12,7 +12,7 @@ import torch.distributed as dist
 from jaxtyping import Float, Int64
 from torch import Tensor
 
-from course_utils.attention.online_softmax import merge_partials
+from course_utils.attention.tiled.online_softmax import merge_partials
 from course_utils.distributed._blocks import Block, attend, attend_backward, visible_block
 from course_utils.distributed.ring import ring_schedule
 from course_utils.distributed.rotation import begin_rotation, rotated

@@ -14,7 +14,7 @@ import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Tensor
 
-from course_utils.attention.heads import merge_heads, split_heads
+from course_utils.attention.core.split_heads import merge_heads, split_heads
 from course_utils.distributed.ring import ring_schedule
 from course_utils.distributed.rotation import rotated
 from course_utils.validation import check_head_groups, check_same_dtype
@@ -81,7 +81,7 @@ def tensor_parallel_attention(
 
 
 class _Shared(torch.autograd.Function):
-    """What every rank reads: the identity forward; backward, every rank has a part of the sum."""
+    """A tensor that every rank reads: forward the identity, backward a sum over ranks."""
 
     @staticmethod
     def forward(ctx: Any, x: Tensor) -> Tensor:
@@ -93,7 +93,7 @@ class _Shared(torch.autograd.Function):
 
 
 class _Summed(torch.autograd.Function):
-    """What every rank has a part of: summed forward; backward, every rank is given the same."""
+    """A sum of all ranks' parts: forward the sum, backward the same gradient for every rank."""
 
     @staticmethod
     def forward(ctx: Any, part: Tensor) -> Tensor:

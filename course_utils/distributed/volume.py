@@ -1,4 +1,4 @@
-"""What one rank sends: by formula, and counted where it is passed to the backend.
+"""Count the bytes that one rank sends: by formula, and counted where it is passed to the backend.
 
 Source: ring, Liu et al. 2023, https://arxiv.org/abs/2310.01889; Ulysses, Jacobs et al. 2023,
     https://arxiv.org/abs/2309.14509; heads, Shoeybi et al. 2019, Megatron-LM,

@@ -1,4 +1,4 @@
-"""What a grader would say of an answer that passed: it takes no more than it from a notebook."""
+"""Judge an answer that passed as a grader would: it takes no more than it from a notebook."""
 
 import sys
 from collections.abc import Sequence

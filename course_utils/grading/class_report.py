@@ -1,4 +1,4 @@
-"""What a class gets wrong, as one page that needs no network: `report` on the command line.
+"""Report what a class gets wrong, as one page that needs no network: `report` on the command line.
 
 It is made of graded hand-ins (`results.jsonl`), and of learners' own progress files and disputed
 verdicts (`dispute_*.json`) where they hand them in. Learners appear as numbers; their initials can

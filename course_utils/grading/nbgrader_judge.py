@@ -1,4 +1,4 @@
-"""What nbgrader runs instead of a submitted notebook: the course's own judge, in a sandbox.
+"""A judge that nbgrader runs instead of a submitted notebook: the course's own judge, in a sandbox.
 
 nbgrader's own step runs a whole submission in a kernel with the grader's rights and believes what
 its cells say. This one runs no cell; it has each exercise judged by `course_utils.grading`, in a

@@ -11,7 +11,7 @@ import functools
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from course_utils.own.source import looked_up
+from course_utils.answers.source import looked_up
 
 _STAR = "*"
 _OWN_SCOPE = (

@@ -6,8 +6,8 @@ from course_utils.measure.attention_flops import attention_flops
 from course_utils.measure.cost import count_flops, largest_tensor
 from course_utils.measure.fit import PowerLaw, fit_exponent, fit_power_law
 from course_utils.measure.kv_cache import cache_fits, kv_cache_bytes
-from course_utils.measure.memory import peak_memory
 from course_utils.measure.parameters import mha_parameters, qkv_parameters
+from course_utils.measure.peak_memory import peak_memory
 from course_utils.measure.rank_collapse import rank_one_distance
 from course_utils.measure.record import read_record
 from course_utils.measure.roofline import attainable_flops, matmul_bytes, matmul_intensity

@@ -1,4 +1,4 @@
-"""How often a whole sequence is right.
+"""Accuracy of whole sequences.
 
 Source: the "exact match" of Rajpurkar et al. 2016, SQuAD, https://arxiv.org/abs/1606.05250,
     here over tokens

@@ -1,4 +1,4 @@
-"""What additive scoring costs, with the projections computed once or for every pair.
+"""Cost of additive scoring, with the projections computed once or for every pair.
 
 Source: Bahdanau et al. 2015, Neural Machine Translation by Jointly Learning to Align and
     Translate, appendix A.1.2, https://arxiv.org/abs/1409.0473, which says to precompute U_a h_j

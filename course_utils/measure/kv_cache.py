@@ -1,4 +1,4 @@
-"""How many bytes the keys and values of earlier tokens take while text is generated.
+"""Count the bytes of the keys and values kept while text is generated.
 
 Source: Shazeer 2019, Fast Transformer Decoding, section 2.4, https://arxiv.org/abs/1911.02150,
     where these bytes are what a step has to read

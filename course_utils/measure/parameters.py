@@ -1,4 +1,4 @@
-"""How many numbers the projections of attention learn.
+"""Count the numbers that the projections of attention learn.
 
 Source: Vaswani et al. 2017, Attention Is All You Need, section 3.2.2, https://arxiv.org/abs/1706.03762
 Ours / theirs: num_heads = h;  W_q, W_k, W_v, W_o = W^Q, W^K, W^V, W^O

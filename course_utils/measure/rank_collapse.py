@@ -1,4 +1,4 @@
-"""How far the tokens of a sequence are from being identical.
+"""Distance of a sequence's tokens from being identical.
 
 Source: Dong et al. 2021, Attention is not all you need: pure attention loses rank doubly
     exponentially with depth, section 2, https://arxiv.org/abs/2103.03404

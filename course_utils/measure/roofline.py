@@ -1,4 +1,4 @@
-"""Whether arithmetic or memory limits a matrix product: its FLOP per byte, and the roofline.
+"""Find what limits a matrix product, arithmetic or memory: its FLOP per byte, and the roofline.
 
 Source: Williams, Waterman and Patterson 2009, Roofline: An Insightful Visual Performance Model for
     Multicore Architectures, https://doi.org/10.1145/1498765.1498785

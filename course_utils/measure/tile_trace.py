@@ -24,7 +24,7 @@ Moves = list[tuple[int, bool]]  # bytes, and whether they were stored
 
 @dataclass(frozen=True)
 class TileTrace:
-    """What moved.
+    """A transfer between memories.
 
     Attributes:
         loads: How many tiles came from the large memory.

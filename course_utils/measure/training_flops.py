@@ -1,4 +1,4 @@
-"""How many operations one step of training takes.
+"""Count the operations of one training step.
 
 Source: Kaplan et al. 2020, section 2.1 and table 1, https://arxiv.org/abs/2001.08361;
     Korthikanti et al. 2022, appendix A, https://arxiv.org/abs/2205.05198 (attention, recomputation)

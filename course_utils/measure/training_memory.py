@@ -1,4 +1,4 @@
-"""How many bytes training keeps: weights, gradients, the optimizer's states and activations.
+"""Count the bytes that training keeps: weights, gradients, the optimizer's states and activations.
 
 Source: Rajbhandari et al. 2020, ZeRO, section 3.1, https://arxiv.org/abs/1910.02054;
     Micikevicius et al. 2018, Mixed Precision Training, section 3.1,

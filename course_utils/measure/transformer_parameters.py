@@ -1,4 +1,4 @@
-"""How many numbers a stack of Transformer layers learns.
+"""Count the numbers that a stack of Transformer layers learns.
 
 Source: Vaswani et al. 2017, section 3, https://arxiv.org/abs/1706.03762 (the layer);
     Radford et al. 2019, Language Models are Unsupervised Multitask Learners, section 2.3 (the norm

@@ -1,4 +1,4 @@
-"""How much dot products vary: the reason for the scale 1/√d_k.
+"""Variance of dot products: the reason for the scale 1/√d_k.
 
 Source: Vaswani et al. 2017, Attention Is All You Need, section 3.2.1, footnote 4,
     https://arxiv.org/abs/1706.03762

@@ -1,4 +1,4 @@
-"""What a whole model keeps between tokens: one cache per layer.
+"""The memory of a whole model between tokens: one cache per layer.
 
 Source: Pope et al. 2022, Efficiently Scaling Transformer Inference, section 2,
     https://arxiv.org/abs/2211.05102
@@ -13,27 +13,27 @@ from typing import Protocol, runtime_checkable
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from course_utils.attention.kv_cache import KVCache
-from course_utils.attention.movable_rows import MovableRows
-from course_utils.attention.rolling_cache import RollingCache
+from course_utils.attention.caches.movable_rows import MovableRows
+from course_utils.attention.caches.plain import KVCache
+from course_utils.attention.caches.rolling import RollingCache
 from course_utils.validation import check_instance, check_integers
 
 
 @runtime_checkable
 class LayerCache(Protocol):
-    """What a layer needs of its cache: KVCache, RollingCache, PagedCache and QuantizedCache."""
+    """A cache as a layer needs it: KVCache, RollingCache, PagedCache and QuantizedCache."""
 
     @property
     def length(self) -> int:
-        """How many tokens were appended so far."""
+        """The number of tokens appended so far."""
 
     @property
     def batch(self) -> int:
-        """How many sequences there are."""
+        """The number of sequences."""
 
     @property
     def num_bytes(self) -> int:
-        """How many bytes are held."""
+        """The bytes held."""
 
     def append(
         self, key: Float[Tensor, "B H_kv T d_k"], value: Float[Tensor, "B H_kv T d_k"]
@@ -86,17 +86,17 @@ class ModelCache(MovableRows):
 
     @property
     def length(self) -> int:
-        """How many tokens were read so far."""
+        """The number of tokens read so far."""
         return self.layers[0].length
 
     @property
     def batch(self) -> int:
-        """How many sequences there are."""
+        """The number of sequences."""
         return self.layers[0].batch
 
     @property
     def num_bytes(self) -> int:
-        """How many bytes the caches of all layers hold."""
+        """The bytes that the caches of all layers hold."""
         return sum(layer.num_bytes for layer in self.layers)
 
     def crop(self, length: int) -> None:

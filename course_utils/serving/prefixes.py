@@ -9,7 +9,7 @@ Differs: whole pages only, as vLLM does it; a list of prompts, where SGLang has 
 from collections.abc import Sequence
 from itertools import takewhile
 
-from course_utils.attention.paged_cache import PagedCache
+from course_utils.attention.caches.paged import PagedCache
 from course_utils.validation import check_at_least
 
 

@@ -15,7 +15,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from course_utils.attention.paged_cache import PagedCache
+from course_utils.attention.caches.paged import PagedCache
 from course_utils.models import GPT, ModelCache
 from course_utils.models.model_cache import LayerCache
 

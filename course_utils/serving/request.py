@@ -14,7 +14,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from course_utils.attention.paged_cache import PagedCache
+from course_utils.attention.caches.paged import PagedCache
 from course_utils.validation import check_at_least, check_callable, check_int, check_ints
 
 
@@ -25,7 +25,7 @@ def likeliest(logits: Float[Tensor, "1 num_tokens"]) -> Int[Tensor, " 1"]:
 
 @dataclass(eq=False)
 class Request:
-    """What was requested, and how far it has come.
+    """A request, and how far it has come.
 
     Attributes:
         prompt: The tokens to follow.
@@ -67,17 +67,17 @@ class Request:
 
     @property
     def length(self) -> int:
-        """How many of its tokens are in the cache."""
+        """The number of its tokens that are in the cache."""
         return 0 if self.sequence is None else self.sequence[0].length
 
     @property
     def num_left(self) -> int:
-        """How many of its tokens are not; one, while it writes."""
+        """The number of its tokens that are not in the cache; one, while it writes."""
         return len(self.prompt) + len(self.written) - self.length
 
     @property
     def ended(self) -> bool:
-        """Whether nothing more will be written."""
+        """True if nothing more will be written."""
         stopped = bool(self.written) and self.written[-1] == self.stop
         return stopped or len(self.written) >= self.num_tokens or self.error is not None
 

@@ -1,4 +1,4 @@
-"""Which request reads how many tokens in the next step, and on which pages.
+"""Decide which request reads how many tokens in the next step, and on which pages.
 
 Source: a budget of tokens that pieces of prompts and single tokens share is Agrawal et al. 2024,
     Sarathi-Serve, section 4, https://arxiv.org/abs/2403.02310; pages that are taken back, and
@@ -10,8 +10,8 @@ Differs: the last to come loses its pages first; nothing is swapped to other mem
 from collections import deque
 from collections.abc import Sequence
 
-from course_utils.attention.block_pool import BlockPool
-from course_utils.attention.paged_cache import PagedCache
+from course_utils.attention.caches.block_pool import BlockPool
+from course_utils.attention.caches.paged import PagedCache
 from course_utils.serving.prefixes import Prefixes, common_pages
 from course_utils.serving.request import Request
 
@@ -38,7 +38,7 @@ class Schedule:
 
     @property
     def num_pages(self) -> int:
-        """How many pages a layer has."""
+        """The number of pages of a layer."""
         return len(self.pools[0].num_users)
 
     def pages_of(self, length: int) -> int:

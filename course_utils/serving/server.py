@@ -9,9 +9,9 @@ Same contract as: `generate` with each request alone
 from dataclasses import dataclass
 from typing import cast
 
-from course_utils.attention.block_pool import BlockPool
+from course_utils.attention.caches.block_pool import BlockPool
 from course_utils.models import GPT
-from course_utils.models.gpt_layer import GPTLayer
+from course_utils.models.gpt.layer import GPTLayer
 from course_utils.serving.prefixes import Prefixes
 from course_utils.serving.ragged import feed
 from course_utils.serving.request import Request
@@ -21,7 +21,7 @@ from course_utils.validation import check_at_least, check_instance
 
 @dataclass(frozen=True)
 class Step:
-    """What one call of the model did.
+    """A record of one call of the model.
 
     Attributes:
         fed: Tokens that were read.

@@ -17,7 +17,7 @@ from course_utils.validation import check_at_least
 
 @dataclass(frozen=True)
 class StaticStep:
-    """What one call of the model did.
+    """A record of one call of the model.
 
     Attributes:
         fed: Rows that were read, padding and ended requests among them.

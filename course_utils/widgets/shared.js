@@ -1,4 +1,4 @@
-// Helpers that all widgets share. A widget's module is one text: _assets.py puts this file in place of
+// Helpers that all widgets share. A widget's module is one text: assets.py puts this file in place of
 // the line that imports it.
 
 /** A scale of colours: straight lines between stops, given as hexadecimal digits in one text. */

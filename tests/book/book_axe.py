@@ -1,8 +1,8 @@
-"""How axe looks at a page: at everything it judges, and at nothing twice."""
+"""Check a page with axe: at everything it judges, and at nothing twice."""
 
 from typing import Any
 
-from book_support import ROOT
+from tests.book.book_support import ROOT
 
 AXE = ROOT / "node_modules" / "axe-core" / "axe.min.js"
 # axe takes seconds to weigh every glyph, though it judges none, and every word of code. So formulas

@@ -1,4 +1,4 @@
-"""What the tests of the site share: its build, its files, and a page with what goes wrong on it."""
+"""Helpers of the site's tests: its build, its files, and a page with what goes wrong on it."""
 
 import subprocess
 import sys

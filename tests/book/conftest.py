@@ -4,11 +4,11 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from book_support import ROOT, UNFOLD, Visit, build
 from filelock import FileLock
 from playwright.sync_api import BrowserContext, Request
 
 from book.contents import SITES
+from tests.book.book_support import ROOT, UNFOLD, Visit, build
 
 
 def _built(edition: str) -> Path:
@@ -34,13 +34,13 @@ def instructor_site() -> Path:
 
 @pytest.fixture(scope="session")
 def address(site: Path, serve: Callable[[Path], str]) -> str:
-    """Where the site is served."""
+    """The address of the site."""
     return serve(site)
 
 
 @pytest.fixture(scope="session")
 def instructor_address(instructor_site: Path, serve: Callable[[Path], str]) -> str:
-    """Where the instructor's edition is served."""
+    """The address of the instructor's edition."""
     return serve(instructor_site)
 
 

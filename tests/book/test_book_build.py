@@ -1,4 +1,4 @@
-"""What the build does with book.yml, and what it refuses."""
+"""Test what the build does with book.yml, and what it refuses."""
 
 import json
 import shutil
@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 import yaml
-from book_support import ROOT, TOC, build
 
 from book import contents
+from tests.book.book_support import ROOT, TOC, build
 
 NOTEBOOK = {
     "cells": [{"cell_type": "markdown", "id": "a", "metadata": {}, "source": "# A\n\nText."}],

@@ -11,7 +11,7 @@ from course_utils.measure import kv_cache_bytes
 from course_utils.models.released.llama_config import REQUIRED, SAME_IN_ALL, read_design
 from course_utils.models.released.llama_rope import configured_rope
 from course_utils.models.released.local_weights import _llama
-from tests.models.family_folders import CONFIGS, LLAMA_3_ROPE, SIZES, YARN, their_model
+from tests.models.released.family_folders import CONFIGS, LLAMA_3_ROPE, SIZES, YARN, their_model
 
 LISTED = [field["name"] for group in configuration.load() for field in group["fields"]]
 OLDER = [f["older"] for group in configuration.load() for f in group["fields"] if "older" in f]

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import widget_drives as drives
-import widget_hands as hands
-from book_support import Visit, pages
 
 from course_utils import widgets
+from tests.book.book_support import Visit, pages
+from tests.widgets import widget_drives as drives
+from tests.widgets import widget_hands as hands
 
 KIND = "application/vnd.jupyter.widget-"
 

@@ -36,7 +36,9 @@ def test_each_page_s_kernel_has_a_progress_of_its_own(tmp_path, monkeypatch) -> 
     build.prepare_kernels(tmp_path)
     said = []
     for _ in range(2):
-        cell = nbformat.v4.new_code_cell("from course_utils.own import kept; print(kept.folder())")
+        cell = nbformat.v4.new_code_cell(
+            "from course_utils.answers import kept; print(kept.folder())"
+        )
         page = nbformat.v4.new_notebook(cells=[cell])
         NotebookClient(page, kernel_name="python3").execute()
         said.append(page.cells[0].outputs[0]["text"])

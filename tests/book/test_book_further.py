@@ -7,9 +7,10 @@ import re
 from collections.abc import Callable, Iterator
 
 import pytest
-from book_axe import AXE, RUN_AXE
-from book_support import MODES, Visit
 from playwright.sync_api import Browser, BrowserContext, Locator, Page, Route, expect
+
+from tests.book.book_axe import AXE, RUN_AXE
+from tests.book.book_support import MODES, Visit
 
 PAGE = "notebooks/03_scaled_dot_product.html"
 IDS = ("a-softmax-that-survives", "what-the-softmax-lets-through")

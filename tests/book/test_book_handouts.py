@@ -1,4 +1,4 @@
-"""What a page gives away, and where it says that one can launch, edit or complain."""
+"""Test what a page hands out, and where it says that one can launch, edit or complain."""
 
 import json
 import os
@@ -11,10 +11,10 @@ from zipfile import ZipFile
 
 import nbformat
 import pytest
-from book_support import ROOT, TOC
 
 from book import handouts
 from course_utils.environment import read_pins
+from tests.book.book_support import ROOT, TOC
 from tools.alone import build_wheel
 
 # Colab as far as the first cell knows it: its module, and a pip that brings the course's wheel.

@@ -1,13 +1,13 @@
-"""What a learner's page shows: the stored outputs, and each check as it is before any work."""
+"""Test what a learner's page shows: the stored outputs, and each check as it is before any work."""
 
 from functools import cache
 
 import nbformat
 import pytest
-from book_support import ROOT
 from nbformat.v4 import new_code_cell, new_notebook, new_output
 
 from book import learner
+from tests.book.book_support import ROOT
 
 CHAPTERS = sorted(path.name for path in (ROOT / "notebooks").glob("*.ipynb"))[1:]  # not 00
 

@@ -7,11 +7,12 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 import pytest
-from book_support import pages
+
+from tests.book.book_support import pages
 
 
 class Links(HTMLParser):
-    """What a page links to or loads, and the places in it that a link can name."""
+    """Links and resources of a page, and the places in it that a link can name."""
 
     def __init__(self, text: str) -> None:
         super().__init__()

@@ -4,8 +4,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from book_axe import AXE, RULES, RUN_AXE
-from book_support import MODES, ROOT, Visit, pages
+
+from tests.book.book_axe import AXE, RULES, RUN_AXE
+from tests.book.book_support import MODES, ROOT, Visit, pages
 
 PAGES = pages()
 FOR_INSTRUCTORS = [name for name in pages("instructor") if name not in PAGES]

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 import torch
-from book_support import ROOT
-from peer_table import Row
-from peer_watch import Seen
 
 from book import peers
+from tests.book.book_support import ROOT
+from tests.peer_table import Row
+from tests.peer_watch import Seen
 
 TEXT = (ROOT / "book" / "peers.md").read_text(encoding="utf-8")
 TESTS = ROOT / "tests"

@@ -5,10 +5,10 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from book_support import Visit
 from pypdf import PdfReader
 
 from book.pdf import MARGIN, PAPER, READY
+from tests.book.book_support import Visit
 
 
 @pytest.mark.browser

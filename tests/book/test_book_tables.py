@@ -6,12 +6,12 @@ from pathlib import Path
 
 import nbformat
 import pytest
-from book_support import ROOT
 
 from book import blocks, claims, facts, instructor, mistakes, pages
 from course_utils.claims import ledger
 from course_utils.exercises import all_exercises
 from course_utils.measure import read_record
+from tests.book.book_support import ROOT
 
 ORDER = ["wrong", "corrected", "by machine", "no evidence"]
 
@@ -155,15 +155,6 @@ def test_a_table_that_nobody_makes_is_named(
     monkeypatch.setattr(pages, "ROOT", tmp_path)
     with pytest.raises(ValueError, match=r"^a\.md: nobody makes a table 'lost'$"):
         pages._page("a.md", "learner", {}, {})
-
-
-def test_notation_is_the_table_that_contributors_read() -> None:
-    def rows(path: str) -> list[str]:
-        text = (ROOT / path).read_text(encoding="utf-8")
-        return re.findall(r"(?m)^\| (?:meaning|batch|query|key|queries|width).*$", text)
-
-    assert len(rows("book/notation.md")) == 9
-    assert rows("book/notation.md") == rows("CONTRIBUTING.md")
 
 
 def test_the_course_says_how_long_it_takes_with_and_without_what_is_further() -> None:

@@ -8,8 +8,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from book_support import ROOT, Visit
 from playwright.sync_api import Page, expect
+
+from tests.book.book_support import ROOT, Visit
 
 CHAPTER = "notebooks/03_scaled_dot_product.html"
 

@@ -6,11 +6,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from book_axe import AXE, RUN_AXE
-from book_support import Visit, pages
 from playwright.sync_api import expect
 
 from book import words
+from tests.book.book_axe import AXE, RUN_AXE
+from tests.book.book_support import Visit, pages
 
 PAGE = "notebooks/05_multi_head.html"
 

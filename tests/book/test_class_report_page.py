@@ -4,11 +4,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from book_axe import AXE, RULES, RUN_AXE
-from book_support import MODES, Visit
 
 from course_utils.exercises import all_exercises
 from course_utils.grading.class_report import Attempt, ClassReport, write
+from tests.book.book_axe import AXE, RULES, RUN_AXE
+from tests.book.book_support import MODES, Visit
 
 
 @pytest.mark.browser

@@ -2,12 +2,12 @@ import dataclasses
 
 import pytest
 import torch
-from toy import TOY
 
 from course_utils.attention import additive_score
 from course_utils.checking.judge import judge
 from course_utils.exercises import find
 from course_utils.measure import count_flops
+from tests.checking.toy import TOY
 
 
 def through_all_pairs(x):

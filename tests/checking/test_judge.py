@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F
-from toy import TOY, double
 
 from course_utils.checking.judge import judge
 from course_utils.checking.report import NotPassedError, Report
 from course_utils.exercises import find
+from tests.checking.toy import TOY, double
 
 
 def verdict(answer: object) -> Report:

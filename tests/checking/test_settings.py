@@ -7,7 +7,7 @@ import torch
 from course_utils.checking.judge import judge
 from course_utils.checking.settings import SETTINGS, judging, session
 from tests.checking.toy import TOY
-from tests.exercises.sessions import STATES, all_at_once
+from tests.laws.sessions import STATES, all_at_once
 
 
 @pytest.mark.parametrize("state", [*STATES, "all of them at once"])

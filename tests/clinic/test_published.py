@@ -3,7 +3,7 @@
 import pytest
 
 from course_utils.checking.judge import judge
-from course_utils.clinic.published import FAULTS, MENDED, PublishedFault
+from course_utils.clinic.published import CORRECTED, FAULTS, PublishedFault
 from course_utils.exercises import find
 
 NAMES = {
@@ -47,4 +47,4 @@ def test_every_chapter_from_02_to_15_has_one() -> None:
     ],
 )
 def test_the_sketch_is_named_fault_by_fault(left: str, name: str) -> None:
-    assert judge(find("tiled_attention"), MENDED[left]).misconceptions == (name,)
+    assert judge(find("tiled_attention"), CORRECTED[left]).misconceptions == (name,)

@@ -1,4 +1,4 @@
-"""What `run_ranks` returns, what it says when a rank fails, and that it leaves nothing behind."""
+"""Test what `run_ranks` returns, what a failing rank leads to, and that nothing is left behind."""
 
 import multiprocessing
 import os
@@ -9,8 +9,11 @@ from pathlib import Path
 
 import pytest
 import torch
-from failure_trials import is_running, slow_to_tell, trials
-from rank_jobs import (
+
+from course_utils.distributed import run_ranks
+from course_utils.distributed.faults import FAULTS, failing_job
+from tests.distributed.failure_trials import is_running, slow_to_tell, trials
+from tests.distributed.rank_jobs import (
     all_wait,
     lonely,
     noted,
@@ -20,9 +23,6 @@ from rank_jobs import (
     strange,
     told,
 )
-
-from course_utils.distributed import run_ranks
-from course_utils.distributed.faults import FAULTS, failing_job
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -166,7 +166,7 @@ def merge_by_softmax(oa, la, ob, lb):
 
 
 def merge_replaced_afterwards(oa, la, ob, lb):
-    """Choose where only one part saw a key, and mend the rest."""
+    """Choose where only one part saw a key, and correct the rest."""
     top = torch.maximum(la, lb)
     safe = torch.where(top == -INF, 0.0, top)
     wa, wb = (la - safe).exp().unsqueeze(-1), (lb - safe).exp().unsqueeze(-1)

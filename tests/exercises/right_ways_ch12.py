@@ -420,7 +420,7 @@ def optimal_by_thirds(flops, A, B, alpha, beta, E):
 
 
 def optimal_by_bisection(flops, A, B, alpha, beta, E):
-    """Where both slopes are equal."""
+    """The place where both slopes are equal."""
     low, high = -100.0, 100.0
     while high - low > 1e-12 * max(1.0, abs(high)):
         n = math.exp((low + high) / 2)

@@ -104,7 +104,7 @@ HOSTILE = {
     "loads the course's own solution by its path": [
         "import importlib.util as util\n"
         "def split_heads(x, num_heads):\n"
-        "    path = COURSE + '/course_utils/attention/heads.py'\n"
+        "    path = COURSE + '/course_utils/attention/core/split_heads.py'\n"
         "    module = util.module_from_spec(spec := util.spec_from_file_location('heads', path))\n"
         "    spec.loader.exec_module(module)\n"
         "    return module.split_heads(x, num_heads)\n",
@@ -112,7 +112,7 @@ HOSTILE = {
     "reloads the course's own solution": [
         "import importlib, sys\n"
         "def split_heads(x, num_heads):\n"
-        "    theirs = importlib.reload(sys.modules['course_utils.attention.heads'])\n"
+        "    theirs = importlib.reload(sys.modules['course_utils.attention.core.split_heads'])\n"
         "    return theirs.split_heads(x, num_heads)\n",
     ],
     "reads a file of the grader's": [

@@ -1,4 +1,4 @@
-"""What passes in a notebook and would not pass when it is graded is said at once."""
+"""An answer that passes in a notebook and would not pass when graded is named at once."""
 
 import pytest
 

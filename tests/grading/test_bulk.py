@@ -13,13 +13,13 @@ import dask
 import nbformat
 import pytest
 from distributed import Client, LocalCluster
-from hostile import HOSTILE, RIGHT_MERGE, WRONG
 
 from course_utils.checking.report import Report
 from course_utils.exercises import find
 from course_utils.grading import bulk
 from course_utils.grading.__main__ import main
 from course_utils.grading.bulk import HandIn, grade_all, grade_one, hand_ins, latest, write_tables
+from tests.grading.hostile import HOSTILE, RIGHT_MERGE, WRONG
 from tools.orphans import children
 
 RIGHT = (
@@ -52,7 +52,7 @@ def submitted(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def singly(submitted: Path) -> list[dict[str, Any]]:
-    """What each learner gets from one process."""
+    """The results that each learner gets from one process."""
     return [grade_one(one) for one in hand_ins(submitted)]
 
 

@@ -19,7 +19,7 @@ NAMES = [f"{a}_{b}" for a in ("annika", "boris", "cyril") for b in ("kovacs", "l
 
 
 def handed_in() -> list[Attempt]:
-    """Nine learners: five split wrongly, four of whom merge wrongly; two mend it later."""
+    """Nine learners: five split wrongly, four of whom merge wrongly; two correct it later."""
     made = []
     for number, name in enumerate(NAMES):
         wrong = number < 5

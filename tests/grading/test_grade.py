@@ -4,13 +4,13 @@ from pathlib import Path
 
 import pytest
 import torch
-from hostile import HOSTILE, RIGHT_MERGE, STUB, WRONG
 
 from course_utils.checking import compare
 from course_utils.exercises import find
 from course_utils.grading.grade import grade
 from course_utils.grading.untouched import Untouched
 from course_utils.measure import cost
+from tests.grading.hostile import HOSTILE, RIGHT_MERGE, STUB, WRONG
 from tools.grade_demo import answers_of
 
 pytestmark = pytest.mark.thorough  # every test starts processes

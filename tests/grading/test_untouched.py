@@ -1,4 +1,4 @@
-"""What torch does to itself late is nobody's fault."""
+"""Changes that torch makes to itself late are not blamed on an answer."""
 
 import subprocess
 import sys

@@ -25,5 +25,5 @@ def test_every_record_of_the_course_says_where_it_comes_from(path: Path) -> None
     if record.get("status", "").startswith("not yet measured"):
         assert record["runs"] == []
         return
-    assert record["command"].startswith("python benchmarks/")
+    assert record["command"].startswith("python -m benchmarks.")
     assert {"date", "versions", "machine", "runs"} <= record.keys()

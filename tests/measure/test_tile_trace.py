@@ -125,7 +125,7 @@ def test_fast_memory_holds_something() -> None:
 @pytest.fixture
 def flash_attention():
     pytest.importorskip("triton")
-    return pytest.importorskip("course_utils.attention.flash_triton").flash_attention
+    return pytest.importorskip("course_utils.attention.tiled.flash.flash").flash_attention
 
 
 @pytest.mark.parametrize("is_causal", [False, True])

@@ -1,4 +1,4 @@
-"""What must hold for the notebooks of every chapter, told without the builder's own code."""
+"""Laws of every chapter's notebooks, checked without the builder's own code."""
 
 import re
 from collections.abc import Iterator

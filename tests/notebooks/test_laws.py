@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from laws import leaks, solution_lines, unchecked, undescribed_figures
+
+from tests.notebooks.laws import leaks, solution_lines, unchecked, undescribed_figures
 
 ROOT = Path(__file__).resolve().parents[2]
 SOURCES = sorted((ROOT / "solutions").glob("[0-9][0-9]_*.py"))

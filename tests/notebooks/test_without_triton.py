@@ -11,7 +11,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PROGRAM = """
 import sys
 sys.modules["triton"] = None  # from here on `import triton` raises ImportError
-from tools.notebook_source import read_chapter
+from tools.notebooks.source import read_chapter
 from pathlib import Path
 from course_utils import measure
 def smaller(way, *tensors):  # what a way needs at its full size is not asked here

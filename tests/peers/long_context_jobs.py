@@ -1,4 +1,4 @@
-"""What the ranks of the comparisons do, in processes that import it from here: ours and theirs.
+"""Jobs of the comparisons' ranks, in processes that import it from here: ours and theirs.
 
 What a job alone needs it imports itself: every process of every comparison imports this file.
 """

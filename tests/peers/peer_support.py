@@ -1,4 +1,4 @@
-"""What the comparisons with other people's code share: inputs, masks, and the comparison itself."""
+"""Helpers of the comparisons with other people's code: inputs, masks, and the comparison itself."""
 
 from collections.abc import Callable, Iterable
 

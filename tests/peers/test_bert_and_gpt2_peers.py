@@ -2,7 +2,6 @@
 
 import pytest
 import torch
-from peer_support import BATCH, HEADS, WIDTH, as_tuple, draw, draw_lengths, results
 from torch import Tensor, nn
 from transformers import BertConfig, DynamicCache, GPT2Config
 from transformers.masking_utils import create_bidirectional_mask, create_causal_mask
@@ -18,6 +17,7 @@ from course_utils.attention import (
     scaled_dot_product_attention,
     split_fused_qkv,
 )
+from tests.peers.peer_support import BATCH, HEADS, WIDTH, as_tuple, draw, draw_lengths, results
 
 KINDS = ["eager", "sdpa"]
 SHAPES = {"hidden_size": WIDTH, "num_attention_heads": HEADS}

@@ -1,4 +1,4 @@
-"""What nobody here wrote is accepted by the tests of chapter 18."""
+"""Code that nobody here wrote is accepted by the tests of chapter 18."""
 
 from typing import Any
 

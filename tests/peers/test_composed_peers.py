@@ -6,7 +6,6 @@ from types import SimpleNamespace
 
 import pytest
 import torch
-from peer_support import assert_same_function, draw, flash_attn, in_its_own_precision, sdpa
 from torch import Tensor
 from torch.nn import functional as F
 from torch.nn.attention import flex_attention
@@ -32,6 +31,13 @@ from course_utils.attention import (
     stable_softmax,
 )
 from course_utils.positions import alibi_bias, alibi_slopes
+from tests.peers.peer_support import (
+    assert_same_function,
+    draw,
+    flash_attn,
+    in_its_own_precision,
+    sdpa,
+)
 
 B, H, H_KV, D_K, D_V = 2, 6, 3, 4, 8
 LENGTHS = [(3, 5), (5, 5), (7, 3), (1, 6)]

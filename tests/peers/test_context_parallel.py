@@ -2,9 +2,9 @@
 
 import pytest
 import torch
-from long_context_jobs import their_public_ring
 
 from course_utils.distributed import run_ranks
+from tests.peers.long_context_jobs import their_public_ring
 
 SAYS = {
     "MATH": "RuntimeError: aten.add.Tensor got mixed torch.Tensor and DTensor",

@@ -2,16 +2,6 @@
 
 import pytest
 import torch
-from peer_support import (
-    BATCH,
-    LENGTHS,
-    assert_same_function,
-    draw,
-    draw_mask,
-    in_its_own_precision,
-    sdpa,
-    seeded,
-)
 from torch import Tensor
 from torch.nn import functional as F
 from torch.nn.attention import SDPBackend, flex_attention, sdpa_kernel
@@ -35,6 +25,16 @@ from course_utils.attention import (
     window_mask,
 )
 from course_utils.positions import rope_frequencies, rope_split_halves
+from tests.peers.peer_support import (
+    BATCH,
+    LENGTHS,
+    assert_same_function,
+    draw,
+    draw_mask,
+    in_its_own_precision,
+    sdpa,
+    seeded,
+)
 
 HEADS, WIDTH, D_K = 4, 32, 8
 

@@ -5,12 +5,12 @@ from typing import Any
 
 import pytest
 import torch
-from peer_support import BATCH, draw, flash_attn, results, sdpa
 from torch import Tensor
 from torch.nn.attention import flex_attention
 
-from course_utils.attention.flash_spans import count_tiles, visible_spans
-from course_utils.attention.flash_triton import flash_attention
+from course_utils.attention.tiled.flash.flash import flash_attention
+from course_utils.attention.tiled.flash.spans import count_tiles, visible_spans
+from tests.peers.peer_support import BATCH, draw, flash_attn, results, sdpa
 
 pytest.importorskip("triton", reason="the kernels need triton, which exists for Linux")
 

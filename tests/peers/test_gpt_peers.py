@@ -4,7 +4,6 @@ from itertools import permutations
 
 import pytest
 import torch
-from peer_support import exact_norm, exact_rotation
 from torch import Tensor, nn
 from transformers import (
     GPT2Config,
@@ -28,6 +27,7 @@ from course_utils.models import (
 )
 from course_utils.models.released.gpt2_weights import from_gpt2, to_gpt2
 from course_utils.models.released.llama import from_llama, to_llama
+from tests.peers.peer_support import exact_norm, exact_rotation
 
 TOKENS, WIDTH, HEADS, KV_HEADS, LAYERS, LONGEST, D_FF = 37, 24, 6, 3, 2, 31, 40
 SIZES = {"d_model": WIDTH, "num_heads": HEADS, "num_layers": LAYERS, "max_length": LONGEST}

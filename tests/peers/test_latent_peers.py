@@ -6,7 +6,6 @@ from functools import partial
 
 import pytest
 import torch
-from peer_support import BATCH, assert_same_function, draw, results, seeded
 from torch import Tensor, nn
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from transformers import DeepseekV3Config, DynamicCache
@@ -22,6 +21,7 @@ from course_utils.attention import (
     split_heads,
 )
 from course_utils.positions import rope_interleaved
+from tests.peers.peer_support import BATCH, assert_same_function, draw, results, seeded
 
 HEADS, WIDTH, LATENT, QUERY, ABOUT, TURNED, D_V = 4, 32, 12, 9, 8, 4, 5
 BASE = 10000.0

@@ -2,7 +2,6 @@
 
 import pytest
 import torch
-from peer_support import BATCH, assert_same_function, draw, sdpa
 from torch import Tensor, nn
 from torch.nn import functional as F
 from transformers import MiniMaxConfig
@@ -14,6 +13,7 @@ from course_utils.attention import (
     linear_attention,
     recurrent_linear_attention,
 )
+from tests.peers.peer_support import BATCH, assert_same_function, draw, sdpa
 
 HEADS, D_K, BLOCK = 3, 6, 4  # theirs has one width for all: five features of a value, and a 1
 

@@ -4,16 +4,6 @@ from functools import partial
 
 import pytest
 import torch
-from long_context_jobs import (
-    ON_CPU,
-    llama_with_some_heads,
-    our_heads,
-    our_ring,
-    our_ulysses,
-    their_exchange,
-    their_ring,
-)
-from peer_support import draw, in_its_own_precision, sdpa, seeded
 from sklearn.neighbors import NearestNeighbors
 from torch import Tensor
 from torch.distributed.tensor.experimental._context_parallel._attention import _SDPAMerger
@@ -36,6 +26,16 @@ from course_utils.distributed import (
     zigzag_split,
 )
 from course_utils.distributed.jobs import learner_job
+from tests.peers.long_context_jobs import (
+    ON_CPU,
+    llama_with_some_heads,
+    our_heads,
+    our_ring,
+    our_ulysses,
+    their_exchange,
+    their_ring,
+)
+from tests.peers.peer_support import draw, in_its_own_precision, sdpa, seeded
 
 in_ranks = partial(run_ranks, timeout=120.0)  # of processes that may share a busy machine
 EXACT = {"rtol": 0, "atol": 1e-14}

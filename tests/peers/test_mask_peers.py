@@ -6,7 +6,6 @@ from itertools import product
 
 import pytest
 import torch
-from peer_support import BATCH, LENGTHS, assert_same_function, draw, draw_lengths, sdpa
 from torch import Tensor
 from torch.nn import functional as F
 from torch.nn.attention import bias, flex_attention
@@ -28,6 +27,7 @@ from course_utils.attention import (
     scaled_dot_product_attention,
     window_mask,
 )
+from tests.peers.peer_support import BATCH, LENGTHS, assert_same_function, draw, draw_lengths, sdpa
 
 REAL = torch.tensor([4, 0, 7])  # lengths of a batch, one of them empty
 DOCUMENTS = torch.tensor([[0, 0, 1, 1, 1, 2, 2], [5, 5, 5, 5, 5, 5, 5], [1, 2, 2, 1, 1, 2, 3]])

@@ -2,7 +2,16 @@
 
 import pytest
 import torch
-from peer_support import (
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from course_utils.attention import (
+    MultiHeadAttention,
+    multi_head_attention,
+    multi_head_attention_fused,
+    multi_head_attention_loop,
+)
+from tests.peers.peer_support import (
     BATCH,
     HEADS,
     LENGTHS,
@@ -14,15 +23,6 @@ from peer_support import (
     masks,
     results,
     streams,
-)
-from torch import Tensor, nn
-from torch.nn import functional as F
-
-from course_utils.attention import (
-    MultiHeadAttention,
-    multi_head_attention,
-    multi_head_attention_fused,
-    multi_head_attention_loop,
 )
 
 OPTIONS = [

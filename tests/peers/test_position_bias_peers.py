@@ -2,8 +2,6 @@
 
 import pytest
 import torch
-from peer_support import assert_same_function, seeded
-from peer_support import draw as draw_exact
 from torch import Tensor, nn
 from transformers import DebertaV2Config, GPT2Config, GPT2Model, T5Config, Wav2Vec2BertConfig
 from transformers.models.bloom.modeling_bloom import build_alibi_tensor
@@ -31,6 +29,8 @@ from course_utils.positions import (
     to_interleaved,
     to_split_halves,
 )
+from tests.peers.peer_support import assert_same_function, seeded
+from tests.peers.peer_support import draw as draw_exact
 
 BUCKETS = [(32, 128), (32, 100), (8, 20), (64, 1000), (16, 512)]
 

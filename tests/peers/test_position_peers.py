@@ -2,7 +2,6 @@
 
 import pytest
 import torch
-from peer_support import sdpa
 from torch import Tensor
 from transformers import LlamaConfig
 from transformers.models.cohere import modeling_cohere
@@ -21,6 +20,7 @@ from course_utils.positions import (
     yarn_frequencies,
     yarn_magnitude,
 )
+from tests.peers.peer_support import sdpa
 
 PLACES = torch.tensor([[0, 1, 2, 3, 4], [7, 3, 300, 5, 11]])
 

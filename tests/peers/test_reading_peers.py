@@ -7,12 +7,11 @@ import scipy.linalg
 import scipy.stats
 import torch
 from captum.attr import FeatureAblation
-from peer_support import assert_same_function, draw
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import maximum_flow
 from torch import Tensor
 
-from course_utils.reading import (
+from course_utils.interpretability import (
     attention_entropy,
     attention_flow,
     attention_rollout,
@@ -22,6 +21,7 @@ from course_utils.reading import (
     leave_one_out,
     rank_correlation,
 )
+from tests.peers.peer_support import assert_same_function, draw
 
 
 def layers(number: int, *shape: int) -> Tensor:

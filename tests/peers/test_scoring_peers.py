@@ -2,7 +2,6 @@
 
 import pytest
 import torch
-from peer_support import BATCH, LENGTHS, assert_same_function, draw, in_its_own_precision
 from sklearn.metrics.pairwise import rbf_kernel
 from torch import Tensor
 from torch.nn import functional as F
@@ -20,6 +19,13 @@ from course_utils.attention import (
     location_score,
     nadaraya_watson,
     predicted_centre,
+)
+from tests.peers.peer_support import (
+    BATCH,
+    LENGTHS,
+    assert_same_function,
+    draw,
+    in_its_own_precision,
 )
 
 D_Q, D_K, D_A = 6, 4, 5

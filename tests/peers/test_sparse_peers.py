@@ -5,7 +5,6 @@ from types import SimpleNamespace
 
 import pytest
 import torch
-from peer_support import BATCH, HEADS, assert_same_function, draw, draw_mask
 from torch import Tensor
 from torch.nn.attention import flex_attention
 from transformers.models.gpt_oss.modeling_gpt_oss import eager_attention_forward
@@ -17,6 +16,7 @@ from course_utils.attention import (
     sink_attention,
     sparsemax,
 )
+from tests.peers.peer_support import BATCH, HEADS, assert_same_function, draw, draw_mask
 
 D_K, D_V = 6, 7
 

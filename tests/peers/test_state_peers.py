@@ -4,7 +4,6 @@ from typing import Any
 
 import pytest
 import torch
-from peer_support import BATCH, assert_same_function, draw
 from torch import Tensor
 from torch.nn import functional as F
 from transformers import MixtralConfig
@@ -32,6 +31,7 @@ from course_utils.attention import (
     wkv,
     wkv_step,
 )
+from tests.peers.peer_support import BATCH, assert_same_function, draw
 
 HEADS, D_K, D_V = 3, 6, 5
 

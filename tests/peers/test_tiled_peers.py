@@ -2,7 +2,6 @@
 
 import pytest
 import torch
-from peer_support import BATCH, LENGTHS, assert_same_function, draw, sdpa
 from torch import Tensor
 from torch.nn import functional as F
 
@@ -12,6 +11,7 @@ from course_utils.attention import (
     tiled_attention,
     tiled_attention_backward,
 )
+from tests.peers.peer_support import BATCH, LENGTHS, assert_same_function, draw, sdpa
 
 HEADS, D_K, D_V = 3, 8, 10
 

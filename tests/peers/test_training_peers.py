@@ -1,8 +1,7 @@
-"""What is trained on, and what it costs, beside torch, its counters and Hugging Face's models."""
+"""Objectives and costs of training, compared with torch, its counters and Hugging Face's models."""
 
 import pytest
 import torch
-from peer_support import draw
 from tokenizers import Tokenizer
 from tokenizers.models import WordLevel
 from torch import Tensor, nn
@@ -33,6 +32,7 @@ from course_utils.models import (
     label_smoothed_loss,
     mask_tokens,
 )
+from tests.peers.peer_support import draw
 
 
 def with_padding(logits: Tensor, pad_id: int) -> Tensor:

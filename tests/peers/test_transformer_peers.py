@@ -4,16 +4,6 @@ import itertools
 
 import pytest
 import torch
-from peer_support import (
-    BATCH,
-    HEADS,
-    WIDTH,
-    draw,
-    exact_norm,
-    exact_rotation,
-    results,
-    seeded,
-)
 from torch import Tensor, nn
 from torch.nn import functional as F
 from transformers import (
@@ -29,7 +19,6 @@ from transformers.models.bert.modeling_bert import BertLayer
 from transformers.models.gpt2.modeling_gpt2 import GPT2Block
 from transformers.models.llama import modeling_llama
 from transformers.models.t5 import modeling_t5
-from wired import T5, Weights, bert, bert_layer, gpt2_block, llama_layer
 
 from course_utils.attention import causal_mask
 from course_utils.data import PAD
@@ -45,6 +34,17 @@ from course_utils.models import (
     transformer_masks,
 )
 from course_utils.positions import rope_split_halves
+from tests.peers.peer_support import (
+    BATCH,
+    HEADS,
+    WIDTH,
+    draw,
+    exact_norm,
+    exact_rotation,
+    results,
+    seeded,
+)
+from tests.peers.wired import T5, Weights, bert, bert_layer, gpt2_block, llama_layer
 
 D_FF, LENGTH, REMEMBERED, TOKENS = 20, 7, 5, 11
 EXACT = {"rtol": 1e-12, "atol": 1e-12}

@@ -2,7 +2,6 @@
 
 import pytest
 import torch
-from peer_support import assert_same_function, draw
 from torch import Tensor, nn
 from transformers import DetrConfig, IdeficsConfig, ViTConfig
 from transformers.models.clip.modeling_clip import image_text_contrastive_loss
@@ -12,6 +11,7 @@ from transformers.models.vit.modeling_vit import ViTEmbeddings, ViTModel
 
 from course_utils.attention import gated_cross_attention, object_query_attention
 from course_utils.models import VisionTransformer, contrastive_loss, vit_tokens
+from tests.peers.peer_support import assert_same_function, draw
 
 D = 6
 

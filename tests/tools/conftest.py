@@ -2,8 +2,8 @@ import shutil
 from pathlib import Path
 
 import pytest
-from small_course import SMALL, Course, asked_of
 
+from tests.tools.small_course import SMALL, Course, asked_of
 from tools.build_notebooks import main
 
 

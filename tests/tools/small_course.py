@@ -8,7 +8,7 @@ import nbformat
 import pytest
 
 from tools.build_notebooks import main
-from tools.notebook_source import Asked
+from tools.notebooks.source import Asked
 
 SIGNATURES = {"twice": "twice(x, by=2) -> y", "norm": "norm(x)"}
 

@@ -5,7 +5,8 @@ import re
 
 import nbformat
 import pytest
-from small_course import SMALL, Course
+
+from tests.tools.small_course import SMALL, Course
 
 pytestmark = pytest.mark.thorough  # every test starts processes
 

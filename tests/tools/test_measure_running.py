@@ -1,4 +1,4 @@
-"""What a chapter costs to run is measured in its kernel, and kept by chapter."""
+"""The cost of running a chapter is measured in its kernel, and kept by chapter."""
 
 import json
 from pathlib import Path

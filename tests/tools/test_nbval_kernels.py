@@ -1,10 +1,10 @@
-"""What the kernels of the learner's notebooks do otherwise than a learner's: short training."""
+"""Differences of the tests' kernels from a learner's: short training."""
 
 import pytest
 import torch
 from torch import nn
 
-from course_utils.models import training
+from course_utils.models.training import loop as training
 from tools.nbval_kernels import SHORT_TRAINING
 
 

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import nbformat
 import pytest
-from small_course import Course
 
+from tests.tools.small_course import Course
 from tools import shown
-from tools.notebook_source import read_chapter
+from tools.notebooks.source import read_chapter
 
 TIMES = """time, SDPA = 1                   512   1024   2048   4096   8192
 forward

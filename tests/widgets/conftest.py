@@ -6,12 +6,13 @@ from typing import Any
 
 import pytest
 from playwright.sync_api import BrowserContext, Page
-from widget_page import static_page
+
+from tests.widgets.widget_page import static_page
 
 
 @pytest.fixture(scope="session")
 def tests_address(serve: Callable[[Path], str], tmp_path_factory: pytest.TempPathFactory) -> str:
-    """Where the folders of all tests are served, on this machine alone."""
+    """The address of all tests' folders, on this machine alone."""
     return serve(tmp_path_factory.getbasetemp())
 
 
@@ -19,7 +20,7 @@ def tests_address(serve: Callable[[Path], str], tmp_path_factory: pytest.TempPat
 def folder_address(
     tests_address: str, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> str:
-    """Where this test's own folder is served."""
+    """The address of this test's own folder."""
     return f"{tests_address}/{tmp_path.relative_to(tmp_path_factory.getbasetemp()).as_posix()}"
 
 

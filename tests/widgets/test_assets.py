@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 from anywidget import AnyWidget
 from ipywidgets import DOMWidget
-from widget_drives import DRIVES
 
 from course_utils import widgets
-from course_utils.widgets._assets import module
+from course_utils.widgets.assets import module
+from tests.widgets.widget_drives import DRIVES
 
 KINDS = [
     kind
@@ -38,7 +38,7 @@ def test_no_trait_has_the_name_of_one_that_every_widget_has(kind: type[AnyWidget
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_module_stands_alone_and_stays_small(kind: type[AnyWidget]) -> None:
-    text = module(f"{stem(kind)}.js")
+    text = module(f"{stem(kind)}/{stem(kind)}.js")
     assert kind._esm == text
     assert not re.search(r"^import ", text, re.MULTILINE)
     assert not re.search(r"export (async )?function render\b|export \{", text)
@@ -53,8 +53,10 @@ def test_a_module_holds_all_that_its_files_export(tmp_path: Path) -> None:
     parts = {}
     for name in map(stem, KINDS):
         whole = tmp_path / f"{name}.mjs"
-        whole.write_text(module(f"{name}.js"), encoding="utf-8")
-        parts[str(whole)] = [*map(str, (here / "shared.js", *sorted(here.glob(f"{name}_*.js"))))]
+        whole.write_text(module(f"{name}/{name}.js"), encoding="utf-8")
+        parts[str(whole)] = [
+            *map(str, (here / "shared.js", *sorted((here / name).glob(f"{name}_*.js"))))
+        ]
     program = """
         for (const [path, files] of Object.entries(JSON.parse(process.argv[1]))) {
             const [whole, ...parts] = await Promise.all([path, ...files].map((p) => import(p)));

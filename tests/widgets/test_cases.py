@@ -1,6 +1,6 @@
 """The JSON files here say what Python says; the JavaScript tests hold the widgets to them.
 
-`PYTHONPATH=.:tests/widgets python tests/widgets/test_cases.py` writes them again.
+`python -m tests.widgets.test_cases` writes them again.
 """
 
 import importlib
@@ -12,17 +12,21 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import speculation_explorer_cases
-import widget_cases
-import wiring_explorer_cases
+
+from course_utils.environment import ROOT
+from tests.widgets import widget_cases
+from tests.widgets.speculation_explorer import speculation_explorer_cases
+from tests.widgets.wiring_explorer import wiring_explorer_cases
 
 HERE = Path(__file__).parent
-NAMES = sorted({path.stem for path in HERE.glob("*_cases.py")} - {"test_cases"})
+CASES = {path.stem: path for path in HERE.rglob("*_cases.py") if path.stem != "test_cases"}
+NAMES = sorted(CASES)
 
 
 def text(name: str) -> str:
     """Return a module's cases as JSON, one to a line; what is not finite becomes a word."""
-    cases = importlib.import_module(name).cases()
+    module = CASES[name].relative_to(ROOT).with_suffix("")
+    cases = importlib.import_module(".".join(module.parts)).cases()
     dump = partial(json.dumps, separators=(",", ":"))
     if isinstance(cases, dict):
         lines = [f"{dump(key)}:{dump(case)}" for key, case in cases.items()]
@@ -45,7 +49,7 @@ def agree(kept: Any, made: Any) -> bool:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_the_shared_cases_are_what_python_computes(name: str) -> None:
-    stored = json.loads((HERE / f"{name}.json").read_text(encoding="utf-8"))
+    stored = json.loads(CASES[name].with_suffix(".json").read_text(encoding="utf-8"))
     assert agree(stored, json.loads(text(name))), "write them again, as said at the top"
 
 
@@ -73,4 +77,4 @@ def test_the_speculation_cases_hold_what_is_hard() -> None:
 
 if __name__ == "__main__":
     for case in NAMES:
-        (HERE / f"{case}.json").write_text(text(case), encoding="utf-8")
+        CASES[case].with_suffix(".json").write_text(text(case), encoding="utf-8")

@@ -4,8 +4,9 @@ from collections.abc import Callable
 
 import pytest
 from playwright.sync_api import Page
-from widget_drives import DRIVES
-from widget_hands import Hand, expect_said
+
+from tests.widgets.widget_drives import DRIVES
+from tests.widgets.widget_hands import Hand, expect_said
 
 pytestmark = pytest.mark.browser
 

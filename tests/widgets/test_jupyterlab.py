@@ -15,18 +15,18 @@ from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, Page
-from widget_drives import DRIVES
-from widget_hands import Hand, expect_said
-from widget_page import ROOT
 
 from course_utils.environment import free_port
+from tests.widgets.widget_drives import DRIVES
+from tests.widgets.widget_hands import Hand, expect_said
+from tests.widgets.widget_page import ROOT
 
 pytestmark = pytest.mark.browser
 HERE = Path(__file__).parent
 
 START = """\
 import json
-from widget_drives import DRIVES
+from tests.widgets.widget_drives import DRIVES
 shown = {name: drive.make() for name, drive in DRIVES.items()}
 """
 # A kernel far away: all that it says is on its way for a fifth of a second.

@@ -3,15 +3,15 @@
 from collections.abc import Callable
 from typing import Any
 
-import explanation_graph_cases
 import numpy as np
 import pytest
 from playwright.sync_api import Page
-from widget_drives import DRIVES
-from widget_page import assert_readable
 
 from course_utils import widgets
 from course_utils.measure import read_record
+from tests.widgets.explanation_graph import explanation_graph_cases
+from tests.widgets.widget_drives import DRIVES
+from tests.widgets.widget_page import assert_readable
 
 pytestmark = pytest.mark.browser
 WORDS = [f"token{i}" for i in range(12)]

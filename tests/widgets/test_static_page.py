@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from PIL import Image
 from playwright.sync_api import Page, expect
-from widget_page import assert_readable, hovered
 
 from course_utils.widgets import Heatmap, heatmap, scale_explorer
+from tests.widgets.widget_page import assert_readable, hovered
 
 pytestmark = pytest.mark.browser
 Show = Callable[..., Page]

@@ -7,21 +7,21 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-import explanation_graph_cases
 import numpy as np
-import widget_expectations as said
-from widget_hands import Step, cell, click_at, pick, press, slide, tick, typed
 
 from course_utils import widgets
 from course_utils.claims import ledger, timeline
 from course_utils.measure import read_record
+from tests.widgets import widget_expectations as said
+from tests.widgets.explanation_graph import explanation_graph_cases
+from tests.widgets.widget_hands import Step, cell, click_at, pick, press, slide, tick, typed
 
 Widget = Any
 
 
 @dataclass(frozen=True)
 class Drive:
-    """What is done with one kind of widget, and what must come of it."""
+    """A drive: what is done with one kind of widget, and what must come of it."""
 
     make: Callable[[], Widget]
     steps: Callable[[Widget], list[Step]]

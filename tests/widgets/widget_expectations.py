@@ -1,20 +1,9 @@
-"""What Python says that each widget must show once it was driven; see widget_drives.py."""
+"""Values that each widget must show once it was driven; see widget_drives.py."""
 
 from typing import Any
 
-import budget_explorer_cases
-import explanation_graph_cases
-import hopfield_landscape_cases
-import look_stepper_cases
-import mask_playground_cases
 import numpy as np
-import patch_explorer_cases
-import ring_stepper_cases
-import speculation_explorer_cases
-import state_explorer_cases
-import tile_stepper_cases
 import torch
-import wiring_explorer_cases
 
 from course_utils.attention import (
     attention_weights,
@@ -27,7 +16,18 @@ from course_utils.attention import (
 from course_utils.measure import compute_optimal, kv_cache_bytes, read_record
 from course_utils.positions import rope_interleaved
 from course_utils.widgets import look_stepper
-from course_utils.widgets.state_explorer import START
+from course_utils.widgets.state_explorer.state_explorer import START
+from tests.widgets.budget_explorer import budget_explorer_cases
+from tests.widgets.explanation_graph import explanation_graph_cases
+from tests.widgets.hopfield_landscape import hopfield_landscape_cases
+from tests.widgets.look_stepper import look_stepper_cases
+from tests.widgets.mask_playground import mask_playground_cases
+from tests.widgets.patch_explorer import patch_explorer_cases
+from tests.widgets.ring_stepper import ring_stepper_cases
+from tests.widgets.speculation_explorer import speculation_explorer_cases
+from tests.widgets.state_explorer import state_explorer_cases
+from tests.widgets.tile_stepper import tile_stepper_cases
+from tests.widgets.wiring_explorer import wiring_explorer_cases
 
 _HIDDEN_KEYS, _QUERIES, _PAIRS, _WIDEST = 32, 256, 2000, 1024
 

@@ -1,1 +1,1 @@
-"""What the checkers catch: every mistake they know, and every small change of the references."""
+"""Test what the checkers catch: every mistake, and every small change of a reference."""

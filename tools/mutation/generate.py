@@ -44,7 +44,7 @@ class Mutation:
 
     @property
     def name(self) -> str:
-        """What was changed, in one line."""
+        """A description of the change, in one line."""
         where = "" if self.line == self.before else f" in {self.line}"
         return f"{self.before} -> {self.after}{where}"
 

@@ -23,9 +23,9 @@ import yaml
 
 from course_utils.checking.judge import judge
 from course_utils.exercises import find
-from tools.mutation.compare import Inputs
 from tools.mutation.each_exercise import each_exercise, named
 from tools.mutation.generate import Mutation, mutations
+from tools.mutation.unseen_inputs import Inputs
 
 REASONS = Path(__file__).with_name("equal.yml")
 GOAL = 0.99
@@ -50,7 +50,7 @@ class Survivor:
 
 @dataclass(frozen=True)
 class Row:
-    """What became of the changes of one reference."""
+    """The fate of the changes of one reference."""
 
     exercise: str
     chapter: int
@@ -60,7 +60,7 @@ class Row:
 
     @property
     def missed(self) -> int:
-        """How many changes of the function the checker lets pass."""
+        """The number of changes that the checker lets pass."""
         return sum(bool(survivor.differs) for survivor in self.survivors)
 
 

@@ -1,4 +1,4 @@
-"""Where a function's source may be changed: its own body, and those of the functions it uses."""
+"""Places where a function may be changed: its own body, and those of the functions it uses."""
 
 import ast
 import functools

@@ -3,8 +3,8 @@
 from typing import Any
 
 import torch
-from course_utils.attention import flash_kernels
-from course_utils.attention.flash_launch import Tiling, Tilings, flash_forward
+from course_utils.attention.tiled.flash import kernels as flash_kernels
+from course_utils.attention.tiled.flash.launch import Tiling, Tilings, flash_forward
 from course_utils.checking.exercise import Case, Law, case, exercise
 from course_utils.checking.inputs import Make, normal
 from course_utils.checking.mistakes import mistake

@@ -8,7 +8,7 @@ from course_utils.checking.inputs import Make, normal, strided
 from course_utils.checking.mistakes import mistake
 from course_utils.exercises.shared.kinds import cut_off, left_in, other_kinds, overwritten, squeezed, writing
 from course_utils.exercises.shared.precision import rounded_off
-from course_utils.reading import attention_entropy
+from course_utils.interpretability import attention_entropy
 from torch import Tensor
 
 RIGHT = """

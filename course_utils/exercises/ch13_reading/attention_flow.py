@@ -10,8 +10,8 @@ from course_utils.checking.exercise import case, exercise
 from course_utils.checking.inputs import Make, normal
 from course_utils.checking.mistakes import Trace, mistake
 from course_utils.exercises.shared.layers import LAYERS, listed
-from course_utils.reading import attention_flow
-from course_utils.reading.flow import maximum_flow
+from course_utils.interpretability import attention_flow
+from course_utils.interpretability.flow import maximum_flow
 from torch import Tensor
 
 RIGHT = """

@@ -7,7 +7,7 @@ from course_utils.checking.exercise import case, exercise
 from course_utils.checking.inputs import Make, normal
 from course_utils.checking.mistakes import mistake
 from course_utils.exercises.shared.layers import HEADS, LAYERS, listed
-from course_utils.reading import attention_rollout
+from course_utils.interpretability import attention_rollout
 from torch import Tensor
 
 RIGHT = """

@@ -5,7 +5,7 @@ from course_utils.checking.exercise import Law, case, exercise
 from course_utils.checking.inputs import Make, normal, strided
 from course_utils.checking.mistakes import mistake
 from course_utils.exercises.shared.kinds import left_in, other_kinds, overwritten, squeezed, writing
-from course_utils.reading import effective_attention
+from course_utils.interpretability import effective_attention
 from torch import Tensor
 
 RIGHT = """

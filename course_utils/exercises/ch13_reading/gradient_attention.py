@@ -5,7 +5,7 @@ from course_utils.checking.exercise import Law, case, exercise
 from course_utils.checking.inputs import Make, normal
 from course_utils.checking.mistakes import adding, mistake
 from course_utils.exercises.shared.layers import HEADS, LAYERS, side_by_side
-from course_utils.reading import gradient_attention
+from course_utils.interpretability import gradient_attention
 from torch import Tensor
 
 RIGHT = """

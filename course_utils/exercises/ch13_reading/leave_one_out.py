@@ -7,7 +7,7 @@ from course_utils.checking.exercise import Case, case, exercise
 from course_utils.checking.mistakes import mistake, without
 from course_utils.checking.recipe import Function
 from course_utils.exercises.shared.kinds import left_in, other_kinds, squeezed
-from course_utils.reading import leave_one_out
+from course_utils.interpretability import leave_one_out
 from torch import Tensor
 
 RIGHT = """

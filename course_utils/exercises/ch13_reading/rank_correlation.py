@@ -6,7 +6,7 @@ from course_utils.checking.inputs import Make, normal, strided
 from course_utils.checking.mistakes import mistake
 from course_utils.exercises.shared.kinds import left_in, other_kinds, overwritten, squeezed, writing
 from course_utils.exercises.shared.precision import rounded_off
-from course_utils.reading import rank_correlation
+from course_utils.interpretability import rank_correlation
 from torch import Tensor
 
 RIGHT = """

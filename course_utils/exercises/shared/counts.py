@@ -1,4 +1,4 @@
-"""What goes wrong where parameters, operations or bytes are counted.
+"""Mistakes where parameters, operations or bytes are counted.
 
 `INTEGER` speaks of the step
 

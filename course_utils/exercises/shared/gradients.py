@@ -1,4 +1,4 @@
-"""What goes wrong on the way back: through a softmax, and by leaving the work to autograd.
+"""Mistakes on the way back: through a softmax, and by leaving the work to autograd.
 
 The lines of `THROUGH_SOFTMAX` speak of the steps
 

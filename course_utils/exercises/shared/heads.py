@@ -1,4 +1,4 @@
-"""What goes wrong when a stream is cut into heads, and when heads become a stream again.
+"""Mistakes when a stream is cut into heads, and when heads become a stream again.
 
 The lines of `SPLIT` and `SPLIT_SHAPES` speak of the stream `x` (B, L, d_model) and of `num_heads`,
 which exist when `cut` is set, and of the steps

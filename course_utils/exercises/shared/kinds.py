@@ -1,4 +1,4 @@
-"""What goes wrong with results of any kind: axes of size 1, the axis of the batch, the gradient, the kind itself.
+"""Mistakes with results of any kind: axes of size 1, the axis of the batch, the gradient, the kind itself.
 
 The functions take the lines that go wrong; in `squeezed` and `left_in`, `{}` stands where the axis
 is lost or added: `squeezed("return scores{}")`, `squeezed("return out{}, weights{}")`.

@@ -1,4 +1,4 @@
-"""What goes wrong with a list of layers, the first layer first, and with their heads.
+"""Mistakes with a list of layers, the first layer first, and with their heads.
 
 `listed` and `side_by_side` call an answer with lists. The lines of `LAYERS` speak of the step
 

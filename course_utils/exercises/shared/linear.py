@@ -1,4 +1,4 @@
-"""What goes wrong where a kernel φ(q)·φ(k) takes the place of the softmax, and a count of all work.
+"""Mistakes where a kernel φ(q)·φ(k) takes the place of the softmax, and a count of all work.
 
 The lines speak of `query`, `key`, `value`, the arguments, and of the steps
 

@@ -1,4 +1,4 @@
-"""What goes wrong with scores, weights and averages that are written out, where nothing is masked.
+"""Mistakes with scores, weights and averages that are written out, where nothing is masked.
 
 The lines speak of the steps
 

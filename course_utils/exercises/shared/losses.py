@@ -1,4 +1,4 @@
-"""What goes wrong where a cross-entropy is averaged over the targets that count.
+"""Mistakes where a cross-entropy is averaged over the targets that count.
 
 `LOSS` speaks of logits (B, T, V) and target (B, T), and of the steps
 

@@ -1,4 +1,4 @@
-"""What goes wrong where a mask is used, and with queries that may see nothing.
+"""Mistakes where a mask is used, and with queries that may see nothing.
 
 The lines speak of the steps
 

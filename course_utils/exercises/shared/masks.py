@@ -1,4 +1,4 @@
-"""What goes wrong where a mask is made, True where a query may see a key.
+"""Mistakes where a mask is made, True where a query may see a key.
 
 The lines speak of the steps
 

@@ -1,4 +1,4 @@
-"""What goes wrong in a norm over the features of each row.
+"""Mistakes in a norm over the features of each row.
 
 The lines speak of `x`, `gain` and `eps`, the arguments, of `out`, which is returned, and of the steps
 

@@ -1,4 +1,4 @@
-"""What goes wrong in a step of the online softmax, alone or inside attention in tiles.
+"""Mistakes in a step of the online softmax, alone or inside attention in tiles.
 
 The lines speak of `m`, `l` and `acc`, the state so far, of a tile's `scores` and `value`, and of
 

@@ -1,4 +1,4 @@
-"""What goes wrong where images are cut into patches.
+"""Mistakes where images are cut into patches.
 
 The lines speak of `images` and `patch`, the arguments, and of the steps
 

@@ -1,4 +1,4 @@
-"""What goes wrong in a test of implementations, and the cases that hand one in.
+"""Mistakes in a test of implementations, and the cases that hand one in.
 
 Each case gives the test one implementation of a panel. The lines speak of the steps
 

@@ -1,4 +1,4 @@
-"""What goes wrong with frequencies, angles and rotations.
+"""Mistakes with frequencies, angles and rotations.
 
 The lines speak of the steps
 
@@ -103,7 +103,7 @@ ANGLES = (
 
 @dataclass(frozen=True)
 class Pairing:
-    """How pairs are found in the features, put back, and how angles are repeated to match.
+    """The way pairs are found in the features, put back, and how angles are repeated to match.
 
     Attributes:
         split: The line that finds the two members of all pairs.

@@ -1,4 +1,4 @@
-"""What goes wrong with digits: an answer that is right, but only to fewer of them than it was given."""
+"""Mistakes with digits: an answer that is right, but only to fewer of them than it was given."""
 
 from collections.abc import Callable
 from typing import Any

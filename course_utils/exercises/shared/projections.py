@@ -1,4 +1,4 @@
-"""What goes wrong where query, key and value are made, each by a matrix of its own.
+"""Mistakes where query, key and value are made, each by a matrix of its own.
 
 The lines speak of `W_q`, `W_k` and `W_v`, the arguments, and of the steps
 

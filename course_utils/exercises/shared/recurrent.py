@@ -1,4 +1,4 @@
-"""What the exercises on recurrent networks share: their parameters."""
+"""Parameters shared by the exercises on recurrent networks."""
 
 import torch
 from torch import Tensor

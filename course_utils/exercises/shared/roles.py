@@ -1,4 +1,4 @@
-"""What goes wrong with who asks and who is read, where one sequence reads another.
+"""Mistakes with who asks and who is read, where one sequence reads another.
 
 The lines speak of `x` and `context`, the arguments, and of the steps
 

@@ -1,4 +1,4 @@
-"""What goes wrong with the scale of attention.
+"""Mistakes with the scale of attention.
 
 The lines speak of `query`, `key` and `scale`, the arguments, and of the steps
 

@@ -1,4 +1,4 @@
-"""What goes wrong where queries are scored against keys, and the inputs on which it shows.
+"""Mistakes where queries are scored against keys, and the inputs on which it shows.
 
 The lines speak of `query` and `key`, both of three axes, and of the steps
 

@@ -1,4 +1,4 @@
-"""What goes wrong between scores and weights.
+"""Mistakes between scores and weights.
 
 The lines speak of the steps
 

@@ -1,4 +1,4 @@
-"""What goes wrong with a state that fades and is handed on: in retention, the delta rule, WKV.
+"""Mistakes with a state that fades and is handed on: in retention, the delta rule, WKV.
 
 The lines of `FADING` speak of `decay` (H,), one number a head, of `query` and `value`, and of the steps
 

@@ -1,4 +1,4 @@
-"""What goes wrong where attention is computed a tile at a time, and what such an exercise counts.
+"""Mistakes where attention is computed a tile at a time, and what such an exercise counts.
 
 The lines speak of `query`, `key`, `block_q`, `block_k`, `is_causal`, of the steps
 

@@ -1,4 +1,4 @@
-"""What goes wrong with the values of attention, with what is compared, and by another way.
+"""Mistakes with the values of attention, with what is compared, and by another way.
 
 The lines speak of `query`, `key`, `value`, which exist when `products` is set, and of the steps
 

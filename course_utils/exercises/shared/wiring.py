@@ -1,4 +1,4 @@
-"""What goes wrong in how the parts of a layer are wired, and parts for trying it.
+"""Mistakes in how the parts of a layer are wired, and parts for trying it.
 
 The lines speak of `x` and `pre_norm`, the arguments, and, for each part n = 1, 2, ..., of the steps
 

@@ -12,7 +12,7 @@ from jaxtyping import Int
 from torch import Tensor
 
 from course_utils.models.decoding.beam import beam_search
-from course_utils.models.gpt import GPT
+from course_utils.models.gpt.gpt import GPT
 from course_utils.models.tokens import check_one_prompt
 from course_utils.validation import check_at_least, check_instance, check_int
 

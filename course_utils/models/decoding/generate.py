@@ -18,7 +18,7 @@ from jaxtyping import Int
 from torch import Tensor
 
 from course_utils.models.decoding.sampling import draw_tokens, token_probabilities
-from course_utils.models.gpt import GPT
+from course_utils.models.gpt.gpt import GPT
 from course_utils.models.model_cache import ModelCache
 from course_utils.validation import (
     check_at_least,

@@ -17,7 +17,7 @@ from torch import Tensor
 
 from course_utils.models.decoding.sampling import token_probabilities
 from course_utils.models.decoding.speculation import speculative_accept
-from course_utils.models.gpt import GPT
+from course_utils.models.gpt.gpt import GPT
 from course_utils.models.tokens import check_one_prompt
 from course_utils.validation import (
     check_at_least,

@@ -1,4 +1,4 @@
-"""What a decoder sees of the source at each step: one vector for all, or an average made for it.
+"""Contexts of a decoder: one vector for all steps, or an average made for each of them.
 
 Source: Sutskever et al. 2014, Sequence to Sequence Learning with Neural Networks,
     https://arxiv.org/abs/1409.3215, and Cho et al. 2014, https://arxiv.org/abs/1406.1078 (fixed);
@@ -30,7 +30,7 @@ Score = Callable[[Tensor, Tensor], Tensor]
 
 
 class Encoded(NamedTuple):
-    """What an encoder made of a source.
+    """An encoder's result for a source.
 
     Attributes:
         states: One for each symbol; those of padding are zero.
@@ -44,7 +44,7 @@ class Encoded(NamedTuple):
 
 
 class Context(nn.Module):
-    """What decoders differ in: `remember` runs once per sentence, `forward` at each step."""
+    """A decoder's view of the source: `remember` runs once per sentence, `forward` at each step."""
 
     def remember(self, encoded: Encoded) -> Any:
         """Return whatever can be computed before the first step."""

@@ -87,7 +87,7 @@ class LuongDecoder(Decoder):
 
 
 class Written(NamedTuple):
-    """What a model wrote.
+    """A text that a model wrote.
 
     Attributes:
         tokens: Each row ends with END, then PAD; without START.

@@ -13,9 +13,9 @@ import torch
 from jaxtyping import Float, Shaped
 from torch import Tensor, nn
 
-from course_utils.attention.composed import composed_attention
-from course_utils.attention.sink import sink_attention
-from course_utils.attention.soft_cap import soft_cap
+from course_utils.attention.cheaper.sink import sink_attention
+from course_utils.attention.core.composed import composed_attention
+from course_utils.attention.core.soft_cap import soft_cap
 
 
 def capped_attention(num_heads: int, *, cap: float) -> Callable[..., Tensor]:

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from course_utils.models.gpt_layer import linear
+from course_utils.models.gpt.layer import linear
 
 
 class GatedLayer(nn.Module):

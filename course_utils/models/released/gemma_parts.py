@@ -1,4 +1,4 @@
-"""Where Gemma 2 and 3 differ from Llama: norms, embedding, and norms after each part.
+"""Parts of Gemma 2 and 3 that differ from Llama's: norms, embedding, and norms after each part.
 
 Source: Gemma Team 2024, Gemma 2: Improving Open Language Models at a Practical Size, section 2,
     https://arxiv.org/abs/2408.00118, and its code, modeling_gemma2.py of
@@ -16,7 +16,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from course_utils.models.gpt_layer import CausalAttention, GPTLayer
+from course_utils.models.gpt.layer import CausalAttention, GPTLayer
 
 
 class CentredNorm(nn.Module):

@@ -13,8 +13,8 @@ from typing import Any
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from course_utils.models.gpt import GPT
-from course_utils.models.gpt_layer import CausalAttention, Sizes
+from course_utils.models.gpt.gpt import GPT
+from course_utils.models.gpt.layer import CausalAttention, Sizes
 from course_utils.models.released.llama_attention import LlamaAttention
 from course_utils.models.released.llama_design import Design, LayerKind
 from course_utils.models.released.llama_weights import from_llama, to_llama

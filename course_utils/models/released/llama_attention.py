@@ -13,7 +13,7 @@ import torch
 from jaxtyping import Float, Shaped
 from torch import Tensor
 
-from course_utils.models.gpt_layer import CausalAttention, Sizes
+from course_utils.models.gpt.layer import CausalAttention, Sizes
 from course_utils.models.model_cache import LayerCache
 from course_utils.models.released.llama_design import Design, LayerKind
 from course_utils.positions import PositionScheme

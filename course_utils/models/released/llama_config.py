@@ -12,7 +12,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from course_utils.attention.soft_cap import soft_cap
+from course_utils.attention.core.soft_cap import soft_cap
 from course_utils.models.released.clamped_experts import ClampedExperts
 from course_utils.models.released.composed_heads import capped_attention
 from course_utils.models.released.llama_design import Design, LayerKind

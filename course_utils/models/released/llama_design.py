@@ -1,4 +1,4 @@
-"""What distinguishes one family of Llamas from another, as parts that the model is made of.
+"""Differences between families of Llamas, as parts that the model is made of.
 
 Source: config.json of each family at Hugging Face, see llama_families.py
 Ours / theirs: eps = rms_norm_eps;  d_k = head_dim;  kinds = layer_types
@@ -12,7 +12,7 @@ from functools import partial
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from course_utils.models.gpt_layer import GPTLayer
+from course_utils.models.gpt.layer import GPTLayer
 from course_utils.models.released.gated_layer import GatedLayer
 from course_utils.positions import PositionScheme, RotaryPositions
 
@@ -22,7 +22,7 @@ Attend = Callable[[Tensor, Tensor, Tensor, Tensor], Tensor]
 
 @dataclass(frozen=True)
 class LayerKind:
-    """What differs from layer to layer.
+    """Settings that differ from layer to layer.
 
     Attributes:
         window: How many tokens a query sees, its own among them; None is all up to its own.

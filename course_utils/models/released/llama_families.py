@@ -16,7 +16,7 @@ from functools import partial
 from torch import nn
 from torch.nn import functional as F
 
-from course_utils.attention.soft_cap import soft_cap
+from course_utils.attention.core.soft_cap import soft_cap
 from course_utils.models.released.clamped_experts import ClampedExperts
 from course_utils.models.released.composed_heads import SinkAttention, capped_attention
 from course_utils.models.released.gated_layer import GatedLayer

@@ -43,7 +43,7 @@ FAMILY_NAMES = {
     "gemma3_text": IN_LAYER | SANDWICH | HEAD_NORMS,
     "gpt_oss": IN_LAYER | EXPERTS,
 }
-"""What each layer has, by `model_type`."""
+"""Names of each layer's weights, by `model_type`."""
 
 
 def from_llama(theirs: Mapping[str, Tensor]) -> dict[str, Tensor]:

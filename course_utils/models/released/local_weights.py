@@ -20,7 +20,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file
 from torch import Tensor, nn
 
-from course_utils.models.gpt import GPT
+from course_utils.models.gpt.gpt import GPT
 from course_utils.models.released.gpt2_weights import from_gpt2
 from course_utils.models.released.llama import Llama
 from course_utils.models.released.llama_config import check_settings, read_design

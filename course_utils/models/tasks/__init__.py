@@ -1,1 +1,1 @@
-"""What the chapters train models on: the task, the training, the judgement."""
+"""Tasks that the chapters train models on: the task, the training, the judgement."""

@@ -12,7 +12,7 @@ from jaxtyping import Bool, Int
 from torch import Tensor
 from torch.nn import functional as F
 
-from course_utils.models.small_transformer import SmallTransformer
+from course_utils.models.gpt.small_transformer import SmallTransformer
 from course_utils.models.training import Training, train
 from course_utils.validation import check_at_least
 

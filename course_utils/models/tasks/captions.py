@@ -15,11 +15,11 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from course_utils.attention import causal_mask
-from course_utils.attention.gated_cross_attention import gated_cross_attention
-from course_utils.models.small_transformer import SmallTransformer
+from course_utils.attention.vision.gated_cross_attention import gated_cross_attention
+from course_utils.models.gpt.small_transformer import SmallTransformer
 from course_utils.models.tasks.pair_training import all_captions, gallery, split_numbers, strips
 from course_utils.models.training import Training, train
-from course_utils.models.two_towers import D_MODEL, HEADS, LETTERS, LONGEST, ImageTower
+from course_utils.models.vision.two_towers import D_MODEL, HEADS, LETTERS, LONGEST, ImageTower
 
 BATCH, RATE = 64, 2e-3
 START = 1 + len(LETTERS)

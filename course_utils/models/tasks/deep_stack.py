@@ -18,9 +18,9 @@ from torch import Tensor, nn
 
 from course_utils.attention import causal_mask
 from course_utils.data import CharacterText
-from course_utils.models.layer_modules import EncoderLayer
 from course_utils.models.tokens import embedded
 from course_utils.models.training import Training, train, window_loss
+from course_utils.models.transformer.layer_modules import EncoderLayer
 from course_utils.validation import check_at_least
 
 

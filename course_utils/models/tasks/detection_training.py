@@ -7,8 +7,8 @@ from torch import Tensor
 
 from course_utils.data.digit_scenes import CANVAS, Scenes, scenes
 from course_utils.data.digits import load_digits
-from course_utils.models.detection import NOTHING, Detector, detection_loss
 from course_utils.models.training import Training, train
+from course_utils.models.vision.detection import NOTHING, Detector, detection_loss
 
 BATCH, RATE, NEAR = 32, 1e-3, 2.0
 

@@ -14,9 +14,9 @@ from torch.nn import functional as F
 
 from course_utils.attention import cross_covariance_attention
 from course_utils.data.digits import load_digits, shifted
-from course_utils.models.small_transformer import Block
+from course_utils.models.gpt.small_transformer import Block
 from course_utils.models.training import Progress, descend
-from course_utils.models.vit import VisionTransformer
+from course_utils.models.vision.vit import VisionTransformer
 
 BATCH, RATE, STEPS = 64, 3e-3, 840
 

@@ -12,7 +12,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from course_utils.attention.non_local import non_local_block
+from course_utils.attention.vision.non_local import non_local_block
 from course_utils.models.training import Training, train
 from course_utils.validation import check_at_least
 

@@ -16,7 +16,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from course_utils.data import BytePairs, CharacterText, decode
-from course_utils.models.gpt import GPT
+from course_utils.models.gpt.gpt import GPT
 from course_utils.models.model_cache import ModelCache
 from course_utils.models.training import Training, train, window_loss
 

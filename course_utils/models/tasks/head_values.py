@@ -8,8 +8,8 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from course_utils.attention import MultiHeadAttention, split_heads
-from course_utils.models.positioned_transformer import PositionedTransformer
-from course_utils.models.small_transformer import SmallTransformer
+from course_utils.models.gpt.positioned_transformer import PositionedTransformer
+from course_utils.models.gpt.small_transformer import SmallTransformer
 
 
 @torch.no_grad()

@@ -13,9 +13,9 @@ from torch.nn import functional as F
 
 from course_utils.attention import causal_mask
 from course_utils.data.repeated import SYMBOLS, repeated_segments
-from course_utils.models.small_transformer import SmallTransformer
+from course_utils.interpretability import induction_score, previous_token_score
+from course_utils.models.gpt.small_transformer import SmallTransformer
 from course_utils.models.training import Progress, train
-from course_utils.reading import induction_score, previous_token_score
 
 LENGTH, PERIODS, TESTED_PERIOD = 48, (8, 24), 20
 RATE, BATCH = 3e-3, 32

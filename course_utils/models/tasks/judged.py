@@ -17,7 +17,7 @@ from course_utils.models.recurrent.seq2seq_training import sequence_loss
 
 @dataclass(frozen=True)
 class Judged:
-    """What `judge_writing` found.
+    """The result of `judge_writing`.
 
     Attributes:
         accuracy: Share of positions at which the right character is the likeliest.

@@ -26,7 +26,7 @@ Batch = tuple[Int[Tensor, "N L"], Int[Tensor, "N L"]]
 
 @dataclass(frozen=True)
 class LengthTask:
-    """What to predict, at which length it is learned, and what is judged.
+    """A task: what to predict, at which length it is learned, and what is judged.
 
     Attributes:
         num_tokens: Size of the vocabulary.

@@ -14,7 +14,7 @@ from torch.nn import functional as F
 from course_utils.data.digit_scenes import caption, number_strips
 from course_utils.data.digits import load_digits
 from course_utils.models.training import Training, train
-from course_utils.models.two_towers import Fusion, TwoTowers, caption_tokens
+from course_utils.models.vision.two_towers import Fusion, TwoTowers, caption_tokens
 
 BATCH, RATE, UNSEEN = 64, 2e-3, 200
 

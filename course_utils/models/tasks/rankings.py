@@ -1,4 +1,4 @@
-"""Which words mattered? Answers from a classifier's weights, and from methods without weights.
+"""Rank words by how much they mattered: by a classifier's weights, and without weights.
 
 Source: Abnar and Zuidema 2020, https://arxiv.org/abs/2005.00928 (rollout, flow); Chefer, Gur and
     Wolf 2021, https://arxiv.org/abs/2103.15679 (gradient attention); Jain and Wallace 2019,
@@ -12,14 +12,14 @@ from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
 from course_utils.data.two_languages import Documents
-from course_utils.models.tasks.text_classifier import TextClassifier
-from course_utils.reading import (
+from course_utils.interpretability import (
     attention_flow,
     attention_rollout,
     gradient_attention,
     leave_one_out,
     rank_correlation,
 )
+from course_utils.models.tasks.text_classifier import TextClassifier
 
 
 def slopes(

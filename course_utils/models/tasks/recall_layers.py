@@ -17,7 +17,7 @@ from course_utils.attention import (
     sliding_window_attention,
     split_heads,
 )
-from course_utils.attention.masks import causal_mask
+from course_utils.attention.masks.causal import causal_mask
 from course_utils.models.tasks.state_mixers import MIXERS
 
 D_MODEL, WINDOW = 64, 16

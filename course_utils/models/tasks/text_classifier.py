@@ -20,7 +20,7 @@ from course_utils.data.two_languages import (
     draw_documents,
     vocabulary,
 )
-from course_utils.models.positioned_transformer import PositionedTransformer
+from course_utils.models.gpt.positioned_transformer import PositionedTransformer
 from course_utils.models.training import Training, train
 from course_utils.positions import LearnedPositions
 

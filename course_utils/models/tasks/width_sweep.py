@@ -19,9 +19,9 @@ from torch.nn import functional as F
 
 from course_utils.attention import causal_mask
 from course_utils.data import ALPHABET, CharacterText, random_windows
-from course_utils.models.schedules import warmup_inverse_sqrt
-from course_utils.models.small_transformer import SmallTransformer
+from course_utils.models.gpt.small_transformer import SmallTransformer
 from course_utils.models.training import Progress, train, window_loss
+from course_utils.models.training.schedules import warmup_inverse_sqrt
 from course_utils.validation import check_at_least
 
 BATCH, LENGTH, WARMUP, PEAK, JUDGED = 16, 32, 50, 1e-2, 256

@@ -1,0 +1,114 @@
+"""Train a deep stack with and without warm-up, and one small model with four optimisers.
+
+Method: one thread; characters of Python's help, next-token loss, no clipping, so that what warm-up
+and the norm's place do is not hidden. `depth` runs have 12 layers of width 32; their gradients are
+those of the first step, by layer. `optimizer` runs are a GPT of two layers for the same number of
+steps, with an inverse root after a warm-up; each has three rates, a factor of ten apart.
+
+    python -m benchmarks.chapters.ch12.chapter_12_stability
+"""
+
+import math
+from collections.abc import Callable
+from functools import partial
+from itertools import product
+from statistics import mean
+
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+from benchmarks.recording import Row, Script, bar
+from course_utils.data import ALPHABET, CharacterText, character_text, random_windows
+from course_utils.models import GPT, DeepStack
+from course_utils.models.training import descend
+
+DEEP_STEPS, DEEP_RATES, STEPS, WARMUP = 120, (1e-3, 3e-3, 1e-2), 150, 30
+OPTIMIZERS: dict[str, tuple[Callable[..., torch.optim.Optimizer], tuple[float, ...]]] = {
+    "SGD": (torch.optim.SGD, (0.01, 0.1, 1.0)),
+    "momentum": (partial(torch.optim.SGD, momentum=0.9), (0.001, 0.01, 0.1)),
+    "Adam": (partial(torch.optim.Adam, betas=(0.9, 0.98)), (0.0003, 0.003, 0.03)),
+    "AdamW": (
+        partial(torch.optim.AdamW, betas=(0.9, 0.98), weight_decay=0.1), (0.0003, 0.003, 0.03)
+    ),
+}  # fmt: skip
+
+
+def loss_on(
+    logits: Callable[[torch.Tensor], torch.Tensor],
+    text: CharacterText,
+    generator: torch.Generator,
+    batch: int,
+    length: int,
+) -> torch.Tensor:
+    """Return the loss on windows that are drawn anew."""
+    inputs, targets = random_windows(text.train, length, batch, generator)
+    return F.cross_entropy(logits(inputs).flatten(0, 1), targets.flatten())
+
+
+def ends_at(losses: list[float]) -> float | None:
+    """Return the mean of the last tenth, or None where a loss was not finite."""
+    tail = losses[-max(1, len(losses) // 10) :]
+    return round(mean(tail), 4) if math.isfinite(sum(losses)) else None
+
+
+def deep(text: CharacterText, rate: float, pre_norm: bool, warmup: int) -> Row:
+    """Train 12 layers; return the loss of each tenth of the steps, and the first gradients."""
+    torch.manual_seed(0)
+    model = DeepStack(len(ALPHABET), num_layers=12, pre_norm=pre_norm)
+    generator = torch.Generator().manual_seed(0)
+    loss_on(model, text, generator, 8, 32).backward()
+    first = [layer.linear1.weight.grad.norm().item() for layer in model.layers]
+    losses = descend(
+        model, lambda: loss_on(model, text, generator, 8, 32),
+        torch.optim.Adam(model.parameters(), betas=(0.9, 0.98)),
+        steps=DEEP_STEPS, learning_rate=rate, clip=None,
+        rate=lambda step: min(1.0, step / warmup) if warmup else 1.0,
+        progress=bar(f"pre {pre_norm}, {warmup}, {rate}"),
+    )  # fmt: skip
+    each = max(1, DEEP_STEPS // 10)
+    return {
+        "what": "depth", "pre_norm": pre_norm, "warmup": warmup, "rate": rate, "seed": 0,
+        "first_gradients": [round(one, 5) for one in first], "every": each,
+        "losses": [round(mean(losses[at : at + each]), 4) for at in range(0, DEEP_STEPS, each)],
+    }  # fmt: skip
+
+
+def optimised(text: CharacterText, name: str, rate: float, seed: int) -> Row:
+    """Train a small GPT with one optimiser and return where it ends."""
+    make, _ = OPTIMIZERS[name]
+    torch.manual_seed(seed)
+    model: nn.Module = GPT(len(ALPHABET), d_model=32, num_heads=2, num_layers=2, max_length=32)
+    generator = torch.Generator().manual_seed(seed)
+    losses = descend(
+        model, lambda: loss_on(model.logits, text, generator, 16, 32),
+        make(model.parameters(), lr=rate), steps=STEPS, learning_rate=rate, clip=None,
+        rate=lambda step: min(step / WARMUP, (WARMUP / step) ** 0.5),
+        progress=bar(f"{name}, {rate}"),
+    )  # fmt: skip
+    return {"what": "optimizer", "name": name, "rate": rate, "seed": seed, "loss": ends_at(losses)}
+
+
+def main() -> None:
+    """Train all models and write one JSON file."""
+    script = Script(__file__, __doc__, seeds=1)
+    text = character_text()
+    depths = product([text], DEEP_RATES, (False, True), (0, WARMUP))
+    runs = [deep(*case) for case in depths]
+    runs += [
+        optimised(text, name, rate, seed)
+        for seed in range(script.options.seeds)
+        for name, (_, rates) in OPTIMIZERS.items()
+        for rate in rates
+    ]
+    script.record(
+        what="warm-up and the norm's place at depth 12; four optimisers at one budget",
+        settings={
+            "deep_steps": DEEP_STEPS, "steps": STEPS, "warmup": WARMUP,
+        },
+        runs=runs,
+    )  # fmt: skip
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,82 @@
+"""Train layers that keep a state to recall values by their keys, as chapter 08 trains attention.
+
+Every model has two layers of width 64 and the same number of parameters, to half a unit of
+a feed-forward layer. Lists of 2 to 16 pairs are learnt, lists of 4, 16, 32 and 64 pairs are asked
+for; softmax and linear attention stand in chapter 08's record, learnt in the same way.
+
+The record is written after each model, and a second start goes on where the first ended. It takes
+about an hour on one core:
+
+    python -m benchmarks.chapters.ch17.chapter_17_recall
+"""
+
+import json
+from itertools import product
+
+import torch
+from tqdm import tqdm
+
+from benchmarks.chapters.ch08.chapter_08_recall import PAIRS, SEQUENCES, trained
+from benchmarks.recording import Row, Script
+from course_utils.models.tasks.recall import D_MODEL, LAYERS, SYMBOLS, RecallModel
+
+STEPS = 1000
+HYBRID = "gated delta, then softmax"
+MODELS: dict[str, tuple[str, int]] = {
+    "retention, 4 heads, raw": ("raw retention", 4),
+    "retention, 4 heads": ("retention", 4),
+    "delta, 4 heads": ("delta", 4),
+    "delta, 1 head": ("delta", 1),
+    "delta, 16 heads": ("delta", 16),
+    HYBRID: ("gated delta", 4),
+    "gated delta, 4 heads": ("gated delta", 4),
+    "retention, 1 head": ("retention", 1),
+    "retention, 16 heads": ("retention", 16),
+    "gated linear, 4 heads, raw": ("raw gated linear", 4),
+    "gated linear, 4 heads": ("gated linear", 4),
+    "WKV": ("WKV", 1),
+    "SSM, 16 per channel": ("SSM", 1),
+}
+LONGER = ("WKV", "SSM, 16 per channel")
+
+
+def run(steps: int, seed: int, name: str) -> Row:
+    """Train one model, and return what it recalls."""
+    torch.manual_seed(seed)
+    model = RecallModel(*MODELS[name])
+    if name == HYBRID:
+        model.layers[1] = RecallModel("full").layers[1]
+    return {"model": name, **trained(model, seed, steps), "steps": steps}
+
+
+def main() -> None:
+    """Run every combination that the record lacks."""
+    script = Script(__file__, __doc__, seeds=3, models=tuple(MODELS))
+    runs = json.loads(script.path.read_text())["runs"] if script.path.exists() else []
+    done = {(one["steps"], one["seed"], one["model"]) for one in runs}
+    seeds, names = range(script.options.seeds), script.options.models
+    longer = [name for name in LONGER if name in names]
+    wanted = [*product([STEPS], seeds, names), *product([3 * STEPS], seeds, longer)]
+    for one in tqdm(wanted, ncols=80):
+        if one not in done:
+            runs.append(run(*one))
+            save(script, runs)
+
+
+def save(script: Script, runs: list[Row]) -> None:
+    """Write the record."""
+    script.record(
+        what="share of values recalled, by what a layer keeps and the length of the list",
+        settings={
+            "steps": STEPS, "batch": 32, "learning_rate": 3e-3, "d_model": D_MODEL,
+            "layers": LAYERS, "keys": SYMBOLS, "values": SYMBOLS,
+            "trained_pairs": PAIRS, "sequences": SEQUENCES,
+        },
+        runs=sorted(
+            runs, key=lambda one: (one["steps"], one["seed"], list(MODELS).index(one["model"]))
+        ),
+    )  # fmt: skip
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,255 @@
+"""Measure the cost of a hub: thirty accounts open and run chapter 03, check six exercises, submit.
+
+Each is a Jupyter client that logs in by the form and runs cells on the websocket. When all servers
+are up, all open the notebook at once. One of each learner's six answers is a loop that never ends;
+the others are right, or a listed mistake. Every verdict is held against what it must be.
+
+    python -m benchmarks.services.hub                 all; the record is written
+    python -m benchmarks.services.hub --accounts 3    fewer, only printed
+"""
+
+import json
+import os
+import re
+import signal
+import statistics
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections import defaultdict
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+from benchmarks.recording import Row, Script
+from benchmarks.services.memory import held, watched
+from course_utils.environment import ROOT, read_pins
+from course_utils.exercises import find
+from tools.grade_demo import answers_of
+from tools.hub_client import Account, Kernel
+
+CHAPTER = "03_scaled_dot_product"
+NOTEBOOK = f"{CHAPTER}/{CHAPTER}.ipynb"
+LOOP = "def {name}(*args, **kwargs):\n    while True:\n        pass\n"
+MISTAKE = (
+    "from course_utils.exercises import find as _find\n"
+    "_asked = _find('{name}')\n"
+    "_mistake = next(m for m in _asked.mistakes if m.detects is None)\n"
+    "{name} = _asked.versions(_mistake)[0]\n"
+)
+VERDICT = "print('VERDICT', (_said := check('{name}', {name})).status, *_said.misconceptions)"
+
+
+@dataclass
+class Seen:
+    """Measurements of the class so far."""
+
+    server: list[float] = field(default_factory=list)
+    first: list[float] = field(default_factory=list)
+    verdicts: dict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
+    wrong: list[str] = field(default_factory=list)
+    lost: list[str] = field(default_factory=list)
+
+
+def enter(account: Account, seen: Seen) -> None:
+    """Log in, and start a server."""
+    start = time.monotonic()
+    account.log_in()
+    account.start_server()
+    seen.server.append(time.monotonic() - start)
+
+
+def learn(account: Account, number: int, cells: int, seen: Seen) -> None:
+    """Do what one learner does."""
+    account.assignment("fetch", CHAPTER)
+    notebook = account.read(NOTEBOOK)
+    code = [cell["source"] for cell in notebook["cells"] if cell["cell_type"] == "code"]
+    start = time.monotonic()
+    with account.kernel(NOTEBOOK) as kernel:
+        kernel.run(code[0])
+        seen.first.append(time.monotonic() - start)
+        for source in code[1:cells]:
+            ran = kernel.run(source)
+            if ran.error:
+                seen.lost.append(f"{account.name}: {ran.error}")
+        check_all(kernel, number, seen)
+    answers = answers_of(CHAPTER)
+    for cell in notebook["cells"]:
+        cell["source"] = answers.get(cell["metadata"].get("exercise"), cell["source"])
+    account.save(NOTEBOOK, notebook)
+    if account.assignment("submit", CHAPTER)[-1]["status"] != "submitted":
+        seen.lost.append(f"{account.name}: not submitted")
+
+
+def check_all(kernel: Kernel, number: int, seen: Seen) -> None:
+    """Check every exercise of the chapter with one of the three kinds of answers."""
+    for place, (name, right) in enumerate(answers_of(CHAPTER).items()):
+        mistake = next(m for m in find(name).mistakes if m.detects is None)
+        kind, source, wanted = (
+            ("right answer", right, "passed"),
+            ("mistake", MISTAKE.format(name=name), f"misconception {mistake.name}"),
+            ("loop", LOOP.format(name=name), "crashed"),
+        )[2 if (number + place) % 6 == 5 else (number + place) % 2]
+        kernel.run(source)
+        ran = kernel.run(VERDICT.format(name=name))
+        seen.verdicts[kind].append(ran.seconds)
+        said = re.search(r"VERDICT (.*)", ran.text)
+        if said is None or not said[1].startswith(wanted):
+            seen.wrong.append(f"{name}, {kind}: {said[1] if said else ran}")
+
+
+def memory(folder: Path) -> dict[str, dict[str, int]]:
+    """Return the bytes of each account's server and kernels, shared pages divided fairly."""
+    used: dict[str, dict[str, int]] = defaultdict(lambda: defaultdict(int))
+    for process in psutil.process_iter():
+        with suppress(psutil.Error):
+            given = process.environ()
+            if given.get("COURSE_HUB") != str(folder):
+                continue
+            kind = "kernel" if "ipykernel" in " ".join(process.cmdline()) else "server"
+            who = given.get("JUPYTERHUB_USER", "hub")
+            used[who][kind if who != "hub" else "all"] += held(process)
+    return used
+
+
+def hogging(accounts: list[Account]) -> dict[str, float]:
+    """Return how long one learner's verdict takes beside another who loops in four notebooks."""
+    hog, other = accounts
+    name = "attention_weights"
+    timed: dict[str, float] = {}
+    with other.kernel("notebooks/other.ipynb") as kernel:
+        kernel.run(
+            "from course_utils import check\nimport torch, math\n" + answers_of(CHAPTER)[name]
+        )
+        kernel.run(VERDICT.format(name=name))
+
+        def median() -> float:
+            ask = VERDICT.format(name=name)
+            return statistics.median(kernel.run(ask).seconds for _ in range(15))
+
+        timed["alone"] = median()
+        loops = [hog.kernel(f"notebooks/{place}.ipynb") for place in range(4)]
+        for loop in loops:
+            threading.Thread(target=loop.run, args=("while True: pass",), daemon=True).start()
+        time.sleep(2)
+        timed["beside four loops"] = median()
+    for loop in loops:
+        hog.server("DELETE", f"api/kernels/{loop.name}")
+    return timed
+
+
+def whole_chapter(account: Account, folder: Path) -> int:
+    """Return the bytes of one learner's kernel that has run every cell of the chapter."""
+    for session in account.asked("GET", "api/sessions"):
+        account.server("DELETE", f"api/sessions/{session['id']}")
+    with account.kernel("notebooks/whole.ipynb") as kernel:
+        for cell in account.read(f"notebooks/{CHAPTER}.ipynb")["cells"]:
+            if cell["cell_type"] == "code":
+                kernel.run(cell["source"])
+        return memory(folder)[account.name]["kernel"]
+
+
+def measure(folder: Path, learners: int, cells: int) -> tuple[list[Row], Seen]:
+    """Start a hub, let the class in, and return the rows of the record."""
+    command = [sys.executable, "-m", "tools.hub_demo", "--folder", str(folder), "--chapters"]
+    demo = subprocess.Popen(
+        [*command, CHAPTER, "--accounts", str(learners)], cwd=ROOT, text=True, stdout=-1
+    )
+    seen = Seen()
+    try:
+        said = ""
+        while "ends it" not in said:
+            said += (line := demo.stdout.readline() if demo.stdout else "")
+            if not line:
+                sys.exit(said)
+        address = re.search(r"http://127\.0\.0\.1:\d+", said)[0]  # type: ignore[index]
+        passwords = json.loads((folder / "accounts.json").read_text())
+        names = [name for name in passwords if name != "instructor"]
+        class_ = [Account(address, name, passwords[name]) for name in names]
+
+        def in_use() -> int:
+            return sum(sum(kinds.values()) for kinds in memory(folder).values())
+
+        start = time.monotonic()
+        with watched(in_use) as most, ThreadPoolExecutor(learners) as pool:
+            list(pool.map(lambda one: enter(one, seen), class_))
+            list(pool.map(lambda pair: learn(pair[1], pair[0], cells, seen), enumerate(class_)))
+        minutes = (time.monotonic() - start) / 60
+        used, peak = memory(folder), max(most)
+        inbound = list((folder / "exchange" / "attention" / "inbound").iterdir())
+        if len(inbound) != learners:
+            seen.lost.append(f"{len(inbound)} hand-ins of {learners}")
+        for one in class_[2:]:
+            one.stop_server()
+        timed = hogging(class_[:2]) if learners > 1 else {}
+        whole = whole_chapter(class_[0], folder)
+    finally:
+        demo.send_signal(signal.SIGTERM)
+        demo.communicate()
+    mib = 2**20
+    each = [used[name] for name in names]
+    every = [value for times in seen.verdicts.values() for value in times]
+    rows: list[Row] = [
+        {"what": "server of a learner, MiB", "median": _median(e["server"] / mib for e in each)},
+        {"what": "kernel of a learner, MiB", "median": _median(e["kernel"] / mib for e in each)},
+        {"what": "kernel after the whole chapter, alone, MiB", "median": round(whole / mib)},
+        {"what": "hub and proxy, MiB", "median": round(used["hub"]["all"] / mib)},
+        {"what": "all together at most, GiB", "median": round(peak / 2**30, 1)},
+        {"what": "all of it, minutes", "median": round(minutes, 1)},
+        _row("log-in and server, s", seen.server),
+        _row("notebook opened until its first cell is done, s", seen.first),
+        _row("a verdict, s", every),
+        *(_row(f"a verdict on a {kind}, s", times) for kind, times in seen.verdicts.items()),
+        *({"what": f"a verdict {when}, s", "median": round(t, 3)} for when, t in timed.items()),
+    ]
+    return rows, seen
+
+
+def _median(values: Any) -> int:
+    return round(statistics.median(values))
+
+
+def _row(what: str, times: list[float]) -> Row:
+    high = statistics.quantiles(times, n=20, method="inclusive")[-1] if len(times) > 1 else times[0]
+    return {
+        "what": what,
+        "median": round(statistics.median(times), 2),
+        "p95": round(high, 2),
+        "most": round(max(times), 2),
+    }
+
+
+def main() -> int:
+    """Run from the command line; the exit status is 1 where a verdict was wrong or work lost."""
+    script = Script(__file__, __doc__, accounts=30, cells=1000)
+    given = script.options
+    load = os.getloadavg()[0]
+    with tempfile.TemporaryDirectory(prefix="hub-bench-", ignore_cleanup_errors=True) as made:
+        rows, seen = measure(Path(made).resolve(), given.accounts, given.cells)
+    for row in rows:
+        print(row)
+    checks = sum(map(len, seen.verdicts.values()))
+    print(f"{checks} verdicts, wrong: {seen.wrong}; lost: {seen.lost}; load before: {load:.1f}")
+    if given.accounts >= 30:
+        script.record(
+            what="thirty accounts of a hub on one machine, all at once",
+            versions={name: read_pins(ROOT, "hub")[name] for name in ("jupyterhub", "nbgrader")},
+            machine=f"{os.cpu_count()} processors, 1 thread a kernel",
+            settings={
+                "accounts": given.accounts, "chapter": CHAPTER, "code_cells_run": given.cells,
+                "verdicts": checks, "wrong_verdicts": len(seen.wrong), "lost": len(seen.lost),
+                "load_before": round(load, 1),
+            },
+            runs=rows,
+        )  # fmt: skip
+    return int(bool(seen.wrong or seen.lost))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,1 @@
+"""Attention that looks at less: fewer keys, heads or dimensions."""

@@ -1,0 +1,1 @@
+"""Softmax attention itself: scores, weights, heads, projections, and what goes around them."""

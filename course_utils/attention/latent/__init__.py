@@ -1,0 +1,1 @@
+"""Keys and values from a short vector that all heads share."""

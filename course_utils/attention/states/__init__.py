@@ -1,0 +1,1 @@
+"""Successors of attention: a state that is rewritten with every token."""

@@ -1,0 +1,1 @@
+"""Attention tile by tile: the softmax that goes on, and its gradient."""

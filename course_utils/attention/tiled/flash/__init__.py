@@ -1,0 +1,1 @@
+"""FlashAttention in Triton: one source for the GPU and for the interpreter."""

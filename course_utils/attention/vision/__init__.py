@@ -1,0 +1,1 @@
+"""Attention over images, and between images and text."""

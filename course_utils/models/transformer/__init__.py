@@ -1,0 +1,1 @@
+"""The whole Transformer: layers, norms, and the wirings of encoder and decoder."""

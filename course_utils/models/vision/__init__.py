@@ -1,0 +1,1 @@
+"""Models that see: images as tokens, objects, and pairs of image and text."""

@@ -1,1 +1,0 @@
-"""What learners wrote: their answers, kept as files and used instead of the course's functions."""

@@ -1,0 +1,1 @@
+"""The widget ``alignment_explorer``: its Python, JavaScript and style."""

@@ -1,0 +1,1 @@
+"""The widget ``budget_explorer``: its Python, JavaScript and style."""

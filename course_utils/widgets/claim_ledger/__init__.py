@@ -1,0 +1,1 @@
+"""The widget ``claim_ledger``: its Python, JavaScript and style."""

@@ -1,0 +1,1 @@
+"""The widget ``decode_stepper``: its Python, JavaScript and style."""

@@ -1,0 +1,1 @@
+"""The widget ``explanation_graph``: its Python, JavaScript and style."""

@@ -1,0 +1,1 @@
+"""The widget ``extrapolation_explorer``: its Python, JavaScript and style."""

@@ -1,0 +1,1 @@
+"""The widget ``head_grid``: its Python, JavaScript and style."""

@@ -1,0 +1,1 @@
+"""The widget ``heatmap``: its Python, JavaScript and style."""

@@ -1,0 +1,1 @@
+"""The widget ``hopfield_landscape``: its Python, JavaScript and style."""

@@ -1,0 +1,1 @@
+"""The widget ``length_explorer``: its Python, JavaScript and style."""

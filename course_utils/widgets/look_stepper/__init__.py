@@ -1,0 +1,1 @@
+"""The widget ``look_stepper``: its Python, JavaScript and style."""

@@ -1,0 +1,1 @@
+"""The widget ``mask_playground``: its Python, JavaScript and style."""

@@ -1,0 +1,1 @@
+"""The widget ``patch_explorer``: its Python, JavaScript and style."""

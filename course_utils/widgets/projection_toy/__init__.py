@@ -1,0 +1,1 @@
+"""The widget ``projection_toy``: its Python, JavaScript and style."""

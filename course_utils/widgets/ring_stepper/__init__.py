@@ -1,0 +1,1 @@
+"""The widget ``ring_stepper``: its Python, JavaScript and style."""

@@ -1,0 +1,1 @@
+"""The widget ``rope_clock``: its Python, JavaScript and style."""

@@ -1,0 +1,1 @@
+"""The widget ``scale_explorer``: its Python, JavaScript and style."""

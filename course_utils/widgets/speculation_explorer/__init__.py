@@ -1,0 +1,1 @@
+"""The widget ``speculation_explorer``: its Python, JavaScript and style."""

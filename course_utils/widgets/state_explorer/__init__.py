@@ -1,0 +1,1 @@
+"""The widget ``state_explorer``: its Python, JavaScript and style."""

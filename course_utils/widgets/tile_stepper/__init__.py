@@ -1,0 +1,1 @@
+"""The widget ``tile_stepper``: its Python, JavaScript and style."""

@@ -1,0 +1,1 @@
+"""The widget ``variant_explorer``: its Python, JavaScript and style."""

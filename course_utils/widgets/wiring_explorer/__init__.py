@@ -1,0 +1,1 @@
+"""The widget ``wiring_explorer``: its Python, JavaScript and style."""

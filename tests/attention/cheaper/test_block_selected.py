@@ -1,0 +1,134 @@
+import math
+
+import pytest
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+from course_utils.attention import (
+    block_selected_attention,
+    causal_mask,
+    scaled_dot_product_attention,
+    select_blocks,
+)
+from course_utils.exercises.shared.linear import work
+from course_utils.measure import count_flops, largest_tensor
+from tests.support import assert_same_function, growth, qkv
+
+SHAPES = [(11, 3), (12, 3), (8, 4), (7, 1), (5, 9), (1, 1), (1, 4), (6, 6)]
+
+
+def one_query_at_a_time(query: Tensor, key: Tensor, value: Tensor, block: int, top_k: int):
+    """Follow MoBA's rule for one head, a query at a time."""
+    rows = []
+    for i in range(len(query)):
+        own = i // block
+        means = [key[b * block : (b + 1) * block].mean(0) for b in range(own)]
+        fit = [float(query[i] @ mean) for mean in means]
+        chosen = sorted(range(own), key=lambda b, fit=fit: -fit[b])[:top_k]
+        seen = [j for j in range(i + 1) if j // block in (*chosen, own)]
+        powers = [math.exp(query[i] @ key[j] / math.sqrt(query.shape[1])) for j in seen]
+        rows.append(sum(p / sum(powers) * value[j] for p, j in zip(powers, seen, strict=True)))
+    return torch.stack(rows)
+
+
+@pytest.mark.parametrize("top_k", [0, 1, 2, 9])
+@pytest.mark.parametrize(("length", "block"), SHAPES)
+def test_agrees_with_a_loop_over_queries(length, block, top_k) -> None:
+    given = qkv((2, 3), length, length)
+    heads = zip(*(x.flatten(0, 1) for x in given), strict=True)
+    want = torch.stack([one_query_at_a_time(*head, block, top_k) for head in heads])
+    torch.testing.assert_close(
+        block_selected_attention(*given, block, top_k), want.unflatten(0, (2, 3))
+    )
+
+
+@pytest.mark.parametrize("top_k", [0, 1, 3])
+@pytest.mark.parametrize(("length", "block"), SHAPES)
+def test_is_attention_under_the_mask_of_the_selected_blocks(length, block, top_k) -> None:
+    given = qkv((2, 3), length, length)
+
+    def masked(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
+        mask = select_blocks(query, key, block, top_k + 1)
+        return scaled_dot_product_attention(query, key, value, mask)
+
+    assert_same_function(lambda *x: block_selected_attention(*x, block, top_k), masked, given)
+
+
+@pytest.mark.parametrize(("length", "block"), SHAPES)
+@pytest.mark.peer(
+    "08",
+    "`block_selected_attention`",
+    "SDPA, causal, where all blocks are chosen",
+    "float64 1e-7",
+    "outputs, gradients",
+)
+def test_with_all_blocks_it_is_causal_attention(length, block) -> None:
+    given = qkv((2, 3), length, length)
+    assert_same_function(
+        lambda *x: block_selected_attention(*x, block, -(-length // block)),
+        lambda *x: F.scaled_dot_product_attention(*x, attn_mask=causal_mask(length, length)),
+        given,
+    )
+
+
+def test_of_no_tokens_nothing_comes() -> None:
+    assert block_selected_attention(*qkv((2, 3), 0, 0), 4, 2).shape == (2, 3, 0, 6)
+
+
+def test_the_choice_has_no_gradient() -> None:
+    query, key, value = (x.requires_grad_() for x in qkv((1, 1), 6, 6))
+    out = block_selected_attention(query, key, value, 2, 1)
+    (slope,) = torch.autograd.grad(out[0, 0, 4].sum(), key)
+    best = int((query[0, 0, 4] @ key[0, 0, :4].unflatten(0, (2, 2)).mean(1).mT).argmax())
+    assert slope[0, 0].any(-1).tolist() == [at // 2 == best for at in range(4)] + [True, False]
+
+
+def test_reads_no_more_than_it_selects() -> None:
+    given = (*(x.float() for x in qkv((1, 2), 256, 256, 8, 8)), 16, 1)
+    assert count_flops(block_selected_attention, *given) <= 2 * 4 * 256 * 8 * (16 + 2 * 2 * 16)
+    assert largest_tensor(block_selected_attention, *given) <= 2 * 256 * 2 * 16 * 8
+
+
+def test_its_work_grows_slower_than_the_square() -> None:
+    def make(length: int) -> tuple[object, ...]:
+        return (*qkv((1, 1), length, length, 8, 8), math.isqrt(length), 1)
+
+    assert growth(work, block_selected_attention, make) < 1.6
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32])
+def test_keeps_the_dtype(dtype) -> None:
+    given = [x.to(dtype) for x in qkv((2, 3), 7, 7)]
+    assert block_selected_attention(*given, 3, 1).dtype == dtype
+
+
+def test_inputs_may_be_non_contiguous_and_stay_as_they_are() -> None:
+    given = qkv((2, 3), 11, 11)
+    turned = [x.transpose(1, 2).contiguous().transpose(1, 2) for x in given]
+    kept = [x.clone() for x in turned]
+    out = block_selected_attention(*turned, 3, 2)
+    torch.testing.assert_close(out, block_selected_attention(*given, 3, 2))
+    assert all(map(torch.equal, turned, kept))
+
+
+Q, K, V = qkv((2, 3), 5, 5)
+
+
+@pytest.mark.parametrize(
+    ("given", "kind", "message"),
+    [
+        ((Q[0], K, V, 2, 1), ValueError, r"query must have the axes \(B, heads"),
+        ((Q, K[:, :, :4], V[:, :, :4], 2, 1), ValueError, "the same length.* got 5 and 4"),
+        ((Q, K, V[:, :, :4], 2, 1), ValueError, "same number of keys, got 5 and 4"),
+        ((Q, K[:, :1], V, 2, 1), ValueError, r"same batch and heads, got \(2, 3\), \(2, 1\) and"),
+        ((Q, K, V.float(), 2, 1), TypeError, "all must have the same dtype"),
+        ((Q, K, V, 0, 1), ValueError, "block must be at least 1, got 0"),
+        ((Q, K, V, 2, -1), ValueError, "top_k must be at least 0, got -1"),
+        ((Q, K, V, 2.0, 1), TypeError, "block must be an int, got float"),
+        ((Q, K, V, 2, True), TypeError, "top_k must be an int, got bool"),
+    ],
+)
+def test_bad_input_is_named(given, kind, message) -> None:
+    with pytest.raises(kind, match=message):
+        block_selected_attention(*given)

@@ -1,0 +1,123 @@
+import math
+
+import pytest
+import torch
+from torch import Tensor
+
+from course_utils.attention import grouped_query_attention, scaled_dot_product_attention
+from course_utils.measure import count_flops, largest_tensor
+from tests.support import assert_same_function, draw, draw_mask
+
+B, H, L, S, D_K, D_V = 2, 6, 3, 5, 4, 7
+KV_HEADS = [1, 2, 3, 6]
+MASKS = [None, (S,), (L, S), (1, S), (H, L, S), (H, 1, S), (B, 1, L, S), (B, 1, 1, S), (B, H, L, S)]
+
+
+def inputs(kv_heads: int, num_queries: int = L, num_keys: int = S) -> tuple[Tensor, ...]:
+    sizes = ((H, num_queries, D_K), (kv_heads, num_keys, D_K), (kv_heads, num_keys, D_V))
+    return tuple(draw(B, *size, seed=i) for i, size in enumerate(sizes))
+
+
+def one_pair_at_a_time(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None) -> Tensor:
+    (heads, length), (kv_heads, keys) = query.shape[1:3], key.shape[1:3]
+    seen = torch.ones(B, heads, length, keys).bool() if mask is None else mask
+    seen = seen.broadcast_to(B, heads, length, keys)
+    out = torch.zeros(B, heads, length, D_V, dtype=torch.float64)
+    for b in range(B):
+        for h in range(heads):
+            shared = h // (heads // kv_heads)
+            for i in range(length):
+                powers = [
+                    math.exp(float(query[b, h, i] @ key[b, shared, j]) / math.sqrt(D_K))
+                    * bool(seen[b, h, i, j])
+                    for j in range(keys)
+                ]
+                for j, power in enumerate(powers):
+                    if power:
+                        out[b, h, i] += power / sum(powers) * value[b, shared, j]
+    return out
+
+
+@pytest.mark.parametrize("kv_heads", KV_HEADS)
+@pytest.mark.parametrize("shape", MASKS, ids=str)
+def test_agrees_with_a_loop_over_heads_queries_and_keys(kv_heads, shape) -> None:
+    mask = None if shape is None else draw_mask(shape)
+    given = inputs(kv_heads)
+    got = grouped_query_attention(*given, mask)
+    torch.testing.assert_close(got, one_pair_at_a_time(*given, mask))
+
+
+@pytest.mark.parametrize("kv_heads", KV_HEADS)
+@pytest.mark.parametrize("shape", MASKS, ids=str)
+@pytest.mark.parametrize("lengths", [(L, S), (S, L), (1, 4), (4, 1), (1, 1), (0, 3), (3, 0)])
+def test_is_attention_with_every_shared_head_repeated(kv_heads, shape, lengths) -> None:
+    mask = None
+    if shape is not None:
+        wanted = dict(zip((L, S), lengths, strict=True))
+        mask = draw_mask((*shape[:-2], *(wanted.get(size, size) for size in shape[-2:])))
+
+    def repeated(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+        k, v = (x.repeat_interleave(H // kv_heads, dim=1) for x in (k, v))
+        return scaled_dot_product_attention(q, k, v, mask)
+
+    given = inputs(kv_heads, *lengths)
+    assert_same_function(lambda *x: grouped_query_attention(*x, mask), repeated, given)
+
+
+def test_a_query_that_may_see_nothing_gives_zeros_and_finite_gradients() -> None:
+    query, key, value = (x.requires_grad_() for x in inputs(2))
+    out = grouped_query_attention(query, key, value, draw_mask((H, L, S)))
+    assert not out[:, :, 0].any()
+    grads = torch.autograd.grad(out.sum(), (query, key, value))
+    assert all(grad.isfinite().all() for grad in grads)
+
+
+@pytest.mark.parametrize("shape", [None, (1, 1500), (8, 1, 1500)], ids=str)
+@pytest.mark.parametrize("d_v", [16, 24])
+def test_makes_nothing_as_large_as_repeated_keys(shape, d_v) -> None:
+    query, key, value = (
+        torch.ones(1, 8, 1, 16),
+        torch.ones(1, 2, 1500, 16),
+        torch.ones(1, 2, 1500, d_v),
+    )
+    mask = None if shape is None else torch.ones(shape, dtype=torch.bool)
+    made = largest_tensor(grouped_query_attention, query, key, value, mask)
+    assert made <= key.numel() < 8 * 1500 * 16 / 2
+    repeated = (x.repeat_interleave(4, dim=1) for x in (key, value))
+    assert count_flops(grouped_query_attention, query, key, value, mask) == count_flops(
+        scaled_dot_product_attention, query, *repeated
+    )
+
+
+def test_a_mask_for_all_heads_is_not_copied_for_each() -> None:
+    query, key, mask = torch.ones(1, 8, 50, 4), torch.ones(1, 4, 60, 4), torch.ones(50, 60) > 0
+    assert largest_tensor(grouped_query_attention, query, key, key, mask) == 2 * 50 * 60
+
+
+Q, K, V = torch.zeros(2, 6, 3, 4), torch.zeros(2, 3, 5, 4), torch.zeros(2, 3, 5, 7)
+
+
+@pytest.mark.parametrize(
+    ("given", "kind", "message"),
+    [
+        ((Q[0], K, V), ValueError, r"query must have the axes \(B, heads.*got \(6, 3, 4\)"),
+        ((Q, K, V[0]), ValueError, "value must have the axes"),
+        ((Q, K.long(), V), TypeError, "key must have a floating dtype"),
+        ((Q, K[..., :3], V), ValueError, "same width in their last axis, .* got 4 and 3"),
+        ((Q, K[:, :, :4], V), ValueError, r"heads and of keys, got \(3, 4\) and \(3, 5\)"),
+        ((Q, K[:, :2], V), ValueError, r"heads and of keys, got \(2, 5\) and \(3, 5\)"),
+        ((Q[:, :5], K, V), ValueError, "heads must divide the query heads, got 3 for 5"),
+        ((Q[:, :2], K, V), ValueError, "got 3 for 2"),
+        ((Q, K[:, :0], V[:, :0]), ValueError, "got 0 for 6"),
+        ((Q, torch.zeros(3, 3, 5, 4), V), ValueError, "same number of sequences, got 2, 3 and 2"),
+        ((Q, K, V, torch.zeros(3, 5)), TypeError, "attn_mask must be boolean"),
+        (
+            (Q, K, V, torch.ones(3, 3, 5).bool()),
+            ValueError,
+            r"scores' shape \(2, 6, 3, 5\), got \(3, 3, 5\)",
+        ),
+    ],
+)
+def test_bad_input_is_named(given, kind, message) -> None:
+    with pytest.raises(kind, match=message):
+        grouped_query_attention(*given)

@@ -1,0 +1,127 @@
+import math
+
+import pytest
+import torch
+from torch import Tensor
+
+from course_utils.attention import grouped_query_attention, sink_attention
+from course_utils.measure import largest_tensor
+from tests.support import assert_same_function, draw, draw_mask
+
+B, H, L, S, D_K, D_V = 2, 6, 3, 5, 4, 7
+MASKS = [None, (S,), (L, S), (1, S), (H, L, S), (H, 1, S), (B, 1, L, S), (B, 1, 1, S), (B, H, L, S)]
+LENGTHS = [(L, S), (S, L), (1, 4), (4, 1), (1, 1), (0, 3), (3, 0)]
+
+
+def inputs(kv_heads: int = H, num_queries: int = L, num_keys: int = S) -> tuple[Tensor, ...]:
+    sizes = ((H, num_queries, D_K), (kv_heads, num_keys, D_K), (kv_heads, num_keys, D_V))
+    return *(draw(B, *size, seed=i) for i, size in enumerate(sizes)), draw(H)
+
+
+def one_pair_at_a_time(q: Tensor, k: Tensor, v: Tensor, sink: Tensor, mask: Tensor | None):
+    shape = (*q.shape[:3], k.shape[2])
+    seen = torch.ones(shape).bool() if mask is None else mask.broadcast_to(shape)
+    out = torch.zeros(*q.shape[:3], v.shape[-1], dtype=torch.float64)
+    for b, h, i in torch.cartesian_prod(*map(torch.arange, q.shape[:3])).tolist():
+        shared = h // (q.shape[1] // k.shape[1])
+        total = math.exp(sink[h])
+        for j in range(k.shape[2]):
+            if seen[b, h, i, j]:
+                power = math.exp(q[b, h, i] @ k[b, shared, j] / math.sqrt(q.shape[-1]))
+                out[b, h, i] += power * v[b, shared, j]
+                total += power
+        out[b, h, i] /= total
+    return out
+
+
+@pytest.mark.parametrize("kv_heads", [1, 2, 3, 6])
+@pytest.mark.parametrize("shape", MASKS, ids=str)
+def test_agrees_with_a_loop_over_heads_queries_and_keys(kv_heads, shape) -> None:
+    mask = None if shape is None else draw_mask(shape)
+    given = inputs(kv_heads)
+    torch.testing.assert_close(sink_attention(*given, mask), one_pair_at_a_time(*given, mask))
+
+
+@pytest.mark.parametrize("kv_heads", [2, 6])
+@pytest.mark.parametrize("masked", [False, True])
+@pytest.mark.parametrize("lengths", LENGTHS)
+def test_is_plain_attention_with_a_sigmoid_of_what_the_softmax_divides_by(
+    kv_heads, masked, lengths
+) -> None:
+    mask = draw_mask(lengths) if masked else None
+
+    def gated(q: Tensor, k: Tensor, v: Tensor, sink: Tensor) -> Tensor:
+        repeated = k.repeat_interleave(H // kv_heads, dim=1)
+        scores = q @ repeated.mT / math.sqrt(D_K)
+        if mask is not None:
+            scores = scores.masked_fill(~mask, -torch.inf)
+        # A finite floor below every score keeps the slope of an empty row finite.
+        floor = torch.full_like(scores[..., :1], -1e3)
+        lse = torch.cat((scores, floor), -1).logsumexp(-1, keepdim=True)
+        return grouped_query_attention(q, k, v, mask) * (lse - sink[:, None, None]).sigmoid()
+
+    assert_same_function(lambda *x: sink_attention(*x, mask), gated, inputs(kv_heads, *lengths))
+
+
+def test_a_low_sink_is_plain_attention_and_a_high_one_gives_zeros() -> None:
+    query, key, value, sink = inputs()
+    low = sink_attention(query, key, value, torch.full_like(sink, -1e4))
+    torch.testing.assert_close(low, grouped_query_attention(query, key, value))
+    assert not sink_attention(query, key, value, torch.full_like(sink, 1e4)).any()
+
+
+def test_a_query_that_may_see_nothing_gives_zeros_and_finite_gradients() -> None:
+    given = [x.requires_grad_() for x in inputs(2)]
+    out = sink_attention(*given, draw_mask((H, L, S)))
+    assert not out[:, :, 0].any()
+    assert all(grad.isfinite().all() for grad in torch.autograd.grad(out.sum(), given))
+
+
+@pytest.mark.parametrize("size", [-1e4, 1e4])
+def test_scores_and_sinks_of_any_size_are_read(size) -> None:
+    query, key, value, sink = (x.float() for x in inputs())
+    scores = torch.full_like(query[..., :1], size), torch.ones_like(key[..., :1])
+    out = sink_attention(*scores, value, torch.full_like(sink, size))
+    torch.testing.assert_close(out, value.sum(2, keepdim=True).expand_as(out) / (S + 1))
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32])
+def test_low_precision_is_exact_to_its_rounding(dtype) -> None:
+    given = [x.to(dtype) for x in inputs(2)]
+    out, exact = sink_attention(*given), sink_attention(*(x.double() for x in given))
+    assert out.dtype == dtype
+    assert (out.double() - exact).abs().max() < 8 * torch.finfo(dtype).eps
+
+
+def test_inputs_may_be_non_contiguous_and_stay_as_they_are() -> None:
+    given = inputs(2)
+    turned = [x.mT.contiguous().mT if x.dim() > 1 else x.repeat(2)[:H] for x in given]
+    kept = [x.clone() for x in turned]
+    torch.testing.assert_close(sink_attention(*turned), sink_attention(*given))
+    assert all(map(torch.equal, turned, kept))
+
+
+def test_shared_keys_are_not_repeated() -> None:
+    query, key, sink = torch.ones(1, 8, 1, 16), torch.ones(1, 2, 1500, 16), torch.ones(8)
+    assert largest_tensor(sink_attention, query, key, key, sink) <= 8 * 1501
+
+
+Q, K, V, SINK = (x.float() for x in inputs(3))
+
+
+@pytest.mark.parametrize(
+    ("given", "kind", "message"),
+    [
+        ((Q[0], K, V, SINK), ValueError, r"query must have the axes \(B, heads.*got \(6, 3, 4\)"),
+        ((Q[:, :5], K, V, SINK[:5]), ValueError, "must divide the query heads, got 3 for 5"),
+        ((Q, K, V, SINK[:3]), ValueError, r"sink must have the shape \(6,\), got \(3,\)"),
+        ((Q, K, V, SINK[0]), ValueError, r"sink must have the shape \(6,\), got \(\)"),
+        ((Q, K, V, 0.0), TypeError, "sink must be a torch.Tensor, got float"),
+        ((Q, K, V, SINK.double()), TypeError, "the same dtype, got query torch.float"),
+        ((Q, K, V, SINK, torch.zeros(3, 5)), TypeError, "attn_mask must be boolean"),
+        ((Q, K, V, SINK, torch.ones(5, 3) > 0), ValueError, "attn_mask must broadcast"),
+    ],
+)
+def test_bad_input_is_named(given, kind, message) -> None:
+    with pytest.raises(kind, match=message):
+        sink_attention(*given)

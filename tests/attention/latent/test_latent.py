@@ -1,0 +1,111 @@
+import math
+
+import pytest
+import torch
+from torch import Tensor
+
+from course_utils.attention import (
+    absorbed_latent_attention,
+    grouped_query_attention,
+    latent_attention,
+)
+from course_utils.measure import largest_tensor
+from tests.support import assert_same_function, draw
+
+B, H, L, S, D_K, D_V, R = 2, 3, 4, 5, 6, 7, 8
+FORMS = (latent_attention, absorbed_latent_attention)
+
+
+def inputs(d_rope: int, num_queries: int = L, num_keys: int = S) -> tuple[Tensor, ...]:
+    query, cache = draw(B, H, num_queries, D_K + d_rope), draw(B, num_keys, R + d_rope)
+    return query, cache, draw(H, R, D_K) / 3, draw(H, R, D_V)
+
+
+def draw_mask(*shape: int) -> Tensor:
+    mask = torch.rand(shape, generator=torch.Generator().manual_seed(2)) > 0.4
+    mask[..., 0, :] = False
+    return mask
+
+
+def deepseek_equations(
+    query: Tensor, cache: Tensor, W_uk: Tensor, W_uv: Tensor, mask: Tensor | None
+) -> Tensor:
+    """Follow Eq. 10 to 18 of DeepSeek-V2 for one query, head and token at a time."""
+    num_queries, num_keys, d_rope = query.shape[2], cache.shape[1], cache.shape[-1] - R
+    out = torch.zeros(B, H, num_queries, D_V, dtype=torch.float64)
+    for b in range(B):
+        for h in range(H):
+            c, rotated = cache[b, :, :R], cache[b, :, R:]
+            k = [torch.cat((W_uk[h].T @ c[j], rotated[j])) for j in range(num_keys)]
+            v = [W_uv[h].T @ c[j] for j in range(num_keys)]
+            for i in range(num_queries):
+                seen = [j for j in range(num_keys) if mask is None or mask[i, j]]
+                scores = [float(query[b, h, i] @ k[j]) / math.sqrt(D_K + d_rope) for j in seen]
+                total = sum(map(math.exp, scores))
+                for score, j in zip(scores, seen, strict=True):
+                    out[b, h, i] += math.exp(score) / total * v[j]
+    return out
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("d_rope", [0, 2])
+@pytest.mark.parametrize("lengths", [(L, S), (S, L), (1, 3), (3, 1)])
+@pytest.mark.parametrize("masked", [False, True])
+def test_agrees_with_deepseek_s_equations_in_a_loop(form, d_rope, lengths, masked) -> None:
+    given, mask = inputs(d_rope, *lengths), draw_mask(*lengths) if masked else None
+    torch.testing.assert_close(form(*given, mask), deepseek_equations(*given, mask))
+
+
+@pytest.mark.parametrize("d_rope", [0, 2])
+@pytest.mark.parametrize("shape", [None, (L, S), (H, L, S), (B, 1, L, S), (B, H, L, S)], ids=str)
+def test_absorbing_the_matrices_changes_neither_outputs_nor_gradients(d_rope, shape) -> None:
+    mask = None if shape is None else draw_mask(*shape)
+    expanded, absorbed = ((lambda *x, form=form: form(*x, mask)) for form in FORMS)
+    assert_same_function(absorbed, expanded, inputs(d_rope))
+
+
+def test_the_absorbed_form_is_attention_with_one_key_head_for_all() -> None:
+    _, cache, _, W_uv = inputs(0)
+    same = torch.eye(R, dtype=torch.float64).expand(H, R, R)
+    asked = draw(B, H, L, R)
+    want = grouped_query_attention(asked, cache[:, None], cache[:, None]) @ W_uv
+    torch.testing.assert_close(latent_attention(asked, cache, same, W_uv), want)
+
+
+def test_the_absorbed_form_makes_no_keys_and_no_values() -> None:
+    query, cache, W_uk, W_uv = inputs(2, 1, 1000)
+    assert largest_tensor(absorbed_latent_attention, query, cache, W_uk, W_uv) < 1000
+    expanded = B * H * 1000 * (D_K + 2)
+    assert largest_tensor(latent_attention, query, cache, W_uk, W_uv) == expanded
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float32])
+def test_keeps_the_dtype(form, dtype) -> None:
+    given = [x.to(dtype) for x in inputs(2)]
+    assert form(*given).dtype == dtype
+
+
+QUERY, CACHE, W_UK, W_UV = inputs(2)
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize(
+    ("given", "kind", "message"),
+    [
+        ((QUERY[0], CACHE, W_UK, W_UV), ValueError, "query must have the axes"),
+        ((QUERY, CACHE.long(), W_UK, W_UV), TypeError, "cache must have a floating dtype"),
+        ((QUERY, CACHE[0], W_UK, W_UV), ValueError, r"cache must have the axes \(2, S, width\)"),
+        ((QUERY, CACHE[:1], W_UK, W_UV), ValueError, r"got \(1, 5, 10\)"),
+        ((QUERY, CACHE, W_UK[0], W_UV), ValueError, "W_uk must have a matrix .* each of the 3"),
+        ((QUERY, CACHE, W_UK, W_UV[:2]), ValueError, r"W_uv must have .* got \(2, 8, 7\)"),
+        ((QUERY, CACHE, W_UK, W_UV[:, 1:]), ValueError, r"W_uv must have .* got \(3, 7, 7\)"),
+        ((QUERY[..., 1:], CACHE, W_UK, W_UV), ValueError, "got widths 7 and 10"),
+        ((QUERY, CACHE[..., :7], W_UK, W_UV), ValueError, "the 6 and 8 numbers of W_uk"),
+        ((QUERY, CACHE, W_UK, W_UV, torch.ones(4, 5)), TypeError, "attn_mask must be boolean"),
+        ((QUERY, CACHE, W_UK, W_UV, torch.ones(5, 4) > 0), ValueError, "attn_mask must broadcast"),
+    ],
+)
+def test_bad_input_is_named(form, given, kind, message) -> None:
+    with pytest.raises(kind, match=message):
+        form(*given)

@@ -1,0 +1,121 @@
+import pytest
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+from course_utils.attention import (
+    causal_linear_attention,
+    linear_attention,
+    recurrent_linear_attention,
+)
+from course_utils.measure import largest_tensor
+from tests.support import assert_same_function, draw, kernel_loop, qkv
+
+CAUSAL = (causal_linear_attention, recurrent_linear_attention)
+LEADING = [(), (2,), (2, 3), (2, 1, 4)]
+
+
+def weight(q: Tensor, k: Tensor) -> Tensor:
+    """Return φ(q)·φ(k) with φ written out: x + 1 above 0, exp(x) below."""
+    phi_q, phi_k = (torch.where(x > 0, x + 1, x.clamp(max=0).exp()) for x in (q, k))
+    return phi_q @ phi_k
+
+
+def in_parallel(query: Tensor, key: Tensor, value: Tensor, causal: bool) -> Tensor:
+    """Divide the whole table of weights by its row sums."""
+    weights = (F.elu(query) + 1) @ (F.elu(key) + 1).mT
+    weights = weights.tril() if causal else weights
+    return weights / weights.sum(-1, keepdim=True) @ value
+
+
+@pytest.mark.parametrize("lengths", [(3, 5), (5, 3), (1, 4), (4, 1), (1, 1)])
+def test_agrees_with_a_loop_over_queries_and_keys(lengths) -> None:
+    given = qkv((), *lengths)
+    assert_same_function(linear_attention, lambda *x: kernel_loop(*x, weight), given)
+
+
+@pytest.mark.parametrize("attend", CAUSAL)
+@pytest.mark.parametrize("length", [1, 2, 7])
+def test_causal_agrees_with_a_loop_over_queries_and_their_past(attend, length) -> None:
+    def loop(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+        return kernel_loop(q, k, v, weight, sees=lambda i, j: j <= i)
+
+    assert_same_function(attend, loop, qkv((), length, length))
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("leading", LEADING)
+@pytest.mark.parametrize("lengths", [(3, 5), (1500, 1030), (1024, 7), (2, 2048)])
+def test_pieces_add_up_to_the_table_at_once(leading, lengths) -> None:
+    given = qkv(leading, *lengths, 3, 2)
+    assert_same_function(linear_attention, lambda *x: in_parallel(*x, False), given)
+
+
+@pytest.mark.parametrize("attend", CAUSAL)
+@pytest.mark.parametrize("leading", LEADING)
+@pytest.mark.parametrize("length", [1, 63, 64, 65, 128, 150])
+def test_chunks_recurrence_and_table_agree(attend, leading, length) -> None:
+    given = qkv(leading, length, length)
+    assert_same_function(attend, lambda *x: in_parallel(*x, True), given)
+
+
+@pytest.mark.parametrize("attend", [linear_attention, *CAUSAL])
+def test_leading_axes_broadcast(attend) -> None:
+    query, key, value = draw(2, 1, 70, 4), draw(3, 70, 4), draw(1, 1, 70, 6)
+    whole = (x.expand(2, 3, -1, -1) for x in (query, key, value))
+    torch.testing.assert_close(attend(query, key, value), attend(*whole))
+
+
+def test_it_is_exact_for_its_own_kernel_and_far_from_softmax() -> None:
+    """A published text calls it an approximation of softmax: it cannot make a sharp row."""
+    query, key, _ = qkv((), 40, 64, 16)
+    query, key = 4 * query, 4 * key
+    own = linear_attention(query, key, torch.eye(64, dtype=torch.float64))
+    softmax = (query @ key.T / 4).softmax(-1)
+    assert (own - softmax).abs().sum(-1).mean() / 2 > 0.5
+    assert own.max(-1).values.mean() < softmax.max(-1).values.mean() / 3
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+@pytest.mark.parametrize("attend", [linear_attention, causal_linear_attention])
+def test_a_long_sum_keeps_its_digits(attend, dtype) -> None:
+    """The mean of 5000 ones is 1, though the dtype cannot count so far."""
+    ones = torch.ones(5000, 4, dtype=dtype)
+    torch.testing.assert_close(attend(ones, ones, ones), ones)
+
+
+def test_no_tensor_beside_the_output_grows_with_the_sequence() -> None:
+    for attend in (linear_attention, causal_linear_attention):
+        query = key = torch.ones(1, 1, 8192, 16)
+        value = torch.ones(1, 1, 8192, 1)
+        assert largest_tensor(attend, query, key, value) <= max(8192, 1024 * 16)
+
+
+def test_the_causal_chunks_hold_no_more_than_64_by_64_weights() -> None:
+    x = torch.ones(2, 3, 100, 4)
+    assert largest_tensor(causal_linear_attention, x, x, x) == 2 * 3 * 64 * 64
+
+
+Q, K, V = torch.zeros(2, 3, 4), torch.zeros(2, 5, 4), torch.zeros(2, 5, 6)
+
+
+@pytest.mark.parametrize("attend", [linear_attention, *CAUSAL])
+@pytest.mark.parametrize(
+    ("given", "kind", "message"),
+    [
+        ((Q.long(), K, V), TypeError, "query must have a floating dtype"),
+        ((Q, K[..., :2], V), ValueError, "got 4 and 2"),
+        ((Q, K, V[:, :4]), ValueError, "same number of keys, got 5 and 4"),
+        ((Q, torch.zeros(3, 5, 4), V), ValueError, "leading axes must broadcast"),
+        ((Q[0, 0], K, V), ValueError, "query must have the axes"),
+    ],
+)
+def test_bad_input_is_named(attend, given, kind, message) -> None:
+    with pytest.raises(kind, match=message):
+        attend(*given)
+
+
+@pytest.mark.parametrize("attend", CAUSAL)
+def test_causal_needs_a_key_for_each_query(attend) -> None:
+    with pytest.raises(ValueError, match=r"the same length, .* got 3 and 5"):
+        attend(Q, K, V)

@@ -1,0 +1,119 @@
+import math
+
+import pytest
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+from course_utils.attention import cross_covariance_attention
+from course_utils.measure import largest_tensor
+from tests.support import assert_same_function, draw
+
+B, H, D = 2, 3, 4
+TEMPERATURES = {
+    "a number": 1.5,
+    "an int": 2,
+    "one for all": torch.tensor(0.7),
+    "one a head": draw(H, 1, 1).exp(),
+}
+each = pytest.mark.parametrize("temperature", TEMPERATURES.values(), ids=TEMPERATURES)
+
+
+def inputs(length: int) -> tuple[Tensor, ...]:
+    return tuple(draw(B, H, length, D, seed=seed) for seed in range(3))
+
+
+def one_feature_at_a_time(query: Tensor, key: Tensor, value: Tensor, temperature) -> Tensor:
+    out = torch.zeros_like(value)
+    for b in range(B):
+        for h in range(H):
+            q, k, v = query[b, h], key[b, h], value[b, h]
+            t = temperature[h, 0, 0] if getattr(temperature, "ndim", 0) else temperature
+            for i in range(D):
+                powers = []
+                for j in range(D):
+                    dot = sum(float(q[m, i] * k[m, j]) for m in range(len(q)))
+                    length = math.sqrt(sum(q[:, i] ** 2)) * math.sqrt(sum(k[:, j] ** 2))
+                    powers.append(math.exp(dot / length * float(t)))
+                for m in range(len(q)):
+                    mixed = sum(p * float(v[m, j]) for j, p in enumerate(powers))
+                    out[b, h, m, i] = mixed / sum(powers)
+    return out
+
+
+def as_xcit_s_code(query: Tensor, key: Tensor, value: Tensor, temperature) -> Tensor:
+    """Return it with features before tokens, as the paper's code has them."""
+    q, k, v = (x.mT for x in (query, key, value))
+    q, k = F.normalize(q, dim=-1), F.normalize(k, dim=-1)
+    weights = (q @ k.mT * temperature).softmax(-1)
+    return (weights @ v).mT
+
+
+@each
+@pytest.mark.parametrize("length", [1, 2, 5])
+def test_agrees_with_a_loop_over_features(length, temperature) -> None:
+    given = inputs(length)
+    want = one_feature_at_a_time(*given, temperature)
+    torch.testing.assert_close(cross_covariance_attention(*given, temperature), want)
+
+
+@each
+@pytest.mark.parametrize("length", [1, 5, 1024, 1100, 2100])
+def test_pieces_add_up_to_the_paper_s_code(length, temperature) -> None:
+    assert_same_function(
+        lambda *x: cross_covariance_attention(*x, temperature),
+        lambda *x: as_xcit_s_code(*x, temperature),
+        inputs(length),
+    )
+
+
+def test_the_temperature_learns() -> None:
+    given, temperature = inputs(6), torch.ones(H, 1, 1, dtype=torch.float64)
+    assert_same_function(
+        lambda t: cross_covariance_attention(*given, t),
+        lambda t: as_xcit_s_code(*given, t),
+        (temperature,),
+    )
+
+
+def test_a_feature_that_is_zero_everywhere_mixes_evenly_and_has_a_gradient() -> None:
+    query, key, value = inputs(6)
+    query[..., 1] = 0.0
+    query.requires_grad_()
+    out = cross_covariance_attention(query, key, value, 3.0)
+    torch.testing.assert_close(out[..., 1], value.mean(-1))
+    (grad,) = torch.autograd.grad(out.sum(), query)
+    assert grad.isfinite().all()
+
+
+def test_large_inputs_do_not_overflow_in_low_precision() -> None:
+    given = [(300 * x).half() for x in inputs(2000)]
+    exact = cross_covariance_attention(*(x.double() for x in given), 1.0)
+    got = cross_covariance_attention(*given, 1.0)
+    assert got.isfinite().all()
+    assert (got - exact).abs().max() < 1e-2 * exact.abs().max()
+
+
+def test_no_table_of_tokens_and_no_copy_of_them() -> None:
+    x = torch.ones(1, 1, 5000, 2)
+    assert largest_tensor(cross_covariance_attention, x, x, x, 1.0) == 5000 * 2
+
+
+Q, V = torch.zeros(2, 3, 5, 4), torch.zeros(2, 3, 5, 4)
+
+
+@pytest.mark.parametrize(
+    ("given", "kind", "message"),
+    [
+        ((Q[0], Q, V, 1.0), ValueError, "query must have the axes"),
+        ((Q, Q[:, :, :3], V[:, :, :3], 1.0), ValueError, "the same length, .* got 5 and 3"),
+        ((Q, Q, V[..., :3], 1.0), ValueError, "value needs the width .* got 3 and 4"),
+        ((Q, Q, V, "1"), TypeError, "temperature must be a number or a tensor, got str"),
+        ((Q, Q, V, True), TypeError, "got bool"),
+        ((Q, Q, V, torch.ones(3, 1, 1).long()), TypeError, "temperature must have a floating"),
+        ((Q, Q, V, torch.ones(3)), ValueError, r"shape \(3, 1, 1\), .* got \(3,\)"),
+    ],
+)
+def test_bad_input_is_named(given, kind, message) -> None:
+    with pytest.raises(kind, match=message):
+        cross_covariance_attention(*given)

@@ -1,0 +1,87 @@
+"""The floor of the tests: inputs, comparison, and counting."""
+
+import math
+from collections.abc import Callable
+
+import torch
+from torch import Tensor
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves
+
+Tensors = tuple[Tensor, ...]
+
+
+def draw(*shape: int, seed: int = 0, dtype: torch.dtype = torch.float64) -> Tensor:
+    g = torch.Generator().manual_seed(seed + sum(shape))
+    return torch.randn(shape, generator=g, dtype=torch.float64).to(dtype)
+
+
+def draw_mask(shape: tuple[int, ...]) -> Tensor:
+    mask = torch.rand(shape, generator=torch.Generator().manual_seed(2)) > 0.4
+    if len(shape) > 1:
+        mask[..., :1, :] = False  # the first query, or every one, may see nothing
+    return mask
+
+
+def qkv(
+    leading: tuple[int, ...], num_queries: int, num_keys: int, d_k: int = 4, d_v: int = 6
+) -> Tensors:
+    sizes = ((num_queries, d_k), (num_keys, d_k), (num_keys, d_v))
+    return tuple(draw(*leading, *size, seed=i) for i, size in enumerate(sizes))
+
+
+def outcome(fn: Callable[..., Tensor], given: Tensors) -> Tensors:
+    """Return the output, and the gradients of a random loss of it."""
+    given = tuple(x.detach().requires_grad_() for x in given)
+    out = fn(*given)
+    slopes = draw(*out.shape, seed=9).to(out.dtype)
+    grads = torch.autograd.grad(out, given, slopes, materialize_grads=True)
+    return out.detach(), *grads
+
+
+def assert_same_function(ours, theirs, given: Tensors) -> None:
+    """Compare outputs with and without gradients, which go different ways, and the gradients."""
+    want = outcome(theirs, given)
+    torch.testing.assert_close(outcome(ours, given), want)
+    torch.testing.assert_close(ours(*given), want[0])
+
+
+def kernel_loop(query: Tensor, key: Tensor, value: Tensor, weight, sees=lambda i, j: True):
+    """Average the values of one head under any weights, one query and one key at a time."""
+    rows = []
+    for i in range(len(query)):
+        pairs = [(weight(query[i], key[j]), value[j]) for j in range(len(key)) if sees(i, j)]
+        total = sum(w for w, _ in pairs)
+        rows.append(sum(w / total * v for w, v in pairs))
+    return torch.stack(rows)
+
+
+def growth(count: Callable[..., int], fn: Callable, make: Callable[[int], Tensors]) -> float:
+    """Return the exponent between two lengths, at which no piece or chunk is the whole."""
+    small, large = 2048, 4096
+    counts = [count(fn, *make(size)) for size in (small, large)]
+    return math.log(counts[1] / counts[0]) / math.log(large / small)
+
+
+def elements_made(fn: Callable, *args) -> int:
+    """Count the elements of all tensors that the call puts into new memory, one after another."""
+    with _Made() as made:
+        fn(*args)
+    return made.elements
+
+
+class _Made(TorchDispatchMode):
+    def __init__(self) -> None:
+        super().__init__()
+        self.elements = 0
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        out = func(*args, **(kwargs or {}))
+        given = {id_of(x) for x in tree_leaves((args, kwargs)) if isinstance(x, Tensor)}
+        new = (x for x in tree_leaves(out) if isinstance(x, Tensor) and id_of(x) not in given)
+        self.elements += sum(x.numel() for x in new)
+        return out
+
+
+def id_of(x: Tensor) -> int:
+    return x.untyped_storage().data_ptr()

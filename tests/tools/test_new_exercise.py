@@ -1,0 +1,42 @@
+"""The files of a new exercise can be run at once, and nothing is overwritten."""
+
+import ast
+import re
+
+import pytest
+
+from tools.check_exercise import commands, unfinished
+from tools.new_exercise import texts
+
+
+def test_the_stubs_hold_the_reference_s_signature_and_its_right_answer() -> None:
+    (file, stub), (source, chapter) = texts("gated_linear_step", "17").items()
+    assert file.name == "gated_linear_step.py"
+    ast.parse(stub)
+    assert "def gated_linear_step(query, key, value, gate, state):" in stub
+    assert len(re.findall(r"B=\d, H=\d, d_k=\d, d_v=\d", stub)) == 3
+    assert "check_" not in stub
+    before = source.read_text(encoding="utf-8")
+    added = chapter.replace(before[: len(before) // 4], "", 1)
+    assert '# %% exercise="gated_linear_step"' in added
+    assert chapter.index("### Exercise: TODO") < chapter.index("## Yours")
+
+
+@pytest.mark.parametrize(
+    ("name", "chapter", "message"),
+    [
+        ("nothing", "03", "nothing must be a public function of one of attention"),
+        ("soft_cap", "3", "there is no chapter '3'; write two digits"),
+        ("stable_softmax", "03", "stable_softmax.py exists"),
+    ],
+)
+def test_what_cannot_be_begun_is_refused(name: str, chapter: str, message: str) -> None:
+    with pytest.raises((LookupError, FileExistsError), match=message):
+        texts(name, chapter)
+
+
+def test_a_finished_exercise_is_handed_to_every_tool() -> None:
+    assert unfinished("stable_softmax") == []
+    tools = [command[1] for command in commands("stable_softmax")]
+    assert tools[:2] == ["tools.mutation.misconceptions", "tools.build_notebooks"]
+    assert "stable_softmax" in " ".join(commands("stable_softmax")[3])

@@ -1,0 +1,1 @@
+"""From a chapter's source to its two notebooks."""

@@ -1,0 +1,156 @@
+"""Count the minutes of a chapter, section by section: below each heading, and on its front.
+
+This is the one place of the formula. Reading takes a minute for 200 words (folded answers too),
+for 20 lines of code, and for each question that is asked before its answer: a prediction, a check,
+an error to find. An exercise takes the minutes that its own data name; its stub is not read twice.
+"""
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+
+from tools.notebooks.source import Chapter
+
+WORDS, LINES, QUESTIONS = 200, 20, 1  # in a minute
+CORE_MINUTES, CORE_SECTIONS = 60, 10
+FURTHER = "further"  # the tag of a heading that is not on the core path
+PLACE = "*Core path · further*"  # the front's line that a builder fills in
+_WORD = re.compile(r"\w[\w'’-]*")
+_BESIDE = re.compile(r"<[^>]+>|<!--.*?-->|\]\([^)]*\)|\{[\w:-]+\}|(?s:\A---\n.*?\n---\n)")
+_QUESTION = re.compile(r"(?m)^\*\*(Predict|Check yourself|Find the error)\b")
+_HEADINGS = re.compile(r"(?m)^(?=## )")
+_TIMED = re.compile(r"(?m)^## (?:\d+\. |Yours\b).*$")
+
+
+def reading(prose: str, code: str = "") -> float:
+    """Return the minutes that it takes to read a text and some code."""
+    words = len(_WORD.findall(_BESIDE.sub(" ", prose)))
+    lines = sum(bool(line.strip()) for line in code.splitlines())
+    return words / WORDS + lines / LINES + len(_QUESTION.findall(prose)) / QUESTIONS
+
+
+def counted(number: int, noun: str) -> str:
+    """Return a number with its noun, "1 exercise" or "6 exercises"."""
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+@dataclass
+class Section:
+    """A section: the text below one heading `## `; `line` is the heading's in the file."""
+
+    title: str
+    line: int
+    further: bool
+    prose: str = ""
+    code: str = ""
+    exercises: list[str] = field(default_factory=list)
+
+    @property
+    def timed(self) -> bool:
+        """True if it shows its minutes: it is numbered, or the chapter's *Yours*."""
+        return bool(_TIMED.match(self.title))
+
+    @property
+    def numbered(self) -> bool:
+        """True if it counts among the sections of the core path or of the further part."""
+        return self.title[3:4].isdigit()
+
+    @property
+    def read(self) -> int:
+        """Whole minutes of reading, at least one."""
+        return max(1, round(reading(self.prose, self.code)))
+
+
+def sections(chapter: Chapter) -> list[Section]:
+    """Return a chapter's sections as a learner finds them, without what precedes the first."""
+    found: list[Section] = []
+    for cell in chapter.cells:
+        if cell.kind == "code" and found and "solution" not in cell.tags:
+            if cell.exercise is None:
+                found[-1].code += f"{cell.source}\n"
+            else:
+                found[-1].exercises.append(cell.exercise)
+        elif cell.kind == "markdown" and "solution" not in cell.tags:
+            at = cell.line
+            for piece in _HEADINGS.split(cell.source):
+                if piece.startswith("## "):
+                    title = piece.split("\n")[0]
+                    found.append(Section(title, at, FURTHER in cell.tags))
+                if found:
+                    found[-1].prose += piece
+                at += piece.count("\n")
+    return found
+
+
+def path_faults(chapter: Chapter, minutes_of: Callable[[str], int]) -> Iterator[tuple[int, str]]:
+    """Yield line and message of each broken rule of the core path.
+
+    Args:
+        chapter: The source.
+        minutes_of: From an exercise's name to its minutes, 0 for unknown ones.
+    """
+    places = []
+    for cell in chapter.cells:
+        if FURTHER in cell.tags and not (cell.kind == "markdown" and cell.source[:3] == "## "):
+            yield cell.line, f'the tag "{FURTHER}" belongs on a cell that begins with `## `'
+        lines = cell.source.split("\n") if cell.kind == "markdown" else []
+        places += [cell.line + number for number, line in enumerate(lines) if line == PLACE]
+    found = sections(chapter)
+    if len(places) > 1:
+        yield places[1], f"the line {PLACE} must stand there once, got {len(places)}"
+    if not places:
+        yield from (
+            (section.line, f"a further section needs the line {PLACE} on the chapter's front")
+            for section in found
+            if section.further
+        )
+        return
+    core = [section for section in found if not section.further]
+    taken = sum(minutes_of(name) for section in core for name in section.exercises)
+    if taken > CORE_MINUTES:
+        says = f"the core path must keep to {CORE_MINUTES} minutes of exercises, got {taken}"
+        yield places[0], says
+    number = sum(section.numbered for section in core)
+    if number > CORE_SECTIONS:
+        yield places[0], f"the core path must keep to {CORE_SECTIONS} sections, got {number}"
+
+
+def with_minutes(chapter: Chapter) -> Chapter:
+    """Return the chapter with its minutes below each heading and on its front.
+
+    Args:
+        chapter: The source, with what the data say of its exercises.
+    """
+    timed = [section for section in sections(chapter) if section.timed]
+    below = iter([_below(chapter, section) for section in timed])
+    front = " ".join(_front(chapter, timed))
+    cells = []
+    for cell in chapter.cells:
+        source = cell.source
+        if cell.kind == "markdown" and "solution" not in cell.tags:
+            source = _TIMED.sub(lambda heading: f"{heading[0]}\n\n{next(below)}", source)
+            source = "\n".join(front if line == PLACE else line for line in source.split("\n"))
+        cells.append(cell if source == cell.source else replace(cell, source=source))
+    return replace(chapter, cells=tuple(cells))
+
+
+def exercise_minutes(chapter: Chapter, section: Section) -> int:
+    """Return the minutes of a section's exercises."""
+    return sum(chapter.asked[name].minutes for name in section.exercises if name in chapter.asked)
+
+
+def _below(chapter: Chapter, section: Section) -> str:
+    minutes = section.read + exercise_minutes(chapter, section)
+    what = f"{FURTHER} · " if section.further else ""
+    return f"*{what}{counted(minutes, 'minute')}*"
+
+
+def _front(chapter: Chapter, timed: list[Section]) -> Iterator[str]:
+    for name, further in (("Core path", False), ("Further", True)):
+        own = [section for section in timed if section.further == further]
+        number = counted(sum(section.numbered for section in own), "section")
+        do = sum(exercise_minutes(chapter, section) for section in own)
+        read = max(5, 5 * round(sum(section.read for section in own) / 5))
+        if own:
+            work = f"{do} minutes of exercises, " if do else ""
+            yield f"*{name}* {number}: {work}about {read} of reading and running."
