@@ -84,8 +84,8 @@ def arithmetic(claims: str, words: str, *figures: Figure | float) -> None:
 
 def judged(figures: list[Figure]) -> Verdict:
     """Return the verdict on a claim with these figures."""
-    said = {one.verdict() for one in figures if one.stated and not one.amended}
-    meant = {one.verdict() for one in figures if one.amended}
-    if said == {"confirmed"}:
+    published = {one.verdict() for one in figures if one.stated and not one.amended}
+    amended = {one.verdict() for one in figures if one.amended}
+    if published == {"confirmed"}:
         return "confirmed"
-    return "corrected" if "wrong" not in said or meant == {"confirmed"} else "wrong"
+    return "corrected" if "wrong" not in published or amended == {"confirmed"} else "wrong"
