@@ -1,13 +1,17 @@
-"""Checks of the claims of chapter 02 that are arithmetic."""
+"""Checks of the claims of chapter 02."""
 
 import math
+from collections.abc import Callable
 from itertools import combinations_with_replacement
 
 import torch
 
-from course_utils.claims._inputs import exact, row
+from course_utils.attention import additive_score, concat_score, dot_score, general_score
+from course_utils.claims._inputs import draw, draws, exact, growth, largest, refused, row
+from course_utils.claims.figures import arithmetic, meant, said
 from course_utils.claims.finding import Finding, recomputes, weigh
-from course_utils.measure import additive_flops
+from course_utils.measure import additive_flops, attention_flops, count_flops
+from course_utils.models import AdditiveScore, ConcatScore, GeneralScore
 
 SCORES = exact([0.8, 2.1, 0.5])
 STATES = exact([[1, 0.5, -0.3, 0.8], [0.3, 0.9, 0.6, -0.2], [-0.4, 0.2, 0.7, 0.5]])
@@ -23,42 +27,32 @@ def shared(n: int, m: int, d_a: int = 256, d: int = 512) -> int:
     return 2 * d * d_a * (n + m) + n * m * 6 * d_a
 
 
-@recomputes("02-03")
-def one_additive_score() -> Finding:
-    """Two products, the sum, the tanh counted as 3, the product with v: 2*d_a*(d_s+d_h+3)."""
-    items = [2 * 256 * 512, 2 * 256 * 512, 256, 3 * 256, 2 * 256]
-    return weigh(f"{sum(items):,} FLOPs at widths 512, 512, 256", holds=sum(items) == naive(1, 1))
-
-
-@recomputes("02-04")
-def all_scores_cost_nm_times_one() -> Finding:
-    """n=m=50: W1 s_t once for each t, W2 h_i once for each i; a tanh of one or three operations."""
-    sizes = (50, 50, 512, 512, 256)
-    one = additive_flops(*sizes, False) / additive_flops(*sizes, True)
-    three = naive(50, 50) / shared(50, 50)
-    return weigh(
-        f"projected once each, {three:.1f} times less (a tanh as 3), {one:.1f} (as 1)",
-        holds=three == 1,
-        amended=naive(50, 50) == 50 * 50 * naive(1, 1),
-    )
-
-
-@recomputes("02-06")
-def tanh_takes_two_and_a_half_megabytes() -> Finding:
-    """50 by 50 by 256 numbers of 4 bytes: 2.5 MB, 80 MB for a batch of 32."""
-    one, batch = 50 * 50 * 256 * 4, 32 * 50 * 50 * 256 * 4
-    return weigh(
-        f"{one / 1e6:.2f} MB ({one / 2**20:.2f} MiB) and "
-        f"{batch / 1e6:.1f} MB ({batch / 2**20:.0f} MiB)",
-        holds=abs(one / 1e6 - 2.5) < 0.1 and abs(batch / 1e6 - 80) < 2,
-    )
-
-
-@recomputes("02-07")
-def additive_parameters() -> Finding:
-    """d_a=256, d_s=d_h=512: W1, W2 and v have 262,400."""
-    count = 256 * 512 + 256 * 512 + 256
-    return weigh(f"{count:,}", holds=count == 262_400)
+ONCE, DOT = shared(512, 512), attention_flops(1, 1, 512, 512, 64, 64)
+EQUAL = 3 * 2 * 512 * 512 * 256  # two projections and QK^T, at inner size 256
+APART, TOGETHER = (additive_flops(50, 50, 512, 512, 256, once) for once in (False, True))
+TERMS = [math.exp(0.8), math.exp(2.1), math.exp(0.5)]
+# fmt: off
+arithmetic("02-03", "{:,} FLOPs at widths 512, 512, 256",
+    said(f"{naive(1, 1)}", 2 * 256 * 512 + 2 * 256 * 512 + 256 + 3 * 256 + 2 * 256))
+arithmetic("02-04", "W1 s and W2 h once each: {:.1f} times less (a tanh as 3), {:.1f} (as 1)",
+    said("1", naive(50, 50) / shared(50, 50)), meant("45.6", APART / TOGETHER))
+arithmetic("02-06", "{0:.2f MB} ({0:.2f MiB}) and {1:.1f MB} ({1:.0f MiB})",
+    said("2.5 MB", 50 * 50 * 256 * 4), said("~80 MB", 32 * 50 * 50 * 256 * 4))
+arithmetic("02-07", "{:,}", said("262,400", 256 * 512 + 256 * 512 + 256))
+arithmetic("02-10", "{:.1f} billion; half of it is {:.0f}",
+    said("69", naive(512, 512) / 1e9), naive(512, 512) / 2e9)
+arithmetic("02-11", "{:.0f}x naive; {:.0f}x ({:.3f} vs {:.3f GFLOP}) with W1 s and W2 h once, "
+    "{:.0f}x vs QK^T; {:.2f}x ({:.0f} vs {:.0f MFLOP}) at equal size; per pair 6 d_a vs 2 d_k = "
+    "{:.0f}x",
+    said("~1000", naive(512, 512) / DOT), said("~1000", ONCE / DOT), *(ONCE / 1e9, DOT),
+    said("~1000", 2 * ONCE / DOT), said("~1000", ONCE / EQUAL), *(ONCE / 1e6, EQUAL),
+    (6 * 256) / (2 * 256))
+arithmetic("02-27", "{:.0f kB}, {:.0f kB}, {:.0f kB}, {:.0f kB}",
+    said("102 kB", 4 * 50 * 512), said("10 kB", 4 * 50 * 50), said("10 kB", 4 * 50 * 50),
+    4 * 50 * 50 * 256)
+arithmetic("02-28", "{0:.2f} ({0:.4f}); the rounded terms sum to {1:.2f}",
+    said("12.05", sum(TERMS)), meant("12.05", sum(round(term, 2) for term in TERMS)))
+# fmt: on
 
 
 @recomputes("02-08")
@@ -86,31 +80,6 @@ def a_weight_of_678_thousandths_is_sharp() -> Finding:
         f"top weight {weights.max():.3f}, entropy {share:.0%} of the maximum",
         holds=share < 0.5,
         amended=float(weights.max()) > 0.5,
-    )
-
-
-@recomputes("02-10")
-def additive_attention_costs_69_billion() -> Finding:
-    """n=m=512 by the text's own formula."""
-    count = naive(512, 512)
-    return weigh(
-        f"{count / 1e9:.1f} billion; half of it is {count / 2e9:.0f}",
-        holds=round(count / 1e9) == 69,
-    )
-
-
-@recomputes("02-11")
-def scaled_dot_product_is_1000_times_cheaper() -> Finding:
-    """At n=m=512, d_a=256, d_k=64; then with two projections and inner size 256 for both."""
-    products = 2 * 512 * 512 * 64
-    dot, fair = 2 * products, 2 * (2 * 512 * 512 * 256) + 2 * 512 * 512 * 256
-    ours = shared(512, 512)
-    ratios = (naive(512, 512) / dot, ours / dot, ours / products, ours / fair)
-    return weigh(
-        f"{ratios[0]:.0f}x naive; {ratios[1]:.0f}x ({ours / 1e9:.3f} vs {dot / 1e9:.3f} GFLOP) "
-        f"with W1 s and W2 h once, {ratios[2]:.0f}x vs QK^T; {ratios[3]:.2f}x ({ours / 1e6:.0f} "
-        f"vs {fair / 1e6:.0f} MFLOP) at equal size; per pair 6 d_a vs 2 d_k = {6 // 2}x",
-        holds=any(800 < ratio < 1250 for ratio in ratios),
     )
 
 
@@ -146,28 +115,6 @@ def _worked() -> list[torch.Tensor]:
     return [torch.tanh(a @ state + states @ b.mT) @ v for a, b in orders]
 
 
-@recomputes("02-27")
-def what_an_additive_score_keeps() -> Finding:
-    """n=m=50: n d_h, nm, nm and nm d_a numbers of 4 bytes; 102 kB, 10 kB and 10 kB."""
-    kept = [4 * 50 * 512, 4 * 50 * 50, 4 * 50 * 50, 4 * 50 * 50 * 256]
-    return weigh(
-        ", ".join(f"{n / 1000:.0f} kB" for n in kept),
-        holds=[round(n / 1000) for n in kept[:3]] == [102, 10, 10],
-    )
-
-
-@recomputes("02-28")
-def sum_of_exponentials() -> Finding:
-    """About 12.05, or 12.04."""
-    terms = SCORES.exp()
-    rounded = math.fsum(round(float(term), 2) for term in terms)
-    return weigh(
-        f"{terms.sum():.2f} ({terms.sum():.4f}); the rounded terms sum to {rounded:.2f}",
-        holds=round(float(terms.sum()), 2) == 12.05,
-        amended=round(rounded, 2) == 12.05,
-    )
-
-
 @recomputes("02-29")
 def context_is_dominated_by_the_second_state() -> Finding:
     """Weights (0.185, 0.678, 0.137)."""
@@ -176,4 +123,137 @@ def context_is_dominated_by_the_second_state() -> Finding:
     return weigh(
         f"weights {row(weights)}, parts of length {row(sizes, 2)}",
         holds=row(weights) == "[0.185, 0.678, 0.137]" and int(sizes.argmax()) == 1,
+    )
+
+
+@recomputes("02-12")
+def difference_grows_with_length() -> Finding:
+    """Additive over scaled dot-product FLOPs, naive and with the projections shared, by length."""
+    lengths = (50, 512, 32768, 2**22)
+    wide, real = (
+        [additive(n, n) / attention_flops(1, 1, n, n, 64, 64) for n in lengths]
+        for additive in (naive, shared)
+    )
+    return weigh(
+        f"naive {wide[0]:.0f} at every length; shared {', '.join(f'{r:.3g}' for r in real)}, "
+        "towards 6 d_a/(4 d_k) = 6",
+        holds=real[-1] > real[0] or max(wide) > 1.01 * min(wide),
+    )
+
+
+@recomputes("02-15")
+def parameters_of_the_scores() -> Finding:
+    """O(d_a(d_q+d_k)), O(d_q*d_k) and none."""
+
+    def additive(d: int) -> int:
+        return _parameters(AdditiveScore(d, d, d))
+
+    def general(d: int) -> int:
+        return _parameters(GeneralScore(d, d))
+
+    squared = all(abs(growth(count, 16, 32, 64) - 2) < 0.05 for count in (additive, general))
+    return weigh(
+        f"width 64: additive {additive(64):,}, general {general(64):,}, dot 0",
+        holds=squared and additive(64) == 64 * (64 + 64) + 64 and general(64) == 64 * 64,
+    )
+
+
+def _parameters(module: torch.nn.Module) -> int:
+    return sum(parameter.numel() for parameter in module.parameters())
+
+
+@recomputes("02-18")
+def concat_with_a_bias_is_luong() -> Finding:
+    """tanh(W[h; s] + b) against the additive score, without b and with it."""
+    query, key, W_q, W_k, v, bias = draws((3, 4), (5, 4), (4, 6), (4, 6), (6,), (6,))
+    additive = additive_score(query, key, W_q, W_k, v)
+    plain = concat_score(query, key, torch.cat([W_q, W_k]), v)
+    moved = torch.tanh((query @ W_q)[:, None] + key @ W_k + bias) @ v
+    same = largest(plain, additive)
+    return weigh(
+        f"without a bias it is the additive score ({same:.0e} apart), with one it is not "
+        f"({largest(moved, additive):.2f})",
+        holds=largest(moved, additive) < 1e-12,
+        amended=same < 1e-12,
+    )
+
+
+@recomputes("02-19")
+def additive_has_more_parameters() -> Finding:
+    """Width 64: dot, general, additive, and a concat with a bias."""
+    general, additive = _parameters(GeneralScore(64, 64)), _parameters(AdditiveScore(64, 64, 64))
+    concat = _parameters(ConcatScore(64, 64, 64)) + 64  # and the bias
+    return weigh(
+        f"dot 0, general {general:,}, additive {additive:,}, concat with a bias {concat:,}",
+        holds=additive > max(general, concat),
+        amended=additive > general,
+    )
+
+
+@recomputes("02-21")
+def softmax_over_the_decoder() -> Finding:
+    """alpha_ij = exp(e_ij)/sum_k exp(e_ik), i in the encoder: what a decoder step sums to."""
+    encoder_first = draw(4, 3).softmax(dim=1)
+    sums = encoder_first.sum(0)
+    told = ", ".join(f"{float(total):.2f}" for total in sums)
+    return weigh(
+        f"the weights of a decoder step over the source sum to {told}",
+        holds=largest(sums, 1.0) < 1e-12,
+    )
+
+
+@recomputes("02-23")
+def additive_has_the_same_order() -> Finding:
+    """O(n^2 d): the growth of both in n, and the constant of a pair."""
+    in_n = growth(lambda n: shared(n, n, 64, 64), *[2**k for k in range(14, 20)])
+    in_d = growth(lambda d: shared(2**20, 2**20, d, d), *[2**k for k in range(4, 10)])
+    pair = (shared(2**20, 2**20, 64, 64) / 2**40) / (2 * 64)
+    return weigh(
+        f"n to the power {in_n:.2f}, d to the power {in_d:.0f}; a pair costs 6 d_a against "
+        f"2 d, {pair:.0f}x; n*m*d_a numbers between",
+        holds=abs(in_n - 2) < 0.01 and abs(in_d - 1) < 0.01,
+    )
+
+
+@recomputes("02-31")
+def bahdanau_module() -> Finding:
+    """v^T tanh(W_h h + W_s s): context (B, hidden), weights (B, S), projections once each."""
+    state, states, W_s, W_h, v = draws((2, 1, 6), (2, 5, 4), (6, 7), (4, 7), (7,))
+    scores = additive_score(state, states, W_s, W_h, v)[:, 0]
+    loop = exact(
+        [
+            [v @ torch.tanh(h @ W_h + s[0] @ W_s) for h in own]
+            for own, s in zip(states, state, strict=True)
+        ]
+    )
+    weights = scores.softmax(-1)
+    context = (weights[..., None] * states).sum(1)
+    products = count_flops(lambda: additive_score(state, states, W_s, W_h, v))
+    once = 2 * 2 * 7 * (6 + 5 * 4 + 5)
+    return weigh(
+        f"off a loop by {largest(scores, loop):.0e}; context {tuple(context.shape)}, weights "
+        f"{tuple(weights.shape)}; {products} FLOPs of products against {once}; no mask argument",
+        holds=largest(scores, loop) < 1e-12
+        and (context.shape, weights.shape) == ((2, 4), (2, 5))
+        and products <= once,
+    )
+
+
+@recomputes("02-32", "02-33")
+def luong_scores() -> Finding:
+    """Dot, general (h^T W s) and concat against loops; widths that differ, and an unknown name."""
+    s, h, W, W_c, v = draws((3, 4), (5, 4), (4, 4), (8, 6), (6,))
+    pairs: list[tuple[torch.Tensor, Callable[..., torch.Tensor]]] = [
+        (dot_score(s, h), lambda a, b: a @ b),
+        (general_score(s, h, W), lambda a, b: b @ (W.mT @ a)),
+        (concat_score(s, h, W_c, v), lambda a, b: torch.tanh(torch.cat([a, b]) @ W_c) @ v),
+    ]
+    off = max(
+        largest(ours, torch.tensor([[score(a, b) for b in h] for a in s]).double())
+        for ours, score in pairs
+    )
+    return weigh(
+        f"all three within {off:.0e} of loops; dot refuses widths 3 and 4: "
+        f"{refused(dot_score, s[:, :3], h) == 'ValueError'}",
+        holds=off < 1e-5,
     )

@@ -4,6 +4,7 @@ import torch
 
 from course_utils.attention import project_qkv, scaled_dot_product_attention, soft_lookup
 from course_utils.claims._inputs import draw, draws, largest
+from course_utils.claims.figures import arithmetic, said
 from course_utils.claims.finding import Finding, recomputes, weigh
 from course_utils.measure import attention_flops, qkv_parameters
 
@@ -27,32 +28,26 @@ def attention_works_like_a_database() -> Finding:
     )
 
 
-@recomputes("04-06")
-def projections_cost_6_n_d_squared() -> Finding:
-    """2*n*d_model*d_k for each, 6*n*d_model^2 for those of all heads: BERT-base at n=512."""
-    n, heads = 512, 12
-    one = 2 * n * BERT * (BERT // heads)
-    total = 3 * heads * one
-    return weigh(f"{total / 1e9:.2f} GFLOP", holds=total == 6 * n * BERT**2)
-
-
 def _shares(n: int, d: int = BERT) -> tuple[int, int, int, int]:
     """Return the FLOPs of the QKV projections, W_O, the two products and the rest of a layer."""
     products = attention_flops(1, 12, n, n, d // 12, d // 12)
     return 6 * n * d * d, 2 * n * d * d, products, 16 * n * d * d
 
 
-@recomputes("04-07")
-def projections_are_a_fifth_of_attention() -> Finding:
-    """About 20%: of attention, with and without W_O, and of the layer, at n=512."""
-    qkv, out, products, ffn = _shares(512)
-    attention = qkv + out + products
-    return weigh(
-        f"{qkv / attention:.0%} of attention at n=512 ({qkv / 1e9:.2f} of {attention / 1e9:.2f} "
-        f"GFLOP with W_O; {qkv / (qkv + products):.0%} without W_O), "
-        f"{qkv / (attention + ffn):.1%} of the layer with FFN",
-        holds=abs(qkv / attention - 0.2) < 0.05,
-    )
+QKV, OUT, PRODUCTS, FFN = _shares(512)
+LAYER = qkv_parameters(BERT, 12, 64, 64, False)
+# fmt: off
+arithmetic("04-06", "{:.2f GFLOP}", said(f"{6 * 512 * 768**2}", 3 * 12 * (2 * 512 * 768 * 64)))
+arithmetic("04-07", "{:.0%} of attention at n=512 ({:.2f} of {:.2f GFLOP} with W_O; {:.0%} "
+    "without W_O), {:.1%} of the layer with FFN",
+    said("20%", QKV / (QKV + OUT + PRODUCTS)), *(QKV / 1e9, QKV + OUT + PRODUCTS),
+    QKV / (QKV + PRODUCTS), QKV / (QKV + OUT + PRODUCTS + FFN))
+arithmetic("04-09", "3*768^2 = {:,} a layer; {:.1f} M in 12; {:.1%} of {:,} (110 M)",
+    said("1,769,472", LAYER), said("21.2", 12 * LAYER / 1e6),
+    said("19%", 12 * LAYER / BERT_PARAMETERS), BERT_PARAMETERS)
+arithmetic("04-13", "{:,} and {:,}",
+    said("327,680", 2 * 5 * 512 * 64), said("983,040", 3 * 2 * 5 * 512 * 64))
+# fmt: on
 
 
 @recomputes("04-08")
@@ -68,19 +63,6 @@ def products_dominate_for_longer_sequences() -> Finding:
         f"{in_attention:.0%} of attention and {in_layer:.0%} of the layer",
         holds=in_layer > 0.5,
         amended=passes_qkv == 1.5 * BERT and passes_all == 6 * BERT,
-    )
-
-
-@recomputes("04-09")
-def parameters_of_the_projections_of_bert() -> Finding:
-    """3*768^2 = 1,769,472 per layer, 21.2 M in 12 layers, 19% of 110 M."""
-    layer = qkv_parameters(BERT, 12, 64, 64, False)
-    share = 12 * layer / BERT_PARAMETERS
-    return weigh(
-        f"{layer:,}; {12 * layer / 1e6:.1f} M; {share:.1%} of {BERT_PARAMETERS:,}",
-        holds=layer == 3 * 768**2 == 1_769_472
-        and round(12 * layer / 1e6, 1) == 21.2
-        and f"{share:.0%}" == "19%",
     )
 
 
@@ -101,10 +83,3 @@ def queries_keys_and_values_are_equal() -> Finding:
         holds=not (told[0] and told[1]),
         amended=runs and not told[2],
     )
-
-
-@recomputes("04-13")
-def operations_of_three_projections() -> Finding:
-    """2*5*512*64 = 327,680 for one, 983,040 for three."""
-    one = 2 * 5 * 512 * 64
-    return weigh(f"{one:,} and {3 * one:,}", holds=(one, 3 * one) == (327_680, 983_040))

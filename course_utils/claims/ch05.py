@@ -1,18 +1,33 @@
 """Checks of the claims of chapter 05."""
 
+import math
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from course_utils.attention import (
+    merge_heads,
     multi_head_attention,
     multi_head_attention_fused,
     multi_head_attention_loop,
+    scaled_dot_product_attention,
+    split_heads,
 )
 from course_utils.claims._inputs import draw, draws, largest, recorded, refused
+from course_utils.claims.figures import arithmetic, meant, said
 from course_utils.claims.finding import Finding, by_machine, recomputes, weigh
-from course_utils.measure import attention_flops, mha_parameters
+from course_utils.measure import attention_flops, mha_parameters, qkv_parameters
+
+# fmt: off
+arithmetic("05-13", "BERT and GPT-2 {:.0f}, GPT-3 175B {:.0f}, LLaMA {:.0f}",
+    meant("64", 768 / 12), said("64", 12_288 / 96), said("64", 4096 / 32))
+arithmetic("05-16", "1 head {:g}d^2, 8 heads {:g}d^2, without W_O {:g}d^2",
+    said("3", mha_parameters(64, 1, False) / 64**2),
+    meant("4", mha_parameters(64, 8, False) / 64**2),
+    meant("3", mha_parameters(64, 1, False) / 64**2 - 1))
+# fmt: on
 
 
 def heads_of_three(
@@ -76,17 +91,6 @@ def parameters_do_not_grow_with_heads() -> Finding:
     return weigh(f"1 to 16 heads, with biases: {counts}", holds=counts == {1_050_624})
 
 
-@recomputes("05-13")
-def heads_are_width_over_64() -> Finding:
-    """d_model/h of BERT and GPT-2, of GPT-3 175B and of LLaMA."""
-    widths = {"BERT": 768 // 12, "GPT-2": 768 // 12, "GPT-3": 12288 // 96, "LLaMA": 4096 // 32}
-    return weigh(
-        f"{widths}",
-        holds=set(widths.values()) == {64},
-        amended=widths["BERT"] == widths["GPT-2"] == 64,
-    )
-
-
 @recomputes("05-15")
 def heads_cost_what_one_costs() -> Finding:
     """FLOPs of the products with d_k=d_model/h."""
@@ -94,23 +98,15 @@ def heads_cost_what_one_costs() -> Finding:
     return weigh(f"1, 2 and 8 heads of width 512 together: {counts}", holds=len(counts) == 1)
 
 
-@recomputes("05-16")
-def single_head_has_three_matrices() -> Finding:
-    """3d^2 and 4d^2: the fourth is the output projection, which one head may have too."""
-    counts = {heads: mha_parameters(64, heads, False) // 64**2 for heads in (1, 8)}
-    return weigh(
-        f"1 head {counts[1]}d^2, 8 heads {counts[8]}d^2, without W_O {counts[1] - 1}d^2",
-        holds=counts[1] == 3,
-        amended=counts[1] - 1 == 3 and counts[8] == 4,
-    )
-
-
 @recomputes("05-17")
 def output_projection_adds_a_third() -> Finding:
     """W^O: +33% on Q, K, V, 25% of the layer; h=1..8 at d=64 all have 16,640."""
     counts = {mha_parameters(64, heads, True) for heads in (1, 2, 4, 8)}
+    qkv = qkv_parameters(64, 8, 8, 8, False)
+    out = mha_parameters(64, 8, False) - qkv
     return weigh(
-        f"+{1 / 3:.0%} on Q,K,V, {1 / 4:.0%} of the layer; h=1..8 at d=64: {counts}",
+        f"+{out / qkv:.0%} on Q,K,V, {out / (qkv + out):.0%} of the layer; h=1..8 at d=64: "
+        f"{counts}",
         holds=len(counts) > 1,  # then it would be the cost of having several heads
         amended=counts == {16_640},
     )
@@ -139,3 +135,84 @@ def small_heads_are_faster() -> Finding:
         holds=flops[16] < flops[256],
         amended=intensity[16] < intensity[256],  # the larger head is richer: one rank per feature
     )
+
+
+@recomputes("05-05")
+def fused_module_is_a_drop_in() -> Finding:
+    """A fused module of width 512 without biases for Q, K, V against the unfused one."""
+    fused = 512 * 3 * 512 + 512 * 512 + 512
+    missing = mha_parameters(512, 8, True) - fused
+    sizes = refused(multi_head_attention_fused, draw(1, 2, 12), draw(12, 36), draw(12, 12), 5)
+    return weigh(
+        f"{missing:,} parameters fewer; a width that the heads do not divide: {sizes}; no mask",
+        holds=missing == 0,
+        amended=fused_projection_is_the_same().verdict == "confirmed",
+    )
+
+
+@recomputes("05-19")
+def keys_are_viewed_with_the_query_length() -> Finding:
+    """key.view(B, L, h, d_k) for S keys."""
+    key = draw(2, 9, 12)
+    with_queries = refused(lambda: key.view(2, 5, 3, 4))
+    right = tuple(key.view(2, key.size(1), 3, 4).shape)
+    return weigh(
+        f"5 queries, 9 keys: {with_queries}; with key.size(1) {right}", holds=not with_queries
+    )
+
+
+@recomputes("05-23", "05-25", "05-27", "05-30")
+def multi_head_modules_are_right() -> Finding:
+    """Heads at once and in a loop against nn.MultiheadAttention; d_model=512, 8 heads."""
+    theirs = nn.MultiheadAttention(24, 3, bias=False, batch_first=True, dtype=torch.float64)
+    x = draw(2, 5, 24)
+    with torch.no_grad():
+        theirs.in_proj_weight.copy_(draw(72, 24, seed=1) / 5)
+        theirs.out_proj.weight.copy_(draw(24, 24, seed=2) / 5)
+        parts = (*theirs.in_proj_weight.chunk(3), theirs.out_proj.weight)
+        matrices: Any = [part.mT for part in parts]
+
+        expected = theirs(x, x, x, need_weights=False)[0]
+    ours = heads_of_three(x, matrices)
+    loop = heads_of_three(x, matrices, multi_head_attention_loop)
+    off = max(largest(ours, expected), largest(loop, expected))
+    masks = [torch.ones(5, 5).bool(), torch.ones(1, 5, 5).bool(), torch.ones(2, 1, 5, 5).bool()]
+    fit = sum(not refused(multi_head_attention, x, x, x, *matrices, 3, mask) for mask in masks)
+    return weigh(
+        f"{off:.0e} from torch's; {mha_parameters(512, 8, True):,} parameters at 512; {fit} of 3 "
+        "masks of two, three and four axes fit",
+        holds=off < 1e-12 and mha_parameters(512, 8, True) == 1_050_624,
+    )
+
+
+@recomputes("05-24")
+def self_attention_module_is_complete() -> Finding:
+    """Right as far as it goes; a width that the heads do not divide fails when it is called."""
+    x, weights = draw(1, 5, 12), draws(*[(12, 12)] * 4, seed=1)
+    off = largest(_published(x, weights, 3), heads_of_three(x, weights))
+    late = refused(lambda: _published(x, weights, 5))
+    return weigh(
+        f"{off:.0e} from ours; 5 heads of 12 features: {late} in the call", holds=off < 1e-12
+    )
+
+
+def _published(x: Tensor, weights: Sequence[Tensor], heads: int) -> Tensor:
+    W_q, W_k, W_v, W_o = weights
+    width = x.shape[-1] // heads
+    query, key, value = (
+        (x @ W).view(*x.shape[:2], heads, width).transpose(1, 2) for W in (W_q, W_k, W_v)
+    )
+    given = (query @ key.mT / math.sqrt(width)).softmax(-1)
+    return (given @ value).transpose(1, 2).reshape(x.shape) @ W_o
+
+
+@recomputes("05-26")
+def printed_shapes() -> Finding:
+    """Contexts (2, 64), weights (2, 10), outputs (2, 10, 64) with 4 heads."""
+    states, x = draw(2, 10, 64), draw(2, 10, 64)
+    weights = torch.softmax((states @ draw(64, 1, seed=3))[..., 0], -1)
+    context = (weights[:, None] @ states)[:, 0]
+    heads = split_heads(x, 4)
+    out = merge_heads(scaled_dot_product_attention(heads, heads, heads))
+    told = [tuple(t.shape) for t in (context, weights, out)]
+    return weigh(f"{told}", holds=told == [(2, 64), (2, 10), (2, 10, 64)] and heads.shape[1] == 4)

@@ -15,8 +15,9 @@ from course_utils.attention import (
     window_mask,
 )
 from course_utils.claims._inputs import draw, draws, growth, largest, recorded
+from course_utils.claims.figures import arithmetic, said
 from course_utils.claims.finding import Finding, by_machine, recomputes, weigh
-from course_utils.measure import count_flops, largest_tensor
+from course_utils.measure import count_flops, largest_tensor, mha_parameters
 
 Count = Callable[..., int]
 
@@ -25,6 +26,15 @@ def local_mask(num_tokens: int, half: int) -> torch.Tensor:
     """Return which tokens lie at most `half` apart: i-w..i+w."""
     index = torch.arange(num_tokens)
     return (index - index[:, None]).abs() <= half
+
+
+FULL = mha_parameters(512, 8, True)
+ONE, FOUR = (2 * (512 * 512 + 512) + 2 * (512 * 64 * g + 64 * g) for g in (1, 4))
+# fmt: off
+arithmetic("08-22 08-23", "d_model=512, 8 heads: {:,} ({:.2%} fewer) and, with 4 groups, {:,} "
+    "({:.0%} fewer) of {:,}",
+    ONE, said("43.8%", 1 - ONE / FULL), FOUR, said("25%", 1 - FOUR / FULL), FULL)
+# fmt: on
 
 
 @recomputes("08-03")
@@ -144,19 +154,6 @@ def grouped_query_is_multi_query_and_multi_head() -> Finding:
     return weigh(f"g=1 {off[0]:.0e}, g=h {off[1]:.0e}", holds=max(off) < 1e-12)
 
 
-@recomputes("08-22", "08-23")
-def shared_heads_save_parameters() -> Finding:
-    """d_model=512, 8 heads: multi-query saves 43.8%, 4 groups save 25%."""
-    full = 4 * (512 * 512 + 512)
-    counts = {g: 2 * (512 * 512 + 512) + 2 * (512 * 64 * g + 64 * g) for g in (1, 4)}
-    saved = {g: 100 * (1 - count / full) for g, count in counts.items()}
-    return weigh(
-        f"{counts[1]:,} ({saved[1]:.2f}% fewer) and {counts[4]:,} ({saved[4]:.0f}% fewer) of "
-        f"{full:,}",
-        holds=abs(saved[1] - 43.8) < 0.1 and round(saved[4]) == 25,
-    )
-
-
 @recomputes("08-24")
 def multi_query_is_two_to_four_times_faster() -> Finding:
     """MQA: 2-4x, for a step of cached decoding with 16 heads, by length."""
@@ -201,14 +198,3 @@ def shared_heads_keep_the_order() -> Finding:
 def _shared(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor) -> torch.Tensor:
     key, value = (x.repeat_interleave(8 // x.size(1), 1) for x in (key, value))
     return (query @ key.mT).softmax(-1) @ value
-
-
-@recomputes("08-41")
-def mask_argument_of_a_name_that_is_nowhere() -> Finding:
-    """model.attention(x, mask=local_mask), in a listing that defines neither model nor x."""
-    try:
-        eval("model.attention(x, mask=local_mask)", {"local_mask": draw(4, 4) > 0})
-        raised = ""
-    except NameError as error:
-        raised = str(error)
-    return weigh(f"NameError: {raised}", holds=not raised)

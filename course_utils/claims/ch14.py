@@ -4,21 +4,17 @@ import torch
 
 from course_utils.attention import cross_covariance_attention
 from course_utils.claims._inputs import draw, draws, growth, largest
+from course_utils.claims.figures import arithmetic, said
 from course_utils.claims.finding import Finding, recomputes, weigh
 from course_utils.measure import count_flops
 
-
-@recomputes("14-02")
-def patches_of_an_image() -> Finding:
-    """N = HW/P^2 patches of 16 x 16 x 3 numbers, and [cls]; the pairs grow as N^2."""
-    patches = 224 * 224 // 16**2
-    pairs = [(224 // p) ** 4 for p in (16, 8)]
-    return weigh(
-        f"{patches} patches of {16 * 16 * 3} numbers, {patches + 1} tokens with [cls]; twice as "
-        f"fine, {(224 // 8) ** 2 // patches} times the patches, {pairs[1] // pairs[0]} times the "
-        "pairs",
-        holds=patches == (224 // 16) ** 2 and pairs[1] == 16 * pairs[0],
-    )
+# fmt: off
+# O(N^2)
+arithmetic("14-02", "{} patches of {} numbers, {} tokens with [cls]; twice as fine, {} times the "
+    "patches, {} times the pairs",
+    said(f"{224 * 224 // 16**2}", (224 // 16) ** 2), 16 * 16 * 3, (224 // 16) ** 2 + 1,
+    said("4", (224 // 8) ** 2 // (224 // 16) ** 2), said("16", (224 // 8) ** 4 // (224 // 16) ** 4))
+# fmt: on
 
 
 @recomputes("14-05")

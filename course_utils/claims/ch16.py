@@ -66,7 +66,7 @@ def text_or_heads() -> Finding:
     off = [largest(torch.cat(by_text, 2), whole), largest(torch.cat(by_heads, 1), whole)]
     return weigh(
         f"split by tokens {off[0]:.0e} off, by heads {off[1]:.0e}: two ways, and only the second "
-        "can split the weights",
-        holds=False,
-        amended=max(off) < 1e-12,
+        f"can split the weights ({by_text[0].shape[1]} and {by_heads[0].shape[1]} heads a rank)",
+        holds=by_text[0].shape[1] < SHAPE[1],
+        amended=max(off) < 1e-12 and by_heads[0].shape[1] < SHAPE[1],
     )

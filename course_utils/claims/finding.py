@@ -1,7 +1,11 @@
-"""How a check is tied to its claim, what it returns, and how its verdict follows."""
+"""Tie checks to claims; what a check returns, and how its verdict follows."""
 
+import importlib
+import pkgutil
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
 from typing import Any, Literal
 
 from course_utils.measure.record import read_record
@@ -39,6 +43,24 @@ def recomputes(*claims: str) -> Callable[[Check], Check]:
         return check
 
     return register
+
+
+def checks(chapter: str | None = None) -> dict[str, Check]:
+    """Return the check of each claim, by the claim's id: of one chapter, or of all."""
+    _register(f"ch{chapter or ''}")
+    return {
+        claim: check
+        for claim, check in sorted(CHECKS.items())
+        if chapter is None or claim.startswith(f"{chapter}-")
+    }
+
+
+@cache
+def _register(start: str) -> None:
+    """Import the modules whose names start like this, which registers their checks."""
+    for module in pkgutil.iter_modules([str(Path(__file__).parent)]):
+        if module.name.startswith(start):
+            importlib.import_module(f"{__package__}.{module.name}")
 
 
 def weigh(measured: str, *, holds: bool, amended: bool = False) -> Finding:

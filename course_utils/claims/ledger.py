@@ -8,6 +8,8 @@ from typing import Any
 
 import yaml
 
+from course_utils.claims.finding import checks
+
 PACKAGE = Path(__file__).resolve().parents[1]
 Claim = dict[str, Any]
 _ENTRY = re.compile(r"^@\w+\{([^,\s]+),\n(.*?)^\}", re.MULTILINE | re.DOTALL)
@@ -22,7 +24,11 @@ def ledger() -> list[Claim]:
     the `sections` that treat it; `check` names the function that recomputes it, `cite` the works of
     a claim that was not run.
     """
-    return [dict(claim) for claim in _read("claims.yml")]
+    names = {claim: {"check": check.__name__} for claim, check in checks().items()}
+    return [
+        {"chapter": claim["id"][:2], "correct": "As stated."} | claim | names.get(claim["id"], {})
+        for claim in _read("claims.yml")
+    ]
 
 
 def timeline() -> list[dict[str, Any]]:

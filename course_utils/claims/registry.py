@@ -1,31 +1,8 @@
-"""Which function recomputes which claim."""
+"""Recompute a claim, or all of a chapter."""
 
-import importlib
-import pkgutil
-from functools import cache
-from pathlib import Path
-
-from course_utils.claims.finding import CHECKS, Check, Finding
+from course_utils.claims.finding import Check, Finding, checks
 from course_utils.claims.ledger import ledger
 from course_utils.validation import check_instance
-
-
-def checks(chapter: str | None = None) -> dict[str, Check]:
-    """Return the check of each claim, by the claim's id: of one chapter, or of all."""
-    _register(f"ch{chapter or ''}")
-    return {
-        claim: check
-        for claim, check in sorted(CHECKS.items())
-        if chapter is None or claim.startswith(f"{chapter}-")
-    }
-
-
-@cache
-def _register(start: str) -> None:
-    """Import the modules whose names start like this, which registers their checks."""
-    for module in pkgutil.iter_modules([str(Path(__file__).parent)]):
-        if module.name.startswith(start):
-            importlib.import_module(f"{__package__}.{module.name}")
 
 
 def check_of(claim: str) -> Check:

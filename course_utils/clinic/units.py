@@ -31,9 +31,13 @@ def unit_verdict(stated: str, unit: str, num_bytes: int) -> str:
         raise ValueError(f"stated must be a decimal number such as 402 or 1.50, got {stated!r}")
     if unit not in _UNITS:
         raise ValueError(f"unit must be one of {', '.join(_UNITS)}, got {unit!r}")
-    number, last = Fraction(stated), Fraction(1, 10 ** len(digits))
     for base, verdict in ((1000, "confirmed"), (1024, "corrected")):
-        exact = Fraction(num_bytes, base ** _UNITS.index(unit))
-        if number - last / 2 <= exact < number + last:
+        if holds_to_last_digit(stated, Fraction(num_bytes, base ** _UNITS.index(unit))):
             return verdict
     return "wrong"
+
+
+def holds_to_last_digit(stated: str, exact: Fraction) -> bool:
+    """Return whether a printed decimal number is an exact one, rounded or cut off."""
+    number, last = Fraction(stated), Fraction(1, 10 ** len(stated.partition(".")[2]))
+    return number - last / 2 <= exact < number + last

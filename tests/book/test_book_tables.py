@@ -73,7 +73,7 @@ def test_page_of_claims_is_drawn_from_what_was_found_now(monkeypatch: pytest.Mon
     """A verdict or a figure that stands in the ledger alone changes nothing on the page."""
     page = claims.markdown({"03": "03 Scaled dot-product attention"})
     assert "Found now: 67,108,864: 67.1 MFLOP, 68.7 with 6mn." in page
-    assert "computed (<code>flops_at_512</code>)" in page
+    assert "computed (<code>arithmetic</code>)" in page
     assert "looked up; Raffel et al. (2020)" in page
     stored = [claim | {"verdict": "confirmed"} for claim in ledger()]
     monkeypatch.setattr(claims, "ledger", lambda: stored)
