@@ -1,4 +1,4 @@
-"""What the experiments of the checks share: seeded inputs, and helpers to read off a result."""
+"""Helpers of the checks: seeded inputs, and helpers to read off a result."""
 
 import math
 from collections.abc import Callable, Sequence

@@ -145,7 +145,7 @@ def clipping_cures_nan() -> Finding:
 
 @recomputes("06-04")
 def one_mask_argument_serves_all() -> Finding:
-    """Which masks fit scores [B,h,S,S] as they are, and which with an axis of heads."""
+    """Try which masks fit scores [B,h,S,S] as they are, and which with an axis of heads."""
     fits = _fits(lambda mask: mask)
     headed = _fits(lambda mask: mask.unsqueeze(1) if mask.dim() == 3 else mask)
     return weigh(

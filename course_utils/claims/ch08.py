@@ -74,7 +74,7 @@ def _banded(count: Count, n: int, w: int = 16, d: int = 16) -> int:
 
 @recomputes("08-05")
 def symmetric_window_suits_decoders() -> Finding:
-    """How many entries of the future a symmetric local mask lets through, and after the AND."""
+    """Count the entries of the future in a symmetric local mask, and after the AND."""
     mask = local_mask(4096, 128)
     future = int(mask.triu(1).sum())
     rest = int((mask & causal_mask(4096, 4096)).triu(1).sum())
@@ -132,7 +132,7 @@ def window_with_global_tokens() -> Finding:
 
 @recomputes("08-17")
 def stacked_windows_reach_far() -> Finding:
-    """How far a token sees through 1 to 4 layers of i-w..i+w, w=3."""
+    """Measure how far a token sees through 1 to 4 layers of i-w..i+w, w=3."""
     mask, reach = local_mask(40, 3).double(), []
     seen = torch.eye(40).double()
     for _ in range(4):

@@ -79,7 +79,7 @@ def caching_avoids_computing_again() -> Finding:
 
 @recomputes("10-02")
 def concatenating_makes_it_multi_head() -> Finding:
-    """What comes out against multi-head attention with the same projections, and one head."""
+    """Compare the output with multi-head attention with the same projections, and one head."""
     x = draw(1, 6, 12)
     query, key, value = (x @ W for W in weights())
     mask = causal_mask(6, 6)
@@ -152,7 +152,7 @@ def _repeated(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
 
 @recomputes("10-15")
 def forward_returns_the_output() -> Finding:
-    """What the published forward returns: the context before W_O, and the weights beside it."""
+    """Run the published forward; it returns: the context before W_O, and the weights beside it."""
     x, W_o = draw(1, 6, 12), draw(12, 12, seed=9)
     context = _first_pass(x)
     output = multi_head_attention(x, x, x, *weights(), W_o, 1, causal_mask(6, 6))

@@ -131,7 +131,7 @@ def transformer_returns_language_model_output() -> Finding:
 
 @recomputes("11-25")
 def final_norm_follows() -> Finding:
-    """What a last LayerNorm changes after post-norm blocks and after pre-norm ones."""
+    """Measure what a last LayerNorm changes after post-norm blocks and after pre-norm ones."""
     x = 3 * draw(1, 5, 8)
     outs = [encoder_layer(x, attend, torch.tanh, norm, norm, pre) for pre in (False, True)]
     post, pre = (largest(norm(out), out) for out in outs)

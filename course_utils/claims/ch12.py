@@ -261,7 +261,7 @@ def dropout_is_applied() -> Finding:
 
 @recomputes("12-13")
 def bert_masks_15_percent() -> Finding:
-    """What becomes of 200,000 tokens: [MASK], another, unchanged but selected."""
+    """Count what becomes of 200,000 tokens: [MASK], another, unchanged but selected."""
     tokens = torch.randint(5, 1000, (200, 1000), generator=torch.Generator().manual_seed(0))
     inputs, labels = mask_tokens(tokens, 4, 1000, [0], torch.Generator().manual_seed(1))
     chosen = labels >= 0

@@ -15,7 +15,7 @@ Verdict = Literal["confirmed", "corrected", "wrong", "hardware-dependent", "unve
 
 @dataclass(frozen=True)
 class Finding:
-    """What a check computed, in words and figures, and the verdict that follows."""
+    """A check's result, in words and figures, and the verdict that follows."""
 
     measured: str
     verdict: Verdict
