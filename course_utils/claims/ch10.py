@@ -79,7 +79,7 @@ def caching_avoids_computing_again() -> Finding:
 
 @recomputes("10-02")
 def concatenating_makes_it_multi_head() -> Finding:
-    """Compare the output with multi-head attention with the same projections, and one head."""
+    """Compare with multi-head attention of the same projections, and with one head."""
     x = draw(1, 6, 12)
     query, key, value = (x @ W for W in weights())
     mask = causal_mask(6, 6)

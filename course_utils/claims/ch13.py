@@ -176,7 +176,7 @@ def plot_of_entropy_by_layer() -> Finding:
 
 @recomputes("13-14")
 def six_panels_show_patterns() -> Finding:
-    """Count the share of entries drawn in training mode is 0, and in eval()."""
+    """Measure which share of the entries is 0, in training mode and in eval()."""
     weights = draw(6, 32, 32).softmax(-1)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(0)
