@@ -57,12 +57,6 @@ def test_two_equal_keys_share_however_low_the_temperature() -> None:
     assert soft_lookup(query, key, value, 0.01).item() == 2.0
 
 
-@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32])
-def test_keeps_the_dtype_of_its_inputs(dtype) -> None:
-    given = [x.detach().to(dtype) for x in qkv((), 3, 5)]
-    assert soft_lookup(*given, 0.5).dtype == dtype
-
-
 Q, K, V = torch.zeros(3, 4), torch.zeros(5, 4), torch.zeros(5, 6)
 
 

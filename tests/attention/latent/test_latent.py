@@ -79,13 +79,6 @@ def test_the_absorbed_form_makes_no_keys_and_no_values() -> None:
     assert largest_tensor(latent_attention, query, cache, W_uk, W_uv) == expanded
 
 
-@pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float32])
-def test_keeps_the_dtype(form, dtype) -> None:
-    given = [x.to(dtype) for x in inputs(2)]
-    assert form(*given).dtype == dtype
-
-
 QUERY, CACHE, W_UK, W_UV = inputs(2)
 
 

@@ -128,14 +128,6 @@ def test_two_empty_parts_give_zeros_and_minus_infinity() -> None:
     assert grad.isfinite().all()
 
 
-@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32])
-def test_dtypes_are_kept(dtype) -> None:
-    scores, value = draw(5, 7, dtype=dtype), draw(7, 4, dtype=dtype)
-    assert {x.dtype for x in run(scores, value, (3, 4))} == {dtype}
-    part = attended(scores, value)
-    assert {x.dtype for x in merge_partials(*part, *part)} == {dtype}
-
-
 M, ACC, SCORES, VALUE = torch.zeros(5), torch.zeros(5, 4), torch.zeros(5, 7), torch.zeros(7, 4)
 
 

@@ -78,23 +78,6 @@ def test_no_key_gives_zeros_and_no_query_nothing(num_queries) -> None:
     assert all(map(torch.equal, grads, map(torch.zeros_like, (query, key, value))))
 
 
-def test_inputs_need_not_be_contiguous_and_stay_as_they_are() -> None:
-    given = [x.mT.contiguous().mT for x in qkv((2, 3), 20, 30)]
-    before = [x.clone() for x in given]
-    out, lse = tiled_attention(*given, 8, 8, True)
-    torch.testing.assert_close((out, lse), loop(*given, True))
-    tiled_attention_backward(*given, out, lse, out, 8, 8, True)
-    assert all(map(torch.equal, given, before))
-
-
-@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32])
-def test_dtypes_are_kept(dtype) -> None:
-    given = [x.to(dtype) for x in qkv((2, 3), 5, 7)]
-    out, lse = tiled_attention(*given, 2, 3)
-    grads = tiled_attention_backward(*given, out, lse, out, 2, 3)
-    assert {x.dtype for x in (out, lse, *grads)} == {dtype}
-
-
 def backward(query: Tensor, key: Tensor, value: Tensor) -> object:
     return tiled_attention_backward(query, key, value, value, value[..., 0], value, 64, 32, True)
 

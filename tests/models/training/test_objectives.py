@@ -66,13 +66,6 @@ def test_nothing_to_predict_is_no_loss_and_no_gradient(steps) -> None:
         assert not torch.autograd.grad(loss, logits)[0].any()
 
 
-@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
-def test_the_dtype_is_kept(dtype) -> None:
-    logits, target = predictions(2, 3, 4)
-    assert causal_lm_loss(logits.to(dtype), target, 0).dtype == dtype
-    assert label_smoothed_loss(logits.to(dtype), target, 0.1, 0).dtype == dtype
-
-
 @pytest.mark.parametrize(
     ("call", "error", "message"),
     [
