@@ -103,3 +103,5 @@ Q, K, V = qkv((2, 3), 5, 5)
 def test_bad_input_is_named() -> None:
     with pytest.raises(ValueError, match=r"same batch and heads, got \(2, 3\), \(2, 1\) and"):
         block_selected_attention(Q, K[:, :1], V, 2, 1)
+    with pytest.raises(TypeError, match="all must have the same dtype"):
+        block_selected_attention(Q, K, V.float(), 2, 1)

@@ -54,3 +54,9 @@ def test_g_plus_the_transposed_weights_times_g_is_exact_in_one_setting_only() ->
 
     assert error(nothing, nothing, eye) < 1e-14
     assert min(error(nothing, nothing, W_v), error(W_q, W_k, eye), error(W_q, W_k, W_v)) > 0.1
+
+
+def test_the_gradient_has_the_shape_of_the_stream() -> None:
+    *given, grad_out = layer(2, 5, 4, 3)
+    with pytest.raises(ValueError, match=r"grad_out must have the shape \(2, 5, 4\), got"):
+        residual_attention_backward(*given, grad_out[:, :4])

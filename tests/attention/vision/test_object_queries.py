@@ -63,3 +63,11 @@ def test_what_is_read_knows_no_position() -> None:
     same = memory[:, :1].expand_as(memory)
     out = object_query_attention(x, asks, same, places, *matrices)
     torch.testing.assert_close(out, (same @ matrices[2])[:, :1].expand_as(out))
+
+
+def test_a_memory_of_another_batch_or_dtype_is_named() -> None:
+    x, asks, memory, *rest = inputs(2, 3, 5, 4, 6, 7)
+    with pytest.raises(TypeError, match="all must have the same dtype"):
+        object_query_attention(x.float(), asks, memory, *rest)
+    with pytest.raises(ValueError, match=r"memory must have the shape \(2, 5, 4\)"):
+        object_query_attention(x, asks, memory[:1], *rest)
