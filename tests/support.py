@@ -1,7 +1,7 @@
-"""The floor of the tests: inputs, comparison, and counting."""
+"""The floor of the tests: inputs to compare on, the comparison itself, and counting."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 import torch
 from torch import Tensor
@@ -9,6 +9,8 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
 Tensors = tuple[Tensor, ...]
+LENGTHS = [(3, 5), (5, 5), (7, 3), (1, 6), (6, 1), (1, 1)]  # of the queries and of the keys
+LEADING = [(), (2,), (2, 3), (2, 1, 4)]
 
 
 def draw(*shape: int, seed: int = 0, dtype: torch.dtype = torch.float64) -> Tensor:
@@ -30,20 +32,31 @@ def qkv(
     return tuple(draw(*leading, *size, seed=i) for i, size in enumerate(sizes))
 
 
-def outcome(fn: Callable[..., Tensor], given: Tensors) -> Tensors:
-    """Return the output, and the gradients of a random loss of it."""
+def as_tuple(out: Tensor | Iterable[Tensor]) -> Tensors:
+    return (out,) if isinstance(out, Tensor) else tuple(out)
+
+
+def outcome(fn: Callable[..., Tensor | Tensors], given: Tensors) -> Tensors:
+    """Return the outputs, and the gradients of one random loss of all of them."""
     given = tuple(x.detach().requires_grad_() for x in given)
-    out = fn(*given)
-    slopes = draw(*out.shape, seed=9).to(out.dtype)
+    out = as_tuple(fn(*given))
+    slopes = [draw(*one.shape, seed=9).to(one.dtype) for one in out]
     grads = torch.autograd.grad(out, given, slopes, materialize_grads=True)
-    return out.detach(), *grads
+    return *(one.detach() for one in out), *grads
 
 
-def assert_same_function(ours, theirs, given: Tensors) -> None:
-    """Compare outputs with and without gradients, which go different ways, and the gradients."""
+def assert_same_function(ours: Callable, theirs: Callable, given: Tensors) -> None:
+    """Compare outputs and gradients; then ours again without gradients, which may go another way.
+
+    Gradients are off in two ways: nothing that is given asks for them, or `no_grad` forbids them.
+    """
     want = outcome(theirs, given)
     torch.testing.assert_close(outcome(ours, given), want)
-    torch.testing.assert_close(ours(*given), want[0])
+    plain = [x.detach() for x in given]
+    free = as_tuple(ours(*plain))
+    torch.testing.assert_close(free, want[: len(free)])
+    with torch.no_grad():
+        torch.testing.assert_close(as_tuple(ours(*plain)), want[: len(free)])
 
 
 def kernel_loop(query: Tensor, key: Tensor, value: Tensor, weight, sees=lambda i, j: True):

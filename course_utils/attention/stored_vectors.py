@@ -54,7 +54,8 @@ def memory_attention(
                 memory_value=memory_value)  # fmt: skip
     check_at_least(1, top_k=top_k, **{"the number of memories": memory_key.shape[-2]})
     length = query.shape[-2]
-    near = scaled_dot_product_attention(query, key, value, causal_mask(length, length, offset=0))
+    seen = causal_mask(length, length, offset=0).to(query.device)
+    near = scaled_dot_product_attention(query, key, value, seen)
     scores = query @ memory_key.mT / math.sqrt(query.shape[-1])
     best, chosen = scores.topk(min(top_k, memory_key.shape[-2]), dim=-1)
     weights = scores.new_zeros(scores.shape).scatter(-1, chosen, best.softmax(dim=-1))

@@ -15,7 +15,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from course_utils.positions.rope_table import rope_frequencies
-from course_utils.validation import check_at_least, check_factor, check_instance, check_number
+from course_utils.validation import check_at_least, check_factor, check_instance, check_positive
 
 
 def yarn_frequencies(
@@ -48,9 +48,9 @@ def yarn_frequencies(
     check_at_least(1, trained_length=trained_length)
     if not base > 1:
         raise ValueError(f"base must be above 1, got {base}")
-    check_number(fast=fast, slow=slow)
-    if not fast > slow > 0:
-        raise ValueError(f"fast must be above slow, and slow above 0, got {fast} and {slow}")
+    check_positive(fast=fast, slow=slow)
+    if not fast > slow:
+        raise ValueError(f"fast must be above slow, got {fast} and {slow}")
     check_factor(factor)
     check_instance(bool, truncate=truncate)
 

@@ -7,13 +7,9 @@ import torch
 from torch import Tensor
 
 from course_utils.attention import load_balance_loss, mix_experts, route_top_k
+from tests.support import draw
 
 N, D, E = 11, 5, 4
-
-
-def draw(*shape: int, seed: int = 0) -> Tensor:
-    g = torch.Generator().manual_seed(seed + sum(shape))
-    return torch.randn(shape, generator=g, dtype=torch.float64)
 
 
 def experts() -> list[Callable[[Tensor], Tensor]]:
@@ -86,16 +82,10 @@ def test_the_balance_loss_is_its_formula() -> None:
 @pytest.mark.parametrize(
     ("call", "says"),
     [
-        (lambda: route_top_k(draw(N, E), 0), "k must be at least 1, got 0"),
         (lambda: route_top_k(draw(N, E), 5), "k must be from 1 to 4 experts, got 5"),
-        (lambda: route_top_k(draw(N), 1), r"logits must have the axes \(N, E\)"),
         (
             lambda: mix_experts(draw(N, D), experts(), torch.full((N, 1), E), draw(N, 1)),
             "index must name one of 4 experts, got from 4 to 4",
-        ),
-        (
-            lambda: mix_experts(draw(N, D), experts(), torch.zeros(N, 2).long(), draw(N, 1)),
-            r"index must have the shape \(11, 1\)",
         ),
         (
             lambda: load_balance_loss(draw(N, E), torch.full((N, 1), -1)),

@@ -42,11 +42,6 @@ def test_values_of_0_let_nothing_through() -> None:
     assert not effective_attention(weights, 0 * value).any()
 
 
-def test_half_precision_keeps_its_dtype() -> None:
-    weights, value = (one.to(torch.bfloat16) for one in inputs(2, 3, 5, 2))
-    assert effective_attention(weights, value).dtype == torch.bfloat16
-
-
 def test_what_does_not_fit_is_refused() -> None:
     weights, value = inputs(2, 3, 5, 2)
     with pytest.raises(ValueError, match="the same leading axes and the same number of keys, got"):

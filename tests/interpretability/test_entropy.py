@@ -25,10 +25,3 @@ def test_its_gradient_is_the_formula_s_and_finite_at_0() -> None:
     wanted = [-math.log(0.3) - 1, -math.log(0.7) - 1]
     assert weights.grad[0, :2].tolist() == pytest.approx(wanted)
     assert bool(weights.grad.isfinite().all())
-
-
-def test_what_is_no_table_of_floats_is_refused() -> None:
-    with pytest.raises(TypeError, match="weights must have a floating dtype, got"):
-        attention_entropy(torch.ones(2, 3, dtype=torch.long))
-    with pytest.raises(ValueError, match=r"weights must have the axes \(\.\.\., L, S\)"):
-        attention_entropy(torch.ones(3))

@@ -6,7 +6,7 @@ import math
 import re
 import types
 import typing
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -82,7 +82,7 @@ class Entry:
 
     def leads(self, name: str) -> bool:
         """Return whether an argument has the leading axis."""
-        array = _array(self.parameters[name].annotation)
+        array = array_of(self.parameters[name].annotation)
         axes = array.dim_str.split() if array else []
         return axes[:1] in (["*batch"], ["B"], ["batch"], ["#B"], ["#*batch"])
 
@@ -106,26 +106,28 @@ def sizes(b: int, h_kv: int, group: int, queries: int, keys: int, half: int, d_v
 
 def is_asked(parameter: inspect.Parameter) -> bool:
     """Return whether an argument is drawn: it has no default, or it is a tensor."""
-    return parameter.default is inspect.Parameter.empty or _array(parameter.annotation) is not None
+    return (
+        parameter.default is inspect.Parameter.empty or array_of(parameter.annotation) is not None
+    )
 
 
 def tells_all(annotation: Any) -> bool:
     """Return whether any value will do: it is a number, or a tensor of floats."""
-    if any(kind in (bool, int, float) for kind in _kinds(annotation)):
+    if any(kind in (bool, int, float) for kind in kinds_of(annotation)):
         return True
-    array = _array(annotation)
+    array = array_of(annotation)
     return array is not None and "float32" in _dtypes(array)
 
 
-def _kinds(annotation: Any) -> tuple[Any, ...]:
+def kinds_of(annotation: Any) -> tuple[Any, ...]:
     """Return an annotation, or the members of a union."""
     is_union = typing.get_origin(annotation) in (typing.Union, types.UnionType)
     return typing.get_args(annotation) if is_union else (annotation,)
 
 
-def _array(annotation: Any) -> Any:
+def array_of(annotation: Any) -> Any:
     """Return what is said of a tensor; None where it is not one."""
-    return next((kind for kind in _kinds(annotation) if hasattr(kind, "dim_str")), None)
+    return next((kind for kind in kinds_of(annotation) if hasattr(kind, "dim_str")), None)
 
 
 def _dtypes(array: Any) -> Collection[str]:
@@ -135,9 +137,18 @@ def _dtypes(array: Any) -> Collection[str]:
 def _drawn(
     name: str, annotation: Any, sizes: Sizes, dtype: torch.dtype, g: torch.Generator, leading: int
 ) -> Any:
-    kinds, array = _kinds(annotation), _array(annotation)
+    kinds, array = kinds_of(annotation), array_of(annotation)
+    parts = typing.get_args(annotation)
     if annotation is bool:
         return False
+    if annotation is torch.dtype:
+        return torch.float32
+    if annotation == Sequence[float]:
+        return [1.0, 2.0, 4.0]
+    if typing.get_origin(annotation) is typing.Literal:
+        return parts[-1]
+    if typing.get_origin(annotation) is Callable and len(parts[0]) == 1:
+        return _unchanged  # a layer, a norm, an attention: of a stream, it makes another
     if annotation is torch.Generator:
         return g
     if int in kinds:
@@ -148,6 +159,10 @@ def _drawn(
         shape = list(expected(array.dim_str, sizes, leading))
         return _tensor(shape, _dtypes(array), dtype, g)
     raise LookupError(f"entries.py has to say what {name} is")
+
+
+def _unchanged(x: Tensor) -> Tensor:
+    return x
 
 
 def _tensor(

@@ -1,4 +1,16 @@
-"""Public functions and modules, and what their annotations do not say about calling them."""
+"""Public functions and modules, and what their annotations do not say about calling them.
+
+A new function is found by its room's `__all__`, and most need no line here: `annotated.py` draws
+what annotations tell. Numbers have the value that `annotated.NUMBERS` has under their name, or 0.7.
+A function that needs more says so in the first of these that can:
+
+* a number of a new name: `annotated.NUMBERS`;
+* an argument that is neither a number nor a tensor of floats (a list, a callable of two arguments,
+  integers that mean something): `VALUES`, by its name, for all functions that ask for it;
+* sizes that depend on each other, or a value for this function alone: `TOLD`.
+
+What a law does not hold for is in `exceptions.py`.
+"""
 
 import dataclasses
 import functools
@@ -14,6 +26,7 @@ from torch import Tensor
 from course_utils import attention, distributed, interpretability, measure, models, positions
 from course_utils.attention.tiled.flash.flash import flash_attention
 from tests.laws.annotated import Entry, is_asked, sizes, tells_all
+from tests.laws.exceptions import LAWLESS, UNCALLED
 
 ROOMS = (attention, positions, measure, interpretability, distributed, models)
 FIXED = sizes(2, 2, 2, 3, 4, 3, 5)  # those of the objects whose methods are called
@@ -103,37 +116,25 @@ def _empty() -> attention.RollingCache:
 
 # Values of arguments of this name, wherever they are asked for and are neither numbers nor floats.
 VALUES: dict[str, Any] = {
-    "attend": always(_same),
-    "attention": always(_same),
     "beams": lambda s, g: torch.arange(s["N"]).flip(0),
     "block_table": torch.tensor([2, 0]),
     "blocks": [0, 1],
     "context": always(models.FixedContext()),
     "cross_attend": always(lambda x, memory: x),
-    "dtype": torch.float32,
     "experts": [torch.tanh] * 4,
-    "feed_forward": always(_same),
     "first": torch.tensor([0, 1]),
     "fn": always(_product),
     "key_positions": _positions("S"),
-    "kind": "prefix",
-    "layer": always(_same),
     "lengths": _lengths(1),
     "model": an(models.GPT),
-    "norm_1": always(_same),
-    "norm_2": always(_same),
     "norms": [_same] * 3,
     "pool": an(attention.BlockPool),
     "predict": always(_first_token_decides),
     "query_positions": _positions("L"),
     "rows": torch.tensor([1]),
     "score": always(attention.dot_score),
-    "self_attend": always(_same),
-    "slowed_by": [1.0, 1.5, 2.0],
     "source": lambda s, g: torch.randint(3, 7, (s["B"], s["S"]), generator=g),
     "special": [0],
-    "x": [1.0, 2.0, 4.0],
-    "y": [1.0, 4.0, 16.0],
 }
 SQUARE, DOCUMENTS = {"S": 4, "L": 4}, {"lengths": torch.tensor([2, 0, 3])}
 IMAGE = {"C": 2, "w": 6, "N": 6, "N_plus_1": 7}
@@ -272,46 +273,6 @@ TOLD = (
     ),
 )  # fmt: skip
 KNOWN = {told.name: told for told in TOLD}
-# A rounded input may give an entirely different output.
-ROUGH = {
-    attention.attention_dropout, attention.block_selected_attention, attention.gated_delta_rule,
-    attention.chunked_selective_scan, attention.gated_linear_attention, attention.lsh_attention,
-    attention.linear_attention_step, attention.lsh_buckets, attention.memory_attention,
-    attention.online_softmax_step, attention.quantize_kv, attention.route_top_k,
-    attention.selective_scan, attention.tiled_attention_backward, positions.llama3_frequencies,
-    models.match_queries, models.min_p_filter, models.top_p_filter,
-    interpretability.effective_attention, interpretability.rank_correlation,
-}  # fmt: skip
-# The leading axis is not a batch, or its members have one result together.
-TOGETHER = {
-    attention.attention_dropout, attention.paged_gather, attention.reorder_cache,
-    positions.is_permutation_equivariant, models.causal_lm_loss, models.contrastive_loss,
-    models.label_smoothed_loss, models.mask_tokens, interpretability.attention_rollout,
-    interpretability.gradient_attention, distributed.ring_work, distributed.sequence_to_heads,
-}  # fmt: skip
-WRITES = {"cache_key", "cache_value"}  # arguments that are there to be changed
-# Like classes and methods, they are called with valid and with wrong arguments, and no more.
-LAWLESS = {
-    flash_attention,  # which has a file of its own
-    attention.wkv_step, measure.fit_scaling_law, measure.read_record, measure.trace_torch,
-    measure.trace_triton, models.beam_decode, models.from_gpt2, models.from_llama, models.generate,
-    models.greedy_decode, models.speculative_decode, models.to_gpt2, models.to_llama, _streamed,
-}  # fmt: skip
-UNCALLED = {
-    # Only inside a group of processes, where tests/distributed calls them.
-    "SentBytes", "parallel_ring_attention", "ring_all_reduce", "run_ranks",
-    "tensor_parallel_attention", "ulysses_attention",
-    # What the course alone calls, to train, to judge or to draw, checks nothing.
-    "DeepStack", "Encoder", "GivenAttention", "GivenCache", "LuongDecoder", "accumulated_gradient",
-    "copy_task", "field_mass", "from_folder", "judge_on_task", "judge_recall", "judge_writing",
-    "next_character_loss", "next_token_loss", "recall_batch", "rescaled_rope", "sequence_loss",
-    "source_gradients", "text_task", "token_text", "train_at_width", "train_character_model",
-    "train_deep_stack", "train_gpt", "train_on_task", "train_recall", "train_seq2seq",
-    "weight_on_previous", "write_all",
-    # What these take comes only from other methods of theirs.
-    "AdditiveScore.forward", "Autocast.forward", "AttentionContext.forward",
-    "AttentionContext.remember", "Context", "Decoder", "FixedContext", "Seq2Seq.teach",
-}  # fmt: skip
 
 
 def _callables(thing: Any) -> Iterator[Any]:
@@ -351,7 +312,7 @@ def _public() -> Iterator[Entry]:
 
 def _is_lawful(told: Entry) -> bool:
     is_function = inspect.isfunction(told.function) and "." not in told.name
-    return is_function and told.function not in LAWLESS
+    return is_function and told.function not in {*LAWLESS, _streamed}
 
 
 PUBLIC = [*_public(), entry(flash_attention), entry(measure.PowerLaw.__call__)]

@@ -31,8 +31,8 @@ class Module:
     run: Callable[..., Any] = lambda module, *given: module(*given)
     streams: int = 1
 
-    def build(self, dtype: torch.dtype = torch.float64) -> nn.Module:
-        torch.manual_seed(0)
+    def build(self, dtype: torch.dtype = torch.float64, seed: int = 0) -> nn.Module:
+        torch.manual_seed(seed)
         return self.make().to(dtype)
 
     def inputs(self, batch: int, *each: int, dtype: torch.dtype = torch.float64) -> list[Tensor]:

@@ -24,27 +24,36 @@ OTHERS = (
 )
 
 
-def call(function: Callable[..., Any], arguments: Mapping[str, Any]) -> Any:
-    """Return the result, or None where the function refuses the input with an error of ours.
+def attempt(function: Callable[..., Any], arguments: Mapping[str, Any]) -> tuple[Any, str]:
+    """Return the result and "", or None and what an error of ours says against the input.
 
     Ours is a TypeError or ValueError that a `raise` in the course's own code raises: an error of
     Python or torch in one of our lines is not. jaxtyping's is, in
     the modules that tests/conftest.py holds to their annotations.
     """
     try:
-        return function(**arguments)
-    except TypeCheckError:
-        return None
+        return function(**arguments), ""
+    except TypeCheckError as error:
+        return None, str(error)
     except (TypeError, ValueError) as error:
         last = traceback.extract_tb(error.__traceback__)[-1]
         line = linecache.getline(last.filename, last.lineno or 0).strip()
         if "course_utils" in last.filename and line.startswith("raise "):
-            return None
+            return None, str(error)
         raise
+
+
+def call(function: Callable[..., Any], arguments: Mapping[str, Any]) -> Any:
+    """Return the result, or None where the function refuses the input with an error of ours."""
+    return attempt(function, arguments)[0]
 
 
 def reshaped(value: Any) -> list[Any]:
     """Return a tensor with other axes, sizes and dtypes; nothing for anything else."""
-    if not isinstance(value, Tensor) or value.dim() == 0:
+    if not isinstance(value, Tensor):
         return []
-    return [change(value) for change in OTHERS]
+    if value.dim() == 0:
+        return [value.expand(2), value.long(), value.bool()]
+    axes = [axis for axis in range(value.dim()) if value.shape[axis]]
+    longer = [torch.cat([value, value.narrow(axis, 0, 1)], dim=axis) for axis in axes]
+    return longer + [change(value) for change in OTHERS]

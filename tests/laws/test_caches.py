@@ -1,8 +1,13 @@
-"""The laws that hold for every cache, whatever it keeps and how."""
+"""The laws that hold for every cache: what it gives, and that a refused call leaves no trace."""
+
+import re
 
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
 
+from course_utils import attention
 from tests.attention.caches.support import (
     H_KV,
     KINDS,
@@ -12,7 +17,6 @@ from tests.attention.caches.support import (
     WINDOW,
     B,
     D,
-    H,
     new_cache,
     qkv,
     read,
@@ -20,7 +24,17 @@ from tests.attention.caches.support import (
     state,
     without_cache,
 )
+from tests.laws.annotated import Entry
+from tests.laws.entries import CALLS, FIXED
+from tests.laws.refusal import WRONG, reshaped
+from tests.laws.test_public_functions import DTYPES, few, spread_out
 
+CHANGES = [
+    entry
+    for entry in CALLS
+    if re.match(r"(KV|Rolling|Paged|Quantized)Cache\.|BlockPool\.", entry.name)
+    and not entry.name.endswith((".release", ".read"))
+]
 each_kind = pytest.mark.parametrize("kind", KINDS)
 
 
@@ -28,9 +42,9 @@ each_kind = pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("split", SPLITS, ids=str)
 @pytest.mark.parametrize("heads", [(6, 3), (4, 4), (5, 1)], ids=str)
 def test_any_split_of_a_text_gives_what_no_cache_gives(kind, split, heads) -> None:
-    given = qkv(*heads)
-    got = read(new_cache(kind, heads[1]), split, *given)
-    torch.testing.assert_close(got, without_cache(kind, *given))
+    made = qkv(*heads)
+    got = read(new_cache(kind, heads[1]), split, *made)
+    torch.testing.assert_close(got, without_cache(kind, *made))
 
 
 @each_kind
@@ -137,58 +151,6 @@ def test_what_the_caller_does_with_its_tensors_later_is_not_seen(kind) -> None:
     assert torch.equal(cache.attend(query), before)
 
 
-def tokens(heads: int = H_KV, length: int = 3, batch: int = B, width: int = D) -> torch.Tensor:
-    return torch.ones(batch, heads, length, width, dtype=torch.float64)
-
-
-BAD_APPENDS = [
-    (tokens(), tokens().float(), TypeError, "value must have the cache's dtype"),
-    (tokens().int(), tokens(), TypeError, "key must have the cache's dtype torch.float64, got"),
-    (None, tokens(), TypeError, "key must be a torch.Tensor, got NoneType"),
-    (tokens(H), tokens(), ValueError, r"key must have the shape \(2, 3, T, 5\) of the cache"),
-    (tokens(), tokens(1), ValueError, r"value must have the shape .* got \(2, 1, 3, 5\)"),
-    (tokens(batch=1), tokens(), ValueError, "key must have the shape"),
-    (tokens(), tokens(width=4), ValueError, "value must have the shape"),
-    (tokens(), tokens(length=2), ValueError, "the same number of tokens, .* got 3 and 2"),
-    (tokens(length=0), tokens(length=0), ValueError, "number of tokens, at least one"),
-    (tokens()[0], tokens(), ValueError, "key must have the shape .* of the cache"),
-]
-
-
-@each_kind
-@pytest.mark.parametrize(("key", "value", "error", "message"), BAD_APPENDS)
-def test_tokens_that_do_not_fit_leave_the_cache_as_it_was(kind, key, value, error, message) -> None:
-    cache = new_cache(kind)
-    cache.append(*qkv(length=6)[1:])
-    before = state(cache)
-    with pytest.raises(error, match=message):
-        cache.append(key, value)
-    assert same(state(cache), before)
-
-
-BAD_QUERIES = [
-    (tokens(H).float(), TypeError, "query must have the cache's dtype"),
-    (tokens(4), ValueError, "must divide the query heads, got 3 for 4"),
-    (tokens(0), ValueError, "must divide the query heads, got 3 for 0"),
-    (tokens(H, width=4), ValueError, r"query must have the shape \(2, H, T, 5\)"),
-    (tokens(H, batch=3), ValueError, "query must have the shape"),
-    (tokens(H, length=7), ValueError, "query must have from 1 to 6 tokens, got 7"),
-    (tokens(H, length=0), ValueError, "query must have from 1 to 6 tokens, got 0"),
-    (tokens(H)[0], ValueError, "query must have the shape"),
-]
-
-
-@each_kind
-@pytest.mark.parametrize(("query", "error", "message"), BAD_QUERIES)
-def test_queries_that_do_not_fit_leave_the_cache_as_it_was(kind, query, error, message) -> None:
-    cache = new_cache(kind)
-    cache.append(*qkv(length=6)[1:])
-    before = state(cache)
-    with pytest.raises(error, match=message):
-        cache.attend(query)
-    assert same(state(cache), before)
-
-
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "rolling"])
 @pytest.mark.parametrize("held", [0, 20, LENGTH])
 def test_an_overflow_is_refused_and_an_exact_fill_is_not(kind, held) -> None:
@@ -208,21 +170,58 @@ def test_an_overflow_is_refused_and_an_exact_fill_is_not(kind, held) -> None:
 @each_kind
 def test_an_empty_cache_has_nothing_to_attend_to(kind) -> None:
     with pytest.raises(ValueError, match="query must have"):
-        new_cache(kind).attend(tokens(H, length=1))
+        new_cache(kind).attend(qkv(length=1)[0])
+
+
+@pytest.mark.thorough
+@each_kind
+@few
+@given(st.lists(st.integers(1, 7), min_size=1, max_size=3), st.sampled_from(DTYPES))
+def test_layout_does_not_matter_inputs_stay_and_the_dtype_too(kind, split, dtype) -> None:
+    made = [x[:, :, : sum(split)].to(dtype) for x in qkv()]
+    kept = [x.clone() for x in made]
+    plain = read(new_cache(kind, dtype=dtype), split, *made)
+    spread = read(new_cache(kind, dtype=dtype), split, *map(spread_out, made))
+    assert plain.dtype == dtype
+    torch.testing.assert_close(spread, plain)
+    assert all(map(torch.equal, made, kept))
 
 
 @each_kind
-@pytest.mark.parametrize(
-    ("heads", "batch", "dtype", "error"),
-    [
-        (0, 1, torch.float32, ValueError),
-        (-1, 1, torch.float32, ValueError),
-        (2, 0, torch.float32, ValueError),
-        (2.0, 1, torch.float32, TypeError),
-        (2, 1, torch.int8, TypeError),
-        (2, 1, "float32", TypeError),
-    ],
-)
-def test_a_cache_that_cannot_be_is_refused(kind, heads, batch, dtype, error) -> None:
-    with pytest.raises(error, match="must be"):
-        new_cache(kind, heads, batch, dtype)
+@pytest.mark.parametrize("bad", [torch.nan, torch.inf, -torch.inf])
+@pytest.mark.parametrize("which", [0, 1, 2], ids=["query", "key", "value"])
+def test_what_is_no_number_stays_in_its_sequence(kind, bad, which) -> None:
+    clean = read(new_cache(kind), (3, 1, 19), *qkv())
+    made = qkv()
+    made[which][0, 0, 3, 0] = bad
+    spoilt = read(new_cache(kind), (3, 1, 19), *made)
+    torch.testing.assert_close(spoilt[1], clean[1])
+    torch.testing.assert_close(spoilt[:, :, :3], clean[:, :, :3])  # and what was read before
+
+
+@pytest.mark.parametrize("entry", CHANGES, ids=lambda entry: entry.name)
+def test_a_refused_call_leaves_everything_as_it_was(entry: Entry) -> None:
+    for name in entry.names:
+        made = entry.arguments(FIXED).get(name)
+        for wrong in (*WRONG, *reshaped(made)):
+            given = entry.arguments(FIXED)
+            before = state(given["self"])
+            try:
+                entry.function(**given | {name: wrong})
+            except (TypeError, ValueError):
+                message = f"{name} = {wrong!r} was refused and left a trace"
+                assert same(state(given["self"]), before), message
+
+
+def test_a_pool_hands_no_block_out_twice_and_takes_none_back_twice() -> None:
+    pool = attention.BlockPool(4, 2, H_KV, D)
+    held = pool.take(3)
+    pool.share(held[:1])
+    before = state(pool)
+    for wrong in ([3], held[1:2] * 2, [*held, *held], [-1], [4]):
+        with pytest.raises(ValueError, match=r"must be one that is held|users to lose"):
+            pool.release(wrong)
+        assert same(state(pool), before)
+    pool.release(held)
+    assert pool.num_free == 3
+    assert not set(pool.take(3)) & set(held[:1])

@@ -18,6 +18,12 @@ from course_utils.widgets.rope_clock.rope_clock import PAIRINGS
 from tests.test_environment import PROJECT
 
 COURSE = ROOT / "course_utils"
+# What is tested as a whole: by laws, next to other people's code, as a site, in a browser.
+WHOLE = {"laws", "peers", "book", "notebooks"}
+PAGES = {
+    f"widgets/test_{name}.py"
+    for name in ("cases", "drives", "jupyterlab", "readable", "static_page")
+}
 
 
 def imported(path: Path) -> list[str]:
@@ -87,3 +93,16 @@ def test_the_course_itself_uses_no_package_that_only_tests_and_benchmarks_need()
     own = [*COURSE.rglob("*.py"), *(ROOT / "solutions").glob("*.py")]
     found = {path.name for path in own if used.search(path.read_text(encoding="utf-8"))}
     assert found == {"__main__.py", "nbgrader_judge.py"}  # grading: on a cluster, in nbgrader
+
+
+def mirrored(path: Path) -> bool:
+    """Return whether a test file has the place and the name of a module."""
+    folder, name = path.parent.relative_to(ROOT / "tests"), path.stem.removeprefix("test_")
+    files = (f"{name}.py", f"_{name}.py", f"{name}/__init__.py")
+    return any((root / folder / file).exists() for root in (COURSE, ROOT) for file in files)
+
+
+def test_a_test_file_mirrors_a_module_that_exists_or_is_a_law() -> None:
+    files = (ROOT / "tests").rglob("test_*.py")
+    alone = {path.relative_to(ROOT / "tests") for path in files if not mirrored(path)}
+    assert {path.as_posix() for path in alone if path.parts[0] not in WHOLE} == PAGES

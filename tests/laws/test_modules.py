@@ -41,6 +41,15 @@ def test_without_gradients_the_result_is_the_same(module: Module) -> None:
     torch.testing.assert_close(got, want)
 
 
+@each_module
+def test_a_state_dict_holds_all_that_a_result_depends_on(module: Module) -> None:
+    given = module.inputs(2, 5, 4)
+    one, other = module.build(), module.build(seed=1)
+    other.load_state_dict(one.state_dict())
+    want, got = (tensors(module.run(made, *given)) for made in (one, other))
+    torch.testing.assert_close(got, want)
+
+
 @pytest.mark.thorough
 @each_module
 @few

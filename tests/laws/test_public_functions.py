@@ -1,5 +1,7 @@
 """Laws of everything public with any input: a result, or our error."""
 
+import copy
+import math
 from typing import Any
 
 import pytest
@@ -9,19 +11,21 @@ from hypothesis import strategies as st
 from torch import Tensor
 from torch.utils._pytree import tree_leaves
 
-from tests.laws.annotated import DTYPES, Entry, Sizes, expected, sizes
-from tests.laws.entries import (
-    CALLS,
-    ENTRIES,
-    FIXED,
-    KNOWN,
-    ROOMS,
+from tests.laws.annotated import DTYPES, Entry, Sizes, expected, kinds_of, sizes
+from tests.laws.annotations import fits_alone, fits_together
+from tests.laws.entries import CALLS, ENTRIES, FIXED, KNOWN, ROOMS
+from tests.laws.exceptions import (
+    INNER_NAMES,
+    LENIENT,
+    ON_CPU,
     ROUGH,
+    SHARES,
+    TAKES,
     TOGETHER,
     UNCALLED,
     WRITES,
 )
-from tests.laws.refusal import WRONG, call, reshaped
+from tests.laws.refusal import WRONG, attempt, call, reshaped
 
 few = settings(
     max_examples=4, derandomize=True, deadline=None, database=None,
@@ -51,17 +55,33 @@ def test_a_result_has_the_annotated_shape_and_the_inputs_dtype(
     entry: Entry, drawn: Sizes, dtype: torch.dtype, seed: int
 ) -> None:
     used, kept = (entry.arguments(drawn, dtype, seed) for _ in range(2))
+    floats = {x.dtype for x in tensors(used) if x.is_floating_point()}
     result = entry.function(**used)
     parts = list(result) if isinstance(result, tuple) else [result]
     for part, annotation in zip(parts, entry.results(), strict=True):
         if not isinstance(part, Tensor):
             continue
+        if part.is_floating_point() and len(floats) == 1:
+            assert {part.dtype} == floats
         if "*axes" not in annotation.dim_str and "..." not in annotation.dim_str:
             shape = expected(annotation.dim_str, drawn | entry.sizes, 1)
             assert tuple(part.shape) == tuple(shape)
     for name, value in kept.items():
         if isinstance(value, Tensor) and name not in WRITES:
             assert torch.equal(used[name], value), f"{name} was changed"
+
+
+@each_function
+def test_what_it_makes_is_on_the_device_of_its_inputs(entry: Entry) -> None:
+    given = entry.arguments(FIXED)
+    if not tensors(given) or entry.function in ON_CPU:
+        return
+    try:
+        with torch.device("meta"):  # what is made without a device is there
+            made = tensors(entry.function(**given))
+    except NotImplementedError:  # it was moved to the inputs' device, which only `meta` cannot
+        return
+    assert all(part.device.type == "cpu" for part in made)
 
 
 @each_function
@@ -178,16 +198,24 @@ def test_valid_arguments_are_served(entry: Entry) -> None:
 
 
 @each_call
-def test_an_argument_of_a_wrong_kind_is_served_or_refused(entry: Entry) -> None:
+def test_what_the_annotations_forbid_is_refused_by_name(entry: Entry) -> None:
     for name in entry.names:
-        for wrong in WRONG:
-            given = entry.arguments(FIXED)
-            if isinstance(given.get(name), Tensor) or not isinstance(wrong, Tensor):
-                call(entry.function, given | {name: wrong})
+        for wrong in (*WRONG, *reshaped(entry.arguments(FIXED).get(name))):
+            given = entry.arguments(FIXED) | {name: copy.copy(wrong)}
+            _, said = attempt(entry.function, given)
+            if not said and not f"{entry.name}.{name}".startswith(LENIENT):
+                assert fits_together(entry, given), f"{name} = {wrong!r:.70} was served"
+            if said and not fits_alone(entry, name, wrong):
+                first = said.split()[0]
+                assert name in said or first in name or first in INNER_NAMES, said
 
 
 @each_call
-def test_a_tensor_of_another_shape_or_dtype_is_served_or_refused(entry: Entry) -> None:
-    for name, value in entry.arguments(FIXED).items():
-        for other in reshaped(value):
-            call(entry.function, entry.arguments(FIXED) | {name: other})
+def test_a_number_out_of_range_is_refused_by_name(entry: Entry) -> None:
+    for name, parameter in entry.parameters.items():
+        kinds = kinds_of(parameter.annotation)
+        numbers = (-1, 0) if int in kinds else (-0.1, 0.0, math.inf, math.nan)
+        for number in (*numbers, *[1.1] * (name in SHARES)) if {int, float} & set(kinds) else ():
+            _, said = attempt(entry.function, entry.arguments(FIXED) | {name: number})
+            if not TAKES.get(str(number), set()) & {name, f"{entry.name}.{name}"}:
+                assert name in said or str(number) in said, f"{name} = {number}: {said or 'served'}"

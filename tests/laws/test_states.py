@@ -23,15 +23,11 @@ from course_utils.attention import (
     wkv_step,
 )
 from course_utils.measure import count_flops, largest_tensor
+from tests.support import draw
 
 B, H, D_K, D_V = 2, 3, 4, 5
 LENGTHS = [1, 7, 64, 150]
 Given = tuple[Tensor, ...]
-
-
-def draw(*shape: int, seed: int = 0, dtype: torch.dtype = torch.float64) -> Tensor:
-    g = torch.Generator().manual_seed(seed + sum(shape))
-    return torch.randn(shape, generator=g, dtype=torch.float64).to(dtype)
 
 
 def heads(length: int, d_k: int = D_K) -> Given:

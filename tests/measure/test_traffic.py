@@ -33,17 +33,3 @@ def test_more_fast_memory_saves_traffic_and_none_costs_more_than_the_plain_way()
     assert moved == sorted(moved, reverse=True)
     assert moved[0] > hbm_traffic(4096, 64, 1)[0]
     assert moved[-1] == 5 * 4096 * 64 + 4 * 4096  # one block holds everything
-
-
-@pytest.mark.parametrize(
-    ("sizes", "kind", "message"),
-    [
-        ((0, 1, 1), ValueError, "num_tokens must be at least 1, got 0"),
-        ((1, -1, 1), ValueError, "d must be at least 1, got -1"),
-        ((1, 1, 0), ValueError, "sram_elements must be at least 1, got 0"),
-        ((1.0, 1, 1), TypeError, "num_tokens must be an int, got float"),
-    ],
-)
-def test_bad_sizes_are_named(sizes, kind, message) -> None:
-    with pytest.raises(kind, match=message):
-        hbm_traffic(*sizes)

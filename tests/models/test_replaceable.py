@@ -96,11 +96,3 @@ def test_padding_is_refused_by_a_decode_step_that_knows_of_none() -> None:
     cache.append(torch.zeros(1, 2, 1, 6), torch.zeros(1, 2, 1, 6))
     with pytest.raises(ValueError, match="first must be None where a decode step was handed in"):
         cache.attend(torch.zeros(1, 2, 1, 6), torch.tensor([0]))
-
-
-@pytest.mark.parametrize("name", ["attend", "mask", "cache"])
-def test_what_cannot_be_called_is_refused(name) -> None:
-    with pytest.raises(TypeError, match=name):
-        small(**{name: 3})
-    with pytest.raises(TypeError, match="rotate"):
-        models.GivenPositions(rotate=3)

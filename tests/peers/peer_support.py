@@ -1,6 +1,6 @@
 """Helpers of the comparisons with other people's code: inputs, masks, and the comparison itself."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 
 import pytest
 import torch
@@ -9,11 +9,11 @@ from torch.nn import functional as F
 from torch.nn.attention import SDPBackend, flex_attention, sdpa_kernel
 
 from course_utils.attention import causal_mask, combine_masks, padding_mask
+from tests.support import Tensors, as_tuple, draw
 
 # Otherwise FlexAttention warns that it is not compiled; it has no backward on a CPU.
 flex_attention._FLEX_ATTENTION_DISABLE_COMPILE_DEBUG = True
 BATCH, HEADS, WIDTH = 2, 4, 32  # with the lengths below, all sizes differ
-LENGTHS = [(3, 5), (5, 5), (7, 3), (1, 6), (6, 1), (1, 1)]
 MASKS = [
     "none",
     "queries",
@@ -24,12 +24,6 @@ MASKS = [
     "causal",
     "causal and padding",
 ]
-Tensors = tuple[Tensor, ...]
-
-
-def draw(*shape: int, seed: int = 0) -> Tensor:
-    generator = torch.Generator().manual_seed(seed + sum(shape))
-    return torch.randn(shape, generator=generator, dtype=torch.float64)
 
 
 def draw_mask(*shape: int) -> Tensor:
@@ -44,21 +38,11 @@ def draw_lengths(num_keys: int) -> Tensor:
     return torch.tensor([num_keys, (num_keys + 1) // 2])
 
 
-def as_tuple(out: Tensor | Iterable[Tensor]) -> Tensors:
-    return (out,) if isinstance(out, Tensor) else tuple(out)
-
-
 def results(call: Callable[..., Tensor | Tensors], given: Tensors, wanted: Tensors) -> Tensors:
     """Return the outputs, and the gradients of one random loss of all of them."""
     out = as_tuple(call(*given))
     slopes = [draw(*one.shape, seed=9) for one in out]
     return *(one.detach() for one in out), *torch.autograd.grad(out, wanted, slopes)
-
-
-def assert_same_function(ours: Callable, theirs: Callable, given: Tensors) -> None:
-    """Compare outputs, and the gradients of everything given."""
-    given = tuple(one.detach().requires_grad_() for one in given)
-    torch.testing.assert_close(results(ours, given, given), results(theirs, given, given))
 
 
 def sdpa(*given: Tensor | None, **options) -> Tensor:

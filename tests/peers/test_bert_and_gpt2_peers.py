@@ -17,7 +17,8 @@ from course_utils.attention import (
     scaled_dot_product_attention,
     split_fused_qkv,
 )
-from tests.peers.peer_support import BATCH, HEADS, WIDTH, as_tuple, draw, draw_lengths, results
+from tests.peers.peer_support import BATCH, HEADS, WIDTH, draw_lengths, results
+from tests.support import as_tuple, draw
 
 KINDS = ["eager", "sdpa"]
 SHAPES = {"hidden_size": WIDTH, "num_attention_heads": HEADS}

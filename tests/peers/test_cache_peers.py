@@ -24,7 +24,8 @@ from course_utils.attention import (
 )
 from course_utils.measure import cache_fits, kv_cache_bytes
 from course_utils.models import left_pad
-from tests.peers.peer_support import BATCH, draw, in_its_own_precision
+from tests.peers.peer_support import BATCH, in_its_own_precision
+from tests.support import draw
 
 HEADS, KV_HEADS, D_K, LENGTH, WINDOW, PAGE = 6, 3, 4, 11, 5, 3
 SPLITS = [(11,), (1,) * 11, (4, 1, 6), (7, 4)]

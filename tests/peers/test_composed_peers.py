@@ -31,16 +31,10 @@ from course_utils.attention import (
     stable_softmax,
 )
 from course_utils.positions import alibi_bias, alibi_slopes
-from tests.peers.peer_support import (
-    assert_same_function,
-    draw,
-    flash_attn,
-    in_its_own_precision,
-    sdpa,
-)
+from tests.peers.peer_support import flash_attn, in_its_own_precision, sdpa
+from tests.support import LENGTHS, assert_same_function, draw
 
 B, H, H_KV, D_K, D_V = 2, 6, 3, 4, 8
-LENGTHS = [(3, 5), (5, 5), (7, 3), (1, 6)]
 DOCUMENTS = [[3, 1, 4], [5], [2, 0, 3, 0], [1, 1, 1, 6]]
 each_length = pytest.mark.parametrize(("num_queries", "num_keys"), LENGTHS)
 each_packing = pytest.mark.parametrize("lengths", DOCUMENTS, ids=str)

@@ -35,8 +35,8 @@ from course_utils.models import (
     token_probabilities,
     top_p_filter,
 )
-from tests.peers.peer_support import draw
 from tests.peers.test_gpt_peers import NAMES, TOKENS, theirs_and_ours
+from tests.support import draw
 
 ROWS = torch.tensor(list(permutations((0.3, 0.1, 0.12, 0.48)))).double().log()
 DYADIC = torch.tensor(list(permutations((0.5, 0.25, 0.125, 0.125)))).double().log()

@@ -25,16 +25,8 @@ from course_utils.attention import (
     window_mask,
 )
 from course_utils.positions import rope_frequencies, rope_split_halves
-from tests.peers.peer_support import (
-    BATCH,
-    LENGTHS,
-    assert_same_function,
-    draw,
-    draw_mask,
-    in_its_own_precision,
-    sdpa,
-    seeded,
-)
+from tests.peers.peer_support import BATCH, draw_mask, in_its_own_precision, sdpa, seeded
+from tests.support import LENGTHS, assert_same_function, draw
 
 HEADS, WIDTH, D_K = 4, 32, 8
 

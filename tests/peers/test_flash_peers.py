@@ -10,7 +10,8 @@ from torch.nn.attention import flex_attention
 
 from course_utils.attention.tiled.flash.flash import flash_attention
 from course_utils.attention.tiled.flash.spans import count_tiles, visible_spans
-from tests.peers.peer_support import BATCH, draw, flash_attn, results, sdpa
+from tests.peers.peer_support import BATCH, flash_attn, results, sdpa
+from tests.support import draw
 
 pytest.importorskip("triton", reason="the kernels need triton, which exists for Linux")
 

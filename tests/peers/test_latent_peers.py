@@ -21,7 +21,8 @@ from course_utils.attention import (
     split_heads,
 )
 from course_utils.positions import rope_interleaved
-from tests.peers.peer_support import BATCH, assert_same_function, draw, results, seeded
+from tests.peers.peer_support import BATCH, results, seeded
+from tests.support import assert_same_function, draw
 
 HEADS, WIDTH, LATENT, QUERY, ABOUT, TURNED, D_V = 4, 32, 12, 9, 8, 4, 5
 BASE = 10000.0

@@ -8,15 +8,8 @@ from transformers.pytorch_utils import prune_linear_layer
 from course_utils.attention import ablate_heads, causal_mask, leaks_future, merge_heads
 from course_utils.models import Block, PositionedTransformer, SmallTransformer
 from course_utils.positions import LearnedPositions, is_permutation_equivariant
-from tests.peers.peer_support import (
-    BATCH,
-    HEADS,
-    WIDTH,
-    assert_same_function,
-    draw,
-    results,
-    seeded,
-)
+from tests.peers.peer_support import BATCH, HEADS, WIDTH, results, seeded
+from tests.support import assert_same_function, draw
 
 D_FF, LENGTH, TOKENS = 20, 7, 11
 SIZES = {"d_model": WIDTH, "num_heads": HEADS, "num_layers": 2, "d_ff": D_FF}

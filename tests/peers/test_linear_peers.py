@@ -13,7 +13,8 @@ from course_utils.attention import (
     linear_attention,
     recurrent_linear_attention,
 )
-from tests.peers.peer_support import BATCH, assert_same_function, draw, sdpa
+from tests.peers.peer_support import BATCH, sdpa
+from tests.support import assert_same_function, draw
 
 HEADS, D_K, BLOCK = 3, 6, 4  # theirs has one width for all: five features of a value, and a 1
 

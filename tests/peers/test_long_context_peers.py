@@ -35,7 +35,8 @@ from tests.peers.long_context_jobs import (
     their_exchange,
     their_ring,
 )
-from tests.peers.peer_support import draw, in_its_own_precision, sdpa, seeded
+from tests.peers.peer_support import in_its_own_precision, sdpa, seeded
+from tests.support import draw
 
 in_ranks = partial(run_ranks, timeout=120.0)  # of processes that may share a busy machine
 EXACT = {"rtol": 0, "atol": 1e-14}

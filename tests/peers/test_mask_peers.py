@@ -27,7 +27,8 @@ from course_utils.attention import (
     scaled_dot_product_attention,
     window_mask,
 )
-from tests.peers.peer_support import BATCH, LENGTHS, assert_same_function, draw, draw_lengths, sdpa
+from tests.peers.peer_support import BATCH, draw_lengths, sdpa
+from tests.support import LENGTHS, assert_same_function, draw
 
 REAL = torch.tensor([4, 0, 7])  # lengths of a batch, one of them empty
 DOCUMENTS = torch.tensor([[0, 0, 1, 1, 1, 2, 2], [5, 5, 5, 5, 5, 5, 5], [1, 2, 2, 1, 1, 2, 3]])

@@ -11,19 +11,8 @@ from course_utils.attention import (
     multi_head_attention_fused,
     multi_head_attention_loop,
 )
-from tests.peers.peer_support import (
-    BATCH,
-    HEADS,
-    LENGTHS,
-    MASKS,
-    WIDTH,
-    assert_same_function,
-    draw,
-    draw_mask,
-    masks,
-    results,
-    streams,
-)
+from tests.peers.peer_support import BATCH, HEADS, MASKS, WIDTH, draw_mask, masks, results, streams
+from tests.support import LENGTHS, assert_same_function, draw
 
 OPTIONS = [
     {"bias": True},

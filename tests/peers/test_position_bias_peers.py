@@ -29,8 +29,9 @@ from course_utils.positions import (
     to_interleaved,
     to_split_halves,
 )
-from tests.peers.peer_support import assert_same_function, seeded
-from tests.peers.peer_support import draw as draw_exact
+from tests.peers.peer_support import seeded
+from tests.support import assert_same_function
+from tests.support import draw as draw_exact
 
 BUCKETS = [(32, 128), (32, 100), (8, 20), (64, 1000), (16, 512)]
 

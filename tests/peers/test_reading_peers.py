@@ -21,7 +21,7 @@ from course_utils.interpretability import (
     leave_one_out,
     rank_correlation,
 )
-from tests.peers.peer_support import assert_same_function, draw
+from tests.support import assert_same_function, draw
 
 
 def layers(number: int, *shape: int) -> Tensor:

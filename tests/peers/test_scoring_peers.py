@@ -20,13 +20,8 @@ from course_utils.attention import (
     nadaraya_watson,
     predicted_centre,
 )
-from tests.peers.peer_support import (
-    BATCH,
-    LENGTHS,
-    assert_same_function,
-    draw,
-    in_its_own_precision,
-)
+from tests.peers.peer_support import BATCH, in_its_own_precision
+from tests.support import LENGTHS, assert_same_function, draw
 
 D_Q, D_K, D_A = 6, 4, 5
 each_length = pytest.mark.parametrize(("num_queries", "num_keys"), LENGTHS)

@@ -16,7 +16,8 @@ from course_utils.attention import (
     sink_attention,
     sparsemax,
 )
-from tests.peers.peer_support import BATCH, HEADS, assert_same_function, draw, draw_mask
+from tests.peers.peer_support import BATCH, HEADS, draw_mask
+from tests.support import assert_same_function, draw
 
 D_K, D_V = 6, 7
 

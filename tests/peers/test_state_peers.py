@@ -31,7 +31,8 @@ from course_utils.attention import (
     wkv,
     wkv_step,
 )
-from tests.peers.peer_support import BATCH, assert_same_function, draw
+from tests.peers.peer_support import BATCH
+from tests.support import assert_same_function, draw
 
 HEADS, D_K, D_V = 3, 6, 5
 

@@ -11,7 +11,8 @@ from course_utils.attention import (
     tiled_attention,
     tiled_attention_backward,
 )
-from tests.peers.peer_support import BATCH, LENGTHS, assert_same_function, draw, sdpa
+from tests.peers.peer_support import BATCH, sdpa
+from tests.support import LENGTHS, assert_same_function, draw
 
 HEADS, D_K, D_V = 3, 8, 10
 

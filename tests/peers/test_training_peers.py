@@ -32,7 +32,7 @@ from course_utils.models import (
     label_smoothed_loss,
     mask_tokens,
 )
-from tests.peers.peer_support import draw
+from tests.support import draw
 
 
 def with_padding(logits: Tensor, pad_id: int) -> Tensor:

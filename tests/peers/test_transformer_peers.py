@@ -38,13 +38,13 @@ from tests.peers.peer_support import (
     BATCH,
     HEADS,
     WIDTH,
-    draw,
     exact_norm,
     exact_rotation,
     results,
     seeded,
 )
 from tests.peers.wired import T5, Weights, bert, bert_layer, gpt2_block, llama_layer
+from tests.support import draw
 
 D_FF, LENGTH, REMEMBERED, TOKENS = 20, 7, 5, 11
 EXACT = {"rtol": 1e-12, "atol": 1e-12}

@@ -11,7 +11,7 @@ from transformers.models.vit.modeling_vit import ViTEmbeddings, ViTModel
 
 from course_utils.attention import gated_cross_attention, object_query_attention
 from course_utils.models import VisionTransformer, contrastive_loss, vit_tokens
-from tests.peers.peer_support import assert_same_function, draw
+from tests.support import assert_same_function, draw
 
 D = 6
 

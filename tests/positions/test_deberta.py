@@ -4,13 +4,10 @@ from torch import Tensor
 
 from course_utils.measure import largest_tensor
 from course_utils.positions import DebertaPositions, disentangled_scores
+from tests.support import draw
 
 SIZES = [(4, 7, 2), (6, 6, 3), (7, 3, 2), (1, 5, 4), (5, 1, 9), (4, 5, 1)]
 D_K = 5
-
-
-def draw(*shape: int, seed: int = 0) -> Tensor:
-    return torch.randn(shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
 
 
 def tables(reach: int, heads: int = 3) -> tuple[Tensor, Tensor]:
@@ -58,44 +55,3 @@ def test_the_scheme_is_the_function_wherever_the_tokens_stand() -> None:
     for at in (places, places + 40, (places + 7).expand(2, 5)):
         torch.testing.assert_close(scores(q, at, at), wanted)
     torch.testing.assert_close(scores(q[:, :, 4:], places[4:], places), wanted[:, :, 4:])
-
-
-Q, T = draw(2, 3, 4, D_K), draw(3, 4, D_K)
-
-
-@pytest.mark.parametrize(
-    ("call", "error", "says"),
-    [
-        (
-            lambda: disentangled_scores(Q, Q, T, T[:, :3], 2),
-            ValueError,
-            r"position_key must have the shape \(3, 4, 5\), got \(3, 3, 5\)",
-        ),
-        (
-            lambda: disentangled_scores(Q, Q, T, T, 0),
-            ValueError,
-            "max_distance must be at least 1, got 0",
-        ),
-        (
-            lambda: disentangled_scores(Q, Q[..., :4], T, T, 2),
-            ValueError,
-            "query and key must have the same width",
-        ),
-        (lambda: disentangled_scores(Q, Q, T.long(), T, 2), TypeError, "position_query"),
-        (
-            lambda: disentangled_scores(Q, Q, T, T, 2, "1"),
-            TypeError,
-            "scale must be a number, got str",
-        ),
-        (lambda: DebertaPositions(0, 4), ValueError, "num_heads must be at least 1, got 0"),
-        (lambda: DebertaPositions(2, 4.0), TypeError, "d_k must be an int, got float"),
-        (
-            lambda: DebertaPositions(3, 5, 2).double().bias(Q, Q, draw(4), draw(4)),
-            TypeError,
-            "query_positions must hold integers",
-        ),
-    ],
-)
-def test_wrong_arguments_are_refused(call, error, says) -> None:
-    with pytest.raises(error, match=says):
-        call()

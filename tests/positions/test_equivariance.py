@@ -4,12 +4,9 @@ from torch import nn
 
 from course_utils.attention import MultiHeadAttention
 from course_utils.positions import is_permutation_equivariant, sinusoidal_encoding
+from tests.support import draw
 
 SHUFFLED = torch.tensor([3, 0, 4, 1, 2])
-
-
-def draw(*shape: int, dtype: torch.dtype = torch.float64) -> torch.Tensor:
-    return torch.randn(shape, generator=torch.Generator().manual_seed(0)).to(dtype)
 
 
 @pytest.fixture
@@ -64,9 +61,6 @@ def test_the_answer_is_python_s_bool() -> None:
 @pytest.mark.parametrize(
     ("x", "permutation", "error", "says"),
     [
-        (torch.zeros(2, 5, 3).long(), SHUFFLED, TypeError, "x must have a floating dtype"),
-        (torch.zeros(5, 3), SHUFFLED, ValueError, r"axes \(batch, length, width\), got \(5, 3\)"),
-        (torch.zeros(2, 5, 3), SHUFFLED.float(), TypeError, "permutation must hold integers"),
         (torch.zeros(2, 4, 3), SHUFFLED, ValueError, "each of 0 to 3 once, got"),
         (torch.zeros(2, 5, 3), torch.tensor([0, 0, 1, 2, 3]), ValueError, "each of 0 to 4 once"),
     ],

@@ -27,25 +27,10 @@ def test_no_position_is_an_empty_sequence() -> None:
 @pytest.mark.parametrize(
     ("positions", "error", "says"),
     [
-        (
-            torch.tensor([0]),
-            ValueError,
-            "must have the shape .2,. or .1, 2., got",
-        ),
         (torch.tensor([0, 9]), ValueError, "positions must lie between 0 and 8, got 0 to 9"),
         (torch.tensor([-1, 2]), ValueError, "positions must lie between 0 and 8, got -1 to 2"),
-        (torch.tensor([0.0, 1.0]), TypeError, "positions must hold integers, got dtype torch.f"),
     ],
 )
 def test_a_position_without_a_vector_is_refused(positions, error, says) -> None:
     with pytest.raises(error, match=says):
         LearnedPositions(9, 6).embed(torch.zeros(1, 2, 6), positions)
-
-
-@pytest.mark.parametrize(
-    ("sizes", "says"),
-    [((0, 6), "max_length must be at least 1, got 0"), ((9, 0), "d_model must be at least 1")],
-)
-def test_an_empty_table_is_refused(sizes, says) -> None:
-    with pytest.raises(ValueError, match=says):
-        LearnedPositions(*sizes)

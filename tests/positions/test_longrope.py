@@ -20,19 +20,11 @@ def test_the_magnitude_grows_with_the_logarithm() -> None:
 @pytest.mark.parametrize(
     ("slowed_by", "error", "says"),
     [
-        (2.0, TypeError, "slowed_by must be a Sequence, got float"),
-        (["1"] * 3, TypeError, "each number of slowed_by must be a number, got str"),
         ([1.0] * 4, ValueError, "slowed_by must hold 3 numbers, got 4"),
+        (["1"] * 3, TypeError, "each number of slowed_by must be a number, got str"),
         ([1.0, 0.0, 1.0], ValueError, "each number of slowed_by must be a positive number, got 0"),
     ],
 )
 def test_wrong_factors_are_refused(slowed_by, error, says) -> None:
     with pytest.raises(error, match=says):
         longrope_frequencies(6, slowed_by)
-
-
-def test_wrong_magnitudes_are_refused() -> None:
-    with pytest.raises(ValueError, match="factor must be at least 1 and finite, got 0"):
-        longrope_magnitude(0, 64)
-    with pytest.raises(ValueError, match="trained_length must be at least 2, got 1"):
-        longrope_magnitude(2.0, 1)

@@ -2,10 +2,7 @@ import pytest
 import torch
 
 from course_utils.positions import PartialRotaryPositions, RotaryPositions, rope_interleaved
-
-
-def draw(*shape: int) -> torch.Tensor:
-    return torch.randn(shape, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+from tests.support import draw
 
 
 def test_the_first_features_are_turned_and_the_others_stay() -> None:

@@ -6,10 +6,7 @@ from torch import Tensor
 
 from course_utils.attention import scaled_dot_product_attention
 from course_utils.positions import rope_interleaved, rope_interleaved_attention
-
-
-def draw(*shape: int, seed: int = 0) -> Tensor:
-    return torch.randn(shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
+from tests.support import draw
 
 
 def given(num_queries: int, num_keys: int) -> tuple[Tensor, Tensor, Tensor]:
@@ -58,11 +55,3 @@ def test_a_step_after_a_cache_gives_the_last_row() -> None:
     torch.testing.assert_close(
         step, rope_interleaved_attention(q, k, v, places, places, 50.0)[:, :, 6:]
     )
-
-
-def test_sizes_that_do_not_fit_are_refused() -> None:
-    q, k, v = given(4, 7)
-    with pytest.raises(ValueError, match=r"positions must have the shape \(7,\) or \(2, 7\)"):
-        rope_interleaved_attention(q, k, v, torch.arange(4), torch.arange(4))
-    with pytest.raises(ValueError, match="key and value must have the same number of keys"):
-        rope_interleaved_attention(q, k, v[:, :, :3], torch.arange(4), torch.arange(7))

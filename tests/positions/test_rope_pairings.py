@@ -1,6 +1,5 @@
 import pytest
 import torch
-from torch import Tensor
 
 from course_utils.attention import split_heads
 from course_utils.positions import (
@@ -9,10 +8,7 @@ from course_utils.positions import (
     to_interleaved,
     to_split_halves,
 )
-
-
-def draw(*shape: int, seed: int = 0) -> Tensor:
-    return torch.randn(shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
+from tests.support import draw
 
 
 def test_the_order_of_the_features_by_hand() -> None:

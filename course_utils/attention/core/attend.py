@@ -12,7 +12,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 
 from course_utils.attention.core.softmax import stable_softmax
-from course_utils.validation import check_boolean, check_same_dtype, check_shape
+from course_utils.validation import check_boolean, check_leading, check_same_dtype, check_shape
 
 
 def attend(
@@ -37,6 +37,7 @@ def attend(
             "scores and value need the same number of keys, "
             f"got {scores.shape[-1]} and {value.shape[-2]}"
         )
+    check_leading(scores=scores, value=value)
     check_boolean("real", key_mask=key_mask)
     check_shape(scores.shape[:-2] + scores.shape[-1:], key_mask=key_mask)
     hidden = ~key_mask.unsqueeze(-2)

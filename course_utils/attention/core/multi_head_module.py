@@ -25,6 +25,8 @@ from course_utils.validation import (
     check_instance,
     check_mask,
     check_num_heads,
+    check_query_key,
+    check_query_key_value,
     check_shape,
 )
 
@@ -96,6 +98,7 @@ class MultiHeadAttention(nn.Module):
         """
         key = query if key is None else key
         queries, keys, values = self.project(query, key, key if value is None else value)
+        check_query_key_value(queries, keys, values)
         if attn_mask is not None:
             check_mask(attn_mask, torch.Size((*queries.shape[:-1], keys.shape[-2])))
         check_instance(bool, is_causal=is_causal)
@@ -121,6 +124,7 @@ class MultiHeadAttention(nn.Module):
         Arguments and errors are as in `forward`.
         """
         queries, keys = self.project(query, query if key is None else key)
+        check_query_key(queries, keys)
         scores = queries @ keys.mT / math.sqrt(queries.shape[-1])
         return stable_softmax(scores) if attn_mask is None else masked_softmax(scores, attn_mask)
 

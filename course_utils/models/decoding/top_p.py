@@ -41,10 +41,12 @@ def top_p_filter(logits: Float[Tensor, "... V"], top_p: float) -> Float[Tensor, 
 
 
 def check_logits(logits: Tensor) -> None:
-    """Raise unless these are scores along at least one axis."""
+    """Raise unless these are scores of at least one token, along at least one axis."""
     check_float(logits=logits)
     if logits.dim() == 0:
         raise ValueError("logits need at least one axis, got a scalar")
+    if logits.shape[-1] == 0:
+        raise ValueError(f"logits need at least one token, got shape {tuple(logits.shape)}")
 
 
 def check_share(**given: float) -> None:

@@ -71,20 +71,23 @@ def read(cache: Cache, split: tuple[int, ...], *given: Tensor) -> Tensor:
     return torch.cat(out, dim=2)
 
 
-def state(cache: Cache) -> dict[str, object]:
-    """Return all that a cache holds, a pool's blocks and counts included."""
-    held = dict(vars(cache))
+def state(owner: object) -> dict[str, object]:
+    """Return a copy of all that an object holds, and of what its pool holds."""
+    held = dict(vars(owner))
     pool = held.pop("pool", None)
-    held |= {f"pool.{name}": part for name, part in vars(pool).items()} if pool else {}
-    return copy.deepcopy(held)
+    return copy.deepcopy(held | ({} if pool is None else {"in the pool": dict(vars(pool))}))
 
 
 def same(one: object, other: object) -> bool:
-    """Compare two states, NaN included."""
-    if isinstance(one, Tensor):
-        return isinstance(other, Tensor) and one.shape == other.shape and torch.equal(one, other)
+    """Compare two states bit by bit, NaN included."""
+    if isinstance(one, Tensor) and isinstance(other, Tensor):
+        bits = {2: torch.int16, 4: torch.int32, 8: torch.int64}.get(one.itemsize, torch.uint8)
+        one, other = (
+            x.contiguous().view(bits) if x.is_floating_point() else x for x in (one, other)
+        )
+        return one.shape == other.shape and torch.equal(one, other)
     if isinstance(one, dict) and isinstance(other, dict):
-        return one.keys() == other.keys() and all(same(one[k], other[k]) for k in one)
-    if isinstance(one, tuple) and isinstance(other, tuple):
+        return one.keys() == other.keys() and all(same(one[name], other[name]) for name in one)
+    if isinstance(one, tuple | list) and isinstance(other, tuple | list):
         return len(one) == len(other) and all(map(same, one, other))
     return one == other

@@ -41,8 +41,6 @@ def test_append_makes_no_tensor() -> None:
     [
         (-1, ValueError, "length must lie between 0 and the 9 slots, got -1"),
         (10, ValueError, "length must lie between 0 and the 9 slots, got 10"),
-        (2.0, TypeError, "length must be an int, got float"),
-        (True, TypeError, "length must be an int, got bool"),
         (7, ValueError, "the cache has room for 9 tokens, got 3 more after 7"),
     ],
 )
@@ -65,7 +63,7 @@ def test_a_step_is_the_last_rows_of_causal_attention(heads, new, length) -> None
     torch.testing.assert_close(got, want[:, :, length - new :])
 
 
-@pytest.mark.parametrize("length", [-1, 0, SLOTS + 1])
+@pytest.mark.parametrize("length", [-1, SLOTS + 1])
 def test_a_step_needs_a_length_inside_the_cache(length) -> None:
     query, *_ = qkv(H, H, 1)
     with pytest.raises(ValueError, match=r"length must lie|query must have from 1 to 0 tokens"):
@@ -127,12 +125,6 @@ def test_the_bytes_are_those_of_the_formula() -> None:
     for dtype in (torch.float16, torch.float32, torch.float64):
         cache = KVCache(3, 2, 7, 5, dtype=dtype)
         assert cache.num_bytes == kv_cache_bytes(1, 2, 5, 7, 3, dtype.itemsize)
-
-
-@pytest.mark.parametrize("max_length", [0, -1])
-def test_a_cache_needs_room(max_length) -> None:
-    with pytest.raises(ValueError, match="max_length must be at least 1"):
-        KVCache(1, 2, max_length, 4)
 
 
 def test_a_cache_can_be_made_and_used_in_inference_mode() -> None:

@@ -23,15 +23,6 @@ def test_positions_are_those_that_a_list_would_still_hold() -> None:
                     held.pop(num_sinks)
 
 
-@pytest.mark.parametrize("name", ["num_seen", "window", "num_sinks"])
-def test_numbers_that_cannot_be_are_refused(name) -> None:
-    numbers = {"num_seen": 4, "window": 3, "num_sinks": 1}
-    with pytest.raises(ValueError, match=f"{name} must be at least 0, got -1"):
-        rolling_cache_positions(**{**numbers, name: -1})
-    with pytest.raises(TypeError, match=f"{name} must be an int, got float"):
-        rolling_cache_positions(**{**numbers, name: 2.0})
-
-
 def test_the_slots_hold_the_listed_positions_at_every_length() -> None:
     cache = new_cache("rolling")
     for position in range(20):
@@ -86,9 +77,3 @@ def test_a_query_stands_at_tokens_of_the_last_append() -> None:
     with pytest.raises(ValueError, match=r"query must have from 1 to 1 tokens, got 2"):
         cache.attend(query[:, :, -2:])
     assert same(state(cache), before)
-
-
-@pytest.mark.parametrize(("window", "num_sinks"), [(0, 1), (-1, 0), (3, -1)])
-def test_a_window_that_cannot_be_is_refused(window, num_sinks) -> None:
-    with pytest.raises(ValueError, match="must be at least"):
-        RollingCache(1, 1, 4, window=window, num_sinks=num_sinks)

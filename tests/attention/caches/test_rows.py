@@ -40,11 +40,7 @@ def test_reordering_is_a_loop_over_rows_and_slots(length, beams) -> None:
     [
         ({"beams": torch.tensor([0, 3, 1])}, ValueError, "sequences from 0 to 2, got 3"),
         ({"beams": torch.tensor([0, -1, 1])}, ValueError, "sequences from 0 to 2, got -1"),
-        ({"beams": torch.tensor([0, 1])}, ValueError, r"beams must have the shape \(3,\)"),
-        ({"beams": torch.tensor([0.0, 1, 2])}, TypeError, "beams must hold integers"),
         ({"length": 7}, ValueError, "length must lie between 0 and the 6 slots, got 7"),
-        ({"length": 2.0}, TypeError, "length must be an int"),
-        ({"cache_value": torch.zeros(3, 2, 6, 5)}, ValueError, "cache_value must have the shape"),
         ({"cache_value": torch.zeros(3, 2, 6, 4).double()}, TypeError, "dtype"),
     ],
 )

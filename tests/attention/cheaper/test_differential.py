@@ -4,7 +4,6 @@ import math
 
 import pytest
 import torch
-from torch import Tensor
 
 from course_utils.attention import (
     causal_mask,
@@ -13,13 +12,9 @@ from course_utils.attention import (
     scaled_dot_product_attention,
     select_blocks,
 )
+from tests.support import draw
 
 B, H, L, D_K, D_V = 2, 3, 11, 4, 5
-
-
-def draw(*shape: int, seed: int = 0) -> Tensor:
-    g = torch.Generator().manual_seed(seed + sum(shape))
-    return torch.randn(shape, generator=g, dtype=torch.float64)
 
 
 @pytest.mark.parametrize("mask", [None, causal_mask(L, L)])

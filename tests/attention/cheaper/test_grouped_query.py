@@ -92,32 +92,3 @@ def test_makes_nothing_as_large_as_repeated_keys(shape, d_v) -> None:
 def test_a_mask_for_all_heads_is_not_copied_for_each() -> None:
     query, key, mask = torch.ones(1, 8, 50, 4), torch.ones(1, 4, 60, 4), torch.ones(50, 60) > 0
     assert largest_tensor(grouped_query_attention, query, key, key, mask) == 2 * 50 * 60
-
-
-Q, K, V = torch.zeros(2, 6, 3, 4), torch.zeros(2, 3, 5, 4), torch.zeros(2, 3, 5, 7)
-
-
-@pytest.mark.parametrize(
-    ("given", "kind", "message"),
-    [
-        ((Q[0], K, V), ValueError, r"query must have the axes \(B, heads.*got \(6, 3, 4\)"),
-        ((Q, K, V[0]), ValueError, "value must have the axes"),
-        ((Q, K.long(), V), TypeError, "key must have a floating dtype"),
-        ((Q, K[..., :3], V), ValueError, "same width in their last axis, .* got 4 and 3"),
-        ((Q, K[:, :, :4], V), ValueError, r"heads and of keys, got \(3, 4\) and \(3, 5\)"),
-        ((Q, K[:, :2], V), ValueError, r"heads and of keys, got \(2, 5\) and \(3, 5\)"),
-        ((Q[:, :5], K, V), ValueError, "heads must divide the query heads, got 3 for 5"),
-        ((Q[:, :2], K, V), ValueError, "got 3 for 2"),
-        ((Q, K[:, :0], V[:, :0]), ValueError, "got 0 for 6"),
-        ((Q, torch.zeros(3, 3, 5, 4), V), ValueError, "same number of sequences, got 2, 3 and 2"),
-        ((Q, K, V, torch.zeros(3, 5)), TypeError, "attn_mask must be boolean"),
-        (
-            (Q, K, V, torch.ones(3, 3, 5).bool()),
-            ValueError,
-            r"scores' shape \(2, 6, 3, 5\), got \(3, 3, 5\)",
-        ),
-    ],
-)
-def test_bad_input_is_named(given, kind, message) -> None:
-    with pytest.raises(kind, match=message):
-        grouped_query_attention(*given)

@@ -116,21 +116,11 @@ Q, V, R = torch.zeros(2, 5, D), torch.zeros(2, 5, DV), torch.zeros(2, D, 3)
 @pytest.mark.parametrize(
     ("call", "kind", "message"),
     [
-        (
-            lambda: lsh_buckets(Q[0, 0], R[0]),
-            ValueError,
-            "x must have the axes",
-        ),
-        (lambda: lsh_buckets(Q.long(), R[0]), TypeError, "x must have a floating dtype"),
-        (lambda: lsh_buckets(Q, R[0].long()), TypeError, "rotations must have a floating dtype"),
         (lambda: lsh_buckets(Q, R[0].mT), ValueError, r"shape \(4, half\), got \(3, 4\)"),
         (lambda: lsh_buckets(Q, R), ValueError, r"shape \(4, half\), got \(2, 4, 3\)"),
         (lambda: lsh_buckets(Q, R[0, :, :0]), ValueError, r"got \(4, 0\)"),
         (lambda: lsh_attention(Q, V, R[0], 4), ValueError, r"\(rounds, 4, half\), got \(4, 3\)"),
         (lambda: lsh_attention(Q, V, R[:0], 4), ValueError, r"got \(0, 4, 3\)"),
-        (lambda: lsh_attention(Q, V[:, :3], R, 4), ValueError, "number of keys, got 5 and 3"),
-        (lambda: lsh_attention(Q, V, R, 0), ValueError, "reach must be at least 1, got 0"),
-        (lambda: lsh_attention(Q, V, R, 2.0), TypeError, "reach must be an int, got float"),
     ],
 )
 def test_bad_input_is_named(call, kind, message) -> None:

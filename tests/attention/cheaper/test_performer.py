@@ -11,11 +11,10 @@ from course_utils.attention import (
     positive_random_features,
     scaled_dot_product_attention,
 )
-from tests.support import assert_same_function, draw, kernel_loop, qkv
+from tests.support import LEADING, assert_same_function, draw, kernel_loop, qkv
 
 D = 4
 PROJECTION = draw(9, D, seed=7)
-LEADING = [(), (2,), (2, 3), (2, 1, 4)]
 
 
 def weight(q: Tensor, k: Tensor) -> Tensor:
@@ -153,31 +152,18 @@ def test_each_row_alone_is_normal() -> None:
 
 
 Q, K, V, W = torch.zeros(2, 3, 4), torch.zeros(2, 5, 4), torch.zeros(2, 5, 6), torch.zeros(7, 4)
-G = torch.Generator()
 
 
 @pytest.mark.parametrize(
     ("call", "kind", "message"),
     [
         (
-            lambda: positive_random_features(Q[0, 0], W),
-            ValueError,
-            "x must have the axes",
-        ),
-        (lambda: positive_random_features(Q.long(), W), TypeError, "x must have a floating"),
-        (lambda: positive_random_features(Q, W.long()), TypeError, "projection must have a float"),
-        (
             lambda: positive_random_features(Q, W.mT),
             ValueError,
             r"projection must have the shape \(any, 4\), .* got \(4, 7\)",
         ),
         (lambda: performer_attention(Q, K, V, W[0]), ValueError, r"got \(4,\)"),
-        (lambda: performer_attention(Q, K, V[:, :3], W), ValueError, "number of keys, got 5 and 3"),
-        (lambda: causal_performer_attention(Q, K, V, W), ValueError, "length, .* got 3 and 5"),
         (lambda: causal_performer_attention(K, K, V, W.mT), ValueError, "projection must have"),
-        (lambda: orthogonal_projection(0, 4, G), ValueError, "num_features must be at least 1"),
-        (lambda: orthogonal_projection(4, 0, G), ValueError, "d must be at least 1, got 0"),
-        (lambda: orthogonal_projection(4, 2.0, G), TypeError, "d must be an int, got float"),
     ],
 )
 def test_bad_input_is_named(call, kind, message) -> None:

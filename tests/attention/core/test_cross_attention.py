@@ -7,29 +7,13 @@ from torch import Tensor
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from course_utils.attention import cross_attention, scaled_dot_product_attention
-
-LENGTHS = [(3, 5), (5, 5), (7, 4), (1, 6), (6, 1), (1, 1)]
-LEADING = [(), (2,), (2, 3)]
-
-
-def draw(*shape: int, seed: int = 0) -> Tensor:
-    g = torch.Generator().manual_seed(seed + sum(shape))
-    return torch.randn(shape, generator=g, dtype=torch.float64)
+from tests.support import LEADING, LENGTHS, assert_same_function, draw
 
 
 def inputs(leading: tuple[int, ...], length: int, context_length: int) -> tuple[Tensor, ...]:
     sequences = ((*leading, length, 4), (*leading, context_length, 6))
     shapes = (*sequences, (4, 3), (6, 3), (6, 7))
     return tuple(draw(*shape, seed=i).requires_grad_() for i, shape in enumerate(shapes))
-
-
-def assert_same_function(ours, theirs, given: tuple[Tensor, ...]) -> None:
-    """Compare outputs and the gradients of a random loss."""
-    out, want = ours(*given), theirs(*given)
-    torch.testing.assert_close(out, want)
-    grad_out = draw(*out.shape, seed=9)
-    got = torch.autograd.grad(out, given, grad_out)
-    torch.testing.assert_close(got, torch.autograd.grad(want, given, grad_out))
 
 
 @pytest.mark.parametrize("leading", LEADING)
@@ -98,37 +82,3 @@ def test_the_order_of_the_context_does_not_matter() -> None:
     torch.testing.assert_close(
         cross_attention(x, context, *matrices), cross_attention(x, shuffled, *matrices)
     )
-
-
-X, C = torch.zeros(2, 3, 4), torch.zeros(2, 5, 6)
-W_Q, W_K, W_V = torch.zeros(4, 3), torch.zeros(6, 3), torch.zeros(6, 7)
-
-
-@pytest.mark.parametrize(
-    ("call", "kind", "message"),
-    [
-        (lambda: cross_attention(X[0, 0], C, W_Q, W_K, W_V), ValueError, "x must have the axes"),
-        (
-            lambda: cross_attention(X, C[0, 0], W_Q, W_K, W_V),
-            ValueError,
-            "context must have the axes",
-        ),
-        (lambda: cross_attention(X, C.long(), W_Q, W_K, W_V), TypeError, "context must have a"),
-        (
-            lambda: cross_attention(X, C[:1].expand(3, 5, 6), W_Q, W_K, W_V),
-            ValueError,
-            r"leading axes must broadcast .* x \(2, 3, 4\), context \(3, 5, 6\)",
-        ),
-        (lambda: cross_attention(X, C, W_K, W_K, W_V), ValueError, r"W_q .* \(4, any\).* of x, "),
-        (
-            lambda: cross_attention(X, C, W_Q, W_Q, W_V),
-            ValueError,
-            r"W_k must have the shape \(6, 3\), a row for each feature of context, got \(4, 3\)",
-        ),
-        (lambda: cross_attention(X, C, W_Q, W_V, W_V), ValueError, r"W_k .* got \(6, 7\)"),
-        (lambda: cross_attention(X, C, W_Q, W_K, W_V[:4]), ValueError, r"W_v .* got \(4, 7\)"),
-    ],
-)
-def test_bad_input_is_named(call, kind, message) -> None:
-    with pytest.raises(kind, match=message):
-        call()

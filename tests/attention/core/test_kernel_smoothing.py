@@ -7,18 +7,7 @@ from torch import Tensor
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from course_utils.attention import nadaraya_watson
-
-LENGTHS = [(3, 5), (5, 5), (7, 4), (1, 6), (6, 1), (1, 1)]
-
-
-def draw(*shape: int, seed: int = 0) -> Tensor:
-    g = torch.Generator().manual_seed(seed + sum(shape))
-    return torch.randn(shape, generator=g, dtype=torch.float64)
-
-
-def inputs(num_queries: int, num_keys: int, leading: tuple[int, ...] = ()) -> tuple[Tensor, ...]:
-    shapes = ((num_queries, 4), (num_keys, 4), (num_keys, 6))
-    return tuple(draw(*leading, *shape, seed=i).requires_grad_() for i, shape in enumerate(shapes))
+from tests.support import LENGTHS, assert_same_function, qkv
 
 
 @pytest.mark.parametrize("leading", [(), (2,), (2, 3)])
@@ -31,22 +20,20 @@ def inputs(num_queries: int, num_keys: int, leading: tuple[int, ...] = ()) -> tu
 def test_is_torch_s_attention_with_the_keys_norms_as_a_bias(
     num_queries, num_keys, bandwidth, leading
 ) -> None:
-    query, key, value = inputs(num_queries, num_keys, leading)
-    out = nadaraya_watson(query, key, value, bandwidth)
-    bias = -key.square().sum(-1).unsqueeze(-2) / (2 * bandwidth**2)
-    mask = bias.expand(*leading, num_queries, num_keys)
-    with sdpa_kernel(SDPBackend.MATH):
-        want = F.scaled_dot_product_attention(
-            query, key, value, attn_mask=mask, scale=1 / bandwidth**2
-        )
-    torch.testing.assert_close(out, want)
-    grad_out = draw(*out.shape, seed=9)
-    got = torch.autograd.grad(out, (query, key, value), grad_out)
-    torch.testing.assert_close(got, torch.autograd.grad(want, (query, key, value), grad_out))
+    def theirs(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
+        bias = -key.square().sum(-1).unsqueeze(-2) / (2 * bandwidth**2)
+        mask = bias.expand(*leading, num_queries, num_keys)
+        with sdpa_kernel(SDPBackend.MATH):
+            return F.scaled_dot_product_attention(
+                query, key, value, attn_mask=mask, scale=1 / bandwidth**2
+            )
+
+    given = qkv(leading, num_queries, num_keys)
+    assert_same_function(lambda *x: nadaraya_watson(*x, bandwidth), theirs, given)
 
 
 def test_needs_no_bias_only_where_all_keys_have_one_norm() -> None:
-    query, key, value = (x.detach() for x in inputs(3, 5))
+    query, key, value = qkv((), 3, 5)
     alike = F.normalize(key, dim=-1)
     without = F.scaled_dot_product_attention(query, alike, value, scale=1 / 0.49)
     torch.testing.assert_close(nadaraya_watson(query, alike, value, 0.7), without)
@@ -55,7 +42,7 @@ def test_needs_no_bias_only_where_all_keys_have_one_norm() -> None:
 
 
 def test_agrees_with_a_loop_over_queries_and_keys() -> None:
-    query, key, value = (x.detach() for x in inputs(3, 5))
+    query, key, value = qkv((), 3, 5)
     rows = []
     for q in query:
         powers = [math.exp(-float((q - k).square().sum()) / (2 * 0.7**2)) for k in key]
@@ -64,7 +51,7 @@ def test_agrees_with_a_loop_over_queries_and_keys() -> None:
 
 
 def test_far_from_every_key_it_is_still_an_average() -> None:
-    query, key, value = (x.detach() for x in inputs(3, 5))
+    query, key, value = qkv((), 3, 5)
     far = (query + 1000.0).requires_grad_()
     out = nadaraya_watson(far, key, value, 1.0)
     assert (out <= value.amax(0)).all()
@@ -74,17 +61,6 @@ def test_far_from_every_key_it_is_still_an_average() -> None:
 
 
 def test_moving_all_points_alike_changes_nothing_even_far_from_zero() -> None:
-    query, key, value = (x.detach() for x in inputs(3, 5))
+    query, key, value = qkv((), 3, 5)
     moved = nadaraya_watson(query + 2.0**20, key + 2.0**20, value, 0.5)
     torch.testing.assert_close(moved, nadaraya_watson(query, key, value, 0.5), rtol=1e-6, atol=1e-6)
-
-
-@pytest.mark.parametrize("bandwidth", [0, -1.0, math.inf, math.nan])
-def test_a_bandwidth_is_positive_and_finite(bandwidth) -> None:
-    with pytest.raises(ValueError, match="bandwidth must be a positive number, got"):
-        nadaraya_watson(*inputs(2, 3), bandwidth)
-
-
-def test_a_bandwidth_is_a_number() -> None:
-    with pytest.raises(TypeError, match="bandwidth must be a number, got str"):
-        nadaraya_watson(*inputs(2, 3), "wide")

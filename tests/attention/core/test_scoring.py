@@ -10,14 +10,7 @@ from course_utils.attention import (
     location_score,
 )
 from course_utils.measure import additive_flops, count_flops, largest_tensor
-
-LENGTHS = [(3, 5), (4, 4), (6, 2), (1, 5), (5, 1), (1, 1)]
-LEADING = [(), (2,), (2, 3)]
-
-
-def draw(*shape: int, seed: int = 0, dtype: torch.dtype = torch.float64) -> Tensor:
-    g = torch.Generator().manual_seed(seed + sum(shape))
-    return torch.randn(shape, generator=g, dtype=dtype)
+from tests.support import LEADING, LENGTHS, assert_same_function, draw
 
 
 def by_loop(score, query: Tensor, key: Tensor) -> Tensor:
@@ -28,14 +21,6 @@ def by_loop(score, query: Tensor, key: Tensor) -> Tensor:
         for queries, keys in zip(flat_q, flat_k, strict=True)
     ]
     return torch.stack(tables).reshape(*query.shape[:-1], key.shape[-2])
-
-
-def assert_same_function(ours, theirs, given: tuple[Tensor, ...]) -> None:
-    out, want = ours(*given), theirs(*given)
-    torch.testing.assert_close(out, want)
-    grad_out = draw(*out.shape, seed=9)
-    got = torch.autograd.grad(out, given, grad_out)
-    torch.testing.assert_close(got, torch.autograd.grad(want, given, grad_out))
 
 
 def inputs(leading: tuple[int, ...], lengths: tuple[int, int], *widths: tuple[int, ...]):
@@ -162,50 +147,3 @@ def test_the_formula_without_precomputing_is_what_projecting_pairs_costs() -> No
     elementwise = 2 * num_queries * num_keys * d_a
     formula = additive_flops(num_queries, num_keys, d_q, d_k, d_a, False) - elementwise
     assert count_flops(every_pair, *given) == formula
-
-
-Q, K = torch.zeros(2, 3, 4), torch.zeros(2, 5, 6)
-W_Q, W_K, V = torch.zeros(4, 7), torch.zeros(6, 7), torch.zeros(7)
-
-
-@pytest.mark.parametrize(
-    ("call", "kind", "message"),
-    [
-        (lambda: dot_score(Q, K), ValueError, "same width in their last axis, .* got 4 and 6"),
-        (lambda: general_score(Q, K, W_Q), ValueError, r"W must have the shape \(4, 6\)"),
-        (
-            lambda: general_score(Q[0, 0], K, W_Q),
-            ValueError,
-            "query must have the axes",
-        ),
-        (lambda: general_score(Q.long(), K, W_Q), TypeError, "query must have a floating dtype"),
-        (lambda: general_score(Q, K, W_Q.long()), TypeError, "W must have a floating dtype"),
-        (lambda: general_score(Q, K[:1].expand(3, 5, 6), W_Q), ValueError, "leading axes must"),
-        (
-            lambda: additive_score(Q, K, W_K, W_Q, V),
-            ValueError,
-            r"W_q must have the shape \(4, 7\), a row for each feature of query, got \(6, 7\)",
-        ),
-        (lambda: additive_score(Q, K, W_Q, W_K[:5], V), ValueError, "W_k must have the shape"),
-        (
-            lambda: additive_score(Q, K, W_Q, W_K, V[None]),
-            ValueError,
-            "v must have the axes .d_a,.",
-        ),
-        (
-            lambda: concat_score(Q, K, W_Q, V),
-            ValueError,
-            r"W must have the shape \(10, 7\), a row for each feature of query and key together",
-        ),
-        (
-            lambda: location_score(Q[0, 0], W_Q, 5),
-            ValueError,
-            "query must have the axes",
-        ),
-        (lambda: location_score(Q, W_K, 5), ValueError, r"shape \(4, any\).*got \(6, 7\)"),
-        (lambda: location_score(Q, W_Q, -1), ValueError, "num_keys must be at least 0, got -1"),
-    ],
-)
-def test_bad_input_is_named(call, kind, message) -> None:
-    with pytest.raises(kind, match=message):
-        call()

@@ -59,28 +59,8 @@ def test_a_head_that_is_left_out_may_hold_nan() -> None:
 @pytest.mark.parametrize(
     ("call", "error", "message"),
     [
-        (lambda: split_heads(torch.ones(2, 3, 4).long(), 2), TypeError, "floating dtype"),
         (lambda: split_heads(draw(3, 4), 2), ValueError, r"axes \(B, L, d_model\), got shape"),
-        (lambda: split_heads(draw(2, 3, 4), 3), ValueError, "divide the width 4, got 3"),
-        (lambda: split_heads(draw(2, 3, 4), 0), ValueError, "at least 1"),
-        (lambda: split_heads(draw(2, 3, 4), 2.0), TypeError, "num_heads must be an int, got float"),
-        (lambda: split_heads(draw(2, 3, 4), True), TypeError, "num_heads must be an int, got bool"),
         (lambda: merge_heads(draw(3, 4, 5)), ValueError, r"axes \(B, H, L, d_k\)"),
-        (
-            lambda: ablate_heads(draw(2, 3, 5, 4), draw(12, 12), torch.ones(3)),
-            TypeError,
-            r"boolean \(True = kept\), got dtype torch.float32",
-        ),
-        (
-            lambda: ablate_heads(draw(2, 3, 5, 4), draw(12, 12), [True] * 3),
-            TypeError,
-            "keep must be a torch.Tensor, got list",
-        ),
-        (
-            lambda: ablate_heads(draw(2, 3, 5, 4), draw(12, 12), torch.ones(2).bool()),
-            ValueError,
-            r"keep must have the shape .3,., got \(2,\)",
-        ),
         (
             lambda: ablate_heads(draw(2, 3, 5, 4), draw(4, 12), torch.ones(3).bool()),
             ValueError,

@@ -54,22 +54,6 @@ def test_every_parameter_learns_and_a_token_keeps_a_short_vector() -> None:
     assert attend.compress(x).shape == (2, 5, 5 + 2)
 
 
-@pytest.mark.parametrize(
-    ("call", "kind", "message"),
-    [
-        (lambda: LatentAttention(12, 5, d_latent=4), ValueError, "divide the width 12, got 5"),
-        (lambda: LatentAttention(12, 3.0, d_latent=4), TypeError, "num_heads must be an int"),
-        (lambda: LatentAttention(12, 3, d_latent=0), ValueError, "d_latent must be at least 1"),
-        (lambda: LatentAttention(12, 3, d_latent=2, d_rope=-1), ValueError, "d_rope must be at le"),
-        (lambda: module()(torch.zeros(5, 12)), ValueError, "x must have the axes"),
-        (lambda: module().compress(torch.zeros(2, 5, 12).long()), TypeError, "x must have a float"),
-        (
-            lambda: module().decode(draw(2, 1, 12), draw(2, 4, 6)),
-            ValueError,
-            "got widths 6 and 6",
-        ),
-    ],
-)
-def test_bad_input_is_named(call, kind, message) -> None:
-    with pytest.raises(kind, match=message):
-        call()
+def test_bad_input_is_named() -> None:
+    with pytest.raises(ValueError, match="got widths 6 and 6"):
+        module().decode(draw(2, 1, 12), draw(2, 4, 6))

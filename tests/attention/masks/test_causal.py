@@ -10,8 +10,9 @@ from course_utils.attention import (
     scaled_dot_product_attention,
     window_mask,
 )
+from tests import support
 
-LENGTHS = [(3, 5), (5, 5), (7, 4), (1, 6), (6, 1), (1, 1), (0, 3), (3, 0)]
+LENGTHS = [*support.LENGTHS, (0, 3), (3, 0)]
 OFFSETS = [0, 1, 2, 4, 9, -1, -2, -9]
 
 
@@ -66,31 +67,8 @@ def test_is_causal_of_torch_is_offset_0(lengths) -> None:
 @pytest.mark.parametrize(
     ("call", "kind", "message"),
     [
-        (lambda: causal_mask(-1, 3), ValueError, "num_queries must be at least 0, got -1"),
-        (lambda: causal_mask(3, -2), ValueError, "num_keys must be at least 0, got -2"),
-        (lambda: causal_mask(3.0, 2), TypeError, "num_queries must be an int, got float"),
-        (lambda: causal_mask(3, 2, 0.5), TypeError, "offset must be an int, got float"),
-        (lambda: causal_mask(3, True), TypeError, "num_keys must be an int, got bool"),
-        (lambda: window_mask(3, 3, 0), ValueError, "window must be at least 1, got 0"),
-        (lambda: window_mask(3, 3, -2), ValueError, "window must be at least 1, got -2"),
-        (lambda: window_mask(3, 3, 1.5), TypeError, "window must be an int, got float"),
-        (lambda: window_mask(-3, 3, 1), ValueError, "num_queries must be at least 0, got -3"),
         (lambda: padding_mask(torch.tensor([2, 6]), 5), ValueError, "num_keys = 5, got 6"),
         (lambda: padding_mask(torch.tensor([2, -1]), 5), ValueError, "between 0 and .* got -1"),
-        (lambda: padding_mask(torch.tensor([2]), -1), ValueError, "num_keys must be at least 0"),
-        (lambda: padding_mask([2, 1], 5), TypeError, "lengths must be a torch.Tensor, got list"),
-        (
-            lambda: padding_mask(torch.tensor([2.0]), 5),
-            TypeError,
-            "lengths must hold integers, got dtype torch.float32",
-        ),
-        (lambda: padding_mask(torch.tensor([True]), 5), TypeError, "got dtype torch.bool"),
-        (lambda: padding_mask(torch.tensor([1j]), 5), TypeError, "got dtype torch.complex64"),
-        (
-            lambda: padding_mask(torch.tensor([[2]]), 5),
-            ValueError,
-            r"lengths must have the axes \(batch,\), got \(1, 1\)",
-        ),
     ],
 )
 def test_bad_input_is_named(call, kind, message) -> None:

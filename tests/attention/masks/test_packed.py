@@ -129,15 +129,6 @@ def test_low_precision_keeps_its_dtype(dtype) -> None:
     assert error < 8 * torch.finfo(dtype).eps
 
 
-def test_the_inputs_may_lie_anywhere_and_are_not_changed() -> None:
-    given, lengths = inputs([2, 4]), torch.tensor([2, 4])
-    kept = [x.clone() for x in given]
-    spread = [x.transpose(0, 1).contiguous().transpose(0, 1) for x in given]
-    got, want = packed_attention(*spread, lengths), packed_attention(*given, lengths)
-    torch.testing.assert_close(got, want)
-    assert all(map(torch.equal, given, kept))
-
-
 Q, V, N = torch.zeros(5, 6, 4), torch.zeros(5, 6, 7), torch.tensor([2, 3])
 
 
@@ -150,14 +141,6 @@ Q, V, N = torch.zeros(5, 6, 4), torch.zeros(5, 6, 7), torch.tensor([2, 3])
         ((Q, Q, V[:3], N), ValueError, "got 5, 5 and 3 tokens"),
         ((Q[:0], Q[:0], V[:0], N[:0]), ValueError, "at least one, got 0, 0 and 0 tokens"),
         ((Q, Q, V, torch.tensor([6, -1])), ValueError, "lengths must be at least 0, got -1"),
-        ((Q, Q, V, [2, 3]), TypeError, "lengths must be a torch.Tensor, got list"),
-        ((Q, Q, V, N.double()), TypeError, "lengths must hold integers"),
-        ((Q, Q, V, N[None]), ValueError, r"lengths must have the axes \(n,\), got \(1, 2\)"),
-        ((Q[None], Q, V, N), ValueError, r"query must have the axes \(T, heads, width\)"),
-        ((Q, Q[..., :3], V, N), ValueError, "same width in their last axis"),
-        ((Q, Q[:, :4], V[:, :4], N), ValueError, "heads must divide the query heads, got 4 for 6"),
-        ((Q, Q, V, N, 1), TypeError, "is_causal must be a bool, got int"),
-        ((Q, Q.double(), V, N), TypeError, "all must have the same dtype"),
     ],
 )
 def test_bad_input_is_named(given, kind, message) -> None:

@@ -9,10 +9,9 @@ from course_utils.attention import (
     recurrent_linear_attention,
 )
 from course_utils.measure import largest_tensor
-from tests.support import assert_same_function, draw, kernel_loop, qkv
+from tests.support import LEADING, assert_same_function, draw, kernel_loop, qkv
 
 CAUSAL = (causal_linear_attention, recurrent_linear_attention)
-LEADING = [(), (2,), (2, 3), (2, 1, 4)]
 
 
 def weight(q: Tensor, k: Tensor) -> Tensor:
@@ -94,28 +93,3 @@ def test_no_tensor_beside_the_output_grows_with_the_sequence() -> None:
 def test_the_causal_chunks_hold_no_more_than_64_by_64_weights() -> None:
     x = torch.ones(2, 3, 100, 4)
     assert largest_tensor(causal_linear_attention, x, x, x) == 2 * 3 * 64 * 64
-
-
-Q, K, V = torch.zeros(2, 3, 4), torch.zeros(2, 5, 4), torch.zeros(2, 5, 6)
-
-
-@pytest.mark.parametrize("attend", [linear_attention, *CAUSAL])
-@pytest.mark.parametrize(
-    ("given", "kind", "message"),
-    [
-        ((Q.long(), K, V), TypeError, "query must have a floating dtype"),
-        ((Q, K[..., :2], V), ValueError, "got 4 and 2"),
-        ((Q, K, V[:, :4]), ValueError, "same number of keys, got 5 and 4"),
-        ((Q, torch.zeros(3, 5, 4), V), ValueError, "leading axes must broadcast"),
-        ((Q[0, 0], K, V), ValueError, "query must have the axes"),
-    ],
-)
-def test_bad_input_is_named(attend, given, kind, message) -> None:
-    with pytest.raises(kind, match=message):
-        attend(*given)
-
-
-@pytest.mark.parametrize("attend", CAUSAL)
-def test_causal_needs_a_key_for_each_query(attend) -> None:
-    with pytest.raises(ValueError, match=r"the same length, .* got 3 and 5"):
-        attend(Q, K, V)

@@ -8,13 +8,7 @@ from course_utils.attention import (
     linear_attention_step,
     recurrent_linear_attention,
 )
-
-LEADING = [(), (2,), (2, 3)]
-
-
-def draw(*shape: int, seed: int = 0, dtype: torch.dtype = torch.float64) -> Tensor:
-    g = torch.Generator().manual_seed(seed + sum(shape))
-    return torch.randn(shape, generator=g, dtype=torch.float64).to(dtype)
+from tests.support import LEADING, draw
 
 
 def walk(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
@@ -61,18 +55,3 @@ def test_a_step_agrees_with_its_formula_number_by_number() -> None:
     for j in range(2):
         above = sum(float(q[i] * new_state[i, j]) for i in range(3))
         assert float(out[j]) == pytest.approx(above / below)
-
-
-@pytest.mark.parametrize(
-    ("shapes", "says"),
-    [
-        (((3,), (3,), (3,), (3,), (2,)), r"state must have the axes \(..., d_k, d_v\)"),
-        (((3, 2), (4,), (3,), (3,), (2,)), r"normaliser must have the shape \(3,\), got \(4,\)"),
-        (((3, 2), (3,), (2,), (3,), (2,)), r"query must have the shape \(3,\)"),
-        (((5, 3, 2), (5, 3), (5, 3), (3,), (5, 2)), r"key must have the shape \(5, 3\)"),
-        (((3, 2), (3,), (3,), (3,), (3,)), r"value must have the shape \(2,\), got \(3,\)"),
-    ],
-)
-def test_sizes_must_fit(shapes, says) -> None:
-    with pytest.raises(ValueError, match=says):
-        linear_attention_step(*(torch.zeros(shape) for shape in shapes))

@@ -92,27 +92,6 @@ def test_who_may_read_nothing_stays_as_it_is_with_finite_gradients() -> None:
     assert all(bool(slope.isfinite().all()) for slope in slopes)
 
 
-@pytest.mark.parametrize(
-    ("place", "value", "kind", "message"),
-    [
-        (0, torch.zeros(4, 3), ValueError, "x must have the axes"),
-        (1, torch.zeros(3, 5, 6), ValueError, r"context must have the shape \(2, 5, 6\)"),
-        (2, torch.zeros(4, 7), ValueError, r"W_q must have the shape \(3, any\)"),
-        (3, torch.zeros(6, 8), ValueError, r"W_k must have the shape \(6, 7\)"),
-        (5, torch.zeros(8, 4), ValueError, r"W_o must have the shape \(8, 3\)"),
-        (6, torch.zeros(1), ValueError, r"gate must have the shape \(\)"),
-        (6, torch.tensor(1), TypeError, "gate must have a floating dtype"),
-        (7, torch.ones(4, 5), TypeError, "must be boolean"),
-        (7, torch.ones(3, 4, 5).bool(), ValueError, r"must broadcast to .*\(2, 4, 5\)"),
-    ],
-)
-def test_bad_input_is_named(place, value, kind, message) -> None:
-    given = [one.float() for one in inputs()] + [None]
-    given[place] = value
-    with pytest.raises(kind, match=message):
-        gated_cross_attention(*given)
-
-
 # The mask
 
 
@@ -144,17 +123,6 @@ def test_each_position_sees_one_image_or_none() -> None:
     assert not bool(mask[:, :, 3 * int(marks.sum(1).max()) :].any())
 
 
-@pytest.mark.parametrize(
-    ("given", "kind", "message"),
-    [
-        ((torch.ones(2, 3), 3, 1), TypeError, "marks must be boolean"),
-        ((torch.ones(3).bool(), 3, 1), ValueError, r"marks must have the axes \(B, L\)"),
-        ((torch.ones(2, 3).bool(), 2, 1), ValueError, "at most 2 marks, got 3"),
-        ((torch.ones(2, 3).bool(), 0, 1), ValueError, "num_images must be at least 1"),
-        ((torch.ones(2, 3).bool(), 3, 0), ValueError, "tokens_per_image must be at least 1"),
-        ((torch.ones(2, 3).bool(), 3.0, 1), TypeError, "num_images must be an int"),
-    ],
-)
-def test_a_bad_mask_is_named(given, kind, message) -> None:
-    with pytest.raises(kind, match=message):
-        last_image_mask(*given)
+def test_a_bad_mask_is_named() -> None:
+    with pytest.raises(ValueError, match="at most 2 marks, got 3"):
+        last_image_mask(torch.ones(2, 3).bool(), 2, 1)

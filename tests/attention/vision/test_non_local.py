@@ -63,22 +63,3 @@ def test_zeros_at_the_end_change_nothing_and_places_can_be_shuffled() -> None:
     shuffled = x.flatten(2)[..., order].view_as(x)
     want = non_local_block(x, *matrices, W_out).flatten(2)[..., order].view_as(x)
     torch.testing.assert_close(non_local_block(shuffled, *matrices, W_out), want)
-
-
-X, W = torch.zeros(2, 3, 4, 5), torch.zeros(3, 6)
-
-
-@pytest.mark.parametrize(
-    ("given", "kind", "message"),
-    [
-        ((X[0], W, W, W, W.mT), ValueError, r"x must have the axes \(B, C, h, w\)"),
-        ((X, W.mT, W, W, W.mT), ValueError, r"W_theta must have the shape \(3, any\)"),
-        ((X, W, W[:, :2], W, W.mT), ValueError, r"W_phi must have the shape \(3, 6\)"),
-        ((X, W, W, W, W), ValueError, r"W_out must have the shape \(6, 3\)"),
-        ((X.double(), W, W, W, W.mT), TypeError, "all must have the same dtype"),
-        ((X.long(), W, W, W, W.mT), TypeError, "x must have a floating dtype"),
-    ],
-)
-def test_bad_input_is_named(given, kind, message) -> None:
-    with pytest.raises(kind, match=message):
-        non_local_block(*given)

@@ -65,26 +65,9 @@ def test_what_is_read_knows_no_position() -> None:
     torch.testing.assert_close(out, (same @ matrices[2])[:, :1].expand_as(out))
 
 
-@pytest.mark.parametrize(
-    ("place", "shape", "message"),
-    [
-        (0, (3, 4), "x must have the axes"),
-        (1, (2, 4), r"query_position must have the shape \(3, 4\)"),
-        (2, (1, 5, 4), r"memory must have the shape \(2, 5, 4\)"),
-        (3, (3, 4), r"memory_position must have the shape \(5, 4\)"),
-        (4, (3, 6), r"W_q must have the shape \(4, any\)"),
-        (5, (4, 7), r"W_k must have the shape \(4, 6\)"),
-        (6, (3, 7), r"W_v must have the shape \(4, any\)"),
-    ],
-)
-def test_bad_input_is_named(place, shape, message) -> None:
-    given = list(inputs(2, 3, 5, 4, 6, 7))
-    given[place] = torch.zeros(shape, dtype=torch.float64)
-    with pytest.raises(ValueError, match=message):
-        object_query_attention(*given)
-
-
-def test_another_dtype_is_named() -> None:
-    x, *rest = inputs(2, 3, 5, 4, 6, 7)
+def test_a_memory_of_another_batch_or_dtype_is_named() -> None:
+    x, asks, memory, *rest = inputs(2, 3, 5, 4, 6, 7)
     with pytest.raises(TypeError, match="all must have the same dtype"):
-        object_query_attention(x.float(), *rest)
+        object_query_attention(x.float(), asks, memory, *rest)
+    with pytest.raises(ValueError, match=r"memory must have the shape \(2, 5, 4\)"):
+        object_query_attention(x, asks, memory[:1], *rest)

@@ -53,19 +53,14 @@ def test_what_is_cut_off_competes() -> None:
 @pytest.mark.parametrize(
     ("changed", "error", "says"),
     [
-        ({"step": 3}, TypeError, "step must be callable"),
-        ({"width": 0}, ValueError, "width must be at least 1"),
-        ({"max_length": 0}, ValueError, "max_length must be at least 1"),
-        ({"alpha": "1"}, TypeError, "alpha must be a number"),
-        ({"start": 0.0}, TypeError, "start must be an int"),
         ({"step": lambda x: torch.zeros(3, 4)}, ValueError, "a row for each of 1 texts, got 3"),
-        ({"step": lambda x: torch.zeros(4)}, ValueError, "log_p must have the axes"),
-        ({"step": lambda x: x.sum(-1)}, TypeError, "log_p must have a floating dtype"),
         (
             {"step": lambda x: torch.full((len(x), 4), -torch.inf)},
             ValueError,
             "at least one text possible",
         ),
+        ({"step": lambda x: torch.zeros(4)}, ValueError, "log_p must have the axes"),
+        ({"step": lambda x: x.sum(-1)}, TypeError, "log_p must have a floating dtype"),
     ],
 )
 def test_what_does_not_fit_is_refused(changed, error, says) -> None:

@@ -69,17 +69,10 @@ def test_draws_have_the_probabilities() -> None:
         ({"temperature": -0.1}, "temperature must be at least 0 and finite, got -0.1"),
         ({"temperature": float("nan")}, "temperature must be at least 0 and finite, got nan"),
         ({"temperature": float("inf")}, "temperature must be at least 0 and finite, got inf"),
-        ({"top_k": 0}, "top_k must be at least 1, got 0"),
         ({"top_p": 0.0}, "top_p must be above 0 and at most 1, got 0.0"),
         ({"top_p": 1.1}, "top_p must be above 0 and at most 1, got 1.1"),
-        ({"temperature": 0.0, "top_k": -1}, "top_k must be at least 1, got -1"),
     ],
 )
 def test_impossible_choices_are_refused(choice, message) -> None:
     with pytest.raises(ValueError, match=message):
         token_probabilities(LOGITS, **choice)
-
-
-def test_top_k_is_a_whole_number() -> None:
-    with pytest.raises(TypeError, match="top_k must be an int, got float"):
-        token_probabilities(LOGITS, top_k=2.0)

@@ -115,8 +115,3 @@ def test_the_scheme_may_be_exchanged_after_training() -> None:
     before = made(TOKENS, positions=torch.arange(7) / 4)
     made.positions = RotaryPositions(6, frequencies=rope_frequencies(6) / 4)
     torch.testing.assert_close(made(TOKENS), before)
-
-
-def test_a_mask_that_is_not_boolean_is_refused() -> None:
-    with pytest.raises(TypeError, match="attn_mask must be boolean"):
-        model(None)(TOKENS, torch.ones(7, 7))

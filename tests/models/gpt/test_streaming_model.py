@@ -75,14 +75,3 @@ def test_only_behind_sinks_do_places_differ_from_positions() -> None:
 
 def test_no_gradient_is_kept() -> None:
     assert not stream_text(model(), TOKENS, window=4).requires_grad
-
-
-def test_what_does_not_fit_is_refused() -> None:
-    with pytest.raises(ValueError, match="window must be at least 1, got 0"):
-        stream_text(model(), TOKENS, window=0)
-    with pytest.raises(ValueError, match="num_sinks must be at least 0, got -1"):
-        stream_text(model(), TOKENS, window=4, num_sinks=-1)
-    with pytest.raises(TypeError, match="by_place must be a bool, got int"):
-        stream_text(model(), TOKENS, window=4, by_place=1)
-    with pytest.raises(TypeError, match="model must be a PositionedTransformer"):
-        stream_text(torch.nn.Linear(2, 2), TOKENS, window=4)

@@ -59,20 +59,6 @@ def test_a_single_pair_and_zeros() -> None:
     assert float(contrastive_loss(zeros, zeros, 1.0)) == pytest.approx(math.log(3))
 
 
-@pytest.mark.parametrize(
-    ("given", "kind", "message"),
-    [
-        ((torch.ones(2), torch.ones(2), 1.0), ValueError, r"a must have the axes \(B, d\)"),
-        ((torch.ones(2, 3), torch.ones(3, 3), 1.0), ValueError, r"b must have the shape \(2, 3\)"),
-        ((torch.ones(0, 3), torch.ones(0, 3), 1.0), ValueError, "at least one pair, got none"),
-        ((torch.ones(2, 3), torch.ones(2, 3).double(), 1.0), TypeError, "the same dtype"),
-        ((torch.ones(2, 3), torch.ones(2, 3), 0.0), ValueError, "temperature must be a positive"),
-        ((torch.ones(2, 3), torch.ones(2, 3), torch.tensor(-1.0)), ValueError, "positive number"),
-        ((torch.ones(2, 3), torch.ones(2, 3), torch.ones(1)), ValueError, r"the shape \(\)"),
-        ((torch.ones(2, 3), torch.ones(2, 3), torch.tensor(1)), TypeError, "floating dtype"),
-        ((torch.ones(2, 3), torch.ones(2, 3), "1"), TypeError, "temperature must be a number"),
-    ],
-)
-def test_bad_input_is_named(given, kind, message) -> None:
-    with pytest.raises(kind, match=message):
-        contrastive_loss(*given)
+def test_bad_input_is_named() -> None:
+    with pytest.raises(ValueError, match="at least one pair, got none"):
+        contrastive_loss(torch.ones(0, 3), torch.ones(0, 3), 1.0)
