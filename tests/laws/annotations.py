@@ -1,4 +1,4 @@
-"""What a function's annotations forbid: another kind, another dtype, axes that do not agree."""
+"""Arguments that a function's annotations forbid: another kind, another dtype, axes that do not agree."""
 
 import re
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""What the laws do not hold for, and where they ask for something else.
+"""Exceptions from the laws, and where they ask for something else.
 
 A new function needs none of this until a law fails and the function is right. Then it goes into:
 
