@@ -1,4 +1,4 @@
-"""Arguments that a function's annotations forbid: another kind, another dtype, axes that do not agree."""
+"""Arguments that a function's annotations forbid: another kind or dtype, or axes that disagree."""
 
 import re
 from collections.abc import Mapping
