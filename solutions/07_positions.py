@@ -57,6 +57,7 @@ from course_utils import (
     yours,
 )
 from course_utils.data import character_text
+from course_utils.models.gpt.named_schemes import TRAINED
 from course_utils.widgets import extrapolation_explorer, rope_clock
 
 plotting.use_style()
@@ -717,7 +718,7 @@ print(f"all keys of one head at 1,024 tokens: {1024 * 64 * 4 / 2**20:.2f} MiB")
 r"""
 <details><summary>Answer</summary>
 
-A vector for each *pair* is $L\cdot S\cdot d_k$ numbers: 256 MiB for 1024 tokens,<!-- shown: 256 --> 1024 times as much as all keys of one head take. Shaw et al. avoid it. Each query is multiplied by the $2D + 1$ vectors once, and then picks: $L\,(2D+1)$ products, and no tensor larger than the scores.
+A vector for each *pair* is $L\cdot S\cdot d_k$ numbers: 256 MiB for 1024 tokens,<!-- shown: 256 --> 1024 times what all keys of one head take. Shaw et al. avoid it. Each query is multiplied by the $2D + 1$ vectors once, and then picks: $L\,(2D+1)$ products, and no tensor larger than the scores.
 
 </details>
 
@@ -729,7 +730,7 @@ Write `shaw_scores(query, key, relative_embedding, max_distance, scale=None) -> 
 
 - `query` (B, H, L, d_k), `key` (B, H, S, d_k), `relative_embedding` (2·max_distance + 1, d_k); the result is (B, H, L, S).
 - The scores are `scale · (q·k + q·a)`; `None` means $1/\sqrt{d_k}$.
-- Queries and keys are both counted from 0, also when L ≠ S.
+- Queries and keys both count from 0, also when L ≠ S.
 - No tensor holds a vector for each pair, not even a one-hot one: the largest has L·S numbers per head.
 """
 
@@ -1344,7 +1345,7 @@ def train_live(task, scheme):
         d_model=64,
         num_heads=4,
         num_layers=2,
-        positions=models.named_schemes.TRAINED[scheme](task.trained, task.test[0].shape[1]),
+        positions=TRAINED[scheme](task.trained, task.test[0].shape[1]),
     )
     bar = partial(tqdm, desc=scheme, ncols=70, mininterval=1, file=sys.stdout)
     models.train_on_task(model, task, steps=600, seed=0, progress=bar)

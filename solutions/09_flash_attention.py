@@ -52,7 +52,8 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 from tqdm import tqdm
 
 from course_utils import attention, check, hint, measure, plotting, yours
-from course_utils.attention import flash_kernels, flash_mods
+from course_utils.attention.tiled.flash import kernels as flash_kernels
+from course_utils.attention.tiled.flash import mods as flash_mods
 from course_utils.attention.tiled.flash.flash import flash_attention
 from course_utils.attention.tiled.flash.launch import gpu_tilings
 from course_utils.attention.tiled.flash.spans import count_tiles, visible_spans

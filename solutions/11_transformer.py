@@ -1201,7 +1201,7 @@ r"""
 Write `beam_search(step, start, end, width, max_length, alpha=0.0) -> (tokens, score)`.
 
 - `step(prefixes)` takes `(n, t)` tokens, each row beginning with `start`, and returns log-probabilities `(n, V)`.
-- The beam has `width` places and begins with `[start]` alone. In a round every unfinished hypothesis is extended by every token; the largest sums are kept, as many as there are places that no finished one holds, and never one of $-\infty$.
+- The beam has `width` places and begins with `[start]` alone. In a round every unfinished hypothesis is extended by every token; the largest sums fill the places that no finished one holds, but none of $-\infty$.
 - What ends with `end` is finished: it keeps its place and is not extended. `step` is asked for unfinished texts only.
 - After `max_length` rounds, or when none is unfinished, the largest $\text{sum}/\text{length}^\alpha$ of *all* in the beam wins. The length counts `end`, not `start`.
 - Return a list of ints without `start`, and that quotient.

@@ -48,18 +48,10 @@ from torch import nn
 from torch.nn import functional as F
 from tqdm import tqdm
 
-from course_utils import (
-    attention,
-    check,
-    hint,
-    interpretability,
-    matrix_plotting,
-    measure,
-    plotting,
-    yours,
-)
+from course_utils import attention, check, hint, interpretability, measure, plotting, yours
 from course_utils.data.repeated import repeated_segments
 from course_utils.data.two_languages import Documents, draw_documents, plant_cue
+from course_utils.matrix_plotting import colour_key, weight_map
 from course_utils.models.tasks import induction, other_weights
 from course_utils.models.tasks.head_values import head_values
 from course_utils.models.tasks.pooled_classifier import PooledClassifier
@@ -92,7 +84,7 @@ layer = attention.MultiHeadAttention(16, 1)
 weights = layer.weights(x)[0, 0].detach()
 figure, axes = plt.subplots(figsize=(3.6, 3.4))
 names = [f"x{i}" for i in range(1, 6)]
-matrix_plotting.weight_map(axes, weights, rows=names, columns=names)
+weight_map(axes, weights, rows=names, columns=names)
 axes.set(xlabel="key", ylabel="query")
 print(f"from {weights.min():.2f} to {weights.max():.2f}; an even spread is {1 / 5}")
 
@@ -430,7 +422,7 @@ for number, (axes, found) in enumerate(zip(grid, maps, strict=True), start=1):
         xticks=(0, 20, 40),
         yticks=(0, 20, 40),
     )
-matrix_plotting.colour_key(grid, label="weight")
+colour_key(grid, label="weight")
 symbols = [found[..., 1:, 1:].mean(dim=0) for found in maps]
 for number, found in enumerate(symbols, start=1):
     print(

@@ -947,7 +947,7 @@ for name, base in (("base 10,000", 1e4), ("base 500,000", 5e5), ("nothing rotate
 r"""
 <details><summary>Answer</summary>
 
-All of these pass: another base, and no rotation at all. A *law* alone may hold for faulty code. It needs the numbers as well, from either of the two references.
+Another base passes, and no rotation at all. A *law* alone may hold for faulty code. It needs the numbers of either reference as well.
 
 </details>
 

@@ -93,6 +93,8 @@ def describe(value: Any) -> str:
     """Name the kind of a value, briefly."""
     if value is None:
         return "None (is a `return` missing?)"
+    if isinstance(value, Tensor) and value.is_nested:
+        return "a nested tensor"
     if isinstance(value, Tensor):
         return f"a tensor of shape {tuple(value.shape)} and dtype {value.dtype}"
     kind = type(value).__name__

@@ -234,17 +234,17 @@ def test_what_an_answer_replaces_is_put_back_and_named(answer, name) -> None:
     assert before == (torch.softmax, torch.Tensor.softmax, F.softmax, torch.get_default_dtype())
 
 
-def test_a_list_that_an_answer_fills_anew_is_a_changed_input() -> None:
-    exercise = find("sequence_to_heads")
+def test_a_list_that_an_answer_empties_is_a_changed_input() -> None:
+    exercise = find("accumulated_gradient")
 
-    def emptied(shards):
-        kept = list(shards)
-        shards.clear()
-        return exercise.reference(kept)
+    def emptying(loss, parameters, micro_batches):
+        found = exercise.reference(loss, parameters, micro_batches)
+        micro_batches.clear()
+        return found
 
-    report = judge(exercise, emptied)
+    report = judge(exercise, emptying)
     assert report.status == "changed_input"
-    assert "`shards`" in report.says
+    assert "`micro_batches`" in report.says
 
 
 ODD_TENSORS = (

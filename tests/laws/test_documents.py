@@ -33,8 +33,8 @@ def test_every_path_that_is_named_exists(document: str) -> None:
 
 @pytest.mark.parametrize("document", DOCUMENTS)
 def test_every_command_is_a_target(document: str) -> None:
-    targets = re.findall(r"^([a-z]+):", text("Makefile"), re.MULTILINE)
-    named = set(re.findall(r"\bmake ([a-z]+)\b", " ".join(re.findall(r"`[^`]+`", text(document)))))
+    targets = re.findall(r"^([a-z-]+):", text("Makefile"), re.MULTILINE)
+    named = set(re.findall(r"\bmake ([a-z-]+)\b", " ".join(re.findall(r"`[^`]+`", text(document)))))
     assert named
     assert named <= set(targets)
 

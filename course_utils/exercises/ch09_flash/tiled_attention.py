@@ -184,7 +184,7 @@ RETURNED = (
             "cuts them off: a `detach`, a number taken out of its tensor, `no_grad`?", "result = out.detach(), lse"),
     mistake("the two swapped", "lse came first. The order is out, then lse.", "result = lse, out"),
     mistake("one of the two alone", "One result came back, and two are asked for. Which of the numbers that a block "
-            "of queries carried belong into the second?", "result = out", "result = lse"),
+            "of queries carried belong in the second?", "result = out", "result = lse"),
     left_in("result = out, lse{}"),
     *(replace(one, versions=tuple(str(line).replace("return", "result =") for line in one.versions))
       for one in other_parts("out", "lse")),

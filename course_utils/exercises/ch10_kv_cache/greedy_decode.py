@@ -205,7 +205,7 @@ EXERCISE = exercise(
                 "to be read.", "count = 0\nreturn model(prompt, None)[0].argmax(-1)[:, :num_tokens]",
                 "count = 0\nreturn model(prompt, None)[0].argmax(-1)[:, -num_tokens:]"),
         mistake("the maximum over another axis", "The maximum was taken over positions or sequences, so what came out "
-                "is no token. Which axis of (B, T, V) holds the scores of the words?",
+                "is not a token. Which axis of (B, T, V) holds the scores of the words?",
                 "chosen = logits.argmax(1)[:, -1:]", "chosen = logits.argmax(1)[:, :1]",
                 "chosen = row[:, 0].argmax(0)[:, None]", "chosen = row.argmax(0)", "chosen = row.argmax(1)"),
         mistake("the last sequence for the last position", "The row was taken along the axis of the sequences. Of "

@@ -141,7 +141,7 @@ def _made(N: int, d: int, E: int, k: int, *, dtype: str = "float64", unused: int
 
 
 def _filled_up(args: tuple[Any, ...], got: Any) -> bool:
-    """Return whether experts were given rows that are no token's, with a right result."""
+    """Return whether experts were given rows that belong to no token, with a right result."""
     return isinstance(got, tuple) and torch.allclose(got[0], mix_experts(*args)) and bool(got[1][:, -1].any())
 
 
@@ -290,8 +290,8 @@ EXERCISE = exercise(
                 "totals = [x]\ntotal = totals[-1].index_add_(0, rows, part)"),
         mistake("the tokens weighed instead of the experts", "The experts' outputs are not used. What do the gates "
                 "weigh?", "part = share * given"),
-        mistake("rows that are no token's", "The values are right, but experts were given rows of zeros as well, as to "
-                "fill a block. Which rows does an expert need?",
+        mistake("rows that belong to no token", "The values are right, but experts were given rows of zeros as well, "
+                "as to fill a block. Which rows does an expert need?",
                 "made = experts[number](F.pad(given, (0, 0, 0, len(x) - len(rows))))[: len(rows)]",
                 "made = experts[number](F.pad(given, (0, 0, 0, 1)))[: len(rows)]", matches=_filled_up),
         mistake("experts called without rows", "The values are right, but an expert that nobody chose was given a row "

@@ -4,7 +4,7 @@ On a CUDA device the kernels are compiled; on a CPU the same source runs in Trit
 slowly, but every number can be looked at. Triton may be missing until the function is called.
 
 Source: Dao 2023, FlashAttention-2, https://arxiv.org/abs/2307.08691
-Ours / theirs: as in `flash_kernels`, which holds the kernels; `flash_launch` hands them tensors;
+Ours / theirs: as in `kernels`, which holds the kernels; `launch` hands them tensors;
     cap, slopes, window = softcap, alibi_slopes, window_size of flash-attn
 Differs: no dropout, no bias but the slopes, no mask but one interval of keys for each query.
 Same contract as: torch.nn.functional.scaled_dot_product_attention with `enable_gqa=True`, causal

@@ -10,7 +10,7 @@ Differs: the backward pass is two kernels, so that no two programs write to the 
 Tensors are passed as descriptors, which know the shape (B, H, length, width): a load past the end
 gives zeros, a store there is dropped. So a tile may be ragged, and a width no power of 2. `limit`
 says how many keys a query may see; None, for a tile that every query of its tile sees whole, leaves
-the comparison out. `extra` and `mod` are `flash_mods`: windows, documents, caps and slopes.
+the comparison out. `extra` and `mod` are those of `mods`: windows, documents, caps and slopes.
 """
 
 # mypy: allow-untyped-defs, allow-incomplete-defs, allow-untyped-decorators, allow-untyped-calls
