@@ -1064,15 +1064,14 @@ The same audit of this course's package: does every public name have a docstring
 """
 
 # %%
-for name in ("attention", "positions", "reading", "models", "measure", "clinic"):
+for name in ("attention", "positions", "interpretability", "models", "measure", "clinic"):
     package = import_module(f"course_utils.{name}")
     silent = [one for one in package.__all__ if not (getattr(package, one).__doc__ or "").strip()]
-    files = [m.name for m in pkgutil.iter_modules(package.__path__) if not m.name.startswith("_")]
-    told = [
-        f for f in files if "Source:" in (import_module(f"course_utils.{name}.{f}").__doc__ or "")
-    ]
-    print(f"{name:10} {len(package.__all__):3} public names, {len(silent)} without a docstring; "
-          f"{len(told):2} of {len(files)} files name a source")  # fmt: skip
+    inside = pkgutil.walk_packages(package.__path__, f"{package.__name__}.")
+    files = [found.name for found in inside if not found.ispkg]
+    cited = [one for one in files if "Source:" in (import_module(one).__doc__ or "")]
+    print(f"{name:16} {len(package.__all__):3} public names, {len(silent)} without a docstring; "
+          f"{len(cited):2} of {len(files)} files name a source")  # fmt: skip
 
 # %% [markdown]
 r"""

@@ -16,7 +16,7 @@ TEXT = (ROOT / "book" / "peers.md").read_text(encoding="utf-8")
 TESTS = ROOT / "tests"
 MARKS = [(Row(*said), file, name) for said, file, name in peers.marks(TESTS)]
 FILES = {path.name: path for path in TESTS.rglob("test_*.py")}
-PACKAGES = ("attention", "positions", "models", "measure", "reading", "distributed")
+PACKAGES = ("attention", "positions", "models", "measure", "interpretability", "distributed")
 
 
 def imported_by(path: Path) -> set[str]:
