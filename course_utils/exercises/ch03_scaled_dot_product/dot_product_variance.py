@@ -111,8 +111,6 @@ EXERCISE = exercise(
         mistake("the sign of the products lost", "The variance is that of sizes: a product below 0 counts like one "
                 "above. Which operation lost the "
                 "sign?", "dots = (query * key).sum(-1).abs()", "dots = (query * key).abs().sum(-1)"),
-        mistake("another end than a sum", "The products of the features were not added up. What does a dot product "
-                "make of them?", "dots = (query * key).amax(-1)"),
         mistake("key and query the same vector", "The answer is twice what it should be: each vector was multiplied by "
                 "itself. How many independent vectors does a pair have?", "key = query"),
         mistake("uniform instead of normal numbers", "The answer is too small: the numbers are drawn from an interval, "
