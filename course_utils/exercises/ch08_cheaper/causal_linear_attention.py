@@ -197,8 +197,6 @@ EXERCISE = exercise(
                 "of the rest, or of a sequence that is shorter than a run?",
                 *(f"far = in_whole_runs(feature(key), {run})" for run in (64, 32, 16, 8)),
                 *(f"far = feature(key)\nmixed = value.reshape(*value.shape[:-2], value.shape[-2] // {run}, {run}, -1)"
-                  ".flatten(-3, -2)" for run in (64, 32, 16, 8)),
-                *(f"far = feature(key)\nnear = far.reshape(*far.shape[:-2], far.shape[-2] // {run}, {run}, -1)"
                   ".flatten(-3, -2)" for run in (64, 32, 16, 8))),
         mistake("a state of float32",
                 "The state was made inside, and what is made inside is float32, torch's default: it "

@@ -168,9 +168,9 @@ EXERCISE = exercise(
                 "here one of the two fails. Which operations take both as they are?",
                 "factor = float(temperature)", _each(".item()"),
                 *(f"factor = temperature.{call}" for call in (
-                    "view(-1, 1, 1)", "reshape(-1, 1, 1)", "unsqueeze(-1)", "to(query.dtype)", "shape", "dim()",
+                    "view(-1, 1, 1)", "reshape(-1, 1, 1)", "unsqueeze(-1)", "to(query.dtype)", "dim()",
                     "expand(-1, 1, 1)", "squeeze()", "flatten()", "exp()", "clamp(max=100)", "view(1, -1, 1, 1)",
-                    "view(-1)", "unsqueeze(0)", "size()", "size(0)", "ndim", "dtype", "numel()", "type_as(query)"))),
+                    "view(-1)", "unsqueeze(0)", "size(0)", "ndim", "numel()", "type_as(query)"))),
         mistake("no temperature", "The temperature changes nothing. Is it used, or is it added to a whole row, and "
                 "cancels?", "factor = 1.0", "scaled = products + temperature"),
         mistake("a temperature for each sequence", "The temperatures run along the batch. There is one for each head: "

@@ -164,9 +164,6 @@ EXERCISE = exercise(
                 "turns all of them round. Which two should swap, counted from the end?",
                 *(f"products = query @ key.{turned}" for turned in (
                     "permute(*range(key.dim() - 1, -1, -1))", "transpose(1, 2)", "transpose(0, 1)"))),
-        mistake("F taken for torch.nn.functional", "`F` is the second matrix here, and has no functions of torch's to "
-                "lend. By which other names can the softmax be called?", "weights = F_.softmax(scores, -1)",
-                "weights = F_.softmax(scores, dim=-1)", "out = F_.scaled_dot_product_attention(query, key, value)"),
         batch_mixed("key = (E.mT @ key)[:1] if key.dim() > 2 else E.mT @ key\n"
                     "value = (F_.mT @ value)[:1] if value.dim() > 2 else F_.mT @ value",
                     "key = (E.mT @ key)[:1] if key.dim() > 2 else E.mT @ key",
