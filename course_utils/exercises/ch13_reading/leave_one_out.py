@@ -128,8 +128,6 @@ EXERCISE = exercise(
                 *(f"read = tokens.clone()\nread[:, i] = {word}\n{_CALLED}\nresult = importance * mask"
                   for word in (0, 1, WORDS - 1)), f"read = tokens * hidden\n{_CALLED}",
                 f"read = tokens * hidden\n{_CALLED}\nwhole = predict(tokens * seen, seen)"),
-        mistake("tokens and mask exchanged", "`predict` was given the mask for the tokens. In which order does it take "
-                "the two?", "whole = predict(seen, tokens)", "without = predict(hidden, read)"),
         mistake("the caller's tokens changed", "Something was written into the caller's own tokens.",
                 f"read = tokens\nread[:, i] = 0\n{_CALLED}"),
         mistake("class chosen anew", "Without the token, another class may be the most probable. The question is how "

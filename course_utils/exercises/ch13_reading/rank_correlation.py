@@ -180,7 +180,7 @@ EXERCISE = exercise(
                 "rho = torch.where((a == b).all(-1), 1.0, together / safe)"),
         mistake("scipy's table of all pairs", "`spearmanr` is for two rows of numbers. Of a table it takes the "
                 "columns, or the rows, correlates each with each, and with more axes it stops. How can it be asked for "
-                "one row after another?", *(f"return in_scipys_manner(a, b, {axis})" for axis in (0, 1, -1))),
+                "one row after another?", *(f"return in_scipys_manner(a, b, {axis})" for axis in (0, 1))),
         mistake("epsilon in the denominator", "All correlations are a little too near to 0: something small was added "
                 "to what they are divided by. Which rows need help, and which are safe as they are?",
                 "safe = size + 1e-3", "safe = size + 1e-6", matches=_epsilon),

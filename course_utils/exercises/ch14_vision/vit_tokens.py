@@ -90,8 +90,7 @@ EXERCISE = exercise(
                 "`cat` does not broadcast. How does every image get one of its own, without a copy?",
                 "first = class_token.view(1, 1, -1)"),
         mistake("joined along another axis", "Class token and patches were joined along the batch or the width. Which "
-                "axis of (B, N, d_model) counts the tokens?", "tokens = torch.cat([first, embedded])",
-                "tokens = torch.cat([first, embedded], -1)"),
+                "axis of (B, N, d_model) counts the tokens?", "tokens = torch.cat([first, embedded])"),
         mistake("class token without a position", "The class token came as it is. Whose is row 0 of `positions`?",
                 "out = torch.cat([tokens[:, :1], tokens[:, 1:] + positions[1:]], 1)",
                 "out = torch.cat([tokens[:, :1], tokens[:, 1:] + positions[:-1]], 1)"),
