@@ -26,7 +26,7 @@ from course_utils.checking.observe import Observation, behaves_alike, is_right, 
 from course_utils.checking.recipe import Function
 
 # So many pairs are tried, about a second's worth: a count, so that a slow machine names the same.
-PAIRS = 3000
+PAIRS = 1500
 
 # What the exercises' own functions do, computed once. Each entry holds what its key stands for, so
 # that the ids stay theirs.

@@ -77,8 +77,8 @@ MISTAKES = (
             "Every token keeps a position: what is multiplied by what?",
             "pressed = real.flatten()[:trained_length] * factor",
             "pressed = torch.arange(trained_length, dtype=real.dtype)",
-            "pressed = F.interpolate(real.reshape(1, 1, -1).double(), size=min(trained_length, real.numel()), "
-            "mode='linear', align_corners=True).flatten()"),
+            "size = min(trained_length, real.numel())\n"
+            "pressed = F.interpolate(real.reshape(1, 1, -1).double(), size, mode='linear', align_corners=True)[0, 0]"),
     mistake("wrapped around", "Positions beyond the trained range begin again at 0, so two tokens are at one place.",
             "pressed = real % trained_length", "pressed = real % target_length"),
     mistake("moved instead of pressed together", "A constant is subtracted from all positions: neighbours keep their "

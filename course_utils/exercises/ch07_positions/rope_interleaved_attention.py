@@ -165,8 +165,10 @@ WHERE = (
                 for before, after in (("", " + query.shape[-2]"), (" + key.shape[-2]", "")))),
     mistake("all heads rotated as one", "The heads were joined before they were rotated, so that each has other "
             "frequencies than the next. Over which width do the pairs of one head run?",
-            "turn = lambda x, p: rope_interleaved(x.transpose(1, 2).flatten(2)[:, None], p, base)[:, 0].unflatten(-1, "
-            "(x.shape[1], -1)).transpose(1, 2)\nquery = turn(query, at)\nkey = turn(key, of)"),
+            "joined = lambda x: x.transpose(1, 2).flatten(2)[:, None]\n"
+            "apart = lambda x: x[:, 0].unflatten(-1, (query.shape[1], -1)).transpose(1, 2)\n"
+            "turn = lambda x, p: apart(rope_interleaved(joined(x), p, base))\n"
+            "query = turn(query, at)\nkey = turn(key, of)"),
     mistake("one frequency", "All pairs turn equally fast. How does the angle depend on the index of the pair?",
             "query = rope_interleaved(query, at, 1.0)\nkey = rope_interleaved(key, of, 1.0)"),
     mistake("encodings added", "Sines and cosines are added to queries and keys. RoPE rotates them.",

@@ -305,8 +305,9 @@ EXERCISE = exercise(
                 "products = joined @ cache.mT.unsqueeze(1)", "mean = weights @ latent.unsqueeze(1)"),
         mistake("keys and values made", _MADE_SAYS, f"{_EXPANDED}\n{_VALUES_MADE}", _EXPANDED, _VALUES_MADE,
                 _HEAD_BY_HEAD),
-        overwritten("default = 1 / math.sqrt(query.shape[-1])\nquery.mul_(default)\nproducts = (torch.cat((query[..., "
-                    ":d_k] @ W_uk.mT, query[..., d_k:]), -1).flatten(1, 2) @ cache.mT).unflatten(1, (num_heads, -1))\n"
+        overwritten("default = 1 / math.sqrt(query.shape[-1])\nquery.mul_(default)\n"
+                    "shared = torch.cat((query[..., :d_k] @ W_uk.mT, query[..., d_k:]), -1).flatten(1, 2)\n"
+                    "products = (shared @ cache.mT).unflatten(1, (num_heads, -1))\n"
                     "factor = 1.0"),
         viewed("rows = joined.transpose(1, 2).contiguous().transpose(1, 2).view(len(query), -1, joined.shape[-1])",
                "about = query.view(len(query), -1, query.shape[-1]).unflatten(1, (num_heads, -1))[..., :d_k]",

@@ -261,10 +261,10 @@ EXERCISE = exercise(
                 "results were added or averaged: a part of bad keys speaks as loudly as a part of good ones. Over what "
                 "does one softmax run?",
                 *(f"{line}{half}" for line in _in_runs(
-                    "weights = stable_softmax(scores.masked_fill(j < start, -torch.inf)) + "
-                    "stable_softmax(scores.masked_fill(j >= start, -torch.inf))", 64, "window", 2, 3, 4, 5, 8, 16, 32,
+                    "weights = stable_softmax(scores.where(j >= start, -torch.inf)) + "
+                    "stable_softmax(scores.where(j < start, -torch.inf))", 64, "window", 2, 3, 4, 5, 8, 16, 32,
                     128)
-                  for half in ("", " * 0.5", "\nout = weights / weights.sum(-1, keepdim=True) @ value"))),
+                  for half in ("", " / 2", "\nout = weights / weights.sum(-1, keepdim=True) @ value"))),
         mistake(
             "the mask of a full run at the beginning",
             "The mask of a run counts from its first key, and the first runs have fewer keys before them than the "
@@ -289,8 +289,8 @@ EXERCISE = exercise(
                 "both = torch.cat((zeros.expand(*scores.shape[:-1], -1), scores), -1)\n"
                 "weights = stable_softmax(both)[..., window - 1 :]",
                 "zeros = (window - 1 - torch.arange(query.shape[2]).unsqueeze(-1)).clamp(min=0).to(scores.dtype)\n"
-                "zeros = torch.where(zeros > 0, (zeros - (window - key.shape[2]) * (window > key.shape[2])).log(), "
-                "-torch.inf).expand(*scores.shape[:-1], 1)\n"
+                "zeros = zeros - (window - key.shape[2]) * (window > key.shape[2]) * (zeros > 0)\n"
+                "zeros = torch.where(zeros > 0, zeros.log(), -torch.inf).expand(*scores.shape[:-1], 1)\n"
                 "weights = stable_softmax(torch.cat((zeros, scores), -1))[..., 1:]"),
         mistake("the first key counted again", "The first queries count key 0 several times: the places before it were "
                 "lifted to 0, and taken along. How many keys does query 0 see?",
