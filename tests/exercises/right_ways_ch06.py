@@ -605,15 +605,8 @@ RIGHT_WAYS_CH06 = {
         packed_without_empty_documents,
     ),
     "leaks_future": (
-        leaks_one_position_at_a_time,
-        leaks_after_each_cut,
         leaks_by_pairs,
-        leaks_with_the_future_set_to_zero,
         leaks_with_a_very_large_change,
         leaks_undoing_each_change,
-        leaks_from_the_end_without_undoing,
-        leaks_into_the_neighbour_of_any_later_change,
-        leaks_with_the_global_state_put_back,
-        leaks_feature_by_feature,
     ),
 }

@@ -23,7 +23,7 @@ def test_the_table_has_the_longest_first_and_its_place_in_the_page() -> None:
     ("path", "name"),
     [
         (time_tests.ROOT / "tests/attention/cheaper/test_lsh.py", "`tests/attention`"),
-        (time_tests.ROOT / "tests/laws/test_house.py", "`tests/*.py`"),
+        (time_tests.ROOT / "tests/test_environment.py", "`tests/*.py`"),
         (Path("/elsewhere/notebooks/06_masks.ipynb"), "`notebooks/*.ipynb`"),
     ],
 )
@@ -34,7 +34,7 @@ def test_a_folder_is_an_area(path: Path, name: str) -> None:
 @pytest.mark.thorough
 def test_a_worker_writes_what_its_tests_took(tmp_path: Path) -> None:
     told = {"PYTEST_PLUGINS": "tools.time_tests", "TEST_TIMES": str(tmp_path)}
-    tests = ["tests/laws/test_documents.py", "tests/data/test_text.py"]
+    tests = ["tests/test_plain_validation.py", "tests/data/test_text.py"]
     command = [sys.executable, "-m", "pytest", "-q", "-n", "1", "-p", "no:nbval", *tests]
     subprocess.run(command, cwd=time_tests.ROOT, env={**os.environ, **told}, check=True)
     (file,) = tmp_path.iterdir()

@@ -22,7 +22,8 @@ def test_it_opens_as_a_decoder() -> None:
 
 @pytest.mark.skipif(shutil.which("node") is None, reason="node is not installed")
 def test_the_code_that_is_shown_makes_the_mask_that_is_shown() -> None:
-    rules = ROOT / "course_utils" / "widgets" / "mask_playground_rules.js"
+    folder = ROOT / "course_utils" / "widgets" / "mask_playground"
+    rules = folder / "mask_playground_rules.js"
     program = f"""
         import {{ code }} from {json.dumps(str(rules))};
         const cases = JSON.parse(process.argv[1]);
