@@ -502,7 +502,7 @@ r"""
 
 Write `tiled_attention(query, key, value, block_q, block_k, is_causal=False) -> (out, lse)`.
 
-- `query` is `(B, H, L, d)`; `key` and `value` have $S$ rows, and values may have another width. Scores are scaled by $1/\sqrt d$; `lse` `(B, H, L)` is the logsumexp of the scaled scores.
+- `query` is `(B, H, L, d)`; `key` and `value` have $S$ rows. Scores are scaled by $1/\sqrt d$; `lse` `(B, H, L)` is the logsumexp of the scaled scores.
 - Blocks need not divide the lengths, and may exceed them.
 - Causal: query `i` sees the keys `j <= i`, also where $L \ne S$.
 

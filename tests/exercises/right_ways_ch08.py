@@ -928,6 +928,7 @@ RIGHT_WAYS_CH08 = {
     ),
     "positive_random_features": (
         features_by_einsum,
+        features_as_two_factors,
         features_with_the_root_inside,
         features_one_by_one,
         features_by_linear,

@@ -696,7 +696,13 @@ RIGHT_WAYS_CH09 = {
     ),
     "tiled_attention": (
         tiled_by_slices,
+        tiled_keys_outside,
+        tiled_head_by_head,
+        tiled_by_torch_and_merges,
+        tiled_by_einsum_and_powers_of_two,
         tiled_in_two_passes,
+        tiled_with_padding,
+        tiled_from_the_last_key,
     ),
     "tiled_attention_backward": (
         back_by_slices,

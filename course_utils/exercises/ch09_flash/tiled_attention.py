@@ -67,23 +67,19 @@ def _made(
     *flag: bool,
     heads: tuple[int, int] = (2, 3),
     d: int = 4,
-    d_v: int = 0,
     size: float = 1.0,
     slope: float = 0.0,
     level: float = 0.0,
     dtype: str = "float64",
     apart: bool = False,
 ) -> Make:
-    """Make inputs of the lengths (L, S), whose scores are near `level` and rise by `slope` per key.
-
-    Values are as wide as the keys where there is no `d_v`.
-    """
+    """Make inputs of the lengths (L, S), whose scores are near `level` and rise by `slope` per key."""
     kind = getattr(torch, dtype)
 
     def make(g: torch.Generator) -> tuple[Any, ...]:
         query = normal(g, *heads, lengths[0], d, size=size, dtype=kind)
         key = normal(g, *heads, lengths[1], d, size=size, dtype=kind)
-        value = normal(g, *heads, lengths[1], d_v or d, dtype=kind)
+        value = normal(g, *heads, lengths[1], d, dtype=kind)
         if slope or level:
             query[..., 0] = 1.0
             key[..., 0] = (slope * torch.arange(lengths[1]) + level).to(kind) * d**0.5
@@ -199,10 +195,6 @@ PLACES = (
             "score 0, whose exponential is not 0. What hides a place where there is no key?",
             "key, value = (F.pad(x, (0, 0, 0, -key.shape[2] % block_k)) for x in (key, value))\n"
             "num_queries, num_keys = query.shape[2], key.shape[2]"),
-    mistake("values taken to be as wide as the keys", "It fits values that are as wide as query and key. How wide is a "
-            "row of the output, if the values have another width?", "out = torch.zeros_like(query)",
-            "acc = torch.zeros_like(q)", "acc = torch.zeros_like(q)\nout = torch.zeros_like(query)",
-            "out = query.new_zeros(query.shape)\nacc = q.new_zeros(q.shape)"),
     mistake("another tile's values", "The weights of a tile met the values, or the scores the keys, of another one. "
             "Both slices must begin at the tile's first key.",
             "v = value[:, :, : k1 - k0]", "v = value[:, :, num_keys - (k1 - k0) :]", "k = key[:, :, : k1 - k0]",
@@ -259,8 +251,6 @@ EXERCISE = exercise(
         case("all scores near -20,000, causal", _made((5, 6), (2, 4), True, d=4, level=-2e4)),
         case("all scores near 2,000", _made((5, 6), (2, 4), d=4, level=2000.0)),
         case("non-contiguous inputs", _made((7, 6), (3, 4), True, apart=True)),
-        case("values wider than the keys", _made((5, 7), (2, 3), d=3, d_v=6)),
-        case("values narrower than the keys, causal", _made((6, 5), (4, 2), True, d=6, d_v=2)),
         case("what autograd finds", _made((5, 7), (2, 3), d=4), run=_slopes,
              says="out and lse are right, but the gradients that autograd finds through them are "
                   "not, or one of them is cut off from query, key and value. What cuts it off "
@@ -272,9 +262,7 @@ EXERCISE = exercise(
     mistakes=(
         *_WAYS,
         *RETURNED,
-        *adding(without(DEFAULT, "scale after softmax"), {
-            "the root of the wrong size": ("default = 1 / math.sqrt(value.shape[-1])",),
-        }),
+        *without(DEFAULT, "scale after softmax"),
         *another_scale(_some_scale),
         *adding(FACTORS, {"powers of another base": (_TWOS + "m + l.log2()", _TWOS + "(m + l.log2()) * math.log(2)")}),
         *saying(SUMS, {

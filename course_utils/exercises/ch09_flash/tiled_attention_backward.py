@@ -58,7 +58,6 @@ def _made(
     *flag: bool,
     heads: tuple[int, int] = (2, 3),
     d: int = 4,
-    d_v: int = 0,
     size: float = 1.0,
     level: float = 0.0,
     slope: float = 1.0,
@@ -74,7 +73,7 @@ def _made(
         if level:
             top = (abs(level) * d**0.5) ** 0.5
             query[..., 0], key[..., 0] = top, math.copysign(top, level)
-        value, grad = (normal(g, *heads, lengths[i], d_v or d) for i in (1, 0))
+        value, grad = (normal(g, *heads, lengths[i], d) for i in (1, 0))
         out, lse = tiled_attention(query, key, value, *lengths, *flag)
         if apart:
             query, out, grad = (x.transpose(1, 2).contiguous().transpose(1, 2) for x in (query, out, grad))
@@ -199,9 +198,6 @@ RETURNED = (
     mistake("the output instead of the gradients", "What came in was given back. Three gradients are asked for: how "
             "does the loss change with each entry of query, key and value?",
             "result = out.clone(), key.clone(), value.clone()"),
-    mistake("values taken to be as wide as the keys", "It fits values that are as wide as query and key. Which shape "
-            "has each gradient, if the values have another width?",
-            "dq, dk, dv = torch.zeros_like(query), torch.zeros_like(key), torch.zeros_like(key)"),
     *other_parts("dq", "dk", "dv"),
     mistake("in lower precision", "The gradients were summed in float32, although float64 came in. Which line makes a "
             "tensor without giving its dtype?",
@@ -292,7 +288,6 @@ EXERCISE = exercise(
         case("all scores near -800, causal", _made((5, 6), (2, 4), True, d=4, level=-800.0)),
         case("all scores near 2,000", _made((5, 6), (2, 4), d=4, level=2000.0)),
         case("a grad_out of thousands", _made((5, 8), (2, 3), d=6, slope=3000.0)),
-        case("values wider than the keys", _made((5, 7), (2, 3), d=3, d_v=6)),
         case("non-contiguous inputs", _made((7, 6), (3, 4), True, apart=True)),
         case("float32", _made((9, 7), (4, 3), d=16, dtype="float32"), tolerance=1e-4),
         case("bfloat16", _made((4, 7), (2, 3), d=8, dtype="bfloat16"), tolerance=0.6),
@@ -300,9 +295,7 @@ EXERCISE = exercise(
     mistakes=(
         *_WAYS,
         *SOFTMAX,
-        *saying(adding(without(DEFAULT, "scale after softmax"), {
-            "the root of the wrong size": ("default = 1 / math.sqrt(value.shape[-1])",),
-        }), BOTH_WAYS),
+        *saying(without(DEFAULT, "scale after softmax"), BOTH_WAYS),
         *FACTORS,
         *RETURNED,
         *PLACES,
