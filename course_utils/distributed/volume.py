@@ -76,10 +76,6 @@ class SentBytes(Watching):
     all-to-alls; how often a backend's own all-reduce sends a number is up to the backend.
     """
 
-    def __init__(self) -> None:
-        super().__init__()  # type: ignore[no-untyped-call]
-        self.total = 0
-
     def __torch_dispatch__(
         self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None
     ) -> Any:

@@ -43,59 +43,61 @@ def largest_tensor(fn: Callable[..., object], *args: object) -> int:
     check_callable(fn=fn)
     with _LargestTensor(args) as tracker:
         fn(*args)
-    return int(tracker.elements)
+    return tracker.total
 
 
 class Watching(TorchDispatchMode):
-    """A mode that sees every torch operation, without torch.compile, which is slow to load."""
+    """A mode that notes every torch operation, without torch.compile, which is slow to load.
 
-    @classmethod
-    def _should_skip_dynamo(cls) -> bool:
-        return False
-
-
-class _Flops(Watching):
-    """Count with torch's own formulas, and with ours."""
+    Attributes:
+        total: What a subclass counts.
+    """
 
     def __init__(self) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
         self.total = 0
 
+    @classmethod
+    def _should_skip_dynamo(cls) -> bool:
+        return False
+
     def __torch_dispatch__(
         self, func: Any, types: Any, args: Any = (), kwargs: Any = None
     ) -> object:
         kwargs = kwargs or {}
-        with self:
-            out = func.decompose(*args, **kwargs)
-        if out is not NotImplemented:
-            return out
+        if torch.is_inference_mode_enabled():  # composed operations arrive whole, and hide parts
+            with self:
+                out = func.decompose(*args, **kwargs)
+            if out is not NotImplemented:
+                return out
         out = func(*args, **kwargs)
+        self.note(func, args, kwargs, out)
+        return out
+
+    def note(self, func: Any, args: Any, kwargs: Any, out: Any) -> None:
+        """Look at an operation that was just called."""
+        raise NotImplementedError
+
+
+class _Flops(Watching):
+    """Count with torch's own formulas, and with ours; torch's counter loads torch.compile."""
+
+    def note(self, func: Any, args: Any, kwargs: Any, out: Any) -> None:
         formula = _FORMULAS.get(func.overloadpacket)
         if formula is not None:
             self.total += int(formula(*args, **kwargs, out_val=out))
-        return out
 
 
 class _LargestTensor(Watching):
     def __init__(self, args: object) -> None:
-        super().__init__()  # type: ignore[no-untyped-call]
-        self.elements = 0
+        super().__init__()
         self._given = {storage_of(leaf) for leaf in tree_leaves(args) if isinstance(leaf, Tensor)}
 
-    def __torch_dispatch__(
-        self, func: Any, types: Any, args: Any = (), kwargs: Any = None
-    ) -> object:
-        kwargs = kwargs or {}
-        with self:  # in inference mode composed operations arrive whole, and hide what they make
-            out = func.decompose(*args, **kwargs)
-        if out is not NotImplemented:
-            return out
-        out = func(*args, **kwargs)
+    def note(self, func: Any, args: Any, kwargs: Any, out: Any) -> None:
         for leaf in tree_leaves(out):
             if isinstance(leaf, Tensor) and storage_of(leaf) not in self._given:
                 bytes_held = leaf.untyped_storage().nbytes()
-                self.elements = max(self.elements, bytes_held // leaf.element_size())
-        return out
+                self.total = max(self.total, bytes_held // leaf.element_size())
 
 
 # torch's own counter sees no product with a vector, none in place, and no attention on a CPU.

@@ -116,7 +116,7 @@ class _Watch(Watching):
     """Notes each load and store; a tensor's name is a number, since memory is used again."""
 
     def __init__(self, sram_elements: int) -> None:
-        super().__init__()  # type: ignore[no-untyped-call]
+        super().__init__()
         self.sram_elements = sram_elements
         self.large: set[int] = set()
         self.moves: list[tuple[int, int, bool]] = []

@@ -60,16 +60,10 @@ def _with_unused(fn: Function, *args: Any) -> Any:
 class _Writes(Watching):
     """Count the numbers that operations put into new memory, all together."""
 
-    def __init__(self) -> None:
-        super().__init__()  # type: ignore[no-untyped-call]
-        self.total = 0
-
-    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> object:
-        out = func(*args, **(kwargs or {}))
+    def note(self, func: Any, args: Any, kwargs: Any, out: Any) -> None:
         read = {storage_of(leaf) for leaf in tree_leaves(args) if isinstance(leaf, Tensor)}
         made = (leaf for leaf in tree_leaves(out) if isinstance(leaf, Tensor) and storage_of(leaf) not in read)
         self.total += sum(leaf.numel() for leaf in made)
-        return out
 
 
 def _written(fn: Function, *args: Any) -> int:

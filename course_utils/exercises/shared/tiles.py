@@ -31,6 +31,7 @@ from course_utils.checking.exercise import Cost
 from course_utils.checking.inputs import normal
 from course_utils.checking.mistakes import Mistake, mistake
 from course_utils.checking.recipe import Function
+from course_utils.exercises.shared.linear import BY_NUMBER
 from course_utils.measure import count_flops
 from course_utils.measure.cost import Watching
 
@@ -122,8 +123,6 @@ _ROOM = 1.25  # a column of ones next to the scores does not make a larger tile
 _KEPT = 20 * _TILE  # by far more than one tile's intermediate results, and fewer than all tiles
 _FEW = 1.05
 _ELSEWHERE = 8  # fewer operations of torch than this: the work was done without it
-# Products and exponentials taken number by number: a matrix product can be written with them too.
-_BY_NUMBER = {"mul", "mul_", "div", "div_", "exp", "exp_", "pow", "_softmax", "addcmul"}
 
 
 def inputs(length: int, g: torch.Generator) -> tuple[Any, ...]:
@@ -222,39 +221,30 @@ def _tiles_a_step(fn: Function, *args: Any) -> int:
 
 class _Watch(Watching):
     def __init__(self, args: object) -> None:
-        super().__init__()  # type: ignore[no-untyped-call]
+        super().__init__()
         self.held = _Held()
         tensors = [leaf for leaf in tree_leaves(args) if isinstance(leaf, Tensor)]
         self._given = {StorageWeakRef(x.untyped_storage()) for x in tensors}
         self._alive: dict[StorageWeakRef, int] = {}
-        self._total = 0
 
-    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> object:
-        kwargs = kwargs or {}
-        if torch.is_inference_mode_enabled():  # composed operations arrive whole, and hide parts
-            with self:
-                out = func.decompose(*args, **kwargs)
-            if out is not NotImplemented:
-                return out
-        out = func(*args, **kwargs)
+    def note(self, func: Any, args: Any, kwargs: Any, out: Any) -> None:
         name = func.overloadpacket.__name__
         self.held.steps += 1
-        if name in _BY_NUMBER and isinstance(out, Tensor):
+        if name in BY_NUMBER and isinstance(out, Tensor):
             self.held.by_number += math.prod(out.shape)
         if "attention" in name:
             self._note_operator(args)
         for leaf in tree_leaves(out):
             if isinstance(leaf, Tensor):
                 self._note(leaf)
-        if self._total > self.held.alive:
+        if self.total > self.held.alive:
             self._sweep()
-        return out
 
     def _sweep(self) -> None:
         """Forget what is gone; what is left may be the most that was ever alive."""
         self._alive = {ref: size for ref, size in self._alive.items() if not ref.expired()}
-        self._total = sum(self._alive.values())
-        self.held.alive = max(self.held.alive, self._total)
+        self.total = sum(self._alive.values())
+        self.held.alive = max(self.held.alive, self.total)
 
     def _note_operator(self, args: Any) -> None:
         """Count the scores between what an attention operator takes as query and key."""
@@ -268,7 +258,7 @@ class _Watch(Watching):
         if ref in self._given:
             return
         size = storage.nbytes() // made.element_size()
-        self._total += size - self._alive.get(ref, 0)
+        self.total += size - self._alive.get(ref, 0)
         self._alive[ref] = size
         if made.is_floating_point():
             self.held.floats = max(self.held.floats, size)
