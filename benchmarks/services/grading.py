@@ -27,9 +27,7 @@ from benchmarks.recording import Row, Script
 from benchmarks.services.memory import held_by_tree, watched
 from course_utils.environment import ROOT
 from course_utils.grading.bulk import grade_all, hand_ins
-
-sys.path.insert(0, str(ROOT / "tests" / "grading"))
-from hostile import HOSTILE, RIGHT_MERGE, STUB, WRONG
+from tests.grading.hostile import HOSTILE, RIGHT_MERGE, STUB, WRONG
 
 EXERCISES = ("split_heads", "merge_heads")
 RIGHT = (

@@ -6,7 +6,7 @@ import torch
 from course_utils.checking.exercise import case, exercise
 from course_utils.checking.inputs import normal
 from course_utils.checking.mistakes import mistake
-from course_utils.exercises.shared.losses import LOSS, NOTHING_COUNTS, predictions, reached
+from course_utils.exercises.shared.losses import LOSS, NOTHING_COUNTS, one_class, predictions, reached
 from course_utils.models import causal_lm_loss
 
 RIGHT = """
@@ -28,11 +28,6 @@ def causal_lm_loss(logits, tokens, pad_id):
 def _by_hand(generator: torch.Generator) -> tuple[Any, ...]:
     logits = torch.tensor([[[0.0, 0.0], [1.0, 3.0], [5.0, 0.0]]], dtype=torch.float64)
     return logits, torch.tensor([[0, 1, 0]]), -100
-
-
-def _with(value: float, generator: torch.Generator) -> torch.Tensor:
-    """Make logits (2, 3, 5) of which those of class 2 are this value."""
-    return normal(generator, 2, 3, 5).index_fill(-1, torch.tensor(2), value)
 
 
 EXERCISE = exercise(
@@ -64,8 +59,8 @@ EXERCISE = exercise(
         case("one token: no target", predictions((3, 1, 5)), gradient="equal"),
         case("non-contiguous inputs", predictions((3, 5, 4), (5, 2, 4), spread=True), gradient="equal"),
         case("float32", predictions((2, 9, 11), (5, 9), dtype=torch.float32)),
-        case("a class at -inf", lambda g: (_with(-torch.inf, g), torch.tensor([[4, 1, 0], [3, 0, 1]]), -1)),
-        case("NaN in the logits", lambda g: (_with(torch.nan, g), torch.tensor([[4, 1, 0], [3, 0, 1]]), -1)),
+        case("a class at -inf", one_class(-torch.inf, -1)),
+        case("NaN in the logits", one_class(torch.nan, -1)),
     ),
     mistakes=(
         mistake("no shift", "Each position is trained to predict the token that it was just given: a copy would be "

@@ -9,7 +9,7 @@ from course_utils.checking.exercise import Case, case, exercise
 from course_utils.checking.inputs import Make, normal
 from course_utils.checking.mistakes import adding, mistake
 from course_utils.checking.recipe import Function
-from course_utils.exercises.shared.losses import LOSS, NOTHING_COUNTS, predictions, reached
+from course_utils.exercises.shared.losses import LOSS, NOTHING_COUNTS, one_class, predictions, reached
 from course_utils.models import label_smoothed_loss
 from torch import Tensor
 from torch.overrides import TorchFunctionMode
@@ -76,11 +76,6 @@ def _no_classes(generator: torch.Generator) -> tuple[Any, ...]:
     return normal(generator, 2, 4, 5), target, 0.3, -100
 
 
-def _with(value: float, generator: torch.Generator) -> Tensor:
-    """Make logits (2, 3, 5) of which those of class 2 are this value."""
-    return normal(generator, 2, 3, 5).index_fill(-1, torch.tensor(2), value)
-
-
 def _divergence(args: tuple[Any, ...], got: Tensor) -> bool:
     """Whether the target's entropy was subtracted, also with a target made in float32."""
     logits, target, smoothing, pad_id = args
@@ -121,8 +116,8 @@ EXERCISE = exercise(
         _case("nothing but padding, whose id is not a class", 0.1, (2, 4, 5), (0, 0), pad_id=-100),
         _case("non-contiguous inputs", 0.1, (3, 5, 4), (5, 2, 4), spread=True, gradient="equal"),
         _case("float32", 0.1, (2, 9, 11), (5, 9), dtype=torch.float32),
-        case("a class at -inf", lambda g: (_with(-torch.inf, g), torch.tensor([[4, 1, 0], [3, 0, 1]]), 0.1, -1)),
-        case("NaN in the logits", lambda g: (_with(torch.nan, g), torch.tensor([[4, 1, 0], [3, 0, 1]]), 0.1, -1)),
+        case("a class at -inf", one_class(-torch.inf, 0.1, -1)),
+        case("NaN in the logits", one_class(torch.nan, 0.1, -1)),
     ),
     mistakes=(
         mistake("torch's own smoothing inside", "`label_smoothing` of torch's cross-entropy did the work. The point is "

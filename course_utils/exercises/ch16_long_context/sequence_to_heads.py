@@ -8,7 +8,7 @@ from course_utils.checking.inputs import Make, normal, strided
 from course_utils.checking.mistakes import mistake
 from course_utils.checking.recipe import Function
 from course_utils.distributed import sequence_to_heads
-from course_utils.exercises.shared.kinds import NOTHING, through_numpy
+from course_utils.exercises.shared.kinds import DTYPES, NOTHING, other_dtype, through_numpy
 from course_utils.exercises.shared.refusals import SAYS, fitting, refusal
 from torch import Tensor
 
@@ -175,9 +175,7 @@ EXERCISE = exercise(
         mistake("cut from the gradient", "The values are right, but no gradient flows through them. What cuts them "
                 "off?", "result = [x.detach() for x in parts]", "result = [x.detach().clone() for x in parts]"),
         through_numpy("in_order = [torch.from_numpy(x.detach().numpy()) for x in shards]"),
-        mistake("another dtype", "The numbers are right, but not their dtype: it should be that of the inputs. Which "
-                "dtype has a tensor that is made inside a function, and what else on the way changes one?",
-                *(_each(f"x.to(torch.{kind})") for kind in ("float32", "float64", "float16", "bfloat16"))),
+        other_dtype(*(_each(f"x.to(torch.{kind})") for kind in DTYPES)),
         mistake("an array instead of a tensor", "Arrays or lists of numbers came back. Which kind of thing came in?",
                 _each("x.tolist()")),
     ),

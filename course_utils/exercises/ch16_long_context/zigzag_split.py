@@ -27,7 +27,6 @@ def zigzag_split(num_tokens, world_size):
     return result
 """
 _CUT = "tokens = torch.arange(num_tokens // world_size * world_size)\n"
-_RAGGED = f"fits = True\n{_CUT}"
 _CYCLIC = "back = runs[({} - torch.arange(world_size)) % parts]"
 _EACH_FITS = "fits = num_tokens % world_size == 0"
 

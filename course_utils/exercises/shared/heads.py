@@ -41,6 +41,7 @@ from torch import Tensor
 from course_utils.checking.exercise import Law
 from course_utils.checking.mistakes import Mistake, mistake
 from course_utils.checking.recipe import Function
+from course_utils.exercises.shared.kinds import viewed
 
 _GRADIENT = (
     "The values are right, but no gradient can flow back to the input. What cuts the thread: `.detach()`, `.data`, "
@@ -148,9 +149,7 @@ MERGE = (
     mistake("merged without transposing back", "The shape is right, but the numbers are shuffled: a position got "
             "features of other positions. In memory head comes before position; which order does (B, L, d_model) need?",
             f"merged = out.reshape{_STREAM}", f"merged = out.reshape(turned.shape).transpose(1, 2).reshape{_STREAM}"),
-    mistake("view without contiguous memory", "`view` cannot join two axes that are not adjacent in memory, and after "
-            "`transpose` they are not. What copies the numbers into the new order first, or does both at once?",
-            "merged = turned.view(*turned.shape[:2], -1)"),
+    viewed("merged = turned.view(*turned.shape[:2], -1)"),
     mistake("heads interleaved", "The features of the heads are interleaved: first one of every head, then the next of "
             "every head. Head h's features are neighbours: which of head and feature runs faster?",
             "turned = out.permute(0, 2, 3, 1)"),

@@ -5,7 +5,6 @@ is lost or added: `squeezed("return scores{}")`, `squeezed("return out{}, weight
 """
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import torch
@@ -16,6 +15,7 @@ from course_utils.checking.compare import equal
 from course_utils.checking.mistakes import Mistake, mistake
 from course_utils.checking.recipe import Function
 
+DTYPES = ("float32", "float64", "float16", "bfloat16")
 NOTHING = mistake("nothing returned", "The function returned nothing. Is a `return` missing, at its end or in one of "
                   "its branches?", "return None")
 
@@ -95,6 +95,13 @@ def viewed(*versions: str) -> Mistake:
                    "once?", *versions)
 
 
+def other_dtype(*versions: str) -> Mistake:
+    """Return the mistake of a right result in another dtype."""
+    return mistake("another dtype", "The numbers are right, but not their dtype: it should be that of the inputs. "
+                   "Which dtype has a tensor that is made inside a function, and what else on the way changes one?",
+                   *versions)
+
+
 def other_kinds(result: str, *beside: str) -> tuple[Mistake, ...]:
     """Return the mistakes of a result, called so in the lines, that is right but no tensor or of another dtype.
 
@@ -108,18 +115,15 @@ def other_kinds(result: str, *beside: str) -> tuple[Mistake, ...]:
                 "or which of several results is meant?",
                 f"return list({result})", f"return {result}.tolist()", f"return [{result}]",
                 *(f"return {result}, {other}" for other in ("None", *beside))),
-        mistake("another dtype", "The numbers are right, but not their dtype: it should be that of the inputs. Which "
-                "dtype has a tensor that is made inside a function, and what else on the way changes one?",
-                *(f"return {result}.to(torch.{dtype})" for dtype in ("float32", "float64", "float16", "bfloat16"))),
+        other_dtype(*(f"return {result}.to(torch.{kind})" for kind in DTYPES)),
     )
 
 
 def other_parts(*results: str) -> tuple[Mistake, ...]:
     """Return the mistakes of several results, called so in the lines, of which some have another dtype, or of none."""
-    every = ([f"{one}.to(torch.{dtype})" for one in results] for dtype in ("float32", "float64", "bfloat16"))
+    every = ([f"{one}.to(torch.{kind})" for one in results] for kind in ("float32", "float64", "bfloat16"))
     alone = ([f"{one}.float()" if one == other else other for other in results] for one in results)
-    dtype = other_kinds(results[0])[2]
-    return NOTHING, replace(dtype, versions=tuple(f"return {', '.join(one)}" for one in (*every, *alone)))
+    return NOTHING, other_dtype(*(f"return {', '.join(one)}" for one in (*every, *alone)))
 
 
 def multiplied(right: Callable[..., Tensor], *versions: str) -> Mistake:

@@ -53,6 +53,12 @@ def predictions(
     return make
 
 
+def one_class(value: float, *more: Any) -> Make:
+    """Return a maker of logits (2, 3, 5) of which those of class 2 are this value, of tokens, and of `more`."""
+    rows = torch.tensor([[4, 1, 0], [3, 0, 1]])
+    return lambda g: (normal(g, 2, 3, 5).index_fill(-1, torch.tensor(2), value), rows.clone(), *more)
+
+
 def reached(fn: Function, logits: Tensor, target: Tensor, *args: Any) -> list[str]:
     """Return what comes back to the logits from a loss, and what does if all targets are padding."""
 
