@@ -5,8 +5,6 @@ from collections.abc import Callable, Iterable
 
 import torch
 from torch import Tensor
-from torch.utils._python_dispatch import TorchDispatchMode
-from torch.utils._pytree import tree_leaves
 
 Tensors = tuple[Tensor, ...]
 LENGTHS = [(3, 5), (5, 5), (7, 3), (1, 6), (6, 1), (1, 1)]  # of the queries and of the keys
@@ -74,27 +72,3 @@ def growth(count: Callable[..., int], fn: Callable, make: Callable[[int], Tensor
     small, large = 2048, 4096
     counts = [count(fn, *make(size)) for size in (small, large)]
     return math.log(counts[1] / counts[0]) / math.log(large / small)
-
-
-def elements_made(fn: Callable, *args) -> int:
-    """Count the elements of all tensors that the call puts into new memory, one after another."""
-    with _Made() as made:
-        fn(*args)
-    return made.elements
-
-
-class _Made(TorchDispatchMode):
-    def __init__(self) -> None:
-        super().__init__()
-        self.elements = 0
-
-    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
-        out = func(*args, **(kwargs or {}))
-        given = {id_of(x) for x in tree_leaves((args, kwargs)) if isinstance(x, Tensor)}
-        new = (x for x in tree_leaves(out) if isinstance(x, Tensor) and id_of(x) not in given)
-        self.elements += sum(x.numel() for x in new)
-        return out
-
-
-def id_of(x: Tensor) -> int:
-    return x.untyped_storage().data_ptr()

@@ -46,6 +46,18 @@ def largest_tensor(fn: Callable[..., object], *args: object) -> int:
     return tracker.total
 
 
+def elements_made(fn: Callable[..., object], *args: object) -> int:
+    """Count the elements of all tensors that `fn(*args)` puts into new memory, one after another.
+
+    Raises:
+        TypeError: `fn` cannot be called.
+    """
+    check_callable(fn=fn)
+    with _Made() as made:
+        fn(*args)
+    return made.total
+
+
 class Watching(TorchDispatchMode):
     """A mode that notes every torch operation, without torch.compile, which is slow to load.
 
@@ -86,6 +98,13 @@ class _Flops(Watching):
         formula = _FORMULAS.get(func.overloadpacket)
         if formula is not None:
             self.total += int(formula(*args, **kwargs, out_val=out))
+
+
+class _Made(Watching):
+    def note(self, func: Any, args: Any, kwargs: Any, out: Any) -> None:
+        given = {storage_of(x) for x in tree_leaves((args, kwargs)) if isinstance(x, Tensor)}
+        new = (x for x in tree_leaves(out) if isinstance(x, Tensor) and storage_of(x) not in given)
+        self.total += sum(x.numel() for x in new)
 
 
 class _LargestTensor(Watching):

@@ -21,8 +21,8 @@ from course_utils.attention import (
     recurrent_linear_attention,
     sliding_window_attention,
 )
-from course_utils.measure import count_flops, largest_tensor
-from tests.support import draw, elements_made, growth, outcome, qkv
+from course_utils.measure.cost import count_flops, elements_made, largest_tensor
+from tests.support import draw, growth, outcome, qkv
 
 D = 4
 

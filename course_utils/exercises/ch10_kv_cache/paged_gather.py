@@ -10,9 +10,7 @@ from course_utils.checking.mistakes import mistake, saying
 from course_utils.checking.recipe import Function
 from course_utils.exercises.shared.caches import another_dtype
 from course_utils.exercises.shared.kinds import NOTHING, cut_off, left_in, squeezed
-from course_utils.measure.cost import Watching, storage_of
-from torch import Tensor
-from torch.utils._pytree import tree_leaves
+from course_utils.measure.cost import elements_made
 
 RIGHT = """
 def paged_gather(pool, block_table, length):
@@ -55,21 +53,6 @@ def _with_unused(fn: Function, *args: Any) -> Any:
         return fn(*args)
     except (ValueError, AssertionError) as error:
         raise ValueError("a table with unused entries of -1 was refused") from error
-
-
-class _Writes(Watching):
-    """Count the numbers that operations put into new memory, all together."""
-
-    def note(self, func: Any, args: Any, kwargs: Any, out: Any) -> None:
-        read = {storage_of(leaf) for leaf in tree_leaves(args) if isinstance(leaf, Tensor)}
-        made = (leaf for leaf in tree_leaves(out) if isinstance(leaf, Tensor) and storage_of(leaf) not in read)
-        self.total += sum(leaf.numel() for leaf in made)
-
-
-def _written(fn: Function, *args: Any) -> int:
-    with _Writes() as writes:
-        fn(*args)
-    return writes.total
 
 
 _COPIED_SAYS = (
@@ -238,8 +221,8 @@ EXERCISE = exercise(
                 "rows = torch.einsum('tn,nshd->tshd', chosen, pool)[place, slot]"),
     ),
     costs=(
-        Cost("the numbers copied", _written, (16, 1024), lambda n, g: _made((5, 2, 6, -1), 10, (n, 4, 3, 8))(g), 0.3,
-             _COPIED_SAYS, "the whole pool copied"),
+        Cost("the numbers copied", elements_made, (16, 1024),
+             lambda n, g: _made((5, 2, 6, -1), 10, (n, 4, 3, 8))(g), 0.3, _COPIED_SAYS, "the whole pool copied"),
     ),
     hints=(
         "With 4 slots per block and the table [5, 2, 6], where are the positions 0, 3, 4 and 9?",
