@@ -62,8 +62,7 @@ _KNOWN = (
     (
         r"torch\.return_types\.",
         "With an axis, `max`, `min`, `median` and `sort` give back two tensors: the values and "
-        "their "
-        "places. Which of the two is meant?",
+        "their places. Which of the two is meant?",
     ),
     (
         r"operand type\(s\) for @: 'tensor' and 'tensor'"
@@ -88,26 +87,22 @@ _KNOWN = (
     (
         r"Number of dimensions of repeat dims can not be smaller",
         "`repeat` needs a number for every axis, and this tensor has more axes than were thought "
-        "of. "
-        "`expand` adds the missing ones on the left by itself.",
+        "of. `expand` adds the missing ones on the left by itself.",
     ),
     (
         r"Provided sizes .* don't multiply up",
-        "An axis was cut into equal pieces, and its length is no multiple of theirs. What becomes "
-        "of "
-        "the rest, or of an axis shorter than one piece?",
+        "An axis was cut into equal pieces, and its length is not a multiple of theirs. What "
+        "becomes of the rest, or of an axis shorter than one piece?",
     ),
     (
         r"upper bound and lower bound inconsistent with step sign|larger bound inconsistent",
         "`arange` was asked for numbers up to an end that lies before their beginning. Which of "
-        "the "
-        "two is wrong, and for which piece?",
+        "the two is wrong, and for which piece?",
     ),
     (
         r"^AssertionError: .*(Tensor-likes|Scalars|Tensor-like) are not",
         "`torch.testing.assert_close` raises an error where its arguments differ. If a function "
-        "has "
-        "to say whether they do, the error is one of the two answers: what returns the other?",
+        "has to say whether they do, the error is one of the two answers: what returns the other?",
     ),
     (
         r"must be tuple of ints,but got float|must be tuple of ints, but found .*float"
