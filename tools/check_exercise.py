@@ -14,12 +14,13 @@ from pathlib import Path
 
 from course_utils.environment import ROOT
 from course_utils.exercises import find, places
+from tools.notebooks.files import sources_by_number
 
 
 def commands(name: str) -> list[list[str]]:
     """Return what is run, as arguments of Python."""
     exercise = find(name)
-    tests = ["tests/laws", "tests/exercises", "tests/measure", *_own(name)]
+    tests = ["tests/laws", "tests/exercises", *_own(name)]
     return [
         ["-m", "tools.mutation.misconceptions", name],
         ["-m", "tools.build_notebooks", f"{exercise.chapter:02d}"],
@@ -37,7 +38,7 @@ def _own(name: str) -> list[str]:
 def unfinished(name: str) -> list[str]:
     """Return the places that still say TODO."""
     module = Path(*places()[name].split(".")).with_suffix(".py")
-    source = next((ROOT / "solutions").glob(f"{find(name).chapter:02d}_*.py"))
+    source = sources_by_number(ROOT)[f"{find(name).chapter:02d}"]
     return [
         f"{path.relative_to(ROOT)}:{number}: {line.strip()}"
         for path in (ROOT / module, source)

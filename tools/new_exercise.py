@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from course_utils.environment import ROOT
+from tools.notebooks.files import sources_by_number
 
 HOMES = ("attention", "positions", "models", "measure", "interpretability", "serving", "clinic")
 BEFORE = r'^# %% \[markdown\].*\n(r?"""\n|# )## (Yours|Recap)'  # where an exercise is added
@@ -117,10 +118,10 @@ def texts(name: str, chapter: str) -> dict[Path, str]:
     """
     home, function = reference(name)
     folders = [*(ROOT / "course_utils" / "exercises").glob(f"ch{chapter}_*")]
-    sources = [*(ROOT / "solutions").glob(f"{chapter}_*.py")]
-    if not folders or not sources:
+    source = sources_by_number(ROOT).get(chapter)
+    if not folders or source is None:
         raise LookupError(f"there is no chapter {chapter!r}; write two digits, such as 08")
-    file, source = folders[0] / f"{name}.py", sources[0]
+    file = folders[0] / f"{name}.py"
     if file.exists():
         raise FileExistsError(f"{file.relative_to(ROOT)} exists")
     tree = written(function)

@@ -23,7 +23,7 @@ from pathlib import Path
 from nbformat import NotebookNode
 
 from course_utils.environment import ROOT
-from tools.notebooks.files import find_sources, read_stored
+from tools.notebooks.files import read_stored, sources_by_number
 from tools.notebooks.source import SHOWN, Cell, Chapter, read_chapter
 
 _NUMBER = re.compile(r"(?<![\w.])-?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?:e[+-]?\d+)?")
@@ -112,7 +112,7 @@ def check(root: Path, chapter: Chapter) -> list[str]:
 
 
 if __name__ == "__main__":
-    sources = {path.stem[:2]: path for path in find_sources(ROOT)}
+    sources = sources_by_number(ROOT)
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("chapters", nargs="*", metavar="NN", help="all if none is named")
     chosen = parser.parse_args().chapters or list(sources)

@@ -27,6 +27,11 @@ def find_sources(root: Path) -> list[Path]:
     return sorted(p for p in (root / "solutions").glob("*.py") if _NAME.match(p.stem))
 
 
+def sources_by_number(root: Path) -> dict[str, Path]:
+    """Return the source of each chapter by its number, such as 03."""
+    return {path.stem[:2]: path for path in find_sources(root)}
+
+
 def stray(root: Path) -> list[str]:
     """Return a message for every file that belongs to no chapter."""
     known = {path.stem for path in find_sources(root)}
