@@ -41,8 +41,8 @@ def graded_otherwise(exercise: Exercise) -> str | None:
 
 
 def _cells() -> Sequence[str]:
-    """Return the cells that were run in this notebook; none outside of one."""
+    """Return the cells that were run in this notebook; none outside of one, or if none are kept."""
     interactive = sys.modules.get("IPython")
     shell: Any = interactive.get_ipython() if interactive else None
     manager = getattr(shell, "history_manager", None)
-    return [] if manager is None else [str(cell) for cell in manager.input_hist_raw]
+    return [] if manager is None else [cell for cell in manager.input_hist_raw if cell.strip()]

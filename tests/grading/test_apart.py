@@ -1,5 +1,8 @@
 """An answer that passes in a notebook and would not pass when graded is named at once."""
 
+import sys
+from types import SimpleNamespace
+
 import pytest
 
 from course_utils.exercises import find
@@ -24,3 +27,9 @@ def test_the_slice_that_a_grader_would_keep_is_tried(monkeypatch, cells, says) -
     monkeypatch.setattr(apart, "_cells", lambda: cells)
     found = apart.graded_otherwise(find("dot_score"))
     assert found is None if says is None else says in str(found)
+
+
+def test_nothing_is_said_where_cells_run_without_a_history(monkeypatch) -> None:
+    shell = SimpleNamespace(history_manager=SimpleNamespace(input_hist_raw=["", ""]))
+    monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda: shell))
+    assert apart.graded_otherwise(find("dot_score")) is None
