@@ -19,6 +19,7 @@ from pathlib import Path
 from course_utils import environment
 from course_utils.environment import FITS, ROOT, read_pins
 
+OPTIONAL = "optional"  # it is not there, and only what asks for it lacks it
 TOOLS = (  # a program; the oldest version; the fix
     ("git", 0, "install git; without it the course cannot be updated"),
     (
@@ -50,6 +51,7 @@ def for_learners() -> Iterator[tuple[str, str, str, str]]:
     yield "environment", "there" if made else "incomplete", detail, "make learn"
     yield from packages(read_pins(ROOT), "make learn")
     yield from progress()
+    yield from released_model()
     free, needed = shutil.disk_usage(ROOT).free / 1e9, 1 if made else environment.NEEDED_GB["cpu"]
     detail = f"{free:.1f} GB free, about {needed} GB needed"
     yield "disk", "there" if free > needed else "too full", detail, "remove what you can spare"
@@ -88,6 +90,25 @@ def progress() -> Iterator[tuple[str, str, str, str]]:
     yield "progress file", "there" if right else "unwritable", str(path), remedy
 
 
+def released_model() -> Iterator[tuple[str, str, str, str]]:
+    """Report where the released model's file is, its size and its sum; it may be left out."""
+    try:
+        from course_utils import model_file
+    except ImportError:  # the packages are not installed yet, as reported above
+        return
+    path, remedy = model_file.model_path(), "python -m course_utils model"
+    if not path.exists():
+        yield "released model", OPTIONAL, f"{path}, for chapters 19 and 20", remedy
+        return
+    try:
+        model_file.check_model_file(path)
+    except model_file.ModelFileError as error:
+        yield "released model", "damaged", str(error), f"remove it, then: {remedy}"
+        return
+    detail = f"{path}, {model_file.SIZE:,} bytes, SHA-256 {model_file.SHA256[:8]}… as published"
+    yield "released model", "there", detail, remedy
+
+
 def for_builders() -> Iterator[tuple[str, str, str, str]]:
     """Check what is needed only to test the course, to build its site and to change it."""
     if FITS:
@@ -111,8 +132,9 @@ def report(title: str, findings: Iterator[tuple[str, str, str, str]]) -> int:
     for name, status, detail, remedy in findings:
         print(f"  {status:<12}{name:<26}{detail}".rstrip())
         if status != "there":
-            print(*[f"  {'':<12}to fix it: {remedy}\n"] * (remedy not in remedies), end="")
-            remedies.append(remedy)
+            fix = "to get it" if status == OPTIONAL else "to fix it"
+            print(*[f"  {'':<12}{fix}: {remedy}\n"] * (remedy not in remedies), end="")
+            remedies += [remedy] * (status != OPTIONAL)
     print()
     return len(remedies)
 

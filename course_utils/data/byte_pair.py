@@ -14,6 +14,7 @@ import torch
 from jaxtyping import Int
 from torch import Tensor
 
+from course_utils.data.byte_level import merge_by_rank, merged
 from course_utils.data.text import ALPHABET, UNKNOWN
 from course_utils.data.tokenizer import numbers
 
@@ -74,12 +75,8 @@ class BytePairs:
 
     def _of(self, piece: str) -> list[int]:
         if piece not in self._known:
-            word = [one if one in self._number else UNKNOWN for one in piece]
-            while len(word) > 1:
-                first = min(pairwise(word), key=lambda pair: self._rank.get(pair, len(self)))
-                if first not in self._rank:
-                    break
-                word = _merged(word, first)
+            known = (one if one in self._number else UNKNOWN for one in piece)
+            word = merge_by_rank("".join(known), self._rank)
             self._known[piece] = [self._number[token] for token in word]
         return self._known[piece]
 
@@ -102,21 +99,10 @@ class _Words:
     def merge(self, pair: Pair) -> None:
         for index in self.places.pop(pair):
             self._count(index, -1)
-            self.words[index] = _merged(self.words[index], pair)
+            self.words[index] = merged(self.words[index], pair)
             self._count(index, 1)
 
     def _count(self, index: int, sign: int) -> None:
         for pair in pairwise(self.words[index]):
             self.pairs[pair] += sign * self.times[index]
             self.places[pair].add(index)
-
-
-def _merged(word: list[str], pair: Pair) -> list[str]:
-    merged: list[str] = []
-    for token in word:
-        # From left to right, without overlap: "aaa" holds the pair "aa" once.
-        if merged and (merged[-1], token) == pair:
-            merged[-1] += token
-        else:
-            merged.append(token)
-    return merged
