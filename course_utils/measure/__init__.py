@@ -18,6 +18,7 @@ from course_utils.measure.training_flops import training_flops
 from course_utils.measure.training_memory import training_memory_bytes
 from course_utils.measure.transformer_parameters import transformer_parameters
 from course_utils.measure.variance import dot_product_variance
+from course_utils.measure.windowed_loss import windowed_loss
 
 __all__ = [
     name

@@ -1,10 +1,12 @@
 """Small models built from the course's own parts."""
 
+from course_utils.models.chat import chat_prompt, stream_text
 from course_utils.models.decoding.beam import beam_search
 from course_utils.models.decoding.beam_decode import beam_decode
 from course_utils.models.decoding.generate import generate, left_pad, stream_tokens
 from course_utils.models.decoding.greedy import greedy_decode
 from course_utils.models.decoding.min_p import min_p_filter
+from course_utils.models.decoding.prompt_lookup import prompt_lookup
 from course_utils.models.decoding.repetition import penalise_repetition
 from course_utils.models.decoding.sampling import draw_tokens, token_probabilities
 from course_utils.models.decoding.speculation import speculative_accept
@@ -35,6 +37,11 @@ from course_utils.models.recurrent.seq2seq_training import (
     token_accuracy,
     train_seq2seq,
     write_all,
+)
+from course_utils.models.released.blocks import (
+    dequantize_q4_1,
+    dequantize_q8_0,
+    quantize_blocks,
 )
 from course_utils.models.released.gpt2_weights import from_gpt2, to_gpt2
 from course_utils.models.released.llama import Llama, from_llama, to_llama

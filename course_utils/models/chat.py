@@ -26,10 +26,14 @@ def chat_prompt(
         add_generation_prompt: Whether the assistant's next message is begun.
 
     Raises:
-        TypeError: The messages are not a sequence, or the system's default is not a string.
+        TypeError: The messages are not a sequence of mappings, or the system's default is not a
+            string.
     """
     check_instance(Sequence, messages=messages)
+    for number, one in enumerate(messages):
+        check_instance(Mapping, **{f"message {number} of messages": one})
     check_instance(str, default_system=default_system)
+    check_instance(bool, add_generation_prompt=add_generation_prompt)
     written = list(messages)
     if written and written[0]["role"] != "system":
         written.insert(0, {"role": "system", "content": default_system})
@@ -48,9 +52,11 @@ def stream_text(pieces: Sequence[bytes]) -> list[str]:
         at the end is one U+FFFD in the last of them.
 
     Raises:
-        TypeError: The pieces are not a sequence.
+        TypeError: The pieces are not a sequence of bytes.
     """
     check_instance(Sequence, pieces=pieces)
+    for number, one in enumerate(pieces):
+        check_instance(bytes, **{f"piece {number} of pieces": one})
     decoder = codecs.getincrementaldecoder("utf-8")("replace")
     last = len(pieces) - 1
     return [decoder.decode(piece, number == last) for number, piece in enumerate(pieces)]

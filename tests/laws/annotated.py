@@ -30,7 +30,7 @@ NUMBERS = {
     "num_characters": 5, "start": 1, "end": 2, "gamma": 2, "step": 3, "warmup": 2, "last": 9,
     "image_size": 4, "num_classes": 3, "num_samples": 9, "num_parameters": 9, "num_trainable": 4,
     "num_activations": 3, "bytes_per_element": 2, "sram_elements": 1024, "world_size": 3, "rank": 1,
-    "base": 1e4, "factor": 2.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0,
+    "num_draft": 2, "base": 1e4, "factor": 2.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0,
 }  # fmt: skip
 
 

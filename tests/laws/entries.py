@@ -110,6 +110,10 @@ def _reads(fed: Tensor, past: object) -> tuple[Tensor, object]:
     return torch.nn.functional.one_hot(fed, 9).float(), past
 
 
+def _reads_tokens(tokens: Tensor) -> Tensor:
+    return _reads(tokens, None)[0]
+
+
 def _empty() -> attention.RollingCache:
     return attention.RollingCache(**entry(attention.RollingCache).arguments(FIXED))
 
@@ -126,8 +130,10 @@ VALUES: dict[str, Any] = {
     "fn": always(_product),
     "key_positions": _positions("S"),
     "lengths": _lengths(1),
+    "messages": [{"role": "user", "content": "Hi"}],
     "model": an(models.GPT),
     "norms": [_same] * 3,
+    "pieces": [b"a", b"b"],
     "pool": an(attention.BlockPool),
     "predict": always(_first_token_decides),
     "query_positions": _positions("L"),
@@ -209,6 +215,11 @@ TOLD = (
     Entry(measure.training_memory_bytes, {"optimizer": "adam"}),
     Entry(measure.PowerLaw.__call__, {"self": always(measure.PowerLaw(1.0, 0.0, 2.0)), "x": 3.0}),
     Entry(models.Llama, {"num_layers": 2, "max_length": 8}),
+    Entry(models.chat_prompt, {"default_system": "Be brief."}),
+    Entry(models.dequantize_q4_1, {"blocks": torch.full((3, 20), 17, dtype=torch.uint8)}),
+    Entry(models.dequantize_q8_0, {"blocks": torch.full((3, 34), 17, dtype=torch.uint8)}),
+    Entry(models.quantize_blocks, sizes={"d": 6, "bits": 3, "blocks": 3}),
+    Entry(models.prompt_lookup, {"tokens": torch.tensor([1, 2, 1])}, {"shortest": 1, "longest": 2}),
     Entry(models.draw_tokens, {"temperature": 0.0}, {"num_tokens": 5}),
     Entry(models.feed_forward, {"activation": "gelu"}),
     Entry(models.bigram_scores, sizes={"num_tokens": 4}),
@@ -223,6 +234,11 @@ TOLD = (
     Entry(models.generate, {"temperature": 1.0, "top_k": 2, "top_p": 0.9}),
     Entry(_streamed, {"temperature": 1.0, "top_k": 2, "top_p": 0.9, "stop": 1}),
     Entry(models.greedy_decode, {"model": always(_reads)}),
+    Entry(
+        measure.windowed_loss,
+        {"model": always(_reads_tokens), "tokens": torch.tensor([1, 2, 3, 1])},
+        {"window": 3, "stride": 1},
+    ),
     Entry(models.left_pad, {"prompts": [[1, 2], [3]]}, {"B": 2, "longest": 2}),
     Entry(models.mask_tokens, {"mask_id": 3, "vocab_size": 4}),
     Entry(models.match_queries, sizes={"T": 3}),

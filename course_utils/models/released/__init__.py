@@ -1,1 +1,3 @@
 """GPT-2, Llama and its descendants: their parts, their settings, their weights."""
+
+from course_utils.models.released.gguf_model import model
