@@ -30,8 +30,7 @@ def longrope_frequencies(
         base: The base of training.
 
     Raises:
-        TypeError: The factors are not a list of numbers, or the width is not an int.
-        ValueError: There is not one factor for each pair, or one is not above 0.
+        ValueError: There is not one factor for each pair.
     """
     own = rope_frequencies(d_k, base)
     check_instance(Sequence, slowed_by=slowed_by)
@@ -48,10 +47,6 @@ def longrope_magnitude(factor: float, trained_length: int) -> float:
     Args:
         factor: How many times longer than in training.
         trained_length: How many positions the model was trained on.
-
-    Raises:
-        TypeError: The factor is not a number, or the length is not an int.
-        ValueError: The factor is below 1, or the length below 2.
     """
     check_factor(factor)
     check_at_least(2, trained_length=trained_length)

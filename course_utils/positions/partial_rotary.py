@@ -25,10 +25,6 @@ class PartialRotaryPositions(PositionScheme):
         width: How many features are rotated, even.
         base: The base of the frequencies, base^(-2i/width).
         **table: What else `RopeTable` takes: pairing, frequencies, magnitude.
-
-    Raises:
-        TypeError: The width is not an int.
-        ValueError: It is odd or below 2, or the base is not positive.
     """
 
     def __init__(self, width: int, base: float = 10000.0, **table: Any) -> None:

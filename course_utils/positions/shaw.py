@@ -42,11 +42,6 @@ def shaw_scores(
         relative_embedding: Row max_distance + r is for a key r places after the query.
         max_distance: Distances beyond it count as it.
         scale: Factor on the scores; None is 1/√d_k.
-
-    Raises:
-        TypeError: An input is not a floating-point tensor, max_distance is not an int, or scale is
-            not a number.
-        ValueError: Sizes do not fit together, or max_distance is negative.
     """
     check_query_key(query, key)
     _check_table(relative_embedding, max_distance, query.shape[-1])
@@ -86,10 +81,6 @@ class ShawPositions(PositionScheme):
     Args:
         d_k: Width of a query, key or value.
         max_distance: Distances beyond it count as it.
-
-    Raises:
-        TypeError: A size is not an int.
-        ValueError: The width is below 1, or max_distance is negative.
     """
 
     def __init__(self, d_k: int, max_distance: int) -> None:
