@@ -16,19 +16,6 @@ def vector(table: Tensor, i: int, j: int, reach: int) -> Tensor:
 
 
 @each_size
-@pytest.mark.parametrize("scale", [None, 0.3, 0.0])
-def test_scores_agree_with_a_loop(num_queries, num_keys, reach, scale) -> None:
-    q, k = draw(2, 3, num_queries, 4, seed=1), draw(2, 3, num_keys, 4, seed=2)
-    table = draw(2 * reach + 1, 4, seed=3)
-    wanted = torch.empty(2, 3, num_queries, num_keys, dtype=torch.float64)
-    for i in range(num_queries):
-        for j in range(num_keys):
-            met = k[..., j, :] + vector(table, i, j, reach)
-            wanted[..., i, j] = (q[..., i, :] * met).sum(-1) * (0.5 if scale is None else scale)
-    torch.testing.assert_close(shaw_scores(q, k, table, reach, scale), wanted)
-
-
-@each_size
 def test_values_agree_with_a_loop(num_queries, num_keys, reach) -> None:
     weights = stable_softmax(draw(2, 3, num_queries, num_keys))
     table = draw(2 * reach + 1, 5, seed=3)

@@ -1,5 +1,3 @@
-import math
-
 import pytest
 import torch
 import torch.nn.functional as F
@@ -55,19 +53,6 @@ def test_agrees_with_torch_s_module_of_one_head() -> None:
         lambda x, context: mha(x, context, context)[0],
         (x, context),
     )
-
-
-def test_agrees_with_a_loop_over_pairs() -> None:
-    x, context, W_q, W_k, W_v = (given.detach() for given in inputs((), 3, 5))
-    rows = []
-    for asking in x:
-        scores = [float((asking @ W_q) @ (entry @ W_k)) / math.sqrt(3) for entry in context]
-        powers = [math.exp(score) for score in scores]
-        weights = torch.tensor(powers, dtype=torch.float64) / sum(powers)
-        rows.append(
-            sum(weight * (entry @ W_v) for weight, entry in zip(weights, context, strict=True))
-        )
-    torch.testing.assert_close(cross_attention(x, context, W_q, W_k, W_v), torch.stack(rows))
 
 
 def test_with_itself_as_context_it_is_self_attention() -> None:
