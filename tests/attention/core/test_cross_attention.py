@@ -7,6 +7,14 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 from course_utils.attention import cross_attention, scaled_dot_product_attention
 from tests.support import LEADING, LENGTHS, assert_same_function, draw
 
+PROJECTED = pytest.mark.peer(
+    "04",
+    "`cross_attention`",
+    "SDPA on projected inputs; `nn.MultiheadAttention` with one head",
+    "float64 1e-7",
+    "outputs, gradients",
+)
+
 
 def inputs(leading: tuple[int, ...], length: int, context_length: int) -> tuple[Tensor, ...]:
     sequences = ((*leading, length, 4), (*leading, context_length, 6))
@@ -16,13 +24,7 @@ def inputs(leading: tuple[int, ...], length: int, context_length: int) -> tuple[
 
 @pytest.mark.parametrize("leading", LEADING)
 @pytest.mark.parametrize(("length", "context_length"), LENGTHS)
-@pytest.mark.peer(
-    "04",
-    "`cross_attention`",
-    "SDPA on projected inputs; `nn.MultiheadAttention` with one head",
-    "float64 1e-7",
-    "outputs, gradients",
-)
+@PROJECTED
 def test_agrees_with_torch_on_projected_inputs(leading, length, context_length) -> None:
     def torch_s(x, context, W_q, W_k, W_v):
         projected = F.linear(x, W_q.T), F.linear(context, W_k.T), F.linear(context, W_v.T)
@@ -32,13 +34,7 @@ def test_agrees_with_torch_on_projected_inputs(leading, length, context_length) 
     assert_same_function(cross_attention, torch_s, inputs(leading, length, context_length))
 
 
-@pytest.mark.peer(
-    "04",
-    "`cross_attention`",
-    "SDPA on projected inputs; `nn.MultiheadAttention` with one head",
-    "float64 1e-7",
-    "outputs, gradients",
-)
+@PROJECTED
 def test_agrees_with_torch_s_module_of_one_head() -> None:
     d, d_c = 4, 6
     mha = torch.nn.MultiheadAttention(

@@ -13,6 +13,14 @@ from course_utils.attention import (
 )
 from tests.support import LEADING, LENGTHS, assert_same_function, draw, qkv
 
+SDPA = pytest.mark.peer(
+    "03",
+    "`scaled_dot_product_attention`, `attention_weights`",
+    "SDPA: masks, empty rows, leading axes, scales",
+    "float64 1e-7",
+    "outputs, gradients",
+)
+
 
 def torch_attention(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, scale: float | None):
     with sdpa_kernel(SDPBackend.MATH):
@@ -21,13 +29,7 @@ def torch_attention(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, scale:
 
 @pytest.mark.parametrize("leading", LEADING)
 @pytest.mark.parametrize(("num_queries", "num_keys"), LENGTHS)
-@pytest.mark.peer(
-    "03",
-    "`scaled_dot_product_attention`, `attention_weights`",
-    "SDPA: masks, empty rows, leading axes, scales",
-    "float64 1e-7",
-    "outputs, gradients",
-)
+@SDPA
 def test_agrees_with_torch_without_a_mask(leading, num_queries, num_keys) -> None:
     given = qkv(leading, num_queries, num_keys)
     assert_same_function(
@@ -37,13 +39,7 @@ def test_agrees_with_torch_without_a_mask(leading, num_queries, num_keys) -> Non
 
 @pytest.mark.parametrize("leading", LEADING)
 @pytest.mark.parametrize(("num_queries", "num_keys"), LENGTHS)
-@pytest.mark.peer(
-    "03",
-    "`scaled_dot_product_attention`, `attention_weights`",
-    "SDPA: masks, empty rows, leading axes, scales",
-    "float64 1e-7",
-    "outputs, gradients",
-)
+@SDPA
 def test_agrees_with_torch_under_masks_with_empty_rows(leading, num_queries, num_keys) -> None:
     given = qkv(leading, num_queries, num_keys)
     mask = draw(*leading, num_queries, num_keys, seed=5) > 0
@@ -56,13 +52,7 @@ def test_agrees_with_torch_under_masks_with_empty_rows(leading, num_queries, num
 
 
 @pytest.mark.parametrize("shape", [(5, 7), (1, 7), (7,), (2, 1, 1, 7), (3, 5, 7), (2, 3, 5, 1)])
-@pytest.mark.peer(
-    "03",
-    "`scaled_dot_product_attention`, `attention_weights`",
-    "SDPA: masks, empty rows, leading axes, scales",
-    "float64 1e-7",
-    "outputs, gradients",
-)
+@SDPA
 def test_masks_broadcast_as_torch_s_do(shape) -> None:
     given = qkv((2, 3), 5, 7)
     mask = draw(*shape, seed=3) > -0.5
@@ -74,13 +64,7 @@ def test_masks_broadcast_as_torch_s_do(shape) -> None:
 
 
 @pytest.mark.parametrize("scale", [0.0, 0.3, 1.0, -2.0])
-@pytest.mark.peer(
-    "03",
-    "`scaled_dot_product_attention`, `attention_weights`",
-    "SDPA: masks, empty rows, leading axes, scales",
-    "float64 1e-7",
-    "outputs, gradients",
-)
+@SDPA
 def test_scale_multiplies_as_torch_s_does(scale) -> None:
     given = qkv((2,), 3, 5)
     assert_same_function(
