@@ -46,9 +46,9 @@ LAWLESS = {
 # scheme of positions leaves alone what it does not need.
 LENIENT = (
     "PositionScheme.", "GivenPositions.", "AlibiPositions.", "DebertaPositions.", "ShawPositions.",
-    "T5Positions.", "PartialRotaryPositions.rotate", "RotaryPositions.rotate", "RopeTable.rotate.x",
+    "T5Positions.", "RotaryPositions.rotate", "RopeTable.rotate.x",
     "rope_interleaved", "rope_split_halves.x", "relative_positions", "shaw_scores.query",
-    "shaw_scores.key", "shaw_values.weights", "ring_attention.query", "memory_attention.key",
+    "shaw_scores.key", "ring_attention.query", "memory_attention.key",
     "memory_attention.memory_key", "combine_masks", "add_bias.bias", "attention_dropout.weights",
     "multi_head_attention.W_o", "multi_head_attention_fused.W_o", "multi_head_attention_loop.W_o",
     "decoder_layer", "ConcatScore.forward", "GeneralScore.forward", "paged_gather.pool",
