@@ -48,16 +48,6 @@ def test_what_stands_at_a_masked_place_never_matters(stranger) -> None:
     assert not grad[~mask].any()
 
 
-def test_a_row_that_may_attend_to_nothing_gives_zeros_and_zero_gradient() -> None:
-    scores, mask = draw(3, 4).requires_grad_(), torch.ones(3, 4, dtype=torch.bool)
-    mask[1] = False
-    weights = masked_softmax(scores, mask)
-    assert not weights[1].any()
-    (grad,) = torch.autograd.grad(weights, scores, draw(3, 4, seed=2))
-    assert grad.isfinite().all()
-    assert not grad[1].any()
-
-
 def test_a_row_whose_visible_scores_are_all_minus_inf_is_empty_too() -> None:
     scores, mask = draw(2, 3), torch.tensor([[True, False, True], [True, True, True]])
     scores[0, [0, 2]] = -torch.inf

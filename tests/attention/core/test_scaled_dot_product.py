@@ -79,17 +79,6 @@ def test_the_output_is_the_weights_times_the_values() -> None:
     torch.testing.assert_close(attention_weights(q, k) @ v, scaled_dot_product_attention(q, k, v))
 
 
-def test_a_query_that_may_see_nothing_gives_zeros_and_zero_gradient() -> None:
-    q, k, v = (x.requires_grad_() for x in qkv((), 3, 5))
-    mask = torch.ones(3, 5, dtype=torch.bool)
-    mask[1] = False
-    out = scaled_dot_product_attention(q, k, v, mask)
-    assert not out[1].any()
-    (grad,) = torch.autograd.grad(out.sum(), q)
-    assert grad.isfinite().all()
-    assert not grad[1].any()
-
-
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32])
 def test_low_precision_is_as_exact_as_torch_s_own(dtype) -> None:
     given = qkv((2, 3), 33, 65)
