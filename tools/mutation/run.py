@@ -69,7 +69,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Reasons:
-    """What `equal.yml` says about one exercise, or about any.
+    """Reasons that `equal.yml` gives for one exercise, or for any.
 
     Attributes:
         changes: Why a change, or a line that is never run, may pass.
