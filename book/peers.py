@@ -15,13 +15,18 @@ Mark = tuple[str, ...]
 
 
 def marks(folder: Path = ROOT / "tests") -> Iterator[tuple[Mark, str, str]]:
-    """Yield what each mark says, and the file and name of its test."""
+    """Yield what each mark says, and the file, below the folder, and name of its test."""
     for path in sorted(folder.rglob("test_*.py")):
+        named: dict[str, ast.expr] = {}  # a mark of several tests is a constant of its file
         for node in ast.parse(path.read_text(encoding="utf-8")).body:
+            if isinstance(node, ast.Assign):
+                named[ast.unparse(node.targets[0])] = node.value
             for mark in getattr(node, "decorator_list", []):
+                mark = named.get(ast.unparse(mark), mark)
                 if isinstance(mark, ast.Call) and ast.unparse(mark.func) == "pytest.mark.peer":
                     said = tuple(str(ast.literal_eval(argument)) for argument in mark.args)
-                    yield said, path.name, node.name  # type: ignore[attr-defined]
+                    file = path.relative_to(folder).as_posix()
+                    yield said, file, node.name  # type: ignore[attr-defined]
 
 
 def markdown() -> str:

@@ -126,9 +126,6 @@ def review(most: int = 3) -> Note:
     """Propose exercises to write again, from memory: those passed a while ago, the hardest first.
 
     One comes back 2, 7, 21 and 60 days after you passed it. What you wrote then is not shown.
-
-    Raises:
-        ValueError: `most` is less than 1.
     """
     if most < 1:
         raise PlainValueError(f"most must be at least 1, got {most}")

@@ -44,10 +44,6 @@ def weight_map(
         top: The entry that gets the last colour; None is 1 for weights, and else the largest
             entry, by size.
         fontsize: Font size of the numbers.
-
-    Raises:
-        TypeError: The matrix holds something that is not a number.
-        ValueError: The matrix does not have two axes.
     """
     try:
         values = np.asarray(matrix, dtype=np.float64)

@@ -100,9 +100,6 @@ def power_axis(axes: Axes, values: Sequence[int], which: str = "x") -> None:
         axes: The plot.
         values: Powers of two.
         which: "x" or "y".
-
-    Raises:
-        ValueError: `which` is neither.
     """
     if which not in ("x", "y"):
         raise ValueError(f'which must be "x" or "y", got {which!r}')
@@ -135,7 +132,7 @@ def line(
         **options: Passed on to matplotlib.
 
     Raises:
-        ValueError: The colour is not one of the course's, or x and y differ in shape.
+        ValueError: x and y differ in shape.
     """
     if colour not in COLOURS:
         raise ValueError(f"colour must be one of {', '.join(COLOURS)}, got {colour!r}")
@@ -166,9 +163,6 @@ def band(
         colour: One of `COLOURS`.
         at: As in `line`.
         style: As in `line`.
-
-    Raises:
-        ValueError: The colour is not one of the course's.
     """
     line(axes, x, [float(np.mean(runs)) for runs in samples], name, colour, at, style)
     low, high = [min(runs) for runs in samples], [max(runs) for runs in samples]

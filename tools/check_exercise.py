@@ -2,9 +2,10 @@
 
     python -m tools.check_exercise NAME
 
-In this order: nothing says TODO; every version of every mistake is recognised as itself; the
-chapter's notebooks are built; the time of its verdicts is added to the record; the laws and the
-tests that name it pass; every change of its reference is caught.
+In this order, what is quick first: nothing says TODO; the lines keep to the style; every version of
+every mistake is recognised as itself; the time of its verdicts is added to the record; the laws and
+the tests that name it pass; every change of its reference is caught; the chapter's notebooks are
+built.
 """
 
 import argparse
@@ -22,12 +23,14 @@ def commands(name: str) -> list[list[str]]:
     exercise = find(name)
     tests = ["tests/laws", "tests/exercises", *_own(name)]
     return [
+        ["-m", "ruff", "check", "."],
+        ["-m", "ruff", "format", "--check", "."],
         ["-m", "tools.mutation.misconceptions", name],
-        ["-m", "tools.build_notebooks", f"{exercise.chapter:02d}"],
         ["-m", "benchmarks.services.verdicts", "--names", name],
         ["-m", "pytest", "-q", "-p", "no:nbval", "-m", "not exhaustive and not benchmark",
          *tests, "-k", f"{name} or records_of_make_bench"],
         ["-m", "tools.mutation.run", name],
+        ["-m", "tools.build_notebooks", f"{exercise.chapter:02d}"],
     ]  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-"""Reference implementations, one mechanism per file, in the order they are taught."""
+"""Reference implementations, one mechanism per file, in families."""
 
 from course_utils.attention.caches.block_pool import BlockPool
 from course_utils.attention.caches.movable_rows import MovableRows

@@ -33,8 +33,7 @@ def route_top_k(
         k: How many experts a token has.
 
     Raises:
-        TypeError: The logits are not a floating-point tensor.
-        ValueError: The logits have other axes, or k is not from 1 to the number of experts.
+        ValueError: k is not from 1 to the number of experts.
     """
     check_float("N E", logits=logits)
     check_at_least(1, k=k)
@@ -59,9 +58,7 @@ def mix_experts(
         gates: How much each of them counts.
 
     Raises:
-        TypeError: experts is not a list of functions, x or gates is not a floating-point tensor, or
-            index does not hold integers.
-        ValueError: Sizes do not fit together, or index names no expert.
+        ValueError: index names no expert.
     """
     if not hasattr(experts, "__len__") or not all(callable(expert) for expert in experts):
         raise TypeError(f"experts must be a list of functions, got {type(experts).__name__}")
@@ -88,8 +85,7 @@ def load_balance_loss(logits: Float[Tensor, "N E"], index: Int[Tensor, "N k"]) -
         index: Which experts each token went to.
 
     Raises:
-        TypeError: logits is not a floating-point tensor, or index does not hold integers.
-        ValueError: Sizes do not fit together, there are no tokens, or index names no expert.
+        ValueError: There are no tokens, or index names no expert.
     """
     check_float("N E", logits=logits)
     check_integers("N k", index=index)

@@ -27,8 +27,7 @@ def induction_prediction(
         num_symbols: How many symbols there are.
 
     Raises:
-        TypeError: The tokens are not whole numbers, or num_symbols is not an int.
-        ValueError: num_symbols is below 1, a token is outside its range, or axes do not fit.
+        ValueError: A token is not below num_symbols.
     """
     check_integers("B L", tokens=tokens)
     check_at_least(1, num_symbols=num_symbols)

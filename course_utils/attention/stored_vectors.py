@@ -43,8 +43,7 @@ def memory_attention(
         gate: One number for each head.
 
     Raises:
-        TypeError: Dtypes differ.
-        ValueError: Sizes do not fit, or there is no memory, or top_k is below 1.
+        ValueError: There is no memory.
     """
     check_same_length(query, key, value)
     check_query_key_value(query, memory_key, memory_value)

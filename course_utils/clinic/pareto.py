@@ -20,8 +20,7 @@ def pareto_front(cost: Float[Tensor, " n"], quality: Float[Tensor, " m"]) -> Boo
         quality: Higher is better; no NaN.
 
     Raises:
-        TypeError: One is not a tensor of a floating dtype.
-        ValueError: There is a NaN, or the lengths differ.
+        ValueError: There is a NaN.
     """
     check_float("n", cost=cost, quality=quality)
     if len(cost) != len(quality):

@@ -22,8 +22,7 @@ def unit_verdict(stated: str, unit: str, num_bytes: int) -> str:
         num_bytes: The size that was computed.
 
     Raises:
-        ValueError: The number is not a plain decimal, the unit is unknown, or the size is negative.
-        TypeError: The size is not an int.
+        ValueError: The number is not a plain decimal, or the unit is unknown.
     """
     check_at_least(0, num_bytes=num_bytes)
     whole, point, digits = stated.partition(".")

@@ -28,8 +28,7 @@ def caption(number: int) -> str:
         number: Numbers below 100 begin with zeros.
 
     Raises:
-        TypeError: The number is not an int.
-        ValueError: It is below 0 or above 999.
+        ValueError: It is above 999.
     """
     check_int(number=number)
     if not 0 <= number <= 999:
@@ -52,8 +51,7 @@ def number_strips(
         generator: The only source of randomness.
 
     Raises:
-        TypeError: A type is wrong.
-        ValueError: A number is below 0 or above 999, or a digit has no image.
+        ValueError: A number is above 999, or a digit has no image.
     """
     check_integers("N", numbers=numbers)
     _check_digits(images, labels, generator)
@@ -101,8 +99,7 @@ def scenes(
         generator: The only source of randomness.
 
     Raises:
-        TypeError: A type is wrong.
-        ValueError: The number is below 1, or there is no digit.
+        ValueError: There is no digit.
     """
     check_at_least(1, number=number)
     _check_digits(images, labels, generator)

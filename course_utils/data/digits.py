@@ -57,10 +57,6 @@ def shifted(
     Args:
         images: Any number of them.
         generator: The only source of randomness.
-
-    Raises:
-        TypeError: The images are not a floating-point tensor, or the generator is not one.
-        ValueError: The images do not have four axes.
     """
     check_float("N C h w", images=images)
     check_instance(torch.Generator, generator=generator)

@@ -34,8 +34,7 @@ def repeated_segments(
         distinct: Whether no symbol occurs twice in a segment.
 
     Raises:
-        TypeError: A number is not an int, or `distinct` is not a bool.
-        ValueError: A number is below 1, or a distinct segment has more symbols than there are.
+        ValueError: A distinct segment has more symbols than there are.
     """
     check_at_least(1, period=period, length=length, sequences=sequences)
     check_instance(bool, distinct=distinct)

@@ -59,7 +59,7 @@ def repeat_pairs(
         reverse: Whether the target starts with the source's last symbol.
 
     Raises:
-        ValueError: There is no length, or one is below 1.
+        ValueError: There is no length.
     """
     if len(lengths) == 0 or int(lengths.min()) < 1:
         raise ValueError(f"lengths must hold numbers of at least 1, got {lengths.tolist()}")

@@ -17,7 +17,6 @@ def numbers(tokens: Iterable[int] | Int[Tensor, " length"], below: int) -> list[
     """Return the tokens as a list of ints.
 
     Raises:
-        TypeError: One is not a whole number.
         ValueError: One is outside the alphabet.
     """
     try:
@@ -50,11 +49,7 @@ class CharacterTokenizer:
 
     @classmethod
     def of(cls, texts: Iterable[str]) -> CharacterTokenizer:
-        """Return a tokenizer for the characters that occur in `texts`, in code point order.
-
-        Raises:
-            TypeError: A text is not a string.
-        """
+        """Return a tokenizer for the characters that occur in `texts`, in code point order."""
         found: set[str] = set()
         for text in texts:
             if not isinstance(text, str):

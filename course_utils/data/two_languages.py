@@ -75,10 +75,6 @@ def draw_documents(count: int, generator: torch.Generator) -> Documents:
     Args:
         count: How many.
         generator: The only source of randomness.
-
-    Raises:
-        TypeError: `count` is not an int.
-        ValueError: `count` is below 1.
     """
     check_at_least(1, count=count)
     sizes = torch.tensor(vocabulary()[1])

@@ -18,7 +18,6 @@ def ring_work(positions: Int64[Tensor, "P n_per_rank"]) -> Int64[Tensor, "P P"]:
         positions: The positions of each rank's tokens.
 
     Raises:
-        TypeError: Positions are not integers.
         ValueError: There is not exactly one row per rank.
     """
     check_integers("P n_per_rank", positions=positions)

@@ -50,7 +50,7 @@ def attend_by_heads(
         world_size: How many processes share them.
 
     Raises:
-        ValueError: The processes do not divide the heads, or sizes do not fit; none is started.
+        ValueError: The processes do not divide the heads; none is started.
     """
     check_head_groups(num_heads, num_kv_heads)
     check_shape(x.shape, grad_out=grad_out)

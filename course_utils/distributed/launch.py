@@ -50,9 +50,8 @@ def run_ranks(job: Job, world_size: int, *args: object, timeout: float = 20.0) -
             answer a rank.
 
     Raises:
-        RuntimeError: A rank raised something, ended, or reported nothing in time: the message
-            names the rank at fault, and what it said. No process is left running.
-        ValueError: The sizes or the time do not fit.
+        RuntimeError: A rank raised something, ended, or reported nothing in time: the message names
+            the rank at fault, and what it said. No process is left running.
     """
     check_callable(job=job)
     check_at_least(1, world_size=world_size)

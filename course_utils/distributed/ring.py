@@ -28,11 +28,7 @@ Rotate = Callable[[Tensor, Tensor], tuple[Tensor, Tensor]]
 
 
 def ring_schedule(world_size: int, rank: int) -> list[int]:
-    """Return whose block `rank` holds at each step, its own first.
-
-    Raises:
-        ValueError: There is no such rank.
-    """
+    """Return whose block `rank` holds at each step, its own first."""
     check_at_least(1, world_size=world_size)
     check_at_least(0, rank=rank)
     if rank >= world_size:
@@ -62,10 +58,6 @@ def ring_attention_step(
         value: The block's values.
         query_positions: The queries' positions, in any order.
         key_positions: The keys' positions, in any order.
-
-    Raises:
-        TypeError: Dtypes differ, or positions are not integers.
-        ValueError: Sizes do not fit together.
     """
     check_query_key_value(query, key, value)
     check_same_dtype(out=out, lse=lse, query=query)
@@ -103,10 +95,6 @@ def ring_attention(
         rotate: Sends a block to the next rank, and returns the one that the previous rank held.
         rank: This rank's number.
         world_size: How many ranks there are.
-
-    Raises:
-        TypeError: Dtypes differ.
-        ValueError: Sizes do not fit together.
     """
     check_same_length(query, key, value)
     check_callable(rotate=rotate)

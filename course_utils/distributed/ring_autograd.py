@@ -36,10 +36,6 @@ def parallel_ring_attention(
         value: Their values.
         positions: The positions of each rank's tokens, the same table on all ranks.
         is_causal: Whether a query sees no key after it.
-
-    Raises:
-        TypeError: Dtypes differ, or positions are not integers.
-        ValueError: Sizes do not fit together.
     """
     check_grouped(query, key, value)
     check_integers("P n", positions=positions)

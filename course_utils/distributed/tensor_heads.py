@@ -63,10 +63,6 @@ def tensor_parallel_attention(
         num_heads: This rank's number of query heads.
         num_kv_heads: This rank's number of key/value heads.
         is_causal: Whether a query sees no key after it.
-
-    Raises:
-        TypeError: Dtypes differ.
-        ValueError: Sizes do not fit.
     """
     check_same_dtype(x=x, w_q=w_q, w_k=w_k, w_v=w_v, w_o=w_o)
     check_head_groups(num_heads, num_kv_heads)

@@ -25,8 +25,7 @@ def sequence_to_heads(
         shards: All heads of each rank's tokens, ranks in the order of the text.
 
     Raises:
-        TypeError: The shards are not a list or tuple of tensors of one dtype.
-        ValueError: The number of ranks does not divide the heads, or sizes other than n_r differ.
+        ValueError: The number of ranks does not divide the heads.
     """
     check_instance(Sequence, shards=shards)
     if not len(shards):

@@ -38,10 +38,6 @@ def communication_bytes(
         d_k: The width of a query, a key and a value.
         bytes_per_element: What one number takes.
         backward: Count the backward pass instead of the forward pass.
-
-    Raises:
-        TypeError: A size is not an int, or the scheme not a string.
-        ValueError: The scheme is unknown, or the sizes do not fit.
     """
     check_instance(str, scheme=scheme)
     check_instance(bool, backward=backward)

@@ -27,9 +27,7 @@ def effective_attention(
         value: What each key passes on; of any rank.
 
     Raises:
-        TypeError: They are not floating-point tensors of one dtype.
-        ValueError: Leading axes differ, there is not one value for each key, or a value is not
-            finite.
+        ValueError: There is not one value for each key.
     """
     check_same_dtype("... rows columns", weights=weights, value=value)
     if weights.shape[:-2] != value.shape[:-2] or weights.shape[-1] != value.shape[-2]:

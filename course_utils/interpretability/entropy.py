@@ -20,10 +20,6 @@ def attention_entropy(weights: Float[Tensor, "*batch L S"]) -> Float[Tensor, "*b
 
     Args:
         weights: Rows of weights, as they come out of a softmax, a mask or dropout.
-
-    Raises:
-        TypeError: The weights are not a floating-point tensor.
-        ValueError: They have fewer than two axes.
     """
     check_float("... L S", weights=weights)
     # The derivative of w·ln w is infinite at 0, so the graph must not contain a logarithm of 0.

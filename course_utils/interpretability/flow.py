@@ -32,9 +32,7 @@ def attention_flow(layers: Sequence[Float[Tensor, "L L"]], source: int, target: 
         target: The position above the last layer.
 
     Raises:
-        TypeError: The layers are not all floating-point tensors of one dtype, or a place is not
-            an int.
-        ValueError: There is no layer, the shapes do not fit, or a place is not in the sequence.
+        ValueError: There is no layer, or a place is not in the sequence.
     """
     check_layers("L L", layers=layers)
     check_at_least(0, source=source, target=target)

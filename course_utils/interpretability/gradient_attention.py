@@ -27,8 +27,7 @@ def gradient_attention(
         gradients: The slope, in each of these weights, of the score that is to be explained.
 
     Raises:
-        TypeError: The lists do not hold only floating-point tensors of one dtype.
-        ValueError: There is no layer, the lists are not equally long, or the shapes do not fit.
+        ValueError: The lists are not equally long.
     """
     check_layers("B H L L", layers=layers, gradients=gradients)
     if len(layers) != len(gradients):

@@ -20,10 +20,6 @@ def attention_distance(weights: Float[Tensor, "*batch L S"]) -> Float[Tensor, "*
     Args:
         weights: Query i and key j are at positions i and j. Rows of zeros do not count; if
             there are no others, the distance is 0.
-
-    Raises:
-        TypeError: The weights are not a floating-point tensor.
-        ValueError: They have fewer than two axes.
     """
     check_float("... L S", weights=weights)
     query = torch.arange(weights.shape[-2], device=weights.device).unsqueeze(1)
@@ -38,10 +34,6 @@ def previous_token_score(weights: Float[Tensor, "*batch L L"]) -> Float[Tensor, 
 
     Args:
         weights: Rows of weights. With a single token the score is 0.
-
-    Raises:
-        TypeError: The weights are not a floating-point tensor.
-        ValueError: They are not square.
     """
     _check_square(weights)
     return _mean(weights.diagonal(-1, -2, -1))
@@ -56,10 +48,6 @@ def induction_score(weights: Float[Tensor, "*batch L L"], period: int) -> Float[
     Args:
         weights: Rows of weights over a segment that repeats, from its first token on.
         period: Length of the segment.
-
-    Raises:
-        TypeError: The weights are not a floating-point tensor, or the period is not an int.
-        ValueError: The weights are not square, or the period is below 1.
     """
     _check_square(weights)
     check_at_least(1, period=period)

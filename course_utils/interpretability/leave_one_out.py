@@ -32,11 +32,6 @@ def leave_one_out(
             each row by itself, and the tokens where its mask is True.
         tokens: The sequences.
         mask: True on real tokens, False on padding.
-
-    Raises:
-        TypeError: predict is not callable, tokens are not integers, the mask is not boolean, or
-            probabilities are not floats.
-        ValueError: The shapes do not fit.
     """
     check_callable(predict=predict)
     check_integers("B L", tokens=tokens)

@@ -21,10 +21,6 @@ def rank_correlation(
     Args:
         a: Values to rank; equal ones share the mean of their ranks.
         b: The other values.
-
-    Raises:
-        TypeError: They are not floating-point tensors of one dtype.
-        ValueError: They have no axis, or not the same shape.
     """
     check_same_dtype("... n", a=a, b=b)
     check_shape(tuple(a.shape), b=b)

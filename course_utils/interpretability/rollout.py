@@ -29,9 +29,7 @@ def attention_rollout(
         residual: The stream's own share in the output of a layer, from 0 to 1.
 
     Raises:
-        TypeError: The layers are not all floating-point tensors of one dtype, or residual is
-            not a number.
-        ValueError: There is no layer, the shapes do not fit, or residual is not a share.
+        ValueError: There is no layer, or residual is not a share.
     """
     check_layers("B H L L", layers=layers)
     check_number(residual=residual)

@@ -24,8 +24,7 @@ def exact_match(
         pad_id: The target token at positions that do not count.
 
     Raises:
-        TypeError: The tokens or pad_id are not integers.
-        ValueError: The shapes differ, or there is no sequence.
+        ValueError: There is no sequence.
     """
     check_tensor(predicted=predicted, target=target)
     check_int(pad_id=pad_id)

@@ -21,10 +21,6 @@ def additive_flops(
         d_k: Width of a key.
         d_a: Width of the hidden layer.
         precompute: Whether each query and each key is projected once, or again for every pair.
-
-    Raises:
-        TypeError: A size is not an int, or precompute is not a bool.
-        ValueError: A size is negative.
     """
     check_at_least(0, num_queries=num_queries, num_keys=num_keys, d_q=d_q, d_k=d_k, d_a=d_a)
     check_instance(bool, precompute=precompute)

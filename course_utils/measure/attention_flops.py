@@ -19,10 +19,6 @@ def attention_flops(
         num_keys: How many keys there are.
         d_k: Width of a query or key.
         d_v: Width of a value.
-
-    Raises:
-        TypeError: A size is not an int.
-        ValueError: A size is below 1.
     """
     check_at_least(
         1, batch=batch, num_heads=num_heads, num_queries=num_queries, num_keys=num_keys, d_k=d_k,

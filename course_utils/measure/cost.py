@@ -22,9 +22,6 @@ def count_flops(fn: Callable[..., object], *args: object) -> int:
     A product with a vector counts like any other, and so do those inside of torch's own attention:
     all of its scores, even where a mask hides them. Element-wise work is not counted, as is usual:
     it is of lower order in the same sizes.
-
-    Raises:
-        TypeError: `fn` cannot be called.
     """
     check_callable(fn=fn)
     with _Flops() as counter:
@@ -36,9 +33,6 @@ def largest_tensor(fn: Callable[..., object], *args: object) -> int:
     """Count the elements of the largest tensor that `fn(*args)` puts into new memory.
 
     Views cost nothing and are not counted; neither are the inputs.
-
-    Raises:
-        TypeError: `fn` cannot be called.
     """
     check_callable(fn=fn)
     with _LargestTensor(args) as tracker:
@@ -47,11 +41,7 @@ def largest_tensor(fn: Callable[..., object], *args: object) -> int:
 
 
 def elements_made(fn: Callable[..., object], *args: object) -> int:
-    """Count the elements of all tensors that `fn(*args)` puts into new memory, one after another.
-
-    Raises:
-        TypeError: `fn` cannot be called.
-    """
+    """Count the elements of all tensors that `fn(*args)` puts into new memory, in turn."""
     check_callable(fn=fn)
     with _Made() as made:
         fn(*args)

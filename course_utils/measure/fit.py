@@ -48,9 +48,7 @@ def fit_power_law(x: Sequence[float], y: Sequence[float]) -> PowerLaw:
         y: As many positive values.
 
     Raises:
-        TypeError: x or y holds something that is not a number.
-        ValueError: The lengths differ, there are fewer than three points, a value is not
-            positive and finite, or all x are equal.
+        ValueError: There are fewer than three points, or all x are equal.
     """
     xs, ys = _checked("x", x), _checked("y", y)
     if len(xs) != len(ys):

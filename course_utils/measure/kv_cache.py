@@ -30,10 +30,6 @@ def kv_cache_bytes(
         num_tokens: How many tokens each sequence has.
         batch: How many sequences there are.
         bytes_per_element: 4 for float32, 2 for float16.
-
-    Raises:
-        TypeError: An argument is not an int.
-        ValueError: num_tokens is negative, or another argument below 1.
     """
     check_at_least(1, num_layers=num_layers, num_kv_heads=num_kv_heads, d_k=d_k, batch=batch)
     check_at_least(1, bytes_per_element=bytes_per_element)
@@ -53,10 +49,6 @@ def cache_fits(
         d_k: Width of a key, and of a value, in one head.
         bytes_per_element: 4 for float32, 2 for float16.
         batch: How many sequences share the memory.
-
-    Raises:
-        TypeError: gib is not a number, or another argument is not an int.
-        ValueError: gib is negative, or another argument below 1.
     """
     check_number(gib=gib)
     if not (gib >= 0 and math.isfinite(gib)):

@@ -17,10 +17,6 @@ def qkv_parameters(d_model: int, num_heads: int, d_k: int, d_v: int, bias: bool)
         d_k: Width of a query or key in one head.
         d_v: Width of a value in one head.
         bias: Whether each projection adds a learned vector.
-
-    Raises:
-        TypeError: A size is not an int, or bias is not a bool.
-        ValueError: A size is below 1.
     """
     check_at_least(1, d_model=d_model, num_heads=num_heads, d_k=d_k, d_v=d_v)
     check_instance(bool, bias=bias)
@@ -37,10 +33,6 @@ def mha_parameters(d_model: int, num_heads: int, bias: bool) -> int:
         d_model: Width of the stream, and of all heads together.
         num_heads: How many heads share it.
         bias: Whether each projection adds a learned vector.
-
-    Raises:
-        TypeError: A size is not an int, or bias is not a bool.
-        ValueError: A size is below 1, or the heads do not divide d_model.
     """
     check_at_least(1, d_model=d_model, num_heads=num_heads)
     check_instance(bool, bias=bias)

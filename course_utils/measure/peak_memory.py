@@ -17,9 +17,6 @@ def peak_memory(fn: Callable[..., object], *args: object) -> int:
 
     What the call returns counts, and so does what torch's own operations need inside; the
     arguments do not. The number is the same in every run. CPU only.
-
-    Raises:
-        TypeError: `fn` cannot be called.
     """
     check_callable(fn=fn)
     os.environ.setdefault("KINETO_LOG_LEVEL", "6")  # else the profiler announces itself on stderr

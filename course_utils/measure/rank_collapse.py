@@ -19,10 +19,6 @@ def rank_one_distance(x: Float[Tensor, "*batch L d"]) -> Float[Tensor, "*batch"]
 
     Args:
         x: One vector per token.
-
-    Raises:
-        TypeError: x is not a floating-point tensor.
-        ValueError: x has no axes of tokens and features.
     """
     check_float("... L d", x=x)
     apart = x - x.mean(dim=-2, keepdim=True)

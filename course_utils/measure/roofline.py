@@ -20,10 +20,6 @@ def matmul_bytes(
         d_k: Width of a query or key.
         bytes_per_element: 4 for float32, 2 for float16.
         count_output: Whether the scores go to memory; a fused kernel never writes them.
-
-    Raises:
-        TypeError: A size is not an int, or count_output is not a bool.
-        ValueError: A size is below 1.
     """
     check_at_least(1, num_queries=num_queries, num_keys=num_keys, d_k=d_k)
     check_at_least(1, bytes_per_element=bytes_per_element)
@@ -45,10 +41,6 @@ def matmul_intensity(
         d_k: Width of a query or key.
         bytes_per_element: 4 for float32, 2 for float16.
         count_output: Whether the scores go to memory.
-
-    Raises:
-        TypeError: A size is not an int, or count_output is not a bool.
-        ValueError: A size is below 1.
     """
     moved = matmul_bytes(num_queries, num_keys, d_k, bytes_per_element, count_output)
     return 2 * num_queries * num_keys * d_k / moved
@@ -63,10 +55,6 @@ def attainable_flops(intensity: float, peak_flops: float, bandwidth: float) -> f
         intensity: FLOP per byte moved.
         peak_flops: FLOP per second that the arithmetic can do.
         bandwidth: Bytes per second that the memory can move.
-
-    Raises:
-        TypeError: An argument is not a number.
-        ValueError: An argument is negative.
     """
     check_number(intensity=intensity, peak_flops=peak_flops, bandwidth=bandwidth)
     given = (intensity, peak_flops, bandwidth)

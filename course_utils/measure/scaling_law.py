@@ -58,9 +58,7 @@ def fit_scaling_law(
         losses: The loss of each run.
 
     Raises:
-        TypeError: A sequence holds something that is not a number.
-        ValueError: A number is not positive and finite, there are fewer than five runs, their
-            numbers differ, or all runs have the same N or the same D.
+        ValueError: There are fewer than five runs, all have the same N, or the same D.
     """
     columns = {"num_parameters": num_parameters, "num_tokens": num_tokens, "losses": losses}
     size, data, goal = (_logarithms(name, column) for name, column in columns.items())
@@ -98,7 +96,6 @@ def compute_optimal(
         E: What is left with endless parameters and tokens.
 
     Raises:
-        TypeError: An argument is not a number.
         ValueError: A number is not positive and finite; E may be 0.
     """
     check_positive(flops=flops, A=A, B=B, alpha=alpha, beta=beta)

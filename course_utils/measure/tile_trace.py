@@ -55,10 +55,6 @@ def trace_torch(fn: Callable[..., object], *args: object, sram_elements: int) ->
         fn: The code to watch.
         args: Its arguments.
         sram_elements: How many elements the fast memory holds.
-
-    Raises:
-        TypeError: `fn` cannot be called, or `sram_elements` is not an int.
-        ValueError: It is below 1.
     """
     check_callable(fn=fn)
     check_at_least(1, sram_elements=sram_elements)
@@ -74,7 +70,6 @@ def trace_triton(fn: Callable[..., object], *args: object) -> TileTrace:
     They must run in Triton's interpreter. Atomic operations are not counted.
 
     Raises:
-        TypeError: `fn` cannot be called.
         ValueError: No kernel ran in the interpreter.
     """
     check_callable(fn=fn)

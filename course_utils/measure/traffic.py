@@ -21,10 +21,6 @@ def hbm_traffic(num_tokens: int, d: int, sram_elements: int) -> tuple[int, int]:
         num_tokens: How many queries and keys there are.
         d: Width of a query, key and value.
         sram_elements: How many elements the fast memory holds.
-
-    Raises:
-        TypeError: A size is not an int.
-        ValueError: A size is below 1.
     """
     check_at_least(1, num_tokens=num_tokens, d=d, sram_elements=sram_elements)
     keys_a_block = -(-sram_elements // (4 * d))

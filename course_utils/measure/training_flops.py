@@ -29,10 +29,6 @@ def training_flops(
         d_ff: Width inside a feed-forward network of two matrices.
         vocab_size: How many scores the output layer gives each token.
         recompute: Whether the layers' activations are computed again for the backward pass.
-
-    Raises:
-        TypeError: A size is not an int, or `recompute` not a bool.
-        ValueError: A size is below 1, or `num_layers` negative.
     """
     check_at_least(1, batch=batch, num_tokens=num_tokens, d_model=d_model)
     check_at_least(1, d_ff=d_ff, vocab_size=vocab_size)

@@ -27,9 +27,7 @@ def training_memory_bytes(
             in 4 bytes of each weight that is trained.
 
     Raises:
-        TypeError: A number is not an int, `optimizer` not a str, or `mixed` not a bool.
-        ValueError: A number is negative, more are trained than exist, or the optimizer is
-            unknown.
+        ValueError: More are trained than exist, or the optimizer is unknown.
     """
     check_at_least(0, num_parameters=num_parameters, num_trainable=num_trainable)
     check_at_least(0, num_activations=num_activations)

@@ -40,10 +40,6 @@ def transformer_parameters(
         gated: Whether a feed-forward network has a third matrix, for its gate.
         bias: Whether each matrix of a layer adds a learned vector, and each norm too.
         tied: Whether the output matrix is the embedding.
-
-    Raises:
-        TypeError: A size is not an int, or a flag not a bool.
-        ValueError: A size is too small, or heads do not divide what they share.
     """
     check_at_least(1, vocab_size=vocab_size, d_model=d_model, d_ff=d_ff)
     check_at_least(0, num_layers=num_layers, num_positions=num_positions)

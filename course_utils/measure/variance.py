@@ -17,10 +17,6 @@ def dot_product_variance(d_k: int, num_samples: int, generator: torch.Generator)
         d_k: Width of both vectors.
         num_samples: How many pairs to draw.
         generator: The only source of randomness.
-
-    Raises:
-        TypeError: A size is not an int, or the generator is not a torch.Generator.
-        ValueError: d_k is below 1, or num_samples below 2.
     """
     check_at_least(1, d_k=d_k)
     check_at_least(2, num_samples=num_samples)

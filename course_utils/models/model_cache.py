@@ -59,7 +59,7 @@ class ModelCache(MovableRows):
             a KVCache and an empty RollingCache can leave them out.
 
     Raises:
-        ValueError: There is no layer, or padding with a cache other than these two.
+        ValueError: There is padding with a cache other than these two.
     """
 
     def __init__(
@@ -103,7 +103,6 @@ class ModelCache(MovableRows):
         """Forget all tokens but the first `length`, in every layer.
 
         Raises:
-            TypeError: The length is not an int.
             ValueError: A layer no longer holds that many tokens.
         """
         # The narrowest window goes first, so that nothing is cropped if it refuses.

@@ -23,9 +23,7 @@ def read_by_decoder(source: Tensor, target: Tensor) -> Tensor:
     """Return the target without its last token: what is read while target[:, 1:] is predicted.
 
     Raises:
-        TypeError: The tokens are not integers.
-        ValueError: They have other axes, their numbers differ, or a target holds less than
-            START and a symbol.
+        ValueError: A target holds less than START and a symbol.
     """
     check_integers("B S", source=source)
     check_integers("B T", target=target)
@@ -39,8 +37,7 @@ def embedded(table: nn.Embedding, tokens: Tensor, name: str = "tokens") -> Tenso
     """Return a row of the table for each token.
 
     Raises:
-        TypeError: The tokens are not integers.
-        ValueError: Their axes are not (B, L), or the table has no row for one.
+        ValueError: The table has no row for an id.
     """
     check_integers("B L", **{name: tokens})
     try:

@@ -25,10 +25,6 @@ def alibi_slopes(num_heads: int) -> Float[Tensor, " H"]:
 
     Args:
         num_heads: Number of heads.
-
-    Raises:
-        TypeError: The number is not an int.
-        ValueError: It is below 1.
     """
     check_at_least(1, num_heads=num_heads)
     power = 1 << (num_heads.bit_length() - 1)
@@ -44,10 +40,6 @@ def alibi_bias(num_heads: int, num_queries: int, num_keys: int) -> Float[Tensor,
         num_heads: Number of heads.
         num_queries: Number of queries; the last one is at the last key.
         num_keys: Number of keys.
-
-    Raises:
-        TypeError: A size is not an int.
-        ValueError: A size is below 1.
     """
     check_at_least(1, num_queries=num_queries, num_keys=num_keys)
     place = torch.arange(num_keys)

@@ -48,11 +48,6 @@ def disentangled_scores(
         position_key: The keys of the distances: content to position.
         max_distance: Half the number of rows.
         scale: Factor on the scores; None is 1/√(3 d_k), for three terms.
-
-    Raises:
-        TypeError: An input is not a floating-point tensor, max_distance is not an int, or scale is
-            not a number.
-        ValueError: Sizes do not fit together, or max_distance is below 1.
     """
     check_query_key(query, key)
     check_same_dtype("B H length d_k", query=query, key=key)
@@ -74,10 +69,6 @@ class DebertaPositions(PositionScheme):
         num_heads: Number of heads; each has its own vectors.
         d_k: Width of a query or key.
         max_distance: Distances beyond it share a vector; DeBERTa has 512.
-
-    Raises:
-        TypeError: A size is not an int.
-        ValueError: A size is below 1.
     """
 
     def __init__(self, num_heads: int, d_k: int, max_distance: int = 512) -> None:

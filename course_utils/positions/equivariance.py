@@ -29,10 +29,7 @@ def is_permutation_equivariant(
         permutation: Which token moves to each place.
 
     Raises:
-        TypeError: layer cannot be called, x is not a floating-point tensor, or the permutation does
-            not hold integers.
-        ValueError: x does not have three axes or is empty, or the permutation does not hold each
-            place once.
+        ValueError: The permutation does not hold each place once.
     """
     check_callable(layer=layer)
     check_float("batch length width", x=x)

@@ -29,10 +29,6 @@ class LearnedPositions(PositionScheme):
         max_length: How many positions there are; none beyond them has a vector.
         d_model: Width of the stream.
         std: How widely the vectors are drawn; GPT-2 and BERT take 0.02.
-
-    Raises:
-        TypeError: A size is not an int, or std is not a number.
-        ValueError: A size is below 1, or std below 0.
     """
 
     def __init__(self, max_length: int, d_model: int, *, std: float = 0.02) -> None:
@@ -48,8 +44,7 @@ class LearnedPositions(PositionScheme):
         """Return the stream plus the position vectors.
 
         Raises:
-            TypeError: Positions are not whole numbers.
-            ValueError: Positions do not fit the stream, or one has no vector.
+            ValueError: A position has no vector.
         """
         check_fed(self.table.weight, x=x)
         check_integers(positions=positions)

@@ -37,9 +37,7 @@ def llama3_frequencies(
         trained_length: How many positions the model was trained on.
 
     Raises:
-        TypeError: The frequencies are not a floating-point tensor, the length is not an int, or
-            another argument is not a number.
-        ValueError: The factor is below 1, the length too, or the two bounds are not in order.
+        ValueError: The two bounds are not in order.
     """
     check_float(frequencies=frequencies)
     check_factor(factor)

@@ -36,10 +36,6 @@ def rope_interleaved(
         x: Queries or keys.
         positions: Each token's position, for all sequences or for each; whole or real numbers.
         base: The last pair rotates nearly `base` times slower than the first.
-
-    Raises:
-        TypeError: x is not a floating-point tensor, or positions are not numbers.
-        ValueError: The width is odd, positions do not fit, or the base is not positive.
     """
     return rotate_interleaved(x, *_cos_sin(x, positions, base))
 

@@ -30,10 +30,6 @@ def rope_interleaved_attention(
         query_positions: Each query's position.
         key_positions: Each key's position.
         base: The base of the frequencies.
-
-    Raises:
-        TypeError: An input is not a floating-point tensor, or positions are not numbers.
-        ValueError: Sizes do not fit together, the width is odd, or the base is not positive.
     """
     turned_query = rope_interleaved(query, query_positions, base)
     turned_key = rope_interleaved(key, key_positions, base)

@@ -28,7 +28,6 @@ def to_split_halves(
         dim: The axis of the features: -1 in x @ W, 0 in the weight of a torch Linear.
 
     Raises:
-        TypeError: features is not a tensor, or num_heads or dim is not an int.
         ValueError: There is no such axis, or it does not hold an even width for each head.
     """
     return _reordered(features, num_heads, dim, (-1, 2))

@@ -32,10 +32,6 @@ def rope_frequencies(d_k: int, base: float = 10000.0) -> Float[Tensor, " half_wi
     Args:
         d_k: Width of a query or key.
         base: The first pair rotates by 1 radian per position, the last by nearly 1/base.
-
-    Raises:
-        TypeError: The width is not an int.
-        ValueError: The width is odd, or the base is not positive.
     """
     check_even(d_k=d_k)
     check_positive(base=base)
@@ -54,10 +50,7 @@ class RopeTable:
         magnitude: Factor on the rotated vectors (YaRN's; 1 elsewhere).
 
     Raises:
-        TypeError: A size or magnitude is not a number, or the frequencies are not a floating-point
-            tensor.
-        ValueError: The width is odd, the base is not positive, the pairing has another name, or
-            there is not one frequency for each pair.
+        ValueError: There is not one frequency for each pair.
     """
 
     def __init__(
@@ -88,10 +81,6 @@ class RopeTable:
         Args:
             x: Queries or keys.
             positions: Each token's position; whole numbers from 0 are looked up, others computed.
-
-        Raises:
-            TypeError: x is not a floating-point tensor, or positions are not numbers.
-            ValueError: The width is wrong, or positions do not fit.
         """
         check_float(x=x)
         if x.dim() < 2 or x.shape[-1] != self.d_k:

@@ -33,10 +33,6 @@ def interpolate_positions(
         positions: Whole or real numbers.
         trained_length: How many positions the model was trained on.
         target_length: How many it is to read.
-
-    Raises:
-        TypeError: Positions are not numbers, or a length is not an int.
-        ValueError: A length is below 1.
     """
     check_real(positions=positions)
     check_at_least(1, trained_length=trained_length, target_length=target_length)
@@ -53,10 +49,6 @@ def ntk_base(base: float, d_k: int, factor: float) -> float:
         base: The base of training.
         d_k: Width of a query or key, at least 4.
         factor: How many times longer than in training.
-
-    Raises:
-        TypeError: The width is not an int, or another argument is not a number.
-        ValueError: The width is odd or below 4, the base is not positive, the factor is below 1.
     """
     check_positive(base=base)
     check_even(d_k=d_k)

@@ -67,10 +67,6 @@ def relative_positions(
     Args:
         query_positions: Each query's position.
         key_positions: Each key's position.
-
-    Raises:
-        TypeError: Positions are not tensors of numbers.
-        ValueError: Their axes are neither (length) nor (batch, length).
     """
     for name, given in (("query_positions", query_positions), ("key_positions", key_positions)):
         check_real(**{name: given})

@@ -42,11 +42,6 @@ def shaw_scores(
         relative_embedding: Row max_distance + r is for a key r places after the query.
         max_distance: Distances beyond it count as it.
         scale: Factor on the scores; None is 1/√d_k.
-
-    Raises:
-        TypeError: An input is not a floating-point tensor, max_distance is not an int, or scale is
-            not a number.
-        ValueError: Sizes do not fit together, or max_distance is negative.
     """
     check_query_key(query, key)
     _check_table(relative_embedding, max_distance, query.shape[-1])
@@ -59,37 +54,12 @@ def shaw_scores(
     return query @ key.mT + _met(query, relative_embedding, row)
 
 
-def shaw_values(
-    weights: Float[Tensor, "B H L S"],
-    relative_embedding: Float[Tensor, "two_max_distance_plus_1 d_v"],
-    max_distance: int,
-) -> Float[Tensor, "B H L d_v"]:
-    """Return what is added to the average of the values: Σ_j w_ij a_ij.
-
-    The weights say how much each query takes from each key. Everything else is as in
-    `shaw_scores`.
-    """
-    check_float(weights=weights)
-    if weights.dim() < 2:
-        raise ValueError(f"weights need at least two axes (L, S), got {tuple(weights.shape)}")
-    check_float(relative_embedding=relative_embedding)
-    width = relative_embedding.shape[-1] if relative_embedding.dim() else 1
-    _check_table(relative_embedding, max_distance, width)
-    check_same_dtype(weights=weights, relative_embedding=relative_embedding)
-    row = _row(*_counted(weights.shape[-2], weights.shape[-1], weights.device), max_distance)
-    return _gathered(weights, row, len(relative_embedding)) @ relative_embedding
-
-
 class ShawPositions(PositionScheme):
     """Adds a learned vector for each clipped distance to scores and values.
 
     Args:
         d_k: Width of a query, key or value.
         max_distance: Distances beyond it count as it.
-
-    Raises:
-        TypeError: A size is not an int.
-        ValueError: The width is below 1, or max_distance is negative.
     """
 
     def __init__(self, d_k: int, max_distance: int) -> None:

@@ -36,8 +36,7 @@ def sinusoidal_encoding(
         base: Wavelengths go from 2π to nearly 2π · base.
 
     Raises:
-        TypeError: A size is not an int.
-        ValueError: There is no position, the width is odd, or the base is not positive.
+        ValueError: There is no position.
     """
     check_at_least(1, num_positions=num_positions)
     return _encoded(torch.arange(num_positions), d_model, base).to(torch.get_default_dtype())
@@ -52,10 +51,6 @@ def shift_matrix(
         offset: How far to shift; any whole number.
         d_model: Width of the stream, even.
         base: The base of the encoding.
-
-    Raises:
-        TypeError: A size is not an int.
-        ValueError: The width is odd, or the base is not positive.
     """
     check_int(offset=offset)
     check_even(d_model=d_model)
@@ -81,12 +76,7 @@ class SinusoidalPositions(PositionScheme):
         self.base = base
 
     def embed(self, x: Float[Tensor, "B L d_model"], positions: Shaped[Tensor, "*B L"]) -> Tensor:
-        """Return the stream plus the encodings.
-
-        Raises:
-            TypeError: Positions are not numbers.
-            ValueError: They do not fit the stream, or its width is odd.
-        """
+        """Return the stream plus the encodings."""
         check_float("B length width", x=x)
         check_positions(x, positions=positions)
         return x + _encoded(positions, x.shape[-1], self.base).to(x.dtype)

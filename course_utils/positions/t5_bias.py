@@ -34,8 +34,6 @@ def t5_bucket(
             all of those share bucket 0.
 
     Raises:
-        TypeError: Distances are not whole numbers, or a size is not an int, or bidirectional is not
-            a bool.
         ValueError: There are too few buckets, or max_distance ends before the exact ones do.
     """
     check_integers(relative_position=relative_position)
@@ -70,10 +68,6 @@ class T5Positions(PositionScheme):
         num_buckets: How many buckets there are.
         max_distance: From here on everything falls into the last one.
         bidirectional: Whether keys after the query have buckets of their own.
-
-    Raises:
-        TypeError: A size is not an int.
-        ValueError: A size is too small.
     """
 
     def __init__(

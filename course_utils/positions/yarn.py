@@ -40,9 +40,7 @@ def yarn_frequencies(
         truncate: Whether the ramp begins and ends at a whole pair; gpt-oss does not.
 
     Raises:
-        TypeError: A size is not an int, or another argument is not a number, or
-            truncate is not a bool.
-        ValueError: The factor is below 1, a size does not fit, or fast is not above slow.
+        ValueError: Fast is not above slow.
     """
     own = rope_frequencies(d_k, base)
     check_at_least(1, trained_length=trained_length)
@@ -72,10 +70,6 @@ def yarn_magnitude(factor: float) -> float:
 
     Args:
         factor: How many times longer than in training.
-
-    Raises:
-        TypeError: The factor is not a number.
-        ValueError: The factor is below 1.
     """
     check_factor(factor)
     return 0.1 * math.log(factor) + 1.0

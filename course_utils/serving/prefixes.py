@@ -18,10 +18,6 @@ class Prefixes:
 
     Args:
         page_size: How many tokens a page holds.
-
-    Raises:
-        TypeError: The size is not an int.
-        ValueError: It is below 1.
     """
 
     def __init__(self, page_size: int) -> None:

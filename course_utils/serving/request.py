@@ -38,8 +38,7 @@ class Request:
         error: What ended it early, or None.
 
     Raises:
-        TypeError: The prompt does not hold ints, a number is not one, or `draw` cannot be called.
-        ValueError: The prompt is empty, or num_tokens below 1.
+        ValueError: The prompt is empty.
     """
 
     prompt: Sequence[int]

@@ -51,8 +51,7 @@ class Server:
         prefixes: Keeps prompts for later ones with the same prefix; None keeps none.
 
     Raises:
-        TypeError: A number is not an int, or the model is not a GPT.
-        ValueError: A number is below 1, the model has a window, or the prefixes have other pages.
+        ValueError: The model has a window, or the prefixes have other pages.
     """
 
     def __init__(
@@ -81,7 +80,6 @@ class Server:
         """Put a request at the end of the queue.
 
         Raises:
-            TypeError: It is not a Request.
             ValueError: It has begun, names a token that the model does not have, or would not fit
                 if it were alone.
         """

@@ -39,10 +39,6 @@ def static_batches(
         model: The model that answers.
         requests: New requests; their answers are in `written` at the end.
         batch_size: How many are read side by side.
-
-    Raises:
-        TypeError: The size is not an int.
-        ValueError: It is below 1.
     """
     check_at_least(1, batch_size=batch_size)
     for start in range(0, len(requests), batch_size):

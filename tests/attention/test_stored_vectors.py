@@ -1,5 +1,3 @@
-import math
-
 import pytest
 import torch
 from torch import Tensor
@@ -14,28 +12,6 @@ def given() -> list[Tensor]:
     shapes = [(L, D_K), (L, D_K), (L, D_V), (M, D_K), (M, D_V)]
     made = [torch.randn(B, H, *s, generator=generator, dtype=torch.float64) for s in shapes]
     return [*made, torch.randn(H, generator=generator, dtype=torch.float64)]
-
-
-def naive(query, key, value, memory_key, memory_value, gate, top_k: int) -> Tensor:
-    """One query at a time, every memory sorted by its score."""
-    out = torch.empty(B, H, L, D_V, dtype=torch.float64)
-    for b in range(B):
-        for h in range(H):
-            g = 1 / (1 + math.exp(-gate[h]))
-            for i in range(L):
-                q = query[b, h, i] / math.sqrt(D_K)
-                near = torch.softmax(key[b, h, : i + 1] @ q, 0) @ value[b, h, : i + 1]
-                order = sorted(range(M), key=lambda m: -float(memory_key[b, h, m] @ q))[:top_k]
-                weights = torch.softmax(memory_key[b, h, order] @ q, 0)
-                out[b, h, i] = g * (weights @ memory_value[b, h, order]) + (1 - g) * near
-    return out
-
-
-@pytest.mark.parametrize("top_k", [1, 3, M, M + 4])
-def test_it_is_what_a_loop_over_queries_finds(top_k) -> None:
-    *tensors, gate = given()
-    made = memory_attention(*tensors, top_k, gate)
-    torch.testing.assert_close(made, naive(*tensors, gate, top_k), rtol=0, atol=1e-14)
 
 
 @pytest.mark.parametrize(("gate", "which"), [(40.0, "far"), (-40.0, "near"), (0.0, "both")])

@@ -15,19 +15,18 @@ from tests.peer_watch import Seen
 TEXT = (ROOT / "book" / "peers.md").read_text(encoding="utf-8")
 TESTS = ROOT / "tests"
 MARKS = [(Row(*said), file, name) for said, file, name in peers.marks(TESTS)]
-FILES = {path.name: path for path in TESTS.rglob("test_*.py")}
 PACKAGES = ("attention", "positions", "models", "measure", "interpretability", "distributed")
 
 
 def imported_by(path: Path) -> set[str]:
-    """Return what a file, with the helpers beside it, imports from the course's package."""
+    """Return what a file, with the helpers of the tests, imports from the course's package."""
     nodes = ast.walk(ast.parse(path.read_text(encoding="utf-8")))
     names = set[str]()
     for node in (node for node in nodes if isinstance(node, ast.ImportFrom)):
-        helper = path.with_name(f"{node.module}.py")
+        helper = ROOT.joinpath(*(node.module or "").split(".")).with_suffix(".py")
         if (node.module or "").startswith("course_utils"):
             names |= {alias.name for alias in node.names}
-        elif helper.is_file() and not helper.name.startswith("test_"):
+        elif TESTS in helper.parents and helper.is_file() and not helper.name.startswith("test_"):
             names |= imported_by(helper)
     return names
 
@@ -35,7 +34,7 @@ def imported_by(path: Path) -> set[str]:
 @pytest.mark.parametrize(("row", "file", "name"), MARKS, ids=[name for *_, name in MARKS])
 def test_a_test_uses_what_its_mark_is_about(row: Row, file: str, name: str) -> None:
     assert row.names
-    assert set(row.names) <= imported_by(FILES[file])
+    assert set(row.names) <= imported_by(TESTS / file)
 
 
 def test_every_test_among_the_peers_is_marked() -> None:
@@ -43,7 +42,8 @@ def test_every_test_among_the_peers_is_marked() -> None:
     for path in (TESTS / "peers").glob("test_*_peers.py"):
         body = ast.parse(path.read_text(encoding="utf-8")).body
         names = [node.name for node in body if isinstance(node, ast.FunctionDef)]
-        assert {(path.name, name) for name in names if name.startswith("test_")} <= marked
+        tests = {name for name in names if name.startswith("test_")}
+        assert {(f"peers/{path.name}", name) for name in tests} <= marked
 
 
 def test_every_public_name_has_a_peer_or_stands_below_with_the_reason() -> None:

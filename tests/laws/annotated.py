@@ -151,14 +151,14 @@ def _drawn(
         return _unchanged  # a layer, a norm, an attention: of a stream, it makes another
     if annotation is torch.Generator:
         return g
-    if int in kinds:
+    if int in kinds and name in sizes:
         return sizes[name]
     if float in kinds:
         return sizes.get(name, 0.7)
     if array is not None:
         shape = list(expected(array.dim_str, sizes, leading))
         return _tensor(shape, _dtypes(array), dtype, g)
-    raise LookupError(f"entries.py has to say what {name} is")
+    raise LookupError(f"{name}: give it a number in NUMBERS, or a value in entries.py")
 
 
 def _unchanged(x: Tensor) -> Tensor:

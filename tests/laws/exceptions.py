@@ -5,6 +5,7 @@ A new function needs none of this until a law fails and the function is right. T
 * `ROUGH`, where rounding an input changes the output altogether (a choice, a threshold);
 * `TOGETHER`, where the members of a batch have one result, or the first axis is no batch;
 * `ON_CPU`, where it works on the CPU alone;
+* `NOT_ZERO`, where a query that may see nothing still gives something;
 * `WRITES`, where it changes an argument on purpose;
 * `LENIENT`, where it takes what its annotation forbids; `INNER_NAMES`, where its message calls the
   argument as an inner function does;
@@ -42,13 +43,15 @@ LAWLESS = {
     measure.trace_triton, models.beam_decode, models.from_gpt2, models.from_llama, models.generate,
     models.greedy_decode, models.speculative_decode, models.to_gpt2, models.to_llama,
 }  # fmt: skip
+# Scores of -inf, and a stream that stays as it was.
+NOT_ZERO = {attention.composed_scores, attention.gated_cross_attention}
 # Beginnings of "function.argument": what takes more than its annotation says, more axes mostly. A
 # scheme of positions leaves alone what it does not need.
 LENIENT = (
     "PositionScheme.", "GivenPositions.", "AlibiPositions.", "DebertaPositions.", "ShawPositions.",
-    "T5Positions.", "PartialRotaryPositions.rotate", "RotaryPositions.rotate", "RopeTable.rotate.x",
+    "T5Positions.", "RotaryPositions.rotate", "RopeTable.rotate.x",
     "rope_interleaved", "rope_split_halves.x", "relative_positions", "shaw_scores.query",
-    "shaw_scores.key", "shaw_values.weights", "ring_attention.query", "memory_attention.key",
+    "shaw_scores.key", "ring_attention.query", "memory_attention.key",
     "memory_attention.memory_key", "combine_masks", "add_bias.bias", "attention_dropout.weights",
     "multi_head_attention.W_o", "multi_head_attention_fused.W_o", "multi_head_attention_loop.W_o",
     "decoder_layer", "ConcatScore.forward", "GeneralScore.forward", "paged_gather.pool",

@@ -17,6 +17,7 @@ from tests.laws.entries import CALLS, ENTRIES, FIXED, KNOWN, ROOMS
 from tests.laws.exceptions import (
     INNER_NAMES,
     LENIENT,
+    NOT_ZERO,
     ON_CPU,
     ROUGH,
     SHARES,
@@ -138,6 +139,24 @@ def test_low_precision_keeps_its_dtype_and_comes_near(
 def _widened(value: Any) -> Any:
     is_float = isinstance(value, Tensor) and value.is_floating_point()
     return value.double() if is_float else value
+
+
+@each_function
+def test_a_query_that_may_see_nothing_gives_zeros_and_takes_no_gradient(entry: Entry) -> None:
+    if "attn_mask" not in entry.parameters or entry.function in NOT_ZERO:
+        return
+    given = entry.arguments(FIXED, torch.float64, 3)
+    given["attn_mask"][...] = True
+    given["attn_mask"][..., 0, :] = False
+    floats = {n: x for n, x in given.items() if isinstance(x, Tensor) and x.is_floating_point()}
+    for x in floats.values():
+        x.requires_grad_()
+    out = entry.function(**given)
+    assert not out[..., 0, :].any()
+    grads = torch.autograd.grad(out.square().sum(), list(floats.values()))
+    for name, grad in zip(floats, grads, strict=True):
+        assert grad.isfinite().all()
+        assert name not in ("query", "scores") or not grad[..., 0, :].any()
 
 
 @each_function

@@ -7,6 +7,11 @@ from torch.utils.flop_counter import FlopCounterMode
 from course_utils.attention import additive_score, scaled_dot_product_attention
 from course_utils.measure import additive_flops, attention_flops, count_flops
 
+TORCH_COUNTER = pytest.mark.peer(
+    "04", "`attention_flops`, `count_flops`, `additive_flops`", "`torch.utils.flop_counter`",
+    "equal", "counts",
+)  # fmt: skip
+
 
 def torch_counts(function, *given) -> int:
     with FlopCounterMode(display=False) as counter:
@@ -15,10 +20,7 @@ def torch_counts(function, *given) -> int:
 
 
 @pytest.mark.parametrize("sizes", [(1, 1, 1, 1, 1, 1), (2, 3, 5, 7, 4, 6), (3, 1, 8, 2, 5, 4)])
-@pytest.mark.peer(
-    "04", "`attention_flops`, `count_flops`, `additive_flops`", "`torch.utils.flop_counter`",
-    "equal", "counts",
-)  # fmt: skip
+@TORCH_COUNTER
 def test_attention_costs_what_torch_s_counter_says(sizes) -> None:
     batch, heads, num_queries, num_keys, d_k, d_v = sizes
     shapes = ((num_queries, d_k), (num_keys, d_k), (num_keys, d_v))
@@ -28,53 +30,13 @@ def test_attention_costs_what_torch_s_counter_says(sizes) -> None:
     assert count_flops(scaled_dot_product_attention, *given) == counted
 
 
-def one_operation_at_a_time(
-    num_queries: int, num_keys: int, d_q: int, d_k: int, d_a: int, precompute: bool
-) -> int:
-    """Walk through the computation and count."""
-    count = 0
-
-    def project(width: int) -> None:
-        nonlocal count
-        for _ in range(d_a):
-            for _ in range(width):
-                count += 2
-
-    if precompute:
-        for _ in range(num_queries):
-            project(d_q)
-        for _ in range(num_keys):
-            project(d_k)
-    for _ in range(num_queries):
-        for _ in range(num_keys):
-            if not precompute:
-                project(d_q)
-                project(d_k)
-            for _ in range(d_a):
-                count += 1  # the sum of both projections
-                count += 1  # tanh
-                count += 2  # times v, added up
-    return count
-
-
-@pytest.mark.parametrize("precompute", [True, False])
-@pytest.mark.parametrize(
-    "sizes", [(3, 5, 2, 7, 4), (6, 2, 5, 3, 4), (1, 1, 2, 3, 5), (2, 0, 3, 4, 5)]
-)
-def test_agrees_with_counting_one_operation_at_a_time(sizes, precompute) -> None:
-    assert additive_flops(*sizes, precompute) == one_operation_at_a_time(*sizes, precompute)
-
-
 def test_for_one_pair_precomputing_saves_nothing() -> None:
     sizes = (1, 1, 7, 5, 3)
     assert additive_flops(*sizes, True) == additive_flops(*sizes, False)
 
 
 @pytest.mark.parametrize("sizes", [(5, 7, 3, 4, 6), (1, 4, 2, 2, 2)])
-@pytest.mark.peer(
-    "04", "`attention_flops`, `count_flops`, `additive_flops`", "`torch.utils.flop_counter`",
-    "equal", "counts",
-)  # fmt: skip
+@TORCH_COUNTER
 def test_the_projections_of_additive_scores_cost_what_torch_s_counter_says(sizes) -> None:
     """Torch counts matrix products alone: sums, tanh and the product with v are the 4 each."""
     num_queries, num_keys, d_q, d_k, d_a = sizes

@@ -20,6 +20,11 @@ from course_utils.attention import (
 from tests.peers.peer_support import BATCH, HEADS, WIDTH, draw_lengths, results
 from tests.support import as_tuple, draw
 
+ATTENTION = pytest.mark.peer(
+    "05", "`MultiHeadAttention`, `padding_mask`, `causal_mask`",
+    "attention of BERT, across two streams too, and of GPT-2", "float64 1e-7", "outputs, gradients",
+)  # fmt: skip
+
 KINDS = ["eager", "sdpa"]
 SHAPES = {"hidden_size": WIDTH, "num_attention_heads": HEADS}
 Named = dict[str, Tensor]
@@ -76,10 +81,7 @@ def compare(theirs, call_theirs, rename, ours, call_ours, given: tuple[Tensor, .
 
 @pytest.mark.parametrize("length", [1, 5, 7])
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.peer(
-    "05", "`MultiHeadAttention`, `padding_mask`, `causal_mask`",
-    "attention of BERT, across two streams too, and of GPT-2", "float64 1e-7", "outputs, gradients",
-)  # fmt: skip
+@ATTENTION
 def test_agrees_with_bert_on_padded_sequences(kind, length) -> None:
     theirs = new(kind, BertAttention, BertConfig)
     ours, norm = ours_with(from_bert(theirs.state_dict())), theirs.output.LayerNorm
@@ -99,10 +101,7 @@ def test_agrees_with_bert_on_padded_sequences(kind, length) -> None:
 
 @pytest.mark.parametrize(("num_queries", "num_keys"), [(3, 5), (7, 3), (1, 6), (6, 1)])
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.peer(
-    "05", "`MultiHeadAttention`, `padding_mask`, `causal_mask`",
-    "attention of BERT, across two streams too, and of GPT-2", "float64 1e-7", "outputs, gradients",
-)  # fmt: skip
+@ATTENTION
 def test_agrees_with_bert_s_cross_attention(kind, num_queries, num_keys) -> None:
     theirs = new(kind, BertAttention, BertConfig, is_cross_attention=True)
     ours, norm = ours_with(from_bert(theirs.state_dict())), theirs.output.LayerNorm
@@ -129,10 +128,7 @@ def gpt2_mask(theirs: GPT2Attention, x: Tensor, **options) -> Tensor | None:
 @pytest.mark.parametrize("padded", [False, True], ids=["full", "padded"])
 @pytest.mark.parametrize("length", [1, 5, 7])
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.peer(
-    "05", "`MultiHeadAttention`, `padding_mask`, `causal_mask`",
-    "attention of BERT, across two streams too, and of GPT-2", "float64 1e-7", "outputs, gradients",
-)  # fmt: skip
+@ATTENTION
 def test_agrees_with_gpt2(kind, length, padded) -> None:
     theirs = new(kind, GPT2Attention, GPT2Config)
     ours = ours_with(from_gpt2(theirs.state_dict()))

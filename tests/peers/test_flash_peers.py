@@ -13,6 +13,11 @@ from course_utils.attention.tiled.flash.spans import count_tiles, visible_spans
 from tests.peers.peer_support import BATCH, flash_attn, results, sdpa
 from tests.support import draw
 
+REFERENCE = pytest.mark.peer(
+    "09", "`flash_attention`, interpreted", "flash-attn's `attention_ref`, from its rules",
+    "float32 1e-5", "outputs, gradients",
+)  # fmt: skip
+
 pytest.importorskip("triton", reason="the kernels need triton, which exists for Linux")
 
 HEADS, KV_HEADS, D_K, D_V = 4, 2, 16, 24
@@ -79,10 +84,7 @@ def test_the_kernels_are_sdpa_in_float16(lengths, is_causal) -> None:
 @pytest.mark.parametrize("causal", [False, True])
 @pytest.mark.parametrize("window", WINDOWS)
 @pytest.mark.parametrize("lengths", LENGTHS)
-@pytest.mark.peer(
-    "09", "`flash_attention`, interpreted", "flash-attn's `attention_ref`, from its rules",
-    "float32 1e-5", "outputs, gradients",
-)  # fmt: skip
+@REFERENCE
 def test_windows_and_causality_are_aligned_bottom_right(lengths, window, causal) -> None:
     agree_with_flash_attn(lengths, torch.float32, 1e-5, causal, window)
 
@@ -91,10 +93,7 @@ def test_windows_and_causality_are_aligned_bottom_right(lengths, window, causal)
 @pytest.mark.parametrize("softcap", [0.0, 3.0, 50.0])
 @pytest.mark.parametrize("slopes", [None, SLOPES], ids=["plain", "alibi"])
 @pytest.mark.parametrize("lengths", LENGTHS[1::2])
-@pytest.mark.peer(
-    "09", "`flash_attention`, interpreted", "flash-attn's `attention_ref`, from its rules",
-    "float32 1e-5", "outputs, gradients",
-)  # fmt: skip
+@REFERENCE
 def test_caps_and_slopes_combine_with_windows(lengths, slopes, softcap, window) -> None:
     agree_with_flash_attn(lengths, torch.float32, 1e-5, True, window, softcap, slopes)
 

@@ -29,6 +29,15 @@ from course_utils.models.released.gpt2_weights import from_gpt2, to_gpt2
 from course_utils.models.released.llama import from_llama, to_llama
 from tests.peers.peer_support import exact_norm, exact_rotation
 
+IN_PIECES = pytest.mark.peer(
+    "10", "`GPT`, `Llama`, `to_gpt2`, `to_llama`",
+    "the same, with the prompt in pieces; weights copied back", "float64 1e-7", "logits",
+)  # fmt: skip
+GENERATION = pytest.mark.peer(
+    "10", "`generate`, `stream_tokens`, `greedy_decode`",
+    "the same, with each of their caches; padded batches", "equal", "tokens",
+)  # fmt: skip
+
 TOKENS, WIDTH, HEADS, KV_HEADS, LAYERS, LONGEST, D_FF = 37, 24, 6, 3, 2, 31, 40
 SIZES = {"d_model": WIDTH, "num_heads": HEADS, "num_layers": LAYERS, "max_length": LONGEST}
 NAMES = ["GPT-2", "Llama"]
@@ -90,10 +99,7 @@ def test_logits_and_gradients_are_theirs(name, monkeypatch) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-@pytest.mark.peer(
-    "10", "`GPT`, `Llama`, `to_gpt2`, `to_llama`",
-    "the same, with the prompt in pieces; weights copied back", "float64 1e-7", "logits",
-)  # fmt: skip
+@IN_PIECES
 def test_weights_go_back_as_they_came(name, monkeypatch) -> None:
     theirs, ours = theirs_and_ours(name, monkeypatch)
     back = (to_gpt2 if name == "GPT-2" else to_llama)(ours.state_dict())
@@ -106,10 +112,7 @@ def test_weights_go_back_as_they_came(name, monkeypatch) -> None:
 
 @pytest.mark.parametrize("split", [(13,), (1, 12), (5, 1, 7), (1,) * 13], ids=str)
 @pytest.mark.parametrize("name", NAMES)
-@pytest.mark.peer(
-    "10", "`GPT`, `Llama`, `to_gpt2`, `to_llama`",
-    "the same, with the prompt in pieces; weights copied back", "float64 1e-7", "logits",
-)  # fmt: skip
+@IN_PIECES
 def test_a_prompt_in_any_pieces_is_read_like_theirs(name, split, monkeypatch) -> None:
     theirs, ours = theirs_and_ours(name, monkeypatch)
     tokens, cache, their_cache = draw(2, 13), None, None
@@ -122,10 +125,7 @@ def test_a_prompt_in_any_pieces_is_read_like_theirs(name, split, monkeypatch) ->
 
 @pytest.mark.parametrize("their_cache", ["dynamic", "static", "none"])
 @pytest.mark.parametrize("name", NAMES)
-@pytest.mark.peer(
-    "10", "`generate`, `stream_tokens`, `greedy_decode`",
-    "the same, with each of their caches; padded batches", "equal", "tokens",
-)  # fmt: skip
+@GENERATION
 def test_greedy_tokens_are_theirs(name, their_cache, monkeypatch) -> None:
     theirs, ours = theirs_and_ours(name, monkeypatch)
     prompt = draw(3, 5)
@@ -142,10 +142,7 @@ def test_greedy_tokens_are_theirs(name, their_cache, monkeypatch) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-@pytest.mark.peer(
-    "10", "`generate`, `stream_tokens`, `greedy_decode`",
-    "the same, with each of their caches; padded batches", "equal", "tokens",
-)  # fmt: skip
+@GENERATION
 def test_prompts_of_different_lengths_are_continued_like_theirs(name, monkeypatch) -> None:
     theirs, ours = theirs_and_ours(name, monkeypatch)
     prompts = [draw(length).tolist() for length in (7, 1, 4)]

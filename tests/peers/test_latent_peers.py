@@ -24,6 +24,11 @@ from course_utils.positions import rope_interleaved
 from tests.peers.peer_support import BATCH, results, seeded
 from tests.support import assert_same_function, draw
 
+DEEPSEEK = pytest.mark.peer(
+    "08", "`latent_attention`, `absorbed_latent_attention`, `LatentAttention`", "DeepSeek-V3",
+    "float64 1e-7", "outputs, gradients",
+)  # fmt: skip
+
 HEADS, WIDTH, LATENT, QUERY, ABOUT, TURNED, D_V = 4, 32, 12, 9, 8, 4, 5
 BASE = 10000.0
 SIZES = {"d_latent": LATENT, "d_rope": TURNED, "d_k": ABOUT, "d_v": D_V}
@@ -108,10 +113,7 @@ def assert_same_module(
 
 @pytest.mark.parametrize("form", [latent_attention, absorbed_latent_attention])
 @pytest.mark.parametrize("length", [1, 7])
-@pytest.mark.peer(
-    "08", "`latent_attention`, `absorbed_latent_attention`, `LatentAttention`", "DeepSeek-V3",
-    "float64 1e-7", "outputs, gradients",
-)  # fmt: skip
+@DEEPSEEK
 def test_latent_attention_is_deepseek_s_between_its_projections(form, length) -> None:
     theirs, places = deepseek(nn.RMSNorm), torch.arange(length)
     W_kv = theirs.kv_b_proj.weight.detach().view(HEADS, ABOUT + D_V, LATENT).mT
@@ -131,10 +133,7 @@ def test_latent_attention_is_deepseek_s_between_its_projections(form, length) ->
 
 @pytest.mark.parametrize("read", ["at once", "from the cache"])
 @pytest.mark.parametrize("length", [1, 7])
-@pytest.mark.peer(
-    "08", "`latent_attention`, `absorbed_latent_attention`, `LatentAttention`", "DeepSeek-V3",
-    "float64 1e-7", "outputs, gradients",
-)  # fmt: skip
+@DEEPSEEK
 def test_the_module_is_deepseek_s_without_its_norms(length, read) -> None:
     assert_same_module(*plain(), length, read)
 

@@ -11,6 +11,11 @@ from course_utils.positions import LearnedPositions, is_permutation_equivariant
 from tests.peers.peer_support import BATCH, HEADS, WIDTH, results, seeded
 from tests.support import assert_same_function, draw
 
+TORCH_ENCODERS = pytest.mark.peer(
+    "05", "`Block`, `SmallTransformer`, `PositionedTransformer`",
+    "`nn.TransformerEncoderLayer`, `nn.TransformerEncoder`", "float64 1e-7", "outputs, gradients",
+)  # fmt: skip
+
 D_FF, LENGTH, TOKENS = 20, 7, 11
 SIZES = {"d_model": WIDTH, "num_heads": HEADS, "num_layers": 2, "d_ff": D_FF}
 PARTS = {
@@ -38,10 +43,7 @@ def parameters_of(layer: nn.Module, parts: list[str]) -> list[Tensor]:
 
 @pytest.mark.parametrize("masked", [False, True])
 @pytest.mark.parametrize("length", [1, LENGTH])
-@pytest.mark.peer(
-    "05", "`Block`, `SmallTransformer`, `PositionedTransformer`",
-    "`nn.TransformerEncoderLayer`, `nn.TransformerEncoder`", "float64 1e-7", "outputs, gradients",
-)  # fmt: skip
+@TORCH_ENCODERS
 def test_a_block_is_torch_s_encoder_layer_with_the_norm_first(length, masked) -> None:
     theirs, ours = seeded(torch_s_layer()), Block(WIDTH, HEADS, D_FF).double()
     copy(theirs, ours)
@@ -55,10 +57,7 @@ def test_a_block_is_torch_s_encoder_layer_with_the_norm_first(length, masked) ->
 
 
 @pytest.mark.parametrize("name", ["small", "positioned"])
-@pytest.mark.peer(
-    "05", "`Block`, `SmallTransformer`, `PositionedTransformer`",
-    "`nn.TransformerEncoderLayer`, `nn.TransformerEncoder`", "float64 1e-7", "outputs, gradients",
-)  # fmt: skip
+@TORCH_ENCODERS
 def test_both_small_transformers_are_torch_s_encoder_between_their_tables(name) -> None:
     if name == "small":
         ours = SmallTransformer(TOKENS, max_length=LENGTH, **SIZES)

@@ -16,6 +16,11 @@ from course_utils.attention import (
 from tests.peers.peer_support import BATCH, sdpa
 from tests.support import assert_same_function, draw
 
+MINIMAX = pytest.mark.peer(
+    "08", "`linear_attention`, `causal_linear_attention`, `recurrent_linear_attention`",
+    "MiniMax without decay, in blocks and token by token", "float64 1e-7", "outputs, gradients",
+)  # fmt: skip
+
 HEADS, D_K, BLOCK = 3, 6, 4  # theirs has one width for all: five features of a value, and a 1
 
 
@@ -76,19 +81,13 @@ def given(length: int) -> tuple[Tensor, ...]:
 @pytest.mark.parametrize("cache", [None, Empty()], ids=["in blocks", "token by token"])
 @pytest.mark.parametrize("attend", [causal_linear_attention, recurrent_linear_attention])
 @pytest.mark.parametrize("length", [1, 4, 11])
-@pytest.mark.peer(
-    "08", "`linear_attention`, `causal_linear_attention`, `recurrent_linear_attention`",
-    "MiniMax without decay, in blocks and token by token", "float64 1e-7", "outputs, gradients",
-)  # fmt: skip
+@MINIMAX
 def test_causal_linear_attention_is_minimax_s_without_decay(length, attend, cache) -> None:
     assert_same_function(attend, lambda *x: run(*x, cache)[0], given(length))
 
 
 @pytest.mark.parametrize("length", [1, 11])
-@pytest.mark.peer(
-    "08", "`linear_attention`, `causal_linear_attention`, `recurrent_linear_attention`",
-    "MiniMax without decay, in blocks and token by token", "float64 1e-7", "outputs, gradients",
-)  # fmt: skip
+@MINIMAX
 def test_linear_attention_reads_the_state_that_minimax_ends_with(length) -> None:
     def theirs(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
         out = (F.elu(query) + 1.0) @ run(query, key, value, None)[1]

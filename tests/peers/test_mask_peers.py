@@ -30,6 +30,15 @@ from course_utils.attention import (
 from tests.peers.peer_support import BATCH, draw_lengths, sdpa
 from tests.support import LENGTHS, assert_same_function, draw
 
+SDPA = pytest.mark.peer(
+    "06", "`masked_softmax`, `additive_mask`", "SDPA under each mask, boolean and added",
+    "float64 1e-7", "outputs, gradients",
+)  # fmt: skip
+UTILITIES = pytest.mark.peer(
+    "06", "`causal_mask`, `padding_mask`, `window_mask`, `document_mask`, `prefix_mask`",
+    "transformers' mask utilities", "equal", "masks",
+)  # fmt: skip
+
 REAL = torch.tensor([4, 0, 7])  # lengths of a batch, one of them empty
 DOCUMENTS = torch.tensor([[0, 0, 1, 1, 1, 2, 2], [5, 5, 5, 5, 5, 5, 5], [1, 2, 2, 1, 1, 2, 3]])
 
@@ -96,10 +105,7 @@ def test_attends_as_flex_attention_does(mask, rule) -> None:
 
 
 @EACH_MASK
-@pytest.mark.peer(
-    "06", "`masked_softmax`, `additive_mask`", "SDPA under each mask, boolean and added",
-    "float64 1e-7", "outputs, gradients",
-)  # fmt: skip
+@SDPA
 def test_attends_as_sdpa_does(mask) -> None:
     for ours in (
         lambda q, k, v: scaled_dot_product_attention(q, k, v, mask),
@@ -109,10 +115,7 @@ def test_attends_as_sdpa_does(mask) -> None:
 
 
 @EACH_MASK
-@pytest.mark.peer(
-    "06", "`masked_softmax`, `additive_mask`", "SDPA under each mask, boolean and added",
-    "float64 1e-7", "outputs, gradients",
-)  # fmt: skip
+@SDPA
 def test_numbers_to_add_say_the_same_to_sdpa(mask) -> None:
     numbers = additive_mask(mask, torch.float64)
     assert_same_function(
@@ -123,10 +126,7 @@ def test_numbers_to_add_say_the_same_to_sdpa(mask) -> None:
 
 
 @pytest.mark.parametrize(("num_queries", "num_keys"), LENGTHS)
-@pytest.mark.peer(
-    "06", "`masked_softmax`, `additive_mask`", "SDPA under each mask, boolean and added",
-    "float64 1e-7", "outputs, gradients",
-)  # fmt: skip
+@SDPA
 def test_offset_zero_is_sdpa_s_is_causal(num_queries, num_keys) -> None:
     mask = causal_mask(num_queries, num_keys)
     assert_same_function(
@@ -212,19 +212,13 @@ def utilities() -> Iterator[tuple[str, Tensor, Callable[[str], Tensor]]]:
 @pytest.mark.parametrize(
     ("ours", "theirs"), [pytest.param(*rest, id=name) for name, *rest in utilities()]
 )
-@pytest.mark.peer(
-    "06", "`causal_mask`, `padding_mask`, `window_mask`, `document_mask`, `prefix_mask`",
-    "transformers' mask utilities", "equal", "masks",
-)  # fmt: skip
+@UTILITIES
 def test_says_what_transformers_mask_utilities_say(ours, theirs, kind) -> None:
     assert agrees(ours, theirs(kind))
 
 
 @pytest.mark.parametrize("kind", ["sdpa", "eager"])
-@pytest.mark.peer(
-    "06", "`causal_mask`, `padding_mask`, `window_mask`, `document_mask`, `prefix_mask`",
-    "transformers' mask utilities", "equal", "masks",
-)  # fmt: skip
+@UTILITIES
 def test_the_sliding_window_after_a_cache(kind) -> None:
     """Their cache forgets what no query can see, so their columns are the last ones of ours."""
     theirs, ours = make(kind, 2, before=5, window=4), window_mask(2, 7, 4, offset=5)

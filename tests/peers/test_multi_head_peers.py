@@ -14,6 +14,15 @@ from course_utils.attention import (
 from tests.peers.peer_support import BATCH, HEADS, MASKS, WIDTH, draw_mask, masks, results, streams
 from tests.support import LENGTHS, assert_same_function, draw
 
+TORCH_MODULE = pytest.mark.peer(
+    "05", "`MultiHeadAttention` with every mask, with and without biases, with other widths",
+    "`nn.MultiheadAttention`", "float64 1e-7", "outputs, gradients",
+)  # fmt: skip
+TORCH_FUNCTION = pytest.mark.peer(
+    "05", "`multi_head_attention`, `multi_head_attention_loop`, `multi_head_attention_fused`",
+    "`F.multi_head_attention_forward`", "float64 1e-7", "outputs, gradients",
+)  # fmt: skip
+
 OPTIONS = [
     {"bias": True},
     {"bias": False},
@@ -68,10 +77,7 @@ def compare(ours: MultiHeadAttention, theirs, kind: str, given, **options) -> No
 
 @pytest.mark.parametrize("kind", MASKS)
 @pytest.mark.parametrize(("num_queries", "num_keys"), LENGTHS)
-@pytest.mark.peer(
-    "05", "`MultiHeadAttention` with every mask, with and without biases, with other widths",
-    "`nn.MultiheadAttention`", "float64 1e-7", "outputs, gradients",
-)  # fmt: skip
+@TORCH_MODULE
 def test_agrees_at_every_length(num_queries, num_keys, kind) -> None:
     ours, given = new_module(), streams(num_queries, num_keys)
     compare(ours, peer_of(ours), kind, given, need_weights=False)
@@ -79,10 +85,7 @@ def test_agrees_at_every_length(num_queries, num_keys, kind) -> None:
 
 @pytest.mark.parametrize("kind", MASKS)
 @pytest.mark.parametrize("options", OPTIONS, ids=str)
-@pytest.mark.peer(
-    "05", "`MultiHeadAttention` with every mask, with and without biases, with other widths",
-    "`nn.MultiheadAttention`", "float64 1e-7", "outputs, gradients",
-)  # fmt: skip
+@TORCH_MODULE
 def test_agrees_with_and_without_bias_and_at_other_widths(options, kind) -> None:
     ours, given = new_module(**options), streams(7, 3, **options)
     compare(ours, peer_of(ours, **options), kind, given, need_weights=False)
@@ -91,10 +94,7 @@ def test_agrees_with_and_without_bias_and_at_other_widths(options, kind) -> None
 @pytest.mark.parametrize("kind", MASKS)
 @pytest.mark.parametrize("batch_first", [True, False])
 @pytest.mark.parametrize("asked", ASKED, ids=["no weights", "their mean", "each head's"])
-@pytest.mark.peer(
-    "05", "`MultiHeadAttention` with every mask, with and without biases, with other widths",
-    "`nn.MultiheadAttention`", "float64 1e-7", "outputs, gradients",
-)  # fmt: skip
+@TORCH_MODULE
 def test_agrees_however_torch_is_asked(asked, batch_first, kind) -> None:
     ours, given = new_module(**OPTIONS[2]), streams(7, 3, **OPTIONS[2])
     compare(ours, peer_of(ours, batch_first, **OPTIONS[2]), kind, given, **asked)
@@ -126,10 +126,7 @@ def test_weights_agree_with_torch_s_averaged_and_by_head(num_queries, num_keys, 
 @pytest.mark.parametrize("causal", [False, True], ids=["full", "causal"])
 @pytest.mark.parametrize("length", [1, 5])
 @pytest.mark.parametrize("options", OPTIONS[:2], ids=str)
-@pytest.mark.peer(
-    "05", "`MultiHeadAttention` with every mask, with and without biases, with other widths",
-    "`nn.MultiheadAttention`", "float64 1e-7", "outputs, gradients",
-)  # fmt: skip
+@TORCH_MODULE
 def test_self_attention_agrees_in_one_product(options, length, causal) -> None:
     ours, x = new_module(**options), draw(BATCH, length, WIDTH).requires_grad_()
     theirs = peer_of(ours, **options)
@@ -162,10 +159,7 @@ def test_agrees_with_torch_s_fast_path_for_inference(kind, monkeypatch) -> None:
     assert len(taken) == 2
 
 
-@pytest.mark.peer(
-    "05", "`MultiHeadAttention` with every mask, with and without biases, with other widths",
-    "`nn.MultiheadAttention`", "float64 1e-7", "outputs, gradients",
-)  # fmt: skip
+@TORCH_MODULE
 def test_a_query_that_may_see_nothing_agrees_with_torch_without_weights() -> None:
     ours, given = new_module(), streams(3, 5)
     theirs, mask = peer_of(ours), draw_mask(3, 5)
@@ -204,10 +198,7 @@ def torch_s_function(q, k, v, W_q, W_k, W_v, W_o, hidden: Tensor | None) -> Tens
 @pytest.mark.parametrize("kind", ["none", "queries", "heads"])
 @pytest.mark.parametrize(("num_queries", "num_keys"), LENGTHS)
 @pytest.mark.parametrize("function", [multi_head_attention, multi_head_attention_loop])
-@pytest.mark.peer(
-    "05", "`multi_head_attention`, `multi_head_attention_loop`, `multi_head_attention_fused`",
-    "`F.multi_head_attention_forward`", "float64 1e-7", "outputs, gradients",
-)  # fmt: skip
+@TORCH_FUNCTION
 def test_the_functions_agree_with_torch_s(function, num_queries, num_keys, kind) -> None:
     mask, hidden = masks(kind, num_queries, num_keys)
     weights = (0.3 * draw(WIDTH, WIDTH, seed=i) for i in range(4))
@@ -220,10 +211,7 @@ def test_the_functions_agree_with_torch_s(function, num_queries, num_keys, kind)
 
 @pytest.mark.parametrize("kind", ["none", "queries", "heads", "causal"])
 @pytest.mark.parametrize("length", [1, 5])
-@pytest.mark.peer(
-    "05", "`multi_head_attention`, `multi_head_attention_loop`, `multi_head_attention_fused`",
-    "`F.multi_head_attention_forward`", "float64 1e-7", "outputs, gradients",
-)  # fmt: skip
+@TORCH_FUNCTION
 def test_the_fused_function_agrees_with_torch_s(length, kind) -> None:
     mask, hidden = masks(kind, length, length)
     assert_same_function(

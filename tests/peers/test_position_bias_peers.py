@@ -22,7 +22,6 @@ from course_utils.positions import (
     alibi_slopes,
     disentangled_scores,
     shaw_scores,
-    shaw_values,
     shift_matrix,
     sinusoidal_encoding,
     t5_bucket,
@@ -172,23 +171,6 @@ def test_shaw_s_scores_are_those_of_wav2vec2_bert(length, reach) -> None:
 
     given = draw_exact(2, length, 24), draw_exact(2 * reach + 1, 8)
     assert_same_function(ours, wav2vec2_bert, given)
-
-
-@pytest.mark.parametrize(("num_queries", "num_keys", "reach"), [(4, 7, 2), (7, 3, 9), (1, 5, 0)])
-@pytest.mark.peer(
-    "07", "`shaw_values`", "Shaw's equation 3, in a loop", "float64 1e-7", "outputs, gradients"
-)
-def test_shaw_s_values_agree_with_his_equation_3(num_queries, num_keys, reach) -> None:
-    def theirs(weights: Tensor, table: Tensor) -> Tensor:
-        rows = [
-            sum(weights[..., i, j, None] * table[max(-reach, min(reach, j - i)) + reach]
-                for j in range(num_keys))
-            for i in range(num_queries)
-        ]  # fmt: skip
-        return torch.stack(rows, dim=-2)
-
-    given = draw_exact(2, 3, num_queries, num_keys), draw_exact(2 * reach + 1, 5)
-    assert_same_function(lambda *x: shaw_values(*x, reach), theirs, given)
 
 
 @pytest.mark.parametrize(("length", "reach"), [(1, 3), (7, 2), (7, 9)])

@@ -14,6 +14,11 @@ from course_utils.attention import (
 from tests.peers.peer_support import BATCH, sdpa
 from tests.support import LENGTHS, assert_same_function, draw
 
+FLASH_OF_TORCH = pytest.mark.peer(
+    "09", "`tiled_attention`, `tiled_attention_backward`, `merge_partials`",
+    "torch's own flash operators for the CPU", "float64 1e-7", "outputs, lse, the backward pass",
+)  # fmt: skip
+
 HEADS, D_K, D_V = 3, 8, 10
 
 
@@ -59,10 +64,7 @@ def test_grouped_heads_are_those_of_sdpa(way, is_causal) -> None:
 
 @pytest.mark.parametrize("is_causal", [False, True])
 @pytest.mark.parametrize("lengths", LENGTHS)
-@pytest.mark.peer(
-    "09", "`tiled_attention`, `tiled_attention_backward`, `merge_partials`",
-    "torch's own flash operators for the CPU", "float64 1e-7", "outputs, lse, the backward pass",
-)  # fmt: skip
+@FLASH_OF_TORCH
 def test_the_backward_pass_is_torch_s_own_for_flash_attention(lengths, is_causal) -> None:
     """PyTorch's kernels for the CPU take out and the same logsumexp, and return the gradients."""
     forward = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu
@@ -78,10 +80,7 @@ def test_the_backward_pass_is_torch_s_own_for_flash_attention(lengths, is_causal
 
 
 @pytest.mark.parametrize("cut", [1, 2, 4])
-@pytest.mark.peer(
-    "09", "`tiled_attention`, `tiled_attention_backward`, `merge_partials`",
-    "torch's own flash operators for the CPU", "float64 1e-7", "outputs, lse, the backward pass",
-)  # fmt: skip
+@FLASH_OF_TORCH
 def test_partial_results_of_torch_merge_to_its_whole(cut) -> None:
     query, key, _ = inputs(3, 5)
     value = draw(*key.shape, seed=4)

@@ -46,6 +46,15 @@ from tests.peers.peer_support import (
 from tests.peers.wired import T5, Weights, bert, bert_layer, gpt2_block, llama_layer
 from tests.support import draw
 
+TORCH_LAYERS = pytest.mark.peer(
+    "11", "`EncoderLayer`, `DecoderLayer`", "torch's layers, both orders", "float64 1e-12",
+    "outputs, gradients",
+)  # fmt: skip
+MODELS = pytest.mark.peer(
+    "11", "`encoder_layer`, `decoder_layer`, `layer_norm`, `rms_norm`, `feed_forward`",
+    "BERT's and T5's models, layers of BERT, GPT-2, Llama", "float64 1e-12", "outputs",
+)  # fmt: skip
+
 D_FF, LENGTH, REMEMBERED, TOKENS = 20, 7, 5, 11
 EXACT = {"rtol": 1e-12, "atol": 1e-12}
 ORDERS = pytest.mark.parametrize("pre_norm", [True, False], ids=["pre-norm", "post-norm"])
@@ -72,10 +81,7 @@ def weights(module: nn.Module) -> list[Tensor]:
 @ACTIVATIONS
 @pytest.mark.parametrize("masked", [False, True])
 @pytest.mark.parametrize("training", [False, True])
-@pytest.mark.peer(
-    "11", "`EncoderLayer`, `DecoderLayer`", "torch's layers, both orders", "float64 1e-12",
-    "outputs, gradients",
-)  # fmt: skip
+@TORCH_LAYERS
 def test_encoder_layer(pre_norm, activation, masked, training) -> None:
     theirs = torch_s(nn.TransformerEncoderLayer, pre_norm, activation).train(training)
     ours = with_its_weights(EncoderLayer, theirs, pre_norm=pre_norm, activation=activation)
@@ -89,10 +95,7 @@ def test_encoder_layer(pre_norm, activation, masked, training) -> None:
 
 @ORDERS
 @ACTIVATIONS
-@pytest.mark.peer(
-    "11", "`EncoderLayer`, `DecoderLayer`", "torch's layers, both orders", "float64 1e-12",
-    "outputs, gradients",
-)  # fmt: skip
+@TORCH_LAYERS
 def test_decoder_layer(pre_norm, activation) -> None:
     theirs = torch_s(nn.TransformerDecoderLayer, pre_norm, activation)
     ours = with_its_weights(DecoderLayer, theirs, pre_norm=pre_norm, activation=activation)
@@ -241,10 +244,7 @@ def random_weights(theirs: nn.Module, size: float = 0.25) -> nn.Module:
     return theirs
 
 
-@pytest.mark.peer(
-    "11", "`encoder_layer`, `decoder_layer`, `layer_norm`, `rms_norm`, `feed_forward`",
-    "BERT's and T5's models, layers of BERT, GPT-2, Llama", "float64 1e-12", "outputs",
-)  # fmt: skip
+@MODELS
 def test_layers_of_hugging_face(monkeypatch) -> None:
     monkeypatch.setattr(modeling_llama.LlamaRMSNorm, "forward", exact_norm)
     shared = {"hidden_size": WIDTH, "num_attention_heads": HEADS, "intermediate_size": D_FF,
@@ -273,10 +273,7 @@ def test_layers_of_hugging_face(monkeypatch) -> None:
     torch.testing.assert_close(got, theirs(x, position_embeddings=turned), **EXACT)
 
 
-@pytest.mark.peer(
-    "11", "`encoder_layer`, `decoder_layer`, `layer_norm`, `rms_norm`, `feed_forward`",
-    "BERT's and T5's models, layers of BERT, GPT-2, Llama", "float64 1e-12", "outputs",
-)  # fmt: skip
+@MODELS
 def test_a_whole_bert() -> None:
     config = BertConfig(
         vocab_size=TOKENS, hidden_size=WIDTH, num_attention_heads=HEADS, num_hidden_layers=3,
@@ -292,10 +289,7 @@ def test_a_whole_bert() -> None:
     )
 
 
-@pytest.mark.peer(
-    "11", "`encoder_layer`, `decoder_layer`, `layer_norm`, `rms_norm`, `feed_forward`",
-    "BERT's and T5's models, layers of BERT, GPT-2, Llama", "float64 1e-12", "outputs",
-)  # fmt: skip
+@MODELS
 def test_a_whole_t5(monkeypatch) -> None:
     monkeypatch.setattr(modeling_t5.T5LayerNorm, "forward", exact_norm)
     config = T5Config(

@@ -27,17 +27,6 @@ def test_every_number_of_heads_has_as_many_different_slopes_below_1(heads) -> No
     assert bool(((slopes > 0) & (slopes < 1)).all())
 
 
-@pytest.mark.parametrize(("queries", "keys"), [(4, 4), (3, 7), (6, 2), (1, 5), (1, 1)])
-def test_the_bias_agrees_with_a_loop(queries, keys) -> None:
-    bias, slopes = alibi_bias(3, queries, keys), alibi_slopes(3)
-    assert bias.shape == (3, queries, keys)
-    for head in range(3):
-        for i in range(queries):
-            for j in range(keys):
-                distance = abs(i + keys - queries - j)
-                assert bias[head, i, j].item() == pytest.approx(-float(slopes[head]) * distance)
-
-
 def test_the_last_query_sees_the_same_bias_alone() -> None:
     torch.testing.assert_close(alibi_bias(5, 1, 9), alibi_bias(5, 9, 9)[:, -1:])
 

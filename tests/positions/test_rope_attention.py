@@ -1,11 +1,8 @@
-import math
-
-import pytest
 import torch
 from torch import Tensor
 
 from course_utils.attention import scaled_dot_product_attention
-from course_utils.positions import rope_interleaved, rope_interleaved_attention
+from course_utils.positions import rope_interleaved_attention
 from tests.support import draw
 
 
@@ -15,20 +12,6 @@ def given(num_queries: int, num_keys: int) -> tuple[Tensor, Tensor, Tensor]:
         draw(2, 3, num_keys, 6, seed=1),
         draw(2, 3, num_keys, 5, seed=2),
     )
-
-
-@pytest.mark.parametrize(("num_queries", "num_keys"), [(4, 7), (5, 5), (6, 2), (1, 4)])
-def test_agrees_with_a_loop_over_pairs_of_tokens(num_queries, num_keys) -> None:
-    q, k, v = given(num_queries, num_keys)
-    at, of = torch.arange(num_queries) + 3, torch.arange(num_keys)
-    scores = torch.empty(2, 3, num_queries, num_keys, dtype=torch.float64)
-    for i in range(num_queries):
-        for j in range(num_keys):
-            # Only the key is turned, by its distance from the query.
-            turned = rope_interleaved(k[:, :, j : j + 1], of[j : j + 1] - at[i])
-            scores[..., i, j] = (q[:, :, i] * turned[:, :, 0]).sum(-1) / math.sqrt(6)
-    wanted = torch.softmax(scores, dim=-1) @ v
-    torch.testing.assert_close(rope_interleaved_attention(q, k, v, at, of), wanted)
 
 
 def test_moving_all_tokens_alike_changes_nothing() -> None:

@@ -4,48 +4,45 @@ from torch import Tensor
 
 from course_utils.attention import stable_softmax
 from course_utils.measure import largest_tensor
-from course_utils.positions import ShawPositions, shaw_scores, shaw_values
-from tests.support import draw
-
-SIZES = [(4, 7, 2), (6, 6, 3), (7, 3, 2), (1, 5, 3), (5, 1, 9), (4, 5, 0)]
-each_size = pytest.mark.parametrize(("num_queries", "num_keys", "reach"), SIZES)
+from course_utils.positions import ShawPositions, shaw_scores
+from tests.support import assert_same_function, draw
 
 
-def vector(table: Tensor, i: int, j: int, reach: int) -> Tensor:
-    return table[max(-reach, min(reach, j - i)) + reach]
+def scheme(reach: int) -> ShawPositions:
+    made = ShawPositions(4, reach).double()
+    made.for_values.data = draw(2 * reach + 1, 4, seed=3)
+    return made
 
 
-@each_size
-@pytest.mark.parametrize("scale", [None, 0.3, 0.0])
-def test_scores_agree_with_a_loop(num_queries, num_keys, reach, scale) -> None:
-    q, k = draw(2, 3, num_queries, 4, seed=1), draw(2, 3, num_keys, 4, seed=2)
-    table = draw(2 * reach + 1, 4, seed=3)
-    wanted = torch.empty(2, 3, num_queries, num_keys, dtype=torch.float64)
-    for i in range(num_queries):
-        for j in range(num_keys):
-            met = k[..., j, :] + vector(table, i, j, reach)
-            wanted[..., i, j] = (q[..., i, :] * met).sum(-1) * (0.5 if scale is None else scale)
-    torch.testing.assert_close(shaw_scores(q, k, table, reach, scale), wanted)
-
-
-@each_size
+@pytest.mark.parametrize(
+    ("num_queries", "num_keys", "reach"),
+    [(4, 7, 2), (6, 6, 3), (7, 3, 2), (1, 5, 3), (5, 1, 9), (4, 5, 0)],
+)
 def test_values_agree_with_a_loop(num_queries, num_keys, reach) -> None:
-    weights = stable_softmax(draw(2, 3, num_queries, num_keys))
-    table = draw(2 * reach + 1, 5, seed=3)
-    wanted = torch.zeros(2, 3, num_queries, 5, dtype=torch.float64)
-    for i in range(num_queries):
-        for j in range(num_keys):
-            wanted[..., i, :] += weights[..., i, j, None] * vector(table, i, j, reach)
-    torch.testing.assert_close(shaw_values(weights, table, reach), wanted)
+    table = scheme(reach).for_values
+
+    def loop(weights: Tensor) -> Tensor:
+        rows = [
+            sum(
+                weights[..., i, j, None] * table[max(-reach, min(reach, j - i)) + reach]
+                for j in range(num_keys)
+            )
+            for i in range(num_queries)
+        ]
+        return torch.stack(rows, dim=-2)
+
+    at, of = torch.arange(num_queries), torch.arange(num_keys)
+    assert_same_function(
+        lambda weights: scheme(reach).value_term(weights, at, of),
+        loop,
+        (draw(2, 3, num_queries, num_keys),),
+    )
 
 
 def test_gradients_agree_with_finite_differences() -> None:
     q, k = draw(1, 2, 3, 4, seed=1).requires_grad_(), draw(1, 2, 5, 4, seed=2).requires_grad_()
     table = draw(5, 4, seed=3).requires_grad_()
     assert torch.autograd.gradcheck(lambda a, b, c: shaw_scores(a, b, c, 2), (q, k, table))
-    assert torch.autograd.gradcheck(
-        lambda a, c: shaw_values(a, c, 2), (draw(1, 2, 3, 5).requires_grad_(), table)
-    )
 
 
 def test_no_tensor_of_width_d_k_is_made_for_every_pair() -> None:
@@ -54,18 +51,12 @@ def test_no_tensor_of_width_d_k_is_made_for_every_pair() -> None:
 
 
 def test_the_scheme_is_the_functions_wherever_the_tokens_stand() -> None:
-    scheme = ShawPositions(4, 3).double()
+    own, places = scheme(3), torch.arange(5)
     q, k = draw(2, 3, 5, 4, seed=1), draw(2, 3, 5, 4, seed=2)
-    weights, places = stable_softmax(q @ k.mT), torch.arange(5)
-    scores = shaw_scores(q, k, scheme.for_keys, 3)
-    values = shaw_values(weights, scheme.for_values, 3)
-    for at in (places, places + 40, (places + 7).expand(2, 5)):
-        torch.testing.assert_close(q @ k.mT / 2 + scheme.bias(q, k, at, at), scores)
-        torch.testing.assert_close(scheme.value_term(weights, at, at), values)
-    last = scheme.bias(q[..., 4:, :], k, places[4:], places)
+    weights, scores = stable_softmax(q @ k.mT), shaw_scores(q, k, own.for_keys, 3)
+    values = own.value_term(weights, places, places)
+    for at in (places + 40, (places + 7).expand(2, 5)):
+        torch.testing.assert_close(q @ k.mT / 2 + own.bias(q, k, at, at), scores)
+        torch.testing.assert_close(own.value_term(weights, at, at), values)
+    last = own.bias(q[..., 4:, :], k, places[4:], places)
     torch.testing.assert_close(q[..., 4:, :] @ k.mT / 2 + last, scores[..., 4:, :])
-
-
-def test_wrong_arguments_are_refused() -> None:
-    with pytest.raises(ValueError, match="at least two axes"):
-        shaw_values(draw(4), draw(5, 4), 2)

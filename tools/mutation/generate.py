@@ -1,7 +1,7 @@
 """Small changes of a function's source, made systematically: each is a mistake nobody listed.
 
 A function is changed at one place at a time: in its own body, in that of a function of the same
-file that it uses, or of a private file of the package (`_kernel.py`). What checks arguments and
+file that it uses, or of a helper that the package does not export. What checks arguments and
 raises is left alone.
 """
 

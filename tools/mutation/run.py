@@ -11,10 +11,13 @@ has no reason, where a reason has no survivor any more, or where too few changes
 
 import argparse
 import functools
+import itertools
 import json
+import re
 import sys
+from collections import Counter, defaultdict
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from datetime import date
 from pathlib import Path
 
@@ -64,18 +67,51 @@ class Row:
         return sum(bool(survivor.differs) for survivor in self.survivors)
 
 
+@dataclass(frozen=True)
+class Reasons:
+    """Reasons that `equal.yml` gives for one exercise, or for any.
+
+    Attributes:
+        changes: Why a change, or a line that is never run, may pass.
+        statements: Why other changes of a statement may pass, and how many.
+    """
+
+    changes: dict[str, str] = field(default_factory=dict)
+    statements: dict[str, tuple[str, int]] = field(default_factory=dict)
+
+
 @functools.cache
-def reasons() -> dict[str, dict[str, str]]:
-    """Return why each known survivor may pass, by exercise and change, or line never run."""
-    groups = yaml.safe_load(REASONS.read_text(encoding="utf-8")) or {}
-    return {
-        name: {
-            key: group["because"]
-            for group in listed
-            for key in (*group.get("changes", ()), *group.get("never_run", ()))
-        }
-        for name, listed in groups.items()
-    }
+def reasons() -> dict[str, Reasons]:
+    """Return why known survivors may pass, by exercise."""
+    found: dict[str, Reasons] = defaultdict(Reasons)
+    for names, groups in yaml.safe_load(REASONS.read_text(encoding="utf-8")).items():
+        for name, group in itertools.product(names.split(", "), groups):
+            because, known = group["because"], found[name]
+            for key in (*group.get("changes", ()), *group.get("never_run", ())):
+                known.changes[key] = because
+            for statement, count in group.get("statements", {}).items():
+                known.statements[statement] = because, count
+    return dict(found)
+
+
+def explained(name: str, key: str, differs: str) -> tuple[str, str]:
+    """Return which entry explains a survivor, and why it may pass; both are empty if none does.
+
+    Args:
+        name: The exercise.
+        key: The change, or the line that is never run.
+        differs: On which input it differs.
+    """
+    known = reasons().get(name, Reasons())
+    if key in known.changes:
+        return key, known.changes[key]
+    for pattern, because in () if differs else reasons()["any"].changes.items():
+        if re.fullmatch(pattern, key):
+            return pattern, because
+    for statement, (because, _) in known.statements.items():
+        if key.endswith(f" in {statement}") or key.startswith(f"{statement} -> "):
+            return statement, because
+    return "", ""
 
 
 def row(name: str) -> Row:
@@ -91,7 +127,7 @@ def row(name: str) -> Row:
 def _survivor(inputs: Inputs, change: Mutation) -> Survivor:
     line = "" if inputs.reaches(change.span) else change.line
     differs = "" if line else inputs.difference(change.function) or ""
-    reason = reasons().get(inputs.exercise.name, {}).get(line or change.name, "")
+    _, reason = explained(inputs.exercise.name, line or change.name, differs)
     return Survivor(change.name, line, differs, reason)
 
 
@@ -111,9 +147,16 @@ def troubles(rows: list[Row]) -> Iterator[str]:
             if not survivor.line:
                 where = survivor.differs and f"; differs on: {survivor.differs}"
                 yield f"{one.exercise}: survives: {survivor.change}{where}"
-        alive = {survivor.line or survivor.change for survivor in one.survivors}
-        for change in reasons().get(one.exercise, {}).keys() - alive:
+        known = reasons().get(one.exercise, Reasons())
+        alive = Counter(
+            explained(one.exercise, survivor.line or survivor.change, survivor.differs)[0]
+            for survivor in one.survivors
+        )
+        for change in known.changes.keys() - alive:
             yield f"{one.exercise}: {change}: has a reason, but does not survive"
+        for statement, (_, count) in known.statements.items():
+            if alive[statement] != count:
+                yield f"{one.exercise}: {statement}: {alive[statement]} survive, not {count}"
     if rate(rows) < GOAL:
         yield f"{rate(rows):.2%} of the changes are caught, below {GOAL:.0%}"
 

@@ -74,11 +74,11 @@ def _functions(module: types.ModuleType) -> dict[str, ast.FunctionDef]:
 def _elsewhere(
     home: types.ModuleType, module: types.ModuleType, name: str
 ) -> Iterator[tuple[types.ModuleType, str]]:
-    """Yield where a function of a private file stands that the exercise's own file imports."""
+    """Yield where a helper stands that the exercise's own file imports and no part offers."""
     found = vars(module).get(name)
     if module is home and inspect.isfunction(found):
-        package, _, file = found.__module__.rpartition(".")
-        if package.startswith("course_utils.") and file.startswith("_"):
+        part = sys.modules[".".join(found.__module__.split(".")[:2])]
+        if found.__name__ not in getattr(part, "__all__", [found.__name__]):
             yield sys.modules[found.__module__], found.__name__
 
 

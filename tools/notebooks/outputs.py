@@ -80,6 +80,10 @@ def output_faults(notebook: NotebookNode, root: Path) -> Iterator[str]:
         where = describe(notebook, index)
         if cell.get("execution_count") is None:
             yield f"{where} was never executed"
+        graded = cell.metadata.get("nbgrader", {}).get("grade_id", "")
+        verdict = str([output.get("data", {}).get("text/plain") for output in cell.outputs])
+        if graded.startswith("check-") and ": Passed" not in verdict:
+            yield f"{where} does not say that the solution passed: {verdict}"
         for output in cell.get("outputs", []):
             if output.output_type == "error":
                 yield f"{where} holds an error: {output.ename}: {output.evalue}"

@@ -31,12 +31,7 @@ class BlockPool:
         dtype: torch.dtype = torch.float32,
         device: torch.device | str | None = None,
     ) -> None:
-        """Allocate the memory of all blocks.
-
-        Raises:
-            TypeError: A size is not an int, or the dtype is not floating.
-            ValueError: A size is below 1.
-        """
+        """Allocate the memory of all blocks."""
         check_at_least(1, num_blocks=num_blocks, block_size=block_size)
         check_at_least(1, num_kv_heads=num_kv_heads, d_k=d_k)
         check_storage(dtype, device)
@@ -60,7 +55,6 @@ class BlockPool:
         """Raise unless `count` blocks are free.
 
         Raises:
-            TypeError: The count is not an int.
             ValueError: Fewer blocks are free.
         """
         check_at_least(0, count=count)
@@ -71,7 +65,6 @@ class BlockPool:
         """Return a block with the same contents that nobody else holds: itself, or a copy.
 
         Raises:
-            TypeError: The number is not an int.
             ValueError: Nobody holds such a block, or no other is free for a copy.
         """
         self._check_held([block])
@@ -98,7 +91,6 @@ class BlockPool:
         """Count one more user for each of these blocks.
 
         Raises:
-            TypeError: `blocks` is not a list of ints.
             ValueError: Nobody holds such a block; then none is counted.
         """
         self._check_held(blocks)
@@ -109,7 +101,6 @@ class BlockPool:
         """Count one user less; a block without users is free again.
 
         Raises:
-            TypeError: `blocks` is not a list of ints.
             ValueError: Fewer users hold a block; then none is counted.
         """
         self._check_held(blocks)

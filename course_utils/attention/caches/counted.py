@@ -18,8 +18,7 @@ class Counted(MovableRows):
         """Drop all tokens after the first `length`, as if they had never been appended.
 
         Raises:
-            TypeError: The length is not an int.
-            ValueError: It is negative, or the cache no longer holds that many tokens.
+            ValueError: The cache no longer holds that many tokens.
         """
         check_int(length=length)
         if not 0 <= length <= self._length:

@@ -26,7 +26,6 @@ class MovableRows:
         """Let sequence n continue from what sequence beams[n] holds: a step of beam search.
 
         Raises:
-            TypeError: The beams are not integers.
             ValueError: They are not as many as the sequences, or name one that does not exist.
         """
         check_rows(self.batch, beams=beams)
@@ -38,19 +37,13 @@ class MovableRows:
         """Keep these sequences, in this order; one may be named more than once.
 
         Raises:
-            TypeError: The rows are not integers.
             ValueError: There are none, or one does not exist.
         """
         check_rows(self.batch, rows=rows)
         self._select(rows)
 
     def repeat(self, times: int) -> None:
-        """Repeat each sequence `times` times, its copies side by side.
-
-        Raises:
-            TypeError: The number is not an int.
-            ValueError: It is below 1.
-        """
+        """Repeat each sequence `times` times, its copies side by side."""
         check_at_least(1, times=times)
         self._select(torch.arange(self.batch).repeat_interleave(times))
 

@@ -41,9 +41,7 @@ def paged_gather(
         length: How many tokens the sequence has.
 
     Raises:
-        TypeError: The table does not hold integers, or the length is not an int.
-        ValueError: The pool does not have four axes, the table is too short for the length, or it
-            names a block that does not exist.
+        ValueError: The table is too short for the length, or it names a block that does not exist.
     """
     check_tensor(pool=pool)
     check_axes("num_blocks block_size H d", pool=pool)
@@ -71,12 +69,7 @@ class PagedCache(Counted):
     """
 
     def __init__(self, pool: BlockPool, batch: int) -> None:
-        """Begin `batch` empty sequences, which hold no block yet.
-
-        Raises:
-            TypeError: The pool is not a BlockPool, or the batch is not an int.
-            ValueError: The batch is below 1.
-        """
+        """Begin `batch` empty sequences, which hold no block yet."""
         check_instance(BlockPool, pool=pool)
         check_at_least(1, batch=batch)
         self.pool = pool
@@ -99,8 +92,7 @@ class PagedCache(Counted):
         A last block that is shared is copied before it is written to.
 
         Raises:
-            TypeError: The dtypes differ from the pool's.
-            ValueError: Shapes do not fit, or the pool has too few free blocks; nothing changes.
+            ValueError: The pool has too few free blocks; nothing changes.
         """
         check_new(self._like(), key, value)
         end = self.length + key.shape[2]
@@ -129,10 +121,6 @@ class PagedCache(Counted):
         """Return a cache in which each sequence is repeated `copies` times, on the same blocks.
 
         Nothing is copied until one of the copies is written to.
-
-        Raises:
-            TypeError: The number is not an int.
-            ValueError: It is below 1.
         """
         check_at_least(1, copies=copies)
         other = PagedCache(self.pool, len(self.tables) * copies)

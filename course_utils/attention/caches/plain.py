@@ -47,9 +47,8 @@ def append_kv(
         How many slots are filled now.
 
     Raises:
-        TypeError: The dtypes differ, or the length is not an int.
-        ValueError: Shapes do not fit, the length is outside the cache, or the new tokens do not
-            fit after it. Nothing is written then.
+        ValueError: The length is outside the cache, or the new tokens do not fit after it. Nothing
+            is written then.
     """
     check_slots(cache_key, cache_value, length)
     check_new(cache_key, key, value)
@@ -76,8 +75,7 @@ def decode_step(
         length: How many slots are filled, those of the T newest positions among them.
 
     Raises:
-        TypeError: The dtypes differ, or the length is not an int.
-        ValueError: Shapes do not fit, or T does not lie between 1 and the length.
+        ValueError: T does not lie between 1 and the length.
     """
     check_slots(cache_key, cache_value, length)
     check_query(query, cache_key, length)
@@ -102,12 +100,7 @@ class KVCache(Counted):
         dtype: torch.dtype = torch.float32,
         device: torch.device | str | None = None,
     ) -> None:
-        """Allocate memory for `max_length` tokens in each of `batch` sequences.
-
-        Raises:
-            TypeError: A size is not an int, or the dtype is not floating.
-            ValueError: A size is below 1.
-        """
+        """Allocate memory for `max_length` tokens in each of `batch` sequences."""
         check_at_least(1, batch=batch, num_kv_heads=num_kv_heads, max_length=max_length, d_k=d_k)
         check_storage(dtype, device)
         shape = (batch, num_kv_heads, max_length, d_k)
@@ -139,8 +132,7 @@ class KVCache(Counted):
                 no query attends to a key before it.
 
         Raises:
-            TypeError: The dtypes differ, or `first` does not hold integers.
-            ValueError: Shapes do not fit, or T does not lie between 1 and the length.
+            ValueError: T does not lie between 1 and the length.
         """
         check_query(query, self.key, self.length)
         if first is not None:

@@ -34,9 +34,6 @@ def quantize_kv(
 
     Args:
         x: Keys or values; none of them infinite.
-
-    Raises:
-        TypeError: x is not a floating-point tensor.
     """
     check_float(x=x)
     scale = x.abs().amax(dim=-1, keepdim=True) / STEPS

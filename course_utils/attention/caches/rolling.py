@@ -53,12 +53,7 @@ class RollingCache(Counted):
         dtype: torch.dtype = torch.float32,
         device: torch.device | str | None = None,
     ) -> None:
-        """Allocate memory for `num_sinks + window` tokens in each of `batch` sequences.
-
-        Raises:
-            TypeError: A size is not an int, or the dtype is not floating.
-            ValueError: num_sinks is negative, or another size below 1.
-        """
+        """Allocate memory for `num_sinks + window` tokens in each of `batch` sequences."""
         check_at_least(1, batch=batch, num_kv_heads=num_kv_heads, d_k=d_k, window=window)
         check_at_least(0, num_sinks=num_sinks)
         check_storage(dtype, device)
@@ -84,8 +79,7 @@ class RollingCache(Counted):
         """Set where each sequence begins: no query sees what is before, and it has its own sinks.
 
         Raises:
-            TypeError: `first` does not hold integers.
-            ValueError: It has another shape, or tokens were already appended.
+            ValueError: Tokens were already appended.
         """
         check_integers("B", first=first)
         check_shape((self.batch,), first=first)
@@ -125,9 +119,7 @@ class RollingCache(Counted):
             first: What `begin` was given, if anything; it may be left out.
 
         Raises:
-            TypeError: The dtypes differ.
-            ValueError: Shapes do not fit, T exceeds what the last call appended, or `begin` was
-                given another `first`.
+            ValueError: T exceeds what the last call appended, or `begin` was given another `first`.
         """
         check_query(query, self.key, self._last)
         if first is not None:

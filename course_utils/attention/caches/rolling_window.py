@@ -22,10 +22,6 @@ def rolling_cache_positions(num_seen: int, window: int, num_sinks: int) -> list[
         num_seen: How many tokens there have been so far.
         window: How many of the last ones are kept.
         num_sinks: How many of the first ones are kept.
-
-    Raises:
-        TypeError: A number is not an int.
-        ValueError: A number is negative.
     """
     check_at_least(0, num_seen=num_seen, window=window, num_sinks=num_sinks)
     sinks = min(num_sinks, num_seen)

@@ -32,9 +32,8 @@ def reorder_cache(
         beams: The row that each row continues from; some may be named often, and others never.
 
     Raises:
-        TypeError: The dtypes differ, the beams are not integers, or the length is not an int.
-        ValueError: Shapes do not fit, the length is outside the cache, or a beam names a row that
-            does not exist. Nothing is written then.
+        ValueError: The length is outside the cache, or a beam names a row that does not exist.
+            Nothing is written then.
     """
     check_slots(cache_key, cache_value, length, "N H S_max d")
     check_rows(len(cache_key), beams=beams)

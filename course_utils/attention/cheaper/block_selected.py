@@ -37,10 +37,6 @@ def block_selected_attention(
         value: What each position hands over.
         block: How many keys a block has; the last one may be shorter.
         top_k: How many earlier blocks a query reads; all, if there are fewer.
-
-    Raises:
-        TypeError: An input is not a floating-point tensor, or a number is not an int.
-        ValueError: Sizes do not fit together, `block` is below 1 or `top_k` below 0.
     """
     check_same_dtype("B heads length width", query=query, key=key, value=value)
     check_same_length(query, key, value)

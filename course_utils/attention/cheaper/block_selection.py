@@ -32,10 +32,6 @@ def select_blocks(
         key: What each position offers.
         block: How many keys a block has.
         num_selected: How many blocks a query reads, its own among them.
-
-    Raises:
-        TypeError: An input is not a floating-point tensor.
-        ValueError: Sizes do not fit together, or a number is below 1.
     """
     check_query_key(query, key)
     check_at_least(1, block=block, num_selected=num_selected)

@@ -29,10 +29,6 @@ def differential_attention(
         balance: How much of the second is subtracted, a number or a learned tensor:
             a row of weights then sums to 1 - balance.
         attn_mask: True where a query may attend, for both.
-
-    Raises:
-        TypeError: An input is not a floating-point tensor, or the mask is not boolean.
-        ValueError: Sizes do not fit together, or there are not two of query and key.
     """
     check_float("... 2 length width", query=query, key=key)
     if query.shape[-3] != 2 or key.shape[-3] != 2:

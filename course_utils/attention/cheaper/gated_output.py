@@ -28,10 +28,6 @@ def gated_attention(
         value: What each position hands over.
         gate: How much of each number passes, before the sigmoid.
         attn_mask: True where a query may attend.
-
-    Raises:
-        TypeError: An input is not a floating-point tensor, or the mask is not boolean.
-        ValueError: Sizes do not fit together.
     """
     out = scaled_dot_product_attention(query, key, value, attn_mask)
     check_same_dtype(value=value, gate=gate)

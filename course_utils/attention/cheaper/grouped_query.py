@@ -30,10 +30,6 @@ def grouped_query_attention(
         key: What each position offers; H_kv divides H.
         value: What each position hands over.
         attn_mask: True where a query may attend; it broadcasts to (B, H, L, S).
-
-    Raises:
-        TypeError: An input is not a floating-point tensor, or the mask is not boolean.
-        ValueError: Sizes do not fit together, or H_kv does not divide H.
     """
     check_grouped(query, key, value)
     (num_heads, length), num_kv_heads = query.shape[1:3], key.shape[1]

@@ -31,10 +31,6 @@ def linformer_attention(
         value: What each position hands over.
         E: How much of each key goes into each combination.
         F: How much of each value goes into each combination.
-
-    Raises:
-        TypeError: An input is not a floating-point tensor.
-        ValueError: Sizes do not fit together.
     """
     check_query_key_value(query, key, value)
     check_matrix("E", E, rows=key.shape[-2], of="the keys' positions")

@@ -32,10 +32,6 @@ def lsh_buckets(
     Args:
         x: Vectors; their lengths do not matter.
         rotations: Random directions as columns, half as many as there are buckets.
-
-    Raises:
-        TypeError: An input is not a floating-point tensor.
-        ValueError: x has fewer than two axes, or the directions are not as wide as x.
     """
     check_float("... length width", x=x)
     _check_rotations(rotations, x.shape[-1], 2)
@@ -61,10 +57,6 @@ def lsh_attention(
         value: What each position hands over.
         rotations: Random directions for each round of hashing.
         reach: How many earlier keys of its bucket a query sees at most in a round.
-
-    Raises:
-        TypeError: An input is not a floating-point tensor, or the reach is not an int.
-        ValueError: Sizes do not fit together, or the reach is below 1.
     """
     check_query_key_value(query, query, value)
     _check_rotations(rotations, query.shape[-1], 3)

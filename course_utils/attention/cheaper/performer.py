@@ -40,10 +40,6 @@ def performer_attention(
         key: What each position offers.
         value: What each position hands over.
         projection: Random rows, as `orthogonal_projection` draws them; more of them err less.
-
-    Raises:
-        TypeError: An input is not a floating-point tensor.
-        ValueError: Sizes do not fit together.
     """
     check_query_key_value(query, key, value)
     if key.shape[-2] == 0:

@@ -26,10 +26,6 @@ def positive_random_features(
     Args:
         x: Queries or keys.
         projection: Random rows, the same for queries and keys.
-
-    Raises:
-        TypeError: An input is not a floating-point tensor.
-        ValueError: x has fewer than two axes, or the projection is not as wide as x.
     """
     return torch.exp(log_features(x, projection)) / math.sqrt(projection.shape[0])
 
@@ -43,10 +39,6 @@ def orthogonal_projection(
         num_features: How many rows to draw.
         d: Width of a row.
         generator: The only source of randomness.
-
-    Raises:
-        TypeError: A size is not an int, or the generator is not a torch.Generator.
-        ValueError: A size is below 1.
     """
     check_at_least(1, num_features=num_features, d=d)
     check_instance(torch.Generator, generator=generator)

@@ -36,10 +36,6 @@ def sink_attention(
         value: What each position hands over.
         sink: The logit of every head's sink. A very low one is plain attention.
         attn_mask: True where a query may attend; it broadcasts to (B, H, L, S).
-
-    Raises:
-        TypeError: An input is not a floating-point tensor, or the mask is not boolean.
-        ValueError: Sizes do not fit together, or H_kv does not divide H.
     """
     check_grouped(query, key, value)
     check_same_dtype(query=query, sink=sink)

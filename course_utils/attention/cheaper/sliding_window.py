@@ -39,10 +39,6 @@ def sliding_window_attention(
         key: What each position offers.
         value: What each position hands over.
         window: How many keys a query sees at most; it may exceed L, which is causal attention.
-
-    Raises:
-        TypeError: An input is not a floating-point tensor, or the window is not an int.
-        ValueError: Sizes do not fit together, or the window is below 1.
     """
     _check(query, key, value)
     check_at_least(1, window=window)

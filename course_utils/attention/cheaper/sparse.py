@@ -25,10 +25,6 @@ def strided_mask(num_positions: int, stride: int) -> Bool[Tensor, "L L"]:
     Args:
         num_positions: How many positions there are.
         stride: A query i sees key j where i - j < stride, or where stride divides i - j.
-
-    Raises:
-        TypeError: An argument is not an int.
-        ValueError: num_positions is negative, or the stride below 1.
     """
     check_at_least(1, stride=stride)
     check_at_least(0, num_positions=num_positions)
@@ -46,8 +42,7 @@ def fixed_mask(num_positions: int, block: int, summary: int) -> Bool[Tensor, "L 
         summary: How many positions at the end of a block all later positions see.
 
     Raises:
-        TypeError: An argument is not an int.
-        ValueError: num_positions is negative, block below 1, or summary not from 0 to block.
+        ValueError: Summary is not from 0 to block.
     """
     check_at_least(1, block=block)
     check_at_least(0, num_positions=num_positions, summary=summary)
@@ -78,11 +73,6 @@ def block_sparse_attention(
         value: What each position hands over.
         attn_mask: True where a query may attend, the same for all leading axes.
         block: How many queries and how many keys make a block.
-
-    Raises:
-        TypeError: An input is not a floating-point tensor, the mask is not boolean, or `block` is
-            not an int.
-        ValueError: Sizes do not fit together, or `block` is below 1.
     """
     check_query_key_value(query, key, value)
     check_at_least(1, block=block)

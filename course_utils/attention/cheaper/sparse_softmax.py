@@ -23,10 +23,6 @@ def sparsemax(scores: Float[Tensor, "*batch S"]) -> Float[Tensor, "*batch S"]:
 
     Args:
         scores: Any real numbers, -inf for what may not be chosen.
-
-    Raises:
-        TypeError: The scores are not a floating-point tensor.
-        ValueError: The scores have no axis to sum over.
     """
     z = _shifted(scores)
     if z.shape[-1] == 0:
@@ -51,10 +47,7 @@ def entmax(scores: Float[Tensor, "*batch S"], alpha: float | Tensor) -> Float[Te
         alpha: Above 1; a tensor that broadcasts to the scores, (H, 1, 1) say, can be learned.
 
     Raises:
-        TypeError: The scores are not a floating-point tensor, or alpha is neither one nor a
-            number.
-        ValueError: The scores have no axis to sum over, an alpha is not above 1, or their shape
-            does not fit.
+        ValueError: An alpha is not above 1.
     """
     check_float(scores=scores)
     _check_alpha(alpha, scores)

@@ -28,9 +28,6 @@ def streaming_positions(
 
     Returns:
         Places from 0; -1 where a key is not held.
-
-    Raises:
-        ValueError: The window is below 1, or a number is negative.
     """
     check_at_least(0, num_tokens=num_tokens, num_sinks=num_sinks)
     check_at_least(1, window=window)

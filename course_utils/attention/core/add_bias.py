@@ -24,10 +24,6 @@ def add_bias(
     Args:
         scores: How well each key answers each query, scaled.
         bias: What is added; it must broadcast to the scores.
-
-    Raises:
-        TypeError: An input is not a floating-point tensor, or their dtypes differ.
-        ValueError: The bias does not broadcast to the scores.
     """
     check_same_dtype(scores=scores, bias=bias)
     if broadcast_shape(bias.shape, scores.shape) != scores.shape:

@@ -26,10 +26,6 @@ def attend(
         scores: How well each key answers each query.
         value: What each key hands over.
         key_mask: True where a key is a real token, False where it is padding.
-
-    Raises:
-        TypeError: The scores or values are not floating-point tensors, or the mask is not boolean.
-        ValueError: Sizes do not fit together.
     """
     check_same_dtype("... length width", scores=scores, value=value)
     if value.shape[-2] != scores.shape[-1]:
@@ -55,7 +51,6 @@ def context_vector(
         states: The encoder's states.
 
     Raises:
-        TypeError: An input is not a floating-point tensor.
         ValueError: There is not one weight for each state.
     """
     check_same_dtype(weights=weights, states=states)

@@ -45,9 +45,7 @@ def composed_scores(
         scale: Factor on the products; None is 1/√d_k.
 
     Raises:
-        TypeError: An input is not a floating-point tensor, the mask is not boolean, score_mod is
-            not a function or does not return a floating-point tensor, or the scale is not a number.
-        ValueError: Sizes do not fit together, or score_mod changes the shape.
+        ValueError: score_mod changes the shape.
     """
     check_grouped(query, key, key)
     scale = 1.0 / math.sqrt(query.shape[-1]) if scale is None else scale

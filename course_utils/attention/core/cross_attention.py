@@ -30,10 +30,6 @@ def cross_attention(
         W_q: Makes a query of each position of x.
         W_k: Makes a key of each position of the context, as wide as a query.
         W_v: Makes a value of each position of the context, of any width.
-
-    Raises:
-        TypeError: An input is not a floating-point tensor.
-        ValueError: Sizes do not fit together, or the leading axes do not broadcast.
     """
     check_float("... length width", x=x, context=context)
     check_leading(x=x, context=context)

@@ -28,8 +28,6 @@ def attention_dropout(
         generator: Draws which.
 
     Raises:
-        TypeError: The weights are not a floating-point tensor, p is not a number, or there is no
-            generator.
         ValueError: p is not in [0, 1).
     """
     check_float(weights=weights)

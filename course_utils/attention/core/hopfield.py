@@ -27,8 +27,7 @@ def hopfield_update(
         beta: How sharp the choice is; 0 gives the mean of all patterns.
 
     Raises:
-        TypeError: An input is not a floating-point tensor, or beta is not a number.
-        ValueError: Widths differ, there is no pattern, or beta is negative or not finite.
+        ValueError: There is no pattern.
     """
     _check_memory(state, patterns)
     check_number(beta=beta)

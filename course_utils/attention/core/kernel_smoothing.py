@@ -30,10 +30,6 @@ def nadaraya_watson(
         key: Where it was measured.
         value: What was measured there.
         bandwidth: The distance h over which a measurement counts.
-
-    Raises:
-        TypeError: An input is not a floating-point tensor, or the bandwidth is not a number.
-        ValueError: Sizes do not fit together, or the bandwidth is not positive and finite.
     """
     check_query_key_value(query, key, value)
     check_positive(bandwidth=bandwidth)

@@ -36,10 +36,6 @@ def local_monotonic_weights(
         scores: How well each key answers each query; -inf where a key is padding.
         half_width: How far the window reaches to each side.
         offset: The position of the first query, for a decoder that takes one step at a time.
-
-    Raises:
-        TypeError: The scores are not a floating-point tensor, or a number is not an int.
-        ValueError: The scores have fewer than two axes, or half_width is negative.
     """
     _check_scores(scores)
     check_at_least(0, half_width=half_width)
@@ -63,10 +59,6 @@ def predicted_centre(
         W_p: Projects a query to the width of a small network.
         v_p: Reduces its hidden layer to one number.
         lengths: How many real keys each sequence has.
-
-    Raises:
-        TypeError: An input is not a floating-point tensor, or the lengths are not integers.
-        ValueError: Sizes do not fit together.
     """
     check_float("batch L d_q", query=query)
     check_float("d_p", v_p=v_p)
@@ -89,10 +81,6 @@ def local_predictive_weights(
         scores: How well each key answers each query; -inf where a key is padding.
         centre: Where each query looks, a real number that may be outside the keys.
         sigma: How wide it looks.
-
-    Raises:
-        TypeError: An input is not a floating-point tensor, or sigma is not a number.
-        ValueError: Shapes do not fit together, or sigma is not above 0.
     """
     _check_scores(scores)
     check_float(centre=centre)

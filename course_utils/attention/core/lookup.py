@@ -30,10 +30,6 @@ def soft_lookup(
         key: What each entry is found by.
         value: What each entry holds.
         temperature: How soft the choice is.
-
-    Raises:
-        TypeError: An input is not a floating-point tensor, or the temperature is not a number.
-        ValueError: Sizes do not fit together, or the temperature is not above 0.
     """
     check_query_key_value(query, key, value)
     check_number(temperature=temperature)

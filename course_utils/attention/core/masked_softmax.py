@@ -24,10 +24,6 @@ def masked_softmax(
     Args:
         scores: How well each key answers each query.
         attn_mask: True where the query may attend to the key.
-
-    Raises:
-        TypeError: The scores are not a floating-point tensor, or the mask is not boolean.
-        ValueError: The scores have fewer than two axes, or the mask does not broadcast to them.
     """
     check_float(scores=scores)
     if scores.dim() < 2:
@@ -45,9 +41,6 @@ def additive_mask(mask: Bool[Tensor, "*axes"], dtype: torch.dtype) -> Float[Tens
     Args:
         mask: True = may attend.
         dtype: The scores' dtype.
-
-    Raises:
-        TypeError: The mask is not boolean, or the dtype is not a floating one.
     """
     check_boolean(mask=mask)
     if not isinstance(dtype, torch.dtype) or not dtype.is_floating_point:

@@ -47,11 +47,6 @@ def multi_head_attention(
         W_o: Mixes the heads' outputs.
         num_heads: How many heads share the width.
         attn_mask: True where a query may attend; (L, S), (H, L, S), (B, 1, L, S) or (B, H, L, S).
-
-    Raises:
-        TypeError: An input is not a floating-point tensor, the mask is not boolean, or `num_heads`
-            is not an int.
-        ValueError: Sizes do not fit together.
     """
     _check(query, key, value, W_q, W_k, W_v, W_o, num_heads)
     heads = scaled_dot_product_attention(

@@ -40,10 +40,6 @@ class MultiHeadAttention(nn.Module):
         bias: Whether all four projections add a bias.
         d_key: Width of the stream that keys are made of; None is `d_model`.
         d_value: Width of the stream that values are made of; None is `d_model`.
-
-    Raises:
-        TypeError: A size is not an int, or `bias` is not a bool.
-        ValueError: A size is below 1, or the heads do not divide the width.
     """
 
     def __init__(
@@ -91,10 +87,6 @@ class MultiHeadAttention(nn.Module):
             attn_mask: True where a query may attend.
             keep: True for each head that is kept; None keeps all.
             is_causal: Whether no query sees a later key: a causal `attn_mask`, without its cost.
-
-        Raises:
-            TypeError: An input is not a floating-point tensor, or a mask is not boolean.
-            ValueError: Sizes do not fit together.
         """
         key = query if key is None else key
         queries, keys, values = self.project(query, key, key if value is None else value)

@@ -28,10 +28,6 @@ def project_qkv(
         W_q: Makes a query of each position.
         W_k: Makes a key of each position, as wide as a query.
         W_v: Makes a value of each position, of any width.
-
-    Raises:
-        TypeError: An input is not a floating-point tensor.
-        ValueError: Sizes do not fit together.
     """
     check_float("... length width", x=x)
     check_matrix("W_q", W_q, rows=x.shape[-1], of="x")
@@ -58,7 +54,6 @@ def split_fused_qkv(
         num_heads: How many heads share each third.
 
     Raises:
-        TypeError: The input is not a floating-point tensor, or num_heads is not an int.
         ValueError: The last axis does not divide into three times num_heads equal parts.
     """
     check_float("... length width", qkv=qkv)

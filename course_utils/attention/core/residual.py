@@ -32,10 +32,6 @@ def residual_attention_backward(
         W_k: Projects to keys.
         W_v: Projects to values.
         grad_out: The loss's slope in each entry of y.
-
-    Raises:
-        TypeError: An input is not a floating-point tensor, or dtypes differ.
-        ValueError: Sizes do not fit together.
     """
     check_same_dtype(x=x, W_q=W_q, W_k=W_k, W_v=W_v, grad_out=grad_out)
     check_axes("B L d", x=x)

@@ -35,10 +35,6 @@ def attention_weights(
         query: What each position asks for.
         key: What each position offers.
         scale: Factor on the scores; None is 1/√d_k, and 0.0 is a factor like any other.
-
-    Raises:
-        TypeError: An input is not a floating-point tensor, or the scale is not a number.
-        ValueError: The widths of query and key differ, or the leading axes do not broadcast.
     """
     check_query_key(query, key)
     return stable_softmax(_scores(query, key, scale))
@@ -59,11 +55,6 @@ def scaled_dot_product_attention(
         value: What each position hands over.
         attn_mask: True where the query may attend to the key.
         scale: Factor on the scores; None is 1/√d_k.
-
-    Raises:
-        TypeError: An input is not a floating-point tensor, the mask is not boolean, or the scale is
-            not a number.
-        ValueError: Sizes do not fit together.
     """
     check_query_key_value(query, key, value)
     scores = _scores(query, key, scale)
@@ -85,10 +76,6 @@ def attention_backward(
 
     No mask, scale 1/√d_k, no autograd; leading axes are the same for all four. Apart from
     grad_out, the loss's slope in each entry of the output, they are what the forward pass took.
-
-    Raises:
-        TypeError: An input is not a floating-point tensor.
-        ValueError: Sizes do not fit together, or leading axes differ.
     """
     check_query_key_value(query, key, value)
     check_same_dtype(query=query, grad_out=grad_out)

@@ -34,10 +34,6 @@ def dot_score(
     Args:
         query: The decoder's states.
         key: The encoder's states, of the same width.
-
-    Raises:
-        TypeError: An input is not a floating-point tensor.
-        ValueError: The widths differ, or the leading axes do not broadcast.
     """
     check_query_key(query, key)
     return query @ key.mT
@@ -54,10 +50,6 @@ def general_score(
         query: The decoder's states.
         key: The encoder's states; their width may differ.
         W: Maps a query into what is looked for among the keys.
-
-    Raises:
-        TypeError: An input is not a floating-point tensor.
-        ValueError: W does not fit the widths, or the leading axes do not broadcast.
     """
     check_float("... length width", query=query, key=key)
     check_leading(query=query, key=key)
@@ -84,10 +76,6 @@ def additive_score(
         W_q: Projects a query to the width of the network.
         W_k: Projects a key to the same width.
         v: Reduces the hidden layer to one number.
-
-    Raises:
-        TypeError: An input is not a floating-point tensor.
-        ValueError: Sizes do not fit together, or the leading axes do not broadcast.
     """
     check_float("... length width", query=query, key=key)
     check_leading(query=query, key=key)
@@ -129,10 +117,6 @@ def location_score(
         query: The decoder's states.
         W: One column for each position that may be attended to.
         num_keys: How many keys there are; those beyond W's last column get -inf, as in Luong.
-
-    Raises:
-        TypeError: An input is not a floating-point tensor, or num_keys is not an int.
-        ValueError: W does not fit the query, or num_keys is negative.
     """
     check_float("... length width", query=query)
     check_matrix("W", W, rows=query.shape[-1], of="query")

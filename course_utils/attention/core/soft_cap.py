@@ -20,10 +20,6 @@ def soft_cap(scores: Float[Tensor, "*axes"], cap: float) -> Float[Tensor, "*axes
     Args:
         scores: How well each key answers each query; -inf where it may not.
         cap: What no finite score exceeds afterwards.
-
-    Raises:
-        TypeError: The scores are not a floating-point tensor, or the cap is not a number.
-        ValueError: The cap is not positive and finite.
     """
     check_float(scores=scores)
     check_positive(cap=cap)

@@ -19,10 +19,6 @@ def stable_softmax(scores: Float[Tensor, "*batch S"]) -> Float[Tensor, "*batch S
 
     Args:
         scores: Any real numbers, -inf for what may not be chosen.
-
-    Raises:
-        TypeError: The scores are not a floating-point tensor.
-        ValueError: The scores have no axis to sum over.
     """
     check_float(scores=scores)
     if scores.dim() == 0:
@@ -46,10 +42,6 @@ def softmax_jacobian(weights: Float[Tensor, "*batch S"]) -> Float[Tensor, "*batc
 
     Args:
         weights: What a softmax over the last axis gave; a row of zeros has a derivative of zero.
-
-    Raises:
-        TypeError: The weights are not a floating-point tensor.
-        ValueError: The weights have no axis.
     """
     check_float(weights=weights)
     if weights.dim() == 0:

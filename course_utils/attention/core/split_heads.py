@@ -24,10 +24,6 @@ def split_heads(x: Float[Tensor, "B L d_model"], num_heads: int) -> Float[Tensor
     Args:
         x: The stream, all heads side by side in its last axis.
         num_heads: How many heads share it.
-
-    Raises:
-        TypeError: `x` is not a floating-point tensor, or `num_heads` is not an int.
-        ValueError: `x` does not have three axes, or the heads do not divide its width.
     """
     check_float(x=x)
     if x.dim() != 3:
@@ -42,10 +38,6 @@ def merge_heads(heads: Float[Tensor, "B H L d_k"]) -> Float[Tensor, "B L d_model
 
     Args:
         heads: Each head's output.
-
-    Raises:
-        TypeError: `heads` is not a floating-point tensor.
-        ValueError: `heads` does not have four axes.
     """
     check_float(heads=heads)
     if heads.dim() != 4:
@@ -64,10 +56,6 @@ def ablate_heads(
         head_outputs: What each head computed.
         W_o: The output projection, applied as merged @ W_o.
         keep: True for each head that is kept; the others are set to zero.
-
-    Raises:
-        TypeError: An input is not a floating-point tensor, or `keep` is not boolean.
-        ValueError: Sizes do not fit together.
     """
     check_same_dtype(head_outputs=head_outputs, W_o=W_o)
     merged = merge_heads(head_outputs)

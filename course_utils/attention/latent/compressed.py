@@ -33,10 +33,6 @@ class CompressedLatentAttention(LatentAttention):
         d_query: Width of what queries are made of.
         scale: Factor on the scores; None is 1/√(d_k + d_rope).
         **widths: As in `LatentAttention`: d_rope, d_k and d_v.
-
-    Raises:
-        TypeError: A size is not an int, or the scale is not a number.
-        ValueError: The heads do not divide the width that they share, or a size is too small.
     """
 
     def __init__(

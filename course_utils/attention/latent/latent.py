@@ -36,10 +36,6 @@ def latent_attention(
         W_uk: Makes each head's keys of the latent vectors.
         W_uv: Makes each head's values of the latent vectors.
         attn_mask: True where a query may attend; it broadcasts to (B, H, L, S).
-
-    Raises:
-        TypeError: An input is not a floating-point tensor, or the mask is not boolean.
-        ValueError: Sizes do not fit together.
     """
     _check(query, cache, W_uk, W_uv)
     latent, rotated = cache.unsqueeze(1).tensor_split((W_uk.shape[1],), dim=-1)

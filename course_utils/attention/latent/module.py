@@ -31,10 +31,6 @@ class LatentAttention(nn.Module):
         d_rope: Width of the rotated part of queries and of the one shared key.
         d_k: Width of the other part of a head's queries and keys; None is d_model / num_heads.
         d_v: Width of a head's values; None is d_k.
-
-    Raises:
-        TypeError: A size is not an int.
-        ValueError: The heads do not divide the width that they share, or a size is too small.
     """
 
     def __init__(
@@ -74,10 +70,6 @@ class LatentAttention(nn.Module):
             x: The stream that queries, keys and values are made of.
             attn_mask: True where a query may attend.
             rotate: Rotates vectors (..., L, d_rope) by their positions; None leaves them.
-
-        Raises:
-            TypeError: An input is not a floating-point tensor, or the mask is not boolean.
-            ValueError: Sizes do not fit together.
         """
         query, cache = self._query(x, rotate), self.compress(x, rotate)
         return self._out(latent_attention(query, cache, self.W_uk, self.W_uv, attn_mask))

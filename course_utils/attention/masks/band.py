@@ -30,10 +30,6 @@ def band_mask(
         left: How many keys before its own position a query sees; None is all.
         right: How many keys after its own position a query sees; None is all.
         offset: The first query's position among the keys.
-
-    Raises:
-        TypeError: An argument is not an int.
-        ValueError: A size, left or right is negative.
     """
     seen = torch.ones_like(causal_mask(num_queries, num_keys, offset))
     if left is not None:

@@ -26,10 +26,6 @@ def same_document_mask(
     Args:
         query_ids: Which document each query belongs to.
         key_ids: Which document each key belongs to: equal numbers, same document.
-
-    Raises:
-        TypeError: The ids are not integer tensors.
-        ValueError: The ids do not have two axes, or not the same number of sequences.
     """
     check_integers("batch length", query_ids=query_ids, key_ids=key_ids)
     if len(query_ids) != len(key_ids):
@@ -50,8 +46,7 @@ def query_lengths_mask(
         num_keys: How many keys there are.
 
     Raises:
-        TypeError: The lengths are not an integer tensor, or num_keys is not an int.
-        ValueError: The lengths do not have two axes, or one of them is not from 0 to num_keys.
+        ValueError: A length is not from 0 to num_keys.
     """
     check_integers("batch L", lengths=lengths)
     return first_keys(lengths, num_keys).unsqueeze(1)

@@ -23,10 +23,6 @@ def causal_mask(num_queries: int, num_keys: int, offset: int = 0) -> Bool[Tensor
         num_keys: How many keys there are.
         offset: The first query's position among the keys: `num_keys - num_queries` when the keys
             of earlier steps were kept. Where i + offset is below 0, a query sees nothing.
-
-    Raises:
-        TypeError: An argument is not an int.
-        ValueError: A size is negative.
     """
     own, place = _positions(num_queries, num_keys, offset)
     return place <= own
@@ -40,8 +36,7 @@ def padding_mask(lengths: Int[Tensor, " batch"], num_keys: int) -> Bool[Tensor, 
         num_keys: How many keys there are, padding included.
 
     Raises:
-        TypeError: The lengths are not an integer tensor, or num_keys is not an int.
-        ValueError: The lengths do not have one axis, or one of them is not from 0 to num_keys.
+        ValueError: A length is not from 0 to num_keys.
     """
     check_integers("batch", lengths=lengths)
     return first_keys(lengths, num_keys)[:, None, None, :]

@@ -33,9 +33,7 @@ def leaks_future(attention: Attention, num_positions: int, d_model: int) -> bool
         d_model: How wide each position is.
 
     Raises:
-        TypeError: The attention cannot be called or does not return a tensor, or a size is not an
-            int.
-        ValueError: A size is below 1, or the output does not have one row for each position.
+        ValueError: The output does not have one row for each position.
     """
     check_callable(attention=attention)
     check_at_least(1, num_positions=num_positions, d_model=d_model)

@@ -35,9 +35,7 @@ def packed_attention(
         is_causal: Whether a token sees only the tokens of its document up to itself.
 
     Raises:
-        TypeError: An input is not a floating-point tensor, the lengths are not integers, or
-            is_causal is not a bool.
-        ValueError: Sizes do not fit together, there is no token, or the lengths do not sum to T.
+        ValueError: There is no token, or the lengths do not sum to T.
     """
     check_same_dtype("T heads width", query=query, key=key, value=value)
     _check_lengths(lengths)
@@ -58,10 +56,6 @@ def cumulative_lengths(lengths: Int[Tensor, " n"]) -> Int[Tensor, " n_plus_1"]:
 
     Args:
         lengths: How many tokens each document has.
-
-    Raises:
-        TypeError: The lengths are not an integer tensor.
-        ValueError: The lengths do not have one axis, or one is negative.
     """
     _check_lengths(lengths)
     # The kernels that take it require int32.

@@ -27,7 +27,6 @@ def prefix_mask(num_positions: int, prefix_length: int) -> Bool[Tensor, "L L"]:
         prefix_length: How many of the first positions everyone may read.
 
     Raises:
-        TypeError: An argument is not an int.
         ValueError: The prefix is not from 0 to num_positions long.
     """
     check_at_least(0, num_positions=num_positions, prefix_length=prefix_length)
@@ -44,10 +43,6 @@ def document_mask(document_ids: Int[Tensor, "batch L"]) -> Bool[Tensor, "batch 1
 
     Args:
         document_ids: Which document each position belongs to: equal numbers, same document.
-
-    Raises:
-        TypeError: The ids are not an integer tensor.
-        ValueError: The ids do not have two axes.
     """
     check_integers("batch L", document_ids=document_ids)
     same = document_ids.unsqueeze(-1) == document_ids.unsqueeze(-2)
@@ -62,8 +57,7 @@ def combine_masks(*masks: Bool[Tensor, "..."]) -> Bool[Tensor, "..."]:
         masks: One mask or more.
 
     Raises:
-        TypeError: A mask is not boolean.
-        ValueError: There is no mask, or their shapes do not broadcast against each other.
+        ValueError: There is no mask.
     """
     if not masks:
         raise ValueError("combine_masks needs at least one mask, got none")

@@ -35,10 +35,6 @@ def gated_delta_step(
         alpha: How much of the past is kept, from 0 to 1.
         beta: How much of the difference is written, from 0 to 1.
         state: What the past left; zeros at the start.
-
-    Raises:
-        TypeError: An input is not a floating-point tensor, or dtypes differ.
-        ValueError: Sizes do not fit together.
     """
     check_same_dtype("B H width", query=query, key=key, value=value)
     _check(query, key, value, alpha, beta)

@@ -34,10 +34,6 @@ def gated_linear_step(
         value: What it hands over.
         gate: How much each channel of the keys keeps, from 0 to 1.
         state: What the past left; zeros at the start.
-
-    Raises:
-        TypeError: An input is not a floating-point tensor, or dtypes differ.
-        ValueError: Sizes do not fit together.
     """
     check_same_dtype("B H width", query=query, key=key, value=value, gate=gate)
     check_same_dtype(query=query, state=state)

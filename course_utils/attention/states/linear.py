@@ -34,10 +34,6 @@ def linear_attention(
         query: What each position asks for.
         key: What each position offers.
         value: What each position hands over.
-
-    Raises:
-        TypeError: An input is not a floating-point tensor.
-        ValueError: Sizes do not fit together.
     """
     check_query_key_value(query, key, value)
     return kernel_attention(query, key, value, _features, _features)

@@ -30,10 +30,6 @@ def linear_attention_step(
         query: What the new token asks for.
         key: What it offers.
         value: What it hands over.
-
-    Raises:
-        TypeError: An input is not a floating-point tensor, or dtypes differ.
-        ValueError: Sizes do not fit together.
     """
     check_same_dtype(state=state, normaliser=normaliser, query=query, key=key, value=value)
     check_axes("... d_k d_v", state=state)

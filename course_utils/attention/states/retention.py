@@ -33,8 +33,7 @@ def retention_parallel(
         decay: How much of the past each head keeps from one token to the next: above 0, at most 1.
 
     Raises:
-        TypeError: An input is not a floating-point tensor, or dtypes differ.
-        ValueError: Sizes do not fit together, or there are no tokens.
+        ValueError: There are no tokens.
     """
     _check(query, key, value, decay)
     scores = query @ key.mT / math.sqrt(query.shape[-1])

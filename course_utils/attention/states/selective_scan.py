@@ -38,8 +38,7 @@ def selective_scan(
         D: What of x goes straight to the output.
 
     Raises:
-        TypeError: An input is not a floating-point tensor, or dtypes differ.
-        ValueError: Sizes do not fit together, or there are no tokens.
+        ValueError: There are no tokens.
     """
     _check(x, delta, A, B, C, D)
     state = x.new_zeros(x.shape[0], *A.shape)

@@ -33,11 +33,6 @@ def wkv_step(
         bonus: What is added to the token's own key when it reads; it is not kept.
         state: Numerator, denominator and top: the sums with and without the values, both divided
             by exp(top); (0, 0, -inf) at the start.
-
-    Raises:
-        TypeError: An input is not a floating-point tensor, dtypes differ, or the state does not
-            have three parts.
-        ValueError: Sizes do not fit together.
     """
     if not isinstance(state, tuple | list) or len(state) != 3:
         raise TypeError("state must be a tuple of numerator, denominator and top")

@@ -47,10 +47,6 @@ def recomputed_attention(
         key: What each position offers. H_kv divides H: query head h reads head h // (H // H_kv).
         value: What each position hands over.
         is_causal: Whether query i sees only the keys 0 to i.
-
-    Raises:
-        TypeError: An input is not a floating-point tensor, or is_causal is not a bool.
-        ValueError: Sizes do not fit together.
     """
     check_tiled(query, key, value, ROWS, KEYS, is_causal)
     return _Recomputed.apply(query, key, value, is_causal)  # type: ignore[no-untyped-call]

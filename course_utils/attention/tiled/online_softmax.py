@@ -32,10 +32,6 @@ def online_softmax_step(
         acc: The sum of exp(score - m) · value so far; starts at 0.
         scores: The tile's scores, scaled, and -inf where a query may not attend.
         value: The tile's values.
-
-    Raises:
-        TypeError: An input is not a floating-point tensor.
-        ValueError: Sizes do not fit together.
     """
     _check_step(m, l, acc, scores, value)
     m_new = torch.maximum(m, scores.amax(dim=-1))
@@ -61,10 +57,6 @@ def merge_partials(
             FlashAttention-3 has it.
         out_b: Attention over the other keys.
         lse_b: The logsumexp of the other keys' scores.
-
-    Raises:
-        TypeError: An input is not a floating-point tensor.
-        ValueError: Sizes do not fit together.
     """
     _check_parts(out_a, lse_a, out_b, lse_b)
     lse_a, lse_b = (lse.masked_fill(lse == torch.inf, -torch.inf) for lse in (lse_a, lse_b))

@@ -40,11 +40,6 @@ def tiled_attention(
         block_q: How many queries a tile has; may exceed L.
         block_k: How many keys a tile has; may exceed S.
         is_causal: Whether query i sees only the keys 0 to i.
-
-    Raises:
-        TypeError: An input is not a floating-point tensor, a block size is not an int, or is_causal
-            is not a bool.
-        ValueError: Sizes do not fit together, or a block size is below 1.
     """
     check_tiled(query, key, value, block_q, block_k, is_causal)
     scale = 1.0 / math.sqrt(query.shape[-1])

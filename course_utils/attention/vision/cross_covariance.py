@@ -34,11 +34,6 @@ def cross_covariance_attention(
         key: Its columns, of length 1 over the tokens, are asked.
         value: What is mixed, feature by feature.
         temperature: Factor on the scores; larger is sharper.
-
-    Raises:
-        TypeError: An input is not a floating-point tensor, or the temperature is neither a number
-            nor a tensor.
-        ValueError: Sizes do not fit together.
     """
     _check(query, key, value, temperature)
     lengths = [

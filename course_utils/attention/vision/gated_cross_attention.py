@@ -47,10 +47,6 @@ def gated_cross_attention(
         W_o: Brings what is read back to the width of x.
         gate: How far the gate is open, before the tanh.
         attn_mask: True where a position of x may read; one that may read nothing stays as it is.
-
-    Raises:
-        TypeError: A type or dtype is wrong.
-        ValueError: Sizes do not fit together.
     """
     check_float("B length width", x=x, context=context)
     check_shape((x.shape[0], *context.shape[1:]), context=context)
@@ -79,9 +75,7 @@ def last_image_mask(
         tokens_per_image: How many keys an image has; image m (from 0) has the m-th block of them.
 
     Raises:
-        TypeError: The marks are not boolean, or a number is not an int.
-        ValueError: The marks are not (B, L), a number is below 1, or a sequence has more marks
-            than there are images.
+        ValueError: A sequence has more marks than there are images.
     """
     check_boolean("an image stands here", marks=marks)
     check_axes("B L", marks=marks)

@@ -32,10 +32,6 @@ def non_local_block(
         W_phi: Makes the keys.
         W_g: Makes the values.
         W_out: Projects back to C channels; with zeros the block changes nothing.
-
-    Raises:
-        TypeError: An input is not a floating-point tensor, or dtypes differ.
-        ValueError: Sizes do not fit together.
     """
     check_float("B C h w", x=x)
     channels = x.shape[1]

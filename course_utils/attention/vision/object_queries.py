@@ -34,10 +34,6 @@ def object_query_attention(
         W_q: Makes the queries.
         W_k: Makes the keys.
         W_v: Makes the values.
-
-    Raises:
-        TypeError: An input is not a floating-point tensor, or dtypes differ.
-        ValueError: Sizes do not fit together.
     """
     check_float("B length width", x=x, memory=memory)
     check_same_dtype(

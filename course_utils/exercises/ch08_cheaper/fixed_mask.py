@@ -108,7 +108,7 @@ EXERCISE = exercise(
                 "is_summary = (j % block >= block - summary) & (j // block != 0)",
                 "is_summary = (j % block >= block - summary) & (j // block != i // block - 1)"),
         mistake("the short block left out", "The last block, which the sequence cuts short, was never filled. How many "
-                "blocks are there if the length is no multiple of `block`?",
+                "blocks are there if the length is not a multiple of `block`?",
                 "own = (i // block == j // block) & (i // block < num_positions // block)",
                 "mask = past & pattern & (i // block < num_positions // block)"),
         mistake("the two heads kept apart", "There are two masks, one for each head of the paper. Here one head sees "

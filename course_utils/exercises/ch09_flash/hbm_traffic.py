@@ -55,7 +55,7 @@ BLOCKS = (
             "blocks = num_tokens // keys", "blocks = max(1, num_tokens // keys)", "blocks = round(num_tokens / keys)",
             "blocks = num_tokens // keys + 1", "blocks = num_tokens // keys\nonce = 2 * blocks * keys * d"),
     mistake("the short last block counted as full", "The last block of keys and values was counted as long as the "
-            "others. Where N is no multiple of B_c it is shorter: how many keys and values are there in all?",
+            "others. Where N is not a multiple of B_c it is shorter: how many keys and values are there in all?",
             "once = 2 * blocks * keys * d"),
     mistake("blocks not rounded", "A fraction of a block was counted. A block is loaded whole or not at all: which two "
             "quotients are rounded up?", "flash = int(once + num_tokens / (sram_elements / (4 * d)) * again)",

@@ -13,6 +13,7 @@ from course_utils.exercises.shared.kinds import left_in, other_parts
 from course_utils.exercises.shared.online import FACTORS, SUMS
 from course_utils.exercises.shared.scale import DEFAULT, another_scale, some_scale
 from course_utils.exercises.shared.tiles import CAUSAL, TILES, WAYS, costs, inputs
+from course_utils.exercises.shared.tiles import cases as tile_cases
 from torch import Tensor
 
 RIGHT = """
@@ -224,26 +225,7 @@ EXERCISE = exercise(
     importance=5,
     parts=("out", "lse"),
     cases=(
-        case("one tile", _made((3, 4), (3, 4), d=5)),
-        case("two tiles of keys", _made((3, 4), (3, 2), d=5)),
-        case("2 × 3 tiles of 2 × 3", _made((4, 9), (2, 3), d=5)),
-        case("more queries than keys", _made((8, 4), (4, 2), d=6)),
-        case("a last tile of keys that is short", _made((4, 7), (2, 3), d=5)),
-        case("a last tile of queries that is short", _made((7, 4), (3, 2), d=5)),
-        case("both last tiles short", _made((5, 11), (3, 4), False, d=6)),
-        case("tiles larger than the input", _made((5, 6), (16, 32), d=4)),
-        case("tiles of one score", _made((4, 5), (1, 1), d=3)),
-        case("one head, every size is 4", _made((4, 4), (2, 2), heads=(1, 1))),
-        case("4 sequences, 4 heads", _made((5, 6), (2, 3), heads=(4, 4), d=3)),
-        case("every size is 1", _made((1, 1), (1, 1), heads=(1, 1), d=1)),
-        case("causal, one tile", _made((4, 4), (4, 4), True, d=5)),
-        case("causal, 8 tokens in tiles of 2 × 2", _made((8, 8), (2, 2), True, d=5)),
-        case("causal, tiles of 2 × 4", _made((8, 8), (2, 4), True, d=3)),
-        case("causal, tiles of 4 × 2", _made((8, 8), (4, 2), True, d=3)),
-        case("causal, 11 tokens in tiles of 3 × 4", _made((11, 11), (3, 4), True, d=5)),
-        case("causal, 5 queries, 9 keys", _made((5, 9), (2, 3), True, d=4)),
-        case("causal, 9 queries, 5 keys", _made((9, 5), (2, 3), True, d=4)),
-        case("causal, tiles larger than the input", _made((6, 7), (9, 8), True, d=5)),
+        *tile_cases(_made),
         case("causal, tiles of one score", _made((4, 4), (1, 1), True, d=3)),
         case("scores of thousands", _made((5, 8), (2, 3), d=6, size=40.0)),
         case("scores that rise by 300 per key", _made((4, 7), (3, 2), d=5, slope=300.0)),

@@ -32,7 +32,9 @@ from torch import Tensor
 from course_utils.checking.exercise import Case, Law, case
 from course_utils.checking.inputs import Make, normal
 from course_utils.checking.mistakes import Mistake, adding, mistake
-from course_utils.exercises.shared.kinds import cut_off, other_kinds, overwritten
+from course_utils.checking.recipe import Function
+from course_utils.exercises.shared.kinds import cut_off, multiplied, other_kinds, overwritten
+from course_utils.exercises.shared.precision import lower_precision
 
 
 def made_dtype(result: str) -> Mistake:
@@ -255,6 +257,34 @@ def rotation(own: Pairing, other: Pairing) -> tuple[Mistake, ...]:
         *_kinds(own),
         *_families(own),
     )
+
+
+def rotated(reference: Function, own: Pairing, other: Pairing) -> dict[str, Any]:
+    """Return what both exercises of RoPE hand over: right answer, cases, mistakes and laws."""
+    right = f"""
+def {reference.__name__}(x, positions, base=10000.0):
+    width = x.shape[-1]
+    used = float(base)
+    pairs = torch.arange(width // 2, dtype=torch.float64)
+    exponents = 2 * pairs / width
+    frequencies = used**-exponents
+    given = positions.double()
+    places = given.unsqueeze(1) if given.dim() == 2 else given
+    angles = places.unsqueeze(-1) * frequencies
+    cosines = angles.cos().to(x.dtype)
+    sines = angles.sin().to(x.dtype)
+    {own.split}
+    first = u * cosines - v * sines
+    second = u * sines + v * cosines
+    {own.put_back}
+    return turned
+"""
+    mistakes = (
+        *rotation(own, other),
+        multiplied(reference, "return turned / math.sqrt(width)"),
+        lower_precision(reference, "return turned.half().to(x.dtype)", "return turned.bfloat16().to(x.dtype)"),
+    )
+    return {"right": right, "cases": ROTATION_CASES, "mistakes": mistakes, "laws": ROTATION_LAWS}
 
 
 def _kinds(own: Pairing) -> tuple[Mistake, ...]:

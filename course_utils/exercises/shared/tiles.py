@@ -27,8 +27,8 @@ from torch import Tensor
 from torch.multiprocessing.reductions import StorageWeakRef
 from torch.utils._pytree import tree_leaves
 
-from course_utils.checking.exercise import Cost
-from course_utils.checking.inputs import normal
+from course_utils.checking.exercise import Case, Cost, case
+from course_utils.checking.inputs import Make, normal
 from course_utils.checking.mistakes import Mistake, mistake
 from course_utils.checking.recipe import Function
 from course_utils.exercises.shared.linear import BY_NUMBER
@@ -114,6 +114,32 @@ WAYS = (
             "queries, and which the keys?", "row_tiles = cut(num_queries, block_k)\nkey_tiles = cut(num_keys, block_q)",
             "row_tiles = cut(num_queries, block_k)", "key_tiles = cut(num_keys, block_q)"),
 )
+
+
+def cases(made: Callable[..., Make]) -> tuple[Case, ...]:
+    """Return a case for each way in which tiles fit the lengths, made from lengths, blocks and a flag."""
+    return (
+        case("one tile", made((3, 4), (3, 4), d=5)),
+        case("two tiles of keys", made((3, 4), (3, 2), d=5)),
+        case("2 × 3 tiles of 2 × 3", made((4, 9), (2, 3), d=5)),
+        case("more queries than keys", made((8, 4), (4, 2), d=6)),
+        case("a last tile of keys that is short", made((4, 7), (2, 3), d=5)),
+        case("a last tile of queries that is short", made((7, 4), (3, 2), d=5)),
+        case("both last tiles short", made((5, 11), (3, 4), False, d=6)),
+        case("tiles larger than the input", made((5, 6), (16, 32), d=4)),
+        case("tiles of one score", made((4, 5), (1, 1), d=3)),
+        case("one head, every size is 4", made((4, 4), (2, 2), heads=(1, 1))),
+        case("4 sequences, 4 heads", made((5, 6), (2, 3), heads=(4, 4), d=3)),
+        case("every size is 1", made((1, 1), (1, 1), heads=(1, 1), d=1)),
+        case("causal, one tile", made((4, 4), (4, 4), True, d=5)),
+        case("causal, 8 tokens in tiles of 2 × 2", made((8, 8), (2, 2), True, d=5)),
+        case("causal, tiles of 2 × 4", made((8, 8), (2, 4), True, d=3)),
+        case("causal, tiles of 4 × 2", made((8, 8), (4, 2), True, d=3)),
+        case("causal, 11 tokens in tiles of 3 × 4", made((11, 11), (3, 4), True, d=5)),
+        case("causal, 5 queries, 9 keys", made((5, 9), (2, 3), True, d=4)),
+        case("causal, 9 queries, 5 keys", made((9, 5), (2, 3), True, d=4)),
+        case("causal, tiles larger than the input", made((6, 7), (9, 8), True, d=5)),
+    )
 
 
 BLOCK = 32

@@ -47,9 +47,7 @@ def beam_search(
         alpha: 0 compares sums, which favours short texts; 1 compares means.
 
     Raises:
-        TypeError: `step` cannot be called or does not return a floating-point tensor, or a number
-            is of the wrong kind.
-        ValueError: A number is out of range, or no text is possible.
+        ValueError: No text is possible.
     """
     check_callable(step=step)
     check_int(start=start, end=end)

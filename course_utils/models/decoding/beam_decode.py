@@ -60,8 +60,7 @@ def beam_decode(
         alpha: The score is the sum of log-probabilities / length^alpha.
 
     Raises:
-        TypeError: The model is not a GPT, or a number is of the wrong kind.
-        ValueError: The prompt is not one sequence of at least one token, or a number is too small.
+        ValueError: The prompt is not one sequence of at least one token.
     """
     check_instance(GPT, model=model)
     check_one_prompt(prompt)

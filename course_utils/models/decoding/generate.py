@@ -59,7 +59,6 @@ def stream_tokens(
         **choice: How a token is drawn: temperature (0 is always the likeliest), top_k, top_p.
 
     Raises:
-        TypeError: A number is not an int.
         ValueError: The prompt is empty, a choice is impossible, or there is no room.
     """
     check_instance(GPT, model=model)
@@ -103,7 +102,6 @@ def generate(
         **options: All others of `stream_tokens`.
 
     Raises:
-        TypeError: As `stream_tokens`.
         ValueError: As `stream_tokens`.
     """
     check_integers("B P", prompt=prompt)
@@ -122,9 +120,6 @@ def left_pad(
     Args:
         prompts: Prompts of any lengths.
         padding: The token that fills up the left; no sequence reads it.
-
-    Raises:
-        TypeError: A prompt is not a sequence of ints, or padding is not an int.
     """
     check_instance(Sequence, prompts=prompts)
     check_int(padding=padding)

@@ -31,11 +31,6 @@ def greedy_decode(
             these tokens; V words.
         prompt: What is read first, at least one token; all of one length.
         num_tokens: How many tokens to write.
-
-    Raises:
-        TypeError: The model cannot be called, the prompt does not hold integers, or num_tokens is
-            not an int.
-        ValueError: The prompt is empty or has other axes, or num_tokens is negative.
     """
     check_callable(model=model)
     check_integers("B P", prompt=prompt)

@@ -26,8 +26,7 @@ def min_p_filter(logits: Float[Tensor, "... V"], min_p: float) -> Float[Tensor, 
         min_p: The smallest ratio that is kept; where a model is sure, few tokens reach it.
 
     Raises:
-        TypeError: The logits are not a floating-point tensor, or min_p is not a number.
-        ValueError: The logits have no axis, or min_p is not in (0, 1].
+        ValueError: min_p is not in (0, or 1].
     """
     check_logits(logits)
     check_share(min_p=min_p)

@@ -25,11 +25,6 @@ def penalise_repetition(
         logits: The scores of all tokens.
         tokens: What was read and written so far; none is allowed.
         penalty: Positive scores are divided by it and others multiplied; 1 changes nothing.
-
-    Raises:
-        TypeError: The logits are not a floating-point tensor, the tokens are not integers, or the
-            penalty is not a number.
-        ValueError: Shapes do not fit, or the penalty is not positive.
     """
     check_float("B V", logits=logits)
     check_integers("B n", tokens=tokens)

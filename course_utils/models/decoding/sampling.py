@@ -34,10 +34,7 @@ def token_probabilities(
         top_p: The fewest likeliest tokens that have at least this share together stay; None is all.
 
     Raises:
-        TypeError: The logits are not a floating-point tensor, top_k is not an int, or another
-            argument is not a number.
-        ValueError: The logits have no axis, the temperature is negative, top_k below 1, or top_p
-            not in (0, 1].
+        ValueError: top_p is not in (0, or 1].
     """
     check_logits(logits)
     check_number(temperature=temperature)
@@ -78,10 +75,6 @@ def draw_tokens(
         temperature: As in `token_probabilities`, like the next two.
         top_k: How many of the likeliest tokens stay.
         top_p: The share that stays.
-
-    Raises:
-        TypeError: As `token_probabilities`.
-        ValueError: As `token_probabilities`, or the logits do not have two axes.
     """
     chances = token_probabilities(logits, temperature=temperature, top_k=top_k, top_p=top_p)
     if logits.dim() != 2:

@@ -33,10 +33,6 @@ def speculative_accept(
         draft_probs: The probabilities it drew each from.
         target_probs: Those of the target at the same positions, and at the next one.
         uniforms: Numbers from 0 up to 1, one for each decision and the last for the draw.
-
-    Raises:
-        TypeError: The tokens are not integers, or the others not floating-point tensors.
-        ValueError: Shapes do not fit.
     """
     check_integers("K", draft_tokens=draft_tokens)
     check_float("K V", draft_probs=draft_probs)

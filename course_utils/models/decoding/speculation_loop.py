@@ -88,9 +88,8 @@ def speculative_decode(
         generator: The only source of randomness.
 
     Raises:
-        TypeError: The target is not a GPT, the draft cannot be called, or a number is not an int.
-        ValueError: The prompt is not one sequence of at least one token, a number is too small, or
-            a cache has no room, or has lost what a refused guess gives back.
+        ValueError: The prompt is not one sequence of at least one token, a cache has no room, or
+            has lost what a refused guess gives back.
     """
     check_instance(GPT, target=target)
     check_callable(draft=draft)

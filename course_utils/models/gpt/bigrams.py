@@ -21,10 +21,6 @@ def bigram_scores(
         tokens: The text.
         num_tokens: Size of the vocabulary.
         unseen: The count that every pair starts from, so that none is impossible.
-
-    Raises:
-        TypeError: The tokens are not integers, or a number is of the wrong kind.
-        ValueError: The text has other axes, or a number is too small.
     """
     check_integers("n", tokens=tokens)
     check_at_least(1, num_tokens=num_tokens)

@@ -58,10 +58,6 @@ class GPT(nn.Module):
             of torch's attention.
         mask: `mask(length)` for such tokens, instead of the causal or window mask.
         cache: Makes the cache of a layer, called as `KVCache` is; see `GivenCache`.
-
-    Raises:
-        TypeError: A size is not an int, or a function cannot be called.
-        ValueError: A size is below 1, heads do not divide, or `positions` has another name.
     """
 
     bias, layer = True, GPTLayer

@@ -73,11 +73,6 @@ class CausalAttention(nn.Module):
         d_k: Width of a head; None is d_model / num_heads.
         attend: `attend(query, key, value, mask)`, instead of torch's attention.
         mask: `mask(length)`, instead of the causal or window mask.
-
-    Raises:
-        TypeError: A number is not an int, or a function cannot be called.
-        ValueError: The query heads do not divide the width, the others do not divide them, or a
-            size is below 1.
     """
 
     def __init__(

@@ -59,9 +59,6 @@ def rescaled_rope(name: str, trained: int, target: int) -> RotaryPositions:
         name: One of `RESCALED`.
         trained: The length of training.
         target: The length to read.
-
-    Raises:
-        ValueError: The name is another.
     """
     factor = max(target / trained, 1.0)
     if name == "RoPE + PI":

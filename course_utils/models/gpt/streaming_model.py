@@ -40,8 +40,7 @@ def stream_text(
             does; otherwise by their position in the text.
 
     Raises:
-        TypeError: The model is of another kind, or a number is not an int.
-        ValueError: There are no tokens, the window is below 1, or num_sinks is negative.
+        ValueError: There are no tokens.
     """
     check_instance(PositionedTransformer, model=model)
     check_instance(bool, by_place=by_place)

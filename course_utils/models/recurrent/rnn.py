@@ -35,10 +35,6 @@ def rnn_step(
         W_xh: What the input adds to the state.
         W_hh: What the old state passes on.
         b: One number for each feature of the state.
-
-    Raises:
-        TypeError: An input is not a floating-point tensor.
-        ValueError: Sizes do not fit together.
     """
     check_same_dtype(x=x, h=h, W_xh=W_xh, W_hh=W_hh, b=b)
     _check_sizes(x, W_xh, W_hh, b)
@@ -66,8 +62,7 @@ def encode(
         b: One number for each feature of the state.
 
     Raises:
-        TypeError: An input is not a floating-point tensor, or the lengths are not integers.
-        ValueError: Sizes do not fit together, or a length is not between 1 and S.
+        ValueError: A length is not between 1 and S.
     """
     check_same_dtype(x=x, W_xh=W_xh, W_hh=W_hh, b=b)
     if x.dim() != 3:

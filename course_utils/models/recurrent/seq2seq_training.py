@@ -23,8 +23,7 @@ def sequence_loss(logits: Float[Tensor, "B L n"], target: Int[Tensor, "B T"]) ->
     """Return the mean loss in nats over the target's symbols after START; padding is left out.
 
     Raises:
-        TypeError: The logits are not floating, or the target does not hold integers.
-        ValueError: `target` does not have one more column, that of START, or a symbol has no logit.
+        ValueError: A symbol has no logit.
     """
     wanted = target[:, 1:].long()
     if logits.shape[:2] != wanted.shape:
@@ -113,12 +112,7 @@ def write_all(model: _Writes, pairs: Pairs, batch: int = 500) -> Written:
 
 
 def token_accuracy(predicted: Int[Tensor, "B L"], target: Int[Tensor, "B T"]) -> float:
-    """Return the share of symbols that are right, START, END and padding left out.
-
-    Raises:
-        TypeError: The symbols are not integers.
-        ValueError: The shapes do not fit: `target` has one more column, that of START.
-    """
+    """Return the share of symbols that are right, START, END and padding left out."""
     check_integers("B L", predicted=predicted)
     check_integers("B T", target=target)
     wanted = target[:, 1:]

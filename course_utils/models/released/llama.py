@@ -35,8 +35,7 @@ class Llama(GPT):
             is that of every layer.
 
     Raises:
-        TypeError: The design is not a Design.
-        ValueError: As GPT; also if a window is given where the design has its own.
+        ValueError: A window is given where the design has its own.
     """
 
     def __init__(

@@ -43,7 +43,7 @@ def read_design(config: Config) -> Design:
         config: What the file holds.
 
     Raises:
-        ValueError: The family is unknown, or a field has a value that ours does not support.
+        ValueError: A field has a value that ours does not support.
     """
     family = config["model_type"]
     check_settings(config, SAME_IN_ALL | REQUIRED[family])

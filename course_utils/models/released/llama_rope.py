@@ -31,7 +31,7 @@ def configured_rope(settings: Settings) -> Callable[[int], RotaryPositions]:
             requires.
 
     Raises:
-        ValueError: The type is unknown, or it has a setting that ours does not support.
+        ValueError: It has a setting that ours does not support.
     """
     kind = settings.get("rope_type", settings.get("type", "default"))
     if kind not in FREQUENCIES:

@@ -40,9 +40,6 @@ class CharacterModel(nn.Module):
         start: How the query and key matrices are drawn. "unit variance": so that the components
             of queries and keys have variance 1; "gpt": with standard deviation 0.02.
         d_model: Width of the stream.
-
-    Raises:
-        ValueError: `start` is not one of the two.
     """
 
     def __init__(

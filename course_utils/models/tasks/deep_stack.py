@@ -34,10 +34,6 @@ class DeepStack(nn.Module):
         d_model: Width of the stream.
         num_heads: Heads of each attention.
         length: The longest window.
-
-    Raises:
-        TypeError: A size is not an int, or pre_norm is not a bool.
-        ValueError: A size is below 1, or the heads do not divide the width.
     """
 
     def __init__(
@@ -96,10 +92,6 @@ def train_deep_stack(
 
     Returns:
         The loss of each step.
-
-    Raises:
-        TypeError: A number of steps is not an int.
-        ValueError: It is negative.
     """
     check_at_least(0, steps=how["steps"], warm_up=warm_up)
     return train(

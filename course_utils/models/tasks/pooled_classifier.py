@@ -23,9 +23,6 @@ class PooledClassifier(nn.Module):
     Args:
         encoder: "words" weights each word by itself; "lstm" weights the states of an LSTM that
             reads in both directions, so that each state depends on all words.
-
-    Raises:
-        ValueError: The encoder is neither.
     """
 
     def __init__(self, encoder: str) -> None:

@@ -47,7 +47,7 @@ def recall_batch(
         generator: The only source of randomness.
 
     Raises:
-        ValueError: There are more pairs than keys, or none.
+        ValueError: There are more pairs than keys.
     """
     if not 1 <= num_pairs <= SYMBOLS:
         raise ValueError(f"num_pairs must be from 1 to {SYMBOLS}, got {num_pairs}")
@@ -75,8 +75,7 @@ class RecallModel(nn.Module):
             "latent": an even number.
 
     Raises:
-        ValueError: The kind is unknown or shares no heads, heads do not divide each other or the
-            width, or a latent width is missing, odd or unexpected.
+        ValueError: The kind shares no heads, a latent width is missing, or odd or unexpected.
     """
 
     def __init__(

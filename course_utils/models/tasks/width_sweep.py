@@ -68,7 +68,7 @@ def train_at_width(
         watch: Called with each loss.
 
     Raises:
-        ValueError: A step is below 1, or they do not ascend.
+        ValueError: The steps do not ascend.
     """
     check_at_least(1, read_at=min(read_at, default=0))
     if sorted(set(read_at)) != list(read_at):

@@ -33,8 +33,7 @@ def accumulated_gradient(
         A gradient for each parameter, zeros where it has no part or no token counts.
 
     Raises:
-        TypeError: `loss` cannot be called, or a parameter is not a floating-point tensor.
-        ValueError: A parameter does not require a gradient, or a number of tokens is negative.
+        ValueError: A parameter does not require a gradient.
     """
     check_callable(loss=loss)
     for parameter in parameters:

@@ -45,10 +45,6 @@ def mask_tokens(
         vocab_size: How many ids there are; a replacement is any of them.
         special: Ids that are never selected, such as [CLS] and padding.
         generator: The only source of randomness.
-
-    Raises:
-        TypeError: A type is wrong.
-        ValueError: `tokens` is not two-dimensional, or `vocab_size` is below 1.
     """
     check_integers("B L", tokens=tokens)
     check_at_least(1, vocab_size=vocab_size)
@@ -75,8 +71,7 @@ def causal_lm_loss(
         pad_id: A target that is this id does not count.
 
     Raises:
-        TypeError: A kind is wrong.
-        ValueError: The shapes do not fit together, or a target is not a class.
+        ValueError: A target is not a class.
     """
     _check_targets(logits, pad_id, tokens=tokens)
     return label_smoothed_loss(logits[:, :-1], tokens[:, 1:], 0.0, pad_id)
@@ -94,9 +89,7 @@ def label_smoothed_loss(
         pad_id: A target that is this id does not count; it may be no class.
 
     Raises:
-        TypeError: A kind is wrong.
-        ValueError: The shapes do not fit together, a target is not a class, or `smoothing` is
-            outside 0 to 1.
+        ValueError: A target is not a class.
     """
     _check_targets(logits, pad_id, target=target)
     check_number(smoothing=smoothing)

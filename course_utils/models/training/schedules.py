@@ -18,10 +18,6 @@ def warmup_inverse_sqrt(step: int, d_model: int, warmup: int) -> float:
         step: The step that is about to be taken; the first has the number 1.
         d_model: Width of the stream.
         warmup: The step with the highest rate.
-
-    Raises:
-        TypeError: An argument is not an int.
-        ValueError: `step` is negative, or another argument below 1.
     """
     check_at_least(0, step=step)
     check_at_least(1, d_model=d_model, warmup=warmup)
@@ -38,9 +34,7 @@ def warmup_cosine(step: int, peak: float, warmup: int, last: int) -> float:
         last: The step from which on the rate is 0.
 
     Raises:
-        TypeError: `peak` is not a number, or a step is not an int.
-        ValueError: `step` is negative, `peak` is not positive, or `last` does not come after
-            `warmup`.
+        ValueError: `last` does not come after `warmup`.
     """
     check_at_least(0, step=step, warmup=warmup)
     check_positive(peak=peak)

@@ -39,10 +39,6 @@ def feed_forward(
         W_2: The matrix out of it.
         b_2: Added at the end.
         activation: "relu", "gelu" or "gelu_tanh".
-
-    Raises:
-        TypeError: An input is not a floating-point tensor, or the dtypes differ.
-        ValueError: Sizes do not fit together, or the activation has another name.
     """
     check_same_dtype(x=x, W_1=W_1, b_1=b_1, W_2=W_2, b_2=b_2)
     _check_matrices(x, W_1=W_1, W_2=W_2)
@@ -65,10 +61,6 @@ def gated_feed_forward(
         W_gate: Makes the gate, which passes through silu(z) = z·σ(z).
         W_up: Makes what is gated.
         W_down: Back to the width of the stream.
-
-    Raises:
-        TypeError: An input is not a floating-point tensor, or the dtypes differ.
-        ValueError: Sizes do not fit together.
     """
     check_same_dtype(x=x, W_gate=W_gate, W_up=W_up, W_down=W_down)
     _check_matrices(x, W_gate=W_gate, W_down=W_down)
@@ -77,11 +69,7 @@ def gated_feed_forward(
 
 
 def activation_named(name: str) -> Callable[[Tensor], Tensor]:
-    """Return the function of that name.
-
-    Raises:
-        ValueError: There is none.
-    """
+    """Return the function of that name."""
     if not isinstance(name, str) or name not in ACTIVATIONS:
         raise ValueError(f"activation must be one of {', '.join(ACTIVATIONS)}, got {name!r:.60}")
     return ACTIVATIONS[name]

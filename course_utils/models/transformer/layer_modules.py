@@ -86,11 +86,6 @@ class EncoderLayer(_Layer):
         pre_norm: Whether each part reads the normalised stream; else each sum is normalised.
         activation: As `feed_forward` takes it.
         **functions: Replace the course's own: layer_norm, feed_forward, encoder_layer.
-
-    Raises:
-        TypeError: A size is not an int, pre_norm is not a bool, or a function cannot be called.
-        ValueError: A size is below 1, the heads do not divide the width, or the activation has
-            another name.
     """
 
     def forward(
@@ -103,10 +98,6 @@ class EncoderLayer(_Layer):
         Args:
             x: The stream.
             attn_mask: True where a position may attend; None hides nothing.
-
-        Raises:
-            TypeError: The stream is not a floating-point tensor, or the mask is not boolean.
-            ValueError: The stream has the wrong width, or the mask does not fit it.
         """
         check_fed(self.linear1.weight, x=x)
 
@@ -148,10 +139,6 @@ class DecoderLayer(_Layer):
             self_mask: True where a position of the stream may see another.
             cross_mask: True where a position of the stream may see one of the memory.
             looks: Takes the weights of the cross-attention (B, H, L, S), without gradients.
-
-        Raises:
-            TypeError: A stream is not a floating-point tensor, or a mask is not boolean.
-            ValueError: A stream has the wrong width, or a mask does not fit it.
         """
         check_fed(self.linear1.weight, x=x, memory=memory)
         if looks is not None:

@@ -37,11 +37,6 @@ def encoder_layer(
         norm_1: The norm that belongs to the attention.
         norm_2: The norm that belongs to the feed-forward layer.
         pre_norm: Whether a part reads the normalised stream; else its sum is normalised.
-
-    Raises:
-        TypeError: x is not a floating-point tensor, a part cannot be called, or pre_norm is not a
-            bool.
-        ValueError: x has other axes.
     """
     check_float("B L d_model", x=x)
     check_callable(attend=attend, feed_forward=feed_forward, norm_1=norm_1, norm_2=norm_2)
@@ -69,11 +64,6 @@ def decoder_layer(
         feed_forward: The feed-forward layer.
         norms: The norms of the three, in this order.
         pre_norm: As in `encoder_layer`.
-
-    Raises:
-        TypeError: A stream is not a floating-point tensor, a part cannot be called, or pre_norm is
-            not a bool.
-        ValueError: A stream has other axes, or there are not three norms.
     """
     check_float("B L d_model", x=x)
     check_float("B S d_model", memory=memory)

@@ -27,11 +27,6 @@ def layer_norm(
         gain: What each feature is multiplied by at the end.
         bias: What is added to it then.
         eps: Added to the variance, under the root, so that a row of equal numbers gives `bias`.
-
-    Raises:
-        TypeError: An input is not a floating-point tensor, the dtypes differ, or eps is not a
-            number.
-        ValueError: The gain or the bias does not fit the rows.
     """
     _check(x, eps, gain=gain, bias=bias)
     wide = _wide(x)
@@ -49,11 +44,6 @@ def rms_norm(
         x: The rows, on the last axis.
         gain: What each feature is multiplied by at the end.
         eps: Added to the mean square, under the root.
-
-    Raises:
-        TypeError: An input is not a floating-point tensor, the dtypes differ, or eps is not a
-            number.
-        ValueError: The gain does not fit the rows.
     """
     _check(x, eps, gain=gain)
     wide = _wide(x)

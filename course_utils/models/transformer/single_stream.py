@@ -35,10 +35,6 @@ def stream_mask(
         kind: "bert" hides nothing else, "gpt" whatever comes later, "prefix" only what comes later
             in the target: the source is seen by all.
         pad_id: The number of padding.
-
-    Raises:
-        TypeError: The source or a number is not of integers.
-        ValueError: The source has other axes, num_target is negative, or the kind is unknown.
     """
     check_integers("B S", source=source)
     check_at_least(0, num_target=num_target)
@@ -68,10 +64,6 @@ class OneStream(TwoTables):
         max_length: The longest source and the longest target.
         pre_norm: Whether each part reads the normed stream; else each sum is normed.
         **options: As EncoderLayer takes them: activation, layer_norm, feed_forward, ...
-
-    Raises:
-        TypeError: A size is not an int, or a function cannot be called.
-        ValueError: A size is below 1, the heads do not divide the width, or the kind is another.
     """
 
     def __init__(

@@ -45,10 +45,6 @@ def transformer_masks(
         source: What the encoder reads.
         target: What the decoder reads.
         pad_id: The id of padding, wherever it is.
-
-    Raises:
-        TypeError: The tokens or pad_id are not integers.
-        ValueError: The tokens have other axes, or their numbers differ.
     """
     check_integers("B S", source=source)
     check_integers("B T", target=target)
@@ -73,10 +69,6 @@ class Transformer(TwoTables):
         pre_norm: Whether each part reads the normed stream; else each sum is normed.
         masks: Replaces `transformer_masks`.
         **options: As EncoderLayer takes them: activation, layer_norm, feed_forward, ...
-
-    Raises:
-        TypeError: A size is not an int, or a function cannot be called.
-        ValueError: A size is below 1, or the heads do not divide the width.
     """
 
     def __init__(

@@ -30,8 +30,7 @@ def contrastive_loss(
         temperature: Divides the cosines; smaller is sharper.
 
     Raises:
-        TypeError: A kind or dtype is wrong.
-        ValueError: The shapes differ, there is no pair, or the temperature is not positive.
+        ValueError: There is no pair.
     """
     check_same_dtype("B d", a=a, b=b)
     check_shape(tuple(a.shape), b=b)

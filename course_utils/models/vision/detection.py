@@ -122,9 +122,6 @@ def matched(
         centres: As the detector gives them.
         scenes: What stands on the canvases.
         how: "optimal", or "cheapest": each digit takes its cheapest query.
-
-    Raises:
-        ValueError: `how` is neither.
     """
     if how not in ("optimal", "cheapest"):
         raise ValueError(f'how must be "optimal" or "cheapest", got {how!r}')

@@ -28,7 +28,6 @@ def match_queries(cost: Float[Tensor, "B Q T"]) -> Int[Tensor, "B T"]:
         cost: What it costs to give query q the object t, for each sequence of the batch.
 
     Raises:
-        TypeError: The costs are not a floating-point tensor.
         ValueError: There is no object, there are fewer queries than objects, or more than 8.
     """
     check_float("B Q T", cost=cost)

@@ -35,8 +35,7 @@ def patchify(images: Float[Tensor, "B C h w"], patch: int) -> Float[Tensor, "B N
         patch: Side of a patch. Inside one, the order is channel, row, column.
 
     Raises:
-        TypeError: The images are not a floating-point tensor, or `patch` is not an int.
-        ValueError: `patch` is below 1, or does not divide height and width.
+        ValueError: `patch` does not divide height and width.
     """
     check_float("B C h w", images=images)
     check_at_least(1, patch=patch)
@@ -66,8 +65,7 @@ def vit_tokens(
         positions: Row 0 is the class token's, row 1 the first patch's.
 
     Raises:
-        TypeError: A kind or dtype is wrong.
-        ValueError: Sizes do not fit together, or `patch` does not divide height and width.
+        ValueError: `patch` does not divide height and width.
     """
     patches = patchify(images, patch)
     check_same_dtype(images=images, W_e=W_e, b_e=b_e, class_token=class_token, positions=positions)
@@ -94,9 +92,7 @@ class VisionTransformer(nn.Module):
         **functions: What `GivenAttention` takes in place of its own: split, attend, merge.
 
     Raises:
-        TypeError: A size is not an int, or `position_std` is not a number.
-        ValueError: A size is below 1, `patch` does not divide `image_size`, or the heads do not
-            divide the width.
+        ValueError: `patch` does not divide `image_size`.
     """
 
     def __init__(

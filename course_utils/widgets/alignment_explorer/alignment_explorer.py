@@ -46,9 +46,8 @@ def alignment_explorer(
         score: The scoring function shown first.
 
     Raises:
-        TypeError: ``record`` is not a mapping, or ``locales`` is one string.
-        ValueError: The record lacks a part, a locale or the score is not in it, or a percentage
-            is not between 0 and 100.
+        ValueError: The record lacks a part, a locale or the score is not in it, or a percentage is
+            not between 0 and 100.
     """
     check_instance(Mapping, record=record)
     if locales is not None:

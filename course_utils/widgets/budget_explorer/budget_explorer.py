@@ -106,10 +106,6 @@ def budget_explorer(
         own: Further laws: for each name its A, B, alpha, beta and E, all positive but E, which
             may be 0.
         **settings: Other traits to begin with, for example ``batch`` or ``mixed``.
-
-    Raises:
-        TypeError: A setting has no such name.
-        ValueError: The preset or the law does not exist, or a number cannot be set.
     """
     check_instance(str, preset=preset, law=law)
     if preset not in PRESETS:

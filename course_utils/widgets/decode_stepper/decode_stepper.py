@@ -54,10 +54,6 @@ def decode_stepper(
         prompt: How many of the tokens are given at the start; at least one is left to predict.
         **sizes: Other traits: chunk, window, num_sinks, num_layers, num_heads, num_kv_heads, d_k,
             bytes_per_element, step.
-
-    Raises:
-        TypeError: `tokens` is one string, or a size has an unknown name or is not an int.
-        ValueError: The kind does not exist, or a number is out of its range.
     """
     check_strings(tokens=tokens)
     if not 2 <= len(tokens) <= 64:

@@ -67,10 +67,6 @@ def explanation_graph(
         reader: The position whose last state is classified; it is not ranked.
         method: One of ``METHODS``.
         title: Stands above the picture.
-
-    Raises:
-        TypeError: `tokens` is one string, or weights or slopes are not numbers.
-        ValueError: The method does not exist, a value is not finite, or sizes do not fit together.
     """
     check_strings(tokens=tokens)
     check_int(reader=reader)

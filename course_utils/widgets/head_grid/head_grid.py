@@ -61,10 +61,6 @@ def head_grid(
         title: Stands above the picture.
         head_names: One string per head; "Head 0", "Head 1", ... when None.
         layer_names: One string per layer; "Layer 0", "Layer 1", ... when None.
-
-    Raises:
-        TypeError: Values are not real numbers, or names are not strings.
-        ValueError: A shape or a number of names does not fit.
     """
     stack = as_stack(weights)
     parts, parts_encoding = _encode_parts(contributions, stack.shape)

@@ -74,10 +74,6 @@ def heatmap(
             head shown; "auto" is "unit" where a weight reaches 0.5. Outside 0..1 all span the data.
         view: "first", "second" (of `other`), "side" or "difference", second less first; None is
             "side" where there is `other`, else "first".
-
-    Raises:
-        TypeError: Values are not real numbers, or names are not strings.
-        ValueError: A shape, a number of names, ``color_range`` or ``view`` is none of those above.
     """
     stacks = as_pair(weights, other)
     layers, heads = stacks[0].shape[:2]

@@ -68,10 +68,6 @@ def hopfield_landscape(
         beta: From 0.1 to 100; one slider's step is a tenth of a power of ten.
         count: How many of the patterns are stored at first: all of a reader's own, or three.
         as_attention: True names the same step as attention: query, keys, values, scale.
-
-    Raises:
-        TypeError: An argument is not of the kind named above.
-        ValueError: An argument is out of its range.
     """
     shown = 3 if patterns is None else len(patterns)
     count = shown if count is None else count

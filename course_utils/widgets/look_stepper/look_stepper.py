@@ -55,10 +55,6 @@ def look_stepper(
         states: The encoder's state of each, two numbers.
         factor: From 0.5 to 6; small ones blur the weights, and the decoder loses its way.
         step: How many stages are shown at first, from 0 to four per word.
-
-    Raises:
-        TypeError: `factor` is not a number.
-        ValueError: The sizes do not fit, or a number is not finite or out of its range.
     """
     table = [[float(x) for x in row] for row in states]
     if not 1 <= len(words) == len(table) <= LARGEST or any(len(row) != 2 for row in table):

@@ -66,10 +66,6 @@ def mask_playground(
         num_queries: How many queries there are; None means as many as tokens.
         offset: Query i sees keys up to i + offset; the windows end there too.
         row: The query that is read out at first; None means the third, or the last of fewer.
-
-    Raises:
-        TypeError: ``tokens`` or ``on`` is one string, or a number is not an int.
-        ValueError: A number of tokens, a rule or a number is out of its range.
     """
     check_strings(tokens=tokens, on=on)
     if not 2 <= len(tokens) <= 12:

@@ -48,10 +48,6 @@ def patch_explorer(
             and runs that carry the weights of a model.
         positions: Whether the positions are added to the tokens at first.
         **settings: Other traits: image, patch, layer, head, shuffle.
-
-    Raises:
-        TypeError: A setting has an unknown name or is not an int, or `positions` is not a bool.
-        ValueError: A setting is out of its range.
     """
     known = {"image", "patch", "layer", "head", "shuffle"}
     if unknown := sorted(settings.keys() - known):

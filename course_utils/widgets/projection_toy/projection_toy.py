@@ -57,9 +57,6 @@ def projection_toy(
         w_key: W_K.
         w_value: W_V.
         query: The token whose row of weights is drawn first.
-
-    Raises:
-        ValueError: An argument is out of its range, or a matrix is not two by two.
     """
     points = week() if points is None else points
     if not 2 <= len(points) <= MOST:

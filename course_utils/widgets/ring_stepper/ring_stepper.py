@@ -65,10 +65,6 @@ def ring_stepper(
         num_heads: Heads of queries, keys and values, at most 16, for the bytes and for Ulysses.
         d_k: Numbers in a head's key or value, for the bytes.
         bytes_per_element: Bytes of a number.
-
-    Raises:
-        TypeError: A number is not an int, or `is_causal` is not a bool.
-        ValueError: A setting is out of its range.
     """
     return RingStepper(
         world_size=world_size, tokens_per_rank=tokens_per_rank, token_layout=token_layout,

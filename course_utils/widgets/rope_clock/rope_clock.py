@@ -55,8 +55,7 @@ def rope_clock(
         pairing: "interleaved" or "split halves".
 
     Raises:
-        ValueError: The vectors are not of one even width up to 8, a number is not finite, or a
-            setting is out of its range.
+        ValueError: The vectors are not of one even width up to 8.
     """
     vectors = [[float(x) for x in vector] for vector in (query, key)]
     sizes = [len(vector) for vector in vectors]

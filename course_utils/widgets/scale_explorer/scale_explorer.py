@@ -38,10 +38,6 @@ def scale_explorer(
         num_keys: From 2 to 32.
         seed: From 0 to 2**31 - 1. The default is a draw in which the first query's weights sharpen
             at every step of d_k; "Draw again" shows others.
-
-    Raises:
-        TypeError: An argument is not of the kind named above.
-        ValueError: An argument is out of its range.
     """
     return ScaleExplorer(
         d_k=d_k, temperature=temperature, scaled=scaled, num_keys=num_keys, seed=seed

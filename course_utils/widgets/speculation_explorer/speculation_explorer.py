@@ -60,8 +60,7 @@ def speculation_explorer(
             from the residual, what p has above the draft.
 
     Raises:
-        TypeError: A number is not an int, or `from_target` is not a bool.
-        ValueError: A setting is out of its range, or percents do not sum to 100.
+        ValueError: Percents do not sum to 100.
     """
     return SpeculationExplorer(
         target=target, draft=draft, gamma=gamma, seed=seed, rounds=rounds, stage=0,

@@ -72,10 +72,6 @@ def state_explorer(
         width: Numbers of a key and of a value: 4, 8, 16 or 32.
         fade: What a fading state keeps of itself at each pair, from 0.5 to 1.
         asked: The key asked for at first; one that was written.
-
-    Raises:
-        TypeError: An argument is not of the kind named above.
-        ValueError: An argument is out of its range.
     """
     for pair in writes:
         check_ints(writes=pair)

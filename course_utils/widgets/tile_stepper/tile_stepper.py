@@ -67,9 +67,6 @@ def tile_stepper(
         order: "queries outside", as in FlashAttention-2, or "keys outside", as in
             FlashAttention-1.
         step: How many steps are taken at first.
-
-    Raises:
-        ValueError: The sizes do not fit, a number is not finite, or a setting is out of its range.
     """
     tables = [[[float(x) for x in row] for row in table] for table in (query, key, value)]
     sizes = [(len(table), *sorted({len(row) for row in table})) for table in tables]

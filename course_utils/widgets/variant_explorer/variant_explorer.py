@@ -60,9 +60,6 @@ def variant_explorer(
         num_heads: Query heads, a power of two up to 32.
         num_kv_heads: Heads of keys and values where they are shared; at most num_heads.
         window: Keys in a window, a stride, or a block: a power of two from 16 to 4096.
-
-    Raises:
-        ValueError: The variant does not exist, or a number is out of its range.
     """
     if num_kv_heads > num_heads:
         raise ValueError(

@@ -59,11 +59,6 @@ def wiring_explorer(
         wiring: One of ``WIRINGS``.
         pre_norm: Whether the norms stand before the parts.
         **sizes: Other traits: num_layers, num_source, num_target, pads, window, place.
-
-    Raises:
-        TypeError: `source` or `target` is one string, or a size has an unknown name or is not an
-            int.
-        ValueError: The wiring does not exist, or a number is out of its range.
     """
     check_strings(source=source, target=target)
     for name, words in {"source": source, "target": target}.items():

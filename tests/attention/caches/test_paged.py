@@ -11,17 +11,6 @@ def pool_of(num_blocks: int = 12, block_size: int = 4) -> BlockPool:
     return BlockPool(num_blocks, block_size, H_KV, D, dtype=torch.float64)
 
 
-@pytest.mark.parametrize("table", [[5, 2, 6], [1, 1, 0], [3], [4, 0, -1, -1], [6, 5, 4, 3, 2]])
-def test_gathering_agrees_with_a_loop_over_positions(table) -> None:
-    pool = torch.randn(POOL, dtype=torch.float64)
-    real = [block for block in table if block >= 0]
-    for length in range(len(real) * POOL[1] + 1):
-        want = [pool[real[i // POOL[1]], i % POOL[1]] for i in range(length)]
-        got = paged_gather(pool, torch.tensor(table), length)
-        assert got.shape == (length, *POOL[2:])
-        assert torch.equal(got, torch.stack(want) if want else got)
-
-
 def test_gradients_reach_the_blocks_that_are_read() -> None:
     pool = torch.randn(POOL, dtype=torch.float64, requires_grad=True)
     (slope,) = torch.autograd.grad(paged_gather(pool, torch.tensor([2, 5, 2]), 10).sum(), pool)

@@ -19,22 +19,6 @@ from tests.attention.caches.support import (
 each_kind = pytest.mark.parametrize("kind", KINDS)
 
 
-@pytest.mark.parametrize("beams", [[1, 0, 2], [2, 2, 0], [0, 1, 2], [1, 1, 1]], ids=str)
-@pytest.mark.parametrize("length", [0, 1, 4, 6])
-def test_reordering_is_a_loop_over_rows_and_slots(length, beams) -> None:
-    g = torch.Generator().manual_seed(0)
-    key, value = torch.randn(2, 3, 2, 6, 4, generator=g)
-    key[:, :, length:] = torch.nan
-    old, given = (key.clone(), value.clone()), torch.tensor(beams)
-    assert reorder_cache(key, value, length, given) is None
-    for now, before in zip((key, value), old, strict=True):
-        for row, came_from in enumerate(beams):
-            for slot in range(6):
-                want = before[came_from if slot < length else row, :, slot]
-                assert torch.equal(now[row, :, slot].nan_to_num(9), want.nan_to_num(9))
-    assert given.tolist() == beams
-
-
 @pytest.mark.parametrize(
     ("changed", "error", "message"),
     [

@@ -18,31 +18,6 @@ from tests.support import assert_same_function, growth, qkv
 SHAPES = [(11, 3), (12, 3), (8, 4), (7, 1), (5, 9), (1, 1), (1, 4), (6, 6)]
 
 
-def one_query_at_a_time(query: Tensor, key: Tensor, value: Tensor, block: int, top_k: int):
-    """Follow MoBA's rule for one head, a query at a time."""
-    rows = []
-    for i in range(len(query)):
-        own = i // block
-        means = [key[b * block : (b + 1) * block].mean(0) for b in range(own)]
-        fit = [float(query[i] @ mean) for mean in means]
-        chosen = sorted(range(own), key=lambda b, fit=fit: -fit[b])[:top_k]
-        seen = [j for j in range(i + 1) if j // block in (*chosen, own)]
-        powers = [math.exp(query[i] @ key[j] / math.sqrt(query.shape[1])) for j in seen]
-        rows.append(sum(p / sum(powers) * value[j] for p, j in zip(powers, seen, strict=True)))
-    return torch.stack(rows)
-
-
-@pytest.mark.parametrize("top_k", [0, 1, 2, 9])
-@pytest.mark.parametrize(("length", "block"), SHAPES)
-def test_agrees_with_a_loop_over_queries(length, block, top_k) -> None:
-    given = qkv((2, 3), length, length)
-    heads = zip(*(x.flatten(0, 1) for x in given), strict=True)
-    want = torch.stack([one_query_at_a_time(*head, block, top_k) for head in heads])
-    torch.testing.assert_close(
-        block_selected_attention(*given, block, top_k), want.unflatten(0, (2, 3))
-    )
-
-
 @pytest.mark.parametrize("top_k", [0, 1, 3])
 @pytest.mark.parametrize(("length", "block"), SHAPES)
 def test_is_attention_under_the_mask_of_the_selected_blocks(length, block, top_k) -> None:

@@ -13,6 +13,14 @@ from course_utils.attention import (
 )
 from tests.support import LEADING, assert_same_function, draw, kernel_loop, qkv
 
+EQUATIONS = pytest.mark.peer(
+    "08",
+    "`performer_attention`, `causal_performer_attention`, `positive_random_features`",
+    "the paper's equations, in a loop",
+    "float64 1e-7",
+    "outputs, gradients",
+)
+
 D = 4
 PROJECTION = draw(9, D, seed=7)
 
@@ -60,13 +68,7 @@ def test_features_estimate_the_exponential_without_bias() -> None:
 
 
 @pytest.mark.parametrize("lengths", [(3, 5), (5, 3), (1, 4), (4, 1), (1, 1)])
-@pytest.mark.peer(
-    "08",
-    "`performer_attention`, `causal_performer_attention`, `positive_random_features`",
-    "the paper's equations, in a loop",
-    "float64 1e-7",
-    "outputs, gradients",
-)
+@EQUATIONS
 def test_agrees_with_a_loop_over_queries_and_keys(lengths) -> None:
     given = qkv((), *lengths, D)
     assert_same_function(
@@ -75,13 +77,7 @@ def test_agrees_with_a_loop_over_queries_and_keys(lengths) -> None:
 
 
 @pytest.mark.parametrize("length", [1, 2, 7])
-@pytest.mark.peer(
-    "08",
-    "`performer_attention`, `causal_performer_attention`, `positive_random_features`",
-    "the paper's equations, in a loop",
-    "float64 1e-7",
-    "outputs, gradients",
-)
+@EQUATIONS
 def test_causal_agrees_with_a_loop_over_queries_and_their_past(length) -> None:
     assert_same_function(
         lambda *x: causal_performer_attention(*x, PROJECTION),

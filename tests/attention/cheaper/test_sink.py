@@ -18,30 +18,6 @@ def inputs(kv_heads: int = H, num_queries: int = L, num_keys: int = S) -> tuple[
     return *(draw(B, *size, seed=i) for i, size in enumerate(sizes)), draw(H)
 
 
-def one_pair_at_a_time(q: Tensor, k: Tensor, v: Tensor, sink: Tensor, mask: Tensor | None):
-    shape = (*q.shape[:3], k.shape[2])
-    seen = torch.ones(shape).bool() if mask is None else mask.broadcast_to(shape)
-    out = torch.zeros(*q.shape[:3], v.shape[-1], dtype=torch.float64)
-    for b, h, i in torch.cartesian_prod(*map(torch.arange, q.shape[:3])).tolist():
-        shared = h // (q.shape[1] // k.shape[1])
-        total = math.exp(sink[h])
-        for j in range(k.shape[2]):
-            if seen[b, h, i, j]:
-                power = math.exp(q[b, h, i] @ k[b, shared, j] / math.sqrt(q.shape[-1]))
-                out[b, h, i] += power * v[b, shared, j]
-                total += power
-        out[b, h, i] /= total
-    return out
-
-
-@pytest.mark.parametrize("kv_heads", [1, 2, 3, 6])
-@pytest.mark.parametrize("shape", MASKS, ids=str)
-def test_agrees_with_a_loop_over_heads_queries_and_keys(kv_heads, shape) -> None:
-    mask = None if shape is None else draw_mask(shape)
-    given = inputs(kv_heads)
-    torch.testing.assert_close(sink_attention(*given, mask), one_pair_at_a_time(*given, mask))
-
-
 @pytest.mark.parametrize("kv_heads", [2, 6])
 @pytest.mark.parametrize("masked", [False, True])
 @pytest.mark.parametrize("lengths", LENGTHS)
@@ -68,13 +44,6 @@ def test_a_low_sink_is_plain_attention_and_a_high_one_gives_zeros() -> None:
     low = sink_attention(query, key, value, torch.full_like(sink, -1e4))
     torch.testing.assert_close(low, grouped_query_attention(query, key, value))
     assert not sink_attention(query, key, value, torch.full_like(sink, 1e4)).any()
-
-
-def test_a_query_that_may_see_nothing_gives_zeros_and_finite_gradients() -> None:
-    given = [x.requires_grad_() for x in inputs(2)]
-    out = sink_attention(*given, draw_mask((H, L, S)))
-    assert not out[:, :, 0].any()
-    assert all(grad.isfinite().all() for grad in torch.autograd.grad(out.sum(), given))
 
 
 @pytest.mark.parametrize("size", [-1e4, 1e4])

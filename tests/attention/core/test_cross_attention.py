@@ -1,5 +1,3 @@
-import math
-
 import pytest
 import torch
 import torch.nn.functional as F
@@ -8,6 +6,14 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from course_utils.attention import cross_attention, scaled_dot_product_attention
 from tests.support import LEADING, LENGTHS, assert_same_function, draw
+
+PROJECTED = pytest.mark.peer(
+    "04",
+    "`cross_attention`",
+    "SDPA on projected inputs; `nn.MultiheadAttention` with one head",
+    "float64 1e-7",
+    "outputs, gradients",
+)
 
 
 def inputs(leading: tuple[int, ...], length: int, context_length: int) -> tuple[Tensor, ...]:
@@ -18,13 +24,7 @@ def inputs(leading: tuple[int, ...], length: int, context_length: int) -> tuple[
 
 @pytest.mark.parametrize("leading", LEADING)
 @pytest.mark.parametrize(("length", "context_length"), LENGTHS)
-@pytest.mark.peer(
-    "04",
-    "`cross_attention`",
-    "SDPA on projected inputs; `nn.MultiheadAttention` with one head",
-    "float64 1e-7",
-    "outputs, gradients",
-)
+@PROJECTED
 def test_agrees_with_torch_on_projected_inputs(leading, length, context_length) -> None:
     def torch_s(x, context, W_q, W_k, W_v):
         projected = F.linear(x, W_q.T), F.linear(context, W_k.T), F.linear(context, W_v.T)
@@ -34,13 +34,7 @@ def test_agrees_with_torch_on_projected_inputs(leading, length, context_length) 
     assert_same_function(cross_attention, torch_s, inputs(leading, length, context_length))
 
 
-@pytest.mark.peer(
-    "04",
-    "`cross_attention`",
-    "SDPA on projected inputs; `nn.MultiheadAttention` with one head",
-    "float64 1e-7",
-    "outputs, gradients",
-)
+@PROJECTED
 def test_agrees_with_torch_s_module_of_one_head() -> None:
     d, d_c = 4, 6
     mha = torch.nn.MultiheadAttention(
@@ -55,19 +49,6 @@ def test_agrees_with_torch_s_module_of_one_head() -> None:
         lambda x, context: mha(x, context, context)[0],
         (x, context),
     )
-
-
-def test_agrees_with_a_loop_over_pairs() -> None:
-    x, context, W_q, W_k, W_v = (given.detach() for given in inputs((), 3, 5))
-    rows = []
-    for asking in x:
-        scores = [float((asking @ W_q) @ (entry @ W_k)) / math.sqrt(3) for entry in context]
-        powers = [math.exp(score) for score in scores]
-        weights = torch.tensor(powers, dtype=torch.float64) / sum(powers)
-        rows.append(
-            sum(weight * (entry @ W_v) for weight, entry in zip(weights, context, strict=True))
-        )
-    torch.testing.assert_close(cross_attention(x, context, W_q, W_k, W_v), torch.stack(rows))
 
 
 def test_with_itself_as_context_it_is_self_attention() -> None:

@@ -1,5 +1,3 @@
-import math
-
 import pytest
 import torch
 import torch.nn.functional as F
@@ -39,15 +37,6 @@ def test_needs_no_bias_only_where_all_keys_have_one_norm() -> None:
     torch.testing.assert_close(nadaraya_watson(query, alike, value, 0.7), without)
     without = F.scaled_dot_product_attention(query, key, value, scale=1 / 0.49)
     assert (nadaraya_watson(query, key, value, 0.7) - without).abs().max() > 0.1
-
-
-def test_agrees_with_a_loop_over_queries_and_keys() -> None:
-    query, key, value = qkv((), 3, 5)
-    rows = []
-    for q in query:
-        powers = [math.exp(-float((q - k).square().sum()) / (2 * 0.7**2)) for k in key]
-        rows.append(sum(p / sum(powers) * v for p, v in zip(powers, value, strict=True)))
-    torch.testing.assert_close(nadaraya_watson(query, key, value, 0.7), torch.stack(rows))
 
 
 def test_far_from_every_key_it_is_still_an_average() -> None:

@@ -25,15 +25,6 @@ def test_agrees_with_torch_s_scale_outputs_and_gradients(
     assert_same_function(lambda *x: soft_lookup(*x, temperature), theirs, given)
 
 
-def test_agrees_with_a_loop_over_queries_and_entries() -> None:
-    query, key, value = qkv((), 3, 5)
-    rows = []
-    for q in query:
-        powers = [math.exp(float(q @ k) / 0.7) for k in key]
-        rows.append(sum(p / sum(powers) * v for p, v in zip(powers, value, strict=True)))
-    torch.testing.assert_close(soft_lookup(query, key, value, 0.7), torch.stack(rows))
-
-
 @pytest.mark.parametrize("scale", [1.0, 1e4])
 def test_a_low_temperature_returns_the_best_value_with_finite_gradients(scale) -> None:
     query = torch.eye(4, dtype=torch.float64)[:3].requires_grad_()

@@ -34,28 +34,6 @@ def test_projections_agree_with_torch_s_linear(leading, length) -> None:
     assert_same(project_qkv(*given), tuple(F.linear(x, W.T) for W in matrices), given)
 
 
-def test_projections_agree_with_a_loop_over_positions_and_columns() -> None:
-    given = inputs((2,))
-    x, *matrices = given
-    for out, W in zip(project_qkv(*given), matrices, strict=True):
-        for b in range(2):
-            for i in range(5):
-                column = [sum(x[b, i, d] * W[d, j] for d in range(4)) for j in range(W.shape[1])]
-                torch.testing.assert_close(out[b, i], torch.stack(column))
-
-
-@pytest.mark.parametrize("num_heads", [1, 2, 3, 6])
-@pytest.mark.parametrize("leading", LEADING)
-def test_the_split_agrees_with_a_loop_over_heads(leading, num_heads) -> None:
-    qkv = draw(*leading, 5, 18).requires_grad_()
-    d_k = 6 // num_heads
-    want = []
-    for third in range(3):
-        starts = [third * 6 + head * d_k for head in range(num_heads)]
-        want.append(torch.stack([qkv[..., start : start + d_k] for start in starts], dim=-3))
-    assert_same(split_fused_qkv(qkv, num_heads), tuple(want), (qkv,))
-
-
 def test_one_fused_product_equals_three_separate_ones_in_every_head() -> None:
     x, (W_q, W_k, W_v) = draw(2, 5, 6), (draw(6, 6, seed=i) for i in range(3))
     fused = split_fused_qkv(x @ torch.cat([W_q, W_k, W_v], dim=1), num_heads=3)

@@ -12,6 +12,14 @@ from course_utils.attention import (
 from course_utils.measure import additive_flops, count_flops, largest_tensor
 from tests.support import LEADING, LENGTHS, assert_same_function, draw
 
+EQUATIONS = pytest.mark.peer(
+    "02",
+    "`concat_score`, `additive_score`",
+    "the papers' equations, in a loop",
+    "float64 1e-7",
+    "scores, gradients",
+)
+
 
 def by_loop(score, query: Tensor, key: Tensor) -> Tensor:
     """Score one query against one key at a time."""
@@ -63,13 +71,7 @@ def test_general_agrees_with_a_loop_over_pairs(leading, lengths) -> None:
 
 
 @with_shapes
-@pytest.mark.peer(
-    "02",
-    "`concat_score`, `additive_score`",
-    "the papers' equations, in a loop",
-    "float64 1e-7",
-    "scores, gradients",
-)
+@EQUATIONS
 def test_additive_agrees_with_bahdanau_s_formula_pair_by_pair(leading, lengths) -> None:
     def loop(query, key, W_q, W_k, v):
         pairs = _batched(query, key)
@@ -82,13 +84,7 @@ def test_additive_agrees_with_bahdanau_s_formula_pair_by_pair(leading, lengths) 
 
 
 @with_shapes
-@pytest.mark.peer(
-    "02",
-    "`concat_score`, `additive_score`",
-    "the papers' equations, in a loop",
-    "float64 1e-7",
-    "scores, gradients",
-)
+@EQUATIONS
 def test_concat_agrees_with_luong_s_formula_pair_by_pair(leading, lengths) -> None:
     def loop(query, key, W, v):
         pairs = _batched(query, key)

@@ -1,5 +1,3 @@
-import math
-
 import pytest
 import torch
 from torch import Tensor
@@ -25,35 +23,6 @@ def draw_mask(*shape: int) -> Tensor:
     mask = torch.rand(shape, generator=torch.Generator().manual_seed(2)) > 0.4
     mask[..., 0, :] = False
     return mask
-
-
-def deepseek_equations(
-    query: Tensor, cache: Tensor, W_uk: Tensor, W_uv: Tensor, mask: Tensor | None
-) -> Tensor:
-    """Follow Eq. 10 to 18 of DeepSeek-V2 for one query, head and token at a time."""
-    num_queries, num_keys, d_rope = query.shape[2], cache.shape[1], cache.shape[-1] - R
-    out = torch.zeros(B, H, num_queries, D_V, dtype=torch.float64)
-    for b in range(B):
-        for h in range(H):
-            c, rotated = cache[b, :, :R], cache[b, :, R:]
-            k = [torch.cat((W_uk[h].T @ c[j], rotated[j])) for j in range(num_keys)]
-            v = [W_uv[h].T @ c[j] for j in range(num_keys)]
-            for i in range(num_queries):
-                seen = [j for j in range(num_keys) if mask is None or mask[i, j]]
-                scores = [float(query[b, h, i] @ k[j]) / math.sqrt(D_K + d_rope) for j in seen]
-                total = sum(map(math.exp, scores))
-                for score, j in zip(scores, seen, strict=True):
-                    out[b, h, i] += math.exp(score) / total * v[j]
-    return out
-
-
-@pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize("d_rope", [0, 2])
-@pytest.mark.parametrize("lengths", [(L, S), (S, L), (1, 3), (3, 1)])
-@pytest.mark.parametrize("masked", [False, True])
-def test_agrees_with_deepseek_s_equations_in_a_loop(form, d_rope, lengths, masked) -> None:
-    given, mask = inputs(d_rope, *lengths), draw_mask(*lengths) if masked else None
-    torch.testing.assert_close(form(*given, mask), deepseek_equations(*given, mask))
 
 
 @pytest.mark.parametrize("d_rope", [0, 2])

@@ -9,15 +9,9 @@ from course_utils.attention import (
     recurrent_linear_attention,
 )
 from course_utils.measure import largest_tensor
-from tests.support import LEADING, assert_same_function, draw, kernel_loop, qkv
+from tests.support import LEADING, assert_same_function, draw, qkv
 
 CAUSAL = (causal_linear_attention, recurrent_linear_attention)
-
-
-def weight(q: Tensor, k: Tensor) -> Tensor:
-    """Return φ(q)·φ(k) with φ written out: x + 1 above 0, exp(x) below."""
-    phi_q, phi_k = (torch.where(x > 0, x + 1, x.clamp(max=0).exp()) for x in (q, k))
-    return phi_q @ phi_k
 
 
 def in_parallel(query: Tensor, key: Tensor, value: Tensor, causal: bool) -> Tensor:
@@ -25,21 +19,6 @@ def in_parallel(query: Tensor, key: Tensor, value: Tensor, causal: bool) -> Tens
     weights = (F.elu(query) + 1) @ (F.elu(key) + 1).mT
     weights = weights.tril() if causal else weights
     return weights / weights.sum(-1, keepdim=True) @ value
-
-
-@pytest.mark.parametrize("lengths", [(3, 5), (5, 3), (1, 4), (4, 1), (1, 1)])
-def test_agrees_with_a_loop_over_queries_and_keys(lengths) -> None:
-    given = qkv((), *lengths)
-    assert_same_function(linear_attention, lambda *x: kernel_loop(*x, weight), given)
-
-
-@pytest.mark.parametrize("attend", CAUSAL)
-@pytest.mark.parametrize("length", [1, 2, 7])
-def test_causal_agrees_with_a_loop_over_queries_and_their_past(attend, length) -> None:
-    def loop(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
-        return kernel_loop(q, k, v, weight, sees=lambda i, j: j <= i)
-
-    assert_same_function(attend, loop, qkv((), length, length))
 
 
 @pytest.mark.thorough

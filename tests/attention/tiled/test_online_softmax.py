@@ -8,6 +8,14 @@ from torch import Tensor
 from course_utils.attention import merge_partials, online_softmax_step
 from tests.support import draw
 
+TORCH = pytest.mark.peer(
+    "09",
+    "`online_softmax_step`, `merge_partials`",
+    "`torch.softmax`, `torch.logsumexp`",
+    "float64 1e-7",
+    "outputs, lse, gradients",
+)
+
 SPLITS = [(7,), (1, 6), (6, 1), (3, 4), (1,) * 7]
 
 
@@ -26,13 +34,7 @@ def run(scores: Tensor, value: Tensor, split: tuple[int, ...]) -> tuple[Tensor, 
 
 @pytest.mark.parametrize("split", SPLITS, ids=str)
 @pytest.mark.parametrize("leading", [(), (2,), (2, 3)], ids=str)
-@pytest.mark.peer(
-    "09",
-    "`online_softmax_step`, `merge_partials`",
-    "`torch.softmax`, `torch.logsumexp`",
-    "float64 1e-7",
-    "outputs, lse, gradients",
-)
+@TORCH
 def test_any_split_of_the_keys_gives_softmax(leading, split) -> None:
     given = tuple(x.requires_grad_() for x in (draw(*leading, 5, 7), draw(*leading, 7, 4)))
     m, total, acc = run(*given, split)
@@ -79,13 +81,7 @@ def attended(scores: Tensor, value: Tensor) -> tuple[Tensor, Tensor]:
 
 @pytest.mark.parametrize("cut", range(1, 7))
 @pytest.mark.parametrize("leading", [(), (2, 3)], ids=str)
-@pytest.mark.peer(
-    "09",
-    "`online_softmax_step`, `merge_partials`",
-    "`torch.softmax`, `torch.logsumexp`",
-    "float64 1e-7",
-    "outputs, lse, gradients",
-)
+@TORCH
 def test_two_parts_merge_to_the_whole(leading, cut) -> None:
     scores, value = draw(*leading, 5, 7).requires_grad_(), draw(*leading, 7, 4).requires_grad_()
     first = attended(scores[..., :cut], value[..., :cut, :])

@@ -1,5 +1,3 @@
-import math
-
 import pytest
 import torch
 from torch import Tensor
@@ -23,38 +21,12 @@ def inputs(length: int) -> tuple[Tensor, ...]:
     return tuple(draw(B, H, length, D, seed=seed) for seed in range(3))
 
 
-def one_feature_at_a_time(query: Tensor, key: Tensor, value: Tensor, temperature) -> Tensor:
-    out = torch.zeros_like(value)
-    for b in range(B):
-        for h in range(H):
-            q, k, v = query[b, h], key[b, h], value[b, h]
-            t = temperature[h, 0, 0] if getattr(temperature, "ndim", 0) else temperature
-            for i in range(D):
-                powers = []
-                for j in range(D):
-                    dot = sum(float(q[m, i] * k[m, j]) for m in range(len(q)))
-                    length = math.sqrt(sum(q[:, i] ** 2)) * math.sqrt(sum(k[:, j] ** 2))
-                    powers.append(math.exp(dot / length * float(t)))
-                for m in range(len(q)):
-                    mixed = sum(p * float(v[m, j]) for j, p in enumerate(powers))
-                    out[b, h, m, i] = mixed / sum(powers)
-    return out
-
-
 def as_xcit_s_code(query: Tensor, key: Tensor, value: Tensor, temperature) -> Tensor:
     """Return it with features before tokens, as the paper's code has them."""
     q, k, v = (x.mT for x in (query, key, value))
     q, k = F.normalize(q, dim=-1), F.normalize(k, dim=-1)
     weights = (q @ k.mT * temperature).softmax(-1)
     return (weights @ v).mT
-
-
-@each
-@pytest.mark.parametrize("length", [1, 2, 5])
-def test_agrees_with_a_loop_over_features(length, temperature) -> None:
-    given = inputs(length)
-    want = one_feature_at_a_time(*given, temperature)
-    torch.testing.assert_close(cross_covariance_attention(*given, temperature), want)
 
 
 @each

@@ -1,7 +1,5 @@
 """Gated cross-attention, and the mask that shows a text its last image."""
 
-import math
-
 import pytest
 import torch
 from torch import Tensor
@@ -49,21 +47,6 @@ def test_agrees_with_torch_on_projected_inputs(shape, gate) -> None:
     torch.testing.assert_close(got, torch.autograd.grad(want, given, slope))
 
 
-def test_agrees_with_a_loop() -> None:
-    x, context, W_q, W_k, W_v, W_o, gate = inputs()
-    mask = some_mask(2, 4, 5)
-    want = torch.empty_like(x)
-    for b in range(2):
-        for i in range(4):
-            seen = [s for s in range(5) if mask[b, i, s]]
-            scores = [float((x[b, i] @ W_q) @ (context[b, s] @ W_k)) / math.sqrt(7) for s in seen]
-            powers = [math.exp(score) for score in scores]
-            shares = [power / sum(powers) for power in powers]
-            read = sum(p * (context[b, s] @ W_v) for p, s in zip(shares, seen, strict=True))
-            want[b, i] = x[b, i] + math.tanh(float(gate)) * (read @ W_o)
-    torch.testing.assert_close(gated_cross_attention(*inputs(), mask), want)
-
-
 def test_a_shut_gate_gives_x_to_the_last_bit_and_still_learns() -> None:
     given = tuple(one.requires_grad_() for one in inputs(0.0))
     out = gated_cross_attention(*given)
@@ -93,26 +76,6 @@ def test_who_may_read_nothing_stays_as_it_is_with_finite_gradients() -> None:
 
 
 # The mask
-
-
-def by_hand(marks: list[list[int]], num_images: int, tokens_per_image: int) -> Tensor:
-    rows = []
-    for row in marks:
-        seen, table = -1, []
-        for mark in row:
-            seen += mark
-            table.append(
-                [k // tokens_per_image == seen for k in range(num_images * tokens_per_image)]
-            )
-        rows.append(table)
-    return torch.tensor(rows)
-
-
-@pytest.mark.parametrize(("num_images", "tokens_per_image"), [(3, 2), (5, 1), (3, 4)])
-def test_the_mask_agrees_with_a_loop(num_images, tokens_per_image) -> None:
-    marks = [[0, 1, 0, 0, 1, 1, 0], [1, 0, 0, 0, 0, 0, 0], [0] * 7, [0, 0, 1, 0, 1, 0, 1]]
-    got = last_image_mask(torch.tensor(marks).bool(), num_images, tokens_per_image)
-    assert torch.equal(got, by_hand(marks, num_images, tokens_per_image))
 
 
 def test_each_position_sees_one_image_or_none() -> None:

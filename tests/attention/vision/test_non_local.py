@@ -1,6 +1,4 @@
-"""The non-local block beside loops, convolutions and SDPA."""
-
-import math
+"""The non-local block against convolutions and SDPA."""
 
 import pytest
 import torch
@@ -43,17 +41,6 @@ def test_agrees_with_one_by_one_convolutions(shape, d, d_g) -> None:
     slope = torch.randn(shape, dtype=torch.float64, generator=torch.Generator().manual_seed(1))
     got = torch.autograd.grad(out, given, slope)
     torch.testing.assert_close(got, torch.autograd.grad(want, given, slope))
-
-
-def test_agrees_with_a_loop_over_places() -> None:
-    x, W_theta, W_phi, W_g, W_out = inputs(1, 3, 2, 2, d=4, d_g=5)
-    places = [x[0, :, i, j] for i in range(2) for j in range(2)]
-    for number, mine in enumerate(places):
-        scores = [float((mine @ W_theta) @ (other @ W_phi)) for other in places]
-        powers = [math.exp(score) for score in scores]
-        read = sum(p / sum(powers) * (o @ W_g) for p, o in zip(powers, places, strict=True))
-        got = non_local_block(x, W_theta, W_phi, W_g, W_out)[0, :, number // 2, number % 2]
-        torch.testing.assert_close(got, mine + read @ W_out)
 
 
 def test_zeros_at_the_end_change_nothing_and_places_can_be_shuffled() -> None:

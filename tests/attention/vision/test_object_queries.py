@@ -1,6 +1,4 @@
-"""Object queries beside a loop and SDPA, and what they are for."""
-
-import math
+"""Object queries against SDPA, and what they are for."""
 
 import pytest
 import torch
@@ -38,18 +36,6 @@ def test_agrees_with_torch_on_projected_sums(sizes) -> None:
     slope = torch.randn(out.shape, dtype=out.dtype, generator=torch.Generator().manual_seed(3))
     got = torch.autograd.grad(out, given, slope)
     torch.testing.assert_close(got, torch.autograd.grad(want, given, slope))
-
-
-def test_agrees_with_a_loop() -> None:
-    x, asks, memory, places, W_q, W_k, W_v = given = inputs(1, 2, 3, 4, 5, 6)
-    for i in range(2):
-        query = (x[0, i] + asks[i]) @ W_q
-        scores = [
-            float(query @ ((memory[0, s] + places[s]) @ W_k)) / math.sqrt(5) for s in range(3)
-        ]
-        powers = [math.exp(score) for score in scores]
-        read = sum(p / sum(powers) * (memory[0, s] @ W_v) for s, p in enumerate(powers))
-        torch.testing.assert_close(object_query_attention(*given)[0, i], read)
 
 
 def test_queries_that_are_alike_answer_alike() -> None:

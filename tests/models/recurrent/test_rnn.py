@@ -5,6 +5,14 @@ from torch import Tensor, nn
 from course_utils.models import encode, rnn_step
 from tests.support import draw
 
+TORCH_RNN = pytest.mark.peer(
+    "01",
+    "`rnn_step`, `encode`",
+    "`torch.nn.RNN`, also on a packed sequence",
+    "float64 1e-7",
+    "states, contexts",
+)
+
 
 def parameters(d_in: int, d_h: int) -> tuple[Tensor, ...]:
     shapes = ((d_in, d_h), (d_h, d_h), (d_h,))
@@ -22,13 +30,7 @@ def torch_rnn(d_in: int, d_h: int, W_xh: Tensor, W_hh: Tensor, b: Tensor) -> nn.
 
 
 @pytest.mark.parametrize(("batch", "d_in", "d_h"), [(4, 3, 5), (1, 6, 2), (3, 1, 1)])
-@pytest.mark.peer(
-    "01",
-    "`rnn_step`, `encode`",
-    "`torch.nn.RNN`, also on a packed sequence",
-    "float64 1e-7",
-    "states, contexts",
-)
+@TORCH_RNN
 def test_a_step_agrees_with_torch(batch, d_in, d_h) -> None:
     x, h = draw(batch, d_in), draw(batch, d_h, seed=7)
     W_xh, W_hh, b = parameters(d_in, d_h)
@@ -61,13 +63,7 @@ def test_encoding_agrees_with_torch_and_so_do_its_gradients(lengths, steps) -> N
     torch.testing.assert_close(got, (want[0], want[1].T, want[2].T, want[3]))
 
 
-@pytest.mark.peer(
-    "01",
-    "`rnn_step`, `encode`",
-    "`torch.nn.RNN`, also on a packed sequence",
-    "float64 1e-7",
-    "states, contexts",
-)
+@TORCH_RNN
 def test_the_context_is_what_packing_would_leave() -> None:
     lengths, x = torch.tensor([2, 5, 3]), draw(3, 5, 4)
     W_xh, W_hh, b = parameters(4, 6)

@@ -1,4 +1,4 @@
-"""Objectives beside slow loops, and on cases that can be counted by hand."""
+"""Objectives on cases that can be counted by hand."""
 
 import math
 
@@ -16,37 +16,10 @@ def predictions(*shape: int, seed: int = 0) -> tuple[Tensor, Tensor]:
     return logits, torch.randint(shape[-1], shape[:2], generator=g)
 
 
-def slowly(logits: Tensor, target: Tensor, smoothing: float, pad_id: int) -> Tensor:
-    """Add up each position's cross-entropy against its smoothed target, class by class."""
-    total, count = logits.sum() * 0, 0
-    classes = logits.shape[-1]
-    for row, goals in zip(logits, target.tolist(), strict=True):
-        for scores, goal in zip(row, goals, strict=True):
-            if goal == pad_id:
-                continue
-            count += 1
-            logs = scores - scores.exp().sum().log()
-            for one in range(classes):
-                share = smoothing / classes + (1 - smoothing) * (one == goal)
-                total = total - share * logs[one]
-    return total / max(count, 1)
-
-
-@pytest.mark.parametrize("pad_id", [0, 3, -100])
-@pytest.mark.parametrize("smoothing", [0.0, 0.1, 1.0])
-def test_smoothed_agrees_with_a_loop(smoothing, pad_id) -> None:
-    logits, target = predictions(3, 5, 4)
-    target[0, 3:] = target[2, 1] = pad_id
-    ours, loop = (f(logits, target, smoothing, pad_id) for f in (label_smoothed_loss, slowly))
-    torch.testing.assert_close(ours, loop)
-    slopes = [torch.autograd.grad(one, logits)[0] for one in (ours, loop)]
-    torch.testing.assert_close(*slopes)
-
-
 def test_position_t_predicts_token_t_plus_1() -> None:
     logits, tokens = predictions(2, 6, 5)
     tokens[0, 4:] = 0
-    want = slowly(logits[:, :-1], tokens[:, 1:], 0.0, 0)
+    want = label_smoothed_loss(logits[:, :-1], tokens[:, 1:], 0.0, 0)
     torch.testing.assert_close(causal_lm_loss(logits, tokens, 0), want)
 
 

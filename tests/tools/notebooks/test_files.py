@@ -58,6 +58,12 @@ def test_check_names_outputs_that_cannot_stay_and_a_build_mends_them(
     assert built.build("--check").status == 0
 
 
+def test_a_solution_that_does_not_pass_is_named(built: Course) -> None:
+    wrong = nbformat.v4.new_output("execute_result", {"text/plain": "twice: Crashed"})
+    built.edit("solutions", lambda notebook: notebook.cells[3].update(outputs=[wrong]))
+    assert "does not say that the solution passed: ['twice: Crashed']" in built.build("--check").err
+
+
 def test_work_of_a_learner_is_not_overwritten(built: Course) -> None:
     built.edit("notebooks", lambda notebook: notebook.cells[1].update(execution_count=1))
     worked = built.path("notebooks").read_bytes()

@@ -65,9 +65,7 @@ def flash_attention(
 
     Raises:
         ImportError: Triton is not installed.
-        TypeError: The dtypes differ or have no kernel, or the data is on neither a GPU nor a CPU,
-            or an option has the wrong type.
-        ValueError: Sizes do not fit together, or the width exceeds 256.
+        ValueError: The width exceeds 256.
     """
     _check(query, key, value)
     _check_options(query, is_causal, scale, cap, slopes)

@@ -56,10 +56,6 @@ def visible_spans(
         window: How many keys before its own and after it a query sees.
         lengths: How long the documents are.
         device: Where the spans go; None is the lengths' own.
-
-    Raises:
-        TypeError: An argument has the wrong type.
-        ValueError: A number is negative that must not be, or the lengths do not fit.
     """
     check_at_least(0, num_queries=num_queries, num_keys=num_keys)
     check_instance(bool, is_causal=is_causal)
@@ -82,10 +78,6 @@ def count_tiles(spans: Spans, block_q: int, block_k: int) -> tuple[int, int, int
         spans: Who sees whom.
         block_q: Queries of a tile.
         block_k: Keys of a tile.
-
-    Raises:
-        TypeError: A block is not an int.
-        ValueError: A block is below 1.
     """
     check_at_least(1, block_q=block_q, block_k=block_k)
     (low, limit), num_keys = spans.queries.long(), spans.keys.shape[1]
