@@ -1008,7 +1008,7 @@ for run in measure.read_record("chapter_13_induction")["runs"]:
 r"""
 <details><summary>Answer</summary>
 
-Two layers: 0.91 to 0.98 after 400 steps with three seeds, and 1.00 after 800 with one. One layer, though it has four heads and a hundred steps more: 0.12 to 0.21<!-- shown: 0.91 0.98 1.00 0.12 0.21 -->. It has found out which 20 symbols are in the segment, and gives them XXX of its probability, where even chances would give 0.62; to guess among them would be right with probability 0.05.
+Two layers: 0.91 to 0.98 after 400 steps with three seeds, and 1.00 after 800 with one. One layer, though it has four heads and a hundred steps more: 0.12 to 0.21<!-- shown: 0.91 0.98 1.00 0.12 0.21 -->. It gives the 20 symbols of the segment 0.80 of its probability<!-- shown: 0.80 -->, where even chances would give 20/32. That is not all: guessing among the 20 is right with probability 1/20.
 
 Four heads do not replace a second layer here. What one layer lacks is a step in between. Chapter 13 watches the circuit appear and takes it apart.
 
