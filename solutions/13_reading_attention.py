@@ -17,9 +17,9 @@ r"""
 *You will be able to*
 
 1. measure a head (entropy, distance, a score for a role), and say what to compare it with;
-2. find an induction head, watch it appear, and ablate it;
-3. add attention up over layers in three ways, and say which question each of them answers;
-4. compare any explanation with leave-one-out, and say why weights are not unique;
+2. find an induction head, watch it appear, read its matrices, and ablate it in two ways;
+3. add attention up over layers in three ways, and say which question each of them answers (further);
+4. measure importance without weights, and say why weights are not unique;
 5. run the debugging checklist, and say what it cannot find.
 
 *You need* chapters 03 (softmax, its slope), 05 (heads, ablation), 06 (masks, `leaks_future`), 10 (its small GPT appears in a table).
@@ -33,7 +33,9 @@ How to read: each experiment begins with a question. Write down your guess, run 
 
 Weights have the axes $(B, H, L, S)$: rows are queries, columns keys. A list of layers begins with the first one.
 
-Five small models are trained in this notebook, one seed each. Experiments that need more seeds were recorded beforehand by scripts in `benchmarks/`, with the same functions.
+Seven small models are trained in this notebook, one seed each. Experiments that need more seeds were recorded beforehand by scripts in `benchmarks/`, with the same functions.
+
+Texts A to E are five published introductions to attention, whose sentences this course checks; the page *What is measured here* names them.
 """
 
 # %%
@@ -72,7 +74,7 @@ heads_record, induction_record, rankings_record = (
 r"""
 ## 1. Pictures of nothing
 
-Texts on attention like to end with this picture: five random vectors attend to each other, and a heatmap shows "which positions each query attends to, with brighter colors indicating higher attention weights".
+Text C ends an example with this picture: five random vectors attend to each other, and "the heatmap shows which positions each query attends to, with brighter colors indicating higher attention weights".
 
 **Predict.** The projections are untrained, the vectors random. How far from 1/5 will the brightest square be?
 """
@@ -92,11 +94,11 @@ print(f"from {weights.min():.2f} to {weights.max():.2f}; an even spread is {1 / 
 r"""
 <details><summary>Answer</summary>
 
-It has .75<!-- shown: 0.75 --> instead of .2: a strong "link" of x4 with itself. The sentence about the picture is right, and the picture says nothing: random numbers went in, and their softmax came out.
+It is 0.75<!-- shown: 0.75 -->, not 0.2: a strong "link" from x4 to itself. The sentence about the picture is right, and the picture says nothing: random numbers went in, and their softmax came out.
 
 </details>
 
-Two published figures do the same on a larger scale. The first shows the weights of an additive layer, a Luong layer and one head of multi-head attention, "exposing patterns like local context focus, syntactic dependencies, or global aggregation". None of the three was trained. (Below, brighter yellow means a larger weight.)
+Two figures of text D do the same on a larger scale. The first shows the weights of an additive layer, a Luong layer and one head of multi-head attention; such heatmaps, says the text, are "exposing patterns like local context focus, syntactic dependencies, or global aggregation". None of the three was trained. (Below, brighter yellow means a larger weight.)
 
 **Predict.** What do you expect to stay the same when only the seed changes?
 """
@@ -171,7 +173,7 @@ The triangle, which is the mask and not a finding. That four untrained heads dif
 
 </details>
 
-The sixth panel is called "Attention Entropy by Layer". The **entropy** of a row of weights, $-\sum_j w_j \ln w_j$, says how widely it spreads; section 2 has more. The code runs one layer six times on one input and draws six values.
+Another panel is called "Attention Entropy by Layer". The **entropy** of a row of weights, $-\sum_j w_j \ln w_j$, says how widely it spreads; section 2 has more. The code runs one layer six times on one input and draws six values.
 
 **Predict.** Six identical "layers", one input: why is the published curve not flat?
 """
@@ -204,7 +206,7 @@ Two rules come out of this section. Call `eval()` before you look. And before yo
 r"""
 ## 2. How much is a lot?
 
-A legend sorts weights into four colours: High (0.7–1.0), Medium (0.4–0.7), Low (0.1–0.4), Minimal (below 0.1).
+A legend of text E sorts weights into four colours: High (0.7–1.0), Medium (0.4–0.7), Low (0.1–0.4), Minimal (below 0.1).
 
 **Predict.** All keys are equally important. Which colour do they get with 4 keys? And with 50?
 """
@@ -220,11 +222,11 @@ for n in (1, 2, 4, 12, 50, 1000):
 r"""
 <details><summary>Answer</summary>
 
-With 4 keys "Low", with 50 "Minimal": 1/50 is .02. In a window of 1000, a key with ten times its share is still "Minimal". A weight is large when it is much larger than $1/n$, so divide by that, or measure the spread.
+With 4 keys "Low", with 50 "Minimal": 1/50 is 0.02. In a window of 1000, a key with ten times its share is still "Minimal". A weight is large when it is much larger than $1/n$, so divide by that, or measure the spread.
 
 </details>
 
-**Entropy** is that measure. It is 0 where one key has everything and $\ln n$ where all have the same weight. $e^{\text{entropy}}$ is easier to picture: it is the number of keys with equal weights that would be spread as widely. By hand, for the row (.5, .25, .25, 0): $.5 \ln 2 + 2 \cdot .25 \ln 4 + 0 = 1.04$, which is as wide as 2.83 equal keys.
+**Entropy** is that measure. It is 0 where one key has everything and $\ln n$ where all have the same weight. $e^{\text{entropy}}$ is easier to picture: it is the number of keys with equal weights that would be spread as widely. By hand, for the row (0.5, 0.25, 0.25, 0): $0.5 \ln 2 + 2 \cdot 0.25 \ln 4 + 0 = 1.04$, which is as wide as 2.83 equal keys.
 """
 
 # %%
@@ -357,7 +359,12 @@ def note(model, step):
 
 
 # %%
-def in_the_open(model, x, mask):
+def average(layer, weights, value):
+    """Return what the heads of a layer do: average."""
+    return weights @ value
+
+
+def in_the_open(model, x, mask, read=average):
     """Return the stream after all layers, and the weights of each: the whole of both models."""
     found = []
     for block in model.blocks:
@@ -367,7 +374,8 @@ def in_the_open(model, x, mask):
         query, key, value = map(split, in_proj.chunk(3, dim=-1))
         scores = query @ key.mT / math.sqrt(query.shape[-1])
         found.append(attention.masked_softmax(scores, mask))
-        x = x + part.out_proj(attention.merge_heads(found[-1] @ value))
+        heads = read(len(found) - 1, found[-1], value)
+        x = x + part.out_proj(attention.merge_heads(heads))
         if block.feed_forward is not None:
             x = x + block.feed_forward(x)
     return x, found
@@ -397,12 +405,15 @@ plotting.line(axes, steps, matching, "induction score, layer 2", "orange", (205,
 plotting.line(axes, steps, previous, "previous-token score, layer 1", "green", (205, 0.29), "^-")
 for row in curve[4:9]:
     print("step {:3}: previous {:.2f}, induction {:.2f}, right {:.2f}".format(*row))
+even = attention.masked_softmax(torch.zeros(48, 48), causal)[1:, 1:]
+print(f"even weights: previous {interpretability.previous_token_score(even):.2f}", end="")
+print(f", induction {interpretability.induction_score(even, 20):.2f}, guessing {1 / 32:.2f}")
 
 # %% [markdown]
 r"""
 <details><summary>Answer</summary>
 
-They rise together, within about 50 steps. It is tempting to say that the first layer learns its part and the second one builds on it. These curves do not show that: each half of the circuit is useless without the other, and neither leads by more than the 25 steps between two measurements.
+They rise together, within about 50 steps; at step 100 all three are hardly above what even weights and guessing give. It is tempting to say that the first layer learns its part and the second one builds on it. These curves do not show that: each half of the circuit is useless without the other, and neither leads by more than the 25 steps between two measurements.
 
 </details>
 
@@ -435,7 +446,61 @@ for number, found in enumerate(symbols, start=1):
 r"""
 The start token is cut off before scoring, so that the segment begins at 0. The test is stricter than the training: period 20, no symbol twice in a segment.
 
-The map shows more than the scores. Layer 1 looks back in the *first copy* only, where its notes are needed; so its score is .38<!-- shown: 0.38 --> and not 1. And the third copy looks at the first one too, 39 back, where the score does not count it. A score asks one question; a low one may mean that the head answers a different one.
+The map shows more than the scores. Layer 1 looks back in the *first copy* only, where its notes are needed; so its score is 0.38<!-- shown: 0.38 --> and not 1. And the third copy looks at the first one too, 39 back, where the score does not count it. A score asks one question; a low one may mean that the head answers a different one.
+"""
+
+# %% [markdown]
+r"""
+Where a head looks is in its weights. *Why*, is in its matrices. Layer 2's query and key matrices together say which symbol looks for which note: its **QK circuit**. Its value and output matrices, with the model's last layer, say what a symbol that is looked at makes the model predict: its **OV circuit** (Elhage et al., 2021). Both are tables with a row and a column for each symbol.
+
+**Predict.** What must the two tables look like, for a head that finds "the token after the same one" and copies it?
+"""
+
+
+# %%
+@torch.no_grad()
+def circuits(model, position=24):
+    """Return how each symbol scores each note, and each symbol itself; and what it predicts.
+
+    All symbols are put at one position; biases are left out, and of keys the norm.
+    """
+    one, two = model.blocks
+    symbols = model.token.weight[:32] + model.position.weight[position]
+    _, _, V1 = one.attention.in_proj_weight.chunk(3)
+    Q2, K2, V2 = two.attention.in_proj_weight.chunk(3)
+    note = one.attention_norm(symbols) @ V1.T @ one.attention.out_proj.weight.T  # "before me was"
+    normed = two.attention_norm(symbols)
+    query = normed @ Q2.T / math.sqrt(Q2.shape[0])
+    written = normed @ V2.T @ two.attention.out_proj.weight.T
+    return query @ (note @ K2.T).T, query @ (symbols @ K2.T).T, written @ model.out.weight[:32].T
+
+
+# %% mystnb={"image": {"alt": "Two 32 by 32 maps. In both the diagonal is bright and the rest an irregular pattern of lower values: a symbol's query scores the note of the same symbol highest, and a symbol that is looked at raises its own score most."}}
+noted, itself, written = circuits(two_layers)
+figure, grid = plt.subplots(1, 2, figsize=(plotting.WIDTH, 3.4))
+plotting.headline(
+    figure, "Layer 2 looks for a note of its own symbol,\nand predicts the symbol it finds there"
+)
+panels = (
+    ("QK: score", noted, "symbol before the key", "symbol of the query"),
+    ("OV: score added", written, "symbol predicted", "symbol looked at"),
+)
+for axes, (title, table, x_label, y_label) in zip(grid, panels, strict=True):
+    axes.imshow(table, cmap="cividis")
+    axes.set(title=title, xlabel=x_label, ylabel=y_label)
+for name, table in (("QK", noted), ("QK, own symbol as key", itself), ("OV", written)):
+    best = (table.argmax(dim=-1) == torch.arange(32)).sum()
+    others = (table.sum() - table.trace()) / (32 * 31)
+    print(f"{name:22}: diagonal {table.trace() / 32:5.1f}, elsewhere {others:4.1f}", end="")
+    print(f"; the largest of its row in {best} of 32")
+
+# %% [markdown]
+r"""
+<details><summary>Answer</summary>
+
+Both are diagonals, for all 32 symbols<!-- shown: 32 -->. A query scores highest where layer 1 has noted its own symbol; that is the match. Whatever symbol is there gets the highest score; that is the copy. The line in the middle is the control: a key that *is* the query's symbol, without the note, is never the best. So the model does by its weights what the drawing at the start of this section asks for.
+
+</details>
 """
 
 # %% [markdown]
@@ -458,20 +523,98 @@ r"""
 
 # %% [markdown]
 r"""
-## 4. Take it away
+**Few-shot.** A large model is often given examples of a task in its context, "sea → mer, house → maison, tree →", and goes on, with no weight changed: *few-shot learning* (Brown et al., 2020). An induction head can do the simplest case. Six symbols stand for six others; pairs come in random order, so no period helps. Nothing is trained.
 
-A score shows where a head looks. Whether the model needs it is another question, and **ablation** asks it: silence the head, and measure.
-
-**Predict.** What is left of the accuracy without layer 1? Without layer 2? (Chance is 1/32.) And if each layer had four heads, what would losing one of the eight cost?
+**Predict.** How often is the second symbol of a pair right, if the pair was seen 0, 1, 2 and 5 times before?
 """
 
 # %%
-everyone = torch.ones(2, 1, dtype=torch.bool)
-print(f"all heads  {induction.later_copies_right(two_layers):.2f}")
+generator = torch.Generator().manual_seed(7)
+mapped = torch.rand(500, 32, generator=generator).argsort(dim=-1)[:, :12].view(500, 2, 6)
+which = torch.randint(6, (500, 24), generator=generator)
+pairs = torch.stack([part.gather(1, which) for part in mapped.unbind(1)], dim=-1).flatten(1)
+start = torch.full((500, 1), 32)
+with torch.no_grad():
+    scores = two_layers(torch.cat([start, pairs[:, :-1]], dim=-1), causal)
+right = (scores.argmax(dim=-1) == pairs)[:, 1::2]
+seen = torch.stack([(which[:, :n] == which[:, n : n + 1]).sum(dim=-1) for n in range(24)], dim=-1)
+for times in (0, 1, 2, 5):
+    print(f"{times} examples: right {right[seen == times].float().mean():.2f}")
+
+# %% [markdown]
+r"""
+<details><summary>Answer</summary>
+
+Without an example it can only guess; after one it is right in 0.68 of the cases, after five in 0.99<!-- shown: 0.68 0.99 -->. The model was trained on something else, segments with a period; the circuit matches all the same. How much of the few-shot learning of large models such heads explain is a question of its own: Olsson et al. (2022) argue for a large part.
+
+</details>
+"""
+
+# %% [markdown]
+r"""
+## 4. Take it away
+
+A score shows where a head looks. Whether the model needs it is another question, and **ablation** asks it: silence the head, and measure. There are two ways to be silent. **Zero ablation** makes the head's output 0. **Mean ablation** makes it the mean over many texts, at each position: then only what differs from text to text is gone.
+
+**Predict.** What is left of the accuracy without layer 1? Without layer 2? (Chance is 1/32.) And the loss: a model that knows nothing has $\ln 32 = 3.47$ nats. What does a silent layer leave, by zero and by mean?
+"""
+
+# %%
+texts = induction.judged_segments()
+
+
+@torch.no_grad()
+def judged_with(read):
+    """Return the share right in later copies, and the losses in those and in the first copy."""
+    stream = two_layers.token(texts[:, :-1]) + two_layers.position.weight[:48]
+    stream, _ = in_the_open(two_layers, stream, causal, read)
+    scores, wanted = two_layers.out(two_layers.norm(stream)), texts[:, 1:]
+    loss = F.cross_entropy(scores.mT, wanted, reduction="none")
+    right = (scores.argmax(dim=-1) == wanted)[:, 21:].float()
+    return tuple(part.mean().item() for part in (right, loss[:, 21:], loss[:, 1:20]))
+
+
+# %%
+def silent(layer, silence):
+    """Return how to read the model with one layer silenced: these are the three lines."""
+
+    def read(number, weights, value):
+        heads = weights @ value
+        if number == layer:
+            heads = silence(heads)
+        return heads
+
+    return read
+
+
+def zero(heads):
+    """Silence by zeros."""
+    return torch.zeros_like(heads)
+
+
+def mean(heads):
+    """Silence by the mean over the texts, at each position."""
+    return heads.mean(dim=0, keepdim=True).expand_as(heads)
+
+
+# %%
+print(f"{'':20} right   loss later   first copy")
+print("{:20} {:5.2f} {:10.2f} {:12.2f}".format("all heads", *judged_with(average)))
 for layer in range(2):
-    keep = everyone.clone()
-    keep[layer] = False
-    print(f"without {layer + 1}  {induction.later_copies_right(two_layers, keep):.2f}")
+    for how in (zero, mean):
+        name = f"layer {layer + 1} by {how.__name__}"
+        print("{:20} {:5.2f} {:10.2f} {:12.2f}".format(name, *judged_with(silent(layer, how))))
+
+# %% [markdown]
+r"""
+<details><summary>Answer</summary>
+
+Next to nothing is left of the accuracy, either way. The losses differ. By zero they are above 3.47, worse than knowing nothing, and even in the first copy, where there is nothing to know: from 3.59 to 4.08 and 4.32<!-- shown: 3.59 4.08 4.32 -->. The rest of the model counts on what a layer adds in every text, and zero takes that away, too. By mean the first copy loses nothing, and the later copies go to about 3.5<!-- shown: 3.40 3.59 -->: that is what the layer's *looking* is worth. So say which ablation you made.
+
+</details>
+
+**Predict.** If each layer has four heads, what does losing one of the eight cost?
+"""
 
 # %%
 for run in induction_record["runs"]:
@@ -484,6 +627,7 @@ for run in induction_record["runs"]:
     print(
         "; without one head",
         f"{min(run['without_head']):.2f} to {max(run['without_head']):.2f}",
+        f"(by mean {min(run['mean_without_head']):.2f} to {max(run['mean_without_head']):.2f})",
         end="",
     )
     print("; without a layer", *(f"{one:.2f}" for one in run["without_layer"]))
@@ -492,13 +636,13 @@ for run in induction_record["runs"]:
 r"""
 <details><summary>Answer</summary>
 
-Without either layer, next to nothing is left. With four heads per layer, losing one costs little, at most .09: the others do much of the same work. "Ablated, and nothing happened" shows that a part is replaceable, not that it does nothing. Ablate groups too.
+Losing one costs little, at most 0.09, and by mean 0.06<!-- shown: 0.97 0.88 0.91 -->: the others do much of the same work. "Ablated, and nothing happened" shows that a part is replaceable, not that it does nothing. Ablate groups too.
 
-One layer never gets far, as section 3 argued: at most .21<!-- shown: 0.21 --> in three seeds.
+One layer never gets far, as section 3 argued: at most 0.21<!-- shown: 0.21 --> in three seeds.
 
 </details>
 
-How reliable is the appearance itself? Here is every recorded seed, and models whose training segments have **no symbol twice**.
+How reliable is the appearance itself? Here is every recorded seed, and models in whose training segments **no symbol occurs twice**.
 
 **Predict.** Distinct symbols make every match unique. Will the circuit come sooner?
 """
@@ -511,12 +655,14 @@ for run in induction_record["runs"]:
         print(f", above half from step {run['above_half_from']}", end="")
         scores = run["induction"][1][0], run["previous"][0][0]
         print(", induction {:.2f}, previous {:.2f}".format(*scores))
+        print(f"{'':11} first copy: the symbols seen so far get {run['seen'][0]:.2f}", end="")
+        print(f" of the probability, their share is {run['seen'][1]:.2f}")
 
 # %% [markdown]
 r"""
 <details><summary>Answer</summary>
 
-No; at least not in 600 steps: between .13 and .33 right<!-- shown: 0.13 0.33 -->. Distinct symbols teach another rule that pays off at once: predict what has *not been seen yet*. One seed shows the beginning of a circuit (induction score .17<!-- shown: 0.17 -->). Details of the data decide which algorithm is learnt first.
+No; at least not in 600 steps: between 0.13 and 0.33 right<!-- shown: 0.13 0.33 -->. Why not? It is tempting to say that distinct symbols teach another rule, which pays off at once: predict what has *not been seen yet*. The models do not follow it: in the first copy they give the symbols seen so far 0.48 to 0.52 of the probability, more than their share of 0.45<!-- shown: 0.48 0.52 0.45 -->. So we do not know. One seed shows the beginning of a circuit (induction score 0.17<!-- shown: 0.17 -->). Details of the data decide which algorithm is learnt first.
 
 With repetition all three seeds get there, at steps 150, 175 and 200<!-- shown: 150 175 200 -->.
 
@@ -529,49 +675,101 @@ r"""
 
 In the first copy there is nothing to match. But the softmax must give its total weight of 1 to some key.
 
-**Predict.** Where does layer 2 look in the first copy? What should the value vector there be like, for a head that wants to say nothing?
+**Predict.** Where does layer 2 look in the first copy? What should the value vector there look like, for a head that wants to say nothing?
 """
 
-# %% mystnb={"image": {"alt": "Weight of layer 2 on the start token for each query. It falls from nearly 1 to 0.2 through the first copy and is nearly zero from position 21 on."}}
-resting = two_layers.weights(tokens, causal)[1][:, 0, :, 0].mean(dim=0)
+# %% mystnb={"image": {"alt": "Three curves of the weight of layer 2 for each query. On the start token it falls from nearly 1 to 0.2 through the first copy; on key 1, the first symbol, it rises to 0.5 and falls to 0.35; on all others together it rises from 0 to 0.5. From query 21 on all weight is on the others, but for query 40, where 0.18 and 0.13 are on the first two."}}
+resting = two_layers.weights(texts[:, :-1], causal)[1][:, 0].mean(dim=0)
 axes = plotting.new_figure(
-    "Layer 2 rests on the start token\nuntil something matches",
+    "Until something matches, layer 2 rests\non the start token and on key 1",
     "query",
-    "weight on the start token",
+    "weight",
 )
-plotting.line(axes, range(1, 48), resting[1:], "layer 2", "blue", style="o-", markersize=3)
+parts = (("start token", resting[1:, 0], "blue", (8, 0.93)), ("key 1", resting[1:, 1], "orange", (13, 0.63)),
+         ("all others", resting[1:, 2:].sum(dim=-1), "green", (26, 0.88)))  # fmt: skip
+for name, curve_of, colour, at in parts:
+    plotting.line(axes, range(1, 48), curve_of, name, colour, at, "o-", markersize=3)
 axes.axvline(20.5, color=plotting.QUIET, linewidth=1)
-_ = axes.text(21, 0.9, "second copy", color=plotting.INK)
+_ = axes.text(21, 0.5, "second copy", color=plotting.INK)
 
 # %%
-values = head_values(two_layers, tokens, causal)[1][:, 0].norm(dim=-1)
-print(
-    f"weight on the start token: first copy {resting[2:21].mean():.2f}, later {resting[21:].mean():.2f}"
-)
-print(f"length of its value {values[:, 0].mean():.0f}, of the others {values[:, 1:].mean():.0f}")
-print(f"the same in all texts: {(values[:, 0] - values[0, 0]).abs().max() < 1e-4}")
+early = resting[9:21]
+print(f"queries 9 to 20: start {early[:, 0].mean():.2f}, key 1 {early[:, 1].mean():.2f}", end="")
+print(f", all others {early[:, 2:].sum(dim=-1).mean():.2f}")
+values = head_values(two_layers, texts[:, :-1], causal)[1][:, 0]
+for key, name in enumerate(("start", "key 1", "key 2")):
+    lengths = values[:, key].norm(dim=-1).mean(), values[:, key].mean(dim=0).norm()
+    print("{:5}: length of its value {:4.1f}, of the mean value {:4.1f}".format(name, *lengths))
+steps_back = two_layers.weights(texts[:, :-1], causal)[0][:, 0].mean(dim=0).diagonal(-1)
+print(f"layer 1, weight one back: from key 1 {steps_back[0]:.2f}", end="")
+print(f", 2 to 20 {steps_back[1:20].mean():.2f}, 21 {steps_back[20]:.2f}")
 for run in induction_record["runs"][:3]:
-    first, later, (start, others) = (
-        run["start_first_copy"][1][0], run["start_later"][1][0], run["value_lengths"]
-    )  # fmt: skip
+    rest = [run["resting"][key] for key in ("start", "first_symbol", "others")]
+    print(f"recorded, seed {run['seed']}: start {rest[0]:.2f}, key 1 {rest[1]:.2f}", end="")
     print(
-        f"recorded, seed {run['seed']}: {first:.2f} and {later:.2f}; lengths {start:.0f}, {others:.0f}"
+        ", all others {:.2f}; values {:.0f}, others {:.0f}".format(rest[2], *run["value_lengths"])
     )
 
 # %% [markdown]
 r"""
 <details><summary>Answer</summary>
 
-On the start token, at first with nearly all of the weight, then with less as more keys compete; it leaves as soon as there is a match. Such a place is called an attention **sink**, and resting there a *no-op*.
+On *two* keys: first on the start token, then more and more on key 1, the first symbol<!-- shown: 0.35 0.43 -->; both are left as soon as there is a match. Such a place is called an attention **sink**, and resting there a *no-op*. Key 1 is the only symbol before which layer 1 finds the start token, so its note is the same in every text, and most of its value, too (21.7 of 23.8<!-- shown: 21.7 23.8 -->); key 2's value is not. "No-op" does not mean "adds zero" here. It means "adds the same in every text".
 
-The value there is not small; it is nearly twice as *long* as the others. "No-op" does not mean "adds zero". It means "adds the same in every text": a causal model's first position knows nothing of the text, and later parts can subtract a constant.
+The dent at query 40: it reads the last symbol of the second copy. What follows the same symbol is key 21, of which layer 1 took hardly any note (0.13<!-- shown: 0.13 -->).
 
 </details>
 """
 
 # %% [markdown]
 r"""
-**Check yourself.** "All attention goes to [CLS]: add regularisation", advises a list of common issues. What do you answer?
+These values are *longer* than the others. That is this toy's way, and not the rule: of released language models Gu et al. (2025) report that the sink "acts more like key biases, storing extra attention scores, which could be non-informative and not contribute to the value computation".
+
+Does the model need what comes from there?
+
+**Predict.** In layer 2 the start token's value is set to 0; then the sink is cut, and the other weights are scaled up to sum to 1. What happens to the accuracy, and to the two losses?
+"""
+
+
+# %%
+def without_sink(keys, cut):
+    """Return how to read layer 2 with the values of some keys at 0, or with no weight on them."""
+
+    def read(number, weights, value):
+        if number == 1 and cut:
+            weights = weights.index_fill(-1, keys, 0.0)
+            weights = weights / weights.sum(dim=-1, keepdim=True).clamp(min=1e-9)
+        if number == 1 and not cut:
+            value = value.index_fill(-2, keys, 0.0)
+        return weights @ value
+
+    return read
+
+
+print(f"{'':28} right   loss later   first copy")
+print("{:28} {:5.2f} {:10.2f} {:12.2f}".format("as it is", *judged_with(average)))
+for name, keys in (("start", [0]), ("start and key 1", [0, 1])):
+    for how, cut in (("value 0", False), ("cut", True)):
+        found = judged_with(without_sink(torch.tensor(keys), cut))
+        print("{:28} {:5.2f} {:10.2f} {:12.2f}".format(f"{name}: {how}", *found))
+for run in induction_record["runs"][:3]:
+    found = run["resting"]["silent_start"]
+    print(
+        "{:28} {:5.2f} {:10.2f} {:12.2f}".format(f"recorded, value 0, seed {run['seed']}", *found)
+    )
+
+# %% [markdown]
+r"""
+<details><summary>Answer</summary>
+
+Where the model has work to do, nothing: as many right as before, and the same loss in the later copies within 0.01, in all three seeds. Only in the first copy, where nothing can be predicted, the loss rises, from 3.59 to 4.01<!-- shown: 0.98 0.18 0.19 3.59 4.01 -->. The *head* is needed (section 4), its *rest* hardly.
+
+</details>
+"""
+
+# %% [markdown]
+r"""
+**Check yourself.** Text D, in a list of common issues: "All attention on [CLS] token → Add regularization". What do you answer?
 
 - A. Right: a head that looks at one token is broken.
 - B. First ablate the head, and see when it leaves the token. It may be at rest.
@@ -579,9 +777,9 @@ r"""
 
 <details><summary>Answer</summary>
 
-- A is wrong: this section's head does so in the first copy, and the model does not work without it.
-- **B is right.** No source shows that regularisation helps. Clark et al. (2019) read the large weights that BERT gives to separators as a no-op.
-- C is wrong: the model counts on the constant that comes from there.
+- A is wrong: this section's head rests on two keys, and without it the model does not work.
+- **B is right.** We know of no measurement in which regularisation helps. Clark et al. (2019) read BERT's large weights on separators as a no-op.
+- C changes little here, and cures no head that rests where it should look.
 
 </details>
 """
@@ -592,7 +790,7 @@ r"""
 
 "High attention weight = high importance" is how weights are usually read. To test that, importance must be measured without them. **Leave-one-out** does: hide a token, ask again, and see what the prediction has lost.
 
-The task: is a document Polish or Czech? Its 8 to 15 words come from CLDR's names of places, languages, scripts and currencies. A quarter of them are words of both languages; the rest are Polish or Czech, and the majority gives the label. The model has two layers, four heads, and a class token in front, whose last state is classified.
+The task: is a document Polish or Czech? Its 8 to 15 words are from names of places, languages, scripts and currencies in CLDR, the Unicode Consortium's data on languages. A quarter of them are words of both languages; the rest are Polish or Czech, and the majority gives the label. The model has two layers, four heads, and a class token in front, whose last state is classified.
 """
 
 # %% [markdown]
@@ -691,7 +889,7 @@ Leave-one-out has a blind spot of its own: of two words that say the same, each 
 </details>
 """
 
-# %% [markdown]
+# %% [markdown] tags=["further"]
 r"""
 ## 7. Adding layers up: rollout
 
@@ -699,7 +897,7 @@ The weights of the last layer say from which *positions* the class token reads. 
 
 $$\tilde A_l = \tfrac12 I + \tfrac12 A_l, \qquad R = \tilde A_n \cdots \tilde A_2\,\tilde A_1$$
 
-A published text writes the product the other way round: $\tilde A_1 \times \tilde A_2 \times \dots \times \tilde A_L$.
+Text D writes the product the other way round: $\tilde A_1 \times \tilde A_2 \times \dots \times \tilde A_L$.
 
 **Predict.** Rows are queries. Build a stack of layers that do nothing but average, feed it one-hot tokens, and compare: which order gives what the stack gives? And by how much is the other one off?
 """
@@ -763,11 +961,11 @@ def attention_rollout(layers, residual=0.5):
 check("attention_rollout", attention_rollout)
 # hint("attention_rollout")
 
-# %% [markdown]
+# %% [markdown] tags=["further"]
 r"""
 ## 8. Weights have no sign: gradient attention, and four rankings
 
-Section 6 needs a method that can tell *for* from *against*. The gradient of the predicted class's score can. Another published formula, under the name "attention flow", is $A \cdot |\partial L / \partial A|$.
+Section 6 needs a method that tells *for* from *against*. The gradient of the predicted class's score can. Under "Attention Flow" text D has the formula $A \cdot |\partial \mathcal L / \partial A|$.
 
 **Find the error.** There are two: one in the name, one in the formula.
 
@@ -777,7 +975,7 @@ Section 6 needs a method that can tell *for* from *against*. The gradient of the
 
 </details>
 
-**Gradient attention** (Chefer et al., 2021) keeps what speaks for the class and adds up over the layers:
+**Gradient attention** (Chefer et al., 2021) keeps what speaks for the class, cuts off what speaks against it, and adds up over the layers:
 
 $$\bar A_l = \operatorname{mean}_h \max(0,\ \nabla A_l \circ A_l), \qquad R \leftarrow R + \bar A_l R, \quad R = I \text{ at the start}$$
 """
@@ -819,7 +1017,7 @@ r"""
 
 Choose a word and a ranking; with *maximum flow*, dashes mark the smallest cut, the edges that hold the flow back.
 
-**Predict.** Go through the four rankings. Which will agree with leave-one-out? Which of them can give a word of the *other* language a low place?
+**Predict.** Go through the four rankings. Which will agree with leave-one-out? Which of them can rank a word of the *other* language low?
 """
 
 # %% tags=["nbval-ignore-output"] reason="a widget has a new id in every run"
@@ -850,43 +1048,66 @@ Gradient attention, by far. The other three use the weights alone. They rank a w
 
 </details>
 
-One document proves nothing. Here are 150, and two more models, recorded. The number is Spearman's **rank correlation** (section 11): 1 where two rankings agree, −1 where one is the other upside down, 0 for no relation. In brackets: with the *size* of leave-one-out.
+One document proves nothing. Here are all 150 documents, and recorded results of three models. The number is Spearman's **rank correlation**, the correlation of the words' places in two rankings (section 11): 1 where they agree, −1 where one is the other upside down, 0 for no relation. In brackets: with the *size* of leave-one-out, its sign left out.
+"""
 
-**Predict.** Rank these by their agreement: raw weights, rollout, flow, weights × |gradient|, gradient attention, gradient × input, and random numbers.
+# %% [markdown]
+r"""
+Two rows use the update of gradient attention with something else than $\max(0, \nabla A \circ A)$: *weights × |gradient|* with text D's formula, *weights × gradient* with the product as it is, **without the cut at 0**.
+
+**Predict.** Is the cut a gain? And by size: who is best, who is no better than random?
 """
 
 # %%
-said = token_rankings(classifier, documents, flows=10)
+said = token_rankings(classifier, documents)
 sizes = (left_out, left_out.abs())
 for name in [*said][1:]:
-    signed, size = (mean_agreement(said[name], other, documents.mask) for other in sizes)
+    live = "recorded only"
+    if len(said[name]):  # the flows take too long for a notebook
+        found = (mean_agreement(said[name], other, documents.mask) for other in sizes)
+        live = "{:+.2f} ({:+.2f})".format(*found)
     runs = [run["rankings"][name] for run in rankings_record["runs"]]
     recorded = "   ".join(f"{a:+.2f} ({b:+.2f})" for a, b in runs)
-    print(f"{name:21} live {signed:+.2f} ({size:+.2f})   recorded {recorded}")
+    print(f"{name:20} live {live}   recorded {recorded}")
 
-# %% mystnb={"image": {"alt": "For each of seven rankings, three dots, one per seed. Gradient attention is near 0.7; raw weights, rollout, flow and weights times absolute gradient are between 0 and 0.25; gradient times input is below 0; random is at 0."}}
+# %% mystnb={"image": {"alt": "XXXALT"}}
 runs = [run["rankings"] for run in rankings_record["runs"]]
-names = sorted(runs[0], key=lambda name: runs[0][name][0])
-figure, axes = plt.subplots(figsize=(plotting.WIDTH, 3.4))
+means = {name: sum(run[name][0] for run in runs) / len(runs) for name in runs[0]}
+names = sorted(means, key=means.get)
+figure, axes = plt.subplots(figsize=(plotting.WIDTH, 3.9))
 plotting.headline(
     figure,
-    "Only gradient attention comes near leave-one-out;\nadding up weights alone does not help",
+    "With the sign, two gradient methods stand apart;\nwith the size alone, the gap is small",
 )
 for name, height in zip(names, range(len(names)), strict=True):
-    axes.plot([run[name][0] for run in runs], [height] * 3, "o", color=plotting.COLOURS["blue"])
+    signed, size = zip(*(run[name] for run in runs), strict=True)
+    axes.plot(signed, [height + 0.13] * 3, "o", color=plotting.COLOURS["blue"])
+    axes.plot(size, [height - 0.13] * 3, "o", color=plotting.COLOURS["orange"], mfc="none")
 axes.axvline(0, color=plotting.QUIET, linewidth=1)
 axes.set(yticks=range(len(names)), yticklabels=names, xlim=(-0.5, 1))
-_ = axes.set_xlabel("rank correlation (a dot is a seed)")
+_ = axes.set_xlabel(
+    "rank correlation with leave-one-out; three seeds\nfilled: its value, open: its size"
+)
 
 # %% [markdown]
 r"""
 <details><summary>Answer</summary>
 
-Gradient attention stands apart: .72 to .76 in three seeds<!-- shown 2: 0.72 0.76 -->. Raw weights reach .1 at best. Rollout and flow know more about the layers but nothing about the sign; with the *size* of leave-one-out they agree a little (up to .42<!-- shown 2: 0.42 -->), with the signed values less (at most .25<!-- shown 2: 0.25 -->, live on ten documents for flow). The published formula, with the gradient's size, throws away most of what the gradient knows.
-
-Gradient × input is *below* 0 here. Each layer normalises its input first, so a longer vector for a word does not make the word stronger; it drowns what attention has added to that position. A method can fail for reasons of the architecture.
+XXX8
 
 </details>
+"""
+
+# %%
+word = torch.randn(32, generator=torch.Generator().manual_seed(0), requires_grad=True)
+probe = torch.randn(32, generator=torch.Generator().manual_seed(1))
+for name, function in (("linear", lambda x: x), ("LayerNorm", lambda x: F.layer_norm(x, (32,)))):
+    (slope,) = torch.autograd.grad(function(word) @ probe, word)
+    print(f"{name:9}: gradient × input {(slope @ word).item() + 0.0:+.3f}")
+
+# %% [markdown]
+r"""
+Gradient × input is *below* 0 in the table. It asks what would happen if a word's vector were longer. A LayerNorm's output does not depend on its input's length, so through the norm the answer is exactly 0, while along the residual connection the longer vector drowns out what attention has added to that position, against the final norm. A method can fail for reasons of the architecture.
 """
 
 # %% [markdown]
@@ -910,11 +1131,14 @@ r"""
 r"""
 ## 9. "Attention is not explanation", and "is not not"
 
-Jain and Wallace (2019) asked about the simplest case: *one* attention layer, whose weighted average is classified. They reported that the weights agree poorly with gradients, and that very different weights give the same prediction. Wiegreffe and Pinter (2019) replied that this depends on what is averaged, and on what you call an explanation.
+Jain and Wallace (2019) asked about the simplest case: *one* attention layer, whose weighted average is classified. They reported that the weights agree poorly with gradients, and that very different weights give the same prediction. Wiegreffe and Pinter (2019) replied that this "depends on one's definition of explanation", and that a test must "take into account all elements of the model". They propose four tests. The first is the simplest: does the model need its weights at all?
+"""
 
-Two models of our documents. In one, the layer averages projected **words**. In the other, the states of an **LSTM** that has read the document in both directions.
+# %% [markdown]
+r"""
+Two models of our documents. In one, the layer averages projected **words**. In the other, the states of an **LSTM**, a recurrent network that has read the document in both directions.
 
-**Predict.** In which of them do the weights agree with the gradient? Where does it matter less if the weights are shuffled?
+**Predict.** Each is trained once more with *even* weights: what does it lose? And in which of the two do the weights agree with the gradient?
 """
 
 
@@ -930,11 +1154,19 @@ def pooled_in_the_open(model, tokens, mask):
     return model.out((weights[:, None] @ vectors)[:, 0]), weights
 
 
-def train_pooled(encoder, seed=0, draw=draw_documents):
+def evenly(model, tokens, mask):
+    """Return a model's scores when every word has the same weight."""
+    return model.classify(
+        mask / mask.sum(dim=-1, keepdim=True), model.encode(model.embed(tokens), mask)
+    )
+
+
+# %%
+def train_pooled(encoder, seed=0, draw=draw_documents, run=PooledClassifier.forward):
     """Train one attention layer over words or LSTM states."""
     torch.manual_seed(seed)
     model = PooledClassifier(encoder)
-    score = lambda tokens, mask: model(tokens[:, 1:], mask[:, 1:])  # noqa: E731
+    score = lambda tokens, mask: run(model, tokens[:, 1:], mask[:, 1:])  # noqa: E731
     train_classifier(model, score, steps=300, seed=seed, draw=draw, progress=bar)
     return model
 
@@ -950,12 +1182,18 @@ def without_class(one, other, mask):
 
 # %% tags=["nbval-ignore-output"] reason="the bars' speed"
 pooled = {encoder: train_pooled(encoder) for encoder in ("words", "lstm")}
+even = {encoder: train_pooled(encoder, run=evenly) for encoder in ("words", "lstm")}
 
 # %%
 words, mask = documents.tokens[:, 1:], documents.mask[:, 1:]
 for encoder, model in pooled.items():
     same = torch.allclose(pooled_in_the_open(model, words, mask)[0], model(words, mask), atol=1e-5)
-    print(f"{encoder}: this is the model: {same}")
+    print(f"{encoder:5}: this is the model: {same}", end="")
+    asked = judged.tokens[:, 1:], judged.mask[:, 1:]
+    with torch.no_grad():
+        for name, scores in (("own", model(*asked)), ("even", evenly(even[encoder], *asked))):
+            right = (scores.argmax(dim=-1) == judged.labels).float().mean()
+            print(f"   right with {name} weights {right:.2f}", end="\n" if name == "even" else "")
 
 # %%
 generator = torch.Generator().manual_seed(2)
@@ -975,20 +1213,20 @@ for encoder, model in pooled.items():
 # %%
 for run in rankings_record["pooled"]:
     print(f"{run['encoder']:6} seed {run['seed']}: right {run['right']:.2f}", end="")
-    print(f"   gradient {run['with_gradient']:.2f}, deletion {run['with_deletion']:.2f}", end="")
-    print(f"   shuffled {run['shuffled']:.2f}   adversarial {run['adversarial']:.2f}")
+    print(f", even {run['right_even']:.2f}   gradient {run['with_gradient']:.2f}", end="")
+    print(f", deletion {run['with_deletion']:.2f}   shuffled {run['shuffled']:.2f}")
 
 # %% [markdown]
 r"""
 <details><summary>Answer</summary>
 
-Over words, the weights agree well with the gradient (.67 to .76<!-- shown: 0.67 0.76 -->), and fairly with deletion. Over LSTM states they barely agree (.09 to .12<!-- shown: 0.09 0.12 -->), and shuffling them changes almost nothing: each state has already read the whole document, so it matters little which ones are averaged. Both models are about equally accurate. **The encoder decides**: a weight belongs to a state, and a state is not a word.
+XXX9A
 
 </details>
 
-The stronger claim: *other* weights with the *same* output. Adam moves the weights as far from the model's as it can, while the output stays within .01. The distance is the Jensen–Shannon divergence, at most $\ln 2 = .69$.
+The stronger claim: *other* weights with the *same* output. Adam moves the weights as far from the model's as it can, while the output stays within 0.01. The distance is the **Jensen–Shannon divergence**: how far two distributions are, on average, from their middle; 0 if they are equal, $\ln 2 = 0.69$ if no word has weight in both.
 
-**Predict.** How far does it get?
+**Predict.** How far does it get? Two yardsticks: the same model trained with another seed, and even weights.
 """
 
 # %%
@@ -1004,14 +1242,15 @@ for encoder, model in pooled.items():
     same = (other.argmax(dim=-1) == weights.argmax(dim=-1)).float().mean()
     print(f"{encoder:6} median divergence {far.median():.2f} of at most {math.log(2):.2f}", end="")
     print(f", output moved by at most {moved.max():.3f}, same top word {same:.0%}")
+for run in rankings_record["pooled"]:
+    print(f"{run['encoder']:6} seed {run['seed']}: sought out {run['adversarial']:.2f}", end="")
+    print(f"; another seed {run['between_seeds']:.2f}, even weights {run['from_even']:.2f}")
 
 # %% [markdown]
 r"""
 <details><summary>Answer</summary>
 
-Far, in both models: with two classes only one number matters, and 8 to 15 weights can produce it in many ways. So weights are not *the* reason for an output.
-
-And the reply? These weights were sought out; the model would not have chosen them, and could not produce them for all texts with its own scores. "Another explanation exists" does not make the given one false. What remains is to ask what the weights are meant to explain, and to compare them with something.
+XXX9B
 
 </details>
 """
@@ -1020,13 +1259,18 @@ And the reply? These weights were sought out; the model would not have chosen th
 r"""
 ## 10. The checklist
 
-"Visualise attention maps, verify causality, check for degenerate patterns; monitor entropy, gradient norms, weight statistics" is a published checklist, and a good one. What does each line find?
+Text D's checklist is a good one: "Visualize attention maps", "Verify causality", "Check for degenerate patterns"; monitor "Attention entropy", "Gradient norms", "Attention weight statistics". What does each line find?
 
 Eight faults are planted into layer 2 of the trained model of section 3, whose texts now begin with six padding tokens:
 
 no causal mask · inverted mask · softmax over the queries · no scale at $d_k$ = 64 · a row that sees nothing, under −∞ · padding attended · a dead head (its values are 0) · a saturated head (queries twenty times as long)
 
-**Predict.** Five columns: entropy / $\ln n$, mean top weight, row sums, `leaks_future`, gradient norm of $W_Q$. Which column finds which fault? Which faults does no column find?
+Five columns: entropy / $\ln n$ (alarming below 0.05 and above 0.95), mean top weight (above 0.95), row sums (not 1), `leaks_future`, gradient norm of $W_Q$ (0).
+"""
+
+# %% [markdown]
+r"""
+**Predict** three: which column finds the dead head, which the saturated head, and which the attended padding?
 """
 
 
@@ -1111,13 +1355,20 @@ for fault in FAULTS:
 r"""
 <details><summary>Answer</summary>
 
-- `leaks_future` finds the missing and the inverted mask, whose entropies raise no alarm, and the softmax over the queries.
-- Row sums find that softmax too, and a NaN reveals the empty row; the gradient of $W_Q$ stays finite there.
-- Entropy and top weight find saturation, from either of two causes: no scale, or queries that are too long. The gradient does *not* vanish here: where the head is sure and wrong, longer queries make it larger.
+- `leaks_future` finds the missing and the inverted mask and the softmax over the queries.
+- Row sums find that softmax too; a NaN reveals the empty row.
+- Entropy and top weight find saturation, from either of two causes: no scale, or queries that are too long. The gradient does *not* vanish here: the weights are nearly 1 and 0, not exactly, and the slope of $W_Q$ carries the factor of twenty.
 - Only the gradient of $W_Q$ finds the dead head: its map is perfect, and nothing depends on it.
-- **Nothing finds the attended padding.** It needs a test of its own: change the padding, and see whether the output moves.
+- **Nothing finds the attended padding.** It needs its own test: change the padding; does the output move?
+
+The first row raises no alarm. One healthy head is no measure of false alarms.
 
 </details>
+"""
+
+# %% [markdown]
+r"""
+In full the last line is "Attention weight statistics (mean, std, sparsity)". The *mean* of a row that sums to 1 is $1/n$, whatever the head does: it finds nothing that the row sums do not.
 """
 
 # %% [markdown]
@@ -1139,7 +1390,7 @@ r"""
 
 # %% [markdown]
 r"""
-**Check yourself.** A published model returns the weights of every layer, which is "particularly useful for understanding what the model has learned". A fused kernel (chapter 09) cannot. How do you get the weights of a model that runs one?
+**Check yourself.** Text E's model returns the weights of every layer, which is "particularly useful for understanding what the model has learned". A fused kernel (chapter 09) cannot. How do you get the weights of a model that runs one?
 
 <details><summary>Answer</summary>
 
@@ -1173,7 +1424,7 @@ print(
 r"""
 <details><summary>Answer</summary>
 
-Pearson's falls from .90 to .71<!-- shown: 0.90 0.71 -->, Spearman's does not move: only the order counts. Kendall's is usually smaller in size, so do not compare one with the other. A constant ranks nothing; Pearson's formula divides 0 by 0 there. Ours says 0, "agrees with nothing", so that a mean over documents survives.
+Pearson's falls from 0.90 to 0.71<!-- shown: 0.90 0.71 -->, Spearman's does not move: only the order counts. Kendall's is usually smaller in size, so do not compare one with the other. A constant ranks nothing; Pearson's formula divides 0 by 0 there. Ours says 0, "agrees with nothing", so that a mean over documents survives.
 
 </details>
 """
@@ -1232,9 +1483,34 @@ for token in range(3):
 r"""
 <details><summary>Answer</summary>
 
-Token 0: through position 0 in the middle .667, through the other two .167 each, which makes 1. Token 1: .167 through position 0, .167 through position 1, where only the last edge is narrow, and .167 through position 2: one half. The flows do not add up to 1, and need not: each has all pipes to itself.
+Token 0: through position 0 in the middle 0.667, through the other two 0.167 each, which makes 1. Token 1: 0.167 through position 0, 0.167 through position 1, where only the last edge is narrow, and 0.167 through position 2: one half. The flows do not add up to 1, and need not: each has all pipes to itself.
 
-So flow answers "how much *could* pass", rollout "how much of the mixture *is*". With many small edges, flow is limited by the pipes into the target, and is nearly the same for all tokens. The widget of section 8 draws the cuts.
+So flow answers "how much *could* pass", rollout "how much of the mixture *is*". The widget of section 8 draws the cuts.
+
+</details>
+
+**Predict.** Which of the two tells the words of a document apart more clearly: how many times the smallest is the largest?
+"""
+
+# %%
+ratios = {"flow": [], "rollout": []}
+for number in range(10):
+    real = documents.mask[number].nonzero()[1:, 0]  # the words, without the class token
+    means = [one[number].mean(dim=0) for one in layers]
+    flows = torch.tensor([interpretability.attention_flow(means, int(one), 0) for one in real])
+    mixed = interpretability.attention_rollout([one[number : number + 1] for one in layers])[0, 0]
+    for name, found in (("flow", flows), ("rollout", mixed[real])):
+        ratios[name].append(found.max() / found.min())
+for name, found in ratios.items():
+    print(
+        f"{name:8}: largest over smallest, median of ten documents {torch.stack(found).median():.1f}"
+    )
+
+# %% [markdown]
+r"""
+<details><summary>Answer</summary>
+
+Rollout. With many small edges, a flow is limited by the pipes into the target, and those are the same for all words.
 
 </details>
 """
@@ -1280,9 +1556,9 @@ check("attention_flow", attention_flow)
 r"""
 ## 13. Other weights, the same output, exactly
 
-The adversarial weights of section 9 were found by search. There is an exact reason that they exist. The output is $w V$, and $V$ has $S$ rows of width $d_v$. If $S > d_v$, some directions $n \ne 0$ have $n V = 0$; then $w + n$ gives the same output as $w$. What is left when these directions are removed is **effective attention** (Brunner et al., 2020): $w\,V V^+$.
+The other weights of section 9 were found by search. In some models there is an exact reason why such weights exist. The output is $w V$, and $V$ has $S$ rows of width $d_v$. If $S > d_v$, some directions $n \ne 0$ have $n V = 0$; then $w + n$ gives the same output as $w$. What is left when these directions are removed is **effective attention** (Brunner et al., 2020): $w\,V V^+$, with the pseudo-inverse $V^+$; the product $V V^+$ projects onto what $V$ can carry.
 
-**Predict.** The classifier's heads have $d_v = 8$, and documents up to 16 tokens. How much of a row's length is effective? And in section 9, where the values are 48 wide?
+**Predict.** The classifier's heads have $d_v = 8$, and documents up to 16 tokens. How much of a row's length is effective? And in section 9, where at most 15 words have values 48 wide?
 """
 
 # %%
@@ -1297,6 +1573,16 @@ for number, (weights, value) in enumerate(zip(layers, values, strict=True), star
         f"layer {number}: effective share of a row's length {share:.2f}, same output {same}", end=""
     )
     print(f", negative entries {kept[kept != 0].lt(0).float().mean():.0%}")
+with torch.no_grad():
+    vectors = pooled["words"].encode(pooled["words"].embed(words), mask)
+ranks = torch.linalg.matrix_rank((vectors * mask[..., None]).double(), rtol=1e-6)
+short = int((ranks < mask.sum(dim=-1)).sum())
+twice = sum(
+    len(set(row[real].tolist())) < real.sum() for row, real in zip(words, mask, strict=True)
+)
+print(
+    f"section 9, words: rank below the number of words in {short} of 150; a word twice in {twice}"
+)
 
 # %% [markdown]
 r"""
@@ -1336,7 +1622,9 @@ print(f"; the output moves by less than 1e-12: {same}")
 r"""
 <details><summary>Answer</summary>
 
-About .82 of the length<!-- shown 2: 0.82 -->. The lost part is at right angles to it, so by Pythagoras it has nearly .6 of the length. Exact alternatives exist, though not far away: the divergence is .03 on average and .21 at most<!-- shown: 0.03 0.21 -->. With at most 15 words and values of width 48, everything is effective: there, nothing is lost by algebra, and section 9's other weights work because a classifier reads one number off the output.
+About 0.82 of the length<!-- shown 2: 0.82 -->. The lost part is at right angles to it, so by Pythagoras it has nearly 0.6 of the length. Exact alternatives exist, though not far away: the divergence is 0.03 on average and 0.21 at most<!-- shown: 0.03 0.21 -->. The longer the text, the more is lost, since $d_v$ stays.
+
+In section 9 nothing is lost by algebra in 143 documents, and section 9's other weights work because a classifier reads one number off the output. In 7 documents a word occurs twice<!-- shown 2: 7 -->: two equal rows of $V$, and weight can move between the two at will.
 
 Two reasons, then: what $V$ cannot carry, and what the rest of the model does not read.
 
@@ -1373,9 +1661,9 @@ check("effective_attention", effective_attention)
 r"""
 ## 14. Early broad, late narrow?
 
-"Early layers: higher entropy (broad attention). Late layers: lower entropy (focused attention)." Three trained models can be asked: the small GPT of chapter 10 (recorded), the induction model, and the classifier.
+Text D: "Early layers: Higher entropy (broad attention)", "Late layers: Lower entropy (focused attention)". Three trained models can be asked: the small GPT of chapter 10 (recorded), the induction model, and the classifier.
 
-**Predict.** In how many of the three does entropy fall from layer 1 to layer 2?
+**Predict.** In how many of the three does entropy clearly fall from layer 1 to layer 2?
 """
 
 
@@ -1410,7 +1698,7 @@ for run in heads_record["runs"]:
 r"""
 <details><summary>Answer</summary>
 
-In two. The GPT's second layer is narrower and looks less far back in all three seeds; the induction model's is narrower because it matches, and looks *farther*. The classifier's layers are equally broad. So "early broad, late narrow" is an observation about some models, not a law; Clark et al. (2019) found heads of both kinds in many layers of BERT.
+In two. The GPT's second layer is narrower and looks less far back in all three seeds; the induction model's is narrower because it matches, and looks *farther*. The classifier's layers are as good as equally broad (0.91 and 0.90<!-- shown: 0.91 0.90 -->). So "early broad, late narrow" is an observation about some models, not a law. Clark et al. (2019) found very broad heads "especially in lower layers" of BERT. Where a later head rests on a sink (section 5), it counts as narrow, whatever it looks for.
 
 And narrow is not near: entropy and distance are two measures.
 
@@ -1421,7 +1709,7 @@ And narrow is not near: entropy and distance are two measures.
 r"""
 ## 15. Do heads have roles?
 
-"Positional heads attend to specific relative positions; syntactic heads focus on grammatical relationships; rare word heads handle out-of-distribution tokens; delimiter heads attend to sentence boundaries." The first three are the categories of Voita et al. (2019), for a translation encoder; the last is from Clark et al. (2019), for BERT.
+Text D: "Positional heads: Attend to specific relative positions", "Syntactic heads: Focus on grammatical relationships", "Rare word heads: Handle out-of-distribution tokens", "Delimiter heads: Attend to sentence boundaries". The first three are the categories of Voita et al. (2019), for a translation encoder; the last is from Clark et al. (2019), for BERT.
 
 **Find the error** in the third.
 
@@ -1437,21 +1725,31 @@ r"""
 **Predict.** Chapter 10's GPT has eight heads. For each: the weight on the previous token, on its own, on blanks and line ends, on the rarest token so far and on the first one. Which of these roles will you find, and when would you call it one?
 """
 
-# %% mystnb={"image": {"alt": "For each role, the weights of the eight heads of three models, beside the base rate. Previous token: all above, up to 0.47 for a base of 0.04. Own token: up to 0.13. Blanks: one head of each model at 0.23 to 0.28 for a base of 0.08. Rarest and first token: at or below the base rate."}}
+# %% mystnb={"image": {"alt": "For each role, the weights of the eight heads of three models as a multiple of the base rate, on a logarithmic axis. Previous token: 2 to 13 times, layer 2 highest. Own token: 1 to 3.5 times. Blanks: one head of each model at 3 to 4 times, the others near 1. Rarest token: 0.6 to 1.1 times. First token: 0.1 to 0.7 times."}}
 base = heads_record["base"][0]
-figure, axes = plt.subplots(figsize=(plotting.WIDTH, 3.4))
+figure, axes = plt.subplots(figsize=(plotting.WIDTH, 3.6))
 plotting.headline(figure, "Previous-token and blank heads are there,\nrare-word heads are not")
 for column, name in enumerate(base):
     for run, colour in zip(heads_record["runs"], ("blue", "orange", "green"), strict=True):
-        for head in run["heads"]:
-            marker = "o" if head["layer"] == 1 else "s"
-            at = column + 0.18 * (run["seed"] - 1)
+        for number, head in enumerate(run["heads"]):
+            at = column + 0.24 * (run["seed"] - 1) + 0.02 * (number % 4 - 1.5)
+            style = {"mfc": "none"} if head["layer"] == 1 else {}
             axes.plot(
-                at, head[name], marker, color=plotting.COLOURS[colour], markersize=5, alpha=0.8
+                at,
+                head[name] / base[name],
+                "o",
+                color=plotting.COLOURS[colour],
+                markersize=5,
+                **style,
             )
-    axes.hlines(base[name], column - 0.35, column + 0.35, color=plotting.INK)
-axes.set(xticks=range(len(base)), xticklabels=base, ylim=(0, 0.6), ylabel="mean weight")
-_ = axes.set_xlabel("circles: layer 1, squares: layer 2\na column of dots: a seed; line: base rate")
+axes.axhline(1, color=plotting.INK, linewidth=1)
+ticks = (0.1, 0.3, 1, 3, 10)
+axes.set(
+    xticks=range(len(base)), xticklabels=base, yscale="log", yticks=ticks, ylabel="times base rate"
+)
+axes.set_yticklabels(map(str, ticks))
+axes.minorticks_off()
+_ = axes.set_xlabel("open: layer 1, filled: layer 2; a colour is a seed")
 
 # %%
 print("times the base rate, largest of 8 heads (its weight)")
@@ -1461,25 +1759,27 @@ for name, rate in base.items():
         f"layer {head['layer']}: {head[name] / rate:4.1f} ({head[name]:.2f})" for head in best
     )
     print(f"{name:9} base {rate:.2f}   {told}")
+rarest = [head["rarest"] / base["rarest"] for run in heads_record["runs"] for head in run["heads"]]
+print(f"rarest, all 24 heads: {min(rarest):.1f} to {max(rarest):.1f} times")
 
 # %% [markdown]
 r"""
 <details><summary>Answer</summary>
 
-Every model has previous-token heads in its second layer (10 to 13 times the base rate), and one head that likes blanks and line ends (3 to 4 times). The token itself gets up to 3.5 times its rate, but at most .13 of the weight<!-- shown: 3.5 0.13 -->. The rarest token gets its base rate from all heads: that role is not there. The first token gets less than its share: no sink, in so small a model with rotary positions.
+Every model has previous-token heads in its second layer (10 to 13 times the base rate), and one head that likes blanks and line ends (3 to 4 times). The token itself gets up to 3.5 times its rate, but at most 0.13 of the weight<!-- shown: 3.5 0.13 -->. The rarest token gets 0.6 to 1.1 times its base rate<!-- shown: 0.6 1.1 -->: that role is not there. The first token gets less than its share: no sink, in so small a model with rotary positions.
 
-The base rate makes the difference. ".28 on blanks" sounds like much, ".04 on the rarest" like little; the second is exactly what even weights give. And these are positional and lexical roles; nothing here tests syntax.
+The base rate makes the difference. "0.28 on blanks" sounds like much, "0.04 on the rarest" like little; the second is what even weights give. And these are positional and lexical roles; nothing here tests syntax.
 
 </details>
 """
 
 # %% [markdown]
 r"""
-**Check yourself.** "Head 1 is the syntax expert, head 2 does semantics, head 3 positions", says an illustration. What is needed to say that of a head?
+**Check yourself.** An illustration of text E has "multiple 'experts'": head 1 for syntactic relations, head 2 for meaning, head 3 for positions. What would it take to say that of a head?
 
 <details><summary>Answer</summary>
 
-A measure of the role, a base rate to compare it with, the same in other texts and other seeds, and an ablation that shows what is lost. "Heads consistently specialise" has been shown for some heads of some models; Voita et al. could prune most of the rest.
+A measure of the role, a base rate to compare it with, the same in other texts and other seeds, and an ablation that shows what is lost. That heads "consistently specialize", as text E says elsewhere, has been shown for some heads of some models; Voita et al. could prune most of the rest.
 
 </details>
 """
@@ -1488,7 +1788,7 @@ A measure of the role, a base rate to compare it with, the same in other texts a
 r"""
 ## 16. A planted cue
 
-A published list attributes "attention may capture spurious correlations" to Jain and Wallace, who did not test that. It can be tested. One word of both languages comes first in nine of ten Polish training documents, and in one of ten Czech ones. It says nothing about the words; it is a habit of the collection.
+Text D attributes "Attention may capture spurious correlations" to Jain and Wallace, who did not test that. It can be tested. One word of both languages comes first in nine of ten Polish training documents, and in one of ten Czech ones. It says nothing about the words; it is a habit of the collection.
 
 **Predict.** How much weight will the cue get, compared with an even share? And what becomes of Czech documents that carry it?
 """
@@ -1509,7 +1809,10 @@ for name, often in (("on Polish documents", 1.0), ("on Czech documents", 0.0)):
     )
 for run in rankings_record["cues"]:
     told, misled = run["cue tells the truth"], run["cue misleads"]
-    print(f"recorded, seed {run['seed']}: {told['weight_over_even']:.1f} times", end="")
+    print(
+        f"recorded, {run['encoder']:5} seed {run['seed']}: {told['weight_over_even']:.1f} times",
+        end="",
+    )
     print(f"; right {told['right']:.2f}, and {misled['right']:.2f} where it misleads")
 
 # %% [markdown]
@@ -1518,7 +1821,7 @@ r"""
 
 The cue gets most of the weight, and where it misleads nearly every document is judged wrong. So the weights *can* follow a spurious cue, and here they even show it: the model's fault was visible in them. That is a use of weights that survives this chapter. A suspicious weight is a good reason to hide the token and look.
 
-It is one cue in one kind of model. Over LSTM states the weight could sit anywhere.
+XXX16
 
 </details>
 """
@@ -1527,14 +1830,14 @@ It is one cue in one kind of model. Over LSTM states the weight could sit anywhe
 r"""
 ## 17. What published texts say, once more
 
-Right, wrong, or right under a condition?
+Right, wrong, or right under a condition? Numbers 1 to 5 are text D's, 6 is text E's; 2 and 4 are quoted, the others put in our words.
 
-1. "Heatmaps reveal syntactic, local and long-range specialisation of heads."
-2. "Low entropy: one token dominates. High entropy: attends equally to all."
-3. "Attention rollout: $0.5\,I + 0.5\,A$ for each layer."
-4. "Attention weights may not agree with gradients, and different weights can give similar outputs" (Jain and Wallace, 2019).
-5. "Uniform attention: check initialisation and learning rate. NaN: gradient clipping, fp16."
-6. "Heads are experts: syntax, semantics, position."
+1. Heatmaps reveal syntactic, local and long-range specialisation of heads.
+2. "Low entropy: Peaked distribution (one token dominates) High entropy: Uniform distribution (attends equally to all)".
+3. Attention rollout: $0.5\,I + 0.5\,A$ for each layer.
+4. "Attention weights may not correlate with gradient-based importance", and "Multiple attention patterns can produce similar outputs" (Jain and Wallace, 2019).
+5. Uniform attention: check initialisation and learning rate. NaN: gradient clipping, fp16.
+6. Heads are experts: syntax, semantics, position.
 """
 
 # %% [markdown]
@@ -1544,8 +1847,8 @@ r"""
 1. Some heatmaps of trained models do; the figure printed with the sentence shows noise (section 1).
 2. Right, from 0 to $\ln n$ (section 2).
 3. Right, as the authors do it. The product printed after it is reversed (section 7).
-4. Right, and the reply of Wiegreffe and Pinter (2019) belongs beside it (section 9).
-5. Good first looks. A NaN in *attention* is most often an empty row (section 10), which clipping does not cure.
+4. Right, and the reply of Wiegreffe and Pinter (2019) belongs beside it: even weights, and other seeds (section 9).
+5. Good first looks. A NaN in *attention* can be an empty row (section 10), which clipping does not cure.
 6. An illustration. Roles have to be measured (section 15).
 
 </details>
@@ -1603,9 +1906,13 @@ r"""
 ## Recap
 
 1. Compare a weight with $1/n$, an entropy with $\ln n$, a role with its base rate, and every picture with one from another seed. `eval()` first.
-2. An induction head looks at the token after the one that matched; it needs a previous-token head below it, and both appear together. Ablate groups.
+2. An induction head looks at the token after the one that matched; it needs a previous-token head below it, and both appear together. Its matrices show why: QK matches, OV copies. Ablate groups, and by the mean as well as by zero. What rests on a sink may not need it.
+"""
+
+# %% [markdown]
+r"""
 3. Rollout says what a stack that only averages would mix, flow how much could pass, gradient attention what speaks for a class.
-4. Leave-one-out needs no weights. Weights have no sign, and what they belong to depends on the encoder. Other weights give the same output.
+4. Leave-one-out needs no weights. Weights have no sign; a gradient has, if it is not cut off. Before you ask what weights explain, ask whether even weights do as well, and how far two seeds differ.
 5. Row sums, entropy, `leaks_future` and gradients each find some faults. Attended padding escapes all of them.
 """
 
@@ -1617,10 +1924,12 @@ r"""
 
 - Abnar and Zuidema (2020): rollout and flow.
 - Jain and Wallace (2019), Wiegreffe and Pinter (2019): the dispute.
+- Brown et al. (2020): few-shot learning. Gu et al. (2025): sinks in language models.
 - Brunner et al. (2020): effective attention.
 - Chefer et al. (2021): gradient attention.
 - Elhage et al. (2021), Olsson et al. (2022): circuits, and induction heads.
 - Voita et al. (2019), Clark et al. (2019): heads whose roles were measured.
+- Serrano and Smith (2019), Pruthi et al. (2020): weights erased by rank, and weights trained to deceive.
 - Li et al. (2016): leaving words out.
 """
 
@@ -1664,6 +1973,21 @@ r"""
   title = {What Does {BERT} Look At? An Analysis of {BERT}'s Attention},
   author = {Clark, Kevin and Khandelwal, Urvashi and Levy, Omer and Manning, Christopher D.},
   booktitle = {BlackboxNLP}, year = {2019}, url = {https://arxiv.org/abs/1906.04341}}
+@inproceedings{brown2020language,
+  title = {Language Models are Few-Shot Learners},
+  author = {Brown, Tom B. and Mann, Benjamin and Ryder, Nick and Subbiah, Melanie and others},
+  booktitle = {Advances in Neural Information Processing Systems}, year = {2020}, url = {https://arxiv.org/abs/2005.14165}}
+@inproceedings{gu2025attention,
+  title = {When Attention Sink Emerges in Language Models: An Empirical View},
+  author = {Gu, Xiangming and Pang, Tianyu and Du, Chao and Liu, Qian and Zhang, Fengzhuo and Du, Cunxiao and Wang, Ye and Lin, Min},
+  booktitle = {ICLR}, year = {2025}, url = {https://arxiv.org/abs/2410.10781}}
+@inproceedings{serrano2019attention,
+  title = {Is Attention Interpretable?}, author = {Serrano, Sofia and Smith, Noah A.},
+  booktitle = {ACL}, year = {2019}, url = {https://arxiv.org/abs/1906.03731}}
+@inproceedings{pruthi2020learning,
+  title = {Learning to Deceive with Attention-Based Explanations},
+  author = {Pruthi, Danish and Gupta, Mansi and Dhingra, Bhuwan and Neubig, Graham and Lipton, Zachary C.},
+  booktitle = {ACL}, year = {2020}, url = {https://arxiv.org/abs/1909.07913}}
 @misc{li2016understanding,
   title = {Understanding Neural Networks through Representation Erasure},
   author = {Li, Jiwei and Monroe, Will and Jurafsky, Dan}, year = {2016}, url = {https://arxiv.org/abs/1612.08220}}

@@ -5,9 +5,12 @@ Method: one thread. Polish or Czech? Documents of 8 to 15 words, see
 rank correlation over 150 documents of each ranking with leave-one-out, by value and by size (the
 flow over 40). `pooled` are models of one attention layer over words or LSTM states: correlations of
 their weights with |gradient × input| and with the size of leave-one-out, what shuffled weights move
-(total variation, mean of 20), and how far weights sought out by Adam get with the output within .01
-(median Jensen-Shannon divergence). `cues` are such models of words where one shared word stands in
-nine of ten Polish training documents and in one of ten Czech ones. It takes four minutes.
+(total variation, mean of 20), and how far weights sought out by Adam get with the output within
+0.01. That distance is a median Jensen-Shannon divergence, and so are `from_even`, the distance of a
+model's weights from even ones, and `between_seeds`, from those of the other seeds (the mean over
+them). `right_even` is a model trained with even weights, all else being equal. `cues` are models
+where one shared word stands in nine of ten Polish training documents and in one of ten Czech ones.
+It takes six minutes.
 
     python -m benchmarks.chapters.ch13.chapter_13_rankings
 """
@@ -25,6 +28,7 @@ from course_utils.models.tasks.head_values import head_values
 from course_utils.models.tasks.other_weights import (
     adversarial_weights,
     divergence,
+    even_weights,
     shuffled_weights,
     total_variation,
 )
@@ -34,6 +38,7 @@ from course_utils.models.tasks.text_classifier import TextClassifier, train_clas
 
 STEPS, POOLED_STEPS = 500, 300
 JUDGED, EXPLAINED, FLOWS, SHUFFLES = 1000, 150, 40, 20
+ENCODERS = ("words", "lstm")
 OFTEN = 0.9  # how much of Polish has the planted cue in training
 
 
@@ -76,8 +81,24 @@ def classifier(seed: int) -> Row:
     }  # fmt: skip
 
 
-def pooled(encoder: str, seed: int) -> Row:
-    """Train one attention layer, and look for other weights."""
+def trained_evenly(encoder: str, seed: int) -> float:
+    """Return how often a model is right that was trained, and is judged, with even weights."""
+    torch.manual_seed(seed)
+    model = PooledClassifier(encoder)
+
+    def score(tokens: Tensor, mask: Tensor) -> Tensor:
+        words, real = tokens[:, 1:], mask[:, 1:]
+        return model.classify(even_weights(real), model.encode(model.embed(words), real))
+
+    train_classifier(model, score, steps=POOLED_STEPS, seed=seed)
+    judged = draw_documents(JUDGED, torch.Generator().manual_seed(1_000))
+    with torch.no_grad():
+        guess = score(judged.tokens, judged.mask).argmax(dim=-1)
+    return round((guess == judged.labels).float().mean().item(), 3)
+
+
+def pooled(encoder: str, seed: int) -> tuple[Row, Tensor]:
+    """Train one attention layer, look for other weights, and return its own too."""
     torch.manual_seed(seed)
     model = PooledClassifier(encoder)
     _, seconds = clocked(
@@ -103,14 +124,26 @@ def pooled(encoder: str, seed: int) -> Row:
 
     shuffled = [moved(shuffled_weights(weights, mask, generator)) for _ in range(SHUFFLES)]
     far = divergence(adversarial_weights(model, vectors, weights, mask), weights)
-    return {
+    row = {
         "encoder": encoder, "seed": seed, "cpu_seconds": seconds,
         "right": right(model, judged, skip=1),
+        "right_even": trained_evenly(encoder, seed),
         "with_gradient": round(_over_words(weights, with_input, mask), 3),
         "with_deletion": round(_over_words(weights, left, mask), 3),
         "shuffled": round(sum(shuffled) / len(shuffled), 3),
         "adversarial": round(far.median().item(), 3),
+        "from_even": round(divergence(weights, even_weights(mask)).median().item(), 3),
     }  # fmt: skip
+    return row, weights
+
+
+def all_pooled(encoder: str, seeds: range) -> list[Row]:
+    """Return a row for each seed, with how far its weights are from those of the others."""
+    rows, weights = zip(*(pooled(encoder, seed) for seed in seeds), strict=True)
+    for number, row in enumerate(rows):
+        others = [divergence(weights[number], weights[n]).median() for n in seeds if n != number]
+        row["between_seeds"] = round(torch.stack(others).mean().item(), 3) if others else None
+    return list(rows)
 
 
 def _over_words(one: Tensor, other: Tensor, mask: Tensor) -> float:
@@ -119,16 +152,16 @@ def _over_words(one: Tensor, other: Tensor, mask: Tensor) -> float:
     return mean_agreement(*ahead)
 
 
-def cue(seed: int) -> Row:
+def cue(encoder: str, seed: int) -> Row:
     """Train on documents with a planted cue, and ask what the weights do with it."""
     torch.manual_seed(seed)
-    model = PooledClassifier("words")
+    model = PooledClassifier(encoder)
     train_classifier(
         model, lambda t, m: model(t[:, 1:], m[:, 1:]), steps=POOLED_STEPS, seed=seed,
         draw=lambda n, generator: plant_cue(draw_documents(n, generator), generator, OFTEN)[0],
     )  # fmt: skip
     drawn = draw_documents(JUDGED, torch.Generator().manual_seed(1_000))
-    found: Row = {"seed": seed}
+    found: Row = {"encoder": encoder, "seed": seed}
     for name, often in (("cue tells the truth", 1.0), ("cue misleads", 0.0)):
         # Of each language the documents in which the cue stands, or would.
         documents, planted = plant_cue(drawn, torch.Generator().manual_seed(3), often)
@@ -152,8 +185,8 @@ def main() -> None:
         what="explanations of trained classifiers beside leave-one-out",
         settings={"words": vocabulary()[1], "steps": STEPS, "pooled_steps": POOLED_STEPS,
                   "judged": JUDGED, "explained": EXPLAINED, "flows": FLOWS},
-        pooled=[pooled(encoder, seed) for encoder in ("words", "lstm") for seed in seeds],
-        cues=[cue(seed) for seed in seeds],
+        pooled=[row for encoder in ENCODERS for row in all_pooled(encoder, seeds)],
+        cues=[cue(encoder, seed) for encoder in ENCODERS for seed in seeds],
         runs=[classifier(seed) for seed in seeds],
     )  # fmt: skip
 

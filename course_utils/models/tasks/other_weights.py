@@ -1,6 +1,7 @@
-"""Other weights for the same text: shuffled ones, and ones optimised to change nothing.
+"""Other weights for the same text: even ones, shuffled ones, and ones optimised to change nothing.
 
 Source: Jain and Wallace 2019, Attention is not Explanation, section 4.2, https://arxiv.org/abs/1902.10186
+    even weights: Wiegreffe and Pinter 2019, section 3.1, https://arxiv.org/abs/1908.04626
 Ours / theirs: room = ε, total_variation = TVD, divergence = JSD
 Differs: the weights of all documents are optimised together, by Adam on free scores, each document
     by itself as in the paper
@@ -34,6 +35,15 @@ def total_variation(p: Float[Tensor, "*batch C"], q: Float[Tensor, "*batch C"]) 
         q: Others.
     """
     return (p - q).abs().sum(dim=-1) / 2
+
+
+def even_weights(mask: Bool[Tensor, "B S"]) -> Float[Tensor, "B S"]:
+    """Return the same weight for every real word of a document.
+
+    Args:
+        mask: True where a word is real; there must be one in each row.
+    """
+    return mask / mask.sum(dim=-1, keepdim=True)
 
 
 def shuffled_weights(

@@ -5,6 +5,7 @@ Source: Abnar and Zuidema 2020, https://arxiv.org/abs/2005.00928 (rollout, flow)
     https://arxiv.org/abs/1902.10186 (each compared with leave-one-out)
 """
 
+from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -47,6 +48,21 @@ def slopes(
     return [one.detach() for one in layers], gradients, (slope * read[0]).sum(dim=-1).detach()
 
 
+def added_up(
+    layers: Sequence[Float[Tensor, "B H L L"]], factors: Sequence[Float[Tensor, "B H L L"]]
+) -> Float[Tensor, "B L L"]:
+    """Return gradient attention without its cut at 0: weights × factors, added up over the layers.
+
+    Args:
+        layers: The weights of each layer, the first layer first.
+        factors: What each weight is multiplied by, with its sign.
+    """
+    relevance = torch.eye(layers[0].shape[-1]).expand(len(layers[0]), -1, -1)
+    for weights, factor in zip(layers, factors, strict=True):
+        relevance = relevance + (weights * factor).mean(dim=1) @ relevance
+    return relevance
+
+
 def token_rankings(
     model: TextClassifier, documents: Documents, flows: int = 0
 ) -> dict[str, Float[Tensor, "N L"]]:
@@ -69,7 +85,8 @@ def token_rankings(
             [[attention_flow([one[n] for one in means], token, 0) for token in range(length)]
              for n in range(flows)]
         ),
-        "weights × |gradient|": (layers[-1] * gradients[-1].abs()).mean(dim=1)[:, 0],
+        "weights × |gradient|": added_up(layers, [one.abs() for one in gradients])[:, 0],
+        "weights × gradient": added_up(layers, gradients)[:, 0],
         "gradient attention": gradient_attention(layers, gradients)[:, 0],
         "gradient × input": with_input,
         "random": torch.rand(documents.tokens.shape, generator=generator),

@@ -5,7 +5,16 @@ import torch
 
 from course_utils.measure import read_record
 from course_utils.models.tasks import bit_tasks
-from course_utils.models.tasks.bit_tasks import ASK, bit_model, draw_bits, judge_bits, train_bits
+from course_utils.models.tasks.bit_tasks import (
+    ASK,
+    bit_model,
+    draw_bits,
+    draw_running,
+    judge_bits,
+    judge_running,
+    train_bits,
+    train_running,
+)
 
 
 def test_answers_are_those_of_a_count() -> None:
@@ -40,7 +49,41 @@ def test_a_short_training_learns_the_majority_of_three() -> None:
     assert judge_bits(model, "majority", 3, 200) == 1.0
 
 
-def test_the_record_is_of_these_tasks() -> None:
-    settings = read_record("chapter_15_parity")["settings"]
+def test_running_parities_are_those_of_every_beginning() -> None:
+    tokens, parities = draw_running(5, 40, torch.Generator().manual_seed(3))
+    for row, found in zip(tokens.tolist(), parities.tolist(), strict=True):
+        assert found == [row[: i + 1].count(1) % 2 for i in range(5)]
+
+
+@pytest.mark.parametrize("written", [True, False])
+def test_a_running_parity_is_judged_by_its_last_answer(written: bool) -> None:
+    class Right(torch.nn.Module):
+        """Answers rightly, and reads what it has written where that is asked."""
+
+        def forward(self, read: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+            assert not mask[0, 1:].any()
+            assert (read.shape[1] > 4) == written
+            if not written:
+                answers = read.cumsum(dim=-1) % 2
+            else:
+                step = read.shape[1] - 5
+                last = read[:, -1] if step else torch.zeros(len(read), dtype=torch.long)
+                answers = ((last + read[:, step]) % 2)[:, None].expand_as(read)
+            return torch.nn.functional.one_hot(answers, 3).float()
+
+    assert judge_running(Right(), 4, written=written, strings=60) == 1.0  # type: ignore[arg-type]
+
+
+def test_a_running_parity_is_trained_in_place_and_needs_room_for_what_it_writes() -> None:
+    for written in (True, False):
+        model = bit_model(3, 0, written=2 * written)
+        losses = train_running(model, 3, written=written, steps=2, seed=0)
+        assert len(losses) == 2
+        assert model.position.num_embeddings == 4 + 2 * written
+
+
+@pytest.mark.parametrize("record", ["chapter_15_parity", "chapter_15_steps"])
+def test_the_record_is_of_these_tasks(record: str) -> None:
+    settings = read_record(record)["settings"]
     sizes = (settings["d_model"], settings["heads"], settings["layers"])
     assert sizes == (bit_tasks.D_MODEL, bit_tasks.HEADS, bit_tasks.LAYERS)

@@ -7,18 +7,19 @@ import torch
 
 from course_utils.attention import causal_mask
 from course_utils.data.two_languages import draw_documents
-from course_utils.interpretability import rank_correlation
+from course_utils.interpretability import gradient_attention, rank_correlation
 from course_utils.models import SmallTransformer
 from course_utils.models.tasks import induction
 from course_utils.models.tasks.head_values import head_values
 from course_utils.models.tasks.other_weights import (
     adversarial_weights,
     divergence,
+    even_weights,
     shuffled_weights,
     total_variation,
 )
 from course_utils.models.tasks.pooled_classifier import PooledClassifier
-from course_utils.models.tasks.rankings import mean_agreement, slopes, token_rankings
+from course_utils.models.tasks.rankings import added_up, mean_agreement, slopes, token_rankings
 from course_utils.models.tasks.text_classifier import TextClassifier, train_classifier
 
 DOCUMENTS = draw_documents(6, torch.Generator().manual_seed(0))
@@ -101,6 +102,17 @@ def test_rankings_agree_with_themselves_over_the_words_alone(classifier: TextCla
     assert mean_agreement(said["rollout"][:1], left, DOCUMENTS.mask) == pytest.approx(first.item())
 
 
+def test_added_up_is_gradient_attention_where_nothing_is_below_0(
+    classifier: TextClassifier,
+) -> None:
+    layers, gradients, _ = slopes(classifier, DOCUMENTS)
+    above = [one.abs() for one in gradients]
+    torch.testing.assert_close(added_up(layers, above), gradient_attention(layers, above))
+    signed = added_up(layers, gradients)
+    assert (signed < 0).any()
+    assert not torch.allclose(signed, gradient_attention(layers, gradients))
+
+
 def test_values_are_what_the_heads_average(classifier: TextClassifier) -> None:
     x: list[torch.Tensor] = []
     hook = classifier.blocks[1].attention.out_proj.register_forward_pre_hook(
@@ -139,6 +151,16 @@ def test_divergence_is_symmetric_and_at_most_ln_2() -> None:
     a, b = torch.rand(2, 5, 4).softmax(dim=-1)
     torch.testing.assert_close(divergence(a, b), divergence(b, a))
     assert total_variation(p, q).item() == 1
+
+
+def test_even_weights_are_equal_on_real_words_and_sum_to_1() -> None:
+    mask = DOCUMENTS.mask[:, 1:]
+    weights = even_weights(mask)
+    torch.testing.assert_close(weights.sum(dim=-1), torch.ones(6))
+    assert (weights[~mask] == 0).all()
+    torch.testing.assert_close(
+        weights[0][mask[0]], torch.full((int(mask[0].sum()),), 1.0) / mask[0].sum()
+    )
 
 
 def test_shuffled_weights_are_the_same_ones_on_real_words() -> None:
