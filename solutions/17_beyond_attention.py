@@ -609,6 +609,27 @@ Above 2: there $|1 - \Delta|$ is above 1, and each step makes the error larger<!
 
 </details>
 
+**What selecting costs.** If $\Delta$, $B$ and $C$ are the same for every token, token $t - s$ always reaches token $t$ by the same factor $K_s = C \cdot (e^{s\Delta A} \circ \Delta B)$. The loop is then one long convolution, and S4 (Gu et al., 2022) is trained so. **Predict.** Can a selective model be?
+"""
+
+# %%
+draw = normal(11)
+x, A, B, C = draw(1, 40, 3), -draw(3, 4).exp(), draw(4), draw(4)
+fixed = (0.2 * torch.ones(1, 40, 3).double(), A, B.expand(1, 40, 4), C.expand(1, 40, 4))
+by_loop = attention.selective_scan(x, *fixed, torch.zeros(3).double())
+kernel = ((0.2 * A * torch.arange(40)[:, None, None]).exp() * 0.2 * B * C).sum(-1)
+turned = kernel.T.flip(-1)[:, None]
+by_convolution = F.conv1d(F.pad(x.mT, (39, 0)), turned, groups=3).mT
+print("steps all alike, as one convolution:", apart(by_convolution, by_loop))
+
+# %% [markdown]
+r"""
+<details><summary>Answer</summary>
+
+No: with a step of its own, each token would need a kernel of its own. That is why Mamba needs the scan.
+
+</details>
+
 What was built here is the scan. A Mamba layer has more around it: linear layers that make $\Delta$, $B$ and $C$ from the token, a convolution over four neighbours before, and a gate after the scan.
 """
 
@@ -664,7 +685,7 @@ SiLU is hardly ever negative, as the feature map of linear attention is by desig
 
 # %% [markdown]
 r"""
-Now the record: every kind, at 1,000 steps, three seeds each. The last column gives the lowest and the highest share of 64 pairs that any seed recalls.
+Now the record: every kind, at 1,000 steps, two or three seeds each. The last column gives the lowest and the highest share of 64 pairs that any seed recalls.
 
 **Predict.** The delta rule keeps 64²/H numbers per layer: 4,096 with one head, 1,024 with 4, 256 with 16. A state of $d_k$ rows holds about $d_k$ pairs, and 4 heads have 16 rows each. What becomes of lists of 16 pairs, and of 64?
 """
@@ -710,7 +731,7 @@ r"""
 Of 16 pairs one head recalls all, four recall 0.95, sixteen 0.11<!-- shown: 1.00 0.95 0.11 -->; of 64 pairs 0.80, 0.44 and 0.05<!-- shown: 0.80 0.44 0.05 -->. One and four heads are near the rule, one exact pair per row of a head. Sixteen are not: see below. Also:
 
 - One softmax layer of two restores everything, at half the cache.
-- SiLU moves retention from 0.12 to XXS at 16 pairs; length 1 alone leaves it at XXU; both together give 0.98<!-- shown: 0.12 0.98 -->. That is as much as the largest difference between mechanisms.
+- SiLU moves retention from 0.12 to 0.91 at 16 pairs; length 1 alone leaves it at 0.12; both together give 0.98<!-- shown: 0.12 0.91 0.98 -->. That is as much as the largest difference between mechanisms.
 - The size of the state does not decide alone. With 1,024 numbers the SSM recalls 0.08 of 16 pairs, the delta rule 0.95<!-- shown: 0.08 0.95 -->. And room does not help what has faded: at 64 pairs retention recalls 0.43 with 4 heads, 0.31 with one of 4,096 numbers<!-- shown: 0.43 0.31 -->, whose one decay is the fastest.
 
 </details>
@@ -1407,13 +1428,13 @@ r"""
 r"""
 ## Go further
 
-- Sun et al. (2023): retention. Yang et al. (2024): gated linear attention. Schlag et al. (2021), Yang, Wang, Zhang et al. (2024), Yang et al. (2025): the delta rule, its chunks, and its gate. The library [flash-linear-attention](https://github.com/fla-org/flash-linear-attention) has most of these as GPU kernels.
-- Gu and Dao (2023): Mamba. Peng et al. (2023): RWKV.
+- Sun et al. (2023): retention. Yang et al. (2024): gated linear attention. Schlag et al. (2021), Yang, Wang, Zhang et al. (2024), Yang et al. (2025): the delta rule, its chunks, and its gate. [flash-linear-attention](https://github.com/fla-org/flash-linear-attention): GPU kernels for most of them.
+- Gu et al. (2022): S4. Gu and Dao (2023): Mamba. Peng et al. (2023): RWKV.
 - Arora et al. (2024): recall as a test of states.
 - Shazeer et al. (2017), Fedus et al. (2022), Du et al. (2022), Jiang et al. (2024): experts. Zhang et al. (2022): experts of attention.
 - Qiu et al. (2025), Ye et al. (2024), Lu et al. (2025), Yuan et al. (2025): gates, differences, selection.
 - De et al. (2024), Lieber et al. (2024), Kimi Team (2025): hybrids.
-- Wang et al. (2020), Sukhbaatar et al. (2019), Bengio et al. (2013), Graves (2016), Raposo et al. (2024): what is searched, learned or adapted.
+- Wang et al. (2020), Sukhbaatar et al. (2019), Bengio et al. (2013), Graves (2016), Raposo et al. (2024): what is searched or adapted.
 """
 
 # %% [markdown]
@@ -1443,6 +1464,9 @@ r"""
 @inproceedings{henry2020query,
   title = {Query-Key Normalization for Transformers}, author = {Henry, Alex and Dachapally, Prudhvi Raj and Pawar, Shubham and Chen, Yuxuan},
   booktitle = {Findings of EMNLP}, year = {2020}, url = {https://arxiv.org/abs/2010.04245}}
+@inproceedings{gu2022s4,
+  title = {Efficiently Modeling Long Sequences with Structured State Spaces}, author = {Gu, Albert and Goel, Karan and R{\'e}, Christopher},
+  booktitle = {ICLR}, year = {2022}, url = {https://arxiv.org/abs/2111.00396}}
 @misc{gu2023mamba,
   title = {Mamba: Linear-Time Sequence Modeling with Selective State Spaces}, author = {Gu, Albert and Dao, Tri},
   year = {2023}, url = {https://arxiv.org/abs/2312.00752}}
