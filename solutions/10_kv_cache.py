@@ -210,7 +210,7 @@ check("append_kv", append_kv)
 
 # %% [markdown]
 r"""
-**Check yourself.** A listing does not check for room. It wraps around: `slot = position % S_max`. What happens at token $S_{max} + 1$?
+**Check yourself.** A cache does not check for room. It wraps around: `slot = position % S_max`. What happens at token $S_{max} + 1$?
 
 - A. An `IndexError`.
 - B. The model goes on, with its first token forgotten and its mask wrong.
@@ -287,7 +287,7 @@ check("decode_step", decode_step)
 
 # %% [markdown]
 r"""
-**The proof that matters.** A prompt may be read at once or in pieces; serving systems cut long prompts so that other users need not wait (*chunked prefill*). Whatever the split, the result must be that of the model without a cache, to rounding.
+**The proof that matters.** A prompt may be read at once or in pieces; serving systems cut long prompts so that other users need not wait (*chunked prefill*). Whatever the split, the result must be that of the model without a cache, up to rounding.
 
 **Predict.** 24 tokens, float64, four kinds of cache: preallocated (section 2), paged (section 10), a window with sinks (section 8), and rounded to int8 (section 11). Which of them must agree with the model without a cache, and with what must the others agree?
 """
@@ -394,7 +394,7 @@ check("greedy_decode", greedy_decode)
 
 # %% [markdown]
 r"""
-**Find the faults.** This cache comes from a published text, under the heading *production optimisations*. The first cell is the listing, with names shortened; the second is what it should equal: causal attention with several heads and the same weights.
+**Find the faults.** This cache comes from text A, under the heading "Production Optimizations". The first cell is the listing, with names shortened; the second is what it should equal: causal attention with several heads and the same weights.
 
 **Predict.** There are five faults. Which do you see before running anything?
 """
@@ -402,7 +402,7 @@ r"""
 
 # %%
 class PublishedCache(nn.Module):
-    """The listing of a published text."""
+    """The listing of text A."""
 
     def __init__(self, d_model, num_heads):
         super().__init__()
@@ -558,7 +558,7 @@ By 1.6 with the cache<!-- shown: 1.6 -->: one row through all weights is most of
 
 </details>
 
-**Predict.** A published text says that the cache turns "$O(n^2)$ into $O(n)$ per token". Look at attention alone. And what is the exponent for a whole text?
+**Predict.** Text E says that a cache costs "O(n) per new token instead of O(n²)". Look at attention alone. And what is the exponent for a whole text?
 """
 
 
@@ -647,7 +647,7 @@ r"""
 - *Preallocated*: 2.5 times<!-- shown 2: 2.5 -->. It hardly slows down until attention to the past costs as much as the rest of the model. With shared heads that happens later.
 - *Concatenated*: 4.3 times<!-- shown 2: 4.3 -->, with the same operations. Copying does not count as an operation, so only the clock sees it.
 
-So the answer to "how much faster is MQA?" depends on the position: near the start not at all, far out a lot. A published table gives one number for each, without batch, device or position.
+So the answer to "how much faster is MQA?" depends on the position: near the start not at all, far out a lot. Text D gives one number for each, without batch, device or phase (section 17).
 
 </details>
 """
@@ -728,7 +728,7 @@ Nearly equal: at once, the scores above the diagonal are counted too. The times 
 
 # %% [markdown]
 r"""
-**Copying shared heads.** The usual listing of grouped-query attention repeats each key and value head for all queries that read it. The result is right.
+**Copying shared heads.** A common listing of grouped-query attention, text D's among them, repeats each key and value head for all queries that read it. The result is right.
 
 **Predict.** 16 query heads share 2 heads of keys and values; 4096 tokens are kept, and one is new. How large is the largest tensor that each way makes?
 """
@@ -763,9 +763,9 @@ The copy makes a tensor eight times as large as the keys that are kept, for ever
 r"""
 ## 6. What the cache weighs
 
-Chapter 08 counted $2 \cdot \text{layers} \cdot H_{kv} \cdot d_k$ numbers per token. A published table gives, per token and layer, $2 H d_k$ for MHA, $2 d_k$ for MQA and $8 d_k$ for GQA with four groups. The numbers are right. Its heading, *parameter efficiency*, is not: these are not parameters.
+Chapter 08 counted $2 \cdot \text{layers} \cdot H_{kv} \cdot d_k$ numbers per token. Text D gives, per token and layer, $2 H d_k$ for MHA, $2 d_k$ for MQA and $8 d_k$ for GQA with four groups. The numbers are right. Its heading, "Parameter Efficiency (KV cache size for generation)", is not: these are not parameters.
 
-**Find the error.** A published list gives, for a model with a billion parameters and 2048 tokens: parameters 4 GB (2 GB at 16 bits), attention weights 16 MB per layer, activations 1 to 3 GB, cache about 500 MB. Take 24 layers, 16 heads and a width of 2048.
+**Find the error.** Text A gives, for a model with a billion parameters and 2048 tokens: parameters 4 GB (2 GB at 16 bits), attention weights 16 MB per layer, activations 1 to 3 GB, cache about 500 MB. Take 24 layers, 16 heads and a width of 2048.
 """
 
 # %%
@@ -1146,11 +1146,11 @@ print("tables", [one.tables[0] for one in texts])
 r"""
 <details><summary>Answer</summary>
 
-18%, and 81%<!-- shown: 18 81 -->. Only the last block of a text has empty slots: at most 15 per text, however long it might have grown. A text that is finished gives its blocks back, and whichever text comes next takes them, wherever they are.
+18%, and 81%<!-- shown: 18 81 -->. Only the last block of a text has empty slots: at most 15 per text, however long it might have grown. A text that is finished returns its blocks, and whichever text comes next takes them, wherever they are.
 
 </details>
 
-To be read, a text's blocks must be gathered.
+A kernel for pages reads the blocks where they are, by way of the table. Ours gathers them first: one more copy, and the same result.
 """
 
 # %% [markdown]
@@ -1355,7 +1355,7 @@ r"""
 
 Section 7 cut a distribution at a share. Now the cut becomes a function of its own, from logits to logits, so that others may come before and after it: what goes gets $-\infty$, what stays keeps its score.
 
-**Predict.** Four tokens have the probabilities .3, .1, .1 and .5. How many does top-p keep at .8? Will a computer agree?
+**Predict.** Four tokens have the probabilities 0.3, 0.1, 0.1 and 0.5. How many does top-p keep at 0.8? Will a computer agree?
 
 Below are three ways to count, on 198 cases for which whole numbers give the right answer: sums of the likelier tokens; sums from the unlikely end, as Hugging Face takes them; and the course's function.
 """
@@ -1407,7 +1407,7 @@ for name, count in (
 r"""
 <details><summary>Answer</summary>
 
-Two tokens: $.5 + .3 = .8$. But none of these numbers is exact in a computer. Whether their sum reaches .8 is decided by rounding, and float64 is no cure: there the ways disagree more often. The reference counts the share as reached if the sum misses it by less than $10^{-6}$, and is right in every case.
+Two tokens: $0.5 + 0.3 = 0.8$. But none of these numbers is exact in a computer. Whether their sum reaches 0.8 is decided by rounding, and float64 is no cure: there the ways disagree more often. The reference counts the share as reached if the sum misses it by less than $10^{-6}$, and is right in every case.
 
 A token more or less matters little to a text. It matters where two programs should write the same one.
 
@@ -1449,7 +1449,7 @@ check("top_p_filter", top_p_filter)
 r"""
 Two more functions from logits to logits. **Min-p** keeps the tokens that have at least the share $p$ of the *likeliest* one's probability (Nguyen et al., 2024). The **repetition penalty** makes every token that has already occurred less likely: it divides a positive score and multiplies a negative one (Keskar et al., 2019).
 
-**Predict.** Two models: one is sure, one has no idea among twenty tokens. How many tokens do top-p at .9 and min-p at .1 keep of each? And will a penalty of 1.3 break the circle of section 7's greedy text?
+**Predict.** Two models: one is sure, one has no idea among twenty tokens. How many tokens do top-p at 0.9 and min-p at 0.1 keep of each? And will a penalty of 1.3 break the circle of section 7's greedy text?
 """
 
 # %%
@@ -1483,7 +1483,7 @@ print("more different tokens with the penalty:", different[1] > different[0])
 r"""
 <details><summary>Answer</summary>
 
-Of the sure model top-p keeps 8 tokens<!-- shown 2: 8 -->: it must reach .9, and takes in tokens that the model all but excludes. Min-p keeps one. Of the unsure model both keep nearly all. So min-p follows how sure the model is.
+Of the sure model top-p keeps 8 tokens<!-- shown 2: 8 -->: it must reach 0.9, and takes in tokens that the model all but excludes. Min-p keeps one. Of the unsure model both keep nearly all. So min-p follows how sure the model is.
 
 The penalty brings in more different tokens, at least. It also punishes *the* and the comma, which a text needs; that is its price.
 
@@ -1617,7 +1617,7 @@ print(
 r"""
 <details><summary>Answer</summary>
 
-Kept guesses have written $\min(p, q)$ of each token already: all of $p$ where $q$ is larger. Drawing from $p$ again would say those tokens too often; the distance to $p$ is .16<!-- shown: 0.160 -->. What is missing is exactly $\max(0, p - q)$, and with it only the distance due to chance is left.
+Kept guesses have written $\min(p, q)$ of each token already: all of $p$ where $q$ is larger. Drawing from $p$ again would say those tokens too often; the distance to $p$ is 0.16<!-- shown: 0.160 -->. What is missing is exactly $\max(0, p - q)$, and with it only the distance due to chance is left.
 
 The share that is kept is $\sum \min(p, q)$: how alike the two are decides what is gained.
 
@@ -1709,36 +1709,56 @@ The same text, token for token: at temperature 0 both distributions have all the
 
 </details>
 
-**Predict.** If each guess is kept with the probability $\alpha$, a call brings $1 + \alpha + \dots + \alpha^\gamma = \frac{1 - \alpha^{\gamma + 1}}{1 - \alpha}$ tokens. With $\alpha = .6$ and $\gamma = 4$: how many? Recorded below: a target of four layers, and as drafts the table and a GPT of one layer. Which of them is faster than plain decoding?
+**Predict.** If each guess is kept with the probability $\alpha$, a call brings $1 + \alpha + \dots + \alpha^\gamma = \frac{1 - \alpha^{\gamma + 1}}{1 - \alpha}$ tokens. With $\alpha = 0.6$ and $\gamma = 4$: how many? Recorded below: a target of four layers, and as drafts the table and a GPT of one layer. Which of them is faster than plain decoding?
 """
 
 # %%
 speculation = measure.read_record("chapter_10_speculation")
-for greedy in (True, False):
-    print(f"{'greedy' if greedy else 'drawn':8} γ    kept tokens per call  formula   times faster")
-    for row in speculation["runs"]:
-        if row["greedy"] == greedy and row["gamma"]:
-            print(f"{row['draft']:8} {row['gamma']} {row['acceptance']:7.2f}", end="")
-            print(f" {row['tokens_per_call']:15.2f} {row['formula']:8.2f}", end="")
-            print(f" {row['times_faster']:14.2f}")
-same = [row["same_tokens"] for row in speculation["runs"] if "same_tokens" in row]
-print("greedy text equal in every run:", all(same))
+calls = speculation["settings"]["calls"]
+print("tokens fed in one call of the target:", "".join(f"{fed:>7}" for fed in calls))
+print("milliseconds                         ", "".join(f"{ms:7.2f}" for ms in calls.values()))
+print("compared with one token              ", end="")
+print("".join(f"{ms / calls['1']:7.2f}" for ms in calls.values()))
+plain_ms = {row["greedy"]: row["milliseconds"] for row in speculation["runs"] if not row["gamma"]}
+print(f"plain decoding, per token: greedy {plain_ms[True]:.2f} ms, drawn {plain_ms[False]:.2f} ms")
+
+# %% [markdown]
+r"""
+<details><summary>Answer to the first question</summary>
+
+2.3 tokens: $(1 - 0.6^5)/0.4$.
+
+</details>
+
+A call that judges $\gamma$ guesses is fed $\gamma + 1$ tokens, and takes longer than a call with one. So no draft, not even one that costs nothing, can be faster than *tokens per call · time of a plain token / time of the call*. That ceiling is a column below.
+
+**Find the error.** One row below cannot be true. Which? And what must have gone wrong?
+"""
 
 # %%
-calls = speculation["settings"]["calls"]
-print("one call of the target, tokens fed:", "".join(f"{fed:>7}" for fed in calls))
-print("compared with one token            ", end="")
-print("".join(f"{spent / calls['1']:7.2f}" for spent in calls.values()))
+for greedy in (True, False):
+    name = "greedy" if greedy else "drawn"
+    print(f"{name:8} γ    kept tokens per call  formula  ceiling  times faster")
+    for row in speculation["runs"]:
+        if row["greedy"] == greedy and row["gamma"]:
+            ceiling = row["tokens_per_call"] * plain_ms[greedy] / calls[str(row["gamma"] + 1)]
+            print(f"{row['draft']:8} {row['gamma']} {row['acceptance']:7.2f}", end="")
+            print(f" {row['tokens_per_call']:15.2f} {row['formula']:8.2f}", end="")
+            print(f" {ceiling:8.2f} {row['times_faster']:13.2f}")
+same = [row["same_tokens"] for row in speculation["runs"] if "same_tokens" in row]
+print("greedy text equal in every run:", all(same))
 
 # %% [markdown]
 r"""
 <details><summary>Answer</summary>
 
-2.3 tokens; and the GPT draft comes to 2.26<!-- shown 2: 2.26 -->. Yet it gains next to nothing, 1.12 times at best<!-- shown 2: 1.12 -->: each of its guesses is a call of a model too, and a small model's call is mostly overhead. The table costs nothing. Drawing, with two guesses, it is 1.62 times faster<!-- shown 2: 1.62 -->, and with four 1.33<!-- shown 2: 1.33 -->.
+The table with two guesses, drawn: 1.62 times faster, with a ceiling of 1.46<!-- shown: 1.62 1.46 -->. Its 1.88 tokens per call are counted, and right; the time is not. On a busy machine a median of five rounds can be wrong by a tenth or more. All other rows are below their ceilings:
 
-More is not possible here. The table is right half of the time<!-- shown 2: 0.51 -->, so that four guesses bring 1.96 tokens<!-- shown 2: 1.96 -->; and five tokens in one call cost 1.38 times one<!-- shown: 1.38 -->. In a large model, where reading the weights is all of the time, they cost the same as one.
+- Greedy, hardly anything is gained, 1.07 times at best<!-- shown: 1.07 -->.
+- Drawn, the table gains 1.33 times with four guesses, of at most 1.48<!-- shown: 1.33 1.48 -->.
+- The GPT draft brings more tokens per call, 2.26, and gains less, 1.12 at best<!-- shown: 2.26 1.12 -->: each of its guesses is a call, too.
 
-The times were measured on a busy machine, and differ by a tenth or more between runs; the counts do not.
+In a large model, where reading the weights is all of the time, five tokens in one call cost the same as one. Here they cost 1.38 times as much<!-- shown 2: 1.38 -->.
 
 </details>
 """
@@ -1826,7 +1846,7 @@ r"""
 
 With budget 8, a call reads at most eight tokens. That wastes nothing, and helps nobody: about as many calls as static<!-- shown: 311 301 -->, and more time (1.33 times<!-- shown: 1.33 -->), since attention here is a Python loop over readers. Its gain is the shortest call: whoever is writing never waits for a long prompt.
 
-With 64, a third of the calls, .70 of the time<!-- shown: 103 0.70 -->, and the first token after 11 calls, not 131<!-- shown: 11 131 -->. Part of that is memory: pages have room for 29 of these readers, a padded batch for eight. With 256 little is gained in time, and a call may take as long as reading 256 tokens takes.
+With 64, a third of the calls, 0.70 of the time<!-- shown: 103 0.70 -->, and the first token after 11 calls, not 131<!-- shown: 11 131 -->. Part of that is memory: pages have room for 29 of these readers, a padded batch for eight. With 256 little is gained in time, and a call may take as long as reading 256 tokens takes.
 
 The time falls less than the rows: padding comes in large products, and those are cheap per row.
 
@@ -1886,7 +1906,7 @@ for reader in server.schedule.running:
 r"""
 <details><summary>Answer</summary>
 
-Of reading alone, 80% (2.5 of 12.7 Gflop<!-- shown 2: 12.7 2.5 -->); with answers, two thirds (5.2 of 15.4<!-- shown 2: 15.4 5.2 -->), and half of the pages. The time falls less, to .66<!-- shown 2: 0.66 -->: each answer still takes its own steps. One thing counts against sharing: where only prompts are read, it holds 17 pages, not 12<!-- shown 2: 12 17 -->, since they are kept after their readers have left, until the room is needed.
+Of reading alone, 80% (2.5 of 12.7 Gflop<!-- shown 2: 12.7 2.5 -->); with answers, two thirds (5.2 of 15.4<!-- shown 2: 15.4 5.2 -->), and half of the pages. The time falls less, to 0.66<!-- shown 2: 0.66 -->: each answer still takes its own steps. One thing counts against sharing: where only prompts are read, it holds 17 pages, not 12<!-- shown 2: 12 17 -->, since they are kept after their readers have left, until the room is needed.
 
 Below the table, three prompts of 13 tokens with one beginning of 12, in pages of four. Two wait for one call: the first is reading what they need. Then each reads its last token alone, and all three tables name the same three pages.
 
@@ -1950,8 +1970,8 @@ r"""
 
 Right, wrong, or right under a condition?
 
-- "Inference speed at 2048 tokens: MQA 1.3 to 1.5 times that of MHA, GQA 1.1 to 1.3, linear 2 to 4, Flash 2 to 4."
-- "GQA repeats the groups to match the heads."
+- Text D: "Inference Speed (relative, seq_len=2048)", MQA "1.3-1.5× faster" than MHA, GQA "1.1-1.3×", linear and Flash "2-4×".
+- A comment in text D's grouped-query attention: "Repeat each group to match number of query heads".
 
 <details><summary>Answers</summary>
 
@@ -1965,10 +1985,10 @@ Right, wrong, or right under a condition?
 r"""
 <details><summary>Four more</summary>
 
-1. "Caching K and V avoids recomputation in generation." Right, for causal models (section 1). The class printed below that sentence is the one in section 4.
-2. "KV caching, batching, 8-bit numbers and fused operations make inference fast." Right under conditions: the cache saves operations, a batch shares the reading of the weights (section 9), 8 bits save memory first (section 11), and fusing is chapter 09.
-3. "With past keys and values in the cache, a new token costs $O(n)$ instead of $O(n^2)$." Right for attention, for one token (section 5).
-4. "KV cache of a model with a billion parameters: about 500 MB." The right order of magnitude for one sequence at 16 bits and 2048 tokens (section 6).
+1. Text A: "During inference, cache keys and values to avoid recomputation". Right, for causal models (section 1). The class printed below that sentence is the one in section 4.
+2. Text D, for inference: "KV caching", "Batch processing", "Quantization (8-bit attention)", "Operator fusion". Right under conditions: the cache saves operations, a batch shares the reading of the weights (section 9), 8 bits save memory first (section 11), and fusing is chapter 09.
+3. Text E: "O(n) per new token instead of O(n²)". Right for attention, for one token (section 5).
+4. Text A: "Key-Value cache: ~500 MB for generation", with a billion parameters. The right order of magnitude for one sequence at 16 bits and 2048 tokens (section 6).
 
 The site's page of published claims lists them all.
 
@@ -2034,7 +2054,7 @@ Token for token. A model is its weights and a handful of functions, and all of t
 r"""
 ## Recap
 
-1. A causal model never changes its past, so keys and values can be kept. Prefill writes many, decoding one; queries are the last positions, and the mask's offset says so. Any split of a text gives the same result, to rounding.
+1. A causal model never changes its past, so keys and values can be kept. Prefill writes many, decoding one; queries are the last positions, and the mask's offset says so. Any split of a text gives the same result, up to rounding.
 2. One token costs attention $O(n)$ instead of $O(n^2)$, and everything else a constant. A whole text stays quadratic.
 3. The cache holds $2 \cdot \text{layers} \cdot H_{kv} \cdot d_k$ numbers per token of each sequence. Shared heads divide it, a window bounds it, fewer bits shrink it.
 """

@@ -103,7 +103,7 @@ SMALL: dict[str, tuple[dict[str, Any], list[str]]] = {
     "chapter_14_digits": ({"STEPS": 2}, ["--seeds", "1"]),
     "chapter_14_dots": ({"STEPS": [2]}, ["--seeds", "1"]),
     "chapter_14_explorer": ({"STEPS": 2}, []),
-    "chapter_14_pairs": ({"TOWERS": 2, "FUSION": [2], "TEXT": 2, "EYES": 2}, ["--seeds", "1"]),
+    "chapter_14_pairs": ({"MATCHED": 2, "TEXT": 2, "EYES": 2}, ["--seeds", "1"]),
     "chapter_15_parity": ({"RUNS": [["parity", 4, 2]]}, ["--seeds", "1"]),
     "chapter_15_steps": ({"STEPS": 2, "BITS": [3]}, ["--seeds", "1"]),
     "chapter_16_long": (

@@ -67,8 +67,9 @@ class RecallModel(nn.Module):
     Args:
         kind: "full", "window" (16 keys), "linear" or "latent"; or one of those that keep a state
             (see `state_mixers`): "retention", "gated linear", "delta", "gated delta", "SSM" or
-            "WKV". "raw retention" and "raw gated linear" take query and key as they are, and not
-            through SiLU to length 1.
+            "WKV". Query and key go through SiLU and are scaled to length 1; "raw retention" takes
+            them as they are, "SiLU retention" and "unit retention" do one of the two, and so do
+            the same three of "gated linear".
         num_heads: Query heads; "SSM" and "WKV" have none, and take it as given.
         num_kv_heads: Heads of keys and values; fewer only where the kind is "full".
         d_latent: Width of the vector from which all heads make keys and values, where the kind is

@@ -8,6 +8,7 @@ Differs: the short convolution before each, the merging after it and the feed-fo
 
 import math
 from collections.abc import Callable
+from functools import partial
 
 import torch
 from jaxtyping import Float
@@ -26,11 +27,11 @@ from course_utils.attention import (
 
 
 class _Heads(nn.Module):
-    """Queries, keys and values for heads; query and key go through SiLU to length 1, or stay."""
+    """Queries, keys and values for heads; query and key may go through SiLU, and to length 1."""
 
-    def __init__(self, d_model: int, num_heads: int, *, raw: bool) -> None:
+    def __init__(self, d_model: int, num_heads: int, *, silu: bool, unit: bool) -> None:
         super().__init__()
-        self.num_heads, self.raw = num_heads, raw
+        self.num_heads, self.silu, self.unit = num_heads, silu, unit
         self.query, self.key, self.value = (
             nn.Linear(d_model, d_model, bias=False) for _ in range(3)
         )
@@ -40,8 +41,10 @@ class _Heads(nn.Module):
         query, key, value = (
             split_heads(part(x), self.num_heads) for part in (self.query, self.key, self.value)
         )
-        if not self.raw:
-            query, key = (F.normalize(F.silu(part), dim=-1) for part in (query, key))
+        if self.silu:
+            query, key = F.silu(query), F.silu(key)
+        if self.unit:
+            query, key = (F.normalize(part, dim=-1) for part in (query, key))
         return merge_heads(self.read(x, query, key, value))
 
     def read(self, x: Tensor, query: Tensor, key: Tensor, value: Tensor) -> Tensor:
@@ -60,8 +63,8 @@ class Retention(_Heads):
 class GatedLinear(_Heads):
     """Gated linear attention; a gate for each channel of the keys, through a narrow layer."""
 
-    def __init__(self, d_model: int, num_heads: int, *, raw: bool) -> None:
-        super().__init__(d_model, num_heads, raw=raw)
+    def __init__(self, d_model: int, num_heads: int, *, silu: bool, unit: bool) -> None:
+        super().__init__(d_model, num_heads, silu=silu, unit=unit)
         self.gate = nn.Sequential(
             nn.Linear(d_model, d_model // 4, bias=False),
             nn.Linear(d_model // 4, d_model, bias=False),
@@ -77,7 +80,7 @@ class Delta(_Heads):
     """The delta rule: nothing decays, and each token sets how much of its correction is written."""
 
     def __init__(self, d_model: int, num_heads: int) -> None:
-        super().__init__(d_model, num_heads, raw=False)
+        super().__init__(d_model, num_heads, silu=True, unit=True)
         self.beta = nn.Linear(d_model, num_heads, bias=False)
 
     def kept(self, x: Tensor) -> Tensor:
@@ -146,11 +149,18 @@ class WKV(nn.Module):
         return out * torch.sigmoid(self.receptance(x))
 
 
+# What is done to query and key: (SiLU, length 1).
+PREPARED = {
+    "": (True, True),
+    "raw ": (False, False),
+    "SiLU ": (True, False),
+    "unit ": (False, True),
+}
 MIXERS: dict[str, Callable[[int, int], nn.Module]] = {
-    "retention": lambda d_model, num_heads: Retention(d_model, num_heads, raw=False),
-    "raw retention": lambda d_model, num_heads: Retention(d_model, num_heads, raw=True),
-    "gated linear": lambda d_model, num_heads: GatedLinear(d_model, num_heads, raw=False),
-    "raw gated linear": lambda d_model, num_heads: GatedLinear(d_model, num_heads, raw=True),
+    f"{prefix}{name}": partial(mixer, silu=silu, unit=unit)
+    for name, mixer in (("retention", Retention), ("gated linear", GatedLinear))
+    for prefix, (silu, unit) in PREPARED.items()
+} | {
     "delta": Delta,
     "gated delta": GatedDelta,
     "SSM": lambda d_model, _: SelectiveSSM(d_model),

@@ -13,7 +13,7 @@ from course_utils.attention import (
     wkv_step,
 )
 from course_utils.models.tasks.recall import D_MODEL, SYMBOLS, RecallModel
-from course_utils.models.tasks.state_mixers import MIXERS
+from course_utils.models.tasks.state_mixers import MIXERS, PREPARED
 
 WIDTH = 12
 
@@ -61,12 +61,15 @@ def test_all_models_have_the_same_number_of_parameters(kind: str, num_heads: int
     assert scores.shape == (2, 6, SYMBOLS)
 
 
-@pytest.mark.parametrize(("kind", "raw"), [("retention", False), ("raw retention", True)])
-def test_retention_fades_by_its_papers_decays(kind: str, raw: bool) -> None:
-    mixer, x = made(kind), tokens()
+@pytest.mark.parametrize(("prefix", "prepared"), PREPARED.items())
+def test_retention_fades_by_its_papers_decays(prefix: str, prepared: tuple[bool, bool]) -> None:
+    mixer, x = made(f"{prefix}retention"), tokens()
     query, key, value = (split_heads(part(x), 3) for part in (mixer.query, mixer.key, mixer.value))
-    if not raw:
-        query, key = (F.silu(one) / F.silu(one).norm(dim=-1, keepdim=True) for one in (query, key))
+    silu, unit = prepared
+    if silu:
+        query, key = (one * one.sigmoid() for one in (query, key))
+    if unit:
+        query, key = (one / one.norm(dim=-1, keepdim=True) for one in (query, key))
     decay = torch.tensor([31 / 32, 63 / 64, 127 / 128], dtype=torch.float64)
     wanted = merge_heads(retention_recurrent(query, key, value, decay))
     torch.testing.assert_close(mixer(x), wanted)
