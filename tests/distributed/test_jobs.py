@@ -148,12 +148,12 @@ def test_a_rotation_hands_on_any_tensor() -> None:
 def test_a_learner_s_own_ring_is_sent_to_real_processes() -> None:
     given = text()
 
-    def ring_attention(query, key, value, rotate, rank, world_size):
+    def ring_attention(query, key, value, begin, rank, world_size):
         """Joined by a softmax over the logsumexps of the blocks."""
         parts, logs = [], []
         for step in range(world_size):
             if step:
-                key, value = rotate(key, value)
+                key, value = begin(key, value)()
             if step > rank:
                 continue
             scores = query @ key.mT / query.shape[-1] ** 0.5
