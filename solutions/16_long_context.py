@@ -620,7 +620,7 @@ With 8 ranks tensor parallelism sends 14.3 GB in every layer, the ring 3.6, Ulys
 
 These are formulas. Nobody here has a million tokens on 64 devices.
 
-There is a third way between ring and heads: gather the keys and values of all ranks first, by an *all-gather*, and multiply afterwards. It sends what the ring sends, hides nothing and holds a whole layer's keys, but any kernel and any mask will do. Llama 3's training does so, since eight key/value heads are small beside its queries (Grattafiori et al., 2024); PyTorch's context parallelism has both.
+There is a third way between ring and heads: gather the keys and values of all ranks first, by an *all-gather*, and multiply afterwards. It sends what the ring sends, hides nothing and holds a whole layer's keys, but any kernel and any mask will do. Llama 3's training does so, since its few key/value heads are small beside the queries and its masks keep documents apart (Grattafiori et al., 2024, section 3.3.2); PyTorch's context parallelism has both ways.
 
 </details>
 """
@@ -972,35 +972,85 @@ check("streaming_positions", streaming_positions)
 
 # %% [markdown]
 r"""
-Now two models, each of two layers with RoPE, trained on 64 tokens and run up to 1,024 with caches of 64 keys. One learned plain text. The other learned segments of random symbols that repeat after a start token; it reads segments of 16, each given twice. It can predict the second copy, but not the first. Recorded for three seeds, as perplexity, $e^\text{loss}$.
+Now two models, each of two layers with RoPE, trained on 64 tokens and run up to 1,024 with caches of 64 keys. One learned plain text. The other learned segments of random symbols that repeat after a start token; it reads segments of 16, each given twice. The second copy can be predicted, and only it is judged here. Recorded for three seeds, as perplexity, $e^\text{loss}$: 1 is perfect, and a blind guess among the 32 symbols has 32.
 
-**Predict.** For which model does evicting the first tokens matter? And which is worse: evicting them, or keeping everything, positions and all?
+**Predict.** For which model does evicting the first tokens matter, and how much? And which is worse: evicting them, or keeping everything, positions and all?
 """
 
 # %%
 record = measure.read_record("chapter_16_long")
 found = {}
 for run in record["streams"]:
-    for kind, losses in run["loss"].items():
-        name = run["model"] if kind == "all" else kind
-        found.setdefault((name, run["cache"]), []).append(list(losses.values()))
+    name = {"text": "all", "segments": "second copy"}[run["model"]]
+    losses = list(run["loss"][name].values())
+    found.setdefault((run["model"], run["cache"]), []).append(losses)
 print("perplexity up to, mean of 3 seeds                64   128   256   512 1,024")
 for (name, cache), losses in found.items():
     mean = torch.tensor(losses).exp().mean(0)
     said = (f"{one:5.2f}" if one < 100 else f"{one:5.0f}" for one in mean)
     print(f"{name:12}{cache:35}", *said)
-for run in record["sinks"]:
-    print("weight on the start token in first copies, by head:", run["first copy"])
 
 # %% [markdown]
 r"""
 <details><summary>Answer</summary>
 
-For the second. Most of its heads put their weight on the start token where there is nothing to copy. Without it the second copies are at 1.13 instead of 1.10, and the first copies have more than twice the perplexity. The text model has no such habit, since its training texts began anywhere: 4.17 with sinks and without<!-- shown: 1.13 1.10 4.17 -->.
+For the second, a little: its copies are at 1.13 without the first tokens and at 1.10 with them, in each of three seeds the same way. The text model does not notice: 4.17 with sinks and without<!-- shown: 1.13 1.10 4.17 -->.
 
-Where something can be predicted, keeping everything is far worse: 27.49 and 222<!-- shown: 27.49 222 -->; the distances were never trained. And sinks rotated by their positions in the text do harm: 6.13<!-- shown: 6.13 -->.
+Keeping everything is far worse: 27.49 and 222, seven times the blind guess<!-- shown: 27.49 222 -->; the distances were never trained. And sinks rotated by their positions in the text do harm: 6.13<!-- shown: 6.13 -->.
 
-These models are small, and so is what eviction costs the copies. Xiao et al. report that large language models break down without their first tokens.
+</details>
+"""
+
+# %% [markdown]
+r"""
+Why does one model need its first token and the other not? A tempting answer: because one was trained with a start token, and the texts of the other began anywhere. That can be tried: both kinds of text, each with a start token and without, two seeds. `on first` is the weight on the first token, in the head of the last layer that puts most there: of queries 2 to 15, in segments the first copy of all, and of queries 33 to 47, the first copy of a fresh segment.
+
+**Predict.** Text model *with* a start token: will it rest there? Segments *without* one: will eviction be free?
+"""
+
+# %%
+record = measure.read_record("chapter_16_sinks")
+with_sinks, without = "window of 60, 4 sinks", "window of 64"
+print("texts     start token  on first, later   loss with sinks, without   cost")
+for run in record["runs"]:
+    judged = {"text": "all", "segments": "second copy"}[run["text"]]
+    kept, lost = (run[cache][judged]["loss"] for cache in (with_sinks, without))
+    early, later = (max(run["on_first"][span][-1]) for span in ("2 to 15", "33 to 47"))
+    print(f"{run['text']:10}{run['start token']!s:13}{early:8.2f} {later:6.2f}",
+          f"{kept:17.3f} {lost:8.3f} {lost - kept:6.3f}")  # fmt: skip
+
+# %% [markdown]
+r"""
+<details><summary>Answer</summary>
+
+ANSWER_SINKS
+
+</details>
+"""
+
+# %% [markdown]
+r"""
+**Find the error.** A cache is judged by all that it reads. In these records, the perplexity of *first* copies, which nobody can predict: 223 up to 64 tokens, then 972 with sinks by place, 2,145 with the window alone. "Evicting the first tokens more than doubles the perplexity."
+"""
+
+# %%
+found = {}
+for run in measure.read_record("chapter_16_long")["streams"]:
+    if run["model"] == "segments":
+        found.setdefault(run["cache"], []).append(list(run["loss"]["first copy"].values()))
+for cache, losses in found.items():
+    print(f"{cache:35}", *(f"{one:6,.0f}" for one in torch.tensor(losses).exp().mean(0)))
+for run in record["runs"]:
+    if run["text"] == "segments" and run["start token"]:
+        sure = (run[cache]["first copy"] for cache in (with_sinks, without))
+        print("probability of its best guess, and how often it is right, with sinks and without:",
+              *(f"{one['sure']:.2f} {one['right']:.2f};" for one in sure))  # fmt: skip
+
+# %% [markdown]
+r"""
+<details><summary>Answer</summary>
+
+ANSWER_FIRST
 
 </details>
 """
@@ -1226,6 +1276,8 @@ Mentioned here without a measurement:
 
 - *LSLM* (Ma et al., 2024), "Language Model Can Listen While Speaking": a decoder that generates speech while a second stream brings in what it hears; the two streams are fused inside the layers, and the paper compares early, middle and late fusion. It is about when to stop talking, not about long texts.
 - *CoRAG* (Wang et al., 2025), chain-of-retrieval augmented generation: a model trained to search several times, each query made from what was found before, and only then to answer. Attention is left as it is; the search is what is chained.
+
+Text E describes projects of these two names, with "Cross-attention: Coordinates both streams" in one and "Context integration: Cross-attention" in the other. The two papers do without it: the one adds what it hears to the stream of the decoder, the other puts what it found into the prompt.
 """
 
 # %% [markdown]

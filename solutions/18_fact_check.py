@@ -33,6 +33,10 @@ How to read: each experiment begins with a question. Write down your guess, run 
 
 This course was written alongside five published texts on attention, called A to E; the page *What is measured here* lists them. Hundreds of their sentences were checked on the way, and each is in a **ledger**: the claim, how it was checked, the verdict, and what holds. This chapter hands you the tools: first for sentences, then for code, then for choices.
 
+"""
+
+# %% [markdown]
+r"""
 Texts are quoted in order to be checked, not to be blamed. What is in quotation marks is verbatim, and a letter says where it stands. Where there is no letter, the sentence or the code is a common form, and ours.
 """
 
@@ -58,7 +62,7 @@ torch.set_printoptions(precision=3, sci_mode=False, linewidth=100)
 r"""
 ## 1. What a claim needs before it can be judged
 
-Five sentences. The first is ours, where text A has "~500 MB for generation" of a model with a billion parameters; the others are shortened from texts C, C, D and B.
+Five sentences: the first is ours, the others are shortened from texts C, C, D and B.
 
 1. The KV cache of a model of 24 layers and width 2048 takes 402 MB at 2048 tokens in 16 bits.
 2. $QK^\top$ with 512 queries and keys of width 64 takes 67 MFLOPs.
@@ -104,9 +108,13 @@ r"""
 r"""
 So there are four ways to check: **computed** (arithmetic), **run** (code), **looked up** (the cited work), **read** (the sentence contradicts itself or says nothing). (Some claims of the ledger are only **remembered** from the literature, and say so.) And there are five verdicts: confirmed, corrected (true with a condition), wrong, hardware-dependent, unverifiable.
 
+"""
+
+# %% [markdown]
+r"""
 That attention focuses "similar to the human brain" (text B) is of the last kind. So are "GitHub Copilot: Attention over code context and comments" (A) and "In my research [...] I've found" (E), and so are a laboratory's own findings that cite no paper: no observation is named that could decide them. They are neither right nor wrong; they are not claims yet.
 
-Published figures fail at their units more often than at their sums. When does "402 MB" hold?
+When does "402 MB" hold? (Text A has "~500 MB for generation" of such a model.)
 """
 
 # %% [markdown]
@@ -201,7 +209,7 @@ if moved:
 r"""
 <details><summary>Answer</summary>
 
-278<!-- shown: 278 -->, in less than twenty seconds: most are arithmetic or a few tensors, and what needs training reads a record. None moved. That is a test of this course as well: if somebody changes one figure of the ledger, or one function of the package, the last cell stops.
+275<!-- shown 4: 275 -->, in less than twenty seconds: most are arithmetic or a few tensors, and what needs training reads a record. None moved. That is a test of this course as well: if somebody changes one figure of the ledger, or one function of the package, the last cell stops.
 
 What was only remembered or looked up is not proved by this. It can be no better than its source, and the ledger says which kind it is.
 
@@ -261,7 +269,7 @@ for claim in whole[::3][:10]:
 r"""
 <details><summary>Answer</summary>
 
-In hardly any: the words *head*, *encoder* and *sequence* occur in almost every sentence about attention. A word is not a kind of error, and a table of counts does not become evidence by being printed.
+In two: GQA is not in every size of LLaMA 2, and the root is of the number of layers, not of tokens. In the others a word was found and nothing else: *head*, *encoder* and *sequences* occur in any sentence about attention. A word is not a kind of error, and a count is not evidence because it is printed.
 
 </details>
 
@@ -283,7 +291,7 @@ KINDS = {
     "evidence": "nothing measured, or not what is said",
 }
 by_hand = collections.Counter(kind for claim in amiss for kind in claim["kind"])
-print(f"{'by hand, of ' + str(len(amiss)):62} the sieve's, and right")
+print(f"by hand, of {len(amiss)}{'':48} the sieve's, and right")
 for name, count in by_hand.most_common():
     mine = [claim for claim in amiss if sieved(claim)[0] == name]
     right = sum(name in claim["kind"] for claim in mine)
@@ -295,9 +303,16 @@ print(f"{number} claims are about a number: a figure, a term left out, or one fo
 r"""
 <details><summary>Answer</summary>
 
-SIEVE_ANSWER
+A mechanism or a reason taken for another, 45 of 181; then a condition that is not stated, 34<!-- shown: 45 181 34 -->. "Approximates softmax", "because it is parameter-free", "handles longer sequences": no number is in them, and no sieve has a word for them. One in four is about a number: a figure, a term left out, or one head taken for all<!-- shown: 50 -->. Of the sieve's 36, six are of that last kind<!-- shown: 36 6 -->.
 
 </details>
+"""
+
+# %% [markdown]
+r"""
+So there are two questions. Of a number: *of what* is it the number? Of a sentence: *when* does it hold, and what would be different if it did not?
+
+The kinds are one reader's. Another would draw some borders elsewhere; since each claim shows its kinds, they can be disputed one by one.
 """
 
 # %% [markdown]
@@ -463,7 +478,7 @@ def accepts_tiling(tiled):
 check("accepts_tiling", accepts_tiling)
 # hint("accepts_tiling")
 
-# %% [markdown]
+# %% [markdown] tags=["further"]
 r"""
 ## 5. An implementation with a memory
 
@@ -665,29 +680,31 @@ for i in cost.argsort(stable=True).tolist():
     print(f"{names[i]:34} {int(cost[i]):6,} kept {quality[i]:8.4f} recalled {mark}")
 
 # %%
-LABELS = {"full, 4 heads": "full", "grouped-query, 2 of 4 heads": "grouped, 2 of 4",
-          "multi-query, 1 of 4 heads": "multi-query, 4 heads; latent 32",
-          "window of 16, then grouped-query": "window, then grouped",
-          "multi-query, 1 of 8 heads": "multi-query, 8 heads; latent 16",
+LABELS = {"full, 4 heads": "full", "grouped-query, 2 of 4 heads": "grouped",
+          "multi-query, 1 of 4 heads": "multi-query; latent 32",
+          "window of 16, then grouped-query": "  window, grouped",
+          "multi-query, 1 of 8 heads": "multi-query of 8; latent 16",
           "latent of 8, 4 heads": "latent 8", "linear, 1 head": "linear, 1 head",
-          "linear, 4 heads": "linear, 4 heads; multi-query, 16 heads",
+          "linear, 4 heads": "linear, 4 heads; multi-query of 16",
           "latent of 8, 16 heads": "latent 8, 16 heads",
           "linear, 16 heads": "linear, 16 heads", "window of 16, 4 heads": "window of 16"}  # fmt: skip
 
 # %% mystnb={"image": {"alt": "Share recalled against numbers kept per layer, on a logarithmic axis. Two blue dots, joined by a staircase, are the front: linear attention with 16 heads at 320 numbers, low, and latent attention of 8 numbers with 4 heads at 1,024, at the top. All others are hollow and named: full attention lies far to the right at the height of the best, the window near the bottom."}}
 title = "What nothing beats: little kept, much recalled"
 axes = plotting.new_figure(title, "numbers kept per layer", "share of 64 pairs recalled")
+axes.figure.set_size_inches(6.4, 4.4)
 plotting.power_axis(axes, (256, 512, 1024, 2048, 4096, 8192, 16384))
 axes.plot(cost[~front], quality[~front], "o", color=plotting.QUIET, fillstyle="none")
 order = [i for i in cost.argsort(stable=True).tolist() if front[i]]
 axes.step(cost[order], quality[order], "o-", where="post", color=plotting.COLOURS["blue"])
-SLANTED = [i for i in range(len(names)) if quality[i] > 0.9]
 for name, label in LABELS.items():
-    i = names.index(name)
-    up = {"rotation": 40, "ha": "left", "va": "bottom"} if i in SLANTED else {"va": "center"}
-    at = (cost[i], quality[i] + 0.03) if i in SLANTED else (cost[i] * 1.12, quality[i])
-    axes.text(*at, label, fontsize="small", **up)
-_ = axes.set(xlim=(220, 30000), ylim=(-0.05, 1.55), yticks=(0, 0.25, 0.5, 0.75, 1))
+    x, y = (column[names.index(name)].item() for column in (cost, quality))
+    if y > 0.9:
+        axes.text(x, y + 0.04, label, fontsize="small", rotation=32, va="bottom")
+    else:
+        above = 0.07 if front[names.index(name)] else 0.0  # its step of the staircase
+        axes.text(x * 1.12, y + above, label, fontsize="small", va="center")
+_ = axes.set(xlim=(220, 30000), ylim=(-0.05, 1.6), yticks=(0, 0.25, 0.5, 0.75, 1))
 
 # %% [markdown]
 r"""
@@ -730,15 +747,18 @@ print(f"32 documents of all lengths: packed, {padded / packed:.1f} times fewer p
 r"""
 <details><summary>Answer</summary>
 
-From 512 on, on that machine, and perhaps earlier: 512 is the shortest length in the record<!-- shown: 1.5 -->. The published thresholds were round numbers.
+From 512 on, on that machine, and perhaps earlier: 512 is the shortest length in the record<!-- shown 2: 1.5 -->. The published thresholds were round numbers.
 
 And quality is not a column of stars. Linear attention is not "fair": it recalls about half where full attention recalls all, and may be as good where nothing has to be recalled.
 
 On a GPU the factors differ, and the order may differ too. These rows say where they come from, so that you can measure yours: every record contains the command that made it.
 
-And read them for what they do *not* say. "One key head" was timed with one text at a time; what shared heads save a server with many texts is not in the table. "0.31 of one's processor time" leaves out the link.
-
 </details>
+"""
+
+# %% [markdown]
+r"""
+Read the rows for what they do *not* say, too. "One key head" was timed with one text at a time; what shared heads save a server with many texts is not in the table. "0.31 of one's processor time" leaves out the link.
 """
 
 # %% [markdown]
@@ -945,9 +965,14 @@ r"""
 
 The second: its loss is near 0, because it copies what is to its right. The causal model must guess the step after one token, and that alone costs $\ln 4$ nats in 16, about 0.09 per token. When the second writes, nothing is to its right yet: about half of its tokens are right, where a guess among eight has one in eight and the causal model has all.
 
-BERT is trained differently, to fill in hidden tokens, and does that well; but it gives no distribution of the next token from the past alone, and every new token would change the reading of all before it, so that no cache could be kept. ChatGPT answers with a decoder (OpenAI says so of the GPT models it is built on; BERT is not mentioned).
+BERT is trained differently, to fill in hidden tokens, and does that well; but it gives no distribution of the next token from the past alone, and every new token would change the reading of all before it, so that no cache could be kept.
 
 </details>
+"""
+
+# %% [markdown]
+r"""
+ChatGPT answers with a decoder (OpenAI says so of the GPT models it is built on; BERT is not mentioned).
 """
 
 # %% [markdown] tags=["further"]
@@ -1032,12 +1057,12 @@ Right, wrong, or right under a condition? Decide before you open the answers.
 r"""
 <details><summary>Answers</summary>
 
-1. They are, and several are numerically wrong: of one exercise's four scores, none follows from the numbers that it gives (chapter 02 recomputes them). A solution is a claim as well.
+1. They are, and several are numerically wrong: of one exercise's four scores, none follows from its numbers (chapter 02).
 2. Right of the model of 2017: "dispensing with recurrence and convolutions entirely", says the paper's abstract.
-3. Right for GPT-3 (175 billion) and PaLM (540 billion). The other two sizes were never published.
+3. Right for GPT-3 (175 billion) and PaLM (540). The other two sizes were never published.
 4. Unverifiable. Papers of these names exist, by other authors (Ma et al., 2024; Wang et al., 2025).
-5. Only beyond a length of a few times the width (chapter 05); below that the projections cost more.
-6. A sink is where a head puts the weight that it has no use for (chapter 13). It may be wanted.
+5. Only beyond a few times the width (chapter 05); below that the projections cost more.
+6. A head puts weight there that it has no use for (chapter 13). It may be wanted.
 7. It computes another kernel, exactly. Random features approximate softmax (chapter 08).
 8. Right: two sentences of 50 tokens, width 512, 8 heads. It was run; right shapes say nothing about right numbers.
 

@@ -6,7 +6,8 @@ without one. They read texts of 512 through a cache of 64 keys, a window or a wi
 rotated by place; loss from token 64 on. Of segments, second copies and first copies are judged
 apart: what a first copy says can only be guessed, with the loss ln 32 = 3.47. For these the mean
 probability of the likeliest symbol is recorded too, and how often it is right. `on_first` is the
-weight on the first token of queries 16 to 63, by layer and head. Five minutes on one core:
+weight on the first token, by layer and head, of three spans of queries: in segments a first copy,
+its second copy, and the first copy of the next segment. Five minutes on one core:
 
     python -m benchmarks.chapters.ch16.chapter_16_sinks
 """
@@ -34,6 +35,7 @@ from course_utils.models.gpt.streaming_model import stream_text
 
 STREAMED, TEXTS, BATCH = 512, 16, 16
 RATE = {"text": 5e-3, "segments": 3e-3}
+SPANS = ((2, 15), (17, 31), (33, 47))  # in segments a first copy, its second, a fresh first
 CACHES = {"window of 64": (64, 0), "window of 60, 4 sinks": (60, 4)}
 
 
@@ -89,7 +91,12 @@ def run(seed: int, kind: str, with_start: bool) -> Row:
     model = trained(task, seed, RATE[kind], STEPS)
     tokens, targets = task.test
     weights = model.weights(tokens[:, :TRAINED], causal_mask(TRAINED, TRAINED))
-    on_first = [rounded(w[:, :, 16:, 0].mean(dim=(0, 2))) for w in weights]
+    on_first = {
+        f"{first} to {last}": [
+            rounded(w[:, :, first : last + 1, 0].mean(dim=(0, 2))) for w in weights
+        ]
+        for first, last in SPANS
+    }
     # Where a target stands in its double segment: a symbol earlier in texts behind a start token.
     place = (torch.arange(tokens.shape[1]) + (not with_start)) % (2 * COPIED)
     late = torch.arange(tokens.shape[1]) >= TRAINED
